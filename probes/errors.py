@@ -1,0 +1,162 @@
+"""Everything that can stop us from looking at a model's answer.
+
+ProbesError                 retryable = False, .received (what had arrived, if anything)
+├── TargetError             described wrongly: bad URL, missing model, unusable key
+├── TransportError          no complete answer, retryable = True
+│   ├── ConnectFailed       name, refusal, TLS
+│   ├── TimedOut            .phase: connect | first_byte | between_bytes | total
+│   └── TooLarge            more bytes than the limit, retryable = False
+├── ProviderError           an HTTP answer that is no reply: .status .message .request_id
+│   ├── AuthRejected        401, 403
+│   ├── NotFound            404, wrong model or path
+│   ├── RateLimited         429, retryable = True, .retry_after
+│   ├── Overloaded          5xx, retryable = True
+│   ├── Redirected          3xx, never followed
+│   ├── NotJSON             200 with a web page, nothing, or noise
+│   └── Refused             the request itself was refused: .kind says for what
+├── WireError               the answer breaks the provider's own format: .at
+└── HistoryError            the conversation cannot be sent
+
+What a model does wrong is a `Finding`, never an exception.
+"""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from probes.findings import FindingKind
+    from probes.wire import Incoming
+
+
+class Phase(StrEnum):
+    """The clock that ran out."""
+
+    CONNECT = "connect"
+    FIRST_BYTE = "first_byte"
+    BETWEEN_BYTES = "between_bytes"
+    TOTAL = "total"
+
+
+class ProbesError(Exception):
+    """The base of the tree; its text is a sentence a person can act on."""
+
+    retryable = False
+
+    def __init__(self, message: str, *, received: Incoming | None = None) -> None:
+        super().__init__(message)
+        self.message = message
+        self.received = received
+
+
+class TargetError(ProbesError):
+    """The endpoint is described wrongly."""
+
+
+class TransportError(ProbesError):
+    """No complete answer arrived."""
+
+    retryable = True
+
+
+class ConnectFailed(TransportError):
+    """No connection came about: name, refusal, route or TLS."""
+
+
+class TimedOut(TransportError):
+    """A clock ran out; `phase` says which."""
+
+    def __init__(self, message: str, phase: Phase, *, received: Incoming | None = None) -> None:
+        super().__init__(message, received=received)
+        self.phase = phase
+
+
+class TooLarge(TransportError):
+    """The answer is larger than we are willing to read."""
+
+    retryable = False
+
+
+class ProviderError(ProbesError):
+    """An HTTP answer that is not a reply."""
+
+    def __init__(
+        self,
+        status: int,
+        message: str,
+        *,
+        request_id: str | None = None,
+        received: Incoming | None = None,
+    ) -> None:
+        super().__init__(message, received=received)
+        self.status = status
+        self.request_id = request_id
+
+
+class AuthRejected(ProviderError):
+    """401 or 403: the key is missing, wrong or not allowed here."""
+
+
+class NotFound(ProviderError):
+    """404: the path or the model does not exist."""
+
+
+class RateLimited(ProviderError):
+    """The endpoint asked us to slow down; `retry_after` is in seconds."""
+
+    retryable = True
+
+    def __init__(
+        self,
+        status: int,
+        message: str,
+        *,
+        retry_after: float | None = None,
+        request_id: str | None = None,
+        received: Incoming | None = None,
+    ) -> None:
+        super().__init__(status, message, request_id=request_id, received=received)
+        self.retry_after = retry_after
+
+
+class Overloaded(ProviderError):
+    """The endpoint failed on its own side and may recover."""
+
+    retryable = True
+
+
+class Redirected(ProviderError):
+    """The endpoint sends us elsewhere; we do not go."""
+
+
+class NotJSON(ProviderError):
+    """A 200 that carries no JSON: a web page, nothing, or noise."""
+
+
+class Refused(ProviderError):
+    """The endpoint refused the request; `kind` says for what."""
+
+    def __init__(
+        self,
+        status: int,
+        message: str,
+        kind: FindingKind,
+        *,
+        request_id: str | None = None,
+        received: Incoming | None = None,
+    ) -> None:
+        super().__init__(status, message, request_id=request_id, received=received)
+        self.kind = kind
+
+
+class WireError(ProbesError):
+    """The answer breaks the provider's own format; `at` is a JSON path or a byte offset."""
+
+    def __init__(self, message: str, at: str = "", *, received: Incoming | None = None) -> None:
+        super().__init__(message, received=received)
+        self.at = at
+
+
+class HistoryError(ProbesError):
+    """The conversation cannot be sent: an unanswered call or an orphan result."""

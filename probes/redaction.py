@@ -1,0 +1,156 @@
+from __future__ import annotations
+
+import base64
+import html
+import json
+from bisect import bisect_right
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import accumulate, islice
+from urllib.parse import quote, quote_plus
+
+from probes.messages import JSON
+from probes.secret import Secret
+
+MARK = "[redacted]"
+# A cut answer may end inside the secret; a shorter piece than this tells nothing.
+_MIN_TAIL = 6
+# The stable middle of a base64 text; a shorter one would match by chance.
+_MIN_CORE = 8
+
+
+class Redactor:
+    """Replaces every spelling of a secret, and makes text safe to store and show.
+
+    An endpoint may echo our Authorization header anywhere: body, header, redirect, error text.
+    """
+
+    def __init__(self, secret: Secret | None) -> None:
+        value = secret.reveal() if secret else ""
+        self._forms = sorted(_forms(value), key=len, reverse=True) if value else []
+
+    def text(self, text: str) -> str:
+        """The text without the secret, NUL and lone surrogates, none of which a table can hold."""
+        data = without_surrogates(text).replace("\0", "␀").encode("utf-8")
+        return self.data(data).decode("utf-8", "replace")
+
+    def data(self, data: bytes) -> bytes:
+        """The bytes without the secret."""
+        return self.chunks([data])[0]
+
+    def chunks(self, chunks: Sequence[bytes]) -> list[bytes]:
+        """The same chunks without the secret, also where it runs over their borders.
+
+        The mark stands in the chunk in which the secret began.
+        """
+        joined = b"".join(chunks)
+        spans = _merge(self._spans(joined))
+        if not spans:
+            return list(chunks)
+        ends = list(accumulate(len(chunk) for chunk in chunks))
+        starts = [0, *ends[:-1]]
+        return [_cut(joined, start, end, spans) for start, end in zip(starts, ends, strict=True)]
+
+    def json(self, value: JSON) -> JSON:
+        """The value with every string and every key redacted."""
+        match value:
+            case str():
+                return self.text(value)
+            case Mapping():
+                return {self.text(key): self.json(item) for key, item in value.items()}
+            case list() | tuple():
+                return [self.json(item) for item in value]
+            case _:
+                return value
+
+    def _spans(self, data: bytes) -> Iterator[tuple[int, int]]:
+        for form in self._forms:
+            at = data.find(form)
+            while at >= 0:
+                yield at, at + len(form)
+                at = data.find(form, at + 1)
+            tail = _tail(data, form)
+            if tail:
+                yield len(data) - tail, len(data)
+
+
+def without_surrogates(text: str) -> str:
+    """The text with lone surrogates replaced by U+FFFD; no UTF-8 can carry them."""
+    return text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
+
+
+def _forms(value: str) -> set[bytes]:
+    ascii_json = json.dumps(value)[1:-1]
+    spellings = {
+        value,
+        ascii_json,
+        ascii_json.replace("/", "\\/"),
+        json.dumps(value, ensure_ascii=False)[1:-1],
+        "".join(f"\\u{ord(char):04x}" for char in value),
+        "".join(f"\\u{ord(char):04X}" for char in value),
+        html.escape(value),
+        repr(value)[1:-1],
+        quote(value),
+        quote(value, safe=""),
+        quote_plus(value),
+    }
+    spellings |= {_lower_escapes(text) for text in spellings if "%" in text}
+    # The arguments of a call are JSON inside JSON, and an echo of them may be so once more.
+    for _ in range(2):
+        spellings |= {json.dumps(text)[1:-1] for text in spellings}
+    raw = {text.encode("utf-8", "replace") for text in spellings}
+    return raw | _base64_forms(value.encode("utf-8", "replace"))
+
+
+def _lower_escapes(text: str) -> str:
+    head, *escapes = text.split("%")
+    return head + "".join(f"%{part[:2].lower()}{part[2:]}" for part in escapes)
+
+
+def _base64_forms(data: bytes) -> set[bytes]:
+    whole = {base64.b64encode(text) for text in (data, b"Bearer " + data)}
+    cores = {_base64_core(data, offset) for offset in range(3)}
+    forms = whole | {form.rstrip(b"=") for form in whole}
+    forms |= {core for core in cores if len(core) >= _MIN_CORE}
+    return forms | {form.translate(bytes.maketrans(b"+/", b"-_")) for form in forms}
+
+
+def _base64_core(data: bytes, offset: int) -> bytes:
+    """The part of a base64 text that the data alone decides when `offset` bytes stand before it."""
+    encoded = base64.b64encode(b"\0" * offset + data).rstrip(b"=")
+    first = (0, 2, 3)[offset]
+    # The last character also carries bits of whatever follows.
+    last = len(encoded) if (offset + len(data)) % 3 == 0 else len(encoded) - 1
+    return encoded[first:last]
+
+
+def _tail(data: bytes, form: bytes) -> int:
+    """How many bytes at the end of the data are the beginning of the form."""
+    for length in range(min(len(form) - 1, len(data)), _MIN_TAIL - 1, -1):
+        if data.endswith(form[:length]):
+            return length
+    return 0
+
+
+def _merge(spans: Iterator[tuple[int, int]]) -> list[tuple[int, int]]:
+    merged: list[tuple[int, int]] = []
+    for start, end in sorted(spans):
+        if merged and start < merged[-1][1]:
+            merged[-1] = (merged[-1][0], max(end, merged[-1][1]))
+        else:
+            merged.append((start, end))
+    return merged
+
+
+def _cut(data: bytes, start: int, end: int, spans: list[tuple[int, int]]) -> bytes:
+    pieces: list[bytes] = []
+    at = start
+    first = bisect_right(spans, start, key=lambda span: span[1])
+    for left, right in islice(spans, first, None):
+        if left >= end:
+            break
+        pieces.append(data[at : max(at, left)])
+        if left >= start:
+            pieces.append(MARK.encode())
+        at = min(right, end)
+    pieces.append(data[at:end])
+    return b"".join(pieces)

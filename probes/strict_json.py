@@ -1,0 +1,90 @@
+from __future__ import annotations
+
+import json
+import math
+import re
+from collections import Counter
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from probes.messages import JSON
+
+MAX_DEPTH = 64
+MAX_DUPLICATES = 10
+
+# Each match consumes one or two characters, so the scan is linear whatever the text is.
+_MARK = re.compile(r'\\.|["\[\]{}]', re.DOTALL)
+
+
+@dataclass(frozen=True, slots=True)
+class Parsed:
+    """A JSON text that was read, or the sentence that says why it was not."""
+
+    value: JSON = None
+    error: str | None = None
+    duplicate_keys: tuple[str, ...] = ()
+
+
+def parse(text: str, *, max_bytes: int, max_depth: int = MAX_DEPTH) -> Parsed:
+    """Read strict JSON within bounds. Never raises, whatever the text is."""
+    # A character takes up to four bytes, so a long text need not be encoded to be refused.
+    if len(text) > max_bytes or len(text.encode("utf-8", "surrogatepass")) > max_bytes:
+        return Parsed(error=f"The JSON text is larger than {max_bytes} bytes.")
+    if _deeper_than(text, max_depth):
+        return Parsed(error=f"The JSON text is nested deeper than {max_depth} levels.")
+    duplicates: list[str] = []
+
+    def pairs(items: list[tuple[str, JSON]]) -> Mapping[str, JSON]:
+        found = dict(items)
+        if len(found) < len(items):
+            counts = Counter(key for key, _ in items)
+            duplicates.extend(key for key, count in counts.items() if count > 1)
+        return found
+
+    try:
+        value = json.loads(
+            text, object_pairs_hook=pairs, parse_constant=_refuse, parse_float=_finite
+        )
+    except ValueError as exc:
+        return Parsed(error=_sentence(exc))
+    return Parsed(value, duplicate_keys=tuple(dict.fromkeys(duplicates))[:MAX_DUPLICATES])
+
+
+def _deeper_than(text: str, limit: int) -> bool:
+    # Most texts are shallow, and counting is much faster than walking.
+    if text.count("[") + text.count("{") <= limit:
+        return False
+    depth = 0
+    in_string = False
+    for match in _MARK.finditer(text):
+        mark = match.group()
+        if mark == '"':
+            in_string = not in_string
+        elif in_string or len(mark) > 1:
+            continue
+        elif mark in "[{":
+            depth += 1
+            if depth > limit:
+                return True
+        else:
+            depth -= 1
+    return False
+
+
+def _refuse(name: str) -> float:
+    raise ValueError(f"{name} is not JSON")
+
+
+def _finite(text: str) -> float:
+    number = float(text)
+    if not math.isfinite(number):
+        raise ValueError(f"the number {text[:40]} is out of range")
+    return number
+
+
+def _sentence(exc: ValueError) -> str:
+    if isinstance(exc, json.JSONDecodeError):
+        return f"Not valid JSON: {exc.msg} at character {exc.pos}."
+    if "integer string conversion" in str(exc):
+        return "Not valid JSON: an integer has too many digits."
+    return f"Not valid JSON: {exc}."

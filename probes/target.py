@@ -1,0 +1,200 @@
+from __future__ import annotations
+
+import hashlib
+import ipaddress
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from enum import StrEnum
+from urllib.parse import SplitResult, urlsplit
+
+import idna
+
+from probes.errors import TargetError
+from probes.messages import JSON
+from probes.secret import Secret
+
+MAX_URL_LENGTH = 2048
+RESERVED_OPTIONS = frozenset({"model", "messages", "tools", "stream"})
+_DEFAULT_PORTS = {"http": 80, "https": 443}
+_HOST_CHARACTERS = frozenset("abcdefghijklmnopqrstuvwxyz0123456789-_.")
+
+
+class Provider(StrEnum):
+    """Who speaks at the other end: picks adapter and dialect."""
+
+    ANTHROPIC = "anthropic"
+    OPENAI = "openai"
+    OPENAI_RESPONSES = "openai_responses"
+    DEEPSEEK = "deepseek"
+    MINIMAX = "minimax"
+    GLM = "glm"
+    QWEN = "qwen"
+    KIMI = "kimi"
+    MISTRAL = "mistral"
+    GEMINI = "gemini"
+    OLLAMA = "ollama"
+
+
+@dataclass(frozen=True, slots=True)
+class ProfileKey:
+    """What a profile is measured under; any change of it opens a new profile."""
+
+    provider: str
+    model: str
+    endpoint: str
+    chat_template_hash: str = ""
+
+    def digest(self) -> bytes:
+        """SHA-256 over the four fields, each prefixed by its length."""
+        digest = hashlib.sha256()
+        for text in (self.provider, self.model, self.endpoint, self.chat_template_hash):
+            data = text.encode("utf-8")
+            digest.update(len(data).to_bytes(4, "big") + data)
+        return digest.digest()
+
+    def as_json(self) -> dict[str, JSON]:
+        return {
+            "provider": str(self.provider),
+            "model": self.model,
+            "endpoint": self.endpoint,
+            "chat_template_hash": self.chat_template_hash,
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """How long and how much we listen to one answer."""
+
+    connect_s: float = 5
+    first_byte_s: float = 30
+    idle_s: float = 30
+    total_s: float = 60
+    max_bytes: int = 8 * 1024 * 1024
+    max_header_bytes: int = 32 * 1024
+
+
+@dataclass(frozen=True, slots=True)
+class Target:
+    """What to talk to. A target that exists is well described."""
+
+    provider: Provider
+    base_url: str
+    model: str
+    key: Secret | None = None
+    options: Mapping[str, JSON] = field(default_factory=dict)
+    max_concurrency: int = 4
+    limits: Limits = field(default_factory=Limits)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "provider", _provider(self.provider))
+        object.__setattr__(self, "base_url", check_base_url(self.base_url))
+        check_options(self.options)
+        if not self.model.strip():
+            raise TargetError("The model name is missing.")
+        if self.max_concurrency < 1:
+            raise TargetError("The number of concurrent requests must be at least 1.")
+
+    def profile_key(self, chat_template_hash: str = "") -> ProfileKey:
+        """The key that measurements of this target belong to."""
+        return ProfileKey(self.provider, self.model, self.base_url, chat_template_hash)
+
+
+def check_base_url(text: str) -> str:
+    """The base URL in its one normal form, or a TargetError that says what to change."""
+    text = text.strip()
+    _check_characters(text)
+    try:
+        parts = urlsplit(text)
+        port = parts.port
+    except ValueError as exc:
+        raise TargetError("The host or port of the base URL is not valid.") from exc
+    _check_parts(parts)
+    if port == 0:
+        raise TargetError("The port of the base URL must be between 1 and 65535.")
+    host = _host(parts.hostname or "")
+    suffix = "" if port in (None, _DEFAULT_PORTS[parts.scheme]) else f":{port}"
+    return f"{parts.scheme}://{host}{suffix}{parts.path.rstrip('/')}"
+
+
+def origin(url: str) -> str:
+    """Scheme, host and explicit port: what a credential is bound to."""
+    parts = urlsplit(check_base_url(url))
+    host = f"[{parts.hostname}]" if ":" in (parts.hostname or "") else parts.hostname
+    return f"{parts.scheme}://{host}:{parts.port or _DEFAULT_PORTS[parts.scheme]}"
+
+
+def check_options(options: Mapping[str, JSON]) -> None:
+    """Refuse request options that would replace what a probe itself decides."""
+    taken = sorted(RESERVED_OPTIONS & options.keys())
+    if taken:
+        raise TargetError(f"The request option {taken[0]!r} is set by the probe; remove it.")
+    try:
+        json.dumps(options, allow_nan=False)
+    except (TypeError, ValueError, RecursionError) as exc:
+        raise TargetError("The request options are not a JSON object.") from exc
+
+
+def check_key(text: str) -> Secret:
+    """The API key as a Secret, or a TargetError where no HTTP header could carry it."""
+    text = text.strip()
+    if not all("!" <= char <= "~" for char in text):
+        raise TargetError("The API key has spaces or characters that no HTTP header can carry.")
+    return Secret(text)
+
+
+def _provider(name: str) -> Provider:
+    try:
+        return Provider(name)
+    except ValueError as exc:
+        raise TargetError(f"There is no provider {name!r}.") from exc
+
+
+def _check_characters(text: str) -> None:
+    if not text:
+        raise TargetError("The base URL is missing.")
+    if len(text) > MAX_URL_LENGTH:
+        raise TargetError(f"The base URL is longer than {MAX_URL_LENGTH} characters.")
+    # urlsplit drops tabs and line breaks silently, so they must be seen before it.
+    if any(char.isspace() or not char.isprintable() for char in text):
+        raise TargetError("The base URL contains spaces or control characters.")
+    if "\\" in text:
+        raise TargetError("The base URL contains a backslash.")
+
+
+def _check_parts(parts: SplitResult) -> None:
+    if parts.scheme not in _DEFAULT_PORTS:
+        raise TargetError("The base URL must begin with http:// or https://.")
+    if "@" in parts.netloc:
+        raise TargetError("The base URL must not contain a user name or password.")
+    if not parts.hostname:
+        raise TargetError("The base URL has no host name.")
+    if parts.query or parts.fragment:
+        raise TargetError("The base URL must not contain a query (?) or a fragment (#).")
+
+
+def _host(name: str) -> str:
+    if ":" in name:
+        return f"[{_address(name)}]"
+    # "0x7f.1" and "2130706433" are addresses to a resolver; only the plain spelling is let through.
+    last_label = name.rstrip(".").rpartition(".")[2]
+    if last_label.isdigit() or last_label.startswith("0x"):
+        return _address(name)
+    try:
+        return idna.encode(name, uts46=True).decode("ascii")
+    except idna.IDNAError as exc:
+        return _plain_host(name, exc)
+
+
+def _plain_host(name: str, cause: idna.IDNAError) -> str:
+    # Container and LAN names often carry an underscore, which IDNA refuses and resolvers accept.
+    if "_" in name and name.isascii() and set(name) <= _HOST_CHARACTERS:
+        return name
+    raise TargetError(f"The host name {name!r} of the base URL is not valid.") from cause
+
+
+def _address(text: str) -> str:
+    try:
+        return str(ipaddress.ip_address(text))
+    except ValueError as exc:
+        raise TargetError(f"{text!r} in the base URL is not an IP address.") from exc

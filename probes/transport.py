@@ -1,0 +1,238 @@
+from __future__ import annotations
+
+import asyncio
+import socket
+import ssl
+import time
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
+from functools import cache
+from http.cookiejar import CookieJar, DefaultCookiePolicy
+from types import TracebackType
+from typing import Self
+
+import httpx
+
+from probes.errors import (
+    ConnectFailed,
+    Phase,
+    ProviderError,
+    TargetError,
+    TimedOut,
+    TooLarge,
+    TransportError,
+)
+from probes.target import Limits
+from probes.wire import Chunk, Incoming, Outgoing
+
+__all__ = ["Chunk", "Incoming", "Outgoing", "Transport"]
+
+USER_AGENT = "toolgauge"
+
+
+class Transport:
+    """The one place that opens sockets: bytes out, bytes in, with times and bounds.
+
+    Answers of any status come back as they are. `inner` is httpx's own transport, for tests.
+    """
+
+    def __init__(
+        self, limits: Limits | None = None, *, inner: httpx.AsyncBaseTransport | None = None
+    ) -> None:
+        self.limits = limits or Limits()
+        self._client = httpx.AsyncClient(
+            transport=inner,
+            verify=_tls(),
+            trust_env=False,
+            follow_redirects=False,
+            # The clocks are ours: httpx restarts its read clock with every byte of a header.
+            timeout=None,  # noqa: S113
+            # An endpoint must not recognise us by what it told us earlier.
+            cookies=CookieJar(DefaultCookiePolicy(allowed_domains=[])),
+        )
+
+    async def __aenter__(self) -> Self:
+        await self._client.__aenter__()
+        return self
+
+    async def __aexit__(
+        self,
+        kind: type[BaseException] | None = None,
+        error: BaseException | None = None,
+        traceback: TracebackType | None = None,
+    ) -> None:
+        await self._client.__aexit__(kind, error, traceback)
+
+    async def send(self, outgoing: Outgoing) -> Incoming:
+        """Send one request and read its answer within the limits, or raise a ProbesError."""
+        request = self._build(outgoing)
+        reading = _Reading(self.limits)
+        clock = _Clock(self.limits)
+        try:
+            async with clock.timeout:
+                request.extensions["trace"] = clock.trace
+                await self._exchange(request, reading, clock)
+        except TimeoutError as exc:
+            sentence = _TIMEOUTS[clock.phase].format(clock.seconds)
+            raise TimedOut(sentence, clock.phase, received=reading.received()) from exc
+        except httpx.HTTPError as exc:
+            raise _translate(exc, request.url, reading.received()) from exc
+        return reading.finished()
+
+    def _build(self, outgoing: Outgoing) -> httpx.Request:
+        headers = {"user-agent": USER_AGENT, "accept": "application/json"}
+        headers |= {name.lower(): value for name, value in outgoing.headers.items()}
+        # A compressed answer could grow without bound before its bytes can be counted.
+        headers["accept-encoding"] = "identity"
+        if not all(value.isascii() and value.isprintable() for value in headers.values()):
+            raise TargetError("A request header has characters that HTTP cannot carry.")
+        try:
+            return self._client.build_request(
+                outgoing.method, outgoing.url, headers=headers, content=outgoing.body
+            )
+        except (httpx.InvalidURL, ValueError) as exc:
+            raise TargetError("The URL of the endpoint is not valid.") from exc
+
+    async def _exchange(self, request: httpx.Request, reading: _Reading, clock: _Clock) -> None:
+        clock.enter(Phase.CONNECT, self.limits.connect_s)
+        response = await self._client.send(request, stream=True)
+        try:
+            reading.begin(response)
+            clock.enter(Phase.BETWEEN_BYTES, self.limits.idle_s)
+            async for data in response.aiter_raw():
+                clock.enter(Phase.BETWEEN_BYTES, self.limits.idle_s)
+                reading.take(data)
+        finally:
+            await response.aclose()
+
+
+@cache
+def _tls() -> ssl.SSLContext:
+    # Loading the root certificates takes a tenth of a second, which every run would pay again.
+    return httpx.create_ssl_context(trust_env=False)
+
+
+class _Clock:
+    """One deadline that moves with the phases and never past the total."""
+
+    def __init__(self, limits: Limits) -> None:
+        self._limits = limits
+        self._end = asyncio.get_running_loop().time() + limits.total_s
+        self.timeout = asyncio.timeout(None)
+        self.phase = Phase.CONNECT
+        self.seconds = limits.connect_s
+
+    def enter(self, phase: Phase, seconds: float) -> None:
+        when = asyncio.get_running_loop().time() + seconds
+        if when > self._end:
+            phase, seconds, when = Phase.TOTAL, self._limits.total_s, self._end
+        self.phase, self.seconds = phase, seconds
+        self.timeout.reschedule(when)
+
+    async def trace(self, event: str, info: Mapping[str, object]) -> None:
+        if event.endswith("send_request_headers.started"):
+            self.enter(Phase.FIRST_BYTE, self._limits.first_byte_s)
+
+
+class _Reading:
+    """What has arrived so far."""
+
+    def __init__(self, limits: Limits) -> None:
+        self._limits = limits
+        self._started = time.monotonic()
+        self._head: Incoming | None = None
+        self._chunks: list[Chunk] = []
+        self._size = 0
+
+    def begin(self, response: httpx.Response) -> None:
+        self._head = Incoming(
+            status=response.status_code,
+            headers=dict(response.headers),
+            first_byte_ms=self._ms(),
+            http_version=response.http_version,
+        )
+        size = sum(len(name) + len(value) for name, value in response.headers.raw)
+        if size > self._limits.max_header_bytes:
+            limit = self._limits.max_header_bytes
+            raise TooLarge(f"The headers of the answer exceed {limit} bytes.")
+        encoding = response.headers.get("content-encoding", "identity")
+        if encoding.strip().lower() not in ("", "identity"):
+            message = "The answer is compressed although we asked for plain text; it was not read."
+            raise ProviderError(response.status_code, message, received=self._head)
+
+    def take(self, data: bytes) -> None:
+        room = self._limits.max_bytes - self._size
+        self._size += len(data)
+        self._chunks.append(Chunk(self._ms(), data[:room]))
+        if len(data) > room:
+            message = f"The answer exceeds the limit of {self._limits.max_bytes} bytes."
+            raise TooLarge(message, received=self.received())
+
+    def received(self) -> Incoming | None:
+        if self._head is None:
+            return None
+        return replace(self._head, chunks=tuple(self._chunks), total_ms=self._ms())
+
+    def finished(self) -> Incoming:
+        incoming = self.received()
+        assert incoming is not None
+        return incoming
+
+    def _ms(self) -> int:
+        return round((time.monotonic() - self._started) * 1000)
+
+
+_TIMEOUTS = {
+    Phase.CONNECT: "No connection within {:g} s.",
+    Phase.FIRST_BYTE: "No first byte within {:g} s.",
+    Phase.BETWEEN_BYTES: "The answer stopped: no further byte within {:g} s.",
+    Phase.TOTAL: "The answer was not complete within {:g} s.",
+}
+
+
+def _translate(
+    exc: httpx.HTTPError, url: httpx.URL, received: Incoming | None
+) -> TransportError | TargetError:
+    match exc:
+        case httpx.ConnectError():
+            return ConnectFailed(_connect_sentence(exc, url))
+        case httpx.RemoteProtocolError() | httpx.ReadError() if received is not None:
+            return TransportError(
+                "The connection was closed before the answer was complete.", received=received
+            )
+        case httpx.RemoteProtocolError() if "disconnected" in str(exc):
+            return TransportError("The endpoint closed the connection without an answer.")
+        case httpx.RemoteProtocolError():
+            return TransportError(f"The endpoint does not speak HTTP as it should: {exc}")
+        case httpx.UnsupportedProtocol() | httpx.LocalProtocolError():
+            return TargetError(f"The request cannot be sent: {exc}")
+        case _:
+            return TransportError("The connection broke off.", received=received)
+
+
+def _connect_sentence(exc: httpx.ConnectError, url: httpx.URL) -> str:
+    causes = list(_causes(exc))
+    for cause in causes:
+        if isinstance(cause, ssl.SSLError):
+            reason = cause.verify_message if isinstance(cause, ssl.SSLCertVerificationError) else ""
+            return f"The TLS handshake with {url.host!r} failed: {reason or cause.reason}."
+        if isinstance(cause, socket.gaierror):
+            return f"The host name {url.host!r} does not resolve."
+    if any(isinstance(cause, ConnectionRefusedError) for cause in causes):
+        return f"The connection to {url.netloc.decode('ascii')!r} was refused."
+    return f"No connection to {url.netloc.decode('ascii')!r} came about."
+
+
+def _causes(exc: BaseException) -> Iterator[BaseException]:
+    """Everything an exception was raised from or during, groups included."""
+    pending: list[BaseException | None] = [exc]
+    seen: set[int] = set()
+    while pending:
+        found = pending.pop()
+        if found is None or id(found) in seen:
+            continue
+        seen.add(id(found))
+        yield found
+        pending += [found.__context__, found.__cause__]
+        if isinstance(found, BaseExceptionGroup):
+            pending += found.exceptions

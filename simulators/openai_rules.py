@@ -1,0 +1,182 @@
+from __future__ import annotations
+
+import json
+from collections.abc import Collection, Mapping
+from typing import Any
+
+KEY_PREFIX = "sim-"
+ROLES = ("system", "assistant", "user", "function", "tool", "developer")
+PARAMETERS = frozenset(
+    {
+        "frequency_penalty",
+        "logit_bias",
+        "logprobs",
+        "max_completion_tokens",
+        "max_tokens",
+        "messages",
+        "metadata",
+        "modalities",
+        "model",
+        "n",
+        "parallel_tool_calls",
+        "prediction",
+        "presence_penalty",
+        "prompt_cache_key",
+        "reasoning_effort",
+        "response_format",
+        "safety_identifier",
+        "seed",
+        "service_tier",
+        "stop",
+        "store",
+        "stream",
+        "stream_options",
+        "temperature",
+        "tool_choice",
+        "tools",
+        "top_logprobs",
+        "top_p",
+        "user",
+        "verbosity",
+    }
+)
+_NAME = frozenset("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-")
+
+
+class Complaint(Exception):
+    """A request that OpenAI would refuse, with its own words for it."""
+
+    def __init__(
+        self, message: str, *, status: int = 400, param: str | None = None, code: str | None = None
+    ) -> None:
+        super().__init__(message)
+        self.message, self.status, self.param, self.code = message, status, param, code
+
+    def envelope(self) -> dict[str, Any]:
+        return {
+            "error": {
+                "message": self.message,
+                "type": "invalid_request_error",
+                "param": self.param,
+                "code": self.code,
+            }
+        }
+
+
+def check_key(authorization: str) -> None:
+    """Accept any bearer token of the form `sim-…`."""
+    scheme, _, key = authorization.partition(" ")
+    if scheme.lower() != "bearer" or not key:
+        raise Complaint("You didn't provide an API key.", status=401)
+    if not key.startswith(KEY_PREFIX) or len(key) == len(KEY_PREFIX):
+        shown = f"{key[:3]}***{key[-4:]}" if len(key) > 12 else "***"
+        raise Complaint(f"Incorrect API key provided: {shown}.", status=401, code="invalid_api_key")
+
+
+def check_request(body: bytes, models: Collection[str]) -> Mapping[str, Any]:
+    """The request, if OpenAI would take it."""
+    try:
+        request = json.loads(body)
+    except (ValueError, RecursionError) as exc:
+        raise Complaint("We could not parse the JSON body of your request.") from exc
+    if not isinstance(request, dict):
+        raise Complaint("We could not parse the JSON body of your request.")
+    for name in request:
+        if name not in PARAMETERS:
+            raise Complaint(f"Unknown parameter: '{name}'.", param=name, code="unknown_parameter")
+    _check_model(request, models)
+    _check_messages(request)
+    _check_tools(request)
+    if request.get("stream"):
+        raise Complaint("This simulated vendor does not stream yet.", param="stream")
+    return request
+
+
+def _check_model(request: dict[str, Any], models: Collection[str]) -> None:
+    model = _need(request, "model")
+    if not isinstance(model, str) or model not in models:
+        raise Complaint(
+            f"The model `{model}` does not exist or you do not have access to it.",
+            status=404,
+            code="model_not_found",
+        )
+
+
+def _check_messages(request: dict[str, Any]) -> None:
+    messages = _need(request, "messages")
+    if not isinstance(messages, list) or not messages:
+        raise _wrong_type("messages", "a non-empty array of objects")
+    for index, message in enumerate(messages):
+        at = f"messages[{index}]"
+        if not isinstance(message, dict):
+            raise _wrong_type(at, "an object")
+        role = message.get("role")
+        if role not in ROLES:
+            known = ", ".join(f"'{name}'" for name in ROLES)
+            raise Complaint(
+                f"Invalid value: '{role}'. Supported values are: {known}.",
+                param=f"{at}.role",
+                code="invalid_value",
+            )
+        if not isinstance(message.get("content"), str | list | None):
+            raise _wrong_type(f"{at}.content", "a string or an array of objects")
+
+
+def _check_tools(request: dict[str, Any]) -> None:
+    tools = request.get("tools")
+    if tools is None:
+        for name in ("tool_choice", "parallel_tool_calls"):
+            if name in request:
+                raise Complaint(f"'{name}' is only allowed when 'tools' are specified.", param=name)
+        return
+    if not isinstance(tools, list) or not tools:
+        raise _wrong_type("tools", "a non-empty array of objects")
+    for index, tool in enumerate(tools):
+        _check_tool(tool, f"tools[{index}]")
+    _check_choice(request.get("tool_choice", "auto"), tools)
+
+
+def _check_tool(tool: Any, at: str) -> None:
+    if not isinstance(tool, dict) or tool.get("type") != "function":
+        raise Complaint(f"Invalid value for '{at}.type'.", param=f"{at}.type", code="invalid_value")
+    function = tool.get("function")
+    if not isinstance(function, dict):
+        raise Complaint(
+            f"Missing required parameter: '{at}.function'.",
+            param=f"{at}.function",
+            code="missing_required_parameter",
+        )
+    name = function.get("name")
+    if not isinstance(name, str) or not 1 <= len(name) <= 64 or not set(name) <= _NAME:
+        raise Complaint(
+            f"Invalid '{at}.function.name': string does not match pattern. "
+            "Expected a string that matches the pattern '^[a-zA-Z0-9_-]+$'.",
+            param=f"{at}.function.name",
+            code="invalid_value",
+        )
+    if not isinstance(function.get("parameters", {}), dict):
+        raise Complaint(f"Invalid schema for function '{name}'.", param=f"{at}.function.parameters")
+
+
+def _check_choice(choice: Any, tools: list[dict[str, Any]]) -> None:
+    if choice in ("none", "auto", "required"):
+        return
+    names = [tool["function"]["name"] for tool in tools]
+    if any(choice == {"type": "function", "function": {"name": name}} for name in names):
+        return
+    raise Complaint("Invalid value for 'tool_choice'.", param="tool_choice", code="invalid_value")
+
+
+def _need(request: dict[str, Any], name: str) -> Any:
+    if name not in request:
+        raise Complaint(
+            f"Missing required parameter: '{name}'.",
+            param=name,
+            code="missing_required_parameter",
+        )
+    return request[name]
+
+
+def _wrong_type(param: str, wanted: str) -> Complaint:
+    message = f"Invalid type for '{param}': expected {wanted}."
+    return Complaint(message, param=param, code="invalid_type")

@@ -1,0 +1,107 @@
+from __future__ import annotations
+
+import base64
+import html
+import json
+import re
+from collections.abc import Callable
+from urllib.parse import quote
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from probes.redaction import MARK, Redactor
+from probes.secret import Secret
+
+VALUE = 'sk-canary/4711+zebra"&\\end'
+PRINTABLE = st.text(alphabet=st.characters(min_codepoint=33, max_codepoint=126), min_size=8)
+SPELLINGS: list[Callable[[str], str]] = [
+    lambda key: key,
+    lambda key: json.dumps(key)[1:-1],
+    lambda key: json.dumps(key)[1:-1].replace("/", "\\/"),
+    lambda key: json.dumps(json.dumps(key)[1:-1])[1:-1],
+    lambda key: json.dumps(json.dumps(json.dumps(key)[1:-1])[1:-1])[1:-1],
+    lambda key: "".join(f"\\u{ord(char):04x}" for char in key),
+    lambda key: quote(key, safe=""),
+    lambda key: re.sub("%..", lambda escape: escape[0].lower(), quote(key, safe="")),
+    html.escape,
+    lambda key: base64.b64encode(key.encode()).decode(),
+    lambda key: base64.b64encode(f"Bearer {key}".encode()).decode(),
+    lambda key: base64.urlsafe_b64encode(key.encode()).decode().rstrip("="),
+]
+
+
+@pytest.mark.parametrize("spell", SPELLINGS)
+def test_every_spelling_of_a_secret_is_replaced(spell: Callable[[str], str]) -> None:
+    """However an endpoint writes our key back, it does not stay."""
+    echoed = spell(VALUE)
+
+    cleaned = Redactor(Secret(VALUE)).text(f"before {echoed} after")
+
+    assert cleaned == f"before {MARK} after"
+
+
+@given(st.binary(max_size=9), st.binary(max_size=9))
+def test_a_secret_inside_any_base64_text_is_replaced(head: bytes, tail: bytes) -> None:
+    """The key is found at whatever place of a base64 text it stands."""
+    encoded = base64.b64encode(head + VALUE.encode() + tail).decode()
+
+    cleaned = Redactor(Secret(VALUE)).text(encoded)
+
+    middle = base64.b64encode(VALUE.encode()[3:-3]).decode()[:12]
+    assert MARK in cleaned
+    assert middle not in cleaned
+
+
+@given(PRINTABLE, st.lists(st.text(), max_size=4), st.data())
+def test_a_secret_cut_over_chunks_is_replaced(
+    key: str, around: list[str], data: st.DataObject
+) -> None:
+    """However the bytes are cut, no secret is left, and the rest is kept in order."""
+    whole = key.join(["<", *around, ">"]).encode("utf-8", "replace")
+    cuts = sorted(data.draw(st.lists(st.integers(0, len(whole)), max_size=6)))
+    chunks = [whole[a:b] for a, b in zip([0, *cuts], [*cuts, len(whole)], strict=True)]
+    redactor = Redactor(Secret(key))
+
+    cleaned = redactor.chunks(chunks)
+
+    assert len(cleaned) == len(chunks)
+    assert b"".join(cleaned) == redactor.data(whole)
+    assert key in MARK or key.encode() not in b"".join(cleaned)
+
+
+def test_chunks_keep_what_is_not_secret_where_it_was() -> None:
+    """The mark stands where the secret began; its rest is taken from the next chunks."""
+    chunks = [b"one sk-ca", b"nary-4", b"711 two", b" three"]
+
+    cleaned = Redactor(Secret("sk-canary-4711")).chunks(chunks)
+
+    assert cleaned == [b"one [redacted]", b"", b" two", b" three"]
+
+
+def test_a_secret_cut_off_at_the_end_is_replaced() -> None:
+    """An answer that breaks off inside the key leaves no half of it."""
+    cleaned = Redactor(Secret("sk-canary-4711")).data(b"key: sk-canary-4")
+
+    assert cleaned == b"key: [redacted]"
+
+
+@given(PRINTABLE, st.recursive(st.text(), lambda x: st.lists(x) | st.dictionaries(st.text(), x)))
+def test_no_secret_is_left_in_keys_or_values(key: str, value: object) -> None:
+    """JSON of any shape is clean afterwards, its keys included."""
+    redactor = Redactor(Secret(key))
+
+    cleaned = redactor.json({key: [value, f"x{key}"], "n": 1})  # type: ignore[list-item]
+
+    assert key in MARK or key not in json.dumps(cleaned, ensure_ascii=False)
+
+
+def test_text_is_made_fit_for_a_table() -> None:
+    """NUL and lone surrogates, which Postgres refuses, become visible signs."""
+    assert Redactor(None).text("a\0b\ud800c") == "a␀b\ufffdc"
+
+
+def test_without_a_secret_nothing_is_replaced() -> None:
+    """An endpoint without a key keeps its text as it is."""
+    assert Redactor(None).text("Bearer nothing") == "Bearer nothing"

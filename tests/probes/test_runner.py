@@ -1,0 +1,229 @@
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import Callable, Sequence
+from contextlib import aclosing
+from dataclasses import replace
+
+import httpx
+import pytest
+
+from probes.attempts import Attempt, FindingKind, Metric, Outcome, Verdict
+from probes.errors import TargetError
+from probes.runner import run
+from probes.secret import Secret
+from probes.suite import Trial, plan
+from probes.target import Provider, Target
+from probes.transport import Transport
+from tests.probes.mocking import answer
+
+pytestmark = pytest.mark.anyio
+
+TARGET = Target(Provider.OPENAI, "https://e.test/v1", "m", Secret("sim-canary-4711"))
+TRIALS = plan("light")
+
+
+def mock(handle: Callable[[httpx.Request], httpx.Response]) -> Transport:
+    return Transport(inner=httpx.MockTransport(handle))
+
+
+async def collect(
+    transport: Transport, target: Target = TARGET, trials: Sequence[Trial] = TRIALS
+) -> list[Attempt]:
+    async with transport:
+        return [attempt async for attempt in run(target, trials, seed="s", transport=transport)]
+
+
+def obey(request: httpx.Request) -> httpx.Response:
+    """Answer with the call that the question asks for."""
+    lines = json.loads(request.content)["messages"][0]["content"].splitlines()
+    said = dict(line.split(": ", 1) for line in lines if ": " in line)
+    arguments = json.dumps({name: said[name] for name in ("message", "tag")})
+    call = {"id": "c", "type": "function", "function": {"name": "probe_echo"}}
+    call["function"] = {"name": "probe_echo", "arguments": arguments}
+    choice = {"message": {"content": None, "tool_calls": [call]}, "finish_reason": "tool_calls"}
+    body = {
+        "model": "m-1",
+        "system_fingerprint": "fp",
+        "choices": [choice],
+        "usage": {"prompt_tokens": 5, "completion_tokens": 6},
+    }
+    return answer(200, body, server="fake/1")
+
+
+async def test_every_trial_gives_one_attempt() -> None:
+    """Each planned trial comes back once, with status, usage, fingerprint and verdicts."""
+    attempts = await collect(mock(obey))
+
+    assert sorted(attempt.trial for attempt in attempts) == [1, 2, 3, 4, 5]
+    assert {attempt.outcome for attempt in attempts} == {Outcome.PASS}
+    first = attempts[0]
+    assert first.http_status == 200
+    assert first.usage.as_json() == {"input_tokens": 5, "output_tokens": 6}
+    assert first.fingerprint == {"model": "m-1", "system_fingerprint": "fp", "server": "fake/1"}
+    assert Verdict(Metric.AVAILABILITY, good=True) in first.verdicts
+    assert first.started_at.tzinfo is not None
+
+
+async def test_the_same_seed_asks_the_same_questions() -> None:
+    """A trial can be repeated alone and sends the same bytes."""
+    whole = await collect(mock(obey))
+    alone = await collect(mock(obey), trials=TRIALS[2:3])
+
+    third = next(attempt for attempt in whole if attempt.trial == 3)
+    assert alone[0].evidence.request["body"] == third.evidence.request["body"]
+
+
+async def test_options_are_sent_with_the_question() -> None:
+    """What the operator sets reaches the endpoint, and the key does not reach the evidence."""
+    target = replace(TARGET, options={"temperature": 0.5})
+
+    attempts = await collect(mock(obey), target, TRIALS[:1])
+
+    body = attempts[0].evidence.request["body"]
+    assert isinstance(body, str)
+    assert json.loads(body)["temperature"] == 0.5
+    assert "canary" not in json.dumps(attempts[0].as_json())
+
+
+@pytest.mark.parametrize(
+    ("status", "body", "outcome", "kind"),
+    [
+        (400, {"error": {"message": "m does not support tools"}}, "fail", "no_tools"),
+        (400, {"error": {"message": "Invalid schema for function 'f'"}}, "fail", "schema_refused"),
+        (400, {"error": {"message": "Unknown parameter: 'tools'"}}, "fail", "param_unknown"),
+        (400, {"error": {"message": "Unknown parameter: 'top_k'"}}, "void", "param_unknown"),
+        (400, {"error": {"message": "Your account is inactive"}}, "void", "provider_error"),
+        (404, {"error": "No endpoints found that support tool use"}, "fail", "no_tools"),
+        (404, {"error": "gone"}, "void", "not_found"),
+        (400, {"error": {"message": "Model is loading"}}, "void", "overloaded"),
+        (200, {"error": {"message": "upstream trouble"}}, "void", "provider_error"),
+        (200, {"error": {"message": "x does not support tools"}}, "fail", "no_tools"),
+        (200, {"choices": []}, "fail", "wire_error"),
+        (529, {"error": {"message": "overloaded_error"}}, "void", "overloaded"),
+    ],
+)
+async def test_refusals_fail_or_void_by_what_they_mean(
+    status: int, body: object, outcome: str, kind: str
+) -> None:
+    """A refusal of tools is the endpoint's failure; any other trouble is no verdict."""
+    attempts = await collect(mock(lambda request: answer(status, body)))
+
+    assert {str(attempt.outcome) for attempt in attempts} == {outcome}
+    assert {str(attempt.findings[0].kind) for attempt in attempts} == {kind}
+    bad_parse = Verdict(Metric.PARSE_SUCCESS, good=False)
+    available = Verdict(Metric.AVAILABILITY, good=outcome == "fail")
+    expected = (bad_parse, available) if outcome == "fail" else (available,)
+    assert attempts[0].verdicts == expected
+
+
+async def test_a_provider_without_adapter_voids_every_trial() -> None:
+    """A target that we cannot speak to is said in each attempt, not thrown."""
+    target = replace(TARGET, provider=Provider.GEMINI)
+
+    attempts = await collect(mock(obey), target)
+
+    assert len(attempts) == 5
+    assert {attempt.findings[0].kind for attempt in attempts} == {FindingKind.TARGET_ERROR}
+    assert "No adapter" in (attempts[0].evidence.error or "")
+
+
+async def test_an_unknown_probe_is_refused_before_anything_is_sent() -> None:
+    """A plan that names nothing we have is a mistake of the caller."""
+    with pytest.raises(TargetError, match="no probe 'nope'"):
+        await collect(mock(obey), trials=[Trial("nope", 1)])
+
+
+async def test_a_flood_of_findings_is_bounded() -> None:
+    """A reply that bends its format a thousand times does not fill a table."""
+    twice = ", ".join(f'"{name}": 1, "{name}": 2' for name in range(200))
+    call = {"function": {"name": "f", "arguments": "{" + twice + "}"}}
+    choice = {"message": {"tool_calls": [call] * 20}, "finish_reason": "tool_calls"}
+
+    attempts = await collect(mock(lambda request: answer(200, {"choices": [choice]})))
+
+    assert len(attempts[0].findings) == 50
+
+
+class Gate:
+    """An endpoint that holds every request until it is opened."""
+
+    def __init__(self) -> None:
+        self.open = asyncio.Event()
+        self.in_flight = self.most = self.cancelled = 0
+
+    async def __call__(self, request: httpx.Request) -> httpx.Response:
+        self.in_flight += 1
+        self.most = max(self.most, self.in_flight)
+        try:
+            await self.open.wait()
+        except asyncio.CancelledError:
+            self.cancelled += 1
+            raise
+        finally:
+            self.in_flight -= 1
+        return obey(request)
+
+
+async def settle() -> None:
+    for _ in range(100):
+        await asyncio.sleep(0)
+
+
+async def test_no_more_requests_than_allowed_are_in_flight() -> None:
+    """The endpoint's limit holds, and is used in full."""
+    gate = Gate()
+    transport = Transport(inner=httpx.MockTransport(gate))
+    target = replace(TARGET, max_concurrency=3)
+
+    running = asyncio.create_task(collect(transport, target, plan("full")))
+    await settle()
+    waiting = gate.in_flight
+    gate.open.set()
+    attempts = await running
+
+    assert waiting == 3
+    assert gate.most == 3
+    assert len(attempts) == 10
+
+
+async def test_closing_early_cancels_what_is_in_flight() -> None:
+    """No request goes on after the iterator is closed, and no task is left."""
+    gate = Gate()
+    before = asyncio.all_tasks()
+
+    async with Transport(inner=httpx.MockTransport(gate)) as transport:
+        attempts = run(TARGET, TRIALS, seed="s", transport=transport)
+        async with aclosing(attempts):
+            asking = asyncio.ensure_future(anext(attempts))
+            await settle()
+            asking.cancel()
+            await asyncio.gather(asking, return_exceptions=True)
+
+    assert gate.cancelled == TARGET.max_concurrency
+    assert gate.in_flight == 0
+    assert asyncio.all_tasks() == before
+
+
+async def test_attempts_come_in_the_order_of_completion() -> None:
+    """A slow trial does not hold back the others."""
+    slow = asyncio.Event()
+    seen = 0
+
+    async def handle(request: httpx.Request) -> httpx.Response:
+        nonlocal seen
+        seen += 1
+        if seen == 1:
+            await slow.wait()
+        return obey(request)
+
+    order: list[int] = []
+    async with Transport(inner=httpx.MockTransport(handle)) as transport:
+        async for attempt in run(TARGET, TRIALS, seed="s", transport=transport):
+            order.append(attempt.trial)
+            if len(order) == 4:
+                slow.set()
+
+    assert order[-1] == 1
+    assert sorted(order) == [1, 2, 3, 4, 5]

@@ -1,0 +1,141 @@
+from __future__ import annotations
+
+import json
+
+import httpx
+import pytest
+
+from probes.attempts import Attempt, Metric, Outcome
+from probes.runner import run
+from probes.secret import Secret
+from probes.suite import Trial, plan
+from probes.target import Limits, Provider, Target
+from probes.transport import Transport
+from simulators.hostile import ANSWERS
+
+CANARY = 'sim-canary/4711+zebra"q'
+# Short, but long enough that a busy machine answers an honest request in time.
+LIMITS = Limits(connect_s=5, first_byte_s=5, idle_s=5, total_s=5, max_bytes=256 * 1024)
+SHORT = Limits(connect_s=0.5, first_byte_s=0.5, idle_s=0.5, total_s=0.8, max_bytes=256 * 1024)
+TRIALS = (Trial("format", 1), Trial("format", 2))
+
+EXPECTED = {
+    "html": ("void", "not_json", "web page (HTML)"),
+    "unauthorized": ("void", "auth_rejected", "rejected the API key (401)"),
+    "forbidden": ("void", "auth_rejected", "forbids access (403)"),
+    "not-found": ("void", "not_found", "no such path or model (404)"),
+    "rate-limited": ("void", "rate_limited", "slow down (429)"),
+    "server-error": ("void", "overloaded", "failed on its own side (500)"),
+    "overloaded": ("void", "overloaded", "failed on its own side (503)"),
+    "no-tools": ("fail", "no_tools", "does not support tools"),
+    "hang": ("void", "timed_out", "No first byte within 0.5 s"),
+    "drip": ("void", "timed_out", "within 0."),
+    "endless": ("void", "too_large", "exceeds the limit of 262144 bytes"),
+    "huge": ("void", "too_large", "exceeds the limit of 262144 bytes"),
+    "deep": ("void", "too_large", "exceeds the limit of 262144 bytes"),
+    "nested": ("void", "not_json", "nested deeper than 64 levels"),
+    "redirect": ("void", "redirected", "not followed, to /hostile/landing"),
+    "gzip-bomb": ("void", "provider_error", "compressed"),
+    "garbage": ("void", "not_json", "not UTF-8"),
+    "wrong-type": ("fail", "wire_error", "no list"),
+    "empty": ("void", "not_json", "empty body"),
+    "cut": ("void", "broken_off", "closed before the answer was complete"),
+    "echo-auth": ("fail", "no_call", "prose"),
+    "echo-refused": ("fail", "param_unknown", "[redacted]"),
+    "echo-redirect": ("void", "redirected", "[redacted]"),
+    "echo-call": ("fail", "schema_mismatch", "[redacted]"),
+    "hostile-markup": ("fail", "wrong_value", "<script>"),
+}
+
+
+async def probe(url: str, limits: Limits = LIMITS) -> list[Attempt]:
+    target = Target(Provider.OPENAI, url, "m", Secret(CANARY), limits=limits)
+    return [attempt async for attempt in run(target, TRIALS, seed="s")]
+
+
+@pytest.mark.anyio
+@pytest.mark.parametrize("name", ANSWERS)
+async def test_a_hostile_endpoint_ends_as_what_it_is(vendor_url: str, name: str) -> None:
+    """Each trial ends within its limits, says which trouble it was, and the next goes on."""
+    limits = SHORT if name in ("hang", "drip") else LIMITS
+    outcome, kind, sentence = EXPECTED[name]
+
+    attempts = await probe(f"{vendor_url}/hostile/{name}/v1", limits)
+
+    assert len(attempts) == 2
+    for attempt in attempts:
+        assert str(attempt.outcome) == outcome
+        assert str(attempt.findings[0].kind) == kind
+        assert sentence in attempt.findings[0].message
+
+
+@pytest.mark.anyio
+@pytest.mark.parametrize("name", ANSWERS)
+async def test_no_trace_of_the_key_leaves_the_runner(vendor_url: str, name: str) -> None:
+    """Whatever an endpoint echoes, in whatever spelling, an attempt does not carry it."""
+    limits = SHORT if name in ("hang", "drip") else LIMITS
+
+    attempts = await probe(f"{vendor_url}/hostile/{name}/v1", limits)
+
+    for attempt in attempts:
+        stored = json.dumps(attempt.as_json()) + repr(attempt)
+        assert "canary" not in stored
+        # The middle of the key in base64, at each of the three places it can begin.
+        for piece in ("Y2FuYXJ5", "NhbmFyeS", "jYW5hcn"):
+            assert piece not in stored
+
+
+@pytest.mark.anyio
+async def test_what_is_stored_of_hostile_markup_is_inert(vendor_url: str) -> None:
+    """No NUL and no lone surrogate, so that any table and any encoder takes it."""
+    attempts = await probe(f"{vendor_url}/hostile/hostile-markup/v1")
+
+    stored = json.dumps(attempts[0].as_json(), ensure_ascii=False)
+    stored.encode("utf-8")
+    assert "\\u0000" not in stored.replace("\\\\u0000", "")
+    assert attempts[0].fingerprint["model"].startswith("<script>")
+
+
+@pytest.mark.anyio
+async def test_the_place_a_redirect_points_to_is_never_visited(vendor_url: str) -> None:
+    """Our key would have gone there."""
+    await probe(f"{vendor_url}/hostile/redirect/v1")
+    await probe(f"{vendor_url}/hostile/echo-redirect/v1")
+
+    async with httpx.AsyncClient(trust_env=False) as client:
+        visits = await client.get(f"{vendor_url}/hostile/landing/calls")
+
+    assert visits.json() == {"calls": 0}
+
+
+@pytest.mark.anyio
+async def test_a_transport_serves_on_after_every_kind_of_trouble(vendor_url: str) -> None:
+    """One shared transport meets the hostile endpoints and then a good one."""
+    async with Transport(SHORT) as transport:
+        for name in ("cut", "endless", "hang", "gzip-bomb", "garbage"):
+            bad = Target(Provider.OPENAI, f"{vendor_url}/hostile/{name}/v1", "m")
+            [attempt async for attempt in run(bad, TRIALS, seed="s", transport=transport)]
+    good = Target(Provider.OPENAI, f"{vendor_url}/openai/v1", "sim-steady", Secret("sim-x"))
+    attempts = [attempt async for attempt in run(good, plan("light"), seed="s")]
+
+    assert {attempt.outcome for attempt in attempts} == {Outcome.PASS}
+
+
+@pytest.mark.anyio
+async def test_a_leaking_model_is_caught_over_real_http(vendor_url: str) -> None:
+    """Vendor, transport, adapter and judge together tell a leak from a pass."""
+    target = Target(Provider.OPENAI, f"{vendor_url}/open/v1", "sim-leaky", max_concurrency=20)
+    trials = [Trial("format", trial) for trial in range(60)]
+
+    attempts = [attempt async for attempt in run(target, trials, seed="s")]
+
+    leaked = [a for a in attempts if any(f.kind == "leaked_call" for f in a.findings)]
+    assert 0 < len(leaked) < 60
+    for attempt in attempts:
+        parsed = {v.metric: v.good for v in attempt.verdicts}[Metric.PARSE_SUCCESS]
+        assert parsed == (attempt not in leaked) == (attempt.outcome is Outcome.PASS)
+
+
+def test_every_hostile_answer_has_an_expected_end() -> None:
+    """A new trap must say how it is told."""
+    assert set(EXPECTED) == set(ANSWERS)
