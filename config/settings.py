@@ -1,0 +1,201 @@
+"""All settings, from the environment. `.env.example` lists every variable."""
+
+from __future__ import annotations
+
+import base64
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlsplit
+
+from django.core.exceptions import ImproperlyConfigured
+
+from config.env import (
+    env_bool,
+    env_database,
+    env_duration,
+    env_int,
+    env_list,
+    env_secret,
+    env_str,
+)
+from config.logs import logging_config
+
+BASE_DIR = Path(__file__).resolve().parent.parent
+
+# Where this process may keep files: logs, generated keys, the beat schedule.
+DATA_DIR = Path(env_str("DATA_DIR", default=str(BASE_DIR / "var")))
+
+DEBUG = env_bool("DEBUG", default=False)
+SECRET_KEY = env_secret("SECRET_KEY", default="debug-only" if DEBUG else None)
+
+# AES-256 keys for stored credentials, base64, newest first: the first one encrypts, all decrypt.
+CREDENTIAL_KEYS = [
+    base64.b64decode(key)
+    for key in env_secret("CREDENTIAL_KEYS", default="").replace(",", " ").split()
+]
+
+# --- Address: how people reach the pages -------------------------------------------------------
+PUBLIC_URL = env_str("PUBLIC_URL", default="http://127.0.0.1:8000").rstrip("/")
+_public = urlsplit(PUBLIC_URL)
+_LOOPBACK = {"127.0.0.1", "localhost", "::1"}
+if _public.scheme not in {"http", "https"} or not _public.hostname:
+    raise ImproperlyConfigured(f"PUBLIC_URL must be an http(s) address, not {PUBLIC_URL!r}.")
+SERVED_BY_HTTPS = _public.scheme == "https"
+if not (SERVED_BY_HTTPS or DEBUG or _public.hostname in _LOOPBACK):
+    raise ImproperlyConfigured("PUBLIC_URL must be https unless the host is this machine.")
+
+ALLOWED_HOSTS = [_public.hostname, *env_list("ALLOWED_HOSTS")]
+if _public.hostname in _LOOPBACK:
+    ALLOWED_HOSTS += sorted(_LOOPBACK | {"[::1]"})
+CSRF_TRUSTED_ORIGINS = [PUBLIC_URL]
+
+# --- Django ------------------------------------------------------------------------------------
+INSTALLED_APPS = [
+    "django.contrib.auth",
+    "django.contrib.contenttypes",
+    "django.contrib.humanize",
+    "django.contrib.messages",
+    "django.contrib.sessions",
+    "django.contrib.staticfiles",
+    "django_htmx",
+    "dashboard",
+]
+MIDDLEWARE = [
+    "config.middleware.SecurityHeaders",
+    "django.middleware.security.SecurityMiddleware",
+    "config.middleware.RequestLog",
+    "whitenoise.middleware.WhiteNoiseMiddleware",
+    "django.contrib.sessions.middleware.SessionMiddleware",
+    "django.middleware.common.CommonMiddleware",
+    "django.middleware.csrf.CsrfViewMiddleware",
+    "django.contrib.auth.middleware.AuthenticationMiddleware",
+    # Every view needs a signed-in person unless it says otherwise.
+    "django.contrib.auth.middleware.LoginRequiredMiddleware",
+    "django.contrib.messages.middleware.MessageMiddleware",
+    "django.middleware.clickjacking.XFrameOptionsMiddleware",
+    "django_htmx.middleware.HtmxMiddleware",
+]
+ROOT_URLCONF = "config.urls"
+ASGI_APPLICATION = "config.asgi.application"
+TEMPLATES = [
+    {
+        "BACKEND": "django.template.backends.django.DjangoTemplates",
+        "DIRS": [BASE_DIR / "templates"],
+        "APP_DIRS": False,
+        "OPTIONS": {
+            "context_processors": [
+                "django.template.context_processors.request",
+                "django.contrib.auth.context_processors.auth",
+                "django.contrib.messages.context_processors.messages",
+            ],
+            "loaders": (
+                [
+                    "django.template.loaders.filesystem.Loader",
+                    "django.template.loaders.app_directories.Loader",
+                ]
+            ),
+        },
+    },
+]
+LANGUAGE_CODE = "en"
+TIME_ZONE = "UTC"
+USE_I18N = False
+USE_TZ = True
+DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
+
+# --- Postgres and Redis ------------------------------------------------------------------------
+DATABASES: dict[str, dict[str, Any]] = {
+    "default": env_database("DATABASE_URL", default="postgresql://toolgauge@127.0.0.1/toolgauge")
+}
+# Web processes share connections between requests; workers fork and therefore must not.
+if _pool := env_int("DATABASE_POOL_SIZE", default=0):
+    DATABASES["default"]["OPTIONS"]["pool"] = {"min_size": 1, "max_size": _pool, "timeout": 10}
+else:
+    DATABASES["default"]["CONN_HEALTH_CHECKS"] = True
+REDIS_URL = env_secret("REDIS_URL", default="redis://127.0.0.1:6379/0")
+
+# --- People ------------------------------------------------------------------------------------
+LOGIN_URL = "login"
+LOGIN_REDIRECT_URL = "fleet"
+LOGOUT_REDIRECT_URL = "login"
+PASSWORD_HASHERS = ["django.contrib.auth.hashers.Argon2PasswordHasher"]
+AUTH_PASSWORD_VALIDATORS = [
+    {"NAME": f"django.contrib.auth.password_validation.{name}"}
+    for name in (
+        "UserAttributeSimilarityValidator",
+        "MinimumLengthValidator",
+        "CommonPasswordValidator",
+        "NumericPasswordValidator",
+    )
+]
+AUTH_PASSWORD_VALIDATORS[1]["OPTIONS"] = {"min_length": 12}  # type: ignore[assignment]
+
+# --- Cookies and headers -----------------------------------------------------------------------
+_host_prefix = "__Host-" if SERVED_BY_HTTPS else ""
+SESSION_COOKIE_NAME = f"{_host_prefix}session"
+CSRF_COOKIE_NAME = f"{_host_prefix}csrf"
+SESSION_COOKIE_SECURE = CSRF_COOKIE_SECURE = SERVED_BY_HTTPS
+SESSION_COOKIE_HTTPONLY = CSRF_COOKIE_HTTPONLY = True
+SESSION_COOKIE_SAMESITE = CSRF_COOKIE_SAMESITE = "Lax"
+SESSION_COOKIE_AGE = 12 * 3600
+SECURE_SSL_REDIRECT = SERVED_BY_HTTPS
+SECURE_REDIRECT_EXEMPT = [r"^healthz$", r"^readyz$"]  # asked for from inside, without TLS
+SECURE_HSTS_SECONDS = 365 * 86400 if SERVED_BY_HTTPS else 0
+SECURE_HSTS_INCLUDE_SUBDOMAINS = SECURE_HSTS_PRELOAD = SERVED_BY_HTTPS
+SECURE_CONTENT_TYPE_NOSNIFF = True
+SECURE_REFERRER_POLICY = "same-origin"
+SECURE_CROSS_ORIGIN_OPENER_POLICY = "same-origin"
+X_FRAME_OPTIONS = "DENY"
+if env_bool("BEHIND_PROXY", default=False):
+    SECURE_PROXY_SSL_HEADER = ("HTTP_X_FORWARDED_PROTO", "https")
+# No inline script or style anywhere; pages load nothing from other hosts.
+CONTENT_SECURITY_POLICY = "; ".join(
+    [
+        "default-src 'none'",
+        "script-src 'self'",
+        "style-src 'self'",
+        "img-src 'self' data: blob:",
+        "font-src 'self'",
+        "connect-src 'self'",
+        "form-action 'self'",
+        "base-uri 'none'",
+        "frame-ancestors 'none'",
+    ]
+)
+
+# --- Static files ------------------------------------------------------------------------------
+STATIC_URL = "static/"
+STATICFILES_DIRS = [BASE_DIR / "static"]
+STATIC_ROOT = Path(env_str("STATIC_ROOT", default="") or DATA_DIR / "static")
+STORAGES = {
+    "default": {"BACKEND": "django.core.files.storage.FileSystemStorage"},
+    "staticfiles": {"BACKEND": "whitenoise.storage.CompressedManifestStaticFilesStorage"},
+}
+WHITENOISE_USE_FINDERS = False
+
+# --- Logging -----------------------------------------------------------------------------------
+LOG_FORMAT = env_str("LOG_FORMAT", default="json")
+LOGGING_CONFIG = None  # structlog is set up once, below
+LOGGING = logging_config(LOG_FORMAT, level=env_str("LOG_LEVEL", default="INFO"))
+
+# --- Probing -----------------------------------------------------------------------------------
+# How long one probe call may take, all bytes included, before it counts as timed out.
+PROBE_TIMEOUT = env_duration("PROBE_TIMEOUT", default="60s")
+# Silence before the first byte, and between two bytes.
+PROBE_IDLE_TIMEOUT = env_duration("PROBE_IDLE_TIMEOUT", default="30s")
+# The most bytes read of one reply.
+PROBE_MAX_BYTES = env_int("PROBE_MAX_BYTES", default=8 * 1024 * 1024, minimum=1024)
+
+# A run is held by a lease; a worker that stops renewing it loses the run to another one.
+RUN_LEASE = env_duration("RUN_LEASE", default="90s")
+RUN_HEARTBEAT = env_duration("RUN_HEARTBEAT", default="20s")
+# First wait before a run whose worker died is tried again; doubles each time.
+RUN_RETRY_AFTER = env_duration("RUN_RETRY_AFTER", default="10s")
+# A queued run whose doorbell nobody answered is rung again after this.
+RUN_RING_AGAIN = env_duration("RUN_RING_AGAIN", default="60s")
+# How often beat and every worker look for due endpoints and dead runs.
+SCHEDULE_EVERY = env_duration("SCHEDULE_EVERY", default="15s")
+
+# The simulated vendors, for the demo fleet of the first start.
+DEMO = env_bool("DEMO", default=True)
+SIMULATOR_URL = env_str("SIMULATOR_URL", default="")

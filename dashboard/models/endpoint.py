@@ -1,0 +1,82 @@
+"""What an operator registers, and when it is due."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+from typing import TYPE_CHECKING, Self
+
+from django.core.validators import MaxValueValidator, MinValueValidator
+from django.db import models
+from django.db.models import Q
+from django.db.models.functions import Now
+from django.urls import reverse
+from typing_extensions import override
+
+from probes.target import Provider
+
+if TYPE_CHECKING:
+    from dashboard.models.profile import Profile
+
+TTL_MIN, TTL_MAX = timedelta(minutes=5), timedelta(days=30)
+
+
+class EndpointQuerySet(models.QuerySet["Endpoint"]):
+    def kept(self) -> Self:
+        return self.filter(removed_at=None)
+
+
+class Endpoint(models.Model):
+    slug = models.SlugField(max_length=60)
+    provider = models.CharField(max_length=32, choices=[(p.value, p.value) for p in Provider])
+    base_url = models.CharField("base URL", max_length=2048)
+    model = models.CharField(max_length=200)
+    # Sent with every request, beside what the probe asks; never a place for secrets.
+    options = models.JSONField("request options", default=dict, blank=True)
+    ttl = models.DurationField("time to live", default=timedelta(hours=6))
+    max_concurrency = models.PositiveSmallIntegerField(
+        "requests at once", default=4, validators=[MinValueValidator(1), MaxValueValidator(64)]
+    )
+    enabled = models.BooleanField("probe on schedule", default=True)
+
+    next_due_at = models.DateTimeField(db_default=Now())
+    last_finished_at = models.DateTimeField(null=True)
+    # Runs in a row that ended without a verdict; the wait before the next one doubles with it.
+    fruitless = models.PositiveSmallIntegerField(default=0)
+    # Runs still wanted right away to fill a baseline; the schedule takes over at nought.
+    onboarding_left = models.PositiveSmallIntegerField(default=0)
+
+    created_at = models.DateTimeField(db_default=Now())
+    updated_at = models.DateTimeField(db_default=Now())
+    removed_at = models.DateTimeField(null=True)
+
+    objects = EndpointQuerySet.as_manager()
+
+    class Meta:
+        constraints = [
+            models.UniqueConstraint(
+                fields=["slug"], condition=Q(removed_at=None), name="endpoint_slug_once"
+            ),
+            models.CheckConstraint(
+                condition=Q(ttl__gte=TTL_MIN) & Q(ttl__lte=TTL_MAX), name="endpoint_ttl_sane"
+            ),
+        ]
+        indexes = [
+            # runs.schedule_due: the due ones, oldest first.
+            models.Index(
+                fields=["next_due_at"],
+                condition=Q(enabled=True, removed_at=None),
+                name="endpoint_due",
+            ),
+        ]
+
+    @override
+    def __str__(self) -> str:
+        return self.slug
+
+    def get_absolute_url(self) -> str:
+        return reverse("endpoint", args=[self.slug])
+
+    @property
+    def profile(self) -> Profile:
+        """The profile of the present key."""
+        return self.profiles.get(ended_at=None)

@@ -1,0 +1,35 @@
+"""What was measured under one key. A changed key opens the next epoch."""
+
+from __future__ import annotations
+
+from django.db import models
+from django.db.models import Q
+from django.db.models.functions import Now
+from typing_extensions import override
+
+from dashboard.models.endpoint import Endpoint
+
+
+class Profile(models.Model):
+    endpoint = models.ForeignKey(Endpoint, models.CASCADE, related_name="profiles")
+    epoch = models.PositiveIntegerField()
+    provider = models.CharField(max_length=32)
+    model = models.CharField(max_length=200)
+    endpoint_url = models.CharField(max_length=2048)
+    chat_template_hash = models.CharField(max_length=64, blank=True)
+    key_hash = models.BinaryField(max_length=32)
+    fingerprint = models.JSONField(default=dict)
+    created_at = models.DateTimeField(db_default=Now())
+    ended_at = models.DateTimeField(null=True)
+
+    class Meta:
+        constraints = [
+            models.UniqueConstraint(fields=["endpoint", "epoch"], name="profile_epoch_once"),
+            models.UniqueConstraint(
+                fields=["endpoint"], condition=Q(ended_at=None), name="profile_one_current"
+            ),
+        ]
+
+    @override
+    def __str__(self) -> str:
+        return f"profile {self.epoch} of endpoint {self.endpoint_id}"

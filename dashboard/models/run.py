@@ -1,0 +1,140 @@
+"""One execution of a suite: the obligation that a doorbell points to."""
+
+from __future__ import annotations
+
+from typing import Self
+
+from django.conf import settings
+from django.db import models
+from django.db.models import Q
+from django.db.models.functions import Now
+from django.urls import reverse
+from typing_extensions import override
+
+from dashboard.models.endpoint import Endpoint
+from dashboard.models.profile import Profile
+
+
+class State(models.TextChoices):
+    QUEUED = "queued"
+    LEASED = "leased"
+    RUNNING = "running"
+    FINISHED = "finished"  # a verdict exists, however badly the model did
+    FAILED = "failed"  # there is none, and we know why
+    ABANDONED = "abandoned"  # there is none, and we gave up
+
+
+ACTIVE = (State.QUEUED, State.LEASED, State.RUNNING)
+ENDED = (State.FINISHED, State.FAILED, State.ABANDONED)
+
+
+class Trigger(models.TextChoices):
+    TTL = "ttl"
+    KEY_CHANGE = "key_change"
+    FINGERPRINT = "fingerprint"
+    BASELINE = "baseline"
+    CONFIRM = "confirm"
+    RECOVERY = "recovery"
+    MANUAL = "manual"
+    API = "api"
+
+
+class RunQuerySet(models.QuerySet["Run"]):
+    def of(self, endpoint: Endpoint) -> Self:
+        return self.filter(endpoint=endpoint)
+
+    def active(self) -> Self:
+        return self.filter(state__in=ACTIVE)
+
+    def newest_first(self) -> Self:
+        return self.order_by("-id")
+
+
+class Run(models.Model):
+    endpoint = models.ForeignKey(Endpoint, models.CASCADE, related_name="runs")
+    profile = models.ForeignKey(Profile, models.CASCADE, related_name="runs")
+    key_epoch = models.PositiveIntegerField()
+    # The slot this run fills: (endpoint, epoch, trigger, due_at, seq) is filled once.
+    trigger = models.CharField(max_length=16, choices=Trigger)
+    due_at = models.DateTimeField()
+    seq = models.PositiveIntegerField(db_default=0)
+
+    suite = models.CharField(max_length=16)
+    suite_version = models.CharField(max_length=40)
+    seed = models.BigIntegerField()
+    # How many attempts the suite asks for: the whole of the progress bar.
+    planned = models.PositiveIntegerField()
+
+    state = models.CharField(max_length=16, choices=State, db_default=State.QUEUED.value)
+    reason = models.TextField(blank=True, db_default="")
+    claims = models.PositiveSmallIntegerField(db_default=0)
+    max_claims = models.PositiveSmallIntegerField(db_default=5)
+    not_before = models.DateTimeField(db_default=Now())
+    priority = models.PositiveSmallIntegerField(db_default=5)  # the lower goes first
+
+    lease_owner = models.CharField(max_length=200, null=True)  # noqa: DJ001
+    lease_token = models.BigIntegerField(null=True)
+    lease_expires_at = models.DateTimeField(null=True)
+    dispatched_at = models.DateTimeField(null=True)
+
+    requested_by = models.ForeignKey(settings.AUTH_USER_MODEL, models.SET_NULL, null=True)
+    created_at = models.DateTimeField(db_default=Now())
+    started_at = models.DateTimeField(null=True)
+    finished_at = models.DateTimeField(null=True)
+
+    # Written once, by the finishing transaction.
+    passed = models.PositiveIntegerField(db_default=0)
+    failed = models.PositiveIntegerField(db_default=0)
+    void = models.PositiveIntegerField(db_default=0)
+    input_tokens = models.PositiveBigIntegerField(db_default=0)
+    output_tokens = models.PositiveBigIntegerField(db_default=0)
+
+    objects = RunQuerySet.as_manager()
+
+    class Meta:
+        constraints = [
+            models.UniqueConstraint(
+                fields=["endpoint", "key_epoch", "trigger", "due_at", "seq"], name="run_slot_once"
+            ),
+            models.UniqueConstraint(
+                fields=["endpoint"], condition=Q(state__in=ACTIVE), name="run_one_active"
+            ),
+            models.CheckConstraint(condition=Q(state__in=State.values), name="run_state_known"),
+            models.CheckConstraint(
+                condition=Q(state__in=(State.LEASED, State.RUNNING), lease_expires_at__isnull=False)
+                | ~Q(state__in=(State.LEASED, State.RUNNING)) & Q(lease_expires_at__isnull=True),
+                name="run_leased_iff_lease",
+            ),
+            models.CheckConstraint(
+                condition=Q(state__in=ENDED, finished_at__isnull=False)
+                | ~Q(state__in=ENDED) & Q(finished_at__isnull=True),
+                name="run_ended_iff_finished_at",
+            ),
+        ]
+        indexes = [
+            # runs.claim and runs.to_ring.
+            models.Index(
+                fields=["priority", "not_before"],
+                condition=Q(state=State.QUEUED),
+                name="run_claimable",
+            ),
+            # runs.reap.
+            models.Index(
+                fields=["lease_expires_at"],
+                condition=Q(state__in=(State.LEASED, State.RUNNING)),
+                name="run_expiring",
+            ),
+            # The runs table of an endpoint's page, newest first.
+            models.Index(fields=["endpoint", "-id"], name="run_of_endpoint"),
+        ]
+
+    @override
+    def __str__(self) -> str:
+        return f"run {self.pk}"
+
+    def get_absolute_url(self) -> str:
+        return reverse("run", args=[self.pk])
+
+    @property
+    def is_active(self) -> bool:
+        return self.state in ACTIVE

@@ -1,0 +1,16 @@
+"""Whether this process can serve pages."""
+
+from __future__ import annotations
+
+from django.db import Error, connection
+from django.db.migrations.executor import MigrationExecutor
+
+
+def problems() -> list[str]:
+    """What stands in the way, in words; empty when ready."""
+    try:
+        executor = MigrationExecutor(connection)
+        plan = executor.migration_plan(executor.loader.graph.leaf_nodes())
+    except Error as exc:
+        return [f"The database does not answer: {type(exc).__name__}."]
+    return [f"{len(plan)} migrations are not applied."] if plan else []

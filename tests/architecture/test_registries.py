@@ -1,0 +1,48 @@
+"""What one part names and another part must have."""
+
+from __future__ import annotations
+
+import ast
+from pathlib import Path
+
+from dashboard import enqueue
+from workers.celery import app
+
+ROOT = Path(__file__).resolve().parents[2]
+
+
+def test_every_task_that_the_dashboard_names_exists() -> None:
+    """The dashboard sends tasks by name; a name without a task would be lost work."""
+    app.loader.import_default_modules()
+
+    assert set(enqueue.TASKS) <= set(app.tasks)
+
+
+def test_every_scheduled_task_exists() -> None:
+    """The beat table names real tasks."""
+    app.loader.import_default_modules()
+
+    assert {entry["task"] for entry in app.conf.beat_schedule.values()} <= set(app.tasks)
+
+
+def test_only_the_transport_imports_an_http_client() -> None:
+    """Network traffic to endpoints leaves from one file."""
+    packages = ("probes", "health", "dashboard", "workers", "gateway", "config")
+    found = {
+        str(path.relative_to(ROOT))
+        for package in packages
+        for path in (ROOT / package).rglob("*.py")
+        if imports(path) & {"httpx", "requests", "aiohttp", "urllib3", "urllib.request"}
+    }
+
+    assert found == {"probes/transport.py"}
+
+
+def imports(path: Path) -> set[str]:
+    names: set[str] = set()
+    for node in ast.walk(ast.parse(path.read_text())):
+        if isinstance(node, ast.Import):
+            names |= {alias.name for alias in node.names}
+        elif isinstance(node, ast.ImportFrom) and node.module:
+            names |= {node.module}
+    return names

@@ -1,0 +1,65 @@
+from __future__ import annotations
+
+import io
+import json
+import logging
+import logging.config
+from collections.abc import Iterator
+
+import pytest
+import structlog
+
+from config.logs import HIDDEN, logging_config
+
+CANARY = "sk-canary-0123456789abcdef"
+
+
+@pytest.fixture
+def lines() -> Iterator[io.StringIO]:
+    """What a process with our logging would write."""
+    from django.conf import settings
+
+    out = io.StringIO()
+    config = logging_config("json", level="DEBUG")
+    config["handlers"]["stderr"]["stream"] = out
+    logging.config.dictConfig(config)
+    yield out
+    logging.config.dictConfig(settings.LOGGING)
+
+
+@pytest.mark.parametrize("key", ["authorization", "api_key", "password", "cookie", "prompt", "body"])
+def test_values_under_telling_names_are_hidden(lines: io.StringIO, key: str) -> None:
+    """Whatever stands under such a name does not reach the log, however deep."""
+    structlog.get_logger().info("call", **{key: "plain words"}, facts={key: "plain words"})
+
+    line = json.loads(lines.getvalue())
+    assert line[key] == line["facts"][key] == HIDDEN
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        f"Authorization: Bearer {CANARY}",
+        f"the key is {CANARY}.",
+        f"connecting to postgresql://user:{CANARY}@host/db",
+        f"redis://:{CANARY}@127.0.0.1:6379/0",
+    ],
+)
+def test_secrets_inside_a_sentence_are_hidden(lines: io.StringIO, text: str) -> None:
+    """Known forms of secrets are blanked wherever they turn up, in our lines and in others'."""
+    structlog.get_logger().warning("problem", error=text)
+    logging.getLogger("someone.else").error("problem: %s", text)
+
+    assert CANARY not in lines.getvalue()
+    assert lines.getvalue().count(HIDDEN) == 2
+
+
+def test_a_secret_in_a_traceback_is_hidden(lines: io.StringIO) -> None:
+    """Exceptions carry values too."""
+    try:
+        raise ValueError(f"cannot use {CANARY}")
+    except ValueError:
+        logging.getLogger("someone.else").exception("failed")
+
+    assert "ValueError" in lines.getvalue()
+    assert CANARY not in lines.getvalue()

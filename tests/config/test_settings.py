@@ -1,0 +1,69 @@
+"""Settings in a process of their own, as production would start them."""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+PRODUCTION = {"PUBLIC_URL": "https://toolgauge.example.com", "DEBUG": ""}
+
+
+def manage(*arguments: str, **env: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [sys.executable, "manage.py", *arguments],
+        cwd=ROOT,
+        env={**os.environ, **PRODUCTION, **env},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+
+
+def test_a_production_start_passes_the_deployment_check() -> None:
+    """`check --deploy` has nothing to say."""
+    checked = manage("check", "--deploy", "--fail-level", "WARNING")
+
+    assert checked.returncode == 0, checked.stderr
+    assert "no issues" in checked.stdout
+
+
+def test_plain_http_is_refused_for_any_other_machine() -> None:
+    """Session cookies never travel in the clear."""
+    checked = manage("check", PUBLIC_URL="http://toolgauge.example.com")
+
+    assert checked.returncode != 0
+    assert "PUBLIC_URL must be https" in checked.stderr
+
+
+def test_a_missing_secret_key_is_named() -> None:
+    """No default stands in for a secret outside debug."""
+    checked = manage("check", SECRET_KEY="", SECRET_KEY_FILE="")
+
+    assert checked.returncode != 0
+    assert "Set SECRET_KEY" in checked.stderr
+
+
+def test_every_variable_is_in_the_example_file() -> None:
+    """`.env.example` lists what settings read, and nothing else but compose's own."""
+    code = (ROOT / "config/settings.py").read_text()
+    read = set(re.findall(r'env_\w+\(\s*"([A-Z_]+)"', code))
+    listed = set(re.findall(r"^([A-Z_]+)=", (ROOT / ".env.example").read_text(), re.MULTILINE))
+    compose = set(re.findall(r"\$\{([A-Z_]+)", (ROOT / "docker-compose.yml").read_text()))
+
+    assert read <= listed
+    assert listed <= read | compose
+
+
+@pytest.mark.parametrize("directive", ["unsafe-inline", "unsafe-eval", "http:", "https:", "*"])
+def test_the_content_security_policy_has_no_hole(directive: str) -> None:
+    """No inline code, no evaluation, no other host."""
+    from django.conf import settings
+
+    assert directive not in settings.CONTENT_SECURITY_POLICY
+    assert settings.CONTENT_SECURITY_POLICY.startswith("default-src 'none'")

@@ -1,0 +1,66 @@
+"""What all tests share: real Postgres and Valkey, no network beyond this machine."""
+
+from __future__ import annotations
+
+import ipaddress
+import socket
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from django.core.management import call_command
+from django.db import connection
+from pytest_django import DjangoDbBlocker
+
+pytest_plugins = ["tests.simulators.plugin"]
+
+PARTITIONED = ("dashboard_attempt", "dashboard_evidence", "dashboard_observation")
+
+
+@pytest.fixture(scope="session", autouse=True)
+def only_loopback() -> Iterator[None]:
+    """No test process may connect to another machine."""
+    connect = socket.socket.connect
+
+    def guarded(self: socket.socket, address: Any) -> None:
+        host = address[0] if isinstance(address, tuple) else "127.0.0.1"
+        if host != "localhost" and not ipaddress.ip_address(host).is_loopback:
+            raise AssertionError(f"a test tried to connect to {host}")
+        connect(self, address)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(socket.socket, "connect", guarded)
+        yield
+
+
+@pytest.fixture(scope="session")
+def django_db_setup(django_db_setup: None, django_db_blocker: DjangoDbBlocker) -> None:
+    """The test database has the partitions that a running product would have made."""
+    from dashboard.services import partitions
+
+    with django_db_blocker.unblock():
+        partitions.ensure()
+
+
+@pytest.fixture(scope="session")
+def static_files(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Collected once, since pages link to files by their hash."""
+    from django.conf import settings
+
+    settings.STATIC_ROOT = tmp_path_factory.mktemp("static")
+    call_command("collectstatic", interactive=False, verbosity=0)
+    return Path(settings.STATIC_ROOT)
+
+
+@pytest.fixture(autouse=True)
+def empty_partitions(
+    request: pytest.FixtureRequest, django_db_blocker: DjangoDbBlocker
+) -> Iterator[None]:
+    """Django flushes only the tables it manages; these are ours to empty."""
+    yield
+    marker = request.node.get_closest_marker("django_db")
+    if (marker and marker.kwargs.get("transaction")) or "transactional_db" in request.fixturenames:
+        with django_db_blocker.unblock(), connection.cursor() as cursor:
+            cursor.execute(f"TRUNCATE {', '.join(PARTITIONED)}")
+            connection.close()

@@ -1,0 +1,26 @@
+from __future__ import annotations
+
+from datetime import timedelta
+from typing import Any
+
+import pytest
+
+from dashboard.models import Endpoint
+from dashboard.services import endpoints
+
+FIELDS: dict[str, Any] = {
+    "slug": "one",
+    "provider": "openai",
+    "base_url": "http://127.0.0.1:9/v1",
+    "model": "m",
+    "options": {},
+    "ttl": timedelta(hours=6),
+    "max_concurrency": 2,
+    "enabled": True,
+    "key": None,
+}
+
+
+@pytest.fixture
+def endpoint(db: None) -> Endpoint:
+    return endpoints.create(**FIELDS)

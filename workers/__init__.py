@@ -1,0 +1,7 @@
+"""Celery: when and where, never what."""
+
+from __future__ import annotations
+
+from workers.celery import app
+
+__all__ = ["app"]

@@ -1,0 +1,26 @@
+"""The Celery app. Messages are doorbells that carry a run id; the obligation is the row."""
+
+from __future__ import annotations
+
+import logging.config
+import os
+from typing import Any
+
+from celery import Celery
+from celery.signals import setup_logging
+
+from workers.timer import ScheduleTimer
+
+os.environ.setdefault("DJANGO_SETTINGS_MODULE", "config.settings")
+
+app = Celery("toolgauge", include=["workers.probing"])
+app.config_from_object("workers.celeryconfig")
+app.steps["worker"].add(ScheduleTimer)
+
+
+@setup_logging.connect
+def use_our_logging(**_kwargs: Any) -> None:
+    """Stop Celery from installing its own handlers: all lines pass the redaction."""
+    from django.conf import settings
+
+    logging.config.dictConfig(settings.LOGGING)

@@ -1,0 +1,39 @@
+"""Celery's settings, read when the app is first used."""
+
+from __future__ import annotations
+
+from django.conf import settings
+
+from workers.schedule import BEAT
+
+broker_url = settings.REDIS_URL
+broker_connection_retry_on_startup = True
+broker_transport_options = {
+    "visibility_timeout": 300,
+    "health_check_interval": 25,
+    "socket_keepalive": True,
+    "socket_timeout": 30,
+    "socket_connect_timeout": 5,
+}
+task_serializer = "json"
+accept_content = ["json"]
+timezone = "UTC"
+
+# No result backend: what a run found is in Postgres.
+task_ignore_result = True
+task_store_errors_even_if_ignored = False
+
+# A worker that dies leaves its lease to expire; the reaper queues the run again. Redelivery by
+# the broker would only ring a second time, and a task that crashes its process must not loop.
+task_acks_late = True
+task_reject_on_worker_lost = False
+worker_prefetch_multiplier = 1
+
+# Longer than any suite may take; the lease and the suite's own deadlines act long before.
+task_time_limit = 3600
+worker_soft_shutdown_timeout = 25.0
+worker_enable_soft_shutdown_on_idle = False
+worker_send_task_events = False
+worker_cancel_long_running_tasks_on_connection_loss = False
+
+beat_schedule = BEAT
