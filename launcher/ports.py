@@ -1,0 +1,54 @@
+"""Loopback ports: which are free, and whether somebody answers."""
+
+from __future__ import annotations
+
+import http.client
+import random
+import socket
+from urllib.parse import urlsplit
+
+LOOPBACK = "127.0.0.1"
+
+# Below the ranges that systems hand out for outgoing connections, so that a part which restarts
+# finds its port still free.
+CANDIDATES = range(20_000, 32_000)
+
+
+def free_port() -> int:
+    """Return a port that nobody listens on now."""
+    # Not a secret: the numbers only have to differ between two starts.
+    for port in random.sample(CANDIDATES, 50):
+        if is_free(port):
+            return port
+    with socket.socket() as probe:
+        probe.bind((LOOPBACK, 0))
+        return int(probe.getsockname()[1])
+
+
+def is_free(port: int) -> bool:
+    """Tell whether a server could listen on this loopback port."""
+    with socket.socket() as probe:
+        probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        try:
+            probe.bind((LOOPBACK, port))
+        except OSError:
+            return False
+    return True
+
+
+def page_status(port: int, path: str, public_url: str) -> int | None:
+    """Ask as people will: under the public name, which is the only one the pages may know."""
+    public = urlsplit(public_url)
+    return http_status(port, path, {"Host": public.netloc, "X-Forwarded-Proto": public.scheme})
+
+
+def http_status(port: int, path: str, headers: dict[str, str] | None = None) -> int | None:
+    """Return the status that a loopback HTTP server answers with, or None while none answers."""
+    connection = http.client.HTTPConnection(LOOPBACK, port, timeout=2)
+    try:
+        connection.request("GET", path, headers=headers or {})
+        return connection.getresponse().status
+    except (OSError, http.client.HTTPException):
+        return None
+    finally:
+        connection.close()

@@ -1,0 +1,103 @@
+"""`toolgauge serve`: the whole product on this machine, until Ctrl-C."""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Mapping
+from pathlib import Path
+
+from launcher import parts, ports, postgres, valkey
+from launcher.console import part_line, say
+from launcher.datafolder import DataFolder, locked, open_data_folder
+from launcher.errors import LaunchError
+from launcher.part import Part
+from launcher.process import rotate
+from launcher.supervisor import StopAsked, StopRequest, Supervisor
+
+
+def serve(*, port: int, data_dir: Path, demo: bool) -> int:
+    """Run until asked to stop; return the exit code."""
+    stop = StopRequest()
+    stop.listen()
+    port = port or ports.free_port()
+    url = os.environ.get("PUBLIC_URL") or f"http://{ports.LOOPBACK}:{port}"
+    try:
+        data = open_data_folder(data_dir)
+        with locked(data, url):
+            _check_port(port)
+            _run(data, stop, {"PUBLIC_URL": url, "DEMO": "1" if demo else "0"}, port)
+    except LaunchError as exc:
+        say(f"\n{exc}")
+        return 2
+    return 0
+
+
+def _check_port(port: int) -> None:
+    if not ports.is_free(port):
+        raise LaunchError(
+            f"Port {port} is taken by another program. Choose another with --port, for example "
+            f"--port {port + 1}, or --port 0 for any free one."
+        )
+
+
+def _run(data: DataFolder, stop: StopRequest, extra: dict[str, str], port: int) -> None:
+    begun = time.monotonic()
+    for log in data.logs.glob("*.log"):
+        rotate(log)
+    supervisor = Supervisor(say, stop)
+    try:
+        env = _bring_up_servers(supervisor, data) | extra
+        env |= {"SIMULATOR_URL": f"http://{ports.LOOPBACK}:{_vendors_port(data)}"}
+        vendors, *others = parts.parts(env, data, port)
+        supervisor.start([vendors])  # needs no database, so it need not wait for one
+        for name, command in parts.preparations(env):
+            supervisor.run_once(name, command)
+        supervisor.bring_up(others)
+        _announce(extra["PUBLIC_URL"], data, time.monotonic() - begun)
+        supervisor.keep_up()
+    except StopAsked:
+        say("\nStopping. Press Ctrl-C again to kill what is left at once.")
+    finally:
+        supervisor.stop_all()
+
+
+def _bring_up_servers(supervisor: Supervisor, data: DataFolder) -> dict[str, str]:
+    """Start those servers whose address was not given; return the environment of the parts."""
+    env = parts.environment(data)
+    servers: list[Part] = []
+    cluster = store = None
+    if not _is_given("DATABASE_URL", os.environ):
+        cluster = postgres.open_cluster(data)
+        servers.append(postgres.part(cluster, data.logs / "postgres.log"))
+        env["DATABASE_URL"] = cluster.url()
+    if not _is_given("REDIS_URL", os.environ):
+        store = valkey.open_store(data)
+        servers.append(valkey.part(store, data.logs / "valkey.log"))
+        env["REDIS_URL"] = store.url()
+    supervisor.bring_up(servers)
+    if cluster:
+        postgres.ensure_database(cluster)
+    return env
+
+
+def _is_given(name: str, env: Mapping[str, str]) -> bool:
+    return bool(env.get(name) or env.get(f"{name}_FILE"))
+
+
+def _vendors_port(data: DataFolder) -> int:
+    kept = data.vendors_port()
+    if ports.is_free(kept):
+        return kept
+    # Not kept: the registered demo endpoints point at the old one, which may be free next time.
+    other = ports.free_port()
+    detail = f"port {kept} is taken, so {other}; demo endpoints on {kept} will not answer this time"
+    say(part_line("vendors", "moved", detail))
+    return other
+
+
+def _announce(url: str, data: DataFolder, seconds: float) -> None:
+    say(
+        f"\nToolgauge is running at {url}  ({seconds:.1f} s)\n"
+        f"Logs and data are in {data.path}. Ctrl-C stops everything.\n"
+    )

@@ -1,0 +1,100 @@
+"""Brings parts up in order, keeps them up, and takes them down in reverse."""
+
+from __future__ import annotations
+
+import signal
+import time
+from collections.abc import Sequence
+from types import FrameType
+
+from launcher.console import Say, part_line
+from launcher.errors import LaunchError
+from launcher.kept import Kept
+from launcher.part import Part
+from launcher.process import Command, Process
+
+TICK = 0.05
+
+
+class StopAsked(Exception):
+    """Somebody asked for a stop while parts were being brought up."""
+
+
+class StopRequest:
+    """Counts the signals that ask us to stop: one is a wish, two are a hurry."""
+
+    def __init__(self) -> None:
+        self.count = 0
+
+    def listen(self) -> None:
+        for signum in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+            # Under nohup a hang-up is ignored on purpose.
+            if signum != signal.SIGHUP or signal.getsignal(signum) != signal.SIG_IGN:
+                signal.signal(signum, self._note)
+
+    def is_asked(self) -> bool:
+        return self.count > 0
+
+    def is_urgent(self) -> bool:
+        return self.count > 1
+
+    def _note(self, _signum: int, _frame: FrameType | None) -> None:
+        self.count += 1
+
+
+class Supervisor:
+    """All parts of one running product."""
+
+    def __init__(self, say: Say, stop: StopRequest) -> None:
+        self.kept: list[Kept] = []
+        self._say = say
+        self._stop = stop
+
+    def start(self, parts: Sequence[Part]) -> None:
+        """Start the parts in order, without waiting for them."""
+        for part in parts:
+            self.kept.append(Kept(part, self._say))
+        self.tick()
+
+    def bring_up(self, parts: Sequence[Part]) -> None:
+        """Start the parts in order and return when these and all earlier ones are ready."""
+        self.start(parts)
+        while not all(kept.is_ready for kept in self.kept):
+            self._pause()
+            self.tick()
+
+    def run_once(self, name: str, command: Command) -> None:
+        """Run a command to its end; the parts have to wait for it."""
+        process = Process(command)
+        try:
+            while process.exit_code() is None:
+                self._pause()
+                self.tick()
+        finally:
+            process.stop()
+        code = process.exit_code()
+        if code != 0:
+            raise LaunchError(
+                f"{name} failed (exit code {code}); the reason is above. Nothing was left running."
+            )
+        self._say(part_line(name, "done", seconds=process.seconds))
+
+    def keep_up(self) -> None:
+        """Restart what dies, until a stop is asked for."""
+        while True:
+            self._pause()
+            self.tick()
+
+    def tick(self) -> None:
+        for kept in self.kept:
+            kept.tick()
+
+    def stop_all(self) -> None:
+        """Stop the parts in reverse order, each wholly before the next."""
+        while self.kept:
+            self.kept.pop().stop(self._stop.is_urgent)
+
+    def _pause(self) -> None:
+        if self._stop.is_asked():
+            raise StopAsked
+        time.sleep(TICK)

@@ -1,0 +1,155 @@
+"""`./run test` and `./run check`: all checks and tests, on servers made for them."""
+
+from __future__ import annotations
+
+import base64
+import os
+import secrets
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+
+from launcher import ports, postgres, valkey
+from launcher.console import say
+from launcher.datafolder import open_data_folder
+from launcher.errors import LaunchError
+from launcher.parts import ROOT
+from launcher.supervisor import StopAsked, StopRequest, Supervisor
+
+BIN = Path(sys.executable).parent
+MANAGE = (sys.executable, "manage.py")
+
+CHECKS_WITHOUT_SERVERS: Mapping[str, Sequence[str]] = {
+    "format": (str(BIN / "ruff"), "format", "--check", "."),
+    "lint": (str(BIN / "ruff"), "check", "."),
+    "types": (str(BIN / "mypy"),),
+    "layers": (str(BIN / "lint-imports"),),
+    "deploy": (*MANAGE, "check", "--deploy", "--fail-level", "WARNING"),
+}
+MIGRATIONS_CHECK = (*MANAGE, "makemigrations", "--check", "--dry-run")
+
+
+def main(arguments: Sequence[str]) -> int:
+    """Run every step, the later ones even if an earlier one failed; 0 only if all passed."""
+    command, *rest = arguments or ["test"]
+    steps = Steps()
+    try:
+        if not rest:
+            _check_without_servers(steps)
+        with _servers(steps.stop) as env:
+            if not rest:
+                steps.run("migrations", MIGRATIONS_CHECK, env)
+            if command == "test":
+                steps.run("tests", (sys.executable, "-m", "pytest", *rest), env)
+    except LaunchError as exc:
+        say(f"\n{exc}")
+        return 2
+    except StopAsked:
+        say("\nStopped; the servers of the tests are gone.")
+        return 130
+    return steps.summarise()
+
+
+class Steps:
+    """Runs commands one after another and remembers which failed."""
+
+    def __init__(self) -> None:
+        self.stop = StopRequest()
+        self.stop.listen()
+        self._failed: dict[str, int] = {}
+        self._seconds: dict[str, float] = {}
+
+    def run(self, name: str, command: Sequence[str], env: Mapping[str, str]) -> None:
+        say(f"\n=== {name}: {' '.join(Path(word).name for word in command)}")
+        begun = time.monotonic()
+        # In our own process group: Ctrl-C reaches it too, so that pytest can end its own way.
+        child = subprocess.Popen(command, cwd=ROOT, env=dict(env))
+        code = self._wait(child)
+        self._seconds[name] = time.monotonic() - begun
+        if code != 0:
+            self._failed[name] = code
+        if self.stop.is_asked():
+            raise StopAsked
+
+    def summarise(self) -> int:
+        say("")
+        for name, seconds in self._seconds.items():
+            verdict = f"FAILED ({self._failed[name]})" if name in self._failed else "passed"
+            say(f"{name:<12}{verdict:<14}{seconds:6.1f} s")
+        return next(iter(self._failed.values()), 0)
+
+    def _wait(self, child: subprocess.Popen[bytes]) -> int:
+        while True:
+            try:
+                return child.wait(timeout=0.1)
+            except subprocess.TimeoutExpired:
+                if self.stop.is_asked():
+                    return self._end(child)
+
+    def _end(self, child: subprocess.Popen[bytes]) -> int:
+        child.send_signal(signal.SIGINT)
+        try:
+            return child.wait(timeout=20)
+        except subprocess.TimeoutExpired:
+            child.kill()
+            return child.wait()
+
+
+def _check_without_servers(steps: Steps) -> None:
+    as_in_production = _environment("https://toolgauge.example", Path("/nonexistent"))
+    for name, command in CHECKS_WITHOUT_SERVERS.items():
+        steps.run(name, command, as_in_production)
+
+
+@contextmanager
+def _servers(stop: StopRequest) -> Iterator[dict[str, str]]:
+    """Give an environment with a fresh Postgres and Valkey; their data goes away with them."""
+    folder = Path(tempfile.mkdtemp(prefix="toolgauge-test-"))
+    supervisor = Supervisor(lambda _line: None, stop)
+    try:
+        home = open_data_folder(folder)
+        cluster = postgres.open_cluster(home, durable=False)
+        store = valkey.open_store(home, durable=False)
+        supervisor.bring_up(
+            [
+                postgres.part(cluster, home.logs / "postgres.log"),
+                valkey.part(store, home.logs / "valkey.log"),
+            ]
+        )
+        postgres.ensure_database(cluster)
+        yield _environment(f"http://{ports.LOOPBACK}:8000", folder) | {
+            "DATABASE_URL": cluster.url(),
+            "REDIS_URL": store.url(),
+        }
+    finally:
+        supervisor.stop_all()
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+def _environment(public_url: str, data: Path) -> dict[str, str]:
+    """Return what the product needs, with keys of this run only and no switch of a developer's."""
+    ours = {
+        "SECRET_KEY": secrets.token_urlsafe(48),
+        "CREDENTIAL_KEYS": base64.b64encode(secrets.token_bytes(32)).decode(),
+        "PUBLIC_URL": public_url,
+        "DATA_DIR": str(data),
+        "DJANGO_SETTINGS_MODULE": "config.settings",
+    }
+    dropped = {
+        "DEBUG",
+        "DATABASE_URL_FILE",
+        "REDIS_URL_FILE",
+        "SECRET_KEY_FILE",
+        "CREDENTIAL_KEYS_FILE",
+    }
+    return {name: value for name, value in os.environ.items() if name not in dropped} | ours
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

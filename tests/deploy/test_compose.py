@@ -1,0 +1,114 @@
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import Any
+
+import jsonschema_rs
+import pytest
+import yaml
+
+from tests.deploy.schema import COMPOSE
+
+ROOT = Path(__file__).resolve().parent.parent.parent
+TEXT = (ROOT / "docker-compose.yml").read_text()
+FILE: dict[str, Any] = yaml.safe_load(TEXT)
+SERVICES: dict[str, dict[str, Any]] = FILE["services"]
+OURS = {name: service for name, service in SERVICES.items() if "build" in service}
+# Their images change to a user of their own before the server starts.
+OFFICIAL = {"postgres:18", "valkey/valkey:9"}
+VARIABLE = re.compile(r"(?<!\$)\$\{([A-Z_]+)(:?[-?][^}]*)?\}")
+
+
+def test_file_keeps_to_the_compose_format() -> None:
+    """Every key is one that Compose knows, with a value of the right shape."""
+    errors = jsonschema_rs.validator_for(COMPOSE).iter_errors(FILE)
+
+    assert [f"{'/'.join(map(str, error.instance_path))}: {error.message}" for error in errors] == []
+
+
+def test_unknown_keys_are_found() -> None:
+    """The schema above would notice a misspelt key."""
+    wrong = {"services": {"web": {"image": "toolgauge", "helthcheck": {}}}}
+
+    assert not jsonschema_rs.is_valid(COMPOSE, wrong)
+
+
+def test_parts_of_the_product_are_there() -> None:
+    """Web, worker and beat run beside Postgres and Redis; migrate runs before them."""
+    assert set(SERVICES) == {"migrate", "web", "worker", "beat", "postgres", "redis"}
+
+
+@pytest.mark.parametrize("name", sorted(SERVICES))
+def test_no_service_runs_as_root(name: str) -> None:
+    """A service names its user, or is an official image that drops root by itself."""
+    service = SERVICES[name]
+
+    assert str(service.get("user", "0")).split(":")[0] != "0" or service["image"] in OFFICIAL
+
+
+@pytest.mark.parametrize("name", sorted(SERVICES))
+def test_service_is_checked_or_ends_by_itself(name: str) -> None:
+    """Whatever keeps running has a health check; what others wait for to end needs none."""
+    check = SERVICES[name]["healthcheck"]
+
+    assert check == {"disable": True} if name == "migrate" else "test" in check
+
+
+@pytest.mark.parametrize("name", ["web", "worker", "beat"])
+def test_nothing_starts_before_the_tables_are_there(name: str) -> None:
+    """Web, worker and beat wait until the migrations have succeeded."""
+    waits_for = SERVICES[name]["depends_on"]
+
+    assert waits_for["migrate"] == {"condition": "service_completed_successfully"}
+    assert waits_for["postgres"] == waits_for["redis"] == {"condition": "service_healthy"}
+
+
+@pytest.mark.parametrize("name", sorted(OURS))
+def test_our_containers_cannot_write_to_their_image(name: str) -> None:
+    """A part that is broken into can change nothing but its temporary folder."""
+    service = OURS[name]
+
+    assert service["read_only"] is True
+    assert service["tmpfs"] == ["/tmp"]
+    assert service["cap_drop"] == ["ALL"]
+
+
+@pytest.mark.parametrize("name", sorted(SERVICES))
+def test_no_secret_is_written_down(name: str) -> None:
+    """Keys and passwords come from the environment, and a missing one stops the start."""
+    for variable, value in SERVICES[name].get("environment", {}).items():
+        if re.search(r"KEY|PASSWORD|_URL$", variable):
+            assert ":?" in str(value), f"{variable} must come from the environment"
+
+
+def test_every_variable_is_explained() -> None:
+    """`.env.example` has a line for each variable that the file reads."""
+    used = {match[1] for match in VARIABLE.finditer(TEXT)}
+    explained = re.findall(r"^#? ?([A-Z_]+)=", (ROOT / ".env.example").read_text(), re.MULTILINE)
+
+    assert used - set(explained) == set()
+
+
+def test_messages_survive_and_are_never_evicted() -> None:
+    """Redis writes what it holds to its volume, and refuses rather than forgets."""
+    command = " ".join(SERVICES["redis"]["command"])
+
+    assert "--appendonly yes" in command
+    assert "--maxmemory-policy noeviction" in command
+    assert SERVICES["redis"]["volumes"] == ["redis:/data"]
+
+
+def test_named_volumes_are_declared() -> None:
+    """Data lies in volumes that outlive the containers."""
+    named = {entry.split(":")[0] for s in SERVICES.values() for entry in s.get("volumes", [])}
+
+    assert named == set(FILE["volumes"])
+
+
+def test_worker_gives_its_runs_back_in_time() -> None:
+    """On a stop the worker ends at once and has a minute to hand back what it holds."""
+    worker = SERVICES["worker"]
+
+    assert worker["environment"]["REMAP_SIGTERM"] == "SIGQUIT"
+    assert worker["stop_grace_period"] == "60s"

@@ -1,0 +1,55 @@
+from __future__ import annotations
+
+import base64
+import os
+from pathlib import Path
+
+import pytest
+
+from launcher.datafolder import DataFolder, locked, open_data_folder
+from launcher.errors import LaunchError
+
+
+def test_keys_are_made_once_and_for_us_alone(home: DataFolder) -> None:
+    """A second start finds the same keys, in files that only their owner may read."""
+    files = [home.secret_key_file(), home.credential_keys_file()]
+    first = [file.read_text() for file in files]
+
+    assert [home.secret_key_file().read_text(), home.credential_keys_file().read_text()] == first
+    assert [file.stat().st_mode & 0o777 for file in files] == [0o600, 0o600]
+    assert len(first[0].strip()) >= 50
+    assert len(base64.b64decode(first[1])) == 32
+
+
+def test_vendors_keep_their_port(home: DataFolder) -> None:
+    """Registered demo endpoints stay valid, because the vendors come back on the same port."""
+    assert home.vendors_port() == open_data_folder(home.path).vendors_port()
+
+
+def test_second_start_is_told_who_holds_the_folder(home: DataFolder) -> None:
+    """The message names the process and the address of the one that runs."""
+    running = rf"already running here \(pid {os.getpid()}, http://127.0.0.1:8000\)"
+
+    with (
+        locked(home, "http://127.0.0.1:8000"),
+        pytest.raises(LaunchError, match=running),
+        locked(home, "http://127.0.0.1:9000"),
+    ):
+        pass
+
+
+def test_folder_is_free_again_after_a_stop(home: DataFolder) -> None:
+    """The lock goes with its holder; the file that stays behind means nothing."""
+    with locked(home, "http://127.0.0.1:8000"):
+        pass
+
+    with locked(home, "http://127.0.0.1:8000"):
+        assert (home.path / "run.lock").exists()
+
+
+def test_folder_that_cannot_be_made_is_explained(tmp_path: Path) -> None:
+    """A path through a file ends in a sentence that names the option to use."""
+    (tmp_path / "file").write_text("")
+
+    with pytest.raises(LaunchError, match="--data-dir"):
+        open_data_folder(tmp_path / "file" / "data")

@@ -1,0 +1,126 @@
+from __future__ import annotations
+
+import os
+import re
+import signal
+import socket
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from launcher.parts import ROOT
+from launcher.ports import http_status
+from tests.launcher.processes import processes_of, wait_until
+
+GIVEN = {"DATABASE_URL", "REDIS_URL", "SECRET_KEY", "CREDENTIAL_KEYS", "PUBLIC_URL", "DATA_DIR"}
+
+
+class Product:
+    """`toolgauge serve` with all its parts, on a data folder of its own."""
+
+    def __init__(self, data: Path, screen: Path, *arguments: str, **given: str) -> None:
+        self.screen = screen
+        env = {name: value for name, value in os.environ.items() if name not in GIVEN}
+        with screen.open("wb") as output:
+            self.process = subprocess.Popen(
+                [sys.executable, "-m", "config.cli", "serve", "--data-dir", data, *arguments],
+                cwd=ROOT,
+                env=env | given,
+                stdout=output,
+                stderr=subprocess.STDOUT,
+                start_new_session=True,
+            )
+
+    def shows(self, pattern: str) -> re.Match[str] | None:
+        return re.search(pattern, self.screen.read_text())
+
+    def wait_for(self, pattern: str) -> re.Match[str]:
+        assert wait_until(lambda: bool(self.shows(pattern) or self._ended()), 90), "took too long"
+        found = self.shows(pattern)
+        assert found, self.screen.read_text()
+        return found
+
+    def end(self, how: signal.Signals) -> int:
+        self.process.send_signal(how)
+        return self.process.wait(timeout=60)
+
+    def _ended(self) -> bool:
+        return self.process.poll() is not None
+
+
+@pytest.fixture
+def product(tmp_path: Path) -> Iterator[Product]:
+    product = Product(tmp_path / "data", tmp_path / "screen", "--port", "0", "--no-demo")
+    yield product
+    if product.process.poll() is None:
+        product.process.kill()
+        product.process.wait()
+
+
+def test_whole_product_starts_and_stops_on_ctrl_c(product: Product, tmp_path: Path) -> None:
+    """All parts come up, the pages can serve, and after Ctrl-C nothing is left."""
+    port = int(product.wait_for(r"running at http://127\.0\.0\.1:(\d+)")[1])
+    shown = set(re.findall(r"^(\w+) +ready", product.screen.read_text(), re.MULTILINE))
+
+    assert shown == {"postgres", "valkey", "vendors", "web", "worker", "beat"}
+    assert http_status(port, "/readyz") == 200
+    assert _second_start(tmp_path, product, port) == 2
+    assert product.end(signal.SIGINT) == 0
+    assert processes_of(tmp_path) == []
+
+
+def _second_start(tmp_path: Path, product: Product, port: int) -> int:
+    second = Product(tmp_path / "data", tmp_path / "second-screen", "--port", "0")
+    second.wait_for(rf"already running here \(pid {product.process.pid}, http://127.0.0.1:{port}\)")
+    return second.process.wait(timeout=60)
+
+
+def test_killed_supervisor_leaves_nothing_behind(product: Product, tmp_path: Path) -> None:
+    """Even SIGKILL, which cannot be caught, ends all parts with the supervisor."""
+    product.wait_for("running at")
+    assert len(processes_of(tmp_path)) > 6
+
+    product.end(signal.SIGKILL)
+
+    assert wait_until(lambda: processes_of(tmp_path) == [], 30), processes_of(tmp_path)
+
+
+def test_stop_during_the_start_is_clean(product: Product, tmp_path: Path) -> None:
+    """SIGTERM while parts are still coming up stops those that are, and counts as asked for."""
+    product.wait_for("valkey +ready")
+
+    assert product.end(signal.SIGTERM) == 0
+    assert processes_of(tmp_path) == []
+
+
+def test_taken_port_is_told_before_anything_starts(tmp_path: Path) -> None:
+    """The message names the port and the option, and no server was started for nothing."""
+    with socket.create_server(("127.0.0.1", 0)) as other:
+        port = other.getsockname()[1]
+        product = Product(tmp_path / "data", tmp_path / "screen", "--port", str(port))
+
+        assert product.process.wait(timeout=60) == 2
+
+    assert product.shows(rf"Port {port} is taken .* --port")
+    assert not product.shows("postgres")
+
+
+def test_unreachable_database_ends_the_start(tmp_path: Path) -> None:
+    """A DATABASE_URL that does not answer is reported, and nothing stays running."""
+    url = "postgresql://nobody:none@127.0.0.1:1/none"
+    product = Product(tmp_path / "data", tmp_path / "screen", "--port", "0", DATABASE_URL=url)
+
+    assert product.process.wait(timeout=60) == 2
+    assert product.shows("migrate failed")
+    assert processes_of(tmp_path) == []
+
+
+def test_wrong_port_is_wrong_usage(tmp_path: Path) -> None:
+    """A port that is none ends with exit code 2 and says which numbers are."""
+    product = Product(tmp_path / "data", tmp_path / "screen", "--port", "http")
+
+    assert product.process.wait(timeout=60) == 2
+    assert product.shows("give a number from 0 to 65535")

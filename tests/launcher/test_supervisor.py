@@ -1,0 +1,158 @@
+from __future__ import annotations
+
+import os
+import signal
+import sys
+from pathlib import Path
+
+import pytest
+
+from launcher.errors import LaunchError
+from launcher.part import Part, alive_for
+from launcher.process import Command
+from launcher.supervisor import StopAsked, StopRequest, Supervisor
+from tests.launcher.processes import processes_of, wait_until
+
+SLEEP = "import time; time.sleep(600)"
+STUBBORN = f"import signal; signal.signal(signal.SIGTERM, signal.SIG_IGN); {SLEEP}"
+PARENT = f"import subprocess, sys; subprocess.Popen([sys.executable, '-c', '{SLEEP}']); {SLEEP}"
+
+
+def make_part(name: str, folder: Path, code: str = SLEEP, stop_seconds: float = 10.0) -> Part:
+    command = Command(
+        argv=(sys.executable, "-c", code),
+        env={"FOLDER": str(folder)},
+        cwd=folder,
+        log=folder / f"{name}.log",
+        stop_seconds=stop_seconds,
+    )
+    return Part(name, command, is_ready=alive_for(0.1))
+
+
+def tick_until_restarted(supervisor: Supervisor, pid: int) -> bool:
+    def restarted() -> bool:
+        supervisor.tick()
+        return supervisor.kept[0].is_ready and supervisor.kept[0].pid != pid
+
+    return wait_until(restarted)
+
+
+def test_part_that_dies_comes_back(
+    supervisor: Supervisor, lines: list[str], tmp_path: Path
+) -> None:
+    """A part that was killed is started again, and the terminal tells each step."""
+    supervisor.bring_up([make_part("web", tmp_path)])
+    pid = supervisor.kept[0].pid
+    assert pid is not None
+
+    os.kill(pid, signal.SIGKILL)
+
+    assert tick_until_restarted(supervisor, pid)
+    assert [line.split()[:2] for line in lines] == [
+        ["web", "ready"],
+        ["web", "died"],
+        ["web", "restarts"],
+        ["web", "ready"],
+    ]
+
+
+def test_pauses_between_restarts_grow(
+    supervisor: Supervisor, lines: list[str], tmp_path: Path
+) -> None:
+    """A part that keeps dying is restarted less and less often."""
+    supervisor.bring_up([make_part("web", tmp_path)])
+
+    for _ in range(2):
+        pid = supervisor.kept[0].pid
+        assert pid is not None
+        os.kill(pid, signal.SIGKILL)
+        assert tick_until_restarted(supervisor, pid)
+
+    assert [line.split()[-2] for line in lines if "restarts" in line] == ["0.5", "1"]
+
+
+def test_parts_stop_in_reverse_order(
+    supervisor: Supervisor, lines: list[str], tmp_path: Path
+) -> None:
+    """Whoever was started last is stopped first, and nothing is left."""
+    supervisor.bring_up([make_part(name, tmp_path) for name in ("postgres", "web", "beat")])
+
+    supervisor.stop_all()
+
+    stopped = [line.split()[0] for line in lines if "stopped" in line]
+    assert stopped == ["beat", "web", "postgres"]
+    assert processes_of(tmp_path) == []
+
+
+def test_part_that_will_not_stop_is_killed(supervisor: Supervisor, tmp_path: Path) -> None:
+    """A part that ignores the request is killed when its time is up."""
+    supervisor.bring_up([make_part("web", tmp_path, STUBBORN, stop_seconds=0.2)])
+
+    supervisor.stop_all()
+
+    assert processes_of(tmp_path) == []
+
+
+def test_second_request_does_not_wait(lines: list[str], tmp_path: Path) -> None:
+    """With two requests to stop, even a part with hours of patience is killed at once."""
+    stop = StopRequest()
+    supervisor = Supervisor(lines.append, stop)
+    supervisor.bring_up([make_part("web", tmp_path, STUBBORN, stop_seconds=7200)])
+
+    stop.count = 2
+    supervisor.stop_all()
+
+    assert processes_of(tmp_path) == []
+
+
+def test_children_of_a_part_go_with_it(supervisor: Supervisor, tmp_path: Path) -> None:
+    """What a part started itself is gone too when the part was killed."""
+    supervisor.bring_up([make_part("worker", tmp_path, PARENT)])
+    assert wait_until(lambda: len(processes_of(tmp_path)) == 2)
+
+    supervisor.stop_all()
+
+    assert processes_of(tmp_path) == []
+
+
+def test_part_that_never_gets_ready_ends_the_start(supervisor: Supervisor, tmp_path: Path) -> None:
+    """After three tries the start is given up, and the message shows the end of the log."""
+    broken = make_part("web", tmp_path, "raise SystemExit('no such table: endpoint')")
+
+    with pytest.raises(LaunchError, match=r"(?s)web did not start after 3 tries.*no such table"):
+        supervisor.bring_up([broken])
+
+
+def test_failed_preparation_ends_the_start(supervisor: Supervisor, tmp_path: Path) -> None:
+    """A preparation that fails is not repeated, and its name is in the message."""
+    command = make_part("migrate", tmp_path, "raise SystemExit(3)").command
+
+    with pytest.raises(LaunchError, match=r"migrate failed \(exit code 3\)"):
+        supervisor.run_once("migrate", command)
+
+
+def test_request_to_stop_is_heard_during_the_start(lines: list[str], tmp_path: Path) -> None:
+    """Ctrl-C while a part is still coming up does not wait for it."""
+    stop = StopRequest()
+    supervisor = Supervisor(lines.append, stop)
+    stop.count = 1
+
+    with pytest.raises(StopAsked):
+        supervisor.bring_up([make_part("web", tmp_path)])
+
+    supervisor.stop_all()
+    assert processes_of(tmp_path) == []
+
+
+def test_long_log_is_put_aside(tmp_path: Path) -> None:
+    """A log over ten megabytes is moved away at the next start; a shorter one goes on."""
+    from launcher.process import rotate
+
+    long, short = tmp_path / "web.log", tmp_path / "beat.log"
+    long.write_bytes(b"x" * 10_000_001)
+    short.write_text("line\n")
+
+    rotate(long)
+    rotate(short)
+
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["beat.log", "web.log.1"]

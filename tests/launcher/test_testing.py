@@ -1,0 +1,67 @@
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+from launcher.parts import ROOT
+from tests.launcher.processes import processes_of, wait_until
+
+# Shows what it was given, then waits for a signal, as a long test run would.
+PLUGIN = """
+import json, os, pathlib, time
+def pytest_configure(config):
+    pathlib.Path(os.environ["SEEN"]).write_text(json.dumps(dict(os.environ)))
+    time.sleep(float(os.environ["LINGER"]))
+"""
+
+
+def start(folder: Path, *arguments: str, linger: float = 0.0) -> subprocess.Popen[bytes]:
+    """`./run test` whose servers and folders are known by the folder they lie in."""
+    (folder / "lingering.py").write_text(PLUGIN)
+    env = {"SEEN": str(folder / "seen"), "LINGER": str(linger), "PYTHONPATH": str(folder)}
+    (folder / "tmp").mkdir()
+    return subprocess.Popen(
+        [sys.executable, "-m", "launcher.testing", "test", "-p", "lingering", *arguments],
+        cwd=ROOT,
+        env=os.environ | env | {"TMPDIR": str(folder / "tmp"), "DEBUG": "true"},
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+        start_new_session=True,
+    )
+
+
+def test_tests_get_servers_of_their_own(tmp_path: Path) -> None:
+    """The tests see fresh servers and keys, no debug switch, and never the data of `./run`."""
+    process = start(tmp_path, "--collect-only", "-q", "tests/deploy/test_image.py")
+
+    assert process.wait(timeout=90) == 0
+    seen = json.loads((tmp_path / "seen").read_text())
+    assert seen["DATABASE_URL"] != os.environ["DATABASE_URL"]
+    assert seen["REDIS_URL"] != os.environ["REDIS_URL"]
+    assert seen["DATA_DIR"].startswith(str(tmp_path))
+    assert "DEBUG" not in seen
+
+
+def test_servers_are_gone_after_the_tests(tmp_path: Path) -> None:
+    """Neither processes nor folders are left, and the result of the tests is handed on."""
+    process = start(tmp_path, "tests/deploy/no_such_test.py")
+
+    assert process.wait(timeout=90) == 4
+    assert processes_of(tmp_path) == []
+    assert list((tmp_path / "tmp").iterdir()) == []
+
+
+def test_servers_are_gone_after_an_interruption(tmp_path: Path) -> None:
+    """SIGTERM in the middle of the tests ends them and their servers."""
+    process = start(tmp_path, "--collect-only", linger=600)
+    assert wait_until((tmp_path / "seen").exists, 90)
+
+    process.send_signal(signal.SIGTERM)
+
+    assert process.wait(timeout=90) == 130
+    assert processes_of(tmp_path) == []
+    assert list((tmp_path / "tmp").iterdir()) == []
