@@ -36,7 +36,7 @@ class Updated:
 
 
 @transaction.atomic
-def create(
+def create(  # noqa: PLR0913 -- keyword-only: the fields of a registration
     *,
     slug: str,
     provider: str,

@@ -27,7 +27,9 @@ def lines() -> Iterator[io.StringIO]:
     logging.config.dictConfig(settings.LOGGING)
 
 
-@pytest.mark.parametrize("key", ["authorization", "api_key", "password", "cookie", "prompt", "body"])
+@pytest.mark.parametrize(
+    "key", ["authorization", "api_key", "password", "cookie", "prompt", "body"]
+)
 def test_values_under_telling_names_are_hidden(lines: io.StringIO, key: str) -> None:
     """Whatever stands under such a name does not reach the log, however deep."""
     structlog.get_logger().info("call", **{key: "plain words"}, facts={key: "plain words"})

@@ -1,0 +1,188 @@
+"""Parse success over time: one marker a run, the Wilson band, seams where the key changed."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from itertools import groupby
+from typing import Any
+
+import plotly.graph_objects as go
+
+from dashboard.charts import theme
+from health.metrics import Rate
+
+# A little under the axis, so that a run without a verdict is not read as 0 %.
+_NO_VERDICT_Y = -0.05
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """One ended run; `rate` is None where it gave no verdict."""
+
+    run_id: int
+    at: datetime
+    epoch: int
+    epoch_since: datetime
+    rate: Rate | None
+    suite: str = "light"
+
+
+def figure(rows: Sequence[Row]) -> dict[str, Any]:
+    """The figure for rows in order of time."""
+    seams = _seams(rows)
+    chart = go.Figure(
+        data=[_band(rows), _line(rows), _no_verdict(rows)],
+        layout=theme.layout(
+            template=None,
+            title=_title(),
+            xaxis=theme.axis("Time (UTC)", type="date", range=_span(rows), tickangle=0),
+            yaxis=theme.axis(
+                "Parse success (%)",
+                range=[-0.09, 1.05],
+                tickvals=[0, 0.25, 0.5, 0.75, 1],
+                tickformat=".0%",
+                fixedrange=True,
+            ),
+            shapes=[_seam_line(row) for row in seams],
+            annotations=[_seam_word(row) for row in seams],
+        ),
+    )
+    chart.layout.template = go.layout.Template()
+    return dict(chart.to_plotly_json())
+
+
+def _span(rows: Sequence[Row]) -> list[str] | None:
+    """From the first run to the last, with air; left to itself, a long label would widen it."""
+    if not rows:
+        return None
+    first, last = rows[0].at, rows[-1].at
+    air = max((last - first) * 0.03, timedelta(seconds=20))
+    return [_iso(first - air), _iso(last + air)]
+
+
+def _title() -> dict[str, Any]:
+    return {
+        "text": "Parse success by run",
+        "x": 0,
+        "y": 1,
+        "xanchor": "left",
+        "yanchor": "top",
+        "pad": {"t": 5},
+        "font": {"size": 14, "color": theme.TEXT, "weight": 600},
+    }
+
+
+def _line(rows: Sequence[Row]) -> go.Scatter:
+    judged = list(_with_gaps([row for row in rows if row.rate]))
+    return go.Scatter(
+        name="Run",
+        legendrank=1,
+        mode="lines+markers",
+        x=[row and _iso(row.at) for row in judged],
+        y=[row and row.rate and row.rate.value for row in judged],
+        text=[row and _hover(row) for row in judged],
+        customdata=[row and row.run_id for row in judged],
+        hovertemplate="%{text}<extra></extra>",
+        line={"color": theme.SERIES, "width": 1.75},
+        marker={"color": theme.SERIES, "size": 7, "line": {"color": theme.SURFACE, "width": 1}},
+        error_y=_lone_intervals(judged),
+    )
+
+
+def _band(rows: Sequence[Row]) -> go.Scatter:
+    xs: list[str | None] = []
+    ys: list[float | None] = []
+    for _, group in groupby((row for row in rows if row.rate), key=lambda row: row.epoch):
+        stretch = list(group)
+        times = [_iso(row.at) for row in stretch]
+        xs += [*times, *reversed(times), None]
+        ys += [row.rate.high if row.rate else None for row in stretch]
+        ys += [*(row.rate.low if row.rate else None for row in reversed(stretch)), None]
+    return go.Scatter(
+        name="95 % interval",
+        x=xs,
+        y=ys,
+        fill="toself",
+        fillcolor=theme.BAND,
+        mode="lines",
+        line={"width": 0, "color": theme.BAND},
+        hoverinfo="skip",
+    )
+
+
+def _no_verdict(rows: Sequence[Row]) -> go.Scatter:
+    void = [row for row in rows if row.rate is None]
+    return go.Scatter(
+        name="No verdict",
+        mode="markers",
+        x=[_iso(row.at) for row in void],
+        y=[_NO_VERDICT_Y for _ in void],
+        text=[_hover(row) for row in void],
+        customdata=[row.run_id for row in void],
+        hovertemplate="%{text}<extra></extra>",
+        marker={
+            "symbol": "circle-open",
+            "color": theme.MUTED,
+            "size": 8,
+            "line": {"color": theme.MUTED, "width": 1.5},
+        },
+        showlegend=bool(void),
+        cliponaxis=False,
+    )
+
+
+def _with_gaps(rows: Sequence[Row]) -> Iterable[Row | None]:
+    """Rows with a None wherever the epoch changes, so that no line runs across a seam."""
+    for before, row in zip([None, *rows[:-1]], rows, strict=True) if rows else ():
+        if before and before.epoch != row.epoch:
+            yield None
+        yield row
+
+
+def _lone_intervals(rows: Sequence[Row | None]) -> dict[str, Any]:
+    """Error bars for runs that stand alone in their epoch, where a band has no width."""
+    sizes = {epoch: len(list(group)) for epoch, group in groupby(row.epoch for row in rows if row)}
+    lone = [row.rate if row and sizes[row.epoch] == 1 else None for row in rows]
+    up = [rate and (rate.high or 0) - (rate.value or 0) for rate in lone]
+    down = [rate and (rate.value or 0) - (rate.low or 0) for rate in lone]
+    style = {"color": theme.SERIES, "thickness": 1, "width": 4}
+    return {"type": "data", "symmetric": False, "array": up, "arrayminus": down, **style}
+
+
+def _seams(rows: Sequence[Row]) -> list[Row]:
+    firsts = [next(group) for _, group in groupby(rows, key=lambda row: row.epoch)]
+    return firsts[1:]
+
+
+def _seam_line(row: Row) -> dict[str, Any]:
+    at = _iso(row.epoch_since)
+    line = {"color": theme.SEAM, "width": 1, "dash": "dash"}
+    return {"type": "line", "x0": at, "x1": at, "y0": 0, "y1": 1, "yref": "paper", "line": line}
+
+
+def _seam_word(row: Row) -> dict[str, Any]:
+    return {
+        "x": _iso(row.epoch_since),
+        "y": 0.5,
+        "yref": "paper",
+        "xanchor": "right",
+        "textangle": -90,
+        "text": f"new key, profile {row.epoch}",
+        "showarrow": False,
+        "font": {"size": 11, "color": theme.SEAM},
+    }
+
+
+def _hover(row: Row) -> str:
+    when = f"{row.at:%d %b %Y %H:%M} UTC<br>run {row.run_id}, {row.suite}"
+    rate = row.rate
+    if rate is None or rate.value is None or rate.low is None or rate.high is None:
+        return f"no verdict<br>{when}"
+    interval = f"95 % interval {rate.low:.0%} to {rate.high:.0%}"
+    return f"{rate.value:.0%} parsed, {rate.count} of {rate.trials}<br>{interval}<br>{when}"
+
+
+def _iso(moment: datetime) -> str:
+    return moment.strftime("%Y-%m-%d %H:%M:%S")

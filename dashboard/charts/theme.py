@@ -1,0 +1,54 @@
+"""What every chart shares. Colours are names of the style sheet; charts.js puts in their values."""
+
+from __future__ import annotations
+
+from typing import Any
+
+TEXT = "var(--text)"
+MUTED = "var(--muted)"
+LINE = "var(--line)"
+SURFACE = "var(--surface)"
+SERIES = "var(--chart-series)"
+BAND = "var(--chart-band)"
+SEAM = "var(--chart-seam)"
+CLEAR = "rgba(0,0,0,0)"
+FONT = "system-ui, -apple-system, 'Segoe UI', Roboto, 'Helvetica Neue', Arial, sans-serif"
+
+
+def layout(**over: Any) -> dict[str, Any]:
+    """The layout of a time chart, with what is given on top."""
+    return {
+        "autosize": True,
+        "paper_bgcolor": CLEAR,
+        "plot_bgcolor": CLEAR,
+        "font": {"family": FONT, "size": 12, "color": MUTED},
+        "margin": {"l": 58, "r": 12, "t": 66, "b": 48},
+        "hovermode": "closest",
+        "hoverlabel": {
+            "bgcolor": SURFACE,
+            "bordercolor": LINE,
+            "font": {"family": FONT, "size": 12, "color": TEXT},
+            "align": "left",
+        },
+        "legend": {
+            "orientation": "h",
+            "x": 0,
+            "y": 1.01,
+            "yanchor": "bottom",
+            "font": {"size": 11},
+        },
+        "dragmode": "zoom",
+        **over,
+    }
+
+
+def axis(title: str, **over: Any) -> dict[str, Any]:
+    """An axis with a quiet grid."""
+    return {
+        "title": {"text": title, "font": {"color": MUTED}, "standoff": 10},
+        "gridcolor": LINE,
+        "linecolor": LINE,
+        "zeroline": False,
+        "automargin": True,
+        **over,
+    }

@@ -1,0 +1,63 @@
+"""How far a run has come."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from django.db.models import Count, IntegerField, OuterRef, Subquery
+from django.db.models.functions import Coalesce
+
+from dashboard.models import Attempt, Endpoint, Run
+from dashboard.models.run import State
+
+_WORDS = {
+    State.QUEUED: "Waiting for a worker",
+    State.LEASED: "Starting",
+    State.RUNNING: "Probing",
+    State.FINISHED: "Finished",
+    State.FAILED: "No verdict",
+    State.ABANDONED: "Stopped",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Progress:
+    """A run and how many of its attempts are stored."""
+
+    run: Run
+    done: int
+
+    @property
+    def seen(self) -> str:
+        """Changes whenever the run has moved."""
+        return f"{self.run.pk}-{self.run.state}-{self.done}"
+
+    @property
+    def state_words(self) -> str:
+        return _WORDS[State(self.run.state)]
+
+
+def of_run(run: Run) -> Progress:
+    """How far this run has come."""
+    return Progress(run, Attempt.objects.of(run).count())
+
+
+def of_latest(endpoint: Endpoint) -> Progress | None:
+    """The run under way, else the last one; None before the first."""
+    run = endpoint.runs.newest_first().first()
+    return of_run(run) if run else None
+
+
+def of_active() -> dict[int, Progress]:
+    """Every run under way, by its endpoint's id, in one query."""
+    stored = (
+        Attempt.objects.filter(run_id=OuterRef("pk"), run_at=OuterRef("created_at"))
+        .order_by()
+        .values("run_id")
+        .annotate(stored=Count("trial"))
+        .values("stored")
+    )
+    done = Coalesce(Subquery(stored, output_field=IntegerField()), 0)
+    runs: Any = Run.objects.active().annotate(done=done)
+    return {run.endpoint_id: Progress(run, run.done) for run in runs}

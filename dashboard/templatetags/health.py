@@ -1,0 +1,100 @@
+"""Words, marks and times for templates."""
+
+from __future__ import annotations
+
+from datetime import datetime, timedelta
+from json import dumps
+from typing import Any
+
+from django import template
+from django.utils import timezone
+
+from dashboard import durations, inert
+from health.status import Status
+
+register = template.Library()
+
+# A shape for each status, so that none is told by its colour alone. Drawn on 12 x 12.
+_SHAPES = {
+    Status.HEALTHY: "M6 1a5 5 0 1 0 0 10A5 5 0 0 0 6 1Z",
+    Status.DEGRADED: "M6 1 11.5 11H.5Z",
+    Status.FAILING: "M1.5 1.5h9v9h-9Z",
+    Status.NO_VERDICT: "M6 1a5 5 0 1 0 0 10A5 5 0 0 0 6 1Zm0 2a3 3 0 1 1 0 6 3 3 0 0 1 0-6Z",
+    Status.STALE: "M6 1a5 5 0 1 0 0 10A5 5 0 0 0 6 1Zm0 2v6a3 3 0 0 1 0-6Z",
+    Status.WAITING: "M1 5h2.4v2.4H1Zm3.8 0h2.4v2.4H4.8Zm3.8 0H11v2.4H8.6Z",
+    Status.OFF: "M1 5h10v2H1Z",
+}
+_OUTCOMES = {"pass": Status.HEALTHY, "fail": Status.FAILING, "void": Status.NO_VERDICT}
+
+
+@register.inclusion_tag("dashboard/_status.html")
+def status_badge(status: Status, words: str = "") -> dict[str, Any]:
+    return _badge(status, words or status.value)
+
+
+@register.inclusion_tag("dashboard/_status.html")
+def outcome_badge(outcome: str) -> dict[str, Any]:
+    return _badge(_OUTCOMES[outcome], outcome)
+
+
+@register.inclusion_tag("dashboard/_time.html")
+def when(moment: datetime | None, empty: str = "") -> dict[str, Any]:
+    """How long ago, or how long until; the script of the page keeps it fresh."""
+    return {"moment": moment, "words": relative(moment) if moment else "", "empty": empty}
+
+
+@register.inclusion_tag("dashboard/_time.html")
+def due(moment: datetime) -> dict[str, Any]:
+    """How long until; what should have begun already is due now."""
+    words = relative(moment) if moment > timezone.now() else "due now"
+    return {"moment": moment, "words": words, "is_due": True}
+
+
+@register.filter
+def percent(value: float | None) -> str:
+    return "no data" if value is None else f"{value:.0%}"
+
+
+@register.filter
+def duration(span: timedelta | None) -> str:
+    return durations.short(span) if span else ""
+
+
+@register.filter
+def took(run: Any) -> str:
+    """How long a run worked, or has worked so far."""
+    if run.started_at is None:
+        return ""
+    return durations.rough((run.finished_at or timezone.now()) - run.started_at)
+
+
+@register.filter
+def visible(text: object) -> str:
+    return inert.visible(inert.clip(str(text), 2000))
+
+
+@register.filter
+def json(value: object) -> str:
+    return dumps(value, ensure_ascii=False)
+
+
+@register.filter
+def words(name: object) -> str:
+    return str(name).replace("_", " ")
+
+
+@register.filter
+def state_words(state: str) -> str:
+    named = {"failed": "no verdict", "abandoned": "stopped", "leased": "starting"}
+    return named.get(state, state)
+
+
+def relative(moment: datetime) -> str:
+    span = timezone.now() - moment
+    if span >= timedelta(0):
+        return "just now" if span < timedelta(seconds=5) else f"{durations.rough(span)} ago"
+    return f"in {durations.rough(-span)}"
+
+
+def _badge(status: Status, words: str) -> dict[str, Any]:
+    return {"kind": status.value.replace(" ", "-"), "path": _SHAPES[status], "words": words}

@@ -1,0 +1,100 @@
+from __future__ import annotations
+
+from typing import Any
+
+from django.contrib import messages
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import get_object_or_404, redirect, render
+from django.utils import timezone
+from django.views.decorators.http import require_http_methods, require_safe
+
+from dashboard import fleet, history, progress
+from dashboard.errors import Refused
+from dashboard.forms import EndpointForm
+from dashboard.models import Credential, Endpoint
+from dashboard.services import endpoints
+from dashboard.views import charts
+
+
+@require_safe
+def page(request: HttpRequest, slug: str) -> HttpResponse:
+    endpoint = get_object_or_404(Endpoint.objects.kept(), slug=slug)
+    context = {
+        **charts.context(endpoint, request.GET.get("range", "")),
+        **_runs_context(endpoint),
+        "credential": Credential.objects.filter(endpoint=endpoint).first(),
+        "progress": progress.of_latest(endpoint),
+    }
+    return render(request, "dashboard/endpoint.html", context)
+
+
+@require_safe
+def runs(request: HttpRequest, slug: str) -> HttpResponse:
+    endpoint = get_object_or_404(Endpoint.objects.kept(), slug=slug)
+    return render(request, "dashboard/_runs.html", {**_runs_context(endpoint), "oob": True})
+
+
+@require_http_methods(["GET", "HEAD", "POST"])
+def new(request: HttpRequest) -> HttpResponse:
+    form = EndpointForm(request.POST or None)
+    if request.method == "POST" and form.is_valid():
+        try:
+            endpoint = endpoints.create(**form.fields_to_create())
+        except Refused as exc:
+            form.add_error(None, exc.message)
+        else:
+            messages.success(request, f"{endpoint.slug} is registered. Its first run starts now.")
+            return redirect(endpoint)
+    return _form_page(request, form, None)
+
+
+@require_http_methods(["GET", "HEAD", "POST"])
+def edit(request: HttpRequest, slug: str) -> HttpResponse:
+    endpoint = get_object_or_404(Endpoint.objects.kept(), slug=slug)
+    form = EndpointForm(request.POST or None, endpoint=endpoint)
+    if request.method == "POST" and form.is_valid():
+        try:
+            updated = endpoints.update(endpoint, **form.cleaned_data)
+        except Refused as exc:
+            form.add_error(None, exc.message)
+        else:
+            _tell(request, updated)
+            return redirect(updated.endpoint)
+    return _form_page(request, form, endpoint)
+
+
+@require_http_methods(["GET", "HEAD", "POST"])
+def remove(request: HttpRequest, slug: str) -> HttpResponse:
+    endpoint = get_object_or_404(Endpoint.objects.kept(), slug=slug)
+    if request.method == "POST":
+        endpoints.remove(endpoint)
+        messages.success(request, f"{endpoint.slug} was removed.")
+        return redirect("fleet")
+    return render(request, "dashboard/endpoint_remove.html", {"endpoint": endpoint})
+
+
+def _runs_context(endpoint: Endpoint) -> dict[str, Any]:
+    return {
+        "endpoint": endpoint,
+        "summary": fleet.summary_of(endpoint, timezone.now()),
+        "runs": history.recent_runs(endpoint),
+        "findings": history.latest_findings(endpoint),
+    }
+
+
+def _form_page(request: HttpRequest, form: EndpointForm, endpoint: Endpoint | None) -> HttpResponse:
+    credential = Credential.objects.filter(endpoint=endpoint).first() if endpoint else None
+    context = {"form": form, "endpoint": endpoint, "credential": credential}
+    return render(request, "dashboard/endpoint_form.html", context)
+
+
+def _tell(request: HttpRequest, updated: endpoints.Updated) -> None:
+    messages.success(request, f"{updated.endpoint.slug} is saved.")
+    if updated.new_epoch:
+        messages.info(request, "Its key changed, so a new profile begins with a full run.")
+    if updated.key_wiped:
+        messages.warning(
+            request,
+            "The stored API key was deleted, because scheme, host or port changed. "
+            "Edit the endpoint to give it a new one.",
+        )

@@ -1,0 +1,78 @@
+"""The part that asks for a run and shows how far it has come."""
+
+from __future__ import annotations
+
+from typing import cast
+
+from django.contrib.auth.models import User
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import get_object_or_404, redirect, render
+from django.views.decorators.http import require_POST, require_safe
+from django_htmx.http import trigger_client_event
+
+from dashboard import progress
+from dashboard.errors import Refused
+from dashboard.models import Endpoint, Run
+from dashboard.progress import Progress
+from dashboard.services import runs
+from probes.suite import SUITES
+
+
+@require_safe
+def latest(request: HttpRequest, slug: str) -> HttpResponse:
+    endpoint = get_object_or_404(Endpoint.objects.kept(), slug=slug)
+    return _moved(request, progress.of_latest(endpoint))
+
+
+@require_safe
+def progress_of(request: HttpRequest, run_id: int) -> HttpResponse:
+    run = get_object_or_404(Run, pk=run_id, endpoint__removed_at=None)
+    return _moved(request, progress.of_run(run))
+
+
+@require_POST
+def probe(request: HttpRequest, slug: str) -> HttpResponse:
+    endpoint = get_object_or_404(Endpoint.objects.kept(), slug=slug)
+    suite = request.POST.get("suite", "")
+    refusal = ""
+    try:
+        runs.request(
+            endpoint, by=cast(User, request.user), suite=suite if suite in SUITES else "light"
+        )
+    except Refused as exc:
+        refusal = exc.message
+    return _acted(request, endpoint, progress.of_latest(endpoint), refusal)
+
+
+@require_POST
+def cancel(request: HttpRequest, run_id: int) -> HttpResponse:
+    run = get_object_or_404(
+        Run.objects.select_related("endpoint"), pk=run_id, endpoint__removed_at=None
+    )
+    refusal = ""
+    if not runs.cancel(run, by=cast(User, request.user)):
+        refusal = "The run had ended already."
+    run.refresh_from_db()
+    return _acted(request, run.endpoint, progress.of_run(run), refusal)
+
+
+def _moved(request: HttpRequest, found: Progress | None) -> HttpResponse:
+    """The part when the run has moved since it was last shown, else nothing."""
+    if request.GET.get("seen", "") == (found.seen if found else ""):
+        return HttpResponse(status=204)
+    return _part(request, found)
+
+
+def _acted(
+    request: HttpRequest, endpoint: Endpoint, found: Progress | None, refusal: str
+) -> HttpResponse:
+    if request.headers.get("HX-Request"):
+        return _part(request, found, refusal)
+    return redirect(endpoint)
+
+
+def _part(request: HttpRequest, found: Progress | None, refusal: str = "") -> HttpResponse:
+    context = {"progress": found, "refusal": refusal}
+    response = render(request, "dashboard/_progress.html", context)
+    ended = found is not None and not found.run.is_active
+    return trigger_client_event(response, "run-ended" if ended else "run-moved")

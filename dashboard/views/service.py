@@ -1,0 +1,25 @@
+"""What a load balancer and a container's health check ask for."""
+
+from __future__ import annotations
+
+from django.contrib.auth.decorators import login_not_required
+from django.http import HttpRequest, HttpResponse, JsonResponse
+from django.views.decorators.cache import never_cache
+from django.views.decorators.http import require_safe
+
+from dashboard.services import readiness
+
+
+@login_not_required
+@never_cache
+@require_safe
+def healthz(request: HttpRequest) -> HttpResponse:
+    return HttpResponse("ok", content_type="text/plain")
+
+
+@login_not_required
+@never_cache
+@require_safe
+def readyz(request: HttpRequest) -> JsonResponse:
+    problems = readiness.problems()
+    return JsonResponse({"problems": problems}, status=503 if problems else 200)

@@ -1,0 +1,86 @@
+"""Rates with their interval, and which way each metric is good."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from enum import StrEnum
+from math import sqrt
+from types import MappingProxyType
+
+from probes.attempts import Metric
+
+
+class Good(StrEnum):
+    """Which end of a rate is the good one."""
+
+    HIGH = "high"
+    LOW = "low"
+
+
+DIRECTIONS: Mapping[Metric, Good] = MappingProxyType(
+    {
+        Metric.PARSE_SUCCESS: Good.HIGH,
+        Metric.SCHEMA_FAILURE: Good.LOW,
+        Metric.CLOSURE_ERROR: Good.LOW,
+        Metric.REASONING_REPLAY_ERROR: Good.LOW,
+        Metric.REPAIR_SUCCESS: Good.HIGH,
+        Metric.PARALLEL_DOWNGRADE: Good.LOW,
+        Metric.UNSAFE_BLOCKED: Good.LOW,
+        Metric.AVAILABILITY: Good.HIGH,
+        Metric.LEAK: Good.LOW,
+        Metric.REASONING_ONLY: Good.LOW,
+        Metric.STREAM_DISAGREEMENT: Good.LOW,
+    }
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Rate:
+    """A metric over some trials; `failures` went badly, whichever way the metric is good.
+
+    With no trials there is no value and no interval: "no data" is not nought.
+    """
+
+    trials: int
+    failures: int
+    good: Good = Good.HIGH
+
+    def __post_init__(self) -> None:
+        if not 0 <= self.failures <= self.trials:
+            raise ValueError(f"{self.failures} failures do not fit into {self.trials} trials")
+
+    @property
+    def count(self) -> int:
+        """The numerator that is shown: successes where high is good, failures where low is."""
+        return self.trials - self.failures if self.good is Good.HIGH else self.failures
+
+    @property
+    def value(self) -> float | None:
+        return self.count / self.trials if self.trials else None
+
+    @property
+    def low(self) -> float | None:
+        return wilson(self.count, self.trials)[0] if self.trials else None
+
+    @property
+    def high(self) -> float | None:
+        return wilson(self.count, self.trials)[1] if self.trials else None
+
+
+def rate_of(metric: Metric, trials: int, failures: int) -> Rate:
+    """The rate of a metric, with its direction."""
+    return Rate(trials, failures, DIRECTIONS[metric])
+
+
+def wilson(successes: int, trials: int, z: float = 1.96) -> tuple[float, float]:
+    """The Wilson score interval of a proportion; 95 % unless told otherwise."""
+    if trials < 1:
+        raise ValueError("an interval needs at least one trial")
+    share = successes / trials
+    spread = z * z / trials
+    middle = share + spread / 2
+    half = z * sqrt(share * (1 - share) / trials + spread / (4 * trials))
+    # Rounding may leave a hair outside of 0 and 1 at the ends.
+    low, high = (middle - half) / (1 + spread), (middle + half) / (1 + spread)
+    return max(0.0, low), min(1.0, high)

@@ -1,0 +1,67 @@
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from playwright.sync_api import Page, expect
+
+from tests.browser.watch import Watch
+
+# Every value the bar takes, also those between two looks of the test.
+SAMPLE = """() => {
+  window.values = new Set();
+  new MutationObserver(() => {
+    const bar = document.querySelector("#run-part progress");
+    if (bar) window.values.add(bar.value);
+  }).observe(document.querySelector("#run-part"), {childList: true, subtree: true});
+}"""
+
+
+def test_a_person_adds_an_endpoint_and_watches_it_being_probed(
+    open_page: Callable[..., tuple[Page, Watch]], worker: None, vendor_url: str
+) -> None:
+    """From the form to a new point in the chart, without one reload after the button."""
+    page, watch = open_page()
+    _add_endpoint(page, f"{vendor_url}/open/v1")
+    expect(page.get_by_text("No run ended in this range")).to_be_visible()
+    page.evaluate(SAMPLE)
+
+    page.get_by_role("button", name="Re-probe, full").click()
+    expect(page.locator("#run-part .run-progress")).to_contain_text("of 10 attempts")
+    expect(page.locator("#run-part .run-ended")).to_contain_text("10 passed", timeout=60_000)
+
+    expect(page.locator("[data-chart]")).to_have_attribute("data-points", "1")
+    expect(page.locator("[data-chart] .scatterlayer .point")).to_have_count(1)
+    expect(page.locator("#lead")).to_contain_text("10/10")
+    expect(page.locator("#runs-part tbody tr")).to_have_count(1)
+    # The set lives in the page: a reload would have lost it.
+    assert len(page.evaluate("() => [...window.values]")) >= 2
+    assert watch.troubles == []
+
+
+def test_a_run_that_nobody_picks_up_can_be_cancelled(
+    open_page: Callable[..., tuple[Page, Watch]],
+) -> None:
+    """Without a worker the run waits, and the page lets a person end it."""
+    page, watch = open_page(width=390)
+    _add_endpoint(page, "http://127.0.0.1:9/v1")
+
+    page.get_by_role("button", name="Re-probe", exact=True).click()
+    expect(page.locator("#run-part")).to_contain_text("Waiting for a worker")
+    page.get_by_role("button", name="Cancel").click()
+
+    expect(page.locator("#run-part .run-ended")).to_contain_text("cancelled by alice")
+    assert watch.troubles == []
+
+
+def _add_endpoint(page: Page, base_url: str) -> None:
+    page.get_by_role("link", name="Add endpoint").click()
+    page.get_by_label("Name").fill("sim-one")
+    page.get_by_label("Base URL").fill(base_url)
+    page.get_by_label("Model").fill("sim-steady")
+    page.get_by_label("Requests at once").fill("1")
+    # Only the button starts runs, so that the test knows which one it sees.
+    page.get_by_label("Probe on schedule").uncheck()
+    page.get_by_role("button", name="Add endpoint").click()
+    expect(page.get_by_text("sim-one is registered")).to_be_visible()
+    # Before its scripts are there the page works too, but by loading anew.
+    page.wait_for_load_state("load")

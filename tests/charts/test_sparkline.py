@@ -1,0 +1,43 @@
+from __future__ import annotations
+
+from dashboard.charts.sparkline import HEIGHT, SLOTS, sparkline
+from health.metrics import Rate
+from health.status import Status
+
+
+def test_bars_are_as_high_as_the_rate() -> None:
+    """The oldest run is left, and the newest ends at the right edge."""
+    half, full = sparkline([Rate(10, 5), Rate(10, 0)]).bars
+
+    assert (half.height, half.status) == (HEIGHT / 2, Status.DEGRADED)
+    assert (full.height, full.y, full.status) == (HEIGHT, 0, Status.HEALTHY)
+    assert half.x < full.x < sparkline([]).width
+
+
+def test_a_run_without_a_verdict_is_hollow() -> None:
+    """It has a mark of its own and is counted in the words."""
+    spark = sparkline([None, Rate(10, 0)])
+
+    assert spark.bars[0].status is Status.NO_VERDICT
+    assert spark.label == "Last 2 runs: between 100% and 100%, 1 without a verdict"
+
+
+def test_bars_of_one_status_are_one_path() -> None:
+    """A page of many endpoints stays small."""
+    spark = sparkline([Rate(10, 0), Rate(10, 10), Rate(10, 0)])
+
+    assert [status for status, _ in spark.paths] == [Status.HEALTHY, Status.FAILING]
+    assert spark.paths[0][1] == "M105 0h3.5v24h-3.5zM115 0h3.5v24h-3.5z"
+
+
+def test_only_the_last_runs_are_drawn() -> None:
+    """More runs than there is room for drop off at the left."""
+    spark = sparkline([Rate(1, 1)] * 5 + [Rate(1, 0)] * SLOTS)
+
+    assert len(spark.bars) == SLOTS
+    assert all(bar.status is Status.HEALTHY for bar in spark.bars)
+
+
+def test_no_runs_are_said_to_be_none() -> None:
+    """An empty picture has words."""
+    assert sparkline([]).label == "No runs yet"

@@ -1,0 +1,23 @@
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from django.contrib.auth.models import User
+from django.test import Client
+
+
+@pytest.fixture(autouse=True)
+def _hashed_files(static_files: Path) -> None:
+    """Pages link to static files by their hash."""
+
+
+@pytest.fixture
+def person(db: None) -> User:
+    return User.objects.create_user("alice")
+
+
+@pytest.fixture
+def signed_in(client: Client, person: User) -> Client:
+    client.force_login(person)
+    return client

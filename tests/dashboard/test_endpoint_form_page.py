@@ -1,0 +1,158 @@
+from __future__ import annotations
+
+from datetime import timedelta
+from typing import Any
+
+import pytest
+from django.test import Client
+from pytest_django.asserts import assertContains, assertNotContains, assertRedirects
+
+from dashboard.models import Credential, Endpoint
+from probes.secret import Secret
+from tests.factories import make_endpoint
+
+GOOD = {
+    "slug": "new-one",
+    "provider": "openai",
+    "base_url": "https://Host.example:443/v1/",
+    "model": "m",
+    "key": "",
+    "ttl": "30m",
+    "max_concurrency": "3",
+    "options": '{"temperature": 0}',
+    "enabled": "on",
+}
+KEY = "sk-abcdefghijklmnop"
+
+
+def test_an_endpoint_is_registered(signed_in: Client) -> None:
+    """What the form says is what is stored, the base URL in its normal form."""
+    answer = signed_in.post("/endpoints/new/", {**GOOD, "key": KEY})
+
+    endpoint = Endpoint.objects.get()
+    assertRedirects(answer, "/endpoints/new-one/")
+    assert endpoint.base_url == "https://host.example/v1"
+    assert (endpoint.ttl, endpoint.options) == (timedelta(minutes=30), {"temperature": 0})
+    assert Credential.objects.get().hint == "mnop"
+
+
+@pytest.mark.parametrize(
+    ("field", "value", "message"),
+    [
+        ("slug", "<script>alert(1)</script>", "Use lower-case letters"),
+        ("slug", "../etc", "Use lower-case letters"),
+        ("slug", "new", "is a page of its own"),
+        ("slug", "nul\0", "Null characters are not allowed"),
+        ("base_url", "javascript:alert(1)", "must begin with http:// or https://"),
+        ("base_url", "https://user:pw@host/v1", "must not contain a user name"),
+        ("base_url", "https://host/v1?key=1", "must not contain a query"),
+        ("provider", "gemini", "gemini cannot be probed yet"),
+        ("provider", "nobody", "There is no provider"),
+        ("ttl", "soon", "Write a number and a unit"),
+        ("ttl", "1m", "Between 5m and 30d"),
+        ("ttl", "31d", "Between 5m and 30d"),
+        ("max_concurrency", "0", "greater than or equal to 1"),
+        ("options", "{", "This is not JSON"),
+        ("options", "[]", "must be a JSON object"),
+        ("options", '{"messages": []}', "is set by the probe"),
+        ("options", '{"a": NaN}', "NaN is not a JSON number"),
+        ("options", '{"a": 1e999}', "too large"),
+        ("options", '{"a": "\\u0000"}', "NUL"),
+        ("options", '{"a": "\\ud800"}', "surrogate"),
+        ("options", '{"a": ' + "[" * 30 + "]" * 30 + "}", "nested too deeply"),
+        ("options", "[" * 9000, "nested too deeply"),
+        ("options", '{"a": "' + "x" * 10_000 + '"}', "At most 10,000 characters"),
+        ("key", "two words", "no HTTP header can carry"),
+    ],
+)
+def test_bad_input_is_refused_in_words(
+    signed_in: Client, field: str, value: str, message: str
+) -> None:
+    """Each mistake comes back beside its field, and nothing is stored."""
+    page = signed_in.post("/endpoints/new/", {**GOOD, field: value})
+
+    assertContains(page, message)
+    assertNotContains(page, "<script>alert")
+    assert not Endpoint.objects.exists()
+
+
+def test_a_taken_name_is_refused(signed_in: Client) -> None:
+    """Two endpoints cannot share a name."""
+    make_endpoint(slug="new-one")
+
+    page = signed_in.post("/endpoints/new/", GOOD)
+
+    assertContains(page, "There is already an endpoint called")
+
+
+def test_a_refused_form_does_not_give_the_key_back(signed_in: Client) -> None:
+    """A typed key is never written into a page."""
+    page = signed_in.post("/endpoints/new/", {**GOOD, "key": KEY, "ttl": "soon"})
+
+    assertNotContains(page, KEY)
+
+
+def test_providers_without_an_adapter_cannot_be_chosen(signed_in: Client) -> None:
+    """They are listed, disabled, so that one sees what is to come."""
+    page = signed_in.get("/endpoints/new/")
+
+    assertContains(page, '<option value="gemini" disabled>gemini (soon)</option>', html=True)
+
+
+def test_editing_keeps_the_stored_key(signed_in: Client) -> None:
+    """An empty key field leaves the key alone, and the page shows only its end."""
+    make_endpoint(key=Secret(KEY))
+    assertContains(signed_in.get("/endpoints/steady/edit/"), "stored, ends in <code>…mnop</code>")
+
+    signed_in.post("/endpoints/steady/edit/", _same(model="m-2"))
+
+    assert Endpoint.objects.get().model == "m-2"
+    assert Credential.objects.exists()
+
+
+def test_another_host_wipes_the_key_and_says_so(signed_in: Client) -> None:
+    """A key never follows an endpoint to another origin."""
+    make_endpoint(key=Secret(KEY))
+
+    form = _same(base_url="http://127.0.0.1:10/v1")
+    page = signed_in.post("/endpoints/steady/edit/", form, follow=True)
+
+    assertContains(page, "The stored API key was deleted")
+    assert not Credential.objects.exists()
+
+
+def test_a_key_can_be_forgotten(signed_in: Client) -> None:
+    """The box deletes the key without a warning about a changed host."""
+    make_endpoint(key=Secret(KEY))
+
+    page = signed_in.post("/endpoints/steady/edit/", _same(forget_key="on"), follow=True)
+
+    assertNotContains(page, "was deleted, because")
+    assert not Credential.objects.exists()
+
+
+def test_removing_asks_first(signed_in: Client) -> None:
+    """Only the post of the confirmation takes an endpoint out."""
+    make_endpoint()
+
+    assertContains(signed_in.get("/endpoints/steady/remove/"), "Remove steady?")
+    assert signed_in.get("/endpoints/steady/").status_code == 200
+    signed_in.post("/endpoints/steady/remove/")
+
+    assert signed_in.get("/endpoints/steady/").status_code == 404
+
+
+def test_a_post_without_a_token_is_refused(person: Any) -> None:
+    """A foreign page cannot register endpoints in somebody's name."""
+    client = Client(enforce_csrf_checks=True)
+    client.force_login(person)
+
+    page = client.post("/endpoints/new/", GOOD)
+
+    assertContains(page, "This form is too old", status_code=403)
+    assert not Endpoint.objects.exists()
+
+
+def _same(**over: str) -> dict[str, str]:
+    kept = {"slug": "steady", "base_url": "http://127.0.0.1:9/v1", "model": "m-1"}
+    return {**GOOD, **kept, **over}

@@ -1,0 +1,163 @@
+from __future__ import annotations
+
+import json
+import re
+from datetime import timedelta
+from typing import Any
+
+import pytest
+from django.contrib.auth.models import User
+from django.test import Client
+from django.utils import timezone
+from pytest_django.asserts import assertContains, assertNotContains
+
+from dashboard.models import Run
+from probes.secret import Secret
+from tests.factories import make_attempt, make_endpoint, make_finished_run, make_run
+
+
+def test_the_page_shows_facts_and_runs(signed_in: Client) -> None:
+    """The page of an endpoint says what it is and how its runs went."""
+    key, options = Secret("sk-abcdefghijklmnop"), {"stop": "</script>"}
+    endpoint = make_endpoint(model="qwen3", key=key, options=options)
+    run = make_finished_run(endpoint, passed=4, failed=1)
+
+    page = signed_in.get("/endpoints/steady/")
+
+    assertContains(page, "qwen3")
+    assertContains(page, "…mnop")
+    assertContains(page, "{&quot;stop&quot;: &quot;&lt;/script&gt;&quot;}")
+    assertContains(page, f'href="/runs/{run.pk}/"')
+    assertNotContains(page, "abcdefghij")
+
+
+def test_an_unknown_endpoint_is_not_found(signed_in: Client) -> None:
+    """A slug that nobody registered is a 404 in the product's look."""
+    page = signed_in.get("/endpoints/nobody/")
+
+    assertContains(page, "Not found", status_code=404)
+
+
+@pytest.mark.parametrize("part", ["", "runs/", "run/", "charts/parse-success/", "edit/", "remove/"])
+def test_anonymous_sees_no_endpoint(client: Client, db: None, part: str) -> None:
+    """Every page and part of an endpoint asks for a sign-in first."""
+    make_endpoint()
+
+    answer = client.get(f"/endpoints/steady/{part}")
+
+    assert answer.status_code == 302
+    assert answer.headers["Location"].startswith("/login/")
+
+
+@pytest.mark.parametrize("part", ["runs/", "run/?seen=old", "charts/parse-success/"])
+def test_parts_are_no_pages(signed_in: Client, part: str) -> None:
+    """What htmx swaps in has no page around it."""
+    make_finished_run(make_endpoint())
+
+    answer = signed_in.get(f"/endpoints/steady/{part}")
+
+    assert answer.status_code == 200
+    assertNotContains(answer, "<html")
+
+
+def test_the_chart_has_a_point_for_each_run_of_the_range(signed_in: Client) -> None:
+    """The range in the address decides which runs are drawn."""
+    endpoint = make_endpoint()
+    make_finished_run(endpoint, at=timezone.now() - timedelta(days=3))
+    make_finished_run(endpoint)
+
+    assert _points(signed_in.get("/endpoints/steady/?range=24h")) == 1
+    assert _points(signed_in.get("/endpoints/steady/?range=7d")) == 2
+    assert _points(signed_in.get("/endpoints/steady/?range=nonsense")) == 2
+
+
+def test_a_chart_without_runs_says_so(signed_in: Client) -> None:
+    """An empty range is words, not an empty frame."""
+    make_endpoint()
+
+    page = signed_in.get("/endpoints/steady/")
+
+    assertContains(page, "No run ended in this range")
+    assertNotContains(page, "data-chart")
+
+
+def test_re_probe_queues_a_run_and_shows_it(signed_in: Client, person: User) -> None:
+    """The button answers with the progress part of the run it asked for."""
+    make_endpoint()
+
+    answer = signed_in.post(
+        "/endpoints/steady/probe/", {"suite": "full"}, headers={"HX-Request": "true"}
+    )
+
+    run = Run.objects.get()
+    assert (run.suite, run.requested_by) == ("full", person)
+    assertContains(answer, f'hx-get="/runs/{run.pk}/progress/"')
+    assertContains(answer, "0 of 10 attempts")
+
+
+def test_re_probe_works_without_scripts(signed_in: Client) -> None:
+    """A plain form post leads back to the page."""
+    make_endpoint()
+
+    answer = signed_in.post("/endpoints/steady/probe/", {"suite": "no such suite"})
+
+    assert answer.headers["Location"] == "/endpoints/steady/"
+    assert Run.objects.get().suite == "light"
+
+
+def test_re_probe_needs_a_post(signed_in: Client) -> None:
+    """A link cannot start a run."""
+    make_endpoint()
+
+    assert signed_in.get("/endpoints/steady/probe/").status_code == 405
+
+
+def test_progress_moves_and_stops(signed_in: Client) -> None:
+    """The part is sent when an attempt is stored, and without its trigger when the run ends."""
+    run = make_run(make_endpoint())
+    url, seen = f"/runs/{run.pk}/progress/", f"{run.pk}-queued-0"
+    assert signed_in.get(url, {"seen": seen}).status_code == 204
+
+    make_attempt(run)
+    moved = signed_in.get(url, {"seen": seen})
+    Run.objects.filter(pk=run.pk).update(state="finished", finished_at=timezone.now())
+    ended = signed_in.get(url, {"seen": seen})
+
+    assertContains(moved, 'value="1"')
+    assert _event(moved) == {"run-moved"}
+    assert _event(ended) == {"run-ended"}
+    assertNotContains(ended, "hx-trigger")
+
+
+def test_cancel_stops_the_run(signed_in: Client) -> None:
+    """The button of the progress part ends the run, and says so."""
+    run = make_run(make_endpoint())
+
+    answer = signed_in.post(f"/runs/{run.pk}/cancel/", headers={"HX-Request": "true"})
+
+    run.refresh_from_db()
+    assert run.state == "abandoned"
+    assertContains(answer, "cancelled by alice")
+
+
+def test_findings_of_the_last_run_are_in_words(signed_in: Client) -> None:
+    """The same finding in two attempts is one line, counted."""
+    run = make_finished_run(make_endpoint(), passed=0, failed=2)
+    finding = {"kind": "no_call", "message": "The model <b>wrote</b> text.", "path": ""}
+    for trial in (1, 2):
+        make_attempt(run, trial=trial, outcome="fail", findings=[finding])
+
+    page = signed_in.get("/endpoints/steady/")
+
+    assertContains(page, "no call")
+    assertContains(page, "The model &lt;b&gt;wrote&lt;/b&gt; text.", count=1)
+    assertContains(page, "2 ×")
+
+
+def _points(page: Any) -> int:
+    found = re.search(r'data-points="(\d+)"', page.content.decode())
+    return int(found[1]) if found else 0
+
+
+def _event(answer: Any) -> set[str]:
+    return set(json.loads(answer.headers["HX-Trigger"]))

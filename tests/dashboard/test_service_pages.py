@@ -1,0 +1,76 @@
+from __future__ import annotations
+
+import pytest
+from django.contrib.auth.models import User
+from django.template.loader import render_to_string
+from django.test import Client
+from pytest_django.asserts import assertContains, assertRedirects
+
+
+def test_healthz_answers_without_a_database(client: Client) -> None:
+    """The process lives, whatever else does not: no fixture gives this test a database."""
+    answer = client.get("/healthz")
+
+    assert (answer.status_code, answer.content) == (200, b"ok")
+
+
+def test_readyz_says_that_nothing_is_wrong(client: Client, db: None) -> None:
+    """A migrated database is ready."""
+    answer = client.get("/readyz")
+
+    assert answer.status_code == 200
+    assert answer.json() == {"problems": []}
+
+
+def test_a_person_signs_in_and_out(client: Client, db: None) -> None:
+    """The login leads to where one wanted to go."""
+    User.objects.create_user("bob", password="correct horse battery")
+
+    form = {"username": "bob", "password": "correct horse battery", "next": "/endpoints/new/"}
+    assertRedirects(client.post("/login/", form), "/endpoints/new/")
+    client.post("/logout/")
+
+    assert client.get("/").status_code == 302
+
+
+def test_a_login_never_leads_to_another_host(client: Client, db: None) -> None:
+    """The address to go on to stays on this site."""
+    User.objects.create_user("bob", password="correct horse battery")
+
+    form = {"username": "bob", "password": "correct horse battery", "next": "//evil.example/"}
+    answer = client.post("/login/", form)
+
+    assert answer.headers["Location"] == "/"
+
+
+def test_a_wrong_password_is_told(client: Client, db: None) -> None:
+    """The page says so and keeps the person out."""
+    page = client.post("/login/", {"username": "bob", "password": "wrong"})
+
+    assertContains(page, "Please enter a correct username and password")
+
+
+def test_a_part_that_polls_after_the_session_moves_the_whole_page(client: Client, db: None) -> None:
+    """An expired session never puts the login form into a part of a page."""
+    headers = {"HX-Request": "true", "HX-Current-URL": "http://testserver/endpoints/steady/"}
+    answer = client.get("/fleet/rows/", headers=headers, follow=True)
+
+    assert answer.headers["HX-Redirect"] == "/login/?next=%2Fendpoints%2Fsteady%2F"
+    assert answer.content == b""
+
+
+@pytest.mark.parametrize("name", ["403.html", "403_csrf.html", "404.html", "500.html"])
+def test_fault_pages_need_nothing(name: str) -> None:
+    """They render without a context and, in this test, without a database."""
+    assert "To the fleet" in render_to_string(name)
+
+
+def test_pages_carry_the_strict_policy(signed_in: Client) -> None:
+    """No page needs an inline script, an inline style or a style attribute."""
+    page = signed_in.get("/endpoints/new/")
+
+    text = page.content.decode()
+    assert "unsafe-inline" not in page.headers["Content-Security-Policy"]
+    assert "style=" not in text
+    assert "<style" not in text
+    assert text.count("<script") == text.count("<script src=")

@@ -1,0 +1,109 @@
+"""Rows for tests, as plain functions: what is not named is ordinary."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+import zstandard
+from django.utils import timezone
+
+from dashboard.models import Attempt, Endpoint, Evidence, Run, RunMetric
+from dashboard.models.run import State, Trigger
+from dashboard.services import endpoints
+from probes.suite import SUITE_VERSION
+
+
+def make_endpoint(**over: Any) -> Endpoint:
+    fields: dict[str, Any] = {
+        "slug": "steady",
+        "provider": "openai",
+        "base_url": "http://127.0.0.1:9/v1",
+        "model": "m-1",
+        "options": {},
+        "ttl": timedelta(hours=6),
+        "max_concurrency": 2,
+        "enabled": True,
+        "key": None,
+    }
+    return endpoints.create(**{**fields, **over})
+
+
+def make_run(endpoint: Endpoint, **over: Any) -> Run:
+    """A queued run, unless told otherwise."""
+    profile = endpoint.profile
+    fields: dict[str, Any] = {
+        "profile": profile,
+        "key_epoch": profile.epoch,
+        "trigger": Trigger.TTL,
+        "due_at": timezone.now(),
+        "suite": "light",
+        "suite_version": SUITE_VERSION,
+        "seed": 7,
+        "planned": 5,
+        "state": State.QUEUED,
+    }
+    run = Run.objects.create(endpoint=endpoint, **{**fields, **over})
+    run.refresh_from_db()
+    return run
+
+
+def make_finished_run(
+    endpoint: Endpoint,
+    *,
+    passed: int = 5,
+    failed: int = 0,
+    void: int = 0,
+    at: datetime | None = None,
+    **over: Any,
+) -> Run:
+    """An ended run with its figures; without a pass or a failure it has no verdict."""
+    at = at or timezone.now()
+    trials = passed + failed
+    figures = {"passed": passed, "failed": failed, "void": void, "planned": trials + void}
+    times = {"started_at": at - timedelta(seconds=3), "finished_at": at, "due_at": at}
+    state = State.FINISHED if trials else State.FAILED
+    run = make_run(endpoint, **{"state": state, **figures, **times, **over})
+    if trials:
+        RunMetric.objects.create(
+            run=run,
+            profile=run.profile,
+            metric="parse_success",
+            trials=trials,
+            failures=failed,
+            finished_at=at,
+        )
+    return run
+
+
+def make_attempt(run: Run, *, trial: int = 1, evidence: Any = None, **over: Any) -> Attempt:
+    """A stored attempt of a run, with its evidence where some is given."""
+    fields: dict[str, Any] = {
+        "probe": "format",
+        "token": 1,
+        "outcome": "pass",
+        "findings": [],
+        "verdicts": [["parse_success", True]],
+        "http_status": 200,
+        "latency_ms": 120,
+        "fingerprint": {},
+        "started_at": timezone.now(),
+        "created_at": timezone.now(),
+        "evidence_sha256": _store(evidence, run) if evidence is not None else None,
+    }
+    return Attempt.objects.create(run=run, trial=trial, run_at=run.created_at, **{**fields, **over})
+
+
+def _store(evidence: Any, run: Run) -> bytes:
+    body = json.dumps(evidence).encode()
+    digest = hashlib.sha256(body).digest()
+    Evidence.objects.create(
+        sha256=digest,
+        month=run.created_at.astimezone(UTC).date().replace(day=1),
+        body=zstandard.compress(body),
+        size=len(body),
+        created_at=timezone.now(),
+    )
+    return digest
