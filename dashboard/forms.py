@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import math
 import re
-from datetime import timedelta
+from datetime import datetime, timedelta
 from typing import Any
 
 from django import forms
@@ -84,6 +84,8 @@ class EndpointForm(forms.Form):
         widget=forms.Textarea({"rows": 4, "spellcheck": "false"}),
     )
     enabled = forms.BooleanField(label="Probe on schedule", required=False, initial=True)
+    # What the editor looked at; a change by somebody else in between is not overwritten.
+    seen = forms.CharField(required=False, max_length=40, widget=forms.HiddenInput)
 
     def __init__(self, data: Any = None, *, endpoint: Endpoint | None = None) -> None:
         super().__init__(data, initial=_initial(endpoint) if endpoint else None)
@@ -139,15 +141,23 @@ class EndpointForm(forms.Form):
             raise forms.ValidationError(exc.message) from exc
         return options
 
+    def clean_seen(self) -> datetime | None:
+        try:
+            return datetime.fromisoformat(self.cleaned_data["seen"])
+        except ValueError:
+            return None
+
     def fields_to_create(self) -> dict[str, Any]:
         """What the service that registers an endpoint takes."""
-        return {name: value for name, value in self.cleaned_data.items() if name != "forget_key"}
+        editing = {"forget_key", "seen"}
+        return {name: value for name, value in self.cleaned_data.items() if name not in editing}
 
 
 def _initial(endpoint: Endpoint) -> dict[str, Any]:
     same = ("slug", "provider", "base_url", "model", "max_concurrency", "enabled")
     return {
         **{name: getattr(endpoint, name) for name in same},
+        "seen": endpoint.updated_at.isoformat(),
         "ttl": durations.short(endpoint.ttl),
         "options": json.dumps(endpoint.options, indent=2, ensure_ascii=False),
     }

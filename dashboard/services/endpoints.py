@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from datetime import timedelta
+from datetime import datetime, timedelta
 from typing import Any
 
 from django.db import IntegrityError, transaction
@@ -70,11 +70,25 @@ def create(  # noqa: PLR0913 -- keyword-only: the fields of a registration
 
 
 @transaction.atomic
-def update(endpoint: Endpoint, *, key: Secret | None, forget_key: bool, **fields: Any) -> Updated:
-    """Change an endpoint. Another origin wipes the stored key; another key opens a new profile."""
+def update(
+    endpoint: Endpoint,
+    *,
+    key: Secret | None,
+    forget_key: bool,
+    seen: datetime | None = None,
+    **fields: Any,
+) -> Updated:
+    """Change an endpoint. Another origin wipes the stored key; another key opens a new profile.
+
+    Refuses when somebody else changed it after `seen`, the updated_at that the editor looked at.
+    """
     if unknown := fields.keys() - set(FIELDS):
         raise TypeError(f"no such field: {sorted(unknown)}")
     endpoint = Endpoint.objects.kept().select_for_update().get(pk=endpoint.pk)
+    if seen is not None and endpoint.updated_at != seen:
+        raise Refused(
+            "Somebody else changed this endpoint meanwhile. Open the form again and compare."
+        )
     old_origin = origin(endpoint.base_url)
     for name, value in fields.items():
         setattr(endpoint, name, value)

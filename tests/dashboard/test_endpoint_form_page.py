@@ -156,3 +156,17 @@ def test_a_post_without_a_token_is_refused(person: Any) -> None:
 def _same(**over: str) -> dict[str, str]:
     kept = {"slug": "steady", "base_url": "http://127.0.0.1:9/v1", "model": "m-1"}
     return {**GOOD, **kept, **over}
+
+
+def test_a_form_that_is_out_of_date_is_refused_and_kept(signed_in: Client) -> None:
+    """Two people edit at once: the second reads why, and finds what they typed still there."""
+    endpoint = make_endpoint(slug="one", model="old")
+    endpoint.refresh_from_db()
+    form = {**GOOD, "slug": "one", "seen": endpoint.updated_at.isoformat()}
+    signed_in.post("/endpoints/one/edit/", {**form, "model": "first"})
+
+    answer = signed_in.post("/endpoints/one/edit/", {**form, "model": "second"})
+
+    assertContains(answer, "Somebody else changed this endpoint")
+    assertContains(answer, 'value="second"')
+    assert Endpoint.objects.get().model == "first"

@@ -129,3 +129,16 @@ def test_a_removed_endpoint_loses_its_key_and_its_run(endpoint: Endpoint) -> Non
     assert not Credential.objects.exists()
     assert Run.objects.get().reason == "the endpoint was removed"
     assert runs.schedule_due() == 0
+
+
+def test_an_edit_does_not_overwrite_somebody_elses(endpoint: Endpoint) -> None:
+    """Two people with the same form open: the second is told, and nothing is lost."""
+    endpoint.refresh_from_db()
+    seen = endpoint.updated_at
+    change(endpoint, model="first", seen=seen)
+
+    with pytest.raises(Refused, match="Somebody else changed this endpoint"):
+        change(endpoint, model="second", seen=seen)
+
+    endpoint.refresh_from_db()
+    assert endpoint.model == "first"

@@ -1,0 +1,92 @@
+"""Whatever an endpoint does, its run ends in time with a sentence that says what it was."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+from typing import Any
+
+import pytest
+
+from dashboard.models import Attempt, Endpoint, Run, RunMetric
+from dashboard.services import endpoints, runs
+from workers.probing import carry_out
+
+pytestmark = pytest.mark.django_db(transaction=True)
+
+# path at the simulated vendors, or a whole URL; what the run says
+VOID = {
+    "http://127.0.0.1:1/v1": "was refused",
+    "http://no-such-host.invalid/v1": "does not resolve",
+    "hostile/hang": "No first byte within",
+    "hostile/drip": "not complete within",
+    "hostile/endless": "exceeds the limit",
+    "hostile/huge": "exceeds the limit",
+    "hostile/html": "web page (HTML)",
+    "hostile/unauthorized": "rejected the API key (401)",
+    "hostile/forbidden": "forbids access (403)",
+    "hostile/not-found": "no such path or model (404)",
+    "hostile/rate-limited": "asks us to slow down (429)",
+    "hostile/server-error": "failed on its own side (500)",
+    "hostile/redirect": "redirects us",
+    "hostile/gzip-bomb": "compressed",
+    "hostile/garbage": "did not answer in JSON",
+    "hostile/empty": "empty body",
+    "hostile/deep": "exceeds the limit",
+    "hostile/cut": "closed before the answer was complete",
+}
+
+
+@pytest.fixture(autouse=True)
+def impatient(settings: Any) -> None:
+    settings.PROBE_TIMEOUT = timedelta(seconds=2)
+    settings.PROBE_IDLE_TIMEOUT = timedelta(seconds=1.5)
+    settings.PROBE_MAX_BYTES = 256 * 1024
+
+
+def probe(address: str, vendor_url: str) -> Run:
+    endpoint = endpoints.create(
+        slug="bad",
+        provider="openai",
+        base_url=address if "://" in address else f"{vendor_url}/{address}/v1",
+        model="sim-steady",
+        options={},
+        ttl=timedelta(hours=6),
+        max_concurrency=16,
+        enabled=True,
+        key=None,
+    )
+    run = runs.request(endpoint, by=None)
+    lease = runs.claim(owner="test", run_id=run.pk)
+    assert lease
+    carry_out(lease)
+    run.refresh_from_db()
+    return run
+
+
+@pytest.mark.parametrize(("address", "sentence"), VOID.items(), ids=list(VOID))
+def test_trouble_on_the_way_is_void_and_says_which(
+    address: str, sentence: str, vendor_url: str
+) -> None:
+    """No verdict on the model, one sentence for a person, and only availability suffers."""
+    run = probe(address, vendor_url)
+
+    assert (run.state, run.void) == ("failed", run.planned)
+    assert sentence in run.reason
+    assert {row.metric for row in RunMetric.objects.all()} == {"availability"}
+    assert Endpoint.objects.get().next_due_at > Endpoint.objects.get().created_at
+
+
+def test_json_of_the_wrong_shape_is_a_failure(vendor_url: str) -> None:
+    """A 200 that breaks its own format is the endpoint's fault."""
+    run = probe("hostile/wrong-type", vendor_url)
+
+    assert (run.state, run.failed) == ("finished", run.planned)
+    assert Attempt.objects.first().findings[0]["kind"] == "wire_error"  # type: ignore[union-attr]
+
+
+def test_hostile_markup_is_stored_and_judged(vendor_url: str) -> None:
+    """Scripts, control characters, NUL and lone surrogates neither break nor pass the attempt."""
+    run = probe("hostile/hostile-markup", vendor_url)
+
+    assert (run.state, run.failed) == ("finished", run.planned)
+    assert Attempt.objects.count() == run.planned
