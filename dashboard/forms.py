@@ -9,12 +9,10 @@ from datetime import datetime, timedelta
 from typing import Any
 
 from django import forms
-from typing_extensions import override
 
 from dashboard import durations
 from dashboard.models import Endpoint
 from dashboard.models.endpoint import TTL_MAX, TTL_MIN
-from probes.adapters import ADAPTERS
 from probes.errors import TargetError
 from probes.secret import Secret
 from probes.target import Provider, check_base_url, check_key, check_options
@@ -24,18 +22,6 @@ RESERVED_SLUGS = {"new"}
 MAX_OPTIONS = 10_000
 MAX_DEPTH = 20
 _SLUG = re.compile(r"[a-z0-9](?:[a-z0-9_-]*[a-z0-9])?")
-
-
-class ProviderSelect(forms.Select):
-    """Shows every provider; those without an adapter cannot be chosen."""
-
-    @override
-    def create_option(self, *args: Any, **kwargs: Any) -> dict[str, Any]:
-        option = super().create_option(*args, **kwargs)
-        if option["value"] not in ADAPTERS:
-            option["label"] = f"{option['label']} (soon)"
-            option["attrs"]["disabled"] = True
-        return option
 
 
 class EndpointForm(forms.Form):
@@ -50,7 +36,6 @@ class EndpointForm(forms.Form):
     provider = forms.ChoiceField(
         choices=[(provider.value, provider.value) for provider in Provider],
         initial=Provider.OPENAI.value,
-        widget=ProviderSelect,
         help_text="Who speaks at the other end. For vLLM, SGLang or llama.cpp choose openai.",
         error_messages={"invalid_choice": "There is no provider %(value)r."},
     )
@@ -104,12 +89,6 @@ class EndpointForm(forms.Form):
         if (taken.exclude(pk=self.endpoint.pk) if self.endpoint else taken).exists():
             raise forms.ValidationError(f"There is already an endpoint called “{slug}”.")
         return slug
-
-    def clean_provider(self) -> str:
-        provider: str = self.cleaned_data["provider"]
-        if provider not in ADAPTERS:
-            raise forms.ValidationError(f"{provider} cannot be probed yet.")
-        return provider
 
     def clean_base_url(self) -> str:
         try:

@@ -15,7 +15,8 @@ from probes.errors import (
     Refused,
 )
 from probes.findings import FindingKind
-from probes.messages import Reply
+from probes.messages import JSON, Reply
+from probes.relays import error_inside, relayed_error
 from probes.strict_json import Parsed, parse
 from probes.wire import Incoming
 
@@ -36,7 +37,7 @@ def read_answer(adapter: Adapter, incoming: Incoming) -> Reply:
     parsed = _parse(incoming)
     if parsed.error is not None:
         raise NotJSON(status, _what_instead(incoming, parsed.error), received=incoming)
-    error = adapter.read_error(parsed.value)
+    error = _said(adapter, parsed.value)
     if error is not None:
         raise _error(incoming, error)
     return adapter.read_reply(parsed.value)
@@ -56,13 +57,13 @@ def _error(incoming: Incoming, error: ErrorBody) -> ProviderError:
             status, message, retry_after=wait, request_id=request_id, received=incoming
         )
     meaning = classify(status, error)
-    if meaning is ErrorClass.TRANSIENT:
+    if meaning is not None and meaning.kind is ErrorClass.TRANSIENT:
         message = f"The endpoint failed on its own side {said}"
         return Overloaded(status, message, request_id=request_id, received=incoming)
     if meaning is None and status == 404:
         message = f"The endpoint has no such path or model {said}"
         return NotFound(status, message, request_id=request_id, received=incoming)
-    kind = FindingKind(meaning) if meaning else FindingKind.PROVIDER_ERROR
+    kind = FindingKind(meaning.kind) if meaning else FindingKind.PROVIDER_ERROR
     message = f"The endpoint refused the request {said}"
     return Refused(status, message, kind, request_id=request_id, received=incoming)
 
@@ -88,10 +89,18 @@ def _what_instead(incoming: Incoming, error: str) -> str:
 def _error_body(adapter: Adapter, incoming: Incoming) -> ErrorBody:
     parsed = _parse(incoming)
     if parsed.error is None:
-        return adapter.read_error(parsed.value) or ErrorBody("")
+        return _said(adapter, parsed.value) or ErrorBody("")
     if "text/plain" in incoming.headers.get("content-type", ""):
         return ErrorBody(incoming.body[:MAX_PLAIN_ERROR].decode("utf-8", "replace"))
     return ErrorBody("")
+
+
+def _said(adapter: Adapter, body: JSON) -> ErrorBody | None:
+    if (inside := error_inside(body)) is not None:
+        return inside
+    error = adapter.read_error(body)
+    # A relay's own sentence says less than the vendor's error that it carries along.
+    return None if error is None else relayed_error(body) or error
 
 
 def _retry_after(incoming: Incoming) -> float | None:

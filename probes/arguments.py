@@ -9,12 +9,14 @@ from itertools import islice
 import jsonschema_rs
 
 from probes.findings import Finding, FindingKind
-from probes.messages import JSON
+from probes.messages import JSON, ToolCall
 from probes.redaction import without_surrogates
 from probes.strict_json import parse
 
 MAX_BYTES = 1024 * 1024
 MAX_FINDINGS = 20
+MAX_MESSAGE = 500
+MAX_BACKTRACKS = 10_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,7 +37,7 @@ def read_arguments(text: str) -> Arguments:
     if parsed.error is not None:
         return Arguments(None, parsed.error)
     if not isinstance(parsed.value, Mapping):
-        return Arguments(None, f"The arguments are {_kind(parsed.value)}, not an object.")
+        return Arguments(None, f"The arguments are {kind_of(parsed.value)}, not an object.")
     return Arguments(parsed.value, duplicate_keys=parsed.duplicate_keys)
 
 
@@ -49,10 +51,67 @@ def validate(
         Finding(
             FindingKind.SCHEMA_MISMATCH,
             f"{error.message}.",
-            at + _path(error.instance_path),
+            at + json_path(error.instance_path),
         )
         for error in errors
     )
+
+
+@dataclass(frozen=True, slots=True)
+class Misfit:
+    """The first place where a value breaks its schema."""
+
+    message: str
+    steps: tuple[str | int, ...]
+
+
+class Checker:
+    """A tool's schema, ready to check many values.
+
+    A tool without a schema, or with the empty one, takes any object. So does a tool whose schema
+    does not compile, for the model cannot be blamed for it: `compiled` is False then.
+    """
+
+    def __init__(self, schema: Mapping[str, JSON] | None) -> None:
+        self.schema: Mapping[str, JSON] = schema or {}
+        self.compiled = True
+        self._validator: jsonschema_rs.Validator | None = None
+        if not self.schema:
+            return
+        try:
+            self._validator = _compiled_for_any_pattern(json.dumps(schema, sort_keys=True))
+        except (ValueError, TypeError, RecursionError):
+            self.compiled = False
+
+    def misfit(self, value: JSON) -> Misfit | None:
+        """What is wrong with a value first of all, or None where nothing is."""
+        return next(iter(self.misfits(value, limit=1)), None)
+
+    def misfits(self, value: JSON, *, limit: int = MAX_FINDINGS) -> list[Misfit]:
+        """What is wrong with a value, within a limit."""
+        if self._validator is None:
+            return []
+        # Far cheaper than an error, and most values are right.
+        if _is_valid(self._validator, value):
+            return []
+        errors = islice(self._validator.iter_errors(_encodable(value)), limit)
+        found = [Misfit(_shortened(error.message), tuple(error.instance_path)) for error in errors]
+        return found or [Misfit("The value cannot be checked", ())]
+
+
+def json_path(steps: Iterable[str | int]) -> str:
+    """The steps as they are written behind the `$` of a JSON path."""
+    return "".join(f"[{step}]" if isinstance(step, int) else f".{step}" for step in steps)
+
+
+def argument_text(call: ToolCall) -> str:
+    """The call's arguments as JSON text: as received where that is what it says, else written anew.
+
+    Endpoints refuse a history whose argument text is not JSON, even if the model wrote it so.
+    """
+    if not call.repairs and read_arguments(call.raw).value == call.input and call.raw:
+        return call.raw
+    return json.dumps(call.input, ensure_ascii=False)
 
 
 @lru_cache(maxsize=256)
@@ -61,6 +120,35 @@ def _compiled(schema: str) -> jsonschema_rs.Validator:
     return jsonschema_rs.validator_for(
         schema, offline=True, pattern_options=jsonschema_rs.RegexOptions()
     )
+
+
+@lru_cache(maxsize=256)
+def _compiled_for_any_pattern(schema: str) -> jsonschema_rs.Validator:
+    try:
+        return _compiled(schema)
+    except ValueError:
+        # Lookaround needs the other engine; a bounded one, for the text comes from a model.
+        return jsonschema_rs.validator_for(
+            schema,
+            offline=True,
+            pattern_options=jsonschema_rs.FancyRegexOptions(backtrack_limit=MAX_BACKTRACKS),
+        )
+
+
+def _is_valid(validator: jsonschema_rs.Validator, value: JSON) -> bool:
+    try:
+        return validator.is_valid(value)
+    except ValueError:
+        # A lone surrogate; copying every value to be rid of one would cost more than checking it.
+        return validator.is_valid(_encodable(value))
+
+
+def _shortened(message: str) -> str:
+    # The message quotes the value first and says what was wanted last.
+    if len(message) <= MAX_MESSAGE:
+        return message
+    half = MAX_MESSAGE // 2
+    return f"{message[:half]} ... {message[-half:]}"
 
 
 def _encodable(value: JSON) -> JSON:
@@ -76,11 +164,8 @@ def _encodable(value: JSON) -> JSON:
             return value
 
 
-def _path(steps: Iterable[str | int]) -> str:
-    return "".join(f"[{step}]" if isinstance(step, int) else f".{step}" for step in steps)
-
-
-def _kind(value: JSON) -> str:
+def kind_of(value: JSON) -> str:
+    """What a value that is no object is, in words."""
     match value:
         case None:
             return "null"

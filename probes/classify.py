@@ -1,81 +1,80 @@
 from __future__ import annotations
 
+import re
+from collections.abc import Sequence
 from dataclasses import dataclass
-from enum import StrEnum
 
 from probes.adapters.base import ErrorBody
+from probes.error_table import ACTIONS, ROWS, Action, ErrorClass, Row
+from probes.relays import Layer, layers
 
+__all__ = ["Action", "Classified", "ErrorClass", "Row", "classify"]
 
-class ErrorClass(StrEnum):
-    """What an error answer means, whoever worded it."""
-
-    NO_TOOLS = "no_tools"
-    SCHEMA_REFUSED = "schema_refused"
-    FORCED_CHOICE = "forced_choice"
-    PARAM_UNKNOWN = "param_unknown"
-    TRANSIENT = "transient"
-
-
-@dataclass(frozen=True, slots=True)
-class Row:
-    """A class and its signs: pieces of text that stand in this order in the message, or a code."""
-
-    kind: ErrorClass
-    texts: tuple[tuple[str, ...], ...]
-    codes: tuple[str, ...] = ()
-
-
-ROWS = (
-    Row(
-        ErrorClass.FORCED_CHOICE,
-        (
-            ("does not support this tool_choice",),
-            ("tool choice must be auto",),
-            ("incompatible with thinking enabled",),
-            ("thinking may not be enabled when tool_choice forces",),
-            ('type "tool" and "any" are not supported',),
-            ("does not support being set to required or object in thinking mode",),
-            ("tool_choice forces tool use is not compatible",),
-        ),
-    ),
-    Row(
-        ErrorClass.SCHEMA_REFUSED,
-        (
-            ("function parameters is empty",),
-            ("invalid schema for function",),
-            ("unknown variant", "expected", "function"),
-        ),
-    ),
-    Row(
-        ErrorClass.NO_TOOLS,
-        (
-            ("does not support tools",),
-            ("tool choice requires --enable-auto-tool-choice",),
-            ("no endpoints found that support tool use",),
-        ),
-    ),
-    Row(
-        ErrorClass.PARAM_UNKNOWN,
-        (
-            ("unrecognized request argument",),
-            ("unknown parameter",),
-            ("extra inputs are not permitted",),
-        ),
-        codes=("1210", "unknown_parameter"),
-    ),
-    Row(ErrorClass.TRANSIENT, (("overloaded_error",), ("model is loading",))),
+# Quotes differ from relay to relay; the words do not.
+_UNQUOTED = dict.fromkeys(map(ord, "\\`'\"‘’“”"))
+# Anchored on fixed words and bounded, so no text makes it look back.
+_INDEX = re.compile(
+    r"(?:message index |at index |, position |messages\.\[|messages\.|messages?\[|input\[)(\d{1,7})"
 )
 
 
-def classify(status: int, error: ErrorBody) -> ErrorClass | None:
-    """The class of an error answer, or None where no row knows it."""
-    if status == 429 or status >= 500:
-        return ErrorClass.TRANSIENT
-    message = error.message.lower()
-    for row in ROWS:
-        if error.code in row.codes or any(_in_order(pieces, message) for pieces in row.texts):
-            return row.kind
+@dataclass(frozen=True, slots=True)
+class Classified:
+    """What an error answer means; `index` is the message it complains about, where it says so."""
+
+    kind: ErrorClass
+    action: Action
+    index: int | None = None
+    matched: str = ""
+
+
+def classify(status: int, error: ErrorBody, extra: Sequence[Row] = ()) -> Classified | None:
+    """The meaning of an error answer, or None where no row knows it.
+
+    The innermost text decides: what a relay says about a vendor's error is worth less than the
+    error. `extra` are a dialect's own rows, asked first.
+    """
+    for layer in reversed(layers(error)):
+        found = _meaning(_status(status, layer), layer, (*extra, *ROWS))
+        if found is not None:
+            return found
     return None
+
+
+def _status(status: int, layer: Layer) -> int:
+    """The status of the vendor's own answer, where a relay or an error inside a 200 names it."""
+    if layer.status is not None:
+        return layer.status
+    inside_a_200 = status == 200 and layer.code.isascii() and layer.code.isdigit()
+    return int(layer.code) if inside_a_200 and len(layer.code) == 3 else status
+
+
+def _meaning(status: int, layer: Layer, rows: Sequence[Row]) -> Classified | None:
+    message = layer.message.lower().translate(_UNQUOTED)
+    for row in rows:
+        sign = _sign(row, message, layer.code)
+        if sign and _may_say(row.kind, status):
+            return Classified(row.kind, ACTIONS[row.kind], _index(message), sign)
+    if _is_transient(status):
+        return Classified(ErrorClass.TRANSIENT, Action.RETRY_LATER, None, str(status))
+    return None
+
+
+def _may_say(kind: ErrorClass, status: int) -> bool:
+    # A server in trouble is in trouble, whatever it says; only Ollama reports by a 500 that its
+    # own model's call could not be read.
+    return not _is_transient(status) or kind is ErrorClass.SERVER_PARSE
+
+
+def _is_transient(status: int) -> bool:
+    return status == 429 or status >= 500
+
+
+def _sign(row: Row, message: str, code: str) -> str:
+    for pieces in row.texts:
+        if _in_order(pieces, message):
+            return " … ".join(pieces)
+    return f"code {code}" if code in row.codes else ""
 
 
 def _in_order(pieces: tuple[str, ...], message: str) -> bool:
@@ -86,3 +85,8 @@ def _in_order(pieces: tuple[str, ...], message: str) -> bool:
             return False
         at = found + len(piece)
     return True
+
+
+def _index(message: str) -> int | None:
+    found = _INDEX.search(message)
+    return int(found.group(1)) if found else None

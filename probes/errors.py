@@ -15,7 +15,7 @@ ProbesError                 retryable = False, .received (what had arrived, if a
 │   ├── NotJSON             200 with a web page, nothing, or noise
 │   └── Refused             the request itself was refused: .kind says for what
 ├── WireError               the answer breaks the provider's own format: .at
-└── HistoryError            the conversation cannot be sent
+└── HistoryError            the conversation cannot be sent: .findings
 
 What a model does wrong is a `Finding`, never an exception.
 """
@@ -26,7 +26,9 @@ from enum import StrEnum
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from probes.findings import FindingKind
+    from collections.abc import Sequence
+
+    from probes.findings import Finding, FindingKind
     from probes.wire import Incoming
 
 
@@ -160,3 +162,7 @@ class WireError(ProbesError):
 
 class HistoryError(ProbesError):
     """The conversation cannot be sent: an unanswered call or an orphan result."""
+
+    def __init__(self, message: str, findings: Sequence[Finding] = ()) -> None:
+        super().__init__(message)
+        self.findings = tuple(findings)

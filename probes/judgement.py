@@ -37,7 +37,15 @@ KINDS: tuple[tuple[type[ProbesError], FindingKind], ...] = (
     (WireError, FindingKind.WIRE_ERROR),
 )
 # What the endpoint refuses about tools is a fact about it, not trouble on the way.
-FAILING = frozenset({FindingKind.NO_TOOLS, FindingKind.SCHEMA_REFUSED, FindingKind.FORCED_CHOICE})
+FAILING = frozenset(
+    {
+        FindingKind.NO_TOOLS,
+        FindingKind.SCHEMA_REFUSED,
+        FindingKind.FORCED_CHOICE,
+        FindingKind.ENDPOINT_MISMATCH,
+        FindingKind.SERVER_PARSE,
+    }
+)
 
 
 def judge_error(error: ProbesError, owes: tuple[Metric, ...]) -> Judged:

@@ -1,3 +1,10 @@
+"""The values that every wire format is read into and written from. Frozen; equal content is equal.
+
+A field called `extra` keeps what one format says and the others cannot: unknown wire fields, under
+the name of the format they came in (`{"anthropic": {"cache_control": {...}}}`). Writing the same
+format puts it back; writing another reports it as a loss (`probes/losses.py`).
+"""
+
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
@@ -6,10 +13,11 @@ from enum import StrEnum
 from typing import TypeAlias
 
 JSON: TypeAlias = "Mapping[str, JSON] | Sequence[JSON] | str | int | float | bool | None"
+Extra: TypeAlias = Mapping[str, JSON]
 
 
 class Role(StrEnum):
-    """Who speaks in a turn."""
+    """Who speaks in a turn. A system turn may stand anywhere; results stand in tool turns."""
 
     SYSTEM = "system"
     USER = "user"
@@ -18,34 +26,66 @@ class Role(StrEnum):
 
 
 class Stop(StrEnum):
-    """Why the model stopped, in our words; the vendor's word stays in `Reply.raw`."""
+    """Why the model stopped, in our words; the vendor's word stays in `Reply.stop_raw`."""
 
     END = "end"
     TOOL_CALLS = "tool_calls"
     LENGTH = "length"
     REFUSAL = "refusal"
+    MALFORMED_CALL = "malformed_call"  # the endpoint says that its own model's call was broken
+    PAUSE = "pause"
+    ERROR = "error"  # an error inside the answer, or a stream that broke off
     OTHER = "other"
 
 
 class Breakage(StrEnum):
-    """Why a call could not be read; every value is also a `FindingKind`."""
+    """Why a call is not handed out; every value is also a `FindingKind`."""
 
     INVALID_JSON = "invalid_json"
+    NOT_AN_OBJECT = "not_an_object"
     TRUNCATED_CALL = "truncated_call"
+    UNKNOWN_TOOL = "unknown_tool"
+    SCHEMA_MISMATCH = "schema_mismatch"
+    RESIDUAL_MARKUP = "residual_markup"
+    TOO_LARGE = "too_large"
+
+
+class Location(StrEnum):
+    """Where in an answer a call was found."""
+
+    CONTENT = "content"
+    REASONING = "reasoning"
+
+
+class ReasoningKind(StrEnum):
+    """The shape in which a vendor gave its reasoning, and in which alone it may be given back."""
+
+    FIELD = "field"  # a string beside the content: reasoning_content, reasoning, thinking
+    DETAILS = "details"  # the reasoning_details array
+    BLOCK = "block"  # Anthropic's thinking and redacted_thinking blocks, signature included
+    ITEM = "item"  # a reasoning item of the Responses API
+    THOUGHT = "thought"  # a Gemini part with thought: true
+    TAGS = "tags"  # between think tags in the content
 
 
 @dataclass(frozen=True, slots=True)
 class ToolSpec:
-    """A tool as it is offered to the model."""
+    """A tool as it is offered to the model. `schema` None: declared without parameters."""
 
     name: str
     description: str
-    schema: Mapping[str, JSON]
+    schema: Mapping[str, JSON] | None
+    strict: bool | None = None
+    extra: Extra = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
 class ToolCall:
-    """A call that was read whole; `raw` is its argument text as received."""
+    """A call that was read whole; `raw` is its argument text as received.
+
+    `format` says how it arrived: a wire format, or the text parser that found it. `repairs` names
+    every change that was needed to read it, in order; empty means it was right as it came.
+    """
 
     id: str
     name: str
@@ -53,11 +93,13 @@ class ToolCall:
     format: str
     raw: str
     repairs: tuple[str, ...] = ()
+    location: Location = Location.CONTENT
+    extra: Extra = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
 class BrokenCall:
-    """A call that was begun but could not be read; it is never executable."""
+    """A call that was begun but is not to be executed, and why."""
 
     raw: str
     error: str
@@ -65,15 +107,31 @@ class BrokenCall:
     name: str = ""
     id: str = ""
     path: str = ""
+    format: str = ""
+    location: Location = Location.CONTENT
+    retryable: bool = True
+
+    def as_error(self) -> dict[str, JSON]:
+        """The structured error that is fed back to the model."""
+        return {
+            "is_error": True,
+            "error_code": str(self.kind),
+            "message": self.error,
+            "path": self.path,
+            "retryable": self.retryable,
+        }
 
 
 @dataclass(frozen=True, slots=True)
 class ToolResult:
-    """What running a call gave."""
+    """What running a call gave. `blocks` keeps content that was more than one text, verbatim."""
 
     call_id: str
     content: str
     is_error: bool = False
+    name: str = ""
+    blocks: tuple[JSON, ...] = ()
+    extra: Extra = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,37 +139,85 @@ class Text:
     """Visible text, verbatim."""
 
     text: str
+    extra: Extra = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
 class Reasoning:
-    """Reasoning as received; `field` names where the vendor put it."""
+    """Reasoning exactly as received.
+
+    `text` is for people and may be empty; `raw` is what goes back: the field's name for FIELD, the
+    array for DETAILS, the whole block, item or part for the others.
+    """
 
     text: str
-    field: str
+    kind: ReasoningKind
+    raw: JSON
 
 
-Part: TypeAlias = Text | Reasoning | ToolCall | BrokenCall | ToolResult
+@dataclass(frozen=True, slots=True)
+class Opaque:
+    """A block we do not interpret (image, document, server tool), kept for its own format."""
+
+    format: str
+    raw: JSON
+
+
+Part: TypeAlias = Text | Reasoning | ToolCall | BrokenCall | ToolResult | Opaque
 
 
 @dataclass(frozen=True, slots=True)
 class Turn:
-    """One message of a conversation, its parts in order."""
+    """One message of a conversation, its parts in order.
+
+    `origin` names who produced an assistant turn (a profile key's digest, or any name the caller
+    chooses): signatures and ids of another origin are foreign. "" is unknown.
+    """
 
     role: Role
     parts: tuple[Part, ...]
+    origin: str = ""
+    extra: Extra = field(default_factory=dict)
+
+    @property
+    def calls(self) -> tuple[ToolCall, ...]:
+        return tuple(part for part in self.parts if isinstance(part, ToolCall))
+
+    @property
+    def results(self) -> tuple[ToolResult, ...]:
+        return tuple(part for part in self.parts if isinstance(part, ToolResult))
+
+
+@dataclass(frozen=True, slots=True)
+class ToolChoice:
+    """Which tools the model may or must call."""
+
+    mode: str  # auto, none, required, named
+    name: str = ""  # the one tool of `named`
+
+
+AUTO = ToolChoice("auto")
+NONE = ToolChoice("none")
+REQUIRED = ToolChoice("required")
 
 
 @dataclass(frozen=True, slots=True)
 class ModelCall:
-    """One question to a model, in no vendor's format."""
+    """One question to a model, in no vendor's format.
+
+    `options` are request fields of the format it is written in, as they are; `extra` are fields
+    that were read from another format's request and mean nothing here.
+    """
 
     model: str
     turns: tuple[Turn, ...]
     tools: tuple[ToolSpec, ...] = ()
-    max_tokens: int = 1024
-    tool_choice: str | None = None
+    max_tokens: int | None = 1024
+    tool_choice: ToolChoice | None = None
+    parallel: bool | None = None
+    stream: bool = False
     options: Mapping[str, JSON] = field(default_factory=dict)
+    extra: Extra = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,6 +226,8 @@ class Usage:
 
     input_tokens: int | None = None
     output_tokens: int | None = None
+    reasoning_tokens: int | None = None
+    cached_tokens: int | None = None
 
     def as_json(self) -> dict[str, JSON]:
         return {"input_tokens": self.input_tokens, "output_tokens": self.output_tokens}
@@ -140,10 +248,13 @@ class Reply:
     parts: tuple[Part, ...]
     stop: Stop
     usage: Usage = field(default_factory=Usage)
+    id: str = ""
     model: str | None = None
     fingerprint: str | None = None
+    stop_raw: str | None = None
     deviations: tuple[Deviation, ...] = ()
-    raw: Mapping[str, JSON] = field(default_factory=dict)
+    extra: Extra = field(default_factory=dict)
+    raw: Mapping[str, JSON] = field(default_factory=dict, compare=False)
 
     @property
     def text(self) -> str | None:
@@ -166,3 +277,7 @@ class Reply:
         """The reasoning text, or None where there is none."""
         texts = [part.text for part in self.parts if isinstance(part, Reasoning)]
         return "".join(texts) if texts else None
+
+    def as_turn(self, origin: str = "") -> Turn:
+        """The answer as the assistant turn that goes into the history."""
+        return Turn(Role.ASSISTANT, self.parts, origin)

@@ -10,6 +10,7 @@ from typing import TypeAlias
 
 from probes import fingerprint
 from probes.adapters import Adapter, adapter_for
+from probes.adapters.addresses import request_url
 from probes.answers import read_answer
 from probes.attempts import Attempt, Finding, Metric, Outcome, Verdict
 from probes.errors import ProbesError, TargetError
@@ -87,7 +88,7 @@ def _outgoing(target: Target, adapter: Adapter, call: ModelCall) -> Outgoing:
     body = adapter.write_request(replace(call, options=target.options))
     return Outgoing(
         method="POST",
-        url=target.base_url + adapter.path,
+        url=request_url(adapter, target.base_url, target.model),
         headers={"Content-Type": "application/json", **adapter.headers(target.key)},
         body=json.dumps(body, ensure_ascii=False).encode("utf-8", "replace"),
     )

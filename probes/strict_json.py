@@ -23,15 +23,18 @@ class Parsed:
     value: JSON = None
     error: str | None = None
     duplicate_keys: tuple[str, ...] = ()
+    too_large: bool = False
 
 
 def parse(text: str, *, max_bytes: int, max_depth: int = MAX_DEPTH) -> Parsed:
     """Read strict JSON within bounds. Never raises, whatever the text is."""
     # A character takes up to four bytes, so a long text need not be encoded to be refused.
     if len(text) > max_bytes or len(text.encode("utf-8", "surrogatepass")) > max_bytes:
-        return Parsed(error=f"The JSON text is larger than {max_bytes} bytes.")
+        return Parsed(error=f"The JSON text is larger than {max_bytes} bytes.", too_large=True)
     if _deeper_than(text, max_depth):
-        return Parsed(error=f"The JSON text is nested deeper than {max_depth} levels.")
+        return Parsed(
+            error=f"The JSON text is nested deeper than {max_depth} levels.", too_large=True
+        )
     duplicates: list[str] = []
 
     def pairs(items: list[tuple[str, JSON]]) -> Mapping[str, JSON]:

@@ -15,7 +15,8 @@ from probes.messages import JSON
 from probes.secret import Secret
 
 MAX_URL_LENGTH = 2048
-RESERVED_OPTIONS = frozenset({"model", "messages", "tools", "stream"})
+# What a probe itself decides, in the words of every wire format.
+RESERVED_OPTIONS = frozenset({"model", "messages", "input", "contents", "tools", "stream"})
 _DEFAULT_PORTS = {"http": 80, "https": 443}
 _HOST_CHARACTERS = frozenset("abcdefghijklmnopqrstuvwxyz0123456789-_.")
 

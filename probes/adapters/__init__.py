@@ -3,31 +3,44 @@ from __future__ import annotations
 from collections.abc import Mapping
 from types import MappingProxyType
 
+from probes.adapters.anthropic.adapter import AnthropicAdapter
 from probes.adapters.base import Adapter, ErrorBody
-from probes.adapters.openai_chat import OpenAIChatAdapter
-from probes.errors import TargetError
+from probes.adapters.gemini.adapter import GeminiAdapter
+from probes.adapters.ollama.adapter import OllamaAdapter
+from probes.adapters.openai_chat.adapter import OpenAIChatAdapter
+from probes.adapters.openai_responses.adapter import OpenAIResponsesAdapter
 from probes.target import Provider
 
-__all__ = ["ADAPTERS", "Adapter", "ErrorBody", "adapter_for"]
+__all__ = ["ADAPTERS", "FORMATS", "Adapter", "ErrorBody", "adapter_for"]
 
-_OPENAI_CHAT = OpenAIChatAdapter()
+# Every wire format, by the name it has in a capability profile.
+FORMATS: Mapping[str, Adapter] = MappingProxyType(
+    {
+        "anthropic": AnthropicAdapter(),
+        "gemini": GeminiAdapter(),
+        "ollama": OllamaAdapter(),
+        "openai": OpenAIChatAdapter(),
+        "openai_responses": OpenAIResponsesAdapter(),
+    }
+)
 
 ADAPTERS: Mapping[Provider, Adapter] = MappingProxyType(
     {
-        Provider.OPENAI: _OPENAI_CHAT,
-        Provider.DEEPSEEK: _OPENAI_CHAT,
-        Provider.MINIMAX: _OPENAI_CHAT,
-        Provider.GLM: _OPENAI_CHAT,
-        Provider.QWEN: _OPENAI_CHAT,
-        Provider.KIMI: _OPENAI_CHAT,
-        Provider.MISTRAL: _OPENAI_CHAT,
+        Provider.ANTHROPIC: FORMATS["anthropic"],
+        Provider.OPENAI: FORMATS["openai"],
+        Provider.OPENAI_RESPONSES: FORMATS["openai_responses"],
+        Provider.DEEPSEEK: FORMATS["openai"],
+        Provider.MINIMAX: FORMATS["openai"],
+        Provider.GLM: FORMATS["openai"],
+        Provider.QWEN: FORMATS["openai"],
+        Provider.KIMI: FORMATS["openai"],
+        Provider.MISTRAL: FORMATS["openai"],
+        Provider.GEMINI: FORMATS["gemini"],
+        Provider.OLLAMA: FORMATS["ollama"],
     }
 )
 
 
 def adapter_for(provider: Provider) -> Adapter:
     """The adapter that speaks to a provider."""
-    try:
-        return ADAPTERS[provider]
-    except KeyError as exc:
-        raise TargetError(f"No adapter for provider {str(provider)!r} yet.") from exc
+    return ADAPTERS[provider]

@@ -1,8 +1,13 @@
+"""What a wire format can do. Pure functions of data: an adapter never sends."""
+
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Protocol
 
+from probes.events import Event
+from probes.losses import Loss
 from probes.messages import JSON, ModelCall, Reply
 from probes.secret import Secret
 
@@ -15,23 +20,72 @@ class ErrorBody:
     code: str = ""
 
 
+class StreamReader(Protocol):
+    """Bytes of one streamed answer to events. Cut anywhere; never raises on what arrives."""
+
+    def feed(self, data: bytes) -> list[Event]: ...
+
+    def close(self) -> list[Event]:
+        """The answer is over, rightly or not; the last event is a ReplyEnded."""
+        ...
+
+
+class StreamWriter(Protocol):
+    """Events to the bytes that a client of this format expects."""
+
+    def write(self, event: Event) -> bytes: ...
+
+
 class Adapter(Protocol):
-    """One wire format. Pure functions of data: an adapter never sends."""
+    """One wire format, both directions, whole and streamed."""
 
     @property
     def format(self) -> str: ...
 
     @property
     def path(self) -> str:
-        """What is added to the base URL to ask a question."""
+        """What is added to the base URL to ask a question; `{model}` stands for the model."""
+        ...
+
+    @property
+    def stream_path(self) -> str:
+        """The same for a streamed answer; most formats use one path for both."""
         ...
 
     def headers(self, key: Secret | None) -> dict[str, str]: ...
 
+    # As a client, towards an endpoint.
     def write_request(self, call: ModelCall) -> dict[str, JSON]: ...
 
     def read_reply(self, body: JSON) -> Reply: ...
 
+    def read_stream(self) -> StreamReader: ...
+
     def read_error(self, body: JSON) -> ErrorBody | None:
         """The error a body carries, or None where it carries none. Never raises."""
         ...
+
+    # As a server, towards a client.
+    def read_request(self, body: JSON) -> ModelCall: ...
+
+    def write_reply(self, reply: Reply) -> dict[str, JSON]: ...
+
+    def write_stream(self) -> StreamWriter: ...
+
+    def write_error(self, status: int, message: str) -> dict[str, JSON]: ...
+
+    # What this format cannot carry.
+    def losses(self, value: ModelCall | Reply) -> list[Loss]: ...
+
+
+def bearer(key: Secret | None) -> dict[str, str]:
+    """The header in which most formats carry the key."""
+    return {"Authorization": f"Bearer {key.reveal()}"} if key else {}
+
+
+def stream_bytes(adapter: Adapter, events: Iterable[Event]) -> Iterator[bytes]:
+    """Write a whole run of events as one format's stream."""
+    writer = adapter.write_stream()
+    for event in events:
+        if data := writer.write(event):
+            yield data

@@ -5,8 +5,9 @@ from dataclasses import dataclass
 
 from probes.arguments import validate
 from probes.attempts import Finding, FindingKind, Metric, Outcome, Verdict
-from probes.leaks import find_leak
 from probes.messages import ModelCall, Reply, Role, Stop, Text, ToolCall, Turn
+from probes.parsers.base import RawCall
+from probes.parsers.reader import read_text
 from probes.suite.base import Drawn, Judged
 from probes.suite.tools import PROBE_ECHO, TAGS
 
@@ -85,10 +86,10 @@ def _judge_turn(drawn: Drawn, reply: Reply) -> tuple[tuple[Finding, ...], tuple[
 
 def _leak(reply: Reply) -> Finding | None:
     for where, text in (("text", reply.text), ("reasoning", reply.reasoning)):
-        markup = find_leak(text or "", (PROBE_ECHO.name,))
-        if markup:
-            message = f"The call leaked into the {where} as {markup}."
-            return Finding(FindingKind.LEAKED_CALL, message, f"$.{where}")
+        for found in read_text(text or "", (PROBE_ECHO,)):
+            if isinstance(found, RawCall):
+                message = f"The call leaked into the {where}, in the {found.format} format."
+                return Finding(FindingKind.LEAKED_CALL, message, f"$.{where}")
     return None
 
 
@@ -114,7 +115,7 @@ def _check_schema(call: ToolCall, index: int) -> tuple[Finding, ...]:
     if call.name != PROBE_ECHO.name:
         message = f"The model called {call.name!r}, which was not offered."
         return (Finding(FindingKind.UNKNOWN_TOOL, message, f"$.calls[{index}].name"),)
-    return validate(PROBE_ECHO.schema, call.input, at=f"$.calls[{index}].input")
+    return validate(PROBE_ECHO.schema or {}, call.input, at=f"$.calls[{index}].input")
 
 
 def _check_values(call: ToolCall, index: int, drawn: Drawn) -> tuple[Finding, ...]:

@@ -46,7 +46,6 @@ def test_an_endpoint_is_registered(signed_in: Client) -> None:
         ("base_url", "javascript:alert(1)", "must begin with http:// or https://"),
         ("base_url", "https://user:pw@host/v1", "must not contain a user name"),
         ("base_url", "https://host/v1?key=1", "must not contain a query"),
-        ("provider", "gemini", "gemini cannot be probed yet"),
         ("provider", "nobody", "There is no provider"),
         ("ttl", "soon", "Write a number and a unit"),
         ("ttl", "1m", "Between 5m and 30d"),
@@ -90,13 +89,6 @@ def test_a_refused_form_does_not_give_the_key_back(signed_in: Client) -> None:
     page = signed_in.post("/endpoints/new/", {**GOOD, "key": KEY, "ttl": "soon"})
 
     assertNotContains(page, KEY)
-
-
-def test_providers_without_an_adapter_cannot_be_chosen(signed_in: Client) -> None:
-    """They are listed, disabled, so that one sees what is to come."""
-    page = signed_in.get("/endpoints/new/")
-
-    assertContains(page, '<option value="gemini" disabled>gemini (soon)</option>', html=True)
 
 
 def test_editing_keeps_the_stored_key(signed_in: Client) -> None:

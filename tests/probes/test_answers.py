@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from probes.adapters.openai_chat import OpenAIChatAdapter
+from probes.adapters.openai_chat.adapter import OpenAIChatAdapter
 from probes.answers import read_answer
 from probes.errors import NotJSON, Overloaded, ProviderError, RateLimited
 from probes.wire import Chunk, Incoming

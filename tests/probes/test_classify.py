@@ -1,37 +1,541 @@
 from __future__ import annotations
 
+import json
+
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from probes.adapters.base import ErrorBody
-from probes.classify import ErrorClass, classify
+from probes.adapters.openai_chat.adapter import OpenAIChatAdapter
+from probes.answers import read_answer
+from probes.classify import Classified, ErrorClass, Row, classify
+from probes.error_table import ACTIONS, ROWS
+from probes.errors import Overloaded, Refused
+from probes.findings import FindingKind
+from probes.messages import JSON
+from probes.relays import error_inside, relayed_error
+from probes.wire import Chunk, Incoming
+
+# The vendors' own words, with the message index where they give one.
+SAID: list[tuple[ErrorClass, int | None, str]] = [
+    (
+        ErrorClass.REPLAY_MISSING,
+        None,
+        "The `reasoning_content` in the thinking mode must be passed back to the API.",
+    ),
+    (
+        ErrorClass.REPLAY_MISSING,
+        3,
+        "Missing `reasoning_content` field in the assistant message at message index 3. For more "
+        "information, please refer to https://api-docs.deepseek.com/guides/thinking_mode#tool-calls",
+    ),
+    (
+        ErrorClass.REPLAY_MISSING,
+        None,
+        "The `content[].thinking` in the thinking mode must be passed back to the API.",
+    ),
+    (
+        ErrorClass.REPLAY_MISSING,
+        7,
+        "thinking is enabled but reasoning_content is missing in assistant tool call message at "
+        "index 7",
+    ),
+    (
+        ErrorClass.REPLAY_SIGNATURE_MISSING,
+        2,
+        "Function call is missing a thought_signature in functionCall parts. This is required for "
+        "tools to work correctly, and missing thought_signature may lead to degraded model "
+        "performance. Additional data, function call `default_api:f`, position 2.",
+    ),
+    (
+        ErrorClass.REPLAY_SIGNATURE_MISSING,
+        None,
+        "Function call `f` in the `1.` content block is missing a `thought_signature`.",
+    ),
+    (
+        ErrorClass.REPLAY_PREFIX_BOUND,
+        1,
+        "messages.1.content.0: Invalid `signature` in `thinking` block. The block is bound to a "
+        "different conversation. Remove the block, or set "
+        '`thinking.block_binding.prefix_mismatch_behavior` to "drop_block".',
+    ),
+    (ErrorClass.REPLAY_SIGNATURE_BAD, None, "Invalid thought signature."),
+    (ErrorClass.REPLAY_SIGNATURE_BAD, None, "Corrupted thought signature."),
+    (
+        ErrorClass.REPLAY_SIGNATURE_BAD,
+        5,
+        "messages.5.content.0: Invalid `signature` in `thinking` block",
+    ),
+    (
+        ErrorClass.REPLAY_SIGNATURE_BAD,
+        4,
+        "messages.4.content.1: `thinking` or `redacted_thinking` blocks in the latest assistant "
+        "message cannot be modified. These blocks must remain as they were in the original "
+        "response.",
+    ),
+    (
+        ErrorClass.REPLAY_SIGNATURE_BAD,
+        None,
+        "Expected `thinking` or `redacted_thinking`, but found `tool_use`",
+    ),
+    (
+        ErrorClass.REPLAY_SIGNATURE_BAD,
+        1,
+        "messages.1.content.0: If an assistant message contains any thinking blocks, the first "
+        "block must be `thinking` or `redacted_thinking`. Found `text`.",
+    ),
+    (ErrorClass.REPLAY_SIGNATURE_BAD, None, "each thinking block must contain thinking"),
+    (
+        ErrorClass.REPLAY_SIGNATURE_BAD,
+        None,
+        "When providing `thinking` or `redacted_thinking` blocks, the blocks must match the "
+        "parameters during the original request.",
+    ),
+    (
+        ErrorClass.REPLAY_ITEM,
+        None,
+        "Item 'fc_1' of type 'function_call' was provided without its required 'reasoning' item: "
+        "'rs_1'.",
+    ),
+    (
+        ErrorClass.REPLAY_ITEM,
+        None,
+        "Item 'rs_1' of type 'reasoning' was provided without its required following item.",
+    ),
+    (
+        ErrorClass.CLOSURE_MISSING,
+        6,
+        "messages.6: `tool_use` ids were found without `tool_result` blocks immediately after: "
+        "toolu_1. Each `tool_use` block must have a corresponding `tool_result` block in the next "
+        "message.",
+    ),
+    (
+        ErrorClass.CLOSURE_MISSING,
+        None,
+        "An assistant message with 'tool_calls' must be followed by tool messages responding to "
+        "each 'tool_call_id'. The following tool_call_ids did not have response messages: call_1",
+    ),
+    (
+        ErrorClass.CLOSURE_MISSING,
+        None,
+        "An assistant message with 'tool_calls' must be followed by tool messages responding to "
+        "each 'tool_call_id'. (insufficient tool messages following tool_calls message)",
+    ),
+    (
+        ErrorClass.CLOSURE_MISSING,
+        532,
+        "<400> InternalError.Algo.InvalidParameter: The following tool_call_ids did not have "
+        "response messages: message[532].role",
+    ),
+    (
+        ErrorClass.CLOSURE_MISSING,
+        None,
+        "Please ensure that the number of function response parts is equal to the number of "
+        "function call parts of the function call turn.",
+    ),
+    (ErrorClass.CLOSURE_MISSING, None, "No tool output found for function call call_1."),
+    (
+        ErrorClass.CLOSURE_ORPHAN,
+        2,
+        "messages.2.content.0: unexpected `tool_use_id` found in `tool_result` blocks: toolu_1. "
+        "Each `tool_result` block must have a corresponding `tool_use` block in the previous "
+        "message.",
+    ),
+    (
+        ErrorClass.CLOSURE_ORPHAN,
+        None,
+        "Invalid parameter: messages with role 'tool' must be a response to a preceeding message "
+        "with 'tool_calls'.",
+    ),
+    (
+        ErrorClass.CLOSURE_ORPHAN,
+        None,
+        "Messages with role 'tool' must be a response to a preceding message with 'tool_calls'",
+    ),
+    (
+        ErrorClass.CLOSURE_ORPHAN,
+        None,
+        '<400> InternalError.Algo.InvalidParameter: messages with role "tool" must be a response '
+        'to a preceeding message with "tool_calls".',
+    ),
+    (
+        ErrorClass.CLOSURE_ORPHAN,
+        None,
+        "invalid params, tool result's tool id(call_function_xxx_1) not found (2013)",
+    ),
+    (
+        ErrorClass.CLOSURE_ORPHAN,
+        None,
+        "No tool call found for function call output with call_id call_1.",
+    ),
+    (
+        ErrorClass.CLOSURE_ORPHAN,
+        None,
+        "tool message tool_call_id 'X' does not match any tool call in the preceding assistant "
+        "messages",
+    ),
+    (
+        ErrorClass.CLOSURE_ORPHAN,
+        None,
+        "Please ensure that function response turn comes immediately after a function call turn.",
+    ),
+    (
+        ErrorClass.CLOSURE_ORDER,
+        None,
+        "Please ensure that function call turn comes immediately after a user turn or after a "
+        "function response turn.",
+    ),
+    (
+        ErrorClass.CLOSURE_ORDER,
+        None,
+        "invalid params, tool call result does not follow tool call (2013)",
+    ),
+    (ErrorClass.CLOSURE_ORDER, None, "Unexpected role 'user' after role 'tool'"),
+    (ErrorClass.CLOSURE_ORDER, None, "Unexpected role 'tool' after role 'user'"),
+    (
+        ErrorClass.CLOSURE_ORDER,
+        None,
+        "Expected last role User or Tool (or Assistant with prefix True) for serving but got "
+        "assistant",
+    ),
+    (
+        ErrorClass.CLOSURE_DUPLICATE,
+        None,
+        "Duplicate function_call_output for call_id call_1",
+    ),
+    (
+        ErrorClass.CLOSURE_DUPLICATE,
+        None,
+        "each tool_use must have a single result. Found multiple `tool_result` blocks with id: X",
+    ),
+    (ErrorClass.CLOSURE_DUPLICATE, 1, "messages.1.content.1: `tool_use` ids must be unique"),
+    (
+        ErrorClass.ID_FORMAT,
+        None,
+        "Tool call id was call_abc but must be a-z, A-Z, 0-9, with a length of 9.",
+    ),
+    (
+        ErrorClass.ID_FORMAT,
+        4,
+        "Invalid 'input[4].id': 'msg_1'. Expected an ID that begins with 'fc'.",
+    ),
+    (
+        ErrorClass.ID_FORMAT,
+        1,
+        "messages.1.content.1.tool_use.id: String should match pattern '^[a-zA-Z0-9_-]+$'",
+    ),
+    (
+        ErrorClass.ENDPOINT_MISMATCH,
+        None,
+        "Function tools with reasoning_effort are not supported for gpt-5.6-terra in "
+        "/v1/chat/completions. To use function tools, use /v1/responses or set reasoning_effort "
+        "to 'none'.",
+    ),
+    (
+        ErrorClass.THINKING_MODE_REFUSED,
+        None,
+        '"thinking.type.disabled" is not supported for this model. Use "thinking.type.adaptive" '
+        'and "output_config.effort" to control thinking behavior.',
+    ),
+    (
+        ErrorClass.THINKING_MODE_REFUSED,
+        None,
+        '"thinking.type.enabled" is not supported for this model.',
+    ),
+    (
+        ErrorClass.THINKING_MODE_REFUSED,
+        None,
+        "the thinking field in the request (expected type object) is illegal",
+    ),
+    (ErrorClass.FORCED_CHOICE, None, "Thinking mode does not support this tool_choice"),
+    (ErrorClass.FORCED_CHOICE, None, "Tool choice must be auto"),
+    (
+        ErrorClass.FORCED_CHOICE,
+        None,
+        "tool_choice 'required' is incompatible with thinking enabled",
+    ),
+    (
+        ErrorClass.FORCED_CHOICE,
+        None,
+        "Thinking may not be enabled when tool_choice forces tool use.",
+    ),
+    (
+        ErrorClass.FORCED_CHOICE,
+        None,
+        'tool_choice: type "tool" and "any" are not supported for this model.',
+    ),
+    (
+        ErrorClass.FORCED_CHOICE,
+        None,
+        "<400> InternalError.Algo.InvalidParameter: The tool_choice parameter does not support "
+        "being set to required or object in thinking mode",
+    ),
+    (
+        ErrorClass.FORCED_CHOICE,
+        None,
+        "tool_choice forces tool use is not compatible with this model",
+    ),
+    (
+        ErrorClass.ARGS_HISTORY,
+        None,
+        "invalid params, invalid function arguments json string, tool_call_id: X (2013)",
+    ),
+    (ErrorClass.ARGS_HISTORY, None, "Invalid tool call arguments passed: {"),
+    (ErrorClass.SCHEMA_REFUSED, None, "invalid params, function parameters is empty (2013)"),
+    (ErrorClass.SCHEMA_REFUSED, None, "Invalid schema for function 'f': None"),
+    (ErrorClass.SCHEMA_REFUSED, None, "unknown variant 'namespace', expected 'function'"),
+    (ErrorClass.SCHEMA_REFUSED, None, "unknown variant `custom`, expected `function`"),
+    (
+        ErrorClass.ROLE_REFUSED,
+        1,
+        "Failed to deserialize the JSON body into the target type: messages[1].role: unknown "
+        "variant `developer`, expected one of `system`, `user`, `assistant`, `tool`, "
+        "`latest_reminder` at line 1 column 99",
+    ),
+    (ErrorClass.ROLE_REFUSED, None, "Unexpected role: developer"),
+    (
+        ErrorClass.NO_TOOLS,
+        None,
+        "registry.ollama.ai/library/llama:1b does not support tools",
+    ),
+    (
+        ErrorClass.NO_TOOLS,
+        None,
+        '"auto" tool choice requires --enable-auto-tool-choice and --tool-call-parser to be set',
+    ),
+    (ErrorClass.NO_TOOLS, None, "No endpoints found that support tool use"),
+    (ErrorClass.SERVER_PARSE, None, "error parsing tool call: raw='{\"a\": 1}]', err=invalid"),
+    (ErrorClass.SERVER_PARSE, None, "failed to parse JSON: unexpected end of JSON input"),
+    (ErrorClass.SERVER_PARSE, None, "Failed to parse tool call"),
+    (ErrorClass.PARAM_UNKNOWN, None, "Unrecognized request argument supplied: x"),
+    (ErrorClass.PARAM_UNKNOWN, None, "Unknown parameter: 'x'."),
+    (
+        ErrorClass.PARAM_UNKNOWN,
+        None,
+        "thinking.adaptive.block_binding: Extra inputs are not permitted",
+    ),
+    (ErrorClass.TRANSIENT, None, "overloaded_error"),
+    (ErrorClass.TRANSIENT, None, "Model is loading"),
+]
+
+
+def kind_of(status: int, error: ErrorBody) -> ErrorClass | None:
+    found = classify(status, error)
+    return found.kind if found else None
+
+
+@pytest.mark.parametrize(("kind", "index", "message"), SAID)
+def test_the_vendors_own_words_have_their_class(
+    kind: ErrorClass, index: int | None, message: str
+) -> None:
+    """Every row of the table knows the texts that were seen in the wild."""
+    found = classify(400, ErrorBody(message))
+
+    assert found is not None
+    assert (found.kind, found.index) == (kind, index)
+    assert found.action is ACTIONS[kind]
+    assert found.matched
+
+
+def relayed(message: str) -> list[str]:
+    """The same error as relays word it."""
+    body = json.dumps({"error": {"message": message, "type": "invalid_request_error"}})
+    return [
+        message.upper(),
+        f"Error from provider (DeepSeek): {message}",
+        f"[deepseek/deepseek-v4-pro] [400]: {body}",
+        f"[deepseek/deepseek-v4-pro] [400]: {message}",
+        f"litellm.BadRequestError: DeepseekException - {body}. Received Model Group=x",
+        f"OpenAIException - {message}",
+        json.dumps({"message": body}),
+        json.dumps({"detail": json.dumps({"error": body})}),
+        json.dumps({"base_resp": {"status_code": 2013, "status_msg": message}}),
+        "Provider returned error: " + json.dumps({"error": {"message": body}}),
+        f"Error code: 400 - {{'error': {{'message': {message!r}}}}}",
+    ]
+
+
+@pytest.mark.parametrize(("kind", "index", "message"), SAID)
+def test_a_relay_around_the_error_changes_nothing(
+    kind: ErrorClass, index: int | None, message: str
+) -> None:
+    """Prefix, brackets, exception name and JSON inside a string are looked through."""
+    for wrapped in relayed(message):
+        found = classify(400, ErrorBody(wrapped))
+
+        assert found is not None, wrapped
+        assert (found.kind, found.index) == (kind, index), wrapped
+
+
+@pytest.mark.parametrize(
+    "message",
+    [
+        "",
+        "Something else.",
+        "expected function, unknown variant",
+        "The tool must be passed back to the shelf, with reasoning.",
+        "Missing field in the assistant message at message index 3.",
+        "must be passed back: reasoning_content",
+        "The signature is missing.",
+        "unexpected tool_use_id",
+        "a response to a preceding message",
+        "The tool id was not found.",
+        "function parameters are fine",
+        "unknown variant `x`, expected one of `a`, `function`",
+        "This model does not support toolboxes.",
+        "An id must be unique to you.",
+        "Found a single result.",
+        "The role is unexpected.",
+        "Thinking is not supported.",
+        "Invalid schema.",
+        "failed to parse the date",
+        "The model was loading.",
+        "a length of 9",
+    ],
+)
+def test_near_misses_have_no_class(message: str) -> None:
+    """A word of a sign is not the sign."""
+    assert classify(400, ErrorBody(message)) is None
 
 
 @pytest.mark.parametrize(
     ("status", "message", "expected"),
     [
-        (400, "registry/llama:1b does not support tools", ErrorClass.NO_TOOLS),
         (404, "No endpoints found that support tool use.", ErrorClass.NO_TOOLS),
-        (
-            400,
-            '"auto" tool choice requires --enable-auto-tool-choice and a parser',
-            ErrorClass.NO_TOOLS,
-        ),
-        (400, "Invalid schema for function 'f': None", ErrorClass.SCHEMA_REFUSED),
-        (400, "unknown variant `custom`, expected `function`", ErrorClass.SCHEMA_REFUSED),
-        (400, "deepseek-reasoner does not support this tool_choice", ErrorClass.FORCED_CHOICE),
-        (400, "Unknown parameter: 'x'.", ErrorClass.PARAM_UNKNOWN),
         (429, "slow down", ErrorClass.TRANSIENT),
         (502, "does not support tools", ErrorClass.TRANSIENT),
-        (400, "Model is loading", ErrorClass.TRANSIENT),
-        (400, "expected function, unknown variant", None),
-        (400, "Something else.", None),
+        (500, "must be followed by tool messages", ErrorClass.TRANSIENT),
+        (500, "error parsing tool call: raw='{', err=x", ErrorClass.SERVER_PARSE),
+        (500, "[m] [400]: Tool choice must be auto", ErrorClass.FORCED_CHOICE),
+        (400, "[m] [503]: upstream is gone", ErrorClass.TRANSIENT),
     ],
 )
-def test_error_texts_have_a_class(status: int, message: str, expected: ErrorClass | None) -> None:
-    """The rows of the classifier match whatever the case, and nothing else does."""
-    assert classify(status, ErrorBody(message)) is expected
+def test_the_status_of_the_vendor_decides_what_is_transient(
+    status: int, message: str, expected: ErrorClass
+) -> None:
+    """A 5xx is trouble on the way, unless it is a relay's wrapping or Ollama's own parser."""
+    assert kind_of(status, ErrorBody(message)) is expected
 
 
-def test_a_code_alone_is_enough() -> None:
+def test_an_error_code_inside_a_200_counts_as_its_status() -> None:
+    """Relays report an upstream 429 in a body that came with 200."""
+    assert kind_of(200, ErrorBody("slow down", "429")) is ErrorClass.TRANSIENT
+    assert kind_of(400, ErrorBody("slow down", "429")) is None
+
+
+@pytest.mark.parametrize(
+    ("code", "kind"),
+    [
+        ("1210", ErrorClass.PARAM_UNKNOWN),
+        ("3230", ErrorClass.CLOSURE_ORDER),
+        ("3280", ErrorClass.ID_FORMAT),
+    ],
+)
+def test_a_code_alone_is_enough(code: str, kind: ErrorClass) -> None:
     """Some vendors word the message freely and keep the code."""
-    assert classify(400, ErrorBody("参数有误", "1210")) is ErrorClass.PARAM_UNKNOWN
+    assert kind_of(400, ErrorBody("参数有误", code)) is kind
+
+
+def test_what_a_model_wrote_is_not_taken_for_a_vendors_error() -> None:
+    """Ollama quotes the call it could not read, and a call may say anything."""
+    message = 'error parsing tool call: raw=\'{"message": "model is loading"}\', err=x'
+
+    assert kind_of(500, ErrorBody(message)) is ErrorClass.SERVER_PARSE
+
+
+def test_the_rows_of_a_dialect_are_asked_first() -> None:
+    """A vendor may mean something else by the same words."""
+    row = Row(ErrorClass.NO_TOOLS, (("tool choice must be auto",),))
+
+    found = classify(400, ErrorBody("Tool choice must be auto"), (row,))
+
+    assert found is not None
+    assert found.kind is ErrorClass.NO_TOOLS
+
+
+def test_every_class_has_a_row_an_action_and_a_finding() -> None:
+    """A class that cannot become a finding would crash where it is used."""
+    assert {row.kind for row in ROWS} == set(ErrorClass) == set(ACTIONS)
+    for kind in set(ErrorClass) - {ErrorClass.TRANSIENT}:
+        assert FindingKind(kind)
+
+
+@pytest.mark.parametrize("raw_as_text", [True, False])
+def test_the_vendors_error_is_found_in_a_relays_metadata(raw_as_text: bool) -> None:
+    """OpenRouter says only that its provider failed; the reason stands in metadata.raw."""
+    raw: JSON = {"error": {"message": "Tool choice must be auto", "code": "1210"}}
+    metadata: JSON = {"raw": json.dumps(raw) if raw_as_text else raw, "provider_name": "Z.AI"}
+    body: JSON = {
+        "error": {"message": "Provider returned error", "code": 400, "metadata": metadata}
+    }
+
+    error = relayed_error(body)
+
+    assert error is not None
+    assert kind_of(400, error) is ErrorClass.FORCED_CHOICE
+
+
+def answer(status: int, body: JSON) -> Incoming:
+    return Incoming(status, {}, (Chunk(0, json.dumps(body).encode()),))
+
+
+def test_an_error_in_base_resp_of_a_200_is_an_error() -> None:
+    """MiniMax answers 200 and means 400."""
+    resp: JSON = {"status_code": 2013, "status_msg": "invalid params, function parameters is empty"}
+
+    with pytest.raises(Refused) as caught:
+        read_answer(OpenAIChatAdapter(), answer(200, {"choices": None, "base_resp": resp}))
+
+    assert caught.value.kind is FindingKind.SCHEMA_REFUSED
+    assert error_inside({"base_resp": {"status_code": 0, "status_msg": "success"}}) is None
+
+
+def test_a_relayed_refusal_reaches_the_finding() -> None:
+    """The kind and the sentence come from the vendor's error, not from the relay's."""
+    metadata: JSON = {"raw": '{"error": {"message": "Tool choice must be auto"}}'}
+    error: JSON = {"message": "Provider returned error", "code": 400, "metadata": metadata}
+
+    with pytest.raises(Refused, match="Tool choice must be auto") as caught:
+        read_answer(OpenAIChatAdapter(), answer(400, {"error": error}))
+
+    assert caught.value.kind is FindingKind.FORCED_CHOICE
+
+
+def test_a_server_that_cannot_read_its_own_model_is_not_merely_overloaded() -> None:
+    """Z45 and Z46: the 500 is a fact about parsing; any other 500 is trouble on the way."""
+    with pytest.raises(Refused) as caught:
+        read_answer(
+            OpenAIChatAdapter(), answer(500, {"error": "error parsing tool call: raw='{', err=x"})
+        )
+    with pytest.raises(Overloaded):
+        read_answer(OpenAIChatAdapter(), answer(500, {"error": "out of memory"}))
+
+    assert caught.value.kind is FindingKind.SERVER_PARSE
+
+
+texts = st.text() | st.text(alphabet='[]{}":\\, 4e()-', max_size=80)
+
+
+@given(st.integers(100, 599), texts, texts)
+def test_no_text_breaks_the_classifier(status: int, message: str, code: str) -> None:
+    """What an endpoint says is data, whatever it is."""
+    found = classify(status, ErrorBody(message, code))
+
+    assert found is None or isinstance(found, Classified)
+
+
+@pytest.mark.parametrize("piece", ["{", '{"error":', "[400]:", "Exception - ", "messages.", "\\"])
+def test_long_hostile_texts_are_bounded(piece: str) -> None:
+    """A megabyte of markers is cut before it is looked at."""
+    assert classify(400, ErrorBody(piece * (1_000_000 // len(piece)))) is None
+
+
+def test_z66_a_model_without_a_tool_template_is_told_apart() -> None:
+    """Ollama refuses tools for a model file whose template has none."""
+    said = "registry.ollama.ai/library/custom:latest does not support tools"
+
+    classified = classify(400, ErrorBody(said))
+
+    assert classified is not None
+    assert classified.kind is ErrorClass.NO_TOOLS

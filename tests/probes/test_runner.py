@@ -9,7 +9,7 @@ from dataclasses import replace
 import httpx
 import pytest
 
-from probes.attempts import Attempt, FindingKind, Metric, Outcome, Verdict
+from probes.attempts import Attempt, Metric, Outcome, Verdict
 from probes.errors import TargetError
 from probes.runner import run
 from probes.secret import Secret
@@ -116,17 +116,6 @@ async def test_refusals_fail_or_void_by_what_they_mean(
     available = Verdict(Metric.AVAILABILITY, good=outcome == "fail")
     expected = (bad_parse, available) if outcome == "fail" else (available,)
     assert attempts[0].verdicts == expected
-
-
-async def test_a_provider_without_adapter_voids_every_trial() -> None:
-    """A target that we cannot speak to is said in each attempt, not thrown."""
-    target = replace(TARGET, provider=Provider.GEMINI)
-
-    attempts = await collect(mock(obey), target)
-
-    assert len(attempts) == 5
-    assert {attempt.findings[0].kind for attempt in attempts} == {FindingKind.TARGET_ERROR}
-    assert "No adapter" in (attempts[0].evidence.error or "")
 
 
 async def test_an_unknown_probe_is_refused_before_anything_is_sent() -> None:

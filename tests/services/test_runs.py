@@ -11,11 +11,13 @@ from django.db.models.functions import Now
 
 from dashboard.errors import LeaseLost
 from dashboard.models import Attempt, Endpoint, Evidence, Run, RunMetric
-from dashboard.services import evidence, results, runs
+from dashboard.services import credentials, evidence, results, runs
 from health.observations import unpack
 from probes import attempts
 from probes.attempts import Finding, FindingKind, Metric, Outcome, Verdict
 from probes.messages import Usage
+from probes.secret import Secret
+from workers.probing import carry_out
 
 
 def attempt(trial: int = 1, outcome: Outcome = Outcome.PASS, **over: Any) -> attempts.Attempt:
@@ -277,20 +279,21 @@ def test_a_cancelled_run_stops_whoever_works_on_it(lease: runs.Lease, person: Us
     assert Run.objects.get().reason == "cancelled by ann"
 
 
-def test_an_endpoint_that_cannot_be_probed_fails_with_the_reason(endpoint: Endpoint) -> None:
-    """A provider without an adapter, or a key that does not open, is said in the run."""
-    Endpoint.objects.update(provider="gemini")
+def test_an_endpoint_that_cannot_be_probed_fails_with_the_reason(
+    endpoint: Endpoint, settings: Any
+) -> None:
+    """A key that no longer opens is said in the run; nothing is sent without it."""
+    credentials.store(endpoint, Secret("sk-sealed-0123456789"))
+    settings.CREDENTIAL_KEYS = [b"x" * 32]
     runs.schedule_due()
     lease = runs.claim(owner="me")
     assert lease
 
-    from workers.probing import carry_out
-
     carry_out(lease)
 
     run = Run.objects.get()
-    assert run.state == "failed"
-    assert "gemini" in run.reason
+    assert (run.state, run.passed + run.failed + run.void) == ("failed", 0)
+    assert "enter the credential again" in run.reason
 
 
 def test_evidence_opens_as_it_was_stored_and_equal_evidence_is_stored_once(

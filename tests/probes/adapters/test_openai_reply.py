@@ -7,12 +7,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from probes.adapters.openai_reply import read_reply
+from probes.adapters.openai_chat.reply import read_reply
 from probes.errors import WireError
 from probes.messages import (
     Breakage,
     BrokenCall,
     Reasoning,
+    ReasoningKind,
     Reply,
     Stop,
     Text,
@@ -50,7 +51,7 @@ def test_a_canonical_reply_is_read_whole() -> None:
 
     assert read_reply(wire) == Reply(
         parts=(
-            Reasoning("Hm.", "reasoning_content"),
+            Reasoning("Hm.", ReasoningKind.FIELD, "reasoning_content"),
             Text("Sure."),
             ToolCall("c1", "f", {"a": 1}, "openai", '{"a": 1}'),
         ),
@@ -58,6 +59,7 @@ def test_a_canonical_reply_is_read_whole() -> None:
         usage=Usage(9, 7),
         model="m-2026",
         fingerprint="fp_1",
+        stop_raw="tool_calls",
         raw=wire,
     )
 
@@ -93,7 +95,7 @@ def test_a_call_at_the_token_limit_is_never_executable() -> None:
     reply = read_reply(calling('{"a": 1}', "length"))
 
     error = "The call was cut off by the token limit."
-    cut = BrokenCall('{"a": 1}', error, Breakage.TRUNCATED_CALL, "f", "c1", ARGUMENTS)
+    cut = BrokenCall('{"a": 1}', error, Breakage.TRUNCATED_CALL, "f", "c1", ARGUMENTS, "openai")
     assert reply.stop is Stop.LENGTH
     assert reply.parts == (cut,)
 

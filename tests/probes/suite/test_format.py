@@ -13,6 +13,7 @@ from probes.messages import (
     Deviation,
     Part,
     Reasoning,
+    ReasoningKind,
     Reply,
     Stop,
     Text,
@@ -57,9 +58,12 @@ def test_the_call_asked_for_passes() -> None:
     [
         ((Text("I would call the tool."),), FindingKind.NO_CALL),
         ((), FindingKind.NO_CALL),
-        ((Reasoning("Hm.", "reasoning"),), FindingKind.REASONING_ONLY),
+        ((Reasoning("Hm.", ReasoningKind.FIELD, "reasoning"),), FindingKind.REASONING_ONLY),
         ((Text('<tool_call>\n{"name": "probe_echo"}'),), FindingKind.LEAKED_CALL),
-        ((Reasoning("<invoke name=probe_echo>", "reasoning"),), FindingKind.LEAKED_CALL),
+        (
+            (Reasoning("<invoke name=probe_echo>", ReasoningKind.FIELD, "reasoning"),),
+            FindingKind.LEAKED_CALL,
+        ),
         ((BrokenCall("{", "bad"),), FindingKind.INVALID_JSON),
         ((BrokenCall("{", "cut", Breakage.TRUNCATED_CALL),), FindingKind.TRUNCATED_CALL),
     ],

@@ -1,0 +1,208 @@
+"""Anthropic's answer, whole, and its errors, both directions."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from probes.adapters.anthropic.blocks import FORMAT, MAX_BLOCKS, read_block, write_block
+from probes.adapters.base import ErrorBody
+from probes.adapters.error_bodies import error_body, read_base_resp, read_envelope
+from probes.adapters.fields import (
+    Notes,
+    count,
+    given,
+    kept,
+    listing,
+    mapping,
+    own,
+    rest,
+    submapping,
+    text_or_empty,
+    text_or_none,
+)
+from probes.adapters.tool_calls import cut_off, has_calls, repeats_id
+from probes.messages import (
+    JSON,
+    BrokenCall,
+    Part,
+    Reasoning,
+    Reply,
+    Stop,
+    ToolCall,
+    Usage,
+)
+
+STOPS = {
+    "end_turn": Stop.END,
+    "stop_sequence": Stop.END,
+    "tool_use": Stop.TOOL_CALLS,
+    "max_tokens": Stop.LENGTH,
+    "model_context_window_exceeded": Stop.LENGTH,
+    "pause_turn": Stop.PAUSE,
+    "refusal": Stop.REFUSAL,
+}
+WORDS = {
+    Stop.END: "end_turn",
+    Stop.TOOL_CALLS: "tool_use",
+    Stop.LENGTH: "max_tokens",
+    Stop.REFUSAL: "refusal",
+    Stop.PAUSE: "pause_turn",
+    Stop.MALFORMED_CALL: "end_turn",
+    Stop.OTHER: "end_turn",
+}
+ERROR_TYPES = {
+    400: "invalid_request_error",
+    401: "authentication_error",
+    402: "billing_error",
+    403: "permission_error",
+    404: "not_found_error",
+    413: "request_too_large",
+    429: "rate_limit_error",
+    504: "timeout_error",
+    529: "overloaded_error",
+}
+KNOWN = ("id", "type", "role", "model", "content", "stop_reason", "stop_sequence", "usage")
+COUNTS = ("input_tokens", "output_tokens", "cache_read_input_tokens")
+
+
+def read_reply(body: JSON) -> Reply:
+    """The reply in a body, or a WireError with the path that breaks the format."""
+    root = mapping(body, "$")
+    notes = Notes()
+    blocks = listing(root.get("content"), "$.content", limit=MAX_BLOCKS)
+    parts = [read_block(block, f"$.content[{i}]", notes) for i, block in enumerate(blocks)]
+    stop = read_stop(root.get("stop_reason"), parts, notes)
+    return assemble_reply(root, cut_last_call(parts, stop), stop, notes)
+
+
+def assemble_reply(
+    root: Mapping[str, JSON], parts: Sequence[Part], stop: Stop, notes: Notes
+) -> Reply:
+    """A reply out of its parts and the message around them."""
+    if repeats_id(parts):
+        notes.note("duplicate_id", "$.content")
+    usage = submapping(root, "usage")
+    reason = text_or_none(root.get("stop_reason"))
+    more = rest(root, *KNOWN) | given(stop_sequence=root.get("stop_sequence"))
+    if reason is not None and reason not in STOPS:
+        more["stop_reason"] = reason
+    if unread := rest(usage, *COUNTS):
+        more["usage"] = unread
+    return Reply(
+        parts=tuple(parts),
+        stop=stop,
+        usage=_read_usage(usage),
+        id=text_or_empty(root.get("id")),
+        model=text_or_none(root.get("model")),
+        stop_raw=reason,
+        deviations=notes.deviations,
+        extra=kept(FORMAT, more),
+        raw=root,
+    )
+
+
+def read_stop(reason: JSON, parts: Sequence[Part], notes: Notes) -> Stop:
+    """Why the model stopped; a reason that its own blocks contradict is not believed."""
+    path = "$.stop_reason"
+    called = has_calls(parts)
+    inferred = Stop.TOOL_CALLS if called else Stop.END
+    match reason:
+        case None:
+            notes.note("missing_stop_reason", path)
+            return inferred
+        case "end_turn" | "stop_sequence" if called:
+            notes.note("stop_with_calls", path)
+            return Stop.TOOL_CALLS
+        case "tool_use" if not called:
+            notes.note("tool_calls_missing", path)
+            return Stop.END
+        case str() if reason in STOPS:
+            return STOPS[reason]
+        case _:
+            notes.note("unknown_stop_reason", path)
+            return Stop.OTHER
+
+
+def cut_last_call(parts: Sequence[Part], stop: Stop) -> list[Part]:
+    """The parts, the last call marked as cut off where the token limit ended the answer."""
+    found = list(parts)
+    if stop is Stop.LENGTH and found and isinstance(found[-1], ToolCall | BrokenCall):
+        found[-1] = cut_off(found[-1], f"$.content[{len(found) - 1}].input")
+    return found
+
+
+def write_reply(reply: Reply) -> dict[str, JSON]:
+    """The body that a client of this format expects."""
+    blocks = [block for part in reply.parts if (block := write_reply_block(part)) is not None]
+    body: dict[str, JSON] = {
+        "id": reply.id,
+        "type": "message",
+        "role": "assistant",
+        "model": reply.model or "",
+        "content": blocks,
+        "stop_reason": stop_word(reply),
+        "stop_sequence": None,
+        "usage": write_usage(reply),
+    }
+    return body | rest(own(reply.extra, FORMAT), "usage", "stop_reason")
+
+
+def write_reply_block(part: Part) -> dict[str, JSON] | None:
+    """The block of a part; reasoning of another format is shown without a signature."""
+    block = write_block(part)
+    if block is None and isinstance(part, Reasoning):
+        return {"type": "thinking", "thinking": part.text, "signature": ""}
+    return block
+
+
+def stop_word(reply: Reply) -> str | None:
+    """The stop reason in this format's words; None for an answer that broke off."""
+    kept_word = own(reply.extra, FORMAT).get("stop_reason")
+    if reply.stop is Stop.OTHER and isinstance(kept_word, str):
+        return kept_word
+    if reply.stop is Stop.TOOL_CALLS and not reply.calls:
+        return "end_turn"
+    if reply.stop_raw in STOPS and STOPS[reply.stop_raw] is reply.stop:
+        return reply.stop_raw
+    return WORDS.get(reply.stop)
+
+
+def write_usage(reply: Reply) -> dict[str, JSON]:
+    usage = reply.usage
+    counts: dict[str, JSON] = {
+        "input_tokens": usage.input_tokens or 0,
+        "output_tokens": usage.output_tokens or 0,
+    }
+    counts |= given(cache_read_input_tokens=usage.cached_tokens)
+    if usage.reasoning_tokens is not None:
+        counts["output_tokens_details"] = {"thinking_tokens": usage.reasoning_tokens}
+    return counts | submapping(own(reply.extra, FORMAT), "usage")
+
+
+def read_error(body: JSON) -> ErrorBody | None:
+    """The error a body carries, or None."""
+    if (error := read_base_resp(body)) is not None:
+        return error
+    match body:
+        case {"type": "message"}:
+            return None
+        case {"error": {"message": str(message), **more}}:
+            return error_body(message, more.get("type") or "")
+        case _:
+            return read_envelope(body)
+
+
+def write_error(status: int, message: str) -> dict[str, JSON]:
+    """The error envelope that a client of this format expects."""
+    type_ = ERROR_TYPES.get(status, "api_error" if status >= 500 else "invalid_request_error")
+    return {"type": "error", "error": {"type": type_, "message": message}}
+
+
+def _read_usage(usage: Mapping[str, JSON]) -> Usage:
+    details = submapping(usage, "output_tokens_details")
+    return Usage(
+        count(usage.get("input_tokens")),
+        count(usage.get("output_tokens")),
+        count(details.get("thinking_tokens")),
+        count(usage.get("cache_read_input_tokens")),
+    )

@@ -1,0 +1,92 @@
+"""Anthropic's tools and tool choice, both directions."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from probes.adapters.anthropic.blocks import FORMAT
+from probes.adapters.fields import given, kept, listing, mapping, own, rest, submapping, text
+from probes.messages import JSON, ModelCall, ToolChoice, ToolSpec
+
+MAX_TOOLS = 10_000
+EMPTY_SCHEMA: Mapping[str, JSON] = {"type": "object", "properties": {}}
+MODES = {"auto": "auto", "any": "required", "tool": "named", "none": "none"}
+TYPES = {mode: type_ for type_, mode in MODES.items()}
+KNOWN = ("name", "description", "input_schema", "strict")
+
+
+def read_tools(value: JSON) -> tuple[tuple[ToolSpec, ...], dict[str, JSON]]:
+    """The client's tools, and the vendor's own ones by their position in the list."""
+    if value is None:
+        return (), {}
+    specs: list[ToolSpec] = []
+    foreign: dict[str, JSON] = {}
+    for index, item in enumerate(listing(value, "$.tools", limit=MAX_TOOLS)):
+        entry = mapping(item, f"$.tools[{index}]")
+        # A tool that the vendor runs itself would be a tool nobody runs in any other format.
+        if entry.get("type", "custom") not in ("custom", None):
+            foreign[str(index)] = entry
+        else:
+            specs.append(_read_tool(entry, f"$.tools[{index}]"))
+    return tuple(specs), {"tools": foreign} if foreign else {}
+
+
+def write_tools(call: ModelCall) -> list[JSON]:
+    """All tools, the vendor's own ones where they stood."""
+    tools: list[JSON] = [_write_tool(spec) for spec in call.tools]
+    foreign = submapping(own(call.extra, FORMAT), "tools")
+    for index in sorted((key for key in foreign if key.isdecimal()), key=int):
+        tools.insert(int(index), foreign[index])
+    return tools
+
+
+def read_choice(value: JSON) -> tuple[ToolChoice | None, bool | None, dict[str, JSON]]:
+    """The tool choice, the parallel switch inside it, and what else it says."""
+    if not isinstance(value, Mapping):
+        return None, None, {} if value is None else {"tool_choice": value}
+    type_ = value.get("type")
+    if not isinstance(type_, str) or type_ not in MODES:
+        return None, None, {"tool_choice": value}
+    name = value.get("name")
+    choice = ToolChoice(MODES[type_], name if isinstance(name, str) else "")
+    disabled = value.get("disable_parallel_tool_use")
+    parallel = not disabled if isinstance(disabled, bool) else None
+    more = rest(value, "type", "name", "disable_parallel_tool_use")
+    return choice, parallel, {"tool_choice": more} if more else {}
+
+
+def write_choice(call: ModelCall) -> dict[str, JSON]:
+    """The tool_choice field, where there is anything to say in it."""
+    more = own(call.extra, FORMAT).get("tool_choice")
+    choice = call.tool_choice
+    if choice is None and call.parallel is None:
+        return {} if more is None else {"tool_choice": more}
+    choice = choice or ToolChoice("auto")
+    field: dict[str, JSON] = {"type": TYPES.get(choice.mode, "auto")}
+    if choice.mode == "named":
+        field["name"] = choice.name
+    if call.parallel is not None and choice.mode != "none":
+        field["disable_parallel_tool_use"] = not call.parallel
+    return {"tool_choice": field | (dict(more) if isinstance(more, Mapping) else {})}
+
+
+def _read_tool(entry: Mapping[str, JSON], path: str) -> ToolSpec:
+    schema = entry.get("input_schema")
+    description = entry.get("description")
+    strict = entry.get("strict")
+    return ToolSpec(
+        text(entry, "name", path),
+        description if isinstance(description, str) else "",
+        schema if isinstance(schema, Mapping) else None,
+        strict if isinstance(strict, bool) else None,
+        kept(FORMAT, rest(entry, *KNOWN)),
+    )
+
+
+def _write_tool(spec: ToolSpec) -> dict[str, JSON]:
+    tool: dict[str, JSON] = {"name": spec.name}
+    if spec.description:
+        tool["description"] = spec.description
+    # The format refuses a tool without a schema.
+    tool["input_schema"] = EMPTY_SCHEMA if spec.schema is None else spec.schema
+    return tool | given(strict=spec.strict) | own(spec.extra, FORMAT)

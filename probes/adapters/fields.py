@@ -1,0 +1,137 @@
+"""Reading a JSON body field by field: what is missing is said with its path, the rest is kept.
+
+Fields that a reader does not know are kept under the format's name. Where they stood inside an
+inner object, a key that begins with `$` may hold them apart (`$message`, `$function`).
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+from probes.errors import WireError
+from probes.messages import JSON, Deviation, Extra
+
+MAX_COUNT = 2**31 - 1
+MAX_NOTES = 100
+# Kept beside a call or result that came without an id, so that none is sent back.
+MINTED = "minted_id"
+
+
+@dataclass(slots=True)
+class Notes:
+    """The places where one body bends its format, each remembered once."""
+
+    found: dict[Deviation, None] = field(default_factory=dict)
+
+    def note(self, name: str, path: str) -> None:
+        if len(self.found) < MAX_NOTES:
+            self.found.setdefault(Deviation(name, path))
+
+    @property
+    def deviations(self) -> tuple[Deviation, ...]:
+        return tuple(self.found)
+
+
+def mapping(value: JSON, path: str) -> Mapping[str, JSON]:
+    """The object that the format wants here, or a WireError."""
+    if not isinstance(value, Mapping):
+        raise WireError("There is no object where the format wants one.", path)
+    return value
+
+
+def listing(value: JSON, path: str, *, limit: int | None = None) -> Sequence[JSON]:
+    """The list that the format wants here, or a WireError."""
+    if not isinstance(value, list | tuple):
+        raise WireError("There is no list where the format wants one.", path)
+    if limit is not None and len(value) > limit:
+        raise WireError(f"The list has more than {limit} entries.", path)
+    return value
+
+
+def text(entry: Mapping[str, JSON], name: str, path: str) -> str:
+    """The text that the format wants in a field, or a WireError."""
+    value = entry.get(name)
+    if not isinstance(value, str):
+        raise WireError("There is no text where the format wants one.", f"{path}.{name}")
+    return value
+
+
+def text_or_none(value: JSON) -> str | None:
+    """The text, or None where there is another thing."""
+    return value if isinstance(value, str) else None
+
+
+def text_or_empty(value: JSON) -> str:
+    """The text, or "" where there is another thing."""
+    return value if isinstance(value, str) else ""
+
+
+def object_or_empty(value: JSON) -> Mapping[str, JSON]:
+    """The object, or an empty one where there is another thing."""
+    return value if isinstance(value, Mapping) else {}
+
+
+def list_or_empty(value: JSON) -> list[JSON]:
+    """The list, or an empty one where there is another thing."""
+    return value if isinstance(value, list) else []
+
+
+def count(value: JSON) -> int | None:
+    """A number of tokens, or None where it is none."""
+    if isinstance(value, bool) or not isinstance(value, int):
+        return None
+    return value if 0 <= value <= MAX_COUNT else None
+
+
+def submapping(entry: Mapping[str, JSON], name: str) -> dict[str, JSON]:
+    """A copy of the object in a field; empty where there is none."""
+    return dict(object_or_empty(entry.get(name)))
+
+
+def rest(entry: Mapping[str, JSON], *known: str) -> dict[str, JSON]:
+    """The fields of an object that are not read elsewhere."""
+    return {name: value for name, value in entry.items() if name not in known}
+
+
+def kept(format: str, fields: Mapping[str, JSON]) -> Extra:
+    """Unread fields as the `extra` of a value."""
+    return {format: fields} if fields else {}
+
+
+def own(extra: Extra, format: str) -> dict[str, JSON]:
+    """The fields that an `extra` keeps for one format."""
+    return submapping(extra, format)
+
+
+def levels(outer: Mapping[str, JSON], **inner: JSON) -> dict[str, JSON]:
+    """Unread fields of one level with those of inner levels, where there are any."""
+    return {**outer, **{f"${name}": value for name, value in inner.items() if value}}
+
+
+def own_outer(extra: Extra, format: str) -> dict[str, JSON]:
+    """The fields that an `extra` keeps for one format, inner levels aside."""
+    return {name: value for name, value in own(extra, format).items() if not name.startswith("$")}
+
+
+def own_inner(extra: Extra, format: str, level: str) -> dict[str, JSON]:
+    """The fields that an `extra` keeps for one inner level of one format."""
+    return submapping(object_or_empty(extra.get(format)), f"${level}")
+
+
+def given(**fields: JSON) -> dict[str, JSON]:
+    """The fields that have a value."""
+    return {name: value for name, value in fields.items() if value is not None}
+
+
+def argument_text(value: JSON) -> str:
+    """The argument text of a call whose format sends an object."""
+    return json.dumps(value, ensure_ascii=False)
+
+
+def mint_id(*seeds: str, prefix: str = "call") -> str:
+    """An id for what came without one; the same thing in the same place gets the same."""
+    data = "\n".join(seeds).encode("utf-8", "surrogatepass")
+    return f"{prefix}_{hashlib.sha256(data).hexdigest()[:24]}"

@@ -1,0 +1,256 @@
+"""Gemini's answer, whole, and its errors, both directions."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+
+from probes.adapters.base import ErrorBody
+from probes.adapters.error_bodies import error_body, read_envelope
+from probes.adapters.fields import (
+    Notes,
+    count,
+    given,
+    kept,
+    listing,
+    mapping,
+    own,
+    rest,
+    submapping,
+    text_or_empty,
+    text_or_none,
+)
+from probes.adapters.gemini.parts import FORMAT, MAX_PARTS, camel, is_plain, read_part, write_part
+from probes.adapters.tool_calls import CUT, broken, has_calls
+from probes.errors import WireError
+from probes.messages import (
+    JSON,
+    Breakage,
+    BrokenCall,
+    Part,
+    Reasoning,
+    Reply,
+    Stop,
+    ToolCall,
+    Usage,
+)
+
+PARTS = "$.candidates[0].content.parts"
+MALFORMED = ("MALFORMED_FUNCTION_CALL", "UNEXPECTED_TOOL_CALL")
+REFUSALS = (
+    "SAFETY RECITATION LANGUAGE BLOCKLIST PROHIBITED_CONTENT SPII IMAGE_SAFETY "
+    "IMAGE_PROHIBITED_CONTENT IMAGE_RECITATION"
+)
+OTHERS = (
+    "OTHER FINISH_REASON_UNSPECIFIED TOO_MANY_TOOL_CALLS NO_IMAGE IMAGE_OTHER MALFORMED_RESPONSE"
+)
+STOPS = (
+    {"STOP": Stop.END, "MAX_TOKENS": Stop.LENGTH, "CONTINUATION": Stop.PAUSE}
+    | dict.fromkeys(MALFORMED, Stop.MALFORMED_CALL)
+    | dict.fromkeys(REFUSALS.split(), Stop.REFUSAL)
+    | dict.fromkeys(OTHERS.split(), Stop.OTHER)
+)
+WORDS = {
+    Stop.END: "STOP",
+    Stop.TOOL_CALLS: "STOP",
+    Stop.LENGTH: "MAX_TOKENS",
+    Stop.REFUSAL: "SAFETY",
+    Stop.MALFORMED_CALL: "MALFORMED_FUNCTION_CALL",
+}
+STATUSES = {
+    400: "INVALID_ARGUMENT",
+    401: "UNAUTHENTICATED",
+    403: "PERMISSION_DENIED",
+    404: "NOT_FOUND",
+    429: "RESOURCE_EXHAUSTED",
+    499: "CANCELLED",
+    500: "INTERNAL",
+    503: "UNAVAILABLE",
+    504: "DEADLINE_EXCEEDED",
+}
+KNOWN = ("candidates", "usageMetadata", "modelVersion", "responseId")
+COUNTS = (
+    "promptTokenCount",
+    "candidatesTokenCount",
+    "thoughtsTokenCount",
+    "cachedContentTokenCount",
+)
+
+
+def read_reply(body: JSON) -> Reply:
+    """The reply in a body, or a WireError with the path that breaks the format."""
+    root = mapping(body, "$")
+    notes = Notes()
+    candidate = first_candidate(root, notes)
+    if not candidate and "promptFeedback" not in root:
+        raise WireError("The answer has no candidates.", "$.candidates")
+    items = listing(submapping(candidate, "content").get("parts") or [], PARTS, limit=MAX_PARTS)
+    seed = text_or_empty(root.get("responseId"))
+    parts = [
+        read_part(item, f"{PARTS}[{index}]", notes, f"{seed}\n{index}")
+        for index, item in enumerate(_joined(items))
+    ]
+    return assemble_reply(root, candidate, parts, notes)
+
+
+def first_candidate(root: Mapping[str, JSON], notes: Notes) -> Mapping[str, JSON]:
+    """The candidate that is read; empty where there is none."""
+    candidates = listing(root.get("candidates") or [], "$.candidates", limit=MAX_PARTS)
+    if len(candidates) > 1:
+        notes.note("extra_choices", "$.candidates")
+    return mapping(candidates[0], "$.candidates[0]") if candidates else {}
+
+
+def assemble_reply(
+    root: Mapping[str, JSON], candidate: Mapping[str, JSON], parts: Sequence[Part], notes: Notes
+) -> Reply:
+    """A reply out of its parts and what stands around them."""
+    reason = candidate.get("finishReason") or submapping(root, "promptFeedback").get("blockReason")
+    stop = read_stop(candidate, root, parts, notes)
+    usage = submapping(root, "usageMetadata")
+    more = rest(root, *KNOWN)
+    if unread := rest(candidate, "content", "finishReason", "index"):
+        more["candidate"] = unread
+    if unread := rest(usage, *COUNTS):
+        more["usageMetadata"] = unread
+    word = text_or_none(reason)
+    if word is not None and stop is Stop.OTHER:
+        more["finishReason"] = word
+    return Reply(
+        parts=tuple(settled(parts, stop, word)),
+        stop=stop,
+        usage=Usage(*(count(usage.get(name)) for name in COUNTS)),
+        id=text_or_empty(root.get("responseId")),
+        model=text_or_none(root.get("modelVersion")),
+        stop_raw=word,
+        deviations=notes.deviations,
+        extra=kept(FORMAT, more),
+        raw=root,
+    )
+
+
+def read_stop(
+    candidate: Mapping[str, JSON], root: Mapping[str, JSON], parts: Sequence[Part], notes: Notes
+) -> Stop:
+    """Why the model stopped. STOP is said for calls too."""
+    inferred = Stop.TOOL_CALLS if has_calls(parts) else Stop.END
+    match candidate.get("finishReason"):
+        case "STOP":
+            return inferred
+        case str(reason) if reason in STOPS:
+            return STOPS[reason]
+        case None if not candidate and submapping(root, "promptFeedback").get("blockReason"):
+            return Stop.REFUSAL
+        case None:
+            notes.note("missing_finish_reason", "$.candidates[0].finishReason")
+            return inferred
+        case _:
+            notes.note("unknown_finish_reason", "$.candidates[0].finishReason")
+            return Stop.OTHER
+
+
+def settled(parts: Sequence[Part], stop: Stop, reason: str | None) -> list[Part]:
+    """The parts as the finish reason leaves them: a call it disowns is no call."""
+    found = list(parts)
+    if stop is Stop.MALFORMED_CALL:
+        kind = Breakage.UNKNOWN_TOOL if reason == "UNEXPECTED_TOOL_CALL" else Breakage.INVALID_JSON
+        error = f"The endpoint says that its own call is broken: {reason}."
+        return [_disowned(part, error, kind) for part in found]
+    if stop is Stop.LENGTH and found and isinstance(found[-1], ToolCall | BrokenCall):
+        found[-1] = _disowned(found[-1], CUT, Breakage.TRUNCATED_CALL)
+    return found
+
+
+def write_reply(reply: Reply) -> dict[str, JSON]:
+    """The body that a client of this format expects."""
+    parts = [part for item in reply.parts if (part := write_reply_part(item)) is not None]
+    return write_chunk(parts, reply)
+
+
+def write_chunk(parts: Sequence[JSON], reply: Reply) -> dict[str, JSON]:
+    """A whole answer, or the last chunk of a streamed one."""
+    more = own(reply.extra, FORMAT)
+    usage = reply.usage
+    counts = (
+        usage.input_tokens,
+        usage.output_tokens,
+        usage.reasoning_tokens,
+        usage.cached_tokens,
+    )
+    metadata = given(**dict(zip(COUNTS, counts, strict=True))) | submapping(more, "usageMetadata")
+    body: dict[str, JSON] = {}
+    if parts or "promptFeedback" not in more:
+        candidate: dict[str, JSON] = {
+            "content": {"role": "model", "parts": list(parts)},
+            "finishReason": stop_word(reply),
+            "index": 0,
+        }
+        body["candidates"] = [candidate | submapping(more, "candidate")]
+    if metadata:
+        body["usageMetadata"] = metadata
+    body |= given(modelVersion=reply.model, responseId=reply.id or None)
+    return body | rest(more, "candidate", "usageMetadata", "finishReason", "error")
+
+
+def write_reply_part(part: Part) -> dict[str, JSON] | None:
+    """The part; reasoning of another format is shown as an unsigned thought."""
+    written = write_part(part)
+    if written is None and isinstance(part, Reasoning):
+        return {"text": part.text, "thought": True}
+    return written
+
+
+def stop_word(reply: Reply) -> str:
+    """The finish reason in this format's words."""
+    kept_word = own(reply.extra, FORMAT).get("finishReason")
+    if reply.stop is Stop.OTHER and isinstance(kept_word, str):
+        return kept_word
+    if reply.stop_raw in STOPS and STOPS[reply.stop_raw] is reply.stop:
+        return reply.stop_raw
+    return WORDS.get(reply.stop, "OTHER")
+
+
+def read_error(body: JSON) -> ErrorBody | None:
+    """The error a body carries, or None."""
+    match body:
+        case {"candidates": [_, *_]}:
+            return None
+        # Without alt=sse a stream is a list, and so is its error.
+        case [{"error": _} as only]:
+            return read_error(only)
+        case {"error": {"message": str(message), **more}}:
+            code = more.get("status") or more.get("code") or ""
+            return error_body(message, code)
+        case _:
+            return read_envelope(body)
+
+
+def write_error(status: int, message: str) -> dict[str, JSON]:
+    """The error envelope that a client of this format expects."""
+    word = STATUSES.get(status, "INTERNAL" if status >= 500 else "FAILED_PRECONDITION")
+    return {"error": {"code": status, "message": message, "status": word}}
+
+
+def _joined(items: Sequence[JSON]) -> list[JSON]:
+    """The parts as a stream of them is read: plain text of one kind in one part."""
+    runs: list[tuple[dict[str, JSON], list[str]]] = []
+    for index, item in enumerate(items):
+        entry = camel(mapping(item, f"{PARTS}[{index}]"))
+        shown = entry.get("text")
+        if not is_plain(entry) or not isinstance(shown, str):
+            runs.append((entry, []))
+        elif runs and runs[-1][1] and rest(runs[-1][0], "text") == rest(entry, "text"):
+            runs[-1][1].append(shown)
+        elif shown:
+            runs.append((entry, [shown]))
+    return [entry | ({"text": "".join(texts)} if texts else {}) for entry, texts in runs]
+
+
+def _disowned(part: Part, error: str, kind: Breakage) -> Part:
+    match part:
+        case ToolCall():
+            return broken(part, error, kind, PARTS)
+        case BrokenCall():
+            return replace(part, error=error, kind=kind)
+        case _:
+            return part

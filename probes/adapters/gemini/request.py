@@ -1,0 +1,195 @@
+"""Gemini's request body, both directions. The model stands in the URL, not in the body."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+
+from probes.adapters.fields import (
+    Notes,
+    count,
+    kept,
+    listing,
+    mapping,
+    mint_id,
+    own,
+    rest,
+    submapping,
+    text_or_empty,
+    text_or_none,
+)
+from probes.adapters.gemini.parts import (
+    FORMAT,
+    MAX_PARTS,
+    camel,
+    is_minted,
+    read_part,
+    read_result,
+    write_part,
+    write_result,
+)
+from probes.adapters.gemini.tools import read_choice, read_tools, write_config, write_tools
+from probes.adapters.turns import unwritten_calls, user_turns
+from probes.errors import WireError
+from probes.messages import JSON, ModelCall, Part, Role, Text, Turn
+
+MAX_CONTENTS = 100_000
+ROLES = {Role.USER: "user", Role.ASSISTANT: "model", Role.TOOL: "user"}
+KNOWN = ("model", "contents", "systemInstruction", "tools", "toolConfig", "generationConfig")
+KEPT_APART = ("tools", "toolConfig", "generationConfig")
+
+
+def write_request(call: ModelCall) -> dict[str, JSON]:
+    """The body of a question."""
+    kept_fields = own(call.extra, FORMAT)
+    body = rest(kept_fields, *KEPT_APART) | rest(call.options, "generationConfig")
+    config = submapping(kept_fields, "generationConfig")
+    if call.max_tokens is not None:
+        config["maxOutputTokens"] = call.max_tokens
+    if config := config | submapping(call.options, "generationConfig"):
+        body["generationConfig"] = config
+    system = [turn for turn in call.turns if turn.role is Role.SYSTEM]
+    if parts := [part for turn in system for part in _plain_parts(turn)]:
+        body["systemInstruction"] = {"parts": parts} | own(system[0].extra, FORMAT)
+    body["contents"] = _contents([turn for turn in call.turns if turn.role is not Role.SYSTEM])
+    if tools := write_tools(call):
+        body["tools"] = tools
+        if tool_config := write_config(call):
+            body["toolConfig"] = tool_config
+    return body
+
+
+def read_request(body: JSON) -> ModelCall:
+    """The question in a client's body, or a WireError with the path that breaks the format."""
+    root = camel(mapping(body, "$"))
+    turns = _read_system(root.get("systemInstruction"))
+    turns += _Conversation().read(root.get("contents"))
+    tools, other_tools = read_tools(root.get("tools"))
+    choice, tool_config = read_choice(root.get("toolConfig"))
+    config = camel(submapping(root, "generationConfig"))
+    more = rest(root, *KNOWN) | other_tools | tool_config
+    if unread := rest(config, "maxOutputTokens"):
+        more["generationConfig"] = unread
+    return ModelCall(
+        model=text_or_empty(root.get("model")).removeprefix("models/"),
+        turns=tuple(turns),
+        tools=tools,
+        max_tokens=count(config.get("maxOutputTokens")),
+        tool_choice=choice,
+        extra=kept(FORMAT, more),
+    )
+
+
+@dataclass(slots=True)
+class _Names:
+    """Which tool a call id stands for, as of the latest model turn that used the id."""
+
+    by_id: dict[str, str] = field(default_factory=dict)
+    minted: set[str] = field(default_factory=set)
+
+    def learn(self, turn: Turn) -> None:
+        for call in turn.calls:
+            self.by_id[call.id] = call.name
+            (self.minted.add if is_minted(call) else self.minted.discard)(call.id)
+
+
+@dataclass(slots=True)
+class _Content:
+    role: Role
+    parts: list[JSON]
+    extra: dict[str, JSON]
+
+
+def _contents(turns: Sequence[Turn]) -> list[JSON]:
+    lost = unwritten_calls(turns)
+    names = _Names()
+    contents: list[_Content] = []
+    for turn in turns:
+        names.learn(turn)
+        parts = _results(turn, names, lost) if turn.results else list(_plain_parts(turn))
+        if not parts:
+            continue
+        # The results of one step, and what the model said in one step, must be one content.
+        if not contents or contents[-1].role is not turn.role or turn.role is Role.USER:
+            contents.append(_Content(turn.role, [], {}))
+        contents[-1].parts += parts
+        contents[-1].extra |= own(turn.extra, FORMAT)
+    return [{"role": ROLES[item.role], "parts": item.parts} | item.extra for item in contents]
+
+
+def _results(turn: Turn, names: _Names, lost: set[str]) -> list[JSON]:
+    return [
+        write_result(
+            result, names.by_id.get(result.call_id, ""), minted=result.call_id in names.minted
+        )
+        for result in turn.results
+        if result.call_id not in lost
+    ]
+
+
+def _plain_parts(turn: Turn) -> Iterator[JSON]:
+    # An empty text says nothing beside others, unless it carries a signature.
+    for part in turn.parts:
+        if len(turn.parts) > 1 and part == Text(""):
+            continue
+        if (written := write_part(part)) is not None:
+            yield written
+
+
+def _read_system(value: JSON) -> list[Turn]:
+    if value is None:
+        return []
+    if isinstance(value, str):
+        return [Turn(Role.SYSTEM, (Text(value),))]
+    entry = mapping(value, "$.systemInstruction")
+    path = "$.systemInstruction.parts"
+    items = listing(entry.get("parts") or [], path, limit=MAX_PARTS)
+    parts = [read_part(item, f"{path}[{i}]", Notes(), path) for i, item in enumerate(items)]
+    return [Turn(Role.SYSTEM, tuple(parts), extra=kept(FORMAT, rest(entry, "parts")))]
+
+
+class _Conversation:
+    """Reads contents in order and pairs results that name no call with the call they answer."""
+
+    def __init__(self) -> None:
+        self._waiting: list[tuple[str, str]] = []
+
+    def read(self, value: JSON) -> list[Turn]:
+        contents = listing(value, "$.contents", limit=MAX_CONTENTS)
+        return [
+            turn
+            for index, item in enumerate(contents)
+            for turn in self._content(item, f"$.contents[{index}]")
+        ]
+
+    def _content(self, item: JSON, path: str) -> list[Turn]:
+        entry = mapping(item, path)
+        items = listing(entry.get("parts") or [], f"{path}.parts", limit=MAX_PARTS)
+        parts = [self._part(part, f"{path}.parts[{i}]") for i, part in enumerate(items)]
+        extra = rest(entry, "role", "parts")
+        match entry.get("role"):
+            case "model":
+                turn = Turn(Role.ASSISTANT, tuple(parts), extra=kept(FORMAT, extra))
+                self._waiting = [(call.name, call.id) for call in turn.calls]
+                return [turn]
+            case "function":
+                return user_turns(parts, kept(FORMAT, extra | {"role": "function"}))
+            case "user" | None:
+                return user_turns(parts, kept(FORMAT, extra))
+            case _:
+                raise WireError("There is no such role.", f"{path}.role")
+
+    def _part(self, item: JSON, path: str) -> Part:
+        entry = camel(mapping(item, path))
+        if "functionResponse" not in entry:
+            return read_part(entry, path, Notes(), path)
+        body = submapping(entry, "functionResponse")
+        name, id_ = text_or_empty(body.get("name")), text_or_none(body.get("id"))
+        return read_result(entry, path, self._answered(name, id_) or mint_id(path, name))
+
+    def _answered(self, name: str, id_: str | None) -> str:
+        for index, (called, call_id) in enumerate(self._waiting):
+            if call_id == id_ or (not id_ and called == name):
+                del self._waiting[index]
+                return call_id
+        return ""

@@ -1,0 +1,252 @@
+"""Gemini's stream of partial answers, read into events and written from them."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+
+from probes.adapters.fields import Notes, own, rest, submapping, text_or_empty
+from probes.adapters.gemini.parts import FORMAT, MAX_PARTS, camel, is_plain, read_part
+from probes.adapters.gemini.reply import (
+    PARTS,
+    assemble_reply,
+    first_candidate,
+    read_error,
+    write_chunk,
+    write_error,
+    write_reply_part,
+)
+from probes.errors import WireError
+from probes.events import Event, PartDelta, PartEnded, PartKind, PartStarted, ReplyEnded
+from probes.messages import (
+    JSON,
+    BrokenCall,
+    Opaque,
+    Part,
+    Reasoning,
+    ReasoningKind,
+    Reply,
+    Stop,
+    Text,
+    ToolCall,
+)
+from probes.streams.assemble import Assembler
+from probes.streams.sse import MAX_EVENT, SSEDecoder
+from probes.strict_json import parse
+
+BROKEN_OFF = "The answer broke off."
+
+
+class GeminiStreamReader:
+    """Bytes of one streamed answer to events."""
+
+    def __init__(self) -> None:
+        self._decoder = SSEDecoder(max_line=MAX_EVENT)
+        self._parts = Assembler(max_parts=MAX_PARTS)
+        self._notes = Notes()
+        self._root: dict[str, JSON] = {}
+        self._usage: dict[str, JSON] = {}
+        self._candidate: dict[str, JSON] = {}
+        self._done: dict[int, Part] = {}
+        self._count = 0
+        self._run: tuple[int, bool] | None = None
+        self._error: Mapping[str, JSON] | None = None
+
+    def feed(self, data: bytes) -> list[Event]:
+        for event in self._decoder.feed(data):
+            self._take(event.data, too_large=event.too_large)
+        return self._parts.take()
+
+    def close(self) -> list[Event]:
+        for event in self._decoder.close():
+            self._take(event.data, too_large=event.too_large)
+        if self._decoder.stray:
+            self._take_stray(self._decoder.stray)
+        if not self._parts.ended:
+            self._end()
+        return self._parts.take()
+
+    def _take(self, data: str, *, too_large: bool) -> None:
+        if self._error is not None:
+            return
+        if too_large:
+            self._notes.note("too_large", "$")
+        elif data.strip() == "[DONE]":
+            self._notes.note("done_marker", "$")
+        elif isinstance(chunk := parse(data, max_bytes=MAX_EVENT).value, Mapping):
+            self._chunk(chunk)
+        else:
+            self._notes.note("invalid_event", "$")
+
+    def _take_stray(self, text: str) -> None:
+        """Take an answer that came without framing: whole, or as a list of chunks."""
+        self._notes.note("not_streamed", "$")
+        body = parse(text, max_bytes=MAX_EVENT).value
+        for chunk in body if isinstance(body, list) else [body]:
+            if isinstance(chunk, Mapping):
+                self._chunk(chunk)
+
+    def _chunk(self, chunk: Mapping[str, JSON]) -> None:
+        if self._error is None and read_error(chunk) is not None:
+            error = chunk.get("error")
+            self._error = error if isinstance(error, Mapping) else chunk
+            return
+        self._usage.update(submapping(chunk, "usageMetadata"))
+        self._root |= rest(chunk, "candidates", "usageMetadata")
+        try:
+            candidate = first_candidate(chunk, self._notes)
+        except WireError as exc:
+            self._notes.note("unreadable_chunk", exc.at)
+            return
+        self._candidate |= rest(candidate, "content")
+        parts = submapping(candidate, "content").get("parts")
+        for item in parts if isinstance(parts, list) else ():
+            self._part(item)
+
+    def _part(self, item: JSON) -> None:
+        entry = camel(item) if isinstance(item, Mapping) else {}
+        shown = entry.get("text")
+        if not is_plain(entry) or not isinstance(shown, str):
+            self._end_run()
+            self._whole(entry)
+            return
+        thought = entry.get("thought") is True
+        if shown and (self._run is None or self._run[1] != thought):
+            self._end_run()
+            kind = PartKind.REASONING if thought else PartKind.TEXT
+            if not self._parts.start(self._count, kind):
+                return
+            self._run = (self._count, thought)
+            self._count += 1
+        if shown and self._run is not None:
+            self._parts.extend(self._run[0], shown)
+
+    def _whole(self, entry: Mapping[str, JSON]) -> None:
+        key = self._count
+        seed = f"{text_or_empty(self._root.get('responseId'))}\n{key}"
+        try:
+            part = read_part(entry, f"{PARTS}[{key}]", self._notes, seed)
+        except WireError as exc:
+            self._notes.note("unreadable_part", exc.at)
+            part = Opaque(FORMAT, entry)
+        if not isinstance(part, ToolCall | BrokenCall):
+            added = self._parts.add(key, part)
+        elif added := self._parts.start(key, PartKind.CALL, id=part.id, name=part.name):
+            # Not ended yet: the finish reason may disown it.
+            self._parts.extend(key, part.raw)
+        if added:
+            self._done[key] = part
+            self._count += 1
+
+    def _end_run(self) -> None:
+        if self._run is None:
+            return
+        key, thought = self._run
+        self._run = None
+        text = self._parts.text(key)
+        part: Part = Text(text)
+        if thought:
+            raw: dict[str, JSON] = {"text": text, "thought": True}
+            part = Reasoning(text, ReasoningKind.THOUGHT, raw)
+        self._done[key] = part
+        self._parts.finish(key, part)
+
+    def _end(self) -> None:
+        self._end_run()
+        parts = [self._done[key] for key in range(self._count)]
+        for deviation in self._parts.deviations:
+            self._notes.note(deviation.name, deviation.path)
+        blocked = "promptFeedback" in self._root and not self._candidate
+        whole = self._error is None and ("finishReason" in self._candidate or blocked)
+        if not whole:
+            self._notes.note("error_in_stream" if self._error else "stream_cut_off", "$")
+        if self._usage:
+            self._root["usageMetadata"] = self._usage
+        if self._error is not None:
+            self._root["error"] = self._error
+        reply = assemble_reply(self._root, self._candidate, parts, self._notes)
+        if not whole:
+            reply = replace(reply, stop=Stop.ERROR)
+        for key, part in enumerate(reply.parts):
+            self._parts.finish(key, part)
+        self._parts.end(reply)
+
+
+@dataclass(slots=True)
+class _Pending:
+    """A part that has begun, and what of it waits to be written."""
+
+    kind: PartKind
+    texts: list[str] = field(default_factory=list)
+    written: bool = False
+    part: Part | None = None
+
+
+class GeminiStreamWriter:
+    """Events to chunks, each a partial answer of its own."""
+
+    def __init__(self) -> None:
+        self._pending: dict[int, _Pending] = {}
+
+    def write(self, event: Event) -> bytes:
+        match event:
+            case PartStarted():
+                self._pending[event.index] = _Pending(event.kind)
+            case PartDelta() if event.index in self._pending:
+                self._pending[event.index].texts.append(event.text)
+            case PartEnded() if event.index in self._pending:
+                self._pending[event.index].part = event.part
+            case _:
+                pass
+        parts = list(self._ready())
+        if isinstance(event, ReplyEnded):
+            return _frame(_last_chunk(parts, event.reply))
+        return _frame(_chunk(parts)) if parts else b""
+
+    def _ready(self) -> Iterator[JSON]:
+        while self._pending:
+            index, pending = next(iter(self._pending.items()))
+            if pending.part is None:
+                yield from _grown(pending)
+                return
+            yield from _finished(pending, pending.part)
+            del self._pending[index]
+
+
+def _grown(pending: _Pending) -> Iterator[JSON]:
+    """What may be shown of an open text. The last piece waits: a signature belongs on it."""
+    if pending.kind not in (PartKind.TEXT, PartKind.REASONING) or len(pending.texts) < 2:
+        return
+    *texts, last = pending.texts
+    pending.texts, pending.written = [last], True
+    yield _text_part(pending.kind, "".join(texts))
+
+
+def _finished(pending: _Pending, part: Part) -> Iterator[JSON]:
+    written = write_reply_part(part)
+    if written is None:
+        return
+    if pending.written:
+        written = written | {"text": "".join(pending.texts)}
+    yield written
+
+
+def _text_part(kind: PartKind, text: str) -> dict[str, JSON]:
+    part: dict[str, JSON] = {"text": text}
+    return part | ({"thought": True} if kind is PartKind.REASONING else {})
+
+
+def _chunk(parts: Sequence[JSON]) -> dict[str, JSON]:
+    return {"candidates": [{"content": {"role": "model", "parts": list(parts)}, "index": 0}]}
+
+
+def _last_chunk(parts: Sequence[JSON], reply: Reply) -> dict[str, JSON]:
+    if reply.stop is Stop.ERROR:
+        error = submapping(own(reply.extra, FORMAT), "error")
+        return {"error": error} if error else write_error(500, BROKEN_OFF)
+    return write_chunk(parts, reply)
+
+
+def _frame(body: Mapping[str, JSON]) -> bytes:
+    return f"data: {json.dumps(body)}\n\n".encode("ascii")

@@ -1,0 +1,7 @@
+"""Ollama /api/chat."""
+
+from __future__ import annotations
+
+from probes.adapters.ollama.adapter import OllamaAdapter
+
+__all__ = ["OllamaAdapter"]

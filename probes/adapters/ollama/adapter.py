@@ -1,0 +1,44 @@
+from __future__ import annotations
+
+from probes.adapters.base import bearer
+from probes.adapters.carrying import Carrying, Order
+from probes.adapters.ollama.calls import FORMAT
+from probes.adapters.ollama.reply import read_error, read_reply, write_error, write_reply
+from probes.adapters.ollama.request import THINKING, read_request, write_request
+from probes.adapters.ollama.stream import OllamaStreamReader, OllamaStreamWriter
+from probes.messages import Reasoning, ReasoningKind
+
+
+def _carries_reasoning(reasoning: Reasoning) -> bool:
+    return reasoning.kind is ReasoningKind.FIELD and reasoning.raw == THINKING
+
+
+CARRYING = Carrying(
+    FORMAT,
+    _carries_reasoning,
+    blocks=lambda _: False,
+    error_flag=False,
+    parallel=False,
+    choices=frozenset({"auto", "none"}),
+    strict=False,
+    order=Order.ONE_TEXT,
+)
+
+
+class OllamaAdapter:
+    """Ollama's own /api/chat."""
+
+    format = FORMAT
+    path = "/api/chat"
+    stream_path = path
+
+    headers = staticmethod(bearer)
+    write_request = staticmethod(write_request)
+    read_request = staticmethod(read_request)
+    read_reply = staticmethod(read_reply)
+    write_reply = staticmethod(write_reply)
+    read_stream = OllamaStreamReader
+    write_stream = OllamaStreamWriter
+    read_error = staticmethod(read_error)
+    write_error = staticmethod(write_error)
+    losses = staticmethod(CARRYING.losses)

@@ -1,0 +1,209 @@
+"""Ollama's /api/chat answer, whole, and its errors, both directions."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+
+from probes.adapters.base import ErrorBody
+from probes.adapters.error_bodies import error_body, told_message
+from probes.adapters.fields import (
+    Notes,
+    count,
+    given,
+    kept,
+    mapping,
+    own,
+    rest,
+    submapping,
+    text_or_none,
+)
+from probes.adapters.ollama.calls import FORMAT, write_call
+from probes.adapters.ollama.request import SAID, THINKING, read_said
+from probes.adapters.tool_calls import cut_off, has_calls
+from probes.messages import (
+    JSON,
+    Breakage,
+    BrokenCall,
+    Part,
+    Reasoning,
+    Reply,
+    Stop,
+    Text,
+    ToolCall,
+    Usage,
+)
+
+STOPS = {
+    "stop": Stop.END,
+    "length": Stop.LENGTH,
+    "load": Stop.OTHER,
+    "unload": Stop.OTHER,
+}
+KNOWN = ("model", "message", "done", "done_reason", "prompt_eval_count", "eval_count", "error")
+UNPARSED = "error parsing tool call"
+RAW_BEGINS, RAW_ENDS = "raw='", "', err="
+
+
+def read_reply(body: JSON) -> Reply:
+    """The reply in a body, or a WireError with the path that breaks the format."""
+    root = mapping(body, "$")
+    notes = Notes()
+    if (error := told_error(root)) is not None:
+        return failed_reply(root, (), error, notes)
+    message = mapping(root.get("message"), "$.message")
+    if message.get(THINKING) == "":
+        message = rest(message, THINKING)
+    parts = read_said(message, "$.message", notes, "")
+    return assemble_reply(root, rest(message, *SAID), parts, notes)
+
+
+def assemble_reply(
+    root: Mapping[str, JSON], message: Mapping[str, JSON], parts: Sequence[Part], notes: Notes
+) -> Reply:
+    """A reply out of its parts and what stands around them."""
+    stop = read_stop(root.get("done_reason"), parts, notes)
+    more = rest(root, *KNOWN)
+    if message:
+        more["message"] = dict(message)
+    word = text_or_none(root.get("done_reason"))
+    if stop is Stop.OTHER and word is not None:
+        more["done_reason"] = word
+    return Reply(
+        parts=tuple(cut_last_call(parts) if stop is Stop.LENGTH else parts),
+        stop=stop,
+        usage=Usage(count(root.get("prompt_eval_count")), count(root.get("eval_count"))),
+        model=text_or_none(root.get("model")),
+        stop_raw=word,
+        deviations=notes.deviations,
+        extra=kept(FORMAT, more),
+        raw=root,
+    )
+
+
+def failed_reply(
+    root: Mapping[str, JSON], parts: Sequence[Part], message: str, notes: Notes
+) -> Reply:
+    """A reply that ended in an error; a call that the server could not parse is in the text."""
+    notes.note("error_in_answer", "$.error")
+    broken = unparsed_call(message)
+    reply = assemble_reply(root, {}, (*parts, *([broken] if broken else [])), Notes())
+    more = own(reply.extra, FORMAT) | {"error": message}
+    return replace(
+        reply,
+        stop=Stop.MALFORMED_CALL if broken else Stop.ERROR,
+        deviations=notes.deviations,
+        extra=kept(FORMAT, more),
+    )
+
+
+def unparsed_call(message: str) -> BrokenCall | None:
+    """The call that an error message quotes, where the server rejects its own model's output."""
+    if not message.startswith(UNPARSED):
+        return None
+    begin = message.find(RAW_BEGINS)
+    end = message.rfind(RAW_ENDS)
+    raw = message[begin + len(RAW_BEGINS) : end if end > begin else None] if begin >= 0 else ""
+    error = "The server could not parse the call of its own model."
+    return BrokenCall(raw, error, Breakage.INVALID_JSON, path="$.error", format=FORMAT)
+
+
+def read_stop(reason: JSON, parts: Sequence[Part], notes: Notes) -> Stop:
+    """Why the model stopped; "stop" is said for calls too."""
+    inferred = Stop.TOOL_CALLS if has_calls(parts) else Stop.END
+    match reason:
+        case "stop":
+            return inferred
+        case None:
+            notes.note("missing_done_reason", "$.done_reason")
+            return inferred
+        case str() if reason in STOPS:
+            return STOPS[reason]
+        case _:
+            notes.note("unknown_done_reason", "$.done_reason")
+            return Stop.OTHER
+
+
+def cut_last_call(parts: Sequence[Part]) -> list[Part]:
+    """The parts of an answer that the token limit ended: the last call is not to be trusted."""
+    found = list(parts)
+    for index in reversed(range(len(found))):
+        if isinstance(call := found[index], ToolCall | BrokenCall):
+            found[index] = cut_off(call, "$.message.tool_calls")
+            break
+    return found
+
+
+def write_reply(reply: Reply) -> dict[str, JSON]:
+    """The body that a client of this format expects."""
+    message: dict[str, JSON] = {"role": "assistant", "content": reply.text or ""}
+    thoughts = [part.text for part in reply.parts if isinstance(part, Reasoning)]
+    if thoughts:
+        message[THINKING] = "".join(thoughts)
+    if reply.calls:
+        message["tool_calls"] = [write_call(call, i) for i, call in enumerate(reply.calls)]
+    return write_last(message, reply)
+
+
+def write_last(message: dict[str, JSON], reply: Reply) -> dict[str, JSON]:
+    """A whole answer, or the last line of a streamed one."""
+    more = own(reply.extra, FORMAT)
+    body: dict[str, JSON] = {
+        "model": reply.model or "",
+        "message": message | submapping(more, "message"),
+        "done": True,
+        "done_reason": stop_word(reply),
+    }
+    body |= given(prompt_eval_count=reply.usage.input_tokens, eval_count=reply.usage.output_tokens)
+    return body | rest(more, "message", "error", "done_reason")
+
+
+def stop_word(reply: Reply) -> str:
+    kept_word = own(reply.extra, FORMAT).get("done_reason")
+    if reply.stop is Stop.OTHER and isinstance(kept_word, str):
+        return kept_word
+    return "length" if reply.stop is Stop.LENGTH else "stop"
+
+
+def error_text(reply: Reply) -> str | None:
+    """What a stream says instead of its last line, where the answer failed."""
+    if reply.stop not in (Stop.ERROR, Stop.MALFORMED_CALL):
+        return None
+    told = own(reply.extra, FORMAT).get("error")
+    if isinstance(told, str):
+        return told
+    return reply.broken[0].error if reply.broken else "The answer broke off."
+
+
+def read_error(body: JSON) -> ErrorBody | None:
+    """The error a body carries, or None."""
+    match body:
+        case {"error": {"code": str() | int() as code}}:
+            return error_body(told_error(body) or "", code)
+        case _:
+            message = told_error(body)
+            return None if message is None else error_body(message)
+
+
+def told_error(body: JSON) -> str | None:
+    """The whole text of an error; it may quote a long call."""
+    if (message := told_message(body)) is not None:
+        return message
+    match body:
+        # Some versions put the kind of the error where its field name belongs.
+        case {"error parsing tool call": str(quoted)}:
+            return f"{UNPARSED}: {quoted}"
+        case {"error": Mapping() as error}:
+            return json.dumps(dict(error))
+        case _:
+            return None
+
+
+def write_error(status: int, message: str) -> dict[str, JSON]:
+    """The error envelope that a client of this format expects."""
+    return {"error": message}
+
+
+def shown_text(part: Part) -> str:
+    return part.text if isinstance(part, Text | Reasoning) else ""

@@ -1,0 +1,196 @@
+"""Ollama's lines, read into events and written from them."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import replace
+
+from probes.adapters.fields import Notes, rest
+from probes.adapters.ollama.calls import MAX_CALLS, read_call, write_call
+from probes.adapters.ollama.reply import (
+    assemble_reply,
+    error_text,
+    failed_reply,
+    shown_text,
+    told_error,
+    write_last,
+)
+from probes.adapters.ollama.request import SAID, THINKING
+from probes.errors import WireError
+from probes.events import Event, PartDelta, PartEnded, PartKind, PartStarted, ReplyEnded
+from probes.messages import (
+    JSON,
+    BrokenCall,
+    Part,
+    Reasoning,
+    ReasoningKind,
+    Stop,
+    Text,
+    ToolCall,
+)
+from probes.streams.assemble import Assembler
+from probes.streams.ndjson import MAX_RECORD, NDJSONDecoder, Record
+from probes.strict_json import parse
+
+CONTENT = "content"
+KINDS = {CONTENT: PartKind.TEXT, THINKING: PartKind.REASONING}
+
+
+class OllamaStreamReader:
+    """Bytes of one streamed answer to events."""
+
+    def __init__(self) -> None:
+        self._decoder = NDJSONDecoder()
+        self._parts = Assembler(max_parts=MAX_CALLS + len(KINDS))
+        self._notes = Notes()
+        self._root: dict[str, JSON] = {}
+        self._message: dict[str, JSON] = {}
+        self._order: list[str | int] = []
+        self._calls: dict[int, ToolCall | BrokenCall] = {}
+        self._spoke = False
+
+    def feed(self, data: bytes) -> list[Event]:
+        for record in self._decoder.feed(data):
+            self._take(record)
+        return self._parts.take()
+
+    def close(self) -> list[Event]:
+        for record in self._decoder.close():
+            self._take(record)
+        if not self._parts.ended:
+            self._notes.note("stream_cut_off", "$")
+            self._end(cut=True)
+        return self._parts.take()
+
+    def _take(self, record: Record) -> None:
+        if self._parts.ended:
+            return
+        line = None if record.too_large else parse(record.text, max_bytes=MAX_RECORD).value
+        if not isinstance(line, Mapping):
+            self._notes.note("too_large" if record.too_large else "invalid_line", "$")
+            return
+        self._root |= rest(line, "message")
+        if (error := told_error(line)) is not None:
+            self._end(error=error)
+            return
+        message = line.get("message")
+        if isinstance(message, Mapping):
+            self._say(message)
+        if line.get("done") is True:
+            self._end()
+
+    def _say(self, message: Mapping[str, JSON]) -> None:
+        self._message |= rest(message, *SAID)
+        for name in (THINKING, CONTENT):
+            said = message.get(name)
+            self._spoke = self._spoke or isinstance(said, str)
+            if isinstance(said, str) and said:
+                self._extend(name, said)
+        calls = message.get("tool_calls")
+        for item in calls if isinstance(calls, list) else ():
+            self._call(item)
+
+    def _extend(self, name: str, said: str) -> None:
+        if self._parts.start(name, KINDS[name]):
+            self._order.append(name)
+            if self._calls:
+                self._notes.note("text_after_calls", f"$.message.{name}")
+        self._parts.extend(name, said)
+
+    def _call(self, item: JSON) -> None:
+        key = len(self._calls)
+        try:
+            call = read_call(item, f"$.message.tool_calls[{key}]", self._notes, f"\n{key}")
+        except WireError as exc:
+            self._notes.note("unreadable_call", exc.at)
+            return
+        if self._parts.start(key, PartKind.CALL, id=call.id, name=call.name):
+            # The last call waits for the end, which may say that it was cut off.
+            self._finish_calls()
+            self._order.append(key)
+            self._calls[key] = call
+            self._parts.extend(key, call.raw)
+
+    def _finish_calls(self) -> None:
+        if self._calls:
+            key, call = next(reversed(self._calls.items()))
+            self._parts.finish(key, call)
+
+    def _end(self, *, error: str | None = None, cut: bool = False) -> None:
+        if self._spoke and not self._order:
+            self._parts.start(CONTENT, PartKind.TEXT)
+            self._order.append(CONTENT)
+        parts = [self._part(key) for key in self._order]
+        for deviation in self._parts.deviations:
+            self._notes.note(deviation.name, deviation.path)
+        if error is not None:
+            reply = failed_reply(self._root, parts, error, self._notes)
+        else:
+            reply = assemble_reply(self._root, self._message, parts, self._notes)
+        if cut:
+            reply = replace(reply, stop=Stop.ERROR)
+        for key, part in zip(self._order, reply.parts, strict=False):
+            self._parts.finish(key, part)
+        for part in reply.parts[len(self._order) :]:
+            self._parts.add("unparsed", part)
+        self._parts.end(reply)
+
+    def _part(self, key: str | int) -> Part:
+        if isinstance(key, int):
+            return self._calls[key]
+        said = self._parts.text(key)
+        if key == THINKING:
+            return Reasoning(said, ReasoningKind.FIELD, THINKING)
+        return Text(said)
+
+
+class OllamaStreamWriter:
+    """Events to lines. `model` stands on each of them."""
+
+    def __init__(self, model: str = "") -> None:
+        self._model = model
+        self._fields: dict[int, str] = {}
+        self._told: set[int] = set()
+        self._calls = 0
+
+    def write(self, event: Event) -> bytes:
+        match event:
+            case PartStarted():
+                names = {kind: name for name, kind in KINDS.items()}
+                if event.kind in names:
+                    self._fields[event.index] = names[event.kind]
+                return b""
+            case PartDelta():
+                return self._delta(event.index, event.text)
+            case PartEnded():
+                return self._ended(event.index, event.part)
+            case ReplyEnded():
+                return self._last(event)
+
+    def _delta(self, index: int, text: str) -> bytes:
+        if index not in self._fields:
+            return b""
+        self._told.add(index)
+        return self._line({self._fields[index]: text})
+
+    def _ended(self, index: int, part: Part) -> bytes:
+        if isinstance(part, ToolCall):
+            self._calls += 1
+            return self._line({"tool_calls": [write_call(part, self._calls - 1)]})
+        text = shown_text(part)
+        return self._delta(index, text) if text and index not in self._told else b""
+
+    def _last(self, event: ReplyEnded) -> bytes:
+        reply = event.reply
+        if (error := error_text(reply)) is not None:
+            return _encode({"error": error})
+        return _encode(write_last({"role": "assistant", CONTENT: ""}, reply))
+
+    def _line(self, said: Mapping[str, JSON]) -> bytes:
+        message: dict[str, JSON] = {"role": "assistant", CONTENT: ""} | dict(said)
+        return _encode({"model": self._model, "message": message, "done": False})
+
+
+def _encode(body: Mapping[str, JSON]) -> bytes:
+    return json.dumps(body).encode("ascii") + b"\n"

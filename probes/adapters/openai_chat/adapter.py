@@ -1,0 +1,42 @@
+from __future__ import annotations
+
+from probes.adapters.base import bearer
+from probes.adapters.carrying import Carrying, Order
+from probes.adapters.openai_chat.errors import read_error, write_error
+from probes.adapters.openai_chat.events import OpenAIStreamWriter
+from probes.adapters.openai_chat.message import FORMAT
+from probes.adapters.openai_chat.reply import read_reply
+from probes.adapters.openai_chat.request import read_request
+from probes.adapters.openai_chat.stream import OpenAIStreamReader
+from probes.adapters.openai_chat.write import carries_blocks, write_reply, write_request
+from probes.messages import ReasoningKind
+
+CARRYING = Carrying(
+    FORMAT,
+    lambda reasoning: reasoning.kind in (ReasoningKind.FIELD, ReasoningKind.DETAILS),
+    carries_blocks,
+    error_flag=False,
+    order=Order.CALLS_LAST,
+    tagged_reasoning=True,
+    broken_calls=True,
+    extra_first=False,
+)
+
+
+class OpenAIChatAdapter:
+    """OpenAI Chat Completions, as OpenAI and everyone compatible with it speak it."""
+
+    format = FORMAT
+    path = "/chat/completions"
+    stream_path = path
+
+    headers = staticmethod(bearer)
+    write_request = staticmethod(write_request)
+    read_request = staticmethod(read_request)
+    read_reply = staticmethod(read_reply)
+    write_reply = staticmethod(write_reply)
+    read_stream = OpenAIStreamReader
+    write_stream = OpenAIStreamWriter
+    read_error = staticmethod(read_error)
+    write_error = staticmethod(write_error)
+    losses = staticmethod(CARRYING.losses)

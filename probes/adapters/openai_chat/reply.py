@@ -1,0 +1,147 @@
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from probes.adapters.fields import (
+    count,
+    kept,
+    levels,
+    listing,
+    mapping,
+    object_or_empty,
+    rest,
+    text_or_empty,
+    text_or_none,
+)
+from probes.adapters.openai_chat.message import FORMAT, MessageReading, message_leftover
+from probes.adapters.tool_calls import cut_off, has_calls
+from probes.errors import WireError
+from probes.messages import (
+    JSON,
+    BrokenCall,
+    Deviation,
+    Part,
+    Reply,
+    Stop,
+    ToolCall,
+    Usage,
+)
+
+STOPS = {
+    "stop": Stop.END,
+    "tool_calls": Stop.TOOL_CALLS,
+    "function_call": Stop.TOOL_CALLS,
+    "length": Stop.LENGTH,
+    "content_filter": Stop.REFUSAL,
+    "error": Stop.ERROR,
+}
+MESSAGE = "$.choices[0].message"
+FINISH = "$.choices[0].finish_reason"
+KNOWN_BODY = ("id", "object", "model", "choices", "usage", "system_fingerprint")
+KNOWN_CHOICE = ("index", "message", "delta", "finish_reason")
+
+
+def read_reply(body: JSON) -> Reply:
+    """The reply in a Chat Completions body, or a WireError with the path that breaks the format."""
+    reading = MessageReading(MESSAGE)
+    root = mapping(body, "$")
+    choice = _choice(root, reading)
+    message = mapping(choice.get("message"), MESSAGE)
+    reason = text_or_none(choice.get("finish_reason"))
+    if reason not in STOPS:
+        reading.note("unknown_finish_reason", FINISH)
+    parts = cut_last_call(reading.parts(message), STOPS.get(reason or ""))
+    stop, notes = settle_stop(reason, parts)
+    usage = read_usage(root.get("usage"))
+    return Reply(
+        parts=tuple(parts),
+        stop=stop,
+        usage=usage,
+        id=text_or_empty(root.get("id")),
+        model=text_or_none(root.get("model")),
+        fingerprint=text_or_none(root.get("system_fingerprint")),
+        stop_raw=reason,
+        deviations=(*reading.deviations, *notes),
+        extra=reply_extra(root, choice, message_leftover(message)),
+        raw=root,
+    )
+
+
+def settle_stop(reason: str | None, parts: Sequence[Part]) -> tuple[Stop, list[Deviation]]:
+    """Why the model stopped: where the endpoint's word and the calls disagree, the calls count."""
+    called = has_calls(parts)
+    stop = STOPS.get(reason or "", Stop.OTHER)
+    if stop is Stop.END and called:
+        return Stop.TOOL_CALLS, [Deviation("stop_with_calls", FINISH)]
+    if reason == "tool_calls" and not called:
+        return Stop.END, [Deviation("tool_calls_missing", f"{MESSAGE}.tool_calls")]
+    return stop, []
+
+
+def cut_last_call(parts: Sequence[Part], stop: Stop | None) -> list[Part]:
+    """The parts; the token limit cuts the last call, even if its JSON looks whole."""
+    found = list(parts)
+    if stop is Stop.LENGTH and found and isinstance(found[-1], ToolCall | BrokenCall):
+        calls = sum(isinstance(part, ToolCall | BrokenCall) for part in found)
+        path = f"{MESSAGE}.tool_calls[{calls - 1}].function.arguments"
+        found[-1] = cut_off(found[-1], path)
+    return found
+
+
+def read_usage(value: JSON) -> Usage:
+    """The counts in a usage object; unknown where they cannot be counts."""
+    usage = object_or_empty(value)
+    prompt = object_or_empty(usage.get("prompt_tokens_details"))
+    completion = object_or_empty(usage.get("completion_tokens_details"))
+    return Usage(
+        count(usage.get("prompt_tokens")),
+        count(usage.get("completion_tokens")),
+        count(completion.get("reasoning_tokens")),
+        count(prompt.get("cached_tokens")),
+    )
+
+
+def write_usage(usage: Usage) -> dict[str, JSON]:
+    """The usage object for these counts; nothing where the endpoint counted nothing."""
+    if usage == Usage():
+        return {}
+    given, made = usage.input_tokens or 0, usage.output_tokens or 0
+    body: dict[str, JSON] = {
+        "prompt_tokens": given,
+        "completion_tokens": made,
+        "total_tokens": given + made,
+    }
+    if usage.cached_tokens is not None:
+        body["prompt_tokens_details"] = {"cached_tokens": usage.cached_tokens}
+    if usage.reasoning_tokens is not None:
+        body["completion_tokens_details"] = {"reasoning_tokens": usage.reasoning_tokens}
+    return body
+
+
+def reply_extra(
+    root: Mapping[str, JSON], choice: Mapping[str, JSON], message: Mapping[str, JSON]
+) -> dict[str, JSON]:
+    """What a reply keeps of its body: left-over fields by level, and a usage that says more."""
+    fields = levels(
+        rest(root, *KNOWN_BODY),
+        choice=rest(choice, *KNOWN_CHOICE),
+        message=dict(message),
+        usage=_unsaid_usage(root.get("usage")),
+    )
+    return dict(kept(FORMAT, fields))
+
+
+def _unsaid_usage(value: JSON) -> JSON:
+    """The usage as it came, where writing our counts would not give the same."""
+    usage = dict(object_or_empty(value))
+    written = write_usage(read_usage(usage))
+    return None if {**written, **usage} == written else usage
+
+
+def _choice(root: Mapping[str, JSON], reading: MessageReading) -> Mapping[str, JSON]:
+    choices = listing(root.get("choices"), "$.choices")
+    if not choices:
+        raise WireError("The answer has no choices.", "$.choices")
+    if len(choices) > 1:
+        reading.note("extra_choices", "$.choices")
+    return mapping(choices[0], "$.choices[0]")

@@ -1,0 +1,186 @@
+"""Requests of Chat Completions, read."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+
+from probes.adapters.fields import (
+    count,
+    kept,
+    levels,
+    listing,
+    mapping,
+    rest,
+    text,
+    text_or_empty,
+)
+from probes.adapters.openai_chat.message import (
+    FORMAT,
+    MessageReading,
+    content_part,
+    message_leftover,
+)
+from probes.adapters.openai_chat.tools import KNOWN_FUNCTION, read_function, read_tools
+from probes.errors import WireError
+from probes.messages import (
+    JSON,
+    ModelCall,
+    Part,
+    Role,
+    Text,
+    ToolCall,
+    ToolChoice,
+    ToolResult,
+    ToolSpec,
+    Turn,
+)
+
+ROLES = {
+    "system": Role.SYSTEM,
+    "developer": Role.SYSTEM,
+    "user": Role.USER,
+    "assistant": Role.ASSISTANT,
+    "tool": Role.TOOL,
+    "function": Role.TOOL,
+}
+MODES = {"auto": "auto", "none": "none", "required": "required", "any": "required"}
+_KNOWN_BODY = (
+    "model",
+    "messages",
+    "tools",
+    "tool_choice",
+    "parallel_tool_calls",
+    "max_tokens",
+    "stream",
+)
+
+
+def read_request(body: JSON) -> ModelCall:
+    """The question in a request body, or a WireError with the path that breaks the format."""
+    root = mapping(body, "$")
+    reading = _History()
+    for index, item in enumerate(listing(root.get("messages"), "$.messages")):
+        reading.add(mapping(item, f"$.messages[{index}]"), f"$.messages[{index}]")
+    specs, others = read_tools(root.get("tools"), _spec)
+    choice = read_choice(root.get("tool_choice"))
+    own = rest(root, *_KNOWN_BODY)
+    if choice is None or root.get("tool_choice") == "any":
+        own |= {key: root[key] for key in ("tool_choice",) if key in root}
+    parallel = root.get("parallel_tool_calls")
+    return ModelCall(
+        model=text(root, "model", "$"),
+        turns=tuple(reading.turns),
+        tools=tuple(specs),
+        max_tokens=_limit(root, own),
+        tool_choice=choice,
+        parallel=parallel if isinstance(parallel, bool) else None,
+        stream=root.get("stream") is True,
+        extra=kept(FORMAT, levels(own, tools=others)),
+    )
+
+
+def read_choice(value: JSON) -> ToolChoice | None:
+    """The choice that a tool_choice means, or None where it means none that we have."""
+    match value:
+        case str() if value in MODES:
+            return ToolChoice(MODES[value])
+        case {"type": "function", "function": {"name": str(name)}}:
+            return ToolChoice("named", name)
+        case _:
+            return None
+
+
+@dataclass
+class _History:
+    """The turns so far. Results that stand together are one turn."""
+
+    turns: list[Turn] = field(default_factory=list)
+
+    def add(self, message: Mapping[str, JSON], path: str) -> None:
+        role = ROLES.get(text_or_empty(message.get("role")))
+        match role:
+            case None:
+                raise WireError("A message has no role that we know.", f"{path}.role")
+            case Role.TOOL:
+                self._add_result(self._result(message, path))
+            case Role.ASSISTANT:
+                parts = MessageReading(path).parts(message)
+                extra = kept(FORMAT, message_leftover(message))
+                self.turns.append(Turn(role, tuple(parts), extra=extra))
+            case _:
+                self.turns.append(_plain_turn(role, message, path))
+
+    def _add_result(self, result: ToolResult) -> None:
+        if self.turns and self.turns[-1].role is Role.TOOL:
+            last = self.turns[-1]
+            self.turns[-1] = replace(last, parts=(*last.parts, result))
+        else:
+            self.turns.append(Turn(Role.TOOL, (result,)))
+
+    def _result(self, message: Mapping[str, JSON], path: str) -> ToolResult:
+        if message.get("role") == "function":
+            # The older form names the tool only; its call is the last of that name.
+            name = text_or_empty(message.get("name"))
+            return ToolResult(self._call_id(name), _said(message, path), name=name)
+        own = rest(message, "role", "tool_call_id", "content")
+        content = message.get("content")
+        parts = _content(content, path)
+        texts = [part.text for part in parts if isinstance(part, Text)]
+        blocks = tuple(content) if isinstance(content, list) else ()
+        if len(blocks) == 1 and parts == (Text("".join(texts)),):
+            blocks = ()
+        if any(not isinstance(part, Text) or part.extra for part in parts):
+            own["content"] = content
+        return ToolResult(
+            text(message, "tool_call_id", path),
+            "".join(texts),
+            name=text_or_empty(message.get("name")),
+            blocks=blocks,
+            extra=kept(FORMAT, own),
+        )
+
+    def _call_id(self, name: str) -> str:
+        calls: list[ToolCall] = [call for turn in self.turns[-3:] for call in turn.calls]
+        return next((call.id for call in reversed(calls) if call.name == name), "")
+
+
+def _plain_turn(role: Role, message: Mapping[str, JSON], path: str) -> Turn:
+    own = rest(message, "role", "content")
+    if message["role"] != str(role):
+        own["role"] = message["role"]
+    return Turn(role, _content(message.get("content"), path), extra=kept(FORMAT, own))
+
+
+def _content(content: JSON, path: str) -> tuple[Part, ...]:
+    match content:
+        case None:
+            return ()
+        case str():
+            return (Text(content),)
+        case list():
+            return tuple(content_part(part) for part in content)
+        case _:
+            raise WireError("The content is neither text nor a list.", f"{path}.content")
+
+
+def _said(message: Mapping[str, JSON], path: str) -> str:
+    parts = _content(message.get("content"), path)
+    return "".join(part.text for part in parts if isinstance(part, Text))
+
+
+def _spec(entry: Mapping[str, JSON], path: str) -> ToolSpec:
+    function = mapping(entry.get("function"), f"{path}.function")
+    inner = rest(function, *KNOWN_FUNCTION)
+    more = levels(rest(entry, "type", "function"), function=inner)
+    return read_function(function, f"{path}.function", kept(FORMAT, more))
+
+
+def _limit(root: Mapping[str, JSON], own: dict[str, JSON]) -> int | None:
+    """The token limit; the newer of its two names stays in what is left over."""
+    newer = count(root.get("max_completion_tokens"))
+    if newer is None:
+        return count(root.get("max_tokens"))
+    if "max_tokens" in root:
+        own["max_tokens"] = root["max_tokens"]
+    return newer

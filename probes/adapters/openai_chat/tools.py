@@ -1,0 +1,80 @@
+"""What OpenAI's two formats share of tools and of their results."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Container, Mapping
+
+from probes.adapters.fields import (
+    list_or_empty,
+    listing,
+    mapping,
+    object_or_empty,
+    text,
+    text_or_empty,
+)
+from probes.messages import JSON, Extra, ModelCall, ToolResult, ToolSpec
+
+KNOWN_FUNCTION = ("name", "description", "parameters", "strict")
+
+
+def read_tools(
+    value: JSON, read: Callable[[Mapping[str, JSON], str], ToolSpec]
+) -> tuple[list[ToolSpec], list[JSON]]:
+    """The functions, and the tools of other types with the places they stood at."""
+    specs: list[ToolSpec] = []
+    others: list[JSON] = []
+    for index, item in enumerate([] if value is None else listing(value, "$.tools")):
+        entry = mapping(item, f"$.tools[{index}]")
+        if entry.get("type") == "function":
+            specs.append(read(entry, f"$.tools[{index}]"))
+        else:
+            others.append({"at": index, "tool": entry})
+    return specs, others
+
+
+def write_tools(
+    call: ModelCall, write: Callable[[ToolSpec], dict[str, JSON]], format: str
+) -> list[JSON]:
+    """All tools, those of other types where they stood."""
+    tools: list[JSON] = [write(spec) for spec in call.tools]
+    for other in list_or_empty(object_or_empty(call.extra.get(format)).get("$tools")):
+        entry = object_or_empty(other)
+        if isinstance(place := entry.get("at"), int):
+            tools.insert(place, entry.get("tool"))
+    return tools
+
+
+def read_function(fields: Mapping[str, JSON], path: str, extra: Extra) -> ToolSpec:
+    """A function as it is declared."""
+    schema, strict = fields.get("parameters"), fields.get("strict")
+    return ToolSpec(
+        text(fields, "name", path),
+        text_or_empty(fields.get("description")),
+        None if schema is None else object_or_empty(schema),
+        strict if isinstance(strict, bool) else None,
+        extra,
+    )
+
+
+def write_function(spec: ToolSpec) -> dict[str, JSON]:
+    """The fields that declare a function."""
+    function: dict[str, JSON] = {"name": spec.name}
+    if spec.description:
+        function["description"] = spec.description
+    if spec.schema is not None:
+        function["parameters"] = spec.schema
+    if spec.strict is not None:
+        function["strict"] = spec.strict
+    return function
+
+
+def has_text_blocks(result: ToolResult, types: Container[str]) -> bool:
+    """Whether a result's blocks are texts, which can be carried as they are."""
+    plain = all(is_plain(block, types) for block in result.blocks)
+    return bool(result.blocks) and not result.is_error and plain
+
+
+def is_plain(block: JSON, types: Container[str]) -> bool:
+    """Whether a block is a text and nothing else."""
+    fields = object_or_empty(block)
+    return set(fields) == {"type", "text"} and text_or_empty(fields.get("type")) in types

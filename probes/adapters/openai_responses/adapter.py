@@ -1,0 +1,40 @@
+from __future__ import annotations
+
+from probes.adapters.base import bearer
+from probes.adapters.carrying import Carrying
+from probes.adapters.openai_chat.errors import write_error
+from probes.adapters.openai_responses.events import ResponsesStreamWriter
+from probes.adapters.openai_responses.items import FORMAT
+from probes.adapters.openai_responses.reply import read_error, read_reply, write_reply
+from probes.adapters.openai_responses.request import carries_blocks, read_request, write_request
+from probes.adapters.openai_responses.stream import ResponsesStreamReader
+from probes.messages import ReasoningKind
+
+CARRYING = Carrying(
+    FORMAT,
+    lambda reasoning: reasoning.kind is ReasoningKind.ITEM,
+    carries_blocks,
+    error_flag=False,
+    tagged_reasoning=True,
+    broken_calls=True,
+    extra_first=False,
+)
+
+
+class OpenAIResponsesAdapter:
+    """OpenAI Responses: items instead of messages, and reasoning that can be given back."""
+
+    format = FORMAT
+    path = "/responses"
+    stream_path = path
+
+    headers = staticmethod(bearer)
+    write_request = staticmethod(write_request)
+    read_request = staticmethod(read_request)
+    read_reply = staticmethod(read_reply)
+    write_reply = staticmethod(write_reply)
+    read_stream = ResponsesStreamReader
+    write_stream = ResponsesStreamWriter
+    read_error = staticmethod(read_error)
+    write_error = staticmethod(write_error)
+    losses = staticmethod(CARRYING.losses)

@@ -1,0 +1,194 @@
+"""Items of the Responses API as parts, and parts as items."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import groupby
+
+from probes.adapters.fields import (
+    kept,
+    levels,
+    list_or_empty,
+    mint_id,
+    object_or_empty,
+    own_inner,
+    own_outer,
+    rest,
+    text_or_empty,
+)
+from probes.adapters.tool_calls import NAMELESS, broken, cut_off, read_call
+from probes.messages import (
+    JSON,
+    Breakage,
+    BrokenCall,
+    Extra,
+    Opaque,
+    Part,
+    Reasoning,
+    ReasoningKind,
+    Text,
+    ToolCall,
+)
+from probes.streams.assemble import text_item, text_label
+from probes.streams.call_text import arguments_text
+
+FORMAT = "openai_responses"
+UNFINISHED = "The call is marked as incomplete."
+REFUSAL = "refusal"
+TEXTS = frozenset({"input_text", "output_text", "text"})
+_KNOWN_MESSAGE = ("type", "role", "content")
+_KNOWN_CALL = ("type", "call_id", "name", "arguments")
+
+
+def item_parts(item: JSON, path: str) -> list[Part]:
+    """The parts of one item. What we do not interpret is kept whole."""
+    fields = object_or_empty(item)
+    match fields.get("type"):
+        case "message":
+            return [*message_parts(fields)]
+        case "function_call":
+            return [call_part(fields, path)]
+        case "reasoning":
+            return [Reasoning(reasoning_text(fields), ReasoningKind.ITEM, fields)]
+        case _:
+            return [Opaque(FORMAT, item)]
+
+
+def message_parts(item: Mapping[str, JSON]) -> list[Text | Opaque]:
+    """The content of a message; each text remembers the item it stands in."""
+    own = rest(item, *_KNOWN_MESSAGE)
+    content = item.get("content")
+    if isinstance(content, str):
+        return [Text(content, kept(FORMAT, levels({}, item=own)))]
+    return [_content_part(part, own) for part in list_or_empty(content)]
+
+
+def call_part(item: Mapping[str, JSON], path: str) -> ToolCall | BrokenCall:
+    """A function_call item; results are paired on its call_id, never on its id."""
+    name, raw = text_or_empty(item.get("name")), text_or_empty(item.get("arguments"))
+    id_ = text_or_empty(item.get("call_id")) or mint_id(path, name, raw)
+    extra = kept(FORMAT, rest(item, *_KNOWN_CALL))
+    call = ToolCall(id_, name, {}, FORMAT, raw, extra=extra)
+    if not name:
+        return broken(call, NAMELESS, Breakage.UNKNOWN_TOOL, f"{path}.name")
+    if item.get("status") == "incomplete":
+        return cut_off(call, f"{path}.arguments", UNFINISHED)
+    return read_call(call, f"{path}.arguments")[0]
+
+
+def reasoning_text(item: Mapping[str, JSON]) -> str:
+    """What a reasoning item says to a reader."""
+    entries = [*list_or_empty(item.get("summary")), *list_or_empty(item.get("content"))]
+    return "".join(text_or_empty(object_or_empty(entry).get("text")) for entry in entries)
+
+
+def write_items(parts: Sequence[Part], *, seed: str | None = None, first: int = 0) -> list[JSON]:
+    """The items for an assistant's parts.
+
+    With a seed they are an answer's: ids, states and foreign reasoning are filled in, and broken
+    calls left out. Without one they are a history's, which says no more than it must.
+    """
+    items: list[JSON] = []
+    for (kind, _), group in groupby(
+        enumerate(parts, first), key=lambda entry: _group(entry[0], entry[1], seed)
+    ):
+        run = list(group)
+        index, part = run[0]
+        if kind == "text":
+            items.append(_message([part for _, part in run], index, seed))
+        else:
+            items += _item(part, index, seed)
+    return items
+
+
+def item_id(prefix: str, index: int, seed: str) -> str:
+    """An id for an item that came without one: the same for the same place of the same answer."""
+    return mint_id(f"{seed}/{index}", prefix=prefix)
+
+
+def write_text(part: Part, *, role: str = "assistant", full: bool = False) -> dict[str, JSON]:
+    """One entry of a message's content."""
+    if isinstance(part, Opaque):
+        return dict(object_or_empty(part.raw))
+    if isinstance(part, Reasoning):
+        return {"type": "output_text", "text": str(part.raw)}
+    assert isinstance(part, Text)
+    own = own_outer(part.extra, FORMAT)
+    if text_label(part):
+        return {"type": REFUSAL, "refusal": part.text, **rest(own, "type")}
+    kind = "output_text" if role == "assistant" else "input_text"
+    blank: dict[str, JSON] = {"annotations": []} if full else {}
+    return {"type": kind, "text": part.text, **blank, **own}
+
+
+def write_call(call: ToolCall | BrokenCall, extra: Extra) -> dict[str, JSON]:
+    """A function_call item."""
+    return {
+        "type": "function_call",
+        "call_id": call.id,
+        "name": call.name,
+        "arguments": arguments_text(call),
+        **own_outer(extra, FORMAT),
+    }
+
+
+def _content_part(part: JSON, item: Mapping[str, JSON]) -> Text | Opaque:
+    match part:
+        case {"type": "input_text" | "output_text" | "text", "text": str(said)}:
+            own = rest(object_or_empty(part), "type", "text")
+            # The lists that every text of an answer has, mostly empty.
+            own = {key: value for key, value in own.items() if value != []}
+            return Text(said, kept(FORMAT, levels(own, item=dict(item))))
+        case {"type": "refusal", "refusal": str(said)}:
+            own = rest(object_or_empty(part), "refusal")
+            return Text(said, kept(FORMAT, levels(own, item=dict(item))))
+        case _:
+            return Opaque(FORMAT, part)
+
+
+def _group(index: int, part: Part, seed: str | None) -> tuple[str, JSON]:
+    """Texts of one item stand together; everything else stands alone."""
+    match part:
+        case Text():
+            return "text", text_item(part) or str(own_inner(part.extra, FORMAT, "item"))
+        case Reasoning(kind=ReasoningKind.TAGS, raw=str()) if seed is None:
+            return "text", "{}"
+        case _:
+            return "item", index
+
+
+def _message(parts: Sequence[Part], index: int, seed: str | None) -> dict[str, JSON]:
+    first = parts[0]
+    own = own_inner(first.extra, FORMAT, "item") if isinstance(first, Text) else {}
+    content = [write_text(part, full=seed is not None) for part in parts]
+    body: dict[str, JSON] = {"type": "message", "role": "assistant", "content": content}
+    if seed is not None:
+        body |= {"id": item_id("msg", index, seed), "status": "completed"}
+    elif "id" not in own and len(content) == 1 and set(content[0]) == {"type", "text"}:
+        body["content"] = content[0]["text"]
+    return body | own
+
+
+def _item(part: Part, index: int, seed: str | None) -> Iterator[JSON]:
+    match part:
+        case ToolCall() if seed is not None:
+            head: dict[str, JSON] = {"id": item_id("fc", index, seed), "status": "completed"}
+            yield {**head, **write_call(part, part.extra)}
+        case ToolCall():
+            yield write_call(part, part.extra)
+        case BrokenCall() if seed is None and part.id and part.name:
+            yield write_call(part, {})
+        case Reasoning(kind=ReasoningKind.ITEM):
+            yield part.raw
+        case Reasoning() if seed is not None and part.text:
+            yield reasoning_item(item_id("rs", index, seed), part.text)
+        case Opaque() if part.format == FORMAT:
+            yield part.raw
+        case _:
+            return
+
+
+def reasoning_item(id_: str, text: str) -> dict[str, JSON]:
+    """A reasoning item that only shows a text."""
+    content: list[JSON] = [{"type": "reasoning_text", "text": text}]
+    return {"type": "reasoning", "id": id_, "summary": [], "content": content}

@@ -1,0 +1,211 @@
+"""Answers of the Responses API, read and written."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from probes.adapters.base import ErrorBody
+from probes.adapters.fields import (
+    count,
+    kept,
+    levels,
+    listing,
+    mapping,
+    object_or_empty,
+    own_inner,
+    own_outer,
+    rest,
+    text_or_empty,
+    text_or_none,
+)
+from probes.adapters.openai_chat import errors
+from probes.adapters.openai_responses.items import FORMAT, item_parts, write_items
+from probes.adapters.tool_calls import cut_off, has_calls, repeats_id
+from probes.errors import WireError
+from probes.messages import (
+    JSON,
+    BrokenCall,
+    Deviation,
+    Part,
+    Reply,
+    Stop,
+    Text,
+    ToolCall,
+    Usage,
+)
+from probes.streams.assemble import text_label
+
+MAX_ITEMS = 1024
+KNOWN_BODY = ("id", "object", "status", "error", "incomplete_details", "model", "output", "usage")
+REASONS = {"max_output_tokens": Stop.LENGTH, "content_filter": Stop.REFUSAL}
+
+
+def read_reply(body: JSON) -> Reply:
+    """The reply in a Responses body, or a WireError with the path that breaks the format."""
+    root = mapping(body, "$")
+    items = listing(root.get("output"), "$.output")
+    if len(items) > MAX_ITEMS:
+        raise WireError(f"The answer has more than {MAX_ITEMS} items.", "$.output")
+    parts: list[Part] = []
+    for index, item in enumerate(items):
+        mapping(item, f"$.output[{index}]")
+        parts += item_parts(item, f"$.output[{index}]")
+    stop = read_stop(root, parts)
+    if stop is Stop.LENGTH:
+        parts = cut_last(parts, len(items) - 1)
+    return build_reply(root, parts, stop, _deviations(root, parts))
+
+
+def build_reply(
+    root: Mapping[str, JSON],
+    parts: Sequence[Part],
+    stop: Stop,
+    deviations: Sequence[Deviation] = (),
+) -> Reply:
+    """A reply from the body's own fields and the parts that were found."""
+    return Reply(
+        parts=tuple(parts),
+        stop=stop,
+        usage=read_usage(root.get("usage")),
+        id=text_or_empty(root.get("id")),
+        model=text_or_none(root.get("model")),
+        stop_raw=_stop_raw(root),
+        deviations=tuple(deviations),
+        extra=_extra(root),
+        raw=root,
+    )
+
+
+def read_stop(root: Mapping[str, JSON], parts: Sequence[Part]) -> Stop:
+    """Why the model stopped. The format has no word for calls: they are there or not."""
+    match root.get("status"):
+        case "incomplete":
+            reason = object_or_empty(root.get("incomplete_details")).get("reason")
+            return REASONS.get(text_or_empty(reason), Stop.OTHER)
+        case "failed" | "cancelled":
+            return Stop.ERROR
+        case "completed" | None:
+            return _completed(parts)
+        case _:
+            return Stop.OTHER
+
+
+def cut_last(parts: Sequence[Part], index: int) -> list[Part]:
+    """The parts; the token limit cuts a call that stands last, even if its JSON looks whole."""
+    settled = list(parts)
+    if settled and isinstance(settled[-1], ToolCall | BrokenCall):
+        path = f"$.output[{index}].arguments"
+        settled[-1] = cut_off(settled[-1], path)
+    return settled
+
+
+def write_reply(reply: Reply, seed: str | None = None) -> dict[str, JSON]:
+    """The body that answers a client. A call that is broken is not handed out."""
+    status, reason = _status(reply)
+    error = own_inner(reply.extra, FORMAT, "error") or {
+        "code": "server_error",
+        "message": errors.INTERRUPTED,
+    }
+    body: dict[str, JSON] = {
+        "id": reply.id,
+        "object": "response",
+        "created_at": 0,
+        "status": status,
+        "error": error if status == "failed" else None,
+        "incomplete_details": {"reason": reason} if reason else None,
+        "model": reply.model or "",
+        "output": write_items(reply.parts, seed=reply.id if seed is None else seed),
+        "parallel_tool_calls": True,
+        "tool_choice": "auto",
+        "tools": [],
+    }
+    if usage := _write_usage(reply):
+        body["usage"] = usage
+    return body | own_outer(reply.extra, FORMAT)
+
+
+def read_error(body: JSON) -> ErrorBody | None:
+    """The error a body carries, or None."""
+    match body:
+        case {"output": [_, *_]}:
+            return None
+        case _:
+            return errors.read_error(body)
+
+
+def read_usage(value: JSON) -> Usage:
+    """The counts in a usage object; unknown where they cannot be counts."""
+    usage = object_or_empty(value)
+    given = object_or_empty(usage.get("input_tokens_details"))
+    made = object_or_empty(usage.get("output_tokens_details"))
+    return Usage(
+        count(usage.get("input_tokens")),
+        count(usage.get("output_tokens")),
+        count(made.get("reasoning_tokens")),
+        count(given.get("cached_tokens")),
+    )
+
+
+def _completed(parts: Sequence[Part]) -> Stop:
+    if has_calls(parts):
+        return Stop.TOOL_CALLS
+    refused = any(isinstance(part, Text) and text_label(part) for part in parts)
+    return Stop.REFUSAL if refused else Stop.END
+
+
+def _stop_raw(root: Mapping[str, JSON]) -> str | None:
+    reason = text_or_none(object_or_empty(root.get("incomplete_details")).get("reason"))
+    return reason or text_or_none(root.get("status"))
+
+
+def _status(reply: Reply) -> tuple[str, str]:
+    """The status and, for an answer that was cut short, the reason."""
+    match reply.stop:
+        case Stop.ERROR:
+            return "failed", ""
+        case Stop.LENGTH:
+            return "incomplete", "max_output_tokens"
+        case Stop.REFUSAL if not any(
+            isinstance(part, Text) and text_label(part) for part in reply.parts
+        ):
+            return "incomplete", "content_filter"
+        case _:
+            return "completed", ""
+
+
+def _deviations(root: Mapping[str, JSON], parts: Sequence[Part]) -> list[Deviation]:
+    notes = []
+    if root.get("status") not in ("completed", "incomplete", "failed", "cancelled"):
+        notes.append(Deviation("unknown_status", "$.status"))
+    if repeats_id(parts):
+        notes.append(Deviation("duplicate_id", "$.output"))
+    return notes
+
+
+def _extra(root: Mapping[str, JSON]) -> dict[str, JSON]:
+    usage = dict(object_or_empty(root.get("usage")))
+    written = _usage_body(read_usage(usage))
+    fields = levels(
+        rest(root, *KNOWN_BODY),
+        error=dict(object_or_empty(root.get("error"))),
+        usage=None if {**written, **usage} == written else usage,
+    )
+    return dict(kept(FORMAT, fields))
+
+
+def _write_usage(reply: Reply) -> dict[str, JSON]:
+    whole = own_inner(reply.extra, FORMAT, "usage")
+    if whole and read_usage(whole) == reply.usage:
+        return whole
+    return _usage_body(reply.usage) if reply.usage != Usage() else {}
+
+
+def _usage_body(usage: Usage) -> dict[str, JSON]:
+    given, made = usage.input_tokens or 0, usage.output_tokens or 0
+    return {
+        "input_tokens": given,
+        "input_tokens_details": {"cached_tokens": usage.cached_tokens or 0},
+        "output_tokens": made,
+        "output_tokens_details": {"reasoning_tokens": usage.reasoning_tokens or 0},
+        "total_tokens": given + made,
+    }

@@ -1,0 +1,248 @@
+"""Requests of the Responses API, read and written."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field, replace
+
+from probes.adapters.fields import (
+    count,
+    kept,
+    levels,
+    listing,
+    mapping,
+    object_or_empty,
+    own_outer,
+    rest,
+    text,
+    text_or_empty,
+)
+from probes.adapters.openai_chat.tools import (
+    KNOWN_FUNCTION,
+    has_text_blocks,
+    is_plain,
+    read_function,
+    read_tools,
+    write_function,
+    write_tools,
+)
+from probes.adapters.openai_responses.items import (
+    FORMAT,
+    TEXTS,
+    item_parts,
+    message_parts,
+    write_items,
+    write_text,
+)
+from probes.adapters.tool_calls import flagged_text
+from probes.errors import WireError
+from probes.messages import (
+    JSON,
+    ModelCall,
+    Opaque,
+    Part,
+    Role,
+    Text,
+    ToolChoice,
+    ToolResult,
+    ToolSpec,
+    Turn,
+)
+
+ROLES = {"system": Role.SYSTEM, "developer": Role.SYSTEM, "user": Role.USER}
+MODES = frozenset({"auto", "none", "required"})
+_KNOWN_BODY = (
+    "model",
+    "input",
+    "instructions",
+    "tools",
+    "parallel_tool_calls",
+    "max_output_tokens",
+    "stream",
+)
+
+
+def read_request(body: JSON) -> ModelCall:
+    """The question in a request body, or a WireError with the path that breaks the format."""
+    root = mapping(body, "$")
+    history = _History()
+    if isinstance(said := root.get("instructions"), str):
+        history.turns.append(Turn(Role.SYSTEM, (Text(said),)))
+    items = root.get("input")
+    if isinstance(items, str):
+        history.turns.append(Turn(Role.USER, (Text(items),)))
+    else:
+        for index, item in enumerate(listing(items, "$.input")):
+            history.add(mapping(item, f"$.input[{index}]"), f"$.input[{index}]")
+    specs, others = read_tools(root.get("tools"), _read_spec)
+    choice = read_choice(root.get("tool_choice"))
+    read = ("tool_choice",) if choice is not None else ()
+    parallel = root.get("parallel_tool_calls")
+    return ModelCall(
+        model=text(root, "model", "$"),
+        turns=tuple(history.turns),
+        tools=tuple(specs),
+        max_tokens=count(root.get("max_output_tokens")),
+        tool_choice=choice,
+        parallel=parallel if isinstance(parallel, bool) else None,
+        stream=root.get("stream") is True,
+        extra=kept(FORMAT, levels(rest(root, *_KNOWN_BODY, *read), tools=others)),
+    )
+
+
+def write_request(call: ModelCall) -> dict[str, JSON]:
+    """The request body for a question."""
+    body: dict[str, JSON] = {"max_output_tokens": call.max_tokens, **call.options}
+    body |= own_outer(call.extra, FORMAT)
+    if body["max_output_tokens"] is None:
+        del body["max_output_tokens"]
+    body["model"] = call.model
+    turns = call.turns
+    if turns and (said := _instructions(turns[0])) is not None:
+        body["instructions"] = said
+        turns = turns[1:]
+    body["input"] = [item for turn in turns for item in _items(turn)]
+    if tools := write_tools(call, _write_spec, FORMAT):
+        body["tools"] = tools
+    if call.tool_choice is not None:
+        body["tool_choice"] = _write_choice(call.tool_choice)
+    if call.parallel is not None:
+        body["parallel_tool_calls"] = call.parallel
+    if call.stream:
+        body["stream"] = True
+    return body
+
+
+def read_choice(value: JSON) -> ToolChoice | None:
+    """The choice that a tool_choice means, or None where it means none that we have."""
+    match value:
+        case str() if value in MODES:
+            return ToolChoice(value)
+        case {"type": "function", "name": str(name)}:
+            return ToolChoice("named", name)
+        case _:
+            return None
+
+
+def carries_blocks(result: ToolResult) -> bool:
+    """Whether a result's blocks go out as they are."""
+    return has_text_blocks(result, TEXTS) or "output" in own_outer(result.extra, FORMAT)
+
+
+@dataclass
+class _History:
+    """The turns so far. What one model turn produced is one turn, and so are its results."""
+
+    turns: list[Turn] = field(default_factory=list)
+
+    def add(self, item: Mapping[str, JSON], path: str) -> None:
+        kind, role = item.get("type"), text_or_empty(item.get("role"))
+        if kind in (None, "message") and role in ROLES:
+            self.turns.append(self._message(item, role))
+        elif kind in (None, "message") and role != "assistant":
+            raise WireError("A message has no role that we know.", f"{path}.role")
+        elif kind == "function_call_output":
+            self._join(Role.TOOL, [_read_result(item, path)])
+        elif text_or_empty(kind).endswith("_output"):
+            self._join(Role.TOOL, [Opaque(FORMAT, item)])
+        else:
+            self._join(Role.ASSISTANT, item_parts({"type": "message", **item}, path))
+
+    def _message(self, item: Mapping[str, JSON], role: str) -> Turn:
+        own = rest(item, "type", "role", "content")
+        parts = message_parts({"content": item.get("content")})
+        # The first system text is written as instructions unless it says where it stood.
+        if role == "developer" or (role == "system" and not self.turns):
+            own["role"] = role
+        return Turn(ROLES[role], tuple(parts), extra=kept(FORMAT, own))
+
+    def _join(self, role: Role, parts: list[Part]) -> None:
+        last = self.turns[-1] if self.turns else None
+        if last is None or last.role is not role or self._would_merge(last, parts):
+            self.turns.append(Turn(role, tuple(parts)))
+        else:
+            self.turns[-1] = replace(last, parts=(*last.parts, *parts))
+
+    def _would_merge(self, last: Turn, parts: list[Part]) -> bool:
+        """Whether two messages without an id would become one."""
+        ends, begins = last.parts[-1:], parts[:1]
+        return (
+            bool(ends and begins)
+            and isinstance(ends[0], Text)
+            and isinstance(begins[0], Text)
+            and ends[0].extra == begins[0].extra
+        )
+
+
+def _read_result(item: Mapping[str, JSON], path: str) -> ToolResult:
+    own = rest(item, "type", "call_id", "output")
+    output = item.get("output")
+    entries = output if isinstance(output, list) else []
+    texts = [text_or_empty(object_or_empty(entry).get("text")) for entry in entries]
+    if entries and not all(is_plain(entry, TEXTS) for entry in entries):
+        own["output"] = output
+    return ToolResult(
+        text(item, "call_id", path),
+        output if isinstance(output, str) else "".join(texts),
+        blocks=tuple(entries) if len(entries) > 1 or "output" in own else (),
+        extra=kept(FORMAT, own),
+    )
+
+
+def _read_spec(entry: Mapping[str, JSON], path: str) -> ToolSpec:
+    return read_function(entry, path, kept(FORMAT, rest(entry, "type", *KNOWN_FUNCTION)))
+
+
+def _instructions(turn: Turn) -> str | None:
+    match turn:
+        case Turn(role=Role.SYSTEM, parts=(Text() as said,)) if not own_outer(turn.extra, FORMAT):
+            return None if own_outer(said.extra, FORMAT) else said.text
+        case _:
+            return None
+
+
+def _items(turn: Turn) -> Iterator[JSON]:
+    for part in turn.parts:
+        if isinstance(part, ToolResult):
+            yield _write_result(part)
+        elif turn.role is Role.TOOL and isinstance(part, Opaque) and part.format == FORMAT:
+            yield part.raw
+    if turn.role is Role.ASSISTANT:
+        yield from write_items(turn.parts)
+    elif said := [part for part in turn.parts if _is_content(part, turn.role)]:
+        yield _message(turn, said)
+
+
+def _is_content(part: Part, role: Role) -> bool:
+    if isinstance(part, Opaque):
+        return part.format == FORMAT and role is not Role.TOOL
+    return isinstance(part, Text)
+
+
+def _message(turn: Turn, said: list[Part]) -> dict[str, JSON]:
+    own = own_outer(turn.extra, FORMAT)
+    role = own.pop("role", str(turn.role if turn.role is not Role.TOOL else Role.USER))
+    content = [write_text(part, role="user") for part in said]
+    body: dict[str, JSON] = {"type": "message", "role": role, "content": content}
+    if len(content) == 1 and is_plain(content[0], TEXTS):
+        body["content"] = content[0]["text"]
+    return body | own
+
+
+def _write_result(result: ToolResult) -> dict[str, JSON]:
+    body: dict[str, JSON] = {"type": "function_call_output", "call_id": result.call_id}
+    body["output"] = flagged_text(result)
+    if has_text_blocks(result, TEXTS):
+        texts = [object_or_empty(block).get("text") for block in result.blocks]
+        body["output"] = [{"type": "input_text", "text": said} for said in texts]
+    return body | own_outer(result.extra, FORMAT)
+
+
+def _write_spec(spec: ToolSpec) -> dict[str, JSON]:
+    return {"type": "function", **write_function(spec), **own_outer(spec.extra, FORMAT)}
+
+
+def _write_choice(choice: ToolChoice) -> JSON:
+    if choice.mode == "named":
+        return {"type": "function", "name": choice.name}
+    return choice.mode

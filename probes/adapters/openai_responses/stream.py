@@ -1,0 +1,356 @@
+"""A streamed answer of the Responses API, read.
+
+Deltas are for liveness. What counts is the finished item (`output_item.done`), else the item in
+the last event, and only where both are missing what the deltas add up to.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Mapping
+from dataclasses import dataclass, field, replace
+
+from probes.adapters.fields import list_or_empty, object_or_empty, text_or_empty
+from probes.adapters.openai_chat.errors import read_error
+from probes.adapters.openai_responses.items import item_parts
+from probes.adapters.openai_responses.reply import build_reply, read_reply, read_stop
+from probes.adapters.tool_calls import BROKEN_OFF, CUT, LOST, cut_off, repeats_id
+from probes.errors import WireError
+from probes.events import Event, PartKind
+from probes.messages import (
+    JSON,
+    BrokenCall,
+    Part,
+    Stop,
+    Text,
+    ToolCall,
+)
+from probes.streams.assemble import Assembler
+from probes.streams.sse import MAX_EVENT, ServerEvent, SSEDecoder
+from probes.strict_json import parse
+
+MAX_ITEMS = 1024
+HEADS = frozenset({"response.created", "response.in_progress", "response.queued"})
+ENDS = frozenset(
+    {"response.completed", "response.incomplete", "response.failed", "response.cancelled"}
+)
+# What these say stands in the finished item too.
+REPEATED = frozenset(
+    {
+        "response.content_part.added",
+        "response.content_part.done",
+        "response.output_text.done",
+        "response.output_text.annotation.added",
+        "response.refusal.done",
+        "response.reasoning_text.done",
+        "response.reasoning_summary_text.done",
+        "response.reasoning_summary_part.added",
+        "response.reasoning_summary_part.done",
+        "keepalive",
+    }
+)
+FIRST_LABELS = {"message": "output_text", "reasoning": "summary_text"}
+DELTAS = {
+    "response.output_text.delta": ("message", "output_text"),
+    "response.refusal.delta": ("message", "refusal"),
+    "response.reasoning_text.delta": ("reasoning", "reasoning_text"),
+    "response.reasoning_summary_text.delta": ("reasoning", "summary_text"),
+    "response.function_call_arguments.delta": ("function_call", "arguments"),
+}
+
+
+@dataclass(slots=True)
+class _Item:
+    """One output item on its way."""
+
+    place: int
+    kind: str = ""
+    fields: dict[str, JSON] = field(default_factory=dict)
+    keys: list[Hashable] = field(default_factory=list)
+    labels: dict[Hashable, str] = field(default_factory=dict)
+    arguments: str | None = None
+    final: Mapping[str, JSON] | None = None
+    lost: bool = False
+    settled: bool = False
+
+
+class ResponsesStreamReader:
+    """Named events to our events."""
+
+    def __init__(self) -> None:
+        self._sse = SSEDecoder()
+        self._assembler = Assembler()
+        self._items: dict[int, _Item] = {}
+        self._ids: dict[str, int] = {}
+        self._head: dict[str, JSON] = {}
+        self._root: Mapping[str, JSON] | None = None
+        self._failed = False
+        self._sequence: int | None = None
+        self._seen = 0
+
+    @property
+    def id(self) -> str:
+        """The response's id, as soon as the stream has said it."""
+        return text_or_empty(self._head.get("id"))
+
+    def feed(self, data: bytes) -> list[Event]:
+        for event in self._sse.feed(data):
+            self._take(event)
+        return self._assembler.take()
+
+    def close(self) -> list[Event]:
+        if self._assembler.ended:
+            return []
+        for event in self._sse.close():
+            self._take(event)
+        if not self._seen:
+            self._read_stray()
+        if not self._assembler.ended:
+            self._end()
+        return self._assembler.take()
+
+    # One event of the stream.
+
+    def _take(self, event: ServerEvent) -> None:
+        data = event.data.strip()
+        if event.too_large:
+            self._lose("event_too_large")
+        elif data and data != "[DONE]":
+            parsed = parse(data, max_bytes=MAX_EVENT * 4)
+            if isinstance(parsed.value, Mapping):
+                self._seen += 1
+                self._take_event(parsed.value, event.event)
+            else:
+                self._lose("event_cut_off" if event.unfinished else "event_not_json")
+
+    def _lose(self, name: str) -> None:
+        self._assembler.note(name, "$")
+        for item in self._items.values():
+            item.lost = True
+
+    def _take_event(self, body: Mapping[str, JSON], name: str) -> None:
+        kind = text_or_empty(body.get("type")) or name
+        self._check_sequence(body.get("sequence_number"))
+        if kind in HEADS:
+            self._head |= object_or_empty(body.get("response"))
+        elif kind in ENDS:
+            self._root = {**self._head, **object_or_empty(body.get("response"))}
+            self._failed = kind in ("response.failed", "response.cancelled")
+        elif kind == "error" or (not kind and read_error(body) is not None):
+            self._failed = True
+            self._assembler.note("error_in_stream", "$")
+            error = object_or_empty(body.get("error")) or body
+            self._head["error"] = {key: error.get(key) for key in ("code", "message")}
+        elif kind in DELTAS:
+            self._take_delta(body, *DELTAS[kind])
+        elif kind not in REPEATED:
+            self._take_item_event(body, kind)
+
+    def _take_item_event(self, body: Mapping[str, JSON], kind: str) -> None:
+        match kind:
+            case "response.output_item.added":
+                self._add_item(body)
+            case "response.output_item.done":
+                self._finish_item(body)
+            case "response.function_call_arguments.done":
+                item = self._item(body, "function_call")
+                if item is not None:
+                    item.arguments = text_or_empty(body.get("arguments"))
+            case _:
+                self._assembler.note("unknown_event", kind[:100] or "$")
+
+    def _check_sequence(self, number: JSON) -> None:
+        if not isinstance(number, int):
+            return
+        if self._sequence is not None and number != self._sequence + 1:
+            self._assembler.note("sequence_number", "$.sequence_number")
+        self._sequence = number
+
+    # Items.
+
+    def _item(self, body: Mapping[str, JSON], kind: str) -> _Item | None:
+        place = self._place(body)
+        if place not in self._items:
+            if len(self._items) >= MAX_ITEMS:
+                self._assembler.note("too_many_items", "$.output")
+                return None
+            self._settle_before()
+            self._items[place] = _Item(place, kind)
+        return self._items[place]
+
+    def _place(self, body: Mapping[str, JSON]) -> int:
+        id_ = text_or_empty(body.get("item_id")) or text_or_empty(
+            object_or_empty(body.get("item")).get("id")
+        )
+        place = body.get("output_index")
+        if not isinstance(place, int):
+            self._assembler.note("index_missing", "$.output_index")
+            place = self._ids.get(id_, len(self._items))
+        if id_:
+            self._ids.setdefault(id_, place)
+        return place
+
+    def _add_item(self, body: Mapping[str, JSON]) -> None:
+        fields = object_or_empty(body.get("item"))
+        item = self._item(body, "")
+        if item is None:
+            return
+        item.kind, item.fields = text_or_empty(fields.get("type")), dict(fields)
+        if item.kind == "function_call":
+            self._begin(item, "arguments", 0)
+
+    def _finish_item(self, body: Mapping[str, JSON]) -> None:
+        fields = object_or_empty(body.get("item"))
+        item = self._item(body, "")
+        if item is None:
+            return
+        item.kind, item.final = text_or_empty(fields.get("type")), fields
+        # The last call waits: only the end says whether the token limit cut it.
+        if item.kind != "function_call":
+            self._settle(item)
+
+    def _take_delta(self, body: Mapping[str, JSON], kind: str, label: str) -> None:
+        item = self._item(body, kind)
+        delta = body.get("delta")
+        if item is None or not isinstance(delta, str):
+            return
+        item.kind = item.kind or kind
+        # A summary's parts are one text to a reader; a message's are parts of their own.
+        place = body.get("content_index") if kind == "message" else 0
+        key = self._begin(item, label, place if isinstance(place, int) else 0)
+        self._assembler.extend(key, delta)
+
+    def _begin(self, item: _Item, label: str, place: int) -> Hashable:
+        key = (item.place, place)
+        if key in item.labels:
+            return key
+        item.keys.append(key)
+        item.labels[key] = label
+        id_, name = text_or_empty(item.fields.get("id")), "refusal" if label == "refusal" else ""
+        kind = PartKind.TEXT if item.kind == "message" else PartKind.OPAQUE
+        if item.kind == "function_call":
+            kind = PartKind.CALL
+            id_, name = (text_or_empty(item.fields.get(key)) for key in ("call_id", "name"))
+        elif item.kind == "reasoning":
+            kind, name = PartKind.REASONING, label
+        self._assembler.start(key, kind, id=id_, name=name)
+        return key
+
+    def _settle_before(self) -> None:
+        """Before another item begins: a call that is followed was not cut by the token limit.
+
+        What is not finished yet is begun at least, so that parts keep the order of their items.
+        """
+        for item in self._items.values():
+            if item.settled:
+                continue
+            if item.final is not None:
+                self._settle(item)
+            elif not item.keys:
+                self._begin(item, FIRST_LABELS.get(item.kind, ""), 0)
+
+    def _settle(self, item: _Item, *, cut: str = "") -> None:
+        """End the parts of an item with the best that is known of it."""
+        if item.settled:
+            return
+        item.settled = True
+        fields = item.final if item.final is not None else self._from_deltas(item)
+        parts = item_parts(fields, f"$.output[{item.place}]")
+        if item.final is None:
+            self._assembler.note("item_not_finished", f"$.output[{item.place}]")
+            parts = [self._trusted(item, part) for part in parts]
+        for index, part in enumerate(parts):
+            if cut and isinstance(part, ToolCall | BrokenCall):
+                path = f"$.output[{item.place}].arguments"
+                part = cut_off(part, path, cut)  # noqa: PLW2901
+            key = (item.place, index)
+            if self._assembler.is_open(key):
+                self._assembler.finish(key, part)
+            else:
+                self._assembler.add(key, part)
+        self._close_rest(item)
+
+    def _close_rest(self, item: _Item) -> None:
+        """Parts that deltas began and the finished item does not have."""
+        for key in item.keys:
+            if self._assembler.is_open(key):
+                self._assembler.note("part_missing", f"$.output[{item.place}]")
+                self._assembler.finish(key, Text(self._assembler.text(key)))
+
+    def _from_deltas(self, item: _Item) -> dict[str, JSON]:
+        texts = [
+            (item.labels[key], self._assembler.text(key)) for key in sorted(item.keys, key=str)
+        ]
+        fields: dict[str, JSON] = {**item.fields, "type": item.kind}
+        match item.kind:
+            case "function_call":
+                said = texts[0][1] if texts else ""
+                fields["arguments"] = said if item.arguments is None else item.arguments
+            case "reasoning":
+                field_ = {"summary_text": "summary"}
+                for label, said in texts:
+                    entry: JSON = {"type": label, "text": said}
+                    fields[field_.get(label, "content")] = [entry]
+            case "message":
+                fields["content"] = [
+                    {"type": label, "refusal" if label == "refusal" else "text": said}
+                    for label, said in texts
+                ]
+            case _:
+                pass
+        return fields
+
+    def _trusted(self, item: _Item, part: Part) -> Part:
+        """A call that is known from deltas only counts if nothing of it can be missing."""
+        if not isinstance(part, ToolCall):
+            return part
+        path = f"$.output[{item.place}].arguments"
+        if item.lost and item.arguments is None:
+            return cut_off(part, path, LOST)
+        if not part.raw and item.arguments is None and self._root is None:
+            return cut_off(part, path, BROKEN_OFF)
+        return part
+
+    # The end.
+
+    def _end(self) -> None:
+        root = self._root or {**self._head, "status": "failed"}
+        self._take_output(list_or_empty(root.get("output")))
+        if self._root is None or self._failed:
+            self._assembler.note("broken_off", "$")
+        limited = read_stop(root, ()) is Stop.LENGTH
+        last = max(self._items, default=-1)
+        for item in sorted(self._items.values(), key=lambda item: item.place):
+            self._settle(item, cut=CUT if limited and item.place == last else "")
+        parts = self._assembler.parts
+        stop = Stop.ERROR if self._root is None or self._failed else read_stop(root, parts)
+        if repeats_id(parts):
+            self._assembler.note("duplicate_id", "$.output")
+        reply = build_reply(root, parts, stop, self._assembler.deviations)
+        self._assembler.end(reply)
+
+    def _take_output(self, output: list[JSON]) -> None:
+        """Fill in from the last event what the stream itself did not say."""
+        for place, value in enumerate(output):
+            item = self._item({"output_index": place}, "")
+            if item is not None and item.final is None and not item.settled:
+                item.final = object_or_empty(value)
+                item.kind = text_or_empty(item.final.get("type"))
+                self._assembler.note("item_events_missing", f"$.output[{place}]")
+
+    def _read_stray(self) -> None:
+        """Read an answer that came as one JSON body though a stream was asked for."""
+        parsed = parse(self._sse.stray, max_bytes=MAX_EVENT * 4)
+        if not isinstance(parsed.value, Mapping):
+            self._assembler.note("no_events", "$")
+            return
+        self._assembler.note("not_streamed", "$")
+        try:
+            reply = read_reply(parsed.value)
+        except WireError as exc:
+            self._assembler.note("unreadable_body", exc.at)
+            self._head["error"] = object_or_empty(parsed.value.get("error"))
+            return
+        for index, part in enumerate(reply.parts):
+            self._assembler.add(index, part)
+        notes = (*self._assembler.deviations, *reply.deviations)
+        self._assembler.end(replace(reply, deviations=notes))

@@ -1,0 +1,85 @@
+"""What the formats share of calls and results: reading arguments, and saying what is broken."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+
+from probes.adapters.fields import Notes, argument_text
+from probes.arguments import MAX_BYTES, read_arguments
+from probes.messages import JSON, Breakage, BrokenCall, Part, ToolCall, ToolResult
+
+CUT = "The call was cut off by the token limit."
+BROKEN_OFF = "The stream broke off inside the call."
+LOST = "A piece of the stream that carried the call was lost."
+NAMELESS = "The call has no tool name."
+ERROR_PREFIX = "Error: "
+
+
+@dataclass(frozen=True, slots=True)
+class Input:
+    """The input of a call in a format that sends an object; `value` None: it is broken."""
+
+    raw: str
+    value: Mapping[str, JSON] | None
+    error: str = ""
+
+
+def read_call(call: ToolCall, path: str) -> tuple[ToolCall | BrokenCall, tuple[str, ...]]:
+    """A call with the input that its raw text holds, or broken; and the keys it says twice."""
+    arguments = read_arguments(call.raw)
+    if arguments.value is None:
+        too_large = len(call.raw) > MAX_BYTES
+        kind = Breakage.TOO_LARGE if too_large else breakage(arguments.error)
+        return broken(call, arguments.error, kind, path), ()
+    whole = ToolCall(call.id, call.name, arguments.value, call.format, call.raw, extra=call.extra)
+    return whole, arguments.duplicate_keys
+
+
+def read_input(value: JSON, path: str, notes: Notes, *, error: str) -> Input:
+    """The input of a call, an object or what some send instead; `error` says that it is none."""
+    match value:
+        case Mapping():
+            return Input(argument_text(value), value)
+        case None:
+            notes.note("arguments_null", path)
+            return Input("{}", {})
+        case str():
+            notes.note("arguments_string", path)
+            arguments = read_arguments(value)
+            return Input(value, arguments.value, arguments.error)
+        case _:
+            return Input(argument_text(value), None, error)
+
+
+def breakage(error: str) -> Breakage:
+    """What kind of break an argument error is: JSON of another type, or no JSON."""
+    return Breakage.NOT_AN_OBJECT if "not an object" in error else Breakage.INVALID_JSON
+
+
+def broken(call: ToolCall | BrokenCall, error: str, kind: Breakage, path: str) -> BrokenCall:
+    """The same call, not to be executed."""
+    return BrokenCall(call.raw, error, kind, call.name, call.id, path, call.format)
+
+
+def cut_off(call: ToolCall | BrokenCall, path: str, error: str = CUT) -> BrokenCall:
+    """The same call, of which the end is missing."""
+    return broken(call, error, Breakage.TRUNCATED_CALL, path)
+
+
+def has_calls(parts: Iterable[Part]) -> bool:
+    """Whether the model called at all, rightly or not."""
+    return any(isinstance(part, ToolCall | BrokenCall) for part in parts)
+
+
+def repeats_id(parts: Iterable[Part]) -> bool:
+    """Whether two calls have the same id."""
+    ids = [part.id for part in parts if isinstance(part, ToolCall | BrokenCall)]
+    return len(set(ids)) < len(ids)
+
+
+def flagged_text(result: ToolResult) -> str:
+    """A result's text for a format without an error flag."""
+    if result.is_error and not result.content.startswith(ERROR_PREFIX):
+        return ERROR_PREFIX + result.content
+    return result.content

@@ -1,0 +1,75 @@
+from __future__ import annotations
+
+from collections.abc import Mapping
+from types import MappingProxyType
+
+from probes.dialects.anthropic import ANTHROPIC, ANTHROPIC_BOUND
+from probes.dialects.base import Dialect, Due, ReplayRule, Strict, Thinking, override
+from probes.dialects.deepseek import DEEPSEEK, DEEPSEEK_ANTHROPIC, DEEPSEEK_V32
+from probes.dialects.gemini import GEMINI
+from probes.dialects.glm import GLM, GLM_PRESERVED
+from probes.dialects.kimi import KIMI, KIMI_K3
+from probes.dialects.minimax import MINIMAX, MINIMAX_ANTHROPIC
+from probes.dialects.mistral import MISTRAL
+from probes.dialects.ollama import OLLAMA
+from probes.dialects.openai import OPENAI, OPENAI_REASONING, OPENAI_RESPONSES
+from probes.dialects.plain import PLAIN
+from probes.dialects.qwen import QWEN, QWEN_PRESERVED
+from probes.errors import TargetError
+from probes.target import Provider
+
+__all__ = [
+    "DIALECTS",
+    "NAMED",
+    "Dialect",
+    "Due",
+    "ReplayRule",
+    "Strict",
+    "Thinking",
+    "dialect_named",
+    "override",
+]
+
+# What a provider is taken for until something was measured.
+DIALECTS: Mapping[Provider, Dialect] = MappingProxyType(
+    {
+        Provider.ANTHROPIC: ANTHROPIC,
+        Provider.OPENAI: OPENAI,
+        Provider.OPENAI_RESPONSES: OPENAI_RESPONSES,
+        Provider.DEEPSEEK: DEEPSEEK,
+        Provider.MINIMAX: MINIMAX,
+        Provider.GLM: GLM,
+        Provider.QWEN: QWEN,
+        Provider.KIMI: KIMI,
+        Provider.MISTRAL: MISTRAL,
+        Provider.GEMINI: GEMINI,
+        Provider.OLLAMA: OLLAMA,
+    }
+)
+
+# Every dialect by its name: the same vendor in another era, at another route, or none we know.
+NAMED: Mapping[str, Dialect] = MappingProxyType(
+    {
+        dialect.name: dialect
+        for dialect in (
+            *DIALECTS.values(),
+            ANTHROPIC_BOUND,
+            DEEPSEEK_ANTHROPIC,
+            DEEPSEEK_V32,
+            GLM_PRESERVED,
+            KIMI_K3,
+            MINIMAX_ANTHROPIC,
+            OPENAI_REASONING,
+            PLAIN,
+            QWEN_PRESERVED,
+        )
+    }
+)
+
+
+def dialect_named(name: str) -> Dialect:
+    """The dialect an operator chose by name."""
+    try:
+        return NAMED[name]
+    except KeyError as exc:
+        raise TargetError(f"There is no dialect {name!r}.") from exc

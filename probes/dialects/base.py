@@ -1,0 +1,155 @@
+"""What a vendor does differently on top of a wire format, as data.
+
+A dialect is the starting guess. `override` lets what was measured win, field by field.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, fields, replace
+from enum import StrEnum
+from typing import Any
+
+from probes.error_table import Row
+from probes.errors import TargetError
+from probes.messages import JSON, ReasoningKind
+
+
+class ReplayRule(StrEnum):
+    """Which reasoning goes back to the endpoint that gave it."""
+
+    NONE = "none"
+    SAME_TURN = "same_turn"  # since the last user turn
+    ALL_TURNS = "all_turns"
+    SIGNATURE = "signature"  # signed blocks, whole and unchanged, to their issuer only
+    ITEM_PAIR = "item_pair"  # a reasoning item never without the item it belongs to
+    BEHAVIOURAL = "behavioural"  # nothing is refused; the model is worse without it
+
+
+class Due(StrEnum):
+    """Which assistant turns are refused when their reasoning is missing."""
+
+    NOWHERE = "nowhere"
+    CALLS = "calls"  # those with calls
+    TURNS = "turns"  # all that the replay rule speaks of
+
+
+class Strict(StrEnum):
+    """Where tools may be declared strict."""
+
+    UNKNOWN = "unknown"
+    TOOL = "tool"
+    BETA = "beta"  # on another base URL only
+    NEVER = "never"
+
+
+@dataclass(frozen=True, slots=True)
+class Thinking:
+    """The request fields that switch thinking. `off` None: this vendor always thinks."""
+
+    on: Mapping[str, JSON] = field(default_factory=dict)
+    off: Mapping[str, JSON] | None = field(default_factory=dict)
+    by_default: bool = False
+
+
+EVERY_CHOICE = frozenset({"auto", "none", "required", "named"})
+UNFORCED = frozenset({"auto", "none"})
+DEVELOPER_AS_SYSTEM: Mapping[str, str] = {"developer": "system"}
+
+
+@dataclass(frozen=True, slots=True)
+class Dialect:
+    """One vendor's differences. Defaults are those of an endpoint of which nothing is known."""
+
+    name: str
+    replay: ReplayRule
+    # Reasoning: the kinds this vendor takes back, and under which name a string goes.
+    carries: frozenset[ReasoningKind] = frozenset({ReasoningKind.FIELD, ReasoningKind.TAGS})
+    reasoning_field: str | None = None  # None: under the name it came with
+    block_to_field: bool = False  # the text of a thinking block is what this vendor calls a field
+    replay_needs_tools: bool = False  # all_turns holds once tools are in play, else same_turn
+    reasoning_due: Due = Due.NOWHERE
+    prefix_bound: bool = False  # a signature covers everything before it
+    sentinel: str = ""  # the documented signature for calls that the endpoint did not make
+    # The question.
+    id_rule: str = "any"
+    thinking: Thinking = field(default_factory=Thinking)
+    choices: frozenset[str] = EVERY_CHOICE
+    choices_thinking: frozenset[str] = EVERY_CHOICE
+    parallel_switch: bool | None = None
+    strict: Strict = Strict.UNKNOWN
+    empty_schema: bool = True  # a tool without parameters is sent with an empty object schema
+    functions_only: bool = True
+    roles: Mapping[str, str] = field(default_factory=lambda: dict(DEVELOPER_AS_SYSTEM))
+    limit_field: str = ""  # the name of the token limit where the format has another
+    efforts: Mapping[str, str | None] = field(default_factory=dict)  # None: left out
+    bridge_after_tool: bool = False  # only the assistant may speak after a result
+    results_in_call_order: bool = False
+    blank_text: bool = True  # a text without a visible character is taken
+    tool_extras: Mapping[str, JSON] = field(default_factory=dict)
+    stream_extras: Mapping[str, JSON] = field(default_factory=dict)
+    # The answer.
+    errors: tuple[Row, ...] = ()
+    notes: tuple[str, ...] = ()
+
+    @property
+    def forced_choice_with_thinking(self) -> bool:
+        return bool(self.choices_thinking - UNFORCED)
+
+
+def override(dialect: Dialect, measured: Mapping[str, Any]) -> Dialect:
+    """The dialect with what was measured in place of what was guessed.
+
+    Keys are fields of a dialect or of a capability profile; others say nothing here and are
+    passed over. A value that is not known ("unknown", None) changes nothing.
+    """
+    known = {item.name for item in fields(Dialect)} - {"name", "errors", "notes"}
+    changes: dict[str, Any] = {}
+    for key, value in measured.items():
+        if key in _CAPABILITIES:
+            changes |= _CAPABILITIES[key](value)
+        elif key in known:
+            changes[key] = _typed(key, value)
+    return replace(dialect, **changes)
+
+
+def _typed(key: str, value: Any) -> Any:
+    read = _READERS.get(key)
+    try:
+        return value if read is None else read(value)
+    except (TypeError, ValueError) as exc:
+        raise TargetError(f"{value!r} is no value for {key!r} of a dialect.") from exc
+
+
+def _replay(value: Any) -> dict[str, Any]:
+    rules = {
+        "required_same_turn": ReplayRule.SAME_TURN,
+        "required_all_turns": ReplayRule.ALL_TURNS,
+        "rejected": ReplayRule.NONE,
+    }
+    if value not in rules:
+        return {}
+    # Measured duty holds as measured, with or without tools.
+    return {"replay": rules[value], "replay_needs_tools": False}
+
+
+def _choices(value: Any) -> dict[str, Any]:
+    if not isinstance(value, list | tuple | set | frozenset):
+        return {}
+    measured = frozenset(map(str, value)) & EVERY_CHOICE
+    return {"choices": measured, "choices_thinking": measured}
+
+
+_CAPABILITIES: Mapping[str, Callable[[Any], dict[str, Any]]] = {
+    "reasoning_replay": _replay,
+    "tool_choice": _choices,
+}
+_READERS: Mapping[str, Callable[[Any], Any]] = {
+    "replay": ReplayRule,
+    "strict": Strict,
+    "reasoning_due": Due,
+    "carries": lambda kinds: frozenset(map(ReasoningKind, kinds)),
+    "choices": frozenset,
+    "choices_thinking": frozenset,
+    "thinking": lambda value: value if isinstance(value, Thinking) else Thinking(**value),
+}

@@ -1,0 +1,19 @@
+from __future__ import annotations
+
+from probes.dialects.base import Dialect, ReplayRule, Strict
+from probes.messages import ReasoningKind
+
+GEMINI = Dialect(
+    "gemini",
+    ReplayRule.SIGNATURE,
+    carries=frozenset({ReasoningKind.THOUGHT}),
+    sentinel="skip_thought_signature_validator",
+    parallel_switch=False,
+    strict=Strict.NEVER,
+    # An object schema without properties was refused for a long time; no parameters is right.
+    empty_schema=False,
+    functions_only=False,
+    # Calls of older models have no ids, and names do not tell two calls of one tool apart.
+    results_in_call_order=True,
+    notes=("The first call of every step carries its thoughtSignature (PROTOCOLS §5).",),
+)

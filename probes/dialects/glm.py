@@ -1,0 +1,34 @@
+from __future__ import annotations
+
+from dataclasses import replace
+
+from probes.dialects.base import Dialect, ReplayRule, Thinking
+
+AUTO_ONLY = frozenset({"auto"})
+
+GLM = Dialect(
+    "glm",
+    ReplayRule.SAME_TURN,
+    reasoning_field="reasoning_content",
+    block_to_field=True,
+    thinking=Thinking(
+        on={"thinking": {"type": "enabled"}},
+        off={"thinking": {"type": "disabled"}},
+        by_default=True,
+    ),
+    choices=AUTO_ONLY,
+    choices_thinking=AUTO_ONLY,
+    # Accepted, and answered at full depth all the same.
+    efforts={"none": None, "off": None},
+    stream_extras={"tool_stream": True},
+    notes=("Anything but auto is refused; calls stream only with tool_stream (PROTOCOLS §7).",),
+)
+
+# Preserved thinking: on at the coding endpoint, to be asked for at the standard one.
+GLM_PRESERVED = replace(
+    GLM,
+    name="glm_preserved",
+    replay=ReplayRule.ALL_TURNS,
+    thinking=replace(GLM.thinking, on={"thinking": {"type": "enabled", "clear_thinking": False}}),
+    notes=("Complete and unmodified reasoning of all turns (PROTOCOLS §7).",),
+)

@@ -1,0 +1,30 @@
+from __future__ import annotations
+
+from dataclasses import replace
+
+from probes.dialects.base import Dialect, ReplayRule, Thinking
+from probes.error_table import ErrorClass, Row
+from probes.messages import ReasoningKind
+
+MINIMAX = Dialect(
+    "minimax",
+    ReplayRule.BEHAVIOURAL,
+    carries=frozenset({ReasoningKind.DETAILS, ReasoningKind.FIELD, ReasoningKind.TAGS}),
+    reasoning_field="reasoning_content",
+    block_to_field=True,
+    thinking=Thinking(on={"reasoning_split": True}, off=None, by_default=True),
+    errors=(Row(ErrorClass.NO_TOOLS, (("not yet implemented",),)),),
+    notes=(
+        "Reasoning lost is no error but loops and wrong tools; send it all back (PROTOCOLS §6).",
+        "Without reasoning_split the thoughts stand between think tags in the content.",
+    ),
+)
+
+MINIMAX_ANTHROPIC = replace(
+    MINIMAX,
+    name="minimax_anthropic",
+    carries=frozenset({ReasoningKind.BLOCK}),
+    reasoning_field=None,
+    block_to_field=False,
+    thinking=Thinking(off=None, by_default=True),
+)

@@ -1,0 +1,20 @@
+from __future__ import annotations
+
+from probes.dialects.base import Dialect, ReplayRule, Strict, Thinking
+from probes.error_table import ErrorClass, Row
+
+OLLAMA = Dialect(
+    "ollama",
+    ReplayRule.SAME_TURN,
+    reasoning_field="thinking",
+    block_to_field=True,
+    thinking=Thinking(on={"think": True}, off={"think": False}),
+    choices=frozenset(),
+    choices_thinking=frozenset(),
+    parallel_switch=False,
+    strict=Strict.NEVER,
+    # Older builds ignore ids.
+    results_in_call_order=True,
+    errors=(Row(ErrorClass.PARAM_UNKNOWN, (("invalid reasoning value",),)),),
+    notes=("No tool_choice, no parallel switch, no strict (PROTOCOLS §10).",),
+)

@@ -1,0 +1,254 @@
+"""What error answers say, whoever words them: a class, its signs, and what to do about it.
+
+Signs are written in lower case and without quotes or backslashes, because relays quote a vendor's
+text in their own way; `probes/classify.py` brings a message into the same form first.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import StrEnum
+
+
+class ErrorClass(StrEnum):
+    """What an error answer means; every value but the last is also a `FindingKind`."""
+
+    REPLAY_MISSING = "replay_missing"
+    REPLAY_SIGNATURE_MISSING = "replay_signature_missing"
+    REPLAY_PREFIX_BOUND = "replay_prefix_bound"
+    REPLAY_SIGNATURE_BAD = "replay_signature_bad"
+    REPLAY_ITEM = "replay_item"
+    CLOSURE_MISSING = "closure_missing"
+    CLOSURE_ORPHAN = "closure_orphan"
+    CLOSURE_ORDER = "closure_order"
+    CLOSURE_DUPLICATE = "closure_duplicate"
+    ID_FORMAT = "id_format"
+    ENDPOINT_MISMATCH = "endpoint_mismatch"
+    THINKING_MODE_REFUSED = "thinking_mode_refused"
+    FORCED_CHOICE = "forced_choice"
+    ARGS_HISTORY = "args_history"
+    SCHEMA_REFUSED = "schema_refused"
+    ROLE_REFUSED = "role_refused"
+    NO_TOOLS = "no_tools"
+    SERVER_PARSE = "server_parse"
+    PARAM_UNKNOWN = "param_unknown"
+    TRANSIENT = "transient"
+
+
+class Action(StrEnum):
+    """What helps against a class of error, tried once before giving up."""
+
+    RESTORE_REASONING = "restore_reasoning"  # the stored text; else thinking off; else a filler
+    RESTORE_SIGNATURE = "restore_signature"  # else the documented sentinel
+    STRIP_BLOCKS = "strip_blocks"  # or ask for drop_block; and stop editing system and tools
+    DROP_SIGNATURES = "drop_signatures"  # whole blocks of that message, never half of one
+    PAIR_ITEMS = "pair_items"  # send both items, or strip both ids
+    SYNTHESISE_RESULTS = "synthesise_results"
+    DROP_ORPHANS = "drop_orphans"
+    REORDER = "reorder"  # trim at a user boundary, results right after their calls
+    SUFFIX_IDS = "suffix_ids"
+    MAP_IDS = "map_ids"
+    SWITCH_ADAPTER = "switch_adapter"  # the Responses API, or effort none
+    DROP_THINKING_FIELD = "drop_thinking_field"  # or the adaptive form
+    DROP_TOOL_CHOICE = "drop_tool_choice"
+    NORMALISE_ARGUMENTS = "normalise_arguments"
+    SIMPLIFY_SCHEMA = "simplify_schema"  # an empty object schema, fewer keywords, functions only
+    MAP_ROLE = "map_role"
+    TEXT_TOOLS = "text_tools"  # calls as JSON text, or none at all
+    PARSE_RAW = "parse_raw"  # the call is in the error text; retry unstreamed
+    DROP_PARAMETER = "drop_parameter"
+    RETRY_LATER = "retry_later"
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """A class and its signs: pieces of text that stand in this order in the message, or a code."""
+
+    kind: ErrorClass
+    texts: tuple[tuple[str, ...], ...]
+    codes: tuple[str, ...] = ()
+
+
+# The first row that fits decides, so the narrower of two rows stands before the wider.
+ROWS = (
+    Row(
+        ErrorClass.REPLAY_MISSING,
+        (
+            ("reasoning_content", "must be passed back"),
+            ("missing reasoning_content field", "index"),
+            ("content[].thinking", "must be passed back"),
+            ("reasoning_content is missing in assistant tool call message",),
+        ),
+    ),
+    Row(ErrorClass.REPLAY_SIGNATURE_MISSING, (("missing a thought_signature",),)),
+    Row(ErrorClass.REPLAY_PREFIX_BOUND, (("bound to a different conversation",),)),
+    Row(
+        ErrorClass.REPLAY_SIGNATURE_BAD,
+        (
+            ("invalid thought signature",),
+            ("corrupted thought signature",),
+            ("invalid signature in thinking",),
+            ("blocks in the latest assistant message cannot be modified",),
+            ("expected thinking or redacted_thinking, but found",),
+            ("first block must be thinking or redacted_thinking",),
+            ("each thinking block must contain thinking",),
+            ("blocks must match the parameters during the original request",),
+        ),
+    ),
+    Row(
+        ErrorClass.REPLAY_ITEM,
+        (
+            ("without its required reasoning item",),
+            ("without its required following item",),
+        ),
+    ),
+    Row(
+        ErrorClass.CLOSURE_MISSING,
+        (
+            ("tool_use ids were found without",),
+            ("must be followed by tool messages",),
+            ("tool_call_ids did not have response messages",),
+            ("number of function response parts is equal",),
+            ("no tool output found for function call",),
+        ),
+    ),
+    Row(
+        ErrorClass.CLOSURE_ORPHAN,
+        (
+            ("unexpected tool_use_id found",),
+            ("must be a response to a preceding message",),
+            ("must be a response to a preceeding message",),
+            ("tool results tool id", "not found"),
+            ("no tool call found for function call output",),
+            ("does not match any tool call",),
+            ("function response turn comes immediately after",),
+            ("tool_call_id of", "not found in tool_calls of previous message"),
+        ),
+    ),
+    Row(
+        ErrorClass.CLOSURE_ORDER,
+        (
+            ("function call turn comes immediately after",),
+            ("tool call result does not follow tool call",),
+            ("unexpected role", "after role"),
+            ("expected last role user or tool",),
+        ),
+        codes=("3230", "invalid_request_message_order"),
+    ),
+    Row(
+        ErrorClass.CLOSURE_DUPLICATE,
+        (
+            ("duplicate function_call_output",),
+            ("must have a single result",),
+            ("ids must be unique",),
+        ),
+    ),
+    Row(
+        ErrorClass.ID_FORMAT,
+        (
+            ("must be a-z, a-z, 0-9, with a length of 9",),
+            ("expected an id that begins with fc",),
+            ("string should match pattern ^[a-za-z0-9_-]",),
+        ),
+        codes=("3280",),
+    ),
+    Row(
+        ErrorClass.ENDPOINT_MISMATCH,
+        (("function tools with reasoning_effort are not supported",),),
+    ),
+    Row(
+        ErrorClass.THINKING_MODE_REFUSED,
+        (
+            ("thinking.type.disabled is not supported",),
+            ("thinking.type.enabled is not supported",),
+            ("thinking field in the request", "is illegal"),
+        ),
+    ),
+    Row(
+        ErrorClass.FORCED_CHOICE,
+        (
+            ("does not support this tool_choice",),
+            ("tool choice must be auto",),
+            ("incompatible with thinking enabled",),
+            ("thinking may not be enabled when tool_choice forces",),
+            ("type tool and any are not supported",),
+            ("does not support being set to required or object in thinking mode",),
+            ("tool_choice forces tool use is not compatible",),
+        ),
+    ),
+    Row(
+        ErrorClass.ARGS_HISTORY,
+        (
+            ("invalid function arguments json string",),
+            ("invalid tool call arguments passed",),
+        ),
+    ),
+    Row(
+        ErrorClass.ROLE_REFUSED,
+        (
+            ("unknown variant developer",),
+            ("unexpected role",),
+        ),
+    ),
+    Row(
+        ErrorClass.SCHEMA_REFUSED,
+        (
+            ("function parameters is empty",),
+            ("invalid schema for function",),
+            ("unknown variant", "expected function"),
+        ),
+    ),
+    Row(
+        ErrorClass.NO_TOOLS,
+        (
+            ("does not support tools",),
+            ("tool choice requires --enable-auto-tool-choice",),
+            ("no endpoints found that support tool use",),
+        ),
+    ),
+    Row(
+        ErrorClass.SERVER_PARSE,
+        (
+            ("error parsing tool call: raw=",),
+            ("failed to parse json: unexpected end",),
+            ("failed to parse tool call",),
+        ),
+    ),
+    Row(
+        ErrorClass.PARAM_UNKNOWN,
+        (
+            ("unrecognized request argument",),
+            ("unknown parameter",),
+            ("extra inputs are not permitted",),
+        ),
+        codes=("1210", "unknown_parameter"),
+    ),
+    Row(
+        ErrorClass.TRANSIENT,
+        (("overloaded_error",), ("model is loading",)),
+        codes=("overloaded_error",),
+    ),
+)
+
+ACTIONS = {
+    ErrorClass.REPLAY_MISSING: Action.RESTORE_REASONING,
+    ErrorClass.REPLAY_SIGNATURE_MISSING: Action.RESTORE_SIGNATURE,
+    ErrorClass.REPLAY_PREFIX_BOUND: Action.STRIP_BLOCKS,
+    ErrorClass.REPLAY_SIGNATURE_BAD: Action.DROP_SIGNATURES,
+    ErrorClass.REPLAY_ITEM: Action.PAIR_ITEMS,
+    ErrorClass.CLOSURE_MISSING: Action.SYNTHESISE_RESULTS,
+    ErrorClass.CLOSURE_ORPHAN: Action.DROP_ORPHANS,
+    ErrorClass.CLOSURE_ORDER: Action.REORDER,
+    ErrorClass.CLOSURE_DUPLICATE: Action.SUFFIX_IDS,
+    ErrorClass.ID_FORMAT: Action.MAP_IDS,
+    ErrorClass.ENDPOINT_MISMATCH: Action.SWITCH_ADAPTER,
+    ErrorClass.THINKING_MODE_REFUSED: Action.DROP_THINKING_FIELD,
+    ErrorClass.FORCED_CHOICE: Action.DROP_TOOL_CHOICE,
+    ErrorClass.ARGS_HISTORY: Action.NORMALISE_ARGUMENTS,
+    ErrorClass.SCHEMA_REFUSED: Action.SIMPLIFY_SCHEMA,
+    ErrorClass.ROLE_REFUSED: Action.MAP_ROLE,
+    ErrorClass.NO_TOOLS: Action.TEXT_TOOLS,
+    ErrorClass.SERVER_PARSE: Action.PARSE_RAW,
+    ErrorClass.PARAM_UNKNOWN: Action.DROP_PARAMETER,
+    ErrorClass.TRANSIENT: Action.RETRY_LATER,
+}

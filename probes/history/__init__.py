@@ -1,0 +1,3 @@
+"""Conversations: closed, repaired, trimmed, and replayed by the rule of who is asked."""
+
+from __future__ import annotations

@@ -1,0 +1,156 @@
+"""Which result answers which call.
+
+Ids alone do not say it: vendors number calls anew in every round, and some give one id to every
+call. So calls are armed in order and each result consumes the first armed call of its id, first
+inside the block it stands behind, then further back.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict, deque
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+from probes.messages import BrokenCall, Role, ToolCall, ToolResult, Turn
+
+
+class Ref(NamedTuple):
+    """Where a part stands: which turn, and which part of it."""
+
+    turn: int
+    part: int
+
+    @property
+    def path(self) -> str:
+        return f"$.turns[{self.turn}].parts[{self.part}]"
+
+
+@dataclass(frozen=True, slots=True)
+class Pairs:
+    """Every call with its result, and what was left over."""
+
+    adjacent: dict[Ref, Ref] = field(default_factory=dict)  # call -> result, in its right place
+    moved: dict[Ref, Ref] = field(default_factory=dict)  # call -> result, elsewhere
+    missing: list[Ref] = field(default_factory=list)  # calls
+    orphans: list[Ref] = field(default_factory=list)  # results
+    duplicates: list[Ref] = field(default_factory=list)  # results
+
+
+def pair(turns: Sequence[Turn]) -> Pairs:
+    """Pair results with calls by place, then by id. Linear in the number of parts."""
+    pairing = _Pairing(turns)
+    for index, turn in enumerate(turns):
+        if turn.role is Role.ASSISTANT:
+            pairing.open_block(index)
+        pairing.read_results(index)
+        if not _keeps_open(turn):
+            pairing.close_block()
+    pairing.close_block()
+    pairing.pair_strays()
+    return pairing.pairs
+
+
+def calls_of(turn: Turn) -> Iterator[tuple[int, ToolCall | BrokenCall]]:
+    """The calls of an assistant turn that a result can answer, broken ones included."""
+    if turn.role is Role.ASSISTANT:
+        for index, part in enumerate(turn.parts):
+            if isinstance(part, ToolCall) or (isinstance(part, BrokenCall) and part.name):
+                yield index, part
+
+
+def _keeps_open(turn: Turn) -> bool:
+    """Whether results in the next turn still stand right behind their calls."""
+    if turn.role is Role.ASSISTANT:
+        return True
+    if not turn.parts:
+        return turn.role is Role.TOOL
+    return all(isinstance(part, ToolResult) for part in turn.parts)
+
+
+class _Pairing:
+    def __init__(self, turns: Sequence[Turn]) -> None:
+        self.turns = turns
+        self.pairs = Pairs()
+        self.first_calls: dict[str, Ref] = {}
+        self.armed: dict[str, deque[Ref]] = {}
+        self.unanswered: dict[str, list[Ref]] = defaultdict(list)
+        self.strays: dict[str, list[Ref]] = defaultdict(list)
+
+    def open_block(self, index: int) -> None:
+        self.close_block()
+        for part, call in calls_of(self.turns[index]):
+            ref = Ref(index, part)
+            self.armed.setdefault(call.id, deque()).append(ref)
+            self.first_calls.setdefault(call.id, ref)
+
+    def close_block(self) -> None:
+        for id_, refs in self.armed.items():
+            self.unanswered[id_].extend(refs)
+        self.armed = {}
+
+    def read_results(self, index: int) -> None:
+        turn = self.turns[index]
+        in_place = turn.role is not Role.ASSISTANT
+        for part, value in enumerate(turn.parts):
+            if isinstance(value, ToolResult):
+                self.read_result(Ref(index, part), value.call_id, in_place=in_place)
+            else:
+                # A result behind text answers the right call in the wrong place.
+                in_place = False
+
+    def read_result(self, ref: Ref, id_: str, *, in_place: bool) -> None:
+        armed = self.armed.get(id_)
+        if armed:
+            (self.pairs.adjacent if in_place else self.pairs.moved)[armed.popleft()] = ref
+        elif armed is not None:
+            self.pairs.duplicates.append(ref)
+        else:
+            self.strays[id_].append(ref)
+
+    def pair_strays(self) -> None:
+        """Give each result that stands elsewhere to the nearest block before it that waits."""
+        for id_, results in self.strays.items():
+            calls = deque(self.unanswered[id_])
+            blocks: list[deque[Ref]] = []
+            early: list[Ref] = []
+            for ref in results:
+                while calls and calls[0] < ref:
+                    _add_to_blocks(blocks, calls.popleft())
+                if blocks:
+                    self.pairs.moved[_take(blocks)] = ref
+                else:
+                    early.append(ref)
+            self.unanswered[id_] = [*(call for block in blocks for call in block), *calls]
+            self.pair_early(id_, early)
+        self.pairs.missing.extend(sorted(ref for refs in self.unanswered.values() for ref in refs))
+
+    def pair_early(self, id_: str, early: list[Ref]) -> None:
+        """Give a result that stands before its call to it, where the id leaves no doubt.
+
+        With ids that repeat, such a result is more likely the rest of a round that was cut away,
+        and a call must never get another call's result.
+        """
+        waiting = self.unanswered[id_]
+        is_plain = id_ and len(early) == 1 and waiting == [self.first_calls.get(id_)]
+        if is_plain and len(self.strays[id_]) == 1:
+            self.pairs.moved[waiting.pop()] = early.pop()
+        for ref in early:
+            first = self.first_calls.get(id_)
+            known = first is not None and first < ref
+            (self.pairs.duplicates if known else self.pairs.orphans).append(ref)
+
+
+def _add_to_blocks(blocks: list[deque[Ref]], call: Ref) -> None:
+    if blocks and blocks[-1][0].turn == call.turn:
+        blocks[-1].append(call)
+    else:
+        blocks.append(deque([call]))
+
+
+def _take(blocks: list[deque[Ref]]) -> Ref:
+    """The first waiting call of the last block."""
+    call = blocks[-1].popleft()
+    if not blocks[-1]:
+        blocks.pop()
+    return call

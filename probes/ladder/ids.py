@@ -1,0 +1,161 @@
+"""Ids of calls: minted where a format sends none, mapped where a target takes only its own form.
+
+An id may come twice, in one reply or in a later turn. Calls and results are therefore paired by
+position (`IdWalk`): the n-th call of an id belongs to the n-th result of it, and every call goes
+out under an id of its own.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import re
+import string
+from collections import Counter, deque
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from itertools import count
+from typing import Self
+
+from probes.errors import WireError
+from probes.messages import JSON
+
+ALPHABET = string.digits + string.ascii_letters
+MINTED = 24
+MAX_WIRE_ID = 256
+
+
+@dataclass(frozen=True, slots=True)
+class IdRule:
+    """The ids that a target accepts: those that match `pattern` whole.
+
+    Other ids are replaced: by `length` alphanumerics, or by `form` with the tool's name and a
+    running number, or else by the same id with `_` for every character that is not allowed, or
+    by a minted one where that is too long.
+    """
+
+    name: str
+    pattern: str
+    length: int = 0
+    form: str = ""
+
+    def accepts(self, id: str) -> bool:
+        return len(id) <= MAX_WIRE_ID and re.fullmatch(self.pattern, id) is not None
+
+
+RULES: Mapping[str, IdRule] = {
+    rule.name: rule
+    for rule in (
+        IdRule("any", r"[^\x00-\x1f]+"),
+        # Longer ids are refused as string_above_max_length.
+        IdRule("openai", r"[^\x00-\x1f]{1,40}"),
+        IdRule("openai_responses", r"[^\x00-\x1f]{1,64}"),
+        IdRule("anthropic", r"[a-zA-Z0-9_-]+"),
+        IdRule("mistral", r"[a-zA-Z0-9]{9}", length=9),
+        # K2 numbers its calls through the conversation and loses count on ids of another form.
+        IdRule("kimi", r"functions\.[a-zA-Z0-9_.-]+:[0-9]+", form="functions.{name}:{index}"),
+    )
+}
+
+
+def mint(*seed: str | int) -> str:
+    """An id that is the same for the same seed: the format, name, text and position of a call."""
+    return f"call_{_digest(seed, MINTED)}"
+
+
+@dataclass(slots=True)
+class IdMap:
+    """Our ids and a target's, both ways. Keep it with the conversation: ids once sent stay."""
+
+    rule: IdRule
+    _wire: dict[tuple[str, int], str] = field(default_factory=dict)
+    _ours: dict[str, str] = field(default_factory=dict)
+
+    def walk(self) -> IdWalk:
+        """Begin at the first turn of the history that is about to be sent."""
+        return IdWalk(self)
+
+    def ours(self, wire: str) -> str:
+        """The id that went out as `wire`; an id we never sent is its own."""
+        return self._ours.get(wire, wire)
+
+    def wire(self, id: str, occurrence: int, name: str) -> str:
+        """The target's id for the n-th call of `id`, counted from 0."""
+        key = (id, occurrence)
+        if key not in self._wire:
+            wire = self._free(id, occurrence, name)
+            self._wire[key] = wire
+            self._ours[wire] = id
+        return self._wire[key]
+
+    def as_json(self) -> dict[str, JSON]:
+        rows: list[JSON] = [[id, number, wire] for (id, number), wire in self._wire.items()]
+        return {"rule": self.rule.name, "ids": rows}
+
+    @classmethod
+    def from_json(cls, value: JSON) -> Self:
+        match value:
+            case {"rule": str(rule), "ids": list(rows)} if rule in RULES:
+                found = cls(RULES[rule])
+            case _:
+                raise WireError("This is not a stored id map.", "$")
+        for index, row in enumerate(rows):
+            match row:
+                case [str(id), int(number), str(wire)]:
+                    found._wire[id, number] = wire
+                    found._ours[wire] = id
+                case _:
+                    raise WireError("This is not a row of an id map.", f"$.ids[{index}]")
+        return found
+
+    def _free(self, id: str, occurrence: int, name: str) -> str:
+        if occurrence == 0 and self.rule.accepts(id) and id not in self._ours:
+            return id
+        wished = (self._wish(id, number, name) for number in count(occurrence))
+        return next(wire for wire in wished if wire not in self._ours)
+
+    def _wish(self, id: str, number: int, name: str) -> str:
+        suffix = f"_dup{number}" if number else ""
+        if self.rule.form:
+            index = len(self._wire) + number
+            return self.rule.form.format(name=_clean(name) or "f", index=index)
+        if self.rule.length:
+            return _digest((id + suffix,), self.rule.length)
+        if self.rule.accepts(id + suffix):
+            return id + suffix
+        clean = _clean(id)[: MAX_WIRE_ID // 2] + suffix
+        return clean if _clean(id) and self.rule.accepts(clean) else mint(id + suffix)
+
+
+@dataclass(slots=True)
+class IdWalk:
+    """One pass over a history: calls arm their ids, results consume them, in order."""
+
+    map: IdMap
+    _seen: Counter[str] = field(default_factory=Counter)
+    _armed: dict[str, deque[str]] = field(default_factory=dict)
+
+    def call(self, id: str, name: str) -> str:
+        """The target's id of the next call in the history."""
+        wire = self.map.wire(id, self._seen[id], name)
+        self._seen[id] += 1
+        self._armed.setdefault(id, deque()).append(wire)
+        return wire
+
+    def result(self, id: str) -> str | None:
+        """The target's id of the call that this result answers; None where none is waiting."""
+        waiting = self._armed.get(id)
+        return waiting.popleft() if waiting else None
+
+
+def _clean(text: str) -> str:
+    return re.sub(r"[^a-zA-Z0-9_-]", "_", text)
+
+
+def _digest(seed: tuple[str | int, ...], length: int) -> str:
+    data = "\0".join(str(item) for item in seed).encode("utf-8", "surrogatepass")
+    number = int.from_bytes(hashlib.sha256(data).digest())
+    digits = []
+    for _ in range(length):
+        number, digit = divmod(number, len(ALPHABET))
+        digits.append(ALPHABET[digit])
+    return "".join(digits)

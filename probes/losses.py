@@ -1,0 +1,32 @@
+"""What is lost when a value is written in a format that cannot carry it: decided here, once."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import StrEnum
+
+
+class LossKind(StrEnum):
+    """The rows of the loss table. Every adapter reports by these and no other words."""
+
+    ERROR_FLAG = "error_flag"  # is_error has no field; the text is prefixed instead
+    RESULT_BLOCKS = "result_blocks"  # a result of several blocks is flattened to text
+    REASONING = "reasoning"  # the reasoning's shape belongs to another format
+    SIGNATURE = "signature"  # a signature that only its issuer understands
+    EXTRA = "extra"  # fields of another format
+    OPAQUE = "opaque"  # a block of another format
+    BLOCK_ORDER = "block_order"  # text and calls cannot interleave
+    CALL_ID = "call_id"  # ids are not carried
+    PARALLEL = "parallel"  # no switch for parallel calls
+    TOOL_CHOICE = "tool_choice"  # this choice cannot be expressed
+    STRICT = "strict"  # no strict flag on tools
+    BROKEN_CALL = "broken_call"  # a call that could not be read has no place
+
+
+@dataclass(frozen=True, slots=True)
+class Loss:
+    """One thing that the target format cannot carry, and where it stood."""
+
+    kind: LossKind
+    path: str
+    message: str

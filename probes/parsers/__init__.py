@@ -1,0 +1,58 @@
+"""Calls that arrive as text: one parser a format, one reader for all (`probes/parsers/reader.py`).
+
+To add a format, copy a sibling, and add a line here. The order is that of detection: the most
+specific sign first.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from types import MappingProxyType
+
+from probes.parsers import (
+    child_invoke,
+    deepseek,
+    dsml,
+    glm,
+    harmony,
+    hermes,
+    invoke,
+    json_text,
+    kimi_k2,
+    kimi_k3,
+    llama_function,
+    llama_json,
+    minimax_m2,
+    minimax_m3,
+    mistral,
+    name_arguments,
+    pythonic,
+    qwen_xml,
+)
+from probes.parsers.scene import Parser
+
+__all__ = ["PARSERS", "Parser"]
+
+PARSERS: Mapping[str, tuple[Parser, ...]] = MappingProxyType(
+    {
+        "dsml": (dsml.PARSER,),
+        "deepseek_v3": (deepseek.PARSER_V3,),
+        "deepseek_v31": (deepseek.PARSER_V31,),
+        "kimi_k2": (kimi_k2.PARSER,),
+        "kimi_k3": (kimi_k3.PARSER,),
+        "minimax_m3": (minimax_m3.PARSER,),
+        "minimax_m2": (minimax_m2.PARSER,),
+        "harmony": (harmony.PARSER,),
+        "mistral": (mistral.PARSER,),
+        "hermes": (hermes.PARSER,),
+        "qwen_xml": (qwen_xml.PARSER,),
+        "llama_function": (llama_function.PARSER,),
+        "name_arguments": (name_arguments.PARSER,),
+        "glm": (glm.PARSER,),
+        "invoke": (invoke.PARSER,),
+        "child_invoke": (child_invoke.PARSER,),
+        "llama_json": (llama_json.PARSER, llama_json.BARE),
+        "pythonic": (pythonic.PARSER,),
+        "json_text": (json_text.PARSER, json_text.BARE),
+    }
+)

@@ -1,0 +1,84 @@
+from __future__ import annotations
+
+import re
+
+from probes.parsers.base import RawCall
+from probes.parsers.cursor import Cursor, Marks, Reading
+from probes.parsers.scene import MAX_NAME, Parser, Scene
+from probes.parsers.tagged import Tags, read_parameters
+
+NAME = "dsml"
+
+# The bar is U+FF5C, once or twice; detokenizers and relays turn it into others.
+_BARS = ("｜", "‖", "|")
+_BAR = r" ?[｜‖|]{1,2} ?"
+_OPEN = rf"<{_BAR}DSML{_BAR}"
+_CLOSE = rf"< ?/{_BAR}DSML{_BAR}"
+_QUOTED = r"""(?:"[^"<>]{0,256}"|'[^'<>]{0,256}'|[^<>\s"']{1,256})"""
+_BLOCK = r"(?:tool_calls?|function_calls?|tool_use)"
+
+TAGS = Tags(
+    Marks(
+        re.compile(
+            rf"(?P<open>{_OPEN}parameter name=(?P<key>{_QUOTED})(?P<rest>[^<>]{{0,64}})>)"
+            rf"|(?P<close>{_CLOSE}parameter ?>)|(?P<end>{_CLOSE}invoke ?>)"
+            rf"|(?P<call>{_OPEN}invoke name=(?P<name>{_QUOTED})[^<>]{{0,64}}>)"
+            rf"|(?P<outer>{_CLOSE}{_BLOCK} ?>)|(?P<block>{_OPEN}{_BLOCK} ?>)"
+        )
+    ),
+    lambda found: (found["key"].strip("\"'"), _is_string(found["rest"])),
+)
+OPENERS = tuple(
+    f"<{space}{bars}{after}DSML{before}{bars[0]}"
+    for bar in _BARS
+    for bars in (bar, bar * 2)
+    for space in ("", " ")
+    for after in ("", " ")
+    for before in ("", " ")
+)
+
+
+def read(cursor: Cursor, scene: Scene, opener: str) -> Reading[bool]:
+    """`<｜DSML｜invoke name="f"><｜DSML｜parameter name="a" string="false">1`, closed likewise.
+
+    In a block or bare, whichever of the block's names and of the bar's variants the model took.
+    """
+    cursor.rewind()
+    calls = scene.calls
+    while True:
+        gap = yield from cursor.gap()
+        found = yield from cursor.match(TAGS.marks, ahead=gap)
+        kind = found.lastgroup if found is not None else None
+        if found is None or kind not in ("call", "block", "outer", "end"):
+            return scene.calls > calls and cursor.since_mark() == ""
+        cursor.pass_match(found)
+        if kind == "call" and not (yield from _invoke(cursor, scene, found["name"].strip("\"'"))):
+            return False
+        if kind in ("outer", "end"):
+            cursor.mark()
+
+
+def _invoke(cursor: Cursor, scene: Scene, name: str) -> Reading[bool]:
+    body = yield from read_parameters(cursor, TAGS, scene)
+    if body is None:
+        return False
+    call = RawCall(
+        name[: MAX_NAME + 1],
+        body.arguments,
+        NAME,
+        "",
+        "",
+        body.closed,
+        body.open_value,
+        notes=body.notes,
+    )
+    return scene.found(cursor, call, unknown=True)
+
+
+def _is_string(attributes: str) -> bool | None:
+    if "string=" not in attributes:
+        return None
+    return "true" in attributes.lower()
+
+
+PARSER = Parser(NAME, OPENERS, read, anywhere=True)

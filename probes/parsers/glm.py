@@ -1,0 +1,69 @@
+from __future__ import annotations
+
+import re
+
+from probes.parsers.base import Parameters, RawCall
+from probes.parsers.bundles import swallow
+from probes.parsers.cursor import Cursor, Marks, Reading
+from probes.parsers.scene import MAX_NAME, Parser, Scene
+from probes.parsers.tagged import Tags, read_parameters
+
+NAME = "glm"
+KEY = "<arg_key>"
+CLOSE = "</tool_call>"
+
+TAGS = Tags(
+    Marks(
+        re.compile(
+            # A key may contain markup (the ladder refuses it then), but not its own opening tag.
+            r"(?P<open><arg_key>(?P<key>(?:(?!<arg_key>)[^\n]){0,256}?)</arg_key>\s{0,64}<arg_value>)"
+            r"|(?P<close></arg_value>)|(?P<end></tool_call>)|(?P<call><tool_call>)"
+        ),
+        starts=(KEY,),
+        stop="<arg_value>",
+        literals=("</arg_value>", CLOSE, "<tool_call>"),
+    ),
+    lambda found: (found["key"].strip(), None),
+)
+# A name, and the markup that some engines leave behind it: `f</arg_value>`.
+_NAME = re.compile(r"[^\W\d][\w.:/-]{0,255}(?:<[^\s]{0,64})?")
+
+
+def read(cursor: Cursor, scene: Scene, opener: str) -> Reading[bool]:
+    """`<tool_call>f<arg_key>a</arg_key><arg_value>1</arg_value></tool_call>`.
+
+    With or without line breaks between the tags; without arguments the name stands alone.
+    """
+    head = yield from cursor.until(MAX_NAME + 64, KEY, CLOSE)
+    if head is None:
+        return (yield from _name_alone(cursor, scene))
+    name, stop = head[0].strip(), head[1]
+    known = scene.knows(name) if stop == CLOSE else scene.may_name(name)
+    if not _NAME.fullmatch(name) or not known:
+        return False
+    if stop == CLOSE:
+        cursor.take(len(CLOSE))
+        return scene.found(cursor, RawCall(name, Parameters(()), NAME, ""))
+    body = yield from read_parameters(cursor, TAGS, scene)
+    if body is None:
+        return False
+    call = RawCall(
+        name, body.arguments, NAME, "", "", body.closed, body.open_value, notes=body.notes
+    )
+    if not scene.found(cursor, call):
+        return False
+    yield from swallow(cursor, "</arg_value>", CLOSE)
+    return True
+
+
+def _name_alone(cursor: Cursor, scene: Scene) -> Reading[bool]:
+    # The stop token swallowed the closing tag: only a declared name can be told from prose.
+    text = yield from cursor.peek(MAX_NAME + 64)
+    name = text.strip()
+    if not cursor.eof or not scene.tools or len(text) > MAX_NAME or not scene.knows(name):
+        return False
+    cursor.take(len(text))
+    return scene.found(cursor, RawCall(name, Parameters(()), NAME, "", closed=False))
+
+
+PARSER = Parser(NAME, ("<tool_call>",), read)

@@ -1,0 +1,28 @@
+from __future__ import annotations
+
+from probes.parsers.bundles import hand_out, swallow
+from probes.parsers.cursor import Cursor, Reading
+from probes.parsers.json_scan import read_values
+from probes.parsers.scene import Parser, Scene
+
+NAME = "hermes"
+CLOSERS = ("</tool_call>", "</tools>", "</function_call>", "</minimax:tool_call>")
+
+
+def read(cursor: Cursor, scene: Scene, opener: str) -> Reading[bool]:
+    """JSON between tags: `<tool_call>{"name": "f", "arguments": {"a": 1}}</tool_call>`.
+
+    One object, several in a row, or an array of them.
+    """
+    yield from cursor.skip("```json", "```")
+    if (yield from cursor.skip_space()) not in ("{", "["):
+        return False
+    body = yield from read_values(cursor, CLOSERS)
+    if not (yield from hand_out(cursor, scene, body, NAME, closers=CLOSERS)):
+        return False
+    yield from swallow(cursor, *CLOSERS)
+    return True
+
+
+OPENERS = ("<tool_call>", "<tools>", "<function_call>", "<minimax:tool_call>")
+PARSER = Parser(NAME, OPENERS, read)

@@ -1,0 +1,57 @@
+from __future__ import annotations
+
+import re
+
+from probes.parsers.base import RawCall
+from probes.parsers.bundles import swallow
+from probes.parsers.cursor import Cursor, Marks, Reading
+from probes.parsers.qwen_xml import read_name, unquoted
+from probes.parsers.scene import Parser, Scene
+from probes.parsers.tagged import Tags, read_parameters
+
+NAME = "invoke"
+OPEN = "<invoke name="
+OUTER = ("</invoke>", "</function_calls>", "</tool_call>", "</tool_calls>", "</minimax:tool_call>")
+
+_ATTRIBUTE = r"""(?:"[^"<>]{1,256}"|'[^'<>]{1,256}'|[^<>\s"']{1,256})"""
+
+TAGS = Tags(
+    Marks(
+        re.compile(
+            rf"(?P<open><parameter name=(?P<key>{_ATTRIBUTE})[^<>]{{0,64}}>)"
+            r"|(?P<close></parameter>)|(?P<end></invoke>)"
+            rf"|(?P<call><invoke name={_ATTRIBUTE}[^<>]{{0,64}}>)"
+            r"|(?P<outer></(?:function_calls|minimax:tool_call|tool_calls?)>)"
+        )
+    ),
+    lambda found: (unquoted(found["key"]), None),
+)
+
+
+def read(cursor: Cursor, scene: Scene, opener: str) -> Reading[bool]:
+    """`<invoke name="f"><parameter name="a">1</parameter></invoke>`, bare or in a wrapper."""
+    if opener != OPEN and not (yield from cursor.skip(OPEN)):
+        return False
+    return (yield from read_invokes(cursor, scene, NAME))
+
+
+def read_invokes(cursor: Cursor, scene: Scene, format: str) -> Reading[bool]:
+    """Pass one call after another, each from behind its `<invoke name=`."""
+    while True:
+        name = yield from read_name(cursor)
+        if not scene.may_name(name):
+            return False
+        body = yield from read_parameters(cursor, TAGS, scene)
+        if body is None:
+            return False
+        call = RawCall(
+            name, body.arguments, format, "", "", body.closed, body.open_value, notes=body.notes
+        )
+        if not scene.found(cursor, call):
+            return False
+        yield from swallow(cursor, *OUTER)
+        if not (yield from cursor.skip(OPEN)):
+            return True
+
+
+PARSER = Parser(NAME, (OPEN, "<function_calls>", "<tool_calls>"), read)

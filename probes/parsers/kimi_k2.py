@@ -1,0 +1,60 @@
+from __future__ import annotations
+
+from probes.parsers.base import JsonText, RawCall
+from probes.parsers.bundles import swallow
+from probes.parsers.cursor import Cursor, Reading
+from probes.parsers.json_scan import JsonBody, read_values
+from probes.parsers.scene import MAX_NAME, Parser, Scene
+
+NAME = "kimi_k2"
+CALL = "<|tool_call_begin|>"
+ARGUMENTS = "<|tool_call_argument_begin|>"
+SECTIONS = ("<|tool_calls_section_begin|>", "<|tool_call_section_begin|>")
+CLOSERS = ("<|tool_call_end|>", "<|tool_calls_section_end|>", "<|tool_call_section_end|>")
+
+
+def read(cursor: Cursor, scene: Scene, opener: str) -> Reading[bool]:
+    """`<|tool_call_begin|>functions.f:0<|tool_call_argument_begin|>{"a": 1}<|tool_call_end|>`.
+
+    What stands before the arguments is the id, and contains the name.
+    """
+    if opener != CALL and not (yield from cursor.skip(CALL)):
+        return False
+    while True:
+        head = yield from cursor.until(MAX_NAME + 64, ARGUMENTS)
+        if head is None:
+            return False
+        cursor.take(len(ARGUMENTS))
+        body = yield from _arguments(cursor)
+        if body is None or not (yield from _hand_out(cursor, scene, head[0].strip(), body)):
+            return False
+        yield from swallow(cursor, *CLOSERS)
+        if not (yield from cursor.skip(CALL)):
+            return True
+
+
+def _arguments(cursor: Cursor) -> Reading[JsonBody | None]:
+    first = yield from cursor.skip_space()
+    if first in ("{", "["):
+        return (yield from read_values(cursor, CLOSERS))
+    closer = yield from cursor.skip(*CLOSERS)
+    return JsonBody("", balanced=False, closer=closer) if closer or not first else None
+
+
+def _hand_out(cursor: Cursor, scene: Scene, id: str, body: JsonBody) -> Reading[bool]:
+    ended = yield from cursor.at_end(*CLOSERS)
+    closed = bool(body.closer) or not ended
+    name, colon, index = id.rpartition(":")
+    call = RawCall(
+        name=(name if colon and index.isdigit() else id).removeprefix("functions."),
+        arguments=JsonText(body.text.strip()),
+        format=NAME,
+        raw="",
+        id=id,
+        closed=closed,
+        open_value=not closed and not body.balanced,
+    )
+    return scene.found(cursor, call, unknown=True)
+
+
+PARSER = Parser(NAME, (*SECTIONS, CALL), read, anywhere=True)

@@ -1,0 +1,68 @@
+from __future__ import annotations
+
+import re
+
+from probes.parsers.base import RawCall
+from probes.parsers.bundles import swallow
+from probes.parsers.cursor import Cursor, Marks, Reading
+from probes.parsers.scene import Parser, Scene
+from probes.parsers.tagged import Tags, read_parameters
+
+NAME = "kimi_k3"
+TOOLS = "<|open|>tools<|sep|>"
+CALL = "<|open|>call "
+SEP = "<|sep|>"
+
+_ATTRIBUTE = re.compile(r'(\w{1,32})="([^"]*)"')
+
+TAGS = Tags(
+    Marks(
+        re.compile(
+            r"(?P<open><\|open\|>argument (?P<attributes>[^<]{0,600})<\|sep\|>)"
+            r"|(?P<close><\|close\|>argument<\|sep\|>)|(?P<end><\|close\|>call<\|sep\|>)"
+            r"|(?P<call><\|open\|>call [^<]{0,600}<\|sep\|>)|(?P<outer><\|close\|>tools<\|sep\|>)"
+        ),
+        starts=("<|open|>", "<|close|>"),
+        stop=SEP,
+    ),
+    lambda found: _parameter(_attributes(found["attributes"])),
+)
+
+
+def read(cursor: Cursor, scene: Scene, opener: str) -> Reading[bool]:
+    """`<|open|>call tool="f" index="1"<|sep|>`, arguments likewise, `<|close|>call<|sep|>`."""
+    if opener == TOOLS and not (yield from cursor.skip(CALL)):
+        return False
+    while True:
+        head = yield from cursor.until(600, SEP)
+        name = _attributes(head[0]).get("tool", "") if head else ""
+        if not name:
+            return False
+        cursor.take(len(SEP))
+        body = yield from read_parameters(cursor, TAGS, scene)
+        if body is None:
+            return False
+        call = RawCall(
+            name, body.arguments, NAME, "", "", body.closed, body.open_value, notes=body.notes
+        )
+        if not scene.found(cursor, call, unknown=True):
+            return False
+        yield from swallow(cursor, "<|close|>tools<|sep|>")
+        if not (yield from cursor.skip(CALL)):
+            return True
+
+
+def _attributes(text: str) -> dict[str, str]:
+    # Only these two entities exist, and only in attributes.
+    return {
+        key: value.replace("&quot;", '"').replace("&amp;", "&")
+        for key, value in _ATTRIBUTE.findall(text)
+    }
+
+
+def _parameter(attributes: dict[str, str]) -> tuple[str, bool | None]:
+    kind = attributes.get("type")
+    return attributes.get("key", ""), None if kind is None else kind == "string"
+
+
+PARSER = Parser(NAME, (TOOLS, CALL), read, anywhere=True)

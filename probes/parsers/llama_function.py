@@ -1,0 +1,40 @@
+from __future__ import annotations
+
+from probes.parsers.base import JsonText, RawCall
+from probes.parsers.bundles import swallow
+from probes.parsers.cursor import Cursor, Reading
+from probes.parsers.json_scan import read_values
+from probes.parsers.qwen_xml import OPEN, read_name
+from probes.parsers.scene import Parser, Scene
+
+NAME = "llama_function"
+CLOSERS = ("</function>", "</tool_call>")
+
+
+def read(cursor: Cursor, scene: Scene, opener: str) -> Reading[bool]:
+    """`<function=f>{"a": 1}</function>`, the form that Llama 3.1 uses for tools of one's own."""
+    if opener != OPEN and not (yield from cursor.skip(OPEN)):
+        return False
+    name = yield from read_name(cursor)
+    if not scene.may_name(name) or (yield from cursor.skip_space()) != "{":
+        return False
+    body = yield from read_values(cursor, CLOSERS)
+    ended = yield from cursor.at_end(*CLOSERS)
+    closed = bool(body.closer) or not ended
+    notes = () if body.closer or not closed else ("missing_close",)
+    call = RawCall(
+        name,
+        JsonText(body.text.strip()),
+        NAME,
+        "",
+        closed=closed,
+        open_value=not closed and not body.balanced,
+        notes=notes,
+    )
+    if not scene.found(cursor, call):
+        return False
+    yield from swallow(cursor, *CLOSERS)
+    return True
+
+
+PARSER = Parser(NAME, (OPEN, "<tool_call>"), read)

@@ -1,0 +1,17 @@
+from __future__ import annotations
+
+from probes.parsers.cursor import Cursor, Reading
+from probes.parsers.invoke import OPEN, read_invokes
+from probes.parsers.scene import Parser, Scene
+
+NAME = "minimax_m2"
+
+
+def read(cursor: Cursor, scene: Scene, opener: str) -> Reading[bool]:
+    """`<minimax:tool_call><invoke name="f"><parameter name="a">1</parameter></invoke>`..."""
+    if not (yield from cursor.skip(OPEN)):
+        return False
+    return (yield from read_invokes(cursor, scene, NAME))
+
+
+PARSER = Parser(NAME, ("<minimax:tool_call>", "<tool_call>"), read)

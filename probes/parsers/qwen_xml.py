@@ -1,0 +1,64 @@
+from __future__ import annotations
+
+import re
+
+from probes.parsers.base import RawCall
+from probes.parsers.bundles import swallow
+from probes.parsers.cursor import Cursor, Marks, Reading
+from probes.parsers.scene import MAX_NAME, Parser, Scene
+from probes.parsers.tagged import Tags, read_parameters
+
+NAME = "qwen_xml"
+OPEN = "<function="
+
+TAGS = Tags(
+    Marks(
+        re.compile(
+            r"(?P<open><parameter=(?P<key>[^<>\n]{1,256})>)"
+            r"|(?P<close></parameter>)|(?P<end></function>)"
+            r"|(?P<call><function=[^<>\n]{1,256}>)|(?P<outer></tool_call>)"
+        )
+    ),
+    lambda found: (unquoted(found["key"]), None),
+    strip_newlines=True,
+)
+
+
+def read(cursor: Cursor, scene: Scene, opener: str) -> Reading[bool]:
+    """`<tool_call><function=f><parameter=a>1</parameter></function></tool_call>`.
+
+    The outer tag may be missing; one line break on each side of a value is layout.
+    """
+    if opener != OPEN and not (yield from cursor.skip(OPEN)):
+        return False
+    name = yield from read_name(cursor)
+    if not scene.may_name(name):
+        return False
+    body = yield from read_parameters(cursor, TAGS, scene)
+    if body is None:
+        return False
+    call = RawCall(
+        name, body.arguments, NAME, "", "", body.closed, body.open_value, notes=body.notes
+    )
+    if not scene.found(cursor, call):
+        return False
+    yield from swallow(cursor, "</function>", "</tool_call>")
+    return True
+
+
+def read_name(cursor: Cursor) -> Reading[str]:
+    """Pass what stands up to the end of the tag; "" where it cannot be a name."""
+    found = yield from cursor.until(MAX_NAME + 2, ">")
+    if found is None:
+        return ""
+    cursor.take(1)
+    name = unquoted(found[0])
+    return "" if "<" in name or "\n" in name else name
+
+
+def unquoted(text: str) -> str:
+    text = text.strip()
+    return text[1:-1] if len(text) > 1 and text[0] in "\"'" and text[-1] == text[0] else text
+
+
+PARSER = Parser(NAME, ("<tool_call>", OPEN), read)

@@ -1,0 +1,101 @@
+"""Model text in, in pieces of any size; visible text, reasoning and raw calls out, in order."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import lru_cache
+
+from probes.messages import ToolSpec
+from probes.parsers import PARSERS, Parser
+from probes.parsers.base import RawCall
+from probes.parsers.cursor import Cursor
+from probes.parsers.found import Found, FoundReasoning, FoundText, merged
+from probes.parsers.harmony import ENDS
+from probes.parsers.output import Output
+from probes.parsers.scanner import THINK, WRAPPERS, Scanner
+from probes.parsers.scene import Scene
+from probes.parsers.table import Words
+
+__all__ = ["Found", "FoundReasoning", "FoundText", "RawCall", "TextReader", "read_text"]
+
+
+class TextReader:
+    """Reads one text of a model. Never raises on text; any split of it gives the same result.
+
+    `format` is "auto" or a name in `PARSERS`. `prefill` is text that the prompt had already put
+    into the model's mouth: an open think tag or call in it goes on in the text. `truncated`: the
+    generation hit its length limit. `lone_close`: text is held back (at most 64 KiB, and only up
+    to the first call) until it is known whether a closing think tag makes it reasoning; with False
+    text is handed out at once and such a tag is text.
+    """
+
+    def __init__(
+        self,
+        tools: Sequence[ToolSpec] = (),
+        *,
+        format: str = "auto",
+        prefill: str = "",
+        truncated: bool = False,
+        lone_close: bool = True,
+    ) -> None:
+        parsers, words = _vocabulary(format)
+        opening = _open_end(prefill, words)
+        thought = not opening and any(tag in prefill for tag in THINK.values())
+        self._out = Output(lone_close=lone_close and not thought, skipped=len(opening))
+        self._out.thought = thought
+        self._cursor = Cursor()
+        scene = Scene(tools, self._out, truncated=truncated)
+        self._scan = Scanner(self._cursor, scene, parsers, words).scan()
+        self._closed = False
+        self._cursor.push(opening)
+        next(self._scan, None)
+
+    def feed(self, text: str) -> list[Found]:
+        """What this piece, with those before it, settles."""
+        if self._closed or not text:
+            return []
+        self._cursor.push(text)
+        next(self._scan, None)
+        return self._out.drain()
+
+    def close(self) -> list[Found]:
+        """What is left, now that no more text comes."""
+        if self._closed:
+            return []
+        self._closed = self._cursor.eof = True
+        for _ in self._scan:
+            pass
+        return self._out.drain()
+
+
+def read_text(
+    text: str,
+    tools: Sequence[ToolSpec] = (),
+    *,
+    format: str = "auto",
+    prefill: str = "",
+    truncated: bool = False,
+) -> list[Found]:
+    """What a whole text says, adjacent texts merged."""
+    reader = TextReader(tools, format=format, prefill=prefill, truncated=truncated)
+    return merged([*reader.feed(text), *reader.close()])
+
+
+@lru_cache(maxsize=64)
+def _vocabulary(format: str) -> tuple[tuple[Parser, ...], Words]:
+    groups = PARSERS.values() if format == "auto" else (PARSERS[format],)
+    parsers = tuple(
+        parser for group in groups for parser in group if parser.auto or format != "auto"
+    )
+    openers = (opener for parser in parsers if not parser.whole for opener in parser.openers)
+    return parsers, Words({*openers, *THINK, *THINK.values(), *WRAPPERS, *ENDS, "`"})
+
+
+def _open_end(prefill: str, words: Words) -> str:
+    # The part of a prefill that is still open: from its last think tag, if that is an opening one,
+    # or from its last opening of a call. Anything else says nothing about the text that follows.
+    found = [found for found in words.pattern.finditer(prefill) if found.group() != "`"]
+    if not found:
+        return ""
+    last = found[-1]
+    return "" if last.group() in THINK.values() else prefill[last.start() :]

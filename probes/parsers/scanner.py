@@ -1,0 +1,207 @@
+"""The one walk through a text: prose, think tags, and the places where a call may begin.
+
+What may begin a call counts at the start of a line, of the text, or behind a think tag or another
+call; words that no prose contains count anywhere. In a code fence or between backticks nothing
+counts. A parser that does not recognise what follows gives it back, and it is prose.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from types import MappingProxyType
+
+from probes.parsers.cursor import Cursor, Reading
+from probes.parsers.cut_off import MAX_HEAD, begins_call
+from probes.parsers.harmony import ENDS
+from probes.parsers.scene import Parser, Scene
+from probes.parsers.table import Words
+
+THINK = MappingProxyType(
+    {
+        "<think>": "</think>",
+        "<mm:think>": "</mm:think>",
+        "[THINK]": "[/THINK]",
+        "<|open|>think<|sep|>": "<|close|>think<|sep|>",
+    }
+)
+# Markup around visible text, which is not part of it (Kimi K3).
+WRAPPERS = frozenset({"<|open|>response<|sep|>", "<|close|>response<|sep|>"})
+_CLOSERS = frozenset(THINK.values())
+_TAGS = frozenset({*THINK, *_CLOSERS, *WRAPPERS, *ENDS})
+_TICK = "`"
+# GLM 4.7 puts no line break before its calls. Prose has a blank behind a sentence; so what is glued
+# to one, is whole, and has a declared name is a call.
+_GLUED = "<tool_call>"
+_SENTENCE_ENDS = frozenset(".!?…。！？")
+
+
+class Scanner:
+    """Reads one text through a cursor into a scene's output."""
+
+    def __init__(self, cursor: Cursor, scene: Scene, parsers: Sequence[Parser], words: Words):
+        self._cursor = cursor
+        self._scene = scene
+        self._out = scene.out
+        self._words = words
+        self._lines = _Lines()
+        self._parsers = tuple(parser for parser in parsers if not parser.whole)
+        self._whole = tuple(parser for parser in parsers if parser.whole)
+        self._closer = ""
+        self._tried = False
+
+    def scan(self) -> Reading[None]:
+        """Read to the end of the text."""
+        while True:
+            yield from self._whole_text()
+            found = yield from self._cursor.search(self._words, self._prose)
+            if found is None:
+                self._out.end()
+                return
+            word = found.group()
+            if word == _TICK:
+                yield from self._ticks()
+            elif word in _TAGS:
+                self._tag(word)
+            else:
+                yield from self._call(word)
+
+    def _prose(self, text: str) -> None:
+        self._lines.pass_text(text)
+        self._out.prose(text)
+
+    def _ticks(self) -> Reading[None]:
+        ticks = yield from self._cursor.run(_TICK)
+        ending = (yield from self._cursor.peek(1)) in ("", "\n", "\r", " ")
+        self._lines.pass_ticks(len(ticks), ending=ending)
+        self._out.prose(ticks)
+
+    def _tag(self, word: str) -> None:
+        if self._markup(word):
+            self._cursor.take(len(word))
+            self._out.skip_markup(len(word))
+            self._lines = _Lines()
+            self._tried = False
+        else:
+            self._prose(self._cursor.take(len(word)))
+
+    def _markup(self, word: str) -> bool:
+        # Whether the tag does something here; otherwise it is text.
+        if self._scene.reasoning:
+            if word == self._closer:
+                self._out.close_reasoning()
+            return word == self._closer
+        if self._lines.quoted:
+            return False
+        if word in THINK and self._out.blank:
+            self._closer = THINK[word]
+            self._out.open_reasoning()
+            return True
+        if word in ENDS:
+            return self._scene.harmony
+        return word in WRAPPERS or (word in _CLOSERS and self._out.close_unopened())
+
+    def _call(self, word: str) -> Reading[None]:
+        calls = self._scene.calls
+        glued = word == _GLUED and self._lines.ends_sentence
+        parsers = self._parsers_of(word, anyhow=glued or self._lines.blank)
+        self._scene.glued = glued
+        for parser in parsers:
+            done = yield from self._attempt(parser, word)
+            if done:
+                if self._scene.calls > calls or self._out.blank:
+                    self._lines = _Lines()
+                return
+        if not (parsers and (yield from self._cut_off(word, parsers[0]))):
+            self._prose(self._cursor.take(1))
+
+    def _parsers_of(self, word: str, *, anyhow: bool) -> list[Parser]:
+        if self._scene.full or self._lines.quoted:
+            return []
+        wanted = (parser for parser in self._parsers if word in parser.openers)
+        return [parser for parser in wanted if anyhow or parser.anywhere]
+
+    def _cut_off(self, word: str, parser: Parser) -> Reading[bool]:
+        """Whether the length limit struck right behind the opening; then it is passed."""
+        if not self._scene.truncated:
+            return False
+        ahead = yield from self._cursor.peek(len(word) + MAX_HEAD + 1)
+        rest = ahead[len(word) :]
+        if len(rest) > MAX_HEAD or not begins_call(word, rest, self._scene):
+            return False
+        self._cursor.mark()
+        self._cursor.take(len(ahead))
+        self._scene.cut_off(self._cursor, parser.name)
+        return True
+
+    def _whole_text(self) -> Reading[None]:
+        if self._tried or self._scene.reasoning or not self._whole or not self._out.at_start:
+            return
+        self._tried = True
+        yield from self._cursor.skip_space(self._prose)
+        for parser in self._whole:
+            opener = yield from self._cursor.starts_with(*parser.openers)
+            if opener and (yield from self._attempt(parser, opener)):
+                return
+
+    def _attempt(self, parser: Parser, opener: str) -> Reading[bool]:
+        """Let a parser read. True: it got somewhere, or what it read is now prose."""
+        cursor, scene = self._cursor, self._scene
+        calls = scene.calls
+        cursor.mark()
+        start = cursor.offset
+        cursor.take(len(opener))
+        if (yield from parser.read(cursor, scene, opener)):
+            rest = cursor.since_mark()
+            self._out.skip_markup(len(rest))
+            cursor.mark()
+            return True
+        if scene.again:
+            scene.again = False
+            cursor.rewind()
+            return True
+        if not scene.may_retry(cursor.offset - start, start):
+            self._prose(cursor.since_mark())
+            cursor.mark()
+            return True
+        cursor.rewind()
+        return scene.calls > calls
+
+
+class _Lines:
+    """Where in its line, and in which code fence, the text stands."""
+
+    def __init__(self) -> None:
+        self.blank = True
+        self._fence = 0
+        self._odd = False
+        self._last = ""
+
+    @property
+    def ends_sentence(self) -> bool:
+        return self._last in _SENTENCE_ENDS
+
+    @property
+    def quoted(self) -> bool:
+        return self._fence > 0 or self._odd
+
+    def pass_text(self, text: str) -> None:
+        self._last = text[-1:]
+        newline = text.rfind("\n")
+        if newline >= 0:
+            self.blank = True
+            self._odd = False
+        if self.blank:
+            self.blank = not text[newline + 1 :].strip()
+
+    def pass_ticks(self, size: int, *, ending: bool) -> None:
+        # A fence is opened by three or more ticks at the start of a line and closed by as many
+        # with nothing behind them.
+        if self._fence:
+            if self.blank and size >= self._fence and ending:
+                self._fence = 0
+        elif self.blank and size >= 3:
+            self._fence = size
+        else:
+            self._odd = not self._odd
+        self.blank = False
+        self._last = _TICK

@@ -1,0 +1,55 @@
+"""Finding many fixed words at once in text that is still arriving."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from typing import TypeAlias
+
+Trie: TypeAlias = "dict[str, Trie]"
+_END = ""
+
+
+class Words:
+    """Fixed words to look for. None may begin with another: a piece of text could not tell them."""
+
+    def __init__(self, words: Iterable[str]) -> None:
+        self.words = frozenset(words)
+        self.pattern = re.compile(_expression(_trie(self.words)))
+        self._prefixes = frozenset(
+            word[:size] for word in self.words for size in range(1, len(word))
+        )
+        self._longest = max(map(len, self.words))
+        self._first = re.compile("[" + re.escape("".join({word[0] for word in self.words})) + "]")
+
+    def hold(self, text: str, start: int) -> int:
+        """Where the part of the text begins that may still become a word."""
+        low = max(start, len(text) - self._longest)
+        for found in self._first.finditer(text, low):
+            if text[found.start() :] in self._prefixes:
+                return found.start()
+        return len(text)
+
+
+def _trie(words: Iterable[str]) -> Trie:
+    root: Trie = {}
+    for word in words:
+        node = root
+        for character in word:
+            node = node.setdefault(character, {})
+        node[_END] = {}
+    return root
+
+
+def _expression(node: Trie) -> str:
+    # A trie as a regular expression never tries one beginning twice.
+    branches = [
+        re.escape(character) + _expression(child)
+        for character, child in sorted(node.items())
+        if character != _END
+    ]
+    if not branches:
+        return ""
+    if len(branches) == 1 and _END not in node:
+        return branches[0]
+    return f"(?:{'|'.join(branches)}){'?' if _END in node else ''}"

@@ -1,0 +1,127 @@
+"""The vendor's own error inside what a relay made of it."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from probes.adapters.base import ErrorBody
+from probes.messages import JSON
+from probes.strict_json import parse
+
+MAX_MESSAGE = 16_000
+MAX_LEVELS = 4
+# A relay's prefix is short; further in, the same words are the vendor's.
+MAX_PREFIX = 300
+
+
+@dataclass(frozen=True, slots=True)
+class Layer:
+    """One wrapping of an error; `status` where the wrapping names the inner one."""
+
+    message: str
+    code: str = ""
+    status: int | None = None
+
+
+def layers(error: ErrorBody) -> list[Layer]:
+    """The error as it came and what is wrapped in it, innermost last."""
+    found = [Layer(error.message[:MAX_MESSAGE], error.code)]
+    while len(found) < MAX_LEVELS and (inner := _inside(found[-1].message)) is not None:
+        found.append(inner)
+    return found
+
+
+def error_inside(body: JSON) -> ErrorBody | None:
+    """The error that MiniMax puts into the `base_resp` of a 200. Never raises."""
+    match body:
+        case {"base_resp": {"status_code": int(code), "status_msg": str(text)}} if code != 0:
+            return ErrorBody(text[:MAX_MESSAGE], str(code))
+        case _:
+            return None
+
+
+def relayed_error(body: JSON) -> ErrorBody | None:
+    """The vendor's error that a relay carries beside its own sentence. Never raises."""
+    match body:
+        case {"error": {"message": str(said), "metadata": {"raw": raw}} as error} if raw:
+            return ErrorBody(f"{said}: {_text(raw)}"[:MAX_MESSAGE], _code(error))
+        case {"message": str(said), "metadata": {"raw": raw}} if raw:
+            return ErrorBody(f"{said}: {_text(raw)}"[:MAX_MESSAGE], _code(body))
+        case _:
+            return None
+
+
+def _inside(message: str) -> Layer | None:
+    for look in (_embedded, _bracketed, _named, _exception):
+        if (inner := look(message)) is not None and inner.message != message:
+            return inner
+    return None
+
+
+def _embedded(message: str) -> Layer | None:
+    """JSON from the first brace to the last, whatever stands around it."""
+    start, end = message.find("{"), message.rfind("}")
+    # What a server could not parse is the model's text, not a vendor's error.
+    if not 0 <= start < end or "raw='" in message[:start]:
+        return None
+    parsed = parse(message[start : end + 1], max_bytes=4 * MAX_MESSAGE)
+    if parsed.error is not None:
+        return None
+    said = _said(parsed.value)
+    if said is None:
+        return None
+    wrapping = _bracketed(message[:start] + "-")
+    return Layer(said.message, said.code, wrapping.status if wrapping else None)
+
+
+def _said(body: JSON) -> ErrorBody | None:
+    if (hidden := error_inside(body) or relayed_error(body)) is not None:
+        return hidden
+    match body:
+        case {"error": {"message": str(message)} as error}:
+            return ErrorBody(message, _code(error))
+        case {"error": str(message)} | {"message": str(message)} | {"detail": str(message)}:
+            return ErrorBody(message, _code(body))
+        case {"msg": str(message)}:
+            return ErrorBody(message, _code(body))
+        case _:
+            return None
+
+
+def _bracketed(message: str) -> Layer | None:
+    """`[vendor/model] [400]: the vendor's text`."""
+    head, colon, rest = message[:MAX_PREFIX].partition("]:")
+    opened = head.rfind("[")
+    if not colon or not message.startswith("[") or opened <= 0:
+        return None
+    status = head[opened + 1 :]
+    if not (status.isascii() and status.isdigit() and len(status) == 3):
+        return None
+    return Layer((rest + message[MAX_PREFIX:]).strip(), "", int(status))
+
+
+def _named(message: str) -> Layer | None:
+    """`Error from provider (Vendor): the vendor's text`."""
+    head, found, rest = message.partition("): ")
+    if not found or len(head) > MAX_PREFIX or "error from provider (" not in head.lower():
+        return None
+    return Layer(rest.strip())
+
+
+def _exception(message: str) -> Layer | None:
+    """`litellm.BadRequestError: VendorException - the vendor's text`."""
+    head, found, rest = message.partition("Exception - ")
+    if not found or len(head) > MAX_PREFIX:
+        return None
+    return Layer(rest.strip())
+
+
+def _text(raw: JSON) -> str:
+    return raw if isinstance(raw, str) else json.dumps(raw)
+
+
+def _code(error: JSON) -> str:
+    code = error.get("code") if isinstance(error, Mapping) else None
+    return str(code)[:100] if isinstance(code, str | int) else ""

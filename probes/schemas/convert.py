@@ -1,0 +1,156 @@
+"""Both ways between the arguments of a schema and those of its simpler form, place by place."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import TypeAlias
+
+from probes.arguments import Checker
+from probes.ladder.repair import read_json
+from probes.messages import JSON
+
+Convert: TypeAlias = Callable[[JSON], JSON]
+
+
+@dataclass(frozen=True, slots=True)
+class Piece:
+    """The simpler schema of one place. Both ways leave alone what is not of their shape."""
+
+    schema: Mapping[str, JSON]
+    simplify: Convert
+    restore: Convert
+    nullable: bool = False  # the original admits null
+
+
+@dataclass(frozen=True, slots=True)
+class Field:
+    """One key of an object; `dotted` if its own keys stand in the object instead of it."""
+
+    key: str
+    piece: Piece
+    required: bool
+    dotted: bool = False
+
+    @property
+    def prefix(self) -> str:
+        return f"{self.key}."
+
+
+def same(value: JSON) -> JSON:
+    """A place that is simple enough as it is."""
+    return value
+
+
+def nullable(piece: Piece) -> Piece:
+    """The same place where null is also right."""
+    return replace(
+        piece,
+        simplify=lambda value: None if value is None else piece.simplify(value),
+        restore=lambda value: None if value is None else piece.restore(value),
+        nullable=True,
+    )
+
+
+def each(convert: Convert) -> Convert:
+    """Every item of an array."""
+
+    def run(value: JSON) -> JSON:
+        return [convert(item) for item in value] if isinstance(value, list) else value
+
+    return run
+
+
+def first_that_fits(
+    checkers: Sequence[Checker], converts: Sequence[Convert], results: Sequence[Checker] = ()
+) -> Convert:
+    """The way of the first variant that a value fits, and whose result fits where that is asked."""
+
+    def run(value: JSON) -> JSON:
+        for index, (checker, convert) in enumerate(zip(checkers, converts, strict=True)):
+            if checker.misfit(value) is not None:
+                continue
+            result = convert(value)
+            if not results or results[index].misfit(result) is None:
+                return result
+        return value
+
+    return run
+
+
+def as_text(checker: Checker) -> tuple[Convert, Convert]:
+    """A value as JSON text. A string stays bare where it cannot be taken for something else."""
+
+    def restore(value: JSON) -> JSON:
+        if not isinstance(value, str):
+            return value
+        read = read_json(value)
+        readings = [value] if read.error is not None else [read.value, value]
+        return next((one for one in readings if checker.misfit(one) is None), readings[0])
+
+    def simplify(value: JSON) -> JSON:
+        bare = isinstance(value, str) and restore(value) == value
+        return value if bare else json.dumps(value, ensure_ascii=False)
+
+    return simplify, restore
+
+
+def simplify_object(fields: Sequence[Field], *, closed: bool) -> Convert:
+    """An object key by key; `closed` writes null for what is absent and leaves out the unknown."""
+    known = {field.key for field in fields}
+
+    def run(value: JSON) -> JSON:
+        if not isinstance(value, Mapping):
+            return value
+        found: dict[str, JSON] = {}
+        for field in fields:
+            found |= _simplified(field, value, closed=closed)
+        rest = {} if closed else {key: value[key] for key in value if key not in known}
+        return found | rest
+
+    return run
+
+
+def restore_object(fields: Sequence[Field]) -> Convert:
+    """The object back, with its absent keys absent and its flattened objects whole."""
+
+    def run(value: JSON) -> JSON:
+        if not isinstance(value, Mapping):
+            return value
+        found = dict(value)
+        for field in fields:
+            inner = _take(field, found)
+            if inner is not None or _keeps_null(field, value):
+                found[field.key] = None if inner is None else field.piece.restore(inner)
+        return found
+
+    return run
+
+
+def _simplified(field: Field, value: Mapping[str, JSON], *, closed: bool) -> dict[str, JSON]:
+    if field.key not in value:
+        return {field.key: None} if closed and not field.required else {}
+    inner = field.piece.simplify(value[field.key])
+    if inner is None and not closed:
+        return {}
+    if field.dotted and isinstance(inner, Mapping):
+        return {field.prefix + key: item for key, item in inner.items()}
+    return {field.key: inner}
+
+
+def _take(field: Field, found: dict[str, JSON]) -> JSON:
+    """What the model wrote for a key, taken out of the object; None for nothing."""
+    whole = found.pop(field.key, None)
+    if not field.dotted or whole is not None:
+        return whole
+    keys = [key for key in found if key.startswith(field.prefix)]
+    parts = {key.removeprefix(field.prefix): found.pop(key) for key in keys}
+    # An object all of whose keys are optional may have been meant to be empty.
+    return parts if parts or (field.required and not field.piece.nullable) else None
+
+
+def _keeps_null(field: Field, value: Mapping[str, JSON]) -> bool:
+    if field.piece.nullable:
+        return field.required or field.key in value
+    return field.required and field.key in value

@@ -1,0 +1,305 @@
+"""A simpler schema for an endpoint that cannot follow the full one, and the way back.
+
+`strict`: every object closed, every key required, optional keys nullable; free-form objects as JSON
+text. `simple_object`: no references, unions or nulls; objects deeper than `max_depth` flattened
+into dotted keys (`a.b`), whatever else is intricate as JSON text. `string_only`: every parameter a
+string. The way back is checked by nobody here: give the restored arguments to the ladder.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from enum import StrEnum
+
+from probes.arguments import Checker
+from probes.messages import JSON
+from probes.schemas.convert import (
+    Convert,
+    Field,
+    Piece,
+    as_text,
+    each,
+    first_that_fits,
+    nullable,
+    restore_object,
+    same,
+    simplify_object,
+)
+from probes.schemas.types import referred
+from probes.schemas.variants import (
+    TooIntricate,
+    Variant,
+    collapsed_scalars,
+    merged_objects,
+    variants,
+)
+
+MAX_DEPTH = 2
+MAX_NODES = 2000
+MAX_HINT = 300
+WHOLE = "json"  # the one key under which a whole arguments object is written as text
+_KEPT = ("type", "description", "enum")
+_KEPT_STRICT = (*_KEPT, "pattern", "format", "minimum", "maximum", "multipleOf")
+
+
+class Level(StrEnum):
+    """How much of a schema an endpoint can follow."""
+
+    STRICT = "strict"
+    SIMPLE_OBJECT = "simple_object"
+    STRING_ONLY = "string_only"
+
+
+@dataclass(frozen=True, slots=True)
+class Downgraded:
+    """The schema to offer, and both ways between its arguments and the original's.
+
+    `simplify` is for calls that go back in the history: the model should see what it wrote.
+    """
+
+    schema: Mapping[str, JSON]
+    simplify: Callable[[Mapping[str, JSON]], Mapping[str, JSON]]
+    restore: Callable[[Mapping[str, JSON]], Mapping[str, JSON]]
+
+
+def downgrade(
+    schema: Mapping[str, JSON] | None, level: Level | str, *, max_depth: int = MAX_DEPTH
+) -> Downgraded:
+    """The schema at a level. Never raises on a schema that is JSON."""
+    builder = _Builder(schema or {}, Level(level), max_depth)
+    piece = builder.root_piece()
+    return Downgraded(piece.schema, _on_objects(piece.simplify), _on_objects(piece.restore))
+
+
+@dataclass(slots=True)
+class _Builder:
+    """One schema on its way down."""
+
+    root: Mapping[str, JSON]
+    level: Level
+    max_depth: int
+    nodes: int = 0
+
+    def root_piece(self) -> Piece:
+        try:
+            found = [one for one in variants(self.root, self.root) if one.type in ("object", "")]
+        except TooIntricate:
+            found = []
+        if not found:
+            return self._whole_as_text()
+        merged = merged_objects(found)
+        if not merged.schema["properties"] and _is_open(merged.schema):
+            return self._whole_as_text()
+        return self._object(merged, 0)
+
+    def piece(self, schema: JSON, refs: tuple[str, ...], depth: int) -> Piece:
+        """The simpler form of any schema below the root."""
+        self.nodes += 1
+        try:
+            found = variants(schema, self.root, refs)
+        except TooIntricate:
+            found = []
+        values = [variant for variant in found if variant.type != "null"]
+        admits_null = len(values) < len(found)
+        if not values or self.nodes > MAX_NODES:
+            return self._text(schema)
+        if self.level is Level.STRING_ONLY:
+            return self._string(schema, values, admits_null=admits_null)
+        plain = self._plain(values, depth) or self._text(schema)
+        return self._nullable(plain) if admits_null else plain
+
+    def _plain(self, values: list[Variant], depth: int) -> Piece | None:
+        """The form of a place that admits these variants; None where only text will do."""
+        if (scalar := collapsed_scalars(values)) is not None:
+            return self._scalar(values[0] if len(values) == 1 else scalar)
+        types = {variant.type for variant in values}
+        if types == {"array"} and len(values) == 1:
+            return self._array(values[0], depth)
+        if self.level is Level.STRICT and len(values) > 1:
+            return self._choice(values, depth)
+        if types == {"object"}:
+            merged = merged_objects(values)
+            return self._object(merged, depth) if merged.schema["properties"] else None
+        return None
+
+    def _scalar(self, variant: Variant) -> Piece:
+        kept = _KEPT_STRICT if self.level is Level.STRICT else _KEPT
+        schema = {key: variant.schema[key] for key in kept if key in variant.schema}
+        return Piece(schema, same, same)
+
+    def _string(self, schema: JSON, values: list[Variant], *, admits_null: bool) -> Piece:
+        scalar = collapsed_scalars(values)
+        if scalar is None or scalar.type != "string" or admits_null:
+            return self._text(schema)
+        return self._scalar(values[0] if len(values) == 1 else scalar)
+
+    def _array(self, variant: Variant, depth: int) -> Piece:
+        items = variant.schema.get("items", {})
+        if not isinstance(items, Mapping | bool) or "prefixItems" in variant.schema:
+            return self._text(variant.schema)
+        flat = self.level is not Level.STRICT
+        if flat and depth >= self.max_depth:
+            inner = self._text(items)
+        else:
+            inner = self.piece(items, variant.refs, depth + 1)
+        if inner.nullable and flat:
+            inner = self._text(items)
+        schema: dict[str, JSON] = {"type": "array", "items": inner.schema, **_described(variant)}
+        return Piece(schema, each(inner.simplify), each(inner.restore))
+
+    def _choice(self, values: list[Variant], depth: int) -> Piece | None:
+        pieces = [self._plain([variant], depth) for variant in values]
+        known = [piece for piece in pieces if piece is not None]
+        if len(known) < len(pieces):
+            return None
+        full = [Checker(self._standalone(variant.schema)) for variant in values]
+        simple = [Checker(piece.schema) for piece in known]
+        schema: dict[str, JSON] = {"anyOf": [piece.schema for piece in known]}
+        simplify = first_that_fits(full, [piece.simplify for piece in known])
+        restore = first_that_fits(simple, [piece.restore for piece in known], full)
+        return Piece(schema, simplify, restore)
+
+    def _object(self, variant: Variant, depth: int) -> Piece:
+        properties = variant.schema["properties"]
+        assert isinstance(properties, Mapping)
+        required = variant.schema.get("required")
+        names = set(required) if isinstance(required, list) else set()
+        fields = [
+            self._field(key, properties, variant.refs, depth, required=key in names)
+            for key in properties
+            if properties[key] is not False
+        ]
+        schema = self._object_schema(fields) | _described(variant)
+        closed = self.level is Level.STRICT
+        return Piece(schema, simplify_object(fields, closed=closed), restore_object(fields))
+
+    def _field(
+        self,
+        key: str,
+        properties: Mapping[str, JSON],
+        refs: tuple[str, ...],
+        depth: int,
+        *,
+        required: bool,
+    ) -> Field:
+        flat = self.level is Level.SIMPLE_OBJECT and depth >= self.max_depth
+        piece = self.piece(properties[key], refs, depth if flat else depth + 1)
+        if not flat or piece.schema.get("type") != "object":
+            return Field(key, piece, required)
+        # A declared key that looks like a flattened one would be taken for it.
+        if any(other.startswith(f"{key}.") for other in properties):
+            return Field(key, self._text(properties[key]), required)
+        return Field(key, piece, required, dotted=True)
+
+    def _object_schema(self, fields: list[Field]) -> dict[str, JSON]:
+        properties: dict[str, JSON] = {}
+        required: list[JSON] = []
+        for field in fields:
+            properties |= _inner_properties(field)
+            required += _inner_required(field)
+        if self.level is not Level.STRICT:
+            return {"type": "object", "properties": properties, "required": required}
+        optional = {field.key for field in fields if not field.required}
+        for key in optional:
+            properties[key] = _or_null(properties[key])
+        return {
+            "type": "object",
+            "properties": properties,
+            "required": list(properties),
+            "additionalProperties": False,
+        }
+
+    def _text(self, schema: JSON) -> Piece:
+        """The place as JSON text; a text that fits as it is need not be quoted."""
+        checker = Checker(self._standalone(schema))
+        description = schema.get("description") if isinstance(schema, Mapping) else None
+        hint = f"JSON text of a value that fits {_compact(self._followed(schema))}"
+        text = f"{description} ({hint})" if isinstance(description, str) else hint
+        simplify, restore = as_text(checker)
+        return Piece({"type": "string", "description": text}, simplify, restore)
+
+    def _nullable(self, piece: Piece) -> Piece:
+        found = nullable(piece)
+        if self.level is not Level.STRICT:
+            return found
+        return replace(found, schema=_or_null(piece.schema))
+
+    def _whole_as_text(self) -> Piece:
+        inner = self._text(self.root)
+        schema: dict[str, JSON] = {
+            "type": "object",
+            "properties": {WHOLE: inner.schema},
+            "required": [WHOLE],
+            "additionalProperties": False,
+        }
+
+        def restore(value: JSON) -> JSON:
+            if isinstance(value, Mapping) and set(value) == {WHOLE}:
+                return inner.restore(value[WHOLE])
+            return value
+
+        return Piece(schema, lambda value: {WHOLE: inner.simplify(value)}, restore)
+
+    def _followed(self, schema: JSON) -> JSON:
+        """What a lone reference means, for a reader who does not have the definitions."""
+        match schema:
+            case {"$ref": str(ref)}:
+                return referred(ref, self.root)
+            case _:
+                return schema
+
+    def _standalone(self, schema: JSON) -> Mapping[str, JSON] | None:
+        """A part of the schema that can be checked alone: its definitions come with it."""
+        if not isinstance(schema, Mapping):
+            return None
+        shared = {key: self.root[key] for key in ("$defs", "definitions") if key in self.root}
+        return {**shared, **schema}
+
+
+def _on_objects(convert: Convert) -> Callable[[Mapping[str, JSON]], Mapping[str, JSON]]:
+    def run(arguments: Mapping[str, JSON]) -> Mapping[str, JSON]:
+        found = convert(arguments)
+        return found if isinstance(found, Mapping) else arguments
+
+    return run
+
+
+def _is_open(schema: Mapping[str, JSON]) -> bool:
+    """Whether an object says that it takes keys it does not name."""
+    return bool(schema.get("additionalProperties") or schema.get("patternProperties"))
+
+
+def _described(variant: Variant) -> dict[str, JSON]:
+    description = variant.schema.get("description")
+    return {"description": description} if isinstance(description, str) else {}
+
+
+def _or_null(schema: JSON) -> dict[str, JSON]:
+    members = schema.get("anyOf") if isinstance(schema, Mapping) else None
+    known = list(members) if isinstance(members, list) else [schema]
+    null: JSON = {"type": "null"}
+    return {"anyOf": known if null in known else [*known, null]}
+
+
+def _inner_properties(field: Field) -> dict[str, JSON]:
+    """The keys that stand in an object for one key of it."""
+    inner = field.piece.schema.get("properties")
+    if not field.dotted or not isinstance(inner, Mapping):
+        return {field.key: field.piece.schema}
+    return {field.prefix + key: schema for key, schema in inner.items()}
+
+
+def _inner_required(field: Field) -> list[JSON]:
+    if not field.required or field.piece.nullable:
+        return []
+    inner = field.piece.schema.get("required")
+    if not field.dotted or not isinstance(inner, list):
+        return [field.key]
+    return [f"{field.prefix}{key}" for key in inner]
+
+
+def _compact(schema: JSON) -> str:
+    text = json.dumps(schema, ensure_ascii=False, separators=(",", ":"))
+    return text if len(text) <= MAX_HINT else text[:MAX_HINT] + "..."

@@ -1,0 +1,102 @@
+"""Which JSON types a schema admits at a place. A hint for reading text; validation decides."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+
+from probes.messages import JSON
+
+MAX_STEPS = 200
+UNIONS = ("anyOf", "oneOf", "allOf")
+_TYPE_NAMES: Mapping[type, str] = {
+    type(None): "null",
+    bool: "boolean",
+    int: "integer",
+    float: "number",
+    str: "string",
+}
+
+
+def types_of(schema: JSON, root: Mapping[str, JSON]) -> frozenset[str]:
+    """The types that a schema names: by `type`, `enum`, `const`, unions and local references."""
+    found: set[str] = set()
+    for part in alternatives(schema, root):
+        match part.get("type"):
+            case str(name):
+                found.add(name)
+            case list(names):
+                found.update(name for name in names if isinstance(name, str))
+            case _:
+                pass
+        values = part.get("enum")
+        constants = list(values) if isinstance(values, list) else []
+        if "const" in part:
+            constants.append(part["const"])
+        found.update(type_name(value) for value in constants)
+    return frozenset(found)
+
+
+def properties_at(schema: JSON, root: Mapping[str, JSON], key: str) -> list[JSON]:
+    """The schemas that speak about a key of an object; none where the key is not declared."""
+    found: list[JSON] = []
+    open_schemas: list[JSON] = []
+    for part in alternatives(schema, root):
+        properties = part.get("properties")
+        if isinstance(properties, Mapping) and key in properties:
+            found.append(properties[key])
+        if isinstance(part.get("additionalProperties"), Mapping):
+            open_schemas.append(part["additionalProperties"])
+    return found or open_schemas
+
+
+def declared_keys(schema: JSON, root: Mapping[str, JSON]) -> frozenset[str]:
+    """Every key that the schema declares for an object."""
+    found: set[str] = set()
+    for part in alternatives(schema, root):
+        properties = part.get("properties")
+        if isinstance(properties, Mapping):
+            found.update(properties)
+    return frozenset(found)
+
+
+def alternatives(schema: JSON, root: Mapping[str, JSON]) -> Iterator[Mapping[str, JSON]]:
+    """The schema and all it is put together from at the same place, within bounds."""
+    waiting: list[JSON] = [schema]
+    seen: set[int] = set()
+    while waiting and len(seen) < MAX_STEPS:
+        part = waiting.pop()
+        if not isinstance(part, Mapping) or id(part) in seen:
+            continue
+        seen.add(id(part))
+        yield part
+        for union in UNIONS:
+            members = part.get(union)
+            waiting.extend(members if isinstance(members, list) else ())
+        if isinstance(ref := part.get("$ref"), str):
+            waiting.append(referred(ref, root))
+
+
+def referred(ref: str, root: Mapping[str, JSON]) -> JSON:
+    """What a reference inside the same schema points at; None for any other."""
+    if ref == "#":
+        return root
+    if not ref.startswith("#/"):
+        return None
+    found: JSON = root
+    for step in ref[2:].split("/"):
+        key = step.replace("~1", "/").replace("~0", "~")
+        match found:
+            case Mapping() if key in found:
+                found = found[key]
+            case list() if key.isdecimal() and int(key) < len(found):
+                found = found[int(key)]
+            case _:
+                return None
+    return found
+
+
+def type_name(value: JSON) -> str:
+    """The JSON Schema type of a value."""
+    if isinstance(value, Mapping):
+        return "object"
+    return _TYPE_NAMES.get(type(value), "array")

@@ -1,0 +1,195 @@
+"""The bookkeeping of a reply that arrives in pieces: the same for every wire format.
+
+A stream reader turns what its format sends into `start`, `extend` and `finish`, each naming a part
+by any key that the format gives it. The events come out of `take` in the order they happened.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Mapping
+from dataclasses import dataclass, field
+
+from probes.events import Event, PartDelta, PartEnded, PartKind, PartStarted, ReplyEnded
+from probes.messages import (
+    JSON,
+    BrokenCall,
+    Deviation,
+    Part,
+    Reasoning,
+    ReasoningKind,
+    Reply,
+    Text,
+    ToolCall,
+)
+from probes.streams.call_text import arguments_text
+
+MAX_PARTS = 1024
+MAX_TEXT = 16 * 1024 * 1024
+MAX_DEVIATIONS = 100
+
+
+@dataclass(slots=True)
+class _Slot:
+    """One part on its way."""
+
+    kind: PartKind
+    pieces: list[str] = field(default_factory=list)
+    part: Part | None = None
+    cut: bool = False
+
+
+class Assembler:
+    """Keeps the parts of one reply in the order they began, and the events they give rise to."""
+
+    def __init__(self, max_parts: int = MAX_PARTS, max_text: int = MAX_TEXT) -> None:
+        self._max_parts = max_parts
+        self._room = max_text
+        self._slots: list[_Slot] = []
+        self._index: dict[Hashable, int] = {}
+        self._events: list[Event] = []
+        self._deviations: dict[Deviation, None] = {}
+        self.ended = False
+
+    def start(self, key: Hashable, kind: PartKind, *, id: str = "", name: str = "") -> bool:
+        """Begin a part; False where it is there already or the reply has too many."""
+        if key in self._index:
+            return False
+        if len(self._slots) >= self._max_parts:
+            self.note("too_many_parts", "$")
+            return False
+        self._index[key] = len(self._slots)
+        self._slots.append(_Slot(kind))
+        self._events.append(PartStarted(self._index[key], kind, id, name))
+        return True
+
+    def extend(self, key: Hashable, text: str) -> None:
+        """Add to a part that is open; nothing happens for one that is not."""
+        slot = self._open(key)
+        if slot is None or not text:
+            return
+        if len(text) > self._room:
+            slot.cut = True
+            self.note("too_large", "$")
+            return
+        self._room -= len(text)
+        slot.pieces.append(text)
+        self._events.append(PartDelta(self._index[key], text))
+
+    def finish(self, key: Hashable, part: Part) -> None:
+        """End a part with its final value; only the first end counts."""
+        slot = self._open(key)
+        if slot is not None:
+            slot.part = part
+            self._events.append(PartEnded(self._index[key], part))
+
+    def add(self, key: Hashable, part: Part) -> bool:
+        """Begin and end a part that arrives whole."""
+        kind, text, id_, name = _outline(part)
+        if not self.start(key, kind, id=id_, name=name):
+            return False
+        self.extend(key, text)
+        self.finish(key, part)
+        return True
+
+    def has(self, key: Hashable) -> bool:
+        """Whether the part was ever begun."""
+        return key in self._index
+
+    def is_open(self, key: Hashable) -> bool:
+        """Whether the part was begun and not ended."""
+        return self._open(key) is not None
+
+    def is_cut(self, key: Hashable) -> bool:
+        """Whether text of the part was thrown away because the reply is too large."""
+        index = self._index.get(key)
+        return index is not None and self._slots[index].cut
+
+    def text(self, key: Hashable) -> str:
+        """All that the part was extended by."""
+        index = self._index.get(key)
+        return "" if index is None else "".join(self._slots[index].pieces)
+
+    @property
+    def open_keys(self) -> list[Hashable]:
+        """The parts that are not ended, in the order they began."""
+        return [key for key, index in self._index.items() if self._slots[index].part is None]
+
+    @property
+    def parts(self) -> tuple[Part, ...]:
+        """The parts that are ended, in the order they began; for use once all of them are."""
+        return tuple(slot.part for slot in self._slots if slot.part is not None)
+
+    def note(self, name: str, path: str) -> None:
+        """Remember once where the stream bends its format."""
+        if len(self._deviations) < MAX_DEVIATIONS:
+            self._deviations.setdefault(Deviation(name, path))
+
+    @property
+    def deviations(self) -> tuple[Deviation, ...]:
+        return tuple(self._deviations)
+
+    def end(self, reply: Reply) -> None:
+        """Say that the reply is over; later ends are ignored."""
+        if not self.ended:
+            self.ended = True
+            self._events.append(ReplyEnded(reply))
+
+    def take(self) -> list[Event]:
+        """The events since the last time."""
+        events, self._events = self._events, []
+        return events
+
+    def _open(self, key: Hashable) -> _Slot | None:
+        index = self._index.get(key)
+        if index is None or self._slots[index].part is not None:
+            return None
+        return self._slots[index]
+
+
+def replay(reply: Reply) -> list[Event]:
+    """The events that a whole reply amounts to, as a stream of it would have given them."""
+    assembler = Assembler(max_parts=max(MAX_PARTS, len(reply.parts)))
+    for index, part in enumerate(reply.parts):
+        assembler.add(index, part)
+    assembler.end(reply)
+    return assembler.take()
+
+
+def _outline(part: Part) -> tuple[PartKind, str, str, str]:
+    match part:
+        case Text():
+            return PartKind.TEXT, part.text, text_item(part), text_label(part)
+        case Reasoning():
+            return PartKind.REASONING, part.text, _raw_id(part.raw), reasoning_label(part)
+        case ToolCall() | BrokenCall():
+            return PartKind.CALL, arguments_text(part), part.id, part.name
+        case _:
+            return PartKind.OPAQUE, "", "", ""
+
+
+def text_label(part: Text) -> str:
+    """What a text's start is named: "refusal" for one, else nothing."""
+    kinds = [kept.get("type") for kept in part.extra.values() if isinstance(kept, Mapping)]
+    return "refusal" if "refusal" in kinds else ""
+
+
+def reasoning_label(part: Reasoning) -> str:
+    """What a reasoning's start is named: the field it stands in, where it is one."""
+    if part.kind is ReasoningKind.FIELD and isinstance(part.raw, str):
+        return part.raw
+    if part.kind is ReasoningKind.ITEM and isinstance(part.raw, Mapping):
+        return "summary_text" if part.raw.get("summary") else "reasoning_text"
+    return "reasoning_details" if part.kind is ReasoningKind.DETAILS else ""
+
+
+def text_item(part: Text) -> str:
+    """The id of the item that a text stands in, for the format that has such."""
+    for kept in part.extra.values():
+        if isinstance(kept, Mapping) and (found := _raw_id(kept.get("$item"))):
+            return found
+    return ""
+
+
+def _raw_id(raw: JSON) -> str:
+    found = raw.get("id") if isinstance(raw, Mapping) else None
+    return found if isinstance(found, str) else ""

@@ -1,0 +1,52 @@
+"""One JSON text a line, out of bytes that are cut anywhere."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from probes.streams.lines import LF_ENDING, Line, LineDecoder
+
+MAX_RECORD = 8 * 1024 * 1024
+_BOM = b"\xef\xbb\xbf"
+
+
+@dataclass(frozen=True, slots=True)
+class Record:
+    """One line's text, not yet parsed.
+
+    `too_large`: it passed the limit and was thrown away. `unfinished`: the stream ended before the
+    line did, though its text may be whole.
+    """
+
+    text: str
+    too_large: bool = False
+    unfinished: bool = False
+
+
+class NDJSONDecoder:
+    """Records out of bytes that are cut anywhere. Never raises; holds at most one line."""
+
+    def __init__(self, max_line: int = MAX_RECORD) -> None:
+        self._lines = LineDecoder(LF_ENDING, max_line)
+        self._first = True
+
+    def feed(self, data: bytes) -> list[Record]:
+        """The records that these bytes complete; blank lines are none."""
+        records = [self._record(line) for line in self._lines.feed(data)]
+        return [record for record in records if record is not None]
+
+    def close(self) -> list[Record]:
+        """The last record, where its line had no ending."""
+        rest = self._lines.close()
+        record = self._record(rest, unfinished=True) if rest is not None else None
+        return [] if record is None else [record]
+
+    def _record(self, line: Line, *, unfinished: bool = False) -> Record | None:
+        data = line.data
+        if self._first:
+            self._first = False
+            data = data.removeprefix(_BOM)
+        if line.too_large:
+            return Record("", too_large=True, unfinished=unfinished)
+        text = data.decode("utf-8", "replace")
+        return Record(text, unfinished=unfinished) if text.strip() else None

@@ -1,0 +1,122 @@
+"""Server-sent events out of bytes, as the WHATWG describes them and as relays bend them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from probes.streams.lines import MAX_LINE, Line, LineDecoder
+
+MAX_EVENT = 8 * 1024 * 1024
+_BOM = b"\xef\xbb\xbf"
+
+
+@dataclass(frozen=True, slots=True)
+class ServerEvent:
+    """One event. `event` is "" where the stream named none; `id` is the last one that was sent.
+
+    `too_large`: the data passed the limit and was thrown away. `unfinished`: the stream ended
+    before the blank line that completes an event.
+    """
+
+    event: str
+    data: str
+    id: str = ""
+    too_large: bool = False
+    unfinished: bool = False
+
+
+class SSEDecoder:
+    """Events out of bytes that are cut anywhere. Never raises; holds at most one event.
+
+    `comments` counts keepalives. `stray` is text that is no field of the format: an endpoint that
+    answers a streaming request with plain JSON is found there.
+    """
+
+    def __init__(self, max_line: int = MAX_LINE, max_event: int = MAX_EVENT) -> None:
+        self.comments = 0
+        self._lines = LineDecoder(max_line=max_line)
+        self._max_event = max_event
+        self._first = True
+        self._data: list[str] = []
+        self._stray: list[str] = []
+        self._stray_size = 0
+        self._id = ""
+        self._reset()
+
+    @property
+    def stray(self) -> str:
+        return "\n".join(self._stray)
+
+    def feed(self, data: bytes) -> list[ServerEvent]:
+        """The events that these bytes complete."""
+        events = [self._take(line) for line in self._lines.feed(data)]
+        return [event for event in events if event is not None]
+
+    def close(self) -> list[ServerEvent]:
+        """The event that was still open, marked as unfinished."""
+        rest = self._lines.close()
+        if rest is not None:
+            self._take(rest)
+        event = self._dispatch(unfinished=True)
+        return [] if event is None else [event]
+
+    def _take(self, line: Line) -> ServerEvent | None:
+        data = line.data
+        if self._first:
+            self._first = False
+            data = data.removeprefix(_BOM)
+        if not data:
+            return self._dispatch()
+        if data.startswith(b":"):
+            self.comments += 1
+        elif line.too_large:
+            self._overflow()
+        else:
+            self._field(data.decode("utf-8", "replace"))
+        return None
+
+    def _field(self, text: str) -> None:
+        name, _, value = text.partition(":")
+        value = value.removeprefix(" ")
+        match name:
+            case "data":
+                self._append(value)
+            case "event":
+                self._event = value
+            case "id":
+                self._id = value if "\0" not in value else self._id
+            case "retry":
+                pass
+            case _:
+                self._keep_stray(text)
+
+    def _append(self, value: str) -> None:
+        self._seen = True
+        self._size += len(value) + 1
+        if self._size > self._max_event:
+            self._overflow()
+        elif not self._too_large:
+            self._data.append(value)
+
+    def _overflow(self) -> None:
+        self._seen = self._too_large = True
+        self._data = []
+
+    def _keep_stray(self, text: str) -> None:
+        self._stray_size += len(text) + 1
+        if self._stray_size <= self._max_event:
+            self._stray.append(text)
+
+    def _dispatch(self, *, unfinished: bool = False) -> ServerEvent | None:
+        event = ServerEvent(
+            self._event, "\n".join(self._data), self._id, self._too_large, unfinished
+        )
+        seen = self._seen
+        self._reset()
+        return event if seen else None
+
+    def _reset(self) -> None:
+        self._event = ""
+        self._data = []
+        self._size = 0
+        self._seen = self._too_large = False

@@ -1,0 +1,94 @@
+"""A model's text, read whole: what is visible, what is reasoning, which calls it makes."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+
+from probes.ladder.ids import RULES, IdMap
+from probes.ladder.resolve import resolve
+from probes.messages import BrokenCall, Location, ToolCall, ToolSpec
+from probes.parsers.base import RawCall
+from probes.parsers.found import Found, FoundReasoning, FoundText
+from probes.parsers.reader import TextReader
+
+IN_REASONING = "found_in_reasoning"
+
+
+@dataclass(frozen=True, slots=True)
+class TextAnswer:
+    """`text` and `reasoning` are verbatim, None where there is none; calls stand in their order.
+
+    A call that stood inside the reasoning has `found_in_reasoning` among its repairs, and is left
+    out where the visible part makes the same call.
+    """
+
+    text: str | None
+    reasoning: str | None
+    calls: tuple[ToolCall, ...]
+    broken: tuple[BrokenCall, ...]
+
+
+def read_answer(
+    pieces: Iterable[str],
+    tools: Sequence[ToolSpec],
+    *,
+    format: str = "auto",
+    prefill: str = "",
+    truncated: bool = False,
+) -> TextAnswer:
+    """The answer that a text is, given in pieces of any size."""
+    reader = TextReader(tools, format=format, prefill=prefill, truncated=truncated)
+    found = [item for piece in pieces for item in reader.feed(piece)]
+    found += reader.close()
+    return answer_of(found, tools)
+
+
+def answer_of(found: Iterable[Found], tools: Sequence[ToolSpec]) -> TextAnswer:
+    """The answer that a reader found, its calls taken through the ladder."""
+    texts: list[str] = []
+    thoughts: list[str] = []
+    resolved: list[ToolCall | BrokenCall] = []
+    for item in found:
+        match item:
+            case FoundText(text):
+                texts.append(text)
+            case FoundReasoning(text):
+                thoughts.append(text)
+            case RawCall():
+                resolved.append(resolve(item, tools, position=len(resolved)))
+    calls = [call for call in resolved if isinstance(call, ToolCall)]
+    visible = "".join(texts)
+    # The line breaks between calls belong to the markup, not to the answer.
+    shown = visible if visible.strip() or not (resolved or thoughts) else ""
+    return TextAnswer(
+        text=shown or None,
+        reasoning="".join(thoughts) if thoughts else None,
+        calls=_without_drafts(_with_own_ids(calls)),
+        broken=tuple(call for call in resolved if isinstance(call, BrokenCall)),
+    )
+
+
+def _with_own_ids(calls: Sequence[ToolCall]) -> list[ToolCall]:
+    """The calls with the ids the model gave them, an id that came before told apart by `_dup`."""
+    walk = IdMap(RULES["any"]).walk()
+    return [replace(call, id=walk.call(call.id, call.name)) for call in calls]
+
+
+def _without_drafts(calls: Sequence[ToolCall]) -> tuple[ToolCall, ...]:
+    """The calls, less those of the reasoning that the visible part repeats."""
+    visible = {_key(call) for call in calls if call.location is Location.CONTENT}
+    return tuple(
+        call if call.location is Location.CONTENT else _marked(call)
+        for call in calls
+        if call.location is Location.CONTENT or _key(call) not in visible
+    )
+
+
+def _key(call: ToolCall) -> tuple[str, str]:
+    return call.name, json.dumps(call.input, sort_keys=True)
+
+
+def _marked(call: ToolCall) -> ToolCall:
+    return replace(call, repairs=(*call.repairs, IN_REASONING))

@@ -1,0 +1,21 @@
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+
+from tests.probes.adapters.loopback import Loopback, serving
+
+
+@pytest.fixture(scope="session")
+def loopback_server() -> Iterator[Loopback]:
+    """One server for all adapter tests of a run."""
+    with serving() as loopback:
+        yield loopback
+
+
+@pytest.fixture
+def loopback(loopback_server: Loopback) -> Loopback:
+    """A server on this machine that has been told and asked nothing yet."""
+    loopback_server.reset()
+    return loopback_server

@@ -1,0 +1,66 @@
+"""Pieces of generated bodies that all wire formats share."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from hypothesis import strategies as st
+
+from probes.adapters.base import Adapter
+from probes.events import Event, PartEnded, ReplyEnded
+from probes.messages import Reply
+
+texts = st.text(st.characters(codec="utf-8"), max_size=20)
+words = st.text(st.characters(codec="utf-8"), min_size=1, max_size=20)
+names = st.from_regex(r"[a-z][a-z_]{0,8}", fullmatch=True)
+ids = st.from_regex(r"[a-z]{3}_[A-Za-z0-9]{1,8}", fullmatch=True)
+values: st.SearchStrategy[Any] = st.recursive(
+    st.none() | st.booleans() | st.integers(-(2**40), 2**40) | texts,
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(texts, inner, max_size=3),
+    max_leaves=6,
+)
+objects = st.dictionaries(texts, values, max_size=4)
+schemas = st.fixed_dictionaries(
+    {"type": st.just("object"), "properties": st.dictionaries(names, objects, max_size=2)}
+)
+counts = st.integers(0, 10**6)
+# Fields that no format has: they must come back where they stood.
+unknown = st.dictionaries(
+    st.from_regex(r"x_[a-z]{1,5}", fullmatch=True),
+    values.filter(lambda value: value is not None),
+    max_size=2,
+)
+
+
+def fields(required: dict[str, Any], optional: dict[str, Any] | None = None) -> Any:
+    """An object with some known fields and, at times, some that nobody knows."""
+    known = st.fixed_dictionaries(required, optional=optional or {})
+    return st.builds(lambda body, more: {**more, **body}, known, unknown)
+
+
+def read(adapter: Adapter, data: bytes, size: int | None = None) -> list[Event]:
+    """All events of a stream that arrives in pieces of a size."""
+    reader = adapter.read_stream()
+    step = size or max(len(data), 1)
+    events: list[Event] = []
+    for start in range(0, len(data), step):
+        events += reader.feed(data[start : start + step])
+    return events + reader.close()
+
+
+def reply_of(events: list[Event]) -> Reply:
+    """The reply that a run of events ends with; every part of it was ended as it stands there."""
+    last = events[-1]
+    assert isinstance(last, ReplyEnded)
+    assert sum(isinstance(event, ReplyEnded) for event in events) == 1
+    ended = {event.index: event.part for event in events if isinstance(event, PartEnded)}
+    assert tuple(ended[index] for index in sorted(ended)) == last.reply.parts
+    return last.reply
+
+
+def read_stream(adapter: Adapter, data: bytes, size: int | None = None) -> Reply:
+    return reply_of(read(adapter, data, size))
+
+
+def names_of(reply: Reply) -> list[str]:
+    return [deviation.name for deviation in reply.deviations]

@@ -1,0 +1,58 @@
+"""Where markup counts as a call and where it is prose."""
+
+from __future__ import annotations
+
+import pytest
+
+from probes.parsers.found import FoundText
+from tests.probes.parsers.reading import calls, raw_calls, read_every_way, text_of
+
+
+@pytest.mark.parametrize("text", ["I look.", "Gut!", "好的。"])
+@pytest.mark.parametrize(
+    "call",
+    [
+        "<tool_call>f<arg_key>a</arg_key><arg_value>1</arg_value></tool_call>",
+        '<tool_call>{"name": "f", "arguments": {"a": "1"}}</tool_call>',
+    ],
+)
+def test_whole_call_glued_to_a_sentence_is_a_call(text: str, call: str) -> None:
+    """GLM 4.7 puts no line break before it, and prose would put a blank."""
+    found = read_every_way(text + call)
+
+    assert (text_of(found), calls(found)) == (text, [("f", {"a": "1"})])
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "It ends.<tool_call>unheard_of<arg_key>a</arg_key><arg_value>1</arg_value></tool_call>",
+        "It ends.<tool_call>f<arg_key>a</arg_key><arg_value>1</arg_value>",
+        'It ends. <tool_call>{"name": "f", "arguments": {}}</tool_call>',
+        'Say:<tool_call>{"name": "f", "arguments": {}}</tool_call>',
+        "It ends.<function=f></function>",
+    ],
+)
+def test_anything_less_in_the_middle_of_a_line_is_prose(text: str) -> None:
+    """Not declared, not whole, not glued to a sentence, or not that tag."""
+    assert read_every_way(text) == [FoundText(text)]
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        '<tool_call>\n{"name": "unheard_of", "arguments": {"a": "1"}}\n</tool_call>',
+        "<tool_call>\n<function=unheard_of>\n<parameter=a>\n1\n</parameter>\n</function>\n"
+        "</tool_call>",
+        "<tool_call>unheard_of<arg_key>a</arg_key><arg_value>1</arg_value></tool_call>",
+        '<minimax:tool_call><invoke name="unheard_of"><parameter name="a">1</parameter></invoke>'
+        "</minimax:tool_call>",
+        '<tool_call><name>unheard_of</name><arguments>{"a": "1"}</arguments></tool_call>',
+        '[TOOL_CALLS]unheard_of[ARGS]{"a": "1"}',
+    ],
+)
+def test_whole_call_of_an_undeclared_tool_is_handed_on_unless_words_stand_before(call: str) -> None:
+    """Alone it is a call that the ladder answers; behind words it may be an example."""
+    assert calls(read_every_way(call)) == [("unheard_of", {"a": "1"})]
+    assert read_every_way(f"So it looks:\n{call}") == [FoundText(f"So it looks:\n{call}")]
+    assert raw_calls(read_every_way(f"<think>{call}</think>")) == []

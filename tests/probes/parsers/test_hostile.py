@@ -1,0 +1,151 @@
+"""Text that was made to hurt: it is read, in time and memory that grow with its length."""
+
+from __future__ import annotations
+
+import time
+
+import pytest
+
+from probes.parsers import PARSERS
+from probes.parsers.base import JsonText, RawCall
+from probes.parsers.found import FoundText, merged
+from probes.parsers.pythonic import calls_in
+from probes.parsers.reader import TextReader, read_text
+from probes.parsers.scene import MAX_CALLS
+from tests.probes.parsers.reading import TOOLS, raw_calls, text_of
+
+PATTERNS = {
+    "angle": "<",
+    "bracket": "[",
+    "brace": '{"a":',
+    "tick": "`",
+    "think": "</think>",
+    "half_think": "<think></think>{",
+    "wrapper": "<tool_call>\n",
+    "json": '\n<tool_call>{"a":"',
+    "qwen": "\n<tool_call>\n<function=f>\n<parameter=a>\n",
+    "function": "<function=f>\n",
+    "closers": "\n<function=f><parameter=a></parameter>x",
+    "twins": "\n<function=f><parameter=a>\n</parameter>\n</parameter>x",
+    "glm": "\n<tool_call>f<arg_key>a</arg_key><arg_value>",
+    "keys": "\n<tool_call>f<arg_key>",
+    "invoke": '\n<invoke name="f">',
+    "children": "\n<invoke><f><a>",
+    "dsml": '<｜DSML｜invoke name="f">',
+    "k2": "<|tool_call_begin|>f<|tool_call_argument_begin|>{",
+    "k3": '<|open|>call tool="f"<|sep|><|open|>argument key="a"<|sep|>',
+    "m3": ']<]minimax[>[<invoke name="f">]<]minimax[>[<a>',
+    "harmony": "<|channel|>analysis<|message|>",
+    "recipient": "to=functions.f json{",
+    "mistral": "[TOOL_CALLS]f{",
+    "array": '{"name":"f","arguments":{}},',
+    "python": "<|python_tag|>f(",
+    "space": " \n",
+    "tiny": '<tool_call>{"name":"f"}</tool_call>\n',
+}
+
+
+def seconds(text: str, size: int) -> float:
+    start = time.process_time()
+    reader = TextReader(TOOLS)
+    for at in range(0, len(text), size):
+        reader.feed(text[at : at + size])
+    reader.close()
+    return time.process_time() - start
+
+
+@pytest.mark.parametrize("size", [20, 10**9], ids=["pieces", "whole"])
+@pytest.mark.parametrize("pattern", PATTERNS.values(), ids=PATTERNS.keys())
+def test_time_grows_with_length_not_with_its_square(pattern: str, size: int) -> None:
+    """Ten times the text takes about ten times as long; a hundred times would be the square."""
+    small, large = pattern * (15_000 // len(pattern)), pattern * (150_000 // len(pattern))
+    base = max(min(seconds(small, size) for _ in range(3)), 0.002)
+
+    assert seconds(large, size) < 45 * base
+
+
+@pytest.mark.parametrize("character", ["<", "[", "x", "\\", "</parameter>x"])
+def test_body_of_ten_megabytes_arrives_whole(character: str) -> None:
+    """One long value in small pieces is not copied for every piece."""
+    value = character * (10_000_000 // len(character))
+    reader = TextReader(TOOLS)
+    found = reader.feed("<function=f>\n<parameter=a>\n")
+
+    for at in range(0, len(value), 4096):
+        found += reader.feed(value[at : at + 4096])
+    found += reader.feed("x\n</parameter>\n</function>") + reader.close()
+
+    call = raw_calls(found)[0]
+    assert not isinstance(call.arguments, JsonText)
+    assert call.arguments.items[0].value == value + "x"
+
+
+@pytest.mark.parametrize("pattern", ["<", "[", '{"a":', "\0", "\ud800"])
+def test_ten_megabytes_of_one_thing_are_text(pattern: str) -> None:
+    """Nothing is found, nothing is lost, nothing breaks."""
+    text = pattern * (10_000_000 // len(pattern))
+
+    assert read_text(text, TOOLS) == [FoundText(text)]
+
+
+def test_calls_beyond_the_bound_are_text() -> None:
+    """A hundred thousand tiny calls: ten thousand are handed out, and the last one says why."""
+    tiny = '<tool_call>{"name":"f"}</tool_call>\n'
+
+    found = read_text(tiny * 100_000, TOOLS)
+
+    assert len(raw_calls(found)) == MAX_CALLS
+    assert raw_calls(found)[-1].notes == ("call_limit",)
+    assert raw_calls(found)[-2].notes == ()
+    assert text_of(found).count("<tool_call>") == 100_000 - MAX_CALLS
+
+
+def test_name_beyond_the_bound_is_no_call() -> None:
+    """A name has at most 256 characters."""
+    text = f'<tool_call>{{"name": "{"f" * 257}", "arguments": {{}}}}</tool_call>'
+
+    assert read_text(text) == [FoundText(text)]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "[f(a=" + "-" * 900 + "1)]",
+        "[f(a=" + "not " * 20_000 + "1)]",
+        "[f(a=" + "1+" * 20_000 + "1)]",
+        "[f" + ".a" * 50_000 + "()]",
+        "[f(a=" + "9" * 5_000 + ")]",
+        "[f(a=" + "lambda:" * 10_000 + "1)]",
+        "[f(a=" + "x if y else " * 10_000 + "1)]",
+        "[f(a=" + "~" * 50_000 + "1)]",
+    ],
+)
+def test_python_that_is_nested_without_brackets_is_refused(text: str) -> None:
+    """The compiler's own limits are no exception of ours."""
+    assert calls_in(text) is None
+
+
+def test_nothing_comes_after_close() -> None:
+    """A reader that was closed stays closed."""
+    reader = TextReader(TOOLS)
+    reader.feed("Hello")
+
+    assert merged(reader.close()) == [FoundText("Hello")]
+    assert reader.feed("more") == []
+    assert reader.close() == []
+
+
+def test_every_parser_is_registered_under_its_own_name() -> None:
+    """The name a call carries is the name the format is asked for by."""
+    assert {name: {parser.name for parser in group} for name, group in PARSERS.items()} == {
+        name: {name} for name in PARSERS
+    }
+
+
+@pytest.mark.parametrize("format", PARSERS)
+def test_raw_text_of_a_call_is_part_of_the_text(format: str) -> None:
+    """Evidence quotes what was received."""
+    text = 'x\n<tool_call>{"name":"f"}</tool_call>[TOOL_CALLS]f[ARGS]{}'
+
+    for item in read_text(text, TOOLS, format=format):
+        assert not isinstance(item, RawCall) or item.raw in text

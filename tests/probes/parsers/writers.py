@@ -1,0 +1,227 @@
+"""Every text format written as its model writes it, so that one battery of cases fits all."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TypeAlias
+
+Call: TypeAlias = tuple[str, Mapping[str, str]]
+P = "]<]minimax[>["
+
+
+@dataclass(frozen=True)
+class Format:
+    """A format: how calls are written, and how many last characters may be missing."""
+
+    name: str
+    write: Callable[[Sequence[Call]], str]
+    closer: str = ""  # what a stop token may have swallowed from the end
+    whole: bool = False  # counts only as the whole visible text
+
+
+def _dumps(value: object) -> str:
+    return json.dumps(value, ensure_ascii=False)
+
+
+def hermes(calls: Sequence[Call]) -> str:
+    return "\n".join(
+        f"<tool_call>\n{_dumps({'name': name, 'arguments': args})}\n</tool_call>"
+        for name, args in calls
+    )
+
+
+def qwen_xml(calls: Sequence[Call]) -> str:
+    return "\n".join(
+        f"<tool_call>\n<function={name}>\n"
+        + "".join(f"<parameter={key}>\n{value}\n</parameter>\n" for key, value in args.items())
+        + "</function>\n</tool_call>"
+        for name, args in calls
+    )
+
+
+def invoke(calls: Sequence[Call]) -> str:
+    return "\n".join(
+        f'<invoke name="{name}">\n'
+        + "".join(f'<parameter name="{key}">{value}</parameter>\n' for key, value in args.items())
+        + "</invoke>"
+        for name, args in calls
+    )
+
+
+def minimax_m2(calls: Sequence[Call]) -> str:
+    return f"<minimax:tool_call>\n{invoke(calls)}\n</minimax:tool_call>"
+
+
+def minimax_m3(calls: Sequence[Call]) -> str:
+    invokes = "\n".join(
+        f'{P}<invoke name="{name}">'
+        + "".join(f"{P}<{key}>{value}{P}</{key}>" for key, value in args.items())
+        + f"{P}</invoke>"
+        for name, args in calls
+    )
+    return f"{P}<tool_call>\n{invokes}\n{P}</tool_call>"
+
+
+def glm_45(calls: Sequence[Call]) -> str:
+    return "\n".join(
+        f"<tool_call>{name}\n"
+        + "".join(
+            f"<arg_key>{key}</arg_key>\n<arg_value>{value}</arg_value>\n"
+            for key, value in args.items()
+        )
+        + "</tool_call>"
+        for name, args in calls
+    )
+
+
+def glm_47(calls: Sequence[Call]) -> str:
+    return "".join(
+        f"<tool_call>{name}"
+        + "".join(
+            f"<arg_key>{key}</arg_key><arg_value>{value}</arg_value>" for key, value in args.items()
+        )
+        + "</tool_call>"
+        for name, args in calls
+    )
+
+
+def deepseek_v3(calls: Sequence[Call]) -> str:
+    body = "\n".join(
+        f"<｜tool▁call▁begin｜>function<｜tool▁sep｜>{name}\n```json\n{_dumps(args)}\n```<｜tool▁call▁end｜>"
+        for name, args in calls
+    )
+    return f"<｜tool▁calls▁begin｜>{body}<｜tool▁calls▁end｜>"
+
+
+def deepseek_v31(calls: Sequence[Call]) -> str:
+    body = "".join(
+        f"<｜tool▁call▁begin｜>{name}<｜tool▁sep｜>{_dumps(args)}<｜tool▁call▁end｜>"
+        for name, args in calls
+    )
+    return f"<｜tool▁calls▁begin｜>{body}<｜tool▁calls▁end｜>"
+
+
+def dsml(calls: Sequence[Call], bar: str = "｜", block: str = "tool_calls") -> str:
+    mark = f"{bar}DSML{bar}"
+    body = "\n".join(
+        f'<{mark}invoke name="{name}">\n'
+        + "".join(
+            f'<{mark}parameter name="{key}" string="true">{value}</{mark}parameter>\n'
+            for key, value in args.items()
+        )
+        + f"</{mark}invoke>"
+        for name, args in calls
+    )
+    return f"<{mark}{block}>\n{body}\n</{mark}{block}>" if block else body
+
+
+def kimi_k2(calls: Sequence[Call], section: str = "tool_calls_section") -> str:
+    body = "".join(
+        f"<|tool_call_begin|>functions.{name}:{index}<|tool_call_argument_begin|>{_dumps(args)}"
+        "<|tool_call_end|>"
+        for index, (name, args) in enumerate(calls)
+    )
+    return f"<|{section}_begin|>{body}<|{section}_end|>" if section else body
+
+
+def kimi_k3(calls: Sequence[Call]) -> str:
+    body = "".join(
+        f'<|open|>call tool="{name}" index="{index}"<|sep|>'
+        + "".join(
+            f'<|open|>argument key="{key}" type="string"<|sep|>{value}<|close|>argument<|sep|>'
+            for key, value in args.items()
+        )
+        + "<|close|>call<|sep|>"
+        for index, (name, args) in enumerate(calls)
+    )
+    return f"<|open|>tools<|sep|>{body}<|close|>tools<|sep|>"
+
+
+def mistral_array(calls: Sequence[Call]) -> str:
+    return "[TOOL_CALLS]" + _dumps([{"name": name, "arguments": args} for name, args in calls])
+
+
+def mistral_v11(calls: Sequence[Call]) -> str:
+    return "".join(f"[TOOL_CALLS]{name}[ARGS]{_dumps(args)}" for name, args in calls)
+
+
+def llama_tag(calls: Sequence[Call]) -> str:
+    return "<|python_tag|>" + llama_bare(calls)
+
+
+def llama_bare(calls: Sequence[Call]) -> str:
+    return "; ".join(_dumps({"name": name, "parameters": args}) for name, args in calls)
+
+
+def llama_function(calls: Sequence[Call]) -> str:
+    return "\n".join(f"<function={name}>{_dumps(args)}</function>" for name, args in calls)
+
+
+def pythonic(calls: Sequence[Call]) -> str:
+    written = ", ".join(
+        f"{name}({', '.join(f'{key}={value!r}' for key, value in args.items())})"
+        for name, args in calls
+    )
+    return f"[{written}]"
+
+
+def harmony(calls: Sequence[Call]) -> str:
+    return "<|start|>assistant".join(
+        f"<|channel|>commentary to=functions.{name} <|constrain|>json<|message|>{_dumps(args)}"
+        "<|call|>"
+        for name, args in calls
+    )
+
+
+def name_arguments(calls: Sequence[Call], tag: str = "tool_call") -> str:
+    return "\n".join(
+        f"<{tag}>\n<name>{name}</name>\n<arguments>{_dumps(args)}</arguments>\n</{tag}>"
+        for name, args in calls
+    )
+
+
+def seed_three(calls: Sequence[Call]) -> str:
+    return name_arguments(calls, "minimax:tool_call")
+
+
+def child_invoke(calls: Sequence[Call]) -> str:
+    return "\n".join(
+        f"<invoke>\n<{name}>\n"
+        + "".join(f"<{key}>{value}</{key}>\n" for key, value in args.items())
+        + f"</{name}>\n</invoke>"
+        for name, args in calls
+    )
+
+
+def json_text(calls: Sequence[Call]) -> str:
+    listed = [{"name": name, "arguments": args} for name, args in calls]
+    return f"```json\n{_dumps(listed[0] if len(listed) == 1 else listed)}\n```"
+
+
+FORMATS = {
+    "hermes": Format("hermes", hermes, "</tool_call>"),
+    "qwen_xml": Format("qwen_xml", qwen_xml, "</function>\n</tool_call>"),
+    "invoke": Format("invoke", invoke, "</invoke>"),
+    "minimax_m2": Format("minimax_m2", minimax_m2, "</invoke>\n</minimax:tool_call>"),
+    "minimax_m3": Format("minimax_m3", minimax_m3, f"{P}</invoke>\n{P}</tool_call>"),
+    "glm_45": Format("glm", glm_45, "</tool_call>"),
+    "glm_47": Format("glm", glm_47, "</tool_call>"),
+    "deepseek_v3": Format("deepseek_v3", deepseek_v3, "<｜tool▁call▁end｜><｜tool▁calls▁end｜>"),
+    "deepseek_v31": Format("deepseek_v31", deepseek_v31, "<｜tool▁call▁end｜><｜tool▁calls▁end｜>"),
+    "dsml": Format("dsml", dsml, "</｜DSML｜invoke>\n</｜DSML｜tool_calls>"),
+    "kimi_k2": Format("kimi_k2", kimi_k2, "<|tool_call_end|><|tool_calls_section_end|>"),
+    "kimi_k3": Format("kimi_k3", kimi_k3, "<|close|>call<|sep|><|close|>tools<|sep|>"),
+    "mistral_array": Format("mistral", mistral_array),
+    "mistral_v11": Format("mistral", mistral_v11),
+    "llama_tag": Format("llama_json", llama_tag),
+    "llama_bare": Format("llama_json", llama_bare, whole=True),
+    "llama_function": Format("llama_function", llama_function, "</function>"),
+    "pythonic": Format("pythonic", pythonic, whole=True),
+    "harmony": Format("harmony", harmony, "<|call|>"),
+    "name_arguments": Format("name_arguments", name_arguments, "</arguments>\n</tool_call>"),
+    "seed_three": Format("name_arguments", seed_three, "</arguments>\n</minimax:tool_call>"),
+    "child_invoke": Format("child_invoke", child_invoke, "</invoke>"),
+    "json_text": Format("json_text", json_text, "\n```", whole=True),
+}

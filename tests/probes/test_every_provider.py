@@ -1,0 +1,62 @@
+"""The same probe over every provider's wire format."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+
+import httpx
+import pytest
+
+from probes.adapters import ADAPTERS
+from probes.attempts import Outcome
+from probes.messages import Reply, Stop, Text, ToolCall, Usage
+from probes.runner import run
+from probes.secret import Secret
+from probes.suite import plan
+from probes.target import Provider, Target
+from probes.transport import Transport
+from tests.probes.mocking import answer
+
+pytestmark = pytest.mark.anyio
+
+KEY = "sim-canary-4711"
+# Where the question goes, and which header carries the key.
+PLACES = {
+    Provider.ANTHROPIC: ("https://e.test/v1/messages", "x-api-key"),
+    Provider.OPENAI: ("https://e.test/chat/completions", "authorization"),
+    Provider.OPENAI_RESPONSES: ("https://e.test/responses", "authorization"),
+    Provider.GEMINI: ("https://e.test/v1beta/models/m:generateContent", "x-goog-api-key"),
+    Provider.OLLAMA: ("https://e.test/api/chat", "authorization"),
+}
+
+
+@pytest.mark.parametrize("provider", Provider)
+async def test_a_model_that_does_as_asked_passes(provider: Provider) -> None:
+    """Question out and call back, through the adapter of each provider."""
+    adapter = ADAPTERS[provider]
+    url, header = PLACES.get(provider, PLACES[Provider.OPENAI])
+    seen: list[httpx.Request] = []
+
+    def obey(request: httpx.Request) -> httpx.Response:
+        seen.append(request)
+        call = adapter.read_request(json.loads(request.content))
+        assert not call.stream, "nobody asked for a stream"
+        (tool,) = call.tools
+        asked = call.turns[-1].parts[0]
+        assert isinstance(asked, Text)
+        said = dict(line.split(": ", 1) for line in asked.text.splitlines() if ": " in line)
+        values = {name: said[name] for name in ("message", "tag")}
+        made = ToolCall("call_1", tool.name, values, adapter.format, json.dumps(values))
+        reply = Reply((made,), Stop.TOOL_CALLS, Usage(5, 6), id="r", model="m-1")
+        return answer(200, adapter.write_reply(reply))
+
+    target = Target(provider, "https://e.test", "m", Secret(KEY), max_concurrency=1)
+    async with Transport(inner=httpx.MockTransport(obey)) as transport:
+        attempts = [a async for a in run(target, plan("light"), seed=1, transport=transport)]
+
+    assert {attempt.outcome for attempt in attempts} == {Outcome.PASS}, attempts[0].findings
+    assert str(seen[0].url) == url
+    assert KEY in seen[0].headers[header]
+    assert KEY not in json.dumps([replace(a).as_json() for a in attempts])
+    assert attempts[0].usage.output_tokens == 6
