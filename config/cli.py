@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import os
 import sys
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -70,8 +71,63 @@ def _simulate(options: argparse.Namespace) -> int:
     return 2 if serve(options.host, port) else 0
 
 
+def _parse_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "--format", default="auto", metavar="NAME", help="the text format, or auto (auto)"
+    )
+    parser.add_argument(
+        "--tools", type=Path, metavar="FILE", help="JSON list of the tools offered, OpenAI form"
+    )
+    parser.add_argument(
+        "--stream",
+        type=int,
+        metavar="SEED",
+        help="feed the text in random pieces of 1 to 8 characters; the output is the same",
+    )
+    parser.add_argument(
+        "--jsonl", action="store_true", help="read JSON lines: id, text, tools, prefill, truncated"
+    )
+
+
+def _parse(options: argparse.Namespace) -> int:
+    from config.parse_command import run
+
+    try:
+        return run(options, sys.stdin.buffer, sys.stdout, sys.stderr)
+    except BrokenPipeError:
+        # Who read our output has left, as `head` does. Nothing may be left to flush at exit.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 0
+
+
+def _translate_arguments(parser: argparse.ArgumentParser) -> None:
+    # Named here, so that --help need not load the adapters; a test compares.
+    formats = ["anthropic", "gemini", "ollama", "openai", "openai_responses"]
+    parser.add_argument("--from", dest="source", required=True, choices=formats)
+    parser.add_argument("--to", dest="target", required=True, choices=formats)
+    parser.add_argument(
+        "--kind",
+        choices=["auto", "request", "reply"],
+        default="auto",
+        help="what stands on standard input; auto goes by its fields",
+    )
+
+
+def _translate(options: argparse.Namespace) -> int:
+    from config.translate_command import run
+
+    return run(options)
+
+
 SUBCOMMANDS = (
     Subcommand("serve", "run the whole product on this machine", _serve_arguments, _serve),
+    Subcommand("parse", "find the tool calls in a model's text", _parse_arguments, _parse),
+    Subcommand(
+        "translate",
+        "write a request or reply of one wire format in another",
+        _translate_arguments,
+        _translate,
+    ),
     Subcommand("simulate", "serve the simulated vendors", _simulate_arguments, _simulate),
 )
 

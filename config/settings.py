@@ -9,6 +9,7 @@ from urllib.parse import urlsplit
 
 from django.core.exceptions import ImproperlyConfigured
 
+import workers.celery  # noqa: F401 -- every Django process sends its tasks through this app
 from config.env import (
     env_bool,
     env_database,
