@@ -1,0 +1,160 @@
+"""What reading a model's text costs, per byte and per call: `python -m benchmarks.parsing`."""
+
+from __future__ import annotations
+
+import json
+import sys
+import time
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+
+from probes.adapters import ADAPTERS
+from probes.ladder.resolve import resolve, resolve_json
+from probes.messages import JSON, Reply, Stop, Text, ToolCall, ToolSpec
+from probes.parsers.base import JsonText, Parameter, Parameters, RawCall
+from probes.parsers.reader import TextReader
+
+SIZES = {"1 KB": 1_000, "100 KB": 100_000, "10 MB": 10_000_000}
+PIECE = 20
+ROUNDS = 3
+# A measurement shorter than this says more about the clock than about the code.
+LEAST_BYTES = 500_000
+CALLS = 2_000
+
+SCHEMA: dict[str, JSON] = {
+    "type": "object",
+    "properties": {
+        "path": {"type": "string"},
+        "line": {"type": "integer", "minimum": 1},
+        "content": {"type": "string"},
+        "mode": {"enum": ["replace", "insert"]},
+    },
+    "required": ["path", "content"],
+    "additionalProperties": False,
+}
+TOOLS = (ToolSpec("edit_file", "Edits a file.", SCHEMA), ToolSpec("now", "", None))
+ARGUMENTS: dict[str, JSON] = {
+    "path": "src/app.py",
+    "line": 12,
+    "content": "def f(x):\n    return x < 3 and [x] or {}\n" * 16,
+    "mode": "insert",
+}
+PROSE = (
+    "The function reads its input once. It keeps a list of pieces, not a growing string; `join` "
+    "runs at the end (see [the guide](https://example.com/a?b=1)).\n\n- a < b holds for all x\n"
+    "- {braces} and [brackets] are text here, as is <b>this</b>\n\n"
+)
+CALL = {"name": "edit_file", "arguments": ARGUMENTS}
+HERMES = f"<tool_call>\n{json.dumps(CALL)}\n</tool_call>\n"
+TAGS = "".join(f"<parameter={key}>\n{value}\n</parameter>\n" for key, value in ARGUMENTS.items())
+QWEN = f"<tool_call>\n<function=edit_file>\n{TAGS}</function>\n</tool_call>\n"
+# Each over 1,000 bytes: 10 MB of them stay below the limit on the calls of one text.
+KINDS = {"prose": (PROSE,), "JSON calls": (PROSE, HERMES), "tagged calls": (PROSE, QWEN)}
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """One line of the first table: nanoseconds per byte for each size."""
+
+    kind: str
+    fed: str
+    costs: tuple[float, ...]
+
+    @property
+    def ratio(self) -> float:
+        """The cost per byte of the largest text against that of the smallest."""
+        return self.costs[-1] / self.costs[0]
+
+
+def main() -> int:
+    """Measure and print both tables."""
+    out = sys.stdout
+    heads = " | ".join(f"{size}, ns/byte" for size in SIZES)
+    out.write(f"| text | fed | {heads} | largest / smallest |\n|---|---|---|---|---|---|\n")
+    for row in rows():
+        costs = " | ".join(f"{cost:.1f}" for cost in row.costs)
+        out.write(f"| {row.kind} | {row.fed} | {costs} | {row.ratio:.2f} |\n")
+    out.write("\n| one validated call | µs |\n|---|---|\n")
+    for name, cost in call_costs():
+        out.write(f"| {name} | {cost:.0f} |\n")
+    return 0
+
+
+def rows() -> Iterator[Row]:
+    """The cost per byte, by kind of text and way of feeding."""
+    for kind, units in KINDS.items():
+        texts = [text_of(units, size) for size in SIZES.values()]
+        yield Row(kind, "whole", costs_per_byte([[text] for text in texts]))
+        yield Row(kind, f"by {PIECE}", costs_per_byte([_cut(text) for text in texts]))
+
+
+def call_costs() -> Iterator[tuple[str, float]]:
+    """Microseconds for one call through the ladder, and through each wire format."""
+    text = json.dumps(ARGUMENTS)
+    broken = str(ARGUMENTS)
+    tags = Parameters(tuple(Parameter(key, str(value)) for key, value in ARGUMENTS.items()))
+    tagged = RawCall("edit_file", tags, "qwen_xml", TAGS)
+    written = RawCall("edit_file", JsonText(broken), "hermes", broken)
+    yield "ladder, strict JSON", each(lambda: _validated(text))
+    yield "ladder, Python literal repaired", each(lambda: resolve(written, TOOLS))
+    yield "ladder, tagged parameters", each(lambda: resolve(tagged, TOOLS))
+    reply = Reply((Text("Now."), ToolCall("c1", "edit_file", ARGUMENTS, "", text)), Stop.TOOL_CALLS)
+    for adapter in {adapter.format: adapter for adapter in ADAPTERS.values()}.values():
+        body = adapter.write_reply(reply)
+        read = adapter.read_reply
+        yield f"{adapter.format} reply and ladder", each(lambda: _from_reply(read(body)))  # noqa: B023
+
+
+def text_of(units: Sequence[str], size: int) -> str:
+    """Text of about that many bytes, all ASCII, whole units only."""
+    unit = "".join(units)
+    return unit * max(1, round(size / len(unit)))
+
+
+def costs_per_byte(texts: Sequence[Sequence[str]]) -> tuple[float, ...]:
+    """Nanoseconds per byte of each text, given in pieces; the best of some rounds.
+
+    The sizes take turns, so that a busy moment of the machine does not fall on one of them.
+    """
+    rounds = [[_cost_per_byte(pieces) for pieces in texts] for _ in range(ROUNDS)]
+    return tuple(min(costs) for costs in zip(*rounds, strict=True))
+
+
+def each(work: Callable[[], object]) -> float:
+    """Microseconds for one run, the best of some rounds."""
+    return min(_timed(work, CALLS) for _ in range(ROUNDS)) / CALLS / 1000
+
+
+def _cut(text: str) -> list[str]:
+    return [text[start : start + PIECE] for start in range(0, len(text), PIECE)]
+
+
+def _cost_per_byte(pieces: Sequence[str]) -> float:
+    size = sum(map(len, pieces))
+    repeats = max(1, LEAST_BYTES // size)
+    return _timed(lambda: _read(pieces), repeats) / (size * repeats)
+
+
+def _timed(work: Callable[[], object], repeats: int) -> int:
+    start = time.process_time_ns()
+    for _ in range(repeats):
+        work()
+    return time.process_time_ns() - start
+
+
+def _read(pieces: Sequence[str]) -> int:
+    reader = TextReader(TOOLS)
+    found = sum(len(reader.feed(piece)) for piece in pieces)
+    return found + len(reader.close())
+
+
+def _validated(text: str) -> object:
+    return resolve_json(text, name="edit_file", id="c1", format="openai", tools=TOOLS)
+
+
+def _from_reply(reply: Reply) -> object:
+    return [_validated(call.raw) for call in reply.calls]
+
+
+if __name__ == "__main__":
+    sys.exit(main())
