@@ -1,3 +1,3 @@
-"""Vendors with known faults, as real HTTP servers. They know nothing of the probes."""
+"""Vendors with known faults, as real HTTP servers. They know the wire formats, but no probe."""
 
 from __future__ import annotations

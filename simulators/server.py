@@ -11,7 +11,8 @@ from starlette.responses import JSONResponse
 from starlette.routing import Mount, Route
 
 from simulators import hostile
-from simulators.openai_compatible import Vendor
+from simulators.vendors.registry import SPECS
+from simulators.vendors.vendor import Vendor
 
 DEFAULT_PORT = 8900
 
@@ -25,8 +26,7 @@ def build() -> Starlette:
     return Starlette(
         routes=[
             Route("/healthz", health),
-            Mount("/openai/v1", routes=Vendor(needs_key=True).routes()),
-            Mount("/open/v1", routes=Vendor(needs_key=False).routes()),
+            *(Mount(spec.mount, routes=Vendor(spec).routes()) for spec in SPECS),
             Mount("/hostile", routes=hostile.routes()),
         ]
     )

@@ -106,7 +106,6 @@ def test_the_open_vendor_needs_no_key(vendor_url: str) -> None:
         ({"tools": openai.omit, "tool_choice": "auto"}, "only allowed when 'tools'"),
         ({"tools": [{"type": "function", "function": {"name": "a.b"}}]}, "does not match pattern"),
         ({"tool_choice": "sometimes"}, "Invalid value for 'tool_choice'"),
-        ({"stream": True}, "does not stream"),
     ],
 )
 def test_a_request_that_openai_refuses_is_refused(

@@ -1,10 +1,10 @@
 from __future__ import annotations
 
-import json
-from collections.abc import Collection, Mapping
+from collections.abc import Mapping
 from typing import Any
 
-KEY_PREFIX = "sim-"
+from simulators.vendors.complaints import Complaint
+
 ROLES = ("system", "assistant", "user", "function", "tool", "developer")
 PARAMETERS = frozenset(
     {
@@ -43,66 +43,17 @@ PARAMETERS = frozenset(
 _NAME = frozenset("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-")
 
 
-class Complaint(Exception):
-    """A request that OpenAI would refuse, with its own words for it."""
-
-    def __init__(
-        self, message: str, *, status: int = 400, param: str | None = None, code: str | None = None
-    ) -> None:
-        super().__init__(message)
-        self.message, self.status, self.param, self.code = message, status, param, code
-
-    def envelope(self) -> dict[str, Any]:
-        return {
-            "error": {
-                "message": self.message,
-                "type": "invalid_request_error",
-                "param": self.param,
-                "code": self.code,
-            }
-        }
-
-
-def check_key(authorization: str) -> None:
-    """Accept any bearer token of the form `sim-…`."""
-    scheme, _, key = authorization.partition(" ")
-    if scheme.lower() != "bearer" or not key:
-        raise Complaint("You didn't provide an API key.", status=401)
-    if not key.startswith(KEY_PREFIX) or len(key) == len(KEY_PREFIX):
-        shown = f"{key[:3]}***{key[-4:]}" if len(key) > 12 else "***"
-        raise Complaint(f"Incorrect API key provided: {shown}.", status=401, code="invalid_api_key")
-
-
-def check_request(body: bytes, models: Collection[str]) -> Mapping[str, Any]:
-    """The request, if OpenAI would take it."""
-    try:
-        request = json.loads(body)
-    except (ValueError, RecursionError) as exc:
-        raise Complaint("We could not parse the JSON body of your request.") from exc
-    if not isinstance(request, dict):
-        raise Complaint("We could not parse the JSON body of your request.")
+def check_request(request: Mapping[str, Any]) -> None:
+    """Raise a Complaint for what OpenAI would refuse in the shape of a request."""
     for name in request:
         if name not in PARAMETERS:
             raise Complaint(f"Unknown parameter: '{name}'.", param=name, code="unknown_parameter")
-    _check_model(request, models)
+    _need(request, "model")
     _check_messages(request)
     _check_tools(request)
-    if request.get("stream"):
-        raise Complaint("This simulated vendor does not stream yet.", param="stream")
-    return request
 
 
-def _check_model(request: dict[str, Any], models: Collection[str]) -> None:
-    model = _need(request, "model")
-    if not isinstance(model, str) or model not in models:
-        raise Complaint(
-            f"The model `{model}` does not exist or you do not have access to it.",
-            status=404,
-            code="model_not_found",
-        )
-
-
-def _check_messages(request: dict[str, Any]) -> None:
+def _check_messages(request: Mapping[str, Any]) -> None:
     messages = _need(request, "messages")
     if not isinstance(messages, list) or not messages:
         raise _wrong_type("messages", "a non-empty array of objects")
@@ -122,7 +73,7 @@ def _check_messages(request: dict[str, Any]) -> None:
             raise _wrong_type(f"{at}.content", "a string or an array of objects")
 
 
-def _check_tools(request: dict[str, Any]) -> None:
+def _check_tools(request: Mapping[str, Any]) -> None:
     tools = request.get("tools")
     if tools is None:
         for name in ("tool_choice", "parallel_tool_calls"):
@@ -167,7 +118,7 @@ def _check_choice(choice: Any, tools: list[dict[str, Any]]) -> None:
     raise Complaint("Invalid value for 'tool_choice'.", param="tool_choice", code="invalid_value")
 
 
-def _need(request: dict[str, Any], name: str) -> Any:
+def _need(request: Mapping[str, Any], name: str) -> Any:
     if name not in request:
         raise Complaint(
             f"Missing required parameter: '{name}'.",

@@ -1,0 +1,58 @@
+"""Whether a request switches thinking on or off, in each format's own fields."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from probes.adapters.fields import object_or_empty
+from probes.messages import JSON
+from simulators.vendors.models import Model, Thinks
+
+Body = Mapping[str, JSON]
+
+
+def thinks(model: Model, asked: bool | None) -> bool:
+    """Whether a model thinks for a request that says so, forbids it or says nothing."""
+    match model.thinks:
+        case Thinks.NEVER:
+            return False
+        case Thinks.ASKED:
+            return asked is True
+        case Thinks.UNLESS_DISABLED:
+            return asked is not False
+
+
+def chat(body: Body) -> bool | None:
+    """`thinking`, the template's switch or an effort."""
+    kind = object_or_empty(body.get("thinking")).get("type")
+    if kind in ("enabled", "disabled"):
+        return kind == "enabled"
+    switch = object_or_empty(body.get("chat_template_kwargs")).get("enable_thinking")
+    if isinstance(switch, bool):
+        return switch
+    return _effort(body.get("reasoning_effort"))
+
+
+def responses(body: Body) -> bool | None:
+    return _effort(object_or_empty(body.get("reasoning")).get("effort"))
+
+
+def anthropic(body: Body) -> bool | None:
+    kind = object_or_empty(body.get("thinking")).get("type")
+    return None if kind is None else kind != "disabled"
+
+
+def gemini(body: Body) -> bool | None:
+    config = object_or_empty(body.get("generationConfig"))
+    thinking = object_or_empty(config.get("thinkingConfig"))
+    shown = thinking.get("includeThoughts")
+    return shown if isinstance(shown, bool) else None
+
+
+def ollama(body: Body) -> bool | None:
+    wanted = body.get("think")
+    return None if wanted is None else bool(wanted)
+
+
+def _effort(value: JSON) -> bool | None:
+    return value != "none" if isinstance(value, str) else None

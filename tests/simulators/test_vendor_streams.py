@@ -1,0 +1,103 @@
+from __future__ import annotations
+
+import json
+import random
+from collections.abc import Sequence
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from typing_extensions import override
+
+from probes.events import Event, PartDelta, ReplyEnded
+from probes.messages import ModelCall, Reply, Role, Text, ToolResult, Turn
+from probes.suite.tools import PROBE_ECHO
+from simulators.mind import answer
+from simulators.vendors.bending import Bend
+from simulators.vendors.registry import SPECS
+from simulators.vendors.vendor import Spec, Vendor
+
+every_vendor = pytest.mark.parametrize("spec", SPECS, ids=lambda spec: spec.name)
+PROMPT = "Call probe_echo twice in one turn.\nmessage: ü one\ntag: alpha\nmessage: two\ntag: beta"
+
+
+def asked(spec: Spec, prompt: str = PROMPT) -> ModelCall:
+    turns = (Turn(Role.USER, (Text(prompt),)),)
+    return ModelCall(next(iter(spec.models)), turns, tools=(PROBE_ECHO,))
+
+
+def read_stream(vendor: Vendor, reply: Reply) -> Reply:
+    reader = vendor.adapter.read_stream()
+    events: list[Event] = []
+    for chunk in vendor.stream(reply, random.Random(1)):
+        events += reader.feed(chunk)
+    events += reader.close()
+    last = events[-1]
+    assert isinstance(last, ReplyEnded)
+    return last.reply
+
+
+@every_vendor
+@pytest.mark.parametrize("prompt", [PROMPT, "How are you?"])
+def test_a_stream_says_what_the_whole_answer_says(spec: Spec, prompt: str) -> None:
+    """The same parts, read by the adapter of the format, and nothing bent."""
+    vendor = Vendor(spec)
+    reply = vendor.reply(asked(spec, prompt), random.Random(1), shows_thought=True)
+
+    whole = vendor.adapter.read_reply(json.loads(vendor.whole(reply, random.Random(1))))
+    streamed = read_stream(vendor, reply)
+
+    assert [(c.id, c.name, c.input) for c in streamed.calls] == [
+        (c.id, c.name, c.input) for c in whole.calls
+    ]
+    assert len(whole.calls) == (2 if prompt == PROMPT else 0)
+    assert (streamed.text, streamed.reasoning) == (whole.text, whole.reasoning)
+    assert not streamed.deviations
+    assert not whole.deviations
+
+
+class Mumbles(Bend):
+    """Bends at every stage, so that each can be seen."""
+
+    @override
+    def reply(self, reply: Reply, call: ModelCall, rng: random.Random) -> Reply:
+        return Reply((Text("abc"),), reply.stop, model=reply.model)
+
+    @override
+    def events(self, events: Sequence[Event], rng: random.Random) -> Sequence[Event]:
+        return [PartDelta(e.index, "xyz") if isinstance(e, PartDelta) else e for e in events]
+
+    @override
+    def data(self, chunks: Sequence[bytes], rng: random.Random) -> Sequence[bytes]:
+        return [*chunks, b"\n"]
+
+
+def test_a_bend_reaches_the_reply_its_events_and_its_bytes() -> None:
+    """The one place where faults are put in."""
+    vendor = Vendor(SPECS[0], bends=[Mumbles()])
+    reply = vendor.reply(asked(SPECS[0], "How are you?"), random.Random(1))
+
+    assert reply.text == "abc"
+    assert read_stream(vendor, reply).text == "xyz"
+    assert vendor.whole(reply, random.Random(1)).endswith(b"}\n")
+
+
+@settings(max_examples=150, deadline=None)
+@given(
+    st.text(alphabet="probe_echo message tag:=\"'`{}[]|\n,.and as alpha 1²", max_size=200),
+    st.text(alphabet='{}":error,message at least 5 must be one of tag', max_size=80),
+)
+def test_the_mind_never_stumbles_over_a_text(prompt: str, told: str) -> None:
+    """Whatever a client sends, there is an answer that can be written as JSON."""
+    first = answer(asked(SPECS[0], f"Call probe_echo {prompt}"))
+    turns = list(asked(SPECS[0], f"Call probe_echo {prompt}").turns)
+    manner = SPECS[0].manner
+    call = ModelCall("sim-steady", tuple(turns), tools=(PROBE_ECHO,))
+    reply = manner.reply(first, call, random.Random(1), thinks=False, signs=False)
+    results = tuple(ToolResult(made.id, told, is_error=True) for made in reply.calls)
+    history = (*turns, reply.as_turn(), Turn(Role.TOOL, results))
+
+    second = answer(ModelCall("sim-steady", history, tools=(PROBE_ECHO,)))
+
+    for wish in (*first.wishes, *second.wishes):
+        json.dumps(dict(wish.arguments), allow_nan=False)
