@@ -539,3 +539,15 @@ def test_z66_a_model_without_a_tool_template_is_told_apart() -> None:
 
     assert classified is not None
     assert classified.kind is ErrorClass.NO_TOOLS
+
+
+def test_z46_a_parser_that_expects_another_format_is_told_from_an_outage() -> None:
+    """Ollama's 500 about an unexpected end of JSON says that its parser does not fit the model."""
+    said = "failed to parse JSON: unexpected end of JSON input"
+
+    classified = classify(500, ErrorBody(said))
+    outage = classify(500, ErrorBody("internal server error"))
+
+    assert classified is not None
+    assert outage is not None
+    assert (classified.kind, outage.kind) == (ErrorClass.SERVER_PARSE, ErrorClass.TRANSIENT)
