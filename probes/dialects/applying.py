@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 
-from probes.dialects.base import Dialect, Strict
+from probes.dialects.asked import asks, client_asks, mentions, other_tools, says, without
+from probes.dialects.base import EVERY_CHOICE, Dialect, Strict
 from probes.dialects.turns import (
     bridged,
     in_call_order,
@@ -19,8 +20,7 @@ from probes.messages import JSON, ModelCall, ToolSpec
 
 EMPTY_SCHEMA: Mapping[str, JSON] = {"type": "object", "properties": {}}
 EFFORT = "reasoning_effort"
-# Where an adapter keeps tools that are no functions, by format.
-_OTHER_TOOLS = "$tools"
+CHOICE = "tool_choice"
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,15 +48,10 @@ def is_thinking(call: ModelCall, dialect: Dialect) -> bool:
     thinking = dialect.thinking
     if thinking.off is None:
         return True
-    if thinking.off and _says(call, thinking.off):
+    if thinking.off and says(call, thinking.off):
         return False
     # Every value but the one for off is some form of thinking: a budget, an effort, a level.
-    return thinking.by_default or any(_asks(call, key) for key in thinking.on)
-
-
-def mentions(call: ModelCall, key: str) -> bool:
-    """Whether the operator or the client set a field of the request."""
-    return any(key in said for said in _requested(call))
+    return thinking.by_default or any(asks(call, key) for key in thinking.on)
 
 
 @dataclass
@@ -77,7 +72,7 @@ class _Applying:
             self.change(ChangeKind.THINKING_UNAVAILABLE, message, "$.options")
             return
         # What a client asked for would otherwise be written over the switch.
-        extra = {form: _without(said, fields) for form, said in self.call.extra.items()}
+        extra = {form: without(said, *fields) for form, said in self.call.extra.items()}
         options = {**self.call.options, **_merged(self.call.options, fields)}
         if (options, extra) != (self.call.options, self.call.extra):
             self.call = replace(self.call, options=options, extra=extra)
@@ -86,15 +81,20 @@ class _Applying:
 
     def limit_choice(self) -> None:
         choice = self.call.tool_choice
+        if choice is None and not client_asks(self.call, CHOICE):
+            return
         thinks = is_thinking(self.call, self.dialect)
         allowed = self.dialect.choices_thinking if thinks else self.dialect.choices
-        if choice is None or choice.mode in allowed:
+        # What only the client's format has a word for may well force a call.
+        if choice.mode in allowed if choice else allowed == EVERY_CHOICE:
             return
-        self.call = replace(self.call, tool_choice=None)
-        why = " while it thinks" if thinks and choice.mode in self.dialect.choices else ""
-        message = f"{self.dialect.name!r} takes no tool_choice {choice.mode!r}{why}."
+        extra = {form: without(said, CHOICE) for form, said in self.call.extra.items()}
+        self.call = replace(self.call, tool_choice=None, extra=extra)
+        mode = choice.mode if choice else "of the client"
+        why = " while it thinks" if thinks and mode in self.dialect.choices else ""
+        message = f"{self.dialect.name!r} takes no tool_choice {mode!r}{why}."
         self.change(ChangeKind.TOOL_CHOICE_DROPPED, message, "$.tool_choice")
-        if choice.mode == "none" and self.call.tools:
+        if mode == "none" and self.call.tools:
             self.call = replace(self.call, tools=())
             message = "Without a way to forbid calls the tools are not offered."
             self.change(ChangeKind.TOOLS_WITHHELD, message, "$.tools")
@@ -130,25 +130,34 @@ class _Applying:
     def drop_other_tools(self) -> None:
         extra = dict(self.call.extra)
         for form, fields in self.call.extra.items():
-            if isinstance(fields, Mapping) and fields.get(_OTHER_TOOLS):
-                extra[form] = {key: fields[key] for key in fields if key != _OTHER_TOOLS}
+            if names := other_tools(fields):
+                extra[form] = without(fields, *names)
                 message = f"{self.dialect.name!r} takes functions only; other tools are left out."
-                path = f"$.extra.{form}.{_OTHER_TOOLS}"
-                self.change(ChangeKind.TOOL_DROPPED, message, path)
+                self.change(ChangeKind.TOOL_DROPPED, message, f"$.extra.{form}.{names[0]}")
         if extra != self.call.extra:
             self.call = replace(self.call, extra=extra)
 
     def map_effort(self) -> None:
-        effort = self.call.options.get(EFFORT)
+        options = self.effort(self.call.options, "$.options")
+        # What a client asked for would otherwise be sent as it is.
+        extra = {
+            form: self.effort(said, f"$.extra.{form}") if isinstance(said, Mapping) else said
+            for form, said in self.call.extra.items()
+        }
+        if (options, extra) != (self.call.options, self.call.extra):
+            self.call = replace(self.call, options=options, extra=extra)
+
+    def effort(self, said: Mapping[str, JSON], path: str) -> Mapping[str, JSON]:
+        effort = said.get(EFFORT)
         if not isinstance(effort, str) or effort not in self.dialect.efforts:
-            return
-        options = {key: value for key, value in self.call.options.items() if key != EFFORT}
+            return said
+        options = {key: value for key, value in said.items() if key != EFFORT}
         mapped = self.dialect.efforts[effort]
         if mapped is not None:
             options[EFFORT] = mapped
-        self.call = replace(self.call, options=options)
         message = f"The effort {effort!r} is {'left out' if mapped is None else repr(mapped)} here."
-        self.change(ChangeKind.EFFORT_MAPPED, message, f"$.options.{EFFORT}")
+        self.change(ChangeKind.EFFORT_MAPPED, message, f"{path}.{EFFORT}")
+        return options
 
     def name_limit(self) -> None:
         name, limit = self.dialect.limit_field, self.call.max_tokens
@@ -199,9 +208,7 @@ _STEPS: tuple[Callable[[_Applying], None], ...] = (
 
 
 def _offers_tools(call: ModelCall) -> bool:
-    kept = [fields for fields in call.extra.values() if isinstance(fields, Mapping)]
-    others = any(fields.get(_OTHER_TOOLS) or fields.get("tools") for fields in kept)
-    return bool(call.tools) or others
+    return bool(call.tools) or any(map(other_tools, call.extra.values()))
 
 
 def _merged(said: Mapping[str, JSON], fields: Mapping[str, JSON]) -> dict[str, JSON]:
@@ -212,34 +219,3 @@ def _merged(said: Mapping[str, JSON], fields: Mapping[str, JSON]) -> dict[str, J
         if isinstance(value, Mapping) and isinstance(before, Mapping) and "type" not in value:
             merged[key] = {**before, **value}
     return merged
-
-
-def _without(said: JSON, fields: Mapping[str, JSON]) -> JSON:
-    if not isinstance(said, Mapping):
-        return said
-    return {key: value for key, value in said.items() if key not in fields}
-
-
-def _asks(call: ModelCall, key: str) -> bool:
-    return any(said.get(key) for said in _requested(call))
-
-
-def _says(call: ModelCall, fields: Mapping[str, JSON]) -> bool:
-    return any(_contains(said, fields) for said in _requested(call))
-
-
-def _requested(call: ModelCall) -> list[Mapping[str, JSON]]:
-    """The fields of the request, as an operator set them or a client sent them."""
-    kept = [fields for fields in call.extra.values() if isinstance(fields, Mapping)]
-    return [call.options, *kept]
-
-
-def _contains(said: Mapping[str, JSON], fields: Mapping[str, JSON]) -> bool:
-    for key, value in fields.items():
-        given = said.get(key)
-        if isinstance(value, Mapping) and isinstance(given, Mapping):
-            if not _contains(given, value):
-                return False
-        elif given != value:
-            return False
-    return True

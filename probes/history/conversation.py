@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
-from probes.dialects.applying import apply, is_thinking, mentions
+from probes.dialects.applying import apply, is_thinking
+from probes.dialects.asked import mentions
 from probes.dialects.base import Dialect
 from probes.errors import HistoryError, WireError
 from probes.findings import Finding

@@ -114,6 +114,18 @@ def test_a_bent_answer_is_read_and_named(
     assert names_of(reply) == [deviation]
 
 
+def test_z62_progress_in_empty_thinking_blocks_is_read_by_type() -> None:
+    """Blocks without text are reasoning all the same; the text is where the type says text."""
+    empty = {"type": "thinking", "thinking": "", "signature": "S=="}
+    body = message(empty, {"type": "text", "text": "done"}, empty, USE, stop="tool_use")
+
+    reply = ADAPTER.read_reply(body)
+
+    kinds = [part.kind for part in reply.parts if isinstance(part, Reasoning)]
+    assert kinds == [ReasoningKind.BLOCK] * 2
+    assert (reply.text, len(reply.calls)) == ("done", 1)
+
+
 def test_z36_markup_in_a_text_block_stays_text() -> None:
     """A call that leaked as text is left to the text parsers, verbatim."""
     leaked = '<minimax:tool_call>\n<invoke name="f">\n</invoke>\n</minimax:tool_call>'

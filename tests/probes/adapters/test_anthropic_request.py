@@ -239,6 +239,14 @@ def test_results_of_blocks_are_kept_and_their_text_is_readable() -> None:
     assert ADAPTER.write_request(call)["messages"] == body["messages"]
 
 
+def test_the_error_flag_of_a_clients_result_is_read() -> None:
+    """A failure stays a failure on the way to a format that says it in another way."""
+    failed = {"type": "tool_result", "tool_use_id": "t", "content": "no", "is_error": True}
+    body: Any = {"messages": [{"role": "user", "content": [failed]}]}
+
+    assert ADAPTER.read_request(body).turns[0].results == (ToolResult("t", "no", is_error=True),)
+
+
 def test_a_call_with_an_input_that_is_no_object_is_broken() -> None:
     """An input of another shape is never written on as a call."""
     use: Any = {"type": "tool_use", "id": "t", "name": "f", "input": [1]}

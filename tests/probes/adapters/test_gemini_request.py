@@ -197,6 +197,28 @@ def test_an_object_as_result_is_kept_and_readable() -> None:
     assert ADAPTER.write_request(call)["contents"] == body["contents"]
 
 
+def test_an_error_of_a_client_is_read_by_its_key() -> None:
+    """The convention for a failed tool: the text stands under "error"."""
+    part = {"functionResponse": {"name": "f", "id": "c", "response": {"error": "no"}}}
+    body: Any = {"contents": [{"role": "user", "parts": [part]}]}
+
+    result = ADAPTER.read_request(body).turns[0].results[0]
+
+    assert (result.content, result.is_error) == ("no", True)
+
+
+def test_a_result_of_ours_has_no_id_where_its_call_had_none() -> None:
+    """An older model sent no id and is told none, whoever made the result."""
+    bare: Any = {"functionCall": {"name": "f", "args": {}}}
+    call = ADAPTER.read_request({"contents": [{"role": "model", "parts": [bare]}]})
+    made = call.turns[0].calls[0]
+
+    contents = written(*call.turns, results(ToolResult(made.id, "1")))["contents"]
+
+    response = {"name": "f", "response": {"output": "1"}}
+    assert contents[1]["parts"] == [{"functionResponse": response}]
+
+
 def test_results_and_text_in_one_content_are_told_apart() -> None:
     """A user who speaks beside the results is a turn of its own."""
     part = {"functionResponse": {"name": "f", "id": "c", "response": {"output": "x"}}}

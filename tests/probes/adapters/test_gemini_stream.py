@@ -101,6 +101,17 @@ def test_z14_calls_wait_for_the_finish_reason_that_may_disown_them() -> None:
     assert read_stream(ADAPTER, data).stop is Stop.MALFORMED_CALL
 
 
+def test_a_call_is_not_ended_before_the_finish_reason_is_known() -> None:
+    """The token limit may still say that the call was cut."""
+    reader = ADAPTER.read_stream()
+
+    before = reader.feed(sse(chunk(CALL)))
+    after = [*reader.feed(sse(chunk(finish="MAX_TOKENS"))), *reader.close()]
+
+    assert not any(isinstance(event, PartEnded) for event in before)
+    assert [type(event.part) for event in after if isinstance(event, PartEnded)] == [BrokenCall]
+
+
 def test_a_stream_that_breaks_off_is_an_error() -> None:
     """Without a finish reason nobody knows whether that was all."""
     reply = read_stream(ADAPTER, sse(chunk({"text": "hal"})))

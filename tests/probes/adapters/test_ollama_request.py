@@ -151,6 +151,18 @@ def test_results_without_ids_answer_the_calls_in_order() -> None:
     assert ADAPTER.write_request(call) == body
 
 
+def test_a_result_of_ours_has_no_id_where_its_call_had_none() -> None:
+    """An older build sent no id and is told none, whoever made the result."""
+    entry = {"function": {"name": "f", "arguments": {}}}
+    said: Any = {"role": "assistant", "content": "", "tool_calls": [entry]}
+    turn = ADAPTER.read_request({"model": "m", "messages": [said]}).turns[0]
+
+    answered = Turn(Role.TOOL, (ToolResult(turn.calls[0].id, "1"),))
+    messages: Any = ADAPTER.write_request(ModelCall("m", (turn, answered)))["messages"]
+
+    assert messages == [said, {"role": "tool", "content": "1", "tool_name": "f"}]
+
+
 def test_streaming_is_meant_where_nothing_is_said() -> None:
     """The wire's default is true, so we always say which one we want."""
     assert ADAPTER.read_request({"model": "m", "messages": []}).stream is True

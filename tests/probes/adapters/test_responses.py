@@ -21,6 +21,7 @@ from probes.messages import (
     Stop,
     Text,
     ToolCall,
+    ToolChoice,
     ToolResult,
     ToolSpec,
     Turn,
@@ -107,6 +108,31 @@ def test_a_string_input_is_a_question_of_the_user() -> None:
 
     assert call.turns == (ASK,)
     assert call.max_tokens is None
+
+
+def test_the_items_of_one_model_turn_are_one_turn_and_so_are_its_results() -> None:
+    """Formats with messages refuse text and calls of one answer in two of them."""
+    outputs = [{"type": "function_call_output", "call_id": id_, "output": "x"} for id_ in "ab"]
+    calls = [{**CALL, "call_id": id_} for id_ in "ab"]
+    wire: Any = {"model": "m", "input": [THOUGHT, message(said("Hi")), *calls, *outputs]}
+
+    turns = RESPONSES.read_request(wire).turns
+
+    assert [(turn.role, len(turn.parts)) for turn in turns] == [
+        (Role.ASSISTANT, 4),
+        (Role.TOOL, 2),
+    ]
+
+
+def test_a_named_choice_is_written_flat_and_read_again() -> None:
+    """Chat Completions wraps the name; this format does not."""
+    named = ToolChoice("named", "f")
+    tool = ToolSpec("f", "", {"type": "object"})
+
+    wire = RESPONSES.write_request(ModelCall("m", (ASK,), (tool,), tool_choice=named))
+
+    assert wire["tool_choice"] == {"type": "function", "name": "f"}
+    assert RESPONSES.read_request(wire).tool_choice == named
 
 
 def test_z51_reasoning_items_go_back_whole_and_before_their_call() -> None:

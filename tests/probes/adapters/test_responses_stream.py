@@ -99,6 +99,27 @@ def test_an_answer_is_put_together_from_deltas_where_nothing_else_says_it() -> N
     assert "item_not_finished" in names(reply)
 
 
+def test_arguments_are_put_together_from_deltas_alone() -> None:
+    """Neither their end nor a finished item nor an output in the last event."""
+    kinds = ("output_item.done", "function_call_arguments.done", "completed")
+    events = [item for item in EVENTS if item["type"].removeprefix("response.") not in kinds]
+
+    reply = read(RESPONSES, named([*events, event("completed", response={"status": "completed"})]))
+
+    assert [call.raw for call in reply.calls] == ['{"a":1}']
+
+
+def test_a_call_that_may_have_lost_a_piece_is_no_call() -> None:
+    """An event that cannot be read may have been the middle of its arguments."""
+    head, first = named(EVENTS[:1]), named([*EVENTS[10:11], {**EVENTS[11], "delta": '{"a":'}])
+    rest = named([{**EVENTS[12], "delta": "1}"}, event("completed", response={})])
+
+    reply = read(RESPONSES, head + first + b"data: {oops\n\n" + rest)
+
+    assert reply.calls == ()
+    assert [broken.kind for broken in reply.broken] == [Breakage.TRUNCATED_CALL]
+
+
 def test_an_event_name_and_a_type_say_the_same() -> None:
     """A relay that drops `event:` lines is read by the type in the data."""
     wire = b"".join(data(item) for item in EVENTS)

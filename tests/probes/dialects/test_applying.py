@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -9,7 +10,7 @@ from hypothesis import strategies as st
 from probes.dialects import NAMED, Dialect, override
 from probes.dialects.anthropic import ANTHROPIC, ANTHROPIC_BOUND
 from probes.dialects.applying import apply, is_thinking
-from probes.dialects.deepseek import DEEPSEEK
+from probes.dialects.deepseek import DEEPSEEK, DEEPSEEK_ANTHROPIC
 from probes.dialects.gemini import GEMINI
 from probes.dialects.glm import GLM
 from probes.dialects.kimi import KIMI, KIMI_K3
@@ -71,6 +72,7 @@ def test_z09_kimi_gets_no_forced_choice_while_it_thinks(choice: ToolChoice) -> N
     assert choice_sent(KIMI, choice, thinking={"type": "disabled"}) == choice
     assert choice_sent(KIMI, AUTO) == AUTO
     assert choice_sent(KIMI_K3, REQUIRED) == REQUIRED
+    assert choice_sent(KIMI_K3, NAMED_F, thinking={"type": "disabled"}) is None
 
 
 def test_z70_dashscope_gets_no_forced_choice_while_it_thinks() -> None:
@@ -84,9 +86,20 @@ def test_z67_a_forced_choice_never_meets_thinking_at_anthropic() -> None:
     """Anthropic refuses it and a relay silently drops the thinking instead."""
     assert choice_sent(ANTHROPIC, REQUIRED) == REQUIRED
     assert choice_sent(ANTHROPIC, REQUIRED, thinking={"type": "adaptive"}) is None
+    assert choice_sent(ANTHROPIC, REQUIRED, thinking={"type": "enabled"}) is None
     assert choice_sent(ANTHROPIC_BOUND, REQUIRED) is None
     assert not ANTHROPIC.forced_choice_with_thinking
     assert KIMI_K3.forced_choice_with_thinking
+
+
+@pytest.mark.parametrize("thinking", [None, {"type": "adaptive"}, {"type": "disabled"}])
+def test_z62_a_model_that_always_thinks_is_never_forced(thinking: JSON) -> None:
+    """After the swap a forced choice is a 400, whatever the request says about thinking."""
+    options = {} if thinking is None else {"thinking": thinking}
+
+    assert choice_sent(ANTHROPIC_BOUND, REQUIRED, **options) is None
+    assert choice_sent(ANTHROPIC_BOUND, NAMED_F, **options) is None
+    assert choice_sent(ANTHROPIC_BOUND, AUTO, **options) == AUTO
 
 
 def test_glm_takes_auto_only_and_is_not_offered_tools_it_may_not_call() -> None:
@@ -137,6 +150,16 @@ def test_z39_a_tool_without_parameters_is_sent_with_an_empty_schema(
     assert apply(question(tools=(ToolSpec("f", "", None),)), GEMINI).call.tools[0].schema is None
 
 
+def test_z38_a_call_without_argument_text_is_sent_with_an_empty_object() -> None:
+    """An empty string is no JSON, and the vendor refuses the whole history for it."""
+    made = replace(call(), raw="")
+
+    applied = apply(question(ASK, answer(made), tool(result())), MINIMAX)
+
+    assert applied.call.turns[1].calls[0].raw == "{}"
+    assert [change.kind for change in applied.changes] == [ChangeKind.ARGUMENTS_FILLED]
+
+
 def test_z56_the_developer_role_becomes_system() -> None:
     """DeepSeek does not know it; OpenAI does."""
     developer = Turn(
@@ -162,6 +185,18 @@ def test_z57_tools_that_are_no_functions_are_dropped() -> None:
     assert apply(asked, OPENAI).call.extra == asked.extra
 
 
+def test_z57_tools_that_anthropic_runs_are_dropped_at_its_imitations() -> None:
+    """They know the format, not its server tools; Anthropic itself keeps them."""
+    server: JSON = {"0": {"type": "web_search_20260318", "name": "web_search"}}
+    asked = question(extra={"anthropic": {"tools": server, "top_k": 1}})
+
+    applied = apply(asked, DEEPSEEK_ANTHROPIC)
+
+    assert applied.call.extra == {"anthropic": {"top_k": 1}}
+    assert [change.kind for change in applied.changes] == [ChangeKind.TOOL_DROPPED]
+    assert apply(asked, ANTHROPIC).call.extra == asked.extra
+
+
 def test_z59_an_effort_is_sent_in_the_vendors_words() -> None:
     """Hosts of DeepSeek refuse xhigh."""
     applied = apply(question(options={"reasoning_effort": "xhigh", "seed": 1}), DEEPSEEK)
@@ -169,6 +204,16 @@ def test_z59_an_effort_is_sent_in_the_vendors_words() -> None:
     assert applied.call.options == {"seed": 1, "reasoning_effort": "high"}
     assert [change.kind for change in applied.changes] == [ChangeKind.EFFORT_MAPPED]
     assert apply(question(options={"reasoning_effort": "high"}), DEEPSEEK).changes == ()
+
+
+def test_z59_an_effort_that_a_client_asked_for_is_mapped_too() -> None:
+    """A client's request keeps the field under its format's name, and it would be sent as it is."""
+    asked = question(extra={"openai": {"reasoning_effort": "xhigh", "seed": 1}})
+
+    applied = apply(asked, DEEPSEEK)
+
+    assert applied.call.extra == {"openai": {"seed": 1, "reasoning_effort": "high"}}
+    assert [change.path for change in applied.changes] == ["$.extra.openai.reasoning_effort"]
 
 
 def test_z64_an_effort_that_would_be_misunderstood_is_left_out() -> None:
@@ -193,6 +238,10 @@ def test_z63_preserved_thinking_is_asked_for() -> None:
     """The template drops the reasoning of older turns unless told to keep it."""
     assert apply(question(), QWEN_PRESERVED).call.options == {
         "chat_template_kwargs": {"preserve_thinking": True}
+    }
+    chosen = question(options={"chat_template_kwargs": {"lang": "de"}})
+    assert apply(chosen, QWEN_PRESERVED).call.options == {
+        "chat_template_kwargs": {"lang": "de", "preserve_thinking": True}
     }
 
 
@@ -219,6 +268,20 @@ def test_z65_results_and_words_of_one_user_turn_are_parted_by_the_bridge() -> No
         answer(Text("Done.")),
         Turn(Role.USER, (Text("And?"),)),
     )
+
+
+def test_z65_nothing_stands_between_results_or_before_the_assistants_own_word() -> None:
+    """The bridge is for the user only: a second result or an answer needs none."""
+    asked = question(
+        ASK,
+        answer(call("a"), call("b")),
+        tool(result("a")),
+        tool(result("b")),
+        answer(Text("So.")),
+        NEXT,
+    )
+
+    assert apply(asked, MISTRAL).call.turns == asked.turns
 
 
 def test_ollama_gets_results_in_the_order_of_the_calls() -> None:

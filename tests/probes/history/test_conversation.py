@@ -92,6 +92,33 @@ def test_an_open_conversation_is_not_sent() -> None:
     ]
 
 
+def test_z37_a_conversation_whose_pairs_are_broken_is_not_sent() -> None:
+    """A result under a rewritten id is told to the caller, before the vendor answers 2013."""
+    conversation = Conversation()
+    conversation.add_user("Do it.")
+    conversation.add_reply(reply(call("call_function_x_1")))
+    conversation.add_results([result("call_2")])
+
+    with pytest.raises(HistoryError) as caught:
+        conversation.to_call(ASKED, Sending(MINIMAX))
+
+    assert [one.kind for one in caught.value.findings] == [
+        FindingKind.CLOSURE_MISSING,
+        FindingKind.CLOSURE_ORPHAN,
+    ]
+
+
+@pytest.mark.parametrize("name", sorted(NAMED))
+def test_z37_an_id_is_never_rewritten_on_one_side_only(name: str) -> None:
+    """Whatever form the vendor wants, the result stands under the id of its call."""
+    conversation = talk(call("call:1|x" + "y" * 90))
+    conversation.turns[2] = Turn(Role.TOOL, (result("call:1|x" + "y" * 90),))
+
+    turns = conversation.to_call(ASKED, Sending(NAMED[name])).call.turns
+
+    assert turns[2].results[0].call_id == turns[1].calls[0].id
+
+
 def test_an_open_conversation_is_closed_where_that_is_asked_for() -> None:
     """For this question only, unless the conversation itself is repaired."""
     conversation = Conversation()
@@ -133,15 +160,44 @@ def test_the_dialects_limits_reach_the_question() -> None:
 def test_z42_kimi_gets_ids_in_its_own_form_and_keeps_native_ones() -> None:
     """Ids of another form make it lose count and leak its markup."""
     conversation = talk(call(), origin="openai")
-    conversation.add_reply(reply(call("functions.f:1")), "kimi")
-    conversation.add_results([result("functions.f:1")])
+    conversation.add_reply(reply(call("functions.f:7")), "kimi")
+    conversation.add_results([result("functions.f:7")])
 
     turns = conversation.to_call(ASKED, Sending(KIMI, "kimi")).call.turns
 
     assert turns[1].calls[0].id == "functions.f:0"
     assert turns[2].results[0].call_id == "functions.f:0"
-    assert turns[3].calls[0].id == "functions.f:1"
+    assert turns[3].calls[0].id == "functions.f:7"
+    assert turns[4].results[0].call_id == "functions.f:7"
     assert conversation.turns[1].calls[0].id == "a"
+
+
+def test_z42_calls_are_numbered_through_the_conversation() -> None:
+    """Numbers that begin anew in a later turn make it lose count."""
+    conversation = talk(call("x"), call("y", "g"))
+    conversation.turns[2] = Turn(Role.TOOL, (result("x"), result("y")))
+    conversation.add_reply(reply(call("z")))
+    conversation.add_results([result("z")])
+
+    turns = conversation.to_call(ASKED, Sending(KIMI)).call.turns
+
+    made = [one.id for turn in turns for one in turn.calls]
+    assert made == ["functions.f:0", "functions.g:1", "functions.f:2"]
+    assert [one.call_id for turn in turns for one in turn.results] == made
+
+
+def test_z42_numbers_once_sent_stay_when_the_beginning_is_gone() -> None:
+    """The endpoint has seen the id; a history that was compacted does not count anew."""
+    conversation = talk(call())
+    conversation.add_user("And now?")
+    conversation.add_reply(reply(call("y")))
+    conversation.add_results([result("y")])
+
+    whole = conversation.to_call(ASKED, Sending(KIMI)).call.turns
+    conversation.turns = conversation.turns[3:]
+    rest = conversation.to_call(ASKED, Sending(KIMI)).call.turns
+
+    assert rest[1].calls[0].id == whole[4].calls[0].id == "functions.f:1"
 
 
 def test_z49_mistral_gets_ids_of_nine_alphanumerics() -> None:
@@ -260,6 +316,18 @@ def test_z69_a_trimmed_conversation_loses_the_blocks_that_are_bound_to_it() -> N
     assert trimmed.call.turns[1].parts == (call("b"),)
     assert [loss.kind for loss in trimmed.losses] == [LossKind.SIGNATURE]
     assert [change.kind for change in trimmed.changes] == [ChangeKind.TURNS_TRIMMED]
+
+
+def test_z69_a_conversation_whose_tools_were_changed_loses_the_blocks_too() -> None:
+    """Whoever edits system text or tools says so; the blocks behind them are void."""
+    conversation = talk(block("Hm.", signature="S"), call())
+
+    kept = conversation.to_call(ASKED, Sending(ANTHROPIC_BOUND))
+    changed = conversation.to_call(ASKED, Sending(ANTHROPIC_BOUND, prefix_changed=True))
+
+    assert kept.call.turns == tuple(conversation.turns)
+    assert changed.call.turns[1].parts == (call(),)
+    assert [loss.kind for loss in changed.losses] == [LossKind.SIGNATURE]
 
 
 def test_a_budget_that_cannot_be_kept_is_reported() -> None:

@@ -21,7 +21,7 @@ from probes.history.changes import ChangeKind
 from probes.history.closure import IN_HISTORY
 from probes.history.replay import Receiver, replay
 from probes.losses import LossKind
-from probes.messages import JSON, Reasoning, ReasoningKind, Text, ToolCall, Turn
+from probes.messages import JSON, Reasoning, ReasoningKind, Role, Text, ToolCall, Turn
 from tests.probes.history.generate import any_turns
 from tests.probes.history.speech import (
     ASK,
@@ -71,6 +71,14 @@ def test_z01_reasoning_of_the_current_turn_goes_back_verbatim() -> None:
     assert lost(TWO_QUESTIONS, DEEPSEEK_V32) == [LossKind.REASONING] * 2
 
 
+def test_z01_results_under_the_users_role_do_not_end_the_turn() -> None:
+    """Some formats carry results as a user's message, which is no new question."""
+    answered = Turn(Role.USER, (result(),))
+    turns = [ASK, answer(thought("one"), call()), answered, answer(call("b")), tool(result("b"))]
+
+    assert sent(turns, DEEPSEEK_V32) == tuple(turns)
+
+
 def test_z02_once_tools_are_in_play_reasoning_of_all_turns_goes_back() -> None:
     """V4 refuses every later request otherwise, across user turns and on text-only turns."""
     assert sent(TWO_QUESTIONS, DEEPSEEK) == tuple(TWO_QUESTIONS)
@@ -98,6 +106,14 @@ def test_z03_no_reasoning_is_ever_made_up(
             if isinstance(part, Reasoning):
                 assert part.text in received
                 received = received[received.index(part.text) + 1 :]
+
+
+@pytest.mark.parametrize("name", sorted(NAMED))
+def test_z03_a_call_that_came_without_reasoning_goes_back_without(name: str) -> None:
+    """No vendor gets a filler, whatever it would demand."""
+    turns = [ASK, answer(call()), tool(result())]
+
+    assert reasonings(sent(turns, NAMED[name], has_tools=True)) == [[]]
 
 
 @given(any_turns, st.sampled_from(sorted(NAMED)), st.sampled_from(["", "a", "b"]))
@@ -340,6 +356,16 @@ def test_z51_a_reasoning_item_without_a_following_item_is_dropped() -> None:
     assert [loss.kind for loss in replayed.losses] == [LossKind.REASONING]
 
 
+def test_z51_ids_are_stripped_from_texts_where_an_item_was_dropped() -> None:
+    """A message with an id asks for its reasoning item just as a call does."""
+    said = Text("So.", {"openai_responses": {"$item": {"id": "msg_1", "status": "completed"}}})
+    turns = [ASK, answer(said, item()), NEXT]
+
+    text = sent(turns, OPENAI_RESPONSES)[1].parts
+
+    assert text == (Text("So.", {"openai_responses": {"$item": {"status": "completed"}}}),)
+
+
 def test_z63_preserved_thinking_sends_the_reasoning_of_all_turns() -> None:
     """Without it some models fall into calls with empty arguments after a few turns."""
     assert sent(TWO_QUESTIONS, QWEN_PRESERVED) == tuple(TWO_QUESTIONS)
@@ -351,6 +377,15 @@ def test_z60_the_rule_comes_from_the_profile_and_not_from_a_name() -> None:
 
     assert measured.replay is ReplayRule.ALL_TURNS
     assert sent(TWO_QUESTIONS, measured) == tuple(TWO_QUESTIONS)
+
+
+def test_z60_a_measured_duty_holds_without_tools_too() -> None:
+    """What was seen to be demanded is sent, whatever the guess said about tools."""
+    talk = [ASK, answer(thought("one"), Text("Yes.")), NEXT]
+    measured = override(DEEPSEEK, {"reasoning_replay": "required_all_turns"})
+
+    assert reasonings(sent(talk, DEEPSEEK)) == [[]]
+    assert reasonings(sent(talk, measured)) == [["one"]]
 
 
 @given(any_turns, st.sampled_from(sorted(NAMED)), st.sampled_from(["", "a"]))

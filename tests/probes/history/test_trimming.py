@@ -63,7 +63,7 @@ def test_system_turns_may_be_given_up() -> None:
     assert trim(CHAIN, Budget(3), keep_system=False).turns == tuple(CHAIN[5:])
 
 
-def test_no_cut_parts_a_late_result_from_its_call() -> None:
+def test_z11_no_cut_parts_a_late_result_from_its_call() -> None:
     """A question inside an open chain is no place to cut."""
     turns = [ASK, answer(call()), answer(Text("Wait.")), NEXT, tool(result()), answer(Text("So."))]
 

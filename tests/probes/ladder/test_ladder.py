@@ -205,6 +205,7 @@ def test_z58_a_repair_that_does_not_validate_is_not_executed() -> None:
     assert broken('{"args": "ls"}', "bash").kind is Breakage.SCHEMA_MISMATCH
     assert broken('"ls -l"', "bash").kind is Breakage.NOT_AN_OBJECT
     assert broken('{"arguments": {"cmd": "ls"}}', "bash").kind is Breakage.SCHEMA_MISMATCH
+    assert broken('{"arguments": {"command": 5}}', "bash").kind is Breakage.SCHEMA_MISMATCH
 
 
 @pytest.mark.parametrize(

@@ -108,6 +108,13 @@ def test_a_wrapper_that_the_schema_declares_stays() -> None:
     assert (found.value, found.repairs) == ({"input": {"path": "a"}}, ())
 
 
+def test_z58_a_wrapper_around_keys_that_nobody_declared_stays() -> None:
+    """What is inside must be the tool's arguments, not merely pass for want of a rule."""
+    found = fit({"arguments": {"file": "a"}}, Checker(OPTIONAL))
+
+    assert (found.value, found.repairs) == ({"arguments": {"file": "a"}}, ())
+
+
 def test_a_wrapper_stays_where_the_schema_welcomes_other_keys() -> None:
     """An object that is open by its own word means what it says."""
     schema = {**OPTIONAL, "additionalProperties": {"type": "object"}}

@@ -7,8 +7,12 @@ import pytest
 from probes.messages import Location
 from probes.parsers.base import JsonText, Parameter, Parameters
 from probes.parsers.found import FoundText
+from probes.parsers.reader import read_text
+from probes.text_answer import read_answer
 from tests.probes.parsers.reading import TOOLS, calls, fed, raw_calls, read_every_way, text_of
-from tests.probes.parsers.writers import dsml, kimi_k2, minimax_m2
+from tests.probes.parsers.writers import dsml, kimi_k2, minimax_m2, qwen_xml
+
+WHOLE = '<tool_call>{"name": "f", "arguments": {}}</tool_call>'
 
 
 def test_z24_qwen_call_that_leaked_into_content_is_found() -> None:
@@ -31,6 +35,20 @@ def test_z25_call_inside_think_is_not_lost() -> None:
     assert [(call.name, call.location) for call in raw_calls(found)] == [("f", Location.REASONING)]
 
 
+def test_z25_call_inside_think_is_marked_in_the_answer() -> None:
+    """Whoever executes calls can tell that this one was only thought of."""
+    answer = read_answer([f"<think>\n{WHOLE}\n</think>\n"], TOOLS)
+
+    assert [(call.name, call.repairs) for call in answer.calls] == [("f", ("found_in_reasoning",))]
+
+
+def test_z25_call_that_is_drafted_and_then_made_is_one_call() -> None:
+    """The reasoning's draft of a visible call is not executed as well."""
+    answer = read_answer([f"<think>\n{WHOLE}\n</think>\n{WHOLE}"], TOOLS)
+
+    assert [(call.name, call.location) for call in answer.calls] == [("f", Location.CONTENT)]
+
+
 @pytest.mark.parametrize("tools", [TOOLS, ()], ids=["tools", "no_tools"])
 @pytest.mark.parametrize(
     "text",
@@ -43,11 +61,21 @@ def test_z25_call_inside_think_is_not_lost() -> None:
         "[TOOL_CALLS] is what Mistral writes, `<|python_tag|>` what Llama writes.",
         "<invoke name= is how it begins.",
         "In harmony, <|channel|>commentary marks preambles; to=functions.x the recipient.",
+        f"Write {WHOLE} to call f.",
+        f"Write so:\n```\n{WHOLE}\n```\nand f is called.",
+        '`<｜DSML｜invoke name="f"></｜DSML｜invoke>` calls f.',
     ],
 )
 def test_z26_prose_about_a_tag_is_prose(text: str, tools: tuple[()]) -> None:
     """Text that mentions markup comes out whole, as text."""
     assert read_every_way(text, tools) == [FoundText(text)]
+
+
+def test_z26_example_with_a_name_nobody_declared_is_prose() -> None:
+    """Behind words, only a declared name makes a call of markup at a line's start."""
+    text = 'It looks so:\n<tool_call>{"name": "NAME", "arguments": {}}</tool_call>'
+
+    assert read_every_way(text) == [FoundText(text)]
 
 
 def test_z27_value_with_its_own_closing_tags_is_not_cut() -> None:
@@ -109,6 +137,22 @@ def test_z30_truncated_opener_reads_the_same_streamed_and_whole(text: str) -> No
     assert read_every_way(text) == [FoundText(text)]
 
 
+def test_z30_call_that_ends_anywhere_reads_the_same_streamed_and_whole() -> None:
+    """Every beginning of a call says the same in single characters as in one piece."""
+    text = "So.\n" + qwen_xml([("f", {"a": "1"}), ("g", {"b": "2"})])
+
+    for end in range(len(text) + 1):
+        assert fed(list(text[:end])) == read_text(text[:end], TOOLS), text[:end]
+
+
+@pytest.mark.parametrize("text", ["<tool_call>\n<function=f", '<tool_call>\n{"na'])
+def test_z30_opener_cut_by_the_token_limit_is_a_cut_call(text: str) -> None:
+    """Where the limit struck, half an opening is no text for people to read."""
+    found = raw_calls(read_every_way(text, truncated=True))
+
+    assert [(call.raw, call.closed, call.open_value) for call in found] == [(text, False, True)]
+
+
 def test_z31_markup_behind_a_name_is_passed_on() -> None:
     """`f</arg_value>` is a call whose name the ladder cleans."""
     found = read_every_way("<tool_call>f</arg_value></tool_call>")
@@ -165,7 +209,7 @@ def test_z35_key_with_markup_is_handed_on_to_be_refused() -> None:
         "<tool_call>f<arg_key>file<arg_key</arg_key><arg_value>1</arg_value></tool_call>"
     )
 
-    assert raw_calls(found)[0].arguments == Parameters((Parameter("file<arg_key", "1"),))
+    assert calls(found) == [("f", {"file<arg_key": "1"})]
 
 
 def test_z36_minimax_call_in_a_text_block_is_found() -> None:
@@ -173,6 +217,7 @@ def test_z36_minimax_call_in_a_text_block_is_found() -> None:
     found = read_every_way("Sure.\n" + minimax_m2([("get_weather", {"city": "Paris"})]))
 
     assert calls(found) == [("get_weather", {"city": "Paris"})]
+    assert text_of(found) == "Sure.\n"
 
 
 @pytest.mark.parametrize("block", ["tool_calls", "function_calls", "tool_use", ""])
@@ -192,10 +237,11 @@ def test_z40_unterminated_dsml_section_is_found() -> None:
         '<｜DSML｜parameter name="a" string="false">1</｜DSML｜parameter>\n'
     )
 
-    call = raw_calls(read_every_way(text))[0]
+    found = [
+        (call.arguments, call.closed, call.open_value) for call in raw_calls(read_every_way(text))
+    ]
 
-    assert call.arguments == Parameters((Parameter("a", "1", is_string=False),))
-    assert (call.closed, call.open_value) == (False, False)
+    assert found == [(Parameters((Parameter("a", "1", is_string=False),)), False, False)]
 
 
 def test_z41_dsml_behind_prose_is_not_shown_as_text() -> None:
@@ -236,6 +282,14 @@ def test_z47_harmony_call_is_found_on_any_channel(text: str) -> None:
     assert text_of(found) == ""
 
 
+@pytest.mark.parametrize("person", ["user", "assistant"])
+def test_z47_harmony_message_to_a_person_is_no_call(person: str) -> None:
+    """A recipient alone makes no call: it must be a tool."""
+    found = read_every_way(f"<|channel|>final to={person}<|message|>Hi.<|end|>", ())
+
+    assert found == [FoundText("Hi.")]
+
+
 def test_z48_end_of_text_ends_a_harmony_call() -> None:
     """`<|call|>` is the stop token, so most texts end without it."""
     found = read_every_way(
@@ -244,6 +298,7 @@ def test_z48_end_of_text_ends_a_harmony_call() -> None:
 
     assert raw_calls(found)[0].arguments == JsonText('{"a":1}')
     assert not raw_calls(found)[0].open_value
+    assert text_of(found) == ""
 
 
 @pytest.mark.parametrize("size", [1, 5, 40, 1000])
@@ -255,3 +310,5 @@ def test_z71_every_invoke_of_a_block_is_found_whatever_the_pieces(size: int) -> 
     found = fed([text[at : at + size] for at in range(0, len(text), size)])
 
     assert calls(found) == written
+    assert {call.format for call in raw_calls(found)} == {"minimax_m2"}
+    assert text_of(found) == ""

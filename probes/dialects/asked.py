@@ -1,0 +1,60 @@
+"""What a question asks for, as an operator set it or a client sent it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from probes.messages import JSON, ModelCall
+
+# Where the adapters keep tools that are no functions.
+_OTHER_TOOLS = ("$tools", "tools")
+
+
+def mentions(call: ModelCall, key: str) -> bool:
+    """Whether the operator or the client set a field of the request."""
+    return any(key in said for said in _requested(call))
+
+
+def asks(call: ModelCall, key: str) -> bool:
+    """Whether a field of the request has a value that says yes."""
+    return any(said.get(key) for said in _requested(call))
+
+
+def says(call: ModelCall, fields: Mapping[str, JSON]) -> bool:
+    """Whether the request has all of these fields, with what stands inside them."""
+    return any(_contains(said, fields) for said in _requested(call))
+
+
+def client_asks(call: ModelCall, key: str) -> bool:
+    """The same of what a client sent, which its adapter keeps under the format's name."""
+    return any(isinstance(said, Mapping) and said.get(key) for said in call.extra.values())
+
+
+def other_tools(fields: JSON) -> list[str]:
+    """The names under which one format's fields hold tools that are no functions."""
+    if not isinstance(fields, Mapping):
+        return []
+    return [name for name in _OTHER_TOOLS if fields.get(name)]
+
+
+def without(said: JSON, *names: str) -> JSON:
+    """One format's fields without some of them."""
+    if not isinstance(said, Mapping):
+        return said
+    return {key: value for key, value in said.items() if key not in names}
+
+
+def _requested(call: ModelCall) -> list[Mapping[str, JSON]]:
+    kept = [fields for fields in call.extra.values() if isinstance(fields, Mapping)]
+    return [call.options, *kept]
+
+
+def _contains(said: Mapping[str, JSON], fields: Mapping[str, JSON]) -> bool:
+    for key, value in fields.items():
+        given = said.get(key)
+        if isinstance(value, Mapping) and isinstance(given, Mapping):
+            if not _contains(given, value):
+                return False
+        elif given != value:
+            return False
+    return True
