@@ -32,6 +32,8 @@ CHECKS_WITHOUT_SERVERS: Mapping[str, Sequence[str]] = {
     "layers": (str(BIN / "lint-imports"),),
     "deploy": (*MANAGE, "check", "--deploy", "--fail-level", "WARNING"),
 }
+# Tests that touch neither the database nor the broker, which only one process can have.
+WITHOUT_SERVERS = ("charts", "cli", "health", "probes", "simulators", "zoo")
 MIGRATIONS_CHECK = (*MANAGE, "makemigrations", "--check", "--dry-run")
 
 
@@ -46,7 +48,8 @@ def main(arguments: Sequence[str]) -> int:
             if not rest:
                 steps.run("migrations", MIGRATIONS_CHECK, env)
             if command == "test":
-                steps.run("tests", (sys.executable, "-m", "pytest", *rest), env)
+                for name, chosen in _tests(rest).items():
+                    steps.run(name, (sys.executable, "-m", "pytest", *chosen), env)
     except LaunchError as exc:
         say(f"\n{exc}")
         return 2
@@ -54,6 +57,17 @@ def main(arguments: Sequence[str]) -> int:
         say("\nStopped; the servers of the tests are gone.")
         return 130
     return steps.summarise()
+
+
+def _tests(rest: Sequence[str]) -> dict[str, Sequence[str]]:
+    """What pytest is given: what was asked for, or all tests in two parts."""
+    if rest:
+        return {"tests": rest}
+    folders = [f"tests/{name}" for name in WITHOUT_SERVERS]
+    others = [f"--ignore={folder}" for folder in folders]
+    # A file stays in one process: its tests share what they set up.
+    side_by_side = ("--numprocesses", "auto", "--dist", "loadfile")
+    return {"tests alone": (*side_by_side, *folders), "tests": others}
 
 
 class Steps:
