@@ -2,15 +2,19 @@ from __future__ import annotations
 
 import argparse
 
+from simulators.options import add_options
 from simulators.server import DEFAULT_PORT, serve
+from simulators.vendors.vendor import LATENCY
 
 
 def main() -> int:
     parser = argparse.ArgumentParser(prog="simulators", description="Serve the simulated vendors.")
     parser.add_argument("--host", default="127.0.0.1")
     parser.add_argument("--port", type=int, default=DEFAULT_PORT)
+    add_options(parser)
     options = parser.parse_args()
-    return serve(options.host, options.port)
+    latency = options.latency or LATENCY
+    return serve(options.host, options.port, latency=latency, speed=options.speed)
 
 
 if __name__ == "__main__":

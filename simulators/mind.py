@@ -19,6 +19,7 @@ from probes.messages import (
     Turn,
 )
 from simulators.minds.mending import is_failure, may_retry, mend
+from simulators.minds.repeating import words_to_say
 from simulators.minds.typed import invented, properties, required, typed
 from simulators.minds.wishes import Wish, call_anyway, read_wishes
 
@@ -38,11 +39,6 @@ _REFERS = re.compile(
     r"^(?:the|that|this|its|whatever)\b.*\b(?:result|token|nonce|code|value|answer|output|number|sum"
     r"|secret|key|received|returned|returns|got|gave|gives|said|says|comes back|came back)\b",
     re.I | re.S,
-)
-_ECHO = re.compile(
-    r"\b(?:reply|answer|respond|say)(?: only)?(?: with)?(?: exactly| only| just)?"
-    r"(?: the (?:single )?word| the text)?:?\s+[\"'`“]([^\"'`”\n]{1,2000})[\"'`”]",
-    re.I,
 )
 
 
@@ -220,8 +216,8 @@ def _in_words(asked: str, steps: Sequence[_Step], call: ModelCall) -> Answer:
     if steps:
         told = "\n".join(f"{step.call.name}: {step.result.content}" for step in steps)
         return Answer("I have what I need and can answer.", f"Here is what came back.\n{told}")
-    if echo := _ECHO.search(asked):
-        return Answer("A plain answer is wanted.", echo.group(1))
+    if words := words_to_say(asked):
+        return Answer("A plain answer is wanted.", words)
     earlier = [result for turn in call.turns for result in turn.results]
     if earlier:
         return Answer("The results of before may help.", f"{PROSE} Before: {earlier[-1].content}")

@@ -6,7 +6,8 @@ import re
 from collections.abc import Mapping
 
 from probes.messages import JSON, ToolCall, ToolResult, ToolSpec
-from simulators.minds.saying import quoted, said_groups
+from simulators.minds.quotes import quoted
+from simulators.minds.saying import said_groups
 from simulators.minds.typed import DECODER, Schema, invented, properties, required, typed
 
 _FAILED = re.compile(r"\s*(?:\[?error\b|.{0,40}\b(?:failed|exception)\b)", re.I)
@@ -47,7 +48,8 @@ def mend(call: ToolCall, result: ToolResult, tool: ToolSpec) -> dict[str, JSON]:
     error = _fields(result.content)
     message = " ".join(str(error.get(key) or "") for key in ("message", "error", "detail", "hint"))
     message = message.strip() or result.content
-    arguments = dict(call.input)
+    # Whatever else was wrong, a model knows which arguments there are.
+    arguments = {name: value for name, value in call.input.items() if name in rules or not rules}
     for key in ("arguments", "corrected", "correct_arguments", "retry_with"):
         given = error.get(key)
         if isinstance(given, Mapping) and set(given) <= set(rules):

@@ -7,82 +7,42 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from itertools import islice
 
-from probes.messages import JSON
-from simulators.minds.typed import (
-    DECODER,
-    QUOTES,
-    Schema,
-    fits,
-    properties,
-    resolve,
-    typed,
-    unquoted,
-)
+from simulators.minds.announcing import announced
+from simulators.minds.quotes import closing
+from simulators.minds.shown import Group, objects, rows
+from simulators.minds.typed import DECODER, QUOTES, Schema, fits, properties, resolve, typed
 
-Group = dict[str, JSON]
 MAX_TEXT = 200_000
 MAX_SAYINGS = 200
 _CONNECTOR = re.compile(
+    # What is said about it before its value comes: `to give it is`, `that it gets should be`.
+    r"(?:[ \t]+(?:to|that|which|you|for|of)(?:[ \t]+\w+){1,4}?"
+    r"(?=[ \t]+(?:is|should|must|shall|has to|needs to)\b))?"
     r"[ \t]*(?:\((?:string|text|integer|number|boolean|required)\)[ \t]*)?"
     r"(?:(?:argument|parameter|field|property|value|text)[ \t]+)?"
     r"(?P<word>:=|=>|->|→|:|=|\||(?:should|must|shall|has to|needs to)[ \t]+(?:be|equal|say|read)\b"
-    r"(?:[ \t]+set[ \t]+to\b)?|(?:set|equal)[ \t]+to\b|equals\b|to[ \t]+be\b|to\b|of\b|as\b|is\b"
-    r"|being\b|reads\b|reading\b|saying\b)?"
+    r"(?:[ \t]+set[ \t]+to\b)?|(?:set|equal)[ \t]+to\b|equals\b|(?:to[ \t]+)?be\b|to\b|of\b|as\b"
+    r"|is\b|being\b|reads\b|reading\b|saying\b)?"
     r"[ \t]*(?:(?:exactly|precisely|literally|"
     r"the[ \t]+(?:exact[ \t]+)?(?:text|string|value|word|phrase|number|integer))\b:?[ \t]*)?"
 )
 _SYMBOLS = frozenset({":=", "=>", "->", "→", ":", "=", "|"})
 _LINE_HEAD = re.compile(r"[\s\-*•>#|+(\d.)]*\Z")
 _INTRODUCED = re.compile(
-    r"(?:\b(?:with|and|set|using|use|a|an|the|its|whose|for)|[,;(:])\s*\Z", re.I
+    r"(?:\b(?:with|and|set|using|use|a|an|the|its|whose|for|let|argument|parameter)|[,;(:])\s*\Z",
+    re.I,
 )
 _SENTENCE_END = re.compile(r"[.!?](?=\s|\Z)|[;)\n]")
-_EMPTY_WORDS = frozenset(
-    [
-        "and",
-        "or",
-        "must",
-        "should",
-        "shall",
-        "character",
-        "exactly",
-        "verbatim",
-        "as",
-        "in",
-        "is",
-        "are",
-        "be",
-        "with",
-        "argument",
-        "arguments",
-        "that",
-        "which",
-        "you",
-        "your",
-        "below",
-        "above",
-        "intact",
-        "unchanged",
-        "here",
-        "it",
-        "given",
-        "shown",
-        "written",
-        "follows",
-        "the",
-        "to",
-        "from",
-        "for",
-        "into",
-        "under",
-        "back",
-        "only",
-        "between",
-        "without",
-        "again",
-        "together",
-    ]
-)
+# What no value begins with.
+# fmt: off
+_EMPTY_WORDS = frozenset({
+    "and", "or", "must", "should", "shall", "character", "exactly", "verbatim", "as", "in", "is",
+    "are", "be", "with", "argument", "arguments", "that", "which", "you", "your", "below",
+    "above", "intact", "unchanged", "here", "it", "given", "shown", "written", "follows", "the",
+    "to", "from", "for", "into", "under", "back", "only", "between", "without", "again",
+    "together", "accordingly", "told", "asked", "needed", "instructed", "suggested", "required",
+})
+# fmt: on
 # One word, and then what else to do.
 _NEXT_CLAUSE = re.compile(r"(\S+)\s+and\s+\w+\s+\w+")
 _BLANK = re.compile(r"[ \t\r]*(?:\n|\Z)")
@@ -106,7 +66,7 @@ def said_groups(text: str, schema: Schema) -> list[Group]:
     names = _flat(schema)
     if not names:
         return []
-    if found := [*_objects(text, names), *_table(text, names, schema)]:
+    if found := [*objects(text, names), *rows(text, names, schema)]:
         return found
     groups: list[Group] = []
     for saying in _settled(text, names, schema):
@@ -114,22 +74,6 @@ def said_groups(text: str, schema: Schema) -> list[Group]:
             groups.append({})
         groups[-1][saying.name] = typed(saying.said, names[saying.name], schema)
     return [_nested(group) for group in _shared(groups)]
-
-
-def quoted(text: str) -> list[str]:
-    """The texts between quotes, in order."""
-    found, position = [], 0
-    while position < len(text):
-        opened = re.compile(r"(?<!\w)[\"'`“«‘]").search(text, position)
-        if opened is None:
-            break
-        end = _closing(text, opened.start())
-        if end is None:
-            position = opened.end()
-            continue
-        found.append(text[opened.end() : end])
-        position = end + 1
-    return found
 
 
 def _flat(schema: Schema) -> dict[str, Schema]:
@@ -162,51 +106,6 @@ def _shared(groups: list[Group]) -> list[Group]:
             counts[name] = counts.get(name, 0) + 1
     once = {name: value for group in groups for name, value in group.items() if counts[name] == 1}
     return [{**once, **group} for group in groups]
-
-
-def _objects(text: str, names: Mapping[str, Schema]) -> Iterator[Group]:
-    """JSON objects in the text whose keys are properties, alone or as the arguments of a call."""
-    position = 0
-    failures = 0
-    while failures < 50 and (begin := text.find("{", position)) >= 0:
-        try:
-            value, position = DECODER.raw_decode(text, begin)
-        except (ValueError, RecursionError):
-            position, failures = begin + 1, failures + 1
-            continue
-        for key in ("arguments", "input", "args", "parameters"):
-            inner = value.get(key)
-            if isinstance(inner, dict) and key not in names:
-                value = inner
-        # An object behind the name of its property is that property's value, not a call.
-        behind = re.search(
-            r"([\w.]+)[`\"'*]*\s*(?::|=|to|is)?\s*\Z", text[max(0, begin - 80) : begin]
-        )
-        if behind and behind.group(1) in names:
-            continue
-        if value and set(value) <= set(names):
-            yield value
-
-
-def _table(text: str, names: Mapping[str, Schema], schema: Schema) -> Iterator[Group]:
-    """The rows of a table whose head names properties."""
-    head: list[str] | None = None
-    for line in text.splitlines():
-        if not line.strip().startswith("|"):
-            head = None
-            continue
-        cells = [cell.strip() for cell in line.strip().strip("|").split("|")]
-        if head is None:
-            known = [cell.strip("`*\"' ").lower() for cell in cells]
-            hits = [cell for cell in known if cell in names]
-            head = known if len(hits) > 1 or (hits and len(cells) == 1) else None
-        elif not all(set(cell) <= set("-: ") for cell in cells):
-            row = dict(zip(head, cells, strict=False))
-            yield {
-                name: typed(unquoted(said), names[name], schema)
-                for name, said in row.items()
-                if name in names
-            }
 
 
 def _settled(text: str, names: Mapping[str, Schema], schema: Schema) -> list[Saying]:
@@ -253,25 +152,24 @@ def _behind(text: str, mention: re.Match[str], name: str, names: list[str]) -> S
     connector = _CONNECTOR.match(text, mention.end())
     assert connector is not None
     word = (connector.group("word") or "").strip()
-    begin = connector.end()
-    line_start = text.rfind("\n", 0, mention.start()) + 1
-    symbol = word in _SYMBOLS
-    leads = _LINE_HEAD.match(text[line_start : mention.start()]) is not None
-    if symbol and _BLANK.match(text, begin):
-        return _next_line(text, mention.start(), begin, name)
+    start, begin = mention.start(), connector.end()
+    before = text[text.rfind("\n", 0, start) + 1 : start]
+    leads = _LINE_HEAD.match(before) is not None
+    if word in _SYMBOLS and _BLANK.match(text, begin):
+        return _next_line(text, start, begin, name)
     if begin < len(text) and text[begin] in "{[":
-        return _structured(text, mention.start(), begin, name)
-    if symbol and leads:
+        return _structured(text, start, begin, name)
+    if word in _SYMBOLS and leads:
         end = _line_end(text, begin, names)
         said = text[begin:end].strip().rstrip("|" if word == "|" else "").strip()
-        return Saying(name, mention.start(), end, said, 4)
-    close = _closing(text, begin) if begin < len(text) and text[begin] in QUOTES else None
+        return Saying(name, start, end, said, 4)
+    close = closing(text, begin) if begin < len(text) and text[begin] in QUOTES else None
     if close is not None:
-        return Saying(name, mention.start(), close + 1, text[begin + 1 : close], 3)
-    if not symbol and not _INTRODUCED.search(text[line_start : mention.start()]) and not leads:
-        return None
-    bare = _bare(text, mention.start(), begin, name, names)
-    return replace(bare, strength=2) if bare and word else bare
+        return Saying(name, start, close + 1, text[begin + 1 : close], 3)
+    found = None if word in _SYMBOLS else _announced(text, start, begin, name, names)
+    if found is None and (word in _SYMBOLS or leads or _INTRODUCED.search(before)):
+        found = _bare(text, start, begin, name, names)
+    return replace(found, strength=2) if found and word and found.strength < 2 else found
 
 
 def _bare(text: str, start: int, begin: int, name: str, names: list[str]) -> Saying | None:
@@ -286,7 +184,7 @@ def _bare(text: str, start: int, begin: int, name: str, names: list[str]) -> Say
     ).search(text, begin, end)
     if following:
         end = following.start()
-    said = re.sub(r"\s+and\Z", "", text[begin:end].strip())
+    said = re.sub(r"\s+and\Z", "", text[begin:end].strip().removeprefix("("))
     if clause := _NEXT_CLAUSE.match(said):
         said = clause.group(1)
     if not said or said.split()[0].lower().strip(",.") in _EMPTY_WORDS - {"the", "it"}:
@@ -312,6 +210,19 @@ def _next_line(text: str, start: int, begin: int, name: str) -> Saying | None:
     return Saying(name, start, end, line.lstrip("> "), 4) if line else None
 
 
+def _announced(text: str, start: int, begin: int, name: str, names: list[str]) -> Saying | None:
+    """A value behind the colon of a sentence that announces it, unless others are named there."""
+    found = announced(text, begin)
+    if found is None:
+        return None
+    others = rf"\b(?:{'|'.join(_spelled(other) for other in names)})\b"
+    names_others = re.match(rf"\W*{others}\W*[:=|]", found.said, re.I)
+    is_shared = re.search(others, text[start + len(name) : found.start], re.I)
+    if names_others or is_shared:
+        return None
+    return Saying(name, start, found.end, found.said, 2)
+
+
 def _line_end(text: str, begin: int, names: list[str]) -> int:
     end = text.find("\n", begin)
     end = len(text) if end < 0 else end
@@ -326,7 +237,7 @@ def _before(text: str, end: int, name: str) -> Saying | None:
     head = text[max(0, end - 2000) : end].rstrip()
     offset = max(0, end - 2000)
     for opened in re.finditer(r"(?<!\w)[\"'`“«‘]", head):
-        if _closing(head, opened.start()) == len(head) - 1:
+        if closing(head, opened.start()) == len(head) - 1:
             return Saying(name, offset + opened.start(), end, head[opened.end() : -1], 3)
     verb = r"(?:pass|use|using|with|send|give|put|supply|and|,|:)\s+"
     bare = re.search(rf"{verb}((?:(?!\b(?:as|for)\b)[^,;\"\n]){{1,200}})\Z", head, re.I)
@@ -334,16 +245,3 @@ def _before(text: str, end: int, name: str) -> Saying | None:
         return None
     said = re.split(rf"\b{verb}", bare.group(1), flags=re.I)[-1]
     return Saying(name, offset + bare.start(1), end, said.strip(), 2)
-
-
-def _closing(text: str, begin: int) -> int | None:
-    """Where the quote that opens here is closed: before space or punctuation, on the same line."""
-    close = QUOTES[text[begin]]
-    position = begin
-    line_end = text.find("\n", begin)
-    line_end = len(text) if line_end < 0 else line_end
-    while (position := text.find(close, position + 1, line_end)) >= 0:
-        after = text[position + 1 : position + 2]
-        if not after or after in " \t\n,.;:!?)]}|":
-            return position
-    return None

@@ -8,25 +8,23 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from probes.messages import JSON, ToolSpec
-from simulators.minds.saying import Group, quoted, said_groups
-from simulators.minds.typed import Schema, alternatives, properties, required
+from simulators.minds.forbidding import CALLING, first_ban, is_refused, without_bans
+from simulators.minds.saying import said_groups
+from simulators.minds.shown import Group, objects
+from simulators.minds.typed import Schema, properties, required
+from simulators.minds.unnamed import guessed
 
-_CALLING = r"(?:call|calling|use|using|invoke|invoking|run|running|touch|touching)"
-_NOT = r"(?:do not|don't|don’t|never|without|avoid|no need to|must not|should not|not to)"
-_NO_TOOLS = re.compile(
-    rf"\b{_NOT}\s+(?:\w+\s+){{0,2}}?{_CALLING}\s+(?:(?:a|any|the|your|these|those|of)\s+)*"
-    r"(?:tools?|functions?|it|them|anything)\b(?!\s+(?:other|except|besides|but|twice|again|more))"
-    r"|\bno (?:tool|function)(?: call)?s?\b(?!\s+(?:other|except|besides|but))",
+_ASKS = re.compile(
+    rf"\b{CALLING}\b|\b(?:tool|function|please|once|(?:one|single) time)\b"
+    r"|\b(?:ask|query|check|try|execute|arguments?|args|parameters?|input)\b",
     re.I,
 )
-_ASKS = re.compile(rf"\b{_CALLING}\b|\b(?:tool|function|please)\b", re.I)
 _EXPLAINS = re.compile(r"\b(?:what|how|why|which|explain|describe|tell me|summari[sz]e)\b", re.I)
 _ONCE = re.compile(
     r"(?<!at )\bonce\b(?!\s+(?:with|you|for))|\bone time\b|\bsingle (?:\w+ )?call\b|\bone call\b",
     re.I,
 )
 _GENERIC = frozenset({"probe", "tool", "get", "set", "the", "run", "do", "make"})
-_INTEGER = re.compile(r"(?<![\w.])[-+]?\d{1,18}(?![\w]|\.\d)")
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,24 +50,17 @@ class _Mention:
 
 def read_wishes(text: str, tools: Sequence[ToolSpec]) -> list[Wish]:
     """The calls that a text asks for, in the order it names them."""
-    if not tools or _NO_TOOLS.search(text):
-        return []
     mentions = _mentions(text, tools)
+    ban = first_ban(text)
+    if ban is not None and (not mentions or ban < mentions[0].start):
+        return []
+    if ban is not None:
+        # Behind a call that is asked for, it is the rest that has to do without tools.
+        text = without_bans(text)
     if not mentions:
         hinted = _hinted(text, tools)
         return _of_segment(hinted, text, text) if hinted else []
-    wishes: list[Wish] = []
-    told: set[str] = set()
-    for index, mention in enumerate(mentions):
-        begin = mentions[index - 1].end if index else 0
-        end = mentions[index + 1].start if index + 1 < len(mentions) else len(text)
-        ahead = text[mention.start if index else 0 : end]
-        found = _whole_wishes(mention.tool, ahead)
-        if not found and mention.tool.name not in told:
-            # The values may stand before the tool's name.
-            found = _of_segment(mention.tool, text[begin:end], text)
-        told.add(mention.tool.name)
-        wishes += found
+    wishes = _of_objects(text, mentions) or _of_mentions(text, mentions)
     return _first_of_each(wishes) if _ONCE.search(text) else wishes
 
 
@@ -88,19 +79,53 @@ def _first_of_each(wishes: Sequence[Wish]) -> list[Wish]:
     return list(chosen.values()) if several else list(wishes)[:1]
 
 
+def _of_objects(text: str, mentions: Sequence[_Mention]) -> list[Wish]:
+    """The calls whose arguments stand in the text as JSON, where each fits one of the tools."""
+    tools = list({mention.tool.name: mention.tool for mention in mentions}.values())
+    names: dict[str, Schema] = {name: {} for tool in tools for name in _properties(tool)}
+    wishes: list[Wish] = []
+    for group in objects(text, names):
+        fitting = [tool for tool in tools if _fits(group, tool)]
+        if len(fitting) != 1:
+            return []
+        wishes.append(Wish(fitting[0], _ordered(group, fitting[0].schema or {})))
+    everyone = {wish.tool.name for wish in wishes} == {tool.name for tool in tools}
+    return wishes if everyone else []
+
+
+def _properties(tool: ToolSpec) -> Mapping[str, Schema]:
+    schema: Schema = tool.schema or {}
+    return properties(schema, schema)
+
+
+def _fits(group: Group, tool: ToolSpec) -> bool:
+    return set(required(tool.schema or {})) <= set(group) <= set(_properties(tool))
+
+
+def _of_mentions(text: str, mentions: Sequence[_Mention]) -> list[Wish]:
+    """The calls of the tools that a text names, with what it says near their names."""
+    wishes: list[Wish] = []
+    told: set[str] = set()
+    for index, mention in enumerate(mentions):
+        begin = mentions[index - 1].end if index else 0
+        end = mentions[index + 1].start if index + 1 < len(mentions) else len(text)
+        ahead = text[mention.start if index else 0 : end]
+        found = _whole_wishes(mention.tool, ahead)
+        if not found and mention.tool.name not in told:
+            # The values may stand before the tool's name.
+            found = _of_segment(mention.tool, text[begin:end], text)
+        told.add(mention.tool.name)
+        wishes += found
+    return wishes
+
+
 def _mentions(text: str, tools: Sequence[ToolSpec]) -> list[_Mention]:
-    found = []
-    for tool in tools:
-        name = re.escape(tool.name)
-        refused = re.compile(
-            rf"(?:\b{_NOT}\s+(?:\w+\s+){{0,3}}?{_CALLING}\s+(?:\w+\s+){{0,4}}"
-            rf"|\b(?:not|instead of|rather than)\s+(?:the\s+)?(?:tool\s+)?)[`\"'*]*{name}\Z",
-            re.I,
-        )
-        for match in re.finditer(rf"(?<![\w-]){name}(?![\w-])", text):
-            head = text[max(0, match.start() - 120) : match.end()]
-            if not refused.search(head):
-                found.append(_Mention(tool, match.start(), match.end()))
+    found = [
+        _Mention(tool, match.start(), match.end())
+        for tool in tools
+        for match in re.finditer(rf"(?<![\w-]){re.escape(tool.name)}(?![\w-])", text)
+        if not is_refused(text, match)
+    ]
     return sorted(found, key=lambda mention: mention.start)
 
 
@@ -122,11 +147,11 @@ def _of_segment(tool: ToolSpec, segment: str, text: str) -> list[Wish]:
     if whole := _whole_wishes(tool, segment):
         return whole
     needed = required(tool.schema or {})
-    explained = needed and _EXPLAINS.search(text) and not re.search(rf"\b{_CALLING}\b", text, re.I)
+    explained = needed and _EXPLAINS.search(text) and not re.search(rf"\b{CALLING}\b", text, re.I)
     if explained or not _ASKS.search(text):
         return []
     schema: Schema = tool.schema or {}
-    known = _guessed(segment, schema, said_groups(segment, schema)) or [{}]
+    known = guessed(segment, schema, said_groups(segment, schema)) or [{}]
     return [Wish(tool, _ordered(known[0], schema))]
 
 
@@ -134,57 +159,9 @@ def _whole_wishes(tool: ToolSpec, segment: str) -> list[Wish]:
     """The calls for which all that the schema needs is said."""
     schema: Schema = tool.schema or {}
     needed = {name for name in required(schema) if name in properties(schema, schema)}
-    groups = _guessed(segment, schema, said_groups(segment, schema))
+    groups = guessed(segment, schema, said_groups(segment, schema))
     return [Wish(tool, _ordered(group, schema)) for group in groups if needed <= set(group)]
 
 
 def _ordered(group: Group, schema: Schema) -> Group:
     return {name: group[name] for name in properties(schema, schema) if name in group}
-
-
-def _guessed(segment: str, schema: Schema, groups: list[Group]) -> list[Group]:
-    """The groups with what was said without a name: options, quoted texts, numbers."""
-    rules = properties(schema, schema)
-    missing = [name for name in rules if not any(name in group for group in groups)]
-    lists = {name: values for name in missing if (values := _loose(segment, rules[name], schema))}
-    texts = [name for name in missing if _is_text(rules[name], schema)]
-    if len(texts) == 1 and (quotes := quoted(segment)):
-        lists[texts[0]] = [*quotes]
-    numbers = [name for name in missing if _is_number(rules[name], schema)]
-    spoken = [int(number) for number in _INTEGER.findall(segment)]
-    for place, name in enumerate(numbers):
-        if len(spoken) >= len(numbers):
-            lists[name] = [*spoken[place :: len(numbers)]]
-    count = len(groups) or (len(lists[texts[0]]) if len(texts) == 1 and texts[0] in lists else 1)
-    blank = groups or [{} for _ in range(count)]
-    return [
-        group | {name: values[min(i, len(values) - 1)] for name, values in lists.items()}
-        for i, group in enumerate(blank)
-        if group or lists
-    ]
-
-
-def _loose(segment: str, rules: Schema, schema: Schema) -> list[JSON]:
-    """The options of an enumeration that the text names, in order."""
-    options = [option for plain in alternatives(rules, schema) for option in _options(plain)]
-    found: list[tuple[int, JSON]] = []
-    for option in options:
-        pattern = rf"(?<!\w){re.escape(str(option))}(?!\w)"
-        found += [(match.start(), option) for match in re.finditer(pattern, segment, re.I)]
-    return [option for _, option in sorted(found, key=lambda item: item[0])]
-
-
-def _options(schema: Schema) -> list[JSON]:
-    options = schema.get("enum")
-    return [option for option in options if option is not None] if isinstance(options, list) else []
-
-
-def _is_text(rules: Schema, schema: Schema) -> bool:
-    plain = alternatives(rules, schema)
-    return any(option.get("type") == "string" and not _options(option) for option in plain)
-
-
-def _is_number(rules: Schema, schema: Schema) -> bool:
-    return any(
-        option.get("type") in ("integer", "number") for option in alternatives(rules, schema)
-    )

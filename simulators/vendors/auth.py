@@ -61,3 +61,27 @@ GEMINI = Auth(
     missing_status=403,
     wrong_status=400,
 )
+MINIMAX = Auth(
+    missing="login fail: Please carry the API secret key in the 'Authorization' field of the "
+    "request header (1004)",
+    wrong="invalid api key (2049)",
+)
+MINIMAX_ANTHROPIC = Auth(
+    header="x-api-key",
+    or_bearer=True,
+    missing="login fail: Please carry the API secret key in the 'X-Api-Key' field of the request "
+    "header",
+    wrong="invalid api key",
+)
+DEEPSEEK_ANTHROPIC = Auth(
+    header="x-api-key", or_bearer=True, missing=DEEPSEEK.missing, wrong=DEEPSEEK.wrong
+)
+GLM = Auth(
+    missing="Authentication parameter not received in Header, unable to authenticate",
+    wrong="token expired or incorrect",
+    code="401",
+)
+DASHSCOPE = Auth(wrong="Incorrect API key provided.", code="invalid_api_key")
+KIMI = Auth(missing="Invalid Authentication", wrong="Invalid Authentication")
+MISTRAL = Auth(missing="Unauthorized", wrong="Unauthorized")
+RELAY = Auth(missing="No auth credentials found", wrong="User not found.")

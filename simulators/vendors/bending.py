@@ -1,90 +1,78 @@
-"""The one place where a vendor is made to go wrong: its reply, its events or its bytes."""
+"""Where a vendor can be made to go wrong: every stage of an answer, from the door to the wire."""
 
 from __future__ import annotations
 
 import random
-import time
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
-
-from typing_extensions import override
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from enum import StrEnum
+from typing import TYPE_CHECKING
 
 from probes.events import Event
-from probes.messages import JSON, ModelCall, Part, Reply, Stop, Text, ToolCall
-from simulators.mind import PROSE
-from simulators.minds.wishes import Wish
-from simulators.vendors.models import Model
-from simulators.vendors.saying import arguments_text
+from probes.messages import JSON, Reply
+from simulators.mind import Answer
 
-FADING_SECONDS = 3600
-FADING_END = 0.6
+if TYPE_CHECKING:
+    from simulators.vendors.spec import Asked, Spec
+
+
+class End(StrEnum):
+    """How an answer's bytes end."""
+
+    CLEAN = "clean"
+    CUT = "cut"  # the connection breaks off
+    HANG = "hang"  # nothing more comes, and the connection stays open
+    ENDLESS = "endless"  # the last chunk is repeated for ever
+
+
+@dataclass(frozen=True, slots=True)
+class Sending:
+    """An answer on its way out. Waits are in seconds."""
+
+    chunks: Sequence[bytes]
+    media_type: str
+    status: int = 200
+    headers: Mapping[str, str] = field(default_factory=dict)
+    wait: float = 0  # before anything is sent
+    think: float = 0  # between the head and the first chunk
+    gap: float = 0  # between chunks
+    end: End = End.CLEAN
 
 
 class Bend:
-    """Bends nothing. Each stage gets what the stages before it left."""
+    """Bends nothing. Each stage gets what the stages and bends before it left."""
 
-    def reply(self, reply: Reply, call: ModelCall, rng: random.Random) -> Reply:
+    def spec(self, spec: Spec) -> Spec:
+        """Who serves the request: another model, template, engine or route."""
+        return spec
+
+    def door(self, spec: Spec, rng: random.Random) -> Sending | None:
+        """An answer that is sent before the request is even read."""
+        return None
+
+    def refuse(self, asked: Asked, rng: random.Random) -> None:
+        """Raise a Complaint for a request that the vendor would take."""
+
+    def answer(self, answer: Answer, asked: Asked, rng: random.Random) -> Answer:
+        """What the model wants to say."""
+        return answer
+
+    def reply(self, reply: Reply, asked: Asked, rng: random.Random) -> Reply:
         """The answer as values."""
         return reply
 
+    def body(self, body: Mapping[str, JSON], rng: random.Random) -> Mapping[str, JSON]:
+        """The body of a whole answer."""
+        return body
+
     def events(self, events: Sequence[Event], rng: random.Random) -> Sequence[Event]:
-        """The answer as a stream of parts."""
+        """A streamed answer as parts."""
         return events
 
-    def data(self, chunks: Sequence[bytes], rng: random.Random) -> Sequence[bytes]:
-        """The answer as it goes out; one chunk for a whole answer."""
+    def chunks(self, chunks: Sequence[bytes], rng: random.Random) -> Sequence[bytes]:
+        """A streamed answer as the bytes of each sending."""
         return chunks
 
-
-@dataclass
-class Slips(Bend):
-    """A model's own weaknesses: leaking calls as text, breaking the schema, talking only."""
-
-    models: Mapping[str, Model]
-    clock: Callable[[], float] = time.monotonic
-    started: float = field(init=False)
-
-    def __post_init__(self) -> None:
-        self.started = self.clock()
-
-    @override
-    def reply(self, reply: Reply, call: ModelCall, rng: random.Random) -> Reply:
-        model = self.models.get(call.model)
-        if model is None or not reply.calls:
-            return reply
-        if model.only_prose:
-            return _said(reply, PROSE)
-        if rng.random() < self._leak_share(model):
-            tools = {tool.name: tool for tool in call.tools}
-            wishes = [Wish(tools[made.name], made.input) for made in reply.calls]
-            return _said(reply, "\n".join(wish.as_text for wish in wishes))
-        if rng.random() < model.breaks_schema:
-            return replace(reply, parts=tuple(_misused(part, call) for part in reply.parts))
-        return reply
-
-    def _leak_share(self, model: Model) -> float:
-        if not model.fades:
-            return model.leaks
-        age = (self.clock() - self.started) / FADING_SECONDS
-        return FADING_END * min(age, 1)
-
-
-def _said(reply: Reply, text: str) -> Reply:
-    parts = tuple(part for part in reply.parts if not isinstance(part, ToolCall))
-    return replace(reply, parts=(*parts, Text(text)), stop=Stop.END)
-
-
-def _misused(part: Part, call: ModelCall) -> Part:
-    """The same call with one argument that its schema forbids."""
-    if not isinstance(part, ToolCall):
-        return part
-    schema = next((tool.schema for tool in call.tools if tool.name == part.name), None) or {}
-    rules = schema.get("properties")
-    for name, rule in rules.items() if isinstance(rules, Mapping) else ():
-        if isinstance(rule, Mapping) and "enum" in rule:
-            return _with_input(part, {**part.input, name: "gamma-ish"})
-    return _with_input(part, dict.fromkeys(part.input, None))
-
-
-def _with_input(call: ToolCall, arguments: Mapping[str, JSON]) -> ToolCall:
-    return replace(call, input=arguments, raw=arguments_text(arguments))
+    def sending(self, sending: Sending, rng: random.Random) -> Sending:
+        """The answer as it goes out, whole or streamed."""
+        return sending

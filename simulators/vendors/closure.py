@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import takewhile
 
 from probes.adapters.fields import list_or_empty, object_or_empty, text_or_empty
 from probes.adapters.gemini.parts import camel
@@ -19,7 +20,11 @@ Body = Mapping[str, JSON]
 
 @dataclass(frozen=True, slots=True)
 class ChatClosure:
-    """The rule of Chat Completions: results right behind their calls, one for each."""
+    """The rule of Chat Completions: results right behind their calls, one for each.
+
+    In the texts, `{ids}` are those without a result, `{id}` is the one without a call, `{index}`
+    the place of the message that should have been a result.
+    """
 
     missing: str = (
         "An assistant message with 'tool_calls' must be followed by tool messages responding to "
@@ -50,14 +55,14 @@ class ChatClosure:
     def _take(self, id_: str, waiting: list[str] | None, index: int) -> None:
         param = f"messages.[{index}].role"
         if waiting is None:
-            raise Complaint(self.orphan, param=param)
+            raise Complaint(self.orphan.replace("{id}", id_), param=param)
         if id_ not in waiting:
             raise Complaint(self.unknown.replace("{id}", id_), param=param)
         waiting.remove(id_)
 
     def _need_none(self, waiting: list[str] | None, index: int) -> None:
         if waiting:
-            text = self.missing.replace("{ids}", ", ".join(waiting))
+            text = self.missing.replace("{ids}", ", ".join(waiting)).replace("{index}", str(index))
             raise Complaint(text, param=f"messages.[{index}].role")
 
 
@@ -72,9 +77,32 @@ DEEPSEEK_CLOSURE = ChatClosure(
     unknown=_DEEPSEEK_ORPHAN,
 )
 
+_DASHSCOPE = "<400> InternalError.Algo.InvalidParameter: "
+_DASHSCOPE_ORPHAN = (
+    f'{_DASHSCOPE}messages with role "tool" must be a response to a preceeding message with '
+    '"tool_calls".'
+)
+DASHSCOPE_CLOSURE = ChatClosure(
+    missing=f'{_DASHSCOPE}An assistant message with "tool_calls" must be followed by tool messages '
+    'responding to each "tool_call_id". The following tool_call_ids did not have response '
+    "messages: message[{index}].role",
+    orphan=_DASHSCOPE_ORPHAN,
+    unknown=_DASHSCOPE_ORPHAN,
+)
+_KIMI_ORPHAN = (
+    "tool message tool_call_id '{id}' does not match any tool call in the preceding assistant "
+    "messages"
+)
+KIMI_CLOSURE = ChatClosure(
+    missing="an assistant message with 'tool_calls' must be followed by tool messages responding "
+    "to each 'tool_call_id'. The following tool_call_ids did not have response messages: {ids}",
+    orphan=_KIMI_ORPHAN,
+    unknown=_KIMI_ORPHAN,
+)
+
 
 def check_anthropic(body: Body) -> None:
-    """Every tool_use is answered in the next message, and nothing else is."""
+    """Every tool_use is answered once, first thing in the next message, and nothing else is."""
     messages = [object_or_empty(item) for item in list_or_empty(body.get("messages"))]
     seen: set[str] = set()
     for index, message in enumerate(messages):
@@ -87,7 +115,7 @@ def check_anthropic(body: Body) -> None:
         before = _ids(messages[index - 1], "tool_use", "id") if index else []
         _check_orphans(index, message, {id_ for _, id_ in before})
         behind = messages[index + 1] if index + 1 < len(messages) else {}
-        answered = {id_ for _, id_ in _ids(behind, "tool_result", "tool_use_id")}
+        answered = _leading_results(behind)
         if missing := [id_ for _, id_ in uses if id_ not in answered]:
             raise Complaint(
                 f"messages.{index}: `tool_use` ids were found without `tool_result` blocks "
@@ -96,15 +124,28 @@ def check_anthropic(body: Body) -> None:
             )
 
 
+def _leading_results(message: Body) -> set[str]:
+    """The ids of the results that stand before anything else."""
+    blocks = [object_or_empty(block) for block in list_or_empty(message.get("content"))]
+    results = takewhile(lambda block: block.get("type") == "tool_result", blocks)
+    return {text_or_empty(block.get("tool_use_id")) for block in results}
+
+
 def check_responses(body: Body) -> None:
     """Every function_call has its output, and every output its call, paired on call_id."""
     items = [object_or_empty(item) for item in list_or_empty(body.get("input"))]
     calls = _call_ids(items, "function_call")
     outputs = _call_ids(items, "function_call_output")
-    for id_ in outputs:
+    for place, id_ in enumerate(outputs):
         if id_ not in calls:
             text = f"No tool call found for function call output with call_id {id_}."
             raise Complaint(text, param="input")
+        if id_ in outputs[:place]:
+            raise Complaint(
+                f"Duplicate function_call_output for call_id '{id_}'. Each function_call must have "
+                "exactly one matching function_call_output",
+                param="input",
+            )
     for id_ in calls:
         if id_ not in outputs:
             raise Complaint(f"No tool output found for function call {id_}.", param="input")
@@ -152,13 +193,21 @@ def _uneven() -> Complaint:
 
 
 def _check_orphans(index: int, message: Body, called: set[str]) -> None:
+    seen: set[str] = set()
     for place, id_ in _ids(message, "tool_result", "tool_use_id"):
+        where = f"messages.{index}.content.{place}"
         if id_ not in called:
             raise Complaint(
-                f"messages.{index}.content.{place}: unexpected `tool_use_id` found in "
-                f"`tool_result` blocks: {id_}. Each `tool_result` block must have a corresponding "
-                "`tool_use` block in the previous message."
+                f"{where}: unexpected `tool_use_id` found in `tool_result` blocks: {id_}. Each "
+                "`tool_result` block must have a corresponding `tool_use` block in the previous "
+                "message."
             )
+        if id_ in seen:
+            raise Complaint(
+                f"{where}: each tool_use must have a single result. Found multiple `tool_result` "
+                f"blocks with id: {id_}"
+            )
+        seen.add(id_)
 
 
 def _ids(message: Body, kind: str, key: str) -> list[tuple[int, str]]:

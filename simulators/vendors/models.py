@@ -12,6 +12,7 @@ class Thinks(StrEnum):
     NEVER = "never"
     ASKED = "when asked"
     UNLESS_DISABLED = "unless disabled"
+    ALWAYS = "always"
 
 
 class Replay(StrEnum):
@@ -20,37 +21,41 @@ class Replay(StrEnum):
     FREE = "nothing"
     SAME_TURN = "reasoning of the current turn"
     ALL_TURNS = "reasoning of every tool turn"
+    CALL_TURNS = "reasoning of every message with calls"
     SIGNATURES = "thought signatures of the current turn"
+    ITEMS = "reasoning items, where what they belong to keeps its id"
 
 
 @dataclass(frozen=True, slots=True)
 class Model:
-    """How a model thinks, and how often it goes wrong in which way."""
+    """How a model thinks and what it wants back."""
 
     thinks: Thinks = Thinks.ASKED
     replay: Replay = Replay.FREE
     takes_tools: bool = True
-    leaks: float = 0
-    breaks_schema: float = 0
-    fades: bool = False
-    only_prose: bool = False
 
 
-OPENAI_MODELS = {
-    "sim-steady": Model(Thinks.NEVER),
-    "sim-leaky": Model(Thinks.NEVER, leaks=0.25),
-    "sim-sloppy": Model(Thinks.NEVER, breaks_schema=0.2),
-    "sim-prose": Model(Thinks.NEVER, only_prose=True),
-    "sim-fading": Model(Thinks.NEVER, fades=True),
-}
+OPENAI_MODELS = {"sim-steady": Model(Thinks.NEVER)}
+OPUS_MODELS = {"sim-opus-5.5": Model(Thinks.ALWAYS)}
 DEEPSEEK_MODELS = {
     "sim-v4": Model(Thinks.UNLESS_DISABLED, Replay.ALL_TURNS),
     "sim-v3.2-reasoner": Model(Thinks.UNLESS_DISABLED, Replay.SAME_TURN),
     "sim-v3.2-chat": Model(Thinks.NEVER),
 }
+DEEPSEEK_ANTHROPIC_MODELS = {"sim-v4": DEEPSEEK_MODELS["sim-v4"]}
+# Reasoning that is lost makes these worse, but nothing is refused.
+MINIMAX_MODELS = {"sim-m2": Model(Thinks.ALWAYS)}
+GLM_MODELS = {"sim-4.7": Model(Thinks.UNLESS_DISABLED), "sim-5.3": Model(Thinks.ALWAYS)}
+QWEN_MODELS = {"sim-max": Model(Thinks.UNLESS_DISABLED), "sim-coder": Model(Thinks.NEVER)}
+KIMI_MODELS = {"sim-k2.6": Model(Thinks.UNLESS_DISABLED, Replay.CALL_TURNS)}
+MISTRAL_MODELS = {"sim-large": Model(Thinks.NEVER)}
+RELAY_MODELS = {"sim-auto": Model()}
 GEMINI_MODELS = {
     "sim-gemini-3": Model(replay=Replay.SIGNATURES),
     "sim-gemini-2.5": Model(),
 }
 OLLAMA_MODELS = {"sim-steady:latest": Model(), "sim-plain:latest": Model(takes_tools=False)}
+HERMES_MODELS = {"sim-steady": Model(Thinks.UNLESS_DISABLED)}
+CODER_MODELS = {"sim-coder": Model(Thinks.NEVER)}
 STEADY = {"sim-steady": Model()}
+RESPONSES_MODELS = {"sim-steady": Model(replay=Replay.ITEMS)}

@@ -20,6 +20,8 @@ def thinks(model: Model, asked: bool | None) -> bool:
             return asked is True
         case Thinks.UNLESS_DISABLED:
             return asked is not False
+        case Thinks.ALWAYS:
+            return True
 
 
 def chat(body: Body) -> bool | None:
@@ -33,6 +35,29 @@ def chat(body: Body) -> bool | None:
     return _effort(body.get("reasoning_effort"))
 
 
+def thinking_only(body: Body) -> bool | None:
+    """GLM and Kimi: `thinking` decides; an effort is taken and changes nothing."""
+    return chat({"thinking": body.get("thinking")})
+
+
+def qwen(body: Body) -> bool | None:
+    """DashScope: `enable_thinking` beside the messages."""
+    switch = body.get("enable_thinking")
+    return switch if isinstance(switch, bool) else chat(body)
+
+
+def relay(body: Body) -> bool | None:
+    """OpenRouter: an object that switches, sets an effort or a budget."""
+    wanted = body.get("reasoning")
+    if not isinstance(wanted, Mapping):
+        return chat(body)
+    switch = wanted.get("enabled")
+    if isinstance(switch, bool):
+        return switch
+    effort = _effort(wanted.get("effort"))
+    return bool(wanted) if effort is None else effort
+
+
 def responses(body: Body) -> bool | None:
     return _effort(object_or_empty(body.get("reasoning")).get("effort"))
 
@@ -43,15 +68,20 @@ def anthropic(body: Body) -> bool | None:
 
 
 def gemini(body: Body) -> bool | None:
-    config = object_or_empty(body.get("generationConfig"))
-    thinking = object_or_empty(config.get("thinkingConfig"))
-    shown = thinking.get("includeThoughts")
+    # Google's own client writes some of these names in snake case, and the API takes both.
+    config = _either(body, "generationConfig", "generation_config")
+    thinking = _either(config, "thinkingConfig", "thinking_config")
+    shown = thinking.get("includeThoughts", thinking.get("include_thoughts"))
     return shown if isinstance(shown, bool) else None
 
 
 def ollama(body: Body) -> bool | None:
     wanted = body.get("think")
     return None if wanted is None else bool(wanted)
+
+
+def _either(body: Body, name: str, other: str) -> Body:
+    return object_or_empty(body.get(name, body.get(other)))
 
 
 def _effort(value: JSON) -> bool | None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from simulators.vendors.registry import SPECS
-from simulators.vendors.vendor import Spec
+from simulators.vendors.spec import Spec
 
 HEAD = (
     "| vendor | stands for | base path | ask at | key | models (thinks; must come back) "

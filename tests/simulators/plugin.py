@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import contextlib
 import socket
 import subprocess
 import sys
 import time
 from collections.abc import Iterator
 from pathlib import Path
+from typing import IO
 
 import httpx
 import pytest
@@ -25,13 +27,20 @@ def anyio_backend() -> str:
 @pytest.fixture(scope="session")
 def vendor_url() -> Iterator[str]:
     """The address of the simulated vendors, served by a process of their own."""
+    with served() as (url, _):
+        yield url
+
+
+@contextlib.contextmanager
+def served(*options: str, stderr: IO[bytes] | None = None) -> Iterator[tuple[str, int]]:
+    """The vendors in a process of their own that answers at once: its address and its id."""
     port = _free_port()
     url = f"http://127.0.0.1:{port}"
-    command = [sys.executable, "-m", "simulators", "--port", str(port)]
-    with subprocess.Popen(command, cwd=ROOT) as process:
+    command = [sys.executable, "-m", "simulators", "--port", str(port), "--latency", "0", *options]
+    with subprocess.Popen(command, cwd=ROOT, stderr=stderr) as process:
         try:
             _wait_until_up(url, process)
-            yield url
+            yield url, process.pid
         finally:
             process.terminate()
             process.wait(10)

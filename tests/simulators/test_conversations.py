@@ -9,7 +9,9 @@ import ollama
 import openai
 import pytest
 
-from tests.simulators.conversing import PROMPT, TOOLS, check, run_tool
+from probes.messages import ToolSpec
+from probes.text_answer import read_answer
+from tests.simulators.conversing import FIRST, PROMPT, TOOLS, check, run_tool
 
 with warnings.catch_warnings():
     # Its source has an escape that Python warns of when it is compiled for the first time.
@@ -35,32 +37,58 @@ def chat_message(sdk: openai.OpenAI, options: dict[str, Any], *, streamed: bool)
         return stream.get_final_completion().choices[0].message
 
 
+THINKING_OFF = {"thinking": {"type": "disabled"}}
+SPLIT = {"reasoning_split": True}
+TEMPLATE_THINKS = {"chat_template_kwargs": {"enable_thinking": True}}
+TEMPLATE_THINKS_NOT = {"chat_template_kwargs": {"enable_thinking": False}}
+REASONING = ("reasoning_content", "reasoning", "reasoning_details")
+# Where, which model, what the request says beside the usual, and whether thoughts are shown then.
+CHATTING: list[tuple[str, str, dict[str, Any], bool]] = [
+    ("/openai/v1", "sim-steady", {}, False),
+    ("/open/v1", "sim-steady", {}, False),
+    ("/mistral/v1", "sim-large", {}, False),
+    ("/deepseek/v1", "sim-v4", {}, True),
+    ("/deepseek/v1", "sim-v4", THINKING_OFF, False),
+    ("/deepseek/v1", "sim-v3.2-reasoner", {}, True),
+    ("/deepseek/v1", "sim-v3.2-chat", {}, False),
+    ("/minimax/v1", "sim-m2", {}, True),
+    ("/minimax/v1", "sim-m2", SPLIT, True),
+    ("/glm/api/paas/v4", "sim-4.7", {}, True),
+    ("/glm/api/paas/v4", "sim-4.7", THINKING_OFF, False),
+    ("/glm/api/paas/v4", "sim-5.3", THINKING_OFF, True),
+    ("/qwen/v1", "sim-max", {}, True),
+    ("/qwen/v1", "sim-max", {"enable_thinking": False}, False),
+    ("/qwen/v1", "sim-coder", {"enable_thinking": True}, False),
+    ("/kimi/v1", "sim-k2.6", {}, True),
+    ("/kimi/v1", "sim-k2.6", THINKING_OFF, False),
+    ("/relay/v1", "sim-auto", {}, False),
+    ("/relay/v1", "sim-auto", {"reasoning": {"effort": "low"}}, True),
+    ("/llamacpp/v1", "any.gguf", {}, False),
+    ("/llamacpp/v1", "any.gguf", TEMPLATE_THINKS, True),
+    ("/vllm/v1", "sim-steady", {}, False),
+    ("/vllm/v1", "sim-steady", TEMPLATE_THINKS, True),
+    ("/qwen-hermes/v1", "sim-steady", {}, True),
+    ("/qwen-hermes/v1", "sim-steady", TEMPLATE_THINKS_NOT, False),
+]
+
+
 @both_ways
-@pytest.mark.parametrize(
-    ("path", "model"),
-    [
-        ("/openai/v1", "sim-steady"),
-        ("/open/v1", "sim-steady"),
-        ("/llamacpp/v1", "any.gguf"),
-        ("/vllm/v1", "sim-steady"),
-        ("/deepseek/v1", "sim-v4"),
-        ("/deepseek/v1", "sim-v3.2-reasoner"),
-        ("/deepseek/v1", "sim-v3.2-chat"),
-    ],
-)
+@pytest.mark.parametrize("chatting", CHATTING, ids=str)
 def test_the_openai_sdk_holds_a_conversation(
-    vendor_url: str, path: str, model: str, streamed: bool
+    vendor_url: str, chatting: tuple[str, str, dict[str, Any], bool], streamed: bool
 ) -> None:
     """Chat Completions: parallel calls, an error result, a corrected call, an answer."""
+    path, model, more, thinks = chatting
     messages: list[Any] = [{"role": "user", "content": PROMPT}]
     steps: Steps = []
     with openai.OpenAI(base_url=vendor_url + path, api_key="sim-sdk", max_retries=0) as sdk:
         for _ in range(3):
             options = {"model": model, "messages": messages, "tools": chat_tools()}
-            message = chat_message(sdk, options, streamed=streamed)
+            message = chat_message(sdk, {**options, "extra_body": more}, streamed=streamed)
             calls = message.tool_calls or []
             said = message.to_dict()
-            kept = {key: said[key] for key in ("reasoning_content",) if key in said}
+            kept = {key: said[key] for key in REASONING if key in said}
+            assert (bool(kept) or "<think>" in (message.content or "")) is thinks
             wire = [call.to_dict() for call in calls]
             for call in wire:
                 call["function"].pop("parsed_arguments", None)
@@ -73,6 +101,27 @@ def test_the_openai_sdk_holds_a_conversation(
                 messages.append({"role": "tool", "tool_call_id": call.id, "content": content})
 
     check(steps, message.content)
+
+
+@both_ways
+@pytest.mark.parametrize(
+    ("path", "model"), [("/vllm-bare/v1", "sim-steady"), ("/qwen-xml/v1", "sim-coder")]
+)
+def test_the_calls_of_a_server_that_leaks_are_in_its_text(
+    vendor_url: str, path: str, model: str, streamed: bool
+) -> None:
+    """The SDK sees none of them; our text reader finds them all."""
+    options = {"model": model, "messages": [{"role": "user", "content": PROMPT}]}
+    with openai.OpenAI(base_url=vendor_url + path, api_key="none", max_retries=0) as sdk:
+        message = chat_message(sdk, {**options, "tools": chat_tools()}, streamed=streamed)
+
+    schemas: dict[str, Any] = TOOLS
+    specs = [ToolSpec(name, "", schema) for name, schema in schemas.items()]
+    read = read_answer([message.content], specs)
+
+    assert not message.tool_calls
+    assert [(call.name, dict(call.input)) for call in read.calls] == FIRST
+    assert read.text is None
 
 
 @both_ways
@@ -113,19 +162,33 @@ def test_the_openai_sdk_converses_over_responses(
     check(steps, response.output_text)
 
 
+ENABLED = {"thinking": {"type": "enabled", "budget_tokens": 2000}}
+ADAPTIVE = {"thinking": {"type": "adaptive"}}
+
+
+MESSAGING: list[tuple[str, str, dict[str, Any], bool]] = [
+    ("/anthropic", "sim-steady", {}, False),
+    ("/anthropic", "sim-steady", ENABLED, True),
+    ("/anthropic-strict", "sim-opus-5.5", {}, True),
+    ("/anthropic-strict", "sim-opus-5.5", ADAPTIVE, True),
+    ("/minimax/anthropic", "sim-m2", {}, True),
+    ("/deepseek/anthropic", "sim-v4", {}, True),
+    ("/deepseek/anthropic", "sim-v4", THINKING_OFF, False),
+]
+
+
 @both_ways
-@pytest.mark.parametrize("thinking", [False, True])
+@pytest.mark.parametrize("messaging", MESSAGING, ids=str)
 def test_the_anthropic_sdk_holds_a_conversation(
-    vendor_url: str, thinking: bool, streamed: bool
+    vendor_url: str, messaging: tuple[str, str, dict[str, Any], bool], streamed: bool
 ) -> None:
     """Messages: blocks go back as they came, signed thinking included."""
+    path, model, more, thinking = messaging
     messages: list[Any] = [{"role": "user", "content": PROMPT}]
-    options: dict[str, Any] = {"model": "sim-steady", "max_tokens": 4000}
+    options: dict[str, Any] = {"model": model, "max_tokens": 4000, **more}
     options["tools"] = [{"name": name, "input_schema": schema} for name, schema in TOOLS.items()]
-    if thinking:
-        options["thinking"] = {"type": "enabled", "budget_tokens": 2000}
     steps: Steps = []
-    with anthropic.Anthropic(base_url=f"{vendor_url}/anthropic", api_key="sim-sdk") as sdk:
+    with anthropic.Anthropic(base_url=vendor_url + path, api_key="sim-sdk") as sdk:
         for _ in range(3):
             if streamed:
                 with sdk.messages.stream(messages=messages, **options) as stream:
@@ -148,8 +211,11 @@ def test_the_anthropic_sdk_holds_a_conversation(
 
 
 @both_ways
+@pytest.mark.parametrize("thinks", [False, True])
 @pytest.mark.parametrize("model", ["sim-gemini-3", "sim-gemini-2.5"])
-def test_the_google_sdk_holds_a_conversation(vendor_url: str, model: str, streamed: bool) -> None:
+def test_the_google_sdk_holds_a_conversation(
+    vendor_url: str, model: str, thinks: bool, streamed: bool
+) -> None:
     """generateContent: parts go back as they came, signatures included."""
     declared = [
         types.FunctionDeclaration(name=name, description=name, parameters_json_schema=schema)
@@ -157,7 +223,7 @@ def test_the_google_sdk_holds_a_conversation(vendor_url: str, model: str, stream
     ]
     config = types.GenerateContentConfig(
         tools=[types.Tool(function_declarations=declared)],
-        thinking_config=types.ThinkingConfig(include_thoughts=True),
+        thinking_config=types.ThinkingConfig(include_thoughts=thinks),
         automatic_function_calling=types.AutomaticFunctionCallingConfig(disable=True),
     )
     contents: list[Any] = [types.Content(role="user", parts=[types.Part(text=PROMPT)])]
@@ -174,6 +240,7 @@ def test_the_google_sdk_holds_a_conversation(vendor_url: str, model: str, stream
                 ]
             else:
                 parts = sdk.models.generate_content(**asked).candidates[0].content.parts  # type: ignore[index, union-attr, assignment]
+            assert any(part.thought for part in parts) is thinks
             calls: list[Any] = [part.function_call for part in parts if part.function_call]
             steps.append([(call.name, call.args) for call in calls])
             contents.append(types.Content(role="model", parts=parts))

@@ -1,13 +1,22 @@
 from __future__ import annotations
 
+from collections.abc import Callable
+
+import pytest
+
+from simulators.faults.table import fault_table, story_table
 from simulators.vendors.table import vendor_table
 from tests.simulators.plugin import ROOT
 
 
-def test_the_documented_table_of_vendors_is_the_registry() -> None:
-    """A vendor that is added or changed must be written down; the message holds the new table."""
+@pytest.mark.parametrize(
+    ("name", "table"),
+    [("vendors", vendor_table), ("faults", fault_table), ("stories", story_table)],
+)
+def test_the_documented_tables_are_the_registries(name: str, table: Callable[[], str]) -> None:
+    """What is added or changed must be written down; the message holds the new table."""
     page = (ROOT / "docs" / "simulators.md").read_text(encoding="utf-8")
-    _, _, behind = page.partition("<!-- vendors -->\n")
-    written, _, _ = behind.partition("\n<!-- end of vendors -->")
+    _, _, behind = page.partition(f"<!-- {name} -->\n")
+    written, _, _ = behind.partition(f"\n<!-- end of {name} -->")
 
-    assert written == vendor_table()
+    assert written == table()

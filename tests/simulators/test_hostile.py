@@ -124,7 +124,8 @@ async def test_a_transport_serves_on_after_every_kind_of_trouble(vendor_url: str
 @pytest.mark.anyio
 async def test_a_leaking_model_is_caught_over_real_http(vendor_url: str) -> None:
     """Vendor, transport, adapter and judge together tell a leak from a pass."""
-    target = Target(Provider.OPENAI, f"{vendor_url}/open/v1", "sim-leaky", max_concurrency=20)
+    url = f"{vendor_url}/with/leak-hermes,p=0.25/open/v1"
+    target = Target(Provider.OPENAI, url, "sim-steady", max_concurrency=20)
     trials = [Trial("format", trial) for trial in range(60)]
 
     attempts = [attempt async for attempt in run(target, trials, seed="s")]

@@ -1,35 +1,46 @@
 from __future__ import annotations
 
-import random
 from typing import Any
 
 import pytest
 
 from probes.adapters import FORMATS
+from simulators.clock import Clock
+from simulators.faults.registry import FAULTS
+from simulators.faults.switch import read_switches
 from simulators.vendors.registry import SPECS
+from simulators.vendors.spec import Asked
 from simulators.vendors.vendor import Vendor
 
 OPEN = next(spec for spec in SPECS if spec.name == "open")
 
 ASKED: dict[str, Any] = {
+    "model": "sim-steady",
     "messages": [{"role": "user", "content": "Call paint.\ncolour: red"}],
     "tools": [
         {
             "type": "function",
             "function": {
                 "name": "paint",
-                "parameters": {"properties": {"colour": {"enum": ["red", "blue"]}}},
+                "parameters": {
+                    "type": "object",
+                    "properties": {"colour": {"type": "string", "enum": ["red", "blue"]}},
+                    "required": ["colour"],
+                    "additionalProperties": False,
+                },
             },
         }
     ],
 }
 
 
-def share(vendor: Vendor, model: str, kind: str) -> float:
+def share(switches: str, kind: str, clock: Clock | None = None) -> float:
     """How many of 2,000 answers are of a kind."""
+    vendor = Vendor(OPEN, clock=clock, switches=read_switches(switches, FAULTS))
     adapter = FORMATS["openai"]
-    call = adapter.read_request({**ASKED, "model": model})
-    replies = [vendor.reply(call, random.Random(seed)) for seed in range(2000)]
+    call = adapter.read_request(ASKED)
+    asked = Asked(ASKED, {}, call, OPEN.models["sim-steady"], thinks=False)
+    replies = [vendor.serve(b"the same").reply(asked) for _ in range(2000)]
     kinds = [sort(adapter.write_reply(reply)) for reply in replies]
     return kinds.count(kind) / len(kinds)
 
@@ -43,24 +54,26 @@ def sort(body: Any) -> str:
 
 
 @pytest.mark.parametrize(
-    ("model", "kind", "expected"),
+    ("switches", "kind", "expected"),
     [
-        ("sim-steady", "right", 1.0),
-        ("sim-prose", "prose", 1.0),
-        ("sim-leaky", "leaked", 0.25),
-        ("sim-sloppy", "wrong", 0.2),
+        ("", "right", 1.0),
+        ("prose", "prose", 1.0),
+        ("leak-hermes,p=0.25", "leaked", 0.25),
+        ("wrong-enum,p=0.2", "wrong", 0.2),
+        ("wrong-enum,p=0.2,seed=5", "wrong", 0.2),
     ],
 )
-def test_each_model_goes_wrong_as_often_as_it_says(model: str, kind: str, expected: float) -> None:
+def test_a_switch_acts_as_often_as_it_says(switches: str, kind: str, expected: float) -> None:
     """The known share of known faults, within four standard errors."""
-    assert share(Vendor(OPEN), model, kind) == pytest.approx(expected, abs=0.04)
+    assert share(switches, kind) == pytest.approx(expected, abs=0.04)
 
 
 @pytest.mark.parametrize(("minutes", "expected"), [(0, 0.0), (30, 0.3), (60, 0.6), (600, 0.6)])
-def test_the_fading_model_leaks_more_over_its_first_hour(minutes: int, expected: float) -> None:
+def test_a_fault_that_ramps_up_acts_more_over_its_first_hour(minutes: int, expected: float) -> None:
     """From nothing to six in ten, and no further."""
-    now = 100.0
-    vendor = Vendor(OPEN, clock=lambda: now)
-    now += minutes * 60
+    clock = Clock(source=lambda: 0)
+    clock.advance(minutes * 60)
 
-    assert share(vendor, "sim-fading", "leaked") == pytest.approx(expected, abs=0.045)
+    leaked = share("leak-hermes,p=0.6,ramp=3600", "leaked", clock)
+
+    assert leaked == pytest.approx(expected, abs=0.045)

@@ -2,20 +2,23 @@ from __future__ import annotations
 
 import json
 import random
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from typing_extensions import override
 
+from probes.adapters import FORMATS
 from probes.events import Event, PartDelta, ReplyEnded
-from probes.messages import ModelCall, Reply, Role, Text, ToolResult, Turn
+from probes.messages import JSON, ModelCall, Reply, Role, Text, ToolResult, Turn
 from probes.suite.tools import PROBE_ECHO
 from simulators.mind import answer
 from simulators.vendors.bending import Bend
 from simulators.vendors.registry import SPECS
-from simulators.vendors.vendor import Spec, Vendor
+from simulators.vendors.served import Served
+from simulators.vendors.spec import Asked, Spec
 
 every_vendor = pytest.mark.parametrize("spec", SPECS, ids=lambda spec: spec.name)
 PROMPT = "Call probe_echo twice in one turn.\nmessage: ü one\ntag: alpha\nmessage: two\ntag: beta"
@@ -26,10 +29,20 @@ def asked(spec: Spec, prompt: str = PROMPT) -> ModelCall:
     return ModelCall(next(iter(spec.models)), turns, tools=(PROBE_ECHO,))
 
 
-def read_stream(vendor: Vendor, reply: Reply) -> Reply:
-    reader = vendor.adapter.read_stream()
+def question(spec: Spec, prompt: str = PROMPT) -> Asked:
+    """A question to the vendor's first model, which thinks about it."""
+    model = next(iter(spec.models.values()))
+    return Asked({}, {}, asked(spec, prompt), model, thinks=True)
+
+
+def served(spec: Spec, *bends: Bend) -> Served:
+    return Served(spec, bends, random.Random(1))
+
+
+def read_stream(vendor: Served, reply: Reply) -> Reply:
+    reader = FORMATS[vendor.spec.format].read_stream()
     events: list[Event] = []
-    for chunk in vendor.stream(reply, random.Random(1)):
+    for chunk in vendor.stream(reply):
         events += reader.feed(chunk)
     events += reader.close()
     last = events[-1]
@@ -41,10 +54,10 @@ def read_stream(vendor: Vendor, reply: Reply) -> Reply:
 @pytest.mark.parametrize("prompt", [PROMPT, "How are you?"])
 def test_a_stream_says_what_the_whole_answer_says(spec: Spec, prompt: str) -> None:
     """The same parts, read by the adapter of the format, and nothing bent."""
-    vendor = Vendor(spec)
-    reply = vendor.reply(asked(spec, prompt), random.Random(1), shows_thought=True)
+    vendor = served(spec)
+    reply = vendor.reply(question(spec, prompt))
 
-    whole = vendor.adapter.read_reply(json.loads(vendor.whole(reply, random.Random(1))))
+    whole = FORMATS[spec.format].read_reply(json.loads(vendor.whole(reply)))
     streamed = read_stream(vendor, reply)
 
     assert [(c.id, c.name, c.input) for c in streamed.calls] == [
@@ -60,7 +73,7 @@ class Mumbles(Bend):
     """Bends at every stage, so that each can be seen."""
 
     @override
-    def reply(self, reply: Reply, call: ModelCall, rng: random.Random) -> Reply:
+    def reply(self, reply: Reply, asked: Asked, rng: random.Random) -> Reply:
         return Reply((Text("abc"),), reply.stop, model=reply.model)
 
     @override
@@ -68,18 +81,27 @@ class Mumbles(Bend):
         return [PartDelta(e.index, "xyz") if isinstance(e, PartDelta) else e for e in events]
 
     @override
-    def data(self, chunks: Sequence[bytes], rng: random.Random) -> Sequence[bytes]:
+    def chunks(self, chunks: Sequence[bytes], rng: random.Random) -> Sequence[bytes]:
         return [*chunks, b"\n"]
 
+    @override
+    def body(self, body: Mapping[str, JSON], rng: random.Random) -> Mapping[str, JSON]:
+        return {**body, "mumbled": True}
 
-def test_a_bend_reaches_the_reply_its_events_and_its_bytes() -> None:
+    @override
+    def spec(self, spec: Spec) -> Spec:
+        return replace(spec, echo="other")
+
+
+def test_a_bend_reaches_the_reply_its_events_its_body_and_its_bytes() -> None:
     """The one place where faults are put in."""
-    vendor = Vendor(SPECS[0], bends=[Mumbles()])
-    reply = vendor.reply(asked(SPECS[0], "How are you?"), random.Random(1))
+    vendor = served(SPECS[0], Mumbles())
+    reply = vendor.reply(question(SPECS[0], "How are you?"))
 
     assert reply.text == "abc"
     assert read_stream(vendor, reply).text == "xyz"
-    assert vendor.whole(reply, random.Random(1)).endswith(b"}\n")
+    assert vendor.stream(reply)[-1] == b"\n"
+    assert json.loads(vendor.whole(reply))["mumbled"] is True
 
 
 @settings(max_examples=150, deadline=None)

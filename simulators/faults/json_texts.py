@@ -1,0 +1,91 @@
+"""Calls as text whose arguments are JSON, or Python, which says the same: one writer a format."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterable, Sequence
+from typing import TypeAlias
+
+from probes.messages import JSON, ToolCall
+
+Writer: TypeAlias = Callable[[Sequence[ToolCall]], str]
+
+
+def hermes(calls: Sequence[ToolCall]) -> str:
+    return "\n".join(f"<tool_call>\n{_named(call, 'arguments')}\n</tool_call>" for call in calls)
+
+
+def name_arguments(calls: Sequence[ToolCall]) -> str:
+    return "\n".join(
+        f"<tool_call><name>{call.name}</name><arguments>{as_json(call.input)}</arguments>"
+        "</tool_call>"
+        for call in calls
+    )
+
+
+def deepseek_v3(calls: Sequence[ToolCall]) -> str:
+    return _deepseek(
+        f"function<｜tool▁sep｜>{call.name}\n```json\n{as_json(call.input)}\n```" for call in calls
+    )
+
+
+def deepseek_v31(calls: Sequence[ToolCall]) -> str:
+    return _deepseek(f"{call.name}<｜tool▁sep｜>{as_json(call.input)}" for call in calls)
+
+
+def kimi_k2(calls: Sequence[ToolCall]) -> str:
+    written = "".join(
+        f"<|tool_call_begin|>functions.{call.name}:{place}<|tool_call_argument_begin|>"
+        f"{as_json(call.input)}<|tool_call_end|>"
+        for place, call in enumerate(calls)
+    )
+    return f"<|tool_calls_section_begin|>{written}<|tool_calls_section_end|>"
+
+
+def harmony(calls: Sequence[ToolCall]) -> str:
+    # The prompt ends with the first start token.
+    return "<|start|>assistant".join(
+        f"<|channel|>commentary to=functions.{call.name} <|constrain|>json<|message|>"
+        f"{as_json(call.input)}<|call|>"
+        for call in calls
+    )
+
+
+def mistral(calls: Sequence[ToolCall]) -> str:
+    return "".join(f"[TOOL_CALLS]{call.name}[ARGS]{as_json(call.input)}" for call in calls)
+
+
+def llama_function(calls: Sequence[ToolCall]) -> str:
+    return "\n".join(f"<function={call.name}>{as_json(call.input)}</function>" for call in calls)
+
+
+def llama_json(calls: Sequence[ToolCall]) -> str:
+    return "<|python_tag|>" + "; ".join(_named(call, "parameters") for call in calls)
+
+
+def pythonic(calls: Sequence[ToolCall]) -> str:
+    def one(call: ToolCall) -> str:
+        # What was read from JSON is written in Python as its repr.
+        given = (f"{key}={value!r}" for key, value in call.input.items())
+        return f"{call.name}({', '.join(given)})"
+
+    return f"[{', '.join(map(one, calls))}]"
+
+
+def json_text(calls: Sequence[ToolCall]) -> str:
+    named = [_named(call, "arguments") for call in calls]
+    body = named[0] if len(named) == 1 else f"[{', '.join(named)}]"
+    return f"```json\n{body}\n```"
+
+
+def as_json(value: JSON) -> str:
+    return json.dumps(value, ensure_ascii=False)
+
+
+def _named(call: ToolCall, key: str) -> str:
+    return as_json({"name": call.name, key: call.input})
+
+
+def _deepseek(calls: Iterable[str]) -> str:
+    written = "\n".join(f"<｜tool▁call▁begin｜>{call}<｜tool▁call▁end｜>" for call in calls)
+    return f"<｜tool▁calls▁begin｜>{written}<｜tool▁calls▁end｜>"

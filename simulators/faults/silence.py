@@ -1,0 +1,40 @@
+"""What a prober finds where no call ever arrives."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from types import MappingProxyType
+
+from probes.attempts import Metric
+from probes.messages import JSON
+from simulators.faults.fault import Effect
+
+# An answer to an error owes a call as well.
+SILENCE: Mapping[Metric, float] = MappingProxyType(
+    {Metric.PARSE_SUCCESS: 1, Metric.REPAIR_SUCCESS: 1}
+)
+NO_CALLS: Mapping[str, JSON] = MappingProxyType(
+    {
+        "schema_level": "none",
+        "tool_call_format": "none",
+        "parser": None,
+        "supports_parallel_tool_use": None,
+        "supports_streaming_tool_use": None,
+        "error_repair": "unknown",
+        "tool_choice": [],
+    }
+)
+SILENT = Effect(SILENCE, NO_CALLS)
+# What can be said of a vendor that never gives an answer.
+NOTHING_KNOWN: Mapping[str, JSON] = MappingProxyType(
+    {
+        "schema_level": "unknown",
+        "tool_call_format": "unknown",
+        "parser": None,
+        "supports_parallel_tool_use": None,
+        "reasoning_replay": "unknown",
+        "supports_streaming_tool_use": None,
+        "error_repair": "unknown",
+        "tool_choice": None,
+    }
+)

@@ -1,0 +1,46 @@
+"""The vendors served beside other work in the same process, on a free port of this machine."""
+
+from __future__ import annotations
+
+import socket
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+import uvicorn
+from starlette.types import ASGIApp
+
+START_SECONDS = 30
+
+
+@contextmanager
+def served(app: ASGIApp, port: int = 0) -> Iterator[str]:
+    """The address of the application while it is served; 0 takes any free port."""
+    with socket.create_server(("127.0.0.1", port), backlog=1024) as listener:
+        server = uvicorn.Server(
+            uvicorn.Config(
+                app,
+                log_level="critical",
+                access_log=False,
+                server_header=False,
+                lifespan="off",
+                timeout_graceful_shutdown=1,
+            )
+        )
+        thread = threading.Thread(target=server.run, args=([listener],), daemon=True)
+        thread.start()
+        try:
+            _wait_until_up(server, thread)
+            yield f"http://127.0.0.1:{listener.getsockname()[1]}"
+        finally:
+            server.should_exit = True
+            thread.join(START_SECONDS)
+
+
+def _wait_until_up(server: uvicorn.Server, thread: threading.Thread) -> None:
+    deadline = time.monotonic() + START_SECONDS
+    while not server.started:
+        if not thread.is_alive() or time.monotonic() > deadline:
+            raise RuntimeError("The simulated vendors did not start.")
+        time.sleep(0.005)

@@ -1,0 +1,153 @@
+"""What Anthropic demands of a request beyond its shape, in its own words."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+
+from probes.adapters.fields import list_or_empty, object_or_empty, text_or_empty
+from probes.messages import JSON
+from simulators.vendors import closure
+from simulators.vendors.complaints import Complaint
+from simulators.vendors.saying import is_ours, sign
+from simulators.vendors.spec import Asked
+
+Body = Mapping[str, JSON]
+PARAMETERS = frozenset(
+    {
+        "cache_control",
+        "container",
+        "context_management",
+        "inference_geo",
+        "max_tokens",
+        "mcp_servers",
+        "messages",
+        "metadata",
+        "model",
+        "output_config",
+        "output_format",
+        "service_tier",
+        "stop_sequences",
+        "stream",
+        "system",
+        "temperature",
+        "thinking",
+        "tool_choice",
+        "tools",
+        "top_k",
+        "top_p",
+    }
+)
+THINKING = {
+    "adaptive": {"type", "display"},
+    "disabled": {"type"},
+    "enabled": {"type", "budget_tokens", "display"},
+}
+BINDING_BETA = "thinking-binding-controls-2026-08-01"
+THOUGHTS = ("thinking", "redacted_thinking")
+_ID = re.compile(r"[a-zA-Z0-9_-]+")
+
+
+def anthropic(asked: Asked) -> None:
+    _check_head(asked)
+    if asked.thinks and asked.forces:
+        raise Complaint("Thinking may not be enabled when tool_choice forces tool use.")
+    _check_history(asked.body)
+    for where, block in _thinking_blocks(asked.body):
+        if block.get("signature") != sign(text_or_empty(block.get("thinking"))):
+            raise Complaint(f"{where}: Invalid `signature` in `thinking` block")
+
+
+def anthropic_strict(asked: Asked) -> None:
+    """The newest models: thinking cannot be switched, and no tool can be forced."""
+    kind = object_or_empty(asked.body.get("thinking")).get("type")
+    if kind in ("disabled", "enabled"):
+        raise Complaint(
+            f'"thinking.type.{kind}" is not supported for this model. Use '
+            '"thinking.type.adaptive" and "output_config.effort" to control thinking behavior.'
+        )
+    _check_head(asked)
+    if asked.forces:
+        raise Complaint('tool_choice: type "tool" and "any" are not supported for this model.')
+    _check_history(asked.body)
+    for where, block in _thinking_blocks(asked.body):
+        said, signature = block.get("thinking"), text_or_empty(block.get("signature"))
+        # The text may have been left out; what is there must be what was signed.
+        if not is_ours(signature) or (said and signature != sign(text_or_empty(said))):
+            raise Complaint(f"{where}: Invalid `signature` in `thinking` block")
+
+
+def messages_of(body: Body) -> list[Body]:
+    return [object_or_empty(item) for item in list_or_empty(body.get("messages"))]
+
+
+def blocks_of(message: Body) -> list[Body]:
+    """The blocks of a message; a string is one."""
+    content = message.get("content")
+    if isinstance(content, str):
+        return [{"type": "text", "text": content}]
+    return [object_or_empty(block) for block in list_or_empty(content)]
+
+
+def _check_head(asked: Asked) -> None:
+    if "anthropic-version" not in asked.headers:
+        raise Complaint("anthropic-version: header is required")
+    if asked.call.max_tokens is None:
+        raise Complaint("max_tokens: Field required")
+    if not list_or_empty(asked.body.get("messages")):
+        raise Complaint("messages: at least one message is required")
+    for place in _extra_inputs(asked.body, asked.headers):
+        raise Complaint(f"{place}: Extra inputs are not permitted")
+
+
+def _extra_inputs(body: Body, headers: Mapping[str, str]) -> Iterator[str]:
+    yield from (name for name in body if name not in PARAMETERS)
+    thinking = object_or_empty(body.get("thinking"))
+    kind = text_or_empty(thinking.get("type"))
+    known = set(THINKING.get(kind, thinking))
+    if BINDING_BETA in headers.get("anthropic-beta", ""):
+        known.add("block_binding")
+    yield from (f"thinking.{kind}.{name}" for name in thinking if name not in known)
+    for index, message in enumerate(messages_of(body)):
+        more = (name for name in message if name not in ("role", "content"))
+        yield from (f"messages.{index}.{name}" for name in more)
+
+
+def _check_history(body: Body) -> None:
+    messages = messages_of(body)
+    for index, message in enumerate(messages):
+        _check_blocks(index, blocks_of(message))
+    closure.check_anthropic(body)
+
+
+def _check_blocks(index: int, blocks: Sequence[Body]) -> None:
+    thinks = any(block.get("type") in THOUGHTS for block in blocks)
+    if thinks and blocks[0].get("type") not in THOUGHTS:
+        raise Complaint(
+            f"messages.{index}.content.0: If an assistant message contains any thinking blocks, "
+            "the first block must be `thinking` or `redacted_thinking`. Found "
+            f"`{blocks[0].get('type')}`."
+        )
+    for place, block in enumerate(blocks):
+        if block.get("type") == "text":
+            _check_text(text_or_empty(block.get("text")))
+        for kind, key in (("tool_use", "id"), ("tool_result", "tool_use_id")):
+            id_ = text_or_empty(block.get(key))
+            if block.get("type") == kind and not _ID.fullmatch(id_):
+                where = f"messages.{index}.content.{place}.{kind}.{key}"
+                raise Complaint(f"{where}: String should match pattern '^[a-zA-Z0-9_-]+$'")
+
+
+def _check_text(text: str) -> None:
+    if not text:
+        raise Complaint("messages: text content blocks must be non-empty")
+    if not text.strip():
+        raise Complaint("messages: text content blocks must contain non-whitespace text")
+
+
+def _thinking_blocks(body: Body) -> Iterator[tuple[str, Body]]:
+    """The blocks that may only come back as they were, each with its place."""
+    for index, message in enumerate(messages_of(body)):
+        for place, block in enumerate(blocks_of(message)):
+            if block.get("type") == "thinking":
+                yield f"messages.{index}.content.{place}", block

@@ -1,0 +1,106 @@
+"""What DeepSeek demands, on both of its routes: roles and tools it knows, reasoning sent back."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+
+from probes.adapters.fields import list_or_empty, object_or_empty, text_or_empty
+from probes.messages import JSON
+from simulators.vendors import closure
+from simulators.vendors.anthropic_rules import THOUGHTS, blocks_of, messages_of
+from simulators.vendors.complaints import Complaint
+from simulators.vendors.models import Replay
+from simulators.vendors.spec import Asked
+
+Body = Mapping[str, JSON]
+ROLES = ("system", "user", "assistant", "tool", "latest_reminder")
+FIELD = ("reasoning_content",)
+
+
+def deepseek(asked: Asked) -> None:
+    _check_variants(asked.body)
+    _check_choice(asked)
+    closure.DEEPSEEK_CLOSURE.check(asked.body)
+    if asked.thinks:
+        check_reasoning(asked.body, asked.model.replay)
+
+
+def deepseek_anthropic(asked: Asked) -> None:
+    _check_choice(asked)
+    if asked.thinks and asked.model.replay is Replay.ALL_TURNS:
+        _check_thinking_blocks(asked.body)
+
+
+def check_reasoning(body: Body, replay: Replay, fields: tuple[str, ...] = FIELD) -> None:
+    """The reasoning of tool turns comes back, in one of the fields: of the current one, or of all.
+
+    A turn reaches from one user message to the next.
+    """
+    messages = messages_of(body)
+    users = [index for index, message in enumerate(messages) if message.get("role") == "user"]
+    last_user = users[-1] if users else -1
+    called = False
+    for index, message in enumerate(messages):
+        if message.get("role") == "user":
+            called = False
+        if message.get("role") != "assistant":
+            continue
+        called = called or bool(list_or_empty(message.get("tool_calls")))
+        if not called or any(isinstance(message.get(name), str | list) for name in fields):
+            continue
+        if replay is Replay.ALL_TURNS:
+            raise _not_passed_back("reasoning_content")
+        if replay is Replay.SAME_TURN and index > last_user and message.get("tool_calls"):
+            raise Complaint(
+                f"Missing `reasoning_content` field in the assistant message at message index "
+                f"{index}. For more information, please refer to "
+                "https://api-docs.deepseek.com/guides/thinking_mode#tool-calls"
+            )
+
+
+def _check_variants(body: Body) -> None:
+    """The words of the library that reads its requests, place included."""
+    for index, message in enumerate(messages_of(body)):
+        role = text_or_empty(message.get("role"))
+        if role and role not in ROLES:
+            known = ", ".join(f"`{name}`" for name in ROLES)
+            raise _unknown(f"messages[{index}].role", role, f"one of {known}", body)
+    for index, item in enumerate(list_or_empty(body.get("tools"))):
+        kind = text_or_empty(object_or_empty(item).get("type"))
+        if kind and kind != "function":
+            raise _unknown(f"tools[{index}].type", kind, "`function`", body)
+
+
+def _unknown(where: str, value: str, expected: str, body: Body) -> Complaint:
+    sent = json.dumps(body, ensure_ascii=False, separators=(",", ":"))
+    column = sent.find(json.dumps(value)) + len(value) + 2
+    return Complaint(
+        f"Failed to deserialize the JSON body into the target type: {where}: unknown variant "
+        f"`{value}`, expected {expected} at line 1 column {column}"
+    )
+
+
+def _check_choice(asked: Asked) -> None:
+    if asked.thinks and asked.forces:
+        raise Complaint("Thinking mode does not support this tool_choice")
+
+
+def _check_thinking_blocks(body: Body) -> None:
+    called = False
+    for message in messages_of(body):
+        kinds = [block.get("type") for block in blocks_of(message)]
+        if message.get("role") != "assistant":
+            # Results stand in the user's messages and end no turn.
+            called = called and "tool_result" in kinds
+            continue
+        called = called or "tool_use" in kinds
+        if called and not any(kind in THOUGHTS for kind in kinds):
+            raise _not_passed_back("content[].thinking")
+
+
+def _not_passed_back(field: str) -> Complaint:
+    return Complaint(
+        f"The `{field}` in the thinking mode must be passed back to the API.",
+        code="invalid_request_error",
+    )

@@ -1,0 +1,66 @@
+"""What Mistral demands: an order of roles, as many results as calls, ids of nine characters."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+
+from probes.adapters.fields import list_or_empty, object_or_empty, text_or_empty
+from probes.messages import JSON
+from simulators.vendors.complaints import Complaint
+from simulators.vendors.spec import Asked
+
+Message = Mapping[str, JSON]
+ORDER, IDS = "3230", "3280"
+_ID = re.compile(r"[a-zA-Z0-9]{9}")
+
+
+def mistral(asked: Asked) -> None:
+    messages = [object_or_empty(item) for item in list_or_empty(asked.body.get("messages"))]
+    _check_order(messages)
+    _check_numbers(messages)
+    last = messages[-1] if messages else {}
+    if last.get("role") == "assistant" and last.get("prefix") is not True:
+        raise Complaint(
+            "Expected last role User or Tool (or Assistant with prefix True) for serving but got "
+            "assistant",
+            code=ORDER,
+        )
+    for id_ in _ids(messages):
+        if not _ID.fullmatch(id_):
+            raise Complaint(
+                f"Tool call id was {id_} but must be a-z, A-Z, 0-9, with a length of 9.", code=IDS
+            )
+
+
+def _check_order(messages: Sequence[Message]) -> None:
+    """Only the assistant speaks after a result, and only a call is followed by one."""
+    before = ""
+    for message in messages:
+        role = text_or_empty(message.get("role"))
+        after_result = before == "tool" and role not in ("assistant", "tool")
+        if after_result or (role == "tool" and before in ("", "user", "system")):
+            raise Complaint(f"Unexpected role '{role}' after role '{before}'", code=ORDER)
+        before = role
+
+
+def _check_numbers(messages: Sequence[Message]) -> None:
+    waiting = 0
+    uneven = Complaint("Not the same number of function calls and responses", code=ORDER)
+    for message in messages:
+        if message.get("role") == "tool":
+            waiting -= 1
+            continue
+        if waiting:
+            raise uneven
+        waiting = len(list_or_empty(message.get("tool_calls")))
+    if waiting and messages[-1].get("role") == "tool":
+        raise uneven
+
+
+def _ids(messages: Sequence[Message]) -> Iterator[str]:
+    for message in messages:
+        for call in list_or_empty(message.get("tool_calls")):
+            yield text_or_empty(object_or_empty(call).get("id"))
+        if message.get("role") == "tool":
+            yield text_or_empty(message.get("tool_call_id"))

@@ -1,0 +1,76 @@
+"""What the Responses API demands: items under their own ids, reasoning with what it led to."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from probes.adapters.fields import list_or_empty, object_or_empty, text_or_empty
+from probes.messages import JSON
+from simulators.vendors import closure
+from simulators.vendors.complaints import Complaint
+from simulators.vendors.item_ids import needed_reasoning
+from simulators.vendors.spec import Asked
+
+Item = Mapping[str, JSON]
+PREFIXES = {"function_call": "fc", "message": "msg", "reasoning": "rs"}
+
+
+def responses(asked: Asked) -> None:
+    previous = asked.body.get("previous_response_id")
+    if isinstance(previous, str):
+        # Nothing is stored, as for an account without data retention.
+        raise Complaint(
+            f"Previous response with id '{previous}' not found.",
+            param="previous_response_id",
+            code="previous_response_not_found",
+        )
+    items = [object_or_empty(item) for item in list_or_empty(asked.body.get("input"))]
+    _check_ids(items)
+    closure.check_responses(asked.body)
+    _check_pairs(items)
+
+
+def _check_ids(items: Sequence[Item]) -> None:
+    for index, item in enumerate(items):
+        id_, prefix = item.get("id"), PREFIXES.get(_kind(item))
+        if isinstance(id_, str) and prefix and not id_.startswith(prefix):
+            raise Complaint(
+                f"Invalid 'input[{index}].id': '{id_}'. Expected an ID that begins with "
+                f"'{prefix}'.",
+                param=f"input[{index}].id",
+                code="invalid_value",
+            )
+
+
+def _check_pairs(items: Sequence[Item]) -> None:
+    """A reasoning item and what it led to come back together, or what it led to has no id."""
+    seen: set[str] = set()
+    for index, item in enumerate(items):
+        id_, kind = text_or_empty(item.get("id")), _kind(item)
+        if kind == "reasoning":
+            seen.add(id_)
+            if not _is_output(items[index + 1 : index + 2]):
+                text = f"Item '{id_}' of type 'reasoning' was provided without its required"
+                raise Complaint(f"{text} following item.", param="input")
+            continue
+        needed = needed_reasoning(id_)
+        if needed and needed not in seen:
+            raise Complaint(
+                f"Item '{id_}' of type '{kind}' was provided without its required 'reasoning' "
+                f"item: '{needed}'.",
+                param="input",
+            )
+
+
+def _is_output(items: Sequence[Item]) -> bool:
+    """Whether an item is there that a model gives out."""
+    if not items:
+        return False
+    kind = _kind(items[0])
+    if kind == "message":
+        return items[0].get("role") == "assistant"
+    return not kind.endswith("_output")
+
+
+def _kind(item: Item) -> str:
+    return text_or_empty(item.get("type")) or "message"

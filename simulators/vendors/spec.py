@@ -1,0 +1,101 @@
+"""What tells one vendor from another, as data, and a request on its way to the vendor's model."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import TypeAlias
+
+from probes.adapters import FORMATS
+from probes.messages import JSON, Extra, ModelCall
+from simulators.vendors.auth import Auth
+from simulators.vendors.complaints import Complaint
+from simulators.vendors.models import Model
+from simulators.vendors.saying import Manner
+
+Envelope: TypeAlias = Callable[[Complaint, str], dict[str, JSON]]
+Facts: TypeAlias = Callable[[Mapping[str, JSON], bool], Extra]
+Endpoint: TypeAlias = "Callable[[Spec, Mapping[str, JSON]], dict[str, JSON]]"
+Rule: TypeAlias = "Callable[[Asked], None]"
+
+CHOICES = ("auto", "none", "required", "named")
+TEMPLATE = (
+    "{%- for message in messages %}<|im_start|>{{ message.role }}\n{{ message.content }}"
+    "<|im_end|>\n{%- endfor %}<|im_start|>assistant\n"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Spec:
+    """All that is particular about a vendor."""
+
+    name: str
+    title: str
+    mount: str
+    provider: str  # as an operator would register it
+    manner: Manner
+    models: Mapping[str, Model]
+    envelope: Envelope
+    rule: Rule | None
+    switch: Callable[[Mapping[str, JSON]], bool | None]
+    unknown_model: Complaint
+    auth: Auth | None = None
+    prefix: str = ""
+    malformed: str = "{detail}"
+    facts: Facts = lambda body, streamed: {}
+    # Whether an answer tells its usage.
+    counts: Callable[[Mapping[str, JSON], bool], bool] = lambda body, streamed: True
+    request_id: str = "x-request-id"
+    server: str = "simulated-vendor"
+    error_type: str = "application/json"
+    any_model: bool = False
+    # Method and path of what is served beside answers.
+    endpoints: Mapping[tuple[str, str], Endpoint] = field(default_factory=dict)
+    # Values of tool_choice that are taken and obeyed, and those left while the model thinks.
+    choices: tuple[str, ...] = CHOICES
+    thinking_choices: tuple[str, ...] | None = None
+    template: str = TEMPLATE
+    engine: str = ""  # the version that the server tells
+    echo: str = ""  # the model named in answers; the one asked for where it is empty
+    faults: str = ""  # switches that are always on
+
+    @property
+    def format(self) -> str:
+        return self.manner.format
+
+    @property
+    def path(self) -> str:
+        """Where questions are asked, below the mount."""
+        return self.prefix + FORMATS[self.format].path
+
+    @property
+    def stream_path(self) -> str:
+        return self.prefix + FORMATS[self.format].stream_path.partition("?")[0]
+
+    def model(self, name: str) -> Model:
+        """The model of that name; raises the vendor's Complaint where there is none."""
+        model = self.models.get(name) or self.models.get(f"{name}:latest")
+        if model is None and self.any_model:
+            model = next(iter(self.models.values()))
+        if model is None:
+            unknown = self.unknown_model
+            text = unknown.message.replace("{model}", name)
+            raise Complaint(text, status=unknown.status, param=unknown.param, code=unknown.code)
+        return model
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """A request on its way to the model: as sent, as read, and whom it asks."""
+
+    body: Mapping[str, JSON]
+    headers: Mapping[str, str]
+    call: ModelCall
+    model: Model
+    thinks: bool
+
+    @property
+    def forces(self) -> bool:
+        """Whether the model must call a tool."""
+        choice = self.call.tool_choice
+        return choice is not None and choice.mode in ("required", "named")

@@ -1,0 +1,76 @@
+"""Requests that vendors refuse, and what is to be seen of a refusal."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+import httpx
+from typing_extensions import override
+
+from probes.adapters import FORMATS
+from probes.answers import read_answer
+from probes.errors import NotFound, Refused
+from probes.findings import FindingKind
+from probes.wire import Chunk, Incoming
+from simulators.vendors.registry import SPECS
+
+KEYS = {
+    "authorization": "Bearer sim-test",
+    "x-api-key": "sim-test",
+    "x-goog-api-key": "sim-test",
+    "anthropic-version": "2023-06-01",
+}
+BY_NAME = {spec.name: spec for spec in SPECS}
+# Where each vendor's first model is asked.
+PATHS = {
+    spec.name: spec.mount + spec.path.replace("{model}", next(iter(spec.models))) for spec in SPECS
+}
+
+
+@dataclass(frozen=True)
+class Refusal:
+    """A request that a vendor refuses, in which words, and what our classifier makes of them."""
+
+    vendor: str
+    body: dict[str, Any]
+    text: str
+    kind: str
+    status: int = field(default=400, kw_only=True)
+
+    def check(self, url: str) -> None:
+        """Ask over HTTP and look at status, text and class."""
+        response = post(url, self.vendor, json=self.body)
+        assert response.status_code == self.status, response.text
+        assert message_of(response).startswith(self.text)
+        assert kind_of(response, BY_NAME[self.vendor].format) == FindingKind(self.kind)
+
+    @override
+    def __str__(self) -> str:
+        return f"{self.vendor}-{self.text[:40]}"
+
+
+def post(url: str, vendor: str, **sent: Any) -> httpx.Response:
+    with httpx.Client(trust_env=False) as client:
+        return client.post(url + PATHS[vendor], headers=sent.pop("headers", KEYS), **sent)
+
+
+def message_of(response: httpx.Response) -> str:
+    body = response.json()
+    error = body.get("error", body)
+    if isinstance(error, str):
+        return error
+    return str(error.get("message") or error["detail"])
+
+
+def kind_of(response: httpx.Response, form: str) -> FindingKind:
+    """What our classifier makes of a refusal."""
+    chunks = (Chunk(0, response.content),)
+    incoming = Incoming(response.status_code, dict(response.headers), chunks)
+    try:
+        read_answer(FORMATS[form], incoming)
+    except Refused as exc:
+        return exc.kind
+    except NotFound:
+        return FindingKind.NOT_FOUND
+    raise AssertionError("Nothing was refused.")

@@ -1,0 +1,327 @@
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from typing import Any
+
+import pytest
+
+from probes.arguments import validate
+from probes.attempts import Metric
+from probes.messages import Breakage, ModelCall, Role, Text, Turn
+from simulators.faults.arguments import FAULTS
+from simulators.faults.fault import Fault
+from tests.simulators.bent import (
+    ADD,
+    ADDED,
+    ALL,
+    BARE,
+    CHAT,
+    ECHO,
+    ECHOED,
+    EVERY_FORMAT,
+    MESSAGE,
+    NESTED,
+    ONE,
+    PING,
+    STORE,
+    STORED,
+    TWO,
+    Bent,
+    called,
+    question,
+)
+
+TOOLS = {tool.name: tool for tool in (ECHO, ADD, PING, STORE)}
+PERSON = {"name": "Zoë", "age": 7}
+NOTE = {"note": "as asked"}
+TEXT = '{"message":"naïve \\"amber\\" ☕","tag":"beta"}'
+QWEN_ADD = (
+    "<tool_call>\n<function=probe_add>\n<parameter=a>\n3\n</parameter>\n"
+    "<parameter=b>\n4\n</parameter>\n</function>\n</tool_call>"
+)
+# By fault: what a call of probe_echo becomes, one of probe_store, and one of probe_ping.
+CHANGED: dict[str, tuple[Any, Any, Any]] = {
+    "wrong-enum": (
+        {"message": MESSAGE, "tag": "unlisted"},
+        {"person": PERSON, "flag": True, **NOTE},
+        NOTE,
+    ),
+    "wrong-value-type": (
+        {"message": 7, "tag": "beta"},
+        {"person": '{"name": "Zoë", "age": 7}', "flag": True},
+        NOTE,
+    ),
+    "missing-required": ({"tag": "beta"}, {"flag": True}, NOTE),
+    "extra-argument": (
+        {"message": MESSAGE, "tag": "beta", **NOTE},
+        {"person": PERSON, "flag": True, **NOTE},
+        NOTE,
+    ),
+    "wrapped": (
+        {"arguments": json.dumps(ECHOED[1], ensure_ascii=False)},
+        {"arguments": json.dumps(STORED[1], ensure_ascii=False)},
+        {"arguments": "{}"},
+    ),
+    "nested-as-string": (
+        ECHOED[1],
+        {"person": '{"name": "Zoë", "age": 7}', "flag": True},
+        {},
+    ),
+    "strings-only": (
+        ECHOED[1],
+        {"person": '{"name": "Zoë", "age": 7}', "flag": "true"},
+        {},
+    ),
+    "empty-arguments": ({}, {}, {}),
+    "fragments": (
+        {"message<arg_key": f"{MESSAGE}</arg_value>", "tag<arg_key": "beta</arg_value>"},
+        {"person<arg_key": PERSON, "flag<arg_key": True},
+        {"<arg_key": "</arg_value>"},
+    ),
+}
+NAMES = {
+    "polluted-name": "probe_echo</arg_value>",
+    "glued-name": "probe_echojson",
+    "channel-in-name": "probe_echo<|channel|>commentary",
+    "unknown-tool": "probe_echo_v2",
+}
+OTHERS = {
+    "cut-at-tag",
+    "empty-arguments-later",
+    "next-call-inside",
+    "no-argument-lost",
+    "invalid-json",
+    "double-encoded",
+}
+both_ways = pytest.mark.parametrize("stream", [False, True], ids=["whole", "streamed"])
+every_format = pytest.mark.parametrize("format", EVERY_FORMAT)
+
+
+def on_the_wire(body: Any, format: str) -> list[tuple[str, Any]]:
+    """Name and arguments of each call, as a client of the format finds them."""
+    match format:
+        case "openai":
+            calls = [c["function"] for c in body["choices"][0]["message"]["tool_calls"]]
+            return [(call["name"], json.loads(call["arguments"])) for call in calls]
+        case "openai_responses":
+            return [(item["name"], json.loads(item["arguments"])) for item in body["output"]]
+        case "anthropic":
+            return [(block["name"], block["input"]) for block in body["content"]]
+        case "gemini":
+            parts = body["candidates"][0]["content"]["parts"]
+            return [(p["functionCall"]["name"], p["functionCall"]["args"]) for p in parts]
+        case _:
+            calls = [call["function"] for call in body["message"]["tool_calls"]]
+            return [(call["name"], call["arguments"]) for call in calls]
+
+
+def is_valid(name: str, arguments: Mapping[str, Any]) -> bool:
+    return name in TOOLS and not validate(TOOLS[name].schema or {}, arguments)
+
+
+def test_every_fault_of_arguments_has_its_case() -> None:
+    """A fault that is added must be shown."""
+    assert {fault.name for fault in FAULTS} == {*CHANGED, *NAMES, *OTHERS}
+
+
+@every_format
+@pytest.mark.parametrize("name", CHANGED)
+def test_arguments_arrive_changed(name: str, format: str, vendor_url: str) -> None:
+    """In every format that carries calls, for every kind of tool."""
+    bent = Bent(vendor_url, name)
+    bodies = [
+        bent.whole(format, question(ONE)),
+        bent.whole(format, question(NESTED, STORE)),
+        bent.whole(format, question(BARE, PING)),
+    ]
+    names = ("probe_echo", "probe_store", "probe_ping")
+
+    assert [on_the_wire(body, format) for body in bodies] == [
+        [(tool, arguments)] for tool, arguments in zip(names, CHANGED[name], strict=True)
+    ]
+
+
+@every_format
+@pytest.mark.parametrize("name", NAMES)
+def test_names_arrive_changed(name: str, format: str, vendor_url: str) -> None:
+    """The arguments are right, and no such tool was offered."""
+    body = Bent(vendor_url, name).whole(format, question(ONE))
+
+    assert on_the_wire(body, format) == [(NAMES[name], ECHOED[1])]
+
+
+@every_format
+@pytest.mark.parametrize("name", [*CHANGED, *NAMES])
+def test_a_stream_has_the_same_wrong_call(name: str, format: str, vendor_url: str) -> None:
+    """Whole and streamed answers agree in what is wrong."""
+    bent = Bent(vendor_url, name)
+    whole = bent.read(format, question(ALL, ECHO, PING, STORE))
+    streamed = bent.read(format, question(ALL, ECHO, PING, STORE), stream=True)
+
+    assert called(streamed) == called(whole)
+    assert len(whole.calls) == 3
+
+
+@pytest.mark.parametrize(
+    "fault",
+    [fault for fault in FAULTS if fault.effect.metrics.get(Metric.SCHEMA_FAILURE)],
+    ids=lambda fault: fault.name,
+)
+def test_no_call_is_left_valid_where_the_truth_says_so(fault: Fault, vendor_url: str) -> None:
+    """Every call breaks its schema, of tools without arguments and with nested ones too."""
+    reply = Bent(vendor_url, fault.name).read("openai", question(ALL, ECHO, PING, STORE))
+
+    assert len(reply.calls) == 3
+    assert not any(is_valid(name, arguments) for name, arguments in called(reply))
+
+
+@pytest.mark.parametrize(
+    ("name", "valid"),
+    [
+        ("nested-as-string", [True, True, False]),
+        ("strings-only", [True, True, False]),
+        ("empty-arguments", [False, True, False]),
+    ],
+)
+def test_some_tools_survive_the_milder_faults(
+    name: str, valid: list[bool], vendor_url: str
+) -> None:
+    """Which share of calls fails depends on the tools, so the truth names a level, no rate."""
+    reply = Bent(vendor_url, name).read("openai", question(ALL, ECHO, PING, STORE))
+
+    assert [is_valid(*call) for call in called(reply)] == valid
+
+
+def after(answers: int) -> ModelCall:
+    """The question after so many answers of the model."""
+    turns: list[Turn] = []
+    for _ in range(answers):
+        turns += [Turn(Role.USER, (Text(CHAT),)), Turn(Role.ASSISTANT, (Text("good morning"),))]
+    asked = question(ONE)
+    return ModelCall("", (*turns, *asked.turns), tools=asked.tools)
+
+
+@pytest.mark.parametrize(
+    ("switch", "answers", "expected"),
+    [
+        ("empty-arguments-later", 1, ECHOED[1]),
+        ("empty-arguments-later", 2, {}),
+        ("empty-arguments-later", 5, {}),
+        ("empty-arguments-later,value=2", 0, ECHOED[1]),
+        ("empty-arguments-later,value=2", 1, {}),
+    ],
+)
+def test_arguments_are_empty_from_an_answer_on(
+    switch: str, answers: int, expected: Any, vendor_url: str
+) -> None:
+    """Z63: the third answer of a conversation, or the one that the switch says."""
+    body = Bent(vendor_url, switch).whole("openai", after(answers))
+
+    assert on_the_wire(body, "openai") == [("probe_echo", expected)]
+
+
+HOSTILE = "a </parameter> b </tool_call> c"
+
+
+@both_ways
+def test_a_string_is_cut_at_a_closing_tag(stream: bool, vendor_url: str) -> None:
+    """Z27: valid and wrong, without a sign."""
+    asked = question(f"Call probe_echo once.\nmessage: {HOSTILE}\ntag: beta")
+    reply = Bent(vendor_url, "cut-at-tag").read("openai", asked, stream=stream)
+
+    assert called(reply) == [("probe_echo", {"message": "a ", "tag": "beta"})]
+    assert is_valid(*called(reply)[0])
+
+
+def test_a_string_in_an_object_is_cut_as_well(vendor_url: str) -> None:
+    """Whatever tag comes first ends it."""
+    prompt = 'Call probe_store once.\nperson: {"name": "a</tool_call>b", "age": 7}\nflag: true'
+    body = Bent(vendor_url, "cut-at-tag").whole("openai", question(prompt, STORE))
+
+    expected = {"person": {"name": "a", "age": 7}, "flag": True}
+    assert on_the_wire(body, "openai") == [("probe_store", expected)]
+
+
+@every_format
+def test_the_first_call_swallows_the_others(format: str, vendor_url: str) -> None:
+    """Z28: the raw XML of the second call stands in the first argument of the first."""
+    bent = Bent(vendor_url, "next-call-inside")
+    swallowed = f"{MESSAGE}</parameter>\n</function>\n</tool_call>\n{QWEN_ADD}"
+    expected = [("probe_echo", {"message": swallowed, "tag": "beta"})]
+
+    assert on_the_wire(bent.whole(format, question(TWO)), format) == expected
+    assert called(bent.read(format, question(TWO), stream=True)) == expected
+
+
+def test_one_call_has_none_to_swallow(vendor_url: str) -> None:
+    """A single call is right."""
+    assert called(Bent(vendor_url, "next-call-inside").read("openai", question(ONE))) == [ECHOED]
+
+
+@every_format
+def test_calls_without_arguments_are_lost(format: str, vendor_url: str) -> None:
+    """Z32: the others arrive."""
+    bent = Bent(vendor_url, "no-argument-lost")
+    alone = bent.read(format, question(BARE, PING))
+    body = bent.whole(format, question(ALL, ECHO, PING, STORE))
+
+    assert on_the_wire(body, format) == [ECHOED, STORED]
+    assert not alone.calls
+    assert not alone.text
+
+
+SPELLED = {
+    "invalid-json": '{message:"naïve \\"amber\\" ☕","tag":"beta",,}',
+    "double-encoded": json.dumps(TEXT, ensure_ascii=False),
+}
+KINDS = {"invalid-json": Breakage.INVALID_JSON, "double-encoded": Breakage.NOT_AN_OBJECT}
+
+
+@pytest.mark.parametrize("name", SPELLED)
+def test_the_argument_string_is_spelled_wrongly(name: str, vendor_url: str) -> None:
+    """In the two formats that send a string."""
+    bent = Bent(vendor_url, name)
+    chat = bent.whole("openai", question(ONE))["choices"][0]
+    [item] = bent.whole("openai_responses", question(ONE))["output"]
+
+    assert chat["message"]["tool_calls"][0]["function"]["arguments"] == SPELLED[name]
+    assert chat["finish_reason"] == "tool_calls"
+    assert item["arguments"] == SPELLED[name]
+
+
+@both_ways
+@pytest.mark.parametrize("format", ["openai", "openai_responses"])
+@pytest.mark.parametrize("name", SPELLED)
+def test_a_wrong_spelling_is_read_as_a_broken_call(
+    name: str, format: str, stream: bool, vendor_url: str
+) -> None:
+    """Every call of the answer, with its text as it came; streamed it is the same."""
+    reply = Bent(vendor_url, name).read(format, question(TWO), stream=stream)
+
+    assert not reply.calls
+    assert [call.kind for call in reply.broken] == [KINDS[name]] * 2
+    assert reply.broken[0].raw == SPELLED[name]
+
+
+@both_ways
+@pytest.mark.parametrize("format", ["anthropic", "gemini", "ollama"])
+@pytest.mark.parametrize("name", SPELLED)
+def test_objects_have_no_spelling(name: str, format: str, stream: bool, vendor_url: str) -> None:
+    """Formats that send an object are left alone."""
+    reply = Bent(vendor_url, name).read(format, question(TWO), stream=stream)
+
+    assert called(reply) == [ECHOED, ADDED]
+
+
+def test_a_call_without_arguments_is_spelled_wrongly_too(vendor_url: str) -> None:
+    """An empty object is not let off."""
+    reply = Bent(vendor_url, "invalid-json").read("openai", question(BARE, PING))
+
+    assert [call.kind for call in reply.broken] == [Breakage.INVALID_JSON]
+
+
+@pytest.mark.parametrize("fault", FAULTS, ids=lambda fault: fault.name)
+def test_an_answer_without_a_call_has_no_arguments(fault: Fault, vendor_url: str) -> None:
+    """Text stays as it is."""
+    assert Bent(vendor_url, fault.name).read("openai", question(CHAT)).text == "good morning"

@@ -1,0 +1,105 @@
+from __future__ import annotations
+
+import re
+from typing import Any
+
+import pytest
+
+from probes.dialects.base import Dialect
+from probes.history.conversation import Conversation, Sending
+from probes.messages import ModelCall, ToolResult
+from simulators.faults import id_refusals, ids
+from tests.simulators.bent import ADD, ECHO, EVERY_FORMAT, TWO, Bent, frames, question
+from tests.simulators.faulty import DIALECTS, wire_calls
+
+every_format = pytest.mark.parametrize("form", EVERY_FORMAT)
+both_ways = pytest.mark.parametrize("stream", [False, True], ids=["whole", "streamed"])
+NONCES = ("nonce-one-7781", "nonce-two-3312")
+
+
+def sent_ids(url: str, switches: str, form: str, *, stream: bool) -> list[Any]:
+    answer = Bent(url, switches).ask(form, question(TWO), stream=stream)
+    assert answer.status_code == 200, answer.text
+    return [call.id for call in wire_calls(frames(answer) if stream else answer.json())]
+
+
+@both_ways
+@every_format
+def test_calls_come_without_ids(vendor_url: str, form: str, stream: bool) -> None:
+    """The field is not there at all, and our readers mint an id for each call."""
+    assert sent_ids(vendor_url, "no-ids", form, stream=stream) == [None, None]
+
+    calls = Bent(vendor_url, "no-ids").read(form, question(TWO), stream=stream).calls
+    assert len({call.id for call in calls}) == 2
+    assert all(call.id for call in calls)
+
+
+@both_ways
+@every_format
+def test_all_calls_of_an_answer_have_one_id(vendor_url: str, form: str, stream: bool) -> None:
+    """Two calls, one id, which another answer does not have; both calls are read."""
+    first, second = sent_ids(vendor_url, "same-id", form, stream=stream)
+    other = sent_ids(vendor_url, "same-id", form, stream=stream)
+
+    assert first == second
+    assert first not in other
+    assert len(Bent(vendor_url, "same-id").read(form, question(TWO), stream=stream).calls) == 2
+
+
+@both_ways
+@every_format
+def test_every_answer_has_the_same_id(vendor_url: str, form: str, stream: bool) -> None:
+    """One id for all calls of all answers."""
+    found = [sent_ids(vendor_url, "constant-id", form, stream=stream) for _ in range(2)]
+
+    assert found == [["call_00000000"] * 2] * 2
+
+
+@both_ways
+@every_format
+@pytest.mark.parametrize(
+    ("switch", "patterns"),
+    [
+        ("long-ids", [r"[\w-]{96}"] * 2),
+        ("odd-ids", [r"[\w-]+\|fc_[0-9a-f]{8}:0", r"[\w-]+\|fc_[0-9a-f]{8}:1"]),
+        ("numbered-ids", [r"functions\.probe_echo:0", r"functions\.probe_add:1"]),
+    ],
+)
+def test_ids_have_a_form_that_others_refuse(
+    vendor_url: str, form: str, stream: bool, switch: str, patterns: list[str]
+) -> None:
+    """The form stands on the wire, whole and streamed, and is read as it came."""
+    found = sent_ids(vendor_url, switch, form, stream=stream)
+
+    assert len(found) == 2
+    assert all(re.fullmatch(p, id_) for p, id_ in zip(patterns, found, strict=True))
+    read = Bent(vendor_url, switch).read(form, question(TWO), stream=stream).calls
+    assert all(re.fullmatch(p, c.id) for p, c in zip(patterns, read, strict=True))
+
+
+@every_format
+@pytest.mark.parametrize("switch", [fault.name for fault in ids.FAULTS])
+def test_our_history_survives_every_kind_of_id(vendor_url: str, form: str, switch: str) -> None:
+    """Two rounds of calls are answered and taken, on vendors that check their ids."""
+    checks = "+".join(
+        fault.name for fault in id_refusals.FAULTS if fault.name != "nine-character-ids"
+    )
+    bent = Bent(vendor_url, f"{switch}+{checks}")
+    conversation = Conversation()
+    for prompt in (TWO, TWO.replace("amber", "cobalt")):
+        conversation.add_user(prompt)
+        reply = bent.read(form, prepared(conversation, DIALECTS[form]))
+        conversation.add_reply(reply, "here")
+        results = zip(reply.calls, NONCES, strict=True)
+        conversation.add_results(
+            ToolResult(call.id, text, name=call.name) for call, text in results
+        )
+        last = bent.read(form, prepared(conversation, DIALECTS[form]))
+        conversation.add_reply(last, "here")
+
+    assert all(nonce in (last.text or "") for nonce in NONCES)
+
+
+def prepared(conversation: Conversation, dialect: Dialect) -> ModelCall:
+    blank = ModelCall("", (), tools=(ECHO, ADD))
+    return conversation.to_call(blank, Sending(dialect, "here")).call

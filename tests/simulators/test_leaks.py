@@ -1,0 +1,213 @@
+from __future__ import annotations
+
+import pytest
+
+from probes.messages import Location, ToolSpec
+from probes.parsers import PARSERS
+from probes.text_answer import TextAnswer, read_answer
+from simulators.faults.fault import Fault
+from simulators.faults.leaks import FAULTS
+from tests.simulators.bent import (
+    ADD,
+    ADDED,
+    ALL,
+    CHAT,
+    ECHO,
+    ECHOED,
+    EVERY_FORMAT,
+    ONE,
+    PING,
+    PINGED,
+    STORE,
+    STORED,
+    TWO,
+    Bent,
+    called,
+    question,
+)
+
+TOOLS: tuple[ToolSpec, ...] = (ECHO, ADD, PING, STORE)
+ARGUMENTS = '{"message": "naïve \\"amber\\" ☕", "tag": "beta"}'
+DSML = (
+    '<｜DSML｜invoke name="probe_echo">\n'
+    '<｜DSML｜parameter name="message" string="true">naïve "amber" ☕</｜DSML｜parameter>\n'
+    '<｜DSML｜parameter name="tag" string="true">beta</｜DSML｜parameter>'
+)
+INVOKE = (
+    '<invoke name="probe_echo">\n<parameter name="message">naïve "amber" ☕</parameter>\n'
+    '<parameter name="tag">beta</parameter>\n</invoke>'
+)
+QWEN = (
+    '<tool_call>\n<function=probe_echo>\n<parameter=message>\nnaïve "amber" ☕\n</parameter>\n'
+    "<parameter=tag>\nbeta\n</parameter>\n</function>\n</tool_call>"
+)
+M3 = "]<]minimax[>["
+HARMONY = f"<|channel|>commentary to=functions.probe_echo <|constrain|>json<|message|>{ARGUMENTS}"
+# The content of an answer that owes one call of probe_echo, by the fault's name.
+WRITTEN = {
+    "leak-dsml": f"\n\n<｜DSML｜tool_calls>\n{DSML}\n</｜DSML｜invoke>\n</｜DSML｜tool_calls>",
+    "leak-deepseek-v3": "<｜tool▁calls▁begin｜><｜tool▁call▁begin｜>function<｜tool▁sep｜>"
+    f"probe_echo\n```json\n{ARGUMENTS}\n```<｜tool▁call▁end｜><｜tool▁calls▁end｜>",
+    "leak-deepseek-v31": "<｜tool▁calls▁begin｜><｜tool▁call▁begin｜>probe_echo<｜tool▁sep｜>"
+    f"{ARGUMENTS}<｜tool▁call▁end｜><｜tool▁calls▁end｜>",
+    "leak-kimi-k2": "<|tool_calls_section_begin|><|tool_call_begin|>functions.probe_echo:0"
+    f"<|tool_call_argument_begin|>{ARGUMENTS}<|tool_call_end|><|tool_calls_section_end|>",
+    "leak-kimi-k3": '<|open|>tools<|sep|><|open|>call tool="probe_echo" index="1"<|sep|>'
+    '<|open|>argument key="message" type="string"<|sep|>naïve "amber" ☕<|close|>argument<|sep|>'
+    '<|open|>argument key="tag" type="string"<|sep|>beta<|close|>argument<|sep|>'
+    "<|close|>call<|sep|><|close|>tools<|sep|>",
+    "leak-minimax-m3": f'{M3}<tool_call>\n{M3}<invoke name="probe_echo">'
+    f'{M3}<message>naïve "amber" ☕{M3}</message>{M3}<tag>beta{M3}</tag>'
+    f"{M3}</invoke>\n{M3}</tool_call>",
+    "leak-minimax-m2": f"<minimax:tool_call>\n{INVOKE}\n</minimax:tool_call>",
+    "leak-harmony": f"{HARMONY}<|call|>",
+    "leak-mistral": f"[TOOL_CALLS]probe_echo[ARGS]{ARGUMENTS}",
+    "leak-hermes": f'<tool_call>\n{{"name": "probe_echo", "arguments": {ARGUMENTS}}}\n</tool_call>',
+    "leak-qwen-xml": QWEN,
+    "leak-llama-function": f"<function=probe_echo>{ARGUMENTS}</function>",
+    "leak-name-arguments": "<tool_call><name>probe_echo</name>"
+    f"<arguments>{ARGUMENTS}</arguments></tool_call>",
+    "leak-glm": '<tool_call>probe_echo<arg_key>message</arg_key><arg_value>naïve "amber" ☕'
+    "</arg_value><arg_key>tag</arg_key><arg_value>beta</arg_value></tool_call>",
+    "leak-invoke": f"<function_calls>\n{INVOKE}\n</function_calls>",
+    "leak-child-invoke": '<invoke><probe_echo><message>naïve "amber" ☕</message><tag>beta</tag>'
+    "</probe_echo></invoke>",
+    "leak-llama-json": f'<|python_tag|>{{"name": "probe_echo", "parameters": {ARGUMENTS}}}',
+    "leak-pythonic": "[probe_echo(message='naïve \"amber\" ☕', tag='beta')]",
+    "leak-json-text": f'```json\n{{"name": "probe_echo", "arguments": {ARGUMENTS}}}\n```',
+    "leak-dsml-bare": f"\n\n{DSML}\n</｜DSML｜invoke>",
+    "leak-dsml-block": f"\n\n<｜DSML｜function_calls>\n{DSML}\n</｜DSML｜invoke>\n"
+    "</｜DSML｜function_calls>",
+    "leak-unterminated": f"\n\n<｜DSML｜tool_calls>\n{DSML}",
+    "leak-harmony-stripped": f"assistantcommentary to=functions.probe_echo json{ARGUMENTS}",
+    "leak-harmony-no-call": HARMONY,
+    "leak-doubled-close": QWEN.replace("</parameter>", "</parameter>\n</parameter>"),
+}
+every_leak = pytest.mark.parametrize("name", WRITTEN)
+
+
+def recovered(text: str | None) -> TextAnswer:
+    return read_answer([text or ""], TOOLS)
+
+
+def calls_in(text: str | None) -> list[tuple[str, object]]:
+    return [(call.name, dict(call.input)) for call in recovered(text).calls]
+
+
+def test_every_text_format_can_leak() -> None:
+    """A parser that is added must be given a leak that it reads."""
+    names = {f"leak-{parser.replace('_', '-')}" for parser in PARSERS}
+
+    assert names <= set(WRITTEN)
+    assert {fault.name for fault in FAULTS} == {*WRITTEN, "leak-in-reasoning", "leak-and-call"}
+
+
+@every_leak
+def test_a_leaked_call_is_content_with_a_plain_stop(name: str, vendor_url: str) -> None:
+    """The text as engines let it through, no call beside it."""
+    choice = Bent(vendor_url, name).whole("openai", question(ONE))["choices"][0]
+
+    assert choice["message"]["content"] == WRITTEN[name]
+    assert "tool_calls" not in choice["message"]
+    assert choice["finish_reason"] == "stop"
+
+
+@every_leak
+def test_a_leak_streams_the_same_text(name: str, vendor_url: str) -> None:
+    """Cut into small pieces, and no call delta among them."""
+    reply = Bent(vendor_url, name).read("openai", question(ONE), stream=True)
+
+    assert reply.text == WRITTEN[name]
+    assert not reply.calls
+    assert calls_in(reply.text) == [ECHOED]
+
+
+@every_leak
+def test_our_parsers_recover_every_leaked_call(name: str, vendor_url: str) -> None:
+    """Several calls, without arguments, nested, not ASCII: names and inputs are the same."""
+    reply = Bent(vendor_url, name).read("openai", question(ALL, ECHO, PING, STORE))
+    answer = recovered(reply.text)
+
+    assert calls_in(reply.text) == [ECHOED, PINGED, STORED]
+    assert answer.text is None
+    assert not answer.broken
+
+
+@pytest.mark.parametrize("fault", FAULTS[:-2], ids=lambda fault: fault.name)
+def test_the_truth_names_the_parser_that_recovers_the_calls(fault: Fault, vendor_url: str) -> None:
+    """What `/_truth` says about a leak is what our reader finds."""
+    reply = Bent(vendor_url, fault.name).read("openai", question(TWO))
+    formats = {call.format for call in recovered(reply.text).calls}
+
+    assert formats == {fault.effect.fields["parser"]}
+
+
+@pytest.mark.parametrize("format", EVERY_FORMAT)
+@pytest.mark.parametrize("stream", [False, True])
+def test_a_call_leaks_in_every_wire_format(format: str, stream: bool, vendor_url: str) -> None:
+    """A leak is text, so each format can show it."""
+    reply = Bent(vendor_url, "leak-minimax-m2").read(format, question(TWO), stream=stream)
+
+    assert not reply.calls
+    assert calls_in(reply.text) == [ECHOED, ADDED]
+
+
+@pytest.mark.parametrize("format", EVERY_FORMAT)
+@pytest.mark.parametrize("stream", [False, True])
+def test_a_call_can_stand_in_the_reasoning_alone(
+    format: str, stream: bool, vendor_url: str
+) -> None:
+    """Z25: neither content nor a call, and the reasoning ends in Qwen's XML."""
+    reply = Bent(vendor_url, "leak-in-reasoning").read(format, question(ONE), stream=stream)
+
+    assert not reply.text
+    assert not reply.calls
+    assert (reply.reasoning or "").endswith(f"\n{QWEN}")
+    assert calls_in(reply.reasoning) == [ECHOED]
+
+
+def test_thinking_models_leak_into_the_reasoning_they_show(vendor_url: str) -> None:
+    """The thought stays, in the field that the vendor shows it in."""
+    asked = question(ONE, chat_template_kwargs={"enable_thinking": True})
+    message = Bent(vendor_url, "leak-in-reasoning").whole("vllm", asked)["choices"][0]["message"]
+
+    assert message["reasoning"].startswith("The user wants something done.")
+    assert message["reasoning"].endswith(QWEN)
+    assert message["content"] == ""
+
+
+def test_a_thinking_block_with_a_leak_is_signed(vendor_url: str) -> None:
+    """A client may send the block back as it came."""
+    asked = question(ONE, thinking={"type": "enabled", "budget_tokens": 1024})
+    content = Bent(vendor_url, "leak-in-reasoning").whole("anthropic", asked)["content"]
+
+    assert [block["type"] for block in content] == ["thinking"]
+    assert content[0]["thinking"].endswith(QWEN)
+    assert content[0]["signature"]
+
+
+@pytest.mark.parametrize("stream", [False, True])
+def test_a_call_can_stand_on_the_wire_and_in_the_text(stream: bool, vendor_url: str) -> None:
+    """Both say the same; the stop is the one for calls."""
+    reply = Bent(vendor_url, "leak-and-call").read("openai", question(ONE), stream=stream)
+
+    assert called(reply) == [ECHOED]
+    assert reply.text == WRITTEN["leak-hermes"]
+    assert reply.stop_raw == "tool_calls"
+
+
+@pytest.mark.parametrize("fault", FAULTS, ids=lambda fault: fault.name)
+def test_an_answer_without_calls_does_not_leak(fault: Fault, vendor_url: str) -> None:
+    """There is nothing to leak."""
+    reply = Bent(vendor_url, fault.name).read("openai", question(CHAT))
+
+    assert reply.text == "good morning"
+    assert reply.reasoning is None
+
+
+def test_a_call_found_in_reasoning_says_so(vendor_url: str) -> None:
+    """A call of the reasoning is no call of the answer's."""
+    reply = Bent(vendor_url, "leak-in-reasoning").read("openai", question(ONE))
+    [call] = read_answer([f"<think>{reply.reasoning}</think>"], TOOLS).calls
+
+    assert call.location is Location.REASONING

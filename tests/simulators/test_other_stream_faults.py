@@ -1,0 +1,315 @@
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import httpx
+import pytest
+
+from probes.messages import Breakage, Reply, Role, Stop, ToolResult, Turn
+from tests.simulators.asking import (
+    ANTHROPIC,
+    GEMINI,
+    OLLAMA,
+    PROSE,
+    RESPONSES,
+    Streamed,
+    asked,
+    said,
+)
+from tests.simulators.conversing import FIRST, PROMPT, run_tool
+
+
+def continued(reply: Reply) -> tuple[Turn, ...]:
+    """The question, the answer as it was read, and the results of its calls."""
+    results = tuple(
+        ToolResult(call.id, run_tool(call.name, call.input)[0], name=call.name)
+        for call in reply.calls
+    )
+    return asked(PROMPT), reply.as_turn(), Turn(Role.TOOL, results)
+
+
+# Anthropic.
+
+
+def blocks(got: Streamed) -> list[dict[str, Any]]:
+    return [body["content_block"] for body in got.bodies if body["type"] == "content_block_start"]
+
+
+def block_deltas(got: Streamed) -> list[str]:
+    return [b["delta"]["type"] for b in got.bodies if b["type"] == "content_block_delta"]
+
+
+def test_input_in_start(vendor_url: str) -> None:
+    """The start of a block has all of the call."""
+    got = ANTHROPIC.streamed(vendor_url, "input-in-start")
+
+    inputs = [(b["name"], b["input"]) for b in blocks(got) if b["type"] == "tool_use"]
+    assert inputs == FIRST
+    assert "input_json_delta" not in block_deltas(got)
+    assert "input_in_start" in got.notes
+    assert said(got.reply) == FIRST
+
+
+def test_no_block_stop(vendor_url: str) -> None:
+    """Blocks begin and never end."""
+    got = ANTHROPIC.streamed(vendor_url, "no-block-stop")
+
+    assert "content_block_stop" not in got.types
+    assert got.types[-2:] == ["message_delta", "message_stop"]
+    assert "missing_block_stop" in got.notes
+    assert said(got.reply) == FIRST
+
+
+def test_no_stop_reason(vendor_url: str) -> None:
+    """message_delta tells the usage and no reason."""
+    got = ANTHROPIC.streamed(vendor_url, "no-stop-reason")
+
+    [last] = [body for body in got.bodies if body["type"] == "message_delta"]
+    assert last["delta"]["stop_reason"] is None
+    assert last["usage"]["output_tokens"] > 0
+    assert "missing_stop_reason" in got.notes
+    assert (said(got.reply), got.reply.stop) == (FIRST, Stop.TOOL_CALLS)
+
+
+def test_no_signature(vendor_url: str) -> None:
+    """Thinking has no signature, and the server takes it back as it came."""
+    got = ANTHROPIC.streamed(vendor_url, "no-signature")
+
+    assert blocks(got)[0] == {"type": "thinking", "thinking": ""}
+    assert "thinking_delta" in block_deltas(got)
+    assert "signature_delta" not in block_deltas(got)
+    assert said(got.reply) == FIRST
+    again = ANTHROPIC.streamed(vendor_url, "no-signature", *continued(got.reply))
+    assert again.reply.stop in (Stop.END, Stop.TOOL_CALLS)
+
+
+def test_without_the_fault_a_thought_wants_its_signature_back(vendor_url: str) -> None:
+    """The server that signs refuses what the other one takes."""
+    unsigned = ANTHROPIC.streamed(vendor_url, "no-signature").reply
+
+    with pytest.raises(httpx.HTTPStatusError, match="400"):
+        ANTHROPIC.streamed(vendor_url, "", *continued(unsigned))
+
+
+def test_error_event(vendor_url: str) -> None:
+    """An error event ends the stream; the status was 200."""
+    got = ANTHROPIC.streamed(vendor_url, "error-event")
+
+    assert got.types[0] == "message_start"
+    assert got.data.count(b"event: error\n") == 1
+    assert got.bodies[-1] == {
+        "type": "error",
+        "error": {"type": "overloaded_error", "message": "Overloaded"},
+    }
+    assert (got.reply.stop, "error_in_stream" in got.notes) == (Stop.ERROR, True)
+
+
+def test_unknown_events_of_messages(vendor_url: str) -> None:
+    """Pings, and a name that nobody has heard of."""
+    got = ANTHROPIC.streamed(vendor_url, "unknown-events")
+
+    assert {"ping", "message_progress"} <= set(got.types)
+    assert got.types[-1] == "message_stop"
+    assert "unknown_event" in got.notes
+    assert said(got.reply) == FIRST
+
+
+# Responses.
+
+
+def test_no_completed(vendor_url: str) -> None:
+    """The stream stops behind the last item."""
+    got = RESPONSES.streamed(vendor_url, "no-completed")
+
+    assert got.types[-1] == "response.output_item.done"
+    assert got.reply.stop is Stop.ERROR
+    assert "broken_off" in got.notes
+
+
+def test_no_item_done(vendor_url: str) -> None:
+    """Deltas, and nothing that ends them but the last event."""
+    got = RESPONSES.streamed(vendor_url, "no-item-done")
+
+    assert "response.function_call_arguments.delta" in got.types
+    assert "response.function_call_arguments.done" not in got.types
+    assert "response.output_item.done" not in got.types
+    assert got.types[-1] == "response.completed"
+    assert said(got.reply) == FIRST
+
+
+def test_arguments_in_item(vendor_url: str) -> None:
+    """The finished item is the only place that has arguments."""
+    got = RESPONSES.streamed(vendor_url, "arguments-in-item")
+
+    done = [body["item"] for body in got.bodies if body["type"] == "response.output_item.done"]
+    assert [(item["name"], json.loads(item["arguments"])) for item in done] == FIRST
+    assert not any(kind.startswith("response.function_call_arguments") for kind in got.types)
+    assert got.bodies[-1]["response"]["output"] == []
+    assert said(got.reply) == FIRST
+
+
+def test_response_failed(vendor_url: str) -> None:
+    """response.failed ends the stream, under the id that it began with."""
+    got = RESPONSES.streamed(vendor_url, "response-failed")
+
+    first, last = got.bodies[0]["response"], got.bodies[-1]["response"]
+    assert got.types[-1] == "response.failed"
+    assert (last["id"], last["status"]) == (first["id"], "failed")
+    assert last["error"]["code"] == "server_error"
+    assert got.reply.stop is Stop.ERROR
+
+
+def test_unknown_events_of_responses(vendor_url: str) -> None:
+    """A name that nobody has heard of, counted like the others."""
+    got = RESPONSES.streamed(vendor_url, "unknown-events")
+
+    assert "response.progress.updated" in got.types
+    assert [b["sequence_number"] for b in got.bodies] == list(range(len(got.bodies)))
+    assert got.notes == {"unknown_event"}
+    assert said(got.reply) == FIRST
+
+
+# Gemini.
+
+
+def parts(got: Streamed) -> list[dict[str, Any]]:
+    found = (body["candidates"][0].get("content", {}) for body in got.bodies)
+    return [part for content in found for part in content.get("parts", [])]
+
+
+def reasons(got: Streamed) -> list[str | None]:
+    return [body["candidates"][0].get("finishReason") for body in got.bodies]
+
+
+def test_trailing_signature(vendor_url: str) -> None:
+    """The signature stands on an empty text behind the calls, and is taken back from there."""
+    got = GEMINI.streamed(vendor_url, "trailing-signature")
+
+    *calls, last = parts(got)
+    assert [set(part) for part in calls] == [{"functionCall"}] * 2
+    assert last["text"] == ""
+    assert last["thoughtSignature"]
+    assert said(got.reply) == FIRST
+    again = GEMINI.streamed(vendor_url, "trailing-signature", *continued(got.reply))
+    assert again.reply.stop in (Stop.END, Stop.TOOL_CALLS)
+
+
+def test_a_trailing_signature_that_is_dropped_is_missed(vendor_url: str) -> None:
+    """The rule of signatures still holds."""
+    reply = GEMINI.streamed(vendor_url, "trailing-signature").reply
+    question, answer, results = continued(reply)
+    bare = Turn(answer.role, answer.calls)
+
+    with pytest.raises(httpx.HTTPStatusError, match="400"):
+        GEMINI.streamed(vendor_url, "trailing-signature", question, bare, results)
+
+
+def test_no_finish_reason(vendor_url: str) -> None:
+    """No chunk says why it ended."""
+    got = GEMINI.streamed(vendor_url, "no-finish-reason")
+
+    assert set(reasons(got)) == {None}
+    assert (got.reply.stop, "stream_cut_off" in got.notes) == (Stop.ERROR, True)
+
+
+def test_split_calls(vendor_url: str) -> None:
+    """A name that will continue, arguments by path, an empty call at the end."""
+    got = GEMINI.streamed(vendor_url, "split-calls")
+
+    calls = [part["functionCall"] for part in parts(got)]
+    assert (calls[0]["name"], calls[0]["willContinue"]) == ("probe_echo", True)
+    assert calls[1:4] == [
+        {
+            "partialArgs": [{"jsonPath": "$.message", "stringValue": 'naïve "amber" ☕'}],
+            "willContinue": True,
+        },
+        {"partialArgs": [{"jsonPath": "$.tag", "stringValue": "beta"}], "willContinue": True},
+        {},
+    ]
+    assert calls[5]["partialArgs"] == [{"jsonPath": "$.a", "numberValue": 3}]
+    assert (said(got.reply), got.reply.stop_raw) == ([], "STOP")
+    assert {call.kind for call in got.reply.broken} == {Breakage.TRUNCATED_CALL}
+
+
+def test_single_chunk(vendor_url: str) -> None:
+    """One event has all of it."""
+    got = GEMINI.streamed(vendor_url, "single-chunk")
+
+    assert len(got.bodies) == 1
+    assert [set(part) - {"thoughtSignature"} for part in parts(got)] == [{"functionCall"}] * 2
+    assert reasons(got) == ["STOP"]
+    assert said(got.reply) == FIRST
+
+
+def test_malformed_finish(vendor_url: str) -> None:
+    """Z14: nothing but a finish reason that blames the model; prose is spared."""
+    got = GEMINI.streamed(vendor_url, "malformed-finish")
+
+    assert parts(got) == []
+    assert reasons(got) == ["MALFORMED_FUNCTION_CALL"]
+    assert (said(got.reply), got.reply.stop) == ([], Stop.MALFORMED_CALL)
+    assert said(GEMINI.whole(vendor_url, "malformed-finish")) == FIRST
+    prose = GEMINI.streamed(vendor_url, "malformed-finish", asked(PROSE))
+    assert reasons(prose)[-1] == "STOP"
+
+
+def test_a_rewritten_stream_can_come_as_a_list(vendor_url: str) -> None:
+    """Gemini without alt=sse: one JSON list, bent like the events."""
+    url = f"{vendor_url}/with/no-finish-reason/gemini/v1beta/models/sim-gemini-3"
+    body = {"contents": [{"role": "user", "parts": [{"text": PROSE}]}]}
+
+    answer = httpx.post(
+        f"{url}:streamGenerateContent",
+        json=body,
+        headers={"x-goog-api-key": "sim-key"},
+        trust_env=False,
+    ).json()
+
+    assert [chunk["candidates"][0].get("finishReason") for chunk in answer][-1] is None
+
+
+# Ollama.
+
+
+def tool_calls(got: Streamed) -> list[dict[str, Any]]:
+    return [call for body in got.bodies for call in body["message"].get("tool_calls", [])]
+
+
+def test_error_line(vendor_url: str) -> None:
+    """Z45: a line with the server's own parse error, quoting what it could not read."""
+    got = OLLAMA.streamed(vendor_url, "error-line")
+
+    told = got.bodies[-1]["error"]
+    assert told.startswith('error parsing tool call: raw=\'{"name": "probe_echo", ')
+    assert told.endswith("', err=unexpected end of JSON input")
+    assert (said(got.reply), got.reply.stop) == ([], Stop.MALFORMED_CALL)
+    assert said(OLLAMA.whole(vendor_url, "error-line")) == FIRST
+    assert OLLAMA.streamed(vendor_url, "error-line", asked(PROSE)).reply.stop is Stop.END
+
+
+def test_no_done_line(vendor_url: str) -> None:
+    """The calls are there, and no line says that it is the last."""
+    got = OLLAMA.streamed(vendor_url, "no-done-line")
+
+    assert {body["done"] for body in got.bodies} == {False}
+    assert len(tool_calls(got)) == 2
+    assert (got.reply.stop, "stream_cut_off" in got.notes) == (Stop.ERROR, True)
+
+
+def test_calls_without_id(vendor_url: str) -> None:
+    """Older servers: a name and arguments."""
+    got = OLLAMA.streamed(vendor_url, "calls-without-id")
+
+    assert [set(call) for call in tool_calls(got)] == [{"function"}] * 2
+    assert [set(call["function"]) for call in tool_calls(got)] == [{"name", "arguments"}] * 2
+    assert len({call.id for call in got.reply.calls}) == 2
+    assert said(got.reply) == FIRST
+
+
+def test_blank_lines(vendor_url: str) -> None:
+    """Every line is followed by an empty one."""
+    got = OLLAMA.streamed(vendor_url, "blank-lines")
+
+    assert got.data.count(b"}\n\n") == len(got.bodies)
+    assert said(got.reply) == FIRST

@@ -1,0 +1,273 @@
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import httpx
+import pytest
+
+from probes.adapters import FORMATS
+from probes.answers import read_answer
+from probes.errors import AuthRejected, NotJSON, Overloaded, ProviderError, RateLimited, Redirected
+from probes.wire import Chunk, Incoming
+from tests.simulators.bent import ECHOED, EVERY_FORMAT, HEADERS, ONE, Bent, called, question
+
+every_format = pytest.mark.parametrize("form", EVERY_FORMAT)
+both_ways = pytest.mark.parametrize("stream", [False, True], ids=["whole", "streamed"])
+OTHERS = [form for form in EVERY_FORMAT if form != "openai"]
+
+LIMITED: dict[str, Any] = {
+    "openai": {
+        "message": "Rate limit reached for requests",
+        "type": "rate_limit_error",
+        "param": None,
+        "code": "rate_limit_exceeded",
+    },
+    "anthropic": {
+        "type": "rate_limit_error",
+        "message": "This request would exceed your account's rate limit. Please try again later.",
+    },
+    "gemini": {
+        "code": 429,
+        "message": "Resource has been exhausted (e.g. check quota).",
+        "status": "RESOURCE_EXHAUSTED",
+    },
+    "ollama": "too many concurrent requests",
+}
+LIMITED["openai_responses"] = LIMITED["openai"]
+TROUBLE: dict[tuple[str, int], Any] = {
+    ("openai", 500): {
+        "message": "The server had an error while processing your request. Sorry about that!",
+        "type": "server_error",
+        "param": None,
+        "code": None,
+    },
+    ("openai", 503): {
+        "message": "The engine is currently overloaded, please try again later",
+        "type": "service_unavailable_error",
+        "param": None,
+        "code": None,
+    },
+    ("anthropic", 500): {"type": "api_error", "message": "Internal server error"},
+    ("anthropic", 529): {"type": "overloaded_error", "message": "Overloaded"},
+    ("gemini", 500): {
+        "code": 500,
+        "message": "An internal error has occurred. Please retry.",
+        "status": "INTERNAL",
+    },
+    ("gemini", 503): {
+        "code": 503,
+        "message": "The model is overloaded. Please try again later.",
+        "status": "UNAVAILABLE",
+    },
+    ("ollama", 500): "llama runner process has terminated: signal: killed",
+    ("ollama", 503): "server busy, please try again.  maximum pending requests exceeded",
+}
+LOST: dict[str, tuple[str, str]] = {
+    "openai": ("Incorrect API key provided: ***.", "authentication_error"),
+    "openai_responses": ("Incorrect API key provided: ***.", "authentication_error"),
+    "anthropic": ("invalid x-api-key", "authentication_error"),
+    "gemini": ("Request had invalid authentication credentials.", "UNAUTHENTICATED"),
+    "ollama": ("unauthorized", ""),
+}
+BESIDE = (
+    "/openai/v1/models",
+    "/anthropic/v1/models",
+    "/gemini/v1beta/models",
+    "/ollama/api/tags",
+    "/llamacpp/props",
+    "/vllm/version",
+)
+
+
+def ask(url: str, switches: str, form: str, *, stream: bool = False) -> httpx.Response:
+    return Bent(url, switches).ask(form, question(ONE), stream=stream)
+
+
+def error_of(form: str, answer: httpx.Response) -> ProviderError:
+    """What the answer amounts to for us."""
+    incoming = Incoming(answer.status_code, dict(answer.headers), (Chunk(0, answer.content),))
+    with pytest.raises(ProviderError) as caught:
+        read_answer(FORMATS[form], incoming)
+    return caught.value
+
+
+@both_ways
+@every_format
+def test_a_rate_limit_says_when_to_come_back(vendor_url: str, form: str, stream: bool) -> None:
+    """429, Retry-After, and the vendor's own envelope, streamed or not."""
+    answer = ask(vendor_url, "rate-limit,value=7", form, stream=stream)
+
+    assert (answer.status_code, answer.headers["retry-after"]) == (429, "7")
+    assert answer.headers["content-type"] == "application/json"
+    assert answer.json()["error"] == LIMITED[form]
+    error = error_of(form, answer)
+    assert isinstance(error, RateLimited)
+    assert error.retry_after == 7
+
+
+def test_a_rate_limit_has_a_usual_wait(vendor_url: str) -> None:
+    """Two seconds; parts of a second are rounded up."""
+    assert ask(vendor_url, "rate-limit", "openai").headers["retry-after"] == "2"
+    assert ask(vendor_url, "rate-limit,value=0.2", "openai").headers["retry-after"] == "1"
+
+
+@pytest.mark.parametrize(("form", "status"), TROUBLE)
+def test_a_server_error_is_in_the_vendors_words(vendor_url: str, form: str, status: int) -> None:
+    """Type, status word and sentence are those of trouble, not of a bad request."""
+    answer = ask(vendor_url, f"server-error,value={status}", form)
+
+    assert answer.status_code == status
+    assert answer.json()["error"] == TROUBLE[form, status]
+    assert isinstance(error_of(form, answer), Overloaded)
+
+
+@every_format
+@pytest.mark.parametrize(
+    ("status", "title"), [(502, "502 Bad Gateway"), (504, "504 Gateway Time-out")]
+)
+def test_a_gateway_error_is_a_proxys_page(
+    vendor_url: str, form: str, status: int, title: str
+) -> None:
+    """The vendor never saw the request."""
+    answer = ask(vendor_url, f"server-error,value={status}", form)
+
+    assert (answer.status_code, answer.headers["server"]) == (status, "nginx")
+    assert answer.headers["content-type"] == "text/html; charset=utf-8"
+    assert f"<center><h1>{title}</h1></center>" in answer.text
+    assert isinstance(error_of(form, answer), Overloaded)
+
+
+@pytest.mark.parametrize(
+    ("vendor", "path", "kind"),
+    [
+        ("mistral", "/mistral/v1/chat/completions", "service_unavailable_error"),
+        ("minimax", "/minimax/v1/chat/completions", "api_error"),
+        ("llamacpp", "/llamacpp/v1/chat/completions", "service_unavailable_error"),
+    ],
+)
+def test_every_envelope_calls_trouble_trouble(
+    vendor_url: str, vendor: str, path: str, kind: str
+) -> None:
+    """Also where an envelope knows only bad requests."""
+    answer = httpx.post(f"{vendor_url}/with/server-error,value=503{path}", json={}, trust_env=False)
+
+    body = answer.json()
+    assert answer.status_code == 503
+    assert (body.get("error") or body)["type"] == kind
+
+
+@pytest.mark.parametrize(
+    ("switches", "sentence"),
+    [
+        ("server-error,value=200", "200 is no status of a server error; give one from 500 to 599."),
+        ("cut,value=2", "2 is no share of an answer; give a number from 0 to 1."),
+        ("base-resp,value=5", "MiniMax has no code 5; give one of 1000, 1001"),
+        ("html,value=5", "html takes no value."),
+    ],
+)
+def test_a_wrong_value_is_explained(vendor_url: str, switches: str, sentence: str) -> None:
+    """Switches are for people too."""
+    answer = ask(vendor_url, switches, "openai")
+
+    assert answer.status_code == 404
+    assert sentence in answer.json()["error"]["message"]
+
+
+@every_format
+def test_a_vendor_that_is_down_answers_nothing(vendor_url: str, form: str) -> None:
+    """503 in its own envelope."""
+    answer = ask(vendor_url, "down", form)
+
+    assert answer.status_code == 503
+    assert answer.json()["error"]
+    assert isinstance(error_of(form, answer), Overloaded)
+
+
+@pytest.mark.parametrize("path", BESIDE)
+@pytest.mark.parametrize(("fault", "status"), [("down", 503), ("auth-lost", 401)])
+def test_what_is_served_beside_answers_is_refused_too(
+    vendor_url: str, fault: str, status: int, path: str
+) -> None:
+    """Lists, versions and templates."""
+    answer = httpx.get(f"{vendor_url}/with/{fault}{path}", headers=HEADERS, trust_env=False)
+
+    assert answer.status_code == status
+    assert answer.json()["error"]
+
+
+@pytest.mark.parametrize("path", ["/v1/chat/completions", "/props", "/v1/models"])
+def test_a_server_is_loading_its_model(vendor_url: str, path: str) -> None:
+    """llama.cpp's own body, for everything."""
+    address = f"{vendor_url}/with/loading/llamacpp{path}"
+    method = "POST" if "chat" in path else "GET"
+    answer = httpx.request(method, address, json={}, trust_env=False)
+
+    expected = {"message": "Loading model", "type": "unavailable_error", "code": 503}
+    assert (answer.status_code, answer.json()) == (503, {"error": expected})
+    assert isinstance(error_of("openai", answer), Overloaded)
+
+
+@pytest.mark.parametrize("switches", ["loading", "base-resp"])
+@pytest.mark.parametrize("form", OTHERS)
+def test_other_formats_are_left_alone(vendor_url: str, switches: str, form: str) -> None:
+    """They have no such shape."""
+    assert called(Bent(vendor_url, switches).read(form, question(ONE))) == [ECHOED]
+
+
+@both_ways
+@every_format
+def test_a_key_is_lost(vendor_url: str, form: str, stream: bool) -> None:
+    """401 in the vendor's words for a key that was right."""
+    answer = ask(vendor_url, "auth-lost", form, stream=stream)
+
+    said, word = LOST[form]
+    assert answer.status_code == 401
+    assert said in answer.text
+    assert word in answer.text
+    assert isinstance(error_of(form, answer), AuthRejected)
+
+
+def test_a_key_is_good_until_it_is_lost(vendor_url: str) -> None:
+    """The switch says from when on."""
+    assert ask(vendor_url, "auth-lost,from=1000000000", "openai").status_code == 200
+
+
+@both_ways
+@pytest.mark.parametrize(
+    ("switches", "code"), [("base-resp", 1002), ("base-resp,value=1008", 1008)]
+)
+def test_an_error_stands_inside_a_success(
+    vendor_url: str, switches: str, code: int, stream: bool
+) -> None:
+    """MiniMax's field beside an answer without choices."""
+    answer = ask(vendor_url, switches, "openai", stream=stream)
+
+    said = {1002: "rate limit", 1008: "insufficient balance"}[code]
+    body = json.loads(answer.text)
+    assert answer.status_code == 200
+    assert body["choices"] is None
+    assert body["base_resp"] == {"status_code": code, "status_msg": said}
+    assert said in error_of("openai", answer).message
+
+
+@both_ways
+@every_format
+def test_a_page_asks_to_sign_in(vendor_url: str, form: str, stream: bool) -> None:
+    """A captive portal answers for the vendor."""
+    answer = ask(vendor_url, "html", form, stream=stream)
+
+    assert (answer.status_code, answer.headers["content-type"]) == (200, "text/html; charset=utf-8")
+    assert answer.text.startswith("<!doctype html>\n<html><head><title>Sign in</title>")
+    assert isinstance(error_of(form, answer), NotJSON)
+
+
+@both_ways
+@every_format
+def test_a_redirect_leads_elsewhere(vendor_url: str, form: str, stream: bool) -> None:
+    """307, so that a client that follows sends the question and the key again."""
+    answer = ask(vendor_url, "redirect", form, stream=stream)
+
+    assert answer.status_code == 307
+    assert answer.headers["location"] == "/hostile/landing/v1/chat/completions"
+    assert isinstance(error_of(form, answer), Redirected)

@@ -1,0 +1,179 @@
+from __future__ import annotations
+
+import argparse
+import asyncio
+import contextlib
+import gc
+import http.client
+import json
+import socket
+import tempfile
+from collections.abc import AsyncIterator, Callable
+from urllib.parse import urlsplit
+
+import httpx
+import pytest
+import uvicorn
+
+from benchmarks.raw_http import Connection, request
+from benchmarks.simulators import PLAIN, question, streams
+from simulators.options import latency, speed
+from simulators.server import build
+from simulators.vendors.sent import Sent
+from tests.simulators.plugin import served
+
+LEAVING = 200
+NEVER = (
+    "stall",
+    "endless",
+    "drip",
+    "slow-chunks,value=3600",
+    "thinking,value=3600",
+    "slow,value=3600",
+)
+
+
+def port_of(url: str) -> int:
+    port = urlsplit(url).port
+    assert port is not None
+    return port
+
+
+@contextlib.asynccontextmanager
+async def in_this_loop() -> AsyncIterator[int]:
+    """The vendors over real HTTP, but in the loop of the test, so that its tasks can be counted."""
+    config = uvicorn.Config(build(latency=(0, 0)), log_level="critical", lifespan="off")
+    server = uvicorn.Server(config)
+    with socket.create_server(("127.0.0.1", 0), backlog=1024) as listener:
+        serving = asyncio.create_task(server.serve(sockets=[listener]))
+        try:
+            yield listener.getsockname()[1]
+        finally:
+            server.should_exit = True
+            await serving
+
+
+async def leave(port: int, switches: str, count: int) -> None:
+    """Ask for so many streams and hang up on each before it is over."""
+    data = request(f"/with/{switches}{PLAIN}", question(1, stream=True))
+    async with contextlib.AsyncExitStack() as stack:
+        opened = [await stack.enter_async_context(Connection(port)) for _ in range(count)]
+        if switches.startswith("slow,"):
+            for connection in opened:
+                connection.write(data)
+            return await until(lambda: sent_now() == count)
+        heads = await asyncio.gather(*(connection.begin(data) for connection in opened))
+        assert all(b" 200 " in head for head in heads)
+
+
+async def until(holds: Callable[[], bool]) -> None:
+    """Wait for it; what never holds is found by the time limit of the test."""
+    while not holds():
+        await asyncio.sleep(0.05)
+
+
+def sent_now() -> int:
+    gc.collect()
+    return sum(isinstance(thing, Sent) for thing in gc.get_objects())
+
+
+@pytest.mark.anyio
+async def test_five_hundred_streams_are_served_at_once(vendor_url: str) -> None:
+    """Each thinks for a second, each gets the answer to its own question."""
+    assert await streams(port_of(vendor_url), 500) == 500
+
+
+@pytest.mark.anyio
+@pytest.mark.timeout(60)
+@pytest.mark.parametrize("switches", NEVER)
+async def test_nothing_is_kept_for_clients_that_leave(switches: str) -> None:
+    """No task and no answer outlives them, though none of the answers would ever end."""
+    async with in_this_loop() as port:
+        before = len(asyncio.all_tasks())
+
+        await leave(port, switches, LEAVING)
+
+        await until(lambda: len(asyncio.all_tasks()) <= before and not sent_now())
+
+
+@pytest.mark.anyio
+async def test_answers_that_wait_hold_up_nobody(vendor_url: str) -> None:
+    """Twenty hang and twenty are endless while another is answered."""
+    port = port_of(vendor_url)
+    async with contextlib.AsyncExitStack() as stack:
+        for index in range(40):
+            connection = await stack.enter_async_context(Connection(port))
+            switches = "endless" if index % 2 else "stall"
+            await connection.begin(request(f"/with/{switches}{PLAIN}", question(1, stream=True)))
+        other = await stack.enter_async_context(Connection(port))
+        answer = await other.ask(request(PLAIN, question(1)))
+
+    assert json.loads(answer.body)["choices"][0]["finish_reason"] == "tool_calls"
+
+
+def test_a_server_of_broken_answers_is_quiet() -> None:
+    """Breaking off is its trade: no log, no traceback."""
+    with tempfile.TemporaryFile() as stderr:
+        with served(stderr=stderr) as (url, _):
+            for stream in (False, True):
+                with pytest.raises(httpx.RemoteProtocolError):
+                    httpx.post(
+                        f"{url}/with/cut{PLAIN}",
+                        json=question(1, stream=stream),
+                        trust_env=False,
+                    )
+            asyncio.run(leave(port_of(url), "endless", 1))
+        stderr.seek(0)
+        assert stderr.read() == b""
+
+
+def test_one_connection_carries_answers_of_every_kind(vendor_url: str) -> None:
+    """Whole ones tell their length, streams come in chunks, HEAD has no body; all keep it open."""
+    connection = http.client.HTTPConnection("127.0.0.1", port_of(vendor_url), timeout=20)
+    with contextlib.closing(connection):
+        connection.request("POST", PLAIN, json.dumps(question(1)))
+        whole = connection.getresponse()
+        assert len(whole.read()) == int(whole.headers["content-length"])
+        kept = connection.sock
+        connection.request("POST", PLAIN, json.dumps(question(1, stream=True)))
+        stream = connection.getresponse()
+        assert stream.headers["transfer-encoding"] == "chunked"
+        assert stream.read().endswith(b"data: [DONE]\n\n")
+        connection.request("HEAD", "/open/v1/models")
+        head = connection.getresponse()
+        assert int(head.headers["content-length"]) > 0
+        assert head.read() == b""
+        connection.request("GET", "/open/v1/models")
+        assert json.load(connection.getresponse())["object"] == "list"
+        assert connection.sock is kept
+
+
+@pytest.mark.parametrize(
+    ("text", "meant"),
+    [("0", (0, 0)), ("0.2", (0.2, 0.2)), ("0.1-0.3", (0.1, 0.3)), ("1-1", (1, 1))],
+)
+def test_a_latency_is_seconds_or_a_range(text: str, meant: tuple[float, float]) -> None:
+    """One number means the same each time."""
+    assert latency(text) == meant
+
+
+@pytest.mark.parametrize("text", ["", "-1", "3-1", "fast", "nan", "inf", "1-", "1-2-3"])
+def test_a_wrong_latency_is_explained(text: str) -> None:
+    """The message shows what would be right."""
+    with pytest.raises(argparse.ArgumentTypeError, match=r"give seconds such as 0\.2, or a range"):
+        latency(text)
+
+
+@pytest.mark.parametrize("text", ["", "0", "-2", "fast", "nan", "inf"])
+def test_a_wrong_speed_is_explained(text: str) -> None:
+    """Time must go on."""
+    with pytest.raises(argparse.ArgumentTypeError, match="give a number above 0"):
+        speed(text)
+
+
+def test_time_goes_as_fast_as_the_command_says() -> None:
+    """A day in the life of the vendors takes less than a second."""
+    with served("--speed", "1000000") as (url, _):
+        now = httpx.get(f"{url}/_clock", trust_env=False).json()["now"]
+        while now < 86_400:
+            now = httpx.get(f"{url}/_clock", trust_env=False).json()["now"]

@@ -1,0 +1,301 @@
+"""The small model does what is asked for, however the probes' questions are worded."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator, Mapping
+from types import MappingProxyType
+from typing import Any
+
+import httpx
+import pytest
+
+from probes.history.conversation import Conversation
+from probes.messages import (
+    AUTO,
+    JSON,
+    NONE,
+    REQUIRED,
+    Reply,
+    Stop,
+    Text,
+    ToolChoice,
+    ToolResult,
+    ToolSpec,
+)
+from probes.suite import PROBES, Drawn
+from probes.suite.base import rng_for
+from probes.suite.closure import GREETED, GREETING, PROMPT
+from probes.suite.error_repair import ERROR
+from probes.suite.setting import HERE
+from probes.suite.steps import asking
+from probes.suite.tools import (
+    PROBE_ADD,
+    PROBE_ECHO,
+    PROBE_FAIL_ONCE,
+    PROBE_NOW,
+    PROBE_ORDER,
+    PROBE_ORDER_LINE,
+    PROBE_SETTINGS,
+    PROBE_STORE,
+    SAFE,
+)
+from probes.target import Provider
+from tests.simulators.further_paraphrases import FURTHER
+from tests.simulators.model import Model
+from tests.simulators.paraphrases import WORDINGS, filled
+
+SEEDS = range(1, 2)
+SCHEMAS: Mapping[str, ToolSpec] = MappingProxyType(
+    {
+        "schema_types": PROBE_SETTINGS,
+        "schema_nested": PROBE_ORDER,
+        "schema_union": PROBE_STORE,
+        "hostile_text": PROBE_ECHO,
+    }
+)
+BOTH = (PROBE_ECHO, PROBE_ADD)
+
+
+@pytest.fixture(scope="module")
+def client() -> Iterator[httpx.Client]:
+    with httpx.Client(trust_env=False, timeout=30) as client:
+        yield client
+
+
+@pytest.fixture
+def model(vendor_url: str, client: httpx.Client) -> Model:
+    return Model(Provider.OPENAI, f"{vendor_url}/openai/v1", "sim-steady", client)
+
+
+def drawn(probe: str, seed: int) -> Drawn:
+    return PROBES[probe].draw(rng_for(seed, probe, 1))
+
+
+def calls(reply: Reply) -> list[tuple[str, dict[str, JSON]]]:
+    return [(call.name, dict(call.input)) for call in reply.calls]
+
+
+def as_text(*wanted: tuple[str, Mapping[str, JSON]]) -> list[str]:
+    """Calls in an order of their own, with True told apart from 1."""
+    return sorted(json.dumps(call, sort_keys=True) for call in wanted)
+
+
+def written(arguments: Mapping[str, JSON]) -> str:
+    return json.dumps(arguments, ensure_ascii=False)
+
+
+def with_results(conversation: Conversation, reply: Reply, *bodies: Mapping[str, JSON]) -> None:
+    conversation.add_reply(reply, HERE)
+    conversation.add_results(
+        ToolResult(call.id, json.dumps(body), bool(body.get("is_error")), call.name)
+        for call, body in zip(reply.calls, bodies, strict=True)
+    )
+
+
+def check_echo(model: Model, wording: str, seed: int) -> None:
+    values = drawn("format", seed).values
+    reply = model.ask(filled(wording, {"tool": "probe_echo", **values}), (PROBE_ECHO,))
+    assert calls(reply) == [("probe_echo", values)]
+
+
+def check_schema(model: Model, wording: str, seed: int) -> None:
+    for probe, tool in SCHEMAS.items():
+        values = drawn(probe, seed).values
+        check_arguments(model, wording, tool, values)
+    values = drawn("schema_nested", seed).values
+    customer: Any = values["customer"]
+    items: Any = values["items"]
+    check_arguments(model, wording, PROBE_ORDER_LINE, {**customer, **items[0]})
+
+
+def check_arguments(model: Model, wording: str, tool: ToolSpec, values: Mapping[str, JSON]) -> None:
+    prompt = filled(wording, {"tool": tool.name, "arguments": written(values)})
+    reply = model.ask(prompt, (tool,))
+    assert as_text(*calls(reply)) == as_text((tool.name, values))
+
+
+def check_empty(model: Model, wording: str, seed: int) -> None:
+    reply = model.ask(filled(wording, {"tool": "probe_now"}), (PROBE_NOW,))
+    assert calls(reply) == [("probe_now", {})]
+
+
+def check_silence(model: Model, wording: str, seed: int) -> None:
+    for probe in ("no_call_wanted", "tag_in_text"):
+        values = drawn(probe, seed).values
+        reply = model.ask(filled(wording, values), BOTH)
+        assert calls(reply) == []
+        assert str(values["text"]) in (reply.text or "")
+
+
+def check_round_trip(model: Model, wording: str, seed: int) -> None:
+    values = drawn("round_trip", seed).values
+    wanted = {name: values[name] for name in ("message", "tag")}
+    conversation = asking(filled(wording, {"tool": "probe_echo", **wanted}))
+    reply = model.ask(conversation, (PROBE_ECHO,))
+    assert calls(reply) == [("probe_echo", wanted)]
+    check_nonce(model, conversation, reply, str(values["nonce"]))
+
+
+def check_nonce(model: Model, conversation: Conversation, reply: Reply, nonce: str) -> None:
+    with_results(conversation, reply, {"ok": True, "nonce": nonce})
+    answer = model.ask(conversation, BOTH)
+    assert calls(answer) == []
+    assert nonce in (answer.text or "")
+
+
+def check_parallel(model: Model, wording: str, seed: int) -> None:
+    for probe in ("parallel_mixed", "parallel_same"):
+        wanted: Any = drawn(probe, seed).values["calls"]
+        prompt = filled(wording, pair(wanted))
+        reply = model.ask(prompt, BOTH)
+        assert as_text(*calls(reply)) == as_text(*map(tuple, wanted))
+        if model.provider is Provider.OPENAI:
+            assert len(model.ask(prompt, BOTH, parallel=False).calls) == 1
+
+
+def pair(wanted: Any) -> dict[str, str]:
+    (first, one), (second, other) = wanted
+    return {
+        "first": first,
+        "first_arguments": written(one),
+        "second": second,
+        "second_arguments": written(other),
+    }
+
+
+def check_streaming(model: Model, wording: str, seed: int) -> None:
+    values: Any = drawn("streaming", seed).values
+    shown = {f"{name}_arguments": written(values[name]) for name in ("echo", "add")}
+    prompt = filled(wording, {"echo": "probe_echo", "add": "probe_add", **shown})
+    wanted = as_text(("probe_echo", values["echo"]), ("probe_add", values["add"]))
+    assert as_text(*calls(model.ask(prompt, BOTH))) == wanted
+    assert as_text(*calls(model.ask(prompt, BOTH, stream=True))) == wanted
+
+
+def check_error_repair(model: Model, wording: str, seed: int) -> None:
+    values = drawn("error_repair", seed).values
+    conversation = asking(filled(wording, {"tool": "probe_fail_once", **values}))
+    reply = model.ask(conversation, (PROBE_FAIL_ONCE,))
+    assert calls(reply) == [("probe_fail_once", values)]
+    with_results(conversation, reply, ERROR)
+    (corrected,) = model.ask(conversation, (PROBE_FAIL_ONCE,)).calls
+    assert str(corrected.input["path"]).startswith(SAFE)
+
+
+def check_adding(model: Model, wording: str, seed: int) -> None:
+    for greeted in (False, True):
+        values = drawn("closure", seed).values
+        conversation = Conversation()
+        if greeted:
+            conversation.add_user(GREETING)
+            conversation.add_reply(Reply((Text(GREETED),), Stop.END), HERE)
+        conversation.add_user(filled(wording, {"tool": "probe_add", **values}))
+        reply = model.ask(conversation, BOTH)
+        assert calls(reply) == [("probe_add", {"a": values["a"], "b": values["b"]})]
+        check_nonce(model, conversation, reply, str(values["nonce"]))
+
+
+def check_next(model: Model, wording: str, seed: int) -> None:
+    values = drawn("reasoning_replay", seed).values
+    conversation = asking(PROMPT.format(tool="probe_add", **values))
+    with_results(conversation, model.ask(conversation, BOTH), {"nonce": values["nonce"]})
+    conversation.add_reply(model.ask(conversation, BOTH), HERE)
+    conversation.add_user(filled(wording, {"tool": "probe_echo", **values}))
+    reply = model.ask(conversation, BOTH)
+    assert calls(reply) == [
+        ("probe_echo", {"message": values["message"], "tag": values["tag"]}),
+    ]
+
+
+def check_calling(model: Model, wording: str, seed: int) -> None:
+    values = drawn("tool_choice", seed).values
+    prompt = filled(wording, {"tool": "probe_echo", **values})
+    assert calls(model.ask(prompt, BOTH, choice=AUTO)) == [("probe_echo", values)]
+    assert calls(model.ask(prompt, BOTH, choice=NONE)) == []
+
+
+def check_word(model: Model, wording: str, seed: int) -> None:
+    prompt = filled(wording, drawn("tool_choice", seed).values)
+    check_greeting(model, prompt, seed)
+    assert model.ask(prompt, BOTH, choice=REQUIRED).calls
+    named = model.ask(prompt, BOTH, choice=ToolChoice("named", "probe_add"))
+    assert {call.name for call in named.calls} == {"probe_add"}
+
+
+def check_greeting(model: Model, wording: str, seed: int) -> None:
+    reply = model.ask(wording, BOTH)
+    assert calls(reply) == []
+    assert reply.text
+
+
+CHECKS: Mapping[str, Callable[[Model, str, int], None]] = MappingProxyType(
+    {
+        "format": check_echo,
+        "schema": check_schema,
+        "empty": check_empty,
+        "silence": check_silence,
+        "round_trip": check_round_trip,
+        "parallel": check_parallel,
+        "streaming": check_streaming,
+        "error_repair": check_error_repair,
+        "adding": check_adding,
+        "next": check_next,
+        "calling": check_calling,
+        "word_of_the_day": check_word,
+        "greeting": check_greeting,
+    }
+)
+
+
+def cases(wordings: Mapping[str, tuple[str, ...]]) -> list[Any]:
+    return [
+        pytest.param(group, wording, id=f"{group}-{number}")
+        for group, worded in wordings.items()
+        for number, wording in enumerate(worded, 1)
+    ]
+
+
+@pytest.mark.parametrize(("group", "wording"), cases(WORDINGS))
+def test_every_wording_of_a_question_gets_the_right_behaviour(
+    model: Model, group: str, wording: str
+) -> None:
+    """Ten people would ask the same in ten ways; the model does the same."""
+    for seed in SEEDS:
+        CHECKS[group](model, wording, seed)
+
+
+@pytest.mark.parametrize(("group", "wording"), cases(FURTHER))
+def test_ten_further_wordings_get_it_as_well(model: Model, group: str, wording: str) -> None:
+    """The model reads what is asked, and not the questions it has seen."""
+    for seed in SEEDS:
+        CHECKS[group](model, wording, seed)
+
+
+OTHERS = {
+    "/anthropic": (Provider.ANTHROPIC, "sim-steady"),
+    "/gemini": (Provider.GEMINI, "sim-gemini-3"),
+    "/deepseek/v1": (Provider.DEEPSEEK, "sim-v4"),
+}
+
+
+@pytest.mark.parametrize("number", [0, 4, 9])
+@pytest.mark.parametrize("path", OTHERS)
+def test_other_formats_get_the_same_behaviour(
+    vendor_url: str, client: httpx.Client, path: str, number: int
+) -> None:
+    """Wording and wire format have nothing to do with each other; nor has thinking."""
+    provider, name = OTHERS[path]
+    model = Model(provider, f"{vendor_url}{path}", name, client)
+    # Where thinking excludes a forced choice, there is nothing to be seen.
+    left_out = {"word_of_the_day"} if provider is Provider.DEEPSEEK else set()
+
+    for group in WORDINGS.keys() - left_out:
+        CHECKS[group](model, WORDINGS[group][number], 1)
+
+
+def test_every_question_has_ten_wordings_and_ten_more() -> None:
+    """Nobody is counted twice."""
+    assert WORDINGS.keys() == FURTHER.keys() == CHECKS.keys()
+    for group, wordings in WORDINGS.items():
+        assert len({*wordings, *FURTHER[group]}) == 20

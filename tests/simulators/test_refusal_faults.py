@@ -1,0 +1,266 @@
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import httpx
+import pytest
+
+from simulators.faults import refusals
+from tests.simulators.faulty import CLAUDE_TOOLS, FUNCTION, TOOLS, USER, chat, meaning, post, told
+
+NAMED = {"type": "function", "function": {"name": "f"}}
+UNREAD = "Failed to deserialize the JSON body into the target type: "
+Case = tuple[str, str, dict[str, Any], str, str]
+
+# Switches, vendor, request, the whole text, and what it means.
+REFUSED: list[Case] = [
+    (
+        "forced-choice-refused",
+        "openai",
+        chat(USER, **TOOLS, tool_choice="required"),
+        "Tool choice must be auto",
+        "forced_choice",
+    ),
+    (
+        "forced-choice-refused,value=0",
+        "openai",
+        chat(USER, **TOOLS, tool_choice="none"),
+        "Tool choice must be auto",
+        "forced_choice",
+    ),
+    (
+        "forced-choice-refused,value=1",
+        "openai",
+        chat(USER, **TOOLS, tool_choice="required"),
+        "Thinking mode does not support this tool_choice",
+        "forced_choice",
+    ),
+    (
+        "forced-choice-refused,value=2",
+        "openai",
+        chat(USER, **TOOLS, tool_choice=NAMED),
+        "tool_choice 'specified' is incompatible with thinking enabled",
+        "forced_choice",
+    ),
+    (
+        "forced-choice-refused,value=3",
+        "openai",
+        chat(USER, **TOOLS, tool_choice="required"),
+        "<400> InternalError.Algo.InvalidParameter: The tool_choice parameter does not support "
+        "being set to required or object in thinking mode",
+        "forced_choice",
+    ),
+    (
+        "forced-choice-refused",
+        "anthropic",
+        chat(USER, **CLAUDE_TOOLS, tool_choice={"type": "any"}),
+        'tool_choice: type "tool" and "any" are not supported for this model.',
+        "forced_choice",
+    ),
+    (
+        "no-developer-role",
+        "openai",
+        chat(USER, {"role": "developer", "content": "d"}),
+        f"{UNREAD}messages[1].role: unknown variant `developer`, expected one of `system`, `user`, "
+        "`assistant`, `tool`, `latest_reminder` at line 1 column 84",
+        "role_refused",
+    ),
+    (
+        "function-tools-only",
+        "openai",
+        chat(USER, tools=[FUNCTION, {"type": "namespace"}]),
+        f"{UNREAD}tools[1].type: unknown variant `namespace`, expected `function` at line 1 column "
+        "169",
+        "schema_refused",
+    ),
+    (
+        "no-tools",
+        "ollama",
+        chat(USER, **TOOLS),
+        "registry.ollama.ai/library/sim-steady:latest does not support tools",
+        "no_tools",
+    ),
+    (
+        "no-tools",
+        "vllm",
+        chat(USER, **TOOLS),
+        "registry.ollama.ai/library/sim-steady does not support tools",
+        "no_tools",
+    ),
+    (
+        "vllm-no-auto",
+        "vllm",
+        chat(USER, **TOOLS),
+        '"auto" tool choice requires --enable-auto-tool-choice and --tool-call-parser to be set',
+        "no_tools",
+    ),
+    (
+        "effort-refused",
+        "openai",
+        chat(USER, reasoning_effort="xhigh"),
+        f"{UNREAD}reasoning_effort: unknown variant `xhigh`, expected one of `none`, `minimal`, "
+        "`low`, `medium`, `high` at line 1 column 92",
+        "provider_error",
+    ),
+    (
+        "endpoint-mismatch",
+        "openai",
+        chat(USER, **TOOLS),
+        "Function tools with reasoning_effort are not supported for sim-steady in "
+        "/v1/chat/completions. To use function tools, use /v1/responses or set reasoning_effort to "
+        "'none'.",
+        "endpoint_mismatch",
+    ),
+    (
+        "empty-schema-refused",
+        "openai",
+        chat(USER, tools=[{"type": "function", "function": {"name": "f"}}]),
+        "invalid params, function parameters is empty (2013)",
+        "schema_refused",
+    ),
+    ("unknown-parameter", "vllm", chat(USER, x=1), "Unknown parameter: 'x'.", "param_unknown"),
+    (
+        "unknown-parameter",
+        "openai_responses",
+        {"input": "hi", "x": 1},
+        "Unknown parameter: 'x'.",
+        "param_unknown",
+    ),
+    (
+        "unknown-parameter",
+        "anthropic",
+        chat(USER, x=1),
+        "x: Extra inputs are not permitted",
+        "param_unknown",
+    ),
+]
+# The nearest requests that the same switches let through.
+TAKEN: list[tuple[str, str, dict[str, Any]]] = [
+    ("forced-choice-refused", "openai", chat(USER, **TOOLS, tool_choice="auto")),
+    ("forced-choice-refused,value=1", "openai", chat(USER, **TOOLS, tool_choice="none")),
+    ("forced-choice-refused", "anthropic", chat(USER, **CLAUDE_TOOLS)),
+    ("no-developer-role", "openai", chat({"role": "system", "content": "d"}, USER)),
+    ("function-tools-only", "openai", chat(USER, **TOOLS)),
+    ("no-tools", "ollama", chat(USER)),
+    ("vllm-no-auto", "vllm", chat(USER, **TOOLS, tool_choice="none")),
+    ("effort-refused", "openai", chat(USER, reasoning_effort="high")),
+    ("endpoint-mismatch", "openai", chat(USER, **TOOLS, reasoning_effort="none")),
+    ("empty-schema-refused", "openai", chat(USER, **TOOLS)),
+    ("unknown-parameter", "vllm", chat(USER, temperature=0)),
+]
+
+
+@pytest.mark.parametrize("case", REFUSED, ids=lambda case: f"{case[0]}-{case[1]}")
+def test_a_request_is_refused_in_the_vendors_words(vendor_url: str, case: Case) -> None:
+    """The whole text stands in the vendor's envelope, and means to us what it should."""
+    switches, vendor, body, text, kind = case
+    answer = post(vendor_url, switches, vendor, body)
+
+    assert (answer.status_code, told(answer)) == (400, text)
+    assert meaning(vendor, answer) == kind
+
+
+@pytest.mark.parametrize(("switches", "vendor", "body"), TAKEN)
+def test_the_nearest_right_request_is_taken(
+    vendor_url: str, switches: str, vendor: str, body: dict[str, Any]
+) -> None:
+    """A refusal is for its reason and no other."""
+    answer = post(vendor_url, switches, vendor, body)
+
+    assert answer.status_code == 200, answer.text
+
+
+def test_every_refusal_is_shown_here() -> None:
+    """A fault that is added is also tried."""
+    names = {fault.name for fault in refusals.FAULTS}
+
+    shown = {switches.partition(",")[0] for switches, *_ in REFUSED}
+    assert shown | {"relay-wrapped"} == names
+
+
+@pytest.mark.parametrize(
+    ("switches", "param", "code"),
+    [
+        ("endpoint-mismatch", "reasoning_effort", None),
+        ("forced-choice-refused,value=1", None, "invalid_request_error"),
+        ("forced-choice-refused,value=3", None, "invalid_parameter_error"),
+    ],
+)
+def test_an_error_names_its_parameter_or_code(
+    vendor_url: str, switches: str, param: str | None, code: str | None
+) -> None:
+    """The fields beside the text are those that were seen."""
+    body = chat(USER, **TOOLS, tool_choice="required")
+    error = post(vendor_url, switches, "openai", body).json()["error"]
+
+    assert (error["type"], error["param"], error["code"]) == ("invalid_request_error", param, code)
+
+
+GLM = "Tool choice must be auto"
+
+
+def wrapped(url: str, value: int) -> httpx.Response:
+    switches = f"forced-choice-refused+relay-wrapped,value={value}"
+    return post(url, switches, "vllm", chat(USER, **TOOLS, tool_choice="required"))
+
+
+def test_openrouter_puts_the_vendors_body_beside_its_own_sentence(vendor_url: str) -> None:
+    """The raw body is text in the metadata."""
+    error = wrapped(vendor_url, 0).json()["error"]
+
+    assert (error["message"], error["code"]) == ("Provider returned error", 400)
+    assert error["metadata"]["provider_name"] == "vLLM"
+    assert json.loads(error["metadata"]["raw"])["error"]["message"] == GLM
+
+
+@pytest.mark.parametrize(
+    ("value", "begins"),
+    [
+        (1, f"Error from provider (vLLM): {GLM}"),
+        (2, 'litellm.BadRequestError: VllmException - {"error": {"message": "Tool choice'),
+        (3, '[vllm/sim-steady] [400]: {"error": {"message": "Tool choice'),
+    ],
+)
+def test_a_relay_puts_the_vendors_words_into_its_own(
+    vendor_url: str, value: int, begins: str
+) -> None:
+    """A sentence around the vendor's text or around its whole body."""
+    assert told(wrapped(vendor_url, value)).startswith(begins)
+
+
+@pytest.mark.parametrize("value", range(4))
+def test_we_see_through_a_relay(vendor_url: str, value: int) -> None:
+    """Whatever the relay, the vendor's meaning is found."""
+    assert meaning("vllm", wrapped(vendor_url, value)) == "forced_choice"
+
+
+@pytest.mark.parametrize("switches", ["relay-wrapped,value=4", "forced-choice-refused,value=1.5"])
+def test_a_value_that_means_nothing_is_refused(vendor_url: str, switches: str) -> None:
+    """The address says what can be meant."""
+    answer = post(vendor_url, switches, "vllm", chat(USER))
+
+    assert answer.status_code == 404
+    assert "takes a value from 0 to 3" in told(answer)
+
+
+@pytest.mark.parametrize(
+    ("switches", "vendor", "field", "value"),
+    [
+        ("forced-choice-refused", "openai", "tool_choice", ["auto"]),
+        ("forced-choice-refused,value=1", "openai", "tool_choice", ["auto", "none"]),
+        ("forced-choice-refused", "anthropic", "tool_choice", ["auto", "none"]),
+        ("forced-choice-refused", "gemini", "tool_choice", ["auto", "none", "required", "named"]),
+        ("no-tools", "openai", "tool_call_format", "none"),
+        ("no-tools", "anthropic", "tool_call_format", "anthropic"),
+        ("vllm-no-auto", "vllm", "tool_call_format", "none"),
+        ("endpoint-mismatch", "openai", "tool_call_format", "none"),
+    ],
+)
+def test_the_truth_tells_what_is_taken(
+    vendor_url: str, switches: str, vendor: str, field: str, value: Any
+) -> None:
+    """What a vendor of another format does not show, it does not lose."""
+    address = f"{vendor_url}/with/{switches}/_truth/{vendor}"
+
+    assert httpx.get(address, trust_env=False).json()["capabilities"][field] == value

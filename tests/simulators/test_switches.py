@@ -1,0 +1,120 @@
+"""Faults in the address of a vendor."""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import Any
+
+import httpx
+import pytest
+
+from simulators.faults.registry import FAMILIES, FAULTS
+from simulators.faults.switch import SwitchError, read_switches
+from simulators.faults.when import When
+from simulators.vendors.registry import SPECS
+
+ASKED: dict[str, Any] = {
+    "model": "sim-steady",
+    "messages": [{"role": "user", "content": "Call paint.\ncolour: red"}],
+    "tools": [
+        {
+            "type": "function",
+            "function": {
+                "name": "paint",
+                "parameters": {"properties": {"colour": {"enum": ["red", "blue"]}}},
+            },
+        }
+    ],
+}
+
+
+def ask(url: str, number: int = 0) -> Any:
+    messages = [{"role": "user", "content": f"Call paint.\ncolour: red\n({number})"}]
+    body = {**ASKED, "messages": messages}
+    return httpx.post(f"{url}/open/v1/chat/completions", json=body, trust_env=False)
+
+
+def kind(answer: Any) -> str:
+    message = answer.json()["choices"][0]["message"]
+    return "called" if message.get("tool_calls") else "leaked"
+
+
+def test_switches_are_read_with_their_options() -> None:
+    """Everything a switch can say."""
+    text = "leak-hermes,p=0.3,seed=7,from=60,until=600,ramp=10,every=100,for=20+rate-limit,value=9"
+    leak, limit = read_switches(text, FAULTS)
+
+    assert leak.fault is FAULTS["leak-hermes"]
+    assert leak.when == When(0.3, 7, 60, 600, 10, 100, 20)
+    assert limit.fault is FAULTS["rate-limit"]
+    assert limit.when == When()
+
+
+@pytest.mark.parametrize(
+    ("text", "complaint"),
+    [
+        ("no-such-fault", "There is no fault 'no-such-fault'"),
+        ("prose,q=1", "There is no option 'q'"),
+        ("prose,p=2", "'2' is no good p"),
+        ("prose,p=often", "'often' is no good p"),
+        ("prose,from=-1", "'-1' is no good from"),
+        ("prose,p=nan", "'nan' is no good p"),
+        ("prose,value=1", "prose takes no value"),
+    ],
+)
+def test_a_switch_that_cannot_be_read_says_why(vendor_url: str, text: str, complaint: str) -> None:
+    """A typing error must not look like a healthy vendor."""
+    with pytest.raises(SwitchError, match=complaint):
+        read_switches(text, FAULTS)
+    answer = ask(f"{vendor_url}/with/{text}")
+
+    assert answer.status_code == 404
+    assert complaint in answer.json()["error"]["message"]
+
+
+def test_a_fault_acts_as_often_as_its_probability_says(vendor_url: str) -> None:
+    """Within four standard errors of 300 different questions."""
+    url = f"{vendor_url}/with/leak-hermes,p=0.3,seed=11"
+    kinds = Counter(kind(ask(url, number)) for number in range(300))
+
+    assert kinds["leaked"] / 300 == pytest.approx(0.3, abs=0.11)
+
+
+def test_the_dice_do_not_depend_on_the_order_of_questions(vendor_url: str) -> None:
+    """Many at once give the same answers as one after the other."""
+    forth = {n: kind(ask(f"{vendor_url}/with/leak-hermes,p=0.5,seed=1", n)) for n in range(40)}
+    # The same faults under another address have seen none of the questions yet.
+    url = f"{vendor_url}/with/leak-hermes,p=0.50,seed=1"
+    back = {number: kind(ask(url, number)) for number in reversed(range(40))}
+
+    assert forth == back
+    assert set(forth.values()) == {"called", "leaked"}
+
+
+def test_asking_again_throws_the_dice_again(vendor_url: str) -> None:
+    """A repeated question is another trial."""
+    url = f"{vendor_url}/with/leak-hermes,p=0.5,seed=3"
+
+    assert {kind(ask(url)) for _ in range(30)} == {"called", "leaked"}
+
+
+def test_faults_can_be_combined(vendor_url: str) -> None:
+    """Two switches act on the same answer."""
+    answer = ask(f"{vendor_url}/with/leak-hermes+new-echo")
+
+    assert kind(answer) == "leaked"
+    assert answer.json()["model"] == "sim-other-0731"
+
+
+def test_every_name_of_a_fault_and_of_a_vendor_is_there_once() -> None:
+    """A second entry of the same name would silently take the first one's place."""
+    names = [fault.name for family in FAMILIES for fault in family.FAULTS]
+    assert len(names) == len(set(names)) == len(FAULTS)
+    assert len({spec.name for spec in SPECS}) == len({spec.mount for spec in SPECS}) == len(SPECS)
+
+
+def test_faults_stay_out_of_formats_that_cannot_show_them(vendor_url: str) -> None:
+    """A fault of Chat streams does nothing to Gemini, and the truth says so."""
+    truth = httpx.get(f"{vendor_url}/with/lost-tail/_truth/gemini", trust_env=False).json()
+
+    assert truth["capabilities"]["supports_streaming_tool_use"] is True

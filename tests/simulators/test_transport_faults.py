@@ -1,0 +1,361 @@
+from __future__ import annotations
+
+import gzip
+import itertools
+import json
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import httpx
+import pytest
+
+from probes.adapters import FORMATS
+from probes.answers import read_answer
+from probes.errors import (
+    NotJSON,
+    Phase,
+    ProviderError,
+    TimedOut,
+    TooLarge,
+    TransportError,
+    WireError,
+)
+from probes.events import ReplyEnded
+from probes.messages import Reply, Stop
+from probes.target import Limits
+from probes.transport import Transport
+from probes.wire import Chunk, Incoming, Outgoing
+from simulators.faults.transport import FAULTS
+from tests.simulators.bent import ECHOED, EVERY_FORMAT, HEADERS, ONE, Bent, called, question
+
+every_format = pytest.mark.parametrize("form", EVERY_FORMAT)
+both_ways = pytest.mark.parametrize("stream", [False, True], ids=["whole", "streamed"])
+# Long enough that a busy machine answers, short where silence is what we wait for.
+LIMITS = Limits(connect_s=20, first_byte_s=20, idle_s=20, total_s=40, max_bytes=256 * 1024)
+SHORT = Limits(connect_s=20, first_byte_s=20, idle_s=0.5, total_s=40, max_bytes=256 * 1024)
+CHAT = "/open/v1/chat/completions"
+# What has not come by then does not come.
+SILENT = httpx.Timeout(20, read=2)
+BODY: dict[str, Any] = FORMATS["openai"].write_request(question(ONE)) | {"model": "sim-steady"}
+
+
+def incoming(answer: httpx.Response) -> Incoming:
+    return Incoming(answer.status_code, dict(answer.headers), (Chunk(0, answer.content),))
+
+
+def streamed(form: str, data: bytes) -> Reply:
+    """What our reader makes of the bytes of a stream."""
+    reader = FORMATS[form].read_stream()
+    last = [*reader.feed(data), *reader.close()][-1]
+    assert isinstance(last, ReplyEnded)
+    return last.reply
+
+
+def drained(answer: httpx.Response, error: type[httpx.HTTPError]) -> bytes:
+    """All that arrives before it goes wrong in the way that is expected."""
+    arrived = b""
+    try:
+        for piece in answer.iter_raw():
+            arrived += piece
+    except error:
+        return arrived
+    raise AssertionError("The answer came to its end.")
+
+
+@contextmanager
+def opened(
+    url: str, switches: str, *, stream: bool = False, timeout: httpx.Timeout | float = 20
+) -> Iterator[httpx.Response]:
+    """An answer whose head has come."""
+    address = f"{url}/with/{switches}{CHAT}"
+    with (
+        httpx.Client(trust_env=False, timeout=timeout) as client,
+        client.stream("POST", address, json=BODY | {"stream": stream}, headers=HEADERS) as answer,
+    ):
+        yield answer
+
+
+async def sent(url: str, switches: str, limits: Limits, *, stream: bool = False) -> Incoming:
+    """The answer as our own transport takes it, within those limits."""
+    data = json.dumps(BODY | {"stream": stream}).encode()
+    headers = {"content-type": "application/json"}
+    async with Transport(limits) as transport:
+        return await transport.send(Outgoing("POST", f"{url}/with/{switches}{CHAT}", headers, data))
+
+
+def healthy(url: str, *, stream: bool = False) -> bytes:
+    with opened(url, "slow,value=0", stream=stream) as answer:
+        return answer.read()
+
+
+@both_ways
+@every_format
+@pytest.mark.parametrize("switches", ["slow,value=0.01", "thinking,value=0.01"])
+def test_a_late_answer_is_an_answer(
+    vendor_url: str, switches: str, form: str, stream: bool
+) -> None:
+    """Nothing but time is lost."""
+    reply = Bent(vendor_url, switches).read(form, question(ONE), stream=stream)
+
+    assert called(reply) == [ECHOED]
+    assert not reply.deviations
+
+
+@every_format
+def test_a_stream_with_pauses_is_a_stream(vendor_url: str, form: str) -> None:
+    """Nothing but time is lost between the chunks."""
+    reply = Bent(vendor_url, "slow-chunks,value=0.01").read(form, question(ONE), stream=True)
+
+    assert called(reply) == [ECHOED]
+
+
+@both_ways
+def test_a_slow_vendor_sends_not_even_a_head(vendor_url: str, stream: bool) -> None:
+    """The wait is before the first byte."""
+    with (
+        pytest.raises(httpx.ReadTimeout),
+        opened(vendor_url, "slow,value=3600", stream=stream, timeout=SILENT),
+    ):
+        pass
+
+
+def test_a_thinking_vendor_sends_the_head_of_a_stream(vendor_url: str) -> None:
+    """The wait is between the head and the first chunk."""
+    with opened(vendor_url, "thinking,value=3600", stream=True, timeout=SILENT) as answer:
+        assert answer.headers["content-type"].startswith("text/event-stream")
+        with pytest.raises(httpx.ReadTimeout):
+            answer.read()
+
+
+def test_a_thinking_vendor_says_nothing_before_a_whole_answer(vendor_url: str) -> None:
+    """There is no stream to open."""
+    with (
+        pytest.raises(httpx.ReadTimeout),
+        opened(vendor_url, "thinking,value=3600", timeout=SILENT),
+    ):
+        pass
+
+
+def test_slow_chunks_come_one_by_one(vendor_url: str) -> None:
+    """The first is there, the second is not."""
+    with opened(vendor_url, "slow-chunks,value=3600", stream=True, timeout=SILENT) as answer:
+        arrived = drained(answer, httpx.ReadTimeout)
+
+    whole = healthy(vendor_url, stream=True)
+    assert 0 < arrived.count(b"\n\n") < whole.count(b"\n\n")
+    assert arrived.startswith(b"data: {")
+    assert arrived.endswith(b"\n\n")
+
+
+def test_a_whole_answer_stalls_half_way(vendor_url: str) -> None:
+    """Half of the promised bytes, and the connection stays open."""
+    with opened(vendor_url, "stall", timeout=SILENT) as answer:
+        promised = int(answer.headers["content-length"])
+        arrived = drained(answer, httpx.ReadTimeout)
+
+    assert len(arrived) == promised // 2
+    assert arrived.startswith(b'{"id": "chatcmpl-')
+
+
+def test_a_stream_stalls_in_the_middle_of_a_line(vendor_url: str) -> None:
+    """Whole chunks, then a part of one, then silence."""
+    with opened(vendor_url, "stall,value=0.3", stream=True, timeout=SILENT) as answer:
+        assert answer.headers["transfer-encoding"] == "chunked"
+        arrived = drained(answer, httpx.ReadTimeout)
+
+    assert arrived.startswith(b"data: {")
+    assert not arrived.endswith(b"\n\n")
+    assert b"[DONE]" not in arrived
+
+
+@both_ways
+@pytest.mark.parametrize("share", ["0", "0.5", "0.9"])
+def test_a_connection_breaks_off(vendor_url: str, share: str, stream: bool) -> None:
+    """The client is told by the connection, not by the body."""
+    with opened(vendor_url, f"cut,value={share}", stream=stream) as answer:
+        assert answer.status_code == 200
+        arrived = drained(answer, httpx.RemoteProtocolError)
+
+    assert bool(arrived) == (share != "0")
+    assert b"[DONE]" not in arrived
+    assert not arrived.endswith(b"}")
+
+
+@pytest.mark.anyio
+@both_ways
+@pytest.mark.parametrize(
+    ("switches", "error"),
+    [
+        ("stall", TimedOut),
+        ("cut", TransportError),
+        ("endless", TooLarge),
+        ("drip", TimedOut),
+        ("oversize", TooLarge),
+        ("gzip-bomb", ProviderError),
+    ],
+)
+async def test_our_transport_ends_it(
+    vendor_url: str, switches: str, error: type[Exception], stream: bool
+) -> None:
+    """Within its limits, and with what it was."""
+    limits = SHORT if error is TimedOut else LIMITS
+    with pytest.raises(error) as caught:
+        await sent(vendor_url, switches, limits, stream=stream)
+
+    if switches == "stall":
+        assert isinstance(caught.value, TimedOut)
+        assert caught.value.phase is Phase.BETWEEN_BYTES
+    if switches == "cut":
+        assert "closed before the answer was complete" in str(caught.value)
+    if switches == "gzip-bomb":
+        assert "compressed" in str(caught.value)
+
+
+def test_an_endless_stream_says_the_same_again_and_again(vendor_url: str) -> None:
+    """A valid event, for ever."""
+    arrived = b""
+    with opened(vendor_url, "endless", stream=True) as answer:
+        for piece in answer.iter_raw():
+            arrived += piece
+            if arrived.count(b"\n\n") > 200:
+                break
+
+    events = arrived.split(b"\n\n")[:200]
+    assert len(set(events[50:])) == 1
+    assert json.loads(events[-1].removeprefix(b"data: "))["object"] == "chat.completion.chunk"
+
+
+def test_an_endless_body_is_never_closed(vendor_url: str) -> None:
+    """All of the answer but its last brace, then blanks."""
+    arrived = b""
+    with opened(vendor_url, "endless") as answer:
+        assert "content-length" not in answer.headers
+        for piece in answer.iter_raw():
+            arrived += piece
+            if len(arrived) > 300_000:
+                break
+
+    assert arrived.endswith(b" " * 100_000)
+    assert json.loads(arrived.rstrip() + b"}")["object"] == "chat.completion"
+
+
+@both_ways
+def test_a_drip_is_a_line_break_and_another(vendor_url: str, stream: bool) -> None:
+    """Bytes that keep the connection alive and say nothing."""
+    with opened(vendor_url, "drip", stream=stream) as answer:
+        pieces = list(itertools.islice(answer.iter_raw(), 2))
+
+    assert pieces == [b"\n", b"\n"]
+
+
+@both_ways
+@every_format
+def test_an_answer_stands_behind_padding(vendor_url: str, form: str, stream: bool) -> None:
+    """Who reads all of it finds it in order."""
+    bent = Bent(vendor_url, "oversize,value=1")
+
+    answer = bent.ask(form, question(ONE), stream=stream)
+
+    assert len(answer.content) > 1024 * 1024
+    if not stream:
+        assert len(answer.content) == int(answer.headers["content-length"])
+        assert called(FORMATS[form].read_reply(answer.json())) == [ECHOED]
+    elif form == "ollama":
+        assert answer.content.startswith(b'{"padding":"xxx')
+    else:
+        assert answer.content.startswith(b": xxx")
+
+
+def test_an_oversize_answer_promises_a_hundred_megabytes(vendor_url: str) -> None:
+    """The head alone would do to say no."""
+    with opened(vendor_url, "oversize") as answer:
+        assert int(answer.headers["content-length"]) > 100 * 1024 * 1024
+        assert next(answer.iter_raw()).startswith(b'{"padding":"')
+
+
+@every_format
+def test_an_answer_is_called_a_web_page(vendor_url: str, form: str) -> None:
+    """The body is in order, its type is not."""
+    answer = Bent(vendor_url, "wrong-content-type").ask(form, question(ONE))
+
+    assert answer.headers["content-type"] == "text/html; charset=utf-8"
+    assert called(read_answer(FORMATS[form], incoming(answer))) == [ECHOED]
+
+
+@every_format
+def test_a_stream_is_called_json(vendor_url: str, form: str) -> None:
+    """The events are in order, their type is not."""
+    answer = Bent(vendor_url, "wrong-content-type").ask(form, question(ONE), stream=True)
+
+    assert answer.headers["content-type"] == "application/json"
+    assert answer.content.startswith((b"data: {", b"event: ", b'{"model"'))
+    assert called(streamed(form, answer.content)) == [ECHOED]
+
+
+@both_ways
+@every_format
+def test_garbage_is_no_text(vendor_url: str, form: str, stream: bool) -> None:
+    """A kilobyte of noise with the right head."""
+    answer = Bent(vendor_url, "garbage").ask(form, question(ONE), stream=stream)
+
+    assert answer.status_code == 200
+    assert len(answer.content) == 1024
+    assert answer.content[0] == 0xFF
+    if stream:
+        assert streamed(form, answer.content).stop is Stop.ERROR
+    else:
+        with pytest.raises(NotJSON, match="not UTF-8"):
+            read_answer(FORMATS[form], incoming(answer))
+
+
+@both_ways
+def test_a_gzip_bomb_is_small_on_the_wire(vendor_url: str, stream: bool) -> None:
+    """It grows a thousandfold."""
+    with opened(vendor_url, "gzip-bomb", stream=stream) as answer:
+        data = b"".join(answer.iter_raw())
+
+    assert answer.headers["content-encoding"] == "gzip"
+    assert len(data) < 300_000
+    # One of its two hundred members; all of them would fill the memory of this test.
+    assert len(gzip.decompress(data[: len(data) // 200])) == 1024 * 1024
+
+
+@both_ways
+@every_format
+def test_an_answer_is_a_list(vendor_url: str, form: str, stream: bool) -> None:
+    """JSON, but not of the vendor's form."""
+    answer = Bent(vendor_url, "not-an-object").ask(form, question(ONE), stream=stream)
+
+    events = stream and form != "ollama"
+    assert answer.content == (b'data: ["ok"]\n\n' if events else b'["ok"]')
+    if stream:
+        assert not streamed(form, answer.content).calls
+    else:
+        with pytest.raises(WireError):
+            read_answer(FORMATS[form], incoming(answer))
+
+
+@both_ways
+@every_format
+def test_an_answer_is_empty(vendor_url: str, form: str, stream: bool) -> None:
+    """A head and nothing."""
+    answer = Bent(vendor_url, "empty-body").ask(form, question(ONE), stream=stream)
+
+    assert (answer.status_code, answer.headers["content-length"]) == (200, "0")
+    if stream:
+        assert streamed(form, b"").stop is Stop.ERROR
+    else:
+        with pytest.raises(NotJSON, match="empty body"):
+            read_answer(FORMATS[form], incoming(answer))
+
+
+@pytest.mark.parametrize("fault", FAULTS, ids=lambda fault: fault.name)
+def test_the_truth_tells_what_is_left(vendor_url: str, fault: Any) -> None:
+    """Late answers are answers; the rest gives no verdict, or none that is good."""
+    late = ("slow", "thinking", "slow-chunks", "wrong-content-type", "not-an-object")
+
+    truth = httpx.get(f"{vendor_url}/with/{fault.name}/_truth/openai", trust_env=False).json()
+
+    assert truth["metrics"]["availability"]["rate"] == (1 if fault.name in late else 0)
+    assert truth["metrics"]["parse_success"]["rate"] == (0 if fault.name == "not-an-object" else 1)

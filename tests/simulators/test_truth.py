@@ -1,0 +1,191 @@
+"""What vendors tell about themselves, and stories in time."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from typing import Any
+
+import httpx
+import pytest
+from starlette.testclient import TestClient
+
+from simulators.server import build
+from simulators.stories import DAY, HOUR, STORIES
+from simulators.vendors.registry import SPECS
+
+
+def truth(url: str, vendor: str, **query: str) -> Any:
+    answer = httpx.get(f"{url}/_truth/{vendor}", params=query, trust_env=False)
+    answer.raise_for_status()
+    return answer.json()
+
+
+@pytest.mark.parametrize("spec", SPECS, ids=lambda spec: spec.name)
+def test_every_vendor_tells_the_truth_about_every_model(vendor_url: str, spec: Any) -> None:
+    """All fields of a profile, and a rate for every metric."""
+    for model in spec.models:
+        told = truth(vendor_url, spec.name, model=model)
+        assert set(told["capabilities"]) == {
+            "schema_level",
+            "tool_call_format",
+            "parser",
+            "supports_parallel_tool_use",
+            "reasoning_replay",
+            "supports_streaming_tool_use",
+            "error_repair",
+            "tool_choice",
+        }
+        assert all(rate["rate"] in (0, 1) for rate in told["metrics"].values())
+        assert told["base_path"].startswith(spec.mount)
+        assert told["provider"] == spec.provider
+
+
+@pytest.mark.parametrize(
+    ("vendor", "model", "options", "replay"),
+    [
+        ("deepseek", "sim-v4", {}, "required_all_turns"),
+        ("deepseek", "sim-v4", {"thinking": {"type": "disabled"}}, "none"),
+        ("deepseek", "sim-v3.2-reasoner", {}, "required_same_turn"),
+        ("deepseek", "sim-v3.2-chat", {}, "none"),
+        ("gemini", "sim-gemini-3", {}, "required_same_turn"),
+        ("gemini", "sim-gemini-2.5", {}, "none"),
+        ("anthropic", "sim-steady", {"thinking": {"type": "enabled"}}, "tolerated"),
+    ],
+)
+def test_the_truth_goes_by_the_options_of_the_request(
+    vendor_url: str, vendor: str, model: str, options: Any, replay: str
+) -> None:
+    """Whether reasoning must come back depends on whether there is any."""
+    told = truth(vendor_url, vendor, model=model, options=json.dumps(options))
+
+    assert told["capabilities"]["reasoning_replay"] == replay
+
+
+def test_a_fault_changes_the_truth_by_its_probability(vendor_url: str) -> None:
+    """At every answer it is a capability; at some it is a rate."""
+    always = truth(f"{vendor_url}/with/leak-qwen-xml", "openai")
+    at_times = truth(f"{vendor_url}/with/leak-qwen-xml,p=0.3+prose,p=0.5", "openai")
+
+    assert always["capabilities"]["tool_call_format"] == "xml"
+    assert always["capabilities"]["parser"] == "qwen_xml"
+    assert always["metrics"]["leak"] == {"rate": 1}
+    # Calls that always come in the same text format can be read.
+    assert always["metrics"]["parse_success"] == {"rate": 1}
+    assert at_times["capabilities"]["tool_call_format"] == "openai"
+    assert "tool_call_format" in at_times["undetermined"]
+    assert at_times["metrics"]["parse_success"]["rate"] == pytest.approx(0.7 * 0.5)
+    assert at_times["metrics"]["stream_disagreement"] == {"rate": None}
+
+
+@pytest.mark.parametrize(
+    ("path", "status"),
+    [
+        ("/_truth/nobody", 404),
+        ("/_truth/openai?model=gpt-nope", 400),
+        ("/_truth/openai?options=[1", 400),
+        ("/_truth/openai?options=3", 400),
+        ("/_truth/openai?at=never", 400),
+        ("/stories/no-such-story/_truth/openai", 404),
+    ],
+)
+def test_what_cannot_be_told_is_said(vendor_url: str, path: str, status: int) -> None:
+    """A wrong question has a message, not a stack trace."""
+    answer = httpx.get(vendor_url + path, trust_env=False)
+
+    assert answer.status_code == status
+    assert answer.json()["error"]["message"]
+
+
+@pytest.mark.parametrize("story", STORIES.values(), ids=lambda story: story.name)
+def test_every_story_is_played_by_a_vendor_that_exists(vendor_url: str, story: Any) -> None:
+    """Its vendor, model and switches are all there."""
+    told = truth(f"{vendor_url}/stories/{story.name}", story.vendor, model=story.model)
+
+    assert told["base_path"].startswith(f"/stories/{story.name}/")
+
+
+def rate(story: str, metric: str, at: float) -> float:
+    with TestClient(build()) as client:
+        played = STORIES[story]
+        query: dict[str, Any] = {"model": played.model, "at": at}
+        told = client.get(f"/stories/{story}/_truth/{played.vendor}", params=query).json()
+    return float(told["metrics"][metric]["rate"])
+
+
+def test_the_stories_unfold_in_time() -> None:
+    """Decay ramps, flapping comes and goes, an outage ends, a swap mends."""
+    decay = [rate("slow-decay", "parse_success", day * DAY) for day in (0, 5, 12, 19, 30)]
+    assert decay == pytest.approx([1, 1, 0.7, 0.4, 0.4])
+    flapping = [rate("flapping", "leak", minutes * 60) for minutes in (5, 30, 125)]
+    assert flapping == [0.5, 0, 0.5]
+    outage = [rate("outage", "availability", DAY * 2 + HOUR * hours) for hours in (1, 7, 13)]
+    assert outage == [1, 0, 1]
+    swap = [rate("template-swap", "leak", day * DAY) for day in (6, 8)]
+    assert swap == pytest.approx([0.33, 0])
+    assert [rate("healthy", "parse_success", day * DAY) for day in (0, 300)] == [1, 1]
+
+
+def test_the_re_route_brings_a_duty_to_replay() -> None:
+    """From the tenth day on reasoning must come back, and a client that guesses is refused."""
+    with TestClient(build()) as client:
+        path = "/stories/lost-replay/_truth/relay"
+        before, after = (client.get(path, params={"at": day * DAY}).json() for day in (9, 11))
+
+    assert before["capabilities"]["reasoning_replay"] == "none"
+    assert after["capabilities"]["reasoning_replay"] == "required_all_turns"
+    assert after["metrics"]["reasoning_replay_error"] == {"rate": 1}
+
+
+def test_the_clock_can_be_moved_and_moves_the_stories() -> None:
+    """A test of days takes no days."""
+    with TestClient(build(latency=(0, 0))) as client:
+        played = STORIES["template-swap"]
+        path = f"/stories/template-swap/_truth/{played.vendor}"
+        old = client.get(path).json()
+        assert client.post("/_clock", json={"advance": 8 * DAY}).json()["now"] >= 8 * DAY
+        new = client.get(path).json()
+        assert client.post("/_clock", json={"advance": "soon"}).status_code == 400
+
+    assert old["chat_template_hash"] != new["chat_template_hash"]
+    leaks = [told["metrics"]["leak"]["rate"] for told in (old, new)]
+    assert leaks == pytest.approx([0.33, 0])
+
+
+@pytest.mark.parametrize("vendor", ["llamacpp", "ollama"])
+def test_a_swapped_template_is_served_counted_and_told(vendor_url: str, vendor: str) -> None:
+    """What the server shows is what the truth hashes."""
+    hashes = set()
+    for prefix in ("", "/with/new-template"):
+        url = f"{vendor_url}{prefix}"
+        told = truth(url, vendor)["chat_template_hash"]
+        if vendor == "llamacpp":
+            shown = httpx.get(f"{url}/llamacpp/props", trust_env=False).json()["chat_template"]
+        else:
+            body = {"model": "sim-steady"}
+            answer = httpx.post(f"{url}/ollama/api/show", json=body, trust_env=False)
+            shown = answer.json()["template"]
+        assert hashlib.sha256(shown.encode()).hexdigest() == told
+        hashes.add(told)
+
+    assert len(hashes) == 2
+
+
+def test_engine_echo_fingerprint_and_token_count_can_be_swapped(vendor_url: str) -> None:
+    """Each change shows where that vendor tells it."""
+    body = {"model": "sim-steady", "messages": [{"role": "user", "content": "Hello."}]}
+
+    def answer(switch: str) -> Any:
+        url = f"{vendor_url}{switch}/open/v1/chat/completions"
+        return httpx.post(url, json=body, trust_env=False).json()
+
+    plain = answer("")
+    assert answer("/with/new-echo")["model"] != plain["model"]
+    assert answer("/with/new-fingerprint")["system_fingerprint"] != plain["system_fingerprint"]
+    tokens = [answer(s)["usage"]["prompt_tokens"] for s in ("", "/with/new-template")]
+    assert tokens[0] != tokens[1]
+    versions = [
+        httpx.get(f"{vendor_url}{switch}/vllm/version", trust_env=False).json()["version"]
+        for switch in ("", "/with/new-engine")
+    ]
+    assert versions[0] != versions[1]
