@@ -15,6 +15,7 @@ from dashboard.inert import clip, visible
 class Shown:
     """One exchange; every text is already inert."""
 
+    label: str
     request_line: str
     request_body: str
     reply_line: str
@@ -24,18 +25,23 @@ class Shown:
     error: str
 
 
-def shown(evidence: Mapping[str, Any]) -> Shown:
-    """The texts of an exchange, in the form `probes.evidence` stores it."""
-    request = evidence.get("request") or {}
-    reply = evidence.get("reply") or {}
+def shown(evidence: Mapping[str, Any]) -> list[Shown]:
+    """The texts of every exchange behind an attempt, as `probes.evidence` stores them."""
+    return [_shown(exchange) for exchange in evidence.get("exchanges") or []]
+
+
+def _shown(exchange: Mapping[str, Any]) -> Shown:
+    request = exchange.get("request") or {}
+    reply = exchange.get("reply") or {}
     return Shown(
+        label=_inert(exchange.get("label") or ""),
         request_line=_inert(f"{request.get('method', '')} {request.get('url', '')}".strip()),
         request_body=_inert(_pretty(request.get("body") or "")),
         reply_line=_inert(_reply_line(reply)),
         reply_headers=_inert(_headers(reply.get("headers") or {})),
         reply_body=_inert(_joined(reply.get("chunks") or [])),
-        calls=tuple(_inert(_dump(call)) for call in evidence.get("calls") or []),
-        error=_inert(evidence.get("error") or ""),
+        calls=tuple(_inert(_dump(call)) for call in exchange.get("calls") or []),
+        error=_inert(exchange.get("error") or ""),
     )
 
 

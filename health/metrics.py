@@ -67,6 +67,12 @@ class Rate:
     def high(self) -> float | None:
         return wilson(self.count, self.trials)[1] if self.trials else None
 
+    def is_worse_than(self, bar: float) -> bool:
+        """Whether the rate is on the bad side of a bar; without a trial it is not."""
+        if self.value is None:
+            return False
+        return self.value < bar if self.good is Good.HIGH else self.value > bar
+
 
 def rate_of(metric: Metric, trials: int, failures: int) -> Rate:
     """The rate of a metric, with its direction."""

@@ -43,6 +43,15 @@ def read_answer(adapter: Adapter, incoming: Incoming) -> Reply:
     return adapter.read_reply(parsed.value)
 
 
+def retry_after(incoming: Incoming) -> float | None:
+    """The seconds that an answer asks us to wait, where it says."""
+    try:
+        seconds = float(incoming.headers.get("retry-after", ""))
+    except ValueError:
+        return None
+    return min(max(seconds, 0), MAX_RETRY_AFTER_S) if math.isfinite(seconds) else None
+
+
 def _error(incoming: Incoming, error: ErrorBody) -> ProviderError:
     status = incoming.status
     said = f"({status}): {error.message}" if error.message else f"({status})."
@@ -52,7 +61,7 @@ def _error(incoming: Incoming, error: ErrorBody) -> ProviderError:
         return AuthRejected(status, message, request_id=request_id, received=incoming)
     if status == 429:
         message = f"The endpoint asks us to slow down {said}"
-        wait = _retry_after(incoming)
+        wait = retry_after(incoming)
         return RateLimited(
             status, message, retry_after=wait, request_id=request_id, received=incoming
         )
@@ -101,11 +110,3 @@ def _said(adapter: Adapter, body: JSON) -> ErrorBody | None:
     error = adapter.read_error(body)
     # A relay's own sentence says less than the vendor's error that it carries along.
     return None if error is None else relayed_error(body) or error
-
-
-def _retry_after(incoming: Incoming) -> float | None:
-    try:
-        seconds = float(incoming.headers.get("retry-after", ""))
-    except ValueError:
-        return None
-    return min(max(seconds, 0), MAX_RETRY_AFTER_S) if math.isfinite(seconds) else None

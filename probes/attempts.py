@@ -38,13 +38,19 @@ class Metric(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """One trial of one metric: did it go well?"""
+    """One trial of one metric: did it go well?
+
+    `parser` names the text format in which a call came that was not on the wire: bad, unless the
+    endpoint's calls always come that way.
+    """
 
     metric: Metric
     good: bool
+    parser: str = ""
 
     def as_json(self) -> dict[str, JSON]:
-        return {"metric": str(self.metric), "good": self.good}
+        shown: dict[str, JSON] = {"metric": str(self.metric), "good": self.good}
+        return shown | ({"parser": self.parser} if self.parser else {})
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,6 +69,7 @@ class Attempt:
     first_byte_ms: int | None = None
     usage: Usage = field(default_factory=Usage)
     fingerprint: Mapping[str, str] = field(default_factory=dict)
+    facts: Mapping[str, JSON] = field(default_factory=dict)
 
     def as_json(self) -> dict[str, JSON]:
         """The attempt as plain JSON values, inert and redacted."""
@@ -79,4 +86,5 @@ class Attempt:
             "first_byte_ms": self.first_byte_ms,
             "usage": self.usage.as_json(),
             "fingerprint": dict(self.fingerprint),
+            "facts": dict(self.facts),
         }

@@ -37,22 +37,13 @@ REPLY_HEADERS = frozenset(
 
 @dataclass(frozen=True, slots=True)
 class Evidence:
-    """The exchange behind an attempt as plain JSON values, already redacted and bounded."""
+    """The exchanges behind an attempt as plain JSON values, already redacted and bounded."""
 
-    request: Mapping[str, JSON]
-    reply: Mapping[str, JSON] | None = None
-    calls: tuple[JSON, ...] = ()
+    exchanges: tuple[JSON, ...] = ()
     findings: tuple[JSON, ...] = ()
-    error: str | None = None
 
     def as_json(self) -> dict[str, JSON]:
-        return {
-            "request": dict(self.request),
-            "reply": None if self.reply is None else dict(self.reply),
-            "calls": list(self.calls),
-            "findings": list(self.findings),
-            "error": self.error,
-        }
+        return {"exchanges": list(self.exchanges), "findings": list(self.findings)}
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,17 +54,29 @@ class Exchange:
     incoming: Incoming | None = None
     reply: Reply | None = None
     error: str | None = None
+    label: str = ""
+    took_s: float = 0  # under way, without the wait for its turn
 
 
-def record(exchange: Exchange, findings: Sequence[Finding], redactor: Redactor) -> Evidence:
-    """The evidence of an exchange. Findings must be redacted already."""
+def record(
+    exchanges: Sequence[Exchange], findings: Sequence[Finding], redactor: Redactor
+) -> Evidence:
+    """The evidence of what was exchanged. Findings must be redacted already."""
     return Evidence(
-        request=_request(exchange.outgoing, redactor) if exchange.outgoing else {},
-        reply=_reply(exchange.incoming, redactor) if exchange.incoming else None,
-        calls=_calls(exchange.reply, redactor) if exchange.reply else (),
+        exchanges=tuple(_exchange(exchange, redactor) for exchange in exchanges),
         findings=tuple(finding.as_json() for finding in findings),
-        error=redactor.text(exchange.error) if exchange.error is not None else None,
     )
+
+
+def _exchange(exchange: Exchange, redactor: Redactor) -> dict[str, JSON]:
+    error = redactor.text(exchange.error) if exchange.error is not None else None
+    return {
+        "label": exchange.label,
+        "request": _request(exchange.outgoing, redactor) if exchange.outgoing else {},
+        "reply": _reply(exchange.incoming, redactor) if exchange.incoming else None,
+        "calls": list(_calls(exchange.reply, redactor)) if exchange.reply else [],
+        "error": error,
+    }
 
 
 def _request(outgoing: Outgoing, redactor: Redactor) -> dict[str, JSON]:

@@ -23,6 +23,11 @@ class FindingKind(StrEnum):
     WRONG_VALUE = "wrong_value"
     TRUNCATED_CALL = "truncated_call"
     REASONING_ONLY = "reasoning_only"
+    RESULT_UNUSED = "result_unused"
+    NOT_REPAIRED = "not_repaired"
+    ID_REUSED = "id_reused"
+    STREAM_DIFFERS = "stream_differs"
+    CHOICE_IGNORED = "choice_ignored"
     DEVIATION = "deviation"
     WIRE_ERROR = "wire_error"
     # The endpoint refused the request for what it asked.
@@ -59,6 +64,7 @@ class FindingKind(StrEnum):
     NOT_JSON = "not_json"
     BROKEN_OFF = "broken_off"
     PROVIDER_ERROR = "provider_error"
+    OUR_FAULT = "our_fault"
 
 
 @dataclass(frozen=True, slots=True)

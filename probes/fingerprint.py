@@ -1,14 +1,198 @@
+"""Who answers: facts that explain a change. The chat template's hash is part of the profile key.
+
+An endpoint is asked for what engines tell about themselves (PROTOCOLS §11). What it does not
+serve is simply not known; nothing here fails a run.
+"""
+
 from __future__ import annotations
 
-from probes.messages import Reply
-from probes.wire import Incoming
+import asyncio
+import hashlib
+import json
+from collections.abc import Awaitable, Callable, Iterable, Mapping
+from dataclasses import dataclass, field
+
+from probes.adapters import adapter_for
+from probes.adapters.addresses import VERSIONS
+from probes.asking import Asker
+from probes.attempts import Attempt
+from probes.dialects import DIALECTS
+from probes.errors import ProbesError
+from probes.messages import JSON, Reply
+from probes.pacing import Pacer
+from probes.redaction import Redactor
+from probes.strict_json import parse
+from probes.suite.base import Answer, Question
+from probes.suite.setting import Setting
+from probes.suite.steps import asking
+from probes.suite.tools import PROBE_ADD, PROBE_ECHO
+from probes.target import Provider, Target
+from probes.transport import Transport
+from probes.wire import Incoming, Outgoing
+
+MAX_FACT = 200
+MAX_BODY = 4 * 1024 * 1024
+# Never changed: the number of tokens it takes tells of another template or tokenizer.
+CANARY = "Reply with the word canary. Do not call a tool."
+CANARY_TOOLS = (PROBE_ECHO, PROBE_ADD)
+# The most that `read` sends; only one of them, the canary, costs tokens.
+MOST_REQUESTS = 6
+
+Facts = dict[str, str]
 
 
-def take(incoming: Incoming | None, reply: Reply | None) -> dict[str, str]:
-    """What an answer gives away about who made it: facts that may explain a change."""
+@dataclass(frozen=True, slots=True)
+class Engine:
+    """What an endpoint tells about itself beside its answers."""
+
+    chat_template_hash: str = ""
+    facts: Mapping[str, str] = field(default_factory=dict)
+
+
+def take(incoming: Incoming | None, reply: Reply | None) -> Facts:
+    """What an answer gives away about who made it."""
     facts = {
         "model": reply.model if reply else None,
         "system_fingerprint": reply.fingerprint if reply else None,
         "server": incoming.headers.get("server") if incoming else None,
+        "via": incoming.headers.get("via") if incoming else None,
     }
     return {name: value for name, value in facts.items() if value}
+
+
+async def read(target: Target, transport: Transport) -> Engine:
+    """Ask an endpoint what it is; a handful of requests, all at once."""
+    client = _Client(target, transport)
+    readers = _READERS.get(target.provider, (_models,))
+    found = await asyncio.gather(*(reader(client) for reader in readers), _canary(client))
+    # What one reader does not know must not blank what another found.
+    facts = {name: value for each in found for name, value in each.items() if value}
+    redactor = Redactor(target.key)
+    template = facts.pop("chat_template", "")
+    return Engine(
+        _sha256(template) if template else "",
+        {name: redactor.text(value)[:MAX_FACT] for name, value in facts.items()},
+    )
+
+
+def merged(engine: Engine, attempts: Iterable[Attempt]) -> dict[str, JSON]:
+    """The facts of an endpoint, its answers' facts among them; several values stand in a list."""
+    seen: dict[str, list[str]] = {name: [value] for name, value in engine.facts.items()}
+    for attempt in attempts:
+        for name, value in attempt.fingerprint.items():
+            if value not in seen.setdefault(name, []):
+                seen[name].append(value)
+    return {name: values[0] if len(values) == 1 else values for name, values in seen.items()}
+
+
+@dataclass(frozen=True, slots=True)
+class _Client:
+    target: Target
+    transport: Transport
+
+    @property
+    def root(self) -> str:
+        """The base URL without the version it ends in: where engines serve their own pages."""
+        base, _, last = self.target.base_url.rpartition("/")
+        return base if last in VERSIONS else self.target.base_url
+
+    async def json(self, path: str, body: Mapping[str, JSON] | None = None) -> Mapping[str, JSON]:
+        """The object that a path serves, or an empty one."""
+        headers = adapter_for(self.target.provider).headers(self.target.key)
+        data = b"" if body is None else json.dumps(body).encode()
+        outgoing = Outgoing(
+            "GET" if body is None else "POST",
+            self.root + path,
+            {"Content-Type": "application/json", **headers},
+            data,
+        )
+        try:
+            incoming = await self.transport.send(outgoing)
+            text = incoming.body.decode("utf-8")
+        except (ProbesError, UnicodeDecodeError):
+            return {}
+        value = parse(text, max_bytes=MAX_BODY).value if incoming.status == 200 else None
+        return value if isinstance(value, Mapping) else {}
+
+
+async def _llamacpp(client: _Client) -> Facts:
+    props = await client.json("/props")
+    return {
+        "chat_template": _text(props, "chat_template"),
+        "engine": _text(props, "build_info"),
+        "model_path": _text(props, "model_path"),
+    }
+
+
+async def _vllm(client: _Client) -> Facts:
+    version, info = await asyncio.gather(client.json("/version"), client.json("/tokenizer_info"))
+    return {
+        "engine": _text(version, "version"),
+        "chat_template": _text(info, "chat_template"),
+    }
+
+
+async def _sglang(client: _Client) -> Facts:
+    info = await client.json("/server_info")
+    return {
+        "engine": _text(info, "version"),
+        "tool_call_parser": _text(info, "tool_call_parser"),
+        "reasoning_parser": _text(info, "reasoning_parser"),
+    }
+
+
+async def _ollama(client: _Client) -> Facts:
+    show, version = await asyncio.gather(
+        client.json("/api/show", {"model": client.target.model}), client.json("/api/version")
+    )
+    capabilities = show.get("capabilities")
+    told = sorted(map(str, capabilities)) if isinstance(capabilities, list) else []
+    return {
+        "chat_template": _text(show, "template"),
+        "parser": _text(show, "parser"),
+        "renderer": _text(show, "renderer"),
+        "modified_at": _text(show, "modified_at"),
+        "engine": _text(version, "version"),
+        "engine_capabilities": ", ".join(told),
+    }
+
+
+async def _models(client: _Client) -> Facts:
+    """A hash over the list of models: it moves when the host changes what it serves."""
+    listed = await client.json("/v1/models")
+    entries = listed.get("data") or listed.get("models")
+    if not isinstance(entries, list):
+        return {}
+    names = sorted(_text(entry, "id") or _text(entry, "name") for entry in entries)
+    return {"models_hash": _sha256("\n".join(names))[:16]}
+
+
+async def _canary(client: _Client) -> Facts:
+    target = client.target
+    adapter = adapter_for(target.provider)
+    dialect = DIALECTS[target.provider]
+    setting = Setting(target.model, dialect, adapter.format, target.options)
+    call = setting.call(asking(CANARY), CANARY_TOOLS)
+    asker = Asker(target, adapter, client.transport, Pacer(1))
+    _, answer = await asker.ask(Question(call, "canary"))
+    if not isinstance(answer, Answer) or answer.reply is None:
+        return {}
+    tokens = answer.reply.usage.input_tokens
+    return {} if tokens is None else {"prompt_tokens_canary": str(tokens)}
+
+
+_Reader = Callable[[_Client], Awaitable[Facts]]
+# Hosted vendors serve a list of models and nothing of their engine.
+_READERS: Mapping[Provider, tuple[_Reader, ...]] = {
+    Provider.OPENAI: (_llamacpp, _vllm, _sglang, _models),
+    Provider.OLLAMA: (_ollama,),
+}
+
+
+def _text(value: JSON, key: str) -> str:
+    found = value.get(key) if isinstance(value, Mapping) else None
+    return found if isinstance(found, str) else ""
+
+
+def _sha256(text: str) -> str:
+    return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()

@@ -4,6 +4,7 @@ from probes.attempts import Finding, FindingKind, Metric, Outcome, Verdict
 from probes.errors import (
     AuthRejected,
     ConnectFailed,
+    HistoryError,
     NotFound,
     NotJSON,
     Overloaded,
@@ -35,6 +36,8 @@ KINDS: tuple[tuple[type[ProbesError], FindingKind], ...] = (
     (NotJSON, FindingKind.NOT_JSON),
     (ProviderError, FindingKind.PROVIDER_ERROR),
     (WireError, FindingKind.WIRE_ERROR),
+    # A history that our own script left open says nothing about the endpoint.
+    (HistoryError, FindingKind.OUR_FAULT),
 )
 # What the endpoint refuses about tools is a fact about it, not trouble on the way.
 FAILING = frozenset(
@@ -53,7 +56,7 @@ def judge_error(error: ProbesError, owes: tuple[Metric, ...]) -> Judged:
     at = error.at if isinstance(error, WireError) else ""
     finding = Finding(_kind(error), error.message, at)
     if not _is_failure(error):
-        return Judged(Outcome.VOID, (finding,))
+        return Judged(Outcome.VOID, (finding,), reached=isinstance(error, Refused))
     return Judged(Outcome.FAIL, (finding,), tuple(Verdict(metric, good=False) for metric in owes))
 
 

@@ -125,6 +125,8 @@ def _base64_core(data: bytes, offset: int) -> bytes:
 
 def _tail(data: bytes, form: bytes) -> int:
     """How many bytes at the end of the data are the beginning of the form."""
+    if form[:_MIN_TAIL] not in data[-len(form) :]:
+        return 0
     for length in range(min(len(form) - 1, len(data)), _MIN_TAIL - 1, -1):
         if data.endswith(form[:length]):
             return length

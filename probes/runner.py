@@ -1,59 +1,66 @@
+"""Runs the scripts of a suite against an endpoint, all at once as far as it allows."""
+
 from __future__ import annotations
 
 import asyncio
-import json
-from collections.abc import AsyncGenerator, Awaitable, Callable, Iterable
+from collections.abc import AsyncGenerator, Iterable, Mapping, Sequence
 from contextlib import AsyncExitStack
-from dataclasses import replace
+from dataclasses import dataclass, field
 from datetime import UTC, datetime
-from typing import TypeAlias
 
 from probes import fingerprint
-from probes.adapters import Adapter, adapter_for
-from probes.adapters.addresses import request_url
-from probes.answers import read_answer
-from probes.attempts import Attempt, Finding, Metric, Outcome, Verdict
-from probes.errors import ProbesError, TargetError
+from probes.adapters import adapter_for
+from probes.asking import Asker
+from probes.attempts import Attempt, Finding, Metric, Verdict
+from probes.dialects import DIALECTS
+from probes.dialects.base import Dialect
+from probes.errors import Phase, ProbesError, TargetError, TimedOut
 from probes.evidence import Exchange, record
 from probes.judgement import judge_error
-from probes.messages import ModelCall, Usage
+from probes.messages import Usage
+from probes.pacing import Pacer
 from probes.redaction import Redactor
 from probes.suite import PROBES, Trial
-from probes.suite.base import Judged, rng_for
+from probes.suite.base import Answer, Judged, Probe, Question, rng_for
+from probes.suite.setting import Setting
 from probes.target import Target
 from probes.transport import Transport
-from probes.wire import Incoming, Outgoing
 
 MAX_MESSAGE = 500
 MAX_FACT = 200
 MAX_FINDINGS = 50
 
-Send: TypeAlias = Callable[[Outgoing], Awaitable[Incoming]]
 
-
-async def run(
-    target: Target, trials: Iterable[Trial], *, seed: str | int, transport: Transport | None = None
+async def run(  # noqa: PLR0913 - keyword-only, and each has a good default
+    target: Target,
+    trials: Iterable[Trial],
+    *,
+    seed: str | int,
+    transport: Transport | None = None,
+    dialect: Dialect | None = None,
+    probes: Mapping[str, Probe] = PROBES,
 ) -> AsyncGenerator[Attempt, None]:
     """Try every trial and yield one attempt for each, as they complete.
 
-    Up to `target.max_concurrency` are in flight. Close the iterator early (`contextlib.aclosing`)
-    and what is in flight is cancelled. A transport that is given stays open.
+    Up to `target.max_concurrency` requests are in flight. Close the iterator early
+    (`contextlib.aclosing`) and what is in flight is cancelled. A transport that is given stays
+    open. `dialect` is what was measured before; without it the provider's is the guess.
     """
     planned = tuple(trials)
-    unknown = [trial.probe for trial in planned if trial.probe not in PROBES]
+    unknown = [trial.probe for trial in planned if trial.probe not in probes]
     if unknown:
         raise TargetError(f"There is no probe {unknown[0]!r}.")
     async with AsyncExitStack() as stack:
         if transport is None:
             transport = await stack.enter_async_context(Transport(target.limits))
-        send = transport.send
-        slots = asyncio.Semaphore(target.max_concurrency)
-
-        async def attempt(trial: Trial) -> Attempt:
-            async with slots:
-                return await _attempt(target, trial, seed, send)
-
-        tasks = [asyncio.create_task(attempt(trial)) for trial in planned]
+        adapter = adapter_for(target.provider)
+        asker = Asker(target, adapter, transport, Pacer(target.max_concurrency))
+        dialect = dialect or DIALECTS[target.provider]
+        setting = Setting(target.model, dialect, adapter.format, target.options)
+        tasks = [
+            asyncio.create_task(_attempt(asker, setting, probes[trial.probe], trial, seed))
+            for trial in planned
+        ]
         try:
             for done in asyncio.as_completed(tasks):
                 yield await done
@@ -63,57 +70,98 @@ async def run(
             await asyncio.gather(*tasks, return_exceptions=True)
 
 
-async def _attempt(target: Target, trial: Trial, seed: str | int, send: Send) -> Attempt:
-    probe = PROBES[trial.probe]
-    drawn = probe.draw(rng_for(seed, trial.probe, trial.trial))
+@dataclass
+class _Walk:
+    """One script on its way, and what it exchanged so far."""
+
+    asker: Asker
+    exchanges: list[Exchange] = field(default_factory=list)
+    waited_s: float = 0
+
+    async def judged(self, probe: Probe, setting: Setting, seed: str | int, trial: int) -> Judged:
+        drawn = probe.draw(rng_for(seed, probe.name, trial))
+        script = probe.script(drawn, setting)
+        try:
+            questions = next(script)
+            while True:
+                questions = script.send(await self._ask(questions))
+        except StopIteration as stop:
+            judged: Judged = stop.value
+            return judged
+        except ProbesError as exc:
+            first = len(self.exchanges) <= 1
+            return judge_error(exc, probe.owes if first else ())
+        finally:
+            script.close()
+
+    async def _ask(self, questions: Sequence[Question]) -> list[Answer]:
+        """The answers to questions asked at the same time; raises the first trouble on the way."""
+        results = await asyncio.gather(*(self.asker.ask(question) for question in questions))
+        self.exchanges += [exchange for exchange, _ in results]
+        self.waited_s += max(exchange.took_s for exchange, _ in results)
+        if self.waited_s > (limit := self.asker.target.limits.attempt_s):
+            # Waiting for a slot is our own doing and does not count.
+            message = f"The answers of the attempt took longer than {limit:g} s together."
+            raise TimedOut(message, Phase.TOTAL)
+        answers: list[Answer] = []
+        for _, answer in results:
+            if isinstance(answer, ProbesError):
+                raise answer
+            answers.append(answer)
+        return answers
+
+
+async def _attempt(
+    asker: Asker, setting: Setting, probe: Probe, trial: Trial, seed: str | int
+) -> Attempt:
     started_at = datetime.now(UTC)
-    exchange = Exchange()
-    try:
-        adapter = adapter_for(target.provider)
-        outgoing = _outgoing(target, adapter, probe.call(drawn, target.model))
-        exchange = Exchange(outgoing)
-        incoming = await send(outgoing)
-        exchange = Exchange(outgoing, incoming)
-        reply = read_answer(adapter, incoming)
-        exchange = Exchange(outgoing, incoming, reply)
-        judged = probe.judge(drawn, reply)
-    except ProbesError as exc:
-        arrived = exc.received or exchange.incoming
-        exchange = replace(exchange, incoming=arrived, error=exc.message)
-        judged = judge_error(exc, probe.owes)
-    return _attempt_from(trial, started_at, exchange, judged, Redactor(target.key))
-
-
-def _outgoing(target: Target, adapter: Adapter, call: ModelCall) -> Outgoing:
-    body = adapter.write_request(replace(call, options=target.options))
-    return Outgoing(
-        method="POST",
-        url=request_url(adapter, target.base_url, target.model),
-        headers={"Content-Type": "application/json", **adapter.headers(target.key)},
-        body=json.dumps(body, ensure_ascii=False).encode("utf-8", "replace"),
-    )
+    walk = _Walk(asker)
+    judged = await walk.judged(probe, setting, seed, trial.trial)
+    return _attempt_from(trial, started_at, walk.exchanges, judged, Redactor(asker.target.key))
 
 
 def _attempt_from(
-    trial: Trial, started_at: datetime, exchange: Exchange, judged: Judged, redactor: Redactor
+    trial: Trial,
+    started_at: datetime,
+    exchanges: Sequence[Exchange],
+    judged: Judged,
+    redactor: Redactor,
 ) -> Attempt:
     findings = tuple(_clean(finding, redactor) for finding in judged.findings[:MAX_FINDINGS])
-    incoming, reply = exchange.incoming, exchange.reply
-    facts = fingerprint.take(incoming, reply)
-    available = Verdict(Metric.AVAILABILITY, judged.outcome is not Outcome.VOID)
+    first = next((e.incoming for e in exchanges if e.incoming), None)
+    last = next((e.incoming for e in reversed(exchanges) if e.incoming), None)
+    replies = [exchange.reply for exchange in exchanges if exchange.reply]
+    facts = fingerprint.take(first, replies[0] if replies else None)
+    available = Verdict(Metric.AVAILABILITY, judged.reached)
     return Attempt(
         probe=trial.probe,
         trial=trial.trial,
         outcome=judged.outcome,
         findings=findings,
         verdicts=(*judged.verdicts, available),
-        evidence=record(exchange, findings, redactor),
+        evidence=record(exchanges, findings, redactor),
         started_at=started_at,
-        http_status=incoming.status if incoming else None,
-        latency_ms=incoming.total_ms if incoming else None,
-        first_byte_ms=incoming.first_byte_ms if incoming else None,
-        usage=reply.usage if reply else Usage(),
+        http_status=last.status if last else None,
+        latency_ms=first.total_ms if first else None,
+        first_byte_ms=first.first_byte_ms if first else None,
+        usage=_total([reply.usage for reply in replies]),
         fingerprint={name: redactor.text(fact)[:MAX_FACT] for name, fact in facts.items()},
+        facts=judged.facts,
+    )
+
+
+def _total(usages: Sequence[Usage]) -> Usage:
+    """What all exchanges used together; None where none of them said."""
+
+    def total(counts: list[int | None]) -> int | None:
+        said = [count for count in counts if count is not None]
+        return sum(said) if said else None
+
+    return Usage(
+        total([usage.input_tokens for usage in usages]),
+        total([usage.output_tokens for usage in usages]),
+        total([usage.reasoning_tokens for usage in usages]),
+        total([usage.cached_tokens for usage in usages]),
     )
 
 

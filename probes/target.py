@@ -67,10 +67,12 @@ class ProfileKey:
 class Limits:
     """How long and how much we listen to one answer."""
 
-    connect_s: float = 5
-    first_byte_s: float = 30
-    idle_s: float = 30
-    total_s: float = 60
+    connect_s: float = 10
+    # A whole answer sends its first byte when all of it was thought and written.
+    first_byte_s: float = 120
+    idle_s: float = 60
+    total_s: float = 180
+    attempt_s: float = 600  # of waiting for answers, all exchanges of an attempt together
     max_bytes: int = 8 * 1024 * 1024
     max_header_bytes: int = 32 * 1024
 

@@ -4,7 +4,9 @@ import asyncio
 import socket
 import ssl
 import time
+from collections import Counter
 from collections.abc import Iterator, Mapping
+from contextlib import nullcontext
 from dataclasses import replace
 from functools import cache
 from http.cookiejar import CookieJar, DefaultCookiePolicy
@@ -33,13 +35,20 @@ USER_AGENT = "toolgauge"
 class Transport:
     """The one place that opens sockets: bytes out, bytes in, with times and bounds.
 
-    Answers of any status come back as they are. `inner` is httpx's own transport, for tests.
+    Answers of any status come back as they are. At most `at_once` requests are under way,
+    whoever sends them. `inner` is httpx's own transport, for tests.
     """
 
     def __init__(
-        self, limits: Limits | None = None, *, inner: httpx.AsyncBaseTransport | None = None
+        self,
+        limits: Limits | None = None,
+        *,
+        at_once: int | None = None,
+        inner: httpx.AsyncBaseTransport | None = None,
     ) -> None:
         self.limits = limits or Limits()
+        self.statuses: Counter[int] = Counter()
+        self._slots = nullcontext() if at_once is None else asyncio.Semaphore(at_once)
         self._client = httpx.AsyncClient(
             transport=inner,
             verify=_tls(),
@@ -66,6 +75,12 @@ class Transport:
     async def send(self, outgoing: Outgoing) -> Incoming:
         """Send one request and read its answer within the limits, or raise a ProbesError."""
         request = self._build(outgoing)
+        async with self._slots:
+            incoming = await self._answer(request)
+        self.statuses[incoming.status] += 1
+        return incoming
+
+    async def _answer(self, request: httpx.Request) -> Incoming:
         reading = _Reading(self.limits)
         clock = _Clock(self.limits)
         try:

@@ -27,7 +27,7 @@ def attempt(request: HttpRequest, run_id: int, probe: str, trial: int) -> HttpRe
     run = _run(run_id)
     found = get_object_or_404(Attempt.objects.of(run), probe=probe, trial=trial)
     stored = evidence.read(found)
-    context = {"attempt": found, "exchange": exchange.shown(stored) if stored else None}
+    context = {"attempt": found, "exchanges": exchange.shown(stored) if stored else []}
     return render(request, "dashboard/_evidence.html", context)
 
 

@@ -31,7 +31,7 @@ from probes.parsers import (
 )
 from probes.parsers.scene import Parser
 
-__all__ = ["PARSERS", "Parser"]
+__all__ = ["JSON_BODIES", "PARSERS", "Parser"]
 
 PARSERS: Mapping[str, tuple[Parser, ...]] = MappingProxyType(
     {
@@ -54,5 +54,22 @@ PARSERS: Mapping[str, tuple[Parser, ...]] = MappingProxyType(
         "llama_json": (llama_json.PARSER, llama_json.BARE),
         "pythonic": (pythonic.PARSER,),
         "json_text": (json_text.PARSER, json_text.BARE),
+    }
+)
+
+# The formats whose arguments are written as one JSON value; the others write each on its own.
+JSON_BODIES = frozenset(
+    {
+        "deepseek_v3",
+        "deepseek_v31",
+        "harmony",
+        "hermes",
+        "json_text",
+        "kimi_k2",
+        "llama_function",
+        "llama_json",
+        "mistral",
+        "name_arguments",
+        "pythonic",
     }
 )

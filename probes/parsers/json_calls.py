@@ -38,6 +38,9 @@ def call_in(text: str) -> JsonCall | None:
     if inner.startswith("{") and "name" not in found:
         call = call_in(inner) if "function" not in members(inner) else None
         return call and JsonCall(call.name, call.arguments, call.id or unquoted(found.get("id")))
+    if "description" in found and "parameters" in found:
+        # A tool's declaration, which small models like to repeat.
+        return None
     name = next((unquoted(found[key]) for key in NAME_KEYS if key in found), "")
     arguments = next((found[key] for key in ARGUMENT_KEYS if key in found), None)
     return JsonCall(name, arguments, unquoted(found.get("id"))) if name else None

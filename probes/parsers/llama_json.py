@@ -13,6 +13,7 @@ from probes.parsers.scene import MAX_CALLS, Parser, Scene
 
 NAME = "llama_json"
 TAG = "<|python_tag|>"
+CLOSER = "</tool_call>"
 ENDS = ("<|eom_id|>", "<|eot_id|>")
 # Nothing else may begin such a text; most JSON answers are told by their first characters.
 _START = re.compile(r"\[?\s{0,32}\{\s{0,32}[\"'\w]")
@@ -43,6 +44,8 @@ def read_whole(cursor: Cursor, scene: Scene, format: str) -> Reading[bool]:
     if not scene.tools or not _START.match(ahead):
         return False
     body = yield from read_values(cursor, ENDS)
+    # The opening tag may have been the prompt's last word.
+    yield from cursor.skip(CLOSER)
     if body.depth > MAX_DEPTH or not says_calls(body.text) or not (yield from cursor.at_end()):
         return False
     return (yield from hand_out(cursor, scene, _as_closed(body), format, closers=None))

@@ -27,10 +27,13 @@ class Output:
         self._skipped = skipped  # characters of a prefill, which the model did not write
         self._found: list[Found] = []
         self._space: list[str] = []
-        self._held: list[str] | None = [] if lone_close else None
-        self._held_size = 0
+        self._text: list[str] = []  # visible text that was not handed out yet, in pieces
+        self._text_size = 0
+        self._decided = not lone_close
 
     def drain(self) -> list[Found]:
+        if not self._holds:
+            self._hand_out_text()
         found, self._found = self._found, []
         return found
 
@@ -48,8 +51,10 @@ class Output:
             self._space.append(text)
         else:
             self.blank = self.at_start = False
-            self._say("".join((*self._space, text)))
-            self._space.clear()
+            if self._space:
+                self._say("".join(self._space))
+                self._space.clear()
+            self._say(text)
 
     def skip_markup(self, size: int) -> None:
         """Markup was passed; as much of it as was prefilled is accounted for."""
@@ -76,9 +81,10 @@ class Output:
 
     def close_unopened(self) -> bool:
         """A closing tag without an opening one: take what came before as reasoning, if allowed."""
-        if self._held is not None:
-            before = "".join((*self._held, *self._space))
-            self._held = None
+        if self._holds:
+            before = "".join((*self._text, *self._space))
+            self._text.clear()
+            self._decided = True
             if before and not before.isspace():
                 self._found.append(FoundReasoning(before, complete=True))
             self._start_over()
@@ -89,25 +95,29 @@ class Output:
         return False
 
     def end(self) -> None:
-        self.decide()
+        self._decided = True
         if self._space and self.at_start:
             self._say("".join(self._space))
         self._space.clear()
 
     def decide(self) -> None:
         """What was held is visible text after all."""
-        if self._held:
-            self._found.append(FoundText("".join(self._held)))
-        self._held = None
+        self._decided = True
+        self._hand_out_text()
+
+    @property
+    def _holds(self) -> bool:
+        return not self._decided and self._text_size <= MAX_HELD
 
     def _say(self, text: str) -> None:
-        if self._held is None:
-            self._found.append(FoundText(text))
-            return
-        self._held.append(text)
-        self._held_size += len(text)
-        if self._held_size > MAX_HELD:
-            self.decide()
+        self._text.append(text)
+        self._text_size += len(text)
+
+    def _hand_out_text(self) -> None:
+        # One object for all pieces: a long text has very many.
+        if self._text:
+            self._found.append(FoundText("".join(self._text)))
+            self._text.clear()
 
     def _start_over(self) -> None:
         self._space.clear()

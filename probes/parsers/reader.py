@@ -6,13 +6,13 @@ from collections.abc import Sequence
 from functools import lru_cache
 
 from probes.messages import ToolSpec
-from probes.parsers import PARSERS, Parser
+from probes.parsers import PARSERS
 from probes.parsers.base import RawCall
 from probes.parsers.cursor import Cursor
 from probes.parsers.found import Found, FoundReasoning, FoundText, merged
 from probes.parsers.harmony import ENDS
 from probes.parsers.output import Output
-from probes.parsers.scanner import THINK, WRAPPERS, Scanner
+from probes.parsers.scanner import THINK, WRAPPERS, Formats, Scanner
 from probes.parsers.scene import Scene
 from probes.parsers.table import Words
 
@@ -38,17 +38,17 @@ class TextReader:
         truncated: bool = False,
         lone_close: bool = True,
     ) -> None:
-        parsers, words = _vocabulary(format)
-        opening = _open_end(prefill, words)
-        thought = not opening and any(tag in prefill for tag in THINK.values())
+        formats, words = _vocabulary(format)
+        opening = _open_end(prefill, words) if prefill else ""
+        thought = bool(prefill) and not opening and any(tag in prefill for tag in THINK.values())
         self._out = Output(lone_close=lone_close and not thought, skipped=len(opening))
         self._out.thought = thought
         self._cursor = Cursor()
         scene = Scene(tools, self._out, truncated=truncated)
-        self._scan = Scanner(self._cursor, scene, parsers, words).scan()
+        self._scan = Scanner(self._cursor, scene, formats, words).scan()
         self._closed = False
-        self._cursor.push(opening)
-        next(self._scan, None)
+        if opening:
+            self._cursor.push(opening)
 
     def feed(self, text: str) -> list[Found]:
         """What this piece, with those before it, settles."""
@@ -82,13 +82,13 @@ def read_text(
 
 
 @lru_cache(maxsize=64)
-def _vocabulary(format: str) -> tuple[tuple[Parser, ...], Words]:
+def _vocabulary(format: str) -> tuple[Formats, Words]:
     groups = PARSERS.values() if format == "auto" else (PARSERS[format],)
     parsers = tuple(
         parser for group in groups for parser in group if parser.auto or format != "auto"
     )
     openers = (opener for parser in parsers if not parser.whole for opener in parser.openers)
-    return parsers, Words({*openers, *THINK, *THINK.values(), *WRAPPERS, *ENDS, "`"})
+    return Formats(parsers), Words({*openers, *THINK, *THINK.values(), *WRAPPERS, *ENDS, "`"})
 
 
 def _open_end(prefill: str, words: Words) -> str:

@@ -7,7 +7,7 @@ counts. A parser that does not recognise what follows gives it back, and it is p
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable
 from types import MappingProxyType
 
 from probes.parsers.cursor import Cursor, Reading
@@ -35,24 +35,36 @@ _GLUED = "<tool_call>"
 _SENTENCE_ENDS = frozenset(".!?…。！？")
 
 
+class Formats:
+    """Parsers by what they begin with; the same for all readers of a format."""
+
+    def __init__(self, parsers: Iterable[Parser]) -> None:
+        every = tuple(parsers)
+        self.inner = tuple(parser for parser in every if not parser.whole)
+        self.whole = tuple(parser for parser in every if parser.whole)
+        self.whole_starts = frozenset(
+            opener[0] for parser in self.whole for opener in parser.openers
+        )
+
+
 class Scanner:
     """Reads one text through a cursor into a scene's output."""
 
-    def __init__(self, cursor: Cursor, scene: Scene, parsers: Sequence[Parser], words: Words):
+    def __init__(self, cursor: Cursor, scene: Scene, formats: Formats, words: Words) -> None:
         self._cursor = cursor
         self._scene = scene
         self._out = scene.out
+        self._formats = formats
         self._words = words
         self._lines = _Lines()
-        self._parsers = tuple(parser for parser in parsers if not parser.whole)
-        self._whole = tuple(parser for parser in parsers if parser.whole)
         self._closer = ""
         self._tried = False
 
     def scan(self) -> Reading[None]:
         """Read to the end of the text."""
         while True:
-            yield from self._whole_text()
+            if not self._tried:
+                yield from self._whole_text()
             found = yield from self._cursor.search(self._words, self._prose)
             if found is None:
                 self._out.end()
@@ -117,7 +129,7 @@ class Scanner:
     def _parsers_of(self, word: str, *, anyhow: bool) -> list[Parser]:
         if self._scene.full or self._lines.quoted:
             return []
-        wanted = (parser for parser in self._parsers if word in parser.openers)
+        wanted = (parser for parser in self._formats.inner if word in parser.openers)
         return [parser for parser in wanted if anyhow or parser.anywhere]
 
     def _cut_off(self, word: str, parser: Parser) -> Reading[bool]:
@@ -134,11 +146,14 @@ class Scanner:
         return True
 
     def _whole_text(self) -> Reading[None]:
-        if self._tried or self._scene.reasoning or not self._whole or not self._out.at_start:
+        whole = self._formats.whole
+        if self._scene.reasoning or not whole or not self._out.at_start:
             return
         self._tried = True
-        yield from self._cursor.skip_space(self._prose)
-        for parser in self._whole:
+        first = yield from self._cursor.skip_space(self._prose)
+        if first not in self._formats.whole_starts:
+            return
+        for parser in whole:
             opener = yield from self._cursor.starts_with(*parser.openers)
             if opener and (yield from self._attempt(parser, opener)):
                 return

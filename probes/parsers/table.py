@@ -8,6 +8,7 @@ from typing import TypeAlias
 
 Trie: TypeAlias = "dict[str, Trie]"
 _END = ""
+_TEXT_END = r"\Z"
 
 
 class Words:
@@ -16,19 +17,14 @@ class Words:
     def __init__(self, words: Iterable[str]) -> None:
         self.words = frozenset(words)
         self.pattern = re.compile(_expression(_trie(self.words)))
-        self._prefixes = frozenset(
-            word[:size] for word in self.words for size in range(1, len(word))
-        )
+        self._unfinished = re.compile("|".join(_unfinished(_trie(self.words))))
         self._longest = max(map(len, self.words))
-        self._first = re.compile("[" + re.escape("".join({word[0] for word in self.words})) + "]")
 
     def hold(self, text: str, start: int) -> int:
         """Where the part of the text begins that may still become a word."""
         low = max(start, len(text) - self._longest)
-        for found in self._first.finditer(text, low):
-            if text[found.start() :] in self._prefixes:
-                return found.start()
-        return len(text)
+        found = self._unfinished.search(text, low)
+        return found.start() if found else len(text)
 
 
 def _trie(words: Iterable[str]) -> Trie:
@@ -39,6 +35,15 @@ def _trie(words: Iterable[str]) -> Trie:
             node = node.setdefault(character, {})
         node[_END] = {}
     return root
+
+
+def _unfinished(node: Trie) -> list[str]:
+    # Expressions for the beginnings of words, no word whole, that end where the text does.
+    return [
+        f"{re.escape(character)}(?:{'|'.join((_TEXT_END, *_unfinished(child)))})"
+        for character, child in sorted(node.items())
+        if _END not in child
+    ]
 
 
 def _expression(node: Trie) -> str:

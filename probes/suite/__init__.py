@@ -5,20 +5,69 @@ from dataclasses import dataclass
 from types import MappingProxyType
 
 from probes.errors import TargetError
-from probes.suite.base import Drawn, Judged, Probe
+from probes.suite.base import Answer, Drawn, Judged, Probe, Question, Script
+from probes.suite.closure import CLOSURE
+from probes.suite.error_repair import ERROR_REPAIR
 from probes.suite.format import FORMAT
+from probes.suite.limits import FOREIGN_IDS_PROBE, PARAMETERS, TOOL_CHOICE
+from probes.suite.parallel import PARALLEL_MIXED, PARALLEL_OFF, PARALLEL_SAME
+from probes.suite.reasoning_replay import REASONING_REPLAY
+from probes.suite.round_trip import ROUND_TRIP
+from probes.suite.schema import (
+    HOSTILE_TEXT,
+    NO_ARGUMENTS,
+    SCHEMA_NESTED,
+    SCHEMA_TYPES,
+    SCHEMA_UNION,
+)
+from probes.suite.silence import NO_CALL_WANTED, TAG_IN_TEXT
+from probes.suite.streaming import STREAMING
 
-__all__ = ["PROBES", "SUITES", "SUITE_VERSION", "Drawn", "Judged", "Probe", "Trial", "plan"]
+__all__ = [
+    "PROBES",
+    "SUITES",
+    "SUITE_VERSION",
+    "Answer",
+    "Drawn",
+    "Judged",
+    "Probe",
+    "Question",
+    "Script",
+    "Trial",
+    "plan",
+]
 
 SUITE_VERSION = "tool-probe-v1"
 
-PROBES: Mapping[str, Probe] = MappingProxyType({"format": FORMAT})
+# Each with how often it is tried: in a light suite, in a full one.
+_SUITE: tuple[tuple[Probe, int, int], ...] = (
+    (FORMAT, 3, 6),
+    (NO_CALL_WANTED, 0, 2),
+    (TAG_IN_TEXT, 0, 2),
+    (SCHEMA_TYPES, 1, 3),
+    (SCHEMA_NESTED, 1, 3),
+    (SCHEMA_UNION, 0, 3),
+    (NO_ARGUMENTS, 0, 2),
+    (HOSTILE_TEXT, 1, 4),
+    (ROUND_TRIP, 1, 3),
+    (PARALLEL_MIXED, 1, 3),
+    (PARALLEL_SAME, 0, 3),
+    (PARALLEL_OFF, 0, 2),
+    (ERROR_REPAIR, 1, 5),
+    (REASONING_REPLAY, 1, 2),
+    (STREAMING, 1, 4),
+    (CLOSURE, 0, 2),
+    (TOOL_CHOICE, 0, 2),
+    (PARAMETERS, 0, 1),
+    (FOREIGN_IDS_PROBE, 0, 1),
+)
+PROBES: Mapping[str, Probe] = MappingProxyType({probe.name: probe for probe, _, _ in _SUITE})
 
 # Per suite: which probe, how many times.
 SUITES: Mapping[str, tuple[tuple[str, int], ...]] = MappingProxyType(
     {
-        "light": (("format", 5),),
-        "full": (("format", 10),),
+        "light": tuple((probe.name, light) for probe, light, _ in _SUITE if light),
+        "full": tuple((probe.name, full) for probe, _, full in _SUITE),
     }
 )
 

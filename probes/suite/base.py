@@ -1,12 +1,21 @@
+"""A probe is a script: it asks, hears the answers, asks on, and says what it found.
+
+Scripts are generators without input or output of their own. Each `yield` hands out questions that
+are asked at the same time; what comes back are their answers in the same order. So one script
+runs against an endpoint, against a recorded transcript, and in a test.
+"""
+
 from __future__ import annotations
 
 import random
-from collections.abc import Mapping
-from dataclasses import dataclass
-from typing import Protocol
+from collections.abc import Generator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Protocol, TypeAlias
 
 from probes.attempts import Finding, Metric, Outcome, Verdict
+from probes.errors import Refused
 from probes.messages import JSON, ModelCall, Reply
+from probes.suite.setting import Setting
 
 
 @dataclass(frozen=True, slots=True)
@@ -17,33 +26,70 @@ class Drawn:
 
 
 @dataclass(frozen=True, slots=True)
+class Question:
+    """One request to the model; the label tells the branches of a script apart."""
+
+    call: ModelCall
+    label: str = "asked"
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """What came back: a reply, or a refusal of what was asked. Trouble on the way ends a script."""
+
+    reply: Reply | None = None
+    refusal: Refused | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class Judged:
-    """What a probe says about a reply."""
+    """What a probe says: its verdict, why, the trials it counts, and facts for the profile."""
 
     outcome: Outcome
     findings: tuple[Finding, ...] = ()
     verdicts: tuple[Verdict, ...] = ()
+    facts: Mapping[str, JSON] = field(default_factory=dict)
+    reached: bool = True  # False: trouble on the way, which says nothing about the model
+
+
+Script: TypeAlias = Generator[Sequence[Question], Sequence[Answer], Judged]
 
 
 class Probe(Protocol):
-    """One scripted question: draw values, ask, judge the answer."""
+    """One scripted question: draw values, ask, judge the answers."""
 
     @property
     def name(self) -> str: ...
 
     @property
-    def question(self) -> str: ...
+    def question(self) -> str:
+        """In plain words, for the pages."""
+        ...
+
+    @property
+    def settles(self) -> str:
+        """What of the profile it settles, in plain words."""
+        ...
+
+    @property
+    def passes(self) -> str: ...
+
+    @property
+    def fails(self) -> str: ...
+
+    @property
+    def requests(self) -> int:
+        """How many requests one trial takes at most, for the plan."""
+        ...
 
     @property
     def owes(self) -> tuple[Metric, ...]:
-        """The metrics that go badly when the endpoint refuses the question itself."""
+        """The metrics that go badly when the endpoint refuses the first question itself."""
         ...
 
     def draw(self, rng: random.Random) -> Drawn: ...
 
-    def call(self, drawn: Drawn, model: str) -> ModelCall: ...
-
-    def judge(self, drawn: Drawn, reply: Reply) -> Judged: ...
+    def script(self, drawn: Drawn, setting: Setting) -> Script: ...
 
 
 def rng_for(seed: str | int, probe: str, trial: int) -> random.Random:

@@ -1,20 +1,99 @@
+"""The tools that probes offer. None has a side effect; every schema is closed."""
+
 from __future__ import annotations
 
-from probes.messages import ToolSpec
+from collections.abc import Mapping, Sequence
+
+from probes.messages import JSON, ToolSpec
 
 TAGS = ("alpha", "beta")
+LEVELS = ("low", "middle", "high")
+SAFE = "/safe/"
 
-PROBE_ECHO = ToolSpec(
-    name="probe_echo",
-    description="Echoes a message back under a tag. Has no side effects.",
-    schema={
+
+def _object(**properties: JSON) -> dict[str, JSON]:
+    # Every property required and nothing else allowed: what a strict mode asks for.
+    return {
         "type": "object",
-        "properties": {
-            "message": {"type": "string", "description": "The text to echo, exactly as given."},
-            "tag": {"type": "string", "enum": list(TAGS), "description": "The label of the echo."},
-        },
-        # Every property required and nothing else allowed: what a strict mode asks for.
-        "required": ["message", "tag"],
+        "properties": properties,
+        "required": list(properties),
         "additionalProperties": False,
+    }
+
+
+def _tool(name: str, description: str, /, **properties: JSON) -> ToolSpec:
+    return ToolSpec(name, f"{description} Has no side effects.", _object(**properties))
+
+
+def _described(type_: str | Sequence[str], text: str, **more: JSON) -> Mapping[str, JSON]:
+    kind: JSON = type_ if isinstance(type_, str) else list(type_)
+    return {"type": kind, "description": text, **more}
+
+
+PROBE_ECHO = _tool(
+    "probe_echo",
+    "Echoes a message back under a tag.",
+    message=_described("string", "The text to echo, exactly as given."),
+    tag=_described("string", "The label of the echo.", enum=list(TAGS)),
+)
+PROBE_ADD = _tool(
+    "probe_add",
+    "Adds two whole numbers.",
+    a=_described("integer", "The first number."),
+    b=_described("integer", "The second number."),
+)
+PROBE_FAIL_ONCE = _tool(
+    "probe_fail_once",
+    "Looks up a path. May answer with an error that says what is wrong with the path.",
+    path=_described("string", "The path to look up."),
+)
+PROBE_NOW = _tool("probe_now", "Tells the probe's time. Takes no arguments.")
+PROBE_SETTINGS = _tool(
+    "probe_settings",
+    "Checks a set of settings.",
+    count=_described("integer", "How many.", minimum=1, maximum=1000),
+    ratio=_described("number", "A share between 0 and 1."),
+    enabled=_described("boolean", "Whether it is on."),
+    level=_described("string", "How strong.", enum=list(LEVELS)),
+    note=_described(("string", "null"), "A remark, or null."),
+)
+PROBE_ORDER = _tool(
+    "probe_order",
+    "Checks an order.",
+    customer={
+        **_object(
+            name=_described("string", "Who orders."),
+            member=_described("boolean", "Whether the customer is a member."),
+        ),
+        "description": "The customer.",
+    },
+    items={
+        "type": "array",
+        "description": "What is ordered.",
+        "items": _object(
+            sku=_described("string", "The article."),
+            quantity=_described("integer", "How many."),
+        ),
+    },
+)
+PROBE_ORDER_LINE = _tool(
+    "probe_order_line",
+    "Checks one line of an order.",
+    name=_described("string", "Who orders."),
+    member=_described("boolean", "Whether the customer is a member."),
+    sku=_described("string", "The article."),
+    quantity=_described("integer", "How many."),
+)
+PROBE_STORE = _tool(
+    "probe_store",
+    "Checks a value under a key.",
+    key=_described("string", "The key."),
+    value={
+        "description": "A whole number, a text or a list of texts.",
+        "anyOf": [
+            {"type": "integer"},
+            {"type": "string"},
+            {"type": "array", "items": {"type": "string"}},
+        ],
     },
 )

@@ -12,13 +12,14 @@ from tests.browser.watch import Watch
 from tests.factories import make_attempt, make_endpoint, make_finished_run
 
 HOSTILE = "<img src=x onerror=alert(1)><script>alert(1)</script>\u202e" + "W" * 400
-EVIDENCE = {
+EXCHANGE = {
+    "label": HOSTILE,
     "request": {"method": "POST", "url": "http://127.0.0.1:9/v1", "body": "{}"},
     "reply": {"status": 200, "headers": {}, "chunks": [{"ms": 1, "text": HOSTILE}], "bytes": 9},
     "calls": [{"id": "1", "name": HOSTILE}],
-    "findings": [],
     "error": HOSTILE,
 }
+EVIDENCE = {"exchanges": [EXCHANGE, EXCHANGE], "findings": []}
 
 
 @pytest.fixture

@@ -13,6 +13,7 @@ from pytest_django.asserts import assertContains, assertNotContains
 
 from dashboard.models import Run
 from probes.secret import Secret
+from probes.suite import plan
 from tests.factories import make_attempt, make_endpoint, make_finished_run, make_run
 
 
@@ -92,7 +93,7 @@ def test_re_probe_queues_a_run_and_shows_it(signed_in: Client, person: User) -> 
     run = Run.objects.get()
     assert (run.suite, run.requested_by) == ("full", person)
     assertContains(answer, f'hx-get="/runs/{run.pk}/progress/"')
-    assertContains(answer, "0 of 10 attempts")
+    assertContains(answer, f"0 of {len(plan('full'))} attempts")
 
 
 def test_re_probe_works_without_scripts(signed_in: Client) -> None:

@@ -7,11 +7,11 @@ from pytest_django.asserts import assertContains, assertNotContains
 from tests.factories import make_attempt, make_endpoint, make_finished_run
 
 HOSTILE = "<script>alert(1)</script>\u202e\u200b\x1b]8;;http://x\x07<img src=x onerror=alert(1)>"
-EVIDENCE = {
+EXCHANGE = {
+    "label": HOSTILE,
     "request": {"method": "POST", "url": "http://127.0.0.1:9/v1", "body": '{"model": "m"}'},
     "reply": {"status": 200, "headers": {}, "chunks": [{"ms": 3, "text": HOSTILE}], "bytes": 9},
     "calls": [{"id": "1", "name": HOSTILE, "input": {"message": "hello"}}],
-    "findings": [],
     "error": None,
 }
 
@@ -33,7 +33,7 @@ def test_the_page_lists_every_attempt(signed_in: Client) -> None:
 def test_evidence_is_inert(signed_in: Client) -> None:
     """Markup of a model is text, and its invisible characters are seen."""
     run = make_finished_run(make_endpoint())
-    make_attempt(run, evidence=EVIDENCE)
+    make_attempt(run, evidence={"exchanges": [EXCHANGE, EXCHANGE], "findings": []})
 
     page = signed_in.get(f"/runs/{run.pk}/attempts/format/1/")
 
@@ -42,6 +42,21 @@ def test_evidence_is_inert(signed_in: Client) -> None:
     assertNotContains(page, "<img")
     assertContains(page, "&lt;script&gt;alert(1)&lt;/script&gt;⟦U+202E⟧⟦U+200B⟧␛]8;;http://x␇")
     assertContains(page, "hello")
+
+
+def test_every_exchange_of_an_attempt_is_shown_in_order(signed_in: Client) -> None:
+    """A script asks several times; each question stands under its own heading."""
+    run = make_finished_run(make_endpoint())
+    first = {**EXCHANGE, "label": "asked"}
+    second = {**EXCHANGE, "label": "with the result", "reply": None, "error": "Timed out."}
+    make_attempt(run, evidence={"exchanges": [first, second], "findings": []})
+
+    page = signed_in.get(f"/runs/{run.pk}/attempts/format/1/")
+
+    assertContains(page, "1. asked")
+    assertContains(page, "2. with the result")
+    assertContains(page, "Timed out.")
+    assertContains(page, "None arrived.")
 
 
 def test_hostile_findings_are_inert_on_every_page(signed_in: Client) -> None:

@@ -13,7 +13,7 @@ from probes.attempts import Outcome
 from probes.messages import Reply, Stop, Text, ToolCall, Usage
 from probes.runner import run
 from probes.secret import Secret
-from probes.suite import plan
+from probes.suite import Trial
 from probes.target import Provider, Target
 from probes.transport import Transport
 from tests.probes.mocking import answer
@@ -21,6 +21,7 @@ from tests.probes.mocking import answer
 pytestmark = pytest.mark.anyio
 
 KEY = "sim-canary-4711"
+TRIALS = [Trial("format", trial) for trial in range(1, 6)]
 # Where the question goes, and which header carries the key.
 PLACES = {
     Provider.ANTHROPIC: ("https://e.test/v1/messages", "x-api-key"),
@@ -53,7 +54,7 @@ async def test_a_model_that_does_as_asked_passes(provider: Provider) -> None:
 
     target = Target(provider, "https://e.test", "m", Secret(KEY), max_concurrency=1)
     async with Transport(inner=httpx.MockTransport(obey)) as transport:
-        attempts = [a async for a in run(target, plan("light"), seed=1, transport=transport)]
+        attempts = [a async for a in run(target, TRIALS, seed=1, transport=transport)]
 
     assert {attempt.outcome for attempt in attempts} == {Outcome.PASS}, attempts[0].findings
     assert str(seen[0].url) == url

@@ -3,7 +3,7 @@ from __future__ import annotations
 import base64
 import json
 
-from probes.evidence import MAX_BODY, Exchange, record
+from probes.evidence import MAX_BODY, Evidence, Exchange, record
 from probes.findings import Finding, FindingKind
 from probes.messages import JSON, BrokenCall, Reply, Stop, ToolCall
 from probes.redaction import Redactor
@@ -22,16 +22,21 @@ OUTGOING = Outgoing(
 def reply_of(*chunks: bytes, **headers: str) -> dict[str, JSON]:
     received = tuple(Chunk(index, data) for index, data in enumerate(chunks))
     incoming = Incoming(200, headers, received, total_ms=9, first_byte_ms=3)
-    evidence = record(Exchange(OUTGOING, incoming), (), Redactor(Secret(KEY)))
-    assert evidence.reply is not None
-    return dict(evidence.reply)
+    reply = recorded(Exchange(OUTGOING, incoming))["reply"]
+    assert isinstance(reply, dict)
+    return reply
+
+
+def recorded(exchange: Exchange) -> dict[str, JSON]:
+    """The evidence of a single exchange."""
+    (shown,) = record([exchange], (), Redactor(Secret(KEY))).exchanges
+    assert isinstance(shown, dict)
+    return shown
 
 
 def test_a_request_keeps_its_body_and_no_credential() -> None:
     """Only headers on the list are stored."""
-    evidence = record(Exchange(OUTGOING), (), Redactor(Secret(KEY)))
-
-    assert evidence.request == {
+    assert recorded(Exchange(OUTGOING))["request"] == {
         "method": "POST",
         "url": "https://e.test/v1/chat/completions",
         "headers": {"content-type": "application/json"},
@@ -89,12 +94,13 @@ def test_calls_findings_and_error_are_kept_redacted() -> None:
     exchange = Exchange(OUTGOING, None, Reply(parts, Stop.END), error=f"no {KEY}")
     finding = Finding(FindingKind.NO_CALL, "m")
 
-    evidence = record(exchange, (finding,), Redactor(Secret(KEY))).as_json()
+    evidence = record([exchange], (finding,), Redactor(Secret(KEY))).as_json()
 
     assert KEY not in json.dumps(evidence)
-    assert evidence["error"] == "no [redacted]"
     assert evidence["findings"] == [{"kind": "no_call", "message": "m", "path": ""}]
-    assert evidence["calls"] == [
+    shown = recorded(exchange)
+    assert shown["error"] == "no [redacted]"
+    assert shown["calls"] == [
         {
             "id": "c",
             "name": "f",
@@ -118,6 +124,30 @@ def test_calls_beyond_the_bound_are_marked() -> None:
     """Huge arguments are not stored a second time beside the bytes."""
     big = ToolCall("c", "f", {}, "openai", "x" * (MAX_BODY + 1))
 
-    evidence = record(Exchange(OUTGOING, None, Reply((big,), Stop.END)), (), Redactor(None))
+    shown = recorded(Exchange(OUTGOING, None, Reply((big,), Stop.END)))
 
-    assert evidence.calls == ({"truncated": True},)
+    assert shown["calls"] == [{"truncated": True}]
+
+
+def test_every_exchange_of_an_attempt_is_kept_in_order() -> None:
+    """A script's questions and their answers can be read one after the other."""
+    exchanges = [Exchange(OUTGOING, Incoming(200), label="asked"), Exchange(label="never sent")]
+
+    evidence = record(exchanges, (), Redactor(None)).as_json()
+
+    shown = evidence["exchanges"]
+    assert isinstance(shown, list)
+    assert [item["label"] for item in shown] == ["asked", "never sent"]
+    assert shown[1] == {
+        "label": "never sent",
+        "request": {},
+        "reply": None,
+        "calls": [],
+        "error": None,
+    }
+
+
+def test_an_attempt_without_an_exchange_has_empty_evidence() -> None:
+    """What was cut off before it began has nothing to show."""
+    assert record([], (), Redactor(None)) == Evidence()
+    assert Evidence().as_json() == {"exchanges": [], "findings": []}

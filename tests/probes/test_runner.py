@@ -5,23 +5,25 @@ import json
 from collections.abc import Callable, Sequence
 from contextlib import aclosing
 from dataclasses import replace
+from typing import Any
 
 import httpx
 import pytest
 
-from probes.attempts import Attempt, Metric, Outcome, Verdict
+from probes.attempts import Attempt, FindingKind, Metric, Outcome, Verdict
 from probes.errors import TargetError
 from probes.runner import run
 from probes.secret import Secret
-from probes.suite import Trial, plan
-from probes.target import Provider, Target
+from probes.suite import PROBES, Trial
+from probes.target import Limits, Provider, Target
 from probes.transport import Transport
+from tests.probes import virtual_time
 from tests.probes.mocking import answer
 
 pytestmark = pytest.mark.anyio
 
 TARGET = Target(Provider.OPENAI, "https://e.test/v1", "m", Secret("sim-canary-4711"))
-TRIALS = plan("light")
+TRIALS = tuple(Trial("format", trial) for trial in range(1, 6))
 
 
 def mock(handle: Callable[[httpx.Request], httpx.Response]) -> Transport:
@@ -33,6 +35,13 @@ async def collect(
 ) -> list[Attempt]:
     async with transport:
         return [attempt async for attempt in run(target, trials, seed="s", transport=transport)]
+
+
+def sent(attempt: Attempt) -> dict[str, Any]:
+    """The body of the first question behind an attempt."""
+    exchange: Any = attempt.evidence.exchanges[0]
+    body: dict[str, Any] = json.loads(exchange["request"]["body"])
+    return body
 
 
 def obey(request: httpx.Request) -> httpx.Response:
@@ -72,7 +81,7 @@ async def test_the_same_seed_asks_the_same_questions() -> None:
     alone = await collect(mock(obey), trials=TRIALS[2:3])
 
     third = next(attempt for attempt in whole if attempt.trial == 3)
-    assert alone[0].evidence.request["body"] == third.evidence.request["body"]
+    assert sent(alone[0]) == sent(third)
 
 
 async def test_options_are_sent_with_the_question() -> None:
@@ -81,9 +90,7 @@ async def test_options_are_sent_with_the_question() -> None:
 
     attempts = await collect(mock(obey), target, TRIALS[:1])
 
-    body = attempts[0].evidence.request["body"]
-    assert isinstance(body, str)
-    assert json.loads(body)["temperature"] == 0.5
+    assert sent(attempts[0])["temperature"] == 0.5
     assert "canary" not in json.dumps(attempts[0].as_json())
 
 
@@ -107,13 +114,16 @@ async def test_options_are_sent_with_the_question() -> None:
 async def test_refusals_fail_or_void_by_what_they_mean(
     status: int, body: object, outcome: str, kind: str
 ) -> None:
-    """A refusal of tools is the endpoint's failure; any other trouble is no verdict."""
+    """A refusal of tools is the endpoint's failure; any other trouble is no verdict.
+
+    Whoever refuses was there: only what did not let us ask counts against availability.
+    """
     attempts = await collect(mock(lambda request: answer(status, body)))
 
     assert {str(attempt.outcome) for attempt in attempts} == {outcome}
     assert {str(attempt.findings[0].kind) for attempt in attempts} == {kind}
     bad_parse = Verdict(Metric.PARSE_SUCCESS, good=False)
-    available = Verdict(Metric.AVAILABILITY, good=outcome == "fail")
+    available = Verdict(Metric.AVAILABILITY, good=kind not in ("not_found", "overloaded"))
     expected = (bad_parse, available) if outcome == "fail" else (available,)
     assert attempts[0].verdicts == expected
 
@@ -125,10 +135,9 @@ async def test_an_unknown_probe_is_refused_before_anything_is_sent() -> None:
 
 
 async def test_a_flood_of_findings_is_bounded() -> None:
-    """A reply that bends its format a thousand times does not fill a table."""
-    twice = ", ".join(f'"{name}": 1, "{name}": 2' for name in range(200))
-    call = {"function": {"name": "f", "arguments": "{" + twice + "}"}}
-    choice = {"message": {"tool_calls": [call] * 20}, "finish_reason": "tool_calls"}
+    """A reply that calls sixty unknown tools does not fill a table."""
+    call = {"function": {"name": "f", "arguments": "{}"}}
+    choice = {"message": {"tool_calls": [call] * 60}, "finish_reason": "tool_calls"}
 
     attempts = await collect(mock(lambda request: answer(200, {"choices": [choice]})))
 
@@ -166,7 +175,7 @@ async def test_no_more_requests_than_allowed_are_in_flight() -> None:
     transport = Transport(inner=httpx.MockTransport(gate))
     target = replace(TARGET, max_concurrency=3)
 
-    running = asyncio.create_task(collect(transport, target, plan("full")))
+    running = asyncio.create_task(collect(transport, target, TRIALS * 2))
     await settle()
     waiting = gate.in_flight
     gate.open.set()
@@ -216,3 +225,127 @@ async def test_attempts_come_in_the_order_of_completion() -> None:
 
     assert order[-1] == 1
     assert sorted(order) == [1, 2, 3, 4, 5]
+
+
+def again(request: httpx.Request) -> httpx.Response:
+    """One good call and one that no format can carry back, whatever is asked."""
+    good = {"name": "probe_echo", "arguments": '{"message": "a", "tag": "beta"}'}
+    first = {"id": "c1", "type": "function", "function": good}
+    broken = {**first, "id": "c2", "function": {**good, "arguments": "{"}}
+    message = {"content": None, "tool_calls": [first, broken]}
+    return answer(200, {"choices": [{"message": message, "finish_reason": "tool_calls"}]})
+
+
+async def test_no_probe_trips_over_what_a_model_says() -> None:
+    """A model that calls without end, and wrongly, gets a verdict from every probe."""
+    trials = [Trial(name, 1) for name in PROBES]
+
+    attempts = await collect(mock(again), trials=trials)
+
+    assert {attempt.probe for attempt in attempts} == set(PROBES)
+    assert Outcome.VOID not in {attempt.outcome for attempt in attempts}
+
+
+async def test_a_script_of_several_questions_keeps_every_exchange() -> None:
+    """Usage adds up, the last status stands, the first latency and fingerprint count."""
+
+    def handle(request: httpx.Request) -> httpx.Response:
+        messages = json.loads(request.content)["messages"]
+        if messages[-1]["role"] != "tool":
+            return obey(request)
+        told = json.loads(messages[-1]["content"])["nonce"]
+        choice = {"message": {"content": f"It is {told}."}, "finish_reason": "stop"}
+        usage = {"prompt_tokens": 50, "completion_tokens": 60}
+        return answer(200, {"model": "m-2", "choices": [choice], "usage": usage})
+
+    (attempt,) = await collect(mock(handle), trials=[Trial("round_trip", 1)])
+
+    assert attempt.outcome is Outcome.PASS
+    assert [label for label, _ in exchanges(attempt)] == ["asked", "with the result"]
+    assert attempt.usage.as_json() == {"input_tokens": 55, "output_tokens": 66}
+    assert attempt.fingerprint["model"] == "m-1"
+
+
+@pytest.mark.parametrize(
+    ("status", "outcome", "kind"), [(200, "fail", "wire_error"), (503, "void", "overloaded")]
+)
+async def test_trouble_later_in_a_script_owes_nothing(status: int, outcome: str, kind: str) -> None:
+    """The first answer was good, so no call was missed; what came later is told for itself."""
+
+    def handle(request: httpx.Request) -> httpx.Response:
+        messages = json.loads(request.content)["messages"]
+        return obey(request) if messages[-1]["role"] != "tool" else answer(status, {"choices": []})
+
+    (attempt,) = await collect(mock(handle), trials=[Trial("round_trip", 1)])
+
+    assert (str(attempt.outcome), str(attempt.findings[0].kind)) == (outcome, kind)
+    assert Verdict(Metric.PARSE_SUCCESS, good=False) not in attempt.verdicts
+    assert [error for _, error in exchanges(attempt)] == [None, attempt.findings[0].message]
+
+
+def exchanges(attempt: Attempt) -> list[tuple[object, object]]:
+    shown: Any = attempt.evidence.exchanges
+    return [(exchange["label"], exchange["error"]) for exchange in shown]
+
+
+def test_an_attempt_that_takes_too_long_is_void_and_says_so() -> None:
+    """Every answer comes in time, and all of them together do not."""
+    target = replace(TARGET, limits=Limits(60, 60, 60, 60, attempt_s=100))
+
+    async def handle(request: httpx.Request) -> httpx.Response:
+        await asyncio.sleep(55)
+        return obey(request)
+
+    transport = Transport(target.limits, inner=httpx.MockTransport(handle))
+    trials = [Trial("format", 1), Trial("round_trip", 1)]
+    attempts = virtual_time.run(collect(transport, target, trials))
+
+    assert [(a.probe, str(a.outcome)) for a in attempts] == [("format", "pass"), LATE]
+    (finding,) = attempts[1].findings
+    assert finding.kind is FindingKind.TIMED_OUT
+    assert finding.message == "The answers of the attempt took longer than 100 s together."
+    assert attempts[1].verdicts == (Verdict(Metric.AVAILABILITY, good=False),)
+    assert [label for label, _ in exchanges(attempts[1])] == ["asked", "with the result"]
+
+
+def test_waiting_for_a_slot_is_no_time_of_the_attempt() -> None:
+    """Of many attempts at a slow endpoint the last waits long for its turn, and is tried."""
+    target = replace(TARGET, max_concurrency=1, limits=Limits(60, 60, 60, 60, attempt_s=100))
+
+    async def handle(request: httpx.Request) -> httpx.Response:
+        await asyncio.sleep(55)
+        return obey(request)
+
+    transport = Transport(target.limits, inner=httpx.MockTransport(handle))
+    trials = [Trial("format", number) for number in range(1, 6)]
+    attempts = virtual_time.run(collect(transport, target, trials))
+
+    assert {str(attempt.outcome) for attempt in attempts} == {"pass"}
+
+
+LATE = ("round_trip", "void")
+
+
+def test_an_endpoint_that_asks_to_slow_down_is_waited_for() -> None:
+    """All trials pass in the end, and none was sent during the rest."""
+    asked: list[float] = []
+
+    def handle(request: httpx.Request) -> httpx.Response:
+        asked.append(virtual_time.now())
+        return answer(429, b"", retry_after="10") if len(asked) == 1 else obey(request)
+
+    target = replace(TARGET, max_concurrency=1)
+    attempts = virtual_time.run(collect(mock(handle), target))
+
+    assert {attempt.outcome for attempt in attempts} == {Outcome.PASS}
+    assert asked[0] == 0
+    assert min(asked[1:]) >= 10
+
+
+def test_a_storm_of_slow_down_is_void_with_the_reason() -> None:
+    """Nothing but 429 gives no verdict, and says what the endpoint asked for."""
+    attempts = virtual_time.run(collect(mock(lambda request: answer(429, b"", retry_after="1"))))
+
+    assert {attempt.outcome for attempt in attempts} == {Outcome.VOID}
+    assert {attempt.findings[0].kind for attempt in attempts} == {FindingKind.RATE_LIMITED}
+    assert {attempt.http_status for attempt in attempts} == {429}

@@ -10,6 +10,8 @@ from django.db import connection
 
 from dashboard.models import Attempt, Endpoint, Run, RunMetric
 from dashboard.services import endpoints, runs
+from health.observations import pack
+from probes.attempts import Metric, Verdict
 from tests.live import broker, celery_worker, eventually
 from workers.probing import look_around
 
@@ -43,6 +45,10 @@ def all_finished() -> bool:
     return bool(states) and set(states) == {"finished"}
 
 
+def _verdicts(attempt: Attempt) -> list[Verdict]:
+    return [Verdict(Metric(metric), good) for metric, good in attempt.verdicts]
+
+
 def observation_count() -> int:
     with connection.cursor() as cursor:
         cursor.execute("SELECT count(*) FROM dashboard_observation")
@@ -71,8 +77,10 @@ def test_a_run_whose_worker_is_killed_is_finished_by_another_once(
     assert run.passed == run.planned == len(tokens)
     assert tokens.count(tokens[0]) == stored
     assert len(set(tokens)) == 2
-    assert RunMetric.objects.get(metric="parse_success").trials == run.planned
-    assert observation_count() == run.planned
+    verdicts = [_verdicts(attempt) for attempt in Attempt.objects.all()]
+    owed = sum(verdict.metric is Metric.PARSE_SUCCESS for each in verdicts for verdict in each)
+    assert RunMetric.objects.get(metric="parse_success").trials == owed
+    assert observation_count() == sum(len(pack(each)) for each in verdicts)
     assert Run.objects.count() == 1
 
 

@@ -27,7 +27,7 @@ def test_every_provider_has_a_dialect() -> None:
         assert dialect_named(dialect.name) is dialect
 
 
-@pytest.mark.parametrize("dialect", NAMED.values(), ids=str)
+@pytest.mark.parametrize("dialect", NAMED.values(), ids=NAMED.keys())
 def test_a_dialect_refers_to_what_exists(dialect: Dialect) -> None:
     """An id rule by its name, a field where a block becomes one, notes with their source."""
     assert dialect.id_rule in RULES

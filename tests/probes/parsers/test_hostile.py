@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import gc
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 
 import pytest
 
@@ -43,6 +46,21 @@ PATTERNS = {
     "space": " \n",
     "tiny": '<tool_call>{"name":"f"}</tool_call>\n',
 }
+# Between ten, which is linear, and a hundred, which is the square.
+BOUND = 45
+# A busy moment of the machine spoils a round; code that takes the square fails every one.
+ROUNDS = 4
+
+
+@contextmanager
+def collector_paused() -> Iterator[None]:
+    # What a collection costs depends on all that the whole test run holds.
+    gc.collect()
+    gc.disable()
+    try:
+        yield
+    finally:
+        gc.enable()
 
 
 def seconds(text: str, size: int) -> float:
@@ -54,14 +72,26 @@ def seconds(text: str, size: int) -> float:
     return time.process_time() - start
 
 
+def growth(small: str, large: str, size: int) -> float:
+    # How many times as long the large text takes, by the best of rounds; the first that meets the
+    # bound is the last.
+    fast = slow = float("inf")
+    for _ in range(ROUNDS):
+        fast = min(fast, *(max(seconds(small, size), 0.0005) for _ in range(3)))
+        slow = min(slow, seconds(large, size))
+        if slow < BOUND * fast:
+            break
+    return slow / fast
+
+
 @pytest.mark.parametrize("size", [20, 10**9], ids=["pieces", "whole"])
 @pytest.mark.parametrize("pattern", PATTERNS.values(), ids=PATTERNS.keys())
 def test_time_grows_with_length_not_with_its_square(pattern: str, size: int) -> None:
     """Ten times the text takes about ten times as long; a hundred times would be the square."""
     small, large = pattern * (15_000 // len(pattern)), pattern * (150_000 // len(pattern))
-    base = max(min(seconds(small, size) for _ in range(3)), 0.002)
 
-    assert seconds(large, size) < 45 * base
+    with collector_paused():
+        assert growth(small, large, size) < BOUND
 
 
 @pytest.mark.parametrize("character", ["<", "[", "x", "\\", "</parameter>x"])

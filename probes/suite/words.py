@@ -1,0 +1,23 @@
+"""Words that values are drawn from, so that no vendor can know them beforehand."""
+
+from __future__ import annotations
+
+import random
+
+# fmt: off
+WORDS = (
+    "amber", "anchor", "basil", "canyon", "cedar", "cobalt", "comet", "copper", "delta", "ember",
+    "fable", "fjord", "garnet", "harbor", "indigo", "juniper", "kettle", "lantern", "maple",
+    "marble", "meadow", "nectar", "orchid", "pebble",
+)
+# fmt: on
+
+
+def phrase(rng: random.Random, words: int = 2) -> str:
+    """Some words and a number."""
+    return f"{' '.join(rng.sample(WORDS, words))} {rng.randrange(1000, 10_000)}"
+
+
+def nonce(rng: random.Random) -> str:
+    """A word that can only be known from where it was told."""
+    return f"{rng.choice(WORDS)}-{rng.randrange(10**6, 10**7)}"

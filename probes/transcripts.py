@@ -1,0 +1,239 @@
+"""A run as a file that can be run again offline: the questions asked and the bytes that came back.
+
+The scripts of the suite are asked once more; each question gets the answer that was recorded for
+it. Requests, what is read in the answers, and verdicts must be those of the recording. What
+changes is our own code, so a difference is a regression of ours. Evidence is redacted before it
+gets here.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from probes.adapters import adapter_for
+from probes.adapters.base import Adapter
+from probes.asking import read_reply
+from probes.attempts import Attempt, Metric
+from probes.dialects import DIALECTS
+from probes.errors import ProbesError, Refused, TargetError
+from probes.judgement import judge_error
+from probes.messages import JSON
+from probes.recordings import Recorded, from_evidence, from_json, in_short, plain
+from probes.redaction import Redactor
+from probes.suite import PROBES, SUITE_VERSION
+from probes.suite.base import Answer, Judged, Probe, Question, Script, rng_for
+from probes.suite.setting import Setting
+from probes.target import ProfileKey, Provider, Target
+
+VERSION = 1
+MAX_SHOWN = 200
+
+
+@dataclass(frozen=True, slots=True)
+class Played:
+    """One recorded attempt, and what is different now in words; "" where nothing is.
+
+    Where the recording has no whole answer (a cut connection), nothing could be played.
+    """
+
+    attempt: str
+    difference: str = ""
+    playable: bool = True
+
+
+def transcript(target: Target, attempts: Sequence[Attempt], key: ProfileKey, *, seed: str) -> str:
+    """The run as JSON lines: a head, then one line an attempt."""
+    head: dict[str, JSON] = {
+        "transcript": VERSION,
+        "suite": SUITE_VERSION,
+        "key": key.as_json(),
+        "options": Redactor(target.key).json(dict(target.options)),
+        "seed": seed,
+        "attempts": len(attempts),
+    }
+    tape = _Tape.of(head, adapter_for)
+    lines = [head, *(tape.line(attempt) for attempt in attempts)]
+    return "".join(json.dumps(line, ensure_ascii=True, sort_keys=True) + "\n" for line in lines)
+
+
+def replay(
+    lines: Iterable[str],
+    *,
+    probes: Mapping[str, Probe] = PROBES,
+    adapters: Callable[[Provider], Adapter] = adapter_for,
+) -> Iterator[Played]:
+    """Every recorded attempt, played again; raises TargetError on what is no transcript."""
+    rest = iter(lines)
+    head = _object(next(rest, ""), 1)
+    tape = _Tape.of(head, adapters)
+    number = 1
+    for number, line in enumerate(rest, 2):
+        told = _object(line, number)
+        probe, trial = told.get("probe"), told.get("trial")
+        if not isinstance(probe, str) or probe not in probes or not isinstance(trial, int):
+            raise TargetError(f"Line {number} is no attempt of the suite {SUITE_VERSION}.")
+        yield tape.played(probes[probe], trial, told)
+    if number - 1 != head.get("attempts"):
+        raise TargetError(f"It holds {number - 1} of {head.get('attempts')} attempts.")
+
+
+class _Mismatch(Exception):
+    """The script asks something else than it did when the tape was recorded."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Tape:
+    """The head of a transcript: whom it talked to."""
+
+    setting: Setting
+    adapter: Adapter
+    seed: str
+
+    @classmethod
+    def of(cls, head: Mapping[str, JSON], adapters: Callable[[Provider], Adapter]) -> _Tape:
+        key, options = head.get("key"), head.get("options")
+        if head.get("transcript") != VERSION or not isinstance(key, Mapping):
+            raise TargetError("Line 1 is not the head of a transcript.")
+        if head.get("suite") != SUITE_VERSION:
+            message = f"It was recorded with the suite {head.get('suite')}, not {SUITE_VERSION}."
+            raise TargetError(f"{message} Record it anew.")
+        try:
+            provider = Provider(str(key.get("provider")))
+        except ValueError as exc:
+            raise TargetError(f"There is no provider {key.get('provider')!r}.") from exc
+        adapter = adapters(provider)
+        asked = dict(options) if isinstance(options, Mapping) else {}
+        setting = Setting(str(key.get("model")), DIALECTS[provider], adapter.format, asked)
+        return cls(setting, adapter, str(head.get("seed")))
+
+    def line(self, attempt: Attempt) -> dict[str, JSON]:
+        """An attempt as a line, with what is read in its answers when it is played at once."""
+        exchanges = [from_evidence(exchange) for exchange in attempt.evidence.exchanges]
+        judged = Judged(attempt.outcome, attempt.findings, attempt.verdicts, attempt.facts)
+        told, playing = _summary(judged), _Playing(self.adapter, list(exchanges))
+        try:
+            again = self._judged(playing, PROBES[attempt.probe], attempt.trial)
+            playable = bool(exchanges) and _summary(again) == told
+        except _Mismatch:
+            playable = False
+        reads = [*playing.reads, *[None] * len(exchanges)]
+        recorded = [e.with_read(read) for e, read in zip(exchanges, reads, strict=False)]
+        return {
+            "probe": attempt.probe,
+            "trial": attempt.trial,
+            "playable": playable,
+            "exchanges": [exchange.as_json() for exchange in recorded],
+            **told,
+        }
+
+    def played(self, probe: Probe, trial: int, told: Mapping[str, JSON]) -> Played:
+        """A line, played again."""
+        name = f"{probe.name}/{trial}"
+        if told.get("playable") is not True:
+            return Played(name, playable=False)
+        try:
+            return Played(name, self._difference(probe, trial, told))
+        except (_Mismatch, TargetError) as exc:
+            return Played(name, str(exc))
+
+    def _difference(self, probe: Probe, trial: int, told: Mapping[str, JSON]) -> str:
+        listed = told.get("exchanges")
+        exchanges = [from_json(item) for item in listed] if isinstance(listed, list) else []
+        playing = _Playing(self.adapter, list(exchanges))
+        judged = self._judged(playing, probe, trial)
+        for exchange, read in zip(exchanges, playing.reads, strict=False):
+            if difference := _unlike(exchange.read, read):
+                return f"In the answer {exchange.label!r} {difference}"
+        return _unlike({name: told.get(name) for name in _SUMMED}, _summary(judged))
+
+    def _judged(self, playing: _Playing, probe: Probe, trial: int) -> Judged:
+        drawn = probe.draw(rng_for(self.seed, probe.name, trial))
+        return playing.judged(probe.script(drawn, self.setting), probe.owes)
+
+
+@dataclass
+class _Playing:
+    """One attempt on its way through a recording."""
+
+    adapter: Adapter
+    left: list[Recorded]
+    reads: list[JSON] = field(default_factory=list)
+
+    def judged(self, script: Script, owes: tuple[Metric, ...]) -> Judged:
+        alone = len(self.left) <= 1
+        try:
+            questions = next(script)
+            while True:
+                questions = script.send([self._answer(question) for question in questions])
+        except StopIteration as stop:
+            if self.left:
+                raise _Mismatch(f"It no longer asks {self.left[0].label!r}.") from None
+            judged: Judged = stop.value
+            return judged
+        except ProbesError as exc:
+            return judge_error(exc, owes if alone else ())
+        finally:
+            script.close()
+
+    def _answer(self, question: Question) -> Answer:
+        if not self.left:
+            raise _Mismatch(f"It asks {question.label!r}, where the recording ends.")
+        recorded = self.left.pop(0)
+        asked = plain(self.adapter.write_request(question.call))
+        if asked != recorded.request:
+            difference = _unlike(recorded.request, asked)
+            raise _Mismatch(f"In the request {question.label!r} {difference}")
+        if recorded.incoming is None:
+            raise _Mismatch(f"The answer {recorded.label!r} was not recorded.")
+        try:
+            streamed = question.call.stream
+            answer = Answer(read_reply(self.adapter, recorded.incoming, streamed=streamed))
+        except Refused as exc:
+            answer = Answer(refusal=exc)
+        except ProbesError as exc:
+            self.reads.append(in_short(exc))
+            raise
+        self.reads.append(in_short(answer))
+        return answer
+
+
+_SUMMED = ("outcome", "findings", "verdicts", "facts")
+
+
+def _summary(judged: Judged) -> dict[str, JSON]:
+    """What a recording and its repetition are compared by. Availability is not in the tape."""
+    counted = [v for v in judged.verdicts if v.metric is not Metric.AVAILABILITY]
+    return {
+        "outcome": str(judged.outcome),
+        "findings": [str(finding.kind) for finding in judged.findings],
+        "verdicts": [verdict.as_json() for verdict in counted],
+        "facts": plain(dict(judged.facts)),
+    }
+
+
+def _unlike(before: JSON, now: JSON) -> str:
+    """The first field that differs, in words; "" where none does."""
+    if before == now:
+        return ""
+    if not isinstance(before, Mapping) or not isinstance(now, Mapping):
+        return f"{_shown(before)} became {_shown(now)}."
+    names = [*before, *(name for name in now if name not in before)]
+    name = next(name for name in names if before.get(name, ...) != now.get(name, ...))
+    return f"{name} was {_shown(before.get(name))} and is {_shown(now.get(name))}."
+
+
+def _shown(value: JSON) -> str:
+    text = json.dumps(value)
+    return text if len(text) <= MAX_SHOWN else f"{text[:MAX_SHOWN]}…"
+
+
+def _object(line: str, number: int) -> Mapping[str, JSON]:
+    try:
+        value: JSON = json.loads(line)
+    except (ValueError, RecursionError) as exc:
+        raise TargetError(f"Line {number} of the transcript is not JSON.") from exc
+    if not isinstance(value, Mapping):
+        raise TargetError(f"Line {number} of the transcript is not an object.")
+    return value

@@ -1,0 +1,156 @@
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+
+from health.report import Report, rates, usage_json
+from probes.attempts import Evidence, FindingKind, Metric, Outcome, Verdict
+from probes.messages import Usage
+from probes.suite import SUITE_VERSION
+from probes.target import ProfileKey
+from tests.health.making import AT, attempt
+
+KEY = ProfileKey("openai", "m-1", "https://e.test/v1", "abc")
+EVIDENCE = Evidence(({"label": "asked"}, {"label": "with the result"}), ())
+GOOD = Verdict(Metric.PARSE_SUCCESS, good=True)
+BAD = Verdict(Metric.PARSE_SUCCESS, good=False, parser="hermes")
+ATTEMPTS = [
+    attempt(
+        "format",
+        verdicts=[GOOD],
+        evidence=EVIDENCE,
+        usage=Usage(10, 5, 2),
+        latency_ms=100,
+        formats=["openai"],
+    ),
+    attempt(
+        "format",
+        2,
+        outcome=Outcome.FAIL,
+        findings=[FindingKind.LEAKED_CALL],
+        verdicts=[BAD],
+        latency_ms=300,
+        formats=["hermes"],
+    ),
+]
+
+
+def shown(**over: Any) -> dict[str, Any]:
+    """The report as another program reads it."""
+    fields = {"attempts": ATTEMPTS, "fingerprint": {"engine": "1"}, **over}
+    text = json.dumps(Report(KEY, AT, **fields).as_json(), allow_nan=False)
+    read: dict[str, Any] = json.loads(text)
+    return read
+
+
+def test_the_report_has_the_promised_shape() -> None:
+    """Key, fingerprint, version, date, capabilities, metrics, results and usage, by their names."""
+    report = shown()
+
+    assert report["key"] == {
+        "provider": "openai",
+        "model": "m-1",
+        "endpoint": "https://e.test/v1",
+        "chat_template_hash": "abc",
+    }
+    assert report["fingerprint"] == {"engine": "1"}
+    assert report["probe_version"] == SUITE_VERSION
+    assert report["verified_at"] == "2026-11-16T12:00:00+00:00"
+    assert {
+        "schema_level",
+        "tool_call_format",
+        "parser",
+        "supports_parallel_tool_use",
+        "reasoning_replay",
+        "supports_streaming_tool_use",
+        "error_repair",
+        "tool_choice",
+    } <= set(report["capabilities"])
+    assert set(report["confidence"]) == set(report["capabilities"])
+    assert set(report["metrics"]) == {str(metric) for metric in Metric}
+
+
+def test_a_capability_is_plain_and_its_confidence_stands_apart() -> None:
+    """Programs read the value; people ask how sure it is."""
+    report = shown()
+
+    assert report["capabilities"]["tool_call_format"] == "openai"
+    assert report["confidence"]["tool_call_format"]["trials"] == 2
+    assert report["confidence"]["tool_call_format"]["evidence"] == ["format/1"]
+
+
+def test_a_metric_is_told_with_numerator_denominator_and_interval() -> None:
+    """One of two went badly."""
+    rate = shown()["metrics"]["parse_success"]
+
+    assert (rate["trials"], rate["failures"], rate["rate"]) == (2, 1, 0.5)
+    assert rate["low"] == pytest.approx(0.0945, abs=1e-4)
+    assert rate["high"] == pytest.approx(0.9055, abs=1e-4)
+
+
+def test_a_metric_without_trials_is_no_data() -> None:
+    """An empty denominator is not nought."""
+    assert shown()["metrics"]["repair_success"] == {
+        "trials": 0,
+        "failures": 0,
+        "rate": None,
+        "low": None,
+        "high": None,
+    }
+
+
+def test_a_metric_that_is_good_when_low_is_shown_as_its_failures() -> None:
+    """Two bad of three is a rate of two thirds."""
+    verdicts = [Verdict(Metric.SCHEMA_FAILURE, good) for good in (True, False, False)]
+
+    assert rates(verdicts)[Metric.SCHEMA_FAILURE].value == pytest.approx(2 / 3)
+
+
+def test_each_result_leads_to_its_findings_and_evidence() -> None:
+    """Any number can be opened down to its exchanges."""
+    first, second = shown()["results"]
+
+    assert (first["probe"], first["trial"], first["outcome"]) == ("format", 1, "pass")
+    assert [item["label"] for item in first["evidence"]["exchanges"]] == [
+        "asked",
+        "with the result",
+    ]
+    assert second["outcome"] == "fail"
+    assert second["findings"] == [{"kind": "leaked_call", "message": "So it was.", "path": ""}]
+
+
+def test_usage_is_added_up_and_not_made_up() -> None:
+    """Tokens that no answer told are null, not nought."""
+    usage = shown()["usage"]
+
+    assert usage == {
+        "attempts": 2,
+        "requests": 2,
+        "input_tokens": 10,
+        "output_tokens": 5,
+        "reasoning_tokens": 2,
+        "latency_ms_median": 300,
+        "latency_ms_max": 300,
+    }
+    assert usage_json([])["input_tokens"] is None
+    assert usage_json([])["latency_ms_median"] is None
+
+
+def test_an_endpoint_that_always_calls_in_text_is_settled_on_that() -> None:
+    """Its parser is known, so its calls parse; the leak stays told."""
+    leaking = [
+        attempt("format", n, verdicts=[BAD, Verdict(Metric.LEAK, good=False)], formats=["hermes"])
+        for n in (1, 2)
+    ]
+    report = shown(attempts=leaking)
+
+    assert report["capabilities"]["parser"] == "hermes"
+    assert report["metrics"]["parse_success"]["rate"] == 1
+    assert report["metrics"]["leak"]["rate"] == 1
+
+
+def test_an_endpoint_that_leaks_now_and_then_is_not() -> None:
+    """Where calls also come over the wire, a leak is a failed parse."""
+    assert shown()["metrics"]["parse_success"]["failures"] == 1

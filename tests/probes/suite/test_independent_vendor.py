@@ -1,0 +1,143 @@
+"""The whole suite against a vendor that shares no code with it or with the simulated ones."""
+
+from __future__ import annotations
+
+import ast
+import asyncio
+from collections.abc import Mapping
+from datetime import UTC, datetime
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from health.report import Report
+from probes.attempts import Attempt
+from probes.measuring import Plan, measure
+from probes.target import Provider, Target
+from tests.probes.suite import mini_vendor
+
+ROOT = Path(__file__).resolve().parents[3]
+HEALTHY: Mapping[str, Any] = {
+    "schema_level": "strict_json_schema",
+    "tool_call_format": "openai",
+    "parser": None,
+    "supports_parallel_tool_use": True,
+    "reasoning_replay": "none",
+    "supports_streaming_tool_use": True,
+    "error_repair": "reliable",
+    "tool_choice": ["auto", "none", "required", "named"],
+    "parallel_switch": "obeyed",
+    "accepts": {"strict": True, "developer": True, "unknown_parameter": False},
+    "trimmed_history": "taken",
+    "violations": {
+        "missing": "closure_missing",
+        "orphan": "closure_orphan",
+        "duplicate": "closure_orphan",
+    },
+}
+
+
+@cache
+def probed(failing: str = "") -> dict[str, Any]:
+    """The report of a full suite."""
+
+    async def attempts(target: Target) -> list[Attempt]:
+        return [attempt async for attempt in measure(target, Plan("full"), seed="mini")]
+
+    with mini_vendor.served(failing) as url:
+        target = Target(Provider.OPENAI, url, "mini", max_concurrency=8)
+        made = asyncio.run(attempts(target))
+    report: dict[str, Any] = Report(target.profile_key(), datetime.now(UTC), made).as_json()
+    return report
+
+
+def failed(report: Mapping[str, Any]) -> set[str]:
+    return {result["probe"] for result in report["results"] if result["outcome"] != "pass"}
+
+
+def rate(report: Mapping[str, Any], metric: str) -> float | None:
+    found: float | None = report["metrics"][metric]["rate"]
+    return found
+
+
+def test_a_healthy_vendor_passes_every_probe() -> None:
+    """Nothing in the suite depends on who wrote the vendor."""
+    report = probed()
+
+    assert failed(report) == set()
+    assert {name: report["capabilities"][name] for name in HEALTHY} == dict(HEALTHY)
+    assert set(report["capabilities"]["id_forms"].values()) == {True}
+    good = ("parse_success", "repair_success")
+    assert all(rate(report, metric) == 1 for metric in good)
+    bad = ("schema_failure", "closure_error", "parallel_downgrade", "stream_disagreement", "leak")
+    assert all(rate(report, metric) == 0 for metric in bad)
+
+
+def test_calls_in_the_text_are_found_to_be_the_vendors_format() -> None:
+    """The rest of the profile is what it would be on the wire."""
+    report = probed("leak")
+
+    expected = {**HEALTHY, "tool_call_format": "json_text", "parser": "hermes"}
+    assert {name: report["capabilities"][name] for name in HEALTHY} == expected
+    assert rate(report, "leak") == 1
+    assert rate(report, "parse_success") == 1
+
+
+def test_prose_in_place_of_calls_is_no_tool_use_at_all() -> None:
+    """What only calls could show stays unknown."""
+    report = probed("prose")
+
+    found = report["capabilities"]
+    assert (found["tool_call_format"], found["schema_level"]) == ("none", "none")
+    assert found["tool_choice"] == []
+    assert found["supports_parallel_tool_use"] is None
+    assert found["error_repair"] == "unknown"
+    assert rate(report, "parse_success") == 0
+    assert {"no_call_wanted", "tag_in_text"}.isdisjoint(failed(report))
+
+
+def test_a_second_call_that_is_dropped_costs_parallel_use_alone() -> None:
+    """Whole and streamed answers agree, and every call that comes is right."""
+    report = probed("one_call")
+
+    expected = {**HEALTHY, "supports_parallel_tool_use": False}
+    assert {name: report["capabilities"][name] for name in HEALTHY} == expected
+    assert failed(report) == {"parallel_mixed", "parallel_same"}
+    assert rate(report, "parallel_downgrade") == 1
+    assert rate(report, "stream_disagreement") == 0
+
+
+def imported(path: Path) -> set[str]:
+    """The modules that a file imports, wherever in it."""
+    found: set[str] = set()
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.Import):
+            found |= {name.name for name in node.names}
+        elif isinstance(node, ast.ImportFrom) and node.module:
+            found |= {node.module, *(f"{node.module}.{name.name}" for name in node.names)}
+    return found
+
+
+@pytest.mark.parametrize(
+    ("place", "forbidden"),
+    [
+        ("simulators", ("probes.suite",)),
+        ("probes", ("simulators",)),
+        ("tests/probes/suite/mini_vendor.py", ("simulators", "probes", "tests", "health")),
+    ],
+)
+def test_prober_and_vendors_do_not_know_each_other(place: str, forbidden: tuple[str, ...]) -> None:
+    """A question and its answer meet on the wire only."""
+    path = ROOT / place
+    files = [path] if path.is_file() else sorted(path.rglob("*.py"))
+    known = {
+        f"{file.relative_to(ROOT)} imports {module}"
+        for file in files
+        for module in imported(file)
+        if any(module == name or module.startswith(f"{name}.") for name in forbidden)
+    }
+
+    assert files
+    assert known == set()

@@ -1,0 +1,110 @@
+"""What holds for every probe of the suite."""
+
+from __future__ import annotations
+
+import random
+
+import pytest
+
+from probes.adapters import adapter_for
+from probes.attempts import FindingKind
+from probes.dialects import DIALECTS
+from probes.errors import TargetError
+from probes.messages import Role
+from probes.suite import PROBES, SUITES, Probe, Question, Trial, plan
+from probes.suite.setting import Setting
+from probes.target import Provider
+from tests.probes.suite.playing import Said, call, calls, play_with, prose, refusal, thought
+
+EVERY = pytest.mark.parametrize("probe", PROBES.values(), ids=lambda probe: probe.name)
+
+
+@EVERY
+def test_a_probe_explains_itself(probe: Probe) -> None:
+    """Its question, what passes, what fails and what it settles are sentences for people."""
+    assert probe.question.endswith("?")
+    for text in (probe.settles, probe.passes, probe.fails):
+        assert text.endswith(".")
+        assert text[0].isupper()
+
+
+@EVERY
+def test_a_probe_draws_new_values_for_each_seed(probe: Probe) -> None:
+    """The same seed draws the same values; another one others, where there is something to draw."""
+    first, again, other = (probe.draw(random.Random(seed)) for seed in (1, 1, 2))
+
+    assert first == again
+    assert first != other or not first.values
+
+
+@EVERY
+@pytest.mark.parametrize("provider", Provider)
+def test_a_question_can_be_written_for_every_provider(probe: Probe, provider: Provider) -> None:
+    """No first question is beyond a wire format."""
+    adapter = adapter_for(provider)
+    setting = Setting("m", DIALECTS[provider], adapter.format)
+
+    for question in next(probe.script(probe.draw(random.Random(3)), setting)):
+        assert adapter.write_request(question.call)
+        assert question.call.tools
+
+
+def obedient(question: Question) -> Said:
+    """A call of the tool offered first, whatever is asked."""
+    return calls(thought(), call(question.call.tools[-1].name, {"a": 1, "b": 2}, "c1"))
+
+
+def demanding(question: Question) -> Said:
+    """Refuses every history until all reasoning is in it."""
+    has_results = any(turn.role is Role.TOOL for turn in question.call.turns)
+    if has_results and not question.label.endswith("all reasoning"):
+        return refusal(FindingKind.REPLAY_MISSING)
+    return obedient(question)
+
+
+@EVERY
+@pytest.mark.parametrize("endpoint", [obedient, demanding, lambda question: prose()])
+def test_a_probe_asks_no_more_than_it_plans(probe: Probe, endpoint: object) -> None:
+    """The plan is a ceiling, whatever the endpoint does."""
+    played = play_with(probe, probe.draw(random.Random(4)), endpoint)  # type: ignore[arg-type]
+
+    assert len(played.questions) <= probe.requests
+
+
+@EVERY
+def test_an_endpoint_that_refuses_tools_fails_what_is_owed(probe: Probe) -> None:
+    """The refusal of tools is the endpoint's failure, and each metric that was owed went badly."""
+    played = play_with(
+        probe, probe.draw(random.Random(5)), lambda question: refusal(FindingKind.NO_TOOLS)
+    )
+
+    assert (played.outcome, played.kinds) == ("fail", ["no_tools"])
+    assert played.trials == {str(metric): [False] for metric in probe.owes}
+
+
+@EVERY
+def test_trouble_on_the_first_question_is_no_verdict(probe: Probe) -> None:
+    """Void counts in no rate."""
+    played = play_with(
+        probe, probe.draw(random.Random(6)), lambda question: refusal(FindingKind.PROVIDER_ERROR)
+    )
+
+    assert (played.outcome, played.kinds, played.trials) == ("void", ["provider_error"], {})
+
+
+def test_suites_plan_known_probes_in_order() -> None:
+    """A plan is the table multiplied out, and every name in it exists."""
+    for suite, rows in SUITES.items():
+        assert plan(suite) == tuple(
+            Trial(name, trial) for name, times in rows for trial in range(1, times + 1)
+        )
+        assert {name for name, _ in rows} <= set(PROBES)
+    assert all(probe.name == name for name, probe in PROBES.items())
+    with pytest.raises(TargetError, match="no suite 'tiny'"):
+        plan("tiny")
+
+
+def test_the_full_suite_asks_every_probe_and_the_light_one_fewer() -> None:
+    """Light is a part of full, and cheaper."""
+    assert {name for name, _ in SUITES["full"]} == set(PROBES)
+    assert set(plan("light")) < set(plan("full"))

@@ -1,0 +1,216 @@
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Mapping
+from datetime import UTC, datetime
+from typing import Any
+
+import httpx
+import pytest
+
+from probes import fingerprint
+from probes.attempts import Attempt, Evidence, Outcome
+from probes.fingerprint import CANARY, Engine
+from probes.messages import Reply, Stop
+from probes.secret import Secret
+from probes.target import Provider, Target
+from probes.transport import Transport
+from probes.wire import Incoming
+from tests.probes.mocking import answer
+
+pytestmark = pytest.mark.anyio
+
+KEY = "sim-canary-4711"
+TEMPLATE = "{{ bos }}{% for m in messages %}…"
+HASH = hashlib.sha256(TEMPLATE.encode()).hexdigest()
+TOLD = {
+    "choices": [{"message": {"content": "canary"}, "finish_reason": "stop"}],
+    "usage": {"prompt_tokens": 123, "completion_tokens": 2},
+}
+CHAT = "/v1/chat/completions"
+
+
+async def read(
+    served: Mapping[str, Any], provider: Provider = Provider.OPENAI, path: str = "/v1"
+) -> tuple[Engine, list[httpx.Request]]:
+    """What is known of an endpoint that serves these paths, and what it was asked."""
+    seen: list[httpx.Request] = []
+
+    def handle(request: httpx.Request) -> httpx.Response:
+        seen.append(request)
+        body = served.get(request.url.path)
+        if isinstance(body, Exception):
+            raise body
+        return answer(404, b"") if body is None else answer(200, body)
+
+    target = Target(provider, f"https://e.test{path}", "m", Secret(KEY))
+    async with Transport(inner=httpx.MockTransport(handle)) as transport:
+        return await fingerprint.read(target, transport), seen
+
+
+ENGINES: dict[str, tuple[Provider, dict[str, Any], str, dict[str, str]]] = {
+    "llama.cpp": (
+        Provider.OPENAI,
+        {"/props": {"chat_template": TEMPLATE, "build_info": "b9999", "model_path": "/m.gguf"}},
+        HASH,
+        {"engine": "b9999", "model_path": "/m.gguf"},
+    ),
+    "vLLM": (
+        Provider.OPENAI,
+        {"/version": {"version": "0.25.0"}, "/tokenizer_info": {"chat_template": TEMPLATE}},
+        HASH,
+        {"engine": "0.25.0"},
+    ),
+    "SGLang": (
+        Provider.OPENAI,
+        {
+            "/server_info": {
+                "version": "0.5.9",
+                "tool_call_parser": "qwen25",
+                "reasoning_parser": "qwen3",
+            }
+        },
+        "",
+        {"engine": "0.5.9", "tool_call_parser": "qwen25", "reasoning_parser": "qwen3"},
+    ),
+    "Ollama": (
+        Provider.OLLAMA,
+        {
+            "/api/show": {
+                "template": TEMPLATE,
+                "parser": "qwen3-coder",
+                "renderer": "qwen3-coder",
+                "modified_at": "2026-07-01",
+                "capabilities": ["tools", "completion"],
+            },
+            "/api/version": {"version": "0.21.0"},
+        },
+        HASH,
+        {
+            "engine": "0.21.0",
+            "parser": "qwen3-coder",
+            "renderer": "qwen3-coder",
+            "modified_at": "2026-07-01",
+            "engine_capabilities": "completion, tools",
+        },
+    ),
+}
+
+
+@pytest.mark.parametrize("name", ENGINES)
+async def test_each_engine_tells_what_it_is(name: str) -> None:
+    """Version, parsers and the hash of the chat template come from the engine's own pages."""
+    provider, served, template_hash, facts = ENGINES[name]
+
+    engine, _ = await read(served, provider, "" if provider is Provider.OLLAMA else "/v1")
+
+    assert (engine.chat_template_hash, dict(engine.facts)) == (template_hash, facts)
+
+
+async def test_ollama_is_asked_for_its_model() -> None:
+    """Its page is about one model, which is named."""
+    _, seen = await read(ENGINES["Ollama"][1], Provider.OLLAMA, "")
+
+    (show,) = [request for request in seen if request.url.path == "/api/show"]
+    assert (show.method, json.loads(show.content)) == ("POST", {"model": "m"})
+
+
+async def test_the_list_of_models_is_a_hash_that_does_not_mind_the_order() -> None:
+    """It moves when something is served anew."""
+    first, _ = await read({"/v1/models": {"data": [{"id": "a"}, {"id": "b"}]}})
+    turned, _ = await read({"/v1/models": {"data": [{"id": "b"}, {"id": "a"}]}})
+    other, _ = await read({"/v1/models": {"data": [{"id": "a"}, {"id": "c"}]}})
+
+    assert first.facts == turned.facts
+    assert first.facts["models_hash"] != other.facts["models_hash"]
+
+
+async def test_the_canary_tells_how_many_tokens_a_fixed_question_takes() -> None:
+    """The question never changes, so another number is another template or tokenizer."""
+    engine, seen = await read({CHAT: TOLD})
+
+    assert engine.facts["prompt_tokens_canary"] == "123"
+    (asked,) = [request for request in seen if request.url.path == CHAT]
+    assert json.loads(asked.content)["messages"] == [{"role": "user", "content": CANARY}]
+
+
+async def test_a_hosted_vendor_is_asked_for_its_models_and_the_canary_alone() -> None:
+    """Nobody knocks at doors that only engines have."""
+    _, seen = await read({}, Provider.ANTHROPIC, "")
+
+    assert sorted(request.url.path for request in seen) == ["/v1/messages", "/v1/models"]
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        b"",
+        b"<html>",
+        b"\xff\xfe",
+        b"{",
+        [],
+        "text",
+        {},
+        {"version": 7, "chat_template": ["x"], "data": "none", "models": {"a": 1}},
+        {"data": [None, 3, "x"], "usage": {"prompt_tokens": "many"}},
+        httpx.ConnectError("refused"),
+        httpx.ReadError("gone"),
+    ],
+)
+@pytest.mark.parametrize("provider", [Provider.OPENAI, Provider.OLLAMA])
+async def test_broken_answers_give_no_facts_and_no_error(body: Any, provider: Provider) -> None:
+    """What cannot be read is simply not known; nothing fails a run."""
+    paths = ("/props", "/version", "/tokenizer_info", "/server_info", "/api/show", "/api/version")
+
+    engine, _ = await read(dict.fromkeys((*paths, "/v1/models", CHAT, "/api/chat"), body), provider)
+
+    assert engine.chat_template_hash == ""
+    assert set(engine.facts) <= {"models_hash"}
+
+
+async def test_the_key_goes_out_and_never_into_a_fact() -> None:
+    """An engine that echoes it is redacted, and long facts are cut."""
+    props = {"build_info": f"b1 {KEY}", "model_path": "x" * 1000}
+
+    engine, seen = await read({"/props": props})
+
+    assert {request.headers["authorization"] for request in seen} == {f"Bearer {KEY}"}
+    assert engine.facts == {"engine": "b1 [redacted]", "model_path": "x" * 200}
+
+
+async def test_a_base_url_without_a_version_is_its_own_root() -> None:
+    """Engines serve their pages beside the version, wherever they are mounted."""
+    _, plain = await read({}, path="")
+    _, mounted = await read({}, path="/vllm/v1")
+
+    assert "/props" in {request.url.path for request in plain}
+    assert "/vllm/props" in {request.url.path for request in mounted}
+
+
+def test_an_answer_gives_away_who_made_it() -> None:
+    """Model echo, fingerprint and server; what is not said is not there."""
+    incoming = Incoming(200, {"server": "nginx", "via": "1.1 relay", "x": "y"})
+    reply = Reply((), Stop.END, model="m-1", fingerprint="fp")
+
+    assert fingerprint.take(incoming, reply) == {
+        "model": "m-1",
+        "system_fingerprint": "fp",
+        "server": "nginx",
+        "via": "1.1 relay",
+    }
+    assert fingerprint.take(None, None) == {}
+
+
+def test_facts_of_a_run_are_merged_and_differences_stand_in_a_list() -> None:
+    """Two models behind one name are seen."""
+    attempts = [
+        Attempt(
+            "format", trial, Outcome.PASS, (), (), Evidence(), datetime.now(UTC), fingerprint=facts
+        )
+        for trial, facts in enumerate([{"model": "a"}, {"model": "b", "server": "x"}, {}], 1)
+    ]
+
+    merged = fingerprint.merged(Engine("", {"engine": "1", "server": "x"}), attempts)
+
+    assert merged == {"engine": "1", "server": "x", "model": ["a", "b"]}

@@ -1,0 +1,151 @@
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from itertools import pairwise
+
+import pytest
+
+from probes.errors import ConnectFailed
+from probes.pacing import DEFAULT_REST_S, LONGEST_REST_S, MAX_TRIES, Pacer
+from probes.wire import Incoming
+from tests.probes import virtual_time
+
+GOOD = Incoming(200)
+Send = Callable[[], Awaitable[Incoming]]
+
+
+def slow_down(after: str | None = None) -> Incoming:
+    return Incoming(429, {} if after is None else {"retry-after": after})
+
+
+class Endpoint:
+    """Gives its answers in order, the last one for ever, and notes when it was asked."""
+
+    def __init__(self, *answers: Incoming, takes: float = 0) -> None:
+        self.answers = list(answers)
+        self.takes = takes
+        self.asked_at: list[float] = []
+        self.in_flight = self.most = 0
+
+    async def __call__(self) -> Incoming:
+        self.asked_at.append(round(virtual_time.now(), 6))
+        self.in_flight += 1
+        self.most = max(self.most, self.in_flight)
+        await asyncio.sleep(self.takes)
+        self.in_flight -= 1
+        return self.answers.pop(0) if len(self.answers) > 1 else self.answers[0]
+
+
+def sent(endpoint: Endpoint, times: int = 1, at_once: int = 4) -> list[Incoming]:
+    """What so many requests, begun together, come back with."""
+
+    async def main() -> list[Incoming]:
+        pacer = Pacer(at_once)
+        return await asyncio.gather(*(pacer.send(endpoint) for _ in range(times)))
+
+    return virtual_time.run(main())
+
+
+def test_an_answer_is_handed_on_as_it_is() -> None:
+    """Whatever is no 429 is asked for once."""
+    for status in (200, 400, 500, 503):
+        endpoint = Endpoint(Incoming(status))
+
+        assert sent(endpoint) == [Incoming(status)]
+        assert endpoint.asked_at == [0]
+
+
+def test_a_request_is_repeated_after_the_wait_that_is_asked_for() -> None:
+    """Retry-After is honoured to the second."""
+    endpoint = Endpoint(slow_down("7"), slow_down("2.5"), GOOD)
+
+    assert sent(endpoint) == [GOOD]
+    assert endpoint.asked_at == [0, 7, 9.5]
+
+
+def test_while_one_waits_all_wait() -> None:
+    """A request that begins during the rest is not sent before its end."""
+    endpoint = Endpoint(slow_down("10"), GOOD)
+
+    async def main() -> None:
+        pacer = Pacer(4)
+        first = asyncio.create_task(pacer.send(endpoint))
+        await asyncio.sleep(3)
+        await asyncio.gather(first, pacer.send(endpoint), pacer.send(endpoint))
+
+    virtual_time.run(main())
+
+    assert endpoint.asked_at == [0, 10, 10, 10]
+
+
+def test_a_shorter_wait_does_not_end_a_longer_one() -> None:
+    """Two answers ask for different rests; the later end holds for all."""
+    endpoint = Endpoint(slow_down("10"), slow_down("1"), GOOD)
+
+    assert sent(endpoint, times=2) == [GOOD, GOOD]
+    assert endpoint.asked_at == [0, 0, 10, 10]
+
+
+def test_without_a_number_the_rest_doubles_and_then_the_refusal_stands() -> None:
+    """A storm of 429 ends in a 429, after so many tries and no more."""
+    endpoint = Endpoint(slow_down())
+
+    assert sent(endpoint) == [slow_down()]
+    assert len(endpoint.asked_at) == MAX_TRIES
+    rests = [later - sooner for sooner, later in pairwise(endpoint.asked_at)]
+    assert rests == [DEFAULT_REST_S * 2**n for n in range(MAX_TRIES - 1)]
+
+
+def test_too_long_a_wait_is_given_up_and_binds_nobody() -> None:
+    """The refusal comes back at once, and the next request goes out."""
+    endpoint = Endpoint(slow_down(str(LONGEST_REST_S + 1)), GOOD)
+
+    async def main() -> list[Incoming]:
+        pacer = Pacer(1)
+        return [await pacer.send(endpoint), await pacer.send(endpoint)]
+
+    first, second = virtual_time.run(main())
+
+    assert (first.status, second) == (429, GOOD)
+    assert endpoint.asked_at == [0, 0]
+
+
+@pytest.mark.parametrize("at_once", [1, 3])
+def test_no_more_than_so_many_are_in_flight(at_once: int) -> None:
+    """The bound holds and is used in full, also through a rest."""
+    endpoint = Endpoint(slow_down("2"), GOOD, takes=1)
+
+    assert len(sent(endpoint, times=10, at_once=at_once)) == 10
+    assert (endpoint.most, endpoint.in_flight) == (at_once, 0)
+
+
+def test_trouble_frees_its_place() -> None:
+    """A request that fails does not block the next."""
+
+    async def refuse() -> Incoming:
+        raise ConnectFailed("refused")
+
+    async def main() -> Incoming:
+        pacer = Pacer(1)
+        with pytest.raises(ConnectFailed):
+            await pacer.send(refuse)
+        return await pacer.send(Endpoint(GOOD))
+
+    assert virtual_time.run(main()) == GOOD
+
+
+def test_a_cancelled_rest_frees_its_place() -> None:
+    """A run that is stopped while it rests leaves nothing behind."""
+    endpoint = Endpoint(slow_down("20"), GOOD)
+
+    async def main() -> tuple[Incoming, set[str]]:
+        pacer = Pacer(1)
+        resting = asyncio.create_task(pacer.send(endpoint))
+        await asyncio.sleep(5)
+        resting.cancel()
+        await asyncio.gather(resting, return_exceptions=True)
+        others = asyncio.all_tasks() - {asyncio.current_task()}
+        return await pacer.send(endpoint), {repr(task) for task in others}
+
+    assert virtual_time.run(main()) == (GOOD, set())
