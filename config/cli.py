@@ -9,6 +9,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from simulators.options import add_options
+
 PROJECT = Path(__file__).resolve().parent.parent
 
 
@@ -60,15 +62,21 @@ def _serve(options: argparse.Namespace) -> int:
 def _simulate_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--port", type=_port, default=8900, help="0 takes any free one (8900)")
     parser.add_argument("--host", default="127.0.0.1", help="address to listen on (127.0.0.1)")
+    add_options(parser)
 
 
 def _simulate(options: argparse.Namespace) -> int:
     from launcher.ports import free_port
     from simulators.server import serve
+    from simulators.vendors.vendor import LATENCY
 
     port = options.port or free_port()
     sys.stderr.write(f"Simulated vendors at http://{options.host}:{port}\n")
-    return 2 if serve(options.host, port) else 0
+    latency = options.latency or LATENCY
+    if not serve(options.host, port, latency=latency, speed=options.speed):
+        return 0
+    sys.stderr.write("Give another --port, or --port 0 for any free one.\n")
+    return 2
 
 
 def _parse_arguments(parser: argparse.ArgumentParser) -> None:
@@ -119,6 +127,90 @@ def _translate(options: argparse.Namespace) -> int:
     return run(options)
 
 
+def _probe_arguments(parser: argparse.ArgumentParser) -> None:
+    # Named here, so that --help need not load the suite; a test compares.
+    providers = [
+        *("anthropic", "openai", "openai_responses", "deepseek", "minimax", "glm", "qwen"),
+        *("kimi", "mistral", "gemini", "ollama"),
+    ]
+    parser.add_argument("--provider", required=True, choices=providers)
+    parser.add_argument("--base-url", required=True, metavar="URL")
+    parser.add_argument("--model", required=True)
+    parser.add_argument("--api-key-env", metavar="VAR", help="the variable that holds the API key")
+    parser.add_argument(
+        "--option",
+        action="append",
+        default=[],
+        metavar="K=V",
+        help="a request field, its value as JSON or text; may be given several times",
+    )
+    parser.add_argument("--suite", choices=["light", "full"], default="full")
+    parser.add_argument(
+        "--samples", type=_up_to(1000), metavar="N", help="tries of every probe of the suite"
+    )
+    parser.add_argument("--seed", default="0", help="draws the same questions again (0)")
+    parser.add_argument(
+        "--concurrency", type=_up_to(100), default=8, metavar="N", help="requests at once (8)"
+    )
+    parser.add_argument(
+        "--max-requests",
+        type=_up_to(1_000_000),
+        metavar="N",
+        help="in all (twice the first round)",
+    )
+    parser.add_argument(
+        "--deadline", type=_seconds, default=900.0, metavar="S", help="for the whole run (900)"
+    )
+    parser.add_argument(
+        "--plan", action="store_true", help="print requests and token ceiling, send nothing"
+    )
+    shown = parser.add_mutually_exclusive_group()
+    shown.add_argument("--json", action="store_true", help="the profile as JSON (the default)")
+    shown.add_argument("--markdown", action="store_true", help="tables for a pull request")
+    parser.add_argument("--junit", type=Path, metavar="FILE", help="write a JUnit report")
+    parser.add_argument(
+        "--transcript", type=Path, metavar="FILE", help="write the run for `toolgauge replay`"
+    )
+    parser.add_argument(
+        "--fail-under",
+        action="append",
+        default=[],
+        metavar="METRIC=VALUE",
+        help="exit 1 where the metric is on the bad side of the value",
+    )
+    parser.add_argument(
+        "--against", type=Path, metavar="FILE", help="exit 1 where it got worse since that profile"
+    )
+
+
+def _probe(options: argparse.Namespace) -> int:
+    from config.probe_command import run
+
+    return run(options)
+
+
+def _replay_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "paths", nargs="*", type=Path, metavar="PATH", help="files or folders (those shipped)"
+    )
+
+
+def _replay(options: argparse.Namespace) -> int:
+    from config.replay_command import run
+
+    return run(options)
+
+
+def _selfcheck_arguments(parser: argparse.ArgumentParser) -> None:
+    """It takes none."""
+
+
+def _selfcheck(options: argparse.Namespace) -> int:
+    from config.selfcheck_command import run
+
+    return run(options)
+
+
 SUBCOMMANDS = (
     Subcommand("serve", "run the whole product on this machine", _serve_arguments, _serve),
     Subcommand("parse", "find the tool calls in a model's text", _parse_arguments, _parse),
@@ -128,6 +220,9 @@ SUBCOMMANDS = (
         _translate_arguments,
         _translate,
     ),
+    Subcommand("probe", "measure how an endpoint calls tools", _probe_arguments, _probe),
+    Subcommand("replay", "run recorded transcripts offline", _replay_arguments, _replay),
+    Subcommand("selfcheck", "prove that every probe can fail", _selfcheck_arguments, _selfcheck),
     Subcommand("simulate", "serve the simulated vendors", _simulate_arguments, _simulate),
 )
 
@@ -150,6 +245,25 @@ def _port(text: str) -> int:
     if not text.isdecimal() or int(text) > 65_535:
         raise argparse.ArgumentTypeError(f"{text!r} is not a port; give a number from 0 to 65535")
     return int(text)
+
+
+def _up_to(most: int) -> Callable[[str], int]:
+    def count(text: str) -> int:
+        if not (text.isascii() and text.isdecimal()) or not 0 < int(text) <= most:
+            raise argparse.ArgumentTypeError(f"{text!r} is not a number from 1 to {most}")
+        return int(text)
+
+    return count
+
+
+def _seconds(text: str) -> float:
+    try:
+        seconds = float(text)
+    except ValueError:
+        seconds = 0
+    if not 0 < seconds <= 86_400:
+        raise argparse.ArgumentTypeError(f"{text!r} is not a number of seconds up to 86400")
+    return seconds
 
 
 if __name__ == "__main__":

@@ -1,0 +1,231 @@
+"""How long measuring takes where every answer takes a second: `python -m benchmarks.probing`."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import resource
+import subprocess
+import sys
+import time
+import urllib.error
+import urllib.request
+from collections import deque
+from collections.abc import Iterator, Sequence
+from contextlib import aclosing
+from dataclasses import dataclass
+from pathlib import Path
+
+from benchmarks.simulators import Server
+from launcher.ports import free_port
+from probes.adapters import adapter_for
+from probes.adapters.base import Adapter
+from probes.asking import read_reply
+from probes.attempts import Attempt, Outcome
+from probes.dialects import DIALECTS
+from probes.errors import Refused
+from probes.measuring import Plan, measure
+from probes.recordings import Recorded, from_evidence
+from probes.secret import Secret
+from probes.suite import PROBES
+from probes.suite.base import Answer, Question, rng_for
+from probes.suite.setting import Setting
+from probes.target import Provider, Target
+from probes.transport import Transport
+
+ROOT = Path(__file__).resolve().parent.parent
+SEED = "benchmark"
+SECONDS = 1.0  # that an answer takes
+AT_ONCE = 64
+# Together each keeps to what the command allows one endpoint unless told otherwise.
+COUNTS, AT_ONCE_EACH = (1, 10, 50), 8
+ROUNDS = 5
+BAR = 1.2
+START_S = 30.0
+# One vendor of each wire format, and one that thinks: provider, path, model.
+VENDORS = (
+    (Provider.OPENAI, "openai/v1", "sim-steady"),
+    (Provider.OPENAI_RESPONSES, "responses/v1", "sim-steady"),
+    (Provider.ANTHROPIC, "anthropic", "sim-steady"),
+    (Provider.GEMINI, "gemini", "sim-gemini-3"),
+    (Provider.OLLAMA, "ollama", "sim-steady:latest"),
+    (Provider.DEEPSEEK, "deepseek/v1", "sim-v4"),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Measured:
+    """One run: its attempts, the seconds it took, and how this process spent them.
+
+    `waited` is the time in which it could have gone on and had no core.
+    """
+
+    attempts: Sequence[Attempt]
+    seconds: float
+    processor: float
+    waited: float
+
+    @property
+    def requests(self) -> int:
+        return sum(len(attempt.evidence.exchanges) for attempt in self.attempts)
+
+
+class _Clock:
+    """Runs from when it is made."""
+
+    def __init__(self) -> None:
+        self._start = self._now()
+
+    def stop(self, attempts: Sequence[Attempt]) -> Measured:
+        seconds, processor, waited = (
+            now - then for now, then in zip(self._now(), self._start, strict=True)
+        )
+        return Measured(attempts, seconds, processor, waited)
+
+    def _now(self) -> tuple[float, float, float]:
+        waited = Path("/proc/self/schedstat").read_text(encoding="ascii").split()[1]
+        return time.perf_counter(), time.process_time(), int(waited) / 1e9
+
+
+def main() -> int:
+    """Measure and print both tables; 1 where the full suite takes too long for its chain."""
+    with _vendors() as server:
+        # Imports and first connections are not what is measured.
+        asyncio.run(_run(_target(server, 0), "light"))
+        share = _full_suite(server)
+        _many(server)
+    return int(share > BAR)
+
+
+def _full_suite(server: Server) -> float:
+    """A line for each vendor; returns the largest share."""
+    out = sys.stdout
+    out.write(
+        "| vendor | attempts | requests | longest chain | full suite | share "
+        "| our processor | waited for a core |\n|---|---|---|---|---|---|---|---|\n"
+    )
+    shares = []
+    for number, (provider, _, model) in enumerate(VENDORS):
+        target = _target(server, number)
+        run = _best(target, "full")
+        chain = max(rounds(target, attempt) for attempt in run.attempts)
+        shares.append(run.seconds / (chain * SECONDS))
+        out.write(
+            f"| {provider} {model} | {len(run.attempts)} | {run.requests} | {chain} "
+            f"| {run.seconds:.2f} s | {shares[-1]:.2f} | {run.processor:.2f} s "
+            f"| {run.waited:.2f} s |\n"
+        )
+    return max(shares)
+
+
+def _best(target: Target, suite: str) -> Measured:
+    """The fastest of some runs: what else the machine does makes the others slower."""
+    runs = [asyncio.run(_run(target, suite)) for _ in range(ROUNDS)]
+    return min(runs, key=lambda run: run.seconds)
+
+
+def _many(server: Server) -> None:
+    """One endpoint alone, then many at once in this process."""
+    out = sys.stdout
+    out.write(
+        "\n| endpoints at once | requests | seconds | of one alone | our processor "
+        "| waited for a core | vendors' processor | memory at most |\n"
+        "|---|---|---|---|---|---|---|---|\n"
+    )
+    alone = 0.0
+    for count in COUNTS:
+        theirs = server.processor_seconds()
+        run = asyncio.run(_together(server, count))
+        theirs = server.processor_seconds() - theirs
+        alone = alone or run.seconds
+        most = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1024
+        out.write(
+            f"| {count} | {run.requests} | {run.seconds:.2f} | {run.seconds / alone:.2f} "
+            f"| {run.processor:.2f} s | {run.waited:.2f} s | {theirs:.2f} s | {most} MB |\n"
+        )
+
+
+async def _together(server: Server, count: int) -> Measured:
+    clock = _Clock()
+    targets = [_target(server, number, AT_ONCE_EACH) for number in range(count)]
+    runs = await asyncio.gather(*(_run(target, "light") for target in targets))
+    return clock.stop([attempt for run in runs for attempt in run.attempts])
+
+
+async def _run(target: Target, suite: str) -> Measured:
+    """One whole measurement, as the command and the workers do it."""
+    attempts: list[Attempt] = []
+    clock = _Clock()
+    async with Transport(target.limits, at_once=target.max_concurrency) as transport:
+        running = measure(target, Plan(suite), seed=SEED, transport=transport)
+        async with aclosing(running):
+            attempts += [attempt async for attempt in running]
+    run = clock.stop(attempts)
+    bad = [attempt for attempt in attempts if attempt.outcome is not Outcome.PASS]
+    if bad:
+        said = f"{bad[0].probe}: {bad[0].findings}"
+        raise SystemExit(f"{len(bad)} attempts at {target.base_url} did not pass. {said}")
+    return run
+
+
+def rounds(target: Target, attempt: Attempt) -> int:
+    """How often the script of an attempt waited for answers; asked together, they count once.
+
+    The evidence lists exchanges without saying which were under way together, but the script
+    knows: it is played again on them.
+    """
+    adapter, probe = adapter_for(target.provider), PROBES[attempt.probe]
+    setting = Setting(target.model, DIALECTS[target.provider], adapter.format, target.options)
+    script = probe.script(probe.draw(rng_for(SEED, probe.name, attempt.trial)), setting)
+    left = deque(from_evidence(exchange) for exchange in attempt.evidence.exchanges)
+    questions = next(script)
+    for count in range(1, len(left) + 1):
+        try:
+            questions = script.send([_answer(adapter, q, left.popleft()) for q in questions])
+        except StopIteration:
+            return count
+    raise AssertionError("The script asks more than its evidence holds.")
+
+
+def _answer(adapter: Adapter, question: Question, recorded: Recorded) -> Answer:
+    assert recorded.incoming is not None
+    try:
+        return Answer(read_reply(adapter, recorded.incoming, streamed=question.call.stream))
+    except Refused as exc:
+        return Answer(refusal=exc)
+
+
+def _target(server: Server, number: int, at_once: int = AT_ONCE) -> Target:
+    provider, path, model = VENDORS[number % len(VENDORS)]
+    # The seed makes every address its own vendor; a delay leaves nothing to chance.
+    slow = f"slow,value={SECONDS:g},seed={number}"
+    base = f"http://127.0.0.1:{server.port}/with/{slow}/{path}"
+    return Target(provider, base, model, Secret("sim-benchmark"), max_concurrency=at_once)
+
+
+@contextlib.contextmanager
+def _vendors() -> Iterator[Server]:
+    """The simulated vendors in a process of their own."""
+    port = free_port()
+    command = [sys.executable, "-m", "simulators", "--port", str(port), "--latency", "0"]
+    with subprocess.Popen(command, cwd=ROOT) as process:
+        try:
+            _wait_until_up(f"http://127.0.0.1:{port}/healthz", process)
+            yield Server(port, process.pid)
+        finally:
+            process.terminate()
+
+
+def _wait_until_up(url: str, process: subprocess.Popen[bytes]) -> None:
+    end = time.monotonic() + START_S
+    while time.monotonic() < end and process.poll() is None:
+        try:
+            with urllib.request.urlopen(url, timeout=1):  # noqa: S310
+                return
+        except urllib.error.URLError:
+            time.sleep(0.05)
+    raise SystemExit("The simulated vendors did not start.")
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,143 @@
+"""`toolgauge probe`: measure one endpoint from the command line, without a database."""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import json
+from collections.abc import Mapping
+from contextlib import aclosing
+from datetime import UTC, datetime
+
+from config.console import say, tell
+from config.probe_files import check_writable, write
+from config.probe_options import UsageError, read_bars, read_earlier, read_plan, read_target
+from config.probe_outputs import as_junit, as_markdown, summary
+from config.probe_progress import Progress
+from health.comparison import worse
+from health.report import Report
+from probes import fingerprint
+from probes.attempts import Attempt, Metric, Outcome
+from probes.errors import ProbesError
+from probes.fingerprint import Engine
+from probes.measuring import Plan, measure
+from probes.messages import JSON
+from probes.suite import SUITE_VERSION
+from probes.suite.sampling import MAX_PROMPT_TOKENS, price
+from probes.suite.setting import MAX_TOKENS
+from probes.target import Target
+from probes.transcripts import transcript
+from probes.transport import Transport
+
+GOOD, BELOW, USAGE, NO_VERDICT, STOPPED = 0, 1, 2, 3, 130
+
+
+def run(options: argparse.Namespace) -> int:
+    """Measure, print, and return the exit code."""
+    try:
+        return _run(options)
+    except (UsageError, ProbesError) as exc:
+        _complain(str(exc))
+        return USAGE
+    except KeyboardInterrupt:
+        _complain("stopped; no file was written.")
+        return STOPPED
+
+
+def _run(options: argparse.Namespace) -> int:
+    target, plan = read_target(options), read_plan(options)
+    bars, earlier = read_bars(options.fail_under), read_earlier(options.against)
+    for path in filter(None, (options.junit, options.transcript)):
+        check_writable(path)
+    if options.plan:
+        tell(json.dumps(_planned(target, plan), indent=2))
+        return GOOD
+    report = asyncio.run(_measured(target, plan, options.seed))
+    _show(report, options)
+    if options.junit:
+        write(options.junit, as_junit(report))
+    if options.transcript:
+        recorded = transcript(target, report.attempts, report.key, seed=options.seed)
+        write(options.transcript, recorded)
+    return _verdict(report, bars, earlier)
+
+
+def _planned(target: Target, plan: Plan) -> dict[str, JSON]:
+    first = price(plan.trials)
+    more = fingerprint.MOST_REQUESTS
+    return {
+        "key": target.profile_key().as_json(),
+        "probe_version": SUITE_VERSION,
+        "suite": plan.suite,
+        "attempts": len(plan.trials),
+        "requests": first.requests + more,
+        "max_requests": plan.room + more,
+        "token_ceiling": (plan.room + 1) * (MAX_TOKENS + MAX_PROMPT_TOKENS),
+    }
+
+
+async def _measured(target: Target, plan: Plan, seed: str) -> Report:
+    attempts: list[Attempt] = []
+    end = asyncio.get_running_loop().time() + plan.deadline_s
+    with Progress(target, plan) as progress:
+        async with Transport(target.limits, at_once=target.max_concurrency) as transport:
+            asking = asyncio.create_task(fingerprint.read(target, transport))
+            running = measure(target, plan, seed=seed, transport=transport)
+            try:
+                async with aclosing(running):
+                    async for attempt in running:
+                        attempts.append(attempt)
+                        progress.show(attempt)
+                engine = await _by(end, asking)
+            finally:
+                asking.cancel()
+    key = target.profile_key(engine.chat_template_hash)
+    found = fingerprint.merged(engine, attempts)
+    attempts.sort(key=lambda attempt: (attempt.probe, attempt.trial))
+    return Report(key, datetime.now(UTC), attempts, {**found, "seed": seed})
+
+
+async def _by(end: float, asking: asyncio.Task[Engine]) -> Engine:
+    """The facts about the endpoint, if they come in time."""
+    try:
+        async with asyncio.timeout_at(end):
+            return await asking
+    except TimeoutError:
+        return Engine()
+
+
+def _show(report: Report, options: argparse.Namespace) -> None:
+    if options.markdown:
+        tell(as_markdown(report))
+    elif options.junit and not options.json:
+        say(summary(report))
+    else:
+        # Plain ASCII: no terminal acts on it, and every encoding can carry it.
+        tell(json.dumps(report.as_json(), indent=2))
+
+
+def _verdict(
+    report: Report, bars: Mapping[Metric, float], earlier: Mapping[str, JSON] | None
+) -> int:
+    if all(attempt.outcome is Outcome.VOID for attempt in report.attempts):
+        why = next((f.message for a in report.attempts for f in a.findings), "Nothing was tried.")
+        _complain(f"no verdict. {why}")
+        return NO_VERDICT
+    code = GOOD
+    for metric, bar in bars.items():
+        rate = report.metrics[metric]
+        if rate.value is None:
+            _complain(f"no verdict on {metric}: it had no trial.")
+            code = code or NO_VERDICT
+        elif rate.is_worse_than(bar):
+            shown = f"{rate.value:.3f} ({rate.count}/{rate.trials})"
+            _complain(f"{metric} is {shown}, the bar is {bar:g}.")
+            code = BELOW
+    for line in worse(earlier, report.as_json()) if earlier else []:
+        _complain(line)
+        code = BELOW
+    return code
+
+
+def _complain(text: str) -> None:
+    say(f"toolgauge probe: {text}")

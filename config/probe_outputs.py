@@ -1,0 +1,120 @@
+"""A report for other eyes: JUnit for CI, Markdown for a pull request, a line for a person."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from xml.etree import ElementTree
+
+from config.console import inert
+from health.metrics import DIRECTIONS, Rate
+from health.report import Report
+from probes.attempts import Attempt, Outcome
+from probes.suite import PROBES, SUITE_VERSION
+
+# Nothing else is allowed in XML 1.0.
+_ALLOWED = ("\t", "\n", "\r")
+# How a table of GitHub's Markdown writes a bar inside of code.
+BAR = r"\|"
+
+
+def as_junit(report: Report) -> str:
+    """One test case an attempt; void ones are skipped."""
+    root = ElementTree.Element("testsuites")
+    outcomes = [attempt.outcome for attempt in report.attempts]
+    suite = ElementTree.SubElement(
+        root,
+        "testsuite",
+        name=f"{SUITE_VERSION} {_clean(report.key.model)}",
+        tests=str(len(outcomes)),
+        failures=str(outcomes.count(Outcome.FAIL)),
+        skipped=str(outcomes.count(Outcome.VOID)),
+        timestamp=report.verified_at.isoformat(),
+    )
+    for attempt in report.attempts:
+        _test_case(suite, attempt)
+    ElementTree.indent(root)
+    return ElementTree.tostring(root, encoding="unicode", xml_declaration=True) + "\n"
+
+
+def as_markdown(report: Report) -> str:
+    """What fits into a comment: capabilities, metrics, and what went wrong."""
+    return "\n".join(_markdown(report))
+
+
+def summary(report: Report) -> str:
+    """One line."""
+    return f"{report.key.model}: {_counts(report)}."
+
+
+def _counts(report: Report) -> str:
+    outcomes = [attempt.outcome for attempt in report.attempts]
+    return ", ".join(f"{outcomes.count(outcome)} {outcome}" for outcome in Outcome)
+
+
+def _test_case(suite: ElementTree.Element, attempt: Attempt) -> None:
+    seconds = f"{(attempt.latency_ms or 0) / 1000:.3f}"
+    case = ElementTree.SubElement(
+        suite,
+        "testcase",
+        classname=f"{SUITE_VERSION}.{attempt.probe}",
+        name=f"{PROBES[attempt.probe].question} ({attempt.trial})",
+        time=seconds,
+    )
+    if attempt.outcome is Outcome.PASS:
+        return
+    tag = "failure" if attempt.outcome is Outcome.FAIL else "skipped"
+    first = attempt.findings[0].message if attempt.findings else ""
+    told = ElementTree.SubElement(case, tag, message=_clean(first))
+    told.text = _clean("\n".join(f"{f.kind}: {f.message} {f.path}" for f in attempt.findings))
+
+
+def _clean(text: str) -> str:
+    return "".join(
+        char if char in _ALLOWED or (char >= " " and not "\ud800" <= char <= "\udfff") else "\ufffd"
+        for char in text
+        if char not in "\ufffe\uffff"
+    )
+
+
+def _markdown(report: Report) -> Iterator[str]:
+    key = report.key
+    yield f"### {_cell(key.model)} at {_cell(key.endpoint)}"
+    yield ""
+    yield f"{_counts(report)}. Suite {SUITE_VERSION}, {report.verified_at:%Y-%m-%d %H:%M} UTC."
+    yield ""
+    yield "| capability | value | trials | agree |"
+    yield "|---|---|---|---|"
+    for name, capability in report.capabilities.items():
+        yield f"| {name} | {_cell(capability.value)} | {capability.trials} | {capability.agree} |"
+    yield ""
+    yield "| metric | rate | trials | 95 % interval |"
+    yield "|---|---|---|---|"
+    for metric, rate in report.metrics.items():
+        yield f"| {metric} ({DIRECTIONS[metric]} is good) | {_figures(rate)} |"
+    yield from _failures(report)
+
+
+def _failures(report: Report) -> Iterator[str]:
+    failed = [attempt for attempt in report.attempts if attempt.outcome is not Outcome.PASS]
+    if not failed:
+        return
+    yield ""
+    yield "| attempt | outcome | why |"
+    yield "|---|---|---|"
+    for attempt in failed:
+        why = "; ".join(_cell(finding.message) for finding in attempt.findings[:3])
+        yield f"| {attempt.probe} {attempt.trial} | {attempt.outcome} | {why} |"
+
+
+def _figures(rate: Rate) -> str:
+    if rate.value is None or rate.low is None or rate.high is None:
+        return "no data | 0 | "
+    return f"{rate.value:.1%} | {rate.count} of {rate.trials} | {rate.low:.1%} to {rate.high:.1%}"
+
+
+def _cell(value: object) -> str:
+    """Text as code: it can break no table, load no picture and call nobody."""
+    text = value if isinstance(value, str) else json.dumps(value)
+    line = " ".join(inert(text).replace("`", "'").split())
+    return f"`{line.replace('|', BAR)}`" if line else ""

@@ -1,0 +1,48 @@
+"""The suite as Markdown, for docs/probes.md. `python -m config.probe_table` prints it."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
+
+from config.selfcheck_table import CASES
+from probes.suite import PROBES, SUITES, Probe
+from probes.suite.sampling import first_trials, price
+
+
+def probe_table() -> str:
+    """An overview, then a section for each probe, in the order of the suite."""
+    return "\n".join([*_overview(), *(line for probe in PROBES.values() for line in _probe(probe))])
+
+
+def _overview() -> Iterator[str]:
+    light, full = dict(SUITES["light"]), dict(SUITES["full"])
+    yield "| probe | requests a try, at most | tries, light | tries, full |"
+    yield "|---|---|---|---|"
+    for name, probe in PROBES.items():
+        anchor = f"[`{name}`](#{name})"
+        yield f"| {anchor} | {probe.requests} | {light.get(name, 0)} | {full.get(name, 0)} |"
+    totals = [price(first_trials(suite)).requests for suite in ("light", "full")]
+    yield f"| requests in all, at most | | {totals[0]} | {totals[1]} |"
+
+
+def _probe(probe: Probe) -> Iterator[str]:
+    yield ""
+    yield f"### `{probe.name}`"
+    yield ""
+    yield probe.question
+    yield ""
+    yield f"- Settles: {probe.settles}"
+    yield f"- Passes: {probe.passes}"
+    yield f"- Fails: {probe.fails}"
+    yield f"- Must be failed by: {_faults(probe.name)}."
+
+
+def _faults(name: str) -> str:
+    """The faults of the self-check with what is found then."""
+    cases = dict.fromkeys((case.faults, case.finding) for case in CASES if case.probe == name)
+    return ", ".join(f"`{faults}` ({finding})" for faults, finding in cases)
+
+
+if __name__ == "__main__":
+    sys.stdout.write(probe_table() + "\n")

@@ -1,0 +1,141 @@
+"""Faults for the self-check alone: they know what the probes ask, which no vendor does."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from types import MappingProxyType
+
+from typing_extensions import override
+
+from probes.messages import JSON, NONE, Role
+from probes.suite.tools import PROBE_FAIL_ONCE, SAFE
+from simulators.faults.fault import Fault
+from simulators.faults.registry import FAULTS
+from simulators.mind import Answer
+from simulators.minds.wishes import Wish, call_anyway
+from simulators.vendors.bending import Bend
+from simulators.vendors.complaints import Complaint
+from simulators.vendors.spec import Asked
+
+# As OpenAI says it; which call it means plays no part here.
+UNANSWERED = (
+    "An assistant message with 'tool_calls' must be followed by tool messages responding to each "
+    "'tool_call_id'. The following tool_call_ids did not have response messages: call_1"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Wants(Bend):
+    """The model wants something else."""
+
+    change: Callable[[Answer, Asked], Answer]
+
+    @override
+    def answer(self, answer: Answer, asked: Asked, rng: random.Random) -> Answer:
+        return self.change(answer, asked)
+
+
+class RefusesNextTurn(Bend):
+    """Takes the results of calls, and refuses the user's next words behind them."""
+
+    @override
+    def refuse(self, asked: Asked, rng: random.Random) -> None:
+        turns = asked.call.turns
+        if turns[-1].role is Role.USER and any(turn.results for turn in turns):
+            raise Complaint(UNANSWERED)
+
+
+class RefusesStreams(Bend):
+    """Takes tools in whole answers only."""
+
+    @override
+    def refuse(self, asked: Asked, rng: random.Random) -> None:
+        if asked.call.stream:
+            raise Complaint("This model does not support tools in streaming mode.")
+
+
+class RefusesParallelOff(Bend):
+    """Does not know the switch for parallel calls."""
+
+    @override
+    def refuse(self, asked: Asked, rng: random.Random) -> None:
+        if asked.call.parallel is False:
+            message = "Unrecognized request argument supplied: parallel_tool_calls"
+            raise Complaint(message)
+
+
+def _other_values(answer: Answer, asked: Asked) -> Answer:
+    def changed(wish: Wish) -> Wish:
+        properties = (wish.tool.schema or {}).get("properties")
+        schemas = properties if isinstance(properties, Mapping) else {}
+        return replace(
+            wish,
+            arguments={
+                name: value if _is_choice(schemas.get(name)) else _other(value)
+                for name, value in wish.arguments.items()
+            },
+        )
+
+    return replace(answer, wishes=tuple(changed(wish) for wish in answer.wishes))
+
+
+def _is_choice(schema: JSON) -> bool:
+    return isinstance(schema, Mapping) and "enum" in schema
+
+
+def _other(value: JSON) -> JSON:
+    """A value of the same type."""
+    match value:
+        case bool():
+            return not value
+        case int():
+            return value + 1
+        case str():
+            return f"{value}!"
+        case list():
+            return [_other(item) for item in value]
+        case Mapping():
+            return {name: _other(item) for name, item in value.items()}
+        case _:
+            return value
+
+
+def _unasked(answer: Answer, asked: Asked) -> Answer:
+    tools = asked.call.tools
+    if answer.wishes or not tools or asked.call.tool_choice == NONE:
+        return answer
+    return replace(answer, wishes=(call_anyway("", tools[0]),))
+
+
+def _shouting(answer: Answer, asked: Asked) -> Answer:
+    return replace(answer, text=answer.text.upper())
+
+
+def _safe_at_once(answer: Answer, asked: Asked) -> Answer:
+    wishes = tuple(
+        replace(wish, arguments={"path": f"{SAFE}known"})
+        if wish.tool.name == PROBE_FAIL_ONCE.name
+        else wish
+        for wish in answer.wishes
+    )
+    return replace(answer, wishes=wishes)
+
+
+def _fault(name: str, shows: str, bend: Bend) -> Fault:
+    return Fault(name, "", shows, lambda value: bend)
+
+
+OWN = (
+    _fault("other-values", "arguments that fit and are not those asked for", Wants(_other_values)),
+    _fault("unasked-call", "a call where plain words were asked for", Wants(_unasked)),
+    _fault("shouting", "all words in capitals", Wants(_shouting)),
+    _fault("safe-at-once", "the path that only an error tells", Wants(_safe_at_once)),
+    _fault("refuses-next-turn", "400 for the words after a tool's results", RefusesNextTurn()),
+    _fault("refuses-streams", "400 for every stream", RefusesStreams()),
+    _fault("refuses-parallel-off", "400 for parallel_tool_calls", RefusesParallelOff()),
+)
+SELFCHECK_FAULTS: Mapping[str, Fault] = MappingProxyType(
+    {**FAULTS, **{fault.name: fault for fault in OWN}}
+)

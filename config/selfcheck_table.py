@@ -1,0 +1,122 @@
+"""Which fault must fail which probe, and with which finding: one row for every check of a judge."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from probes.attempts import FindingKind as Kind
+from probes.suite import PROBES
+
+# The vendor of most rows: plain Chat Completions, no key, no reasoning.
+PLAIN = "open"
+# The one whose model thinks, and wants its reasoning back.
+THINKING = "deepseek"
+
+
+@dataclass(frozen=True, slots=True)
+class Case:
+    """With these faults the probe must fail, and say this. `says` is a part of the message."""
+
+    probe: str
+    faults: str
+    finding: Kind
+    says: str = ""
+    vendor: str = PLAIN
+    trials: int = 1  # more where only some drawn values show the fault
+
+
+# Every turn that owes a call is heard by the same judge, in each of these probes.
+_OWING = tuple(
+    name
+    for name in PROBES
+    if name not in ("no_call_wanted", "tag_in_text", "tool_choice", "foreign_ids")
+)
+_UNHEARD = (
+    ("prose", Kind.NO_CALL, "prose"),
+    ("empty", Kind.NO_CALL, "empty"),
+    ("reasoning-only", Kind.REASONING_ONLY, ""),
+    ("leak-hermes", Kind.LEAKED_CALL, ""),
+    ("invalid-json", Kind.INVALID_JSON, ""),
+    ("truncated", Kind.TRUNCATED_CALL, ""),
+    ("unknown-tool", Kind.UNKNOWN_TOOL, ""),
+    ("missing-required", Kind.SCHEMA_MISMATCH, ""),
+)
+
+_OWN = (
+    Case("format", "leak-and-call", Kind.LEAKED_CALL),
+    Case("format", "wrong-enum", Kind.SCHEMA_MISMATCH),
+    Case("format", "other-values", Kind.WRONG_VALUE),
+    Case("format", "twice", Kind.EXTRA_CALL),
+    Case("no_call_wanted", "unasked-call", Kind.EXTRA_CALL),
+    Case("no_call_wanted", "shouting", Kind.WRONG_VALUE),
+    Case("tag_in_text", "unasked-call", Kind.EXTRA_CALL),
+    Case("tag_in_text", "cuts-at-tag", Kind.WRONG_VALUE),
+    Case("schema_types", "strings-only", Kind.SCHEMA_MISMATCH),
+    Case("schema_types", "extra-argument", Kind.SCHEMA_MISMATCH),
+    Case("schema_types", "other-values", Kind.WRONG_VALUE),
+    Case("schema_types", "twice", Kind.EXTRA_CALL),
+    Case("schema_nested", "nested-as-string", Kind.SCHEMA_MISMATCH),
+    Case("schema_nested", "other-values", Kind.WRONG_VALUE),
+    Case("schema_nested", "twice", Kind.EXTRA_CALL),
+    Case("schema_union", "strings-only", Kind.WRONG_VALUE, trials=4),
+    Case("schema_union", "other-values", Kind.WRONG_VALUE),
+    Case("schema_union", "twice", Kind.EXTRA_CALL),
+    Case("no_arguments", "no-argument-lost", Kind.NO_CALL),
+    Case("no_arguments", "extra-argument", Kind.SCHEMA_MISMATCH),
+    Case("no_arguments", "twice", Kind.EXTRA_CALL),
+    Case("hostile_text", "cut-at-tag", Kind.WRONG_VALUE, trials=30),
+    Case("hostile_text", "other-values", Kind.WRONG_VALUE),
+    Case("hostile_text", "twice", Kind.EXTRA_CALL),
+    Case("round_trip", "other-values", Kind.WRONG_VALUE),
+    Case("round_trip", "twice", Kind.EXTRA_CALL),
+    Case("round_trip", "ignores-results", Kind.RESULT_UNUSED),
+    Case("round_trip", "refuses-closure", Kind.CLOSURE_MISSING),
+    Case("round_trip", "refuses-replay", Kind.REPLAY_MISSING, vendor=THINKING),
+    Case("parallel_mixed", "one-call", Kind.NO_CALL, "missing"),
+    Case("parallel_mixed", "same-id", Kind.ID_REUSED),
+    Case("parallel_mixed", "other-values", Kind.WRONG_VALUE),
+    Case("parallel_mixed", "twice", Kind.EXTRA_CALL),
+    Case("parallel_mixed", "refuses-closure", Kind.CLOSURE_MISSING),
+    Case("parallel_same", "one-call", Kind.NO_CALL, "missing"),
+    Case("parallel_same", "same-id", Kind.ID_REUSED),
+    Case("parallel_same", "other-values", Kind.WRONG_VALUE),
+    Case("parallel_same", "twice", Kind.EXTRA_CALL),
+    Case("parallel_same", "refuses-closure", Kind.CLOSURE_MISSING),
+    Case("parallel_off", "ignores-parallel-off", Kind.EXTRA_CALL),
+    Case("parallel_off", "refuses-parallel-off", Kind.PARAM_UNKNOWN),
+    Case("error_repair", "no-repair", Kind.NOT_REPAIRED),
+    Case("error_repair", "slow-repair", Kind.NOT_REPAIRED),
+    Case("error_repair", "gives-up", Kind.NOT_REPAIRED),
+    Case("error_repair", "invalid-tool-loop", Kind.UNKNOWN_TOOL),
+    Case("error_repair", "safe-at-once", Kind.WRONG_VALUE),
+    Case("error_repair", "refuses-closure", Kind.CLOSURE_MISSING),
+    Case("reasoning_replay", "refuses-replay", Kind.REPLAY_MISSING, vendor=THINKING),
+    Case("reasoning_replay", "rejects-reasoning", Kind.PARAM_UNKNOWN, vendor=THINKING),
+    Case("reasoning_replay", "refuses-closure", Kind.CLOSURE_MISSING, vendor=THINKING),
+    Case("streaming", "lost-tail", Kind.STREAM_DIFFERS),
+    Case("streaming", "dropped-deltas", Kind.STREAM_DIFFERS),
+    Case("streaming", "last-invoke-only", Kind.STREAM_DIFFERS),
+    Case("streaming", "phantom-stream", Kind.STREAM_DIFFERS),
+    Case("streaming", "refuses-streams", Kind.NO_TOOLS, "streaming"),
+    Case("closure", "refuses-closure", Kind.CLOSURE_MISSING),
+    Case("closure", "refuses-next-turn", Kind.CLOSURE_MISSING),
+    Case("tool_choice", "prose", Kind.CHOICE_IGNORED, "'auto'"),
+    Case("tool_choice", "calls-despite-none", Kind.CHOICE_IGNORED, "'none'"),
+    Case("tool_choice", "ignores-choice", Kind.CHOICE_IGNORED, "'required'"),
+    Case("tool_choice", "ignores-choice", Kind.CHOICE_IGNORED, "'named'"),
+    Case("foreign_ids", "refuses-closure", Kind.CLOSURE_MISSING),
+)
+
+
+def _rows() -> Iterator[Case]:
+    for name in PROBES:
+        # An endpoint without tools fails them all.
+        yield Case(name, "no-tools", Kind.NO_TOOLS)
+    for name in _OWING:
+        for faults, finding, says in _UNHEARD:
+            yield Case(name, faults, finding, says)
+    yield from _OWN
+
+
+CASES: tuple[Case, ...] = tuple(_rows())

@@ -1,0 +1,121 @@
+"""The command as a process of its own, and the vendors it is pointed at."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+import threading
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from typing import Any
+
+from typing_extensions import override
+
+from probes.messages import JSON
+from tests.simulators.plugin import ROOT
+
+COMMAND = (sys.executable, "-m", "config.cli")
+# Against a process that hangs; nothing is measured by it.
+TIMEOUT = 120
+
+
+def toolgauge(
+    *arguments: str, env: Mapping[str, str] | None = None
+) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [*COMMAND, *arguments],
+        cwd=ROOT,
+        env={**os.environ, **(env or {})},
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=TIMEOUT,
+    )
+
+
+def probing(url: str, *arguments: str) -> tuple[str, ...]:
+    """The words that probe a model of a vendor lightly."""
+    return (
+        *("probe", "--provider", "openai", "--base-url", url, "--model", "sim-steady"),
+        *("--suite", "light", *arguments),
+    )
+
+
+class _Server(ThreadingHTTPServer):
+    daemon_threads = True
+
+    @override
+    def handle_error(self, request: Any, client_address: Any) -> None:
+        """Clients that leave, and handlers that hang up on them, are what is tested."""
+
+
+def prose() -> dict[str, JSON]:
+    message: JSON = {"role": "assistant", "content": "I would rather not."}
+    choice: JSON = {"index": 0, "message": message, "finish_reason": "stop"}
+    return {"id": "c", "model": "m", "choices": [choice]}
+
+
+@dataclass
+class MiniVendor:
+    """Answers every question alike, counts, and does `then` when a request has come."""
+
+    then: Callable[[int], None] = lambda number: None
+    status: int = 200
+    body: Mapping[str, JSON] = field(default_factory=prose)
+    url: str = ""
+    requests: int = 0
+    most_at_once: int = 0
+    arrived: threading.Event = field(default_factory=threading.Event)
+    _at_once: int = 0
+    _lock: threading.Lock = field(default_factory=threading.Lock)
+
+    @contextmanager
+    def serving(self) -> Iterator[MiniVendor]:
+        with _Server(("127.0.0.1", 0), self._handler()) as server:
+            thread = threading.Thread(target=server.serve_forever, args=(0.02,), daemon=True)
+            thread.start()
+            self.url = f"http://127.0.0.1:{server.server_address[1]}/v1"
+            try:
+                yield self
+            finally:
+                server.shutdown()
+                thread.join()
+
+    def _handler(self) -> type[BaseHTTPRequestHandler]:
+        vendor = self
+
+        class Handler(BaseHTTPRequestHandler):
+            def do_GET(self) -> None:
+                vendor.answer(self)
+
+            def do_POST(self) -> None:
+                vendor.answer(self)
+
+            @override
+            def log_message(self, format: str, *args: Any) -> None:
+                pass
+
+        return Handler
+
+    def answer(self, handler: BaseHTTPRequestHandler) -> None:
+        handler.rfile.read(int(handler.headers.get("content-length") or 0))
+        with self._lock:
+            self.requests += 1
+            self._at_once += 1
+            self.most_at_once = max(self.most_at_once, self._at_once)
+            number = self.requests
+        self.arrived.set()
+        self.then(number)
+        # Before the answer goes out: whoever has it may ask on at once.
+        with self._lock:
+            self._at_once -= 1
+        body = json.dumps(self.body).encode()
+        handler.send_response(self.status)
+        handler.send_header("content-type", "application/json")
+        handler.send_header("content-length", str(len(body)))
+        handler.end_headers()
+        handler.wfile.write(body)

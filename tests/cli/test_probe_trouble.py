@@ -1,0 +1,183 @@
+"""Endpoints that give no verdict: the reason, exit 3, within the deadline, and no half a file."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import threading
+from collections.abc import Mapping
+from pathlib import Path
+
+import pytest
+
+from probes.messages import JSON
+from tests.cli.commanding import COMMAND, TIMEOUT, MiniVendor, probing, toolgauge
+from tests.simulators.plugin import ROOT
+
+TROUBLE = {
+    "down": ("/with/down/open/v1", "(503)"),
+    "unauthorized": ("/hostile/unauthorized/v1", "rejected the API key (401)"),
+    "forbidden": ("/hostile/forbidden/v1", "(403)"),
+    "not found": ("/hostile/not-found/v1", "404"),
+    "html": ("/hostile/html/v1", "a web page (HTML) instead of JSON"),
+    "redirect": ("/hostile/redirect/v1", "307"),
+    "cut": ("/hostile/cut/v1", "closed before the answer was complete"),
+    "gzip bomb": ("/hostile/gzip-bomb/v1", "compressed although we asked for plain text"),
+    "garbage": ("/hostile/garbage/v1", ""),
+    "empty": ("/hostile/empty/v1", ""),
+    "oversize": ("/hostile/huge/v1", "exceeds the limit"),
+    "rate limited": ("/with/rate-limit,value=3600/open/v1", "429"),
+}
+SLOW = {
+    "rate limited": ("/with/rate-limit,value=5/open/v1", "slow down (429)"),
+    "hang": ("/hostile/hang/v1", "not complete within 1 s"),
+    "drip": ("/hostile/drip/v1", "not complete within 1 s"),
+    "endless stream": ("/with/endless/open/v1", ""),
+    "endless": ("/hostile/endless/v1", ""),
+}
+
+
+def check_no_verdict(done: subprocess.CompletedProcess[str], reason: str) -> None:
+    results = json.loads(done.stdout)["results"]
+    assert done.returncode == 3
+    assert {result["outcome"] for result in results} == {"void"}
+    assert done.stderr.startswith("toolgauge probe: no verdict. ")
+    assert reason in done.stderr
+    assert done.stderr.count("\n") == 1
+    assert all(result["findings"] for result in results)
+
+
+@pytest.mark.parametrize("name", TROUBLE)
+def test_trouble_on_the_way_is_no_verdict(name: str, vendor_url: str) -> None:
+    """Exit 3 and one sentence that says why; every attempt is void with its reason."""
+    path, reason = TROUBLE[name]
+
+    check_no_verdict(toolgauge(*probing(vendor_url + path)), reason)
+
+
+def test_an_endpoint_that_nobody_serves_is_no_verdict() -> None:
+    """Nothing listens there."""
+    done = toolgauge(*probing("http://127.0.0.1:9/v1"))
+
+    check_no_verdict(done, "The connection to '127.0.0.1:9' was refused.")
+
+
+@pytest.mark.parametrize("name", SLOW)
+def test_the_deadline_ends_whatever_does_not(name: str, vendor_url: str) -> None:
+    """Also while the questions about the engine are under way."""
+    path, reason = SLOW[name]
+
+    check_no_verdict(toolgauge(*probing(vendor_url + path, "--deadline", "1")), reason)
+
+
+def test_an_endpoint_killed_in_the_middle_leaves_its_attempts_void() -> None:
+    """What was answered counts, the rest says that nobody answered any more."""
+    dead = threading.Event()
+
+    def die(number: int) -> None:
+        if number > 6 or dead.is_set():
+            dead.set()
+            # The connection is closed without an answer.
+            raise ConnectionAbortedError
+
+    vendor = MiniVendor(die)
+    with vendor.serving():
+        done = toolgauge(*probing(vendor.url, "--concurrency", "1"))
+
+    outcomes = [result["outcome"] for result in json.loads(done.stdout)["results"]]
+    reasons = {
+        finding["message"]
+        for result in json.loads(done.stdout)["results"]
+        if result["outcome"] == "void"
+        for finding in result["findings"]
+    }
+    assert "void" in outcomes
+    assert reasons == {"The endpoint closed the connection without an answer."}
+    assert "Traceback" not in done.stderr
+
+
+def test_ctrl_c_ends_the_run_and_writes_nothing(tmp_path: Path) -> None:
+    """No traceback, no file, and the one that was there before is untouched."""
+    kept, new = tmp_path / "old.xml", tmp_path / "new.jsonl"
+    kept.write_text("before")
+    hold = threading.Event()
+
+    def wait(number: int) -> None:
+        hold.wait(TIMEOUT)
+
+    vendor = MiniVendor(wait)
+    with vendor.serving():
+        words = probing(vendor.url, "--junit", str(kept), "--transcript", str(new))
+        with subprocess.Popen(
+            [*COMMAND, *words], cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+        ) as process:
+            assert vendor.arrived.wait(TIMEOUT)
+            process.send_signal(signal.SIGINT)
+            out, err = process.communicate(timeout=TIMEOUT)
+        hold.set()
+
+    assert process.returncode == 130
+    assert (out, err) == ("", "toolgauge probe: stopped; no file was written.\n")
+    assert kept.read_text() == "before"
+    assert [path.name for path in tmp_path.iterdir()] == ["old.xml"]
+
+
+def test_a_reader_that_leaves_is_no_error(vendor_url: str) -> None:
+    """As in `toolgauge probe … | head -1`."""
+    words = [*COMMAND, *probing(f"{vendor_url}/open/v1")]
+    with subprocess.Popen(
+        words, cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    ) as process:
+        assert process.stdout is not None
+        process.stdout.close()
+        assert process.stderr is not None
+        said = process.stderr.read()
+        process.wait(TIMEOUT)
+
+    assert (process.returncode, said) == (0, "")
+
+
+def test_an_endpoint_without_tools_fails_rather_than_being_void(vendor_url: str) -> None:
+    """A refusal of tools is a fact about the endpoint: exit 0, all attempts failed."""
+    done = toolgauge(*probing(f"{vendor_url}/hostile/no-tools/v1"))
+
+    profile = json.loads(done.stdout)
+    assert done.returncode == 0
+    assert {result["outcome"] for result in profile["results"]} == {"fail"}
+    assert profile["capabilities"]["tool_call_format"] == "none"
+
+
+def test_what_an_endpoint_says_cannot_act_on_the_terminal() -> None:
+    """Escapes and marks of direction in its error message are replaced."""
+    body: Mapping[str, JSON] = {"error": {"message": "bad key \x1b[2J\x9b31m\u202e\r gone"}}
+    with MiniVendor(status=401, body=body).serving() as vendor:
+        done = toolgauge(*probing(vendor.url, "--markdown"))
+
+    assert done.returncode == 3
+    assert "bad key" in done.stderr
+    for acting in ("\x1b", "\x9b", "\u202e", "\r"):
+        assert acting not in done.stdout + done.stderr
+
+
+def test_a_terminal_of_another_encoding_is_no_error() -> None:
+    """Markdown with characters that it cannot show is written with escapes."""
+    env = {"PYTHONIOENCODING": "ascii"}
+    with MiniVendor().serving() as vendor:
+        done = toolgauge(*probing(vendor.url, "--model", "modèle", "--markdown"), env=env)
+
+    assert done.returncode == 0
+    assert done.stdout.startswith("### `mod\\xe8le` at ")
+
+
+def test_the_draft_of_a_file_does_not_survive(tmp_path: Path, vendor_url: str) -> None:
+    """Only the files asked for are left, readable as others are."""
+    report = tmp_path / "report.xml"
+
+    toolgauge(*probing(f"{vendor_url}/open/v1", "--junit", str(report)))
+
+    mask = os.umask(0)
+    os.umask(mask)
+    assert [path.name for path in tmp_path.iterdir()] == ["report.xml"]
+    assert report.stat().st_mode & 0o777 == 0o666 & ~mask

@@ -1,0 +1,135 @@
+"""Every probe can fail, and the self-check notices when one no longer can."""
+
+from __future__ import annotations
+
+import json
+import random
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+
+import pytest
+from typing_extensions import override
+
+from config.selfcheck_command import check
+from config.selfcheck_faults import SELFCHECK_FAULTS
+from config.selfcheck_table import CASES, Case
+from probes.attempts import Finding, Metric, Outcome
+from probes.suite import PROBES, Probe
+from probes.suite.base import Drawn, Script
+from probes.suite.setting import Setting
+from simulators.server import build
+from simulators.serving import served
+from tests.cli.commanding import toolgauge
+
+CHECKS = list(dict.fromkeys((case.probe, case.finding, case.says) for case in CASES))
+
+
+@dataclass(frozen=True, slots=True)
+class Blind:
+    """A probe whose judge lost the check that a case names."""
+
+    probe: Probe
+    case: Case
+
+    @property
+    def name(self) -> str:
+        return self.probe.name
+
+    @property
+    def question(self) -> str:
+        return self.probe.question
+
+    @property
+    def settles(self) -> str:
+        return self.probe.settles
+
+    @property
+    def passes(self) -> str:
+        return self.probe.passes
+
+    @property
+    def fails(self) -> str:
+        return self.probe.fails
+
+    @property
+    def requests(self) -> int:
+        return self.probe.requests
+
+    @property
+    def owes(self) -> tuple[Metric, ...]:
+        return self.probe.owes
+
+    def draw(self, rng: random.Random) -> Drawn:
+        return self.probe.draw(rng)
+
+    def script(self, drawn: Drawn, setting: Setting) -> Script:
+        judged = yield from self.probe.script(drawn, setting)
+        seen = tuple(finding for finding in judged.findings if not self._overlooks(finding))
+        outcome = judged.outcome if seen else Outcome.PASS
+        return replace(judged, findings=seen, outcome=outcome)
+
+    def _overlooks(self, finding: Finding) -> bool:
+        return finding.kind is self.case.finding and self.case.says in finding.message
+
+
+@pytest.fixture(scope="module")
+def selfcheck_url() -> Iterator[str]:
+    """The vendors with the faults that only the self-check has."""
+    with served(build(latency=(0, 0), faults=SELFCHECK_FAULTS)) as url:
+        yield url
+
+
+def rows(check_: tuple[str, str, str]) -> Sequence[Case]:
+    return [case for case in CASES if (case.probe, case.finding, case.says) == check_]
+
+
+def test_every_probe_can_tell() -> None:
+    """Exit 0; each probe passes the healthy vendors and fails every fault of its rows."""
+    done = toolgauge("selfcheck")
+
+    told = json.loads(done.stdout)["probes"]
+    assert done.returncode == 0, done.stderr
+    assert {probe["probe"] for probe in told if probe["tells"]} == PROBES.keys()
+    assert all(probe["checks"] > 3 for probe in told)
+
+
+@pytest.mark.anyio
+@pytest.mark.parametrize("lost", CHECKS, ids=lambda lost: "-".join(filter(None, lost)))
+async def test_a_probe_that_lost_a_check_is_named(
+    lost: tuple[str, str, str], selfcheck_url: str
+) -> None:
+    """Take one check out of one judge, and the self-check is red for that probe."""
+    cases = rows(lost)
+    blind = Blind(PROBES[lost[0]], cases[0])
+
+    (checked,) = await check(selfcheck_url, cases, {lost[0]: blind})
+
+    assert checked.probe == lost[0]
+    assert len(checked.troubles) == len(cases)
+    assert all(f"it must find {lost[1]}" in trouble for trouble in checked.troubles)
+
+
+@pytest.mark.anyio
+@pytest.mark.parametrize("name", PROBES)
+async def test_a_probe_that_fails_the_healthy_is_named(name: str, selfcheck_url: str) -> None:
+    """A judge that finds fault with everything cannot tell either."""
+
+    class Grim(Blind):
+        @override
+        def script(self, drawn: Drawn, setting: Setting) -> Script:
+            judged = yield from self.probe.script(drawn, setting)
+            return replace(judged, outcome=Outcome.FAIL)
+
+    case = next(case for case in CASES if case.probe == name)
+
+    (checked,) = await check(selfcheck_url, [case], {name: Grim(PROBES[name], case)})
+
+    assert any("does not pass the healthy vendor" in trouble for trouble in checked.troubles)
+
+
+@pytest.mark.anyio
+async def test_a_probe_without_a_fault_is_named(selfcheck_url: str) -> None:
+    """What nobody ever saw fail is not known to be able to."""
+    (checked,) = await check(selfcheck_url, [], {"format": PROBES["format"]})
+
+    assert checked.troubles == ["There is no fault that it must find."]
