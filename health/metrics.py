@@ -87,6 +87,7 @@ def wilson(successes: int, trials: int, z: float = 1.96) -> tuple[float, float]:
     spread = z * z / trials
     middle = share + spread / 2
     half = z * sqrt(share * (1 - share) / trials + spread / (4 * trials))
-    # Rounding may leave a hair outside of 0 and 1 at the ends.
-    low, high = (middle - half) / (1 + spread), (middle + half) / (1 + spread)
-    return max(0.0, low), min(1.0, high)
+    # Rounding would leave a hair at the ends, on either side of 0 and 1.
+    low = (middle - half) / (1 + spread) if successes else 0.0
+    high = (middle + half) / (1 + spread) if successes < trials else 1.0
+    return low, high

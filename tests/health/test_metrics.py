@@ -56,3 +56,10 @@ def test_every_metric_has_a_direction() -> None:
         "parse_success",
         "repair_success",
     ]
+
+
+@pytest.mark.parametrize("trials", [1, 3, 12, 47, 109, 1000])
+def test_an_interval_reaches_its_ends_exactly(trials: int) -> None:
+    """A rate of 0 or 1 lies in its own interval, not a hair outside of it."""
+    assert wilson(0, trials)[0] == 0
+    assert wilson(trials, trials)[1] == 1
