@@ -36,5 +36,10 @@ def _run(run_id: int) -> Run:
     return get_object_or_404(runs, pk=run_id, endpoint__removed_at=None)
 
 
+# What went wrong is what a reader came for.
+_ORDER = ("fail", "void", "pass")
+
+
 def _attempts(run: Run) -> list[Attempt]:
-    return list(Attempt.objects.of(run).order_by("probe", "trial"))
+    found = Attempt.objects.of(run).order_by("probe", "trial")
+    return sorted(found, key=lambda attempt: _ORDER.index(attempt.outcome))

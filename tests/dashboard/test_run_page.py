@@ -103,3 +103,15 @@ def test_runs_of_a_removed_endpoint_are_gone(signed_in: Client) -> None:
     signed_in.post("/endpoints/steady/remove/")
 
     assert signed_in.get(f"/runs/{run.pk}/").status_code == 404
+
+
+def test_what_went_wrong_stands_first(signed_in: Client) -> None:
+    """Among fifty attempts nobody should have to look for the failed one."""
+    run = make_finished_run(make_endpoint())
+    for trial, outcome in enumerate(("pass", "void", "fail"), 1):
+        make_attempt(run, trial=trial, outcome=outcome)
+
+    page = signed_in.get(f"/runs/{run.pk}/").content.decode()
+
+    places = [page.index(f"/attempts/format/{trial}/") for trial in (3, 2, 1)]
+    assert places == sorted(places)
