@@ -9,20 +9,14 @@ from probes.attempts import Metric, Verdict
 from probes.history.conversation import Conversation
 from probes.history.trimming import Budget, trim
 from probes.messages import JSON, ModelCall, Reply, Role, Stop, Text, ToolResult, Turn
+from probes.suite import two_turns
 from probes.suite.base import Answer, Drawn, Question, Script
 from probes.suite.setting import HERE, Setting
 from probes.suite.steps import CLOSURE_KINDS, Talk, answered, asking, continued, went_on
-from probes.suite.tools import PROBE_ADD, PROBE_ECHO, TAGS
-from probes.suite.words import nonce, phrase
+from probes.suite.tools import PROBE_ADD, PROBE_ECHO
+from probes.suite.two_turns import NEXT, PROMPT
 
 GREETING, GREETED = "Good morning.", "Good morning. What can I do?"
-PROMPT = """\
-Call the tool {tool} once, with a = {a} and b = {b}. Its result holds a nonce.
-When you have it, reply with the nonce, in words and without a tool."""
-NEXT = """\
-Now call the tool {tool} once, with these arguments:
-message: {message}
-tag: {tag}"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,15 +32,7 @@ class ClosureProbe:
     owes: tuple[Metric, ...] = (Metric.PARSE_SUCCESS,)
 
     def draw(self, rng: random.Random) -> Drawn:
-        return Drawn(
-            {
-                "a": rng.randrange(2, 1000),
-                "b": rng.randrange(2, 1000),
-                "nonce": nonce(rng),
-                "message": phrase(rng),
-                "tag": rng.choice(TAGS),
-            }
-        )
+        return two_turns.draw(rng)
 
     def script(self, drawn: Drawn, setting: Setting) -> Script:
         talk = Talk(setting, (PROBE_ECHO, PROBE_ADD))

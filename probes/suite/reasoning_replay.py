@@ -20,6 +20,7 @@ from probes.messages import (
     ToolCall,
     Turn,
 )
+from probes.suite import two_turns
 from probes.suite.base import Answer, Drawn, Judged, Question, Script
 from probes.suite.setting import Setting
 from probes.suite.steps import (
@@ -31,17 +32,10 @@ from probes.suite.steps import (
     is_reasoned,
     went_on,
 )
-from probes.suite.tools import PROBE_ADD, PROBE_ECHO, TAGS
-from probes.suite.words import nonce, phrase
+from probes.suite.tools import PROBE_ADD, PROBE_ECHO
+from probes.suite.two_turns import NEXT, PROMPT
 from probes.text_answer import read_answer
 
-PROMPT = """\
-Call the tool {tool} once, with a = {a} and b = {b}. Its result holds a nonce.
-When you have it, reply with the nonce, in words and without a tool."""
-NEXT = """\
-Now call the tool {tool} once, with these arguments:
-message: {message}
-tag: {tag}"""
 # Kinds whose text can be blanked without touching anything that is signed.
 BLANKABLE = (ReasoningKind.FIELD, ReasoningKind.TAGS)
 
@@ -59,15 +53,7 @@ class ReasoningReplayProbe:
     owes: tuple[Metric, ...] = (Metric.PARSE_SUCCESS,)
 
     def draw(self, rng: random.Random) -> Drawn:
-        return Drawn(
-            {
-                "a": rng.randrange(2, 1000),
-                "b": rng.randrange(2, 1000),
-                "nonce": nonce(rng),
-                "message": phrase(rng),
-                "tag": rng.choice(TAGS),
-            }
-        )
+        return two_turns.draw(rng)
 
     def script(self, drawn: Drawn, setting: Setting) -> Script:
         talk = Talk(setting, (PROBE_ECHO, PROBE_ADD))

@@ -25,7 +25,7 @@ from probes.messages import (
 )
 from probes.suite import PROBES, Drawn
 from probes.suite.base import rng_for
-from probes.suite.closure import GREETED, GREETING, PROMPT
+from probes.suite.closure import GREETED, GREETING
 from probes.suite.error_repair import ERROR
 from probes.suite.setting import HERE
 from probes.suite.steps import asking
@@ -40,6 +40,7 @@ from probes.suite.tools import (
     PROBE_STORE,
     SAFE,
 )
+from probes.suite.two_turns import PROMPT
 from probes.target import Provider
 from tests.simulators.further_paraphrases import FURTHER
 from tests.simulators.model import Model
