@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from pathlib import Path
 from typing import Any
 
 import httpx
@@ -118,3 +119,11 @@ def test_faults_stay_out_of_formats_that_cannot_show_them(vendor_url: str) -> No
     truth = httpx.get(f"{vendor_url}/with/lost-tail/_truth/gemini", trust_env=False).json()
 
     assert truth["capabilities"]["supports_streaming_tool_use"] is True
+
+
+def test_every_fault_is_shown_by_a_test() -> None:
+    """A fault that no test looks at may as well do nothing."""
+    folder = Path(__file__).parent
+    tests = "\n".join(path.read_text(encoding="utf-8") for path in folder.glob("*.py"))
+
+    assert [name for name in FAULTS if name not in tests] == []

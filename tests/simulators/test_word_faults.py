@@ -2,6 +2,7 @@ from __future__ import annotations
 
 from typing import Any
 
+import httpx
 import pytest
 
 from probes.adapters import FORMATS
@@ -314,3 +315,20 @@ def test_other_servers_parse_their_calls(name: str, format: str, vendor_url: str
 def test_an_answer_that_owes_no_call_stays_as_it_is(fault: Fault, vendor_url: str) -> None:
     """Faults of this family change what stands for a call."""
     assert Bent(vendor_url, fault.name).read("openai", question(CHAT)).text == "good morning"
+
+
+def test_reasoning_before_a_call_can_be_empty_and_is_not_absent(vendor_url: str) -> None:
+    """Z05: the field is there with nothing in it, and must come back that way."""
+    tool = {"type": "function", "function": {"name": "probe_ping", "parameters": {}}}
+    asked = {
+        "model": "sim-v4",
+        "messages": [{"role": "user", "content": "Call the tool probe_ping once."}],
+        "tools": [tool],
+    }
+    url = f"{vendor_url}/with/empty-reasoning/deepseek/v1/chat/completions"
+    key = {"authorization": "Bearer sim-test"}
+    body: Any = httpx.post(url, json=asked, headers=key, trust_env=False).json()
+
+    message = body["choices"][0]["message"]
+    assert message["reasoning_content"] == ""
+    assert message["tool_calls"][0]["function"]["name"] == "probe_ping"
