@@ -10,7 +10,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
-from health.metrics import wilson
+from health.metrics import interval
 from probes.attempts import Attempt, FindingKind, Metric, Verdict
 from probes.messages import JSON
 from probes.parsers import JSON_BODIES
@@ -33,7 +33,7 @@ class Capability:
     evidence: tuple[str, ...] = ()
 
     def as_json(self) -> dict[str, JSON]:
-        low, high = wilson(self.agree, self.trials) if self.trials else (None, None)
+        low, high = interval(self.agree, self.trials) if self.trials else (None, None)
         return {
             "value": self.value,
             "trials": self.trials,

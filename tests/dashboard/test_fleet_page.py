@@ -31,7 +31,7 @@ def test_a_row_shows_the_rate_with_its_numbers(signed_in: Client) -> None:
     page = signed_in.get("/")
 
     assertContains(page, "7/10")
-    assertContains(page, "40%–89%")
+    assertContains(page, "39%–89%")
     assertContains(page, '<span class="status degraded">')
 
 

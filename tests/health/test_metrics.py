@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from health.metrics import DIRECTIONS, Good, Rate, rate_of, wilson
+from health.metrics import DIRECTIONS, Good, Rate, interval, rate_of, wilson
 from probes.attempts import Metric
 
 
@@ -63,3 +63,15 @@ def test_an_interval_reaches_its_ends_exactly(trials: int) -> None:
     """A rate of 0 or 1 lies in its own interval, not a hair outside of it."""
     assert wilson(0, trials)[0] == 0
     assert wilson(trials, trials)[1] == 1
+
+
+def test_many_trials_count_for_somewhat_fewer() -> None:
+    """Trials of one run hang together, so what is shown is wider than Wilson's, and not by much."""
+    low, high = wilson(80, 100)
+    shown = rate_of(Metric.PARSE_SUCCESS, 100, 20)
+
+    assert shown.low is not None
+    assert shown.high is not None
+    assert shown.low < low < high < shown.high
+    assert (shown.high - shown.low) / (high - low) == pytest.approx(1.21, abs=0.02)
+    assert interval(1, 1) == wilson(1, 1)
