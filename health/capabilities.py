@@ -98,15 +98,11 @@ def _call_format(attempts: Sequence[Attempt], wire: str) -> Capability:
         value = "none"
     else:
         return Capability("unknown", len(told))
-    wanted = wire if value == wire else parser_or_none(value, attempts, wire)
+    wanted = wire if value == wire else _parser(attempts, wire)
     agreeing = [attempt for attempt, form in turns if form == wanted]
     if value == "none" and not told:
         return Capability(value, len(refusing), len(refusing), _ids(refusing))
     return Capability(value, len(told), len(agreeing), _ids(agreeing or [a for a, _ in turns]))
-
-
-def parser_or_none(value: JSON, attempts: Sequence[Attempt], wire: str) -> str | None:
-    return None if value == "none" else _parser(attempts, wire)
 
 
 def _parser(attempts: Sequence[Attempt], wire: str) -> str | None:
@@ -211,13 +207,13 @@ def _choices(attempts: Sequence[Attempt]) -> Capability:
 def _limits(attempts: Sequence[Attempt]) -> dict[str, Capability]:
     """Further fields, each the most common answer of the probe that asks for it."""
     sources = {
-        "parallel_switch": ("off", None),
-        "accepts": ("accepts", None),
-        "id_forms": ("ids", None),
-        "trimmed_history": ("trimmed", None),
-        "violations": ("violations", None),
+        "parallel_switch": "off",
+        "accepts": "accepts",
+        "id_forms": "ids",
+        "trimmed_history": "trimmed",
+        "violations": "violations",
     }
-    return {name: _common(attempts, key) for name, (key, _) in sources.items()}
+    return {name: _common(attempts, key) for name, key in sources.items()}
 
 
 def _common(attempts: Sequence[Attempt], key: str) -> Capability:

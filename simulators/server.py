@@ -59,7 +59,6 @@ class _Switched:
     def __init__(
         self, vendors: Callable[[str], list[BaseRoute]], meant: Callable[[str], str]
     ) -> None:
-        self.meant = meant
         # A vendor counts what it was asked, so the same address must meet the same one.
         self.app = lru_cache(MAX_SWITCHED)(lambda text: Starlette(routes=vendors(meant(text))))
 

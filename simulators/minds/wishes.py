@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -33,12 +32,6 @@ class Wish:
 
     tool: ToolSpec
     arguments: Mapping[str, JSON]
-
-    @property
-    def as_text(self) -> str:
-        """The call the way many models write it into their text."""
-        shown = {"name": self.tool.name, "arguments": self.arguments}
-        return f"<tool_call>\n{json.dumps(shown, ensure_ascii=False)}\n</tool_call>"
 
 
 @dataclass(frozen=True, slots=True)
