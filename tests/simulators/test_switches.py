@@ -107,6 +107,14 @@ def test_faults_can_be_combined(vendor_url: str) -> None:
     assert answer.json()["model"] == "sim-other-0731"
 
 
+def test_a_call_is_bent_before_it_leaks(vendor_url: str) -> None:
+    """Whatever the order of the switches: what has leaked is text, and no call any more."""
+    answer = ask(f"{vendor_url}/with/leak-hermes+wrong-enum")
+
+    assert kind(answer) == "leaked"
+    assert '"colour": "red"' not in answer.json()["choices"][0]["message"]["content"]
+
+
 def test_every_name_of_a_fault_and_of_a_vendor_is_there_once() -> None:
     """A second entry of the same name would silently take the first one's place."""
     names = [fault.name for family in FAMILIES for fault in family.FAULTS]
