@@ -67,7 +67,7 @@ class Measured:
 
     @property
     def requests(self) -> int:
-        return sum(len(attempt.evidence.exchanges) for attempt in self.attempts)
+        return sum(attempt.evidence.requests for attempt in self.attempts)
 
 
 class _Clock:

@@ -91,7 +91,7 @@ def usage_json(attempts: Sequence[Attempt]) -> dict[str, JSON]:
     latencies = sorted(a.latency_ms for a in attempts if a.latency_ms is not None)
     return {
         "attempts": len(attempts),
-        "requests": sum(len(attempt.evidence.exchanges) for attempt in attempts),
+        "requests": sum(attempt.evidence.requests for attempt in attempts),
         "input_tokens": total([attempt.usage.input_tokens for attempt in attempts]),
         "output_tokens": total([attempt.usage.output_tokens for attempt in attempts]),
         "reasoning_tokens": total([attempt.usage.reasoning_tokens for attempt in attempts]),

@@ -32,10 +32,11 @@ class Asker:
     async def ask(self, question: Question) -> tuple[Exchange, Answer | ProbesError]:
         """The exchange as far as it got, and the answer or what stood in its way."""
         exchange = Exchange(label=question.label)
-        took = 0.0
+        took, sent = 0.0, False
 
         async def send() -> Incoming:
-            nonlocal took
+            nonlocal took, sent
+            sent = True
             begun = asyncio.get_running_loop().time()
             try:
                 return await self.transport.send(outgoing)
@@ -44,14 +45,19 @@ class Asker:
 
         try:
             outgoing = self._outgoing(question)
-            exchange = replace(exchange, outgoing=outgoing)
             incoming = await self.pacer.send(send)
-            exchange = replace(exchange, incoming=incoming)
+            exchange = replace(exchange, outgoing=outgoing, incoming=incoming)
             reply = read_reply(self.adapter, incoming, streamed=question.call.stream)
         except ProbesError as exc:
+            if not sent:
+                # It was never sent: we had given up, or could not write it.
+                return replace(exchange, error=exc.message), exc
             arrived = exc.received or exchange.incoming
-            exchange = replace(exchange, incoming=arrived, error=exc.message, took_s=took)
+            exchange = replace(exchange, outgoing=outgoing, incoming=arrived, took_s=took)
+            exchange = replace(exchange, error=exc.message)
+            self.pacer.note(None if isinstance(exc, Refused) else exc)
             return exchange, Answer(refusal=exc) if isinstance(exc, Refused) else exc
+        self.pacer.note(None)
         return replace(exchange, reply=reply, took_s=took), Answer(reply)
 
     def _outgoing(self, question: Question) -> Outgoing:

@@ -42,6 +42,14 @@ class Evidence:
     exchanges: tuple[JSON, ...] = ()
     findings: tuple[JSON, ...] = ()
 
+    @property
+    def requests(self) -> int:
+        """How many of the exchanges were really sent."""
+        return sum(
+            isinstance(exchange, Mapping) and bool(exchange.get("request"))
+            for exchange in self.exchanges
+        )
+
     def as_json(self) -> dict[str, JSON]:
         return {"exchanges": list(self.exchanges), "findings": list(self.findings)}
 

@@ -37,6 +37,7 @@ CANARY = "Reply with the word canary. Do not call a tool."
 CANARY_TOOLS = (PROBE_ECHO, PROBE_ADD)
 # The most that `read` sends; only one of them, the canary, costs tokens.
 MOST_REQUESTS = 6
+MOST_TOKENS = 4000
 
 Facts = dict[str, str]
 
@@ -173,7 +174,7 @@ async def _canary(client: _Client) -> Facts:
     dialect = DIALECTS[target.provider]
     setting = Setting(target.model, dialect, adapter.format, target.options)
     call = setting.call(asking(CANARY), CANARY_TOOLS)
-    asker = Asker(target, adapter, client.transport, Pacer(1))
+    asker = Asker(target, adapter, client.transport, Pacer(1, tries=1))
     _, answer = await asker.ask(Question(call, "canary"))
     if not isinstance(answer, Answer) or answer.reply is None:
         return {}

@@ -68,7 +68,7 @@ async def measure(
                     break
                 made.append(attempt)
                 yield attempt
-        spent = sum(len(attempt.evidence.exchanges) for attempt in made)
+        spent = sum(attempt.evidence.requests for attempt in made)
         trials = further_trials(made, plan.room - spent)
         if not trials:
             return

@@ -68,7 +68,7 @@ def trials_of(attempts: list[Attempt], probe: str) -> list[int]:
 
 
 def spent(attempts: list[Attempt]) -> int:
-    return sum(len(attempt.evidence.exchanges) for attempt in attempts)
+    return sum(attempt.evidence.requests for attempt in attempts)
 
 
 def test_a_clear_answer_is_asked_for_once() -> None:
