@@ -57,6 +57,17 @@ def env_list(name: str, *, default: str = "") -> list[str]:
     return [item.strip() for item in os.environ.get(name, default).split(",") if item.strip()]
 
 
+def env_counts(name: str) -> dict[str, int]:
+    """Names with a number of at least 1 each: ollama=1,openai=16."""
+    counts = {}
+    for item in env_list(name):
+        key, _, number = item.partition("=")
+        if not (number.isascii() and number.isdecimal() and int(number)):
+            raise ImproperlyConfigured(f"{name} must look like ollama=1,openai=16, not {item!r}.")
+        counts[key.strip()] = int(number)
+    return counts
+
+
 def env_secret(name: str, *, default: str | None = None) -> str:
     """The variable itself, or the content of the file that NAME_FILE points to."""
     if value := os.environ.get(name):

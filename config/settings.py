@@ -12,6 +12,7 @@ from django.core.exceptions import ImproperlyConfigured
 import workers.celery  # noqa: F401 -- every Django process sends its tasks through this app
 from config.env import (
     env_bool,
+    env_counts,
     env_database,
     env_duration,
     env_int,
@@ -190,6 +191,25 @@ RUN_RETRY_AFTER = env_duration("RUN_RETRY_AFTER", default="10s")
 RUN_RING_AGAIN = env_duration("RUN_RING_AGAIN", default="60s")
 # How often beat and every worker look for due endpoints and dead runs.
 SCHEDULE_EVERY = env_duration("SCHEDULE_EVERY", default="15s")
+
+# Runs of one provider under way at once, and exceptions such as ollama=1,openai=16.
+PROVIDER_RUNS = env_int("PROVIDER_RUNS", default=8, minimum=1)
+PROVIDER_RUNS_EXCEPT = env_counts("PROVIDER_RUNS_EXCEPT")
+# A new profile wants this many runs, this far apart, before the schedule takes over.
+BASELINE_RUNS = env_int("BASELINE_RUNS", default=20, minimum=1)
+BASELINE_EVERY = env_duration("BASELINE_EVERY", default="7m")
+# A run that looks worse than the one before is confirmed after this.
+CONFIRM_AFTER = env_duration("CONFIRM_AFTER", default="6m")
+
+# Who reads /metrics must send this as a Bearer token; open to all who reach it when empty.
+METRICS_TOKEN = env_secret("METRICS_TOKEN", default="")
+
+# --- Retention, in days; a partition is dropped when all of it is older ------------------------
+KEEP_RAW_DAYS = env_int("KEEP_RAW_DAYS", default=14, minimum=1)
+KEEP_EVIDENCE_DAYS = env_int("KEEP_EVIDENCE_DAYS", default=90, minimum=1)
+KEEP_ATTEMPTS_DAYS = env_int("KEEP_ATTEMPTS_DAYS", default=400, minimum=1)
+KEEP_5M_DAYS = env_int("KEEP_5M_DAYS", default=35, minimum=8)
+KEEP_HOURS_DAYS = env_int("KEEP_HOURS_DAYS", default=400, minimum=8)
 
 # The simulated vendors, for the demo fleet of the first start.
 DEMO = env_bool("DEMO", default=True)

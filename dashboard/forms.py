@@ -60,6 +60,20 @@ class EndpointForm(forms.Form):
     max_concurrency = forms.IntegerField(
         label="Requests at once", initial=4, min_value=1, max_value=64
     )
+    daily_requests = forms.IntegerField(
+        label="Requests a day",
+        required=False,
+        min_value=1,
+        max_value=1_000_000,
+        help_text="The most that probing may send in a day (UTC). A full run takes about 120.",
+    )
+    daily_tokens = forms.IntegerField(
+        label="Tokens a day",
+        required=False,
+        min_value=1,
+        max_value=10**12,
+        help_text="The most that probing may cost in a day, input and output together.",
+    )
     options = forms.CharField(
         label="Request options",
         required=False,
@@ -134,6 +148,7 @@ class EndpointForm(forms.Form):
 
 def _initial(endpoint: Endpoint) -> dict[str, Any]:
     same = ("slug", "provider", "base_url", "model", "max_concurrency", "enabled")
+    same += ("daily_requests", "daily_tokens")
     return {
         **{name: getattr(endpoint, name) for name in same},
         "seen": endpoint.updated_at.isoformat(),

@@ -10,14 +10,15 @@ from typing import Any
 
 from django.db.models import F, FilteredRelation, Q
 
-from dashboard.charts.parse_success import Row
-from dashboard.models import Attempt, Endpoint, Run
+from dashboard.charts.parse_success import Mark, Row
+from dashboard.models import Attempt, Endpoint, FingerprintChange, Run
 from dashboard.models.run import ENDED
 from health.metrics import rate_of
 from probes.attempts import Metric, Outcome
 
 # The most points of one chart: what a browser draws and a person can read.
 MOST_POINTS = 2000
+MOST_MARKS = 100
 RECENT_RUNS = 20
 
 
@@ -68,6 +69,15 @@ def chart_rows(endpoint: Endpoint, span: Range, now: datetime) -> list[Row]:
     return sorted(rows, key=lambda row: row.at)
 
 
+def chart_marks(endpoint: Endpoint, span: Range, now: datetime) -> list[Mark]:
+    """The newest changes of the fingerprint in a span, the oldest first."""
+    changes = FingerprintChange.objects.filter(profile__endpoint=endpoint)
+    if span.span:
+        changes = changes.filter(at__gte=now - span.span)
+    newest = changes.order_by("-at", "-id")[:MOST_MARKS]
+    return [Mark(change.at, change.fact, change.before, change.after) for change in newest][::-1]
+
+
 def recent_runs(endpoint: Endpoint) -> list[Run]:
     """The newest runs, ended or not."""
     return list(Run.objects.of(endpoint).newest_first()[:RECENT_RUNS])
@@ -91,4 +101,4 @@ def _row(run: Run, trials: int | None, failures: int | None) -> Row:
     measured = trials is not None and failures is not None
     rate = rate_of(Metric.PARSE_SUCCESS, trials or 0, failures or 0) if measured else None
     since = run.profile.created_at
-    return Row(run.pk, run.finished_at, run.key_epoch, since, rate, suite=run.suite)
+    return Row(run.pk, run.finished_at, run.key_epoch, since, rate, run.suite, run.simulated)

@@ -15,7 +15,15 @@ from pytest_django import DjangoDbBlocker
 
 pytest_plugins = ["tests.simulators.plugin"]
 
-PARTITIONED = ("dashboard_attempt", "dashboard_evidence", "dashboard_observation")
+PARTITIONED = (
+    "dashboard_attempt",
+    "dashboard_evidence",
+    "dashboard_observation",
+    "dashboard_observation_overflow",
+    "dashboard_rollup5m",
+    "dashboard_rolluphour",
+    "dashboard_rollupday",
+)
 
 
 @pytest.fixture(scope="session", autouse=True)

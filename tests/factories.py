@@ -8,6 +8,7 @@ from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import zstandard
+from django.db.models import F
 from django.utils import timezone
 
 from dashboard.models import Attempt, Endpoint, Evidence, Run, RunMetric
@@ -36,6 +37,7 @@ def make_run(endpoint: Endpoint, **over: Any) -> Run:
     profile = endpoint.profile
     fields: dict[str, Any] = {
         "profile": profile,
+        "provider": profile.provider,
         "key_epoch": profile.epoch,
         "trigger": Trigger.TTL,
         "due_at": timezone.now(),
@@ -93,6 +95,7 @@ def make_attempt(run: Run, *, trial: int = 1, evidence: Any = None, **over: Any)
         "created_at": timezone.now(),
         "evidence_sha256": _store(evidence, run) if evidence is not None else None,
     }
+    Run.objects.filter(pk=run.pk).update(done=F("done") + 1)
     return Attempt.objects.create(run=run, trial=trial, run_at=run.created_at, **{**fields, **over})
 
 

@@ -5,54 +5,93 @@ from __future__ import annotations
 import asyncio
 import os
 import socket
+import time
 from contextlib import aclosing, suppress
 
 import structlog
 from asgiref.sync import async_to_sync, sync_to_async
 from celery import shared_task
 from django.conf import settings
-from django.db import OperationalError, close_old_connections
+from django.db import Error, close_old_connections
 
 from dashboard import enqueue
 from dashboard.errors import LeaseLost
-from dashboard.services import partitions, results, runs, workers
+from dashboard.services import (
+    attempts,
+    partitions,
+    profiles,
+    pulses,
+    results,
+    runs,
+    schedule,
+    workers,
+)
 from dashboard.services.runs import Lease
-from probes import runner
+from probes import fingerprint, runner
+from probes.fingerprint import Engine
+from probes.transport import Transport
+from workers.upkeep import upkeep
 
 log = structlog.get_logger()
 
+# A task goes on to the next run for this long, so that one doorbell is enough for many runs.
+DRAIN_FOR_S = 600.0
+# Asking an endpoint what it is must not hold up its run.
+ENGINE_WITHIN_S = 20.0
+
 
 @shared_task
-def look_around() -> None:
-    """What beat asks for: queue what is due, free what died, ring for what waits."""
-    partitions.ensure()
-    runs.reap()
-    runs.schedule_due()
-    enqueue.ring(runs.to_ring())
+def beat() -> None:
+    """What beat asks for."""
+    pulses.note(pulses.BEAT)
+    look_around()
 
 
 @shared_task
 def run_suite(run_id: int) -> None:
-    """Carry out one run, if it is still to be had."""
-    if lease := runs.claim(owner=_me(), run_id=run_id):
-        carry_out(lease)
+    """A doorbell: carry out the most urgent run and go on while there is one to be had."""
+    log.debug("doorbell", run=run_id)
+    drain(for_s=DRAIN_FOR_S)
+
+
+def look_around() -> None:
+    """Queue what is due, free what died, ring for what waits."""
+    partitions.ensure()
+    schedule.reap()
+    schedule.retire_unserved()
+    schedule.schedule_due()
+    pulses.note(pulses.LOOK_AROUND)
+    if room := enqueue.room():
+        enqueue.ring(schedule.to_ring(room))
 
 
 def tick() -> None:
-    """The timer's turn: as beat, and where no doorbell can be rung, carry a run out right here."""
+    """The timer's turn: as beat, and where no doorbell is heard, carry a run out right here."""
     close_old_connections()
     try:
-        workers.seen(_me())
+        workers.seen(me())
         try:
             look_around()
+            unheard = schedule.is_neglected()
         except enqueue.BrokerDown as exc:
             log.warning("no broker, probing without it", error=str(exc))
-            if lease := runs.claim(owner=_me()):
-                carry_out(lease)
-    except OperationalError as exc:
-        log.warning("no database, trying again later", error=str(exc))
+            unheard = True
+        upkeep()
+        if unheard:
+            drain(for_s=0)
+    except Error as exc:
+        log.warning("database trouble, trying again later", error=str(exc))
     finally:
         close_old_connections()
+
+
+def drain(*, for_s: float) -> None:
+    """Carry out one run after another until none is to be had or the time is over."""
+    end = time.monotonic() + for_s
+    while lease := runs.claim(owner=me()):
+        carry_out(lease)
+        if time.monotonic() >= end:
+            break
 
 
 def carry_out(lease: Lease) -> None:
@@ -80,10 +119,25 @@ async def _carry_out(lease: Lease) -> None:
 
 
 async def _probe(lease: Lease, work: runs.Work) -> None:
-    async with aclosing(runner.run(work.target, work.trials, seed=work.seed)) as attempts:
-        async for attempt in attempts:
-            await sync_to_async(results.record)(lease, attempt)
+    async with Transport(work.target.limits) as transport:
+        if work.ask_engine:
+            engine = await _engine(work, transport)
+            if not await sync_to_async(profiles.note_engine)(lease, engine):
+                log.info("another profile key, run superseded")
+                return
+        made = runner.run(work.target, work.trials, seed=work.seed, transport=transport)
+        async with aclosing(made):
+            async for attempt in made:
+                await sync_to_async(attempts.record)(lease, attempt)
     await sync_to_async(results.finish)(lease)
+
+
+async def _engine(work: runs.Work, transport: Transport) -> Engine:
+    try:
+        async with asyncio.timeout(ENGINE_WITHIN_S):
+            return await fingerprint.read(work.target, transport)
+    except TimeoutError:
+        return Engine()
 
 
 async def _keep_lease(lease: Lease) -> None:
@@ -93,5 +147,5 @@ async def _keep_lease(lease: Lease) -> None:
         await sync_to_async(runs.renew)(lease)
 
 
-def _me() -> str:
+def me() -> str:
     return f"{socket.gethostname()}:{os.getpid()}"

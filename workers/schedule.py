@@ -4,11 +4,18 @@ from __future__ import annotations
 
 from django.conf import settings
 
+# A beat that nobody took in time is worth nothing: the next one does the same.
+_OPTIONS = {"expires": settings.SCHEDULE_EVERY.total_seconds()}
+
 BEAT = {
     "look for due endpoints and dead runs": {
-        "task": "workers.probing.look_around",
+        "task": "workers.probing.beat",
         "schedule": settings.SCHEDULE_EVERY,
-        # A beat that nobody took in time is worth nothing: the next one does the same.
-        "options": {"expires": settings.SCHEDULE_EVERY.total_seconds()},
+        "options": _OPTIONS,
+    },
+    "roll up and clear away": {
+        "task": "workers.upkeep.upkeep",
+        "schedule": settings.SCHEDULE_EVERY,
+        "options": _OPTIONS,
     },
 }

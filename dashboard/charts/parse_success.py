@@ -5,12 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
+from html import escape
 from itertools import groupby
 from typing import Any
 
 import plotly.graph_objects as go
 
 from dashboard.charts import theme
+from dashboard.inert import visible
 from health.metrics import Rate
 
 # A little under the axis, so that a run without a verdict is not read as 0 %.
@@ -27,13 +29,24 @@ class Row:
     epoch_since: datetime
     rate: Rate | None
     suite: str = "light"
+    simulated: bool = False
 
 
-def figure(rows: Sequence[Row]) -> dict[str, Any]:
-    """The figure for rows in order of time."""
+@dataclass(frozen=True, slots=True)
+class Mark:
+    """The endpoint told something new about itself, under the same key."""
+
+    at: datetime
+    fact: str
+    before: str
+    after: str
+
+
+def figure(rows: Sequence[Row], marks: Sequence[Mark] = ()) -> dict[str, Any]:
+    """The figure for rows and marks in order of time."""
     seams = _seams(rows)
     chart = go.Figure(
-        data=[_band(rows), _line(rows), _no_verdict(rows)],
+        data=[_band(rows), _line(rows), _no_verdict(rows), _told(marks)],
         layout=theme.layout(
             template=None,
             title=_title(),
@@ -133,6 +146,27 @@ def _no_verdict(rows: Sequence[Row]) -> go.Scatter:
     )
 
 
+def _told(marks: Sequence[Mark]) -> go.Scatter:
+    return go.Scatter(
+        name="Fingerprint changed",
+        mode="markers",
+        x=[_iso(mark.at) for mark in marks],
+        y=[1.05 for _ in marks],
+        text=[_told_words(mark) for mark in marks],
+        hovertemplate="%{text}<extra></extra>",
+        marker={"symbol": "triangle-down", "color": theme.SEAM, "size": 10},
+        showlegend=bool(marks),
+        cliponaxis=False,
+    )
+
+
+def _told_words(mark: Mark) -> str:
+    # The endpoint's own words: Plotly would take markup in them for its own.
+    fact, before, after = (escape(visible(text)) for text in (mark.fact, mark.before, mark.after))
+    name = fact.replace("_", " ")
+    return f"{name}: {before}<br>is now {after}<br>{mark.at:%d %b %Y %H:%M} UTC"
+
+
 def _with_gaps(rows: Sequence[Row]) -> Iterable[Row | None]:
     """Rows with a None wherever the epoch changes, so that no line runs across a seam."""
     for before, row in zip([None, *rows[:-1]], rows, strict=True) if rows else ():
@@ -177,6 +211,7 @@ def _seam_word(row: Row) -> dict[str, Any]:
 
 def _hover(row: Row) -> str:
     when = f"{row.at:%d %b %Y %H:%M} UTC<br>run {row.run_id}, {row.suite}"
+    when += ", simulated history" if row.simulated else ""
     rate = row.rate
     if rate is None or rate.value is None or rate.low is None or rate.high is None:
         return f"no verdict<br>{when}"

@@ -26,7 +26,9 @@ class Attempt(models.Model):
     token = models.BigIntegerField()  # the lease that wrote it
     outcome = models.TextField()
     findings = models.JSONField()
-    verdicts = models.JSONField()  # [[metric, good], ...]: the observations it leads to
+    verdicts = models.JSONField()  # [[metric, good, parser?], ...]: the observations it leads to
+    facts = models.JSONField(default=dict)  # what the capability profile is drawn from
+    requests = models.IntegerField(default=1)
     http_status = models.SmallIntegerField(null=True)
     latency_ms = models.IntegerField(null=True)
     first_byte_ms = models.IntegerField(null=True)

@@ -37,13 +37,22 @@ class Endpoint(models.Model):
         "requests at once", default=4, validators=[MinValueValidator(1), MaxValueValidator(64)]
     )
     enabled = models.BooleanField("probe on schedule", default=True)
+    # The most that probing may cost a day (UTC); null is no limit.
+    daily_requests = models.PositiveIntegerField("requests a day", null=True, blank=True)
+    daily_tokens = models.PositiveBigIntegerField("tokens a day", null=True, blank=True)
+    # The day whose budget has no room for another run.
+    spent_out_on = models.DateField(null=True)
 
     next_due_at = models.DateTimeField(db_default=Now())
+    # Why the next run is due: what schedule_due queues it as.
+    next_trigger = models.CharField(max_length=16, db_default="baseline")
     last_finished_at = models.DateTimeField(null=True)
     # Runs in a row that ended without a verdict; the wait before the next one doubles with it.
     fruitless = models.PositiveSmallIntegerField(default=0)
     # Runs still wanted right away to fill a baseline; the schedule takes over at nought.
     onboarding_left = models.PositiveSmallIntegerField(default=0)
+    # Runs still wanted more often than the TTL asks, to see a degraded endpoint recover.
+    recovery_left = models.PositiveSmallIntegerField(db_default=0)
 
     created_at = models.DateTimeField(db_default=Now())
     updated_at = models.DateTimeField(db_default=Now())

@@ -10,6 +10,15 @@ from typing_extensions import override
 from dashboard.models.endpoint import Endpoint
 
 
+class Stage(models.TextChoices):
+    SHADOW = "shadow"  # probed, no live tools
+    READ_ONLY = "read_only"
+    WRITE = "write"
+    FULL = "full"
+    REJECTED = "rejected"
+    ROLLED_BACK = "rolled_back"
+
+
 class Profile(models.Model):
     endpoint = models.ForeignKey(Endpoint, models.CASCADE, related_name="profiles")
     epoch = models.PositiveIntegerField()
@@ -18,7 +27,14 @@ class Profile(models.Model):
     endpoint_url = models.CharField(max_length=2048)
     chat_template_hash = models.CharField(max_length=64, blank=True)
     key_hash = models.BinaryField(max_length=32)
+    # What the endpoint last told about itself, and every value of each fact so far.
     fingerprint = models.JSONField(default=dict)
+    facts_seen = models.JSONField(db_default={})
+    stage = models.CharField(max_length=16, choices=Stage, db_default=Stage.SHADOW.value)
+    # One entry a field: value, trials, agree, low, high, evidence, and the run that measured it.
+    capabilities = models.JSONField(db_default={})
+    probe_version = models.CharField(max_length=40, db_default="")
+    verified_at = models.DateTimeField(null=True)
     created_at = models.DateTimeField(db_default=Now())
     ended_at = models.DateTimeField(null=True)
 

@@ -25,6 +25,7 @@ class State(models.TextChoices):
 
 
 ACTIVE = (State.QUEUED, State.LEASED, State.RUNNING)
+HELD = (State.LEASED, State.RUNNING)
 ENDED = (State.FINISHED, State.FAILED, State.ABANDONED)
 
 
@@ -37,6 +38,21 @@ class Trigger(models.TextChoices):
     RECOVERY = "recovery"
     MANUAL = "manual"
     API = "api"
+
+
+# The lower goes first: people do not wait for schedules.
+PRIORITIES = {
+    Trigger.MANUAL: 1,
+    Trigger.API: 2,
+    Trigger.KEY_CHANGE: 3,
+    Trigger.CONFIRM: 3,
+    Trigger.FINGERPRINT: 4,
+    Trigger.RECOVERY: 4,
+    Trigger.BASELINE: 4,
+    Trigger.TTL: 5,
+}
+# Scheduled runs that ask the full suite; so does the first one of every profile.
+FULL_SUITE = (Trigger.KEY_CHANGE, Trigger.CONFIRM, Trigger.FINGERPRINT)
 
 
 class RunQuerySet(models.QuerySet["Run"]):
@@ -59,11 +75,16 @@ class Run(models.Model):
     due_at = models.DateTimeField()
     seq = models.PositiveIntegerField(db_default=0)
 
+    # Of the profile: what the cap on runs at once is counted by.
+    provider = models.CharField(max_length=32, db_default="")
     suite = models.CharField(max_length=16)
     suite_version = models.CharField(max_length=40)
     seed = models.BigIntegerField()
     # How many attempts the suite asks for: the whole of the progress bar.
     planned = models.PositiveIntegerField()
+    done = models.PositiveIntegerField(db_default=0)
+    # History that was played on simulated vendors with a simulated clock.
+    simulated = models.BooleanField(db_default=False)
 
     state = models.CharField(max_length=16, choices=State, db_default=State.QUEUED.value)
     reason = models.TextField(blank=True, db_default="")
@@ -76,6 +97,15 @@ class Run(models.Model):
     lease_token = models.BigIntegerField(null=True)
     lease_expires_at = models.DateTimeField(null=True)
     dispatched_at = models.DateTimeField(null=True)
+    # One of the provider's places for runs under way.
+    slot = models.PositiveSmallIntegerField(null=True)
+    # What is held back of the endpoint's budget of that day, as long as the run is under way.
+    reserved_requests = models.PositiveIntegerField(db_default=0)
+    reserved_tokens = models.PositiveBigIntegerField(db_default=0)
+    reserved_on = models.DateField(null=True)
+    # What the endpoint told about itself before the first question; null until it was asked.
+    fingerprint = models.JSONField(null=True)
+    fingerprint_changed = models.BooleanField(db_default=False)
 
     requested_by = models.ForeignKey(settings.AUTH_USER_MODEL, models.SET_NULL, null=True)
     created_at = models.DateTimeField(db_default=Now())
@@ -86,6 +116,7 @@ class Run(models.Model):
     passed = models.PositiveIntegerField(db_default=0)
     failed = models.PositiveIntegerField(db_default=0)
     void = models.PositiveIntegerField(db_default=0)
+    requests = models.PositiveIntegerField(db_default=0)
     input_tokens = models.PositiveBigIntegerField(db_default=0)
     output_tokens = models.PositiveBigIntegerField(db_default=0)
 
@@ -99,10 +130,14 @@ class Run(models.Model):
             models.UniqueConstraint(
                 fields=["endpoint"], condition=Q(state__in=ACTIVE), name="run_one_active"
             ),
+            # The cap on runs of one provider at once, held by the database itself.
+            models.UniqueConstraint(
+                fields=["provider", "slot"], condition=Q(state__in=HELD), name="run_provider_slot"
+            ),
             models.CheckConstraint(condition=Q(state__in=State.values), name="run_state_known"),
             models.CheckConstraint(
-                condition=Q(state__in=(State.LEASED, State.RUNNING), lease_expires_at__isnull=False)
-                | ~Q(state__in=(State.LEASED, State.RUNNING)) & Q(lease_expires_at__isnull=True),
+                condition=Q(state__in=HELD, lease_expires_at__isnull=False)
+                | ~Q(state__in=HELD) & Q(lease_expires_at__isnull=True),
                 name="run_leased_iff_lease",
             ),
             models.CheckConstraint(
@@ -121,8 +156,12 @@ class Run(models.Model):
             # runs.reap.
             models.Index(
                 fields=["lease_expires_at"],
-                condition=Q(state__in=(State.LEASED, State.RUNNING)),
+                condition=Q(state__in=HELD),
                 name="run_expiring",
+            ),
+            # The system page: what ended in the last hour.
+            models.Index(
+                fields=["finished_at"], condition=Q(state__in=ENDED), name="run_ended_lately"
             ),
             # The runs table of an endpoint's page, newest first.
             models.Index(fields=["endpoint", "-id"], name="run_of_endpoint"),

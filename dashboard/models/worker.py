@@ -11,6 +11,7 @@ class Worker(models.Model):
     name = models.CharField(max_length=200, primary_key=True)
     started_at = models.DateTimeField(db_default=Now())
     seen_at = models.DateTimeField(db_default=Now())
+    suite_version = models.CharField(max_length=40, db_default="")
 
     @override
     def __str__(self) -> str:

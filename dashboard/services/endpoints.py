@@ -7,14 +7,15 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any
 
+from django.conf import settings
 from django.db import IntegrityError, transaction
-from django.db.models.functions import Now
+from django.db.models.functions import Least, Now
 
 from dashboard.errors import Refused
-from dashboard.models import Endpoint, Profile
-from dashboard.services import credentials, runs
+from dashboard.models import Endpoint
+from dashboard.services import credentials, profiles, runs
 from probes.secret import Secret
-from probes.target import ProfileKey, check_base_url, check_options, origin
+from probes.target import check_base_url, check_options, origin
 
 FIELDS = (
     "slug",
@@ -25,6 +26,8 @@ FIELDS = (
     "ttl",
     "max_concurrency",
     "enabled",
+    "daily_requests",
+    "daily_tokens",
 )
 
 
@@ -47,7 +50,9 @@ def create(  # noqa: PLR0913 -- keyword-only: the fields of a registration
     max_concurrency: int,
     enabled: bool,
     key: Secret | None,
-    onboarding_runs: int = 1,
+    daily_requests: int | None = None,
+    daily_tokens: int | None = None,
+    onboarding_runs: int | None = None,
 ) -> Endpoint:
     """Register an endpoint; it is due at once. Refuses a slug that is taken."""
     check_options(options)
@@ -60,10 +65,12 @@ def create(  # noqa: PLR0913 -- keyword-only: the fields of a registration
         ttl=ttl,
         max_concurrency=max_concurrency,
         enabled=enabled,
-        onboarding_left=onboarding_runs,
+        daily_requests=daily_requests,
+        daily_tokens=daily_tokens,
+        onboarding_left=settings.BASELINE_RUNS if onboarding_runs is None else onboarding_runs,
     )
     _save(endpoint)
-    _open_profile(endpoint, epoch=1)
+    profiles.open_first(endpoint)
     if key:
         credentials.store(endpoint, key)
     return endpoint
@@ -97,12 +104,14 @@ def update(
     endpoint.updated_at = Now()
     _save(endpoint, update_fields=[*fields, "updated_at"])
 
+    if {"daily_requests", "daily_tokens"} & fields.keys():
+        _budget_changed(endpoint)
     had_key = credentials.is_stored(endpoint)
     if forget_key or origin(endpoint.base_url) != old_origin:
         credentials.forget(endpoint)
     if key:
         credentials.store(endpoint, key)
-    new_epoch = _follow_key(endpoint)
+    new_epoch = profiles.follow_edit(endpoint)
     lost = had_key and not forget_key and not credentials.is_stored(endpoint)
     return Updated(endpoint, key_wiped=lost, new_epoch=new_epoch)
 
@@ -115,33 +124,10 @@ def remove(endpoint: Endpoint) -> None:
     Endpoint.objects.kept().filter(pk=endpoint.pk).update(removed_at=Now(), enabled=False)
 
 
-def _follow_key(endpoint: Endpoint) -> bool:
-    """Open the next epoch when the profile key is no longer the one that was measured."""
-    current = endpoint.profile
-    if bytes(current.key_hash) == _key(endpoint).digest():
-        return False
-    Profile.objects.filter(pk=current.pk).update(ended_at=Now())
-    _open_profile(endpoint, epoch=current.epoch + 1)
-    runs.abandon_active(endpoint, reason="superseded by a changed profile key")
-    Endpoint.objects.filter(pk=endpoint.pk).update(next_due_at=Now(), fruitless=0)
-    return True
-
-
-def _open_profile(endpoint: Endpoint, *, epoch: int) -> Profile:
-    key = _key(endpoint)
-    return Profile.objects.create(
-        endpoint=endpoint,
-        epoch=epoch,
-        provider=key.provider,
-        model=key.model,
-        endpoint_url=key.endpoint,
-        chat_template_hash=key.chat_template_hash,
-        key_hash=key.digest(),
-    )
-
-
-def _key(endpoint: Endpoint) -> ProfileKey:
-    return ProfileKey(endpoint.provider, endpoint.model, endpoint.base_url)
+def _budget_changed(endpoint: Endpoint) -> None:
+    """An endpoint that waits for the next day's budget need not wait for a larger one."""
+    waiting = Endpoint.objects.filter(pk=endpoint.pk, spent_out_on__isnull=False)
+    waiting.update(spent_out_on=None, next_due_at=Least("next_due_at", Now()))
 
 
 def _save(endpoint: Endpoint, update_fields: list[str] | None = None) -> None:

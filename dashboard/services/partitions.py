@@ -1,17 +1,43 @@
-"""Partitions made ahead of time: months of attempts and evidence, days of observations."""
+"""Partitions: months of attempts, evidence and rollups, days of observations, made ahead of time.
+
+What came in while its day had no partition lies in the overflow table, and is brought home here.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import re
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from datetime import date, timedelta
+from datetime import UTC, date, datetime, timedelta
+from enum import StrEnum
 
 from django.db import connection, transaction
 
-MONTHLY = ("dashboard_attempt", "dashboard_evidence")
+from dashboard.services.observations import COLUMNS
+
+ROLLUPS = ("dashboard_rollup5m", "dashboard_rolluphour")
+MONTHLY = ("dashboard_attempt", "dashboard_evidence", *ROLLUPS)
 DAILY = ("dashboard_observation",)
 MONTHS_AHEAD, DAYS_AHEAD = 1, 7
+DRAINED_AT_ONCE = 100_000
 _LOCK = 0x700160A6E  # any constant of our own
+
+# The newest buckets are updated in place; the pages behind them must soon count as visible to
+# all, or a chart has to look into the table after all.
+_STORAGE = {
+    "dashboard_rollup5m": "WITH (fillfactor = 70)",
+    "dashboard_rolluphour": (
+        "WITH (fillfactor = 70, autovacuum_vacuum_insert_scale_factor = 0.02)"
+    ),
+}
+
+
+class Tie(StrEnum):
+    """How a partition's table hangs on its parent."""
+
+    ATTACHED = "attached"
+    LEAVING = "leaving"  # a detach was interrupted
+    LOOSE = "loose"  # detached, and not yet dropped
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,48 +53,152 @@ class Partition:
             f"{self.parent}_{self.start:%Y%m}" if days > 1 else f"{self.parent}_{self.start:%Y%m%d}"
         )
 
+    @property
+    def moments(self) -> tuple[datetime, datetime]:
+        """Its first moment, and the first after it."""
+        start, end = (datetime(d.year, d.month, d.day, tzinfo=UTC) for d in (self.start, self.end))
+        return start, end
+
 
 def ensure() -> list[str]:
-    """Create what is missing and return the names; costs one look-up when nothing is."""
-    wanted = list(_wanted(_today()))
-    missing = _missing(wanted)
-    if not missing:
+    """Create what is missing and return the names; then empty the overflow table a bit."""
+    days = _overflow_days()
+    parts = [*_wanted(today()), *(_day(parent, day) for parent in DAILY for day in days)]
+    made = _make(list(dict.fromkeys(parts)))
+    if days:
+        _drain(days)
+    return made
+
+
+def ensure_for(months: Iterable[date], *, parents: Iterable[str] = MONTHLY) -> list[str]:
+    """Create the partitions of those months, of any day in them: for what comes late."""
+    return _make([_month(parent, month) for month in sorted(set(months)) for parent in parents])
+
+
+def missing() -> list[str]:
+    """The partitions that should be there by now and are not."""
+    return [part.name for part in _missing(list(_wanted(today())))]
+
+
+def existing(parent: str) -> dict[Partition, Tie]:
+    """The partitions of a table, the oldest first, and those that have left it halfway."""
+    with connection.cursor() as cursor:
+        cursor.execute(_EXISTING, {"names": f"^{parent}_[0-9]{{6}}([0-9]{{2}})?$"})
+        found = {_named(parent, name): Tie(tie) for name, tie in cursor.fetchall()}
+    return {part: found[part] for part in sorted(found, key=lambda part: part.start)}
+
+
+def today() -> date:
+    """The day by the database's clock, in UTC."""
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT (statement_timestamp() AT TIME ZONE 'UTC')::date")
+        (day,) = cursor.fetchone()
+    assert isinstance(day, date)
+    return day
+
+
+def _wanted(day: date) -> Iterator[Partition]:
+    month = day
+    for _ in range(MONTHS_AHEAD + 1):
+        parts = [_month(parent, month) for parent in MONTHLY]
+        yield from parts
+        month = parts[0].end
+    for days in range(-1, DAYS_AHEAD + 1):
+        yield from (_day(parent, day + timedelta(days=days)) for parent in DAILY)
+
+
+def _month(parent: str, day: date) -> Partition:
+    start = day.replace(day=1)
+    return Partition(parent, start, (start + timedelta(days=32)).replace(day=1))
+
+
+def _day(parent: str, day: date) -> Partition:
+    return Partition(parent, day, day + timedelta(days=1))
+
+
+def _named(parent: str, name: str) -> Partition:
+    digits = re.sub(r".*_", "", name)
+    if len(digits) == 8:
+        return _day(parent, date.fromisoformat(digits))
+    return _month(parent, date.fromisoformat(f"{digits}01"))
+
+
+def _make(wanted: list[Partition]) -> list[str]:
+    if not _missing(wanted):
         return []
     with transaction.atomic(), connection.cursor() as cursor:
         # Two callers at once would both find the table missing and one would fail.
         cursor.execute("SELECT pg_advisory_xact_lock(%s)", [_LOCK])
-        missing = _missing(wanted)
-        for part in missing:
-            cursor.execute(
-                f"CREATE TABLE {part.name} PARTITION OF {part.parent} "
-                f"FOR VALUES FROM ('{part.start}') TO ('{part.end}')"
-            )
-    return [part.name for part in missing]
+        made = _missing(wanted)
+        for part in made:
+            _attach(part)
+    return [part.name for part in made]
 
 
-def _wanted(today: date) -> Iterator[Partition]:
-    month = today.replace(day=1)
-    for _ in range(MONTHS_AHEAD + 1):
-        following = (month + timedelta(days=32)).replace(day=1)
-        yield from (Partition(parent, month, following) for parent in MONTHLY)
-        month = following
-    for days in range(-1, DAYS_AHEAD + 1):
-        day = today + timedelta(days=days)
-        yield from (Partition(parent, day, day + timedelta(days=1)) for parent in DAILY)
+def _attach(part: Partition) -> None:
+    """Make and attach: PARTITION OF would lock the parent against everybody else."""
+    with connection.cursor() as cursor:
+        if existing(part.parent).get(part) is Tie.LEAVING:
+            finish_detaching(part)
+        cursor.execute(
+            f"CREATE TABLE IF NOT EXISTS {part.name} (LIKE {part.parent} INCLUDING ALL) "
+            f"{_STORAGE.get(part.parent, '')}"
+        )
+        cursor.execute(
+            f"ALTER TABLE {part.parent} ATTACH PARTITION {part.name} "
+            f"FOR VALUES FROM ('{part.start} 00:00+00') TO ('{part.end} 00:00+00')"
+        )
+
+
+def finish_detaching(part: Partition) -> None:
+    """Bring an interrupted detach to its end."""
+    with connection.cursor() as cursor:
+        cursor.execute(f"ALTER TABLE {part.parent} DETACH PARTITION {part.name} FINALIZE")
 
 
 def _missing(wanted: list[Partition]) -> list[Partition]:
     with connection.cursor() as cursor:
-        cursor.execute(
-            "SELECT relname FROM pg_class WHERE relname = ANY(%s)", [[part.name for part in wanted]]
-        )
+        cursor.execute(_ATTACHED, [[part.name for part in wanted]])
         there = {name for (name,) in cursor.fetchall()}
     return [part for part in wanted if part.name not in there]
 
 
-def _today() -> date:
+def _overflow_days() -> list[date]:
     with connection.cursor() as cursor:
-        cursor.execute("SELECT (now() AT TIME ZONE 'UTC')::date")
-        (today,) = cursor.fetchone()
-    assert isinstance(today, date)
-    return today
+        cursor.execute(_OVERFLOW_DAYS)
+        return [day for (day,) in cursor.fetchall()]
+
+
+@transaction.atomic
+def _drain(days: list[date]) -> None:
+    """Move rows of these days to where they belong; the next call goes on."""
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT pg_advisory_xact_lock(%s)", [_LOCK])
+        cursor.execute(_DRAIN, {"days": days, "most": DRAINED_AT_ONCE})
+
+
+_OVERFLOW_DAYS = """
+SELECT DISTINCT (at AT TIME ZONE 'UTC')::date FROM dashboard_observation_overflow
+"""
+
+_ATTACHED = """
+SELECT c.relname FROM pg_class c JOIN pg_inherits i ON i.inhrelid = c.oid
+WHERE c.relname = ANY(%s) AND pg_table_is_visible(c.oid) AND NOT i.inhdetachpending
+"""
+
+_EXISTING = """
+SELECT c.relname, CASE WHEN i.inhrelid IS NULL THEN 'loose'
+    WHEN i.inhdetachpending THEN 'leaving' ELSE 'attached' END
+FROM pg_class c LEFT JOIN pg_inherits i ON i.inhrelid = c.oid
+WHERE c.relkind = 'r' AND c.relname ~ %(names)s AND pg_table_is_visible(c.oid)
+"""
+
+_COLUMNS = ", ".join(COLUMNS)
+_DRAIN = f"""
+WITH moved AS (
+    DELETE FROM dashboard_observation_overflow WHERE ctid = ANY(ARRAY(
+        SELECT ctid FROM dashboard_observation_overflow
+        WHERE (at AT TIME ZONE 'UTC')::date = ANY(%(days)s) LIMIT %(most)s))
+    RETURNING {_COLUMNS})
+INSERT INTO dashboard_observation ({_COLUMNS}) SELECT {_COLUMNS} FROM moved
+"""  # noqa: S608 -- names of our own

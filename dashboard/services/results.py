@@ -1,57 +1,36 @@
-"""What a run found: attempts as they come, then everything that follows from them, once."""
+"""The end of a run: everything that follows from its attempts, in one transaction, once."""
 
 from __future__ import annotations
 
-import hashlib
-import json
-from collections.abc import Iterable, Iterator
-from typing import Any
+import random
+import uuid
+from collections.abc import Iterable, Sequence
 
 import structlog
-import zstandard
 from django.conf import settings
 from django.db import connection, transaction
-from psycopg.types.json import Jsonb
 
-from dashboard import models
 from dashboard.errors import LeaseLost
-from dashboard.models import Run
+from dashboard.models import Attempt as AttemptRow
+from dashboard.models import Endpoint, Profile, Run, RunMetric
+from dashboard.models.run import State
+from dashboard.services import observations, profiles
+from dashboard.services.attempts import as_value
+from dashboard.services.observations import Observation
 from dashboard.services.runs import FRUITLESS_WAIT, Lease
+from health import cadence
+from health.capabilities import capabilities, settled
+from health.metrics import Rate, rate_of
 from health.observations import pack
+from health.report import rates
+from probes.adapters import adapter_for
 from probes.attempts import Attempt, Metric, Verdict
+from probes.target import Provider
 
 log = structlog.get_logger()
 
-LANE_PROBE = 0
-
-
-def record(lease: Lease, attempt: Attempt) -> None:
-    """Store one attempt with its evidence and renew the lease, in one fenced statement."""
-    evidence = json.dumps(attempt.evidence.as_json(), separators=(",", ":")).encode()
-    values: dict[str, Any] = {
-        "run": lease.run_id,
-        "token": lease.token,
-        "lease": settings.RUN_LEASE,
-        "probe": attempt.probe,
-        "trial": attempt.trial,
-        "outcome": attempt.outcome.value,
-        "findings": Jsonb(_storable([finding.as_json() for finding in attempt.findings])),
-        "verdicts": Jsonb([[v.metric.value, v.good] for v in attempt.verdicts]),
-        "status": attempt.http_status,
-        "latency": attempt.latency_ms,
-        "first_byte": attempt.first_byte_ms,
-        "input": attempt.usage.input_tokens,
-        "output": attempt.usage.output_tokens,
-        "fingerprint": Jsonb(_storable(dict(attempt.fingerprint))),
-        "sha256": hashlib.sha256(evidence).digest(),
-        "body": zstandard.compress(evidence),
-        "size": len(evidence),
-        "started_at": attempt.started_at,
-    }
-    with connection.cursor() as cursor:
-        cursor.execute(_RECORD, values)
-        if not cursor.fetchone():
-            raise LeaseLost("The lease ran out or the run was cancelled.")
+# Names the batch of a run's observations, so that it can be stored only once.
+_BATCHES = uuid.UUID("6f0d4c3a-3f59-4c39-9a43-6f2b1f0f7e11")
 
 
 @transaction.atomic
@@ -60,67 +39,119 @@ def finish(lease: Lease) -> None:
     with connection.cursor() as cursor:
         cursor.execute(_LOCK, {"run": lease.run_id})
         cursor.execute(_FINISH, {"run": lease.run_id, "token": lease.token})
-        if not cursor.rowcount:
+        if not cursor.fetchone():
             raise LeaseLost("The run was taken away before it could be finished.")
-        run = Run.objects.get(pk=lease.run_id)
-        cursor.execute(_ROLL_UP, {"run": run.pk})
-        # A list: while COPY runs, its connection can answer no query.
-        _copy(cursor, list(_observations(run)))
-        endpoint: dict[str, Any] = {"endpoint": run.endpoint_id, "at": run.finished_at}
-        endpoint["wait"] = FRUITLESS_WAIT
-        cursor.execute(_ENDPOINT[run.state], endpoint)
-        cursor.execute(_FINGERPRINT, {"run": run.pk, "profile": run.profile_id})
+    run = Run.objects.select_related("profile").get(pk=lease.run_id)
+    attempts = [as_value(row) for row in AttemptRow.objects.of(run).order_by("probe", "trial")]
+    follow(run, run.profile, attempts)
+    if run.state == State.FINISHED:
+        _plan_next(run)
+    else:
+        _back_off(run)
     log.info("run ended", state=run.state, passed=run.passed, failed=run.failed, void=run.void)
 
 
-def _observations(run: Run) -> Iterator[tuple[Any, ...]]:
-    where = (run.finished_at, run.profile_id, run.key_epoch, LANE_PROBE, run.pk)
-    for row in models.Attempt.objects.of(run).order_by("probe", "trial"):
-        facts = (row.latency_ms, row.first_byte_ms, row.input_tokens, row.output_tokens)
-        for packed in pack(Verdict(Metric(metric), good) for metric, good in row.verdicts):
-            yield (*where, packed, row.started_at, *facts, row.http_status)
-            # Facts of the attempt count once, however many rows its trials need.
-            facts = (None, None, None, None)
+def follow(run: Run, profile: Profile, attempts: Sequence[Attempt]) -> None:
+    """Write what follows from an ended run's attempts: figures, observations, profile."""
+    found = capabilities(attempts, adapter_for(Provider(profile.provider)).format)
+    parser = found["parser"].value
+    parser = parser if isinstance(parser, str) else None
+    _write_metrics(run, settled(attempts, parser))
+    observed = [row for attempt in attempts for row in _observed(run, attempt, parser)]
+    observations.store(observed, batch=uuid.uuid5(_BATCHES, str(run.pk)))
+    told = dict.fromkeys(pair for attempt in attempts for pair in attempt.fingerprint.items())
+    if profiles.note_facts(profile, run.pk, told, at=run.finished_at):
+        run.fingerprint_changed = True
+        run.save(update_fields=["fingerprint_changed"])
+    if run.state == State.FINISHED:
+        profiles.note_capabilities(profile, run, found)
 
 
-def _copy(cursor: Any, rows: Iterable[tuple[Any, ...]]) -> None:
-    with cursor.copy(_COPY) as copy:
-        for row in rows:
-            copy.write_row(row)
+def _write_metrics(run: Run, verdicts: Iterable[Verdict]) -> None:
+    RunMetric.objects.bulk_create(
+        RunMetric(
+            run=run,
+            profile_id=run.profile_id,
+            metric=metric.value,
+            trials=rate.trials,
+            failures=rate.failures,
+            finished_at=run.finished_at,
+        )
+        for metric, rate in rates(verdicts).items()
+        if rate.trials
+    )
 
 
-def _storable(value: Any) -> Any:
-    """JSON values that Postgres takes: NUL and lone surrogates become the replacement mark."""
-    if isinstance(value, str):
-        return value.replace("\x00", "\ufffd").encode("utf-8", "replace").decode("utf-8")
-    if isinstance(value, dict):
-        return {_storable(key): _storable(item) for key, item in value.items()}
-    if isinstance(value, list | tuple):
-        return [_storable(item) for item in value]
-    return value
+def _observed(run: Run, attempt: Attempt, parser: str | None) -> list[Observation]:
+    rows = []
+    facts: dict[str, int | None] = {
+        "latency_ms": attempt.latency_ms,
+        "first_byte_ms": attempt.first_byte_ms,
+        "input_tokens": attempt.usage.input_tokens,
+        "output_tokens": attempt.usage.output_tokens,
+    }
+    for packed in pack(settled([attempt], parser)):
+        rows.append(
+            Observation(
+                profile_id=run.profile_id,
+                key_epoch=run.key_epoch,
+                lane=observations.PROBE,
+                verdicts=packed,
+                event_at=attempt.started_at,
+                run_id=run.pk,
+                http_status=attempt.http_status,
+                **facts,
+            )
+        )
+        # Facts of the attempt count once, however many rows its trials need.
+        facts = {}
+    return rows
 
 
-_RECORD = """
-WITH me AS (
-    UPDATE dashboard_run SET lease_expires_at = statement_timestamp() + %(lease)s
-    WHERE id = %(run)s AND lease_token = %(token)s AND state = 'running'
-        AND lease_expires_at > statement_timestamp()
-    RETURNING id, created_at),
-kept AS (
-    INSERT INTO dashboard_evidence (sha256, month, body, size, created_at)
-    SELECT %(sha256)s, date_trunc('month', created_at AT TIME ZONE 'UTC')::date, %(body)s,
-        %(size)s, statement_timestamp()
-    FROM me ON CONFLICT DO NOTHING),
-stored AS (
-    INSERT INTO dashboard_attempt (run_id, probe, trial, run_at, token, outcome, findings, verdicts,
-        http_status, latency_ms, first_byte_ms, input_tokens, output_tokens, fingerprint,
-        evidence_sha256, started_at, created_at)
-    SELECT id, %(probe)s, %(trial)s, created_at, %(token)s, %(outcome)s, %(findings)s, %(verdicts)s,
-        %(status)s, %(latency)s, %(first_byte)s, %(input)s, %(output)s, %(fingerprint)s,
-        %(sha256)s, %(started_at)s, statement_timestamp()
-    FROM me ON CONFLICT DO NOTHING)
-SELECT id FROM me
-"""
+def _plan_next(run: Run) -> None:
+    """Say when the endpoint is due again and why; it is locked."""
+    endpoint = Endpoint.objects.get(pk=run.endpoint_id)
+    rate, before = _parse_success(run), _parse_success(_run_before(run))
+    finished = cadence.Finished(
+        trigger=run.trigger,
+        suite=run.suite,
+        ttl=endpoint.ttl,
+        rate=rate,
+        rate_before=before,
+        fingerprint_changed=run.fingerprint_changed,
+        onboarding_left=endpoint.onboarding_left,
+        recovery_left=endpoint.recovery_left,
+    )
+    follows = cadence.after(
+        finished, cadence.Waits(settings.BASELINE_EVERY, settings.CONFIRM_AFTER)
+    )
+    assert run.finished_at is not None
+    # Spread, so that no fleet marches in step.
+    spread = 0.9 + 0.2 * random.random()  # noqa: S311
+    endpoint.next_due_at = run.finished_at + follows.wait * spread
+    endpoint.next_trigger = follows.why.value
+    endpoint.onboarding_left = follows.onboarding_left
+    endpoint.recovery_left = follows.recovery_left
+    endpoint.last_finished_at, endpoint.fruitless = run.finished_at, 0
+    changed = ["next_due_at", "next_trigger", "onboarding_left", "recovery_left"]
+    endpoint.save(update_fields=[*changed, "last_finished_at", "fruitless"])
+
+
+def _back_off(run: Run) -> None:
+    with connection.cursor() as cursor:
+        values = {"endpoint": run.endpoint_id, "at": run.finished_at, "wait": FRUITLESS_WAIT}
+        cursor.execute(_BACK_OFF, values)
+
+
+def _run_before(run: Run) -> Run | None:
+    earlier = Run.objects.filter(profile_id=run.profile_id, state=State.FINISHED, pk__lt=run.pk)
+    return earlier.newest_first().first()
+
+
+def _parse_success(run: Run | None) -> Rate | None:
+    found = run.metrics.filter(metric=Metric.PARSE_SUCCESS.value).first() if run else None
+    return rate_of(Metric.PARSE_SUCCESS, found.trials, found.failures) if found else None
+
 
 # The endpoint before the run, in the order that editing an endpoint locks them.
 _LOCK = """
@@ -130,56 +161,35 @@ WHERE id = (SELECT endpoint_id FROM dashboard_run WHERE id = %(run)s) FOR UPDATE
 
 # Nothing but void came back: there is no verdict, and the first finding says why.
 _FINISH = """
-WITH counted AS (
+WITH me AS MATERIALIZED (
+    SELECT id, endpoint_id, created_at, reserved_on, reserved_requests, reserved_tokens
+    FROM dashboard_run
+    WHERE id = %(run)s AND lease_token = %(token)s AND state = 'running' FOR UPDATE),
+counted AS (
     SELECT count(*) FILTER (WHERE a.outcome = 'pass') AS passed,
         count(*) FILTER (WHERE a.outcome = 'fail') AS failed,
         count(*) FILTER (WHERE a.outcome = 'void') AS void,
+        COALESCE(sum(a.requests), 0) AS requests,
         COALESCE(sum(a.input_tokens), 0) AS input, COALESCE(sum(a.output_tokens), 0) AS output,
         COALESCE((array_agg(a.findings -> 0 ->> 'message' ORDER BY a.trial)
             FILTER (WHERE a.outcome = 'void'))[1], '') AS why
-    FROM dashboard_run r JOIN dashboard_attempt a ON a.run_id = r.id AND a.run_at = r.created_at
-    WHERE r.id = %(run)s)
+    FROM me JOIN dashboard_attempt a ON a.run_id = me.id AND a.run_at = me.created_at),
+given_back AS (
+    UPDATE dashboard_spend s SET requests = s.requests - me.reserved_requests,
+        tokens = s.tokens - me.reserved_tokens
+    FROM me WHERE s.endpoint_id = me.endpoint_id AND s.day = me.reserved_on)
 UPDATE dashboard_run r SET finished_at = statement_timestamp(),
     state = CASE WHEN c.passed + c.failed > 0 THEN 'finished' ELSE 'failed' END,
     reason = CASE WHEN c.passed + c.failed > 0 THEN '' ELSE 'No verdict. ' || c.why END,
-    passed = c.passed, failed = c.failed, void = c.void,
+    passed = c.passed, failed = c.failed, void = c.void, requests = c.requests,
     input_tokens = c.input, output_tokens = c.output,
+    reserved_requests = 0, reserved_tokens = 0, slot = NULL,
     lease_owner = NULL, lease_token = NULL, lease_expires_at = NULL
-FROM counted c WHERE r.id = %(run)s AND r.lease_token = %(token)s AND r.state = 'running'
+FROM counted c, me WHERE r.id = me.id RETURNING r.id
 """
 
-_ROLL_UP = """
-INSERT INTO dashboard_runmetric (run_id, metric, profile_id, trials, failures, finished_at)
-SELECT r.id, v ->> 0, r.profile_id, count(*), count(*) FILTER (WHERE NOT (v ->> 1)::boolean),
-    r.finished_at
-FROM dashboard_run r JOIN dashboard_attempt a ON a.run_id = r.id AND a.run_at = r.created_at,
-    jsonb_array_elements(a.verdicts) v
-WHERE r.id = %(run)s GROUP BY r.id, v ->> 0
-"""
-
-_COPY = """
-COPY dashboard_observation (at, profile_id, key_epoch, lane, run_id, verdicts,
-    event_at, latency_ms, first_byte_ms, input_tokens, output_tokens, http_status) FROM STDIN
-"""
-
-# Next: at once while a baseline is wanted, else after the TTL, spread so that no fleet marches.
-_ENDPOINT = {
-    "finished": """
-UPDATE dashboard_endpoint SET last_finished_at = %(at)s, fruitless = 0,
-    next_due_at = CASE WHEN onboarding_left > 1 THEN %(at)s
-        ELSE %(at)s + ttl * (0.9 + 0.2 * random()) END,
-    onboarding_left = GREATEST(onboarding_left - 1, 0)
-WHERE id = %(endpoint)s
-""",
-    "failed": """
+_BACK_OFF = """
 UPDATE dashboard_endpoint SET fruitless = LEAST(fruitless + 1, 20),
     next_due_at = %(at)s + LEAST(ttl, %(wait)s * power(2, LEAST(fruitless, 20)))
 WHERE id = %(endpoint)s
-""",
-}
-
-_FINGERPRINT = """
-UPDATE dashboard_profile p SET fingerprint = a.fingerprint
-FROM dashboard_run r JOIN dashboard_attempt a ON a.run_id = r.id AND a.run_at = r.created_at
-WHERE r.id = %(run)s AND p.id = %(profile)s AND a.fingerprint <> '{}'
 """

@@ -2,7 +2,8 @@
 
 Every statement is short, may be called by any number of processes at once, and moves the
 endpoint's next_due_at whenever a run ends: a slot that is filled once would otherwise stay due
-for ever and never be filled again. The clock is statement_timestamp(), as in Django's Now().
+for ever and never be filled again. Locks are taken in one order: endpoint, run, spend. The clock
+is statement_timestamp(), as in Django's Now(). What recurs is in schedule.py.
 """
 
 from __future__ import annotations
@@ -16,23 +17,29 @@ from typing import Any
 import structlog
 from django.conf import settings
 from django.contrib.auth.models import User
-from django.db import connection, transaction
-from django.db.models.functions import Now
+from django.db import IntegrityError, transaction
+from django.db.models import F
+from django.db.models.functions import Least, Now
+from psycopg.types.json import Jsonb
 
 from dashboard import enqueue
 from dashboard.errors import LeaseLost, Refused
 from dashboard.models import Attempt, Endpoint, Run
-from dashboard.models.run import Trigger
+from dashboard.models.run import PRIORITIES, State, Trigger
 from dashboard.services import credentials
+from dashboard.services.statements import execute, row
+from probes import fingerprint
 from probes.errors import TargetError
 from probes.suite import SUITE_VERSION, Trial, plan
+from probes.suite.sampling import Price, price
 from probes.target import Limits, Target
 
 log = structlog.get_logger()
 
 # Wait before the next run after one without a verdict: doubles, up to the endpoint's TTL.
 FRUITLESS_WAIT = timedelta(minutes=15)
-DUE_AT_ONCE = 200
+# Two claims that choose the same place of a provider: the later one chooses again.
+TRIES = 20
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,26 +58,39 @@ class Work:
     target: Target
     trials: tuple[Trial, ...]
     seed: int
+    # Whether the endpoint is still to be asked what it is.
+    ask_engine: bool
 
 
 @transaction.atomic
-def request(endpoint: Endpoint, *, by: User | None, suite: str = "light") -> Run:
-    """Queue a run that a person asked for; where one is under way already, return that one."""
+def request(
+    endpoint: Endpoint,
+    *,
+    by: User | None,
+    suite: str = "light",
+    trigger: Trigger = Trigger.MANUAL,
+) -> Run:
+    """Queue a run that somebody asked for; where one is under way already, return that one.
+
+    One that is still waiting becomes as urgent as this wish, and full where full was asked for.
+    """
     # The lock makes the two looks below one: no run of this endpoint can end or begin between.
-    endpoint = Endpoint.objects.select_for_update().get(pk=endpoint.pk)
+    endpoint = Endpoint.objects.kept().select_for_update().get(pk=endpoint.pk)
     if active := endpoint.runs.active().first():
-        return active
+        return _hastened(active, suite, trigger)
+    profile = endpoint.profile
     run = Run.objects.create(
         endpoint=endpoint,
-        profile=endpoint.profile,
-        key_epoch=endpoint.profile.epoch,
-        trigger=Trigger.MANUAL,
+        profile=profile,
+        provider=profile.provider,
+        key_epoch=profile.epoch,
+        trigger=trigger,
         due_at=Now(),
         suite=suite,
         suite_version=SUITE_VERSION,
         seed=random.SystemRandom().getrandbits(53),
         planned=len(plan(suite)),
-        priority=1,
+        priority=PRIORITIES[trigger],
         dispatched_at=Now(),
         requested_by=by,
     )
@@ -78,39 +98,29 @@ def request(endpoint: Endpoint, *, by: User | None, suite: str = "light") -> Run
     return run
 
 
-def schedule_due() -> int:
-    """Queue one run for every endpoint that is due and has none under way."""
-    # A clock that was set back must not put an endpoint to sleep for longer than its TTL.
-    _execute(_WAKE)
-    full, light = len(plan("full")), len(plan("light"))
-    return _execute(
-        _SCHEDULE, {"version": SUITE_VERSION, "full": full, "light": light, "limit": DUE_AT_ONCE}
-    )
-
-
-def to_ring() -> list[int]:
-    """The queued runs whose doorbell is to be rung now, each marked as rung."""
-    return [row[0] for row in _all(_TO_RING, {"again": settings.RUN_RING_AGAIN})]
-
-
-def claim(*, owner: str, run_id: int | None = None) -> Lease | None:
-    """Take a queued run, the given one or the most urgent; None where there is none to be had."""
-    row = _one(
-        _CLAIM,
-        {
-            "owner": owner,
-            "run": run_id,
-            "lease": settings.RUN_LEASE,
-            "versions": [SUITE_VERSION],
-        },
-    )
-    return Lease(run_id=row[0], token=row[1], slug=row[2]) if row else None
+def claim(*, owner: str) -> Lease | None:
+    """Take the most urgent run whose provider has a place free; None where there is none."""
+    values = {
+        "owner": owner,
+        "lease": settings.RUN_LEASE,
+        "versions": [SUITE_VERSION],
+        "cap": settings.PROVIDER_RUNS,
+        "caps": Jsonb(settings.PROVIDER_RUNS_EXCEPT),
+    }
+    for _ in range(TRIES):
+        try:
+            with transaction.atomic():
+                found = row(_CLAIM, values)
+        except IntegrityError as exc:
+            if "run_provider_slot" not in str(exc):
+                raise
+        else:
+            return Lease(run_id=found[0], token=found[1], slug=found[2]) if found else None
+    return None
 
 
 def start(lease: Lease) -> Work | None:
-    """Begin, or go on with, a claimed run; None where its endpoint cannot be probed at all."""
-    if not _execute(_START, {"run": lease.run_id, "token": lease.token}):
-        raise LeaseLost("The run was taken away before it began.")
+    """Begin, or go on with, a claimed run; None where its endpoint cannot be probed now."""
     run = Run.objects.select_related("endpoint").get(pk=lease.run_id)
     try:
         target = _target(run.endpoint)
@@ -119,43 +129,84 @@ def start(lease: Lease) -> Work | None:
         return None
     stored = set(Attempt.objects.of(run).values_list("probe", "trial"))
     left = tuple(trial for trial in plan(run.suite) if (trial.probe, trial.trial) not in stored)
-    return Work(target, left, run.seed)
+    ask_engine = run.fingerprint is None
+    if not _begin(lease, run.endpoint, _price(left, ask_engine=ask_engine)):
+        return None
+    return Work(target, left, run.seed, ask_engine)
 
 
 def renew(lease: Lease) -> None:
     """Keep the lease for another while."""
-    if not _execute(
-        _RENEW, {"run": lease.run_id, "token": lease.token, "lease": settings.RUN_LEASE}
-    ):
+    values = {"run": lease.run_id, "token": lease.token, "lease": settings.RUN_LEASE}
+    if not execute(_RENEW, values):
         raise LeaseLost("The lease ran out or the run was cancelled.")
 
 
-def fail(lease: Lease, *, reason: str) -> None:
+def fail(lease: Lease, *, reason: str, due: str = "backoff") -> None:
     """End a run that cannot come to a verdict, and say why."""
-    _end(
-        "id = %(run)s AND lease_token = %(token)s",
-        {"run": lease.run_id, "token": lease.token, "state": "failed", "reason": reason},
-    )
+    which = "id = %(run)s AND lease_token = %(token)s"
+    values = {"run": lease.run_id, "token": lease.token, "state": "failed", "reason": reason}
+    end(which, values, due=due)
 
 
-def cancel(run: Run, *, by: User) -> bool:
-    """Stop a run on a person's word; False where it had ended already."""
-    reason = f"cancelled by {by.get_username()}"
-    return bool(_end("id = %(run)s", {"run": run.pk, "state": "abandoned", "reason": reason}))
+def cancel(run: Run, *, by: str) -> bool:
+    """Stop a run on somebody's word; False where it had ended already."""
+    values = {"run": run.pk, "state": "abandoned", "reason": f"cancelled by {by}"}
+    return bool(end("id = %(run)s", values))
 
 
 def abandon_active(endpoint: Endpoint, *, reason: str) -> None:
     """Take the run under way, if there is one, from whoever works on it."""
-    _end(
-        "endpoint_id = %(endpoint)s",
-        {"endpoint": endpoint.pk, "state": "abandoned", "reason": reason},
+    values = {"endpoint": endpoint.pk, "state": "abandoned", "reason": reason}
+    end("endpoint_id = %(endpoint)s", values)
+
+
+def end(which: str, values: Mapping[str, Any], *, due: str = "backoff") -> int:
+    """End active runs without a verdict. `due` is when the endpoint is due again.
+
+    That is backoff (ever later), now, or tomorrow (when a new day's budget begins). `which` is a
+    condition on the runs' own columns, one of the literals of our services.
+    """
+    statement = _END.format(which=which)
+    return execute(statement, {**values, "due": due, "fruitless_wait": FRUITLESS_WAIT})
+
+
+def _hastened(run: Run, suite: str, trigger: Trigger) -> Run:
+    waiting = Run.objects.filter(pk=run.pk, state=State.QUEUED)
+    waiting.update(priority=Least(F("priority"), PRIORITIES[trigger]))
+    if suite == "full":
+        # A run that was never claimed has no attempt yet, so its plan may still grow.
+        waiting.filter(claims=0).update(suite=suite, planned=len(plan(suite)))
+    run.refresh_from_db()
+    return run
+
+
+def _begin(lease: Lease, endpoint: Endpoint, cost: Price) -> bool:
+    """Reserve the cost and start; False where the day's budget does not allow it."""
+    values = {"run": lease.run_id, "token": lease.token}
+    found = row(_START, {**values, "requests": cost.requests, "tokens": cost.tokens})
+    held, begun = found or (0, 0)
+    if not held:
+        raise LeaseLost("The run was taken away before it began.")
+    if not begun:
+        fail(lease, reason=_over_budget(endpoint, cost), due="tomorrow")
+    return bool(begun)
+
+
+def _over_budget(endpoint: Endpoint, cost: Price) -> str:
+    limits = {"requests": endpoint.daily_requests, "tokens": endpoint.daily_tokens}
+    told = " and ".join(f"{limit:,} {name}" for name, limit in limits.items() if limit is not None)
+    return (
+        f"The budget of {told} a day leaves no room for this run, which may take "
+        f"{cost.requests:,} requests and {cost.tokens:,} tokens. Raise the budget, or wait for "
+        "the next day (UTC)."
     )
 
 
-def reap() -> int:
-    """Queue again what a dead worker held, and give up what has killed too many."""
-    row = _one(_REAP, {"wait": settings.RUN_RETRY_AFTER, "fruitless_wait": FRUITLESS_WAIT})
-    return row[0] if row else 0
+def _price(left: tuple[Trial, ...], *, ask_engine: bool) -> Price:
+    cost = price(left)
+    extra = fingerprint.MOST_REQUESTS if ask_engine else 0
+    return Price(cost.requests + extra, cost.tokens + (fingerprint.MOST_TOKENS if extra else 0))
 
 
 def _ring(run_id: int) -> None:
@@ -186,80 +237,57 @@ def _target(endpoint: Endpoint) -> Target:
     )
 
 
-def _end(which: str, values: Mapping[str, Any]) -> int:
-    statement = _END.format(which=which)  # `which` is one of the literals above
-    return _execute(statement, {**values, "fruitless_wait": FRUITLESS_WAIT})
-
-
-def _execute(statement: str, values: Mapping[str, Any] | None = None) -> int:
-    with connection.cursor() as cursor:
-        cursor.execute(statement, values)
-        return int(cursor.rowcount)
-
-
-def _all(statement: str, values: Mapping[str, Any]) -> list[tuple[Any, ...]]:
-    with connection.cursor() as cursor:
-        cursor.execute(statement, values)
-        return list(cursor.fetchall())
-
-
-def _one(statement: str, values: Mapping[str, Any]) -> tuple[Any, ...] | None:
-    rows = _all(statement, values)
-    return rows[0] if rows else None
-
-
-_WAKE = """
-UPDATE dashboard_endpoint SET next_due_at = statement_timestamp() + ttl
-WHERE next_due_at > statement_timestamp() + ttl * 1.5
-"""
-
-# next_due_at stays where it is until the run ends, so a lost run row leaves the endpoint due.
-_SCHEDULE = """
-WITH due AS (
-    SELECT e.id, e.next_due_at, p.id AS profile_id, p.epoch,
-        CASE WHEN p.epoch > 1 AND NOT EXISTS (
-                SELECT 1 FROM dashboard_run r WHERE r.profile_id = p.id AND r.state = 'finished')
-            THEN 'key_change' WHEN e.onboarding_left > 0 THEN 'baseline' ELSE 'ttl' END AS trigger
-    FROM dashboard_endpoint e
-    JOIN dashboard_profile p ON p.endpoint_id = e.id AND p.ended_at IS NULL
-    WHERE e.enabled AND e.removed_at IS NULL AND e.next_due_at <= statement_timestamp()
-        AND NOT EXISTS (SELECT 1 FROM dashboard_run r
-            WHERE r.endpoint_id = e.id AND r.state IN ('queued', 'leased', 'running'))
-    ORDER BY e.next_due_at LIMIT %(limit)s FOR UPDATE OF e SKIP LOCKED)
-INSERT INTO dashboard_run (endpoint_id, profile_id, key_epoch, trigger, due_at, suite,
-    suite_version, seed, planned)
-SELECT id, profile_id, epoch, trigger, next_due_at,
-    CASE trigger WHEN 'ttl' THEN 'light' ELSE 'full' END, %(version)s,
-    floor(random() * 9007199254740992)::bigint,
-    CASE trigger WHEN 'ttl' THEN %(light)s ELSE %(full)s END
-FROM due ON CONFLICT DO NOTHING
-"""
-
-_TO_RING = """
-UPDATE dashboard_run SET dispatched_at = statement_timestamp()
-WHERE id IN (
-    SELECT id FROM dashboard_run WHERE state = 'queued' AND not_before <= statement_timestamp()
-        AND (dispatched_at IS NULL OR dispatched_at < statement_timestamp() - %(again)s)
-    ORDER BY priority, not_before FOR UPDATE SKIP LOCKED)
-RETURNING id
-"""
-
+# Providers that are full are named first, so that the index is read in its own order.
 _CLAIM = """
-UPDATE dashboard_run SET state = 'leased', lease_owner = %(owner)s,
+WITH chosen AS MATERIALIZED (
+    SELECT id, provider FROM dashboard_run
+    WHERE state = 'queued' AND not_before <= statement_timestamp()
+        AND suite_version = ANY(%(versions)s)
+        AND provider <> ALL (ARRAY(
+            SELECT provider FROM dashboard_run WHERE state IN ('leased', 'running')
+            GROUP BY provider
+            HAVING count(*) >= COALESCE((%(caps)s ->> provider)::int, %(cap)s)))
+    ORDER BY priority, not_before FOR UPDATE SKIP LOCKED LIMIT 1),
+free AS MATERIALIZED (
+    SELECT c.id, s.slot FROM chosen c,
+        generate_series(1, COALESCE((%(caps)s ->> c.provider)::int, %(cap)s)) AS s(slot)
+    WHERE NOT EXISTS (SELECT 1 FROM dashboard_run r
+        WHERE r.provider = c.provider AND r.slot = s.slot AND r.state IN ('leased', 'running'))
+    ORDER BY random() LIMIT 1)
+UPDATE dashboard_run SET state = 'leased', lease_owner = %(owner)s, slot = free.slot,
     lease_token = nextval('dashboard_fence'), claims = claims + 1,
     lease_expires_at = statement_timestamp() + %(lease)s
-WHERE id = (
-    SELECT id FROM dashboard_run WHERE state = 'queued' AND not_before <= statement_timestamp()
-        AND suite_version = ANY(%(versions)s) AND (%(run)s::bigint IS NULL OR id = %(run)s)
-    ORDER BY priority, not_before FOR UPDATE SKIP LOCKED LIMIT 1)
-RETURNING id, lease_token, (SELECT slug FROM dashboard_endpoint e WHERE e.id = endpoint_id)
+FROM free WHERE dashboard_run.id = free.id
+RETURNING dashboard_run.id, lease_token,
+    (SELECT slug FROM dashboard_endpoint e WHERE e.id = endpoint_id)
 """
 
+# The money guard: a run begins only when all that it may cost fits into what the day has left.
 _START = """
-UPDATE dashboard_run SET state = 'running',
-    started_at = COALESCE(started_at, statement_timestamp())
-WHERE id = %(run)s AND lease_token = %(token)s AND state = 'leased'
-    AND lease_expires_at > statement_timestamp()
+WITH mine AS MATERIALIZED (
+    SELECT r.id, r.endpoint_id, e.daily_requests, e.daily_tokens,
+        (statement_timestamp() AT TIME ZONE 'UTC')::date AS day
+    FROM dashboard_run r JOIN dashboard_endpoint e ON e.id = r.endpoint_id
+    WHERE r.id = %(run)s AND r.lease_token = %(token)s AND r.state = 'leased'
+        AND r.lease_expires_at > statement_timestamp() FOR UPDATE OF r),
+spent AS (
+    INSERT INTO dashboard_spend AS s (endpoint_id, day, requests, tokens)
+    SELECT endpoint_id, day, %(requests)s, %(tokens)s FROM mine
+    WHERE %(requests)s <= COALESCE(daily_requests, %(requests)s)
+        AND %(tokens)s <= COALESCE(daily_tokens, %(tokens)s)
+    ON CONFLICT (endpoint_id, day) DO UPDATE
+        SET requests = s.requests + EXCLUDED.requests, tokens = s.tokens + EXCLUDED.tokens
+        WHERE (SELECT s.requests + EXCLUDED.requests
+                    <= COALESCE(daily_requests, s.requests + EXCLUDED.requests)
+                AND s.tokens + EXCLUDED.tokens
+                    <= COALESCE(daily_tokens, s.tokens + EXCLUDED.tokens) FROM mine)
+    RETURNING day),
+begun AS (
+    UPDATE dashboard_run r SET state = 'running',
+        started_at = COALESCE(r.started_at, statement_timestamp()),
+        reserved_requests = %(requests)s, reserved_tokens = %(tokens)s, reserved_on = spent.day
+    FROM spent WHERE r.id = %(run)s RETURNING r.id)
+SELECT (SELECT count(*) FROM mine), (SELECT count(*) FROM begun)
 """
 
 _RENEW = """
@@ -268,40 +296,34 @@ WHERE id = %(run)s AND lease_token = %(token)s AND state IN ('leased', 'running'
     AND lease_expires_at > statement_timestamp()
 """
 
-# Whoever ends a run locks its endpoint first: editing an endpoint locks in that order too.
 _END = """
 WITH mine AS MATERIALIZED (
     SELECT id FROM dashboard_endpoint
-    WHERE id IN (SELECT endpoint_id FROM dashboard_run WHERE {which}) FOR UPDATE),
+    WHERE id IN (SELECT endpoint_id FROM dashboard_run
+        WHERE {which} AND state IN ('queued', 'leased', 'running'))
+    ORDER BY id FOR UPDATE),
+held AS MATERIALIZED (
+    SELECT id, endpoint_id, reserved_on, reserved_requests, reserved_tokens FROM dashboard_run
+    WHERE {which} AND endpoint_id IN (SELECT id FROM mine)
+        AND state IN ('queued', 'leased', 'running') FOR UPDATE),
 over AS (
     UPDATE dashboard_run SET state = %(state)s, reason = %(reason)s,
-        finished_at = statement_timestamp(),
+        finished_at = statement_timestamp(), slot = NULL,
+        reserved_requests = 0, reserved_tokens = 0,
         lease_owner = NULL, lease_token = NULL, lease_expires_at = NULL
-    WHERE {which} AND endpoint_id IN (SELECT id FROM mine)
-        AND state IN ('queued', 'leased', 'running') RETURNING endpoint_id)
-UPDATE dashboard_endpoint SET fruitless = LEAST(fruitless + 1, 20),
-    next_due_at = statement_timestamp()
-        + LEAST(ttl, %(fruitless_wait)s * power(2, LEAST(fruitless, 20)))
+    WHERE id IN (SELECT id FROM held) RETURNING endpoint_id),
+given_back AS (
+    UPDATE dashboard_spend s SET requests = s.requests - held.reserved_requests,
+        tokens = s.tokens - held.reserved_tokens
+    FROM held WHERE s.endpoint_id = held.endpoint_id AND s.day = held.reserved_on)
+UPDATE dashboard_endpoint SET
+    spent_out_on = CASE %(due)s WHEN 'tomorrow'
+        THEN (statement_timestamp() AT TIME ZONE 'UTC')::date ELSE spent_out_on END,
+    fruitless = CASE %(due)s WHEN 'backoff' THEN LEAST(fruitless + 1, 20) ELSE fruitless END,
+    next_due_at = CASE %(due)s WHEN 'now' THEN statement_timestamp()
+        WHEN 'tomorrow' THEN random() * interval '30 minutes' + interval '1 day'
+            + date_trunc('day', statement_timestamp(), 'UTC')
+        ELSE statement_timestamp()
+            + LEAST(ttl, %(fruitless_wait)s * power(2, LEAST(fruitless, 20))) END
 WHERE id IN (SELECT endpoint_id FROM over)
-"""
-
-_REAP = """
-WITH expired AS MATERIALIZED (
-    SELECT r.id FROM dashboard_run r JOIN dashboard_endpoint e ON e.id = r.endpoint_id
-    WHERE r.state IN ('leased', 'running') AND r.lease_expires_at < statement_timestamp()
-    FOR UPDATE SKIP LOCKED),
-dead AS (
-    UPDATE dashboard_run SET
-        state = CASE WHEN claims >= max_claims THEN 'abandoned' ELSE 'queued' END,
-        finished_at = CASE WHEN claims >= max_claims THEN statement_timestamp() END,
-        dispatched_at = NULL, lease_owner = NULL, lease_token = NULL, lease_expires_at = NULL,
-        not_before = statement_timestamp() + %(wait)s * power(2, claims - 1),
-        reason = 'the worker stopped answering'
-    WHERE id IN (SELECT id FROM expired) RETURNING endpoint_id, state),
-gone AS (
-    UPDATE dashboard_endpoint SET fruitless = LEAST(fruitless + 1, 20),
-        next_due_at = statement_timestamp()
-            + LEAST(ttl, %(fruitless_wait)s * power(2, LEAST(fruitless, 20)))
-    WHERE id IN (SELECT endpoint_id FROM dead WHERE state = 'abandoned'))
-SELECT count(*) FROM dead
 """

@@ -21,12 +21,13 @@ def parse_success(request: HttpRequest, slug: str) -> HttpResponse:
 def context(endpoint: Endpoint, range_name: str) -> dict[str, Any]:
     """What the chart part needs, on its own and inside its page."""
     span = history.range_named(range_name)
-    rows = history.chart_rows(endpoint, span, timezone.now())
+    now = timezone.now()
+    rows = history.chart_rows(endpoint, span, now)
     return {
         "endpoint": endpoint,
         "range": span,
         "ranges": list(history.Range),
-        "figure": chart.figure(rows) if rows else None,
+        "figure": chart.figure(rows, history.chart_marks(endpoint, span, now)) if rows else None,
         "points": len(rows),
         "capped": len(rows) == history.MOST_POINTS,
     }

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from dashboard.charts.parse_success import Row, figure
+from dashboard.charts.parse_success import Mark, Row, figure
 from health.metrics import Rate
 
 START = datetime(2026, 11, 3, 12, tzinfo=UTC)
@@ -48,6 +48,25 @@ def test_a_changed_key_is_a_seam() -> None:
     assert _trace(chart, "Run")["y"] == [1, None, 0.8]
     assert [shape["x0"] for shape in chart["layout"]["shapes"]] == ["2026-11-03 12:30:00"]
     assert chart["layout"]["annotations"][0]["text"] == "new key, profile 2"
+
+
+def test_a_changed_fingerprint_is_a_mark_and_its_words_are_inert() -> None:
+    """What an endpoint tells about itself explains a change; markup in it stays text."""
+    told = Mark(START, "engine", "b1", '<a href="https://x">b2</a>\u202e')
+
+    mark = _trace(figure([_row(0, Rate(5, 0))], [told]), "Fingerprint changed")
+
+    assert mark["text"] == [
+        "engine: b1<br>is now &lt;a href=&quot;https://x&quot;&gt;b2&lt;/a&gt;⟦U+202E⟧<br>"
+        "03 Nov 2026 12:00 UTC"
+    ]
+
+
+def test_simulated_history_says_so() -> None:
+    """Nobody takes the demo's past for a measurement of today."""
+    row = Row(1, START, 1, START, Rate(5, 0), simulated=True)
+
+    assert "simulated history" in _trace(figure([row]), "Run")["text"][0]
 
 
 def test_a_lone_run_shows_its_interval_as_a_bar() -> None:

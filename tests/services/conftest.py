@@ -18,6 +18,7 @@ FIELDS: dict[str, Any] = {
     "max_concurrency": 2,
     "enabled": True,
     "key": None,
+    "onboarding_runs": 1,
 }
 
 

@@ -7,7 +7,7 @@ import pytest
 
 from dashboard.errors import Refused
 from dashboard.models import Credential, Endpoint, Run
-from dashboard.services import credentials, endpoints, runs
+from dashboard.services import credentials, endpoints, schedule
 from probes.secret import Secret
 from tests.services.conftest import FIELDS
 
@@ -22,7 +22,7 @@ def change(endpoint: Endpoint, **over: Any) -> endpoints.Updated:
 def test_a_new_endpoint_is_due_at_once_under_its_first_profile(endpoint: Endpoint) -> None:
     """Registering opens epoch 1 and the scheduler finds the endpoint due."""
     assert endpoint.profile.epoch == 1
-    assert runs.schedule_due() == 1
+    assert schedule.schedule_due() == 1
 
 
 def test_a_slug_is_taken_until_its_endpoint_is_removed(endpoint: Endpoint) -> None:
@@ -100,10 +100,10 @@ def test_an_old_credential_key_still_opens_after_a_new_one_was_put_first(
 
 def test_a_changed_key_field_opens_a_new_profile_and_stops_the_old_run(endpoint: Endpoint) -> None:
     """Another model is another profile: the old run is superseded, the new one is a full one."""
-    runs.schedule_due()
+    schedule.schedule_due()
 
     updated = change(endpoint, model="other")
-    runs.schedule_due()
+    schedule.schedule_due()
 
     old, new = Run.objects.order_by("id")
     assert updated.new_epoch
@@ -122,13 +122,13 @@ def test_a_changed_ttl_keeps_the_profile(endpoint: Endpoint) -> None:
 def test_a_removed_endpoint_loses_its_key_and_its_run(endpoint: Endpoint) -> None:
     """Removal wipes the credential, ends the run, and nothing is scheduled again."""
     credentials.store(endpoint, KEY)
-    runs.schedule_due()
+    schedule.schedule_due()
 
     endpoints.remove(endpoint)
 
     assert not Credential.objects.exists()
     assert Run.objects.get().reason == "the endpoint was removed"
-    assert runs.schedule_due() == 0
+    assert schedule.schedule_due() == 0
 
 
 def test_an_edit_does_not_overwrite_somebody_elses(endpoint: Endpoint) -> None:

@@ -1,54 +1,28 @@
 from __future__ import annotations
 
-from collections.abc import Iterator
-from datetime import UTC, datetime, timedelta
+from datetime import timedelta
 from typing import Any
 
 import pytest
 from django.contrib.auth.models import User
-from django.db import IntegrityError, connection, transaction
+from django.db import IntegrityError, transaction
 from django.db.models.functions import Now
 
 from dashboard.errors import LeaseLost
 from dashboard.models import Attempt, Endpoint, Evidence, Run, RunMetric
-from dashboard.services import credentials, evidence, results, runs
-from health.observations import unpack
-from probes import attempts
-from probes.attempts import Finding, FindingKind, Metric, Outcome, Verdict
-from probes.messages import Usage
+from dashboard.services import attempts, credentials, evidence, results, runs, schedule
+from probes.attempts import Evidence as Exchanges
+from probes.attempts import Finding, FindingKind, Metric, Outcome
 from probes.secret import Secret
 from probes.suite import Trial, plan
+from tests.services.making import attempt, claimed, ended_at, expire, observed, started
 from workers.probing import carry_out
-
-
-def attempt(trial: int = 1, outcome: Outcome = Outcome.PASS, **over: Any) -> attempts.Attempt:
-    good = outcome is Outcome.PASS
-    verdicts = (
-        (Verdict(Metric.AVAILABILITY, good=False),)
-        if outcome is Outcome.VOID
-        else (Verdict(Metric.AVAILABILITY, good=True), Verdict(Metric.PARSE_SUCCESS, good=good))
-    )
-    fields = {
-        "probe": "format",
-        "trial": trial,
-        "outcome": outcome,
-        "findings": () if good else (Finding(FindingKind.NO_CALL, "No call came."),),
-        "verdicts": verdicts,
-        "evidence": attempts.Evidence(({"label": "asked", "trial": trial},)),
-        "started_at": datetime.now(UTC),
-        "usage": Usage(10, 5),
-        "latency_ms": 100,
-    }
-    return attempts.Attempt(**{**fields, **over})
 
 
 @pytest.fixture
 def lease(endpoint: Endpoint) -> runs.Lease:
-    runs.schedule_due()
-    lease = runs.claim(owner="me")
-    assert lease
-    assert runs.start(lease)
-    return lease
+    schedule.schedule_due()
+    return started()
 
 
 @pytest.fixture
@@ -56,33 +30,15 @@ def person(db: None) -> User:
     return User.objects.create_user("ann")
 
 
-def ended_at() -> datetime:
-    moment = Run.objects.latest("id").finished_at
-    assert moment
-    return moment
-
-
-def expire(lease: runs.Lease) -> None:
-    past = Now() - timedelta(seconds=1)
-    Run.objects.filter(pk=lease.run_id).update(lease_expires_at=past, not_before=past)
-
-
-def observations() -> Iterator[Verdict]:
-    with connection.cursor() as cursor:
-        cursor.execute("SELECT verdicts FROM dashboard_observation")
-        for (packed,) in cursor.fetchall():
-            yield from unpack(packed)
-
-
 def test_scheduling_twice_queues_once(endpoint: Endpoint) -> None:
     """Any number of schedulers fill a slot once."""
-    assert runs.schedule_due() == 1
-    assert runs.schedule_due() == 0
+    assert schedule.schedule_due() == 1
+    assert schedule.schedule_due() == 0
 
 
 def test_the_database_refuses_a_second_active_run(endpoint: Endpoint) -> None:
     """One active run an endpoint is a constraint, not a habit."""
-    runs.schedule_due()
+    schedule.schedule_due()
     run = Run.objects.get()
     run.pk, run.seq = None, 1
 
@@ -92,11 +48,10 @@ def test_the_database_refuses_a_second_active_run(endpoint: Endpoint) -> None:
 
 def test_a_run_is_claimed_by_one_worker_only(endpoint: Endpoint) -> None:
     """The second worker that answers the same doorbell finds nothing."""
-    runs.schedule_due()
-    (run_id,) = runs.to_ring()
+    schedule.schedule_due()
 
-    first = runs.claim(owner="a", run_id=run_id)
-    second = runs.claim(owner="b", run_id=run_id)
+    first = runs.claim(owner="a")
+    second = runs.claim(owner="b")
 
     assert first
     assert second is None
@@ -106,13 +61,13 @@ def test_a_doorbell_is_rung_once_and_again_when_nobody_answers(
     endpoint: Endpoint, settings: Any
 ) -> None:
     """A lost message costs a wait, never a run."""
-    runs.schedule_due()
-    assert len(runs.to_ring()) == 1
-    assert runs.to_ring() == []
+    schedule.schedule_due()
+    assert len(schedule.to_ring(10)) == 1
+    assert schedule.to_ring(10) == []
 
     settings.RUN_RING_AGAIN = timedelta(seconds=-1)
 
-    assert len(runs.to_ring()) == 1
+    assert len(schedule.to_ring(10)) == 1
 
 
 def test_finishing_writes_everything_that_follows_once(
@@ -120,7 +75,7 @@ def test_finishing_writes_everything_that_follows_once(
 ) -> None:
     """Counts, figures, observations and the next due time come from one transaction."""
     for trial in range(1, 5):
-        results.record(lease, attempt(trial, Outcome.FAIL if trial == 4 else Outcome.PASS))
+        attempts.record(lease, attempt(trial, Outcome.FAIL if trial == 4 else Outcome.PASS))
 
     results.finish(lease)
 
@@ -130,7 +85,7 @@ def test_finishing_writes_everything_that_follows_once(
     assert (run.state, run.passed, run.failed, run.void) == ("finished", 3, 1, 0)
     assert (run.input_tokens, run.output_tokens) == (40, 20)
     assert (figure.trials, figure.failures) == (4, 1)
-    parsed = [v.good for v in observations() if v.metric is Metric.PARSE_SUCCESS]
+    parsed = [v.good for v in observed() if v.metric is Metric.PARSE_SUCCESS]
     assert sorted(parsed) == [False, True, True, True]
     assert endpoint.last_finished_at == run.finished_at
     wait = endpoint.next_due_at - ended_at()
@@ -139,20 +94,20 @@ def test_finishing_writes_everything_that_follows_once(
 
 def test_a_run_cannot_be_finished_twice(lease: runs.Lease) -> None:
     """The second finish finds no run to finish and writes nothing."""
-    results.record(lease, attempt())
+    attempts.record(lease, attempt())
     results.finish(lease)
 
     with pytest.raises(LeaseLost):
         results.finish(lease)
 
     assert RunMetric.objects.filter(metric="parse_success").count() == 1
-    assert len([v for v in observations() if v.metric is Metric.PARSE_SUCCESS]) == 1
+    assert len([v for v in observed() if v.metric is Metric.PARSE_SUCCESS]) == 1
 
 
 def test_the_same_trial_is_stored_once(lease: runs.Lease) -> None:
     """A repeated trial of a resumed run meets its first attempt."""
-    results.record(lease, attempt(1, Outcome.PASS))
-    results.record(lease, attempt(1, Outcome.FAIL))
+    attempts.record(lease, attempt(1, Outcome.PASS))
+    attempts.record(lease, attempt(1, Outcome.FAIL))
 
     assert [row.outcome for row in Attempt.objects.all()] == ["pass"]
 
@@ -160,14 +115,13 @@ def test_the_same_trial_is_stored_once(lease: runs.Lease) -> None:
 def test_a_worker_without_the_lease_writes_nothing(lease: runs.Lease) -> None:
     """A zombie that wakes up after its lease went to another is refused."""
     expire(lease)
-    runs.reap()
+    schedule.reap()
     Run.objects.update(not_before=Now())
-    successor = runs.claim(owner="other")
-    assert successor
+    successor = claimed("other")
     runs.start(successor)
 
     with pytest.raises(LeaseLost):
-        results.record(lease, attempt())
+        attempts.record(lease, attempt())
     with pytest.raises(LeaseLost):
         results.finish(lease)
 
@@ -185,13 +139,12 @@ def test_a_lease_that_ran_out_cannot_be_renewed(lease: runs.Lease) -> None:
 
 def test_a_resumed_run_asks_only_what_is_missing(lease: runs.Lease) -> None:
     """Stored attempts are not repeated by the worker that takes over."""
-    results.record(lease, attempt(1))
-    results.record(lease, attempt(2))
+    attempts.record(lease, attempt(1))
+    attempts.record(lease, attempt(2))
     expire(lease)
-    runs.reap()
+    schedule.reap()
     Run.objects.update(not_before=Now())
-    successor = runs.claim(owner="other")
-    assert successor
+    successor = claimed("other")
 
     work = runs.start(successor)
 
@@ -207,19 +160,19 @@ def test_a_run_that_kills_its_workers_is_given_up_and_the_endpoint_goes_on(
     Run.objects.update(claims=5)
     expire(lease)
 
-    runs.reap()
+    schedule.reap()
 
     endpoint.refresh_from_db()
     assert Run.objects.get().state == "abandoned"
     assert timedelta(0) < endpoint.next_due_at - ended_at() <= timedelta(minutes=15)
     Endpoint.objects.update(next_due_at=Now())
-    assert runs.schedule_due() == 1
+    assert schedule.schedule_due() == 1
 
 
 def test_a_run_of_nothing_but_void_has_no_verdict(endpoint: Endpoint, lease: runs.Lease) -> None:
     """An outage is not a degradation: no figure of the model, only of its availability."""
     finding = Finding(FindingKind.UNREACHABLE, "The connection was refused.")
-    results.record(lease, attempt(1, Outcome.VOID, findings=(finding,)))
+    attempts.record(lease, attempt(1, Outcome.VOID, findings=(finding,)))
 
     results.finish(lease)
 
@@ -236,9 +189,8 @@ def test_the_wait_after_fruitless_runs_doubles_up_to_the_ttl(endpoint: Endpoint)
     waits = []
     for _ in range(7):
         Endpoint.objects.update(next_due_at=Now())
-        runs.schedule_due()
-        lease = runs.claim(owner="me")
-        assert lease
+        schedule.schedule_due()
+        lease = claimed()
         runs.fail(lease, reason="no adapter")
         endpoint.refresh_from_db()
         waits.append(endpoint.next_due_at - ended_at())
@@ -260,24 +212,21 @@ def test_a_manual_run_goes_before_scheduled_ones(endpoint: Endpoint, person: Use
 
     other = endpoints.create(**{**FIELDS, "slug": "two"})
     Endpoint.objects.filter(pk=other.pk).update(next_due_at=Now() + timedelta(hours=1))
-    runs.schedule_due()
+    schedule.schedule_due()
     asked = runs.request(other, by=person)
 
-    lease = runs.claim(owner="me")
-
-    assert lease
-    assert lease.run_id == asked.pk
+    assert claimed().run_id == asked.pk
 
 
-def test_a_cancelled_run_stops_whoever_works_on_it(lease: runs.Lease, person: User) -> None:
+def test_a_cancelled_run_stops_whoever_works_on_it(lease: runs.Lease) -> None:
     """Cancelling takes the lease away; the worker's next write is refused."""
     run = Run.objects.get()
 
-    assert runs.cancel(run, by=person)
-    assert not runs.cancel(run, by=person)
+    assert runs.cancel(run, by="ann")
+    assert not runs.cancel(run, by="ann")
 
     with pytest.raises(LeaseLost):
-        results.record(lease, attempt())
+        attempts.record(lease, attempt())
     assert Run.objects.get().reason == "cancelled by ann"
 
 
@@ -287,9 +236,8 @@ def test_an_endpoint_that_cannot_be_probed_fails_with_the_reason(
     """A key that no longer opens is said in the run; nothing is sent without it."""
     credentials.store(endpoint, Secret("sk-sealed-0123456789"))
     settings.CREDENTIAL_KEYS = [b"x" * 32]
-    runs.schedule_due()
-    lease = runs.claim(owner="me")
-    assert lease
+    schedule.schedule_due()
+    lease = claimed()
 
     carry_out(lease)
 
@@ -302,9 +250,9 @@ def test_evidence_opens_as_it_was_stored_and_equal_evidence_is_stored_once(
     lease: runs.Lease,
 ) -> None:
     """An attempt leads to its exchange; the same bytes take their room once."""
-    same = attempts.Evidence(({"label": "asked"}, {"label": "with the result"}))
-    results.record(lease, attempt(1, evidence=same))
-    results.record(lease, attempt(2, evidence=same))
+    same = Exchanges(({"label": "asked"}, {"label": "with the result"}))
+    attempts.record(lease, attempt(1, evidence=same))
+    attempts.record(lease, attempt(2, evidence=same))
 
     assert Evidence.objects.count() == 1
     assert evidence.read(Attempt.objects.all()[1]) == same.as_json()
@@ -313,23 +261,6 @@ def test_evidence_opens_as_it_was_stored_and_equal_evidence_is_stored_once(
 def test_text_that_postgres_cannot_hold_is_stored_marked(lease: runs.Lease) -> None:
     """NUL and lone surrogates in a model's words must not lose the attempt."""
     finding = Finding(FindingKind.WRONG_VALUE, "a\x00b\ud800c")
-    results.record(lease, attempt(1, Outcome.FAIL, findings=(finding,)))
+    attempts.record(lease, attempt(1, Outcome.FAIL, findings=(finding,)))
 
     assert Attempt.objects.get().findings[0]["message"] == "a\ufffdb?c"
-
-
-def test_an_onboarding_endpoint_is_due_again_until_it_has_its_runs(endpoint: Endpoint) -> None:
-    """A burst at the start fills the baseline; then the schedule takes over."""
-    Endpoint.objects.update(onboarding_left=2)
-    dues = []
-    for _ in range(2):
-        runs.schedule_due()
-        lease = runs.claim(owner="me")
-        assert lease
-        runs.start(lease)
-        results.record(lease, attempt())
-        results.finish(lease)
-        endpoint.refresh_from_db()
-        dues.append(endpoint.next_due_at <= ended_at())
-
-    assert dues == [True, False]

@@ -56,7 +56,7 @@ def probe(address: str, vendor_url: str) -> Run:
         key=None,
     )
     run = runs.request(endpoint, by=None)
-    lease = runs.claim(owner="test", run_id=run.pk)
+    lease = runs.claim(owner="test")
     assert lease
     carry_out(lease)
     run.refresh_from_db()

@@ -1,0 +1,55 @@
+"""What a program shows to use the API: named, scoped, revocable, and stored only as a hash."""
+
+from __future__ import annotations
+
+from typing import Self
+
+from django.conf import settings
+from django.db import models
+from django.db.models import Q
+from django.db.models.functions import Now
+from typing_extensions import override
+
+
+class Scope(models.TextChoices):
+    READ = "read", "Read endpoints, runs, evidence and metrics"
+    PROBE = "probe", "Ask for runs and cancel them"
+    WRITE = "write", "Register, change and remove endpoints"
+    TELEMETRY = "telemetry", "Send observations of live traffic"
+
+
+class ApiTokenQuerySet(models.QuerySet["ApiToken"]):
+    def newest_first(self) -> Self:
+        return self.order_by("-id")
+
+
+class ApiToken(models.Model):
+    # The readable part of the token: it finds the row, and tells people which token they hold.
+    prefix = models.CharField(max_length=8, unique=True)
+    digest = models.BinaryField(max_length=32)  # sha256 of the whole token
+    name = models.CharField(max_length=80)
+    scopes = models.JSONField()
+    created_by = models.ForeignKey(settings.AUTH_USER_MODEL, models.SET_NULL, null=True)
+    created_at = models.DateTimeField(db_default=Now())
+    last_used_at = models.DateTimeField(null=True)  # to the minute
+    expires_at = models.DateTimeField(null=True)
+    revoked_at = models.DateTimeField(null=True)
+
+    objects = ApiTokenQuerySet.as_manager()
+
+    class Meta:
+        constraints = [
+            models.CheckConstraint(
+                condition=Q(scopes__contained_by=Scope.values) & ~Q(scopes=[]),
+                name="api_token_scopes_known",
+            ),
+        ]
+
+    @override
+    def __str__(self) -> str:
+        return f"{self.name} (tg_{self.prefix}_…)"
+
+    @property
+    def shown_prefix(self) -> str:
+        """As much of the token as anybody may see after it was made."""
+        return f"tg_{self.prefix}_…"

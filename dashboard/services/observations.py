@@ -1,0 +1,80 @@
+"""Writing observations: each batch whole, once, straight into the partition of its day."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import UTC, datetime
+from typing import NamedTuple
+from uuid import UUID
+
+from django.db import connection, transaction
+from psycopg.errors import CheckViolation
+
+PROBE, LIVE = 0, 1  # the lanes
+
+# A clock that tells a time outside of these is broken.
+EARLIEST, LATEST = datetime(2000, 1, 3, tzinfo=UTC), datetime(2200, 1, 1, tzinfo=UTC)
+
+
+# A tuple, since it is half the work of recording to build a hundred thousand frozen objects.
+class Observation(NamedTuple):
+    """One trial of some metrics: the verdicts are packed by health.observations."""
+
+    profile_id: int
+    key_epoch: int
+    lane: int
+    verdicts: int
+    event_at: datetime
+    run_id: int | None = None
+    client_id: int | None = None
+    policy_version: int | None = None
+    latency_ms: int | None = None
+    first_byte_ms: int | None = None
+    input_tokens: int | None = None
+    output_tokens: int | None = None
+    http_status: int | None = None
+    end_reason: int | None = None
+    request_id: UUID | None = None
+
+
+COLUMNS = ("at", "batch_id", *Observation._fields)
+# Binary COPY converts nothing: these must be the types of the columns.
+_TYPES = (
+    *("timestamptz", "int8", "int8", "int4", "int2", "int4", "timestamptz", "int8", "int8"),
+    *("int4", "int4", "int4", "int4", "int4", "int2", "int2", "uuid"),
+)
+
+
+@transaction.atomic
+def store(rows: Sequence[Observation], *, batch: UUID) -> bool:
+    """Store a batch; False where it was stored before, and then nothing is written."""
+    if any(not EARLIEST <= row.event_at < LATEST for row in rows):
+        raise ValueError(f"Events happen between {EARLIEST:%Y} and {LATEST:%Y}.")
+    with connection.cursor() as cursor:
+        cursor.execute(_BATCH, [batch, len(rows)])
+        begun = cursor.fetchone()
+    if begun is None:
+        return False
+    batch_id, at = begun
+    try:
+        with transaction.atomic():
+            _copy("dashboard_observation", rows, at, batch_id)
+    except CheckViolation:
+        # Nobody made today's partition. partitions.ensure brings the rows home later.
+        _copy("dashboard_observation_overflow", rows, at, batch_id)
+    return True
+
+
+def _copy(table: str, rows: Sequence[Observation], at: datetime, batch_id: int) -> None:
+    statement = f"COPY {table} ({', '.join(COLUMNS)}) FROM STDIN (FORMAT binary)"
+    with connection.cursor() as cursor, cursor.copy(statement) as copy:
+        copy.set_types(_TYPES)
+        for row in rows:
+            copy.write_row((at, batch_id, *row))
+
+
+# Somebody else with the same batch waits here until we are through, and then finds it stored.
+_BATCH = """
+INSERT INTO dashboard_observationbatch (batch, at, rows)
+VALUES (%s, statement_timestamp(), %s) ON CONFLICT (batch) DO NOTHING RETURNING id, at
+"""

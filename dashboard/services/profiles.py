@@ -1,0 +1,163 @@
+"""Profiles: one epoch a key. What was measured, and what the endpoint told about itself."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from datetime import datetime
+
+from django.conf import settings
+from django.db import transaction
+from django.db.models import F
+from django.db.models.functions import Now
+
+from dashboard.errors import LeaseLost
+from dashboard.models import Endpoint, FingerprintChange, Profile, Run
+from dashboard.models.run import State, Trigger
+from dashboard.services import runs
+from dashboard.services.runs import Lease
+from health.capabilities import Capability
+from probes.fingerprint import MOST_REQUESTS, MOST_TOKENS, Engine
+from probes.suite import SUITE_VERSION
+from probes.target import ProfileKey
+
+# A fact with ever more values tells nothing: beyond this it is known to vary.
+MOST_VALUES = 10
+SUPERSEDED = "superseded by a changed profile key"
+
+
+def open_first(endpoint: Endpoint) -> Profile:
+    """The profile of an endpoint that was just registered."""
+    return _open(endpoint, _key(endpoint), epoch=1)
+
+
+def follow_edit(endpoint: Endpoint) -> bool:
+    """Open the next epoch when an edit has changed the key; the endpoint is locked."""
+    current = endpoint.profile
+    key = _key(endpoint, current.chat_template_hash)
+    if key.digest() == bytes(current.key_hash):
+        return False
+    # Another model or host: nothing is known of its template yet.
+    _supersede(endpoint, current, _key(endpoint))
+    return True
+
+
+@transaction.atomic
+def note_engine(lease: Lease, engine: Engine) -> bool:
+    """Keep what the endpoint told before its run; False where the key is another one now.
+
+    A run is superseded then: what it would measure belongs to the new profile.
+    """
+    endpoint = Endpoint.objects.select_for_update(of=("self",)).get(runs__id=lease.run_id)
+    profile = endpoint.profile
+    told, known = engine.chat_template_hash, profile.chat_template_hash
+    if told and known and told != known:
+        _fenced(lease)
+        _supersede(endpoint, profile, _key(endpoint, told))
+        return False
+    changed = bool(note_facts(profile, lease.run_id, engine.facts.items()))
+    _fenced(
+        lease,
+        fingerprint=dict(engine.facts),
+        fingerprint_changed=F("fingerprint_changed") if not changed else True,
+        reserved_requests=F("reserved_requests") - MOST_REQUESTS,
+        reserved_tokens=F("reserved_tokens") - MOST_TOKENS,
+    )
+    if told and not known:
+        adopt_template(profile, told)
+    return True
+
+
+def note_facts(
+    profile: Profile,
+    run_id: int,
+    facts: Iterable[tuple[str, str]],
+    *,
+    at: datetime | None = None,
+) -> list[FingerprintChange]:
+    """Keep what was told; a value never seen under this profile is a change, the first is not."""
+    seen: dict[str, list[str]] = {name: list(values) for name, values in profile.facts_seen.items()}
+    changes = []
+    for name, value in facts:
+        profile.fingerprint[name], before = value, profile.fingerprint.get(name)
+        values = seen.setdefault(name, [])
+        if value in values or len(values) >= MOST_VALUES:
+            continue
+        if values:
+            change = FingerprintChange(profile=profile, run_id=run_id, fact=name[:60])
+            change.at = at or Now()
+            change.before, change.after = str(before or values[-1]), value
+            changes.append(change)
+        values.append(value)
+    profile.facts_seen = seen
+    profile.save(update_fields=["facts_seen", "fingerprint"])
+    return FingerprintChange.objects.bulk_create(changes)
+
+
+def note_capabilities(profile: Profile, run: Run, found: Mapping[str, Capability]) -> None:
+    """Keep what a run measured; what it did not try stays as an earlier run found it."""
+    measured = {
+        name: {**capability.as_json(), "run": run.pk}
+        for name, capability in found.items()
+        if capability.trials or name not in profile.capabilities
+    }
+    profile.capabilities = {**profile.capabilities, **measured}
+    profile.probe_version, profile.verified_at = SUITE_VERSION, run.finished_at
+    profile.save(update_fields=["capabilities", "probe_version", "verified_at"])
+
+
+def open_next(current: Profile, chat_template_hash: str, *, at: datetime) -> Profile:
+    """The epoch after this one, from a moment of the past: for history that is made up later."""
+    endpoint = current.endpoint
+    Profile.objects.filter(pk=current.pk).update(ended_at=at)
+    return _open(endpoint, _key(endpoint, chat_template_hash), epoch=current.epoch + 1, at=at)
+
+
+def adopt_template(profile: Profile, chat_template_hash: str) -> None:
+    """It was unknown so far, which is no change."""
+    profile.chat_template_hash = chat_template_hash
+    profile.key_hash = _key(profile.endpoint, chat_template_hash).digest()
+    profile.save(update_fields=["chat_template_hash", "key_hash"])
+
+
+def _supersede(endpoint: Endpoint, current: Profile, key: ProfileKey) -> None:
+    Profile.objects.filter(pk=current.pk).update(ended_at=Now())
+    _open(endpoint, key, epoch=current.epoch + 1)
+    runs.abandon_active(endpoint, reason=SUPERSEDED)
+    Endpoint.objects.filter(pk=endpoint.pk).update(
+        next_due_at=Now(),
+        next_trigger=Trigger.KEY_CHANGE,
+        fruitless=0,
+        onboarding_left=settings.BASELINE_RUNS,
+        recovery_left=0,
+    )
+
+
+def _open(
+    endpoint: Endpoint, key: ProfileKey, *, epoch: int, at: datetime | None = None
+) -> Profile:
+    return Profile.objects.create(
+        created_at=at or Now(),
+        endpoint=endpoint,
+        epoch=epoch,
+        provider=key.provider,
+        model=key.model,
+        endpoint_url=key.endpoint,
+        chat_template_hash=key.chat_template_hash,
+        key_hash=key.digest(),
+    )
+
+
+def _key(endpoint: Endpoint, chat_template_hash: str = "") -> ProfileKey:
+    return ProfileKey(endpoint.provider, endpoint.model, endpoint.base_url, chat_template_hash)
+
+
+def _fenced(lease: Lease, **changes: object) -> None:
+    """Change the run if this lease still holds it; the row lock makes that last."""
+    mine = Run.objects.filter(
+        pk=lease.run_id,
+        lease_token=lease.token,
+        state=State.RUNNING,
+        lease_expires_at__gt=Now(),
+    )
+    if not mine.update(lease_token=lease.token, **changes):
+        raise LeaseLost("The lease ran out or the run was cancelled.")

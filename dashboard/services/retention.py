@@ -1,0 +1,84 @@
+"""Letting go of what is old: whole partitions, never row by row."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+
+import structlog
+from django.conf import settings
+from django.db import OperationalError, ProgrammingError
+
+from dashboard.services import partitions
+from dashboard.services.partitions import Partition, Tie
+from dashboard.services.statements import execute, row
+
+log = structlog.get_logger()
+
+# The API refuses events that are older, so a batch this much older cannot come a second time.
+LATE_DAYS = 7
+
+
+def enforce() -> list[str]:
+    """Drop the partitions that ended before their limit and return their names.
+
+    Not inside a transaction. Waits for transactions that still read such a partition, so it is to
+    be called where nobody waits for the answer. Several at once do no harm.
+    """
+    dropped = [part.name for part in _over() if _drop(part)]
+    execute(_FORGET, {"kept": timedelta(days=settings.KEEP_RAW_DAYS + LATE_DAYS)})
+    return dropped
+
+
+def _limits() -> dict[str, int]:
+    return {
+        "dashboard_observation": settings.KEEP_RAW_DAYS,
+        "dashboard_attempt": settings.KEEP_ATTEMPTS_DAYS,
+        "dashboard_evidence": settings.KEEP_EVIDENCE_DAYS,
+        "dashboard_rollup5m": settings.KEEP_5M_DAYS,
+        "dashboard_rolluphour": settings.KEEP_HOURS_DAYS,
+    }
+
+
+def _over() -> list[Partition]:
+    today = partitions.today()
+    return [
+        part
+        for parent, days in _limits().items()
+        for part in partitions.existing(parent)
+        if part.end <= today - timedelta(days=days) and not _is_needed(part)
+    ]
+
+
+def _is_needed(part: Partition) -> bool:
+    """Whether rows of it are not in the rollups yet."""
+    if part.parent not in partitions.DAILY:
+        return False
+    start, end = part.moments
+    return row(_WAITING, {"start": start, "end": end}) is not None
+
+
+def _drop(part: Partition) -> bool:
+    """Detach first, which lets others go on reading and writing, then drop what hangs loose."""
+    try:
+        tie = partitions.existing(part.parent).get(part)
+        if tie is Tie.ATTACHED:
+            execute(f"ALTER TABLE {part.parent} DETACH PARTITION {part.name} CONCURRENTLY")
+        elif tie is Tie.LEAVING:
+            partitions.finish_detaching(part)
+        execute(f"DROP TABLE IF EXISTS {part.name}")
+    except (OperationalError, ProgrammingError) as exc:
+        # Most likely somebody else is at it; else the next time finds it as it is now.
+        log.warning("partition not dropped", partition=part.name, error=str(exc))
+        return False
+    return True
+
+
+_WAITING = """
+SELECT 1 FROM dashboard_observationbatch
+WHERE rolled_at IS NULL AND at >= %(start)s AND at < %(end)s LIMIT 1
+"""
+
+_FORGET = """
+DELETE FROM dashboard_observationbatch
+WHERE rolled_at IS NOT NULL AND at < statement_timestamp() - %(kept)s
+"""

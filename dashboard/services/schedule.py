@@ -1,0 +1,151 @@
+"""What recurs: queueing what is due, freeing what died, choosing whom to ring.
+
+Beat asks for it and so does every worker's own timer; any number of callers may do it at once.
+"""
+
+from __future__ import annotations
+
+from django.conf import settings
+from psycopg.types.json import Jsonb
+
+from dashboard.models.run import FULL_SUITE, PRIORITIES
+from dashboard.services import runs, workers
+from dashboard.services.statements import execute, row, rows
+from probes.suite import SUITE_VERSION, plan
+
+DUE_AT_ONCE = 1000
+
+
+def schedule_due() -> int:
+    """Queue one run for every endpoint that is due and has none under way."""
+    # A clock that was set back must not put anything to sleep for longer than it asked for.
+    execute(_WAKE)
+    execute(_WAKE_RUNS, {"longest": settings.RUN_RETRY_AFTER * 64, "lease": settings.RUN_LEASE})
+    values = {
+        "version": SUITE_VERSION,
+        "full": len(plan("full")),
+        "light": len(plan("light")),
+        "full_suite": list(FULL_SUITE),
+        "priorities": Jsonb(PRIORITIES),
+        "limit": DUE_AT_ONCE,
+    }
+    queued = 0
+    while found := execute(_SCHEDULE, values):
+        queued += found
+        if found < DUE_AT_ONCE:
+            break
+    return queued
+
+
+def to_ring(most: int) -> list[int]:
+    """The queued runs whose doorbell is to be rung now, the most urgent first, marked as rung."""
+    return [id_ for (id_,) in rows(_TO_RING, {"again": settings.RUN_RING_AGAIN, "most": most})]
+
+
+def is_neglected() -> bool:
+    """Whether a run has waited so long that its doorbell cannot have been heard."""
+    values = {"long": 2 * settings.RUN_RING_AGAIN, "versions": [SUITE_VERSION]}
+    return row(_NEGLECTED, values) is not None
+
+
+def reap() -> int:
+    """Queue again what a dead worker held, and give up what has killed too many."""
+    values = {
+        "wait": settings.RUN_RETRY_AFTER,
+        "lease": settings.RUN_LEASE,
+        "fruitless_wait": runs.FRUITLESS_WAIT,
+    }
+    found = row(_REAP, values)
+    return int(found[0]) if found else 0
+
+
+def retire_unserved() -> int:
+    """Give up waiting runs of a suite that no living worker has; the endpoint is due anew."""
+    served = sorted({SUITE_VERSION, *workers.suite_versions()})
+    return runs.end(
+        "state = 'queued' AND suite_version <> ALL(%(served)s)"
+        " AND created_at < statement_timestamp() - %(grace)s",
+        {
+            "served": served,
+            "grace": settings.RUN_LEASE,
+            "state": "abandoned",
+            "reason": "superseded: no worker has this version of the suite any more",
+        },
+        due="now",
+    )
+
+
+_WAKE = """
+UPDATE dashboard_endpoint SET next_due_at = statement_timestamp() + ttl
+WHERE next_due_at > statement_timestamp() + ttl * 1.5
+    AND spent_out_on IS DISTINCT FROM (statement_timestamp() AT TIME ZONE 'UTC')::date
+"""
+
+_WAKE_RUNS = """
+UPDATE dashboard_run SET not_before = statement_timestamp(), dispatched_at = NULL
+WHERE state = 'queued' AND not_before > statement_timestamp() + %(longest)s + %(lease)s
+"""
+
+# next_due_at stays where it is until the run ends, so a lost run row leaves the endpoint due.
+_SCHEDULE = """
+WITH due AS (
+    SELECT e.id, e.next_due_at, e.next_trigger AS trigger, p.id AS profile_id, p.epoch, p.provider,
+        e.next_trigger = ANY(%(full_suite)s) OR p.verified_at IS NULL AS is_full
+    FROM dashboard_endpoint e
+    JOIN dashboard_profile p ON p.endpoint_id = e.id AND p.ended_at IS NULL
+    WHERE e.enabled AND e.removed_at IS NULL AND e.next_due_at <= statement_timestamp()
+        AND NOT EXISTS (SELECT 1 FROM dashboard_run r
+            WHERE r.endpoint_id = e.id AND r.state IN ('queued', 'leased', 'running'))
+    ORDER BY e.next_due_at LIMIT %(limit)s FOR UPDATE OF e SKIP LOCKED)
+INSERT INTO dashboard_run (endpoint_id, profile_id, provider, key_epoch, trigger, due_at, priority,
+    suite, suite_version, seed, planned)
+SELECT id, profile_id, provider, epoch, trigger, next_due_at,
+    COALESCE((%(priorities)s ->> trigger)::int, 5), CASE WHEN is_full THEN 'full' ELSE 'light' END,
+    %(version)s, floor(random() * 9007199254740992)::bigint,
+    CASE WHEN is_full THEN %(full)s ELSE %(light)s END
+FROM due ON CONFLICT DO NOTHING
+"""
+
+_TO_RING = """
+UPDATE dashboard_run SET dispatched_at = statement_timestamp()
+WHERE id IN (
+    SELECT id FROM dashboard_run WHERE state = 'queued' AND not_before <= statement_timestamp()
+        AND (dispatched_at IS NULL OR dispatched_at < statement_timestamp() - %(again)s
+            OR dispatched_at > statement_timestamp() + %(again)s)
+    ORDER BY priority, not_before LIMIT %(most)s FOR UPDATE SKIP LOCKED)
+RETURNING id
+"""
+
+_NEGLECTED = """
+SELECT 1 FROM dashboard_run WHERE state = 'queued' AND suite_version = ANY(%(versions)s)
+    AND not_before < statement_timestamp() - %(long)s LIMIT 1
+"""
+
+# A lease that ends far in the future was given before the clock was set back.
+_REAP = """
+WITH expired AS MATERIALIZED (
+    SELECT r.id, r.endpoint_id, r.reserved_on, r.reserved_requests, r.reserved_tokens
+    FROM dashboard_run r JOIN dashboard_endpoint e ON e.id = r.endpoint_id
+    WHERE r.state IN ('leased', 'running') AND (r.lease_expires_at < statement_timestamp()
+        OR r.lease_expires_at > statement_timestamp() + %(lease)s * 3)
+    FOR UPDATE SKIP LOCKED),
+dead AS (
+    UPDATE dashboard_run SET
+        state = CASE WHEN claims >= max_claims THEN 'abandoned' ELSE 'queued' END,
+        finished_at = CASE WHEN claims >= max_claims THEN statement_timestamp() END,
+        dispatched_at = NULL, lease_owner = NULL, lease_token = NULL, lease_expires_at = NULL,
+        slot = NULL, reserved_requests = 0, reserved_tokens = 0,
+        not_before = statement_timestamp() + %(wait)s * power(2, claims - 1),
+        reason = 'the worker stopped answering'
+    WHERE id IN (SELECT id FROM expired) RETURNING endpoint_id, state),
+given_back AS (
+    UPDATE dashboard_spend s SET requests = s.requests - expired.reserved_requests,
+        tokens = s.tokens - expired.reserved_tokens
+    FROM expired WHERE s.endpoint_id = expired.endpoint_id AND s.day = expired.reserved_on),
+gone AS (
+    UPDATE dashboard_endpoint SET fruitless = LEAST(fruitless + 1, 20),
+        next_due_at = statement_timestamp()
+            + LEAST(ttl, %(fruitless_wait)s * power(2, LEAST(fruitless, 20)))
+    WHERE id IN (SELECT endpoint_id FROM dead WHERE state = 'abandoned'))
+SELECT count(*) FROM dead
+"""
