@@ -82,6 +82,16 @@ def env_secret(name: str, *, default: str | None = None) -> str:
     raise ImproperlyConfigured(f"Set {name}, or {name}_FILE to a file that holds it.")
 
 
+# A network that swallows packets must not hold a worker for longer than its lease.
+_PATIENCE = {
+    "connect_timeout": "10",
+    "keepalives_idle": "20",
+    "keepalives_interval": "5",
+    "keepalives_count": "3",
+    "tcp_user_timeout": "30000",  # milliseconds
+}
+
+
 def env_database(name: str, *, default: str) -> dict[str, Any]:
     """A Django database entry from postgresql://user:password@host:port/name?option=value."""
     url = urlsplit(env_secret(name, default=default))
@@ -96,5 +106,7 @@ def env_database(name: str, *, default: str) -> dict[str, Any]:
         "PASSWORD": unquote(url.password or ""),
         "HOST": unquote(url.hostname or ""),
         "PORT": str(url.port or ""),
-        "OPTIONS": dict(parse_qsl(url.query)),
+        "OPTIONS": {**_PATIENCE, **dict(parse_qsl(url.query))},
+        # Works behind a pooler that gives each transaction another connection.
+        "DISABLE_SERVER_SIDE_CURSORS": True,
     }

@@ -185,6 +185,8 @@ PROBE_MAX_BYTES = env_int("PROBE_MAX_BYTES", default=8 * 1024 * 1024, minimum=10
 # A run is held by a lease; a worker that stops renewing it loses the run to another one.
 RUN_LEASE = env_duration("RUN_LEASE", default="90s")
 RUN_HEARTBEAT = env_duration("RUN_HEARTBEAT", default="20s")
+if RUN_HEARTBEAT * 2 > RUN_LEASE:
+    raise ImproperlyConfigured("RUN_HEARTBEAT must be at most half of RUN_LEASE.")
 # First wait before a run whose worker died is tried again; doubles each time.
 RUN_RETRY_AFTER = env_duration("RUN_RETRY_AFTER", default="10s")
 # A queued run whose doorbell nobody answered is rung again after this.

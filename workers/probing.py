@@ -141,10 +141,18 @@ async def _engine(work: runs.Work, transport: Transport) -> Engine:
 
 
 async def _keep_lease(lease: Lease) -> None:
-    """Ends only by LeaseLost: a model may think in silence for longer than a lease lasts."""
+    """Ends only by LeaseLost: a model may think in silence for longer than a lease lasts.
+
+    A database that does not answer has given the run to somebody else by then.
+    """
+    every, lasts = settings.RUN_HEARTBEAT.total_seconds(), settings.RUN_LEASE.total_seconds()
     while True:
-        await asyncio.sleep(settings.RUN_HEARTBEAT.total_seconds())
-        await sync_to_async(runs.renew)(lease)
+        await asyncio.sleep(every)
+        try:
+            async with asyncio.timeout(lasts - every):
+                await sync_to_async(runs.renew)(lease)
+        except TimeoutError as exc:
+            raise LeaseLost("The database did not answer for as long as a lease lasts.") from exc
 
 
 def me() -> str:

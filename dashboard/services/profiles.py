@@ -15,6 +15,7 @@ from dashboard.models import Endpoint, FingerprintChange, Profile, Run
 from dashboard.models.run import State, Trigger
 from dashboard.services import runs
 from dashboard.services.runs import Lease
+from dashboard.services.statements import limit_idling
 from health.capabilities import Capability
 from probes.fingerprint import MOST_REQUESTS, MOST_TOKENS, Engine
 from probes.suite import SUITE_VERSION
@@ -47,6 +48,7 @@ def note_engine(lease: Lease, engine: Engine) -> bool:
 
     A run is superseded then: what it would measure belongs to the new profile.
     """
+    limit_idling()
     endpoint = Endpoint.objects.select_for_update(of=("self",)).get(runs__id=lease.run_id)
     profile = endpoint.profile
     told, known = engine.chat_template_hash, profile.chat_template_hash

@@ -18,6 +18,7 @@ from dashboard.services import observations, profiles
 from dashboard.services.attempts import as_value
 from dashboard.services.observations import Observation
 from dashboard.services.runs import FRUITLESS_WAIT, Lease
+from dashboard.services.statements import limit_idling
 from health import cadence
 from health.capabilities import capabilities, settled
 from health.metrics import Rate, rate_of
@@ -36,6 +37,7 @@ _BATCHES = uuid.UUID("6f0d4c3a-3f59-4c39-9a43-6f2b1f0f7e11")
 @transaction.atomic
 def finish(lease: Lease) -> None:
     """End the run and write all that follows from it. All or nothing, and only once."""
+    limit_idling()
     with connection.cursor() as cursor:
         cursor.execute(_LOCK, {"run": lease.run_id})
         cursor.execute(_FINISH, {"run": lease.run_id, "token": lease.token})

@@ -5,7 +5,18 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from django.conf import settings
 from django.db import connection
+
+
+def limit_idling() -> None:
+    """Let the database end this transaction when its client falls silent.
+
+    A worker that is cut off in the middle would keep its locks for as long as the network takes
+    to notice, and nobody else could go on with its run.
+    """
+    span = f"{settings.RUN_LEASE.total_seconds() * 1000:.0f}"
+    execute("SELECT set_config('idle_in_transaction_session_timeout', %(ms)s, true)", {"ms": span})
 
 
 def execute(statement: str, values: Mapping[str, Any] | None = None) -> int:

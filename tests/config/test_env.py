@@ -72,7 +72,17 @@ def test_a_database_url_may_have_quoted_parts(monkeypatch: pytest.MonkeyPatch) -
 
     assert (entry["USER"], entry["PASSWORD"], entry["HOST"]) == ("me", "p@ss/", "db.example")
     assert (entry["PORT"], entry["NAME"]) == ("5433", "tool")
-    assert entry["OPTIONS"] == {"sslmode": "require"}
+    assert entry["OPTIONS"]["sslmode"] == "require"
+
+
+def test_a_database_that_falls_silent_is_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Without a limit the network would take a quarter of an hour; the address may set its own."""
+    monkeypatch.setenv("DB", "postgresql://me@db.example/tool?connect_timeout=3")
+
+    options = env.env_database("DB", default="")["OPTIONS"]
+
+    assert options["connect_timeout"] == "3"
+    assert options["tcp_user_timeout"] == "30000"
 
 
 @pytest.mark.parametrize("text", ["mysql://a/b", "postgresql://host", "nonsense"])
