@@ -13,11 +13,14 @@ from django.db.models import F, FilteredRelation, Q
 from dashboard.charts.parse_success import Mark, Row
 from dashboard.models import Attempt, Endpoint, FingerprintChange, Run
 from dashboard.models.run import ENDED
+from dashboard.series import series
+from dashboard.services import observations
 from health.metrics import rate_of
 from probes.attempts import Metric, Outcome
 
-# The most points of one chart: what a browser draws and a person can read.
-MOST_POINTS = 2000
+# A chart of more runs than this shows them together, by spans of time.
+MOST_RUNS = 600
+MOST_STEPS = 400
 MOST_MARKS = 100
 RECENT_RUNS = 20
 
@@ -55,7 +58,12 @@ def range_named(name: str) -> Range:
 
 
 def chart_rows(endpoint: Endpoint, span: Range, now: datetime) -> list[Row]:
-    """The newest ended runs of a span, the oldest first."""
+    """The ended runs of a span, the oldest first; together by steps where there are many."""
+    rows = _run_rows(endpoint, span, now)
+    return rows if len(rows) <= MOST_RUNS else _step_rows(endpoint, span, now)
+
+
+def _run_rows(endpoint: Endpoint, span: Range, now: datetime) -> list[Row]:
     parse_success = Q(metrics__metric=Metric.PARSE_SUCCESS.value)
     runs: Any = (
         Run.objects.of(endpoint)
@@ -63,10 +71,33 @@ def chart_rows(endpoint: Endpoint, span: Range, now: datetime) -> list[Row]:
         .annotate(parsed=FilteredRelation("metrics", condition=parse_success))
         .annotate(trials=F("parsed__trials"), failures=F("parsed__failures"))
         .select_related("profile")
-        .newest_first()[:MOST_POINTS]
+        .newest_first()[: MOST_RUNS + 1]
     )
     rows = [_row(run, run.trials, run.failures) for run in runs]
     return sorted(rows, key=lambda row: row.at)
+
+
+def _step_rows(endpoint: Endpoint, span: Range, now: datetime) -> list[Row]:
+    since = dict(endpoint.profiles.values_list("epoch", "created_at"))
+    found = series(
+        endpoint,
+        Metric.PARSE_SUCCESS,
+        lane=observations.PROBE,
+        start=now - span.span if span.span else min(since.values()),
+        end=now,
+        most=MOST_STEPS,
+    )
+    return [
+        Row(
+            run_id=None,
+            at=point.at,
+            epoch=point.epoch,
+            epoch_since=since[point.epoch],
+            rate=rate_of(Metric.PARSE_SUCCESS, point.trials, point.failures),
+            step=found.step,
+        )
+        for point in found.points
+    ]
 
 
 def chart_marks(endpoint: Endpoint, span: Range, now: datetime) -> list[Mark]:

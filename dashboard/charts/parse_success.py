@@ -1,4 +1,4 @@
-"""Parse success over time: one marker a run, the Wilson band, seams where the key changed."""
+"""Parse success over time: one marker a run or step, the band, seams where the key changed."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ from typing import Any
 import plotly.graph_objects as go
 
 from dashboard.charts import theme
+from dashboard.durations import short
 from dashboard.inert import visible
 from health.metrics import Rate
 
@@ -21,15 +22,19 @@ _NO_VERDICT_Y = -0.05
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """One ended run; `rate` is None where it gave no verdict."""
+    """One ended run; `rate` is None where it gave no verdict.
 
-    run_id: int
+    With a `step` it is all runs of that span of time, which begins at `at`.
+    """
+
+    run_id: int | None
     at: datetime
     epoch: int
     epoch_since: datetime
     rate: Rate | None
     suite: str = "light"
     simulated: bool = False
+    step: timedelta | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,7 +54,7 @@ def figure(rows: Sequence[Row], marks: Sequence[Mark] = ()) -> dict[str, Any]:
         data=[_band(rows), _line(rows), _no_verdict(rows), _told(marks)],
         layout=theme.layout(
             template=None,
-            title=_title(),
+            title=_title(rows),
             xaxis=theme.axis("Time (UTC)", type="date", range=_span(rows), tickangle=0),
             yaxis=theme.axis(
                 "Parse success (%)",
@@ -75,9 +80,9 @@ def _span(rows: Sequence[Row]) -> list[str] | None:
     return [_iso(first - air), _iso(last + air)]
 
 
-def _title() -> dict[str, Any]:
+def _title(rows: Sequence[Row]) -> dict[str, Any]:
     return {
-        "text": "Parse success by run",
+        "text": f"Parse success by {_unit(rows)}",
         "x": 0,
         "y": 1,
         "xanchor": "left",
@@ -87,10 +92,15 @@ def _title() -> dict[str, Any]:
     }
 
 
+def _unit(rows: Sequence[Row]) -> str:
+    step = rows[0].step if rows else None
+    return f"{short(step)} of runs" if step else "run"
+
+
 def _line(rows: Sequence[Row]) -> go.Scatter:
     judged = list(_with_gaps([row for row in rows if row.rate]))
     return go.Scatter(
-        name="Run",
+        name="Runs together" if rows and rows[0].step else "Run",
         legendrank=1,
         mode="lines+markers",
         x=[row and _iso(row.at) for row in judged],
@@ -210,7 +220,8 @@ def _seam_word(row: Row) -> dict[str, Any]:
 
 
 def _hover(row: Row) -> str:
-    when = f"{row.at:%d %b %Y %H:%M} UTC<br>run {row.run_id}, {row.suite}"
+    when = f"{row.at:%d %b %Y %H:%M} UTC<br>"
+    when += f"and the {short(row.step)} after" if row.step else f"run {row.run_id}, {row.suite}"
     when += ", simulated history" if row.simulated else ""
     rate = row.rate
     if rate is None or rate.value is None or rate.low is None or rate.high is None:

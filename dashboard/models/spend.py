@@ -2,10 +2,19 @@
 
 from __future__ import annotations
 
+from datetime import UTC
+
 from django.db import models
+from django.db.models.functions import Now, TruncDate
 from typing_extensions import override
 
 from dashboard.models.endpoint import Endpoint
+
+
+class SpendQuerySet(models.QuerySet["Spend"]):
+    def today(self, endpoint: Endpoint) -> Spend | None:
+        """What the endpoint has cost since midnight (UTC)."""
+        return self.filter(endpoint=endpoint, day=TruncDate(Now(), tzinfo=UTC)).first()
 
 
 class Spend(models.Model):
@@ -14,6 +23,8 @@ class Spend(models.Model):
     day = models.DateField()  # UTC
     requests = models.PositiveIntegerField()
     tokens = models.PositiveBigIntegerField()
+
+    objects = SpendQuerySet.as_manager()
 
     @override
     def __str__(self) -> str:

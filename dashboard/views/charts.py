@@ -29,5 +29,5 @@ def context(endpoint: Endpoint, range_name: str) -> dict[str, Any]:
         "ranges": list(history.Range),
         "figure": chart.figure(rows, history.chart_marks(endpoint, span, now)) if rows else None,
         "points": len(rows),
-        "capped": len(rows) == history.MOST_POINTS,
+        "step": rows[0].step if rows else None,
     }

@@ -11,9 +11,11 @@ from django.views.decorators.http import require_http_methods, require_safe
 from dashboard import fleet, history, progress
 from dashboard.errors import Refused
 from dashboard.forms import EndpointForm
-from dashboard.models import Credential, Endpoint
+from dashboard.models import Credential, Endpoint, Spend
 from dashboard.services import endpoints
 from dashboard.views import charts
+
+MOST_PROFILES = 10
 
 
 @require_safe
@@ -24,6 +26,8 @@ def page(request: HttpRequest, slug: str) -> HttpResponse:
         **_runs_context(endpoint),
         "credential": Credential.objects.filter(endpoint=endpoint).first(),
         "progress": progress.of_latest(endpoint),
+        "profiles": list(endpoint.profiles.order_by("-epoch")[:MOST_PROFILES]),
+        "spend": Spend.objects.today(endpoint),
     }
     return render(request, "dashboard/endpoint.html", context)
 

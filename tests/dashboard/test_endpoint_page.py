@@ -11,7 +11,9 @@ from django.test import Client
 from django.utils import timezone
 from pytest_django.asserts import assertContains, assertNotContains
 
-from dashboard.models import Run
+from dashboard.models import Profile, RollupHour, Run, Spend
+from health.observations import PLACES
+from probes.attempts import Metric
 from probes.secret import Secret
 from probes.suite import plan
 from tests.factories import make_attempt, make_endpoint, make_finished_run, make_run
@@ -162,3 +164,53 @@ def _points(page: Any) -> int:
 
 def _event(answer: Any) -> set[str]:
     return set(json.loads(answer.headers["HX-Trigger"]))
+
+
+def test_a_chart_of_many_runs_shows_them_together(
+    signed_in: Client, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A page never pays for the size of the past: beyond a limit the rollups are drawn."""
+    endpoint = make_endpoint()
+    now = timezone.now()
+    for hours in range(1, 5):
+        run = make_finished_run(endpoint, at=now - timedelta(hours=hours))
+        RollupHour.objects.create(
+            profile_id=run.profile_id,
+            metric=PLACES[Metric.PARSE_SUCCESS],
+            lane=0,
+            bucket=(now - timedelta(hours=hours)).replace(minute=0, second=0, microsecond=0),
+            trials=10,
+            failures=hours,
+        )
+    monkeypatch.setattr("dashboard.history.MOST_RUNS", 3)
+
+    page = signed_in.get("/endpoints/steady/?range=30d")
+
+    assertContains(page, "Parse success by 2h of runs")
+    assertContains(page, "So many runs are shown together, 2h at a time")
+
+
+def test_the_page_tells_the_profile_its_predecessors_and_what_was_spent(signed_in: Client) -> None:
+    """Stage, fingerprint and budget are there to be read; what the endpoint says is inert."""
+    endpoint = make_endpoint(daily_requests=500)
+    endpoint.profiles.update(ended_at=timezone.now(), model="old-model")
+    Profile.objects.create(
+        endpoint=endpoint,
+        epoch=2,
+        provider="openai",
+        model="m-2",
+        endpoint_url=endpoint.base_url,
+        key_hash=b"k",
+        chat_template_hash="abcdef" * 10,
+        fingerprint={"engine": "<b>b100</b>"},
+    )
+    Spend.objects.create(endpoint=endpoint, day=timezone.now().date(), requests=1234, tokens=99_000)
+
+    page = signed_in.get("/endpoints/steady/")
+
+    assertContains(page, "Profile 2")
+    assertContains(page, "shadow")
+    assertContains(page, "&lt;b&gt;b100&lt;/b&gt;")
+    assertContains(page, "old-model")
+    assertContains(page, "1,234 of 500 requests")
+    assertContains(page, "99,000 tokens")
