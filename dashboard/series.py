@@ -1,0 +1,118 @@
+"""A metric over time, read from the rollups alone: the cost is that of the points shown."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from math import ceil
+from typing import Any
+
+from django.conf import settings
+
+from dashboard.models import Endpoint, Profile
+from dashboard.services.rollups import ORIGIN
+from dashboard.services.statements import row, rows
+from health.observations import PLACES
+from probes.attempts import Metric
+
+# What a browser draws and a person can read.
+MOST_POINTS = 1500
+
+# From fine to coarse. The steps of a level are few, so that a point takes few rows.
+_STEPS = (
+    *(("5m", timedelta(minutes=minutes)) for minutes in (5, 10, 15)),
+    *(("hour", timedelta(hours=hours)) for hours in (1, 2, 3, 6)),
+    *(("day", timedelta(days=days)) for days in (1, 2, 7, 14, 28, 56, 112, 224)),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Point:
+    """The trials of one profile in one step of time."""
+
+    at: datetime  # when the step begins
+    epoch: int
+    trials: int
+    failures: int
+
+
+@dataclass(frozen=True, slots=True)
+class Series:
+    """Points in order of time. Steps without a trial have none: "no data" is not nought."""
+
+    level: str  # "5m", "hour" or "day"
+    step: timedelta
+    points: tuple[Point, ...]
+
+
+def series(  # noqa: PLR0913 -- keyword-only: what a chart asks for
+    endpoint: Endpoint,
+    metric: Metric,
+    *,
+    lane: int,
+    start: datetime,
+    end: datetime,
+    most: int = MOST_POINTS,
+) -> Series:
+    """The finest series of at most `most` points that touch the span, all epochs together."""
+    epochs = dict(Profile.objects.filter(endpoint=endpoint).values_list("id", "epoch"))
+    wanted = {"profiles": list(epochs), "metric": PLACES[metric], "lane": lane, "end": end}
+    level, step = _STEPS[-1]
+    points: tuple[Point, ...] = ()
+    for level, step in _fitting(start, end, most):
+        first = ORIGIN + (start - ORIGIN) // step * step
+        points = _points(level, wanted | {"start": first, "step": step, "origin": ORIGIN}, epochs)
+        # A step in which the key changed has a point for each epoch.
+        if len(points) <= most:
+            break
+    return Series(level, step, points[-most:])
+
+
+def _fitting(start: datetime, end: datetime, most: int) -> Iterator[tuple[str, timedelta]]:
+    """The steps that divide the span into few enough parts, on levels that reach back so far.
+
+    Where none does, the coarsest.
+    """
+    reach = _reach()
+    for level, step in _STEPS:
+        if ceil((end - start) / step) < most and start >= reach.get(level, start):
+            yield level, step
+    yield _STEPS[-1]
+
+
+def _reach() -> dict[str, datetime]:
+    found = row("SELECT statement_timestamp()")
+    assert found is not None
+    days = {"5m": settings.KEEP_5M_DAYS, "hour": settings.KEEP_HOURS_DAYS}
+    return {level: found[0] - timedelta(days=kept) for level, kept in days.items()}
+
+
+def _points(level: str, wanted: dict[str, Any], epochs: dict[int, int]) -> tuple[Point, ...]:
+    found = rows(_SERIES[level], wanted)
+    return tuple(Point(at, epochs[profile], *counts) for at, profile, *counts in found)
+
+
+_SERIES = {
+    "5m": """
+SELECT date_bin(%(step)s, bucket, %(origin)s), profile_id, sum(trials), sum(failures)
+FROM dashboard_rollup5m
+WHERE profile_id = ANY(%(profiles)s) AND metric = %(metric)s AND lane = %(lane)s
+    AND bucket >= %(start)s AND bucket < %(end)s
+GROUP BY 1, 2 ORDER BY 1, 2
+""",
+    "hour": """
+SELECT date_bin(%(step)s, bucket, %(origin)s), profile_id, sum(trials), sum(failures)
+FROM dashboard_rolluphour
+WHERE profile_id = ANY(%(profiles)s) AND metric = %(metric)s AND lane = %(lane)s
+    AND bucket >= %(start)s AND bucket < %(end)s
+GROUP BY 1, 2 ORDER BY 1, 2
+""",
+    "day": """
+SELECT date_bin(%(step)s, bucket, %(origin)s), profile_id, sum(trials), sum(failures)
+FROM dashboard_rollupday
+WHERE profile_id = ANY(%(profiles)s) AND metric = %(metric)s AND lane = %(lane)s
+    AND bucket >= %(start)s AND bucket < %(end)s
+GROUP BY 1, 2 ORDER BY 1, 2
+""",
+}
