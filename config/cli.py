@@ -73,7 +73,8 @@ def _simulate(options: argparse.Namespace) -> int:
     port = options.port or free_port()
     sys.stderr.write(f"Simulated vendors at http://{options.host}:{port}\n")
     latency = options.latency or LATENCY
-    if not serve(options.host, port, latency=latency, speed=options.speed):
+    clock = {"speed": options.speed, "since": options.since}
+    if not serve(options.host, port, latency=latency, **clock):
         return 0
     sys.stderr.write("Give another --port, or --port 0 for any free one.\n")
     return 2
@@ -211,6 +212,23 @@ def _selfcheck(options: argparse.Namespace) -> int:
     return run(options)
 
 
+def _doctor_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--json", action="store_true", help="the checks as JSON")
+    parser.add_argument("--strict", action="store_true", help="exit 1 for warnings too")
+    parser.add_argument(
+        "--data-dir",
+        type=Path,
+        default=PROJECT / "var",
+        help="of a product that runs on this machine; its servers are looked at (var/)",
+    )
+
+
+def _doctor(options: argparse.Namespace) -> int:
+    from config.doctor_command import run
+
+    return run(options)
+
+
 SUBCOMMANDS = (
     Subcommand("serve", "run the whole product on this machine", _serve_arguments, _serve),
     Subcommand("parse", "find the tool calls in a model's text", _parse_arguments, _parse),
@@ -224,6 +242,7 @@ SUBCOMMANDS = (
     Subcommand("replay", "run recorded transcripts offline", _replay_arguments, _replay),
     Subcommand("selfcheck", "prove that every probe can fail", _selfcheck_arguments, _selfcheck),
     Subcommand("simulate", "serve the simulated vendors", _simulate_arguments, _simulate),
+    Subcommand("doctor", "say what is wrong and what to do", _doctor_arguments, _doctor),
 )
 
 

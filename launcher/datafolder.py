@@ -9,10 +9,14 @@ import secrets
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 from launcher import ports
 from launcher.errors import LaunchError
+
+# So much of a past the simulated vendors have when they are first started.
+PAST = timedelta(days=30)
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,11 +50,31 @@ class DataFolder:
             )
         return int(kept)
 
+    def vendors_since(self, *, begin: bool) -> str | None:
+        """Return when the story of the simulated vendors began, the same every time.
+
+        None where no start has begun it yet and this one shall not either.
+        """
+        if not begin and not (self.path / "vendors-since").exists():
+            return None
+        kept = self._once("vendors-since", _a_past_ago).read_text().strip()
+        try:
+            datetime.fromisoformat(kept)
+        except ValueError as exc:
+            raise LaunchError(
+                f"{self.path / 'vendors-since'} holds no timestamp. Delete the file."
+            ) from exc
+        return kept
+
     def _once(self, name: str, make: Callable[[], str]) -> Path:
         path = self.path / name
         if not path.exists():
             write_private(path, make() + "\n")
         return path
+
+
+def _a_past_ago() -> str:
+    return (datetime.now(UTC) - PAST).isoformat(timespec="seconds")
 
 
 def open_data_folder(path: Path) -> DataFolder:

@@ -34,33 +34,41 @@ def environment(data: DataFolder) -> dict[str, str]:
     return env
 
 
-def preparations(env: Mapping[str, str]) -> list[tuple[str, Command]]:
-    """Return what runs once before the parts start, its output on the terminal."""
+def preparations(env: Mapping[str, str], since: str | None) -> list[tuple[str, Command]]:
+    """Return what runs once before the parts start, its output on the terminal.
+
+    `since` is when the story of the simulated vendors began, if it did.
+    """
     return [
         ("migrate", _python(env, None, "manage.py", "migrate", "--no-input", "--verbosity", "0")),
-        ("prepare", _python(env, None, "manage.py", "first_start")),
+        ("prepare", _python(env, None, "manage.py", "first_start", *_since(since))),
     ]
 
 
-def parts(env: Mapping[str, str], data: DataFolder, port: int) -> list[Part]:
+def parts(env: Mapping[str, str], data: DataFolder, port: int, since: str | None) -> list[Part]:
     """Return the parts in starting order; they are stopped in reverse."""
     vendors_port = urlsplit(env["SIMULATOR_URL"]).port or 0
     return [
-        _vendors(env, data.logs / "vendors.log", vendors_port),
+        _vendors(env, data.logs / "vendors.log", vendors_port, since),
         _web(env, data.logs / "web.log", port),
         _worker(env, data.logs / "worker.log"),
         _beat(env, data.logs / "beat.log", data.path / "beat-schedule"),
     ]
 
 
-def _vendors(env: Mapping[str, str], log: Path, port: int) -> Part:
-    command = _python(env, log, "-m", "config.cli", "simulate", "--port", str(port))
+def _vendors(env: Mapping[str, str], log: Path, port: int, since: str | None) -> Part:
+    options = ["--port", str(port), *_since(since)]
+    command = _python(env, log, "-m", "config.cli", "simulate", *options)
     return Part(
         "vendors",
         command,
         is_ready=lambda _up: ports.http_status(port, "/") is not None,
         where=f"port {port}",
     )
+
+
+def _since(since: str | None) -> list[str]:
+    return ["--since", since] if since else []
 
 
 def _web(env: Mapping[str, str], log: Path, port: int) -> Part:

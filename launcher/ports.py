@@ -16,8 +16,8 @@ CANDIDATES = range(20_000, 32_000)
 
 def free_port() -> int:
     """Return a port that nobody listens on now."""
-    # Not a secret: the numbers only have to differ between two starts.
-    for port in random.sample(CANDIDATES, 50):
+    # The system's own chance: two starts must not draw alike, even where a seed was set.
+    for port in random.SystemRandom().sample(CANDIDATES, 50):
         if is_free(port):
             return port
     with socket.socket() as probe:

@@ -49,9 +49,10 @@ def _run(data: DataFolder, stop: StopRequest, extra: dict[str, str], port: int) 
     try:
         env = _bring_up_servers(supervisor, data) | extra
         env |= {"SIMULATOR_URL": f"http://{ports.LOOPBACK}:{_vendors_port(data)}"}
-        vendors, *others = parts.parts(env, data, port)
+        since = data.vendors_since(begin=extra["DEMO"] == "1")
+        vendors, *others = parts.parts(env, data, port, since)
         supervisor.start([vendors])  # needs no database, so it need not wait for one
-        for name, command in parts.preparations(env):
+        for name, command in parts.preparations(env, since):
             supervisor.run_once(name, command)
         supervisor.bring_up(others)
         _announce(extra["PUBLIC_URL"], data, time.monotonic() - begun)

@@ -32,7 +32,7 @@ CHECKS_WITHOUT_SERVERS: Mapping[str, Sequence[str]] = {
     "layers": (str(BIN / "lint-imports"),),
     "deploy": (*MANAGE, "check", "--deploy", "--fail-level", "WARNING"),
 }
-# Tests that touch neither the database nor the broker, which only one process can have.
+# Tests that touch neither the database nor the broker: they need all of the cores.
 WITHOUT_SERVERS = ("charts", "cli", "health", "probes", "simulators", "zoo")
 MIGRATIONS_CHECK = (*MANAGE, "makemigrations", "--check", "--dry-run")
 
@@ -65,9 +65,10 @@ def _tests(rest: Sequence[str]) -> dict[str, Sequence[str]]:
         return {"tests": rest}
     folders = [f"tests/{name}" for name in WITHOUT_SERVERS]
     others = [f"--ignore={folder}" for folder in folders]
-    # A file stays in one process: its tests share what they set up.
+    # A file stays in one process: its tests share what they set up. Each process has a database
+    # of its own on the one server, and a broker of its own (tests/own_broker.py).
     side_by_side = ("--numprocesses", "auto", "--dist", "loadfile")
-    return {"tests alone": (*side_by_side, *folders), "tests": others}
+    return {"tests alone": (*side_by_side, *folders), "tests": (*side_by_side, *others)}
 
 
 class Steps:

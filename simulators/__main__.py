@@ -14,7 +14,8 @@ def main() -> int:
     add_options(parser)
     options = parser.parse_args()
     latency = options.latency or LATENCY
-    return serve(options.host, options.port, latency=latency, speed=options.speed)
+    clock = {"speed": options.speed, "since": options.since}
+    return serve(options.host, options.port, latency=latency, **clock)
 
 
 if __name__ == "__main__":

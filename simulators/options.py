@@ -4,15 +4,18 @@ from __future__ import annotations
 
 import argparse
 import math
+from datetime import UTC, datetime
 
 _LATENCY_HELP = "seconds that an answer takes, MIN-MAX or one number (0.08-0.25)"
 _SPEED_HELP = "how many times as fast as real time faults begin, ramp up and end (1)"
+_SINCE_HELP = "when the stories began, such as 2026-01-31T12:00:00Z (now)"
 
 
 def add_options(parser: argparse.ArgumentParser) -> None:
-    """Add --latency and --speed; a latency of None is the vendors' own."""
+    """Add --latency, --speed and --since; a latency of None is the vendors' own."""
     parser.add_argument("--latency", type=latency, metavar="SECONDS", help=_LATENCY_HELP)
     parser.add_argument("--speed", type=speed, default=1.0, metavar="N", help=_SPEED_HELP)
+    parser.add_argument("--since", type=since, metavar="TIMESTAMP", help=_SINCE_HELP)
 
 
 def latency(text: str) -> tuple[float, float]:
@@ -34,6 +37,17 @@ def speed(text: str) -> float:
             f"{text!r} is not a speed; give a number above 0, such as 3600 for an hour a second"
         )
     return number
+
+
+def since(text: str) -> datetime:
+    """A moment in ISO 8601; in UTC where it names no zone."""
+    try:
+        moment = datetime.fromisoformat(text)
+    except ValueError as exc:
+        raise argparse.ArgumentTypeError(
+            f"{text!r} is not a timestamp; give a date and time such as 2026-01-31T12:00:00Z"
+        ) from exc
+    return moment if moment.tzinfo else moment.replace(tzinfo=UTC)
 
 
 def _number(text: str) -> float | None:

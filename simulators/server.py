@@ -6,6 +6,7 @@ import contextlib
 import socket
 import sys
 from collections.abc import Callable, Mapping, Sequence
+from datetime import datetime
 from functools import lru_cache
 
 import uvicorn
@@ -32,11 +33,11 @@ MAX_SWITCHED = 1_000
 def build(
     *,
     latency: tuple[float, float] = LATENCY,
-    speed: float = 1,
+    clock: Clock | None = None,
     faults: Mapping[str, Fault] = FAULTS,
 ) -> Starlette:
-    """All vendors, each under its own path, with fresh state."""
-    clock = Clock(speed=speed)
+    """All vendors, each under its own path, with fresh state; the clock is theirs alone."""
+    clock = clock or Clock()
 
     def vendors(switches: str) -> list[BaseRoute]:
         return _vendors(read_switches(switches, faults), clock, latency)
@@ -110,15 +111,23 @@ def _clock_page(clock: Clock) -> Callable[[Request], object]:
     return page
 
 
-def serve(host: str, port: int, *, latency: tuple[float, float] = LATENCY, speed: float = 1) -> int:
+def serve(
+    host: str,
+    port: int,
+    *,
+    latency: tuple[float, float] = LATENCY,
+    speed: float = 1,
+    since: datetime | None = None,
+) -> int:
     """Serve until a signal comes. Returns 1 where the address cannot be had."""
     try:
         listener = socket.create_server((host, port), backlog=1024)
     except OSError as exc:
         print(f"Cannot listen on {host}:{port}: {exc.strerror}.", file=sys.stderr)
         return 1
+    clock = Clock.since(since, speed=speed) if since else Clock(speed=speed)
     config = uvicorn.Config(
-        build(latency=latency, speed=speed),
+        build(latency=latency, clock=clock),
         # Hostile answers break off on purpose; uvicorn would report each of them.
         log_level="critical",
         access_log=False,

@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import base64
 import os
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
@@ -24,6 +25,33 @@ def test_keys_are_made_once_and_for_us_alone(home: DataFolder) -> None:
 def test_vendors_keep_their_port(home: DataFolder) -> None:
     """Registered demo endpoints stay valid, because the vendors come back on the same port."""
     assert home.vendors_port() == open_data_folder(home.path).vendors_port()
+
+
+def test_the_story_of_the_vendors_begins_a_month_ago_and_once(home: DataFolder) -> None:
+    """Every later start, with the demo or without, goes on with the story that was begun."""
+    earliest = datetime.now(UTC).replace(microsecond=0) - timedelta(days=30)
+    began = home.vendors_since(begin=True)
+
+    assert began is not None
+    assert earliest <= datetime.fromisoformat(began) <= datetime.now(UTC) - timedelta(days=30)
+    (home.path / "vendors-since").write_text("2026-01-31T12:00:00+00:00\n")
+    again = open_data_folder(home.path)
+    assert again.vendors_since(begin=True) == "2026-01-31T12:00:00+00:00"
+    assert again.vendors_since(begin=False) == "2026-01-31T12:00:00+00:00"
+
+
+def test_a_start_without_the_demo_begins_no_story(home: DataFolder) -> None:
+    """The vendors' clock begins with them then."""
+    assert home.vendors_since(begin=False) is None
+    assert not (home.path / "vendors-since").exists()
+
+
+def test_a_spoilt_beginning_is_explained(home: DataFolder) -> None:
+    """The message names the file."""
+    (home.path / "vendors-since").write_text("yesterday\n")
+
+    with pytest.raises(LaunchError, match="vendors-since holds no timestamp"):
+        home.vendors_since(begin=True)
 
 
 def test_second_start_is_told_who_holds_the_folder(home: DataFolder) -> None:

@@ -96,6 +96,17 @@ def test_stop_during_the_start_is_clean(product: Product, tmp_path: Path) -> Non
     assert processes_of(tmp_path) == []
 
 
+def test_killed_start_leaves_nobody_who_plays_history(tmp_path: Path) -> None:
+    """The processes that play it end with the start, even when that cannot end them."""
+    product = Product(tmp_path / "data", tmp_path / "screen", "--port", "0")
+    product.wait_for(r"Playing \d+ days of history")
+
+    product.end(signal.SIGKILL)
+
+    assert wait_until(lambda: processes_of(tmp_path) == [], 30), processes_of(tmp_path)
+    assert not product.shows("Registered the simulated fleet")
+
+
 def test_taken_port_is_told_before_anything_starts(tmp_path: Path) -> None:
     """The message names the port and the option, and no server was started for nothing."""
     with socket.create_server(("127.0.0.1", 0)) as other:

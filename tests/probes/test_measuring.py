@@ -14,7 +14,7 @@ from probes.suite import plan
 from probes.suite.sampling import price
 from probes.target import Limits, Provider, Target
 from probes.transport import Transport
-from tests.probes import virtual_time
+from simulators import virtual_time
 from tests.probes.mocking import answer
 
 LIMITS = Limits(1000, 1000, 1000, 1000, 1000)

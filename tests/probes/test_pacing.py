@@ -9,7 +9,7 @@ import pytest
 from probes.errors import ConnectFailed
 from probes.pacing import DEFAULT_REST_S, LONGEST_REST_S, MAX_TRIES, Pacer
 from probes.wire import Incoming
-from tests.probes import virtual_time
+from simulators import virtual_time
 
 GOOD = Incoming(200)
 Send = Callable[[], Awaitable[Incoming]]

@@ -17,7 +17,7 @@ from probes.secret import Secret
 from probes.suite import PROBES, Trial
 from probes.target import Limits, Provider, Target
 from probes.transport import Transport
-from tests.probes import virtual_time
+from simulators import virtual_time
 from tests.probes.mocking import answer
 
 pytestmark = pytest.mark.anyio

@@ -3,21 +3,32 @@
 from __future__ import annotations
 
 import secrets
+from datetime import datetime
 from typing import Any
 
 from django.conf import settings
 from django.contrib.auth.models import User
 from django.core.management import call_command
-from django.core.management.base import BaseCommand
+from django.core.management.base import BaseCommand, CommandParser
 from typing_extensions import override
 
 from dashboard import demo
+from dashboard.demo_progress import ProgressLine
 from dashboard.models import Endpoint
-from dashboard.services import partitions
+from dashboard.services import backfill, partitions
 
 
 class Command(BaseCommand):
     help = "Prepare a fresh installation. Safe to run at every start."
+
+    @override
+    def add_arguments(self, parser: CommandParser) -> None:
+        parser.add_argument(
+            "--since",
+            type=datetime.fromisoformat,
+            metavar="TIMESTAMP",
+            help="when the story of the simulated vendors began; their history is made up for it",
+        )
 
     @override
     def handle(self, *args: Any, **options: Any) -> None:
@@ -26,8 +37,21 @@ class Command(BaseCommand):
         if not User.objects.exists():
             self._create_administrator()
         if settings.DEMO and settings.SIMULATOR_URL and not Endpoint.objects.exists():
-            names = demo.register(settings.SIMULATOR_URL)
+            names = self._register_fleet(options["since"])
             self.stdout.write(f"Registered the simulated fleet: {', '.join(names)}.")
+
+    def _register_fleet(self, began: datetime | None) -> list[str]:
+        if began is None:
+            return demo.register(settings.SIMULATOR_URL)
+        line = ProgressLine(self._write, is_terminal=self.stdout.isatty())
+        return demo.register_with_history(
+            settings.SIMULATOR_URL, began=began, store=backfill.store, tell=line.show
+        )
+
+    def _write(self, text: str) -> None:
+        self.stdout.write(text, ending="")
+        # A line that is written over never fills a buffer.
+        self.stdout.flush()
 
     def _create_administrator(self) -> None:
         password = secrets.token_urlsafe(15)

@@ -1,0 +1,72 @@
+"""`toolgauge doctor`: is everything as it should be, and what is to be done where it is not."""
+
+from __future__ import annotations
+
+import argparse
+import binascii
+import json
+import os
+from typing import TYPE_CHECKING
+
+import django
+from django.core.exceptions import ImproperlyConfigured
+
+from config.console import inert, say, tell
+from launcher import running
+
+if TYPE_CHECKING:
+    from dashboard.doctor import Report
+    from dashboard.doctor.check import Check
+
+GOOD, BELOW, USAGE = 0, 1, 2
+_MARKS = {"ok": "ok  ", "warn": "WARN", "bad": "BAD "}
+_WHERE = (
+    "Run it where the product runs, with its DATABASE_URL, REDIS_URL, SECRET_KEY and "
+    "CREDENTIAL_KEYS; or on the machine where ./run is running, with its --data-dir."
+)
+
+
+def run(options: argparse.Namespace) -> int:
+    """Look at everything and tell; exit 1 where something is bad, or not good with --strict."""
+    os.environ |= running.environment(options.data_dir, os.environ)
+    os.environ |= {"DJANGO_SETTINGS_MODULE": "config.settings"}
+    # A machine that does not answer must not keep a person waiting for minutes.
+    os.environ.setdefault("PGCONNECT_TIMEOUT", "5")
+    try:
+        django.setup()
+    except binascii.Error:
+        return _unreadable("CREDENTIAL_KEYS is not base64.")
+    except (ImproperlyConfigured, ValueError) as exc:
+        return _unreadable(str(exc))
+    return _tell(options)
+
+
+def _unreadable(reason: str) -> int:
+    say(f"toolgauge doctor: the settings cannot be read: {reason}\n{_WHERE}")
+    return USAGE
+
+
+def _tell(options: argparse.Namespace) -> int:
+    from dashboard.doctor import examine
+
+    report = examine()
+    tell(_as_json(report) if options.json else "\n".join(map(_line, report.checks)))
+    if not report.reached:
+        say(_WHERE)
+        return USAGE
+    unwanted = {"bad", "warn"} if options.strict else {"bad"}
+    return BELOW if report.worst in unwanted else GOOD
+
+
+def _as_json(report: Report) -> str:
+    checks = [
+        {"name": c.name, "verdict": c.verdict.value, "found": c.found, "do": c.do or None}
+        for c in report.checks
+    ]
+    return json.dumps({"verdict": report.worst.value, "checks": checks}, indent=2)
+
+
+def _line(check: Check) -> str:
+    line = f"{_MARKS[check.verdict]}  {check.name:<20}{check.found}"
+    # What was found may hold words of other programs.
+    return inert(f"{line}\n{'':26}-> {check.do}" if check.do else line)

@@ -1,0 +1,143 @@
+"""The history of one simulated endpoint: the real judges on vendors whose month takes seconds.
+
+Everything here happens in virtual time, in one process and without a database.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import random
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from datetime import datetime, timedelta
+
+from probes import fingerprint, runner
+from probes.attempts import Attempt, Outcome
+from probes.fingerprint import Engine
+from probes.secret import Secret
+from probes.suite import plan
+from probes.target import Provider, Target
+from simulators import virtual_time
+from simulators.clock import Clock
+from simulators.in_process import InProcess
+from simulators.server import build
+
+# No secret: every simulated vendor takes whatever begins with sim-.
+KEY = "sim-demo-key"
+AT_ONCE = 4
+JITTER = 0.1
+# Endpoints are registered one after the other, not all in the same second.
+FIRST_AFTER, FIRST_WITHIN = timedelta(minutes=30), timedelta(hours=1)
+# As the schedule has it: a run without a verdict is soon tried again, ever less soon.
+FRUITLESS_WAIT = timedelta(minutes=15)
+
+
+@dataclass(frozen=True, slots=True)
+class Member:
+    """One endpoint of the simulated fleet, and how often it is probed in its history."""
+
+    slug: str
+    provider: str
+    base_url: str
+    model: str
+    every: timedelta = timedelta(hours=12)
+
+    def target(self) -> Target:
+        provider = Provider(self.provider)
+        return Target(provider, self.base_url, self.model, Secret(KEY), max_concurrency=AT_ONCE)
+
+
+@dataclass(frozen=True, slots=True)
+class Span:
+    """What is played: the story began at `began`, runs are made from `first` until `until`."""
+
+    began: datetime
+    first: datetime
+    until: datetime
+    seed: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Simulated:
+    """A run that was played. `engine` is what the endpoint told before it; `at` is its beginning.
+
+    An `engine` without a template hash tells nothing: the endpoint has none to show, or was down.
+    """
+
+    slug: str
+    at: datetime
+    trigger: str
+    suite: str
+    seed: int
+    engine: Engine
+    attempts: tuple[Attempt, ...]
+    took: timedelta = timedelta(0)
+
+    @property
+    def is_fruitless(self) -> bool:
+        return all(attempt.outcome is Outcome.VOID for attempt in self.attempts)
+
+
+def play(member: Member, span: Span, emit: Callable[[Simulated], None]) -> None:
+    """Hand out every run of the endpoint, in the order of time."""
+    virtual_time.run(_Play(member, span).play(emit))
+
+
+class _Play:
+    def __init__(self, member: Member, span: Span) -> None:
+        self._member, self._span = member, span
+        self._target = member.target()
+        # Draws moments and questions, which protect nothing.
+        self._rng = random.Random(f"{span.seed}/{member.slug}")  # noqa: S311
+        self._template: str | None = None
+        self._fruitless = 0
+
+    async def play(self, emit: Callable[[Simulated], None]) -> None:
+        clock = Clock(source=asyncio.get_running_loop().time, started=0)
+        clock.advance((self._span.first - self._span.began).total_seconds())
+        async with InProcess(build(clock=clock)) as transport:
+            await _pass(FIRST_AFTER + FIRST_WITHIN * self._rng.random())
+            while self._now() < self._span.until:
+                begun = self._now()
+                run = await self._run(transport)
+                emit(run)
+                await _pass(self._wait(run) - (self._now() - begun))
+
+    async def _run(self, transport: InProcess) -> Simulated:
+        at = self._now()
+        engine = await fingerprint.read(self._target, transport)
+        trigger = self._trigger(engine)
+        suite = "light" if trigger == "ttl" else "full"
+        seed = self._rng.getrandbits(53)
+        attempts = await self._attempts(suite, seed, transport)
+        return Simulated(
+            self._member.slug, at, trigger, suite, seed, engine, attempts, self._now() - at
+        )
+
+    async def _attempts(self, suite: str, seed: int, transport: InProcess) -> tuple[Attempt, ...]:
+        # All attempts of a run begin together and then wait for their turn.
+        begun = self._now()
+        tried = runner.run(self._target, plan(suite), seed=seed, transport=transport)
+        return tuple([replace(attempt, started_at=begun) async for attempt in tried])
+
+    def _trigger(self, engine: Engine) -> str:
+        """Why this run is made; a template that was not told, as in an outage, is no new one."""
+        before, told = self._template, engine.chat_template_hash
+        self._template = told or before or ""
+        if before is None:
+            return "baseline"
+        return "key_change" if self._template != before else "ttl"
+
+    def _wait(self, run: Simulated) -> timedelta:
+        self._fruitless = self._fruitless + 1 if run.is_fruitless else 0
+        every = self._member.every * self._rng.uniform(1 - JITTER, 1 + JITTER)
+        if not self._fruitless:
+            return every
+        return min(every, FRUITLESS_WAIT * (1 << self._fruitless - 1))
+
+    def _now(self) -> datetime:
+        return self._span.first + timedelta(seconds=asyncio.get_running_loop().time())
+
+
+async def _pass(time: timedelta) -> None:
+    await asyncio.sleep(time.total_seconds())

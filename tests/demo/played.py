@@ -1,0 +1,37 @@
+"""Stories of the demo fleet, played for a part of their month."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime, timedelta
+
+from dashboard.demo import fleet
+from dashboard.playing import Member, Simulated, Span, play
+from probes.attempts import Metric
+
+BEGAN = datetime(2026, 3, 1, tzinfo=UTC)
+DAY = timedelta(days=1)
+FLEET = {member.slug: member for member in fleet("http://127.0.0.1:8900")}
+
+
+def played(member: str | Member, *, days: tuple[float, float], seed: int = 0) -> list[Simulated]:
+    """The runs of an endpoint between two days of its story, which are counted from nought."""
+    runs: list[Simulated] = []
+    first, until = (BEGAN + DAY * day for day in days)
+    chosen = FLEET[member] if isinstance(member, str) else member
+    play(chosen, Span(BEGAN, first, until, seed), runs.append)
+    return runs
+
+
+def day_of(run: Simulated) -> float:
+    return (run.at - BEGAN) / DAY
+
+
+def bad(run: Simulated, metric: Metric) -> int:
+    """How many trials of the metric went badly in the run."""
+    return rate(run, metric)[0]
+
+
+def rate(run: Simulated, metric: Metric) -> tuple[int, int]:
+    """How many trials of the metric went badly, of how many."""
+    trials = [v.good for a in run.attempts for v in a.verdicts if v.metric is metric]
+    return trials.count(False), len(trials)

@@ -1,0 +1,48 @@
+"""The first start with a demo: a month that is stored once, and marked for what it is."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime, timedelta
+from io import StringIO
+from pathlib import Path
+from typing import Any
+
+import pytest
+from django.core.management import call_command
+
+from dashboard.models import Attempt, Endpoint, Run
+from tests.demo.played import FLEET
+
+
+def first_start(settings: Any, static_files: Path, **options: Any) -> str:
+    settings.DEMO, settings.SIMULATOR_URL = True, "http://127.0.0.1:8900"
+    settings.STATIC_ROOT = static_files
+    said = StringIO()
+    call_command("first_start", stdout=said, **options)
+    return said.getvalue()
+
+
+@pytest.mark.django_db
+def test_a_first_start_stores_the_history_once(settings: Any, static_files: Path) -> None:
+    """Every run is marked as simulated and lies between the beginning and now; none comes twice."""
+    began = datetime.now(UTC) - timedelta(hours=2)
+
+    said = first_start(settings, static_files, since=began)
+    first_start(settings, static_files, since=began)
+
+    assert "simulated vendors: 100 %\nRegistered the simulated fleet: demo-steady" in said
+    runs = list(Run.objects.all())
+    assert {run.endpoint.slug for run in runs} == set(FLEET)
+    assert all(run.simulated for run in runs)
+    assert all(run.finished_at and began < run.created_at < run.finished_at for run in runs)
+    assert max(run.created_at for run in runs) < datetime.now(UTC)
+    assert Attempt.objects.count() == sum(run.planned for run in runs)
+
+
+@pytest.mark.django_db
+def test_without_a_beginning_there_is_no_history(settings: Any, static_files: Path) -> None:
+    """The fleet is registered all the same."""
+    first_start(settings, static_files)
+
+    assert Endpoint.objects.count() == len(FLEET)
+    assert not Run.objects.exists()

@@ -1,0 +1,77 @@
+"""Vendors asked without sockets, in virtual time."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+
+import pytest
+
+from probes.errors import ProbesError, TimedOut, TooLarge, TransportError
+from probes.target import Limits
+from probes.wire import Incoming, Outgoing
+from simulators import virtual_time
+from simulators.in_process import InProcess
+from simulators.server import build
+
+QUESTION = {"model": "sim-steady", "messages": [{"role": "user", "content": "Say hello."}]}
+
+
+def ask(path: str, *, stream: bool = False, limits: Limits | None = None) -> Incoming:
+    """The answer of a vendor that takes 0.5 s for it, in virtual time."""
+    body = json.dumps({**QUESTION, "stream": stream}).encode()
+    outgoing = Outgoing(
+        "POST",
+        f"http://vendors.test{path}/chat/completions",
+        {"Content-Type": "application/json"},
+        body,
+    )
+    transport = InProcess(build(latency=(0.5, 0.5)), limits)
+    return virtual_time.run(transport.send(outgoing))
+
+
+def test_a_whole_answer_takes_as_long_as_the_vendor_says() -> None:
+    """The times are the vendor's, though nobody waited."""
+    incoming = ask("/open/v1")
+
+    assert (incoming.status, incoming.first_byte_ms, incoming.total_ms) == (200, 500, 500)
+    assert json.loads(incoming.body)["object"] == "chat.completion"
+    assert incoming.headers["content-type"] == "application/json"
+
+
+def test_a_streamed_answer_keeps_its_pieces_and_their_times() -> None:
+    """What a vendor sends in pieces arrives in pieces."""
+    incoming = ask("/with/slow-chunks,value=2/open/v1", stream=True)
+
+    times = [chunk.ms for chunk in incoming.chunks]
+    assert times == [500 + 2000 * number for number in range(len(times))]
+    assert len(times) > 2
+    assert incoming.body.endswith(b"data: [DONE]\n\n")
+
+
+@pytest.mark.parametrize(
+    ("fault", "error"),
+    [("stall", TimedOut), ("cut", TransportError), ("endless", TooLarge), ("drip", TimedOut)],
+)
+def test_an_answer_that_never_ends_well_is_the_error_that_a_socket_would_give(
+    fault: str, error: type[ProbesError]
+) -> None:
+    """No fault of a vendor can hang what is played."""
+    with pytest.raises(error):
+        ask(f"/with/{fault}/open/v1", stream=True, limits=Limits(max_bytes=100_000))
+
+
+def test_virtual_time_passes_by_what_is_waited_for() -> None:
+    """A month of waiting is a month on the loop's clock."""
+
+    async def wait() -> float:
+        await asyncio.gather(asyncio.sleep(2_592_000), asyncio.sleep(60))
+        return asyncio.get_running_loop().time()
+
+    assert virtual_time.run(wait()) == pytest.approx(2_592_000)
+
+
+def test_waiting_for_what_cannot_come_is_an_error_and_no_hang() -> None:
+    """Without a timer nothing can ever happen in virtual time."""
+    with pytest.raises(RuntimeError, match="no timer"):
+        virtual_time.run(asyncio.Event().wait())
