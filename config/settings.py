@@ -144,6 +144,8 @@ SECURE_CROSS_ORIGIN_OPENER_POLICY = "same-origin"
 X_FRAME_OPTIONS = "DENY"
 if env_bool("BEHIND_PROXY", default=False):
     SECURE_PROXY_SSL_HEADER = ("HTTP_X_FORWARDED_PROTO", "https")
+# The largest body that is read; the API names it when it refuses one.
+DATA_UPLOAD_MAX_MEMORY_SIZE = 8 * 1024 * 1024
 # No inline script or style anywhere; pages load nothing from other hosts.
 CONTENT_SECURITY_POLICY = "; ".join(
     [

@@ -1,9 +1,12 @@
-"""Mounts the dashboard."""
+"""Mounts the pages and the API."""
 
 from __future__ import annotations
 
 from django.urls import include, path
 
+import dashboard.api
+
 urlpatterns = [
+    path("api/v1/", dashboard.api.urls),
     path("", include("dashboard.urls")),
 ]

@@ -97,21 +97,21 @@ _SERIES = {
     "5m": """
 SELECT date_bin(%(step)s, bucket, %(origin)s), profile_id, sum(trials), sum(failures)
 FROM dashboard_rollup5m
-WHERE profile_id = ANY(%(profiles)s) AND metric = %(metric)s AND lane = %(lane)s
+WHERE profile_id = ANY(%(profiles)s::bigint[]) AND metric = %(metric)s AND lane = %(lane)s
     AND bucket >= %(start)s AND bucket < %(end)s
 GROUP BY 1, 2 ORDER BY 1, 2
 """,
     "hour": """
 SELECT date_bin(%(step)s, bucket, %(origin)s), profile_id, sum(trials), sum(failures)
 FROM dashboard_rolluphour
-WHERE profile_id = ANY(%(profiles)s) AND metric = %(metric)s AND lane = %(lane)s
+WHERE profile_id = ANY(%(profiles)s::bigint[]) AND metric = %(metric)s AND lane = %(lane)s
     AND bucket >= %(start)s AND bucket < %(end)s
 GROUP BY 1, 2 ORDER BY 1, 2
 """,
     "day": """
 SELECT date_bin(%(step)s, bucket, %(origin)s), profile_id, sum(trials), sum(failures)
 FROM dashboard_rollupday
-WHERE profile_id = ANY(%(profiles)s) AND metric = %(metric)s AND lane = %(lane)s
+WHERE profile_id = ANY(%(profiles)s::bigint[]) AND metric = %(metric)s AND lane = %(lane)s
     AND bucket >= %(start)s AND bucket < %(end)s
 GROUP BY 1, 2 ORDER BY 1, 2
 """,

@@ -5,7 +5,18 @@ from __future__ import annotations
 from django.contrib.auth.views import LogoutView
 from django.urls import path
 
-from dashboard.views import accounts, charts, endpoints, fleet, probing, runs, service
+from dashboard.views import (
+    accounts,
+    charts,
+    endpoints,
+    fleet,
+    metrics,
+    probing,
+    runs,
+    service,
+    system,
+    tokens,
+)
 
 urlpatterns = [
     path("", fleet.page, name="fleet"),
@@ -27,8 +38,12 @@ urlpatterns = [
     path("runs/<int:run_id>/cancel/", probing.cancel, name="run-cancel"),
     path("runs/<int:run_id>/attempts/", runs.attempts, name="run-attempts"),
     path("runs/<int:run_id>/attempts/<str:probe>/<int:trial>/", runs.attempt, name="attempt"),
+    path("settings/tokens/", tokens.page, name="tokens"),
+    path("settings/tokens/<slug:prefix>/revoke/", tokens.revoke, name="token-revoke"),
+    path("settings/system/", system.page, name="system"),
     path("login/", accounts.Login.as_view(), name="login"),
     path("logout/", LogoutView.as_view(), name="logout"),
     path("healthz", service.healthz, name="healthz"),
     path("readyz", service.readyz, name="readyz"),
+    path("metrics", metrics.page, name="metrics"),
 ]

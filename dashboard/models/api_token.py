@@ -12,10 +12,10 @@ from typing_extensions import override
 
 
 class Scope(models.TextChoices):
-    READ = "read", "Read endpoints, runs, evidence and metrics"
-    PROBE = "probe", "Ask for runs and cancel them"
-    WRITE = "write", "Register, change and remove endpoints"
-    TELEMETRY = "telemetry", "Send observations of live traffic"
+    READ = "read", "Read everything"
+    PROBE = "probe", "Ask for runs"
+    WRITE = "write", "Change endpoints"
+    TELEMETRY = "telemetry", "Send telemetry"
 
 
 class ApiTokenQuerySet(models.QuerySet["ApiToken"]):

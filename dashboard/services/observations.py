@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from array import array
 from collections.abc import Sequence
 from datetime import UTC, datetime
-from typing import NamedTuple
+from typing import Any, NamedTuple
 from uuid import UUID
 
 from django.db import connection, transaction
@@ -43,13 +44,17 @@ _TYPES = (
     *("timestamptz", "int8", "int8", "int4", "int2", "int4", "timestamptz", "int8", "int8"),
     *("int4", "int4", "int4", "int4", "int4", "int2", "int2", "uuid"),
 )
+# Nor does it complain: of a number that is too large, it would store the last bytes.
+_NARROW = {"int2": "h", "int4": "i"}
 
 
 @transaction.atomic
 def store(rows: Sequence[Observation], *, batch: UUID) -> bool:
-    """Store a batch; False where it was stored before, and then nothing is written."""
-    if any(not EARLIEST <= row.event_at < LATEST for row in rows):
-        raise ValueError(f"Events happen between {EARLIEST:%Y} and {LATEST:%Y}.")
+    """Store a batch; False where it was stored before, and then nothing is written.
+
+    Raises ValueError for a value that no column can hold.
+    """
+    _check(rows)
     with connection.cursor() as cursor:
         cursor.execute(_BATCH, [batch, len(rows)])
         begun = cursor.fetchone()
@@ -62,6 +67,27 @@ def store(rows: Sequence[Observation], *, batch: UUID) -> bool:
     except CheckViolation:
         # Nobody made today's partition. partitions.ensure brings the rows home later.
         _copy("dashboard_observation_overflow", rows, at, batch_id)
+    return True
+
+
+def _check(rows: Sequence[Observation]) -> None:
+    # In pieces that stay in the processor's cache.
+    for begin in range(0, len(rows), 1000):
+        columns = zip(*rows[begin : begin + 1000], strict=True)
+        for name, kind, column in zip(Observation._fields, _TYPES[2:], columns, strict=True):
+            if not _fits(kind, column):
+                raise ValueError(f"{name} has a value that its column cannot hold.")
+
+
+def _fits(kind: str, column: tuple[Any, ...]) -> bool:
+    if kind == "timestamptz":
+        return EARLIEST <= min(column) and max(column) < LATEST
+    if kind in _NARROW:
+        try:
+            # The fastest way to look at many numbers.
+            array(_NARROW[kind], [value for value in column if value is not None])
+        except OverflowError:
+            return False
     return True
 
 

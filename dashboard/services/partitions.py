@@ -63,9 +63,9 @@ class Partition:
 def ensure() -> list[str]:
     """Create what is missing and return the names; then empty the overflow table a bit."""
     days = _overflow_days()
-    parts = [*_wanted(today()), *(_day(parent, day) for parent in DAILY for day in days)]
-    made = _make(list(dict.fromkeys(parts)))
+    made = _make(list(_wanted(today())))
     if days:
+        made += ensure_days(days)
         _drain(days)
     return made
 
@@ -73,6 +73,11 @@ def ensure() -> list[str]:
 def ensure_for(months: Iterable[date], *, parents: Iterable[str] = MONTHLY) -> list[str]:
     """Create the partitions of those months, of any day in them: for what comes late."""
     return _make([_month(parent, month) for month in sorted(set(months)) for parent in parents])
+
+
+def ensure_days(days: Iterable[date]) -> list[str]:
+    """Create the partitions of those days: for raw rows of the past, which nothing else makes."""
+    return _make([_day(parent, day) for day in sorted(set(days)) for parent in DAILY])
 
 
 def missing() -> list[str]:
@@ -160,7 +165,7 @@ def _missing(wanted: list[Partition]) -> list[Partition]:
     with connection.cursor() as cursor:
         cursor.execute(_ATTACHED, [[part.name for part in wanted]])
         there = {name for (name,) in cursor.fetchall()}
-    return [part for part in wanted if part.name not in there]
+    return [part for part in dict.fromkeys(wanted) if part.name not in there]
 
 
 def _overflow_days() -> list[date]:

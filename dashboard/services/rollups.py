@@ -77,8 +77,8 @@ def recount(day: date) -> list[Difference]:
     start = datetime(day.year, day.month, day.day, tzinfo=UTC)
     span = {"start": start, "end": start + timedelta(days=1), "at": start - timedelta(days=1)}
     return [
-        Difference(*bucket, counted=(trials, failures), stored=(stored_trials, stored_failures))
-        for *bucket, trials, failures, stored_trials, stored_failures in rows(
+        Difference(level, profile, metric, lane, bucket, (trials, failures), (held, held_failures))
+        for level, profile, metric, lane, bucket, trials, failures, held, held_failures in rows(
             _RECOUNT, span | _CONSTANTS
         )
     ]
@@ -118,17 +118,19 @@ WHERE rolled_at IS NULL ORDER BY id LIMIT %(limit)s FOR UPDATE SKIP LOCKED
 """
 
 _ROLLED = """
-UPDATE dashboard_observationbatch SET rolled_at = statement_timestamp() WHERE id = ANY(%(ids)s)
+UPDATE dashboard_observationbatch SET rolled_at = statement_timestamp()
+WHERE id = ANY(%(ids)s::bigint[])
 """
 
-# The rows of the batches taken; their times let Postgres look into few partitions.
+# The rows of the batches taken; their times let Postgres look into few partitions. Of an array of
+# another type than the column's, it would compare every row with every member.
 _TAKEN = """
 WITH raw AS (
     SELECT profile_id, lane, verdicts, event_at FROM dashboard_observation
-    WHERE batch_id = ANY(%(ids)s) AND at BETWEEN %(first)s AND %(last)s
+    WHERE batch_id = ANY(%(ids)s::bigint[]) AND at BETWEEN %(first)s AND %(last)s
     UNION ALL
     SELECT profile_id, lane, verdicts, event_at FROM dashboard_observation_overflow
-    WHERE batch_id = ANY(%(ids)s))
+    WHERE batch_id = ANY(%(ids)s::bigint[]))
 """
 
 _MONTHS = f"""{_TAKEN}

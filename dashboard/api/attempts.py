@@ -1,0 +1,66 @@
+"""Attempts of a run, each with the evidence behind it."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any
+
+from django.http import HttpRequest, JsonResponse
+from ninja import Path, Router
+
+from dashboard.api import auth
+from dashboard.api.errors import ApiError, no_such
+from dashboard.api.run_schemas import AttemptList, attempt_out
+from dashboard.api.runs import RunId, find
+from dashboard.models import Attempt
+from dashboard.services import evidence
+
+router = Router(tags=["attempts"])
+
+_MOST_TRIAL = 2**31 - 1
+_EVIDENCE: dict[str, Any] = {
+    "responses": {
+        200: {
+            "description": "The exchanges, redacted before they were stored",
+            "content": {
+                "application/json": {
+                    "schema": {"type": "object"},
+                    "example": {"exchanges": [{"label": "", "request": {}, "reply": {}}]},
+                }
+            },
+        }
+    }
+}
+
+
+@router.get(
+    "/{int:run_id}/attempts",
+    auth=auth.READ,
+    response=AttemptList,
+    summary="List the attempts of a run",
+)
+def list_attempts(request: HttpRequest, run_id: RunId) -> AttemptList:
+    found = Attempt.objects.of(find(run_id)).order_by("probe", "trial")
+    return AttemptList(attempts=[attempt_out(attempt) for attempt in found])
+
+
+@router.get(
+    "/{int:run_id}/attempts/{probe}/{int:trial}/evidence",
+    auth=auth.READ,
+    summary="Read the evidence behind an attempt",
+    openapi_extra=_EVIDENCE,
+)
+def read_evidence(
+    request: HttpRequest,
+    run_id: RunId,
+    probe: Annotated[str, Path(pattern="^[^\0]*$")],
+    trial: Annotated[int, Path(ge=0, le=_MOST_TRIAL)],
+) -> JsonResponse:
+    """What was sent and what came back, as it was stored. It is kept for some time only."""
+    attempt = Attempt.objects.of(find(run_id)).filter(probe=probe, trial=trial).first()
+    if attempt is None:
+        raise no_such("attempt")
+    stored = evidence.read(attempt)
+    if stored is None:
+        raise ApiError(404, "The evidence of this attempt is no longer kept.")
+    # In ASCII: what a model sent may have characters that no encoding takes.
+    return JsonResponse(stored)

@@ -1,0 +1,112 @@
+"""Endpoints: the same rules and the same services as the pages."""
+
+from __future__ import annotations
+
+import json
+from typing import Annotated, Any
+
+from django.http import HttpRequest
+from ninja import Path, Query, Router
+from ninja.responses import Status
+
+from dashboard.api import auth
+from dashboard.api.endpoint_schemas import (
+    EndpointFields,
+    EndpointIn,
+    EndpointList,
+    EndpointOut,
+    EndpointPatch,
+    endpoint_out,
+)
+from dashboard.api.errors import ApiError, Detail, no_such
+from dashboard.forms import EndpointForm
+from dashboard.models import Endpoint
+from dashboard.models.endpoint import EndpointQuerySet
+from dashboard.services import endpoints as service
+
+router = Router(tags=["endpoints"])
+Slug = Annotated[str, Path(description="The endpoint's name")]
+
+
+@router.get("", auth=auth.READ, response=EndpointList, summary="List endpoints by name")
+def list_endpoints(
+    request: HttpRequest,
+    cursor: Annotated[str, Query(description="The `next_cursor` of the page before")] = "",
+    limit: Annotated[int, Query(ge=1, le=500)] = 100,
+) -> EndpointList:
+    after = cursor.replace("\0", "")
+    found = list(_kept().filter(slug__gt=after).order_by("slug")[: limit + 1])
+    shown = found[:limit]
+    next_cursor = shown[-1].slug if len(found) > limit else None
+    return EndpointList(endpoints=[endpoint_out(e) for e in shown], next_cursor=next_cursor)
+
+
+@router.post("", auth=auth.WRITE, response={201: EndpointOut}, summary="Register an endpoint")
+def create_endpoint(request: HttpRequest, body: EndpointIn) -> Status[EndpointOut]:
+    """It is due at once: its first run is the full suite."""
+    form = EndpointForm({**_defaults(), **_form_data(body)})
+    made = service.create(**_checked(form).fields_to_create())
+    return Status(201, endpoint_out(find(made.slug)))
+
+
+@router.get("/{slug:slug}", auth=auth.READ, response=EndpointOut, summary="Read one endpoint")
+def read_endpoint(request: HttpRequest, slug: Slug) -> EndpointOut:
+    return endpoint_out(find(slug))
+
+
+@router.patch("/{slug:slug}", auth=auth.WRITE, response=EndpointOut, summary="Change an endpoint")
+def change_endpoint(request: HttpRequest, slug: Slug, body: EndpointPatch) -> EndpointOut:
+    """Only what is given changes. Another provider, model or base URL opens a new profile; another
+    scheme, host or port deletes the stored key, which never follows to another host."""
+    endpoint = find(slug)
+    data = {**EndpointForm(endpoint=endpoint).initial, **_form_data(body)}
+    data |= {"seen": body.updated_at.isoformat(), "forget_key": body.forget_key}
+    form = EndpointForm(data, endpoint=endpoint)
+    updated = service.update(endpoint, **_checked(form).cleaned_data)
+    return endpoint_out(find(updated.endpoint.slug))
+
+
+@router.delete("/{slug:slug}", auth=auth.WRITE, response={204: None}, summary="Remove an endpoint")
+def remove_endpoint(request: HttpRequest, slug: Slug) -> Status[None]:
+    """Its key is wiped, a run under way is stopped, and its name is free again."""
+    service.remove(find(slug))
+    return Status(204, None)
+
+
+def find(slug: str) -> Endpoint:
+    """The endpoint of that name, unless it was removed."""
+    endpoint = _kept().filter(slug=slug).first()
+    if endpoint is None:
+        raise no_such("endpoint")
+    return endpoint
+
+
+def _kept() -> EndpointQuerySet:
+    return Endpoint.objects.kept().select_related("credential")
+
+
+def _defaults() -> dict[str, Any]:
+    return {
+        name: field.initial
+        for name, field in EndpointForm.base_fields.items()
+        if field.initial is not None
+    }
+
+
+def _form_data(body: EndpointFields) -> dict[str, Any]:
+    """What was given, as the form takes it."""
+    given = body.model_dump(include=set(EndpointFields.model_fields), exclude_unset=True)
+    if isinstance(given.get("options"), dict):
+        given["options"] = json.dumps(given["options"])
+    return given
+
+
+def _checked(form: EndpointForm) -> EndpointForm:
+    if form.is_valid():
+        return form
+    details = [
+        Detail(field="" if name == "__all__" else name, message=str(message))
+        for name, messages in form.errors.items()
+        for message in messages
+    ]
+    raise ApiError(422, f"{details[0].field}: {details[0].message}", details=details)

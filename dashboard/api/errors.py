@@ -1,0 +1,164 @@
+"""One shape for everything that goes wrong: {"error": {"code", "message", "details"?}}."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import structlog
+from django.conf import settings
+from django.core.exceptions import ObjectDoesNotExist, RequestDataTooBig
+from django.http import Http404, HttpRequest, HttpResponse, JsonResponse
+from ninja import NinjaAPI
+from ninja.errors import AuthenticationError, HttpError, ValidationError
+from pydantic import BaseModel, ConfigDict, Field
+
+from dashboard.errors import Refused
+
+log = structlog.get_logger()
+
+MOST_DETAILS = 20
+CHALLENGE = 'Bearer realm="toolgauge"'
+CODES = {
+    400: "malformed",
+    401: "unauthorized",
+    403: "forbidden",
+    404: "not_found",
+    405: "method_not_allowed",
+    409: "conflict",
+    413: "too_large",
+    422: "invalid",
+    500: "internal",
+    503: "unavailable",
+}
+# Pydantic's words where they do not say what to do.
+_WORDS = {
+    "missing": "This field is required.",
+    "extra_forbidden": "There is no such field; take it out.",
+    "timezone_aware": "Give the time with its offset, such as 2026-05-01T12:00:00Z.",
+}
+
+
+class Detail(BaseModel):
+    field: str = Field(description="Where in the request, with dots: events.3.at")
+    message: str
+    index: int | None = Field(default=None, description="Which item of a list, from 0")
+
+
+class Problem(BaseModel):
+    code: str = Field(description=f"One of {', '.join(CODES.values())}")
+    message: str = Field(description="A sentence for a person")
+    details: list[Detail] | None = None
+
+
+class Error(BaseModel):
+    model_config = ConfigDict(
+        json_schema_extra={
+            "examples": [{"error": {"code": "not_found", "message": "There is no such run."}}]
+        }
+    )
+    error: Problem
+
+
+class ApiError(Exception):
+    """A refusal with its status; whatever handles the request lets it pass."""
+
+    def __init__(
+        self,
+        status: int,
+        message: str,
+        *,
+        details: Sequence[Detail] = (),
+        headers: Mapping[str, str] | None = None,
+    ) -> None:
+        super().__init__(message)
+        self.status = status
+        self.message = message
+        self.details = list(details)
+        self.headers = dict(headers or {})
+
+
+def response(error: ApiError) -> HttpResponse:
+    """The error as it is sent."""
+    problem: dict[str, Any] = {"code": CODES[error.status], "message": error.message}
+    if error.details:
+        problem["details"] = [detail.model_dump(exclude_none=True) for detail in error.details]
+    return JsonResponse({"error": problem}, status=error.status, headers=error.headers)
+
+
+def no_such(thing: str) -> ApiError:
+    return ApiError(404, f"There is no such {thing}.")
+
+
+def too_large(limit: int) -> ApiError:
+    return ApiError(413, f"The body is larger than {limit:,} bytes. Send less at once.")
+
+
+def handle_on(api: NinjaAPI) -> None:
+    """Turn every exception of an operation into the one shape."""
+    translations = {
+        ApiError: lambda exc: exc,
+        Refused: lambda exc: ApiError(409, exc.message),
+        AuthenticationError: _unauthorized,
+        HttpError: _malformed,
+        ValidationError: _invalid,
+        Http404: lambda exc: no_such("thing"),
+        ObjectDoesNotExist: lambda exc: no_such("thing"),
+        RequestDataTooBig: _too_big,
+        Exception: _internal,
+    }
+    for kind, translate in translations.items():
+        api.add_exception_handler(kind, _handler(translate))
+
+
+def _handler(translate: Any) -> Any:
+    def handle(_request: HttpRequest, exc: Exception) -> HttpResponse:
+        return response(translate(exc))
+
+    return handle
+
+
+def _unauthorized(_exc: AuthenticationError) -> ApiError:
+    message = "Send an API token in the header: Authorization: Bearer tg_…"
+    return ApiError(401, message, headers={"WWW-Authenticate": CHALLENGE})
+
+
+def _malformed(exc: HttpError) -> ApiError:
+    # The only ones left are bodies that could not be read; the cause says why.
+    if isinstance(exc.__cause__, ApiError):
+        return exc.__cause__
+    return ApiError(400, "The body could not be read as JSON.")
+
+
+def _too_big(_exc: RequestDataTooBig) -> ApiError:
+    return too_large(settings.DATA_UPLOAD_MAX_MEMORY_SIZE)
+
+
+def _invalid(exc: ValidationError) -> ApiError:
+    details = [_detail(error) for error in exc.errors[:MOST_DETAILS]]
+    return ApiError(422, _summary(details, len(exc.errors)), details=details)
+
+
+def _summary(details: Sequence[Detail], found: int) -> str:
+    first = f"{details[0].field or 'The body'}: {details[0].message}"
+    return first if found == 1 else f"{found} fields need mending. {first}"
+
+
+def _detail(error: Mapping[str, Any]) -> Detail:
+    # The place begins with "body", "query" or "path", then, for a body, its argument's name.
+    _source, *place = error["loc"]
+    if place[:1] == ["body"]:
+        place = place[1:]
+    place = [step for step in place if step != "[key]"]
+    index = next((step for step in place if isinstance(step, int)), None)
+    return Detail(field=".".join(map(str, place)), message=_words(error), index=index)
+
+
+def _words(error: Mapping[str, Any]) -> str:
+    said = str(error["msg"]).removeprefix("Value error, ")
+    return _WORDS.get(error["type"], said if said.endswith(".") else f"{said}.")
+
+
+def _internal(exc: Exception) -> ApiError:
+    log.error("api request failed", exc_info=exc)
+    return ApiError(500, "This went wrong on our side. The server's log has it by X-Request-ID.")

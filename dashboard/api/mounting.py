@@ -1,0 +1,68 @@
+"""The API's addresses: open to tokens instead of sessions, and JSON whatever goes wrong."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+from functools import wraps
+from inspect import iscoroutinefunction
+from typing import Any
+
+from django.contrib.auth.decorators import login_not_required
+from django.http import HttpRequest, HttpResponse, HttpResponseNotAllowed
+from django.http.response import HttpResponseBase
+from django.urls import URLPattern, path, re_path
+from django.views.decorators.csrf import csrf_exempt
+from ninja import NinjaAPI
+
+from dashboard.api.errors import ApiError, response
+
+View = Callable[..., HttpResponseBase]
+AsyncView = Callable[..., Awaitable[HttpResponseBase]]
+
+
+def patterns_of(api: NinjaAPI) -> tuple[list[URLPattern], str, str]:
+    """What `path()` takes: the API's own addresses, and one for all that are none."""
+    found, app, namespace = api.urls
+    operations = [pattern for pattern in found if isinstance(pattern, URLPattern)]
+    for pattern in operations:
+        pattern.callback = _wrapped(pattern.callback)
+    return [path("", _unknown), *operations, re_path("", _unknown)], app, namespace
+
+
+@login_not_required
+@csrf_exempt
+def _unknown(request: HttpRequest, **_: Any) -> HttpResponse:
+    message = f"There is nothing at {request.path}. See /api/v1/openapi.json for what there is."
+    return response(ApiError(404, message))
+
+
+def _wrapped(view: Any) -> Any:
+    wrap = _async_view if iscoroutinefunction(view) else _view
+    # Tokens are checked by each operation; the session is only one way to read.
+    return login_not_required(wrap(view))
+
+
+def _view(view: View) -> View:
+    @wraps(view)
+    def shaped(request: HttpRequest, **arguments: Any) -> HttpResponseBase:
+        return _in_shape(request, view(request, **arguments))
+
+    return shaped
+
+
+def _async_view(view: AsyncView) -> AsyncView:
+    @wraps(view)
+    async def shaped(request: HttpRequest, **arguments: Any) -> HttpResponseBase:
+        return _in_shape(request, await view(request, **arguments))
+
+    return shaped
+
+
+def _in_shape(request: HttpRequest, answer: HttpResponseBase) -> HttpResponseBase:
+    if not isinstance(answer, HttpResponseNotAllowed):
+        # What one caller may see must not be kept for another, nor shown when it is old.
+        answer.headers.setdefault("Cache-Control", "private, no-cache")
+        return answer
+    allowed = answer.headers["Allow"]
+    message = f"{request.method} is not possible here; use {allowed}."
+    return response(ApiError(405, message, headers={"Allow": allowed}))

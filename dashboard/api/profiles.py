@@ -1,0 +1,93 @@
+"""What was measured of an endpoint, one profile for each key it has had."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import Any
+
+from django.http import HttpRequest
+from ninja import Router
+from pydantic import BaseModel, ConfigDict, Field
+
+from dashboard.api import auth
+from dashboard.api.endpoints import Slug, find
+from dashboard.models import Profile
+
+router = Router(tags=["profiles"])
+
+
+class ProfileKey(BaseModel):
+    provider: str
+    model: str
+    endpoint: str
+    chat_template_hash: str
+
+
+class ProfileOut(BaseModel):
+    epoch: int
+    key: ProfileKey
+    stage: str = Field(description="shadow, read_only, write, full; rejected, rolled_back")
+    capabilities: dict[str, Any] = Field(description="Each with value, trials and interval")
+    fingerprint: dict[str, Any]
+    probe_version: str
+    verified_at: datetime | None
+    created_at: datetime
+    ended_at: datetime | None = Field(description="null for the profile of the present key")
+
+
+class ProfileList(BaseModel):
+    model_config = ConfigDict(
+        json_schema_extra={
+            "examples": [
+                {
+                    "profiles": [
+                        {
+                            "epoch": 1,
+                            "key": {
+                                "provider": "openai",
+                                "model": "qwen3-32b",
+                                "endpoint": "https://inference.example/v1",
+                                "chat_template_hash": "",
+                            },
+                            "stage": "shadow",
+                            "capabilities": {
+                                "supports_parallel_tool_use": {"value": True, "trials": 8}
+                            },
+                            "fingerprint": {"model": "qwen3-32b"},
+                            "probe_version": "tool-probe-v1",
+                            "verified_at": "2026-05-01T12:01:00Z",
+                            "created_at": "2026-04-01T08:00:00Z",
+                            "ended_at": None,
+                        }
+                    ]
+                }
+            ]
+        }
+    )
+
+    profiles: list[ProfileOut]
+
+
+@router.get(
+    "/{slug:slug}/profiles",
+    auth=auth.READ,
+    response=ProfileList,
+    summary="List the profiles of an endpoint, the present one first",
+)
+def list_profiles(request: HttpRequest, slug: Slug) -> ProfileList:
+    profiles = Profile.objects.filter(endpoint=find(slug)).order_by("-epoch")
+    return ProfileList(profiles=[_out(profile) for profile in profiles])
+
+
+def _out(profile: Profile) -> ProfileOut:
+    same = ("epoch", "stage", "capabilities", "fingerprint", "probe_version")
+    times = ("verified_at", "created_at", "ended_at")
+    return ProfileOut(
+        **{name: getattr(profile, name) for name in (*same, *times)},
+        key=ProfileKey(
+            provider=profile.provider,
+            model=profile.model,
+            endpoint=profile.endpoint_url,
+            chat_template_hash=profile.chat_template_hash,
+        ),
+    )

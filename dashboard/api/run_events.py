@@ -1,0 +1,75 @@
+"""Progress of a run as Server-Sent Events."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import AsyncIterator
+from typing import Any
+
+from asgiref.sync import sync_to_async
+from django.db import connection
+from django.http import HttpRequest, StreamingHttpResponse
+from ninja import Router
+
+from dashboard import live
+from dashboard.api import auth
+from dashboard.api.errors import ApiError
+from dashboard.api.runs import RunId, find
+
+router = Router(tags=["runs"])
+
+_STREAM: dict[str, Any] = {
+    "responses": {
+        200: {
+            "description": "A stream of events; it ends when the run has ended",
+            "content": {
+                "text/event-stream": {
+                    "schema": {"type": "string"},
+                    "example": "event: progress\n"
+                    'data: {"state": "running", "done": 3, "planned": 35, '
+                    '"passed": 3, "failed": 0, "void": 0}\n\n',
+                }
+            },
+        },
+        503: {
+            "description": "Too many watch already; come back after Retry-After",
+            "content": {"application/json": {"schema": {"$ref": "#/components/schemas/Error"}}},
+        },
+    }
+}
+
+
+@router.get(
+    "/{int:run_id}/events",
+    auth=auth.READ,
+    summary="Follow the progress of a run",
+    openapi_extra=_STREAM,
+)
+async def follow_run(request: HttpRequest, run_id: RunId) -> StreamingHttpResponse:
+    """One `progress` event now and one whenever the run has moved, at most two a second."""
+    await sync_to_async(_check)(run_id)
+    if live.board.is_full:
+        message = f"{live.board.most} watchers follow runs here already. Try again in a while."
+        raise ApiError(503, message, headers={"Retry-After": "5"})
+    return StreamingHttpResponse(
+        _events(run_id),
+        content_type="text/event-stream",
+        # A proxy that collects the answer would show it when it is over.
+        headers={"Cache-Control": "no-cache", "X-Accel-Buffering": "no"},
+    )
+
+
+def _check(run_id: int) -> None:
+    try:
+        find(run_id)
+    finally:
+        # The request lasts as long as the run; a connection held that long would starve others.
+        connection.close()
+
+
+async def _events(run_id: int) -> AsyncIterator[str]:
+    async for standing in live.board.watch(run_id):
+        if standing is None:
+            yield ": still here\n\n"
+        else:
+            yield f"event: progress\ndata: {json.dumps(standing.as_json())}\n\n"

@@ -1,0 +1,86 @@
+"""Runs: asking for one, following it, stopping it."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from django.http import HttpRequest
+from ninja import Path, Query, Router
+from ninja.responses import Status
+
+from dashboard.api import auth
+from dashboard.api.endpoints import Slug
+from dashboard.api.endpoints import find as find_endpoint
+from dashboard.api.errors import ApiError, no_such
+from dashboard.api.run_schemas import RunIn, RunList, RunOut, run_out
+from dashboard.models import Run
+from dashboard.models.run import RunQuerySet, State, Trigger
+from dashboard.services import runs as service
+
+# A run's id is a bigint; what does not fit cannot be one.
+MOST_ID = 2**63 - 1
+RunId = Annotated[int, Path(ge=1, le=MOST_ID, description="The run's id")]
+
+of_endpoint = Router(tags=["runs"])
+router = Router(tags=["runs"])
+
+
+@of_endpoint.get(
+    "/{slug:slug}/runs",
+    auth=auth.READ,
+    response=RunList,
+    summary="List the runs of an endpoint, newest first",
+)
+def list_runs(
+    request: HttpRequest,
+    slug: Slug,
+    state: Annotated[State | None, Query(description="Only runs in this state")] = None,
+    cursor: Annotated[int, Query(ge=1, le=MOST_ID, description="The `next_cursor`")] = MOST_ID,
+    limit: Annotated[int, Query(ge=1, le=200)] = 50,
+) -> RunList:
+    runs = _runs().of(find_endpoint(slug)).filter(pk__lt=cursor).newest_first()
+    found = list((runs.filter(state=state) if state else runs)[: limit + 1])
+    shown = found[:limit]
+    next_cursor = shown[-1].pk if len(found) > limit else None
+    return RunList(runs=[run_out(run) for run in shown], next_cursor=next_cursor)
+
+
+@of_endpoint.post(
+    "/{slug:slug}/runs",
+    auth=auth.PROBE,
+    response={202: RunOut, 200: RunOut},
+    summary="Ask for a run",
+)
+def request_run(request: HttpRequest, slug: Slug, body: RunIn) -> Status[RunOut]:
+    """Answers 202 with the new run, or 200 with the one that is under way already."""
+    endpoint = find_endpoint(slug)
+    under_way = set(endpoint.runs.active().values_list("pk", flat=True))
+    by = auth.token_of(request).created_by
+    run = service.request(endpoint, by=by, suite=body.suite.value, trigger=Trigger.API)
+    return Status(200 if run.pk in under_way else 202, run_out(find(run.pk)))
+
+
+@router.get("/{int:run_id}", auth=auth.READ, response=RunOut, summary="Read one run")
+def read_run(request: HttpRequest, run_id: RunId) -> RunOut:
+    return run_out(find(run_id))
+
+
+@router.post("/{int:run_id}/cancel", auth=auth.PROBE, response=RunOut, summary="Cancel a run")
+def cancel_run(request: HttpRequest, run_id: RunId) -> RunOut:
+    """What it has found so far stays; it gives no verdict. Refused once the run has ended."""
+    run = find(run_id)
+    if not service.cancel(run, by=f"the API token {auth.token_of(request).name}"):
+        raise ApiError(409, "The run had ended already.")
+    return run_out(find(run_id))
+
+
+def find(run_id: int) -> Run:
+    """The run, unless its endpoint was removed."""
+    run = _runs().filter(pk=run_id, endpoint__removed_at=None).first()
+    if run is None:
+        raise no_such("run")
+    return run
+
+
+def _runs() -> RunQuerySet:
+    return Run.objects.select_related("endpoint", "requested_by")

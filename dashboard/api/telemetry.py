@@ -1,0 +1,126 @@
+"""Taking in what clients and gateways saw: in batches, each stored once."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from functools import lru_cache
+from uuid import UUID, uuid5
+
+from django.db.models.functions import Now
+from django.http import HttpRequest
+from ninja import Router
+
+from dashboard.api import auth
+from dashboard.api.telemetry_schemas import Batch, Event, Receipt, Rejected
+from dashboard.models import ObservationBatch, Profile
+from dashboard.services import observations
+from dashboard.services.observations import LIVE, Observation
+from health.observations import pack
+from probes.attempts import Metric, Verdict
+from probes.messages import Stop
+
+router = Router(tags=["telemetry"])
+
+OLDEST = timedelta(days=7)
+FUTURE = timedelta(minutes=5)
+# Two clients may draw the same batch id and must not block each other.
+_NAMESPACE = UUID("5f0dbd5d-6b21-4a1c-8d55-0b5d8a7c9e1f")
+# The stored number of each reason. Append only: stored rows depend on it.
+_END_REASONS = {stop: number for number, stop in enumerate(Stop)}
+
+
+@router.post("", auth=auth.TELEMETRY, response=Receipt, summary="Send observations of live traffic")
+def send_telemetry(request: HttpRequest, body: Batch) -> Receipt:
+    """Events that cannot be placed are named in `rejected`, and the others are stored. The same
+    batch again stores nothing and says `duplicate`, so a request that timed out can be repeated.
+    """
+    client = auth.token_of(request).pk
+    batch = uuid5(_NAMESPACE, f"{client} {body.batch_id}")
+    rows, rejected = _sorted(body.events, client)
+    if observations.store(rows, batch=batch):
+        return Receipt(accepted=len(rows), duplicate=False, rejected=rejected)
+    stored = ObservationBatch.objects.get(batch=batch).rows
+    return Receipt(accepted=stored, duplicate=True, rejected=rejected)
+
+
+@dataclass(frozen=True, slots=True)
+class _Places:
+    """The profiles of the endpoints that a batch names, and the database's time."""
+
+    profiles: dict[str, Sequence[Profile]]
+    now: datetime | None
+
+    def find(self, event: Event) -> Profile | str:
+        """Where an event belongs, or why it belongs nowhere."""
+        profiles = self.profiles.get(event.endpoint)
+        if not profiles or self.now is None:
+            return f"There is no endpoint {event.endpoint!r}."
+        if event.at < self.now - OLDEST:
+            return "It is older than 7 days."
+        if event.at > self.now + FUTURE:
+            return "It is more than 5 minutes in the future. Set the clock of the client."
+        if event.epoch is None:
+            return _current_at(profiles, event.at)
+        named = (profile for profile in profiles if profile.epoch == event.epoch)
+        return next(named, f"{event.endpoint!r} has no profile {event.epoch}.")
+
+
+def _sorted(events: Sequence[Event], client: int) -> tuple[list[Observation], list[Rejected]]:
+    places = _places({event.endpoint for event in events})
+    rows, rejected = [], []
+    for index, event in enumerate(events):
+        place = places.find(event)
+        if isinstance(place, str):
+            rejected.append(Rejected(index=index, message=place))
+        else:
+            rows.append(_row(event, place, client))
+    return rows, rejected
+
+
+def _places(slugs: Iterable[str]) -> _Places:
+    profiles: dict[str, list[Profile]] = {}
+    now = None
+    found = (
+        Profile.objects.filter(endpoint__slug__in=slugs, endpoint__removed_at=None)
+        .select_related("endpoint")
+        .only("epoch", "created_at", "endpoint__slug")
+        .annotate(now=Now())
+        .order_by("epoch")
+    )
+    for profile in found:
+        profiles.setdefault(profile.endpoint.slug, []).append(profile)
+        now = profile.now
+    return _Places(dict(profiles), now)
+
+
+def _current_at(profiles: Sequence[Profile], at: datetime) -> Profile:
+    begun = [profile for profile in profiles if profile.created_at <= at]
+    return begun[-1] if begun else profiles[0]
+
+
+def _row(event: Event, profile: Profile, client: int) -> Observation:
+    return Observation(
+        profile_id=profile.pk,
+        key_epoch=profile.epoch,
+        lane=LIVE,
+        verdicts=_packed(tuple(event.verdicts.items())),
+        event_at=event.at,
+        client_id=client,
+        policy_version=event.policy_version,
+        latency_ms=event.latency_ms,
+        first_byte_ms=event.first_byte_ms,
+        input_tokens=event.input_tokens,
+        output_tokens=event.output_tokens,
+        http_status=event.http_status,
+        end_reason=_END_REASONS[event.end_reason] if event.end_reason else None,
+        request_id=event.request_id,
+    )
+
+
+@lru_cache(maxsize=4096)
+def _packed(verdicts: tuple[tuple[Metric, bool], ...]) -> int:
+    # One verdict a metric fits into one row; without any, the other figures still count.
+    rows = pack(Verdict(metric, good) for metric, good in verdicts)
+    return rows[0] if rows else 0

@@ -1,0 +1,123 @@
+"""Checks of the database and of what is stored in it."""
+
+from __future__ import annotations
+
+import shutil
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+from django.conf import settings
+from django.db import Error
+from django.template.defaultfilters import filesizeformat
+
+from dashboard.doctor.check import Check, bad, counted, ok, warn
+from dashboard.durations import rough
+from dashboard.services import partitions, readiness, retention, rollups
+from dashboard.services.statements import row
+
+OLDEST_POSTGRES = 14
+MOST_SKEW = timedelta(seconds=5)
+LEAST_FREE_BYTES = 2 * 1024**3
+# Retention comes by once an hour, so a partition may lie a while beyond its limit.
+RETENTION_GRACE = timedelta(days=1)
+
+
+def database() -> Check:
+    """Whether Postgres answers, is new enough and has our tables; bad also means: look no further.
+
+    Everything else needs it.
+    """
+    try:
+        found = row("SHOW server_version")
+    except Error as exc:
+        reason = " ".join(str(exc).split())
+        return bad(
+            "database",
+            f"Postgres does not answer: {reason}",
+            "Start it, or set DATABASE_URL as the product has it.",
+        )
+    assert found is not None
+    version = str(found[0]).split()[0]
+    if int(version.split(".")[0]) < OLDEST_POSTGRES:
+        return bad(
+            "database",
+            f"Postgres {version} is too old.",
+            f"Upgrade to Postgres {OLDEST_POSTGRES} or newer.",
+        )
+    return ok("database", f"Postgres {version} answers.")
+
+
+def migrations() -> Check:
+    if problems := readiness.problems():
+        return bad("migrations", " ".join(problems), "Run: python manage.py migrate.")
+    return ok("migrations", "All are applied.")
+
+
+def clock() -> Check:
+    """Only the database's clock decides; evidence and logs carry this machine's."""
+    before = datetime.now(UTC)
+    found = row("SELECT clock_timestamp()")
+    after = datetime.now(UTC)
+    assert found is not None
+    skew = abs(found[0] - (before + (after - before) / 2)) - (after - before) / 2
+    if skew > MOST_SKEW:
+        return warn(
+            "clock",
+            f"The database's clock and this machine's differ by {rough(skew)}.",
+            "Let both machines set their clocks by NTP.",
+        )
+    return ok("clock", "The database's clock and this machine's agree.")
+
+
+def recount() -> Check:
+    """Count yesterday's observations again and compare with the rollups that charts read."""
+    day = partitions.today() - timedelta(days=1)
+    try:
+        different = rollups.recount(day)
+    except ValueError:
+        return ok("recount", f"The observations of {day} are not kept any more.")
+    if different:
+        first = different[0]
+        return bad(
+            "recount",
+            f"{counted(len(different), 'rollup')} of {day} not what the observations add up to; "
+            f"the first is {first.level} {first.bucket:%H:%M} of profile {first.profile_id}: "
+            f"{first.stored} stored, {first.counted} counted.",
+            "Keep the database as it is and report this: it should be impossible.",
+        )
+    return ok("recount", f"The rollups of {day} are what the observations add up to.")
+
+
+def retained() -> Check:
+    """Whether everything that is older than its limit is gone."""
+    today = partitions.today()
+    late = [
+        part.name
+        for parent, days in retention._limits().items()
+        for part in partitions.existing(parent)
+        if part.end <= today - timedelta(days=days) - RETENTION_GRACE
+    ]
+    if late:
+        return warn(
+            "retention",
+            f"{counted(len(late), 'partition')} older than the limit: {', '.join(late[:5])}.",
+            "A worker drops them once an hour: see its log for what keeps it from that.",
+        )
+    return ok("retention", "Nothing is kept beyond its limit.")
+
+
+def room() -> Check:
+    """The size of the database, and the room on the disk of this machine's data folder."""
+    found = row("SELECT pg_database_size(current_database())")
+    assert found is not None
+    size = f"The database takes {filesizeformat(found[0])}"
+    folder = _existing(Path(settings.DATA_DIR))
+    free = shutil.disk_usage(folder).free
+    told = f"{size}; {filesizeformat(free)} free on the disk of {folder}."
+    if free < LEAST_FREE_BYTES:
+        return warn("room", told, "Make room, or keep less: see the KEEP_ settings.")
+    return ok("room", told)
+
+
+def _existing(path: Path) -> Path:
+    return next(folder for folder in (path, *path.resolve().parents) if folder.exists())

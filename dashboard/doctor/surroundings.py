@@ -1,0 +1,89 @@
+"""Checks of what the product is given from outside: broker and keys."""
+
+from __future__ import annotations
+
+from django.conf import settings
+
+from dashboard import broker
+from dashboard.doctor.check import Check, bad, counted, listed, ok
+from dashboard.enqueue import BrokerDown
+from dashboard.errors import Refused
+from dashboard.models import Endpoint
+from dashboard.services import credentials
+from dashboard.services.monitoring import MOST_NAMED
+from dashboard.system_state import Named
+
+SHORTEST_SECRET = 50
+KEY_BYTES = 32
+
+
+def redis() -> Check:
+    try:
+        server = broker.server()
+    except BrokerDown as exc:
+        return bad(
+            "redis",
+            f"The broker does not answer: {exc}",
+            "Start it, or set REDIS_URL to where it is. Runs start late meanwhile; none is lost.",
+        )
+    found = f"{server.kind} {server.version}, maxmemory-policy {server.eviction_policy}"
+    if server.eviction_policy != "noeviction":
+        return bad(
+            "redis",
+            f"{found}: it may throw messages away to make room.",
+            "Set maxmemory-policy noeviction in its configuration.",
+        )
+    return ok("redis", f"{found}.")
+
+
+def secret_key() -> Check:
+    key = settings.SECRET_KEY
+    if len(key) < SHORTEST_SECRET or len(set(key)) < 10:
+        return bad(
+            "secret key",
+            f"SECRET_KEY has {counted(len(key), 'character')}, which can be guessed."
+            if len(key) < SHORTEST_SECRET
+            else "SECRET_KEY repeats a few characters, which can be guessed.",
+            f"Set it to {SHORTEST_SECRET} random characters or more. Everybody signs in again.",
+        )
+    return ok("secret key", f"{len(key)} characters.")
+
+
+def credential_keys() -> Check:
+    keys = settings.CREDENTIAL_KEYS
+    if any(len(key) != KEY_BYTES for key in keys):
+        return bad(
+            "credential keys",
+            f"A key of CREDENTIAL_KEYS is not {KEY_BYTES} bytes long.",
+            f"Set each to the base64 of {KEY_BYTES} random bytes.",
+        )
+    if not keys:
+        return bad(
+            "credential keys",
+            "CREDENTIAL_KEYS is empty, so no API key of an endpoint can be stored or read.",
+            f"Set it, or CREDENTIAL_KEYS_FILE, to the base64 of {KEY_BYTES} random bytes.",
+        )
+    return ok("credential keys", f"{counted(len(keys), 'key')}; the first one seals.")
+
+
+def stored_credentials() -> Check:
+    """Open every stored credential; what is inside is dropped at once."""
+    holders = Endpoint.objects.kept().filter(credential__isnull=False).order_by("slug")
+    shut = [endpoint.slug for endpoint in holders.iterator() if not _opens(endpoint)]
+    if shut:
+        named = Named(len(shut), tuple(shut[:MOST_NAMED]))
+        return bad(
+            "stored credentials",
+            f"{counted(len(shut), 'credential')} of {holders.count()} cannot be opened: "
+            f"{listed(named)}.",
+            "Put the key that sealed them back into CREDENTIAL_KEYS, or enter them again.",
+        )
+    return ok("stored credentials", f"{counted(holders.count(), 'credential')}, none stays shut.")
+
+
+def _opens(endpoint: Endpoint) -> bool:
+    try:
+        credentials.reveal(endpoint)
+    except (Refused, ValueError):
+        return False
+    return True

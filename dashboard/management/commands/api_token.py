@@ -1,0 +1,41 @@
+"""Makes an API token for a script: the token alone goes to standard output."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django.contrib.auth.models import User
+from django.core.management.base import BaseCommand, CommandError, CommandParser
+from typing_extensions import override
+
+from dashboard import durations
+from dashboard.errors import Refused
+from dashboard.models.api_token import Scope
+from dashboard.services import tokens
+
+
+class Command(BaseCommand):
+    help = "Make an API token and print it, this once."
+
+    @override
+    def add_arguments(self, parser: CommandParser) -> None:
+        parser.add_argument("name", help="what the token is for")
+        parser.add_argument(
+            "--scope", action="append", choices=Scope.values, required=True, dest="scopes"
+        )
+        parser.add_argument("--lasts", default="", help="until it expires: 30m, 6h, 90d")
+        parser.add_argument("--user", default="", help="whose token it is")
+
+    @override
+    def handle(self, *args: Any, **options: Any) -> None:
+        try:
+            lasts = durations.parse(options["lasts"]) if options["lasts"] else None
+            by = User.objects.get_by_natural_key(options["user"]) if options["user"] else None
+            made = tokens.issue(name=options["name"], scopes=options["scopes"], by=by, lasts=lasts)
+        except ValueError as exc:
+            raise CommandError("--lasts takes a number and a unit: 30m, 6h, 90d.") from exc
+        except User.DoesNotExist as exc:
+            raise CommandError(f"There is no user {options['user']!r}.") from exc
+        except Refused as exc:
+            raise CommandError(exc.message) from exc
+        self.stdout.write(made.text)

@@ -1,0 +1,225 @@
+"""How the system itself does, in a handful of queries that no amount of history slows down.
+
+Runs are read by the partial indexes on those under way and on those that ended lately; all else
+is as small as the fleet, or counted up to a limit.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import date, datetime, timedelta
+
+from django.conf import settings
+
+from dashboard import broker
+from dashboard.enqueue import BrokerDown
+from dashboard.models import Pulse
+from dashboard.models.run import ACTIVE, HELD, State
+from dashboard.services import partitions
+from dashboard.services.statements import row, rows
+from dashboard.services.workers import ALIVE_WITHIN
+from dashboard.system_state import (
+    LastHour,
+    Named,
+    PartitionedTable,
+    ProviderLoad,
+    Store,
+    SystemState,
+    WorkerSign,
+)
+
+MOST_COUNTED = 10_000
+MOST_NAMED = 20
+_PREFIX = "dashboard_"
+
+
+@dataclass(frozen=True, slots=True)
+class _Active:
+    """The runs of one provider that are in one state."""
+
+    provider: str
+    state: str
+    count: int
+    claims: int
+    takeovers: int
+    expired: int
+    waiting_since: datetime | None
+
+
+def state() -> SystemState:
+    """The state at this moment, by the database's clock."""
+    now = _now()
+    active = [_Active(*line) for line in rows(_ACTIVE, {"grace": 2 * settings.RUN_LEASE})]
+    endpoints, providers, stale, spent_out = _endpoints()
+    workers = _workers()
+    living = tuple(sign for sign in workers if sign.seen_at >= now - ALIVE_WITHIN)
+    lag = row(_SCHEDULER_LAG)
+    return SystemState(
+        at=now,
+        scheduler_lag=lag[0] if lag else None,
+        duties=dict(Pulse.objects.values_list("duty", "at")),
+        runs={name.value: _count(active, name) for name in ACTIVE},
+        waiting_since=min((a.waiting_since for a in active if a.waiting_since), default=None),
+        expired_leases=sum(a.expired for a in active),
+        providers=_providers(active, providers),
+        last_hour=_last_hour(active),
+        workers=living,
+        workers_gone=len(workers) - len(living),
+        endpoints=endpoints,
+        stale=stale,
+        spent_out=spent_out,
+        store=_store(),
+        doorbells=_doorbells(),
+    )
+
+
+def _now() -> datetime:
+    found = row("SELECT statement_timestamp()")
+    assert found is not None
+    now = found[0]
+    assert isinstance(now, datetime)
+    return now
+
+
+def _count(active: list[_Active], *states: str) -> int:
+    return sum(a.count for a in active if a.state in states)
+
+
+def _providers(active: list[_Active], known: list[str]) -> tuple[ProviderLoad, ...]:
+    names = sorted({*known, *(a.provider for a in active)})
+    return tuple(_load(name, [a for a in active if a.provider == name]) for name in names)
+
+
+def _load(name: str, active: list[_Active]) -> ProviderLoad:
+    limit = settings.PROVIDER_RUNS_EXCEPT.get(name, settings.PROVIDER_RUNS)
+    return ProviderLoad(name, _count(active, State.QUEUED), _count(active, *HELD), limit)
+
+
+def _last_hour(active: list[_Active]) -> LastHour:
+    ended = rows(_ENDED, {"span": timedelta(hours=1)})
+    return LastHour(
+        ended={state: count for state, count, *_ in ended},
+        claims=sum(a.claims for a in active) + sum(claims for _, _, claims, *_ in ended),
+        takeovers=sum(a.takeovers for a in active) + sum(taken for _, _, _, taken, *_ in ended),
+        attempts=sum(attempts for *_, attempts, _ in ended),
+        void=sum(void for *_, void in ended),
+    )
+
+
+def _endpoints() -> tuple[int, list[str], Named, Named]:
+    found = row(_ENDPOINTS, {"most": MOST_NAMED})
+    assert found is not None
+    count, providers, stale, stale_slugs, spent, spent_slugs = found
+    return (
+        count,
+        providers or [],
+        Named(stale, tuple(stale_slugs or ())),
+        Named(spent, tuple(spent_slugs or ())),
+    )
+
+
+def _workers() -> list[WorkerSign]:
+    return [WorkerSign(*line) for line in rows(_WORKERS)]
+
+
+def _store() -> Store:
+    found = row(_STORE, {"most": MOST_COUNTED})
+    assert found is not None
+    database_bytes, lag, batches, overflow = found
+    return Store(
+        database_bytes=database_bytes,
+        rollup_lag=lag,
+        batches_waiting=batches,
+        overflow_rows=overflow,
+        tables=_tables(),
+        missing=tuple(partitions.missing()),
+    )
+
+
+def _tables() -> tuple[PartitionedTable, ...]:
+    parents = [*partitions.DAILY, *partitions.MONTHLY]
+    found = {line[0]: line[1:] for line in rows(_TABLES, {"parents": parents})}
+    return tuple(_table(parent, *found.get(parent, (0, None, None, 0))) for parent in parents)
+
+
+def _table(
+    parent: str, count: int, first: str | None, last: str | None, size: int
+) -> PartitionedTable:
+    name = parent.removeprefix(_PREFIX)
+    return PartitionedTable(name, count, _begins(first), _begins(last), int(size))
+
+
+def _begins(partition: str | None) -> date | None:
+    if partition is None:
+        return None
+    digits = partition.rpartition("_")[2]
+    return date.fromisoformat(digits if len(digits) == 8 else f"{digits}01")
+
+
+def _doorbells() -> int | None:
+    try:
+        return broker.waiting()
+    except BrokerDown:
+        return None
+
+
+# Claims and such are of runs that workers had, not of history that was played.
+_ACTIVE = """
+SELECT provider, state, count(*), sum(claims), sum(GREATEST(claims - 1, 0)),
+    count(*) FILTER (WHERE lease_expires_at < statement_timestamp() - %(grace)s),
+    min(not_before) FILTER (WHERE state = 'queued' AND not_before <= statement_timestamp())
+FROM dashboard_run WHERE state IN ('queued', 'leased', 'running') GROUP BY 1, 2
+"""
+
+_ENDED = """
+SELECT state, count(*), sum(claims), sum(GREATEST(claims - 1, 0)),
+    sum(passed + failed + void), sum(void)
+FROM dashboard_run
+WHERE state IN ('finished', 'failed', 'abandoned')
+    AND finished_at > statement_timestamp() - %(span)s AND NOT simulated
+GROUP BY 1
+"""
+
+_SCHEDULER_LAG = """
+SELECT statement_timestamp() - e.next_due_at FROM dashboard_endpoint e
+WHERE e.enabled AND e.removed_at IS NULL AND e.next_due_at <= statement_timestamp()
+    AND NOT EXISTS (SELECT 1 FROM dashboard_run r
+        WHERE r.endpoint_id = e.id AND r.state IN ('queued', 'leased', 'running'))
+ORDER BY e.next_due_at LIMIT 1
+"""
+
+# One that has never finished a run is as old as its registration.
+_ENDPOINTS = """
+SELECT count(*), array_agg(DISTINCT provider ORDER BY provider),
+    count(*) FILTER (WHERE is_stale),
+    (array_agg(slug ORDER BY since, slug) FILTER (WHERE is_stale))[1:%(most)s],
+    count(*) FILTER (WHERE is_spent_out),
+    (array_agg(slug ORDER BY slug) FILTER (WHERE is_spent_out))[1:%(most)s]
+FROM (
+    SELECT slug, provider, COALESCE(last_finished_at, created_at) AS since,
+        enabled AND statement_timestamp() > COALESCE(last_finished_at, created_at) + 2 * ttl
+            AS is_stale,
+        enabled AND spent_out_on = (statement_timestamp() AT TIME ZONE 'UTC')::date
+            AS is_spent_out
+    FROM dashboard_endpoint WHERE removed_at IS NULL) kept
+"""
+
+# Who was not seen for a day is forgotten, so these stay few.
+_WORKERS = "SELECT name, started_at, seen_at, suite_version FROM dashboard_worker ORDER BY name"
+
+_STORE = """
+SELECT pg_database_size(current_database()),
+    (SELECT statement_timestamp() - at FROM dashboard_observationbatch
+        WHERE rolled_at IS NULL ORDER BY id LIMIT 1),
+    (SELECT count(*) FROM (SELECT 1 FROM dashboard_observationbatch
+        WHERE rolled_at IS NULL LIMIT %(most)s) batches),
+    (SELECT count(*) FROM (SELECT 1 FROM dashboard_observation_overflow LIMIT %(most)s) strays)
+"""
+
+_TABLES = """
+SELECT p.relname, count(*), min(c.relname), max(c.relname),
+    COALESCE(sum(pg_total_relation_size(c.oid)), 0)
+FROM pg_class p JOIN pg_inherits i ON i.inhparent = p.oid JOIN pg_class c ON c.oid = i.inhrelid
+WHERE p.relname = ANY(%(parents)s) AND pg_table_is_visible(p.oid) AND NOT i.inhdetachpending
+GROUP BY 1
+"""

@@ -1,0 +1,43 @@
+"""/metrics, for Prometheus."""
+
+from __future__ import annotations
+
+import hmac
+
+from django.conf import settings
+from django.contrib.auth.decorators import login_not_required
+from django.db import Error
+from django.http import HttpRequest, HttpResponse
+from django.views.decorators.cache import never_cache
+from django.views.decorators.http import require_safe
+
+from dashboard import metrics_page
+
+
+@login_not_required
+@never_cache
+@require_safe
+def page(request: HttpRequest) -> HttpResponse:
+    if not _may_read(request):
+        return _plain("Send the METRICS_TOKEN as a Bearer token.", 401)
+    try:
+        body, content_type = metrics_page.page(request.headers.get("Accept", ""))
+    except Error:
+        return _plain("The database does not answer.", 503)
+    return HttpResponse(body, content_type=content_type)
+
+
+def _may_read(request: HttpRequest) -> bool:
+    if not settings.METRICS_TOKEN:
+        return True
+    scheme, _, token = request.headers.get("Authorization", "").partition(" ")
+    # Bytes, since text that is not ASCII cannot be compared in constant time.
+    same = hmac.compare_digest(token.strip().encode(), settings.METRICS_TOKEN.encode())
+    return scheme.lower() == "bearer" and same
+
+
+def _plain(text: str, status: int) -> HttpResponse:
+    response = HttpResponse(f"{text}\n", status=status, content_type="text/plain; charset=utf-8")
+    if status == 401:
+        response.headers["WWW-Authenticate"] = 'Bearer realm="metrics"'
+    return response

@@ -1,0 +1,15 @@
+from __future__ import annotations
+
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import render
+from django.views.decorators.http import require_safe
+
+from dashboard import system_page
+from dashboard.services import monitoring
+
+
+@require_safe
+def page(request: HttpRequest) -> HttpResponse:
+    context = {"system": system_page.of(monitoring.state())}
+    whole = not request.headers.get("HX-Request")
+    return render(request, f"dashboard/{'system' if whole else '_system'}.html", context)

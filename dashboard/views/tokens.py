@@ -1,0 +1,60 @@
+"""The settings page of API tokens, for administrators."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import wraps
+from typing import Concatenate, ParamSpec
+
+from django.contrib import messages
+from django.contrib.auth.models import User
+from django.core.exceptions import PermissionDenied
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import get_object_or_404, redirect, render
+from django.utils import timezone
+from django.views.decorators.cache import never_cache
+from django.views.decorators.http import require_http_methods
+
+from dashboard.models import ApiToken
+from dashboard.services import tokens
+from dashboard.views.token_form import TokenForm
+
+P = ParamSpec("P")
+View = Callable[Concatenate[HttpRequest, P], HttpResponse]
+
+
+def for_administrators(view: View[P]) -> View[P]:
+    @wraps(view)
+    def guarded(request: HttpRequest, /, *args: P.args, **kwargs: P.kwargs) -> HttpResponse:
+        if not request.user.is_superuser:
+            raise PermissionDenied
+        return view(request, *args, **kwargs)
+
+    return guarded
+
+
+@require_http_methods(["GET", "HEAD", "POST"])
+@never_cache
+@for_administrators
+def page(request: HttpRequest) -> HttpResponse:
+    form = TokenForm(request.POST or None)
+    made = None
+    if request.method == "POST" and form.is_valid():
+        assert isinstance(request.user, User)
+        made = tokens.issue(by=request.user, **form.cleaned_data)
+        form = TokenForm()
+    # The answer to the post itself, not a redirect: the text exists nowhere else.
+    listed = ApiToken.objects.select_related("created_by").newest_first()
+    context = {"form": form, "made": made, "tokens": listed, "now": timezone.now()}
+    return render(request, "dashboard/tokens.html", context)
+
+
+@require_http_methods(["GET", "HEAD", "POST"])
+@for_administrators
+def revoke(request: HttpRequest, prefix: str) -> HttpResponse:
+    token = get_object_or_404(ApiToken, prefix=prefix)
+    if request.method == "POST":
+        if tokens.revoke(token):
+            messages.success(request, f"{token.name} is revoked. It opens nothing any more.")
+        return redirect("tokens")
+    return render(request, "dashboard/token_revoke.html", {"token": token})

@@ -1,0 +1,37 @@
+"""The product's ASGI application, with a count of its queries for progress.
+
+/_queries tells the count and whether it still grows; /_most/N sets how many may watch.
+"""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+from django.db.backends.utils import CursorWrapper
+
+from config.asgi import application as product
+from dashboard import live
+
+counts = {"standings": 0}
+_execute = CursorWrapper.execute
+
+
+def _counted(self: CursorWrapper, sql: Any, params: Any = None) -> Any:
+    counts["standings"] += sql == live._STANDINGS
+    return _execute(self, sql, params)
+
+
+CursorWrapper.execute = _counted  # type: ignore[method-assign]
+
+
+async def application(scope: Any, receive: Any, send: Any) -> None:
+    path: str = scope["path"]
+    if path.startswith("/_most/"):
+        live.board.most = int(path.removeprefix("/_most/"))
+    elif path != "/_queries":
+        await product(scope, receive, send)
+        return
+    body = json.dumps({**counts, "reading": live.board.is_reading}).encode()
+    await send({"type": "http.response.start", "status": 200, "headers": []})
+    await send({"type": "http.response.body", "body": body})

@@ -1,0 +1,192 @@
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Collection, Coroutine
+from typing import Any
+
+from django.db import OperationalError
+
+from dashboard.live import Board, Standing
+
+
+class Runs:
+    """Where runs stand, as a test moves them; every look is counted."""
+
+    def __init__(self, **states: Standing) -> None:
+        self.standings = {int(name.removeprefix("run")): s for name, s in states.items()}
+        self.looks: list[set[int]] = []
+        self.is_down = False
+
+    def read(self, run_ids: Collection[int]) -> dict[int, Standing]:
+        self.looks.append(set(run_ids))
+        if self.is_down:
+            raise OperationalError
+        return {run: s for run, s in self.standings.items() if run in run_ids}
+
+
+def at(done: int, state: str = "running") -> Standing:
+    return Standing(state, done, planned=9, passed=done, failed=0, void=0)
+
+
+def test_a_watcher_sees_every_move_and_the_end() -> None:
+    """The first standing at once, then one whenever it has changed, and no more after the end."""
+    runs = Runs(run1=at(0))
+    board = _board(runs)
+
+    async def story() -> list[Standing | None]:
+        seen = []
+        async for standing in board.watch(1):
+            seen.append(standing)
+            following = {at(0): at(1), at(1): at(9, "finished")}
+            assert standing is not None
+            runs.standings[1] = following.get(standing, standing)
+        return seen
+
+    assert _run(story()) == [at(0), at(1), at(9, "finished")]
+
+
+def test_what_has_not_moved_is_not_told_again() -> None:
+    """Looks go on, and the watcher hears nothing of them."""
+    runs = Runs(run1=at(3))
+    board = _board(runs)
+
+    async def story() -> list[Standing | None]:
+        watching = board.watch(1)
+        seen = [await anext(watching)]
+        await _until(lambda: len(runs.looks) > 5)
+        runs.standings[1] = at(9, "failed")
+        return seen + [standing async for standing in watching]
+
+    assert _run(story()) == [at(3), at(9, "failed")]
+
+
+def test_fifty_watchers_cost_as_many_looks_as_one() -> None:
+    """All watched runs are read by one look, however many watch."""
+    runs = Runs(run1=at(1), run2=at(2))
+    board = Board(runs.read, every_s=3600)
+
+    async def story() -> list[Standing | None]:
+        watchings = [board.watch(1 + number % 2) for number in range(50)]
+        return await asyncio.gather(*(anext(watching) for watching in watchings))
+
+    assert _run(story()) == [at(1), at(2)] * 25
+    assert runs.looks == [{1, 2}]
+
+
+def test_looking_stops_when_nobody_watches() -> None:
+    """Nobody watches before the first and after the last; then the database is left alone."""
+    runs = Runs(run1=at(1))
+    board = _board(runs)
+
+    async def story() -> list[bool]:
+        reading = [board.is_reading]
+        watching = board.watch(1)
+        await anext(watching)
+        reading.append(board.is_reading)
+        await watching.aclose()
+        await _until(lambda: not board.is_reading)
+        looks = len(runs.looks)
+        await asyncio.sleep(0.05)
+        return [*reading, len(runs.looks) > looks]
+
+    assert _run(story()) == [False, True, False]
+
+
+def test_watching_begins_anew_after_a_pause() -> None:
+    """The next watcher after everybody had left is served like the first."""
+    board = _board(Runs(run1=at(9, "finished")))
+
+    async def story() -> list[Standing | None]:
+        first = [standing async for standing in board.watch(1)]
+        await _until(lambda: not board.is_reading)
+        return first + [standing async for standing in board.watch(1)]
+
+    assert _run(story()) == [at(9, "finished")] * 2
+
+
+def test_silence_is_broken_by_a_heartbeat() -> None:
+    """A proxy must see that the stream lives, even where a run stands still."""
+    board = Board(Runs(run1=at(1)).read, every_s=0.001, heartbeat_s=0.01)
+
+    async def story() -> list[Standing | None]:
+        watching = board.watch(1)
+        while await anext(watching) is None:
+            pass
+        return [await anext(watching) for _ in range(2)]
+
+    assert _run(story()) == [None, None]
+
+
+def test_a_run_that_vanishes_ends_the_stream() -> None:
+    """Nobody waits for ever for what is gone."""
+    board = _board(Runs())
+
+    async def story() -> list[Standing | None]:
+        return [standing async for standing in board.watch(1)]
+
+    assert _run(story()) == []
+
+
+def test_a_database_that_is_down_for_a_while_ends_nothing() -> None:
+    """Watchers wait until it is back."""
+    runs = Runs(run1=at(9, "finished"))
+    runs.is_down = True
+    board = _board(runs)
+
+    async def story() -> list[Standing | None]:
+        watching = board.watch(1)
+        first = asyncio.ensure_future(anext(watching))
+        await _until(lambda: len(runs.looks) > 2)
+        runs.is_down = False
+        return [await first]
+
+    assert _run(story()) == [at(9, "finished")]
+
+
+def test_a_fault_of_ours_ends_the_streams() -> None:
+    """Nobody waits for a reader that broke down; the next watcher starts it anew."""
+    runs = Runs(run1=at(9, "finished"))
+    failing = [True]
+
+    def read(run_ids: Collection[int]) -> dict[int, Standing]:
+        if failing.pop() if failing else False:
+            raise RuntimeError
+        return runs.read(run_ids)
+
+    board = Board(read, every_s=0.001)
+
+    async def story() -> list[Standing | None]:
+        asyncio.get_running_loop().set_exception_handler(lambda *_: None)
+        first = [standing async for standing in board.watch(1)]
+        return first + [standing async for standing in board.watch(1)]
+
+    assert _run(story()) == [at(9, "finished")]
+
+
+def test_a_board_is_full_at_its_limit() -> None:
+    """Whoever leaves makes room."""
+    board = Board(Runs(run1=at(1)).read, every_s=0.001, most=2)
+
+    async def story() -> list[bool]:
+        watchings = [board.watch(1), board.watch(1)]
+        full = [board.is_full]
+        for watching in watchings:
+            await anext(watching)
+            full.append(board.is_full)
+        await watchings[0].aclose()
+        return [*full, board.is_full]
+
+    assert _run(story()) == [False, False, True, False]
+
+
+def _board(runs: Runs) -> Board:
+    return Board(runs.read, every_s=0.001)
+
+
+def _run(story: Coroutine[Any, Any, Any]) -> Any:
+    return asyncio.run(story)
+
+
+async def _until(claim: Callable[[], bool]) -> None:
+    while not claim():
+        await asyncio.sleep(0.001)

@@ -1,0 +1,156 @@
+from __future__ import annotations
+
+from collections.abc import Iterator
+from functools import cache
+from typing import Any
+
+import jsonschema_rs
+import pytest
+from django.test import Client
+
+from dashboard.api import api
+from probes import strict_json
+
+PUBLIC = Client()
+
+
+@cache
+def document() -> dict[str, Any]:
+    found: dict[str, Any] = api.get_openapi_schema(path_prefix="/api/v1/")
+    return found
+
+
+def operations() -> Iterator[tuple[str, dict[str, Any]]]:
+    for path, methods in document()["paths"].items():
+        for method, operation in methods.items():
+            yield f"{method.upper()} {path}", operation
+
+
+every_operation = pytest.mark.parametrize(
+    "operation", [pytest.param(operation, id=name) for name, operation in operations()]
+)
+
+
+def test_the_document_is_served_to_everybody() -> None:
+    """No token is needed to read how to use one; the JSON has no key twice."""
+    answer = PUBLIC.get("/api/v1/openapi.json")
+
+    assert answer.status_code == 200
+    parsed = strict_json.parse(answer.content.decode(), max_bytes=10**7)
+    assert (parsed.error, parsed.duplicate_keys) == (None, ())
+    assert answer.json()["openapi"].startswith("3.1")
+    assert answer.json()["info"]["title"] == "Toolgauge"
+
+
+def test_the_promised_resources_are_there() -> None:
+    """The addresses that other programs may count on."""
+    assert {name for name, _ in operations()} == {
+        "GET /api/v1/endpoints",
+        "POST /api/v1/endpoints",
+        "GET /api/v1/endpoints/{slug}",
+        "PATCH /api/v1/endpoints/{slug}",
+        "DELETE /api/v1/endpoints/{slug}",
+        "GET /api/v1/endpoints/{slug}/profiles",
+        "GET /api/v1/endpoints/{slug}/runs",
+        "POST /api/v1/endpoints/{slug}/runs",
+        "GET /api/v1/endpoints/{slug}/metrics",
+        "GET /api/v1/runs/{run_id}",
+        "POST /api/v1/runs/{run_id}/cancel",
+        "GET /api/v1/runs/{run_id}/events",
+        "GET /api/v1/runs/{run_id}/attempts",
+        "GET /api/v1/runs/{run_id}/attempts/{probe}/{trial}/evidence",
+        "GET /api/v1/runs/{run_id}/metrics",
+        "POST /api/v1/telemetry",
+    }
+
+
+def test_every_reference_leads_somewhere() -> None:
+    """No $ref points outside of the document or at nothing."""
+    found = set(_references(document()))
+
+    assert found
+    for reference in found:
+        assert _resolved(reference)
+
+
+def test_every_schema_is_a_valid_one() -> None:
+    """Schemas are JSON Schema 2020-12, as OpenAPI 3.1 has it."""
+    for schema in _schemas():
+        jsonschema_rs.Draft202012Validator({**schema, "components": document()["components"]})
+
+
+def test_operation_ids_are_told_apart() -> None:
+    """Generated clients name their methods by them."""
+    ids = [operation["operationId"] for _, operation in operations()]
+
+    assert len(set(ids)) == len(ids)
+
+
+@every_operation
+def test_every_operation_says_what_it_does_and_who_may(operation: dict[str, Any]) -> None:
+    """A summary, the scope of the token, and the errors with their shape."""
+    error = {"application/json": {"schema": {"$ref": "#/components/schemas/Error"}}}
+
+    assert operation["summary"]
+    ((scheme, scopes),) = operation["security"][0].items()
+    assert (scheme, len(scopes)) == ("Token", 1)
+    refusals = {int(status) for status in operation["responses"] if int(status) >= 400}
+    assert {401, 403} <= refusals
+    assert all(operation["responses"][status]["content"] == error for status in refusals)
+
+
+@every_operation
+def test_only_reading_is_open_to_sessions(operation: dict[str, Any]) -> None:
+    """The document tells the same as the operation does."""
+    schemes = [name for named in operation["security"] for name in named]
+    reads = operation["security"][0]["Token"] == ["read"]
+
+    assert schemes == (["Token", "Session"] if reads else ["Token"])
+
+
+@every_operation
+def test_every_operation_has_examples_that_are_true(operation: dict[str, Any]) -> None:
+    """Bodies and answers come with an example, and it fits its schema."""
+    for content in _contents(operation):
+        schema = content["schema"]
+        if "example" in content:
+            examples = [content["example"]]
+        else:
+            examples = _resolved(schema["$ref"])["examples"]
+        whole = {**schema, "components": document()["components"]}
+        for example in examples:
+            jsonschema_rs.validate(whole, example)
+
+
+def _contents(operation: dict[str, Any]) -> Iterator[dict[str, Any]]:
+    yield from operation.get("requestBody", {}).get("content", {}).values()
+    for status, answer in operation["responses"].items():
+        content = answer.get("content", {})
+        assert content or int(status) == 204
+        yield from content.values()
+
+
+def _schemas() -> Iterator[dict[str, Any]]:
+    yield from document()["components"]["schemas"].values()
+    for _, operation in operations():
+        yield from (parameter["schema"] for parameter in operation["parameters"])
+        yield from (content["schema"] for content in _contents(operation))
+
+
+def _references(value: Any) -> Iterator[str]:
+    if isinstance(value, dict):
+        if isinstance(value.get("$ref"), str):
+            yield value["$ref"]
+        for inner in value.values():
+            yield from _references(inner)
+    elif isinstance(value, list):
+        for inner in value:
+            yield from _references(inner)
+
+
+def _resolved(reference: str) -> dict[str, Any]:
+    found: Any = document()
+    for step in reference.removeprefix("#/").split("/"):
+        found = found[step]
+    assert isinstance(found, dict)
+    return found
