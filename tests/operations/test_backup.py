@@ -23,7 +23,6 @@ from tests.services.making import attempt, started
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
-RESTORED = "restored"
 TABLES = """
 SELECT c.relname FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace
 WHERE n.nspname = 'public' AND c.relkind IN ('r', 'p') ORDER BY 1
@@ -52,11 +51,12 @@ def counts(database: str) -> dict[str, int]:
 @pytest.fixture
 def restored(tmp_path: Path) -> Iterator[str]:
     """An empty database beside the present one."""
-    name = sql.Identifier(RESTORED)
+    restored = f"{connection.settings_dict['NAME']}_restored"
+    name = sql.Identifier(restored)
     with psycopg.connect(address("postgres"), autocommit=True) as server:
         server.execute(sql.SQL("DROP DATABASE IF EXISTS {}").format(name))
         server.execute(sql.SQL("CREATE DATABASE {}").format(name))
-        yield RESTORED
+        yield restored
         server.execute(sql.SQL("DROP DATABASE {} WITH (FORCE)").format(name))
 
 

@@ -20,7 +20,7 @@ pytestmark = pytest.mark.django_db(transaction=True)
 
 @pytest.fixture(autouse=True)
 def empty_broker() -> None:
-    broker().flushall()
+    broker().flushdb()
 
 
 def register(vendor_url: str, count: int = 1) -> list[Endpoint]:
@@ -89,7 +89,7 @@ def test_runs_whose_doorbells_were_flushed_are_carried_out(vendor_url: str, tmp_
     register(vendor_url, count=3)
     look_around()
     assert broker().llen("celery") == 3
-    broker().flushall()
+    broker().flushdb()
 
     with celery_worker(tmp_path / "worker.log", concurrency=2):
         eventually(all_finished)

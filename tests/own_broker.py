@@ -1,0 +1,10 @@
+"""Loaded before anything reads settings: tests that run side by side have a broker each."""
+
+from __future__ import annotations
+
+import os
+
+# Databases of one server do not see each other's keys. xdist names its processes gw0, gw1...
+if (worker := os.environ.get("PYTEST_XDIST_WORKER")) and "REDIS_URL" in os.environ:
+    address, _, _ = os.environ["REDIS_URL"].rpartition("/")
+    os.environ["REDIS_URL"] = f"{address}/{int(worker.removeprefix('gw')) + 1}"
