@@ -30,6 +30,7 @@ from dashboard.services.runs import Lease
 from probes import fingerprint, runner
 from probes.fingerprint import Engine
 from probes.transport import Transport
+from workers import stopping
 from workers.upkeep import upkeep
 
 log = structlog.get_logger()
@@ -86,9 +87,9 @@ def tick() -> None:
 
 
 def drain(*, for_s: float) -> None:
-    """Carry out one run after another until none is to be had or the time is over."""
+    """Carry out one run after another until none is to be had, or the time or worker ends."""
     end = time.monotonic() + for_s
-    while lease := runs.claim(owner=me()):
+    while not stopping.is_asked() and (lease := runs.claim(owner=me())):
         carry_out(lease)
         if time.monotonic() >= end:
             break

@@ -9,7 +9,7 @@ from typing import Any
 
 import zstandard
 from django.conf import settings
-from django.db import IntegrityError, connection, transaction
+from django.db import IntegrityError, connection
 from psycopg.types.json import Jsonb
 
 from dashboard import models
@@ -27,8 +27,7 @@ def record(lease: Lease, attempt: Attempt) -> None:
     """Store one attempt with its evidence and renew the lease, in one fenced statement."""
     values = {**_lease(lease), **columns(attempt), **_cost(attempt)}
     try:
-        with transaction.atomic():
-            kept = _stored(values)
+        kept = _stored(values)
     except IntegrityError as exc:
         if "no partition" not in str(exc):
             raise

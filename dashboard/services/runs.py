@@ -99,7 +99,11 @@ def request(
 
 
 def claim(*, owner: str) -> Lease | None:
-    """Take the most urgent run whose provider has a place free; None where there is none."""
+    """Take the most urgent run whose provider has a place free; None where there is none.
+
+    One statement and no transaction around it: a worker that is frozen at any moment holds no
+    lock. So does everything that workers do while they probe.
+    """
     values = {
         "owner": owner,
         "lease": settings.RUN_LEASE,
@@ -109,8 +113,7 @@ def claim(*, owner: str) -> Lease | None:
     }
     for _ in range(TRIES):
         try:
-            with transaction.atomic():
-                found = row(_CLAIM, values)
+            found = row(_CLAIM, values)
         except IntegrityError as exc:
             if "run_provider_slot" not in str(exc):
                 raise
