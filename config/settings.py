@@ -31,10 +31,13 @@ DEBUG = env_bool("DEBUG", default=False)
 SECRET_KEY = env_secret("SECRET_KEY", default="debug-only" if DEBUG else None)
 
 # AES-256 keys for stored credentials, base64, newest first: the first one encrypts, all decrypt.
-CREDENTIAL_KEYS = [
-    base64.b64decode(key)
-    for key in env_secret("CREDENTIAL_KEYS", default="").replace(",", " ").split()
-]
+try:
+    CREDENTIAL_KEYS = [
+        base64.b64decode(key, validate=True)
+        for key in env_secret("CREDENTIAL_KEYS", default="").replace(",", " ").split()
+    ]
+except ValueError as exc:
+    raise ImproperlyConfigured("CREDENTIAL_KEYS must be base64 of 32 bytes each.") from exc
 
 # --- Address: how people reach the pages -------------------------------------------------------
 PUBLIC_URL = env_str("PUBLIC_URL", default="http://127.0.0.1:8000").rstrip("/")

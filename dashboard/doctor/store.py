@@ -93,7 +93,7 @@ def retained() -> Check:
     today = partitions.today()
     late = [
         part.name
-        for parent, days in retention._limits().items()
+        for parent, days in retention.limits().items()
         for part in partitions.existing(parent)
         if part.end <= today - timedelta(days=days) - RETENTION_GRACE
     ]

@@ -29,7 +29,7 @@ def enforce() -> list[str]:
     return dropped
 
 
-def _limits() -> dict[str, int]:
+def limits() -> dict[str, int]:
     return {
         "dashboard_observation": settings.KEEP_RAW_DAYS,
         "dashboard_attempt": settings.KEEP_ATTEMPTS_DAYS,
@@ -43,7 +43,7 @@ def _over() -> list[Partition]:
     today = partitions.today()
     return [
         part
-        for parent, days in _limits().items()
+        for parent, days in limits().items()
         for part in partitions.existing(parent)
         if part.end <= today - timedelta(days=days) and not _is_needed(part)
     ]
