@@ -94,7 +94,7 @@ def test_a_database_that_does_not_answer_ends_the_visit() -> None:
     [
         (("SECRET_KEY",), {}, "SECRET_KEY"),
         ((), {"RUN_LEASE": "soon"}, "RUN_LEASE"),
-        ((), {"CREDENTIAL_KEYS": "not base64!"}, "CREDENTIAL_KEYS is not base64"),
+        ((), {"CREDENTIAL_KEYS": "not base64!"}, "CREDENTIAL_KEYS must be base64"),
     ],
     ids=["missing", "wrong", "undecodable"],
 )
