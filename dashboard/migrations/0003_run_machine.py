@@ -209,6 +209,15 @@ class Migration(migrations.Migration):
                 name="run_ended_lately",
             ),
         ),
+        migrations.RemoveConstraint(model_name="run", name="run_one_active"),
+        migrations.AddConstraint(
+            model_name="run",
+            constraint=models.UniqueConstraint(
+                condition=models.Q(("finished_at", None)),
+                fields=("endpoint",),
+                name="run_one_active",
+            ),
+        ),
         migrations.AddConstraint(
             model_name="run",
             constraint=models.UniqueConstraint(

@@ -60,7 +60,7 @@ class RunQuerySet(models.QuerySet["Run"]):
         return self.filter(endpoint=endpoint)
 
     def active(self) -> Self:
-        return self.filter(state__in=ACTIVE)
+        return self.filter(finished_at=None)
 
     def newest_first(self) -> Self:
         return self.order_by("-id")
@@ -127,8 +127,10 @@ class Run(models.Model):
             models.UniqueConstraint(
                 fields=["endpoint", "key_epoch", "trigger", "due_at", "seq"], name="run_slot_once"
             ),
+            # By finished_at, which says the same as the state: else Postgres would take this
+            # index for claims too, which want run_claimable and its order.
             models.UniqueConstraint(
-                fields=["endpoint"], condition=Q(state__in=ACTIVE), name="run_one_active"
+                fields=["endpoint"], condition=Q(finished_at=None), name="run_one_active"
             ),
             # The cap on runs of one provider at once, held by the database itself.
             models.UniqueConstraint(

@@ -168,7 +168,7 @@ _ACTIVE = """
 SELECT provider, state, count(*), sum(claims), sum(GREATEST(claims - 1, 0)),
     count(*) FILTER (WHERE lease_expires_at < statement_timestamp() - %(grace)s),
     min(not_before) FILTER (WHERE state = 'queued' AND not_before <= statement_timestamp())
-FROM dashboard_run WHERE state IN ('queued', 'leased', 'running') GROUP BY 1, 2
+FROM dashboard_run WHERE finished_at IS NULL GROUP BY 1, 2
 """
 
 _ENDED = """
@@ -184,7 +184,7 @@ _SCHEDULER_LAG = """
 SELECT statement_timestamp() - e.next_due_at FROM dashboard_endpoint e
 WHERE e.enabled AND e.removed_at IS NULL AND e.next_due_at <= statement_timestamp()
     AND NOT EXISTS (SELECT 1 FROM dashboard_run r
-        WHERE r.endpoint_id = e.id AND r.state IN ('queued', 'leased', 'running'))
+        WHERE r.endpoint_id = e.id AND r.finished_at IS NULL)
 ORDER BY e.next_due_at LIMIT 1
 """
 

@@ -91,6 +91,8 @@ def _roll_up(limit: int) -> int:
         return 0
     ids, times = [batch for batch, _, _ in batches], [at for _, at, _ in batches]
     taken: dict[str, Any] = {"ids": ids, "first": min(times), "last": max(times)}
+    # The counts of half a million rows should not have to go to disk.
+    execute("SET LOCAL work_mem = '64MB'")
     try:
         with transaction.atomic():
             execute(_ADD, taken | _CONSTANTS)

@@ -303,12 +303,12 @@ _END = """
 WITH mine AS MATERIALIZED (
     SELECT id FROM dashboard_endpoint
     WHERE id IN (SELECT endpoint_id FROM dashboard_run
-        WHERE {which} AND state IN ('queued', 'leased', 'running'))
+        WHERE {which} AND finished_at IS NULL)
     ORDER BY id FOR UPDATE),
 held AS MATERIALIZED (
     SELECT id, endpoint_id, reserved_on, reserved_requests, reserved_tokens FROM dashboard_run
     WHERE {which} AND endpoint_id IN (SELECT id FROM mine)
-        AND state IN ('queued', 'leased', 'running') FOR UPDATE),
+        AND finished_at IS NULL FOR UPDATE),
 over AS (
     UPDATE dashboard_run SET state = %(state)s, reason = %(reason)s,
         finished_at = statement_timestamp(), slot = NULL,

@@ -87,6 +87,8 @@ WHERE state = 'queued' AND not_before > statement_timestamp() + %(longest)s + %(
 """
 
 # next_due_at stays where it is until the run ends, so a lost run row leaves the endpoint due.
+# OFFSET 0 makes Postgres look each endpoint up by run_one_active; left to itself it compares every
+# due endpoint with every waiting run while its statistics are older than the crowd.
 _SCHEDULE = """
 WITH due AS (
     SELECT e.id, e.next_due_at, e.next_trigger AS trigger, p.id AS profile_id, p.epoch, p.provider,
@@ -95,7 +97,7 @@ WITH due AS (
     JOIN dashboard_profile p ON p.endpoint_id = e.id AND p.ended_at IS NULL
     WHERE e.enabled AND e.removed_at IS NULL AND e.next_due_at <= statement_timestamp()
         AND NOT EXISTS (SELECT 1 FROM dashboard_run r
-            WHERE r.endpoint_id = e.id AND r.state IN ('queued', 'leased', 'running'))
+            WHERE r.endpoint_id = e.id AND r.finished_at IS NULL OFFSET 0)
     ORDER BY e.next_due_at LIMIT %(limit)s FOR UPDATE OF e SKIP LOCKED)
 INSERT INTO dashboard_run (endpoint_id, profile_id, provider, key_epoch, trigger, due_at, priority,
     suite, suite_version, seed, planned)
