@@ -12,12 +12,16 @@ from dashboard.services import pulses, retention, rollups
 log = structlog.get_logger()
 
 RETENTION_EVERY = timedelta(hours=1)
+# Enough for a great heap, and not so many that the timer's other duties wait for ever.
+MOST_TURNS = 20
 
 
 @shared_task
 def upkeep() -> None:
     """Roll up what came in; once an hour, by whoever comes first, drop what is too old."""
-    rollups.roll_up()
+    for _ in range(MOST_TURNS):
+        if not rollups.roll_up():
+            break
     pulses.note(pulses.ROLL_UP)
     if pulses.take_turn(pulses.RETENTION, every=RETENTION_EVERY):
         dropped = retention.enforce()
