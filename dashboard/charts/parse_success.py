@@ -174,7 +174,7 @@ def _told_words(mark: Mark) -> str:
     # The endpoint's own words: Plotly would take markup in them for its own.
     fact, before, after = (escape(visible(text)) for text in (mark.fact, mark.before, mark.after))
     name = fact.replace("_", " ")
-    return f"{name}: {before}<br>is now {after}<br>{mark.at:%d %b %Y %H:%M} UTC"
+    return f"{name}: {before or 'not told'}<br>is now {after}<br>{mark.at:%d %b %Y %H:%M} UTC"
 
 
 def _with_gaps(rows: Sequence[Row]) -> Iterable[Row | None]:

@@ -76,7 +76,10 @@ def note_facts(
     *,
     at: datetime | None = None,
 ) -> list[FingerprintChange]:
-    """Keep what was told; a value never seen under this profile is a change, the first is not."""
+    """Keep what was told; a value never seen under this profile is a change.
+
+    What the first run is told is none, since there is nothing to compare it with.
+    """
     seen: dict[str, list[str]] = {name: list(values) for name, values in profile.facts_seen.items()}
     changes = []
     for name, value in facts:
@@ -84,10 +87,10 @@ def note_facts(
         values = seen.setdefault(name, [])
         if value in values or len(values) >= MOST_VALUES:
             continue
-        if values:
+        if values or profile.verified_at:
             change = FingerprintChange(profile=profile, run_id=run_id, fact=name[:60])
             change.at = at or Now()
-            change.before, change.after = str(before or values[-1]), value
+            change.before, change.after = str(before or ""), value
             changes.append(change)
         values.append(value)
     profile.facts_seen = seen

@@ -1,14 +1,14 @@
-// Loaded before the first paint, so that a chosen theme never flashes. "system" means no choice.
+// Loaded before the first paint, so that a chosen theme never flashes. "auto" means no choice.
 (() => {
-  const CHOICES = ["system", "light", "dark"];
+  const CHOICES = ["auto", "light", "dark"];
   const root = document.documentElement;
 
   const read = () => {
     try {
       const choice = localStorage.getItem("theme");
-      return CHOICES.includes(choice) ? choice : "system";
+      return CHOICES.includes(choice) ? choice : "auto";
     } catch {
-      return "system";
+      return "auto";
     }
   };
 
@@ -21,7 +21,7 @@
   };
 
   const apply = (choice) => {
-    if (choice === "system") delete root.dataset.theme;
+    if (choice === "auto") delete root.dataset.theme;
     else root.dataset.theme = choice;
     document.dispatchEvent(new Event("theme-changed"));
   };

@@ -59,7 +59,7 @@ def test_no_page_is_wider_than_a_phone(
 def test_a_chosen_theme_stays_and_recolours_the_chart(
     run: Run, open_page: Callable[..., tuple[Page, Watch]]
 ) -> None:
-    """System, light, dark: the choice outlives a reload, and the chart follows it."""
+    """Auto, light, dark: the choice outlives a reload, and the chart follows it."""
     page, watch = open_page(scheme="light")
     page.goto(f"/endpoints/{'x' * 60}/?range=all")
     button, line = page.locator("[data-theme-button]"), page.locator(".scatterlayer .js-line").last

@@ -97,6 +97,16 @@ def test_a_new_engine_is_annotated_and_triggers_a_full_run(endpoint: Endpoint) -
     assert (follow_up.trigger, follow_up.suite) == ("fingerprint", "full")
 
 
+def test_a_fact_that_was_not_told_before_is_a_change_too(endpoint: Endpoint) -> None:
+    """An engine that begins to name itself is another one, or has another front."""
+    finish(begin(Engine("", {"server": "nginx"})))
+
+    finish(begin(Engine("", {"server": "nginx", "engine": "b100"})))
+
+    change = FingerprintChange.objects.get()
+    assert (change.fact, change.before, change.after) == ("engine", "", "b100")
+
+
 def test_an_engine_that_was_seen_before_is_no_change(endpoint: Endpoint) -> None:
     """A pool of two versions is told of once, not at every run."""
     for version in ("b100", "b200", "b100", "b200"):
