@@ -18,16 +18,16 @@ Store = Callable[[Endpoint, Simulated], object]
 # slug, provider, path of the simulated vendor (simulators/stories.py has the stories), model, and
 # how many hours lie between two runs of its history: fewer where a story is over within hours.
 _FLEET = (
-    ("demo-steady", "openai", "/stories/healthy/openai/v1", "sim-steady", 12),
+    ("demo-steady", "openai", "/stories/healthy/openai/v1", "sim-steady", 24),
     ("demo-fading", "qwen", "/stories/slow-decay/qwen/v1", "sim-coder", 12),
     ("demo-relay", "openai", "/stories/lost-replay/relay/v1", "sim-auto", 12),
     ("demo-flapping", "openai", "/stories/flapping/vllm/v1", "sim-steady", 8),
     ("demo-claude", "anthropic", "/stories/outage/anthropic", "sim-steady", 8),
     ("demo-llamacpp", "openai", "/stories/template-swap/llamacpp/v1", "sim-steady", 12),
-    ("demo-sloppy", "openai", "/stories/sloppy/openai/v1", "sim-steady", 12),
-    ("demo-prose", "openai", "/stories/prose/openai/v1", "sim-steady", 12),
-    ("demo-deepseek", "deepseek", "/deepseek/v1", "sim-v4", 12),
-    ("demo-gemini", "gemini", "/gemini", "sim-gemini-3", 12),
+    ("demo-sloppy", "openai", "/stories/sloppy/openai/v1", "sim-steady", 24),
+    ("demo-prose", "openai", "/stories/prose/openai/v1", "sim-steady", 24),
+    ("demo-deepseek", "deepseek", "/deepseek/v1", "sim-v4", 24),
+    ("demo-gemini", "gemini", "/gemini", "sim-gemini-3", 24),
 )
 TTL = timedelta(minutes=10)
 # Without a history, enough runs are wanted at once for a chart worth looking at.

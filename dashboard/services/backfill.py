@@ -5,10 +5,9 @@ from __future__ import annotations
 from collections import Counter
 from datetime import UTC, date
 
-from django.db import transaction
+from django.db import connection, transaction
 
-from dashboard.models import Attempt as AttemptRow
-from dashboard.models import Endpoint, Evidence, Profile, Run
+from dashboard.models import Endpoint, Profile, Run
 from dashboard.models.run import State
 from dashboard.playing import Simulated
 from dashboard.services import attempts, partitions, profiles, results
@@ -27,11 +26,7 @@ def store(endpoint: Endpoint, simulated: Simulated) -> Run:
     profile = _profile(endpoint, simulated)
     run = _run(endpoint, profile, simulated)
     _store_attempts(run, simulated.attempts, month)
-    changed = profiles.note_facts(
-        profile, run.pk, simulated.engine.facts.items(), at=run.finished_at
-    )
-    run.fingerprint_changed = bool(changed)
-    results.follow(run, profile, simulated.attempts)
+    results.follow(run, profile, simulated.attempts, told=simulated.engine.facts.items())
     if run.state == State.FINISHED:
         Endpoint.objects.filter(pk=endpoint.pk).update(
             last_finished_at=run.finished_at, next_trigger="ttl"
@@ -41,7 +36,7 @@ def store(endpoint: Endpoint, simulated: Simulated) -> Run:
 
 def _profile(endpoint: Endpoint, simulated: Simulated) -> Profile:
     current = endpoint.profile
-    if current.epoch == 1 and not current.runs.exists():
+    if simulated.at < current.created_at:
         # Registered today, but its story began with its first run.
         current.created_at = simulated.at
         current.save(update_fields=["created_at"])
@@ -89,42 +84,29 @@ def _run(endpoint: Endpoint, profile: Profile, simulated: Simulated) -> Run:
 
 
 def _store_attempts(run: Run, made: tuple[Attempt, ...], month: date) -> None:
-    found = [attempts.columns(attempt) for attempt in made]
-    assert run.finished_at is not None
-    Evidence.objects.bulk_create(
-        [
-            Evidence(
-                sha256=values["sha256"],
-                month=month,
-                body=values["body"],
-                size=values["size"],
-                created_at=run.finished_at,
-            )
-            for values in found
-        ],
-        ignore_conflicts=True,
-    )
-    AttemptRow.objects.bulk_create(
-        AttemptRow(
-            run=run,
-            run_at=run.created_at,
-            token=_NO_TOKEN,
-            probe=values["probe"],
-            trial=values["trial"],
-            outcome=values["outcome"],
-            findings=values["findings"].obj,
-            verdicts=values["verdicts"].obj,
-            facts=values["facts"].obj,
-            requests=values["requests"],
-            http_status=values["status"],
-            latency_ms=values["latency"],
-            first_byte_ms=values["first_byte"],
-            input_tokens=values["input"],
-            output_tokens=values["output"],
-            fingerprint=values["fingerprint"].obj,
-            evidence_sha256=values["sha256"],
-            started_at=values["started_at"],
-            created_at=run.finished_at,
-        )
-        for values in found
-    )
+    shared = {
+        "run": run.pk,
+        "run_at": run.created_at,
+        "month": month,
+        "token": _NO_TOKEN,
+        "stored_at": run.finished_at,
+    }
+    values = [{**attempts.columns(attempt), **shared} for attempt in made]
+    with connection.cursor() as cursor:
+        cursor.executemany(_EVIDENCE, values)
+        cursor.executemany(_ATTEMPT, values)
+
+
+_EVIDENCE = """
+INSERT INTO dashboard_evidence (sha256, month, body, size, created_at)
+VALUES (%(sha256)s, %(month)s, %(body)s, %(size)s, %(stored_at)s) ON CONFLICT DO NOTHING
+"""
+
+_ATTEMPT = """
+INSERT INTO dashboard_attempt (run_id, probe, trial, run_at, token, outcome, findings, verdicts,
+    facts, requests, http_status, latency_ms, first_byte_ms, input_tokens, output_tokens,
+    fingerprint, evidence_sha256, started_at, created_at)
+VALUES (%(run)s, %(probe)s, %(trial)s, %(run_at)s, %(token)s, %(outcome)s, %(findings)s,
+    %(verdicts)s, %(facts)s, %(requests)s, %(status)s, %(latency)s, %(first_byte)s, %(input)s,
+    %(output)s, %(fingerprint)s, %(sha256)s, %(started_at)s, %(stored_at)s)
+"""

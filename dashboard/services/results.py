@@ -53,16 +53,22 @@ def finish(lease: Lease) -> None:
     log.info("run ended", state=run.state, passed=run.passed, failed=run.failed, void=run.void)
 
 
-def follow(run: Run, profile: Profile, attempts: Sequence[Attempt]) -> None:
-    """Write what follows from an ended run's attempts: figures, observations, profile."""
+def follow(
+    run: Run, profile: Profile, attempts: Sequence[Attempt], *, told: Iterable[tuple[str, str]] = ()
+) -> None:
+    """Write what follows from an ended run's attempts: figures, observations, profile.
+
+    `told` is what the endpoint said about itself and that was not noted before the run.
+    """
     found = capabilities(attempts, adapter_for(Provider(profile.provider)).format)
     parser = found["parser"].value
     parser = parser if isinstance(parser, str) else None
     _write_metrics(run, settled(attempts, parser))
     observed = [row for attempt in attempts for row in _observed(run, attempt, parser)]
     observations.store(observed, batch=uuid.uuid5(_BATCHES, str(run.pk)))
-    told = dict.fromkeys(pair for attempt in attempts for pair in attempt.fingerprint.items())
-    if profiles.note_facts(profile, run.pk, told, at=run.finished_at):
+    answered = (pair for attempt in attempts for pair in attempt.fingerprint.items())
+    facts = dict.fromkeys((*told, *answered))
+    if profiles.note_facts(profile, run.pk, facts, at=run.finished_at):
         run.fingerprint_changed = True
         run.save(update_fields=["fingerprint_changed"])
     if run.state == State.FINISHED:
