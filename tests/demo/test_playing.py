@@ -30,7 +30,7 @@ def test_the_same_seed_plays_the_same_history() -> None:
 
 def test_runs_come_in_order_and_none_after_the_end() -> None:
     """Each begins after the one before has ended, about twelve hours apart."""
-    runs = played("demo-steady", days=(0, 6))
+    runs = played("demo-fading", days=(0, 6))
 
     assert all(0 <= day_of(run) < 6 for run in runs)
     gaps = [later.at - earlier.at for earlier, later in pairwise(runs)]
