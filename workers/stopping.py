@@ -8,13 +8,14 @@ from typing import Any
 from celery.signals import worker_shutting_down
 
 # Made before the pool forks, so that the signal which only the main process hears is seen by all.
-_asked = multiprocessing.Event()
+# Bare memory without a lock: a process that is killed while it looks must not hold up the others.
+_asked = multiprocessing.RawValue("b", 0)
 
 
 def is_asked() -> bool:
-    return _asked.is_set()
+    return bool(_asked.value)
 
 
 @worker_shutting_down.connect
 def _note(**_kwargs: Any) -> None:
-    _asked.set()
+    _asked.value = 1
