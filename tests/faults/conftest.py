@@ -1,0 +1,33 @@
+"""Servers and vendors for all tests of faults; a database and processes for each."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.faults.servers import Servers, running_servers
+from tests.faults.stack import Stack, open_stack
+from tests.faults.vendor import Vendor, running_vendor
+
+
+@pytest.fixture(scope="session")
+def vendor() -> Iterator[Vendor]:
+    with running_vendor() as vendor:
+        yield vendor
+
+
+@pytest.fixture(scope="session")
+def servers(vendor: Vendor) -> Iterator[Servers]:
+    """Not the servers that other tests share: these get killed and flushed."""
+    with running_servers(vendor) as servers:
+        yield servers
+
+
+@pytest.fixture
+def stack(servers: Servers, vendor: Vendor, tmp_path: Path) -> Iterator[Stack]:
+    with open_stack(servers, vendor, tmp_path) as stack:
+        yield stack
+        # Shown by pytest only where the test failed.
+        print(stack.logs())

@@ -1,0 +1,173 @@
+"""A Postgres and a Valkey of our own that a test may kill, flush and start again."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import replace
+from pathlib import Path
+from typing import LiteralString
+
+import psycopg
+from redis import Redis
+
+from launcher import postgres, valkey
+from launcher.datafolder import DataFolder, open_data_folder
+from launcher.part import Part
+from launcher.parts import ROOT, environment
+from launcher.postgres import Cluster
+from launcher.process import Process
+from tests.faults.vendor import Vendor
+
+TEMPLATE = "template_of_tests"
+NAMES = [f"e{number}" for number in range(40)]
+START_SECONDS = 60
+
+# Asleep until a test wakes as many as it needs. One of them is probed, and the others are given
+# what that found: a profile that is known already gets a light suite by TTL, and no other run.
+_REGISTER = """
+from datetime import timedelta
+from django.db import connection
+from dashboard.models import Endpoint, Profile
+from dashboard.services import endpoints, partitions, schedule
+from workers.probing import drain
+partitions.ensure()
+for number, address in enumerate({addresses}):
+    endpoints.create(
+        slug=f"e{{number}}", provider="openai", base_url=address, model="sim-steady", options={{}},
+        ttl=timedelta(minutes=30), max_concurrency=1, enabled=number == 0, key=None,
+        onboarding_runs=0,
+    )
+schedule.schedule_due()
+drain(for_s=0)
+known = Profile.objects.get(endpoint__slug="e0")
+facts = ("fingerprint", "facts_seen", "capabilities", "probe_version", "verified_at")
+Profile.objects.update(**{{name: getattr(known, name) for name in facts}})
+Endpoint.objects.update(enabled=False, next_trigger="ttl", last_finished_at=None)
+with connection.cursor() as cursor:
+    cursor.execute(
+        "TRUNCATE dashboard_run, dashboard_attempt, dashboard_evidence, dashboard_observation,"
+        " dashboard_observationbatch, dashboard_spend RESTART IDENTITY CASCADE"
+    )
+"""
+
+
+class Server:
+    """One server that is started, killed and started again on the same port and data."""
+
+    def __init__(self, part: Part) -> None:
+        self.part = part
+        self._process: Process | None = None
+
+    def start(self) -> None:
+        """Start it and wait until it answers; recovery after a crash included."""
+        self.part.before_start()
+        # Always by the main thread: the kernel ends a child with the thread that made it.
+        process = self._process = Process(self.part.command)
+        end = time.monotonic() + START_SECONDS
+        while not self.part.is_ready(process.seconds):
+            assert process.exit_code() is None, f"{self.part.name} ended while it started"
+            assert time.monotonic() < end, f"{self.part.name} did not start"
+            time.sleep(0.02)
+
+    def kill(self, how: signal.Signals = signal.SIGKILL) -> None:
+        """Signal it and wait until it is gone; nothing starts it again by itself."""
+        assert self._process is not None
+        os.kill(self._process.pid, how)
+        while self._process.exit_code() is None:
+            time.sleep(0.01)
+        self._process.stop()
+        self._process = None
+
+    def stop(self) -> None:
+        if self._process is not None:
+            self._process.stop()
+            self._process = None
+
+
+class Servers:
+    """The two servers that all workers of a test share, and the environment that names them."""
+
+    def __init__(self, home: DataFolder, *, postgres_env: Mapping[str, str] | None = None) -> None:
+        self.home = home
+        self.cluster = _cluster(home)
+        self.store = valkey.open_store(home, durable=False)
+        part = postgres.part(self.cluster, home.logs / "postgres.log")
+        if postgres_env:
+            env = {**part.command.env, **postgres_env}
+            part = replace(part, command=replace(part.command, env=env))
+        self.postgres = Server(part)
+        self.valkey = Server(valkey.part(self.store, home.logs / "valkey.log"))
+
+    def environment(self, database: str) -> dict[str, str]:
+        """What points a process of the product at these servers."""
+        return environment(self.home) | {
+            "DATABASE_URL": self.cluster.url(database),
+            "REDIS_URL": self.store.url(),
+        }
+
+    def execute(self, statement: LiteralString) -> None:
+        with psycopg.connect(self.cluster.url("postgres"), autocommit=True) as connection:
+            connection.execute(statement)
+
+    def broker(self) -> Redis:
+        return Redis.from_url(self.store.url())
+
+    def flush(self) -> None:
+        with self.broker() as client:
+            client.flushall()
+
+    def restart_postgres_at_once(self) -> None:
+        """As `pg_ctl -m immediate restart`: every session is cut off, the log is replayed."""
+        self.postgres.kill(signal.SIGQUIT)
+        self.postgres.start()
+
+    def make_template(self, vendor: Vendor) -> None:
+        """Make the database that every test copies: migrated, with endpoints that sleep."""
+        self.execute(f"CREATE DATABASE {TEMPLATE}")
+        addresses = [vendor.address(name) for name in NAMES]
+        env = self.environment(TEMPLATE)
+        manage(env, "migrate", "--verbosity", "0")
+        manage(env, "shell", "--verbosity", "0", "-c", _REGISTER.format(addresses=addresses))
+
+
+def manage(env: Mapping[str, str], *arguments: str) -> None:
+    """A management command, in a process of its own."""
+    command = [sys.executable, "manage.py", *arguments]
+    subprocess.run(command, cwd=ROOT, env=dict(env), check=True)
+
+
+@contextmanager
+def running_servers(
+    vendor: Vendor, *, postgres_env: Mapping[str, str] | None = None
+) -> Iterator[Servers]:
+    """Both servers, up, with a database to copy; gone with their data afterwards."""
+    folder = Path(tempfile.mkdtemp(prefix="toolgauge-faults-"))
+    servers: Servers | None = None
+    try:
+        servers = Servers(open_data_folder(folder), postgres_env=postgres_env)
+        servers.postgres.start()
+        servers.valkey.start()
+        servers.make_template(vendor)
+        yield servers
+    finally:
+        if servers is not None:
+            servers.valkey.stop()
+            servers.postgres.stop()
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+def _cluster(home: DataFolder) -> Cluster:
+    """Made quickly, then run so that what was committed outlives a crash of the server."""
+    cluster = postgres.open_cluster(home, durable=False)
+    with (cluster.data / "postgresql.conf").open("a") as config:
+        # The machine itself does not crash here, so the disk need not be waited for.
+        config.write("\nfsync = off\nfull_page_writes = off\nsynchronous_commit = on\n")
+    return replace(cluster, durable=True)

@@ -1,0 +1,64 @@
+"""All faults at once, on a fleet that is always due."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.faults import rigging
+from tests.faults.chaos import POINTS, Chaos
+from tests.faults.invariants import overdue, starved, violations
+from tests.faults.stack import Stack, eventually
+from tests.faults.watching import Watch
+
+KILLS = 104
+
+# Workers go on meanwhile; a recount looks only at what is rolled up.
+ROLLUPS_ARE_RIGHT = """
+from dashboard.services import partitions, rollups
+while rollups.roll_up():
+    pass
+found = rollups.recount(partitions.today())
+assert not found, found[:5]
+"""
+
+
+@pytest.mark.timeout(600)  # it takes a minute where it has the machine to itself
+def test_a_hundred_kills_lose_nothing_and_double_nothing(stack: Stack) -> None:
+    """Kills, zombies, five beats, broker and database restarts: every invariant holds."""
+    rigging.faster_clock(stack)
+    rigging.slower_start(stack)
+    rigging.slower_finish(stack)
+    servers = stack.servers
+    stack.wake(24, milliseconds=20, at_once=2)
+    chaos = Chaos(stack, seed=6)
+    chaos.beats(2)
+    eventually(lambda: "finished" in stack.states())
+
+    with Watch(stack.url) as watch:
+        events = {
+            5: servers.flush,
+            12: chaos.freeze,
+            20: chaos.kill_a_worker,
+            28: lambda: chaos.beats(5),
+            35: chaos.freeze,
+            42: servers.valkey.kill,
+            46: servers.valkey.start,
+            55: chaos.kill_a_worker,
+            62: chaos.freeze,
+            70: servers.restart_postgres_at_once,
+            80: servers.flush,
+            85: chaos.kill_a_worker,
+            92: chaos.freeze,
+        }
+        chaos.strike_until(KILLS, events)
+        chaos.calm()
+        quiet_since = stack.value("SELECT statement_timestamp()")
+        eventually(lambda: not starved(stack.url, quiet_since), what="every endpoint finishes")
+        eventually(lambda: not overdue(stack.url, seconds=1), what="no lease is left behind")
+
+    stack.python(ROLLUPS_ARE_RIGHT)
+    assert watch.found == []
+    assert violations(stack.url) == []
+    assert watch.looks > 10
+    assert chaos.kills.total() >= 100
+    assert min(chaos.kills[point] for point in POINTS) >= 12

@@ -1,0 +1,46 @@
+"""F6: workers are replaced while they work, and old and new ones run side by side."""
+
+from __future__ import annotations
+
+from tests.faults.invariants import violations
+from tests.faults.stack import Stack, eventually
+
+OTHER = "of another release"
+
+
+def test_a_worker_that_is_asked_to_stop_loses_no_run(stack: Stack) -> None:
+    """SIGTERM in the middle of a run: it ends or is resumed, and the rest is the next worker's."""
+    stack.wake(3, milliseconds=100)
+    old = stack.worker("old")
+    # Of whichever run came first.
+    eventually(lambda: stack.value("SELECT count(*) FROM dashboard_attempt") >= 2)
+
+    old.ask_to_stop()
+    assert old.wait() == 0
+    left = [state for state in stack.states() if state != "finished"]
+    stack.worker("new")
+    eventually(lambda: stack.all_finished(3))
+
+    assert left
+    assert violations(stack.url) == []
+
+
+def test_a_worker_never_runs_a_suite_that_it_does_not_have(stack: Stack) -> None:
+    """A run of another version waits for workers of that version, as long as there are any."""
+    stack.wake(2)
+    stack.python("from workers.probing import look_around; look_around()")
+    stack.sql("UPDATE dashboard_run SET suite_version = %s WHERE id = 1", OTHER)
+    stack.sql("INSERT INTO dashboard_worker (name, suite_version) VALUES ('old:1', %s)", OTHER)
+    waiting = "SELECT claims, state FROM dashboard_run WHERE id = 1"
+
+    stack.worker("worker")
+    eventually(lambda: "finished" in stack.states())
+    before = stack.sql(waiting)
+    stack.sql("DELETE FROM dashboard_worker WHERE name = 'old:1'")
+    eventually(lambda: stack.states() == ["abandoned", "finished", "finished"])
+
+    assert before == [(0, "queued")]
+    assert stack.sql(waiting) == [(0, "abandoned")]
+    assert "superseded" in stack.value("SELECT reason FROM dashboard_run WHERE id = 1")
+    assert stack.sql("SELECT 1 FROM dashboard_attempt WHERE run_id = 1") == []
+    assert violations(stack.url) == []

@@ -1,0 +1,33 @@
+"""F11: the finishing transaction itself fails."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.faults import rigging
+from tests.faults.invariants import violations
+from tests.faults.stack import Stack, eventually
+
+DISK_FULL, SERIALIZATION, UNIQUE = "53100", "40001", "23505"
+
+
+@pytest.mark.parametrize("broker", ["with a broker", "without a broker"])
+def test_a_failed_finish_leaves_nothing_and_is_tried_again(stack: Stack, broker: str) -> None:
+    """Disk full, serialization failure, unique violation: all or nothing, then all."""
+    env = {} if broker == "with a broker" else {"REDIS_URL": "redis://127.0.0.1:1/0"}
+    rigging.failing_finish(stack, [DISK_FULL, SERIALIZATION, UNIQUE])
+    stack.wake(2, milliseconds=5)
+    stack.worker("worker", env=env)
+
+    found: list[str] = []
+
+    def watched_to_the_end() -> bool:
+        found.extend(violations(stack.url))
+        return stack.all_finished(2)
+
+    eventually(watched_to_the_end)
+
+    assert stack.value("SELECT last_value FROM failures_made") > 3
+    assert stack.value("SELECT sum(claims) FROM dashboard_run") >= 5
+    assert found == []
+    assert violations(stack.url) == []
