@@ -38,7 +38,7 @@ def room() -> int:
     try:
         with current_app.connection_for_write() as connection:
             # Without this, connecting tries again for ever.
-            connection.ensure_connection(max_retries=1, timeout=5)
+            connection.ensure_connection(max_retries=1, interval_start=0, timeout=5)
             waiting = connection.default_channel._size(_QUEUE)
     except (OperationalError, RedisError) as exc:
         raise BrokerDown(str(exc)) from exc
