@@ -139,8 +139,8 @@ FROM generate_series(1, %(count)s) n
 
 _PROFILES: LiteralString = """
 INSERT INTO dashboard_profile (endpoint_id, epoch, provider, model, endpoint_url,
-    chat_template_hash, key_hash, fingerprint, verified_at)
-SELECT id, 1, provider, model, base_url, '', '', '{}', statement_timestamp()
+    chat_template_hash, key_hash, fingerprint)
+SELECT id, 1, provider, model, base_url, '', '', '{}'
 FROM dashboard_endpoint
 """
 

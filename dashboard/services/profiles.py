@@ -87,7 +87,7 @@ def note_facts(
         values = seen.setdefault(name, [])
         if value in values or len(values) >= MOST_VALUES:
             continue
-        if values or profile.verified_at:
+        if values or (profile.verified_at and profile.facts_seen):
             change = FingerprintChange(profile=profile, run_id=run_id, fact=name[:60])
             change.at = at or Now()
             change.before, change.after = str(before or ""), value
