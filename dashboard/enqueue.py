@@ -6,7 +6,6 @@ from collections.abc import Iterable
 
 from celery import current_app
 from kombu.exceptions import OperationalError
-from redis.exceptions import RedisError
 
 RUN_SUITE = "workers.probing.run_suite"
 TASKS = (RUN_SUITE,)
@@ -15,7 +14,6 @@ TASKS = (RUN_SUITE,)
 # A doorbell wakes a process that then looks for work itself, so a few are enough for any number
 # of runs; more would only pile up while all processes are busy.
 MOST_WAITING = 64
-_QUEUE = "celery"
 # A doorbell that nobody heard in time was rung again meanwhile.
 _EXPIRES_S = 300
 
@@ -31,15 +29,3 @@ def ring(run_ids: Iterable[int]) -> None:
             current_app.send_task(RUN_SUITE, args=[run_id], retry=False, expires=_EXPIRES_S)
         except OperationalError as exc:
             raise BrokerDown(str(exc)) from exc
-
-
-def room() -> int:
-    """How many doorbells may be rung before enough of them wait to be heard."""
-    try:
-        with current_app.connection_for_write() as connection:
-            # Without this, connecting tries again for ever.
-            connection.ensure_connection(max_retries=1, interval_start=0, timeout=5)
-            waiting = connection.default_channel._size(_QUEUE)
-    except (OperationalError, RedisError) as exc:
-        raise BrokerDown(str(exc)) from exc
-    return max(0, MOST_WAITING - waiting)

@@ -147,8 +147,8 @@ class EndpointForm(forms.Form):
 
 
 def _initial(endpoint: Endpoint) -> dict[str, Any]:
-    same = ("slug", "provider", "base_url", "model", "max_concurrency", "enabled")
-    same += ("daily_requests", "daily_tokens")
+    same = ["slug", "provider", "base_url", "model", "max_concurrency", "enabled"]
+    same += ["daily_requests", "daily_tokens"]
     return {
         **{name: getattr(endpoint, name) for name in same},
         "seen": endpoint.updated_at.isoformat(),

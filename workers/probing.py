@@ -14,7 +14,7 @@ from celery import shared_task
 from django.conf import settings
 from django.db import Error, close_old_connections
 
-from dashboard import enqueue
+from dashboard import broker, enqueue
 from dashboard.errors import LeaseLost
 from dashboard.services import (
     attempts,
@@ -62,7 +62,8 @@ def look_around() -> None:
     schedule.retire_unserved()
     schedule.schedule_due()
     pulses.note(pulses.LOOK_AROUND)
-    if room := enqueue.room():
+    room = enqueue.MOST_WAITING - broker.waiting()
+    if room > 0:
         enqueue.ring(schedule.to_ring(room))
 
 

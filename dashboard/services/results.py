@@ -18,7 +18,7 @@ from dashboard.services import observations, profiles
 from dashboard.services.attempts import as_value
 from dashboard.services.observations import Observation
 from dashboard.services.runs import FRUITLESS_WAIT, Lease
-from dashboard.services.statements import limit_idling
+from dashboard.services.statements import execute, limit_idling
 from health import cadence
 from health.capabilities import capabilities, settled
 from health.metrics import Rate, rate_of
@@ -76,6 +76,7 @@ def follow(
 
 
 def _write_metrics(run: Run, verdicts: Iterable[Verdict]) -> None:
+    assert run.finished_at is not None
     RunMetric.objects.bulk_create(
         RunMetric(
             run=run,
@@ -91,29 +92,29 @@ def _write_metrics(run: Run, verdicts: Iterable[Verdict]) -> None:
 
 
 def _observed(run: Run, attempt: Attempt, parser: str | None) -> list[Observation]:
-    rows = []
-    facts: dict[str, int | None] = {
-        "latency_ms": attempt.latency_ms,
-        "first_byte_ms": attempt.first_byte_ms,
-        "input_tokens": attempt.usage.input_tokens,
-        "output_tokens": attempt.usage.output_tokens,
-    }
-    for packed in pack(settled([attempt], parser)):
-        rows.append(
-            Observation(
-                profile_id=run.profile_id,
-                key_epoch=run.key_epoch,
-                lane=observations.PROBE,
-                verdicts=packed,
-                event_at=attempt.started_at,
-                run_id=run.pk,
-                http_status=attempt.http_status,
-                **facts,
-            )
+    rows = [
+        Observation(
+            profile_id=run.profile_id,
+            key_epoch=run.key_epoch,
+            lane=observations.PROBE,
+            verdicts=packed,
+            event_at=attempt.started_at,
+            run_id=run.pk,
+            http_status=attempt.http_status,
         )
-        # Facts of the attempt count once, however many rows its trials need.
-        facts = {}
-    return rows
+        for packed in pack(settled([attempt], parser))
+    ]
+    # Facts of the attempt count once, however many rows its trials need.
+    first = [
+        row._replace(
+            latency_ms=attempt.latency_ms,
+            first_byte_ms=attempt.first_byte_ms,
+            input_tokens=attempt.usage.input_tokens,
+            output_tokens=attempt.usage.output_tokens,
+        )
+        for row in rows[:1]
+    ]
+    return [*first, *rows[1:]]
 
 
 def _plan_next(run: Run) -> None:
@@ -146,9 +147,7 @@ def _plan_next(run: Run) -> None:
 
 
 def _back_off(run: Run) -> None:
-    with connection.cursor() as cursor:
-        values = {"endpoint": run.endpoint_id, "at": run.finished_at, "wait": FRUITLESS_WAIT}
-        cursor.execute(_BACK_OFF, values)
+    execute(_BACK_OFF, {"endpoint": run.endpoint_id, "at": run.finished_at, "wait": FRUITLESS_WAIT})
 
 
 def _run_before(run: Run) -> Run | None:
