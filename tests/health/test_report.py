@@ -13,7 +13,16 @@ from probes.target import ProfileKey
 from tests.health.making import AT, attempt
 
 KEY = ProfileKey("openai", "m-1", "https://e.test/v1", "abc")
-EVIDENCE = Evidence(({"label": "asked"}, {"label": "with the result"}), ())
+SENT = {"url": "http://127.0.0.1/v1"}
+# The third was never sent: the endpoint had been given up by then.
+EVIDENCE = Evidence(
+    (
+        {"label": "asked", "request": SENT},
+        {"label": "with the result", "request": SENT},
+        {"label": "once more", "request": {}},
+    ),
+    (),
+)
 GOOD = Verdict(Metric.PARSE_SUCCESS, good=True)
 BAD = Verdict(Metric.PARSE_SUCCESS, good=False, parser="hermes")
 ATTEMPTS = [
@@ -116,6 +125,7 @@ def test_each_result_leads_to_its_findings_and_evidence() -> None:
     assert [item["label"] for item in first["evidence"]["exchanges"]] == [
         "asked",
         "with the result",
+        "once more",
     ]
     assert second["outcome"] == "fail"
     assert second["findings"] == [{"kind": "leaked_call", "message": "So it was.", "path": ""}]
