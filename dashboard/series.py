@@ -96,29 +96,16 @@ def _points(level: str, wanted: dict[str, Any], epochs: dict[int, int]) -> tuple
 
 
 # Times come as plain seconds: reading a thousand timestamps takes longer than the query.
+_OF = """
+SELECT EXTRACT(EPOCH FROM date_bin(%(step)s, bucket, %(origin)s))::bigint, profile_id,
+    sum(trials), sum(failures)
+FROM {table}
+WHERE profile_id = ANY(%(profiles)s::bigint[]) AND metric = %(metric)s AND lane = %(lane)s
+    AND bucket >= %(start)s AND bucket < %(end)s
+GROUP BY 1, 2 ORDER BY 1, 2
+"""
 _SERIES = {
-    "5m": """
-SELECT EXTRACT(EPOCH FROM date_bin(%(step)s, bucket, %(origin)s))::bigint, profile_id,
-    sum(trials), sum(failures)
-FROM dashboard_rollup5m
-WHERE profile_id = ANY(%(profiles)s::bigint[]) AND metric = %(metric)s AND lane = %(lane)s
-    AND bucket >= %(start)s AND bucket < %(end)s
-GROUP BY 1, 2 ORDER BY 1, 2
-""",
-    "hour": """
-SELECT EXTRACT(EPOCH FROM date_bin(%(step)s, bucket, %(origin)s))::bigint, profile_id,
-    sum(trials), sum(failures)
-FROM dashboard_rolluphour
-WHERE profile_id = ANY(%(profiles)s::bigint[]) AND metric = %(metric)s AND lane = %(lane)s
-    AND bucket >= %(start)s AND bucket < %(end)s
-GROUP BY 1, 2 ORDER BY 1, 2
-""",
-    "day": """
-SELECT EXTRACT(EPOCH FROM date_bin(%(step)s, bucket, %(origin)s))::bigint, profile_id,
-    sum(trials), sum(failures)
-FROM dashboard_rollupday
-WHERE profile_id = ANY(%(profiles)s::bigint[]) AND metric = %(metric)s AND lane = %(lane)s
-    AND bucket >= %(start)s AND bucket < %(end)s
-GROUP BY 1, 2 ORDER BY 1, 2
-""",
+    "5m": _OF.format(table="dashboard_rollup5m"),
+    "hour": _OF.format(table="dashboard_rolluphour"),
+    "day": _OF.format(table="dashboard_rollupday"),
 }
