@@ -1,0 +1,59 @@
+"""How much the trials of one run hang together, as the healthy runs of a month tell it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from datetime import datetime, timedelta
+from math import sqrt
+
+from health.detector import HIGHEST_RHO
+
+EVERY = timedelta(days=30)
+FEWEST_RUNS = 30
+_EIGHTY_PERCENT = 0.8416
+
+
+@dataclass(frozen=True, slots=True)
+class Spread:
+    """Sums over runs, enough to estimate how far they scatter."""
+
+    since: datetime | None = None
+    runs: int = 0
+    successes: int = 0
+    trials: int = 0
+    squares: float = 0.0  # of successes, each divided by the run's trials
+
+    def plus(self, successes: int, trials: int, at: datetime) -> Spread:
+        if trials < 2:
+            return self
+        return replace(
+            self,
+            since=self.since or at,
+            runs=self.runs + 1,
+            successes=self.successes + successes,
+            trials=self.trials + trials,
+            squares=self.squares + successes * successes / trials,
+        )
+
+    def is_due(self, at: datetime) -> bool:
+        """Whether a month is over and holds enough runs."""
+        return self.since is not None and at - self.since >= EVERY and self.runs >= FEWEST_RUNS
+
+
+def lower_bound(spread: Spread) -> float:
+    """The correlation that the spread proves, with 80 % confidence; 0 where it proves none."""
+    rate = (spread.successes + 0.5) / (spread.trials + 1)
+    width = spread.trials / spread.runs
+    variance = rate * (1 - rate)
+    scatter = (
+        spread.squares - 2 * rate * spread.successes + rate * rate * spread.trials
+    ) / variance
+    per_run = scatter / spread.runs
+    # How far the mean of so many squared deviations may lie off; rare failures make it worse.
+    noise = sqrt((2 + max(1 / (width * variance) - 6 / width, 0)) / spread.runs)
+    return max((per_run * (1 - _EIGHTY_PERCENT * noise) - 1) / (width - 1), 0.0)
+
+
+def raised(rho: float, spread: Spread) -> float:
+    """The correlation to reckon with from now on: never less, never beyond reason."""
+    return max(rho, min(lower_bound(spread), HIGHEST_RHO))

@@ -1,0 +1,82 @@
+"""Modes: independent switches that make a caller careful, and which degradation asks for which."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from enum import StrEnum
+from types import MappingProxyType
+
+from health.severity import Severity
+from probes.attempts import Metric
+
+
+class Mode(StrEnum):
+    """Strongest last: the order in which they are let go, backwards."""
+
+    VERBATIM_HISTORY = "verbatim_history"
+    NO_PARALLEL = "no_parallel"
+    NO_STREAMING_TOOLS = "no_streaming_tools"
+    STRICT_SCHEMA = "strict_schema"
+    STRONG_VALIDATION = "strong_validation"
+    READ_ONLY_TOOLS = "read_only_tools"
+    NO_TOOLS = "no_tools"
+
+
+EFFECTS: Mapping[Mode, str] = MappingProxyType(
+    {
+        Mode.VERBATIM_HISTORY: "Reasoning goes back as it came, and no history is trimmed.",
+        Mode.NO_PARALLEL: "At most one tool call a turn.",
+        Mode.NO_STREAMING_TOOLS: "Turns with tools are fetched whole; plain text may stream.",
+        Mode.STRICT_SCHEMA: "Schemas are simplified on the way out and checked strictly on the way "
+        "in; nothing is repaired.",
+        Mode.STRONG_VALIDATION: "Every call is checked, no repaired call may run, and the model is "
+        "asked again at most once.",
+        Mode.READ_ONLY_TOOLS: "Only tools that read are offered and let through.",
+        Mode.NO_TOOLS: "No tools at all: the model plans and explains.",
+    }
+)
+
+# What holds while too little is known about an endpoint, or what is known is too old.
+CONSERVATIVE = frozenset(Mode) - {Mode.NO_TOOLS, Mode.STRICT_SCHEMA}
+
+_READ_ONLY = (Mode.READ_ONLY_TOOLS,)
+_NONE = (Mode.NO_TOOLS,)
+# For each metric what the severities add, mildest first.
+_LADDERS: Mapping[Metric, tuple[tuple[Mode, ...], tuple[Mode, ...], tuple[Mode, ...]]] = (
+    MappingProxyType(
+        {
+            Metric.PARSE_SUCCESS: (
+                (Mode.STRONG_VALIDATION, Mode.NO_STREAMING_TOOLS),
+                _READ_ONLY,
+                _NONE,
+            ),
+            Metric.SCHEMA_FAILURE: (
+                (Mode.STRICT_SCHEMA, Mode.STRONG_VALIDATION),
+                _READ_ONLY,
+                _NONE,
+            ),
+            Metric.CLOSURE_ERROR: ((Mode.NO_PARALLEL,), _READ_ONLY, _NONE),
+            # Whether reasoning can be switched off is not measured, so tools are.
+            Metric.REASONING_REPLAY_ERROR: ((Mode.VERBATIM_HISTORY,), _NONE, ()),
+            Metric.REPAIR_SUCCESS: ((Mode.STRONG_VALIDATION,), (), ()),
+            Metric.PARALLEL_DOWNGRADE: ((Mode.NO_PARALLEL,), (), ()),
+            Metric.UNSAFE_BLOCKED: ((Mode.STRONG_VALIDATION,), _READ_ONLY, _NONE),
+            Metric.STREAM_DISAGREEMENT: ((Mode.NO_STREAMING_TOOLS,), (), ()),
+        }
+    )
+)
+# Watched for degradation. The false alarms that are allowed are shared by the first seven;
+# streams come on top, because lost arguments are what streams are known for.
+WATCHED = tuple(_LADDERS)
+
+
+def fallbacks(metric: Metric, severity: Severity) -> frozenset[Mode]:
+    """The modes that a degradation of that severity switches on."""
+    return frozenset(mode for step in _LADDERS[metric][: severity.value] for mode in step)
+
+
+def gated(metric: Metric) -> frozenset[Mode]:
+    """The modes of an endpoint that was below the absolute gate from the start."""
+    if metric is Metric.SCHEMA_FAILURE:
+        return fallbacks(metric, Severity.S2)
+    return frozenset({Mode.NO_TOOLS})
