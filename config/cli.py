@@ -9,6 +9,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from config import detect_command
 from simulators.options import add_options
 
 PROJECT = Path(__file__).resolve().parent.parent
@@ -241,6 +242,12 @@ SUBCOMMANDS = (
     Subcommand("probe", "measure how an endpoint calls tools", _probe_arguments, _probe),
     Subcommand("replay", "run recorded transcripts offline", _replay_arguments, _replay),
     Subcommand("selfcheck", "prove that every probe can fail", _selfcheck_arguments, _selfcheck),
+    Subcommand(
+        "detect",
+        "say what the detector makes of a history of runs",
+        detect_command.add_arguments,
+        detect_command.run,
+    ),
     Subcommand("simulate", "serve the simulated vendors", _simulate_arguments, _simulate),
     Subcommand("doctor", "say what is wrong and what to do", _doctor_arguments, _doctor),
 )

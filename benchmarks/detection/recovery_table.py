@@ -1,0 +1,95 @@
+"""The rules of leaving the fallback side by side."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from benchmarks.detection import published
+from benchmarks.detection.published import Stay
+from benchmarks.detection.recovery import DROP, SEED, Floats, Rule, Stays, truth, year
+from benchmarks.detection.tables import Table, within
+
+
+def rules(compared: Sequence[Rule] = tuple(Rule)) -> Table:
+    """The recommended rule is judged; the others show what it is worth."""
+    table = Table(
+        f"Leaving the fallback: entries a year (share of the time inside), seed {SEED}",
+        ("truth", "rule", "found", "published", "within 25 %"),
+    )
+    for name, expected in published.RECOVERY.items():
+        for rule, was in zip(Rule, expected, strict=True):
+            if rule in compared:
+                rates = truth(name)
+                stays = year(rates, rule)
+                found = stay(rates, stays)
+                passed = is_near(found, was) if rule is Rule.RECOMMENDED else None
+                table.add((name, rule, _shown(found), _shown(was)), passed)
+                if rule is Rule.RECOMMENDED and name == "0.50 for ten days":
+                    _add_leaving(table, rates, stays)
+    return table
+
+
+def every_run() -> Table:
+    """The recommended rule as a product applies it that looks after every native run."""
+    table = Table(
+        "The recommended rule, decided after every native run and not once a slot",
+        ("truth", "entries a year (share of the time inside)"),
+    )
+    for name in published.RECOVERY:
+        rates = truth(name)
+        found = stay(rates, year(rates, Rule.RECOMMENDED, every_run=True))
+        table.add((name, _shown(found)))
+    return table
+
+
+def stay(rates: Floats, stays: Stays) -> Stay:
+    """The time inside of bad slots and of good ones after the first bad one."""
+    bad = rates < rates.max()
+    inside = stays.inside.mean(axis=1)
+    entries = float(stays.entries.mean())
+    if not bad.any():
+        return Stay(entries)
+    good = ~bad
+    good[:DROP] &= bad[:DROP].any()
+    return Stay(
+        entries,
+        float(inside[bad].mean()),
+        float(inside[good].mean()) if good.any() else None,
+    )
+
+
+def leaving(rates: Floats, stays: Stays) -> tuple[float, float]:
+    """Slots after the end of the bad ones until half and nine tenths have left."""
+    healthy = int(np.flatnonzero(rates < rates.max())[-1]) + 1
+    inside = stays.inside[healthy:, stays.inside[healthy - 1]]
+    out = inside.argmin(axis=0)
+    return float(np.quantile(out, 0.5)), float(np.quantile(out, 0.9))
+
+
+def is_near(found: Stay, was: Stay) -> bool:
+    """The share of good weeks only where it was published; rare entries by their difference."""
+    if was.entries < 0.1:
+        return abs(found.entries - was.entries) <= published.RARE_TOLERANCE
+    pairs = zip(found, was, strict=True)
+    return all(
+        within(ours, theirs, published.RECOVERY_TOLERANCE)
+        for ours, theirs in pairs
+        if ours is not None and theirs is not None
+    )
+
+
+def _add_leaving(table: Table, rates: Floats, stays: Stays) -> None:
+    half, most = leaving(rates, stays)
+    passed = abs(half - published.LEFT_HALF) <= 1 and abs(most - published.LEFT_NINE_TENTHS) <= 1
+    was = f"{published.LEFT_HALF}, {published.LEFT_NINE_TENTHS}"
+    name = "slots until half, nine tenths have left (within 1)"
+    table.add((name, Rule.RECOMMENDED, f"{half:g}, {most:g}", was), passed)
+
+
+def _shown(stay: Stay) -> str:
+    if stay.share is None:
+        return f"{stay.entries:.3g}"
+    good = "" if stay.cautious is None else f"; good slots {stay.cautious:.0%}"
+    return f"{stay.entries:.3g} ({stay.share:.0%}{good})"

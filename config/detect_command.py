@@ -1,0 +1,211 @@
+"""`toolgauge detect`: a history of runs in, what the detector says to each of them out.
+
+Nothing of the project is imported before it is needed: `toolgauge --help` reads this file.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import math
+import os
+import sys
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, BinaryIO, TextIO
+
+if TYPE_CHECKING:
+    from health.backtest import Series
+    from health.detector import Lane
+    from probes.messages import JSON
+
+MAX_LINE = 1024 * 1024
+MOST = 10**9  # trials of a line; beyond it the likelihoods lose their digits
+PER_RUN = 10.0
+# Every six hours, and every five minutes.
+RUNS_PER_YEAR = {"probe": 1460.0, "live": 105_120.0}
+
+
+class BadInput(Exception):
+    """A line that cannot be understood; the text says what to do about it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """One run of one metric."""
+
+    t: str | float
+    metric: str
+    trials: int
+    failures: int
+
+
+@dataclass(slots=True)
+class Backtest:
+    """Every metric of one history, each for itself."""
+
+    lane: Lane
+    log_threshold: float
+    baseline: tuple[int, int] | None = None
+    per_run: float | None = None
+    _series: dict[str, Series] = field(default_factory=dict, init=False)
+
+    def answer(self, line: Line) -> dict[str, JSON]:
+        """The output line for an input line."""
+        series = self._series.get(line.metric) or self._start(line.metric)
+        said = series.take(line.trials - line.failures, line.trials)
+        return {
+            "t": line.t,
+            "metric": line.metric,
+            "state": said.state.value,
+            "log_m": said.log_m,
+            "verdict": said.verdict.value,
+            "p_ref": said.p_ref,
+        }
+
+    def _start(self, metric: str) -> Series:
+        from health.backtest import Series
+        from health.detector import Baseline
+
+        known = Baseline(*self.baseline) if self.baseline else None
+        # Of a baseline that is given only as a sum nobody knows the runs.
+        per_run = self.per_run or (PER_RUN if known else None)
+        series = Series(self.lane, self.log_threshold, known, per_run)
+        self._series[metric] = series
+        return series
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """What `toolgauge detect` can be told."""
+    parser.add_argument(
+        "--baseline",
+        type=_baseline,
+        metavar="SUCCESSES/TRIALS",
+        help="start frozen on it; without it every metric warms up on its own lines",
+    )
+    parser.add_argument(
+        "--per-run",
+        type=_positive,
+        metavar="N",
+        help="trials of a run of the baseline (10 with --baseline, else the mean of the lines)",
+    )
+    parser.add_argument(
+        "--runs-per-year",
+        type=_positive,
+        metavar="N",
+        help="how often one looks, which sets the threshold (1460; 105120 in the live lane)",
+    )
+    parser.add_argument(
+        "--lane",
+        choices=["probe", "live"],
+        default="probe",
+        help="probe runs, or five minutes of live traffic a line (probe)",
+    )
+
+
+def run(options: argparse.Namespace) -> int:
+    """Answer standard input line by line; 0 where all of it was judged."""
+    try:
+        return detect(options, sys.stdin.buffer, sys.stdout, sys.stderr)
+    except BrokenPipeError:
+        # Who read our output has left, as `head` does. Nothing may be left to flush at exit.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 0
+
+
+def detect(options: argparse.Namespace, stdin: BinaryIO, stdout: TextIO, stderr: TextIO) -> int:
+    """The same on any streams: 2 at the first line that cannot be read, 3 where there is none."""
+    from health.detector import LIVE, PROBE, threshold
+
+    lane = LIVE if options.lane == "live" else PROBE
+    log_threshold = threshold(options.runs_per_year or RUNS_PER_YEAR[options.lane])
+    backtest = Backtest(lane, log_threshold, options.baseline, options.per_run)
+    answered = 0
+    for number, data in enumerate(stdin, start=1):
+        if not data.strip():
+            continue
+        try:
+            answer = backtest.answer(read_line(data))
+        except BadInput as exc:
+            stderr.write(f"toolgauge detect: line {number}: {exc}\n")
+            return 2
+        # At once: who watches a running system must not wait for the next line.
+        stdout.write(json.dumps(answer) + "\n")
+        stdout.flush()
+        answered += 1
+    if answered:
+        return 0
+    stderr.write("toolgauge detect: There was no line to judge; give one JSON object a line.\n")
+    return 3
+
+
+def read_line(data: bytes) -> Line:
+    """One line of the history, or a sentence about what is wrong with it."""
+    entry = _entry(data)
+    time, metric = entry.get("t"), entry.get("metric")
+    if isinstance(time, bool) or not isinstance(time, str | int | float):
+        raise BadInput("Give the time of the run as 't', a number or a string.")
+    if not isinstance(metric, str) or not metric:
+        raise BadInput("Name the metric as 'metric', a string.")
+    trials, failures = _count(entry, "trials"), _count(entry, "failures")
+    if failures > trials:
+        raise BadInput(
+            f"{failures} of {trials} trials cannot have failed; 'failures' counts the trials that "
+            "went badly."
+        )
+    return Line(time, metric, trials, failures)
+
+
+def _entry(data: bytes) -> Mapping[str, JSON]:
+    from probes.strict_json import parse
+
+    try:
+        text = data.decode("utf-8").removeprefix("\ufeff")
+    except UnicodeDecodeError as exc:
+        raise BadInput(f"The line is not UTF-8 at byte {exc.start}; save it as UTF-8.") from exc
+    parsed = parse(text, max_bytes=MAX_LINE)
+    if parsed.error is not None:
+        raise BadInput(f"The line is not JSON; give one object a line. {parsed.error}")
+    if not isinstance(parsed.value, Mapping):
+        raise BadInput("The line is not a JSON object; give 't', 'metric', 'trials', 'failures'.")
+    if parsed.duplicate_keys:
+        raise BadInput(f"{parsed.duplicate_keys[0]!r} stands twice in the line; give it once.")
+    return parsed.value
+
+
+def _count(entry: Mapping[str, JSON], key: str) -> int:
+    value = entry.get(key)
+    if (
+        isinstance(value, bool)
+        or not isinstance(value, int | float)
+        or value % 1
+        or not 0 <= value <= MOST
+    ):
+        raise BadInput(f"Give {key!r} as a whole number from 0 to {MOST}, not {_shown(value)}.")
+    return int(value)
+
+
+def _shown(value: JSON) -> str:
+    return "nothing" if value is None else json.dumps(value)[:60]
+
+
+def _baseline(text: str) -> tuple[int, int]:
+    parts = text.split("/")
+    if len(parts) != 2 or not all(part.isascii() and part.isdecimal() for part in parts):
+        raise argparse.ArgumentTypeError(f"{text!r} is not SUCCESSES/TRIALS, such as 196/200")
+    successes, trials = (int(part[:20]) for part in parts)
+    if not 0 < trials <= MOST or successes > trials:
+        raise argparse.ArgumentTypeError(
+            f"{text!r} is no baseline: give at least one trial, and no more successes than trials"
+        )
+    return successes, trials
+
+
+def _positive(text: str) -> float:
+    try:
+        value = float(text)
+    except ValueError:
+        value = math.nan
+    if not 1 <= value <= MOST:
+        raise argparse.ArgumentTypeError(f"{text!r} is not a number from 1 to {MOST}")
+    return value

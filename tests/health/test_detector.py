@@ -1,0 +1,271 @@
+from __future__ import annotations
+
+from math import exp, inf, log
+
+import pytest
+from hypothesis import example, given
+from hypothesis import strategies as st
+
+from health.detectable import log_ways
+from health.detector import (
+    LIVE,
+    PROBE,
+    QUIET,
+    WARN,
+    Baseline,
+    Known,
+    Lane,
+    LogSums,
+    Verdict,
+    alternatives,
+    log_likelihood,
+    log_mean,
+    log_ratios,
+    recovery_ratio,
+    step,
+    threshold,
+    verdict,
+)
+
+SIX_HOURLY = threshold(1460)
+RATES = st.floats(0.02, 0.995)
+THRESHOLDS = st.floats(4, 20)
+LANES = st.sampled_from([PROBE, LIVE])
+RUNS = st.integers(0, 40).flatmap(lambda n: st.tuples(st.integers(0, n), st.just(n)))
+
+
+def reference(successes: int, trials: int = 200) -> float:
+    return Baseline(successes, trials).reference(per_run=10)
+
+
+def after(runs: list[tuple[int, int]], p_ref: float, lane: Lane = PROBE) -> LogSums:
+    sums = QUIET
+    for successes, trials in runs:
+        sums = step(sums, log_ratios(successes, trials, p_ref, SIX_HOURLY, lane=lane))
+    return sums
+
+
+@pytest.mark.parametrize(
+    ("runs_per_year", "log_a"),
+    [(365, 8.539), (1460, 9.925249), (8760, 11.717), (365 * 288, 14.202)],
+    ids=["daily", "six-hourly", "hourly", "live"],
+)
+def test_the_threshold_follows_from_how_often_one_looks(runs_per_year: int, log_a: float) -> None:
+    """Half a false alarm a profile and year, over seven metrics."""
+    assert threshold(runs_per_year) == pytest.approx(log_a, abs=5e-4)
+
+
+@pytest.mark.parametrize(
+    ("successes", "p_ref"), [(200, 0.987261), (196, 0.955378), (190, 0.916449), (180, 0.857124)]
+)
+def test_a_baseline_gives_the_golden_reference(successes: int, p_ref: float) -> None:
+    """Low in its interval, and wider than independent trials would make it."""
+    assert reference(successes) == pytest.approx(p_ref, abs=2e-6)
+
+
+@pytest.mark.parametrize(
+    ("number", "golden"),
+    [
+        (0, (-0.7524, 0.4760, 1.0277, 1.4054, 1.9583, 3.0045)),
+        (1, (-1.5704, 0.2390, 1.1798, 1.8618, 2.9029, 4.9768)),
+        (2, (-4.3192, -1.5790, 0.1237, 1.4723, 3.6997, 5.6558)),
+        (3, (-10.7960, -7.2076, -4.7047, -2.5789, 1.2190, 5.6558)),
+    ],
+    ids=["ten less", "twenty less", "half", "a tenth"],
+)
+def test_a_run_speaks_for_an_alternative_as_much_as_the_golden_vector(
+    number: int, golden: tuple[float, ...]
+) -> None:
+    """For 10, 9, 8, 7, 5 and 0 of ten; the last two alternatives reach the cap."""
+    found = [log_ratios(x, 10, reference(196), SIX_HOURLY)[number] for x in (10, 9, 8, 7, 5, 0)]
+
+    assert found == pytest.approx(golden, abs=2e-4)
+
+
+@pytest.mark.parametrize(
+    ("successes", "runs", "golden"),
+    [
+        (
+            196,
+            (10, 10, 9, 10, 8, 7, 8, 6, 7, 5),
+            (-1.7537, -1.4292, 0.1231, -0.5490, 1.2431, 3.0394, 4.1054, 6.3115, 8.0462, 10.9118),
+        ),
+        (196, (10, 0, 0), (-1.7537, 5.2737, 10.7755)),
+        (200, (10, 10, 9, 9, 8, 8), (-1.7296, -1.3994, 1.2104, 2.7774, 5.0887, 7.3926)),
+        (
+            190,
+            (9, 9, 8, 8, 7, 7, 6, 6),
+            (-0.7267, -0.0933, 0.9180, 1.6258, 2.7500, 3.8057, 5.3312, 6.9002),
+        ),
+    ],
+    ids=["slow fall", "collapse", "perfect before", "less good before"],
+)
+def test_the_evidence_follows_the_golden_vector(
+    successes: int, runs: tuple[int, ...], golden: tuple[float, ...]
+) -> None:
+    """Run by run; the alarm comes with the first value beyond the threshold."""
+    p_ref = reference(successes)
+    sums = [after([(x, 10) for x in runs[: k + 1]], p_ref) for k in range(len(runs))]
+
+    assert [log_mean(each) for each in sums] == pytest.approx(golden, abs=2e-4)
+    alarms = [verdict(each, SIX_HOURLY) is Verdict.ALARM for each in sums]
+    assert alarms == [value >= 9.9253 for value in golden]
+
+
+def test_a_run_speaks_for_recovery_as_much_as_the_golden_vector() -> None:
+    """Seven clean runs are proof enough, six are not."""
+    found = [recovery_ratio(x, 10, reference(196)) for x in (10, 9, 8, 7, 5, 0)]
+
+    assert found == pytest.approx((0.7524, -0.4760, -1.0277, -1.4054, -1.9583, -3.0045), abs=2e-4)
+    assert 6 * found[0] < log(100) <= 7 * found[0]
+
+
+@given(
+    runs=st.lists(RUNS, min_size=1, max_size=8), which=st.integers(0, 7), p_ref=RATES, lane=LANES
+)
+def test_fewer_successes_never_lower_the_evidence(
+    runs: list[tuple[int, int]], which: int, p_ref: float, lane: Lane
+) -> None:
+    """Whatever came before and after, also among runs of unequal size."""
+    successes, trials = runs[which % len(runs)]
+    worse = [*runs]
+    worse[which % len(runs)] = (max(successes - 1, 0), trials)
+
+    before, now = log_mean(after(runs, p_ref, lane)), log_mean(after(worse, p_ref, lane))
+
+    assert now >= before - 1e-9
+
+
+@given(run=RUNS, p_ref=RATES, log_threshold=THRESHOLDS, lane=LANES)
+@example(run=(0, 40), p_ref=0.995, log_threshold=4, lane=PROBE)
+def test_one_run_never_raises_the_alarm_from_quiet(
+    run: tuple[int, int], p_ref: float, log_threshold: float, lane: Lane
+) -> None:
+    """However bad it is: a blip is not a degradation."""
+    ratios = log_ratios(*run, p_ref, log_threshold, lane=lane)
+
+    assert verdict(step(QUIET, ratios), log_threshold) is not Verdict.ALARM
+
+
+@given(log_threshold=THRESHOLDS, p_ref=st.floats(0.9, 0.99))
+def test_two_runs_at_the_cap_do(log_threshold: float, p_ref: float) -> None:
+    """Total failure is found with the second run."""
+    capped = log_ratios(0, 40, p_ref, log_threshold)
+    assert max(capped) == (log_threshold + log(4)) / 2
+
+    assert verdict(step(step(QUIET, capped), capped), log_threshold) is Verdict.ALARM
+
+
+@pytest.mark.parametrize("rho", [0.0, 0.02, 0.05, 0.1])
+@pytest.mark.parametrize("trials", [5, 10, 20])
+def test_a_healthy_run_multiplies_the_sums_by_one_on_average_at_most(
+    trials: int, rho: float
+) -> None:
+    """What the mean time to a false alarm rests on; summed exactly over all outcomes."""
+    largest = 0.0
+    for successes in range(100, 201, 5):
+        p_ref = Baseline(successes, 200).reference(per_run=trials)
+        ratios = [log_ratios(x, trials, p_ref, SIX_HOURLY) for x in range(trials + 1)]
+        for better in (0.0, 0.25, 0.5, 0.75):
+            chances = distribution(p_ref + better * (1 - p_ref), trials, rho)
+            largest = max(largest, *expectations(chances, ratios))
+
+    assert largest <= 1 + 1e-4
+    assert largest > 0.1
+
+
+def test_trials_that_hang_together_more_than_assumed_are_too_much() -> None:
+    """The sums above would notice a broken promise: with a true rho of 0.3 it does not hold."""
+    p_ref = reference(190)
+    ratios = [log_ratios(x, 10, p_ref, SIX_HOURLY) for x in range(11)]
+
+    assert max(expectations(distribution(p_ref, 10, 0.3), ratios)) > 1.01
+
+
+def distribution(rate: float, trials: int, rho: float) -> list[float]:
+    if rho == 0:
+        chances = [x * log(rate) + (trials - x) * log(1 - rate) for x in range(trials + 1)]
+    else:
+        chances = [log_likelihood(x, trials, rate, rho) for x in range(trials + 1)]
+    found = [exp(log_ways(trials, x) + chance) for x, chance in enumerate(chances)]
+    assert sum(found) == pytest.approx(1, abs=1e-9)
+    return found
+
+
+def expectations(chances: list[float], ratios: list[LogSums]) -> list[float]:
+    return [
+        sum(chance * exp(ratio[k]) for chance, ratio in zip(chances, ratios, strict=True))
+        for k in range(len(QUIET))
+    ]
+
+
+def test_a_run_without_trials_speaks_for_nothing() -> None:
+    """Its ratios are one, so it must not be counted: the sums grow by the look alone."""
+    assert log_ratios(0, 0, 0.95, SIX_HOURLY) == (0, 0, 0, 0)
+
+
+def test_quiet_sums_say_nothing() -> None:
+    """No evidence is minus infinity and no warning."""
+    assert log_mean(QUIET) == -inf
+    assert verdict(QUIET, SIX_HOURLY) is Verdict.OK
+
+
+@pytest.mark.parametrize(
+    ("log_m", "said"),
+    [
+        (log(WARN) - 0.001, Verdict.OK),
+        (log(WARN), Verdict.WARN),
+        (SIX_HOURLY - 0.001, Verdict.WARN),
+        (SIX_HOURLY, Verdict.ALARM),
+    ],
+    ids=["below warn", "warn", "below alarm", "alarm"],
+)
+def test_equality_counts(log_m: float, said: Verdict) -> None:
+    """Both thresholds belong to what they announce."""
+    assert verdict((log_m,) * 4, SIX_HOURLY) is said
+
+
+@pytest.mark.parametrize(
+    ("trials", "runs", "known"),
+    [
+        (29, 20, Known.NONE),
+        (30, 1, Known.PROVISIONAL),
+        (200, 19, Known.PROVISIONAL),
+        (199, 20, Known.PROVISIONAL),
+        (200, 20, Known.FROZEN),
+    ],
+)
+def test_a_baseline_is_final_with_trials_and_runs_enough(
+    trials: int, runs: int, known: Known
+) -> None:
+    """Two hundred trials of one bad minute are no baseline."""
+    assert Baseline(trials, trials, runs).known() is known
+
+
+def test_alternatives_stay_possible() -> None:
+    """None below one in a hundred, however low the reference."""
+    assert alternatives(0.05) == (0.01, 0.01, 0.025, 0.01)
+    assert alternatives(0.9) == pytest.approx((0.8, 0.7, 0.45, 0.09))
+    assert alternatives(0.99, LIVE) == pytest.approx((0.97, 0.94, 0.79, 0.495))
+
+
+@given(successes=st.integers(0, 200), lane=LANES)
+def test_a_reference_is_never_at_the_ends(successes: int, lane: Lane) -> None:
+    """A perfect baseline does not make the first failure a catastrophe."""
+    assert 0.02 <= Baseline(successes, 200, 20).reference(lane) <= lane.highest
+
+
+def test_no_reference_is_above_the_highest_of_its_lane() -> None:
+    """However long nothing fails: probes cannot tell 99 % from all, live traffic 99.5 %."""
+    perfect = Baseline(10**6, 10**6, 10**4)
+
+    assert perfect.reference(PROBE) == 0.99
+    assert perfect.reference(LIVE) == 0.995
+
+
+def test_trials_that_hang_together_count_for_less() -> None:
+    """The same successes in fewer, larger runs are less sure: the reference is lower."""
+    found = [Baseline(190, 200).reference(per_run=n) for n in (1, 5, 10, 20)]
+
+    assert found == sorted(found, reverse=True)
+    assert len(set(found)) == 4
