@@ -5,7 +5,7 @@ import socket
 import ssl
 import time
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import AsyncIterable, AsyncIterator, Iterator, Mapping
 from contextlib import nullcontext
 from dataclasses import replace
 from functools import cache
@@ -13,8 +13,11 @@ from http.cookiejar import CookieJar, DefaultCookiePolicy
 from types import TracebackType
 from typing import Self
 
+import httpcore
 import httpx
+from typing_extensions import override
 
+from probes.egress import Rules
 from probes.errors import (
     ConnectFailed,
     Phase,
@@ -24,6 +27,7 @@ from probes.errors import (
     TooLarge,
     TransportError,
 )
+from probes.guarded import GuardedBackend
 from probes.target import Limits
 from probes.wire import Chunk, Incoming, Outgoing
 
@@ -36,7 +40,9 @@ class Transport:
     """The one place that opens sockets: bytes out, bytes in, with times and bounds.
 
     Answers of any status come back as they are. At most `at_once` requests are under way,
-    whoever sends them. `inner` is httpx's own transport, for tests.
+    whoever sends them. With `egress`, only addresses that it allows are connected to; without,
+    all are, which is for whoever chose the URL themselves. `inner` is httpx's own transport, for
+    tests.
     """
 
     def __init__(
@@ -44,13 +50,14 @@ class Transport:
         limits: Limits | None = None,
         *,
         at_once: int | None = None,
+        egress: Rules | None = None,
         inner: httpx.AsyncBaseTransport | None = None,
     ) -> None:
         self.limits = limits or Limits()
         self.statuses: Counter[int] = Counter()
         self._slots = nullcontext() if at_once is None else asyncio.Semaphore(at_once)
         self._client = httpx.AsyncClient(
-            transport=inner,
+            transport=_Guarded(egress) if inner is None and egress is not None else inner,
             verify=_tls(),
             trust_env=False,
             follow_redirects=False,
@@ -125,6 +132,79 @@ class Transport:
 def _tls() -> ssl.SSLContext:
     # Loading the root certificates takes a tenth of a second, which every run would pay again.
     return httpx.create_ssl_context(trust_env=False)
+
+
+class _Guarded(httpx.AsyncBaseTransport):
+    """What httpx does by itself, over connections that are checked as they are made."""
+
+    def __init__(self, rules: Rules) -> None:
+        self._pool = httpcore.AsyncConnectionPool(
+            ssl_context=_tls(),
+            max_connections=100,
+            max_keepalive_connections=20,
+            keepalive_expiry=5,
+            network_backend=GuardedBackend(rules),
+        )
+
+    @override
+    async def handle_async_request(self, request: httpx.Request) -> httpx.Response:
+        assert isinstance(request.stream, httpx.AsyncByteStream)
+        url = request.url
+        made = httpcore.Request(
+            request.method,
+            httpcore.URL(
+                scheme=url.raw_scheme, host=url.raw_host, port=url.port, target=url.raw_path
+            ),
+            headers=request.headers.raw,
+            content=request.stream,
+            extensions=request.extensions,
+        )
+        try:
+            response = await self._pool.handle_async_request(made)
+        except _TROUBLE as exc:
+            raise _as_httpx(exc) from exc
+        assert isinstance(response.stream, AsyncIterable)
+        return httpx.Response(
+            response.status,
+            headers=response.headers,
+            stream=_Stream(response),
+            extensions=response.extensions,
+        )
+
+    @override
+    async def aclose(self) -> None:
+        await self._pool.aclose()
+
+
+class _Stream(httpx.AsyncByteStream):
+    def __init__(self, response: httpcore.Response) -> None:
+        self._response = response
+
+    @override
+    async def __aiter__(self) -> AsyncIterator[bytes]:
+        try:
+            async for data in self._response.aiter_stream():
+                yield data
+        except _TROUBLE as exc:
+            raise _as_httpx(exc) from exc
+
+    @override
+    async def aclose(self) -> None:
+        await self._response.aclose()
+
+
+_TROUBLE = (
+    httpcore.NetworkError,
+    httpcore.ProtocolError,
+    httpcore.TimeoutException,
+    httpcore.UnsupportedProtocol,
+)
+
+
+def _as_httpx(exc: Exception) -> httpx.TransportError:
+    # httpx names its errors as httpcore does.
+    kind: type[httpx.TransportError] = getattr(httpx, type(exc).__name__, httpx.TransportError)
+    return kind(str(exc))
 
 
 class _Clock:
