@@ -21,6 +21,7 @@ from config.env import (
     env_str,
 )
 from config.logs import logging_config
+from probes.egress import parse_grants
 
 BASE_DIR = Path(__file__).resolve().parent.parent
 
@@ -205,8 +206,18 @@ PROVIDER_RUNS_EXCEPT = env_counts("PROVIDER_RUNS_EXCEPT")
 # A new profile wants this many runs, this far apart, before the schedule takes over.
 BASELINE_RUNS = env_int("BASELINE_RUNS", default=20, minimum=1)
 BASELINE_EVERY = env_duration("BASELINE_EVERY", default="7m")
-# A run that looks worse than the one before is confirmed after this.
+# A run that makes the detector suspicious is confirmed after this.
 CONFIRM_AFTER = env_duration("CONFIRM_AFTER", default="6m")
+
+# Private addresses that probes and notices may reach, such as 10.0.0.0/8:8000 or [::1]:11434.
+# Where people reach the pages on this machine alone, its own servers are meant to be probed.
+EGRESS_GRANTS = env_str(
+    "EGRESS_GRANTS", default="127.0.0.0/8 [::1]" if _public.hostname in _LOOPBACK else ""
+)
+try:
+    parse_grants(EGRESS_GRANTS)
+except ValueError as exc:
+    raise ImproperlyConfigured(f"EGRESS_GRANTS: {exc}") from exc
 
 # Who reads /metrics must send this as a Bearer token; open to all who reach it when empty.
 METRICS_TOKEN = env_secret("METRICS_TOKEN", default="")

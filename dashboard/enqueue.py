@@ -8,7 +8,8 @@ from celery import current_app
 from kombu.exceptions import OperationalError
 
 RUN_SUITE = "workers.probing.run_suite"
-TASKS = (RUN_SUITE,)
+NOTIFY = "workers.notifying.notify"
+TASKS = (RUN_SUITE, NOTIFY)
 
 
 # A doorbell wakes a process that then looks for work itself, so a few are enough for any number
@@ -25,7 +26,16 @@ class BrokerDown(Exception):
 def ring(run_ids: Iterable[int]) -> None:
     """Ring once for each run."""
     for run_id in run_ids:
-        try:
-            current_app.send_task(RUN_SUITE, args=[run_id], retry=False, expires=_EXPIRES_S)
-        except OperationalError as exc:
-            raise BrokerDown(str(exc)) from exc
+        _send(RUN_SUITE, [run_id])
+
+
+def ring_for_notices() -> None:
+    """Have somebody look into the outbox now."""
+    _send(NOTIFY, [])
+
+
+def _send(task: str, args: list[int]) -> None:
+    try:
+        current_app.send_task(task, args=args, retry=False, expires=_EXPIRES_S)
+    except OperationalError as exc:
+        raise BrokerDown(str(exc)) from exc

@@ -1,4 +1,4 @@
-"""What the fleet page reads: three queries, however many endpoints there are."""
+"""What the fleet page reads: six queries, however many endpoints there are."""
 
 from __future__ import annotations
 
@@ -13,8 +13,9 @@ from django.contrib.postgres.expressions import ArraySubquery
 from django.db.models import F, FilteredRelation, OuterRef, Q
 from django.db.models.functions import JSONObject
 
-from dashboard import progress
+from dashboard import conditions, progress
 from dashboard.charts.sparkline import SLOTS, Sparkline, sparkline
+from dashboard.conditions import UNKNOWN, Condition
 from dashboard.models import Endpoint, Run
 from dashboard.models.endpoint import EndpointQuerySet
 from dashboard.models.run import ENDED
@@ -29,7 +30,7 @@ _ORDER = {status: place for place, status in enumerate(Status)}
 
 @dataclass(frozen=True, slots=True)
 class Summary:
-    """An endpoint with what its last run says."""
+    """An endpoint with what its last run and its watch say."""
 
     endpoint: Endpoint
     status: Status
@@ -37,6 +38,7 @@ class Summary:
     last_ended_at: datetime | None
     rate: Rate | None
     active: Progress | None
+    condition: Condition = UNKNOWN
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,6 +66,7 @@ class Fleet:
         """Changes when anything that the page shows has changed, apart from the time of day."""
         facts = [
             (s.endpoint.pk, s.endpoint.updated_at, s.endpoint.next_due_at, s.status, s.last_run_id)
+            + (s.condition.severities, s.condition.modes)
             + ((s.active.run.pk, s.active.run.state, s.active.done) if s.active else ())
             for s in self.summaries
         ]
@@ -72,9 +75,11 @@ class Fleet:
 
 def read(now: datetime) -> Fleet:
     """Every endpoint that is kept, with its status."""
-    active = progress.of_active()
-    endpoints = _with_latest(Endpoint.objects.kept())
-    summaries = [_summary(endpoint, active.get(endpoint.pk), now) for endpoint in endpoints]
+    active, found = progress.of_active(), conditions.of_all()
+    summaries = [
+        _summary(endpoint, active.get(endpoint.pk), found.get(endpoint.pk, UNKNOWN), now)
+        for endpoint in _with_latest(Endpoint.objects.kept())
+    ]
     return Fleet(tuple(sorted(summaries, key=lambda s: (_ORDER[s.status], s.endpoint.slug))))
 
 
@@ -92,7 +97,9 @@ def listed(summaries: Sequence[Summary]) -> list[Listed]:
 
 def summary_of(endpoint: Endpoint, now: datetime) -> Summary:
     """One endpoint with its status; whether a run is under way is for its page to find out."""
-    return _summary(_with_latest(Endpoint.objects.filter(pk=endpoint.pk)).get(), None, now)
+    condition = conditions.of_all(endpoint).get(endpoint.pk, UNKNOWN)
+    found = _with_latest(Endpoint.objects.filter(pk=endpoint.pk)).get()
+    return _summary(found, None, condition, now)
 
 
 def _with_latest(endpoints: EndpointQuerySet) -> Any:
@@ -110,13 +117,23 @@ def _ended_runs(*fields: str) -> Any:
     )
 
 
-def _summary(endpoint: Any, active: Progress | None, now: datetime) -> Summary:
+def _summary(
+    endpoint: Any, active: Progress | None, condition: Condition, now: datetime
+) -> Summary:
     last = endpoint.latest[0] if endpoint.latest else None
     ended_at = datetime.fromisoformat(last["finished_at"]) if last else None
     rate = _rate(last) if last else None
-    standing = Standing(endpoint.enabled, endpoint.ttl, ended_at, rate)
-    status = status_of(standing, now)
-    return Summary(endpoint, status, last["id"] if last else None, ended_at, rate, active)
+    standing = Standing(
+        endpoint.enabled,
+        endpoint.ttl,
+        ended_at,
+        rate,
+        known=condition.known,
+        worst=condition.worst,
+        below_gate=bool(condition.below_gate),
+    )
+    status, run_id = status_of(standing, now), last["id"] if last else None
+    return Summary(endpoint, status, run_id, ended_at, rate, active, condition)
 
 
 def _rate(run: dict[str, Any]) -> Rate | None:

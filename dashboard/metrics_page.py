@@ -18,6 +18,7 @@ from dashboard import fleet
 from dashboard.fleet import Fleet
 from dashboard.services import monitoring
 from dashboard.system_state import SystemState
+from health.severity import Severity
 
 # A value with the values of its labels.
 Sample = tuple[tuple[str, ...], float | None]
@@ -137,6 +138,23 @@ def _of_endpoints(found: Fleet) -> Iterator[Metric]:
         "The status that an endpoint has; 1 for the present one.",
         ["endpoint", "status"],
         (((s.endpoint.slug, s.status.value.replace(" ", "_")), 1) for s in every),
+    )
+    yield _many(
+        "incidents_open",
+        "Open incidents of an endpoint, by severity from 1 to 3.",
+        ["endpoint", "severity"],
+        (
+            ((s.endpoint.slug, str(level.value)), s.condition.severities.count(level))
+            for s in every
+            for level in Severity
+            if level in s.condition.severities
+        ),
+    )
+    yield _many(
+        "mode_on",
+        "Modes that are on, by an incident or by hand.",
+        ["endpoint", "mode"],
+        (((s.endpoint.slug, mode.value), 1) for s in every for mode in s.condition.modes),
     )
     yield _many(
         "endpoint_last_finished_timestamp_seconds",

@@ -11,6 +11,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 
+from dashboard.played_schedule import Schedule
 from probes import fingerprint, runner
 from probes.attempts import Attempt, Outcome
 from probes.fingerprint import Engine
@@ -28,8 +29,6 @@ AT_ONCE = 4
 JITTER = 0.1
 # Endpoints are registered one after the other, not all in the same second.
 FIRST_AFTER, FIRST_WITHIN = timedelta(minutes=30), timedelta(hours=1)
-# As the schedule has it: a run without a verdict is soon tried again, ever less soon.
-FRUITLESS_WAIT = timedelta(minutes=15)
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,6 +71,8 @@ class Simulated:
     engine: Engine
     attempts: tuple[Attempt, ...]
     took: timedelta = timedelta(0)
+    # How often the endpoint was probed then.
+    every: timedelta = timedelta(hours=12)
 
     @property
     def is_fruitless(self) -> bool:
@@ -89,8 +90,7 @@ class _Play:
         self._target = member.target()
         # Draws moments and questions, which protect nothing.
         self._rng = random.Random(f"{span.seed}/{member.slug}")  # noqa: S311
-        self._template: str | None = None
-        self._fruitless = 0
+        self._schedule = Schedule(self._target.provider, member.every)
 
     async def play(self, emit: Callable[[Simulated], None]) -> None:
         clock = Clock(source=asyncio.get_running_loop().time, started=0)
@@ -98,21 +98,21 @@ class _Play:
         async with InProcess(build(clock=clock)) as transport:
             await _pass(FIRST_AFTER + FIRST_WITHIN * self._rng.random())
             while self._now() < self._span.until:
-                begun = self._now()
                 run = await self._run(transport)
                 emit(run)
-                await _pass(self._wait(run) - (self._now() - begun))
+                wait = self._schedule.follow(run.attempts, run.suite, ended=run.at + run.took)
+                await _pass(wait if run.is_fruitless else wait * self._spread())
 
     async def _run(self, transport: InProcess) -> Simulated:
         at = self._now()
         engine = await fingerprint.read(self._target, transport)
-        trigger = self._trigger(engine)
-        suite = "light" if trigger == "ttl" else "full"
+        trigger = self._schedule.trigger(engine)
+        suite = self._schedule.suite(trigger)
         seed = self._rng.getrandbits(53)
         attempts = await self._attempts(suite, seed, transport)
-        return Simulated(
-            self._member.slug, at, trigger, suite, seed, engine, attempts, self._now() - at
-        )
+        took = self._now() - at
+        slug, every = self._member.slug, self._member.every
+        return Simulated(slug, at, trigger, suite, seed, engine, attempts, took, every)
 
     async def _attempts(self, suite: str, seed: int, transport: InProcess) -> tuple[Attempt, ...]:
         # All attempts of a run begin together and then wait for their turn.
@@ -120,20 +120,9 @@ class _Play:
         tried = runner.run(self._target, plan(suite), seed=seed, transport=transport)
         return tuple([replace(attempt, started_at=begun) async for attempt in tried])
 
-    def _trigger(self, engine: Engine) -> str:
-        """Why this run is made; a template that was not told, as in an outage, is no new one."""
-        before, told = self._template, engine.chat_template_hash
-        self._template = told or before or ""
-        if before is None:
-            return "baseline"
-        return "key_change" if self._template != before else "ttl"
-
-    def _wait(self, run: Simulated) -> timedelta:
-        self._fruitless = self._fruitless + 1 if run.is_fruitless else 0
-        every = self._member.every * self._rng.uniform(1 - JITTER, 1 + JITTER)
-        if not self._fruitless:
-            return every
-        return min(every, FRUITLESS_WAIT * (1 << self._fruitless - 1))
+    def _spread(self) -> float:
+        """As in the product, so that no fleet marches in step."""
+        return self._rng.uniform(1 - JITTER, 1 + JITTER)
 
     def _now(self) -> datetime:
         return self._span.first + timedelta(seconds=asyncio.get_running_loop().time())

@@ -6,14 +6,10 @@ from dataclasses import dataclass
 from datetime import timedelta
 from enum import StrEnum
 
-from health.metrics import Rate
-from health.status import Status, status_of_rate
-
-# How often a run that was confirmed to be worse is looked at again, against the TTL.
+# While an alarm is open, so much more often than the TTL asks: only probes can prove recovery,
+# since live traffic is under the fallback.
 RECOVERY_SHARE = 4
-RECOVERY_RUNS = 8
 RECOVERY_SOONEST = timedelta(minutes=15)
-_WORST_FIRST = (Status.FAILING, Status.DEGRADED, Status.HEALTHY)
 
 
 class Why(StrEnum):
@@ -30,15 +26,14 @@ class Why(StrEnum):
 class Finished:
     """What is known when a run has ended with a verdict."""
 
-    trigger: str
     suite: str
     ttl: timedelta
-    rate: Rate | None
-    # Of the run before, under the same profile.
-    rate_before: Rate | None
     fingerprint_changed: bool
     onboarding_left: int
-    recovery_left: int
+    # The detector warns, and runs that confirm it or not are still wanted.
+    wants_confirmation: bool
+    # An alarm is open.
+    is_degraded: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,44 +46,23 @@ class Waits:
 
 @dataclass(frozen=True, slots=True)
 class Next:
-    """The run that follows. What is left of a burst is counted down here."""
+    """The run that follows. What is left of the first burst is counted down here."""
 
     why: Why
     wait: timedelta
     onboarding_left: int
-    recovery_left: int
 
 
 def after(run: Finished, waits: Waits) -> Next:
-    """The run that follows this one: a stand-in for what the detector will ask for."""
+    """The run that follows this one."""
     onboarding = max(run.onboarding_left - 1, 0)
-    recovery = _recovery_left(run)
     if run.fingerprint_changed and run.suite == "light":
-        return Next(Why.FINGERPRINT, timedelta(), onboarding, recovery)
-    if _is_worse(run.rate, run.rate_before) and run.trigger != Why.CONFIRM:
-        return Next(Why.CONFIRM, waits.confirm, onboarding, recovery)
+        return Next(Why.FINGERPRINT, timedelta(), onboarding)
+    if run.wants_confirmation:
+        return Next(Why.CONFIRM, min(run.ttl, waits.confirm), onboarding)
     if onboarding:
-        return Next(Why.BASELINE, waits.baseline, onboarding, recovery)
-    if recovery:
+        return Next(Why.BASELINE, waits.baseline, onboarding)
+    if run.is_degraded:
         sooner = max(run.ttl / RECOVERY_SHARE, RECOVERY_SOONEST)
-        return Next(Why.RECOVERY, min(run.ttl, sooner), onboarding, recovery)
-    return Next(Why.TTL, run.ttl, onboarding, recovery)
-
-
-def _recovery_left(run: Finished) -> int:
-    if _place(run.rate) == len(_WORST_FIRST) - 1:
-        return 0
-    if run.trigger == Why.CONFIRM:
-        return RECOVERY_RUNS
-    return max(run.recovery_left - 1, 0)
-
-
-def _is_worse(rate: Rate | None, before: Rate | None) -> bool:
-    place, place_before = _place(rate), _place(before)
-    return place is not None and place_before is not None and place < place_before
-
-
-def _place(rate: Rate | None) -> int | None:
-    if rate is None or rate.value is None:
-        return None
-    return _WORST_FIRST.index(status_of_rate(rate))
+        return Next(Why.RECOVERY, min(run.ttl, sooner), onboarding)
+    return Next(Why.TTL, run.ttl, onboarding)

@@ -6,7 +6,9 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from enum import StrEnum
 
+from health.detector import Known
 from health.metrics import Rate
+from health.severity import Severity
 
 HEALTHY_FROM = 0.9
 FAILING_BELOW = 0.5
@@ -34,19 +36,36 @@ class Standing:
     last_ended_at: datetime | None = None
     # The parse_success of that run; None where it gave no verdict.
     rate: Rate | None = None
+    # How much is known about what is normal for it.
+    known: Known = Known.NONE
+    # The worst of its open incidents.
+    worst: Severity | None = None
+    # It was never good enough for tools, which is no incident.
+    below_gate: bool = False
 
 
 def status_of(standing: Standing, now: datetime) -> Status:
-    """The status by the last run alone: a stand-in until the detector looks at the history."""
+    """The status by the watch; by the last run alone while nobody knows what is normal.
+
+    An open incident outlasts silence: its modes are in force until runs prove a recovery.
+    """
     if not standing.enabled:
         return Status.OFF
     if standing.last_ended_at is None:
         return Status.WAITING
+    if standing.below_gate or standing.worst is not None:
+        return _degraded(standing)
     if now - standing.last_ended_at > 2 * standing.ttl:
         return Status.STALE
     if standing.rate is None:
         return Status.NO_VERDICT
-    return status_of_rate(standing.rate)
+    # One unlucky run is no degradation: the watch says when there are too many.
+    return status_of_rate(standing.rate) if standing.known is Known.NONE else Status.HEALTHY
+
+
+def _degraded(standing: Standing) -> Status:
+    hopeless = standing.below_gate or standing.worst is Severity.S3
+    return Status.FAILING if hopeless else Status.DEGRADED
 
 
 def status_of_rate(rate: Rate) -> Status:

@@ -14,7 +14,7 @@ from workers.timer import ScheduleTimer
 
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "config.settings")
 
-app = Celery("toolgauge", include=["workers.probing", "workers.upkeep"])
+app = Celery("toolgauge", include=["workers.notifying", "workers.probing", "workers.upkeep"])
 app.config_from_object("workers.celeryconfig")
 app.steps["worker"].add(ScheduleTimer)
 

@@ -14,7 +14,7 @@ from celery import shared_task
 from django.conf import settings
 from django.db import Error, close_old_connections
 
-from dashboard import broker, enqueue
+from dashboard import broker, egress, enqueue
 from dashboard.errors import LeaseLost
 from dashboard.services import (
     attempts,
@@ -31,6 +31,7 @@ from probes import fingerprint, runner
 from probes.fingerprint import Engine
 from probes.transport import Transport
 from workers import stopping
+from workers.notifying import notify
 from workers.upkeep import upkeep
 
 log = structlog.get_logger()
@@ -79,6 +80,7 @@ def tick() -> None:
             log.warning("no broker, probing without it", error=str(exc))
             unheard = True
         upkeep()
+        notify()
         if unheard:
             drain(for_s=0)
     except Error as exc:
@@ -121,7 +123,8 @@ async def _carry_out(lease: Lease) -> None:
 
 
 async def _probe(lease: Lease, work: runs.Work) -> None:
-    async with Transport(work.target.limits) as transport:
+    rules = await sync_to_async(egress.rules)()
+    async with Transport(work.target.limits, egress=rules) as transport:
         if work.ask_engine:
             engine = await _engine(work, transport)
             if not await sync_to_async(profiles.note_engine)(lease, engine):

@@ -18,4 +18,9 @@ BEAT = {
         "schedule": settings.SCHEDULE_EVERY,
         "options": _OPTIONS,
     },
+    "tell people": {
+        "task": "workers.notifying.notify",
+        "schedule": settings.SCHEDULE_EVERY,
+        "options": _OPTIONS,
+    },
 }

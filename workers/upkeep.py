@@ -7,7 +7,7 @@ from datetime import timedelta
 import structlog
 from celery import shared_task
 
-from dashboard.services import pulses, retention, rollups
+from dashboard.services import live_watch, policies, pulses, retention, rollups
 
 log = structlog.get_logger()
 
@@ -18,11 +18,14 @@ MOST_TURNS = 20
 
 @shared_task
 def upkeep() -> None:
-    """Roll up what came in; once an hour, by whoever comes first, drop what is too old."""
+    """Roll up what came in, end what has run out; once an hour drop what is too old."""
     for _ in range(MOST_TURNS):
         if not rollups.roll_up():
             break
     pulses.note(pulses.ROLL_UP)
+    if pulses.take_turn(pulses.LIVE_WATCH, every=live_watch.BUCKET / 5):
+        live_watch.follow_live()
+    policies.sweep()
     if pulses.take_turn(pulses.RETENTION, every=RETENTION_EVERY):
         dropped = retention.enforce()
         log.info("retention done", dropped=dropped)

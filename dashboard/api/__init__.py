@@ -13,12 +13,16 @@ from dashboard.api import (
     attempts,
     endpoints,
     errors,
+    incidents,
     metrics,
+    modes,
     mounting,
+    policies,
     profiles,
     run_events,
     runs,
     telemetry,
+    tool_rules,
 )
 from dashboard.api.document import Document
 from dashboard.api.wire import Renderer, StrictParser
@@ -50,6 +54,10 @@ api.add_router("/endpoints", endpoints.router)
 api.add_router("/endpoints", profiles.router)
 api.add_router("/endpoints", runs.of_endpoint)
 api.add_router("/endpoints", metrics.of_endpoint)
+api.add_router("/endpoints", policies.router)
+api.add_router("/endpoints", modes.router)
+api.add_router("/incidents", incidents.router)
+api.add_router("/tool-rules", tool_rules.router)
 api.add_router("/runs", runs.router)
 api.add_router("/runs", run_events.router)
 api.add_router("/runs", attempts.router)

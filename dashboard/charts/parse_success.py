@@ -11,13 +11,16 @@ from typing import Any
 
 import plotly.graph_objects as go
 
-from dashboard.charts import theme
+from dashboard.charts import lanes, theme
+from dashboard.charts.lanes import NOTHING, Happened
 from dashboard.durations import short
 from dashboard.inert import visible
 from health.metrics import Rate
 
 # A little under the axis, so that a run without a verdict is not read as 0 %.
 _NO_VERDICT_Y = -0.05
+# Below the axis: beside the title it would cover it on a narrow screen.
+_LEGEND = {"orientation": "h", "x": 0, "y": -0.27, "yanchor": "top", "font": {"size": 11}}
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,37 +50,51 @@ class Mark:
     after: str
 
 
-def figure(rows: Sequence[Row], marks: Sequence[Mark] = ()) -> dict[str, Any]:
-    """The figure for rows and marks in order of time."""
+def figure(
+    rows: Sequence[Row], marks: Sequence[Mark] = (), happened: Happened = NOTHING
+) -> dict[str, Any]:
+    """The figure for rows, marks and what happened, in order of time; there is at least one row."""
     seams = _seams(rows)
+    left, right = _span(rows, happened)
+    beside = lanes.traces(happened, right)
     chart = go.Figure(
-        data=[_band(rows), _line(rows), _no_verdict(rows), _told(marks)],
+        data=[_band(rows), _line(rows), _no_verdict(rows), _told(marks), *beside],
         layout=theme.layout(
             template=None,
             title=_title(rows),
-            xaxis=theme.axis("Time (UTC)", type="date", range=_span(rows), tickangle=0),
+            margin={"l": 58, "r": 12, "t": 40, "b": 48},
+            legend=_LEGEND,
+            xaxis=_time_axis(left, right),
             yaxis=theme.axis(
                 "Parse success (%)",
-                range=[-0.09, 1.05],
+                range=[-0.09, lanes.TOP],
                 tickvals=[0, 0.25, 0.5, 0.75, 1],
                 tickformat=".0%",
                 fixedrange=True,
             ),
-            shapes=[_seam_line(row) for row in seams],
-            annotations=[_seam_word(row) for row in seams],
+            shapes=[*lanes.bands(happened.windows, right), *(_seam_line(row) for row in seams)],
+            annotations=[
+                *lanes.band_words(happened.windows),
+                *(_seam_word(row, rows) for row in seams),
+            ],
         ),
     )
     chart.layout.template = go.layout.Template()
     return dict(chart.to_plotly_json())
 
 
-def _span(rows: Sequence[Row]) -> list[str] | None:
-    """From the first run to the last, with air; left to itself, a long label would widen it."""
-    if not rows:
-        return None
-    first, last = rows[0].at, rows[-1].at
+def _time_axis(left: datetime, right: datetime) -> dict[str, Any]:
+    axis = theme.axis("Time (UTC)", type="date", range=[_iso(left), _iso(right)], tickangle=0)
+    # No standoff: it is counted from the labels, and a short span may have none on a phone.
+    title = {"text": "Time (UTC)", "font": {"color": theme.MUTED}}
+    return {**axis, "title": title}
+
+
+def _span(rows: Sequence[Row], happened: Happened) -> tuple[datetime, datetime]:
+    """From the first run to the last moment, with air; a long label would widen it otherwise."""
+    first, last = rows[0].at, max(rows[-1].at, happened.latest or rows[-1].at)
     air = max((last - first) * 0.03, timedelta(seconds=20))
-    return [_iso(first - air), _iso(last + air)]
+    return first - air, last + air
 
 
 def _title(rows: Sequence[Row]) -> dict[str, Any]:
@@ -158,10 +175,10 @@ def _no_verdict(rows: Sequence[Row]) -> go.Scatter:
 
 def _told(marks: Sequence[Mark]) -> go.Scatter:
     return go.Scatter(
-        name="Fingerprint changed",
+        name="New fingerprint",
         mode="markers",
         x=[_iso(mark.at) for mark in marks],
-        y=[1.05 for _ in marks],
+        y=[lanes.FINGERPRINT_Y for _ in marks],
         text=[_told_words(mark) for mark in marks],
         hovertemplate="%{text}<extra></extra>",
         marker={"symbol": "triangle-down", "color": theme.SEAM, "size": 10},
@@ -206,17 +223,36 @@ def _seam_line(row: Row) -> dict[str, Any]:
     return {"type": "line", "x0": at, "x1": at, "y0": 0, "y1": 1, "yref": "paper", "line": line}
 
 
-def _seam_word(row: Row) -> dict[str, Any]:
+def _seam_word(row: Row, rows: Sequence[Row]) -> dict[str, Any]:
+    side, half = _free_place(row, rows)
     return {
         "x": _iso(row.epoch_since),
-        "y": 0.5,
+        "y": 0.07 if half == "bottom" else 0.8,
         "yref": "paper",
-        "xanchor": "right",
+        "xanchor": "right" if side == "before" else "left",
+        "yanchor": half,
         "textangle": -90,
         "text": f"new key, profile {row.epoch}",
         "showarrow": False,
         "font": {"size": 11, "color": theme.SEAM},
     }
+
+
+def _free_place(seam: Row, rows: Sequence[Row]) -> tuple[str, str]:
+    """Where the words of a seam cover no run: before or after it, in the lower or upper half."""
+    rated = [(row.at < seam.epoch_since, row.rate.value) for row in rows if row.rate]
+    values = [(before, value) for before, value in rated if value is not None]
+    near = {
+        "before": [value for before, value in values if before][-8:],
+        "after": [value for before, value in values if not before][:8],
+    }
+    for side, found in near.items():
+        if min(found, default=1) >= 0.55:
+            return side, "bottom"
+    for side, found in near.items():
+        if max(found, default=0) <= 0.45:
+            return side, "top"
+    return "before", "bottom"
 
 
 def _hover(row: Row) -> str:

@@ -4,30 +4,45 @@ from __future__ import annotations
 
 from dashboard.models.api_token import ApiToken
 from dashboard.models.attempt import Attempt
+from dashboard.models.channel import Channel, Delivery
 from dashboard.models.credential import Credential
 from dashboard.models.endpoint import Endpoint
 from dashboard.models.evidence import Evidence
 from dashboard.models.fingerprint_change import FingerprintChange
+from dashboard.models.maintenance import MaintenanceWindow
+from dashboard.models.mode_switch import ModeSwitch
+from dashboard.models.notice import Notice
 from dashboard.models.observation_batch import ObservationBatch
 from dashboard.models.pinned_evidence import Pin, PinnedEvidence
+from dashboard.models.policy import Policy, PolicyVersion
 from dashboard.models.profile import Profile
 from dashboard.models.pulse import Pulse
 from dashboard.models.rollup import Rollup5m, RollupDay, RollupHour
 from dashboard.models.run import Run
 from dashboard.models.run_metric import RunMetric
 from dashboard.models.spend import Spend
+from dashboard.models.tool_rule import ToolRule
+from dashboard.models.watch import Incident, Watch, WatchEvent
 from dashboard.models.worker import Worker
 
 __all__ = [
     "ApiToken",
     "Attempt",
+    "Channel",
     "Credential",
+    "Delivery",
     "Endpoint",
     "Evidence",
     "FingerprintChange",
+    "Incident",
+    "MaintenanceWindow",
+    "ModeSwitch",
+    "Notice",
     "ObservationBatch",
     "Pin",
     "PinnedEvidence",
+    "Policy",
+    "PolicyVersion",
     "Profile",
     "Pulse",
     "Rollup5m",
@@ -36,5 +51,8 @@ __all__ = [
     "Run",
     "RunMetric",
     "Spend",
+    "ToolRule",
+    "Watch",
+    "WatchEvent",
     "Worker",
 ]

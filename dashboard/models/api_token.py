@@ -14,7 +14,7 @@ from typing_extensions import override
 class Scope(models.TextChoices):
     READ = "read", "Read everything"
     PROBE = "probe", "Ask for runs"
-    WRITE = "write", "Change endpoints"
+    WRITE = "write", "Change endpoints, modes and incidents"
     TELEMETRY = "telemetry", "Send telemetry"
 
 

@@ -51,8 +51,6 @@ class Endpoint(models.Model):
     fruitless = models.PositiveSmallIntegerField(default=0)
     # Runs still wanted right away to fill a baseline; the schedule takes over at nought.
     onboarding_left = models.PositiveSmallIntegerField(default=0)
-    # Runs still wanted more often than the TTL asks, to see a degraded endpoint recover.
-    recovery_left = models.PositiveSmallIntegerField(db_default=0)
 
     created_at = models.DateTimeField(db_default=Now())
     updated_at = models.DateTimeField(db_default=Now())

@@ -113,6 +113,8 @@ class Run(models.Model):
     finished_at = models.DateTimeField(null=True)
 
     # Written once, by the finishing transaction.
+    # How often the endpoint was probed then, which the detector's threshold depends on.
+    every = models.DurationField(null=True)
     passed = models.PositiveIntegerField(db_default=0)
     failed = models.PositiveIntegerField(db_default=0)
     void = models.PositiveIntegerField(db_default=0)

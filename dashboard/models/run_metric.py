@@ -24,6 +24,11 @@ class RunMetric(models.Model):
     metric = models.CharField(max_length=32)
     trials = models.PositiveIntegerField()
     failures = models.PositiveIntegerField()
+    # Of the probes that every suite asks: what the detector compares, since other questions are
+    # harder or easier. `refused` of all trials were refused by the endpoint.
+    watched_trials = models.PositiveIntegerField(db_default=0)
+    watched_failures = models.PositiveIntegerField(db_default=0)
+    refused = models.PositiveIntegerField(db_default=0)
     finished_at = models.DateTimeField()
 
     objects = RunMetricQuerySet.as_manager()

@@ -73,6 +73,7 @@ def _run(endpoint: Endpoint, profile: Profile, simulated: Simulated) -> Run:
         created_at=simulated.at,
         started_at=simulated.at,
         finished_at=simulated.at + simulated.took,
+        every=simulated.every,
         fingerprint=dict(simulated.engine.facts),
         passed=outcomes[Outcome.PASS],
         failed=outcomes[Outcome.FAIL],

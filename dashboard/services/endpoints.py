@@ -13,7 +13,7 @@ from django.db.models.functions import Least, Now
 
 from dashboard.errors import Refused
 from dashboard.models import Endpoint
-from dashboard.services import credentials, profiles, runs
+from dashboard.services import credentials, detection, policies, profiles, runs
 from probes.secret import Secret
 from probes.target import check_base_url, check_options, origin
 
@@ -73,6 +73,7 @@ def create(  # noqa: PLR0913 -- keyword-only: the fields of a registration
     profiles.open_first(endpoint)
     if key:
         credentials.store(endpoint, key)
+    policies.refresh(endpoint)
     return endpoint
 
 
@@ -112,6 +113,7 @@ def update(
     if key:
         credentials.store(endpoint, key)
     new_epoch = profiles.follow_edit(endpoint)
+    policies.refresh(endpoint)
     lost = had_key and not forget_key and not credentials.is_stored(endpoint)
     return Updated(endpoint, key_wiped=lost, new_epoch=new_epoch)
 
@@ -121,6 +123,7 @@ def remove(endpoint: Endpoint) -> None:
     """Take an endpoint out: its key is wiped, its run stops, its slug is free again."""
     credentials.forget(endpoint)
     runs.abandon_active(endpoint, reason="the endpoint was removed")
+    detection.end_with(endpoint.profile, reason="The endpoint was removed.")
     Endpoint.objects.kept().filter(pk=endpoint.pk).update(removed_at=Now(), enabled=False)
 
 

@@ -13,7 +13,7 @@ from django.db.models.functions import Now
 from dashboard.errors import LeaseLost
 from dashboard.models import Endpoint, FingerprintChange, Profile, Run
 from dashboard.models.run import State, Trigger
-from dashboard.services import runs
+from dashboard.services import detection, policies, runs
 from dashboard.services.runs import Lease
 from dashboard.services.statements import limit_idling
 from health.capabilities import Capability
@@ -24,6 +24,7 @@ from probes.target import ProfileKey
 # A fact with ever more values tells nothing: beyond this it is known to vary.
 MOST_VALUES = 10
 SUPERSEDED = "superseded by a changed profile key"
+KEY_CHANGED = "The profile key changed."
 
 
 def open_first(endpoint: Endpoint) -> Profile:
@@ -114,6 +115,7 @@ def open_next(current: Profile, chat_template_hash: str, *, at: datetime) -> Pro
     """The epoch after this one, from a moment of the past: for history that is made up later."""
     endpoint = current.endpoint
     Profile.objects.filter(pk=current.pk).update(ended_at=at)
+    detection.end_with(current, reason=KEY_CHANGED, at=at)
     return _open(endpoint, _key(endpoint, chat_template_hash), epoch=current.epoch + 1, at=at)
 
 
@@ -126,14 +128,15 @@ def adopt_template(profile: Profile, chat_template_hash: str) -> None:
 
 def _supersede(endpoint: Endpoint, current: Profile, key: ProfileKey) -> None:
     Profile.objects.filter(pk=current.pk).update(ended_at=Now())
+    detection.end_with(current, reason=KEY_CHANGED)
     _open(endpoint, key, epoch=current.epoch + 1)
+    policies.refresh(endpoint)
     runs.abandon_active(endpoint, reason=SUPERSEDED)
     Endpoint.objects.filter(pk=endpoint.pk).update(
         next_due_at=Now(),
         next_trigger=Trigger.KEY_CHANGE,
         fruitless=0,
         onboarding_left=settings.BASELINE_RUNS,
-        recovery_left=0,
     )
 
 

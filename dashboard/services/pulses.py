@@ -11,6 +11,7 @@ from dashboard.models import Pulse
 BEAT = "beat"  # a beat's message arrived and was carried out
 LOOK_AROUND = "look around"
 ROLL_UP = "roll up"
+LIVE_WATCH = "live watch"
 RETENTION = "retention"
 
 

@@ -14,18 +14,19 @@ from dashboard.errors import LeaseLost
 from dashboard.models import Attempt as AttemptRow
 from dashboard.models import Endpoint, Profile, Run, RunMetric
 from dashboard.models.run import State
-from dashboard.services import observations, profiles
+from dashboard.services import detection, observations, policies, profiles
 from dashboard.services.attempts import as_value
 from dashboard.services.observations import Observation
 from dashboard.services.runs import FRUITLESS_WAIT, Lease
 from dashboard.services.statements import execute, limit_idling
 from health import cadence
 from health.capabilities import capabilities, settled
-from health.metrics import Rate, rate_of
 from health.observations import pack
 from health.report import rates
+from health.watch import Watch
+from health.watched import refusals, watch_counts
 from probes.adapters import adapter_for
-from probes.attempts import Attempt, Metric, Verdict
+from probes.attempts import Attempt
 from probes.target import Provider
 
 log = structlog.get_logger()
@@ -45,25 +46,29 @@ def finish(lease: Lease) -> None:
             raise LeaseLost("The run was taken away before it could be finished.")
     run = Run.objects.select_related("profile").get(pk=lease.run_id)
     attempts = [as_value(row) for row in AttemptRow.objects.of(run).order_by("probe", "trial")]
-    follow(run, run.profile, attempts)
+    endpoint = Endpoint.objects.get(pk=run.endpoint_id)
+    run.every = endpoint.ttl
+    run.save(update_fields=["every"])
+    watch = follow(run, run.profile, attempts)
     if run.state == State.FINISHED:
-        _plan_next(run)
+        _plan_next(run, endpoint, watch)
     else:
         _back_off(run)
+    policies.refresh(endpoint)
     log.info("run ended", state=run.state, passed=run.passed, failed=run.failed, void=run.void)
 
 
 def follow(
     run: Run, profile: Profile, attempts: Sequence[Attempt], *, told: Iterable[tuple[str, str]] = ()
-) -> None:
-    """Write what follows from an ended run's attempts: figures, observations, profile.
+) -> Watch:
+    """Write what follows from an ended run's attempts: figures, observations, profile, incidents.
 
     `told` is what the endpoint said about itself and that was not noted before the run.
     """
     found = capabilities(attempts, adapter_for(Provider(profile.provider)).format)
     parser = found["parser"].value
     parser = parser if isinstance(parser, str) else None
-    _write_metrics(run, settled(attempts, parser))
+    _write_metrics(run, attempts, parser)
     observed = [row for attempt in attempts for row in _observed(run, attempt, parser)]
     observations.store(observed, batch=uuid.uuid5(_BATCHES, str(run.pk)))
     answered = (pair for attempt in attempts for pair in attempt.fingerprint.items())
@@ -73,10 +78,12 @@ def follow(
         run.save(update_fields=["fingerprint_changed"])
     if run.state == State.FINISHED:
         profiles.note_capabilities(profile, run, found)
+    return detection.follow(run, profile)
 
 
-def _write_metrics(run: Run, verdicts: Iterable[Verdict]) -> None:
+def _write_metrics(run: Run, attempts: Sequence[Attempt], parser: str | None) -> None:
     assert run.finished_at is not None
+    watched, refused = watch_counts(attempts, parser), refusals(attempts)
     RunMetric.objects.bulk_create(
         RunMetric(
             run=run,
@@ -84,9 +91,12 @@ def _write_metrics(run: Run, verdicts: Iterable[Verdict]) -> None:
             metric=metric.value,
             trials=rate.trials,
             failures=rate.failures,
+            watched_trials=watched[metric].trials,
+            watched_failures=watched[metric].failures,
+            refused=refused[metric],
             finished_at=run.finished_at,
         )
-        for metric, rate in rates(verdicts).items()
+        for metric, rate in rates(settled(attempts, parser)).items()
         if rate.trials
     )
 
@@ -117,19 +127,15 @@ def _observed(run: Run, attempt: Attempt, parser: str | None) -> list[Observatio
     return [*first, *rows[1:]]
 
 
-def _plan_next(run: Run) -> None:
+def _plan_next(run: Run, endpoint: Endpoint, watch: Watch) -> None:
     """Say when the endpoint is due again and why; it is locked."""
-    endpoint = Endpoint.objects.get(pk=run.endpoint_id)
-    rate, before = _parse_success(run), _parse_success(_run_before(run))
     finished = cadence.Finished(
-        trigger=run.trigger,
         suite=run.suite,
         ttl=endpoint.ttl,
-        rate=rate,
-        rate_before=before,
         fingerprint_changed=run.fingerprint_changed,
         onboarding_left=endpoint.onboarding_left,
-        recovery_left=endpoint.recovery_left,
+        wants_confirmation=watch.wants_confirmation,
+        is_degraded=bool(watch.alarms),
     )
     follows = cadence.after(
         finished, cadence.Waits(settings.BASELINE_EVERY, settings.CONFIRM_AFTER)
@@ -140,24 +146,13 @@ def _plan_next(run: Run) -> None:
     endpoint.next_due_at = run.finished_at + follows.wait * spread
     endpoint.next_trigger = follows.why.value
     endpoint.onboarding_left = follows.onboarding_left
-    endpoint.recovery_left = follows.recovery_left
     endpoint.last_finished_at, endpoint.fruitless = run.finished_at, 0
-    changed = ["next_due_at", "next_trigger", "onboarding_left", "recovery_left"]
+    changed = ["next_due_at", "next_trigger", "onboarding_left"]
     endpoint.save(update_fields=[*changed, "last_finished_at", "fruitless"])
 
 
 def _back_off(run: Run) -> None:
     execute(_BACK_OFF, {"endpoint": run.endpoint_id, "at": run.finished_at, "wait": FRUITLESS_WAIT})
-
-
-def _run_before(run: Run) -> Run | None:
-    earlier = Run.objects.filter(profile_id=run.profile_id, state=State.FINISHED, pk__lt=run.pk)
-    return earlier.newest_first().first()
-
-
-def _parse_success(run: Run | None) -> Rate | None:
-    found = run.metrics.filter(metric=Metric.PARSE_SUCCESS.value).first() if run else None
-    return rate_of(Metric.PARSE_SUCCESS, found.trials, found.failures) if found else None
 
 
 # The endpoint before the run, in the order that editing an endpoint locks them.

@@ -7,8 +7,9 @@ from django.shortcuts import get_object_or_404, render
 from django.utils import timezone
 from django.views.decorators.http import require_safe
 
-from dashboard import history
+from dashboard import happenings, history
 from dashboard.charts import parse_success as chart
+from dashboard.charts.parse_success import Mark, Row
 from dashboard.models import Endpoint
 
 
@@ -27,7 +28,15 @@ def context(endpoint: Endpoint, range_name: str) -> dict[str, Any]:
         "endpoint": endpoint,
         "range": span,
         "ranges": list(history.Range),
-        "figure": chart.figure(rows, history.chart_marks(endpoint, span, now)) if rows else None,
+        "figure": _figure(endpoint, rows, history.chart_marks(endpoint, span, now)),
         "points": len(rows),
         "step": rows[0].step if rows else None,
     }
+
+
+def _figure(endpoint: Endpoint, rows: list[Row], marks: list[Mark]) -> dict[str, Any] | None:
+    if not rows:
+        return None
+    # From the first run that is shown: what ended before it has no place in the chart.
+    happened = happenings.read(endpoint, rows[0].at, timezone.now())
+    return chart.figure(rows, marks, happened)

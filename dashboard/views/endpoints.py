@@ -8,12 +8,12 @@ from django.shortcuts import get_object_or_404, redirect, render
 from django.utils import timezone
 from django.views.decorators.http import require_http_methods, require_safe
 
-from dashboard import fleet, history, progress
+from dashboard import fleet, history, incidents, policy_words, progress, watch_table
 from dashboard.errors import Refused
 from dashboard.forms import EndpointForm
 from dashboard.models import Credential, Endpoint, Spend
-from dashboard.services import endpoints
-from dashboard.views import charts
+from dashboard.services import detection, endpoints, policies
+from dashboard.views import charts, modes
 
 MOST_PROFILES = 10
 
@@ -21,9 +21,12 @@ MOST_PROFILES = 10
 @require_safe
 def page(request: HttpRequest, slug: str) -> HttpResponse:
     endpoint = get_object_or_404(Endpoint.objects.kept(), slug=slug)
+    panel = modes.context(endpoint)
     context = {
         **charts.context(endpoint, request.GET.get("range", "")),
         **_runs_context(endpoint),
+        **panel,
+        "policy_lines": policy_words.lines(panel["policy"].body) if panel["policy"] else [],
         "credential": Credential.objects.filter(endpoint=endpoint).first(),
         "progress": progress.of_latest(endpoint),
         "profiles": list(endpoint.profiles.order_by("-epoch")[:MOST_PROFILES]),
@@ -36,6 +39,15 @@ def page(request: HttpRequest, slug: str) -> HttpResponse:
 def runs(request: HttpRequest, slug: str) -> HttpResponse:
     endpoint = get_object_or_404(Endpoint.objects.kept(), slug=slug)
     return render(request, "dashboard/_runs.html", {**_runs_context(endpoint), "oob": True})
+
+
+@require_safe
+def policy(request: HttpRequest, slug: str) -> HttpResponse:
+    endpoint = get_object_or_404(Endpoint.objects.kept(), slug=slug)
+    found = policies.current(slug)
+    lines = policy_words.lines(found.body) if found else []
+    context = {"endpoint": endpoint, "policy": found, "policy_lines": lines}
+    return render(request, "dashboard/_policy.html", context)
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
@@ -78,9 +90,13 @@ def remove(request: HttpRequest, slug: str) -> HttpResponse:
 
 
 def _runs_context(endpoint: Endpoint) -> dict[str, Any]:
+    """What a run that ends changes, beside the chart."""
+    profile = endpoint.profile
     return {
         "endpoint": endpoint,
         "summary": fleet.summary_of(endpoint, timezone.now()),
+        "open_incidents": incidents.open_of(profile),
+        "watched": watch_table.read(endpoint, detection.watch_of(profile)),
         "runs": history.recent_runs(endpoint),
         "findings": history.latest_findings(endpoint),
     }

@@ -22,7 +22,7 @@
     const source = document.getElementById(chart.dataset.chart);
     const figure = resolve(JSON.parse(source.textContent));
     // Labels stay level; a narrow chart gets fewer of them.
-    figure.layout.xaxis.nticks = Math.max(2, Math.floor(chart.clientWidth / 110));
+    figure.layout.xaxis.nticks = Math.max(3, Math.floor(chart.clientWidth / 110));
     Plotly.react(chart, figure.data, figure.layout, { responsive: true, displayModeBar: false });
   };
 

@@ -13,9 +13,10 @@ from typing import Any
 from django.core.management import call_command
 from django.utils import timezone
 
-from dashboard.models import Run
+from dashboard.models import Endpoint, Run
 from dashboard.models.api_token import Scope
 from dashboard.services import tokens
+from tests.api.incidents import make_incident
 from tests.api.site import Site
 from tests.factories import make_attempt
 from tests.live import ROOT
@@ -52,6 +53,10 @@ def _learned(answer: Answer) -> dict[str, str]:
     """What the page tells its reader to take over from an answer."""
     found: Any = json.loads(answer.body) if answer.body.startswith("{") else {}
     learned = {"UPDATED_AT": found["updated_at"]} if "updated_at" in found else {}
+    if "effect" in found:
+        learned["MODE"] = str(found["id"])
+    if "incidents" in found:
+        learned["INCIDENT"] = str(make_incident(Endpoint.objects.get()).pk)
     if "suite" in found:
         learned["RUN"] = str(found["id"])
         run = Run.objects.get(pk=found["id"])

@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from dashboard.charts.lanes import Episode, Happened, Reference
 from dashboard.charts.parse_success import Mark, Row, figure
 from health.metrics import Rate
 
@@ -54,7 +55,7 @@ def test_a_changed_fingerprint_is_a_mark_and_its_words_are_inert() -> None:
     """What an endpoint tells about itself explains a change; markup in it stays text."""
     told = Mark(START, "engine", "b1", '<a href="https://x">b2</a>\u202e')
 
-    mark = _trace(figure([_row(0, Rate(5, 0))], [told]), "Fingerprint changed")
+    mark = _trace(figure([_row(0, Rate(5, 0))], [told]), "New fingerprint")
 
     assert mark["text"] == [
         "engine: b1<br>is now &lt;a href=&quot;https://x&quot;&gt;b2&lt;/a&gt;⟦U+202E⟧<br>"
@@ -87,6 +88,104 @@ def test_axes_are_named_with_units_and_colours_are_names() -> None:
     assert layout["xaxis"]["title"]["text"] == "Time (UTC)"
     assert layout["yaxis"]["title"]["text"] == "Parse success (%)"
     assert "#" not in json.dumps(chart)
+
+
+def test_the_name_of_the_time_axis_needs_no_label_to_stand_by() -> None:
+    """A phone shows half a day without any label; plotly.js then fails over a standoff."""
+    axis = figure([_row(0, Rate(5, 0))])["layout"]["xaxis"]
+
+    assert "standoff" not in axis["title"]
+
+
+def test_an_incident_is_a_lane_from_its_opening_to_its_end() -> None:
+    """Both ends are marked, above every rate, and the words are inert."""
+    end = START + timedelta(hours=2)
+    fell = Episode(START, end, "fell <b>far</b>", began="opened", ended="recovered")
+
+    lane = _trace(figure(_three(), happened=Happened(incidents=[fell])), "Incident")
+
+    assert lane["x"] == ["2026-11-03 12:00:00", "2026-11-03 14:00:00", None]
+    assert min(y for y in lane["y"] if y is not None) > 1
+    assert lane["marker"]["symbol"][:2] == ["square", "square-open"]
+    assert lane["text"][0] == (
+        "fell &lt;b&gt;far&lt;/b&gt;<br>opened 03 Nov 2026 12:00 UTC<br>"
+        "recovered 03 Nov 2026 14:00 UTC"
+    )
+
+
+def test_a_mode_that_is_still_on_reaches_to_the_edge() -> None:
+    """The axis goes as far as what happened last, also after the last run."""
+    on = Episode(START + timedelta(hours=5), None, "no_tools, by hand", began="on", ended="off")
+
+    chart = figure(_three(), happened=Happened(modes=[on]))
+
+    lane, edge = _trace(chart, "Mode on"), chart["layout"]["xaxis"]["range"][1]
+    assert edge > "2026-11-03 17:00:00"
+    assert lane["x"][:2] == ["2026-11-03 17:00:00", edge]
+    assert lane["text"][0].endswith("and goes on")
+
+
+def test_maintenance_is_a_band_with_its_name() -> None:
+    """A reader sees why nobody was told, and the reason on request."""
+    quiet = Episode(START, START + timedelta(hours=1), "maintenance: <i>moving</i>")
+
+    layout = figure(_three(), happened=Happened(windows=[quiet]))["layout"]
+
+    (band,), (word,) = layout["shapes"], layout["annotations"]
+    assert (band["x0"], band["x1"]) == ("2026-11-03 12:00:00", "2026-11-03 13:00:00")
+    assert word["text"] == "maintenance"
+    assert word["hovertext"].startswith("maintenance: &lt;i&gt;moving")
+
+
+def test_the_reference_is_a_line_with_its_baseline() -> None:
+    """What runs were compared with, for as long as they were."""
+    held = Reference(START, START + timedelta(hours=2), 0.95, "reference 95.0%")
+
+    line = _trace(figure(_three(), happened=Happened(references=[held])), "Reference")
+
+    assert line["y"] == [0.95, 0.95, None]
+    assert line["text"][0] == "reference 95.0%"
+
+
+def test_a_reference_that_still_moves_is_called_provisional() -> None:
+    """Nobody takes a baseline that is not full for settled."""
+    held = Reference(START, START + timedelta(hours=2), 0.8, "", provisional=True)
+
+    chart = figure(_three(), happened=Happened(references=[held]))
+
+    assert _trace(chart, "Provisional reference")["y"][0] == 0.8
+
+
+def test_what_did_not_happen_is_not_in_the_legend() -> None:
+    """A quiet endpoint has a quiet chart."""
+    shown = {t["name"] for t in figure(_three())["data"] if t.get("showlegend", True)}
+
+    assert shown == {"95 % interval", "Run"}
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "place"),
+    [
+        (0, 0, ("right", "bottom")),
+        (5, 0, ("left", "bottom")),
+        (10, 10, ("right", "top")),
+        (5, 10, ("left", "top")),
+        (5, 5, ("right", "bottom")),
+    ],
+)
+def test_the_words_of_a_seam_keep_away_from_the_line(
+    before: int, after: int, place: tuple[str, str]
+) -> None:
+    """They stand before or after it, low or high, where no run is, if there is such a place."""
+    rows = [_row(0, Rate(10, before)), _row(1, Rate(10, after), epoch=2)]
+
+    word = figure(rows)["layout"]["annotations"][0]
+
+    assert (word["xanchor"], word["yanchor"]) == place
+
+
+def _three() -> list[Row]:
+    return [_row(hour, Rate(10, 0)) for hour in range(3)]
 
 
 def _row(i: int, rate: Rate | None, epoch: int = 1) -> Row:

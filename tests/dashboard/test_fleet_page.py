@@ -9,11 +9,16 @@ from pytest_django import DjangoAssertNumQueries
 from pytest_django.asserts import assertContains, assertNotContains
 
 from dashboard import fleet
-from dashboard.models import Endpoint, Profile, Run, RunMetric
+from dashboard.models import Endpoint, Incident, ModeSwitch, Profile, Run, RunMetric, Watch
+from dashboard.services import modes
+from health.modes import EFFECTS, Mode
+from health.severity import Severity
+from tests.dashboard.watching import degrade, settle, watch_run
 from tests.factories import make_attempt, make_endpoint, make_finished_run, make_run
 
-# Session, person, active runs, endpoints with their last run, bars of the page.
-QUERIES = 5
+# Session, person, active runs, watches, open incidents, modes that are on, endpoints with their
+# last run, bars of the page.
+QUERIES = 8
 
 
 def test_an_empty_fleet_says_how_to_begin(signed_in: Client) -> None:
@@ -79,6 +84,62 @@ def test_worst_comes_first(signed_in: Client) -> None:
     assert text.index("z-bad") < text.index("a-good")
 
 
+def test_a_row_shows_open_incidents_and_modes(signed_in: Client) -> None:
+    """What is wrong and what is done about it is in the row; a mode says what it does."""
+    degrade(make_endpoint(slug="fallen"))
+
+    page = signed_in.get("/")
+
+    assertContains(page, "1 incident, S3")
+    assertContains(page, f'title="{EFFECTS[Mode.NO_TOOLS]}"')
+    assertContains(page, '<span class="status failing">')
+
+
+def test_an_unlucky_run_leaves_a_known_endpoint_healthy(signed_in: Client) -> None:
+    """The watch decides once a baseline is known, not the last run."""
+    endpoint = make_endpoint()
+    watch_run(endpoint, 6, at=settle(endpoint, before=timezone.now() - timedelta(minutes=5)))
+
+    found = fleet.read(timezone.now()).summaries[0]
+
+    assert found.status.value == "healthy"
+    assert found.rate is not None
+    assert found.rate.value == 0.4
+
+
+def test_an_endpoint_that_never_was_good_says_so(signed_in: Client) -> None:
+    """Below the absolute gate is no incident, and the row tells the difference."""
+    endpoint = make_endpoint()
+    for minutes in range(60, 0, -15):
+        watch_run(endpoint, 10, at=timezone.now() - timedelta(minutes=minutes))
+
+    page = signed_in.get("/")
+
+    assertContains(page, "below the gate")
+    assertContains(page, '<span class="status failing">')
+
+
+def test_the_digest_follows_modes_and_incidents(signed_in: Client) -> None:
+    """A page that polls sees a mode that somebody switched on."""
+    endpoint = make_endpoint()
+    before = fleet.read(timezone.now()).digest
+
+    modes.switch_on(endpoint.profile, Mode.NO_PARALLEL, by=None, reason="careful")
+
+    assert fleet.read(timezone.now()).digest != before
+
+
+def test_prometheus_reads_incidents_and_modes(signed_in: Client) -> None:
+    """Alerts of one's own can be built on what is open and what is on."""
+    degrade(make_endpoint(slug="fallen"))
+
+    page = signed_in.get("/metrics")
+
+    line = f'toolgauge_incidents_open{{endpoint="fallen",severity="{Severity.S3.value}"}} 1.0'
+    assertContains(page, line)
+    assertContains(page, 'toolgauge_mode_on{endpoint="fallen",mode="no_tools"} 1.0')
+
+
 @pytest.mark.parametrize("path", ["/", "/fleet/rows/", "/endpoints/new/"])
 def test_anonymous_is_sent_to_the_login(client: Client, db: None, path: str) -> None:
     """Nobody sees the fleet without signing in."""
@@ -92,8 +153,9 @@ def test_anonymous_is_sent_to_the_login(client: Client, db: None, path: str) -> 
 def test_queries_do_not_grow_with_the_fleet(
     signed_in: Client, django_assert_num_queries: DjangoAssertNumQueries, count: int
 ) -> None:
-    """A thousand endpoints cost as many queries as one."""
+    """A thousand endpoints cost as many queries as one, each with a watch, an incident, a mode."""
     _make_many(count)
+    _give_each_a_watch()
 
     with django_assert_num_queries(QUERIES):
         page = signed_in.get("/")
@@ -127,4 +189,20 @@ def _make_many(count: int) -> None:
             finished_at=at,
         )
         for r in runs
+    )
+
+
+def _give_each_a_watch() -> None:
+    """What the detector would have left behind for each, written at once."""
+    first = Profile.objects.get(endpoint__slug="e-0")
+    incident = degrade(first.endpoint)
+    state = Watch.objects.get(profile=first).state
+    others = list(Profile.objects.exclude(pk=first.pk))
+    same = {"metric": incident.metric, "severity": 3, "worst": 3, "figures": incident.figures}
+    when = {"opened_at": incident.opened_at, "opened_by": incident.opened_by}
+    Watch.objects.bulk_create(Watch(profile=profile, state=state) for profile in others)
+    opened = Incident.objects.bulk_create(Incident(profile=p, **same, **when) for p in others)
+    ModeSwitch.objects.bulk_create(
+        ModeSwitch(profile_id=each.profile_id, incident=each, mode="no_tools", reason="fell")
+        for each in opened
     )

@@ -4,7 +4,9 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
+from health.detector import Known
 from health.metrics import Rate
+from health.severity import Severity
 from health.status import Standing, Status, status_of
 
 NOW = datetime(2026, 11, 3, 12, tzinfo=UTC)
@@ -22,7 +24,7 @@ TTL = timedelta(hours=6)
         (10, Status.FAILING),
     ],
 )
-def test_the_last_rate_decides(failures: int, status: Status) -> None:
+def test_without_a_baseline_the_last_rate_decides(failures: int, status: Status) -> None:
     """From 90 % on an endpoint is healthy, under 50 % it is failing."""
     standing = Standing(True, TTL, NOW - TTL, Rate(10, failures))
 
@@ -41,4 +43,52 @@ def test_the_last_rate_decides(failures: int, status: Status) -> None:
 )
 def test_without_a_fresh_rate_the_status_says_why(standing: Standing, status: Status) -> None:
     """Off, waiting, stale and without a verdict are told apart."""
+    assert status_of(standing, NOW) is status
+
+
+@pytest.mark.parametrize("known", [Known.PROVISIONAL, Known.FROZEN])
+def test_one_unlucky_run_is_no_degradation(known: Known) -> None:
+    """Once it is known what is normal, only the watch can call an endpoint degraded."""
+    standing = Standing(True, TTL, NOW, Rate(10, 10), known=known)
+
+    assert status_of(standing, NOW) is Status.HEALTHY
+
+
+@pytest.mark.parametrize(
+    ("worst", "status"),
+    [
+        (Severity.S1, Status.DEGRADED),
+        (Severity.S2, Status.DEGRADED),
+        (Severity.S3, Status.FAILING),
+    ],
+)
+def test_the_worst_open_incident_decides(worst: Severity, status: Status) -> None:
+    """A lucky run does not hide an incident that is open."""
+    standing = Standing(True, TTL, NOW, Rate(10, 0), known=Known.FROZEN, worst=worst)
+
+    assert status_of(standing, NOW) is status
+
+
+def test_below_the_gate_is_failing_without_any_incident() -> None:
+    """What was never good enough has not degraded, and is no use either."""
+    standing = Standing(True, TTL, NOW, Rate(10, 4), known=Known.FROZEN, below_gate=True)
+
+    assert status_of(standing, NOW) is Status.FAILING
+
+
+@pytest.mark.parametrize(
+    ("enabled", "ended", "rate", "status"),
+    [
+        (True, NOW - 9 * TTL, Rate(10, 0), Status.DEGRADED),
+        (True, NOW, None, Status.DEGRADED),
+        (False, NOW, Rate(10, 0), Status.OFF),
+        (True, None, None, Status.WAITING),
+    ],
+)
+def test_an_open_incident_outlasts_silence(
+    enabled: bool, ended: datetime | None, rate: Rate | None, status: Status
+) -> None:
+    """Old or missing verdicts end no incident; an endpoint that is off is off."""
+    standing = Standing(enabled, TTL, ended, rate, known=Known.FROZEN, worst=Severity.S1)
+
     assert status_of(standing, NOW) is status

@@ -7,6 +7,9 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 from dashboard.services.statements import rows
+from health.modes import fallbacks
+from health.severity import Severity
+from probes.attempts import Metric
 from tests.services.run_model import Model
 
 
@@ -82,6 +85,19 @@ def profiles_follow_the_key(model: Model) -> Iterator[str]:
         yield f"profiles {found}, keys {known}"
 
 
+def incidents_are_what_the_watch_says(_model: Model) -> Iterator[str]:
+    """Open are the alarms of present profiles, each with the modes of its severity on."""
+    alarms = {(profile, metric): severity for profile, metric, severity in rows(_ALARMS)}
+    opened = {}
+    for profile, metric, severity, modes in rows(_OPEN):
+        opened[profile, metric] = severity
+        wanted = {mode.value for mode in fallbacks(Metric(metric), Severity(severity))}
+        if set(modes) != wanted:
+            yield f"{modes} for {metric} of severity {severity}"
+    if opened != alarms:
+        yield f"incidents {opened}, alarms {alarms}"
+
+
 ALWAYS: tuple[Callable[[Model], Iterator[str]], ...] = (
     rows_are_sound,
     attempts_never_change,
@@ -90,6 +106,7 @@ ALWAYS: tuple[Callable[[Model], Iterator[str]], ...] = (
     figures_come_once,
     spend_is_what_was_spent,
     profiles_follow_the_key,
+    incidents_are_what_the_watch_says,
 )
 
 
@@ -99,7 +116,10 @@ def violations(model: Model) -> list[str]:
 
 
 # As small numbers, so that "nothing has changed" can be said after a write that was refused.
-TABLES = ("run", "attempt", "evidence", "endpoint", "profile", "spend", "runmetric", "observation")
+TABLES = (
+    *("run", "attempt", "evidence", "endpoint", "profile", "spend", "runmetric", "observation"),
+    *("watch", "incident", "watchevent", "modeswitch", "notice", "pin", "policy", "policyversion"),
+)
 _WORLD = " UNION ALL ".join(
     f"SELECT '{table}', count(*), sum(hashtextextended(t::text, 0)) FROM dashboard_{table} t"  # noqa: S608
     for table in (*TABLES, "observationbatch", "fingerprintchange")
@@ -108,7 +128,7 @@ _WORLD = " UNION ALL ".join(
 
 def world() -> list[tuple[Any, ...]]:
     """All rows of all tables that a run may change, as sums."""
-    return rows(_WORLD)
+    return sorted(rows(_WORLD))
 
 
 _UNSOUND = """
@@ -142,6 +162,26 @@ UNION ALL SELECT 'a run of another epoch, endpoint or provider', r.id FROM r
 UNION ALL SELECT 'an active run of a key that is over', r.id FROM r
     JOIN dashboard_profile p ON p.id = r.profile_id
     WHERE is_active AND p.ended_at IS NOT NULL
+UNION ALL SELECT 'a mode of an incident or a profile that is over', s.id FROM dashboard_modeswitch s
+    JOIN dashboard_profile p ON p.id = s.profile_id
+    LEFT JOIN dashboard_incident i ON i.id = s.incident_id
+    WHERE s.off_at IS NULL AND (p.ended_at IS NOT NULL OR i.ended_at IS NOT NULL)
+UNION ALL SELECT 'an incident not told of once', i.id FROM dashboard_incident i
+    WHERE (SELECT count(*) FROM dashboard_notice n
+        WHERE n.incident_id = i.id AND n.kind = 'incident.opened') <> 1
+"""
+
+_ALARMS = """
+SELECT w.profile_id, g.key, (g.value -> 'alarm' ->> 'severity')::int
+FROM dashboard_watch w JOIN dashboard_profile p ON p.id = w.profile_id AND p.ended_at IS NULL,
+    jsonb_each(w.state -> 'gauges') g
+WHERE g.value -> 'alarm' <> 'null'
+"""
+
+_OPEN = """
+SELECT i.profile_id, i.metric, i.severity,
+    ARRAY(SELECT mode FROM dashboard_modeswitch s WHERE s.incident_id = i.id AND s.off_at IS NULL)
+FROM dashboard_incident i WHERE i.ended_at IS NULL
 """
 
 _ATTEMPTS = "SELECT run_id, probe, trial, a::text FROM dashboard_attempt a"

@@ -15,6 +15,7 @@ from typing import Any
 import pytest
 from django.conf import settings
 from django.db import transaction
+from django.db.models import F, QuerySet
 from django.test import override_settings
 from hypothesis.stateful import RuleBasedStateMachine, invariant
 from typing_extensions import override
@@ -85,6 +86,12 @@ class RunMachine(RuleBasedStateMachine):
         days = {"span": span, "days": span.days}
         for statement in _LATER:
             execute(statement, days)
+
+    def set_apart(self, waiting: QuerySet[Run]) -> None:
+        """Let no two runs wait since the same moment: which of them is claimed would be chance."""
+        for run in waiting:
+            apart = timedelta(seconds=1) - timedelta(microseconds=run.pk % 1_000_000)
+            Run.objects.filter(pk=run.pk).update(not_before=F("not_before") - apart)
 
     def left_of(self, run: Run) -> tuple[Trial, ...]:
         """The trials of a run that nobody has made yet."""

@@ -28,7 +28,7 @@ from hypothesis.stateful import (
 
 from dashboard.models import Endpoint, Run
 from dashboard.models.run import HELD, PRIORITIES, Trigger
-from dashboard.services import attempts, profiles, results, runs, schedule
+from dashboard.services import attempts, detection, profiles, results, runs, schedule
 from dashboard.services.runs import Lease
 from dashboard.services.statements import row
 from probes.adapters import adapter_for
@@ -59,6 +59,8 @@ ENDPOINTS = st.integers(0, len(PROVIDERS) - 1)
 DUTIES = ("reap", "retire_unserved", "schedule_due", "to_ring")
 SHORT, LONG, DAY = timedelta(minutes=40), timedelta(hours=7), timedelta(days=1)
 TEXT = (Verdict(Metric.PARSE_SUCCESS, good=False, parser="hermes"),)
+# What opens an incident at once, unless the first run of the profile found it so.
+REFUSED = (Verdict(Metric.CLOSURE_ERROR, good=False),) * 2
 
 
 class Runs(RunMachine):
@@ -97,6 +99,7 @@ class Runs(RunMachine):
 
         queued = schedule.schedule_due()
 
+        self.set_apart(Run.objects.filter(state="queued", not_before=F("created_at")))
         assert queued == len(waiting)
         assert not waiting & due(), "due, and nothing comes of it"
 
@@ -200,6 +203,8 @@ class Runs(RunMachine):
         over: dict[str, Any] = {"facts": {"formats": [wire_of(run)]}}
         if is_text and outcome is Outcome.FAIL:
             over = {"verdicts": TEXT, "facts": {"formats": ["hermes"]}}
+        elif outcome is Outcome.FAIL and pick % 2:
+            over["verdicts"] = REFUSED
         asked = tuple({"request": {"n": n}} for n in range(1 + pick % most.requests))
         made = attempt(
             trial.trial, outcome, probe=trial.probe, usage=usage, evidence=Evidence(asked), **over
@@ -252,6 +257,8 @@ class Runs(RunMachine):
         outcomes = {attempt.outcome for attempt in made}
         assert run.state == ("finished" if outcomes - {Outcome.VOID} else "failed")
         assert run.passed + run.failed + run.void == run.done
+        profile = run.profile
+        assert detection.replay(profile) == detection.watch_of(profile)
 
     @rule(lease=leases)
     def fail(self, lease: Lease) -> None:
@@ -275,6 +282,7 @@ class Runs(RunMachine):
 
         assert schedule.reap() == len(dead)
 
+        self.set_apart(Run.objects.filter(state="queued", pk__in=dead))
         for run_id in dead:
             del self.model.holders[run_id]
 
@@ -360,19 +368,21 @@ class Runs(RunMachine):
         self.pass_time(DAY)
         self.reap()
         self.retire_unserved()
-        self.pass_time(DAY)
-        self.schedule_due()
         assert cap("openai") >= len(PROVIDERS)
-        verdicts = {self._verdict() for _ in PROVIDERS}
-        assert verdicts == set(self.endpoint_ids)
+        # The second time what was taken is refused, which opens an incident.
+        for outcome in (Outcome.PASS, Outcome.FAIL):
+            self.pass_time(DAY)
+            self.schedule_due()
+            verdicts = {self._verdict(outcome) for _ in PROVIDERS}
+            assert verdicts == set(self.endpoint_ids)
         assert runs.claim(owner="calm") is None
 
-    def _verdict(self) -> int:
+    def _verdict(self, outcome: Outcome) -> int:
         lease = self.claim("calm")
         assert isinstance(lease, Lease)
         self.start(lease)
         run = Run.objects.get(pk=lease.run_id)
-        self.record(lease, (len(plan(run.suite)) - 1, Outcome.PASS, Usage(10, 5), False))
+        self.record(lease, (len(plan(run.suite)) | 1, outcome, Usage(10, 5), False))
         self.finish(lease)
         return run.endpoint_id
 

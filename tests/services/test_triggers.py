@@ -7,17 +7,15 @@ from typing import Any
 
 import pytest
 from django.contrib.auth.models import User
+from django.db.models import F
 from django.db.models.functions import Now
 
-from dashboard.models import Endpoint, Run, Worker
+from dashboard.models import Endpoint, Incident, Run, RunMetric, Watch, Worker
 from dashboard.models.run import Trigger
-from dashboard.services import endpoints, runs, schedule, workers
-from probes.attempts import Outcome
+from dashboard.services import detection, endpoints, runs, schedule, workers
+from tests.detection.making import DEAD, HEALTHY, PARSE, answer
 from tests.services.conftest import FIELDS
-from tests.services.making import attempt, carry_through, due_now, ended_at, expire, pieces, started
-
-HEALTHY = tuple(attempt(trial) for trial in range(1, 11))
-FAILING = tuple(attempt(trial, Outcome.FAIL) for trial in range(1, 11))
+from tests.services.making import carry_through, due_now, ended_at, expire, pieces, started
 
 
 def shape(run: Run) -> tuple[str, str]:
@@ -27,6 +25,14 @@ def shape(run: Run) -> tuple[str, str]:
 def wait_of(endpoint: Endpoint) -> timedelta:
     endpoint.refresh_from_db()
     return endpoint.next_due_at - ended_at()
+
+
+def two_days_pass(endpoint: Endpoint) -> None:
+    """All runs so far were made two days earlier, and the watch saw them then."""
+    past = timedelta(days=2)
+    Run.objects.update(finished_at=F("finished_at") - past)
+    RunMetric.objects.update(finished_at=F("finished_at") - past)
+    Watch.objects.update(state=detection.replay(endpoint.profile).as_json())
 
 
 def test_onboarding_fills_a_baseline_before_the_ttl_takes_over(
@@ -66,42 +72,72 @@ def test_a_run_that_looks_worse_is_confirmed_soon_by_a_full_one(
 ) -> None:
     """One bad run is not believed, and not left standing for a TTL either."""
     settings.CONFIRM_AFTER = timedelta(minutes=6)
-    carry_through(*HEALTHY)
+    carry_through(answer(HEALTHY))
 
-    carry_through(*FAILING)
+    carry_through(answer(DEAD))
     soon = wait_of(endpoint)
-    confirmed = carry_through(*FAILING)
+    confirmed = carry_through(answer(DEAD))
 
     assert timedelta(minutes=5) < soon < timedelta(minutes=7)
     assert shape(confirmed) == ("confirm", "full")
 
 
-def test_a_confirmed_degradation_is_watched_more_often_until_it_recovers(
+def test_a_warning_that_is_not_confirmed_is_left_to_the_schedule(endpoint: Endpoint) -> None:
+    """A blip costs a few runs and nothing else."""
+    carry_through(answer(HEALTHY))
+    carry_through(answer(DEAD))
+
+    shapes = [shape(carry_through(answer(HEALTHY))) for _ in range(5)]
+
+    calm = shapes.index(("ttl", "light"))
+    assert 1 <= calm <= 4
+    assert set(shapes[:calm]) == {("confirm", "full")}
+    assert set(shapes[calm:]) == {("ttl", "light")}
+
+
+def test_a_confirmed_degradation_is_watched_more_often_as_long_as_it_lasts(
     endpoint: Endpoint,
 ) -> None:
-    """Recovery runs come at a quarter of the TTL, and end with the first healthy run."""
-    carry_through(*HEALTHY)
-    carry_through(*FAILING)
-    carry_through(*FAILING)
+    """Recovery runs come at a quarter of the TTL; nothing but a probe can prove recovery."""
+    for found in (HEALTHY, DEAD, DEAD):
+        carry_through(answer(found))
 
-    recovery = carry_through(*FAILING)
-    sooner = wait_of(endpoint)
-    carry_through(*HEALTHY)
+    triggers = set()
+    for _ in range(9):
+        triggers.add(shape(carry_through(answer(DEAD))))
+        wait = wait_of(endpoint)
+        assert endpoint.ttl / 4 * 0.9 <= wait <= endpoint.ttl / 4 * 1.1
 
-    assert shape(recovery) == ("recovery", "light")
-    assert sooner < endpoint.ttl / 3
-    assert shape(carry_through()) == ("ttl", "light")
+    assert triggers == {("recovery", "light")}
 
 
-def test_an_endpoint_that_stays_bad_is_not_watched_closely_for_ever(endpoint: Endpoint) -> None:
-    """Recovery runs are a burst; after it the TTL is enough."""
-    carry_through(*HEALTHY)
-    carry_through(*FAILING)
-    carry_through(*FAILING)
+def test_the_schedule_takes_over_again_when_the_endpoint_has_recovered(endpoint: Endpoint) -> None:
+    """Good runs end the recovery runs, though not before the incident is over."""
+    for found in (HEALTHY, DEAD, DEAD):
+        carry_through(answer(found))
+    detection.release(Incident.objects.get(), by=None, note="It is mended.")
+    two_days_pass(endpoint)
 
-    triggers = [carry_through(*FAILING).trigger for _ in range(9)]
+    shapes = []
+    while Incident.objects.filter(ended_at=None):
+        shapes.append(shape(carry_through(answer(HEALTHY))))
+        assert len(shapes) < 20
 
-    assert triggers == ["recovery"] * 8 + ["ttl"]
+    assert set(shapes) == {("recovery", "light")}
+    assert shape(carry_through(answer(HEALTHY))) == ("ttl", "light")
+
+
+def test_what_was_accepted_is_learned_by_a_burst(endpoint: Endpoint, settings: Any) -> None:
+    """As when the endpoint was new, but light: what it can do is known."""
+    settings.BASELINE_RUNS = 3
+    for found in (HEALTHY, DEAD, DEAD):
+        carry_through(answer(found))
+
+    detection.accept(endpoint.profile, PARSE, by=None, note="So be it.")
+
+    assert Endpoint.objects.filter(next_due_at__lte=Now()).exists()
+    shapes = [shape(carry_through(answer(DEAD))) for _ in range(4)]
+    assert shapes == [("baseline", "light")] * 3 + [("ttl", "light")]
 
 
 def test_a_wish_from_the_api_says_so_and_goes_after_a_persons(endpoint: Endpoint) -> None:

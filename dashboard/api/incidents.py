@@ -1,0 +1,112 @@
+"""Incidents: what has degraded, what was done about it, and what a person may decide."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from django.db.models import QuerySet
+from django.http import HttpRequest
+from ninja import Path, Query, Router
+
+from dashboard.api import auth
+from dashboard.api.errors import ApiError, no_such
+from dashboard.api.incident_schemas import (
+    IncidentDetail,
+    IncidentList,
+    NoteIn,
+    incident_detail,
+    incident_out,
+)
+from dashboard.api.runs import MOST_ID
+from dashboard.models import Incident
+from dashboard.models.watch import Lane
+from dashboard.services import detection
+from probes.attempts import Metric
+
+router = Router(tags=["incidents"])
+IncidentId = Annotated[int, Path(ge=1, le=MOST_ID, description="The incident's id")]
+
+
+@router.get("", auth=auth.READ, response=IncidentList, summary="List incidents, newest first")
+def list_incidents(
+    request: HttpRequest,
+    state: Annotated[Incident.State | None, Query(description="Only those in this state")] = None,
+    endpoint: Annotated[str, Query(description="Only those of this endpoint")] = "",
+    cursor: Annotated[int, Query(ge=1, le=MOST_ID, description="The `next_cursor`")] = MOST_ID,
+    limit: Annotated[int, Query(ge=1, le=200)] = 50,
+) -> IncidentList:
+    wanted = _kept().filter(pk__lt=cursor)
+    if state:
+        wanted = wanted.filter(state=state)
+    if endpoint:
+        wanted = wanted.filter(profile__endpoint__slug=endpoint.replace("\0", ""))
+    found = list(wanted.order_by("-id")[: limit + 1])
+    shown = found[:limit]
+    next_cursor = shown[-1].pk if len(found) > limit else None
+    return IncidentList(incidents=[incident_out(each) for each in shown], next_cursor=next_cursor)
+
+
+@router.get(
+    "/{int:incident_id}", auth=auth.READ, response=IncidentDetail, summary="Read one incident"
+)
+def read_incident(request: HttpRequest, incident_id: IncidentId) -> IncidentDetail:
+    """With all that was noticed or done since, and the modes that it switched on."""
+    return incident_detail(_find(incident_id))
+
+
+@router.post(
+    "/{int:incident_id}/acknowledge",
+    auth=auth.WRITE,
+    response=IncidentDetail,
+    summary="Say that somebody has seen it",
+)
+def acknowledge_incident(
+    request: HttpRequest, incident_id: IncidentId, body: NoteIn
+) -> IncidentDetail:
+    """Changes nothing but that; a second time changes nothing at all."""
+    by = auth.token_of(request).created_by
+    detection.acknowledge(_find(incident_id), by=by, note=body.note)
+    return incident_detail(_find(incident_id))
+
+
+@router.post(
+    "/{int:incident_id}/release",
+    auth=auth.WRITE,
+    response=IncidentDetail,
+    summary="Allow a most severe incident to be left",
+)
+def release_incident(request: HttpRequest, incident_id: IncidentId, body: NoteIn) -> IncidentDetail:
+    """Its modes are let go as soon as its runs speak for it, as they are for milder ones."""
+    by = auth.token_of(request).created_by
+    detection.release(_find(incident_id), by=by, note=body.note)
+    return incident_detail(_find(incident_id))
+
+
+@router.post(
+    "/{int:incident_id}/accept",
+    auth=auth.WRITE,
+    response=IncidentDetail,
+    summary="Take what the endpoint does now for normal",
+)
+def accept_incident(request: HttpRequest, incident_id: IncidentId, body: NoteIn) -> IncidentDetail:
+    """Ends the incident. The runs since it opened are the new baseline, and more runs are due."""
+    incident = _find(incident_id)
+    if incident.ended_at is not None:
+        raise ApiError(409, "This incident is over.")
+    if incident.lane != Lane.PROBE:
+        raise ApiError(409, "Only incidents of the probe lane can be accepted.")
+    by = auth.token_of(request).created_by
+    detection.accept(incident.profile, Metric(incident.metric), by=by, note=body.note)
+    return incident_detail(_find(incident_id))
+
+
+def _find(incident_id: int) -> Incident:
+    incident = _kept().filter(pk=incident_id).first()
+    if incident is None:
+        raise no_such("incident")
+    return incident
+
+
+def _kept() -> QuerySet[Incident]:
+    kept = Incident.objects.filter(profile__endpoint__removed_at=None)
+    return kept.select_related("profile__endpoint", "acknowledged_by")

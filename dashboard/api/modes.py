@@ -1,0 +1,133 @@
+"""Modes of an endpoint: which are on and why, switching them on and off by hand."""
+
+from __future__ import annotations
+
+from datetime import datetime, timedelta
+from typing import Annotated, Any
+
+from django.http import HttpRequest
+from ninja import Path, Query, Router
+from ninja.responses import Status
+from pydantic import BaseModel, ConfigDict, Field, StrictInt
+
+from dashboard.api import auth
+from dashboard.api.endpoints import Slug, find
+from dashboard.api.errors import no_such
+from dashboard.api.runs import MOST_ID
+from dashboard.models import ModeSwitch
+from dashboard.services import modes as service
+from health.modes import EFFECTS, Mode
+
+router = Router(tags=["modes"])
+
+_SWITCH: dict[str, Any] = {
+    "id": 31,
+    "mode": "no_parallel",
+    "effect": EFFECTS[Mode.NO_PARALLEL],
+    "automatic": False,
+    "reason": "The agent mixes up results while we upgrade it.",
+    "author": "alice",
+    "incident": None,
+    "since": "2026-05-01T09:30:00Z",
+    "expires_at": "2026-05-02T09:30:00Z",
+    "off_at": None,
+}
+
+
+class ModeIn(BaseModel):
+    model_config = ConfigDict(
+        extra="forbid",
+        json_schema_extra={
+            "examples": [{"mode": "no_parallel", "reason": "Upgrading.", "lasts_s": 86400}]
+        },
+    )
+
+    mode: Mode
+    reason: str = Field(description="Why: others will want to know it")
+    lasts_s: StrictInt | None = Field(
+        default=None,
+        ge=1,
+        le=int(service.LONGEST.total_seconds()),
+        description="Seconds; null: until it is switched off",
+    )
+
+
+class SwitchOut(BaseModel):
+    model_config = ConfigDict(json_schema_extra={"examples": [_SWITCH]})
+
+    id: int
+    mode: Mode
+    effect: str
+    automatic: bool = Field(description="By an incident; otherwise by a person")
+    reason: str
+    author: str | None
+    incident: int | None
+    since: datetime
+    expires_at: datetime | None
+    off_at: datetime | None
+
+
+class SwitchList(BaseModel):
+    model_config = ConfigDict(json_schema_extra={"examples": [{"modes": [_SWITCH]}]})
+
+    modes: list[SwitchOut]
+
+
+@router.get(
+    "/{slug:slug}/modes",
+    auth=auth.READ,
+    response=SwitchList,
+    summary="List the modes that are on, by incidents and by people",
+)
+def list_modes(request: HttpRequest, slug: Slug) -> SwitchList:
+    """Modes that hold because too little is known are told by the policy, not here."""
+    switches = find(slug).profile.switches.on().select_related("author").order_by("id")
+    return SwitchList(modes=[switch_out(switch) for switch in switches])
+
+
+@router.post(
+    "/{slug:slug}/modes", auth=auth.WRITE, response={201: SwitchOut}, summary="Switch a mode on"
+)
+def switch_mode_on(request: HttpRequest, slug: Slug, body: ModeIn) -> Status[SwitchOut]:
+    """It holds for every caller at once: the policy has a new version with the answer."""
+    lasts = None if body.lasts_s is None else timedelta(seconds=body.lasts_s)
+    by = auth.token_of(request).created_by
+    made = service.switch_on(find(slug).profile, body.mode, by=by, reason=body.reason, lasts=lasts)
+    return Status(201, switch_out(made))
+
+
+@router.delete(
+    "/{slug:slug}/modes/{int:switch_id}",
+    auth=auth.WRITE,
+    response={204: None},
+    summary="Switch a mode off",
+)
+def switch_mode_off(
+    request: HttpRequest,
+    slug: Slug,
+    switch_id: Annotated[int, Path(ge=1, le=MOST_ID, description="The `id` in the list")],
+    reason: Annotated[str, Query(description="Needed for a mode that an incident wants")] = "",
+) -> Status[None]:
+    """What an incident switched on stays off until the incident becomes more severe."""
+    on = ModeSwitch.objects.filter(profile__endpoint=find(slug), off_at=None)
+    switch = on.filter(pk=switch_id).first()
+    by = auth.token_of(request).created_by
+    if switch is None or not service.switch_off(switch, by=by, reason=reason):
+        raise no_such("mode that is on")
+    return Status(204, None)
+
+
+def switch_out(switch: ModeSwitch) -> SwitchOut:
+    mode = Mode(switch.mode)
+    return SwitchOut(
+        id=switch.pk,
+        mode=mode,
+        effect=EFFECTS[mode],
+        automatic=switch.incident_id is not None,
+        reason=switch.reason,
+        author=switch.author.get_username() if switch.author else None,
+        incident=switch.incident_id,
+        since=switch.on_at,
+        expires_at=switch.expires_at,
+        off_at=switch.off_at,
+    )

@@ -1,0 +1,61 @@
+"""What holds now for an endpoint, cheap to ask for again and again."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from django.http import HttpRequest, HttpResponse
+from django.http.response import HttpResponseBase
+from django.utils.cache import get_conditional_response
+from ninja import Query, Router
+from pydantic_core import to_json
+
+from dashboard.api import auth
+from dashboard.api.endpoints import Slug, find
+from dashboard.api.errors import no_such
+from dashboard.api.policy_schemas import PolicyOut, PolicyVersionList, version_out
+from dashboard.api.runs import MOST_ID
+from dashboard.models import PolicyVersion
+from dashboard.services import policies
+
+router = Router(tags=["policy"])
+
+
+@router.get(
+    "/{slug:slug}/policy",
+    auth=auth.READ,
+    response={200: PolicyOut, 304: None},
+    by_alias=True,
+    summary="Read what holds now",
+)
+def read_policy(request: HttpRequest, slug: Slug) -> HttpResponseBase:
+    """Send the `ETag` of the last answer as `If-None-Match`: 304 says that nothing has changed."""
+    policy = policies.current(slug)
+    if policy is None:
+        raise no_such("endpoint")
+    # It was checked when it was resolved; going through the schema again would only cost time.
+    body = to_json({"version": policy.version, **policy.body})
+    answer = HttpResponse(body, content_type="application/json")
+    answer.headers["Cache-Control"] = "private, no-cache"
+    etag = f'"{policy.version}"'
+    answer.headers["ETag"] = etag
+    return get_conditional_response(request, etag=etag, response=answer) or answer
+
+
+@router.get(
+    "/{slug:slug}/policy/versions",
+    auth=auth.READ,
+    response=PolicyVersionList,
+    summary="List what held before, newest first",
+)
+def list_policy_versions(
+    request: HttpRequest,
+    slug: Slug,
+    cursor: Annotated[int, Query(ge=1, le=MOST_ID, description="The `next_cursor`")] = MOST_ID,
+    limit: Annotated[int, Query(ge=1, le=200)] = 20,
+) -> PolicyVersionList:
+    rows = PolicyVersion.objects.filter(endpoint=find(slug), version__lt=cursor)
+    found = list(rows.order_by("-version")[: limit + 1])
+    shown = found[:limit]
+    next_cursor = shown[-1].version if len(found) > limit else None
+    return PolicyVersionList(versions=[version_out(row) for row in shown], next_cursor=next_cursor)

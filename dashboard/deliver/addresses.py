@@ -1,0 +1,90 @@
+"""The URL of a channel: whether it will do, and as much of it as may be shown."""
+
+from __future__ import annotations
+
+from urllib.parse import SplitResult, parse_qsl, unquote, urlsplit
+
+from dashboard import inert
+from dashboard.deliver.services import SERVICES
+from dashboard.errors import Refused
+from dashboard.models import Channel
+from probes.errors import TargetError
+from probes.redaction import MARK
+from probes.target import MAX_URL_LENGTH, check_base_url
+
+# What makes a service read a file, or look beyond the one receiver.
+_FORBIDDEN = frozenset({"attach", "pgp", "pgpprv", "pgppub", "redirect", "tag", "template", "wkd"})
+_SHORTEST_SECRET = 4
+MOST_ERROR = 500
+
+
+def checked(kind: str, text: str) -> str:
+    """The URL without blanks around it, or a refusal that says what to change."""
+    text = text.strip()
+    if not text or len(text) > MAX_URL_LENGTH:
+        raise Refused(f"The URL must have between 1 and {MAX_URL_LENGTH} characters.")
+    if any(char.isspace() or not char.isprintable() for char in text):
+        raise Refused("The URL contains spaces or control characters.")
+    try:
+        parts = urlsplit(text)
+        _ = parts.port
+    except ValueError as exc:
+        raise Refused("The host or port of the URL is not valid.") from exc
+    if kind == Channel.Kind.WEBHOOK:
+        _check_webhook(parts)
+    else:
+        _check_apprise(parts)
+    return text
+
+
+def hint(url: str) -> str:
+    """Scheme and host, or the scheme alone where the host would give a token away."""
+    parts = urlsplit(url)
+    if _shows_host(parts.scheme):
+        return f"{parts.scheme}://{parts.hostname or '…'}"[:300]
+    return f"{parts.scheme}://…"
+
+
+def secrets_in(url: str) -> list[str]:
+    """Every part of the URL that must not be shown, the longest first."""
+    parts = urlsplit(url)
+    login, _, host = parts.netloc.rpartition("@")
+    pieces = {url, parts.path, parts.query, login, *login.split(":"), *parts.path.split("/")}
+    pieces |= {value for _, value in parse_qsl(parts.query)}
+    if not _shows_host(parts.scheme):
+        # Here the host is a token, and capitals count in it.
+        pieces |= {host, host.lower()}
+    pieces |= {unquote(piece) for piece in pieces}
+    return sorted((piece for piece in pieces if len(piece) >= _SHORTEST_SECRET), key=len)[::-1]
+
+
+def cleaned(text: str, url: str) -> str:
+    """What went wrong, in one line to store and show, without any secret part of the URL."""
+    for secret in secrets_in(url):
+        text = text.replace(secret, MARK)
+    return inert.visible(" ".join(text.split()))[:MOST_ERROR]
+
+
+def _check_webhook(parts: SplitResult) -> None:
+    if parts.scheme not in {"http", "https"}:
+        raise Refused("The URL of a webhook begins with https://.")
+    if "@" in parts.netloc:
+        raise Refused("The URL of a webhook has no user name or password; messages are signed.")
+    if parts.fragment:
+        raise Refused("The URL of a webhook has no fragment (#).")
+    try:
+        check_base_url(f"{parts.scheme}://{parts.netloc}")
+    except TargetError as exc:
+        raise Refused(exc.message.replace("base URL", "URL")) from exc
+
+
+def _check_apprise(parts: SplitResult) -> None:
+    if parts.scheme not in SERVICES:
+        raise Refused(f"Apprise URLs here begin with one of {', '.join(SERVICES)}, then ://.")
+    named = {name.lower().lstrip("+-:") for name, _ in parse_qsl(parts.query, True)}
+    if taken := sorted(named & _FORBIDDEN):
+        raise Refused(f"The option {taken[0]!r} of the URL is not allowed here.")
+
+
+def _shows_host(scheme: str) -> bool:
+    return scheme in {"http", "https"} or SERVICES[scheme].shows_host

@@ -1,0 +1,75 @@
+"""A message through Apprise, which runs confined in a process of its own.
+
+Apprise speaks to more than a hundred services, with clients of its own and on what people typed.
+So it gets nothing but the message and the URL: no settings, no database, no other address, no
+file, and no more time and memory than one message takes.
+"""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from datetime import timedelta
+from typing import Any
+
+from django.conf import settings
+
+from dashboard.deliver.message import Message
+from dashboard.deliver.outcome import Outcome
+from dashboard.errors import Refused
+from probes.egress import Rules
+from probes.secret import Secret
+
+# Starting Python and loading Apprise, which is not the receiver's fault.
+START_WITHIN = timedelta(seconds=15)
+MOST_OUTPUT = 100_000
+_NOT_UNDERSTOOD = "Apprise does not understand this URL; look up its form in Apprise's list."
+
+
+def send(url: Secret, message: Message, *, within: timedelta, rules: Rules) -> Outcome:
+    """Send once."""
+    said = _ask({"title": message.title, "text": message.text}, url, within, rules)
+    if said.get("is_sent"):
+        return Outcome(is_sent=True)
+    if not said.get("is_understood", True):
+        return Outcome(is_sent=False, error=_NOT_UNDERSTOOD, is_final=True)
+    refused = said.get("refused")
+    error = str(refused or said.get("error") or "Apprise did not say why.")
+    return Outcome(is_sent=False, error=error, is_final=bool(refused))
+
+
+def check(url: Secret) -> None:
+    """Refuse a URL that Apprise cannot make sense of; nothing is sent."""
+    said = _ask({}, url, timedelta(), Rules())
+    if not said.get("is_understood"):
+        raise Refused(_NOT_UNDERSTOOD)
+
+
+def _ask(what: dict[str, str], url: Secret, within: timedelta, rules: Rules) -> dict[str, Any]:
+    question: dict[str, Any] = {**what, "url": url.reveal(), "rules": _as_json(rules)}
+    question["within_s"] = within.total_seconds()
+    try:
+        done = subprocess.run(
+            [sys.executable, "-m", "dashboard.deliver.child"],
+            input=json.dumps(question).encode(),
+            capture_output=True,
+            check=False,
+            cwd=settings.BASE_DIR,
+            env={"LANG": "C.UTF-8"},  # what this process knows is none of its business
+            timeout=(START_WITHIN + within).total_seconds(),
+        )
+    except subprocess.TimeoutExpired:
+        return {"error": f"Nothing came of it within {within.total_seconds():g} s."}
+    except OSError as exc:
+        return {"error": f"No process for Apprise could be started: {exc.strerror}."}
+    try:
+        said: dict[str, Any] = json.loads(done.stdout[:MOST_OUTPUT])
+    except ValueError:
+        return {"error": f"Apprise broke off (exit {done.returncode})."}
+    return said
+
+
+def _as_json(rules: Rules) -> dict[str, Any]:
+    grants = [[str(grant.network), grant.first_port, grant.last_port] for grant in rules.grants]
+    return {"grants": grants, "denied": sorted(rules.denied)}

@@ -1,0 +1,88 @@
+"""The confined process that runs Apprise: one question in, one answer out, both JSON.
+
+Started by dashboard.deliver.by_apprise. The URL comes by standard input, where no list of
+processes shows it.
+"""
+
+from __future__ import annotations
+
+import json
+import logging
+import sys
+from importlib import import_module
+from ipaddress import ip_network
+from typing import Any
+
+from apprise import Apprise, AppriseAsset, NotifyBase, NotifyFormat, PersistentStoreMode
+from apprise.exception import AppriseException
+from typing_extensions import override
+
+from dashboard.deliver.services import SERVICES
+from probes.confinement import confine
+from probes.egress import Grant, Rules
+
+
+def main() -> None:
+    question = json.load(sys.stdin)
+    asset = AppriseAsset(
+        app_id="Toolgauge",
+        async_mode=False,
+        storage_mode=PersistentStoreMode.MEMORY,
+        allow_templates=False,
+        http_redirects=False,
+        service_timeout=question["within_s"],
+    )
+    logged = _Logged()
+    logging.getLogger("apprise").addHandler(logged)
+    # Loaded one by one: all of them take seconds.
+    service_class = _service_class(question["url"].partition(":")[0])
+    refused = confine(_rules(question["rules"]))
+    service = _understood(service_class, question["url"], asset)
+    answer: dict[str, Any] = {"is_understood": service is not None}
+    if service is not None and "text" in question:
+        server = Apprise(asset=asset)
+        server.add(service)
+        said = {"title": question["title"], "body": question["text"]}
+        answer["is_sent"] = bool(server.notify(**said, body_format=NotifyFormat.TEXT))
+        answer |= {"refused": " ".join(refused[:1]), "error": " ".join(logged.lines[-3:])}
+    print(json.dumps(answer))
+
+
+def _service_class(scheme: str) -> type[NotifyBase]:
+    service = SERVICES[scheme.lower()]
+    module = import_module(f"apprise.plugins.{service.module}")
+    found: type[NotifyBase] = getattr(module, service.name)
+    return found
+
+
+def _understood(
+    service_class: type[NotifyBase], url: str, asset: AppriseAsset
+) -> NotifyBase | None:
+    """The service of this URL, or None where it makes no sense to Apprise."""
+    parts = service_class.parse_url(url)
+    try:
+        return service_class(**{**parts, "asset": asset}) if parts else None
+    except (TypeError, ValueError, AppriseException):
+        return None
+
+
+class _Logged(logging.Handler):
+    """What Apprise says went wrong, which it tells its log and not its caller."""
+
+    def __init__(self) -> None:
+        super().__init__(logging.WARNING)
+        self.lines: list[str] = []
+
+    @override
+    def emit(self, record: logging.LogRecord) -> None:
+        self.lines.append(record.getMessage()[:500])
+
+
+def _rules(told: dict[str, Any]) -> Rules:
+    grants = tuple(Grant(ip_network(place), first, last) for place, first, last in told["grants"])
+    denied = frozenset((str(host), int(port)) for host, port in told["denied"])
+    return Rules(grants, denied)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,96 @@
+"""A signed webhook, as Standard Webhooks describes it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime, timedelta
+from urllib.parse import urlsplit
+
+from asgiref.sync import async_to_sync
+from standardwebhooks.webhooks import Webhook
+
+from dashboard.deliver.message import Message
+from dashboard.deliver.outcome import Outcome
+from probes.answers import retry_after
+from probes.egress import Barred, Rules
+from probes.errors import ProbesError, TargetError
+from probes.secret import Secret
+from probes.target import Limits
+from probes.transport import Transport
+from probes.wire import Incoming, Outgoing
+
+# Of the answer nothing but the status counts.
+MOST_BYTES = 64 * 1024
+_MAY_PASS = frozenset({408, 409, 425, 429})
+_GONE = 410
+
+
+@dataclass(frozen=True, slots=True)
+class Signer:
+    """Signs with every secret that a receiver may hold, for one moment."""
+
+    secrets: Sequence[Secret]
+    now: datetime  # in UTC
+
+    def signatures(self, message: Message, body: str) -> str:
+        hooks = (Webhook(secret.reveal()) for secret in self.secrets)
+        return " ".join(hook.sign(str(message.id), self.now, body) for hook in hooks)
+
+
+def send(
+    url: Secret, message: Message, *, signer: Signer, within: timedelta, rules: Rules
+) -> Outcome:
+    """Send once. Whoever has the secret can tell that it is ours, of now, and unchanged."""
+    body = message.as_json()
+    headers = {
+        "content-type": "application/json",
+        "webhook-id": str(message.id),
+        "webhook-timestamp": str(int(signer.now.timestamp())),
+        "webhook-signature": signer.signatures(message, body),
+    }
+    outgoing = Outgoing("POST", url.reveal(), headers, body.encode())
+    if urlsplit(url.reveal()).scheme != "https":
+        # In plain text only to where an administrator said so.
+        rules = replace(rules, public=False)
+    return async_to_sync(_send)(outgoing, within.total_seconds(), rules)
+
+
+async def _send(outgoing: Outgoing, seconds: float, rules: Rules) -> Outcome:
+    limits = Limits(
+        connect_s=seconds,
+        first_byte_s=seconds,
+        idle_s=seconds,
+        total_s=seconds,
+        max_bytes=MOST_BYTES,
+    )
+    try:
+        async with Transport(limits, egress=rules) as transport:
+            return _judged(await transport.send(outgoing))
+    except ProbesError as exc:
+        if exc.received is not None:
+            # An answer too long or too slow to read is an answer: its status was there.
+            return _judged(exc.received)
+        is_final = isinstance(exc, Barred | TargetError)
+        return Outcome(is_sent=False, error=exc.message, is_final=is_final)
+
+
+def _judged(incoming: Incoming) -> Outcome:
+    status = incoming.status
+    if 200 <= status < 300:
+        return Outcome(is_sent=True, status=status)
+    if status == _GONE:
+        error = "The receiver answered 410: it wants no more."
+        return Outcome(is_sent=False, status=status, error=error, is_final=True, is_gone=True)
+    if 300 <= status < 400:
+        error = (
+            f"The receiver answered {status} and sends us elsewhere; redirects are not followed."
+        )
+        return Outcome(is_sent=False, status=status, error=error, is_final=True)
+    return Outcome(
+        is_sent=False,
+        status=status,
+        error=f"The receiver answered {status}.",
+        is_final=400 <= status < 500 and status not in _MAY_PASS,
+        wait_s=retry_after(incoming),
+    )

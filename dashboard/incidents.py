@@ -1,0 +1,113 @@
+"""What the pages of incidents read: the list with its filters, and what an acceptance rests on."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from urllib.parse import urlencode
+
+from django.db.models import F, Q, QuerySet
+
+from dashboard.models import Endpoint, Incident, Profile, RunMetric
+from dashboard.models.watch import Lane
+from dashboard.services import detection
+from health.metrics import Rate, rate_of
+from health.severity import Severity
+from health.words import NAMES
+from probes.attempts import Metric
+
+PAGE = 50
+_STATES = dict(Incident.State.choices)
+
+
+@dataclass(frozen=True, slots=True)
+class Titled:
+    """An incident with what it is called."""
+
+    incident: Incident
+
+    @property
+    def title(self) -> str:
+        return detection.headline_of(self.incident)
+
+    @property
+    def endpoint(self) -> Endpoint:
+        return self.incident.profile.endpoint
+
+    @property
+    def metric(self) -> str:
+        return NAMES[Metric(self.incident.metric)]
+
+    @property
+    def is_open(self) -> bool:
+        return self.incident.ended_at is None
+
+
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """Which incidents a list shows; what makes no sense is as if it were not asked for."""
+
+    state: str = ""
+    endpoint: str = ""
+    severity: int | None = None
+
+    @property
+    def is_all(self) -> bool:
+        return not (self.state or self.endpoint or self.severity)
+
+    def address(self, **over: object) -> str:
+        """The same list with something changed, as the end of an address."""
+        asked = {"state": self.state, "endpoint": self.endpoint, "severity": self.severity, **over}
+        return "?" + urlencode({name: value for name, value in asked.items() if value})
+
+
+def wanted(asked: Mapping[str, str]) -> Wanted:
+    """What an address asks for."""
+    level = asked.get("severity", "")
+    return Wanted(
+        state=asked.get("state", "") if asked.get("state") in _STATES else "",
+        endpoint=asked.get("endpoint", "")[:60],
+        severity=int(level) if level in {str(each.value) for each in Severity} else None,
+    )
+
+
+def found(asked: Wanted) -> QuerySet[Incident]:
+    """The incidents of endpoints that are kept: open ones first, then the newest."""
+    incidents = Incident.objects.filter(profile__endpoint__removed_at=None)
+    if asked.state:
+        incidents = incidents.filter(state=asked.state)
+    if asked.endpoint:
+        incidents = incidents.filter(profile__endpoint__slug=asked.endpoint)
+    if asked.severity:
+        # As the list shows it: what is over is as bad as it has been.
+        now = Q(ended_at=None, severity=asked.severity)
+        incidents = incidents.filter(now | Q(ended_at__isnull=False, worst=asked.severity))
+    order = (F("ended_at").desc(nulls_first=True), "-severity", "-opened_at", "-id")
+    return incidents.select_related("profile__endpoint", "acknowledged_by").order_by(*order)
+
+
+def open_of(profile: Profile) -> list[Titled]:
+    """The open incidents of a profile, the worst first."""
+    opened = profile.incidents.filter(ended_at=None).select_related("profile__endpoint")
+    return [Titled(incident) for incident in opened.order_by("-severity", "opened_at")]
+
+
+@dataclass(frozen=True, slots=True)
+class NewNormal:
+    """What would become normal, beside what was."""
+
+    runs: tuple[tuple[int, Rate], ...]  # of each run its id and its rate, the newest first
+    together: Rate
+
+
+def new_normal(profile: Profile, metric: Metric) -> NewNormal:
+    """The runs that an acceptance of today would take for the baseline."""
+    incident = profile.incidents.filter(metric=metric.value, lane=Lane.PROBE, ended_at=None).first()
+    rows = RunMetric.objects.filter(profile=profile, metric=metric.value, watched_trials__gt=0)
+    if incident is not None:
+        rows = rows.filter(run_id__gte=incident.opened_by)
+    newest = rows.order_by("-run_id")[: detection.MOST_ACCEPTED]
+    counts = [(row.run_id, row.watched_trials, row.watched_failures) for row in newest]
+    trials, failures = sum(count[1] for count in counts), sum(count[2] for count in counts)
+    runs = tuple((run, rate_of(metric, of, bad)) for run, of, bad in counts)
+    return NewNormal(runs, rate_of(metric, trials, failures))

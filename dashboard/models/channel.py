@@ -1,0 +1,132 @@
+"""Where notices go: who is told, of what, and when not."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+from typing import Self
+
+from django.conf import settings
+from django.db import models
+from django.db.models import Q
+from django.db.models.functions import Now
+from typing_extensions import override
+
+from dashboard.models.notice import Notice
+
+# A test is asked for, a channel at a time, and reaches it whatever it wants to hear.
+WANTED = [kind for kind in Notice.Kind.values if kind != Notice.Kind.TEST]
+
+
+class ChannelQuerySet(models.QuerySet["Channel"]):
+    def kept(self) -> Self:
+        return self.filter(removed_at=None)
+
+
+class Channel(models.Model):
+    class Kind(models.TextChoices):
+        APPRISE = "apprise", "Apprise: Slack, e-mail, Teams, Discord and others"
+        WEBHOOK = "webhook", "Signed webhook"
+
+    name = models.CharField(max_length=80)
+    kind = models.CharField(max_length=16, choices=Kind)
+    # The URL often holds a token. Sealed, it is of no use to whoever reads the table.
+    sealed_url = models.BinaryField()
+    # As much of the URL as anybody may see.
+    hint = models.CharField(max_length=300)
+    # Of webhooks: what they are signed with, and what still signs for a while after a rotation.
+    sealed_secret = models.BinaryField(null=True)
+    sealed_previous = models.BinaryField(null=True)
+    previous_until = models.DateTimeField(null=True)
+    # Empty means all.
+    kinds = models.JSONField(default=list, blank=True)
+    min_severity = models.PositiveSmallIntegerField(default=1)
+    # Local times of the time zone; both or none.
+    quiet_from = models.TimeField(null=True)
+    quiet_until = models.TimeField(null=True)
+    time_zone = models.CharField(max_length=64, default="UTC")
+    remind_every = models.DurationField(null=True)
+    group_for = models.DurationField(default=timedelta(seconds=60))
+    enabled = models.BooleanField(default=True)
+    # Why it was switched off, where nobody did.
+    note = models.TextField(blank=True)
+    created_by = models.ForeignKey(settings.AUTH_USER_MODEL, models.SET_NULL, null=True)
+    created_at = models.DateTimeField(db_default=Now())
+    removed_at = models.DateTimeField(null=True)
+
+    objects = ChannelQuerySet.as_manager()
+
+    class Meta:
+        constraints = [
+            models.UniqueConstraint(
+                fields=["name"], condition=Q(removed_at=None), name="channel_name_once"
+            ),
+            models.CheckConstraint(
+                condition=Q(kinds__contained_by=WANTED), name="channel_kinds_known"
+            ),
+            models.CheckConstraint(
+                condition=Q(min_severity__range=(1, 3)), name="channel_severity_known"
+            ),
+            models.CheckConstraint(
+                condition=Q(quiet_from=None, quiet_until=None)
+                | Q(quiet_from__isnull=False, quiet_until__isnull=False),
+                name="channel_quiet_whole",
+            ),
+        ]
+
+    @override
+    def __str__(self) -> str:
+        return self.name
+
+
+class DeliveryQuerySet(models.QuerySet["Delivery"]):
+    def newest_first(self) -> Self:
+        return self.order_by("-id")
+
+    def gathering(self) -> Self:
+        """What has never been tried and can still take in another notice."""
+        return self.filter(state=Delivery.State.WAITING, tries=0, is_test=False)
+
+
+class Delivery(models.Model):
+    """One message to one channel, about one notice or several."""
+
+    class State(models.TextChoices):
+        WAITING = "waiting"
+        SENT = "sent"
+        FAILED = "failed"
+        DROPPED = "dropped"  # never meant to be sent: maintenance, flapping, a channel gone
+
+    channel = models.ForeignKey(Channel, models.CASCADE, related_name="deliveries")
+    notices = models.ManyToManyField(Notice, related_name="deliveries")
+    state = models.CharField(max_length=16, choices=State, default=State.WAITING)
+    # Neither gathers nor keeps quiet hours.
+    urgent = models.BooleanField(default=False)
+    # Asked for on the channel's page, and sent even where the channel is switched off.
+    is_test = models.BooleanField(default=False)
+    tries = models.PositiveSmallIntegerField(default=0)
+    next_try_at = models.DateTimeField(db_default=Now())
+    last_error = models.TextField(blank=True)
+    last_status = models.PositiveSmallIntegerField(null=True)
+    # The same at every try, so that a receiver knows what it has had already.
+    webhook_id = models.UUIDField(unique=True)
+    created_at = models.DateTimeField(db_default=Now())
+    sent_at = models.DateTimeField(null=True)
+    # Whoever sends holds the lease of that token; an older token writes nothing any more.
+    token = models.PositiveIntegerField(default=0)
+    leased_until = models.DateTimeField(null=True)
+
+    objects = DeliveryQuerySet.as_manager()
+
+    class Meta:
+        indexes = [
+            # deliveries.send_due: what waits, the longest due first.
+            models.Index(
+                fields=["next_try_at"], condition=Q(state="waiting"), name="delivery_waiting"
+            ),
+            # The log of a channel.
+            models.Index(fields=["channel", "-id"], name="delivery_of_channel"),
+        ]
+
+    @override
+    def __str__(self) -> str:
+        return f"delivery {self.pk}"

@@ -1,0 +1,217 @@
+"""Channels: adding, changing and removing them, their secrets, and trying them out."""
+
+from __future__ import annotations
+
+import base64
+import os
+import uuid
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import timedelta
+from typing import Any
+from urllib.parse import urlsplit
+from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
+
+import structlog
+from django.contrib.auth.models import User
+from django.db import DataError, IntegrityError, transaction
+from django.db.models.functions import Now
+
+from dashboard import egress, enqueue
+from dashboard.deliver import addresses, by_apprise
+from dashboard.errors import Refused
+from dashboard.models import Channel, Delivery, Notice
+from dashboard.services import sealing
+from dashboard.services.statements import row
+from probes.egress import Barred
+from probes.secret import Secret
+
+log = structlog.get_logger()
+
+# How long the secret before the present one still signs.
+ROTATES_FOR = timedelta(days=1)
+
+
+@dataclass(frozen=True, slots=True)
+class Made:
+    """A channel with its signing secret, which is shown this once."""
+
+    channel: Channel
+    secret: str
+
+
+def create(
+    *, name: str, kind: str, url: str, by: User | None, wishes: Mapping[str, Any] | None = None
+) -> Made:
+    """Add a channel. A webhook gets a secret to sign with; others have none."""
+    url = _checked_url(kind, url)
+    fields = _checked(wishes or {})
+    secret = _draw() if kind == Channel.Kind.WEBHOOK else ""
+    try:
+        with transaction.atomic():
+            channel = Channel.objects.create(
+                name=name, kind=kind, created_by=by, sealed_url=b"", **fields
+            )
+            _keep_url(channel, url)
+            if secret:
+                channel.sealed_secret = _sealed(channel, "secret", secret)
+            channel.save()
+    except IntegrityError as exc:
+        raise _taken(name) from exc
+    return Made(channel, secret)
+
+
+def change(
+    channel: Channel, *, name: str, url: str = "", wishes: Mapping[str, Any] | None = None
+) -> Channel:
+    """Change a channel; without a URL it keeps its own. Once switched off, nothing waits for it."""
+    fields = _checked(wishes or {})
+    if url:
+        url = _checked_url(channel.kind, url)
+    try:
+        with transaction.atomic():
+            channel = Channel.objects.kept().select_for_update().get(pk=channel.pk)
+            channel.name, channel.note = name, ""
+            for field, value in fields.items():
+                setattr(channel, field, value)
+            if url:
+                _keep_url(channel, url)
+            channel.save()
+            if not channel.enabled:
+                _drop_waiting(channel, "The channel was switched off.")
+    except IntegrityError as exc:
+        raise _taken(name) from exc
+    return channel
+
+
+@transaction.atomic
+def switch_off(channel: Channel, note: str) -> None:
+    """Send nothing more to a channel that wants no more, and say why."""
+    if Channel.objects.filter(pk=channel.pk, enabled=True).update(enabled=False, note=note):
+        _drop_waiting(channel, note)
+
+
+@transaction.atomic
+def remove(channel: Channel) -> None:
+    """Remove a channel with its URL and secrets; its log stays."""
+    Channel.objects.filter(pk=channel.pk, removed_at=None).update(
+        removed_at=Now(), enabled=False, sealed_url=b"", sealed_secret=None, sealed_previous=None
+    )
+    _drop_waiting(channel, "The channel was removed.")
+
+
+@transaction.atomic
+def rotate(channel: Channel) -> Made:
+    """A new signing secret; for a day the old one signs as well, so that receivers can follow."""
+    channel = Channel.objects.kept().select_for_update().get(pk=channel.pk)
+    if channel.kind != Channel.Kind.WEBHOOK:
+        raise Refused("Only webhooks are signed.")
+    secret = _draw()
+    previous = _unsealed(channel, "secret", channel.sealed_secret)
+    channel.sealed_previous = _sealed(channel, "previous", previous.reveal())
+    channel.sealed_secret = _sealed(channel, "secret", secret)
+    channel.previous_until = Now() + ROTATES_FOR
+    channel.save()
+    channel.refresh_from_db()
+    return Made(channel, secret)
+
+
+@transaction.atomic
+def test(channel: Channel, *, by: User) -> Delivery:
+    """Have a message sent to this channel alone, right away; its delivery tells how that went."""
+    body = {
+        "title": f"Test of {channel.name}",
+        "text": f"{by.get_username()} wanted to know whether this arrives. It does.",
+    }
+    notice = Notice.objects.create(kind=Notice.Kind.TEST, body=body, routed_at=Now())
+    delivery = Delivery.objects.create(
+        channel=channel, urgent=True, is_test=True, webhook_id=uuid.uuid4()
+    )
+    delivery.notices.add(notice)
+    transaction.on_commit(_ring)
+    return delivery
+
+
+def _ring() -> None:
+    try:
+        enqueue.ring_for_notices()
+    except enqueue.BrokerDown as exc:
+        # The row is the obligation: a worker's own timer finds it.
+        log.warning("doorbell not rung", error=str(exc))
+
+
+def url_of(channel: Channel) -> Secret:
+    """The URL, to send to."""
+    return _unsealed(channel, "url", channel.sealed_url)
+
+
+def secrets_of(channel: Channel) -> list[Secret]:
+    """What signs now: the present secret, and the one before while it lasts."""
+    secrets = [_unsealed(channel, "secret", channel.sealed_secret)]
+    lasting = Channel.objects.filter(pk=channel.pk, previous_until__gt=Now())
+    if channel.sealed_previous and lasting.exists():
+        secrets.append(_unsealed(channel, "previous", channel.sealed_previous))
+    return secrets
+
+
+def _checked_url(kind: str, text: str) -> str:
+    url = addresses.checked(kind, text)
+    if kind == Channel.Kind.APPRISE:
+        by_apprise.check(Secret(url))
+        return url
+    parts = urlsplit(url)
+    host, port = parts.hostname or "", parts.port or (443 if parts.scheme == "https" else 80)
+    if host.replace(".", "").isdigit() or ":" in host:
+        # A name is judged when it is connected to; an address can be judged here and now.
+        try:
+            egress.rules().check(host, port)
+        except Barred as exc:
+            raise Refused(exc.message) from exc
+    return url
+
+
+def _checked(wishes: Mapping[str, Any]) -> dict[str, Any]:
+    _check_zone(wishes.get("time_zone", "UTC"))
+    start, end = wishes.get("quiet_from"), wishes.get("quiet_until")
+    if (start is None) != (end is None) or (start is not None and start == end):
+        raise Refused("Quiet hours have a beginning and another end, or neither.")
+    return dict(wishes)
+
+
+def _check_zone(zone: str) -> None:
+    try:
+        ZoneInfo(zone)
+        # Postgres keeps the quiet hours, so it has to know the zone as well.
+        with transaction.atomic():
+            row("SELECT statement_timestamp() AT TIME ZONE %(zone)s", {"zone": zone})
+    except (ZoneInfoNotFoundError, ValueError, OSError, DataError) as exc:
+        raise Refused(f"There is no time zone {zone!r}; write one such as Europe/Vienna.") from exc
+
+
+def _draw() -> str:
+    return f"whsec_{base64.b64encode(os.urandom(32)).decode()}"
+
+
+def _keep_url(channel: Channel, url: str) -> None:
+    channel.sealed_url = _sealed(channel, "url", url)
+    channel.hint = addresses.hint(url)
+
+
+def _sealed(channel: Channel, part: str, text: str) -> bytes:
+    return sealing.seal(Secret(text), f"channel:{channel.pk} {part}".encode())
+
+
+def _unsealed(channel: Channel, part: str, sealed: bytes | memoryview | None) -> Secret:
+    if not sealed:
+        raise Refused("The URL or the secret of this channel is gone; enter it again.")
+    return sealing.unseal(bytes(sealed), f"channel:{channel.pk} {part}".encode())
+
+
+def _drop_waiting(channel: Channel, reason: str) -> None:
+    Delivery.objects.filter(channel=channel, state=Delivery.State.WAITING, is_test=False).update(
+        state=Delivery.State.DROPPED, last_error=reason, leased_until=None
+    )
+
+
+def _taken(name: str) -> Refused:
+    return Refused(f"There is already a channel called “{name}”.")

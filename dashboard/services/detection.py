@@ -1,0 +1,356 @@
+"""What a finished run means: the watch of its profile, incidents, modes, notices.
+
+Part of the transaction that finishes the run, under the lock on its endpoint. A run that was
+followed before changes nothing, and so does one of a profile that has been superseded.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from datetime import datetime
+from typing import Any
+
+from django.conf import settings
+from django.contrib.auth.models import User
+from django.db import transaction
+from django.db.models import QuerySet
+from django.db.models.functions import Now
+
+from dashboard.errors import Refused
+from dashboard.models import Endpoint, Incident, Notice, Profile, Run, RunMetric, WatchEvent
+from dashboard.models import Watch as WatchRow
+from dashboard.models.run import State, Trigger
+from dashboard.models.watch import Lane
+from dashboard.services import evidence, modes, outbox, policies
+from health import watch as watching
+from health.detector import Baseline
+from health.watch import Change, Count, Kind, Seen, Watch, watch_from_json
+from health.words import headline
+from probes.attempts import Metric
+
+ACCEPTED, RELEASED, ACKNOWLEDGED = "accepted", "released", "acknowledged"
+# Runs that make up the new normal, at most.
+MOST_ACCEPTED = 40
+_ENDS = {
+    Kind.RECOVERED: Incident.State.RECOVERED,
+    Kind.SUPERSEDED: Incident.State.SUPERSEDED,
+}
+
+
+def follow(run: Run, profile: Profile) -> Watch:
+    """Let the watch of a profile see a finished run, and do what follows; returns the watch."""
+    row = _row(profile, Lane.PROBE)
+    before = watch_from_json(row.state)
+    if profile.ended_at is not None or run.state != State.FINISHED:
+        return before
+    seen = seen_in(run)
+    after, changes = watching.follow(before, seen)
+    if after is before:
+        return before
+    _keep(row, after)
+    follow_changes(profile, Lane.PROBE, seen, changes)
+    if any(change.kind is Kind.OPENED for change in changes):
+        evidence.pin(run, why="it opened an incident")
+    return after
+
+
+def follow_changes(profile: Profile, lane: Lane, seen: Seen, changes: Iterable[Change]) -> None:
+    """Write down what changed, with the incidents, modes and notices that follow from it."""
+    for change in changes:
+        incident = _incident(profile, lane, seen, change)
+        WatchEvent.objects.create(
+            profile=profile,
+            incident=incident,
+            metric=change.metric.value,
+            lane=lane,
+            kind=change.kind.value,
+            severity=change.severity,
+            at=seen.at,
+            after=seen.number,
+            figures=dict(change.figures),
+        )
+
+
+def watch_of(profile: Profile, lane: Lane = Lane.PROBE) -> Watch:
+    """The watch as it stands."""
+    row = WatchRow.objects.filter(profile=profile, lane=lane).first()
+    return watch_from_json(row.state if row else {})
+
+
+def replay(profile: Profile) -> Watch:
+    """The watch of the probe lane, from all runs and all that people did, from the beginning."""
+    waiting = list(_acts(profile).order_by("id"))
+    watch = Watch()
+    for run in profile.runs.filter(state=State.FINISHED).order_by("id"):
+        watch, waiting = _acted(watch, waiting, before=run.pk)
+        watch, _ = watching.follow(watch, seen_in(run))
+    return _acted(watch, waiting, before=None)[0]
+
+
+def seen_in(run: Run) -> Seen:
+    """A finished run as the watch sees it."""
+    assert run.finished_at is not None
+    counts = {
+        Metric(row.metric): Count(row.watched_trials, row.watched_failures, row.refused)
+        for row in RunMetric.objects.filter(run=run)
+    }
+    every = run.every or Endpoint.objects.get(pk=run.endpoint_id).ttl
+    return Seen(run.pk, run.finished_at, run.suite_version, every, counts)
+
+
+@transaction.atomic
+def accept(profile: Profile, metric: Metric, *, by: User | None, note: str) -> None:
+    """Take what the endpoint does now for normal: the runs since its incident are the baseline."""
+    endpoint = Endpoint.objects.select_for_update().get(pk=profile.endpoint_id)
+    profile.refresh_from_db()
+    if profile.ended_at is not None:
+        raise Refused("This profile has been superseded; nothing of it can be accepted any more.")
+    note = _noted(note)
+    row = _row(profile, Lane.PROBE)
+    before = watch_from_json(row.state)
+    if _acts(profile).filter(kind=ACCEPTED, metric=metric.value, after=before.last).exists():
+        raise Refused("Somebody has accepted it meanwhile, and no run was made since.")
+    incident = _open(profile, metric, Lane.PROBE)
+    baseline = Baseline()
+    for run in accepted_runs(profile, metric):
+        baseline = baseline.plus(run.watched_trials - run.watched_failures, run.watched_trials)
+    _keep(row, watching.accept(before, metric, baseline))
+    figures = {
+        "baseline": [baseline.successes, baseline.trials, baseline.runs],
+        "before": before.gauge(metric).as_json(),
+    }
+    event = _act(profile, metric, ACCEPTED, before.last, by=by, note=note, figures=figures)
+    if incident is not None:
+        _finish(incident, Incident.State.ACCEPTED, event, reason=f"Accepted as normal: {note}")
+    endpoint.onboarding_left = max(endpoint.onboarding_left, settings.BASELINE_RUNS)
+    endpoint.next_trigger, endpoint.next_due_at = Trigger.BASELINE, Now()
+    endpoint.save(update_fields=["onboarding_left", "next_trigger", "next_due_at"])
+    policies.refresh(endpoint)
+
+
+def accepted_runs(profile: Profile, metric: Metric) -> list[RunMetric]:
+    """What would be taken for normal now, newest first: runs as far apart as of any baseline."""
+    rows = RunMetric.objects.filter(profile=profile, metric=metric.value, watched_trials__gt=0)
+    version = watch_of(profile).suite_version
+    rows = rows.filter(run__suite_version=version, run__state=State.FINISHED)
+    incident = _open(profile, metric, Lane.PROBE)
+    if incident is not None:
+        rows = rows.filter(run_id__gte=incident.opened_by)
+    found: list[RunMetric] = []
+    for row in rows.order_by("-run_id").iterator(chunk_size=100):
+        if not found or found[-1].finished_at - row.finished_at >= watching.APART:
+            found.append(row)
+        if len(found) == MOST_ACCEPTED:
+            break
+    return found
+
+
+@transaction.atomic
+def release(incident: Incident, *, by: User | None, note: str) -> None:
+    """Allow a most severe incident to be left, once its runs speak for it."""
+    endpoint = Endpoint.objects.select_for_update(of=("self",)).get(profiles=incident.profile_id)
+    incident.refresh_from_db()
+    if incident.ended_at is not None:
+        raise Refused("This incident is over.")
+    note = _noted(note)
+    profile, metric = incident.profile, Metric(incident.metric)
+    row = _row(profile, Lane(incident.lane))
+    watch = watch_from_json(row.state)
+    _keep(row, watching.release(watch, metric))
+    _act(profile, metric, RELEASED, watch.last, by=by, note=note, incident=incident)
+    incident.release_wanted = False
+    incident.save(update_fields=["release_wanted"])
+    # Somebody waits for it: look again soon.
+    Endpoint.objects.filter(pk=endpoint.pk).update(next_due_at=Now(), next_trigger=Trigger.RECOVERY)
+
+
+@transaction.atomic
+def acknowledge(incident: Incident, *, by: User | None, note: str = "") -> bool:
+    """Note that somebody has seen the incident; False where it was seen before."""
+    mine = Incident.objects.select_for_update().get(pk=incident.pk)
+    if mine.acknowledged_at is not None:
+        return False
+    mine.acknowledged_at, mine.acknowledged_by = Now(), by
+    mine.save(update_fields=["acknowledged_at", "acknowledged_by"])
+    watch = watch_of(mine.profile, Lane(mine.lane))
+    metric = Metric(mine.metric)
+    _act(mine.profile, metric, ACKNOWLEDGED, watch.last, by=by, note=note.strip(), incident=mine)
+    return True
+
+
+def end_with(profile: Profile, *, reason: str, at: datetime | None = None) -> None:
+    """End what is open of a profile that is over; the endpoint is locked."""
+    for incident in profile.incidents.filter(ended_at=None):
+        watch = watch_of(profile, Lane(incident.lane))
+        metric, kind = Metric(incident.metric), Kind.SUPERSEDED.value
+        event = _act(profile, metric, kind, watch.last, incident=incident, at=at)
+        _finish(incident, Incident.State.SUPERSEDED, event, reason=reason)
+    modes.drop_all(profile, reason=reason, at=at)
+
+
+def _incident(profile: Profile, lane: Lane, seen: Seen, change: Change) -> Incident | None:
+    """The incident that a change opens or belongs to, brought up to date."""
+    if change.kind is Kind.OPENED:
+        return _opened(profile, lane, seen, change)
+    incident = _open(profile, change.metric, lane)
+    if incident is None:
+        return None
+    if change.kind in _ENDS:
+        _ended(incident, seen, change)
+    elif change.kind in (Kind.ESCALATED, Kind.EASED):
+        _graded(incident, seen, change)
+    elif change.kind is Kind.RELEASE_WANTED:
+        incident.release_wanted = True
+        incident.save(update_fields=["release_wanted"])
+        _tell(Notice.Kind.DECISION_WANTED, incident, seen, "may be left, if somebody allows it")
+    return incident
+
+
+def _opened(profile: Profile, lane: Lane, seen: Seen, change: Change) -> Incident:
+    assert change.severity is not None
+    incident = Incident.objects.create(
+        profile=profile,
+        metric=change.metric.value,
+        lane=lane,
+        severity=change.severity,
+        worst=change.severity,
+        refused=bool(change.figures.get("refused")),
+        figures=dict(change.figures),
+        opened_at=seen.at,
+        opened_by=seen.number,
+    )
+    _switch(incident, seen, change)
+    _tell(Notice.Kind.OPENED, incident, seen, headline_of(incident))
+    return incident
+
+
+def _graded(incident: Incident, seen: Seen, change: Change) -> None:
+    assert change.severity is not None
+    worse = change.severity > incident.severity
+    incident.severity = change.severity
+    incident.worst = max(incident.worst, change.severity)
+    if worse:
+        incident.release_wanted = False
+    incident.save(update_fields=["severity", "worst", "release_wanted"])
+    _switch(incident, seen, change)
+    kind = Notice.Kind.ESCALATED if worse else Notice.Kind.MODE_CHANGED
+    what = f"is now of severity {incident.severity}"
+    _tell(kind, incident, seen, f"{headline_of(incident)}; it {what}")
+
+
+def _ended(incident: Incident, seen: Seen, change: Change) -> None:
+    incident.state, incident.ended_at = _ENDS[change.kind], seen.at
+    incident.release_wanted = False
+    incident.save(update_fields=["state", "ended_at", "release_wanted"])
+    _switch(incident, seen, change)
+    if change.kind is Kind.RECOVERED:
+        _tell(Notice.Kind.RECOVERED, incident, seen, f"{headline_of(incident)}; it recovered")
+
+
+def _switch(incident: Incident, seen: Seen, change: Change) -> None:
+    figures = {**change.figures, "run": seen.number}
+    tighten = change.kind in (Kind.OPENED, Kind.ESCALATED)
+    reason = headline_of(incident)
+    modes.follow(incident, reason=reason, figures=figures, at=seen.at, tighten=tighten)
+
+
+def _finish(incident: Incident, state: Incident.State, event: WatchEvent, *, reason: str) -> None:
+    incident.state, incident.ended_at, incident.release_wanted = state, event.at, False
+    incident.save(update_fields=["state", "ended_at", "release_wanted"])
+    WatchEvent.objects.filter(pk=event.pk).update(incident=incident)
+    modes.follow(incident, reason=reason, figures={}, at=event.at, tighten=False)
+
+
+def headline_of(incident: Incident) -> str:
+    """The incident in one sentence."""
+    figures, metric = incident.figures, Metric(incident.metric)
+    good, trials, _ = figures.get("baseline") or (0, 0, 0)
+    now = figures.get("estimate")
+    if incident.refused or now is None:
+        now = 1 - figures["failures"] / figures["trials"]
+    return headline(metric, good / trials if trials else None, now)
+
+
+def _tell(kind: Notice.Kind, incident: Incident, seen: Seen, what: str) -> None:
+    endpoint = incident.profile.endpoint
+    on = sorted(incident.switches.filter(off_at=None).values_list("mode", flat=True))
+    body: dict[str, Any] = {
+        "title": f"{endpoint.slug}: {what}",
+        "text": f"Modes on for it: {', '.join(on)}." if on else "No mode is on for it.",
+        "metric": incident.metric,
+        "severity": incident.severity,
+        "lane": Lane(incident.lane).label.lower(),
+        "modes": on,
+        "figures": incident.figures,
+    }
+    outbox.put(kind, endpoint=endpoint, incident=incident, body=body, at=seen.at)
+
+
+def _open(profile: Profile, metric: Metric, lane: Lane) -> Incident | None:
+    return profile.incidents.filter(metric=metric.value, lane=lane, ended_at=None).first()
+
+
+def _act(  # noqa: PLR0913 -- keyword-only: the columns of an event
+    profile: Profile,
+    metric: Metric,
+    kind: str,
+    after: int,
+    *,
+    by: User | None = None,
+    note: str = "",
+    figures: dict[str, Any] | None = None,
+    incident: Incident | None = None,
+    at: datetime | None = None,
+) -> WatchEvent:
+    event = WatchEvent.objects.create(
+        profile=profile,
+        incident=incident,
+        metric=metric.value,
+        kind=kind,
+        at=at or Now(),
+        after=after,
+        figures=figures or {},
+        by=by,
+        note=note,
+        lane=incident.lane if incident else Lane.PROBE,
+        severity=incident.severity if incident else None,
+    )
+    event.refresh_from_db()
+    return event
+
+
+def _acted(
+    watch: Watch, waiting: list[WatchEvent], *, before: int | None
+) -> tuple[Watch, list[WatchEvent]]:
+    """The watch after what people did before a run, and what they did later."""
+    while waiting and (before is None or waiting[0].after < before):
+        act, waiting = waiting[0], waiting[1:]
+        metric = Metric(act.metric)
+        if act.kind == ACCEPTED:
+            watch = watching.accept(watch, metric, Baseline(*act.figures["baseline"]))
+        else:
+            watch = watching.release(watch, metric)
+    return watch, waiting
+
+
+def _acts(profile: Profile) -> QuerySet[WatchEvent]:
+    """What people did to the watch of the probe lane."""
+    return WatchEvent.objects.filter(
+        profile=profile, lane=Lane.PROBE, kind__in=[ACCEPTED, RELEASED]
+    )
+
+
+def _row(profile: Profile, lane: Lane) -> WatchRow:
+    return WatchRow.objects.get_or_create(profile=profile, lane=lane, defaults={"state": {}})[0]
+
+
+def _keep(row: WatchRow, watch: Watch) -> None:
+    row.state, row.updated_at = watch.as_json(), Now()
+    row.save(update_fields=["state", "updated_at"])
+
+
+def _noted(note: str) -> str:
+    note = note.strip().replace("\0", "")
+    if not note:
+        raise Refused("Say why: others will want to know it.")
+    return note[:1000]

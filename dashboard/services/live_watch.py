@@ -1,0 +1,145 @@
+"""The live lane: every five minutes of real traffic are a run of the same detector.
+
+One client's odd prompts must not disable a model for all, so live traffic alone raises no more
+than the mildest alarm; it asks for a probe at once, and together with the probes it may say more.
+Buckets with few trials are added up until there are enough.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+from django.db import transaction
+from django.db.models.functions import Least, Now
+
+from dashboard.models import Endpoint, Profile
+from dashboard.models import Watch as WatchRow
+from dashboard.models.run import Trigger
+from dashboard.models.watch import Lane
+from dashboard.services import detection, policies
+from dashboard.services.statements import rows
+from health import detector
+from health import watch as watching
+from health.modes import WATCHED
+from health.observations import PLACES
+from health.severity import Severity
+from health.watch import Change, Count, Kind, Seen, watch_from_json
+from probes.attempts import Metric
+
+BUCKET = timedelta(minutes=5)
+# Fewer trials than this wait for the next bucket.
+FEWEST = 20
+# What is reported later than this is charted but not watched.
+LATENESS = timedelta(minutes=2)
+# A profile that nobody looked at for longer starts from here.
+LOOK_BACK = timedelta(days=2)
+_METRICS = {PLACES[metric]: metric for metric in WATCHED}
+SUITE = "live"
+
+
+def follow_live() -> int:
+    """Follow what live traffic has told since the last time; returns how many profiles told."""
+    values = {
+        "places": list(_METRICS),
+        "bucket": BUCKET,
+        "late": LATENESS,
+        "back": LOOK_BACK,
+        "live": Lane.LIVE.value,
+    }
+    profiles = [profile_id for (profile_id,) in rows(_PROFILES, values)]
+    for profile_id in profiles:
+        _follow(profile_id, values)
+    return len(profiles)
+
+
+@transaction.atomic
+def _follow(profile_id: int, values: dict[str, Any]) -> None:
+    profile = Profile.objects.get(pk=profile_id)
+    endpoint = Endpoint.objects.select_for_update().get(pk=profile.endpoint_id)
+    profile.refresh_from_db()
+    if profile.ended_at is not None:
+        return
+    row = WatchRow.objects.get_or_create(profile=profile, lane=Lane.LIVE)[0]
+    watch, pending = watch_from_json(row.state), _Pending(row.pending)
+    wanted = False
+    for bucket, counts in _buckets(profile_id, watch.last, values).items():
+        seen = _seen(bucket, pending.with_counts(counts), profile)
+        watch, changes = watching.follow(watch, seen, detector.LIVE)
+        detection.follow_changes(profile, Lane.LIVE, seen, changes)
+        wanted = wanted or _wants_probe(changes)
+    row.state, row.pending = watch.as_json(), pending.as_json()
+    row.updated_at = Now()
+    row.save(update_fields=["state", "pending", "updated_at"])
+    if wanted:
+        Endpoint.objects.filter(pk=endpoint.pk).update(
+            next_due_at=Least("next_due_at", Now()), next_trigger=Trigger.CONFIRM
+        )
+    policies.refresh(endpoint)
+
+
+def _seen(bucket: int, counts: dict[Metric, Count], profile: Profile) -> Seen:
+    probed = detection.watch_of(profile).alarms
+    most = {m: Severity.S3 if m in probed else Severity.S1 for m in WATCHED}
+    at = datetime.fromtimestamp(bucket, UTC) + BUCKET
+    return Seen(bucket, at, SUITE, BUCKET, counts, most)
+
+
+def _wants_probe(changes: list[Change]) -> bool:
+    return any(change.kind in (Kind.WARNED, Kind.OPENED) for change in changes)
+
+
+def _buckets(profile_id: int, since: int, values: dict[str, Any]) -> dict[int, dict[Metric, Count]]:
+    """Trials and failures by bucket, oldest first."""
+    found: defaultdict[int, dict[Metric, Count]] = defaultdict(dict)
+    wanted = {**values, "profile": profile_id, "since": since}
+    for bucket, metric, trials, failures in rows(_BUCKETS, wanted):
+        found[int(bucket.timestamp())][_METRICS[metric]] = Count(trials, failures)
+    return found
+
+
+class _Pending:
+    """Counts of metrics that had too few trials so far."""
+
+    def __init__(self, kept: dict[str, list[int]]) -> None:
+        self._counts = {Metric(name): Count(*count) for name, count in kept.items()}
+
+    def with_counts(self, counts: dict[Metric, Count]) -> dict[Metric, Count]:
+        """What is enough to be looked at, with what waited for it; the rest goes on waiting."""
+        enough = {}
+        for metric, count in counts.items():
+            before = self._counts.pop(metric, Count(0, 0))
+            added = Count(before.trials + count.trials, before.failures + count.failures)
+            if added.trials >= FEWEST:
+                enough[metric] = added
+            else:
+                self._counts[metric] = added
+        return enough
+
+    def as_json(self) -> dict[str, list[int]]:
+        return {m.value: [count.trials, count.failures] for m, count in self._counts.items()}
+
+
+_SINCE = """GREATEST(to_timestamp({since}) + interval '1 second',
+    date_bin(%(bucket)s, statement_timestamp() - %(back)s, 'epoch'))"""
+_UNTIL = "statement_timestamp() - %(bucket)s - %(late)s"
+
+_PROFILES = f"""
+SELECT p.id FROM dashboard_profile p
+JOIN dashboard_endpoint e ON e.id = p.endpoint_id AND e.removed_at IS NULL
+LEFT JOIN dashboard_watch w ON w.profile_id = p.id AND w.lane = %(live)s
+WHERE p.ended_at IS NULL AND EXISTS (
+    SELECT 1 FROM unnest(%(places)s::smallint[]) place
+    JOIN dashboard_rollup5m r ON r.profile_id = p.id AND r.metric = place AND r.lane = %(live)s
+        AND r.bucket >= {_SINCE.format(since="COALESCE((w.state ->> 'last')::bigint, 0)")}
+        AND r.bucket <= {_UNTIL})
+ORDER BY p.id
+"""  # noqa: S608 -- statements of our own
+
+_BUCKETS = f"""
+SELECT bucket, metric, trials, failures FROM dashboard_rollup5m
+WHERE profile_id = %(profile)s AND metric = ANY(%(places)s::smallint[]) AND lane = %(live)s
+    AND bucket >= {_SINCE.format(since="%(since)s")} AND bucket <= {_UNTIL}
+ORDER BY bucket, metric
+"""  # noqa: S608 -- statements of our own

@@ -1,0 +1,79 @@
+"""Planning maintenance windows. They hold notices back; probing, detection and modes go on."""
+
+from __future__ import annotations
+
+from datetime import datetime, timedelta
+
+from django.contrib.auth.models import User
+from django.db.models import F, Q, Value
+from django.db.models.functions import Greatest, Now
+
+from dashboard.errors import Refused
+from dashboard.models import Endpoint, MaintenanceWindow
+from dashboard.services.statements import row
+
+LONGEST = timedelta(days=90)
+LONGEST_REASON = 1000
+
+
+def plan(
+    endpoint: Endpoint | None,
+    starts_at: datetime,
+    ends_at: datetime,
+    *,
+    by: User | None,
+    reason: str,
+) -> MaintenanceWindow:
+    """Hold notices of an endpoint back for a time; of every endpoint where none is named.
+
+    It begins now at the earliest: what was told already was not held back.
+    """
+    _check(starts_at, ends_at)
+    window = MaintenanceWindow.objects.create(
+        endpoint=endpoint,
+        starts_at=Greatest(Value(starts_at), Now()),
+        ends_at=ends_at,
+        reason=_checked(reason),
+        created_by=by,
+    )
+    window.refresh_from_db()
+    return window
+
+
+def cancel(window: MaintenanceWindow, *, by: User | None) -> bool:
+    """End a window before its time; False where it was over already."""
+    mine = MaintenanceWindow.objects.filter(pk=window.pk, cancelled_at=None, ends_at__gt=Now())
+    return bool(mine.update(cancelled_at=Now(), cancelled_by=by))
+
+
+def is_quiet(endpoint_id: int) -> bool:
+    """Whether notices of the endpoint are held back now, by the database's clock."""
+    return MaintenanceWindow.objects.under_way().concerning(endpoint_id).exists()
+
+
+def between(endpoint: Endpoint, start: datetime, end: datetime) -> list[MaintenanceWindow]:
+    """The windows that held in that time, the oldest first."""
+    began = Q(cancelled_at=None) | Q(cancelled_at__gt=Greatest(F("starts_at"), Value(start)))
+    found = MaintenanceWindow.objects.concerning(endpoint.pk).filter(
+        began, starts_at__lt=end, ends_at__gt=start
+    )
+    return list(found.order_by("starts_at", "id"))
+
+
+def _check(starts_at: datetime, ends_at: datetime) -> None:
+    if ends_at <= starts_at:
+        raise Refused("It must end after it begins.")
+    if ends_at - starts_at > LONGEST:
+        raise Refused(f"At most {LONGEST.days} days; switch a channel off to silence it for good.")
+    found = row("SELECT %(end)s <= statement_timestamp()", {"end": ends_at})
+    if found and found[0]:
+        raise Refused("It would be over already. Times are in UTC.")
+
+
+def _checked(reason: str) -> str:
+    reason = reason.strip().replace("\0", "")
+    if not reason:
+        raise Refused("Say why: others will want to know it.")
+    if len(reason) > LONGEST_REASON:
+        raise Refused(f"The reason is longer than {LONGEST_REASON} characters.")
+    return reason

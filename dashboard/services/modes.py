@@ -1,0 +1,156 @@
+"""Switching modes: by incidents as far as their severity asks, by people with a reason."""
+
+from __future__ import annotations
+
+from datetime import datetime, timedelta
+from typing import Any
+
+from django.contrib.auth.models import User
+from django.db import IntegrityError, transaction
+from django.db.models.functions import Now
+
+from dashboard.errors import Refused
+from dashboard.models import Endpoint, Incident, ModeSwitch, Notice, Profile
+from dashboard.services import outbox, policies
+from health.modes import EFFECTS, Mode, fallbacks
+from health.severity import Severity
+from probes.attempts import Metric
+
+LONGEST = timedelta(days=365)
+LONGEST_REASON = 1000
+
+
+def follow(
+    incident: Incident, *, reason: str, figures: dict[str, Any], at: datetime, tighten: bool
+) -> None:
+    """Have on what the incident's severity asks for, and nothing more; the endpoint is locked.
+
+    Unless it became more severe, what is missing was switched off by somebody, and stays off.
+    """
+    wanted = _asked_for(incident) if incident.ended_at is None else frozenset()
+    held = {Mode(switch.mode): switch for switch in incident.switches.filter(off_at=None)}
+    for mode in held.keys() - wanted:
+        _end(held[mode], at=at, reason=reason)
+    for mode in sorted(wanted - held.keys()) if tighten else ():
+        ModeSwitch.objects.create(
+            profile_id=incident.profile_id,
+            incident=incident,
+            mode=mode.value,
+            reason=reason,
+            figures={**figures, "severity": incident.severity},
+            on_at=at,
+        )
+
+
+@transaction.atomic
+def switch_on(
+    profile: Profile, mode: Mode, *, by: User | None, reason: str, lasts: timedelta | None = None
+) -> ModeSwitch:
+    """Switch a mode on by hand, for some time or until somebody switches it off."""
+    endpoint = Endpoint.objects.select_for_update().get(pk=profile.endpoint_id)
+    profile.refresh_from_db(fields=["ended_at"])
+    if profile.ended_at is not None:
+        raise Refused("This profile has been superseded; switch the mode on for the present one.")
+    _end_due(endpoint)
+    try:
+        with transaction.atomic():
+            switch = ModeSwitch.objects.create(
+                profile=profile,
+                mode=mode.value,
+                reason=_checked(reason),
+                author=by,
+                expires_at=Now() + _checked_time(lasts) if lasts is not None else None,
+            )
+    except IntegrityError as exc:
+        raise Refused(f"Somebody has switched {mode.value} on meanwhile.") from exc
+    switch.refresh_from_db()
+    _tell(endpoint, switch, f"{mode.value} was switched on", by, reason)
+    policies.refresh(endpoint)
+    return switch
+
+
+@transaction.atomic
+def switch_off(switch: ModeSwitch, *, by: User | None, reason: str = "") -> bool:
+    """Switch off what was on, whoever had switched it on; False where it was off already.
+
+    An automatic one stays off until its incident becomes more severe.
+    """
+    endpoint = Endpoint.objects.select_for_update(of=("self",)).get(profiles=switch.profile_id)
+    current = ModeSwitch.objects.get(pk=switch.pk)
+    if current.off_at is not None:
+        return False
+    if current.incident_id is not None:
+        reason = _checked(reason)
+    _end(current, at=Now(), by=by, reason=reason)
+    _tell(endpoint, current, f"{current.mode} was switched off", by, reason)
+    policies.refresh(endpoint)
+    return True
+
+
+def expire() -> int:
+    """End what has run out; returns how many. Any number of callers at once."""
+    due = ModeSwitch.objects.filter(off_at=None, expires_at__lte=Now())
+    ended = 0
+    for endpoint_id in set(due.values_list("profile__endpoint_id", flat=True)):
+        ended += _expire_of(endpoint_id)
+    return ended
+
+
+@transaction.atomic
+def _expire_of(endpoint_id: int) -> int:
+    endpoint = Endpoint.objects.select_for_update().get(pk=endpoint_id)
+    ended = _end_due(endpoint)
+    policies.refresh(endpoint)
+    return ended
+
+
+def _end_due(endpoint: Endpoint) -> int:
+    due = ModeSwitch.objects.filter(profile__endpoint=endpoint, off_at=None, expires_at__lte=Now())
+    switches = list(due)
+    for switch in switches:
+        assert switch.expires_at is not None
+        _end(switch, at=switch.expires_at, reason="Its time was over.")
+        _tell(endpoint, switch, f"{switch.mode} has run out", None, switch.reason)
+    return len(switches)
+
+
+def drop_all(profile: Profile, *, reason: str, at: datetime | Now | None = None) -> None:
+    """End everything of a profile that is over; the endpoint is locked."""
+    for switch in profile.switches.filter(off_at=None):
+        _end(switch, at=at or Now(), reason=reason)
+
+
+def _asked_for(incident: Incident) -> frozenset[Mode]:
+    return fallbacks(Metric(incident.metric), Severity(incident.severity))
+
+
+def _end(switch: ModeSwitch, *, at: datetime | Now, reason: str, by: User | None = None) -> None:
+    switch.off_by, switch.off_reason = by, reason
+    switch.off_at = at
+    switch.save(update_fields=["off_at", "off_by", "off_reason"])
+
+
+def _checked(reason: str) -> str:
+    reason = reason.strip().replace("\0", "")
+    if not reason:
+        raise Refused("Say why: others will want to know it.")
+    if len(reason) > LONGEST_REASON:
+        raise Refused(f"The reason is longer than {LONGEST_REASON} characters.")
+    return reason
+
+
+def _checked_time(lasts: timedelta) -> timedelta:
+    if not timedelta() < lasts <= LONGEST:
+        raise Refused("A mode lasts at most a year; leave the time empty for no end.")
+    return lasts
+
+
+def _tell(endpoint: Endpoint, switch: ModeSwitch, what: str, by: User | None, reason: str) -> None:
+    who = f" by {by.get_username()}" if by else ""
+    body = {
+        "title": f"{endpoint.slug}: {what}{who}",
+        "text": f"{EFFECTS[Mode(switch.mode)]} {reason}".strip(),
+        "mode": switch.mode,
+        "on": switch.off_at is None,
+    }
+    outbox.put(Notice.Kind.MODE_CHANGED, endpoint=endpoint, body=body, incident=switch.incident)

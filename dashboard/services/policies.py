@@ -1,0 +1,188 @@
+"""Resolving what holds now for an endpoint, with a version that only grows.
+
+A policy is resolved by whoever changes what it depends on, under the lock on the endpoint's row,
+in the same transaction. It says itself until when it is good: a mode may run out and a profile
+becomes stale without anybody doing anything. Whoever reads one that is past that resolves it anew.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+from django.db import transaction
+from django.db.models import BooleanField, ExpressionWrapper, F, Q
+from django.db.models.functions import Coalesce, Now
+
+from dashboard.models import Endpoint, ModeSwitch, Policy, PolicyVersion, Profile, ToolRule
+from dashboard.services.statements import execute, row
+from health.detector import PROBE
+from health.modes import Mode
+from health.policy import resolve
+from health.policy_facts import Facts, Switched
+from probes.attempts import Metric
+
+CHANNEL = "toolgauge_policy"
+# The lock between resolving, which shares it, and changing the rules that all policies share.
+_RULES = 0x706F6C69
+
+
+@dataclass(frozen=True, slots=True)
+class _Known:
+    """The facts of an endpoint, and until when they stay as they are."""
+
+    facts: Facts
+    good_until: datetime | None
+
+
+def refresh(endpoint: Endpoint) -> None:
+    """Resolve the endpoint's policy anew; the endpoint is locked."""
+    # Somebody may be changing the rules: their change must be seen, or come after us.
+    execute("SELECT pg_advisory_xact_lock_shared(%(key)s)", {"key": _RULES})
+    known = _known(endpoint)
+    body = resolve(known.facts).body
+    stored = Policy.objects.filter(endpoint=endpoint).first()
+    if stored is None or stored.body != body:
+        _put(endpoint, body, known.good_until)
+    elif stored.good_until != known.good_until:
+        Policy.objects.filter(endpoint=endpoint).update(good_until=known.good_until)
+
+
+def current(slug: str) -> Policy | None:
+    """What holds now for the endpoint of that name; None where there is none."""
+    policy, is_good = _read(slug)
+    return policy if is_good else _renewed(slug)
+
+
+def sweep() -> int:
+    """Resolve anew what is past its time, or was never resolved; returns how many."""
+    from dashboard.services import modes
+
+    modes.expire()
+    return _refresh(Endpoint.objects.kept().filter(_PAST))
+
+
+def refresh_all() -> int:
+    """Resolve everything anew, one endpoint after the other."""
+    return _refresh(Endpoint.objects.kept())
+
+
+def outdate_all() -> None:
+    """Let no policy be read before it was resolved anew: for changes that concern all of them.
+
+    Waits for those who are resolving, and makes others wait until this transaction is over.
+    """
+    execute("SELECT pg_advisory_xact_lock(%(key)s)", {"key": _RULES})
+    Policy.objects.update(good_until=Now())
+
+
+_PAST = Q(policy=None) | Q(policy__good_until__lte=Now())
+
+
+def _known(endpoint: Endpoint) -> _Known:
+    from dashboard.services import detection
+
+    seen_at = Coalesce(F("verified_at"), F("created_at"))
+    profile: Any = Profile.objects.annotate(now=Now(), seen_at=seen_at).get(
+        endpoint=endpoint, ended_at=None
+    )
+    stale_at: datetime = profile.seen_at + 2 * endpoint.ttl
+    is_stale = stale_at <= profile.now
+    switches = list(profile.switches.on().select_related("author"))
+    watch = detection.watch_of(profile)
+    facts = Facts(
+        endpoint=endpoint.slug,
+        provider=profile.provider,
+        model=profile.model,
+        endpoint_url=profile.endpoint_url,
+        chat_template_hash=profile.chat_template_hash,
+        epoch=profile.epoch,
+        stage=profile.stage,
+        capabilities=profile.capabilities,
+        baseline=watch.gauge(Metric.PARSE_SUCCESS).known(PROBE),
+        is_stale=is_stale,
+        below_gate=watch.below_gate(),
+        automatic=[_switched(each) for each in switches if each.incident_id is not None],
+        manual=[_switched(each) for each in switches if each.incident_id is None],
+        rules=[each.rule for each in ToolRule.objects.in_order()],
+    )
+    return _Known(facts, _earliest([*_ends(switches), None if is_stale else stale_at]))
+
+
+def _switched(switch: ModeSwitch) -> Switched:
+    return Switched(
+        Mode(switch.mode),
+        switch.reason,
+        switch.on_at.isoformat(),
+        incident=switch.incident_id,
+        author=switch.author.get_username() if switch.author else "",
+        expires_at=switch.expires_at.isoformat() if switch.expires_at else None,
+    )
+
+
+def _ends(switches: Iterable[ModeSwitch]) -> list[datetime | None]:
+    return [switch.expires_at for switch in switches]
+
+
+def _earliest(moments: Iterable[datetime | None]) -> datetime | None:
+    return min((moment for moment in moments if moment is not None), default=None)
+
+
+def _put(endpoint: Endpoint, body: dict[str, Any], good_until: datetime | None) -> None:
+    version = _next_version()
+    Policy.objects.bulk_create(
+        [
+            Policy(
+                endpoint=endpoint,
+                version=version,
+                body=body,
+                good_until=good_until,
+                changed_at=Now(),
+            )
+        ],
+        update_conflicts=True,
+        unique_fields=["endpoint"],
+        update_fields=["version", "body", "good_until", "changed_at"],
+    )
+    PolicyVersion.objects.create(version=version, endpoint=endpoint, body=body)
+    told = json.dumps({"endpoint": endpoint.slug, "version": version})
+    execute("SELECT pg_notify(%(channel)s, %(told)s)", {"channel": CHANNEL, "told": told})
+
+
+def _next_version() -> int:
+    found = row("SELECT nextval('dashboard_policy_number')")
+    assert found
+    return int(found[0])
+
+
+def _read(slug: str) -> tuple[Policy | None, bool]:
+    """The stored policy, and whether it is still good by the database's clock: one statement."""
+    good = ExpressionWrapper(
+        Q(good_until=None) | Q(good_until__gt=Now()), output_field=BooleanField()
+    )
+    kept = Policy.objects.filter(endpoint__slug=slug, endpoint__removed_at=None)
+    # Not first(): sorting could make another index look better.
+    policy: Any = next(iter(kept.annotate(is_good=good)[:1]), None)
+    return policy, policy is not None and policy.is_good
+
+
+def _renewed(slug: str) -> Policy | None:
+    from dashboard.services import modes
+
+    modes.expire()
+    _refresh(Endpoint.objects.kept().filter(slug=slug))
+    return _read(slug)[0]
+
+
+def _refresh(endpoints: Any) -> int:
+    """Each in a transaction of its own, so that no worker waits for a whole fleet."""
+    found = list(endpoints.order_by("pk").values_list("pk", flat=True))
+    for endpoint_id in found:
+        with transaction.atomic():
+            locked = Endpoint.objects.kept().select_for_update().filter(pk=endpoint_id).first()
+            if locked is not None:
+                refresh(locked)
+    return len(found)

@@ -1,0 +1,77 @@
+"""Reminding of incidents that are open and that nobody has acknowledged."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+
+from django.db import transaction
+from django.db.models import Exists, OuterRef, QuerySet
+from django.db.models.functions import Now
+
+from dashboard import durations
+from dashboard.models import Channel, Incident, Notice
+from dashboard.services import routing
+from dashboard.services.statements import limit_idling, row
+from health.words import NAMES
+from probes.attempts import Metric
+
+
+def remind() -> int:
+    """Put a reminder for each channel and incident that is due for one; returns how many."""
+    reminded = Channel.objects.kept().filter(enabled=True, remind_every__isnull=False)
+    return sum(_remind(pk) for pk in reminded.order_by("id").values_list("id", flat=True))
+
+
+@transaction.atomic
+def _remind(channel_id: int) -> int:
+    limit_idling()
+    # The lock lets one of several workers remind.
+    mine = Channel.objects.kept().filter(pk=channel_id, enabled=True)
+    channel = mine.select_for_update().first()
+    if channel is None or channel.remind_every is None:
+        return 0
+    count = 0
+    for incident in _due(channel, channel.remind_every):
+        endpoint = incident.profile.endpoint
+        notice = Notice(
+            kind=Notice.Kind.REMINDER,
+            endpoint=endpoint,
+            incident=incident,
+            body=_body(incident),
+            routed_at=Now(),
+        )
+        if not routing.wants(channel, notice) or routing.is_held_back(endpoint.pk):
+            continue
+        notice.save()
+        routing.hand(channel, notice)
+        count += 1
+    return count
+
+
+def _due(channel: Channel, every: timedelta) -> QuerySet[Incident]:
+    told = Notice.objects.filter(
+        incident=OuterRef("pk"), deliveries__channel=channel, at__gt=Now() - every
+    )
+    return Incident.objects.filter(
+        ~Exists(told),
+        state=Incident.State.OPEN,
+        acknowledged_at=None,
+        opened_at__lte=Now() - every,
+        profile__endpoint__removed_at=None,
+    ).select_related("profile__endpoint")
+
+
+def _body(incident: Incident) -> dict[str, object]:
+    found = row(
+        "SELECT statement_timestamp() - opened_at FROM dashboard_incident WHERE id = %(id)s",
+        {"id": incident.pk},
+    )
+    open_for = durations.rough(found[0] if found else timedelta())
+    name = NAMES[Metric(incident.metric)]
+    return {
+        "title": f"{incident.profile.endpoint.slug}: {name} is still degraded",
+        "text": f"Open for {open_for}, and nobody has acknowledged it.",
+        "metric": incident.metric,
+        "severity": incident.severity,
+        "figures": incident.figures,
+    }

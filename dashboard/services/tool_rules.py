@@ -1,0 +1,86 @@
+"""Editing the rules that class tools by their names; every policy follows."""
+
+from __future__ import annotations
+
+from django.contrib.auth.models import User
+from django.db import transaction
+
+from dashboard.errors import Refused
+from dashboard.models import ToolRule
+from dashboard.services import policies
+from health.risk import LONGEST_PATTERN, Risk
+
+# All of them are in every policy.
+MOST_RULES = 200
+LONGEST_NOTE = 200
+
+
+def add(*, pattern: str, risk: Risk, note: str = "", by: User | None) -> ToolRule:
+    """A new rule, before the others: whoever adds one wants it to decide."""
+    with transaction.atomic():
+        policies.outdate_all()
+        rules = list(ToolRule.objects.in_order())
+        if len(rules) >= MOST_RULES:
+            raise Refused(f"There are {MOST_RULES} rules already. Remove one first.")
+        pattern = _checked(pattern, rules)
+        rule = ToolRule.objects.create(
+            pattern=pattern, risk=risk.value, note=_noted(note), position=0, created_by=by
+        )
+        _number([rule, *rules])
+    policies.sweep()
+    return rule
+
+
+def change(rule: ToolRule, *, pattern: str, risk: Risk, note: str) -> None:
+    """Give a rule another pattern, class or note; it keeps its place."""
+    with transaction.atomic():
+        policies.outdate_all()
+        rules = list(ToolRule.objects.in_order())
+        if rule not in rules:
+            raise Refused("Somebody has removed this rule meanwhile.")
+        others = [each for each in rules if each != rule]
+        rule.pattern, rule.risk, rule.note = _checked(pattern, others), risk.value, _noted(note)
+        rule.save(update_fields=["pattern", "risk", "note"])
+    policies.sweep()
+
+
+def move(rule: ToolRule, *, up: bool) -> None:
+    """Let a rule and its neighbour change places; the first that fits decides."""
+    with transaction.atomic():
+        policies.outdate_all()
+        rules = list(ToolRule.objects.in_order())
+        if rule not in rules:
+            raise Refused("Somebody has removed this rule meanwhile.")
+        at = rules.index(rule)
+        to = min(max(at - 1 if up else at + 1, 0), len(rules) - 1)
+        rules[at], rules[to] = rules[to], rules[at]
+        _number(rules)
+    policies.sweep()
+
+
+def remove(rule: ToolRule) -> bool:
+    """Take a rule out; False where it was gone already."""
+    with transaction.atomic():
+        policies.outdate_all()
+        removed, _ = ToolRule.objects.filter(pk=rule.pk).delete()
+    policies.sweep()
+    return bool(removed)
+
+
+def _number(rules: list[ToolRule]) -> None:
+    for position, rule in enumerate(rules, start=1):
+        rule.position = position
+    ToolRule.objects.bulk_update(rules, ["position"])
+
+
+def _checked(pattern: str, others: list[ToolRule]) -> str:
+    pattern = pattern.strip()
+    if not pattern or len(pattern) > LONGEST_PATTERN or not pattern.isprintable():
+        raise Refused(f"A pattern has 1 to {LONGEST_PATTERN} printable characters.")
+    if pattern.lower() in {other.pattern.lower() for other in others}:
+        raise Refused(f"There is already a rule for {pattern}.")
+    return pattern
+
+
+def _noted(note: str) -> str:
+    return " ".join(note.replace("\0", "").split())[:LONGEST_NOTE]

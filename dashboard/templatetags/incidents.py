@@ -1,0 +1,37 @@
+"""Severities as badges: a shape, a word, a colour."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+from typing import Any
+
+from django import template
+
+from dashboard import durations
+
+register = template.Library()
+
+WORDS = {1: "mild", 2: "serious", 3: "severe"}
+# Apart in shape as well as in colour. Drawn on 12 x 12.
+_SHAPES = {
+    1: "M6 1 11.5 11H.5Z",
+    2: "M6 .5 11.5 6 6 11.5.5 6Z",
+    3: "M1 1h10v10H1Z",
+}
+
+
+@register.inclusion_tag("dashboard/_status.html")
+def severity_badge(severity: int, more: str = "") -> dict[str, Any]:
+    words = f"S{severity} {WORDS[severity]}{more}"
+    return {"kind": f"severity-{severity}", "path": _SHAPES[severity], "words": words}
+
+
+@register.filter
+def span(value: timedelta) -> str:
+    """A span of time, for reading."""
+    return durations.rough(value)
+
+
+@register.filter
+def tenths(value: float | None) -> str:
+    return "" if value is None else f"{value:.1f}"

@@ -1,0 +1,176 @@
+"""The story of an incident, in order of time: what was noticed, done, switched and run."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from datetime import datetime
+from itertools import groupby
+
+from django.db.models import Q
+
+from dashboard import figure_words
+from dashboard.models import Incident, ModeSwitch, RunMetric, WatchEvent
+from dashboard.models.watch import Lane
+from dashboard.services import detection
+from health.metrics import Good, Rate, rate_of
+from health.watch import Kind
+from probes.attempts import Metric
+
+MOST_RUNS = 300
+_TITLES = {
+    Kind.WARNED.value: "The sums warn: runs that confirm it or not are asked for",
+    Kind.OPENED.value: "Opened",
+    Kind.ESCALATED.value: "Became more severe",
+    Kind.EASED.value: "Eased",
+    Kind.RELEASE_WANTED.value: "Could be left, but somebody has to allow it",
+    Kind.RECOVERED.value: "Recovered",
+    Kind.SUPERSEDED.value: "Superseded by another key or suite",
+    detection.RELEASED: "Leaving was allowed",
+    detection.ACCEPTED: "Accepted as the new normal",
+    detection.ACKNOWLEDGED: "Acknowledged",
+}
+# Between these an incident cannot have been warned of.
+_QUIET = (Kind.CALMED.value, Kind.RECOVERED.value, Kind.SUPERSEDED.value, detection.ACCEPTED)
+
+
+@dataclass(frozen=True, slots=True)
+class Counted:
+    """One run and what it said about the metric."""
+
+    run_id: int
+    trigger: str
+    at: datetime
+    rate: Rate
+
+
+@dataclass(frozen=True, slots=True)
+class Moment:
+    """One line of the story; `runs` are those that came one after the other."""
+
+    at: datetime
+    kind: str
+    title: str
+    severity: int | None = None
+    details: tuple[str, ...] = ()
+    by: str = ""
+    note: str = ""
+    runs: tuple[Counted, ...] = ()
+
+    @property
+    def together(self) -> str:
+        """What the trials of all the runs came to, counted the way that the metric is shown."""
+        count = sum(run.rate.count for run in self.runs)
+        trials = sum(run.rate.trials for run in self.runs)
+        which = "went well" if self.runs[0].rate.good is Good.HIGH else "went badly"
+        return f"{count} of {trials} {which}"
+
+    @property
+    def newest_runs(self) -> tuple[Counted, ...]:
+        return self.runs[-12:]
+
+
+def of(incident: Incident) -> list[Moment]:
+    """Everything from the first warning until the end or now, the oldest first. Four queries."""
+    warned = _warned(incident)
+    since = warned.at if warned else incident.opened_at
+    events = [*([warned] if warned else []), *_events(incident)]
+    moments = [*_of_events(events), *_of_switches(incident), *_of_runs(incident, since)]
+    # A run comes before what it caused, and that before the modes that followed.
+    order = {"run": 0, "mode-on": 2, "mode-off": 2}
+    moments.sort(key=lambda moment: (moment.at, order.get(moment.kind, 1)))
+    return list(_folded(moments))
+
+
+def _warned(incident: Incident) -> WatchEvent | None:
+    """The warning that led to the incident, where one did."""
+    before = WatchEvent.objects.filter(
+        Q(kind=Kind.WARNED.value) | Q(kind__in=_QUIET),
+        profile=incident.profile_id,
+        metric=incident.metric,
+        lane=incident.lane,
+        after__lt=incident.opened_by,
+    )
+    last = before.select_related("by").order_by("-id").first()
+    return last if last and last.kind == Kind.WARNED.value else None
+
+
+def _events(incident: Incident) -> Iterable[WatchEvent]:
+    return incident.events.select_related("by").order_by("at", "id")
+
+
+def _of_events(events: Iterable[WatchEvent]) -> Iterator[Moment]:
+    for event in events:
+        act = event.kind in (detection.ACCEPTED, detection.RELEASED, detection.ACKNOWLEDGED)
+        yield Moment(
+            event.at,
+            event.kind,
+            _TITLES.get(event.kind, event.kind.replace("_", " ")),
+            severity=None if act or event.kind == Kind.WARNED.value else event.severity,
+            details=() if act else tuple(_details(event)),
+            by=event.by.get_username() if event.by else "",
+            note=event.note,
+        )
+
+
+def _details(event: WatchEvent) -> list[str]:
+    return figure_words.sentences(Metric(event.metric), event.figures)
+
+
+def _of_switches(incident: Incident) -> Iterator[Moment]:
+    switches = list(incident.switches.select_related("off_by").order_by("on_at", "id"))
+    for at, group in groupby(switches, key=lambda switch: switch.on_at):
+        yield Moment(at, "mode-on", f"Switched on: {_names(group)}")
+    off = sorted((s for s in switches if s.off_at), key=lambda s: (s.off_at, s.off_by_id or 0))
+    for (moment, _), group in groupby(off, key=lambda switch: (switch.off_at, switch.off_by_id)):
+        ended = list(group)
+        assert moment is not None
+        who = ended[0].off_by
+        yield Moment(
+            moment,
+            "mode-off",
+            f"Switched off: {_names(ended)}",
+            by=who.get_username() if who else "",
+            note=ended[0].off_reason if who else "",
+        )
+
+
+def _names(switches: Iterable[ModeSwitch]) -> str:
+    return ", ".join(switch.mode for switch in switches)
+
+
+def _of_runs(incident: Incident, since: datetime) -> Iterator[Moment]:
+    """The runs of the probe lane; live traffic has none."""
+    if incident.lane != Lane.PROBE:
+        return
+    metric = Metric(incident.metric)
+    counted = RunMetric.objects.filter(
+        profile=incident.profile_id, metric=metric.value, finished_at__gte=since
+    ).filter(watched_trials__gt=0)
+    if incident.ended_at:
+        counted = counted.filter(finished_at__lte=incident.ended_at)
+    for row in counted.select_related("run").order_by("-finished_at")[:MOST_RUNS]:
+        rate = rate_of(metric, row.watched_trials, row.watched_failures)
+        run = Counted(row.run_id, row.run.trigger, row.finished_at, rate)
+        yield Moment(row.finished_at, "run", "", runs=(run,))
+
+
+def _folded(moments: list[Moment]) -> Iterator[Moment]:
+    """Runs that follow each other as one line, named after why they were made."""
+
+    def together(moment: Moment) -> tuple[str, object]:
+        # What is no run stands for itself.
+        return ("run", moment.runs[0].trigger) if moment.runs else ("", id(moment))
+
+    for (kind, _), group in groupby(moments, key=together):
+        each = list(group)
+        if kind != "run":
+            yield from each
+            continue
+        runs = tuple(run for moment in each for run in moment.runs)
+        yield Moment(runs[-1].at, "run", _run_title(runs), runs=runs)
+
+
+def _run_title(runs: tuple[Counted, ...]) -> str:
+    trigger = runs[0].trigger.replace("_", " ").replace("ttl", "scheduled")
+    return f"1 {trigger} run" if len(runs) == 1 else f"{len(runs)} {trigger} runs"

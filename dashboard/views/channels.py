@@ -1,0 +1,157 @@
+"""The settings pages of channels, for administrators."""
+
+from __future__ import annotations
+
+from typing import Any, cast
+
+from django.contrib import messages
+from django.contrib.auth.models import User
+from django.db.models import OuterRef, QuerySet, Subquery
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import get_object_or_404, redirect, render
+from django.views.decorators.cache import never_cache
+from django.views.decorators.http import require_http_methods, require_POST, require_safe
+
+from dashboard.errors import Refused
+from dashboard.models import Channel, Delivery
+from dashboard.services import channels, deliveries
+from dashboard.services.channels import Made
+from dashboard.views.channel_form import ChannelForm
+from dashboard.views.tokens import for_administrators
+
+MOST_LOGGED = 100
+
+
+@require_safe
+@for_administrators
+def page(request: HttpRequest) -> HttpResponse:
+    last = Delivery.objects.filter(channel=OuterRef("pk")).newest_first()
+    listed = Channel.objects.kept().annotate(
+        last_state=Subquery(last.values("state")[:1]),
+        last_at=Subquery(last.values("created_at")[:1]),
+    )
+    context = {
+        "channels": listed.order_by("name"),
+        "quiet": deliveries.quiet_now(),
+        "deliveries": _log(),
+    }
+    return render(request, "dashboard/channels.html", context)
+
+
+@require_safe
+@for_administrators
+def log(request: HttpRequest) -> HttpResponse:
+    context = {"deliveries": _log(), "quiet": deliveries.quiet_now()}
+    return render(request, "dashboard/_deliveries.html", context)
+
+
+@require_http_methods(["GET", "HEAD", "POST"])
+@never_cache
+@for_administrators
+def new(request: HttpRequest) -> HttpResponse:
+    form = ChannelForm(request.POST or None)
+    if request.method == "POST" and form.is_valid():
+        given = form.cleaned_data
+        try:
+            made = channels.create(
+                name=given["name"],
+                kind=given["kind"],
+                url=given["url"],
+                by=cast(User, request.user),
+                wishes=form.wishes(),
+            )
+        except Refused as exc:
+            form.add_error(None, exc.message)
+        else:
+            return _made(request, made)
+    return render(request, "dashboard/channel_form.html", {"form": form})
+
+
+@require_http_methods(["GET", "HEAD", "POST"])
+@for_administrators
+def edit(request: HttpRequest, channel_id: int) -> HttpResponse:
+    channel = _channel(channel_id)
+    form = ChannelForm(request.POST or None, channel=channel)
+    if request.method == "POST" and form.is_valid():
+        given = form.cleaned_data
+        try:
+            channels.change(channel, name=given["name"], url=given["url"], wishes=form.wishes())
+        except Refused as exc:
+            form.add_error(None, exc.message)
+        else:
+            messages.success(request, f"{given['name']} is saved.")
+            return redirect("channels")
+    return render(request, "dashboard/channel_form.html", {"form": form, "channel": channel})
+
+
+@require_http_methods(["GET", "HEAD", "POST"])
+@for_administrators
+def remove(request: HttpRequest, channel_id: int) -> HttpResponse:
+    channel = _channel(channel_id)
+    if request.method == "POST":
+        channels.remove(channel)
+        messages.success(request, f"{channel.name} is removed.")
+        return redirect("channels")
+    return render(request, "dashboard/channel_remove.html", {"channel": channel})
+
+
+@require_http_methods(["GET", "HEAD", "POST"])
+@never_cache
+@for_administrators
+def rotate(request: HttpRequest, channel_id: int) -> HttpResponse:
+    channel = _channel(channel_id)
+    if request.method == "POST":
+        try:
+            return _made(request, channels.rotate(channel))
+        except Refused as exc:
+            messages.error(request, exc.message)
+            return redirect("channels")
+    return render(request, "dashboard/channel_rotate.html", {"channel": channel})
+
+
+@require_POST
+@for_administrators
+def test(request: HttpRequest, channel_id: int) -> HttpResponse:
+    delivery = channels.test(_channel(channel_id), by=cast(User, request.user))
+    if request.headers.get("HX-Request"):
+        return _result(request, delivery)
+    messages.info(request, "A test message is on its way; the log below tells how it went.")
+    return redirect("channels")
+
+
+@require_safe
+@for_administrators
+def result(request: HttpRequest, delivery_id: int) -> HttpResponse:
+    return _result(request, get_object_or_404(Delivery, pk=delivery_id))
+
+
+@require_POST
+@for_administrators
+def retry(request: HttpRequest, delivery_id: int) -> HttpResponse:
+    if deliveries.retry(get_object_or_404(Delivery, pk=delivery_id)):
+        messages.info(request, "It is tried again.")
+    else:
+        messages.warning(request, "It had not failed, or its channel is gone.")
+    return redirect("channels")
+
+
+def _channel(channel_id: int) -> Channel:
+    return get_object_or_404(Channel.objects.kept(), pk=channel_id)
+
+
+def _log() -> QuerySet[Delivery]:
+    newest = Delivery.objects.newest_first().select_related("channel")
+    return newest.prefetch_related("notices__endpoint")[:MOST_LOGGED]
+
+
+def _made(request: HttpRequest, made: Made) -> HttpResponse:
+    if not made.secret:
+        messages.success(request, f"{made.channel.name} is added. Send it a test message.")
+        return redirect("channels")
+    # The answer to the post itself, not a redirect: the secret is shown nowhere else.
+    context: dict[str, Any] = {"channel": made.channel, "secret": made.secret}
+    return render(request, "dashboard/channel_secret.html", context)
+
+
+def _result(request: HttpRequest, delivery: Delivery) -> HttpResponse:
+    return render(request, "dashboard/_delivery_result.html", {"delivery": delivery})

@@ -1,0 +1,120 @@
+"""Incidents: the list, the story of one, and what people decide about it."""
+
+from __future__ import annotations
+
+from typing import cast
+
+from django.contrib import messages
+from django.contrib.auth.models import User
+from django.core.paginator import Paginator
+from django.http import Http404, HttpRequest, HttpResponse
+from django.shortcuts import get_object_or_404, redirect, render
+from django.views.decorators.http import require_http_methods, require_POST, require_safe
+
+from dashboard import figure_words, incidents, timeline
+from dashboard.errors import Refused
+from dashboard.incidents import Titled
+from dashboard.models import Endpoint, Incident
+from dashboard.services import detection
+from dashboard.views.reasons import NoteForm, ReasonForm
+from dashboard.views.tokens import for_administrators
+from dashboard.watch_table import read as watch_table
+from health.modes import WATCHED
+from health.severity import Severity
+from probes.attempts import Metric
+
+
+@require_safe
+def page(request: HttpRequest) -> HttpResponse:
+    asked = incidents.wanted(request.GET.dict())
+    pages = Paginator(incidents.found(asked), incidents.PAGE)
+    shown = pages.get_page(request.GET.get("page"))
+    context = {
+        "asked": asked,
+        "page": shown,
+        "rows": [Titled(incident) for incident in shown],
+        "states": [("", "all"), *((state.value, state.value) for state in Incident.State)],
+        "severities": list(Severity),
+        "before": asked.address(page=shown.number - 1),
+        "after": asked.address(page=shown.number + 1),
+        "slugs": Endpoint.objects.kept().order_by("slug").values_list("slug", flat=True)[:500],
+    }
+    return render(request, "dashboard/incidents.html", context)
+
+
+@require_safe
+def detail(request: HttpRequest, incident_id: int) -> HttpResponse:
+    incident = _incident(incident_id)
+    metric = Metric(incident.metric)
+    context = {
+        "incident": incident,
+        "titled": Titled(incident),
+        "figures": figure_words.sentences(metric, incident.figures),
+        "moments": timeline.of(incident),
+        "modes": incident.switches.on().order_by("mode"),
+        "note_form": NoteForm(),
+        "reason_form": ReasonForm(auto_id="release_%s"),
+    }
+    return render(request, "dashboard/incident.html", context)
+
+
+@require_POST
+def acknowledge(request: HttpRequest, incident_id: int) -> HttpResponse:
+    incident, form = _incident(incident_id), NoteForm(request.POST)
+    note = form.cleaned_data["note"] if form.is_valid() else ""
+    if detection.acknowledge(incident, by=cast(User, request.user), note=note):
+        messages.success(request, "Noted that you have seen it.")
+    else:
+        messages.info(request, "Somebody had acknowledged it before.")
+    return redirect("incident", incident.pk)
+
+
+@require_POST
+@for_administrators
+def release(request: HttpRequest, incident_id: int) -> HttpResponse:
+    incident = _incident(incident_id)
+    try:
+        note = request.POST.get("reason", "")
+        detection.release(incident, by=cast(User, request.user), note=note)
+    except Refused as exc:
+        messages.error(request, exc.message)
+    else:
+        messages.success(request, "It may be left now; the next runs decide. One is due at once.")
+    return redirect("incident", incident.pk)
+
+
+@require_http_methods(["GET", "HEAD", "POST"])
+@for_administrators
+def accept(request: HttpRequest, slug: str, metric: str) -> HttpResponse:
+    endpoint = get_object_or_404(Endpoint.objects.kept(), slug=slug)
+    profile, chosen = endpoint.profile, _metric(metric)
+    form = ReasonForm(request.POST or None)
+    if request.method == "POST" and form.is_valid():
+        try:
+            by, note = cast(User, request.user), form.cleaned_data["reason"]
+            detection.accept(profile, chosen, by=by, note=note)
+        except Refused as exc:
+            form.add_error(None, exc.message)
+        else:
+            messages.success(request, "What the endpoint does now is its new normal.")
+            return redirect(endpoint)
+    rows = watch_table(endpoint, detection.watch_of(profile)).rows
+    context = {
+        "endpoint": endpoint,
+        "watched": next(row for row in rows if row.metric is chosen),
+        "normal": incidents.new_normal(profile, chosen),
+        "form": form,
+    }
+    return render(request, "dashboard/accept.html", context)
+
+
+def _incident(incident_id: int) -> Incident:
+    kept = Incident.objects.filter(profile__endpoint__removed_at=None)
+    related = kept.select_related("profile__endpoint", "acknowledged_by")
+    return get_object_or_404(related, pk=incident_id)
+
+
+def _metric(name: str) -> Metric:
+    if name not in {metric.value for metric in WATCHED}:
+        raise Http404(f"{name!r} is not watched")
+    return Metric(name)

@@ -1,0 +1,65 @@
+"""The settings page of maintenance windows."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+from typing import Any, cast
+
+from django.contrib import messages
+from django.contrib.auth.models import User
+from django.db.models import Q
+from django.db.models.functions import Now
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import get_object_or_404, redirect, render
+from django.utils import timezone
+from django.views.decorators.http import require_http_methods, require_POST
+
+from dashboard.errors import Refused
+from dashboard.models import Endpoint, MaintenanceWindow
+from dashboard.services import maintenance
+from dashboard.views.maintenance_form import MaintenanceForm
+
+MOST_PAST = 30
+USUAL = timedelta(hours=2)
+
+
+@require_http_methods(["GET", "HEAD", "POST"])
+def page(request: HttpRequest) -> HttpResponse:
+    form = MaintenanceForm(request.POST or None, initial=_initial(request))
+    if request.method == "POST" and form.is_valid():
+        try:
+            maintenance.plan(by=cast(User, request.user), **form.cleaned_data)
+        except Refused as exc:
+            form.add_error(None, exc.message)
+        else:
+            messages.success(request, "Planned. Probing goes on; only notices are held back.")
+            return redirect("maintenance")
+    return render(request, "dashboard/maintenance.html", {"form": form, **_windows()})
+
+
+@require_POST
+def cancel(request: HttpRequest, window_id: int) -> HttpResponse:
+    window = get_object_or_404(MaintenanceWindow, pk=window_id)
+    if maintenance.cancel(window, by=cast(User, request.user)):
+        messages.success(request, "It is cancelled. Notices are sent again.")
+    else:
+        messages.info(request, "It was over already.")
+    return redirect("maintenance")
+
+
+def _windows() -> dict[str, Any]:
+    windows = MaintenanceWindow.objects.filter(
+        Q(endpoint=None) | Q(endpoint__removed_at=None)
+    ).select_related("endpoint", "created_by", "cancelled_by")
+    over = Q(ends_at__lte=Now()) | Q(cancelled_at__isnull=False)
+    return {
+        "planned": windows.exclude(over).order_by("starts_at", "id"),
+        "past": windows.filter(over).order_by("-ends_at", "-id")[:MOST_PAST],
+        "under_way": set(windows.under_way().values_list("pk", flat=True)),
+    }
+
+
+def _initial(request: HttpRequest) -> dict[str, Any]:
+    asked = Endpoint.objects.kept().filter(slug=request.GET.get("endpoint", ""))
+    now = timezone.now().replace(second=0, microsecond=0)
+    return {"endpoint": asked.first(), "starts_at": now, "ends_at": now + USUAL}

@@ -1,0 +1,101 @@
+"""The card that shows the modes of an endpoint and switches them by hand."""
+
+from __future__ import annotations
+
+from datetime import datetime, timedelta
+from typing import Any, cast
+
+from django.contrib import messages
+from django.contrib.auth.models import User
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import get_object_or_404, redirect, render
+from django.views.decorators.http import require_http_methods, require_POST
+from django_htmx.http import trigger_client_event
+
+from dashboard import modes_panel
+from dashboard.errors import Refused
+from dashboard.models import Endpoint, ModeSwitch
+from dashboard.services import modes, policies
+from dashboard.services.statements import row
+from dashboard.views.reasons import ReasonForm, SwitchOnForm
+from health.modes import Mode
+
+
+@require_http_methods(["GET", "HEAD", "POST"])
+def part(request: HttpRequest, slug: str) -> HttpResponse:
+    endpoint = get_object_or_404(Endpoint.objects.kept(), slug=slug)
+    if request.method != "POST":
+        return render(request, "dashboard/_modes.html", context(endpoint))
+    form = SwitchOnForm(request.POST)
+    if not form.is_valid():
+        return _answer(request, endpoint, refusal=_first_error(form), form=form)
+    mode: Mode = form.cleaned_data["mode"]
+    try:
+        _switch_on(request, endpoint, mode, form.cleaned_data)
+    except Refused as exc:
+        return _answer(request, endpoint, refusal=exc.message, form=form)
+    return _answer(request, endpoint, done=f"{mode.value} is on.")
+
+
+@require_POST
+def off(request: HttpRequest, slug: str, switch_id: int) -> HttpResponse:
+    endpoint = get_object_or_404(Endpoint.objects.kept(), slug=slug)
+    switch = get_object_or_404(ModeSwitch, pk=switch_id, profile__endpoint=endpoint)
+    reason = request.POST.get("reason", "")
+    try:
+        was_on = modes.switch_off(switch, by=cast(User, request.user), reason=reason)
+    except Refused as exc:
+        return _answer(request, endpoint, refusal=exc.message)
+    if not was_on:
+        return _answer(request, endpoint, refusal=f"{switch.mode} was off already.")
+    return _answer(request, endpoint, done=f"{switch.mode} is off.")
+
+
+def context(endpoint: Endpoint) -> dict[str, Any]:
+    """What the card needs, on its own and inside its page."""
+    policy = policies.current(endpoint.slug)
+    panel = modes_panel.read(endpoint.profile, policy.body if policy else {})
+    return {
+        "endpoint": endpoint,
+        "panel": panel,
+        "policy": policy,
+        "switch_form": SwitchOnForm(auto_id=False),
+    }
+
+
+def _switch_on(
+    request: HttpRequest, endpoint: Endpoint, mode: Mode, chosen: dict[str, Any]
+) -> None:
+    lasts = _until(chosen["until"]) if chosen["until"] else chosen["lasts"]
+    by = cast(User, request.user)
+    modes.switch_on(endpoint.profile, mode, by=by, reason=chosen["reason"], lasts=lasts)
+
+
+def _until(moment: datetime) -> timedelta:
+    found = row("SELECT %(moment)s - statement_timestamp()", {"moment": moment})
+    assert found is not None
+    if found[0] <= timedelta():
+        raise Refused("That time is over already. Times are in UTC.")
+    return cast(timedelta, found[0])
+
+
+def _first_error(form: SwitchOnForm | ReasonForm) -> str:
+    return next(str(error) for errors in form.errors.values() for error in errors)
+
+
+def _answer(
+    request: HttpRequest,
+    endpoint: Endpoint,
+    *,
+    done: str = "",
+    refusal: str = "",
+    form: SwitchOnForm | None = None,
+) -> HttpResponse:
+    """The card as it is now; without scripts, its page with a message."""
+    if not request.headers.get("HX-Request"):
+        messages.add_message(request, messages.SUCCESS if done else messages.ERROR, done or refusal)
+        return redirect(f"{endpoint.get_absolute_url()}#modes")
+    typed = {"typed": form.data} if form else {}
+    shown = {**context(endpoint), "done": done, "refusal": refusal, **typed}
+    response = render(request, "dashboard/_modes.html", shown)
+    return trigger_client_event(response, "modes-changed") if done else response

@@ -1,0 +1,82 @@
+"""The settings page of tool classes, for administrators."""
+
+from __future__ import annotations
+
+from django.contrib import messages
+from django.contrib.auth.models import User
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import get_object_or_404, redirect, render
+from django.views.decorators.http import require_http_methods, require_POST
+
+from dashboard.errors import Refused
+from dashboard.models import ToolRule
+from dashboard.services import tool_rules
+from dashboard.views.tokens import for_administrators
+from dashboard.views.tool_rule_form import ToolRuleForm, TryForm
+from health.known_tools import DEFAULTS, KNOWN
+from health.risk import Risk, classify
+
+# Each agent with its tools, one list for each class.
+_BY_CLASS = [
+    (agent, [(risk, [rule for rule in rules if rule.risk is risk]) for risk in Risk])
+    for agent, rules in KNOWN.items()
+]
+
+
+@require_http_methods(["GET", "HEAD", "POST"])
+@for_administrators
+def page(request: HttpRequest) -> HttpResponse:
+    form = ToolRuleForm(request.POST or None)
+    if request.method == "POST" and form.is_valid():
+        assert isinstance(request.user, User)
+        try:
+            made = tool_rules.add(by=request.user, **form.cleaned_data)
+        except Refused as exc:
+            form.add_error("pattern", exc.message)
+        else:
+            messages.success(request, f"{made.pattern} is {made.risk} from now on, everywhere.")
+            return redirect("tool-rules")
+    rules = list(ToolRule.objects.select_related("created_by").in_order())
+    trying = TryForm(request.GET if "name" in request.GET else None)
+    context = {"form": form, "rules": rules, "known": _BY_CLASS, "trying": trying}
+    if trying.is_valid():
+        name: str = trying.cleaned_data["name"]
+        found = classify(name, [*(rule.rule for rule in rules), *DEFAULTS])
+        context |= {"tried": name, "found": found}
+    return render(request, "dashboard/tool_rules.html", context)
+
+
+@require_http_methods(["GET", "HEAD", "POST"])
+@for_administrators
+def change(request: HttpRequest, rule_id: int) -> HttpResponse:
+    rule = get_object_or_404(ToolRule, pk=rule_id)
+    initial = {"pattern": rule.pattern, "risk": rule.risk, "note": rule.note}
+    form = ToolRuleForm(request.POST or None, initial=initial)
+    if request.method == "POST" and form.is_valid():
+        try:
+            tool_rules.change(rule, **form.cleaned_data)
+        except Refused as exc:
+            form.add_error("pattern", exc.message)
+        else:
+            return redirect("tool-rules")
+    return render(request, "dashboard/tool_rule_form.html", {"form": form, "shown": initial})
+
+
+@require_POST
+@for_administrators
+def move(request: HttpRequest, rule_id: int) -> HttpResponse:
+    rule = get_object_or_404(ToolRule, pk=rule_id)
+    try:
+        tool_rules.move(rule, up=request.POST.get("to") == "up")
+    except Refused as exc:
+        messages.error(request, exc.message)
+    return redirect("tool-rules")
+
+
+@require_POST
+@for_administrators
+def remove(request: HttpRequest, rule_id: int) -> HttpResponse:
+    rule = get_object_or_404(ToolRule, pk=rule_id)
+    if tool_rules.remove(rule):
+        messages.success(request, f"The rule for {rule.pattern} is removed.")
+    return redirect("tool-rules")

@@ -1,0 +1,255 @@
+"""What a caller of an endpoint must do now: capabilities, modes and stage resolved into one answer.
+
+Pure: the same facts give the same answer. Whatever is not known counts as absent, and a further
+mode only ever tightens. docs/policy.md tells callers what each field asks of them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from types import MappingProxyType
+from typing import Any
+
+from health.capabilities import CHOICES
+from health.detector import Known
+from health.known_tools import VERSION
+from health.modes import CONSERVATIVE, Mode, gated
+from health.policy_facts import Facts, Switched
+from health.risk import Risk
+from health.words import NAMES
+from probes.adapters import FORMATS, adapter_for
+from probes.dialects import DIALECTS, override
+from probes.messages import JSON
+from probes.target import Provider
+
+# A turn with more calls than this is a fault, whatever an endpoint can do.
+MOST_CALLS = 64
+MOST_RETRIES = 2
+# What may be tried again as it is; everything else needs another request.
+RETRIED = ("network", "timeout", "429", "5xx")
+LEVELS = ("none", "string_only", "simple_object", "strict_json_schema")
+_SIMPLE = LEVELS.index("simple_object")
+_TEXT_FORMATS = ("xml", "json_text")
+# How often the model is asked again for a call that did not fit. Where that never helped, it is
+# not done; where nobody has tried, one try costs little.
+_REASKS = {"reliable": 2, "limited": 1, "none": 0}
+
+STAGES: Mapping[str, tuple[Risk, ...]] = MappingProxyType(
+    {
+        "shadow": (),
+        "read_only": (Risk.READ,),
+        "write": (Risk.READ, Risk.WRITE),
+        "full": tuple(Risk),
+        "rejected": (),
+        "rolled_back": (Risk.READ,),
+    }
+)
+_STAGE_REASONS = {
+    "shadow": "The profile is in shadow: it is probed, and no live tools are allowed.",
+    "read_only": "The stage allows tools that read.",
+    "write": "The stage allows tools that read or write.",
+    "full": "The stage allows all tools.",
+    "rejected": "The profile was rejected: no live tools are allowed.",
+    "rolled_back": "The profile was rolled back: only tools that read are allowed.",
+}
+_UNMEASURED = "Nothing was measured yet."
+_STALE = "What was measured is too old."
+_NO_BASELINE = "Too few trials were made to know what is normal."
+
+
+@dataclass(frozen=True, slots=True)
+class Resolved:
+    """What holds, and the modes that it holds under."""
+
+    effective: tuple[Mode, ...]
+    body: dict[str, Any]
+
+
+def resolve(facts: Facts) -> Resolved:
+    """The policy that follows from the facts."""
+    default = _default(facts)
+    switched = {switch.mode for switch in (*facts.automatic, *facts.manual)}
+    wanted = switched.union(*(modes for modes, _ in default))
+    effective = tuple(mode for mode in Mode if mode in wanted)
+    return Resolved(effective, _Resolving(facts, frozenset(wanted)).body(default))
+
+
+def _default(facts: Facts) -> list[tuple[frozenset[Mode], str]]:
+    """Modes that nobody switched on, with the reason for each set of them."""
+    found: list[tuple[frozenset[Mode], str]] = []
+    if not facts.capabilities:
+        found.append((CONSERVATIVE | {Mode.NO_TOOLS}, _UNMEASURED))
+    if facts.is_stale:
+        found.append((CONSERVATIVE, _STALE))
+    if facts.baseline is Known.NONE:
+        found.append((CONSERVATIVE, _NO_BASELINE))
+    for metric in sorted(facts.below_gate):
+        found.append((gated(metric), f"{NAMES[metric]} never came up to the gate."))
+    return found
+
+
+@dataclass(frozen=True, slots=True)
+class _Resolving:
+    facts: Facts
+    on: frozenset[Mode]
+
+    def body(self, default: Sequence[tuple[frozenset[Mode], str]]) -> dict[str, Any]:
+        facts, allowed = self.facts, self._allowed()
+        return {
+            "endpoint": facts.endpoint,
+            "profile": {
+                "provider": facts.provider,
+                "model": facts.model,
+                "endpoint": facts.endpoint_url,
+                "chat_template_hash": facts.chat_template_hash,
+                "epoch": facts.epoch,
+            },
+            "stage": facts.stage,
+            "stale": facts.is_stale,
+            "baseline": facts.baseline.value,
+            "modes": self._modes(default),
+            "tool_call": self._tool_call(tools=bool(allowed)),
+            "parallel": self._parallel(tools=bool(allowed)),
+            "streaming": self._streaming(tools=bool(allowed)),
+            "schema": self._schema(tools=bool(allowed)),
+            "validation": self._validation(tools=bool(allowed)),
+            "replay": self._replay(),
+            "tool_choice": self._choices() if allowed else [],
+            "risk": {
+                "allowed": [risk.value for risk in allowed],
+                "rules": [{"pattern": r.pattern, "risk": r.risk.value} for r in facts.rules],
+                "defaults": VERSION,
+            },
+            "retry": {
+                "max_retries": 1 if Mode.STRONG_VALIDATION in self.on else MOST_RETRIES,
+                "on": list(RETRIED),
+            },
+            "reasons": self._reasons(default),
+        }
+
+    def _allowed(self) -> tuple[Risk, ...]:
+        """The risk classes that may be used; none at all where there are no live tools."""
+        if Mode.NO_TOOLS in self.on or self._format() == "none":
+            return ()
+        allowed = STAGES.get(self.facts.stage, ())
+        if Mode.READ_ONLY_TOOLS in self.on:
+            return tuple(risk for risk in allowed if risk is Risk.READ)
+        return allowed
+
+    def _format(self) -> str:
+        value = self.facts.measured("tool_call_format")
+        known = isinstance(value, str) and (value in FORMATS or value in _TEXT_FORMATS)
+        return str(value) if known else "none"
+
+    def _tool_call(self, *, tools: bool) -> dict[str, JSON]:
+        parser = self.facts.measured("parser")
+        return {
+            "wire": _wire(self.facts.provider),
+            "format": self._format() if tools else "none",
+            "parser": parser if tools and isinstance(parser, str) else None,
+        }
+
+    def _parallel(self, *, tools: bool) -> dict[str, JSON]:
+        can = self.facts.measured("supports_parallel_tool_use") is True
+        allowed = tools and can and Mode.NO_PARALLEL not in self.on
+        return {"allowed": allowed, "max_calls_per_turn": MOST_CALLS if allowed else int(tools)}
+
+    def _streaming(self, *, tools: bool) -> dict[str, JSON]:
+        can = self.facts.measured("supports_streaming_tool_use") is True
+        return {"tools": tools and can and Mode.NO_STREAMING_TOOLS not in self.on, "text": True}
+
+    def _schema(self, *, tools: bool) -> dict[str, JSON]:
+        value = self.facts.measured("schema_level")
+        level = LEVELS.index(value) if isinstance(value, str) and value in LEVELS else _SIMPLE
+        if Mode.STRICT_SCHEMA in self.on:
+            level = min(level, _SIMPLE)
+        level = level if tools else 0
+        return {"level": LEVELS[level], "simplify": level <= _SIMPLE}
+
+    def _validation(self, *, tools: bool) -> dict[str, JSON]:
+        careful = {Mode.STRONG_VALIDATION, Mode.STRICT_SCHEMA} & self.on
+        told = self.facts.measured("error_repair")
+        reasks = _REASKS.get(told, 1) if isinstance(told, str) else 1
+        if Mode.STRONG_VALIDATION in self.on:
+            reasks = min(reasks, 1)
+        return {
+            "required": True,
+            "repairs_allowed": tools and not careful,
+            "max_reasks": reasks if tools else 0,
+        }
+
+    def _replay(self) -> dict[str, JSON]:
+        measured = self.facts.measured("reasoning_replay")
+        keep = Mode.VERBATIM_HISTORY in self.on
+        return {
+            "rule": _rule(self.facts.provider, measured),
+            # The guess of the dialect may be wrong, so nothing is changed on top of it.
+            "verbatim": keep or measured is None,
+            "trim": not keep and self.facts.measured("trimmed_history") == "taken",
+        }
+
+    def _choices(self) -> list[str]:
+        value = self.facts.measured("tool_choice")
+        return [c for c in CHOICES if c in value] if isinstance(value, list | tuple) else []
+
+    def _modes(self, default: Sequence[tuple[frozenset[Mode], str]]) -> dict[str, Any]:
+        found = [(mode, reason) for modes, reason in default for mode in modes]
+        return {
+            "automatic": [
+                {"mode": s.mode.value, "reason": s.reason, "incident": s.incident, "since": s.since}
+                for s in _ordered(self.facts.automatic)
+            ],
+            "manual": [
+                {
+                    "mode": s.mode.value,
+                    "reason": s.reason,
+                    "author": s.author,
+                    "since": s.since,
+                    "expires_at": s.expires_at,
+                }
+                for s in _ordered(self.facts.manual)
+            ],
+            "default": [
+                {"mode": mode.value, "reason": reason}
+                for mode, reason in sorted(found, key=lambda each: (_strength(each[0]), each[1]))
+            ],
+            "effective": [mode.value for mode in Mode if mode in self.on],
+        }
+
+    def _reasons(self, default: Sequence[tuple[frozenset[Mode], str]]) -> list[str]:
+        stage = self.facts.stage
+        told = [_STAGE_REASONS.get(stage, f"The stage {stage} allows no tools.")]
+        if self.facts.capabilities and self._format() == "none":
+            told.append("No format of tool calls was measured that works.")
+        told += [reason for _, reason in default]
+        for switch in _ordered(self.facts.automatic):
+            told.append(f"{switch.mode.value} is on by incident {switch.incident}: {switch.reason}")
+        for switch in _ordered(self.facts.manual):
+            who = f" by {switch.author}" if switch.author else ""
+            told.append(f"{switch.mode.value} was switched on{who}: {switch.reason}")
+        return told
+
+
+def _rule(provider: str, measured: JSON) -> str:
+    """Which reasoning goes back: the guess of the dialect, unless it was measured."""
+    dialect = DIALECTS.get(provider)  # type: ignore[call-overload]  # a provider is its name
+    if dialect is None:
+        return "none"
+    told = measured if isinstance(measured, str) else None
+    return override(dialect, {"reasoning_replay": told}).replay.value
+
+
+def _wire(provider: str) -> str | None:
+    try:
+        return adapter_for(Provider(provider)).format
+    except ValueError:
+        return None
+
+
+def _strength(mode: Mode) -> int:
+    return list(Mode).index(mode)
+
+
+def _ordered(switches: Sequence[Switched]) -> list[Switched]:
+    return sorted(switches, key=lambda s: (_strength(s.mode), s.incident or 0, s.since, s.author))

@@ -1,0 +1,51 @@
+"""All that a policy is resolved from."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from health.detector import Known
+from health.modes import Mode
+from health.risk import Rule
+from probes.attempts import Metric
+from probes.messages import JSON
+
+
+@dataclass(frozen=True, slots=True)
+class Switched:
+    """A mode that is on, with its cause: an incident, or a person."""
+
+    mode: Mode
+    reason: str
+    since: str
+    incident: int | None = None
+    author: str = ""
+    expires_at: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Facts:
+    """All that a policy depends on. `capabilities` are as a profile keeps them."""
+
+    endpoint: str
+    provider: str
+    model: str
+    endpoint_url: str
+    chat_template_hash: str = ""
+    epoch: int = 1
+    stage: str = "shadow"
+    capabilities: Mapping[str, Any] = field(default_factory=dict)
+    baseline: Known = Known.NONE
+    is_stale: bool = False
+    below_gate: Sequence[Metric] = ()
+    automatic: Sequence[Switched] = ()
+    manual: Sequence[Switched] = ()
+    rules: Sequence[Rule] = ()
+
+    def measured(self, name: str) -> JSON:
+        """The value of a capability; None where it is unknown or makes no sense."""
+        found = self.capabilities.get(name)
+        value: JSON = found.get("value") if isinstance(found, Mapping) else None
+        return None if value == "unknown" else value

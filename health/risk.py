@@ -1,0 +1,89 @@
+"""How much harm a tool can do, told by its name: rules of the operator first, then known tools.
+
+A tool is classed by the strongest thing that it can do. What nobody has classed is dangerous: a
+name proves nothing by sounding harmless.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from enum import StrEnum
+
+# A longer name is no name of a tool, and is not looked at any further.
+LONGEST_NAME = 256
+LONGEST_PATTERN = 100
+
+
+class Risk(StrEnum):
+    """Mildest first."""
+
+    READ = "read"  # looks at things, or stays within the agent
+    WRITE = "write"  # changes files or notes
+    DANGEROUS = "dangerous"  # runs programs, deletes, sends outside, spends money
+
+
+@dataclass(frozen=True, slots=True)
+class Rule:
+    """Names that fit the pattern have this risk. `*` is any text, `?` any one character."""
+
+    pattern: str
+    risk: Risk
+    note: str = ""
+    # Whose tool it is; empty for a rule of the operator.
+    agent: str = ""
+
+    def fits(self, name: str) -> bool:
+        return _fits(_folded(self.pattern), _folded(name))
+
+
+@dataclass(frozen=True, slots=True)
+class Classified:
+    """The risk of a tool, and why; `rule` is None where no rule fits."""
+
+    risk: Risk
+    by: str
+    rule: Rule | None = None
+
+
+def classify(name: str, rules: Iterable[Rule]) -> Classified:
+    """The risk that the first fitting rule says, whatever the case of the letters."""
+    if len(name) > LONGEST_NAME:
+        return Classified(Risk.DANGEROUS, f"longer than {LONGEST_NAME} characters")
+    for rule in rules:
+        if rule.fits(name):
+            return Classified(rule.risk, _told(rule), rule)
+    return Classified(Risk.DANGEROUS, "no rule fits")
+
+
+def _told(rule: Rule) -> str:
+    return f"{rule.pattern}, a tool of {rule.agent}" if rule.agent else f"rule {rule.pattern}"
+
+
+def _folded(text: str) -> str:
+    # Some letters of other scripts become an "s" or a "k" in lower case.
+    return text.lower() if text.isascii() else text
+
+
+def _fits(pattern: str, name: str) -> bool:
+    """Whether the name fits, without the backtracking of a regular expression.
+
+    On a mismatch only the last star takes one character more: what an earlier star took need
+    never be looked at again.
+    """
+    at = star = 0
+    resume = -1
+    i = 0
+    while i < len(name):
+        if at < len(pattern) and pattern[at] == "*":
+            star, resume = at, i
+            at += 1
+        elif at < len(pattern) and pattern[at] in ("?", name[i]):
+            at += 1
+            i += 1
+        elif resume >= 0:
+            resume += 1
+            at, i = star + 1, resume
+        else:
+            return False
+    return not pattern[at:].strip("*")

@@ -1,0 +1,29 @@
+"""An incident without the runs that would have led to it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django.utils import timezone
+
+from dashboard.models import Endpoint, Incident
+from dashboard.services import modes
+
+
+def make_incident(endpoint: Endpoint, **over: Any) -> Incident:
+    figures = {"trials": 20, "failures": 9, "baseline": [196, 200, 20], "estimate": 0.55}
+    fields: dict[str, Any] = {
+        "profile": endpoint.profile,
+        "metric": "parse_success",
+        "severity": 2,
+        "worst": 2,
+        "figures": figures,
+        "opened_at": timezone.now(),
+        "opened_by": 1,
+    }
+    return Incident.objects.create(**{**fields, **over})
+
+
+def switch_modes_on(incident: Incident) -> None:
+    """The modes that the incident asks for."""
+    modes.follow(incident, reason="it fell", figures={}, at=incident.opened_at, tighten=True)

@@ -1,0 +1,87 @@
+from __future__ import annotations
+
+from collections.abc import Callable
+from datetime import timedelta
+
+import pytest
+from django.contrib.auth.models import User
+from django.utils import timezone
+from playwright.sync_api import Page, expect
+
+from dashboard.models import Incident
+from dashboard.models.api_token import Scope
+from dashboard.services import tokens
+from tests.browser.conftest import Site
+from tests.browser.watch import Watch
+from tests.dashboard.watching import degrade
+from tests.factories import make_endpoint, make_finished_run
+
+
+@pytest.fixture
+def key(site: Site) -> str:
+    """What a caller of the policy shows."""
+    alice = User.objects.get(username="alice")
+    return tokens.issue(name="caller", scopes=[Scope.READ.value], lasts=None, by=alice).text
+
+
+@pytest.fixture
+def probed(site: Site) -> None:
+    """An endpoint with a chart, so that something can happen in it."""
+    endpoint = make_endpoint()
+    for hours in (5, 3, 1):
+        make_finished_run(endpoint, at=timezone.now() - timedelta(hours=hours))
+
+
+@pytest.fixture
+def fallen(site: Site) -> Incident:
+    return degrade(make_endpoint(slug="x" * 60))
+
+
+@pytest.mark.usefixtures("probed")
+def test_a_mode_is_toggled_by_hand_and_reaches_chart_and_policy(
+    key: str, open_page: Callable[..., tuple[Page, Watch]]
+) -> None:
+    """Reason and expiry in the card, a lane in the chart, the mode in the answer; undo ends it."""
+    page, watch = open_page()
+    page.goto("/endpoints/steady/", wait_until="networkidle")
+    mode = page.locator("[data-mode=strict_schema]")
+
+    mode.get_by_text("Switch on…").click()
+    mode.get_by_label("Reason").fill("schemas stumble")
+    mode.get_by_label("For").select_option("1 day")
+    mode.get_by_role("button", name="Switch strict_schema on").click()
+
+    expect(mode).to_contain_text("schemas stumble")
+    expect(mode).to_contain_text("ends in 23 h")
+    expect(page.locator("[data-chart] .legend")).to_contain_text("Mode on")
+    assert _manual(page, key) == ["strict_schema"]
+
+    mode.get_by_role("button", name="Undo strict_schema").click()
+
+    expect(mode.get_by_role("button", name="Undo strict_schema")).to_have_count(0)
+    assert _manual(page, key) == []
+    assert watch.troubles == []
+
+
+def test_pages_of_incidents_fit_a_phone(
+    fallen: Incident, open_page: Callable[..., tuple[Page, Watch]]
+) -> None:
+    """With a long name, an open incident, its story and its modes nothing is wider than 390."""
+    page, watch = open_page(width=390, scheme="dark")
+    paths = ["/", "/incidents/", f"/incidents/{fallen.pk}/", "/settings/maintenance/"]
+
+    for path in [*paths, f"/endpoints/{'x' * 60}/?range=all"]:
+        page.goto(path, wait_until="networkidle")
+        for summary in page.locator("summary").all():
+            summary.click()
+        extra = page.evaluate("() => document.documentElement.scrollWidth - window.innerWidth")
+        assert extra <= 0, path
+
+    assert watch.troubles == []
+
+
+def _manual(page: Page, key: str) -> list[str]:
+    answer = page.request.get(
+        "/api/v1/endpoints/steady/policy", headers={"Authorization": f"Bearer {key}"}
+    )
+    return [each["mode"] for each in answer.json()["modes"]["manual"]]

@@ -1,0 +1,171 @@
+from __future__ import annotations
+
+from datetime import datetime, timedelta
+from typing import Any
+
+import pytest
+from django.contrib.auth.models import User
+from django.db import IntegrityError, transaction
+from django.db.models.functions import Now
+from django.test import Client
+from django.utils import timezone
+from pytest_django.asserts import assertContains
+
+from dashboard.errors import Refused
+from dashboard.models import Endpoint, MaintenanceWindow
+from dashboard.services import maintenance
+from tests.factories import make_endpoint, make_finished_run
+
+URL = "/settings/maintenance/"
+HOUR = timedelta(hours=1)
+
+
+def test_a_window_is_planned_for_one_endpoint(signed_in: Client, person: User) -> None:
+    """The form says what, when in UTC, and why; the list shows it."""
+    endpoint = make_endpoint()
+
+    page = signed_in.post(URL, _asked(endpoint="steady"), follow=True)
+
+    window = MaintenanceWindow.objects.get()
+    assert (window.endpoint, window.created_by) == (endpoint, person)
+    assertContains(page, "moving house")
+    assertContains(page, f"{window.starts_at:%H:%M}")
+
+
+def test_a_window_without_an_endpoint_is_for_every_one(signed_in: Client) -> None:
+    """Leaving the endpoint open silences the fleet."""
+    page = signed_in.post(URL, _asked(), follow=True)
+
+    assert MaintenanceWindow.objects.get().endpoint is None
+    assertContains(page, "<b>every endpoint</b>")
+
+
+@pytest.mark.parametrize(
+    ("start", "end", "words"),
+    [
+        (2 * HOUR, HOUR, "It must end after it begins."),
+        (-2 * HOUR, -HOUR, "It would be over already."),
+        (HOUR, timedelta(days=91), "At most 90 days"),
+    ],
+)
+def test_times_that_make_no_sense_are_refused(
+    signed_in: Client, start: timedelta, end: timedelta, words: str
+) -> None:
+    """A refusal is in the form, and nothing is planned."""
+    now = timezone.now()
+
+    page = signed_in.post(URL, _asked(starts_at=_typed(now + start), ends_at=_typed(now + end)))
+
+    assertContains(page, words)
+    assert not MaintenanceWindow.objects.exists()
+
+
+def test_a_window_begins_when_it_is_planned_at_the_earliest(db: None) -> None:
+    """No chart claims that it was quiet when people were told."""
+    now = timezone.now()
+
+    window = _window(None, -5 * HOUR, HOUR)
+
+    assert window.starts_at >= now
+
+
+def test_a_reason_is_wanted(signed_in: Client) -> None:
+    """Others see why nobody was told."""
+    page = signed_in.post(URL, _asked(reason=""))
+
+    assertContains(page, "This field is required.")
+    assert not MaintenanceWindow.objects.exists()
+
+
+def test_cancelling_ends_the_silence(signed_in: Client, person: User) -> None:
+    """A window under way is over at once, and says who ended it."""
+    endpoint = make_endpoint()
+    window = _window(endpoint, -HOUR, HOUR)
+    assert maintenance.is_quiet(endpoint.pk)
+
+    page = signed_in.post(f"{URL}{window.pk}/cancel/", follow=True)
+
+    assert not maintenance.is_quiet(endpoint.pk)
+    assertContains(page, "cancelled by alice")
+    assert not maintenance.cancel(window, by=person)
+
+
+@pytest.mark.parametrize(("start", "end", "quiet"), [(-2, -1, False), (-1, 1, True), (1, 2, False)])
+def test_the_databases_clock_says_whether_it_is_quiet(
+    db: None, start: int, end: int, *, quiet: bool
+) -> None:
+    """Only a window that has begun and is not over holds notices back."""
+    endpoint = make_endpoint()
+    window = _window(endpoint, HOUR, 2 * HOUR)
+    MaintenanceWindow.objects.filter(pk=window.pk).update(
+        starts_at=Now() + start * HOUR, ends_at=Now() + end * HOUR
+    )
+
+    assert maintenance.is_quiet(endpoint.pk) is quiet
+
+
+def test_a_window_concerns_its_endpoint_alone(db: None) -> None:
+    """Others are told as before, unless the window is for all."""
+    one, other = make_endpoint(slug="one"), make_endpoint(slug="other")
+    _window(one, -HOUR, HOUR)
+    assert (maintenance.is_quiet(one.pk), maintenance.is_quiet(other.pk)) == (True, False)
+
+    _window(None, -HOUR, HOUR)
+
+    assert maintenance.is_quiet(other.pk)
+
+
+def test_what_was_cancelled_before_it_began_was_never_there(db: None) -> None:
+    """A chart shows the time that was quiet, not what had been planned."""
+    endpoint, now = make_endpoint(), timezone.now()
+    maintenance.cancel(_window(endpoint, HOUR, 2 * HOUR), by=None)
+    shortened = _window(endpoint, -HOUR, HOUR)
+    maintenance.cancel(shortened, by=None)
+
+    found = maintenance.between(endpoint, now - 5 * HOUR, now + 5 * HOUR)
+
+    assert found == [shortened]
+    assert found[0].over_at < now + HOUR
+
+
+def test_the_database_refuses_a_window_that_ends_before_it_begins(db: None) -> None:
+    """Whoever goes round the service meets the constraint."""
+    now = timezone.now()
+
+    with pytest.raises(IntegrityError), transaction.atomic():
+        MaintenanceWindow.objects.create(starts_at=now, ends_at=now - HOUR, reason="x")
+
+
+def test_the_service_refuses_an_empty_reason(db: None) -> None:
+    """Also where no form stands before it."""
+    with pytest.raises(Refused, match="Say why"):
+        maintenance.plan(None, timezone.now(), timezone.now() + HOUR, by=None, reason=" ")
+
+
+def test_a_window_is_a_band_in_the_chart(signed_in: Client) -> None:
+    """Data goes on in it, and the reader sees why nobody was told."""
+    endpoint = make_endpoint()
+    make_finished_run(endpoint, at=timezone.now() - 3 * HOUR)
+    make_finished_run(endpoint)
+    _window(endpoint, -2 * HOUR, HOUR)
+
+    layout = signed_in.get("/endpoints/steady/").context["figure"]["layout"]
+
+    assert [shape["type"] for shape in layout["shapes"]] == ["rect"]
+    assert layout["annotations"][0]["text"] == "maintenance"
+    assert "moving house" in layout["annotations"][0]["hovertext"]
+
+
+def _window(endpoint: Endpoint | None, start: timedelta, end: timedelta) -> MaintenanceWindow:
+    now = timezone.now()
+    return maintenance.plan(endpoint, now + start, now + end, by=None, reason="moving house")
+
+
+def _asked(**over: Any) -> dict[str, Any]:
+    now = timezone.now()
+    times = {"starts_at": _typed(now), "ends_at": _typed(now + 2 * HOUR)}
+    return {"endpoint": "", "reason": "moving house", **times, **over}
+
+
+def _typed(moment: datetime) -> str:
+    return f"{moment:%Y-%m-%dT%H:%M}"

@@ -1,0 +1,27 @@
+from __future__ import annotations
+
+import pytest
+from django.contrib.auth.models import User
+
+from dashboard.models import Endpoint
+from dashboard.services import endpoints
+from tests.detection.making import TAKEN, Past
+from tests.services.conftest import FIELDS
+
+
+@pytest.fixture
+def endpoint(db: None) -> Endpoint:
+    return endpoints.create(**FIELDS)
+
+
+@pytest.fixture
+def past(endpoint: Endpoint) -> Past:
+    """An endpoint that has taken closed histories once."""
+    past = Past(endpoint)
+    past.run(TAKEN)
+    return past
+
+
+@pytest.fixture
+def ann(db: None) -> User:
+    return User.objects.create_user("ann")

@@ -1,0 +1,73 @@
+"""Which run follows a finished one, and how soon."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from datetime import timedelta
+
+import pytest
+
+from health.cadence import Finished, Next, Waits, Why, after
+
+TTL, MINUTE = timedelta(hours=6), timedelta(minutes=1)
+WAITS = Waits(baseline=7 * MINUTE, confirm=6 * MINUTE)
+CALM = Finished(
+    suite="light",
+    ttl=TTL,
+    fingerprint_changed=False,
+    onboarding_left=0,
+    wants_confirmation=False,
+    is_degraded=False,
+)
+
+
+def test_an_ordinary_run_is_followed_by_one_a_ttl_later() -> None:
+    """Nothing was found that would want more."""
+    assert after(CALM, WAITS) == Next(Why.TTL, TTL, 0)
+
+
+def test_a_warning_is_confirmed_soon() -> None:
+    """Before anything else that is only due."""
+    warned = replace(CALM, wants_confirmation=True, is_degraded=True, onboarding_left=5)
+
+    assert after(warned, WAITS) == Next(Why.CONFIRM, 6 * MINUTE, 4)
+
+
+def test_an_open_alarm_is_looked_at_four_times_as_often() -> None:
+    """Only probes can prove recovery, since live traffic is under the fallback."""
+    assert after(replace(CALM, is_degraded=True), WAITS) == Next(Why.RECOVERY, TTL / 4, 0)
+
+
+@pytest.mark.parametrize(
+    ("ttl", "wait"),
+    [(60 * MINUTE, 15 * MINUTE), (30 * MINUTE, 15 * MINUTE), (5 * MINUTE, 5 * MINUTE)],
+    ids=str,
+)
+def test_recovery_runs_do_not_crowd_and_are_never_later_than_the_ttl(
+    ttl: timedelta, wait: timedelta
+) -> None:
+    """A quarter of a short TTL would be a burst without end."""
+    assert after(replace(CALM, ttl=ttl, is_degraded=True), WAITS).wait == wait
+
+
+def test_a_confirmation_is_never_later_than_the_ttl() -> None:
+    """The schedule would be there before it."""
+    short = replace(CALM, ttl=5 * MINUTE, wants_confirmation=True)
+
+    assert after(short, WAITS) == Next(Why.CONFIRM, 5 * MINUTE, 0)
+
+
+def test_the_first_burst_is_counted_down_and_goes_before_recovery() -> None:
+    """A baseline is filled even where an alarm was raised on a provisional one."""
+    degraded = replace(CALM, onboarding_left=3, is_degraded=True)
+
+    assert after(degraded, WAITS) == Next(Why.BASELINE, 7 * MINUTE, 2)
+    assert after(replace(CALM, onboarding_left=1), WAITS) == Next(Why.TTL, TTL, 0)
+
+
+def test_another_fingerprint_is_looked_at_in_full_at_once() -> None:
+    """But not again and again: the full run that follows is not followed by another."""
+    changed = replace(CALM, fingerprint_changed=True)
+
+    assert after(changed, WAITS) == Next(Why.FINGERPRINT, timedelta(), 0)
+    assert after(replace(changed, suite="full"), WAITS).why is Why.TTL

@@ -1,0 +1,73 @@
+"""Which degradation switches what on."""
+
+from __future__ import annotations
+
+import pytest
+
+from health.modes import CONSERVATIVE, EFFECTS, WATCHED, Mode, fallbacks, gated
+from health.severity import GATES, Severity
+from probes.attempts import Metric
+
+STRONG, READ, NONE = Mode.STRONG_VALIDATION, Mode.READ_ONLY_TOOLS, Mode.NO_TOOLS
+
+
+@pytest.mark.parametrize("metric", WATCHED, ids=lambda metric: metric.value)
+def test_a_more_severe_alarm_switches_nothing_off(metric: Metric) -> None:
+    """Each level adds to the one below, and the mildest switches something on."""
+    mild, bad, worst = (fallbacks(metric, level) for level in Severity)
+
+    assert mild
+    assert mild <= bad <= worst
+
+
+@pytest.mark.parametrize(
+    ("metric", "expected"),
+    [
+        (Metric.PARSE_SUCCESS, [{STRONG, Mode.NO_STREAMING_TOOLS}, {READ}, {NONE}]),
+        (Metric.SCHEMA_FAILURE, [{Mode.STRICT_SCHEMA, STRONG}, {READ}, {NONE}]),
+        (Metric.CLOSURE_ERROR, [{Mode.NO_PARALLEL}, {READ}, {NONE}]),
+        (Metric.REASONING_REPLAY_ERROR, [{Mode.VERBATIM_HISTORY}, {NONE}, set()]),
+        (Metric.REPAIR_SUCCESS, [{STRONG}, set(), set()]),
+        (Metric.PARALLEL_DOWNGRADE, [{Mode.NO_PARALLEL}, set(), set()]),
+        (Metric.UNSAFE_BLOCKED, [{STRONG}, {READ}, {NONE}]),
+        (Metric.STREAM_DISAGREEMENT, [{Mode.NO_STREAMING_TOOLS}, set(), set()]),
+    ],
+    ids=lambda value: value.value if isinstance(value, Metric) else "",
+)
+def test_every_metric_has_its_ladder(metric: Metric, expected: list[set[Mode]]) -> None:
+    """The table of docs/detection.md, written out: what each level adds."""
+    added, before = [], frozenset[Mode]()
+    for level in Severity:
+        added.append(set(fallbacks(metric, level) - before))
+        before = fallbacks(metric, level)
+
+    assert added == expected
+
+
+def test_seven_metrics_and_streams_are_watched() -> None:
+    """Availability and what is only shown beside the rates are not."""
+    shown = {Metric.AVAILABILITY, Metric.LEAK, Metric.REASONING_ONLY}
+
+    assert set(WATCHED) == set(Metric) - shown
+    assert len(WATCHED) == len(set(WATCHED)) == 8
+
+
+@pytest.mark.parametrize("metric", GATES, ids=lambda metric: metric.value)
+def test_a_capability_that_never_was_good_enough_is_off(metric: Metric) -> None:
+    """Writing tools at least; all tools where calls do not even parse or close."""
+    on = gated(metric)
+
+    assert (READ in on) == (metric is Metric.SCHEMA_FAILURE)
+    assert (NONE in on) == (metric is not Metric.SCHEMA_FAILURE)
+
+
+def test_the_conservative_default_lets_tools_read_and_nothing_more() -> None:
+    """Little is known, which is no reason to switch tools off."""
+    assert READ in CONSERVATIVE
+    assert NONE not in CONSERVATIVE
+
+
+def test_every_mode_says_what_it_does() -> None:
+    """People who switch it must know; modes come in the order of their strength."""
+    assert set(EFFECTS) == set(Mode)
+    assert list(Mode)[-2:] == [READ, NONE]

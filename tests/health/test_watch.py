@@ -1,0 +1,314 @@
+"""What runs change: warnings, alarms, refusals, and what must change nothing."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from health.modes import WATCHED
+from health.severity import Severity
+from health.watch import Count, Kind, Watch, follow, replayed, watch_from_json
+from probes.attempts import Metric
+from tests.health.watching import (
+    AT,
+    CLOSURE,
+    DEAD,
+    EVERY,
+    GOOD,
+    HALF,
+    PARSE,
+    REFUSED,
+    Story,
+    kinds,
+    seen,
+    settled,
+)
+
+
+@st.composite
+def counts(draw: st.DrawFn) -> Count:
+    trials = draw(st.sampled_from([0, 1, 4, 10, 40]))
+    failures = draw(st.sampled_from([0, 0, 0, 1, trials // 2, trials]))
+    failures = min(failures, trials)
+    return Count(trials, failures, refused=draw(st.sampled_from([0, 0, failures])))
+
+
+RUNS = st.lists(
+    st.tuples(
+        st.dictionaries(st.sampled_from(WATCHED), counts(), max_size=3),
+        # Minutes since the run before.
+        st.sampled_from([1, 6, 360, 1440, 20_000]),
+        st.sampled_from(["v1", "v1", "v1", "v1", "v2"]),
+        # How many runs alike follow each other.
+        st.sampled_from([1, 1, 3, 25]),
+    ),
+    max_size=8,
+)
+
+
+def played(runs: list[Any]) -> list[Any]:
+    """The runs as the watch sees them, numbered with gaps."""
+    made, at, number = [], AT, 0
+    for chosen, minutes, version, times in runs:
+        for _ in range(times):
+            number, at = number + 3, at + EVERY / 360 * minutes
+            made.append(seen(number, chosen, at=at, version=version))
+    return made
+
+
+@given(RUNS)
+@settings(max_examples=30)
+def test_a_watch_that_was_kept_as_json_goes_on_as_if_it_never_was(runs: list[Any]) -> None:
+    """Every state that can be reached survives being written down, to the last digit."""
+    kept = watch = Watch()
+    for run in played(runs):
+        watch, changes = follow(watch, run)
+        kept, found = follow(watch_from_json(json.loads(json.dumps(kept.as_json()))), run)
+        assert kept == watch
+        assert sorted(map(repr, found)) == sorted(map(repr, changes))
+    assert watch_from_json(json.loads(json.dumps(watch.as_json()))) == watch
+
+
+def test_a_long_story_goes_on_from_json_as_if_it_was_never_written_down() -> None:
+    """Recovered, relapsed, scattered for a month: what random runs hardly ever come to."""
+    mild, hour = Count(10, 1), EVERY / 6
+    told = [(GOOD, EVERY)] * 20 + [(mild, EVERY)] * 7 + [(GOOD, hour)] * 30
+    told += [(mild, EVERY)] * 7 + [(GOOD, EVERY)] * 20 + [(HALF, EVERY), *[(GOOD, EVERY)] * 19] * 7
+    straight, kept, found = Story(), Story(), []
+    for count, after in told:
+        found += kinds(straight.run(count, after=after))
+        kept.watch = watch_from_json(json.loads(json.dumps(kept.watch.as_json())))
+        kept.run(count, after=after)
+
+    assert kept.watch == straight.watch
+    assert [kind for kind in found if kind not in ("warned", "calmed")] == [
+        *("frozen", "opened", "recovered", "opened", "recovered", "correlated")
+    ]
+    assert straight.gauge.relapses == 1
+
+
+@given(RUNS, st.randoms(use_true_random=False))
+@settings(max_examples=12)
+def test_following_all_runs_again_gives_the_same_watch(runs: list[Any], rng: Any) -> None:
+    """The state is a cache: whatever order the runs are read in, it can be made anew."""
+    made = played(runs)
+    watch = Watch()
+    for run in made:
+        watch, _ = follow(watch, run)
+    rng.shuffle(made)
+
+    assert replayed(made) == watch
+
+
+@given(RUNS)
+@settings(max_examples=12)
+def test_a_run_followed_twice_or_too_late_changes_nothing(runs: list[Any]) -> None:
+    """Workers that come back with what was followed already do no harm."""
+    made = played(runs)
+    watch = Watch()
+    for run in made:
+        watch, _ = follow(watch, run)
+        for late in made:
+            if late.number <= run.number:
+                assert follow(watch, late) == (watch, [])
+
+
+@given(RUNS, st.randoms(use_true_random=False))
+@settings(max_examples=12)
+def test_the_order_of_metrics_in_a_run_is_irrelevant(runs: list[Any], rng: Any) -> None:
+    """Counts are looked up by name, however the rows came."""
+    straight = mixed = Watch()
+    for run in played(runs):
+        straight, expected = follow(straight, run)
+        shuffled = list(run.counts.items())
+        rng.shuffle(shuffled)
+        other = seen(run.number, dict(shuffled), at=run.at, version=run.suite_version)
+        mixed, found = follow(mixed, other)
+        assert kinds(found) == kinds(expected)
+    assert mixed == straight
+
+
+def test_a_run_without_a_trial_leaves_its_metric_alone() -> None:
+    """No data is neither good nor bad."""
+    story = settled()
+    story.run(DEAD)
+    before = story.gauge
+
+    changes = story.run({PARSE: Count(0, 0), CLOSURE: GOOD})
+
+    assert changes == []
+    assert story.gauge == before
+
+
+def test_availability_never_enters() -> None:
+    """An outage is no degradation: void trials are counted in a series of their own."""
+    story = settled()
+    before = dict(story.watch.gauges)
+
+    for _ in range(10):
+        changes = story.run({Metric.AVAILABILITY: DEAD, Metric.LEAK: DEAD})
+        assert changes == []
+
+    assert story.watch.gauges == before
+
+
+def test_no_single_run_raises_the_alarm_and_two_do() -> None:
+    """The worst possible run is confirmed first."""
+    story = settled()
+
+    assert story.runs(2, Count(200, 200)) == [["warned"], ["opened"]]
+
+
+def test_a_warning_wants_four_confirmations_and_no_more() -> None:
+    """Runs that neither calm nor alarm must not follow each other for ever."""
+    story = settled()
+    story.run(HALF)
+    level = [HALF, Count(10, 1), GOOD, Count(10, 1), GOOD, GOOD]
+
+    wanted = [story.watch.wants_confirmation]
+    for count in level:
+        assert story.run(count) == []
+        wanted.append(story.watch.wants_confirmation)
+
+    assert wanted == [True] * 4 + [False] * 3
+
+
+def test_a_warning_that_calms_may_be_confirmed_anew_later() -> None:
+    """Good runs take the sums down again; what comes then is another warning."""
+    story = settled()
+    story.run(HALF)
+
+    calmed = [kind for found in story.runs(6, GOOD) for kind in found]
+
+    assert calmed == ["calmed"]
+    assert not story.watch.wants_confirmation
+    assert story.runs(1, HALF) == [["warned"]]
+    assert story.gauge.confirmations == 4
+
+
+def test_an_alarm_ends_the_warning_and_empties_the_sums() -> None:
+    """What was acted on does not count again."""
+    story = settled()
+    story.runs(2, DEAD)
+
+    assert not story.watch.wants_confirmation
+    assert set(story.gauge.sums) == {float("-inf")}
+    assert story.runs(3, DEAD) == [[], [], []]
+
+
+def test_an_alarm_carries_the_figures_it_rests_on() -> None:
+    """Whoever reads it later can reckon it up again."""
+    story = settled()
+    story.run(DEAD)
+
+    (opened,) = story.run(DEAD)
+
+    assert opened.kind is Kind.OPENED
+    assert opened.severity is Severity.S3
+    assert opened.figures["log_m"] >= opened.figures["log_a"] == pytest.approx(9.925249)
+    assert opened.figures["reference"] == pytest.approx(0.987261, abs=1e-6)
+    assert opened.figures["baseline"] == [200, 200, 20]
+    assert (opened.figures["trials"], opened.figures["failures"]) == (10, 10)
+
+
+@pytest.mark.parametrize(
+    "metric", [CLOSURE, Metric.REASONING_REPLAY_ERROR, PARSE], ids=lambda metric: metric.value
+)
+def test_a_refusal_of_what_was_taken_opens_at_once(metric: Metric) -> None:
+    """A replay 400, a refused closure, no tools: that needs no statistics and no baseline."""
+    story = Story(metric=metric)
+    story.run(GOOD)
+
+    (opened,) = story.run(REFUSED)
+
+    assert (opened.kind, opened.severity) == (Kind.OPENED, Severity.S3)
+    assert opened.figures["refused"] is True
+
+
+def test_a_refusal_of_what_was_never_asked_before_opens_at_once() -> None:
+    """An endpoint that begins to think, and refuses its thoughts, is another one than it was."""
+    story = Story(metric=Metric.REASONING_REPLAY_ERROR)
+    story.run({PARSE: GOOD})
+
+    assert kinds(story.run(REFUSED)) == ["opened"]
+
+
+def test_what_was_refused_from_the_first_run_is_no_degradation() -> None:
+    """It is a capability that the endpoint never had."""
+    story = Story(metric=CLOSURE)
+
+    found = story.runs(60, REFUSED)
+
+    assert [kinds for kinds in found if kinds] == [["frozen"]]
+
+
+@pytest.mark.parametrize("trials", [1, 12])
+def test_what_never_worked_cannot_get_worse(trials: int) -> None:
+    """Years of failing as from the start raise no alarm: there is nothing to miss."""
+    story = Story(metric=Metric.PARALLEL_DOWNGRADE)
+
+    found = story.runs(1000, Count(trials, trials))
+
+    assert [kinds for kinds in found if kinds] == [["frozen"]]
+
+
+@pytest.mark.parametrize(
+    "count",
+    [Count(1, 1, refused=1), Count(10, 4, refused=4), Count(10, 10)],
+    ids=["a single one", "less than half", "failed without a refusal"],
+)
+def test_few_refusals_wait_for_statistics(count: Count) -> None:
+    """A single refusal may be a blip; half of the trials are none."""
+    story = settled(metric=CLOSURE)
+
+    assert "opened" not in kinds(story.run(count))
+
+
+def test_two_metrics_badly_off_at_once_are_worse_than_either() -> None:
+    """Both become most severe, each naming the other."""
+    both = {PARSE: HALF, CLOSURE: HALF}
+    story = settled(dict.fromkeys(both, GOOD))
+    story.runs(2, both)
+
+    changes = story.run(both)
+
+    assert kinds(changes) == ["opened", "opened", "escalated", "escalated"]
+    assert {alarm.severity for alarm in story.watch.alarms.values()} == {Severity.S3}
+    together = {change.metric: change.figures.get("together_with") for change in changes[2:]}
+    assert together == {PARSE: [CLOSURE.value], CLOSURE: [PARSE.value]}
+
+
+def test_what_the_validator_blocked_is_the_same_fault_as_its_schema() -> None:
+    """One fault that two metrics see is not two."""
+    both = {Metric.SCHEMA_FAILURE: HALF, Metric.UNSAFE_BLOCKED: HALF}
+    story = settled(dict.fromkeys(both, GOOD))
+    story.runs(3, both)
+
+    assert {alarm.severity for alarm in story.watch.alarms.values()} == {Severity.S2}
+
+
+def test_a_mild_alarm_beside_a_bad_one_makes_neither_worse() -> None:
+    """Only two that are badly off count."""
+    both = {PARSE: HALF, Metric.PARALLEL_DOWNGRADE: Count(10, 1)}
+    story = settled(dict.fromkeys(both, GOOD))
+    story.runs(10, both)
+
+    severities = {metric: alarm.severity for metric, alarm in story.watch.alarms.items()}
+    assert severities == {PARSE: Severity.S2, Metric.PARALLEL_DOWNGRADE: Severity.S1}
+
+
+def test_another_suite_version_begins_anew_and_ends_what_was_open() -> None:
+    """Other questions are harder or easier: nothing of before compares."""
+    story = settled()
+    story.runs(2, DEAD)
+
+    changes = story.run(DEAD, version="tool-probe-v2")
+
+    assert kinds(changes) == ["superseded"]
+    assert not story.watch.alarms
+    assert story.watch.runs == 1
+    assert story.gauge.baseline.trials == 10

@@ -1,0 +1,120 @@
+"""Other people's clients, in a process that reaches only what the rules allow."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+from tests.security.doorkeeper import Doorkeeper
+
+ROOT = Path(__file__).resolve().parents[2]
+
+CONFINED = """
+import socket, sys, threading
+from probes.confinement import confine
+from probes.egress import Rules, parse_grants
+import requests
+real = socket.getaddrinfo
+rounds = iter(sys.argv[3].split(","))
+def resolve(host, port, *args, **kwargs):
+    return real(next(rounds) if host.endswith(".test") else host, port, *args, **kwargs)
+socket.getaddrinfo = resolve
+refused = confine(Rules(parse_grants(sys.argv[1])))
+url = sys.argv[2]
+{act}
+print("ended well", refused)
+"""
+
+
+def confined(act: str, *, grants: str = "127.0.0.1", url: str = "", names: str = "") -> str:
+    """What a confined process of its own prints."""
+    done = subprocess.run(
+        [sys.executable, "-c", CONFINED.format(act=act), grants, url, names],
+        cwd=ROOT,
+        check=False,
+        capture_output=True,
+        text=True,
+        timeout=60,
+    )
+    return done.stdout + done.stderr
+
+
+def test_other_peoples_clients_reach_what_is_granted(one: Doorkeeper) -> None:
+    """The confinement lets through what the rules allow."""
+    url = f"http://127.0.0.1:{one.server_port}/"
+
+    assert "ended well []" in confined("requests.get(url)", url=url)
+    assert one.seen
+
+
+def test_other_peoples_clients_cannot_follow_a_redirect_elsewhere(
+    one: Doorkeeper, two: Doorkeeper
+) -> None:
+    """A redirect connects again, and is checked again."""
+    one.redirect = f"http://127.0.0.2:{two.server_port}/"
+
+    printed = confined("requests.get(url)", url=f"http://127.0.0.1:{one.server_port}/")
+
+    assert "EGRESS_GRANTS" in printed
+    assert "ended well" not in printed
+    assert (len(one.seen), two.seen) == (1, [])
+
+
+def test_other_peoples_clients_cannot_be_misled_by_a_name_that_flips(
+    one: Doorkeeper, two: Doorkeeper
+) -> None:
+    """What was resolved for a check earlier counts for nothing at the moment of connecting."""
+    act = "socket.getaddrinfo('flips.test', 80); requests.get(url)"
+
+    printed = confined(
+        act, url=f"http://flips.test:{two.server_port}/", names="127.0.0.1,127.0.0.2"
+    )
+
+    assert "127.0.0.2" in printed
+    assert "EGRESS_GRANTS" in printed
+    assert two.seen == []
+
+
+# Each in a line of its own, all in one process.
+HOSTILE = [
+    "requests.get('http://127.0.0.2:1/')",
+    "socket.create_connection(('10.0.0.1', 80))",
+    "socket.create_connection(('169.254.169.254', 80))",
+    "socket.socket().connect(('localhost', 80))",
+    "socket.socket(socket.AF_UNIX).connect('/tmp/x')",
+    "socket.socket(socket.AF_INET, socket.SOCK_DGRAM).sendto(b'x', ('127.0.0.2', 514))",
+    "__import__('smtplib').SMTP('127.0.0.2', 25)",
+    "__import__('subprocess').run(['true'])",
+    "__import__('os').system('true')",
+    "open('/etc/passwd')",
+    "open('/tmp/written', 'w')",
+    "b'x' * 10**10",
+]
+TRY_EACH = """
+for act in %r:
+    before = len(refused)
+    try: eval(act)
+    except (MemoryError, PermissionError): print("refused", act)
+    except OSError: print("refused" if len(refused) > before else "tried", act)
+    else: print("done", act)
+"""
+
+
+def test_a_confined_process_is_refused_all_this() -> None:
+    """No other address, no socket of the system, no program, no file, no endless memory."""
+    printed = confined(TRY_EACH % HOSTILE).splitlines()
+
+    assert printed[:-1] == [f"refused {act}" for act in HOSTILE]
+
+
+def test_threads_of_a_confined_process_are_confined() -> None:
+    """A library that sends from threads of its own gets no further."""
+    act = """
+def reach():
+    try: socket.create_connection(("127.0.0.2", 1))
+    except PermissionError: print("thread refused")
+thread = threading.Thread(target=reach); thread.start(); thread.join()
+"""
+
+    assert "thread refused\nended well" in confined(act)

@@ -1,0 +1,85 @@
+"""Which files of the product know how to reach another machine."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Callable
+from functools import cache
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[2]
+CLIENTS = {
+    "aiohttp",
+    "apprise",
+    "ftplib",
+    "http.client",
+    "httpcore",
+    "httpx",
+    "poplib",
+    "imaplib",
+    "requests",
+    "smtplib",
+    "telnetlib",
+    "urllib.request",
+    "urllib3",
+    "xmlrpc.client",
+}
+CALLS = {"create_connection", "open_connection", "open_unix_connection", "create_datagram_endpoint"}
+PACKAGES = ("config", "dashboard", "gateway", "health", "probes", "workers")
+
+
+@cache
+def trees() -> dict[str, ast.AST]:
+    paths = [path for package in PACKAGES for path in (ROOT / package).rglob("*.py")]
+    return {str(path.relative_to(ROOT)): ast.parse(path.read_text()) for path in paths}
+
+
+def found_in(wanted: Callable[[ast.AST], bool]) -> set[str]:
+    return {name for name, tree in trees().items() if any(wanted(node) for node in ast.walk(tree))}
+
+
+def test_only_named_files_know_a_client() -> None:
+    """Whatever leaves, leaves through the transport, or from the confined process of Apprise."""
+
+    def imports_one(node: ast.AST) -> bool:
+        if isinstance(node, ast.Import):
+            return any(_is_client(alias.name) for alias in node.names)
+        if isinstance(node, ast.ImportFrom):
+            module = node.module or ""
+            return _is_client(module) or any(
+                _is_client(f"{module}.{alias.name}") for alias in node.names
+            )
+        return False
+
+    assert found_in(imports_one) == {
+        "dashboard/deliver/child.py",
+        "probes/guarded.py",
+        "probes/transport.py",
+    }
+
+
+def _is_client(name: str) -> bool:
+    return any(name == client or name.startswith(f"{client}.") for client in CLIENTS)
+
+
+def test_nobody_opens_a_connection_by_hand() -> None:
+    """Sockets of our own making would pass by the guard."""
+
+    def connects(node: ast.AST) -> bool:
+        if not (isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute)):
+            return False
+        owner = getattr(node.func.value, "id", "")
+        return node.func.attr in CALLS or (owner, node.func.attr) == ("socket", "socket")
+
+    assert found_in(connects) == set()
+
+
+def test_every_transport_of_the_service_is_guarded() -> None:
+    """Only the command line, where the person who typed the URL runs it, goes without rules."""
+
+    def unguarded(node: ast.AST) -> bool:
+        if not (isinstance(node, ast.Call) and getattr(node.func, "id", "") == "Transport"):
+            return False
+        return not any(keyword.arg == "egress" for keyword in node.keywords)
+
+    assert found_in(unguarded) == {"config/probe_command.py", "probes/runner.py"}

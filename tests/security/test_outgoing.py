@@ -1,0 +1,292 @@
+"""No URL that somebody types leads to this machine, its network or a metadata service."""
+
+from __future__ import annotations
+
+import asyncio
+import socket
+import ssl
+import threading
+from typing import Any
+
+import pytest
+
+from dashboard import egress
+from probes.attempts import Attempt, Outcome
+from probes.egress import Barred, Rules, parse_grants
+from probes.errors import ConnectFailed, ProbesError
+from probes.runner import run
+from probes.suite import plan
+from probes.target import Limits, Provider, Target
+from probes.transport import Transport
+from probes.wire import Incoming, Outgoing
+from tests.security.doorkeeper import Doorkeeper
+
+# Every spelling of an address that resolvers, browsers or libraries are known to accept.
+FORMS = [
+    "http://127.0.0.1:{port}/",
+    "http://127.0.0.1.:{port}/",
+    "http://127.1:{port}/",
+    "http://127.0.1:{port}/",
+    "http://2130706433:{port}/",
+    "http://017700000001:{port}/",
+    "http://0177.0.0.1:{port}/",
+    "http://0177.0.0.01:{port}/",
+    "http://0x7f000001:{port}/",
+    "http://0x7f.0.0.1:{port}/",
+    "http://0x7f.1:{port}/",
+    "http://0x7F.0x0.0x0.0x1:{port}/",
+    "http://127.0.0.1%2e:{port}/",
+    "http://127.127.127.127:{port}/",
+    "http://127.0.0.2:{port}/",
+    "http://user@127.0.0.1:{port}/",
+    "http://user:word@127.0.0.1:{port}/",
+    "http://example.com@127.0.0.1:{port}/",
+    "http://example.com%40127.0.0.1:{port}/",
+    "http://example.com#@127.0.0.1:{port}/",
+    "http://127.0.0.1:{port}#example.com",
+    "http://127.0.0.1:{port}?example.com",
+    "http://127。0。0。1:{port}/",
+    "http://①②⑦.⓪.⓪.①:{port}/",
+    "http://localhost:{port}/",
+    "http://LOCALHOST:{port}/",
+    "http://localhost.:{port}/",
+    "http://ip6-localhost:{port}/",
+    "http://0:{port}/",
+    "http://0.0.0.0:{port}/",
+    "http://00.00.00.00:{port}/",
+    "http://[::]:{port}/",
+    "http://[::1]:{port}/",
+    "http://[0:0:0:0:0:0:0:1]:{port}/",
+    "http://[0000::0001]:{port}/",
+    "http://[::127.0.0.1]:{port}/",
+    "http://[::ffff:127.0.0.1]:{port}/",
+    "http://[::ffff:7f00:1]:{port}/",
+    "http://[0:0:0:0:0:ffff:7f00:1]:{port}/",
+    "http://[64:ff9b::7f00:1]:{port}/",
+    "http://[2002:7f00:1::]:{port}/",
+    "http://[::1%25lo]:{port}/",
+    "http://[fe80::1%25lo]:{port}/",
+    "http://10.0.0.1:{port}/",
+    "http://172.16.0.1:{port}/",
+    "http://192.168.0.1:{port}/",
+    "http://100.64.0.1:{port}/",
+    "http://198.18.0.1:{port}/",
+    "http://240.0.0.1:{port}/",
+    "http://255.255.255.255:{port}/",
+    "http://224.0.0.1:{port}/",
+    "http://169.254.169.254/latest/meta-data/",
+    "http://2852039166/latest/meta-data/",
+    "http://0xa9fea9fe/latest/meta-data/",
+    "http://0251.0376.0251.0376/latest/meta-data/",
+    "http://[::ffff:169.254.169.254]/latest/meta-data/",
+    "http://[fd00:ec2::254]/latest/meta-data/",
+    "http://100.100.100.200/latest/meta-data/",
+    "http://192.0.0.192/opc/v2/instance/",
+    "http://168.63.129.16/machine/",
+    "https://127.0.0.1:{port}/",
+    "https://localhost:{port}/",
+    "ftp://127.0.0.1:{port}/",
+    "file:///etc/passwd",
+    "gopher://127.0.0.1:{port}/_INFO",
+    "unix:///var/run/docker.sock",
+    "//127.0.0.1:{port}/",
+    "http:127.0.0.1:{port}/",
+    "http:///127.0.0.1:{port}/",
+    "http://127.0.0.1:{port}\\@example.com/",
+]
+
+
+def granted(text: str) -> Rules:
+    return Rules(parse_grants(text))
+
+
+def fetch(*urls: str, rules: Rules) -> list[Incoming]:
+    async def send() -> list[Incoming]:
+        async with Transport(Limits(connect_s=5, total_s=5), egress=rules) as transport:
+            return [await transport.send(Outgoing("GET", url, {})) for url in urls]
+
+    return asyncio.run(send())
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_no_spelling_of_an_address_reaches_us(everywhere: Doorkeeper, form: str) -> None:
+    """Whatever is typed, no connection to this machine or its neighbours is made."""
+    everywhere.seen.clear()
+
+    with pytest.raises(ProbesError):
+        fetch(form.format(port=everywhere.server_port), rules=Rules())
+
+    assert everywhere.seen == []
+
+
+def test_there_are_enough_forms() -> None:
+    """The list above is not thinned out without notice."""
+    assert len(set(FORMS)) >= 60
+
+
+def test_the_listener_would_have_noticed(everywhere: Doorkeeper) -> None:
+    """The tests above can fail: with a grant the same address answers."""
+    url = f"http://localhost:{everywhere.server_port}/"
+
+    assert fetch(url, rules=granted("127.0.0.0/8, ::1"))[0].status == 200
+    assert everywhere.seen[-1] == f"localhost:{everywhere.server_port}", "the name stays"
+
+
+def test_a_refusal_says_what_to_do(one: Doorkeeper) -> None:
+    """An administrator who meant it reads how to allow it."""
+    with pytest.raises(ConnectFailed, match="EGRESS_GRANTS") as caught:
+        fetch(f"http://127.0.0.1:{one.server_port}/", rules=Rules())
+
+    assert not caught.value.retryable
+
+
+def answers(monkeypatch: pytest.MonkeyPatch, *rounds: list[str]) -> list[str]:
+    """Have the resolver answer any name with these addresses, round after round."""
+    asked: list[str] = []
+    real = socket.getaddrinfo
+
+    def resolve(host: Any, port: Any, *args: Any, **kwargs: Any) -> list[Any]:
+        name = host.decode() if isinstance(host, bytes) else host
+        if not name.endswith(".test"):
+            return real(host, port, *args, **kwargs)
+        asked.append(name)
+        found = rounds[min(len(asked), len(rounds)) - 1]
+        return [(socket.AF_INET, socket.SOCK_STREAM, 6, "", (ip, port)) for ip in found]
+
+    monkeypatch.setattr(socket, "getaddrinfo", resolve)
+    return asked
+
+
+def test_a_name_is_refused_unless_all_its_addresses_pass(
+    one: Doorkeeper, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """One bad address among good ones is enough."""
+    answers(monkeypatch, ["127.0.0.1", "127.0.0.2"])
+
+    with pytest.raises(Barred, match=r"127\.0\.0\.2"):
+        fetch(f"http://mixed.test:{one.server_port}/", rules=granted("127.0.0.1"))
+
+    assert one.seen == []
+
+
+def test_the_address_that_was_checked_is_the_one_connected_to(
+    one: Doorkeeper, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A resolver that answers otherwise the second time is not asked a second time."""
+    asked = answers(monkeypatch, ["127.0.0.1"], ["127.0.0.2"])
+
+    url = f"http://flips.test:{one.server_port}/"
+    assert fetch(url, url, rules=granted("127.0.0.1"))[1].status == 200
+
+    assert asked == ["flips.test"]
+    assert one.seen == [f"flips.test:{one.server_port}"] * 2
+
+
+@pytest.mark.parametrize("second", ["127.0.0.1", "169.254.169.254", "10.0.0.1"])
+def test_each_new_connection_is_checked_anew(
+    one: Doorkeeper, monkeypatch: pytest.MonkeyPatch, second: str
+) -> None:
+    """A name that was fine yesterday is refused once it leads elsewhere."""
+    answers(monkeypatch, ["127.0.0.3"], [second])
+    url = f"http://flips.test:{one.server_port}/"
+    with pytest.raises(ConnectFailed, match="refused"):  # allowed, but nobody listens there
+        fetch(url, rules=granted("127.0.0.3"))
+
+    with pytest.raises(Barred):
+        fetch(url, rules=granted("127.0.0.3"))
+
+    assert one.seen == []
+
+
+@pytest.mark.parametrize("host", ["nowhere.invalid", "a" * 64 + ".test", "a..test"])
+def test_what_is_no_name_is_no_connection(host: str) -> None:
+    """A name that cannot be looked up is trouble of the ordinary kind."""
+    with pytest.raises(ConnectFailed):
+        fetch(f"http://{host}:80/", rules=Rules())
+
+
+def test_a_redirect_is_not_followed(one: Doorkeeper, two: Doorkeeper) -> None:
+    """The answer that sends us elsewhere is the answer."""
+    one.redirect = f"http://127.0.0.2:{two.server_port}/"
+
+    answer = fetch(f"http://127.0.0.1:{one.server_port}/", rules=granted("127.0.0.0/8"))[0]
+
+    assert (answer.status, two.seen) == (302, [])
+
+
+def test_an_address_that_does_not_answer_gives_way_to_the_next(
+    one: Doorkeeper, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A name with several addresses works while one of them does."""
+    answers(monkeypatch, ["127.0.0.9", "127.0.0.1"])
+
+    url = f"http://several.test:{one.server_port}/"
+    assert fetch(url, rules=granted("127.0.0.0/8"))[0].status == 200
+
+
+def test_tls_is_for_the_name_and_not_for_the_address(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The certificate that counts is the one of the name that was typed."""
+    answers(monkeypatch, ["127.0.0.1"])
+    names: list[str | None] = []
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        thread = threading.Thread(target=_note_names, args=(listener, names))
+        thread.start()
+        with pytest.raises(ConnectFailed, match="TLS"):
+            fetch(f"https://named.test:{listener.getsockname()[1]}/", rules=granted("127.0.0.1"))
+        thread.join()
+
+    assert names == ["named.test"]
+
+
+def _note_names(listener: socket.socket, names: list[str | None]) -> None:
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    context.sni_callback = lambda _sock, name, _context: names.append(name)
+    sock, _ = listener.accept()
+    with sock, pytest.raises(OSError):  # noqa: PT011 -- there is no certificate to show
+        context.wrap_socket(sock, server_side=True)
+
+
+def test_probing_a_refused_address_gives_no_verdict(one: Doorkeeper) -> None:
+    """An endpoint that may not be called is neither good nor bad, and is not asked on."""
+    target = Target(Provider.OPENAI, f"http://127.0.0.1:{one.server_port}/v1", "m")
+
+    async def collect() -> list[Attempt]:
+        async with Transport(egress=Rules()) as transport:
+            made = run(target, plan("light"), seed=1, transport=transport)
+            return [attempt async for attempt in made]
+
+    attempts = asyncio.run(collect())
+    assert {attempt.outcome for attempt in attempts} == {Outcome.VOID}
+    assert all("EGRESS_GRANTS" in attempt.findings[0].message for attempt in attempts)
+    assert one.seen == []
+
+
+def test_our_own_database_and_broker_are_refused(
+    settings: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A grant for the whole network of the servers does not open them."""
+    settings.EGRESS_GRANTS = "10.0.0.0/8, 127.0.0.0/8"
+    monkeypatch.setitem(settings.DATABASES["default"], "HOST", "127.0.0.1")
+    monkeypatch.setitem(settings.DATABASES["default"], "PORT", "5433")
+    settings.REDIS_URL = "redis://:word@127.0.0.1/0"
+
+    rules = egress.rules()
+
+    rules.check("10.0.0.1", 5433)
+    rules.check("127.0.0.1", 80)
+    for port in (5433, 6379):
+        with pytest.raises(Barred, match="itself"):
+            rules.check("127.0.0.1", port)
+
+
+@pytest.mark.parametrize("host", ["", "/var/run/postgresql", "nowhere.invalid"])
+def test_servers_without_an_address_are_no_trouble(
+    settings: Any, monkeypatch: pytest.MonkeyPatch, host: str
+) -> None:
+    """A socket in the file system, or a name that does not resolve, denies nothing."""
+    settings.EGRESS_GRANTS = ""
+    monkeypatch.setitem(settings.DATABASES["default"], "HOST", host)
+    monkeypatch.setitem(settings.DATABASES["default"], "PORT", "")
+    settings.REDIS_URL = "redis://127.0.0.1:6379/0"
+
+    assert egress.rules().denied == {("127.0.0.1", 6379)}

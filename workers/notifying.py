@@ -1,0 +1,25 @@
+"""Telling people: from the outbox to what leaves the house."""
+
+from __future__ import annotations
+
+import time
+
+from celery import shared_task
+
+from dashboard.services import deliveries, reminders, routing
+from workers import stopping
+
+# A turn sends no more than this and begins nothing after so long, so that probing is not held up.
+MOST_AT_ONCE = 20
+SEND_FOR_S = 20.0
+
+
+@shared_task
+def notify() -> None:
+    """Route what is new, remind of what is old, send what is due."""
+    end = time.monotonic() + SEND_FOR_S
+    routing.route()
+    reminders.remind()
+    deliveries.send_due(
+        MOST_AT_ONCE, go_on=lambda: not stopping.is_asked() and time.monotonic() < end
+    )
