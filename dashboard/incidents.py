@@ -8,8 +8,7 @@ from urllib.parse import urlencode
 
 from django.db.models import F, Q, QuerySet
 
-from dashboard.models import Endpoint, Incident, Profile, RunMetric
-from dashboard.models.watch import Lane
+from dashboard.models import Endpoint, Incident, Profile
 from dashboard.services import detection
 from health.metrics import Rate, rate_of
 from health.severity import Severity
@@ -102,12 +101,8 @@ class NewNormal:
 
 def new_normal(profile: Profile, metric: Metric) -> NewNormal:
     """The runs that an acceptance of today would take for the baseline."""
-    incident = profile.incidents.filter(metric=metric.value, lane=Lane.PROBE, ended_at=None).first()
-    rows = RunMetric.objects.filter(profile=profile, metric=metric.value, watched_trials__gt=0)
-    if incident is not None:
-        rows = rows.filter(run_id__gte=incident.opened_by)
-    newest = rows.order_by("-run_id")[: detection.MOST_ACCEPTED]
-    counts = [(row.run_id, row.watched_trials, row.watched_failures) for row in newest]
+    accepted = detection.accepted_runs(profile, metric)
+    counts = [(row.run_id, row.watched_trials, row.watched_failures) for row in accepted]
     trials, failures = sum(count[1] for count in counts), sum(count[2] for count in counts)
     runs = tuple((run, rate_of(metric, of, bad)) for run, of, bad in counts)
     return NewNormal(runs, rate_of(metric, trials, failures))

@@ -32,7 +32,7 @@ ALL: Sequence[Callable[[], Table]] = (
     live.live_drops,
     live.live_false_alarms,
     recovery_table.rules,
-    recovery_table.every_run,
+    recovery_table.as_built,
     delays.formula,
     fleet.healthy_fleet,
 )

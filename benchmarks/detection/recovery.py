@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
 from functools import cache
-from math import log
+from math import inf, log
 
 import numpy as np
 from numpy.typing import NDArray
@@ -47,6 +47,7 @@ class Fallback:
 
     size: int
     ratios: Floats  # of each replicate, by successes
+    most_proof: float = inf
     inside: NDArray[np.bool_] = field(init=False)
     entered: Counts = field(init=False)
     left: Floats = field(init=False)
@@ -70,7 +71,8 @@ class Fallback:
         """A native run of each."""
         good = successes >= 0.9 * TRIALS
         self.streak[who] = np.where(good, self.streak[who] + 1, 0)
-        self.proof[who] = np.maximum(self.proof[who] + self.ratios[who, successes], 0)
+        proof = self.proof[who] + self.ratios[who, successes]
+        self.proof[who] = np.clip(proof, 0, self.most_proof)
 
     def leave(self, who: Counts, rule: Rule, now: float) -> Counts:
         """Those of them who may leave now do."""
@@ -92,23 +94,25 @@ class Fallback:
 
 
 def year(
-    rates: Floats, rule: Rule, *, every_run: bool = False, replicates: int = REPLICATES
+    rates: Floats, rule: Rule, *, as_built: bool = False, replicates: int = REPLICATES
 ) -> Stays:
     """A year of slots with these true rates.
 
-    Leaving is decided at the end of a slot, or after every native run.
+    Leaving is decided at the end of a slot. As it is built, it is decided after every native run,
+    and no more proof is kept than is asked for.
     """
     runs = Runs(np.random.default_rng(SEED), TRIALS, RHO)
     baselines = runs.baselines(RATE, replicates)
     detectors = Replicates(Setting(TRIALS, threshold(SLOTS)), baselines)
-    fallback = Fallback(replicates, np.array([ratios_of(int(s)) for s in baselines]))
+    ratios = np.array([ratios_of(int(s)) for s in baselines])
+    fallback = Fallback(replicates, ratios, log(RECOVERED) if as_built else inf)
     entries, inside = np.zeros(replicates, np.int64), np.zeros((len(rates), replicates), np.bool_)
     for slot, rate in enumerate(rates):
         within, outside = np.flatnonzero(fallback.inside), np.flatnonzero(~fallback.inside)
         raised = detectors.slot(outside, runs, float(rate)).raised
         for native in range(1, NATIVE_RUNS + 1):
             fallback.take(within, runs.successes(float(rate), len(within)))
-            if every_run or native == NATIVE_RUNS:
+            if as_built or native == NATIVE_RUNS:
                 left = fallback.leave(within, rule, slot - 1 + native / NATIVE_RUNS)
                 within = np.setdiff1d(within, left, assume_unique=True)
         fallback.enter(raised, slot)

@@ -122,6 +122,8 @@ def accept(profile: Profile, metric: Metric, *, by: User | None, note: str) -> N
     event = _act(profile, metric, ACCEPTED, before.last, by=by, note=note, figures=figures)
     if incident is not None:
         _finish(incident, Incident.State.ACCEPTED, event, reason=f"Accepted as normal: {note}")
+        what = f"{headline_of(incident)}; it was accepted as normal"
+        _tell(Notice.Kind.MODE_CHANGED, incident, event.at, what)
     endpoint.onboarding_left = max(endpoint.onboarding_left, settings.BASELINE_RUNS)
     endpoint.next_trigger, endpoint.next_due_at = Trigger.BASELINE, Now()
     endpoint.save(update_fields=["onboarding_left", "next_trigger", "next_due_at"])
@@ -202,7 +204,7 @@ def _incident(profile: Profile, lane: Lane, seen: Seen, change: Change) -> Incid
     elif change.kind is Kind.RELEASE_WANTED:
         incident.release_wanted = True
         incident.save(update_fields=["release_wanted"])
-        _tell(Notice.Kind.DECISION_WANTED, incident, seen, "may be left, if somebody allows it")
+        _tell(Notice.Kind.DECISION_WANTED, incident, seen.at, "may be left, if somebody allows it")
     return incident
 
 
@@ -220,7 +222,7 @@ def _opened(profile: Profile, lane: Lane, seen: Seen, change: Change) -> Inciden
         opened_by=seen.number,
     )
     _switch(incident, seen, change)
-    _tell(Notice.Kind.OPENED, incident, seen, headline_of(incident))
+    _tell(Notice.Kind.OPENED, incident, seen.at, headline_of(incident))
     return incident
 
 
@@ -235,7 +237,7 @@ def _graded(incident: Incident, seen: Seen, change: Change) -> None:
     _switch(incident, seen, change)
     kind = Notice.Kind.ESCALATED if worse else Notice.Kind.MODE_CHANGED
     what = f"is now of severity {incident.severity}"
-    _tell(kind, incident, seen, f"{headline_of(incident)}; it {what}")
+    _tell(kind, incident, seen.at, f"{headline_of(incident)}; it {what}")
 
 
 def _ended(incident: Incident, seen: Seen, change: Change) -> None:
@@ -244,7 +246,7 @@ def _ended(incident: Incident, seen: Seen, change: Change) -> None:
     incident.save(update_fields=["state", "ended_at", "release_wanted"])
     _switch(incident, seen, change)
     if change.kind is Kind.RECOVERED:
-        _tell(Notice.Kind.RECOVERED, incident, seen, f"{headline_of(incident)}; it recovered")
+        _tell(Notice.Kind.RECOVERED, incident, seen.at, f"{headline_of(incident)}; it recovered")
 
 
 def _switch(incident: Incident, seen: Seen, change: Change) -> None:
@@ -271,7 +273,7 @@ def headline_of(incident: Incident) -> str:
     return headline(metric, good / trials if trials else None, now)
 
 
-def _tell(kind: Notice.Kind, incident: Incident, seen: Seen, what: str) -> None:
+def _tell(kind: Notice.Kind, incident: Incident, at: datetime, what: str) -> None:
     endpoint = incident.profile.endpoint
     on = sorted(incident.switches.filter(off_at=None).values_list("mode", flat=True))
     body: dict[str, Any] = {
@@ -283,7 +285,7 @@ def _tell(kind: Notice.Kind, incident: Incident, seen: Seen, what: str) -> None:
         "modes": on,
         "figures": incident.figures,
     }
-    outbox.put(kind, endpoint=endpoint, incident=incident, body=body, at=seen.at)
+    outbox.put(kind, endpoint=endpoint, incident=incident, body=body, at=at)
 
 
 def _open(profile: Profile, metric: Metric, lane: Lane) -> Incident | None:

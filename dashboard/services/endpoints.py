@@ -121,6 +121,7 @@ def update(
 @transaction.atomic
 def remove(endpoint: Endpoint) -> None:
     """Take an endpoint out: its key is wiped, its run stops, its slug is free again."""
+    endpoint = Endpoint.objects.select_for_update().get(pk=endpoint.pk)
     credentials.forget(endpoint)
     runs.abandon_active(endpoint, reason="the endpoint was removed")
     detection.end_with(endpoint.profile, reason="The endpoint was removed.")
