@@ -30,8 +30,6 @@ _FLEET = (
     ("demo-gemini", "gemini", "/gemini", "sim-gemini-3", 24),
 )
 TTL = timedelta(minutes=10)
-# Without a history, enough runs are wanted at once for a chart worth looking at.
-RUNS_FOR_A_CHART = 12
 
 
 def fleet(simulator_url: str) -> list[Member]:
@@ -45,7 +43,7 @@ def fleet(simulator_url: str) -> list[Member]:
 def register(simulator_url: str) -> list[str]:
     """Register the fleet without a history; return the slugs."""
     members = fleet(simulator_url)
-    _create(members, onboarding_runs=RUNS_FOR_A_CHART)
+    _create(members)
     return [member.slug for member in members]
 
 
@@ -66,6 +64,7 @@ def register_with_history(
     first = max(began, until - LONGEST)
     done = dict.fromkeys((member.slug for member in members), 0.0)
     with transaction.atomic():
+        # The burst that a new endpoint begins with lies in its history.
         registered = _create(members, onboarding_runs=0)
         for run in history(members, began=began, until=until):
             store(registered[run.slug], run)
@@ -75,7 +74,9 @@ def register_with_history(
     return list(registered)
 
 
-def _create(members: Sequence[Member], *, onboarding_runs: int) -> dict[str, Endpoint]:
+def _create(
+    members: Sequence[Member], *, onboarding_runs: int | None = None
+) -> dict[str, Endpoint]:
     return {
         member.slug: endpoints.create(
             slug=member.slug,

@@ -56,10 +56,11 @@ class Next:
 def after(run: Finished, waits: Waits) -> Next:
     """The run that follows this one."""
     onboarding = max(run.onboarding_left - 1, 0)
-    if run.fingerprint_changed and run.suite == "light":
-        return Next(Why.FINGERPRINT, timedelta(), onboarding)
+    # First, since it is full as well, and runs within one minute confirm little.
     if run.wants_confirmation:
         return Next(Why.CONFIRM, min(run.ttl, waits.confirm), onboarding)
+    if run.fingerprint_changed and run.suite == "light":
+        return Next(Why.FINGERPRINT, timedelta(), onboarding)
     if onboarding:
         return Next(Why.BASELINE, waits.baseline, onboarding)
     if run.is_degraded:

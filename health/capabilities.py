@@ -62,6 +62,18 @@ def capabilities(attempts: Sequence[Attempt], wire: str) -> dict[str, Capability
     return found | _limits(attempts)
 
 
+def text_format(found: Mapping[str, Capability]) -> str | None:
+    """The text format that calls come in; "" where they come on the wire, None where none came.
+
+    Taken when a profile begins. A later run in which every call leaks is a degradation, not an
+    endpoint that always did.
+    """
+    form, parser = found["tool_call_format"], found["parser"].value
+    if not form.trials or form.value == "unknown":
+        return None
+    return parser if isinstance(parser, str) else ""
+
+
 def settled(attempts: Iterable[Attempt], parser: str | None) -> list[Verdict]:
     """All trials; a call in the text format that the endpoint always uses went well."""
     return [

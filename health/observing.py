@@ -203,6 +203,9 @@ class Observed:
         """Learn from a run: what is normal while that is not settled, then how runs scatter."""
         if gauge.reference is not None:
             return self._correlated(gauge)
+        if gauge.confirmations is not None:
+            # Suspicious: learning from it would make a degradation normal before it is found.
+            return gauge, []
         if gauge.absorbed_at and self.seen.at - gauge.absorbed_at < APART:
             return gauge, []
         baseline = gauge.baseline.plus(self.successes, self.count.trials)

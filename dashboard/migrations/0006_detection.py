@@ -13,6 +13,8 @@ UPDATE dashboard_runmetric m SET watched_trials = m.trials, watched_failures = m
 FROM dashboard_run r WHERE r.id = m.run_id AND r.suite = 'light';
 UPDATE dashboard_run r SET every = e.ttl FROM dashboard_endpoint e
 WHERE e.id = r.endpoint_id AND r.finished_at IS NOT NULL;
+UPDATE dashboard_profile SET text_format = COALESCE(capabilities -> 'parser' ->> 'value', '')
+WHERE capabilities ? 'parser';
 """
 
 
@@ -26,6 +28,11 @@ class Migration(migrations.Migration):
         migrations.RemoveField(
             model_name="endpoint",
             name="recovery_left",
+        ),
+        migrations.AddField(
+            model_name="profile",
+            name="text_format",
+            field=models.CharField(max_length=40, null=True),
         ),
         migrations.AddField(
             model_name="run",

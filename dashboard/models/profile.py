@@ -33,6 +33,9 @@ class Profile(models.Model):
     stage = models.CharField(max_length=16, choices=Stage, db_default=Stage.SHADOW.value)
     # One entry a field: value, trials, agree, low, high, evidence, and the run that measured it.
     capabilities = models.JSONField(db_default={})
+    # The text format in which calls came when the profile began, empty where they came on the
+    # wire: what leaks later is no success. Null until a run has seen calls.
+    text_format = models.CharField(max_length=40, null=True)  # noqa: DJ001
     probe_version = models.CharField(max_length=40, db_default="")
     verified_at = models.DateTimeField(null=True)
     created_at = models.DateTimeField(db_default=Now())

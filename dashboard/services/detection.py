@@ -112,8 +112,10 @@ def accept(profile: Profile, metric: Metric, *, by: User | None, note: str) -> N
         raise Refused("Somebody has accepted it meanwhile, and no run was made since.")
     incident = _open(profile, metric, Lane.PROBE)
     baseline = Baseline()
-    for run in accepted_runs(profile, metric):
-        baseline = baseline.plus(run.watched_trials - run.watched_failures, run.watched_trials)
+    # Runs that were judged by another format say nothing about what is normal in this one.
+    if not (metric is Metric.PARSE_SUCCESS and _took_text_format(profile)):
+        for run in accepted_runs(profile, metric):
+            baseline = baseline.plus(run.watched_trials - run.watched_failures, run.watched_trials)
     _keep(row, watching.accept(before, metric, baseline))
     figures = {
         "baseline": [baseline.successes, baseline.trials, baseline.runs],
@@ -128,6 +130,16 @@ def accept(profile: Profile, metric: Metric, *, by: User | None, note: str) -> N
     endpoint.next_trigger, endpoint.next_due_at = Trigger.BASELINE, Now()
     endpoint.save(update_fields=["onboarding_left", "next_trigger", "next_due_at"])
     policies.refresh(endpoint)
+
+
+def _took_text_format(profile: Profile) -> bool:
+    """Take the text format that calls come in now for the profile's; False where it is that."""
+    now = profile.capabilities.get("parser", {}).get("value") or ""
+    if profile.text_format in (None, now):
+        return False
+    profile.text_format = now
+    profile.save(update_fields=["text_format"])
+    return True
 
 
 def accepted_runs(profile: Profile, metric: Metric) -> list[RunMetric]:

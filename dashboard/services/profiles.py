@@ -16,7 +16,7 @@ from dashboard.models.run import State, Trigger
 from dashboard.services import detection, policies, runs
 from dashboard.services.runs import Lease
 from dashboard.services.statements import limit_idling
-from health.capabilities import Capability
+from health.capabilities import Capability, text_format
 from probes.fingerprint import MOST_REQUESTS, MOST_TOKENS, Engine
 from probes.suite import SUITE_VERSION
 from probes.target import ProfileKey
@@ -109,6 +109,14 @@ def note_capabilities(profile: Profile, run: Run, found: Mapping[str, Capability
     profile.capabilities = {**profile.capabilities, **measured}
     profile.probe_version, profile.verified_at = SUITE_VERSION, run.finished_at
     profile.save(update_fields=["capabilities", "probe_version", "verified_at"])
+
+
+def note_text_format(profile: Profile, found: Mapping[str, Capability]) -> str | None:
+    """The text format that the profile's calls come in; kept once the first calls were seen."""
+    if profile.text_format is None and (seen := text_format(found)) is not None:
+        profile.text_format = seen
+        profile.save(update_fields=["text_format"])
+    return profile.text_format
 
 
 def open_next(current: Profile, chat_template_hash: str, *, at: datetime) -> Profile:

@@ -66,8 +66,7 @@ def follow(
     `told` is what the endpoint said about itself and that was not noted before the run.
     """
     found = capabilities(attempts, adapter_for(Provider(profile.provider)).format)
-    parser = found["parser"].value
-    parser = parser if isinstance(parser, str) else None
+    parser = profiles.note_text_format(profile, found) or None
     _write_metrics(run, attempts, parser)
     observed = [row for attempt in attempts for row in _observed(run, attempt, parser)]
     observations.store(observed, batch=uuid.uuid5(_BATCHES, str(run.pk)))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from datetime import UTC, datetime, timedelta
 
 from dashboard.demo import fleet
@@ -20,6 +21,25 @@ def played(member: str | Member, *, days: tuple[float, float], seed: int = 0) ->
     chosen = FLEET[member] if isinstance(member, str) else member
     play(chosen, Span(BEGAN, first, until, seed), runs.append)
     return runs
+
+
+def first_run(member: str | Member, *, day: float = 0) -> Simulated:
+    """The first run after that day of the story; nothing is played beyond it."""
+    runs: list[Simulated] = []
+
+    def take(run: Simulated) -> None:
+        runs.append(run)
+        raise _Enough
+
+    chosen = FLEET[member] if isinstance(member, str) else member
+    first = BEGAN + DAY * day
+    with suppress(_Enough):
+        play(chosen, Span(BEGAN, first, first + DAY), take)
+    return runs[0]
+
+
+class _Enough(Exception):
+    pass
 
 
 def day_of(run: Simulated) -> float:

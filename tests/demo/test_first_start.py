@@ -25,7 +25,7 @@ def first_start(settings: Any, static_files: Path, **options: Any) -> str:
 @pytest.mark.django_db
 def test_a_first_start_stores_the_history_once(settings: Any, static_files: Path) -> None:
     """Every run is marked as simulated and lies between the beginning and now; none comes twice."""
-    began = datetime.now(UTC) - timedelta(hours=2)
+    began = datetime.now(UTC) - timedelta(minutes=100)
 
     said = first_start(settings, static_files, since=began)
     first_start(settings, static_files, since=began)

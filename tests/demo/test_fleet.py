@@ -9,7 +9,7 @@ from probes.attempts import Outcome
 from simulators.stories import STORIES
 from simulators.vendors.registry import SPECS
 from simulators.vendors.spec import Spec
-from tests.demo.played import FLEET, played
+from tests.demo.played import FLEET, first_run
 
 SHOWN = ("healthy", "slow-decay", "lost-replay", "flapping", "outage", "template-swap")
 
@@ -43,7 +43,7 @@ def test_every_story_of_weeks_is_shown() -> None:
 @pytest.mark.parametrize("slug", FLEET)
 def test_every_endpoint_answers_from_its_first_run_on(slug: str) -> None:
     """No attempt is void for a wrong address, key or model."""
-    first = played(slug, days=(0, 0.1))[0]
+    first = first_run(slug)
 
     assert Outcome.VOID not in {attempt.outcome for attempt in first.attempts}
 

@@ -10,7 +10,7 @@ from itertools import pairwise
 from dashboard.playing import Simulated
 from probes.attempts import Outcome
 from probes.suite import plan
-from tests.demo.played import BEGAN, DAY, FLEET, day_of, played
+from tests.demo.played import BEGAN, DAY, FLEET, day_of, first_run, played
 
 
 def told(run: Simulated) -> str:
@@ -22,31 +22,30 @@ def told(run: Simulated) -> str:
 
 def test_the_same_seed_plays_the_same_history() -> None:
     """Moments, questions, answers, verdicts and latencies: everything is repeated."""
-    first = [told(run) for run in played("demo-sloppy", days=(0, 2))]
+    first = [told(run) for run in played("demo-sloppy", days=(0, 0.07))]
 
-    assert first == [told(run) for run in played("demo-sloppy", days=(0, 2))]
-    assert first != [told(run) for run in played("demo-sloppy", days=(0, 2), seed=1)]
+    assert first == [told(run) for run in played("demo-sloppy", days=(0, 0.07))]
+    assert first != [told(run) for run in played("demo-sloppy", days=(0, 0.07), seed=1)]
 
 
 def test_runs_come_in_order_and_none_after_the_end() -> None:
-    """Each begins after the one before has ended, about twelve hours apart."""
-    runs = played("demo-fading", days=(0, 6))
+    """After its first burst an endpoint is probed about every twelve hours."""
+    runs = played("demo-fading", days=(0, 5))
 
-    assert all(0 <= day_of(run) < 6 for run in runs)
-    gaps = [later.at - earlier.at for earlier, later in pairwise(runs)]
-    assert all(timedelta(hours=10.8) <= gap <= timedelta(hours=13.2) for gap in gaps)
+    assert all(0 <= day_of(run) < 5 for run in runs)
+    gaps = [later.at - earlier.at - earlier.took for earlier, later in pairwise(runs)]
+    assert all(timedelta(minutes=6.3) <= gap <= timedelta(minutes=7.7) for gap in gaps[:19])
+    assert all(timedelta(hours=10.8) <= gap <= timedelta(hours=13.2) for gap in gaps[19:])
     assert len(set(gaps)) == len(gaps), "endpoints must not be probed in step"
-    assert runs[-1].at + timedelta(hours=13.2) >= BEGAN + 6 * DAY
+    assert runs[-1].at + timedelta(hours=13.3) >= BEGAN + 5 * DAY
 
 
 def test_the_first_run_is_full_and_the_others_light() -> None:
     """Each run asks exactly what its suite asks in the product."""
     runs = played("demo-steady", days=(0, 2))
 
-    assert [(run.trigger, run.suite) for run in runs[:2]] == [
-        ("baseline", "full"),
-        ("ttl", "light"),
-    ]
+    assert [run.trigger for run in runs] == ["baseline"] * 20 + ["ttl"] * (len(runs) - 20)
+    assert [run.suite for run in runs] == ["full"] + ["light"] * (len(runs) - 1)
     for run in runs:
         asked = {(attempt.probe, attempt.trial) for attempt in run.attempts}
         assert asked == {(trial.probe, trial.trial) for trial in plan(run.suite)}
@@ -54,7 +53,7 @@ def test_the_first_run_is_full_and_the_others_light() -> None:
 
 def test_times_are_those_of_the_story() -> None:
     """Attempts begin in their run, and latencies are those that the vendors have when live."""
-    for run in played("demo-steady", days=(3, 4)):
+    for run in played("demo-steady", days=(3, 3.1)):
         assert {a.outcome for a in run.attempts} == {Outcome.PASS}
         assert all(run.at <= a.started_at <= run.at + run.took for a in run.attempts)
         assert all(80 <= (a.latency_ms or 0) <= 250 for a in run.attempts)
@@ -63,16 +62,16 @@ def test_times_are_those_of_the_story() -> None:
 
 def test_a_story_can_be_taken_up_in_the_middle() -> None:
     """The part that is played begins where it is told; the story is that far on by then."""
-    runs = played("demo-llamacpp", days=(10, 11))
+    run = first_run("demo-llamacpp", day=10)
 
-    assert day_of(runs[0]) >= 10
-    assert runs[0].engine == played("demo-llamacpp", days=(20, 20.5))[0].engine
-    assert runs[0].engine != played("demo-llamacpp", days=(0, 0.5))[0].engine
+    assert 10 <= day_of(run) < 10.1
+    assert run.engine == first_run("demo-llamacpp", day=20).engine
+    assert run.engine != first_run("demo-llamacpp").engine
 
 
 def test_evidence_names_the_registered_address_and_no_key() -> None:
     """What was played looks as if it had been asked over the wire."""
-    run = played("demo-gemini", days=(0, 0.5))[0]
+    run = first_run("demo-gemini")
     evidence = json.dumps([attempt.evidence.as_json() for attempt in run.attempts])
 
     assert FLEET["demo-gemini"].base_url in evidence

@@ -14,14 +14,14 @@ from tests.demo.played import BEGAN, bad, day_of, played, rate
 
 @pytest.fixture(scope="module")
 def outage() -> list[Simulated]:
-    """The first four days of an endpoint that is down for six hours of the third."""
-    return played("demo-claude", days=(0, 4))
+    """Days of an endpoint that is down for six hours of the third."""
+    return played("demo-claude", days=(1.9, 3.5))
 
 
 def test_a_slow_decay_begins_on_its_day_and_ends_at_its_worst() -> None:
     """No call leaks in the first five days; from the nineteenth on about six in ten do."""
     early = played("demo-fading", days=(0, 5))
-    late = played("demo-fading", days=(24, 30))
+    late = played("demo-fading", days=(24, 25))
 
     assert [bad(run, Metric.LEAK) for run in early] == [0] * len(early)
     leaks = [rate(run, Metric.LEAK) for run in late]
@@ -30,7 +30,7 @@ def test_a_slow_decay_begins_on_its_day_and_ends_at_its_worst() -> None:
 
 def test_a_slow_decay_grows() -> None:
     """Half way up, fewer calls leak than at the end and more than at the beginning."""
-    half = [rate(run, Metric.LEAK) for run in played("demo-fading", days=(11, 13))]
+    half = [rate(run, Metric.LEAK) for run in played("demo-fading", days=(11.5, 12.5))]
 
     assert 0.1 < sum(b for b, _ in half) / sum(of for _, of in half) < 0.5
 
@@ -47,7 +47,7 @@ def test_an_outage_is_void_for_its_six_hours_and_for_no_longer(outage: list[Simu
 
 def test_a_run_without_a_verdict_is_soon_tried_again(outage: list[Simulated]) -> None:
     """As on the real schedule: after a quarter of an hour, then ever less soon."""
-    waits = [b.at - a.at for a, b in pairwise(outage) if a.is_fruitless]
+    waits = [b.at - a.at - a.took for a, b in pairwise(outage) if a.is_fruitless]
 
     assert len(waits) > 2
     quarters = [wait / timedelta(minutes=15) for wait in waits]
@@ -61,17 +61,18 @@ def test_an_endpoint_that_is_down_has_no_new_template() -> None:
 
     told = [bool(run.engine.chat_template_hash) for run in runs]
     assert (told[0], False in told, told[-1]) == (True, True, True)
-    assert {run.trigger for run in runs[1:]} == {"ttl"}
+    assert {run.trigger for run in runs} == {"baseline", "ttl"}
 
 
 def test_a_mended_template_changes_the_hash_once_and_ends_the_leaks() -> None:
-    """The first run after day 7 sees the new hash, is full, and no call leaks any more."""
-    runs = played("demo-llamacpp", days=(0, 9))
+    """The first run after day 7 sees the new hash, is full, and begins another burst."""
+    runs = played("demo-llamacpp", days=(6.5, 8.5))
     before = [run for run in runs if day_of(run) < 7]
     after = [run for run in runs if day_of(run) >= 7]
 
-    assert [run.trigger for run in runs if run.trigger != "ttl"] == ["baseline", "key_change"]
-    assert (after[0].trigger, after[0].suite) == ("key_change", "full")
+    assert "key_change" not in {run.trigger for run in before}
+    assert [run.trigger for run in after[:21]] == ["key_change", *["baseline"] * 19, "ttl"]
+    assert (after[0].suite, after[1].suite) == ("full", "light")
     assert len({run.engine.chat_template_hash for run in before}) == 1
     assert len({run.engine.chat_template_hash for run in after}) == 1
     assert before[0].engine.chat_template_hash != after[0].engine.chat_template_hash
@@ -81,7 +82,7 @@ def test_a_mended_template_changes_the_hash_once_and_ends_the_leaks() -> None:
 
 def test_a_lost_replay_is_refused_from_the_tenth_day_on() -> None:
     """Not one replay error before, and in every run since."""
-    runs = played("demo-relay", days=(8, 12))
+    runs = played("demo-relay", days=(9.8, 11))
     errors = [(day_of(run) >= 10, bad(run, Metric.REASONING_REPLAY_ERROR) > 0) for run in runs]
 
     assert set(errors) == {(False, False), (True, True)}
@@ -89,7 +90,7 @@ def test_a_lost_replay_is_refused_from_the_tenth_day_on() -> None:
 
 def test_a_flapping_vendor_leaks_in_some_runs_and_not_in_most() -> None:
     """Twenty minutes of every two hours are hit now and then, the rest of the time is clean."""
-    runs = played("demo-flapping", days=(0, 10))
+    runs = played("demo-flapping", days=(0, 6))
     flapping = [run for run in runs if bad(run, Metric.LEAK)]
 
     assert all((run.at - BEGAN) % timedelta(hours=2) < timedelta(minutes=20) for run in flapping)

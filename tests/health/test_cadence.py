@@ -71,3 +71,10 @@ def test_another_fingerprint_is_looked_at_in_full_at_once() -> None:
 
     assert after(changed, WAITS) == Next(Why.FINGERPRINT, timedelta(), 0)
     assert after(replace(changed, suite="full"), WAITS).why is Why.TTL
+
+
+def test_a_warning_goes_before_another_fingerprint() -> None:
+    """Two runs within one minute see the same bad minute; the confirmation is full as well."""
+    both = replace(CALM, fingerprint_changed=True, wants_confirmation=True)
+
+    assert after(both, WAITS).why is Why.CONFIRM

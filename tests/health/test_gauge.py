@@ -284,3 +284,14 @@ def test_a_refusal_after_an_accepted_mild_decline_opens_at_once() -> None:
     (opened,) = story.run(REFUSED)
 
     assert opened.kind is Kind.OPENED
+
+
+def test_what_looks_suspicious_is_not_learned_as_normal() -> None:
+    """A degradation while the baseline is being filled is found, not made part of it."""
+    story = Story()
+    story.runs(6, GOOD)
+
+    found = story.runs(40, Count(10, 3))
+
+    assert ["opened"] in found
+    assert story.gauge.baseline.trials < 6 * 10 + 10 * 10

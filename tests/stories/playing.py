@@ -1,0 +1,167 @@
+"""The product playing stories: real workers, real HTTP, and a clock that jumps to what is due."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack, contextmanager
+from dataclasses import asdict, dataclass
+from datetime import timedelta
+from pathlib import Path
+from typing import Any, LiteralString
+
+import psycopg
+from psycopg import sql
+
+from tests.live import ROOT, broker, celery_worker, environment
+from tests.simulators.plugin import served
+from tests.stories.simulated_clock import SimulatedClock, install
+from workers.probing import beat
+
+# Only keeps a broken product from hanging the tests.
+PATIENCE_SECONDS = 120
+SETTINGS = {
+    # Nothing dies here, and a jump takes place only while no lease is held.
+    "RUN_LEASE": "10m",
+    "RUN_HEARTBEAT": "5s",
+    # We ring as beat does; the workers' own timers are for what goes wrong.
+    "SCHEDULE_EVERY": "5s",
+    "RUN_RING_AGAIN": "5s",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """An endpoint that plays a part, until that day."""
+
+    slug: str
+    provider: str
+    path: str
+    model: str
+    ttl_hours: int
+    until_day: float
+
+
+_PREPARE = """
+import json
+from datetime import timedelta
+from django.core.management import call_command
+from dashboard.services import endpoints, partitions
+from probes.secret import Secret
+call_command("migrate", verbosity=0)
+partitions.ensure()
+for part in json.loads({parts!r}):
+    endpoints.create(
+        slug=part["slug"], provider=part["provider"], base_url={vendors!r} + part["path"],
+        model=part["model"], options={{}}, ttl=timedelta(hours=part["ttl_hours"]),
+        max_concurrency=4, enabled=True, key=Secret("sim-key"),
+    )
+"""
+
+_RELEASE = """
+from dashboard.models import Incident
+from dashboard.services import detection
+for incident in Incident.objects.filter(release_wanted=True):
+    detection.release(incident, by=None, note="The vendor says that it is mended.")
+"""
+
+
+class Stage:
+    """A database with a simulated clock, the vendors, and what the test sees of both."""
+
+    def __init__(self, url: str, vendors: str, parts: Sequence[Part]) -> None:
+        self.env = {**os.environ, **environment(), **SETTINGS, "DATABASE_URL": url}
+        self.parts = parts
+        written = json.dumps([asdict(part) for part in parts])
+        self.python(_PREPARE.format(parts=written, vendors=vendors))
+        self.session = psycopg.connect(url, autocommit=True)
+        self.clock = SimulatedClock(self.session, vendors)
+
+    def python(self, code: str) -> str:
+        """What some lines print, with Django set up, in a process of their own."""
+        command = [sys.executable, "manage.py", "shell", "--verbosity", "0", "-c", code]
+        done = subprocess.run(
+            command, cwd=ROOT, env=self.env, check=True, stdout=subprocess.PIPE, text=True
+        )
+        return done.stdout
+
+    def sql(self, statement: LiteralString, *values: object) -> list[tuple[Any, ...]]:
+        cursor = self.session.execute(statement, values or None)
+        return cursor.fetchall() if cursor.description else []
+
+    def play(self) -> None:
+        """Jump from one due moment to the next until every part is over."""
+        while self._go_on():
+            # What beat sends; the schedule, the doorbells and the runs are the product's.
+            beat.delay()
+            self._wait_until_quiet()
+            if self.sql("SELECT 1 FROM dashboard_incident WHERE release_wanted"):
+                self.python(_RELEASE)
+
+    def close(self) -> None:
+        self.clock.close()
+        self.session.close()
+
+    def _go_on(self) -> bool:
+        """Move the clock to the next due moment; False where nobody is left."""
+        for part in self.parts:
+            over = self.clock.began + timedelta(days=part.until_day)
+            self.sql(_END, part.slug, over)
+        ((moment,),) = self.sql(_NEXT)
+        if moment is not None:
+            self.clock.move_to(moment)
+        return moment is not None
+
+    def _wait_until_quiet(self) -> None:
+        end = time.monotonic() + PATIENCE_SECONDS
+        while self.sql(_BUSY):
+            assert time.monotonic() < end, f"still busy: {self.sql(_BUSY)}"
+            time.sleep(0.01)
+
+
+@contextmanager
+def staged(parts: Sequence[Part], folder: Path) -> Iterator[Stage]:
+    """Everything that a play needs, gone afterwards."""
+    server = environment()["DATABASE_URL"].rpartition("/")[0]
+    database = f"stories_{os.getpid()}"
+    with ExitStack() as stack:
+        admin = stack.enter_context(psycopg.connect(f"{server}/postgres", autocommit=True))
+        admin.execute(sql.SQL("CREATE DATABASE {}").format(sql.Identifier(database)))
+        drop = sql.SQL("DROP DATABASE {} WITH (FORCE)").format(sql.Identifier(database))
+        stack.callback(admin.execute, drop)
+        install(f"{server}/{database}", database)
+        broker().flushdb()
+        stack.callback(broker().flushdb)
+        vendors, _ = stack.enter_context(served())
+        stage = Stage(f"{server}/{database}", vendors, parts)
+        stack.callback(stage.close)
+        env = {**SETTINGS, "DATABASE_URL": stage.env["DATABASE_URL"]}
+        stack.enter_context(celery_worker(folder / "worker.log", concurrency=2, **env))
+        yield stage
+
+
+_END: LiteralString = """
+UPDATE dashboard_endpoint SET enabled = false WHERE slug = %s AND next_due_at > %s
+"""
+
+# A run may be a little late, so that several are made at once, as in a busy fleet. Of an endpoint
+# with a run under way, the run says when: one that is tried again waits.
+_NEXT: LiteralString = """
+SELECT min(CASE WHEN r.id IS NOT NULL THEN r.not_before ELSE e.next_due_at
+    + CASE e.next_trigger WHEN 'confirm' THEN interval '1 minute'
+        WHEN 'baseline' THEN interval '3 minutes' ELSE e.ttl / 12 END END)
+FROM dashboard_endpoint e
+LEFT JOIN dashboard_run r ON r.endpoint_id = e.id AND r.finished_at IS NULL
+WHERE e.enabled OR r.id IS NOT NULL
+"""
+
+_BUSY: LiteralString = """
+SELECT e.slug, r.state FROM dashboard_endpoint e
+LEFT JOIN dashboard_run r ON r.endpoint_id = e.id AND r.finished_at IS NULL
+WHERE r.state IN ('leased', 'running') OR r.not_before <= statement_timestamp()
+    OR (r.id IS NULL AND e.enabled AND e.next_due_at <= statement_timestamp())
+"""
