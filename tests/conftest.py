@@ -26,6 +26,25 @@ PARTITIONED = (
 )
 
 
+# They take long, so they begin first: whoever runs beside them has the short ones left.
+LONG = (
+    "tests/faults/",
+    "tests/stories/",
+    "tests/services/test_run_machine.py",
+    "tests/launcher/",
+    "tests/workers/",
+    "tests/operations/",
+    "tests/browser/",
+    "tests/demo/",
+)
+
+
+@pytest.hookimpl(trylast=True)
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Long files first, after the order was shuffled."""
+    items.sort(key=lambda item: not item.nodeid.startswith(LONG))
+
+
 @pytest.fixture(scope="session", autouse=True)
 def only_loopback() -> Iterator[None]:
     """No test process may connect to another machine."""
