@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections import defaultdict
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from math import ceil
@@ -69,6 +70,29 @@ def series(  # noqa: PLR0913 -- keyword-only: what a chart asks for
     return Series(level, step, points[-most:])
 
 
+def side_by_side(  # noqa: PLR0913 -- keyword-only: what a chart asks for
+    endpoints: Sequence[Endpoint],
+    metric: Metric,
+    *,
+    lane: int,
+    start: datetime,
+    end: datetime,
+    most: int = MOST_POINTS,
+) -> dict[int, Series]:
+    """A series for each endpoint by its id, all in the same steps."""
+    ids = [endpoint.pk for endpoint in endpoints]
+    profiles = Profile.objects.filter(endpoint__in=ids).values_list("id", "endpoint_id", "epoch")
+    owners = {profile: endpoint for profile, endpoint, _ in profiles}
+    epochs = {profile: epoch for profile, _, epoch in profiles}
+    wanted = {"profiles": list(epochs), "metric": PLACES[metric], "lane": lane, "end": end}
+    level, step = next(_fitting(start, end, most))
+    wanted |= {"start": ORIGIN + (start - ORIGIN) // step * step, "step": step, "origin": ORIGIN}
+    points: dict[int, list[Point]] = defaultdict(list)
+    for found in rows(_SERIES[level], wanted):
+        points[owners[found[1]]].append(_point(found, epochs))
+    return {pk: Series(level, step, tuple(points[pk])) for pk in ids}
+
+
 def _fitting(start: datetime, end: datetime, most: int) -> Iterator[tuple[str, timedelta]]:
     """The steps that divide the span into few enough parts, on levels that reach back so far.
 
@@ -89,10 +113,12 @@ def _reach() -> dict[str, datetime]:
 
 
 def _points(level: str, wanted: dict[str, Any], epochs: dict[int, int]) -> tuple[Point, ...]:
-    return tuple(
-        Point(datetime.fromtimestamp(at, UTC), epochs[profile], trials, failures)
-        for at, profile, trials, failures in rows(_SERIES[level], wanted)
-    )
+    return tuple(_point(found, epochs) for found in rows(_SERIES[level], wanted))
+
+
+def _point(found: tuple[Any, ...], epochs: dict[int, int]) -> Point:
+    at, profile, trials, failures = found
+    return Point(datetime.fromtimestamp(at, UTC), epochs[profile], trials, failures)
 
 
 # Times come as plain seconds: reading a thousand timestamps takes longer than the query.

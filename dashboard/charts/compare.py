@@ -1,0 +1,111 @@
+"""One metric of several endpoints over time: a line each, apart by colour, dash and marker."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from html import escape
+from typing import Any
+
+import plotly.graph_objects as go
+
+from dashboard.charts import theme
+from dashboard.durations import short
+from dashboard.inert import visible
+from health.metrics import Rate
+
+_LEGEND = {"orientation": "h", "x": 0, "y": -0.24, "yanchor": "top", "font": {"size": 12}}
+# Names of the style sheet; a line is told by its dash and its marker too, in grey as in colour.
+COLOURS = tuple(f"var(--compare-{place})" for place in range(1, 7))
+DASHES = ("solid", "dash", "dot", "dashdot", "longdash", "longdashdot")
+MARKERS = ("circle", "square", "diamond", "triangle-up", "x", "star")
+
+
+@dataclass(frozen=True, slots=True)
+class Point:
+    """What one endpoint did in one step of time, under one key."""
+
+    at: datetime  # when the step begins
+    epoch: int
+    rate: Rate
+
+
+@dataclass(frozen=True, slots=True)
+class Drawn:
+    """A line: the endpoint's slug and its points in order of time."""
+
+    slug: str
+    points: Sequence[Point]
+
+
+def figure(drawn: Sequence[Drawn], name: str, step: timedelta) -> dict[str, Any]:
+    """The figure for at most six lines of the metric that is called `name`."""
+    chart = go.Figure(
+        data=[_line(line, place, step) for place, line in enumerate(drawn)],
+        layout=theme.layout(
+            template=None,
+            margin={"l": 58, "r": 12, "t": 12, "b": 48},
+            legend=_LEGEND,
+            showlegend=True,
+            xaxis=_time_axis(),
+            yaxis=theme.axis(
+                f"{name} (%)",
+                range=[-0.04, 1.04],
+                tickvals=[0, 0.25, 0.5, 0.75, 1],
+                tickformat=".0%",
+                fixedrange=True,
+            ),
+        ),
+    )
+    chart.layout.template = go.layout.Template()
+    return dict(chart.to_plotly_json())
+
+
+def _time_axis() -> dict[str, Any]:
+    # No standoff: it is counted from the labels, and a short span may have none on a phone.
+    title = {"text": "Time (UTC)", "font": {"color": theme.MUTED}}
+    return {**theme.axis("Time (UTC)", type="date", tickangle=0), "title": title}
+
+
+def _line(line: Drawn, place: int, step: timedelta) -> go.Scatter:
+    points, slug = list(_with_gaps(line.points)), escape(visible(line.slug))
+    return go.Scatter(
+        name=slug,
+        mode="lines+markers",
+        x=[point and _iso(point.at) for point in points],
+        y=[point and point.rate.value for point in points],
+        text=[point and _hover(slug, point, step) for point in points],
+        hovertemplate="%{text}<extra></extra>",
+        line={"color": COLOURS[place], "width": 1.75, "dash": DASHES[place]},
+        marker={
+            "symbol": MARKERS[place],
+            "color": COLOURS[place],
+            "size": 7,
+            "line": {"color": theme.SURFACE, "width": 1},
+        },
+    )
+
+
+def _with_gaps(points: Sequence[Point]) -> Iterable[Point | None]:
+    """Points with a None wherever the epoch changes, so that no line runs across a new key."""
+    before: Point | None = None
+    for point in points:
+        if before and before.epoch != point.epoch:
+            yield None
+        yield point
+        before = point
+
+
+def _hover(slug: str, point: Point, step: timedelta) -> str:
+    rate = point.rate
+    when = f"{point.at:%d %b %Y %H:%M} UTC and the {short(step)} after"
+    if rate.value is None or rate.low is None or rate.high is None:
+        return f"<b>{slug}</b><br>no data<br>{when}"
+    interval = f"95 % interval {rate.low:.0%} to {rate.high:.0%}"
+    figures = f"{rate.value:.0%}, {rate.count} of {rate.trials}"
+    return f"<b>{slug}</b><br>{figures}<br>{interval}<br>{when}, profile {point.epoch}"
+
+
+def _iso(moment: datetime) -> str:
+    return moment.strftime("%Y-%m-%d %H:%M:%S")

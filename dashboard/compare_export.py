@@ -1,0 +1,93 @@
+"""What the page that compares endpoints shows, as CSV and JSON."""
+
+from __future__ import annotations
+
+import csv
+from collections.abc import Iterable, Mapping, Sequence
+from io import StringIO
+
+from dashboard.compare import Cell, Line
+from dashboard.compare_asked import Span
+from dashboard.compare_capabilities import Ability
+from dashboard.models import Endpoint
+from health.metrics import Rate, rate_of
+
+Record = dict[str, object]
+# What a spreadsheet takes for the beginning of a formula.
+_FORMULAS = ("=", "+", "-", "@", "\t", "\r", "\n")
+
+
+def of_cells(table: Iterable[tuple[Endpoint, Sequence[Cell]]], span: Span) -> list[Record]:
+    """A record for each cell of the heat map; one without data has no rate."""
+    return [
+        {**_who(endpoint), "metric": cell.metric.value, "span": span.value, **_figures(cell.rate)}
+        | {"level": cell.level.value}
+        for endpoint, cells in table
+        for cell in cells
+    ]
+
+
+def of_abilities(table: Iterable[tuple[Endpoint, Sequence[Ability]]]) -> list[Record]:
+    """A record for each cell of the capabilities."""
+    return [
+        {
+            **_who(endpoint),
+            "capability": ability.field,
+            "value": ability.words,
+            "trials": ability.trials,
+            "agree": ability.agree,
+            "low": ability.low,
+            "high": ability.high,
+        }
+        for endpoint, abilities in table
+        for ability in abilities
+    ]
+
+
+def of_lines(lines: Iterable[Line]) -> list[Record]:
+    """A record for each point of the chart."""
+    return [
+        {
+            **_who(line.endpoint),
+            "metric": line.metric.value,
+            "at": point.at.isoformat(),
+            "step_seconds": int(line.series.step.total_seconds()),
+            "profile": point.epoch,
+            **_figures(rate_of(line.metric, point.trials, point.failures)),
+        }
+        for line in lines
+        for point in line.series.points
+    ]
+
+
+def as_csv(records: Sequence[Record]) -> str:
+    """The records with a line of names on top; nothing in them is a formula."""
+    text = StringIO()
+    if records:
+        writer = csv.DictWriter(text, fieldnames=list(records[0]))
+        writer.writeheader()
+        writer.writerows(_neutral(record) for record in records)
+    return text.getvalue()
+
+
+def _neutral(record: Mapping[str, object]) -> Record:
+    return {
+        name: f"'{value}" if isinstance(value, str) and value.startswith(_FORMULAS) else value
+        for name, value in record.items()
+    }
+
+
+def _who(endpoint: Endpoint) -> Record:
+    return {"endpoint": endpoint.slug, "provider": endpoint.provider, "model": endpoint.model}
+
+
+def _figures(rate: Rate | None) -> Record:
+    if rate is None:
+        return {"trials": 0, "failures": 0, "rate": None, "low": None, "high": None}
+    return {
+        "trials": rate.trials,
+        "failures": rate.failures,
+        "rate": rate.value,
+        "low": rate.low,
+        "high": rate.high,
+    }

@@ -1,0 +1,170 @@
+"""Endpoints side by side: a table of metrics or capabilities, and up to six on one chart."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import datetime
+from typing import Any
+
+from django.core.paginator import Page, Paginator
+from django.http import HttpRequest, HttpResponse, JsonResponse
+from django.shortcuts import render
+from django.utils import timezone
+from django.views.decorators.http import require_safe
+
+from dashboard import compare, compare_capabilities, compare_export
+from dashboard.charts import compare as chart
+from dashboard.compare import Line
+from dashboard.compare_asked import Asked, Span, Tab, asked_by
+from dashboard.history import Range
+from dashboard.models import Endpoint
+from health.metrics import DIRECTIONS, rate_of
+from health.words import NAMES
+from probes.attempts import Metric
+
+
+@require_safe
+def page(request: HttpRequest) -> HttpResponse:
+    asked, now = asked_by(request.GET), timezone.now()
+    shown = _page(asked)
+    context = {
+        "asked": asked,
+        "page": shown,
+        **_choices(asked),
+        **_table(asked, shown, now),
+        **_chart(asked, now),
+        "before": asked.address(page=shown.number - 1),
+        "after": asked.address(page=shown.number + 1),
+    }
+    here = {endpoint.slug for endpoint in shown}
+    # Ticked on another page of the table: the form carries them along.
+    context["elsewhere"] = [slug for slug in asked.endpoints if slug not in here]
+    return render(request, "dashboard/compare.html", context)
+
+
+@require_safe
+def export(request: HttpRequest) -> HttpResponse:
+    asked, now = asked_by(request.GET), timezone.now()
+    of_chart = request.GET.get("what") == "chart"
+    records = _chart_records(asked, now) if of_chart else _table_records(asked, now)
+    name = f"toolgauge-compare-{'chart' if of_chart else asked.tab.value}"
+    answer: HttpResponse
+    if request.GET.get("format") == "csv":
+        answer = HttpResponse(compare_export.as_csv(records), content_type="text/csv")
+        ending = "csv"
+    else:
+        answer, ending = JsonResponse({"as_of": now, "rows": records}), "json"
+    answer["Content-Disposition"] = f'attachment; filename="{name}.{ending}"'
+    return answer
+
+
+def _page(asked: Asked) -> Page[Endpoint]:
+    return Paginator(compare.listed(asked), compare.PAGE).get_page(asked.page)
+
+
+def _choices(asked: Asked) -> dict[str, Any]:
+    """What can be asked for."""
+    models = compare.shared_models()
+    if asked.model and asked.model not in models:
+        models = {asked.model: 1, **models}
+    return {
+        "tabs": [(tab, asked.address(tab=tab)) for tab in Tab],
+        "spans": [(span, asked.address(span=span)) for span in Span],
+        "ranges": list(Range),
+        "metrics": [(metric, NAMES[metric]) for metric in Metric],
+        "models": models,
+    }
+
+
+def _table(asked: Asked, shown: Page[Endpoint], now: datetime) -> dict[str, Any]:
+    endpoints = list(shown)
+    if asked.tab is Tab.CAPABILITIES:
+        columns: list[tuple[str, str]] = [(n, "") for n in compare_capabilities.FIELDS.values()]
+    else:
+        columns = [(NAMES[metric], f"{DIRECTIONS[metric]} is good") for metric in Metric]
+    return {"columns": columns, "rows": list(_rows(asked, endpoints, now))}
+
+
+def _rows(
+    asked: Asked, endpoints: Sequence[Endpoint], now: datetime
+) -> list[tuple[Endpoint, Sequence[Any]]]:
+    if asked.tab is Tab.CAPABILITIES:
+        profiles = compare.present_profiles(endpoints)
+        return [
+            (each, compare_capabilities.abilities(profiles[each.pk].capabilities))
+            for each in endpoints
+        ]
+    cells = compare.cells(endpoints, asked.span, now)
+    return [(each, cells[each.pk]) for each in endpoints]
+
+
+def _chart(asked: Asked, now: datetime) -> dict[str, Any]:
+    found = compare.chosen(asked)
+    drawn = found[: compare.MOST_LINES]
+    context: dict[str, Any] = {
+        "chosen": [endpoint.slug for endpoint in drawn],
+        "more_chosen": len(found) > compare.MOST_LINES,
+        "metric_name": NAMES[asked.metric],
+    }
+    if len(drawn) < compare.FEWEST_LINES:
+        return context
+    lines = compare.lines(drawn, asked, now)
+    return context | {
+        "lines": [(line, _without(asked, line, lines)) for line in lines],
+        "step": lines[0].series.step,
+        "finding": _finding(lines),
+        "figure": _figure(lines),
+    }
+
+
+def _without(asked: Asked, line: Line, lines: Sequence[Line]) -> str:
+    """The address of the page without that line."""
+    others = [each.endpoint.slug for each in lines if each is not line]
+    return asked.address(endpoint=others)
+
+
+def _figure(lines: Sequence[Line]) -> dict[str, Any] | None:
+    if not any(line.series.points for line in lines):
+        return None
+    drawn = [
+        chart.Drawn(
+            line.endpoint.slug,
+            [
+                chart.Point(p.at, p.epoch, rate_of(line.metric, p.trials, p.failures))
+                for p in line.series.points
+            ],
+        )
+        for line in lines
+    ]
+    return chart.figure(drawn, NAMES[lines[0].metric], lines[0].series.step)
+
+
+def _finding(lines: Sequence[Line]) -> str:
+    """Who did best and who worst, as the title of the chart."""
+    rated = [(line, rate) for line in lines if (rate := line.together)]
+    name = NAMES[lines[0].metric]
+    if len(rated) < compare.FEWEST_LINES:
+        return name
+    ranked = sorted(rated, key=lambda each: each[1].failures / each[1].trials)
+    best, worst = f"{ranked[0][1].value:.0%}", f"{ranked[-1][1].value:.0%}"
+    if best == worst:
+        return f"{name}: {best} for each"
+    who = {
+        shown: [line.endpoint.slug for line, rate in rated if f"{rate.value:.0%}" == shown]
+        for shown in (best, worst)
+    }
+    return f"{name}: best {best} ({', '.join(who[best])}), worst {worst} ({', '.join(who[worst])})"
+
+
+def _table_records(asked: Asked, now: datetime) -> list[compare_export.Record]:
+    rows = _rows(asked, list(_page(asked)), now)
+    if asked.tab is Tab.CAPABILITIES:
+        return compare_export.of_abilities(rows)
+    return compare_export.of_cells(rows, asked.span)
+
+
+def _chart_records(asked: Asked, now: datetime) -> list[compare_export.Record]:
+    drawn = compare.chosen(asked)[: compare.MOST_LINES]
+    if len(drawn) < compare.FEWEST_LINES:
+        return []
+    return compare_export.of_lines(compare.lines(drawn, asked, now))

@@ -1,0 +1,73 @@
+from __future__ import annotations
+
+import json
+from datetime import UTC, datetime, timedelta
+
+from dashboard.charts.compare import Drawn, Point, figure
+from health.metrics import Good, Rate
+
+START = datetime(2026, 11, 3, 12, tzinfo=UTC)
+HOUR = timedelta(hours=1)
+
+
+def test_every_endpoint_is_a_line_of_its_own() -> None:
+    """Six lines differ in dash and in marker, not in colour alone."""
+    drawn = [Drawn(f"e-{place}", [_point(0)]) for place in range(6)]
+
+    lines = figure(drawn, "Parse success", HOUR)["data"]
+
+    assert [line["name"] for line in lines] == ["e-0", "e-1", "e-2", "e-3", "e-4", "e-5"]
+    for apart in ("color", "dash"):
+        assert len({line["line"][apart] for line in lines}) == 6
+    assert len({line["marker"]["symbol"] for line in lines}) == 6
+
+
+def test_a_point_says_its_numbers() -> None:
+    """Rate, numerator, denominator, interval, time and profile are in the hover."""
+    [line] = figure([Drawn("e", [_point(0, failures=3)])], "Parse success", HOUR)["data"]
+
+    assert line["y"] == [0.7]
+    assert line["text"] == [
+        "<b>e</b><br>70%, 7 of 10<br>95 % interval 39% to 89%<br>"
+        "03 Nov 2026 12:00 UTC and the 1h after, profile 1"
+    ]
+
+
+def test_a_metric_that_is_good_when_low_is_drawn_as_it_is_shown() -> None:
+    """Three failures of ten are 30 % there, not 70 %."""
+    point = Point(START, 1, Rate(10, 3, Good.LOW))
+
+    [line] = figure([Drawn("e", [point])], "Schema failures", HOUR)["data"]
+
+    assert line["y"] == [0.3]
+
+
+def test_no_line_runs_across_a_new_key() -> None:
+    """Under another key it was another thing: the line is broken there."""
+    drawn = Drawn("e", [_point(0), _point(1), _point(2, epoch=2)])
+
+    [line] = figure([drawn], "Parse success", HOUR)["data"]
+
+    assert line["y"] == [1, 1, None, 1]
+
+
+def test_an_endpoint_without_points_keeps_its_place() -> None:
+    """It is in the legend, and those after it keep their colours."""
+    empty, full = figure([Drawn("empty", []), Drawn("full", [_point(0)])], "Parse success", HOUR)[
+        "data"
+    ]
+
+    assert list(empty["x"]) == []
+    assert full["line"]["color"] == "var(--compare-2)"
+
+
+def test_a_name_is_inert_and_the_figure_is_json() -> None:
+    """Plotly would take markup in a name for its own."""
+    chart = figure([Drawn("<b>e</b>\u202e", [_point(0)])], "Parse success", HOUR)
+
+    assert chart["data"][0]["name"] == "&lt;b&gt;e&lt;/b&gt;⟦U+202E⟧"
+    assert json.loads(json.dumps(chart))["layout"]["yaxis"]["title"]["text"] == "Parse success (%)"
+
+
+def _point(hours: int, *, failures: int = 0, epoch: int = 1) -> Point:
+    return Point(START + hours * HOUR, epoch, Rate(10, failures))
