@@ -19,7 +19,7 @@ from dashboard.models import Watch as WatchRow
 from dashboard.models.run import Trigger
 from dashboard.models.watch import Lane
 from dashboard.services import detection, policies
-from dashboard.services.statements import rows
+from dashboard.services.statements import limit_idling, rows
 from health import detector
 from health import watch as watching
 from health.modes import WATCHED
@@ -56,6 +56,7 @@ def follow_live() -> int:
 
 @transaction.atomic
 def _follow(profile_id: int, values: dict[str, Any]) -> None:
+    limit_idling()
     profile = Profile.objects.get(pk=profile_id)
     endpoint = Endpoint.objects.select_for_update().get(pk=profile.endpoint_id)
     profile.refresh_from_db()

@@ -12,6 +12,7 @@ from django.db.models.functions import Now
 from dashboard.errors import Refused
 from dashboard.models import Endpoint, Incident, ModeSwitch, Notice, Profile
 from dashboard.services import outbox, policies
+from dashboard.services.statements import limit_idling
 from health.modes import EFFECTS, Mode, fallbacks
 from health.severity import Severity
 from probes.attempts import Metric
@@ -98,6 +99,7 @@ def expire() -> int:
 
 @transaction.atomic
 def _expire_of(endpoint_id: int) -> int:
+    limit_idling()
     endpoint = Endpoint.objects.select_for_update().get(pk=endpoint_id)
     ended = _end_due(endpoint)
     policies.refresh(endpoint)

@@ -18,7 +18,7 @@ from django.db.models import BooleanField, ExpressionWrapper, F, Q
 from django.db.models.functions import Coalesce, Now
 
 from dashboard.models import Endpoint, ModeSwitch, Policy, PolicyVersion, Profile, ToolRule
-from dashboard.services.statements import execute, row
+from dashboard.services.statements import execute, limit_idling, row
 from health.detector import PROBE
 from health.modes import Mode
 from health.policy import resolve
@@ -182,6 +182,7 @@ def _refresh(endpoints: Any) -> int:
     found = list(endpoints.order_by("pk").values_list("pk", flat=True))
     for endpoint_id in found:
         with transaction.atomic():
+            limit_idling()
             locked = Endpoint.objects.kept().select_for_update().filter(pk=endpoint_id).first()
             if locked is not None:
                 refresh(locked)

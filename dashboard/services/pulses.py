@@ -4,9 +4,7 @@ from __future__ import annotations
 
 from datetime import timedelta
 
-from django.db.models.functions import Now
-
-from dashboard.models import Pulse
+from dashboard.services.statements import execute
 
 BEAT = "beat"  # a beat's message arrived and was carried out
 LOOK_AROUND = "look around"
@@ -15,20 +13,27 @@ LIVE_WATCH = "live watch"
 RETENTION = "retention"
 
 
+# Each of them one statement by itself: a worker that is cut off in the middle of a transaction
+# would hold up everybody who wants to note the same duty.
+
+
 def note(duty: str) -> None:
     """Remember that the duty was done just now."""
-    Pulse.objects.bulk_create(
-        [Pulse(duty=duty, at=Now())],
-        update_conflicts=True,
-        unique_fields=["duty"],
-        update_fields=["at"],
-    )
+    execute(_NOTE, {"duty": duty})
 
 
 def take_turn(duty: str, *, every: timedelta) -> bool:
     """Whether the duty falls to the caller: to one of all callers in each span of time."""
-    created = Pulse.objects.bulk_create(
-        [Pulse(duty=duty, at=Now() - 2 * every)], ignore_conflicts=True
-    )
-    assert created
-    return bool(Pulse.objects.filter(duty=duty, at__lte=Now() - every).update(at=Now()))
+    return bool(execute(_TAKE, {"duty": duty, "every": every}))
+
+
+_NOTE = """
+INSERT INTO dashboard_pulse (duty, at) VALUES (%(duty)s, statement_timestamp())
+ON CONFLICT (duty) DO UPDATE SET at = excluded.at
+"""
+
+_TAKE = """
+INSERT INTO dashboard_pulse AS p (duty, at) VALUES (%(duty)s, statement_timestamp())
+ON CONFLICT (duty) DO UPDATE SET at = excluded.at
+WHERE p.at <= statement_timestamp() - %(every)s
+"""

@@ -13,7 +13,7 @@ from django.db import IntegrityError, transaction
 from psycopg.errors import CheckViolation
 
 from dashboard.services import partitions
-from dashboard.services.statements import execute, row, rows
+from dashboard.services.statements import execute, limit_idling, row, rows
 from health.observations import PLACES
 
 # A Monday at midnight: buckets of any width up to a week begin where people expect it.
@@ -86,6 +86,7 @@ def recount(day: date) -> list[Difference]:
 
 @transaction.atomic
 def _roll_up(limit: int) -> int:
+    limit_idling()
     batches = _some(rows(_TAKE, {"limit": limit}))
     if not batches:
         return 0
