@@ -10,9 +10,9 @@ from typing import Any
 
 from django.db.models import F, FilteredRelation, Q
 
-from dashboard.charts.parse_success import Mark, Row
+from dashboard.charts.rows import Mark, Row, Shown
 from dashboard.models import Attempt, Endpoint, FingerprintChange, Run
-from dashboard.models.run import ENDED
+from dashboard.models.run import ENDED, State
 from dashboard.series import series
 from dashboard.services import observations
 from health.metrics import rate_of
@@ -21,6 +21,8 @@ from probes.attempts import Metric, Outcome
 # A chart of more runs than this shows them together, by spans of time.
 MOST_RUNS = 600
 MOST_STEPS = 400
+# Fewer, since each has to hold enough requests for a rate.
+MOST_LIVE_STEPS = 125
 MOST_MARKS = 100
 RECENT_RUNS = 20
 
@@ -57,35 +59,57 @@ def range_named(name: str) -> Range:
     return next((span for span in Range if span.value == name), Range.WEEK)
 
 
-def chart_rows(endpoint: Endpoint, span: Range, now: datetime) -> list[Row]:
-    """The ended runs of a span, the oldest first; together by steps where there are many."""
-    rows = _run_rows(endpoint, span, now)
-    return rows if len(rows) <= MOST_RUNS else _step_rows(endpoint, span, now)
+def metric_named(name: str) -> Metric:
+    """The metric of that name, else parse success."""
+    return next((metric for metric in Metric if metric.value == name), Metric.PARSE_SUCCESS)
 
 
-def _run_rows(endpoint: Endpoint, span: Range, now: datetime) -> list[Row]:
-    parse_success = Q(metrics__metric=Metric.PARSE_SUCCESS.value)
+def shown(endpoint: Endpoint, metric: Metric, span: Range, now: datetime) -> Shown:
+    """Runs, live traffic and new fingerprints of a span, for the chart of a metric."""
+    return Shown(
+        metric,
+        runs=_run_rows(endpoint, metric, span, now),
+        live=_step_rows(endpoint, metric, span, now, live=True),
+        marks=_marks(endpoint, span, now),
+    )
+
+
+def _run_rows(endpoint: Endpoint, metric: Metric, span: Range, now: datetime) -> list[Row]:
+    """The ended runs of a span, the oldest first; together by steps where there are many.
+
+    A run that asked nothing of the metric is left out; one without any verdict is there.
+    """
+    runs = _runs(endpoint, metric, span, now)
+    if len(runs) > MOST_RUNS:
+        return _step_rows(endpoint, metric, span, now, live=False)
+    asked = [run for run in runs if run.trials is not None or run.state != State.FINISHED]
+    return sorted((_row(run, metric) for run in asked), key=lambda row: row.at)
+
+
+def _runs(endpoint: Endpoint, metric: Metric, span: Range, now: datetime) -> list[Any]:
+    of_metric = Q(metrics__metric=metric.value)
     runs: Any = (
         Run.objects.of(endpoint)
         .filter(state__in=ENDED, **({"finished_at__gte": now - span.span} if span.span else {}))
-        .annotate(parsed=FilteredRelation("metrics", condition=parse_success))
-        .annotate(trials=F("parsed__trials"), failures=F("parsed__failures"))
+        .annotate(figures=FilteredRelation("metrics", condition=of_metric))
+        .annotate(trials=F("figures__trials"), failures=F("figures__failures"))
         .select_related("profile")
         .newest_first()[: MOST_RUNS + 1]
     )
-    rows = [_row(run, run.trials, run.failures) for run in runs]
-    return sorted(rows, key=lambda row: row.at)
+    return list(runs)
 
 
-def _step_rows(endpoint: Endpoint, span: Range, now: datetime) -> list[Row]:
+def _step_rows(
+    endpoint: Endpoint, metric: Metric, span: Range, now: datetime, *, live: bool
+) -> list[Row]:
     since = dict(endpoint.profiles.values_list("epoch", "created_at"))
     found = series(
         endpoint,
-        Metric.PARSE_SUCCESS,
-        lane=observations.PROBE,
+        metric,
+        lane=observations.LIVE if live else observations.PROBE,
         start=now - span.span if span.span else min(since.values()),
         end=now,
-        most=MOST_STEPS,
+        most=MOST_LIVE_STEPS if live else MOST_STEPS,
     )
     return [
         Row(
@@ -93,14 +117,15 @@ def _step_rows(endpoint: Endpoint, span: Range, now: datetime) -> list[Row]:
             at=point.at,
             epoch=point.epoch,
             epoch_since=since[point.epoch],
-            rate=rate_of(Metric.PARSE_SUCCESS, point.trials, point.failures),
+            rate=rate_of(metric, point.trials, point.failures),
             step=found.step,
+            live=live,
         )
         for point in found.points
     ]
 
 
-def chart_marks(endpoint: Endpoint, span: Range, now: datetime) -> list[Mark]:
+def _marks(endpoint: Endpoint, span: Range, now: datetime) -> list[Mark]:
     """The newest changes of the fingerprint in a span, the oldest first."""
     changes = FingerprintChange.objects.filter(profile__endpoint=endpoint)
     if span.span:
@@ -127,9 +152,8 @@ def latest_findings(endpoint: Endpoint) -> list[Repeated]:
     return [Repeated(kind, message, times) for (kind, message), times in found.most_common(5)]
 
 
-def _row(run: Run, trials: int | None, failures: int | None) -> Row:
+def _row(run: Any, metric: Metric) -> Row:
     assert run.finished_at is not None  # the constraint run_ended_iff_finished_at
-    measured = trials is not None and failures is not None
-    rate = rate_of(Metric.PARSE_SUCCESS, trials or 0, failures or 0) if measured else None
+    rate = None if run.trials is None else rate_of(metric, run.trials, run.failures)
     since = run.profile.created_at
     return Row(run.pk, run.finished_at, run.key_epoch, since, rate, run.suite, run.simulated)

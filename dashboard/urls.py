@@ -34,11 +34,7 @@ urlpatterns = [
     path("endpoints/<slug:slug>/runs/", endpoints.runs, name="endpoint-runs"),
     path("endpoints/<slug:slug>/run/", probing.latest, name="endpoint-run"),
     path("endpoints/<slug:slug>/probe/", probing.probe, name="endpoint-probe"),
-    path(
-        "endpoints/<slug:slug>/charts/parse-success/",
-        charts.parse_success,
-        name="chart-parse-success",
-    ),
+    path("endpoints/<slug:slug>/chart/", charts.part, name="endpoint-chart"),
     path("endpoints/<slug:slug>/policy/", endpoints.policy, name="endpoint-policy"),
     path("endpoints/<slug:slug>/modes/", modes.part, name="endpoint-modes"),
     path("endpoints/<slug:slug>/modes/<int:switch_id>/off/", modes.off, name="mode-off"),

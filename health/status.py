@@ -69,9 +69,10 @@ def _degraded(standing: Standing) -> Status:
 
 
 def status_of_rate(rate: Rate) -> Status:
-    """The status that one run's rate alone speaks for."""
-    if rate.value is None:
+    """The status that one run's rate alone speaks for, whichever way the metric is good."""
+    if not rate.trials:
         return Status.NO_VERDICT
-    if rate.value < FAILING_BELOW:
+    success = (rate.trials - rate.failures) / rate.trials
+    if success < FAILING_BELOW:
         return Status.FAILING
-    return Status.HEALTHY if rate.value >= HEALTHY_FROM else Status.DEGRADED
+    return Status.HEALTHY if success >= HEALTHY_FROM else Status.DEGRADED

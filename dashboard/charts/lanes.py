@@ -75,8 +75,8 @@ def bands(windows: Sequence[Episode], right: datetime) -> list[dict[str, Any]]:
         {
             "type": "rect",
             "layer": "below",
-            "x0": _iso(window.start),
-            "x1": _iso(window.end or right),
+            "x0": theme.iso(window.start),
+            "x1": theme.iso(window.end or right),
             "y0": 0,
             "y1": 1,
             "yref": "paper",
@@ -91,7 +91,7 @@ def band_words(windows: Sequence[Episode]) -> list[dict[str, Any]]:
     """What each band is, along its left edge."""
     return [
         {
-            "x": _iso(window.start),
+            "x": theme.iso(window.start),
             "y": 0.02,
             "yref": "paper",
             "xanchor": "left",
@@ -113,7 +113,7 @@ def _lane(
     words: list[str | None] = []
     symbols: list[str] = []
     for each in episodes:
-        xs += [_iso(each.start), _iso(each.end or right), None]
+        xs += [theme.iso(each.start), theme.iso(each.end or right), None]
         until = f"{each.ended} {_when(each.end)}" if each.end else "and goes on"
         said = f"{_safe(each.title)}<br>{each.began} {_when(each.start)}<br>{until}"
         words += [said, said, None]
@@ -137,7 +137,7 @@ def _reference(references: Sequence[Reference]) -> go.Scatter:
     ys: list[float | None] = []
     words: list[str | None] = []
     for each in references:
-        xs += [_iso(each.start), _iso(each.end), None]
+        xs += [theme.iso(each.start), theme.iso(each.end), None]
         ys += [each.rate, each.rate, None]
         words += [each.words, each.words, None]
     provisional = bool(references) and all(each.provisional for each in references)
@@ -160,7 +160,3 @@ def _safe(text: str) -> str:
 
 def _when(moment: datetime) -> str:
     return f"{moment:%d %b %Y %H:%M} UTC"
-
-
-def _iso(moment: datetime) -> str:
-    return moment.strftime("%Y-%m-%d %H:%M:%S")

@@ -1,4 +1,4 @@
-"""The last runs of an endpoint as a row of small bars."""
+"""The last runs of an endpoint as a row of small bars, one metric each."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _HOLLOW = 7
 
 @dataclass(frozen=True, slots=True)
 class Bar:
-    """One run: taller is better, hollow is no verdict."""
+    """One run: as tall as its rate, coloured by how good that is; hollow is no verdict."""
 
     x: float
     y: float
@@ -33,7 +33,7 @@ class Sparkline:
 
     bars: tuple[Bar, ...]
     label: str
-    width: int = SLOTS * _STEP
+    width: int
     height: int = HEIGHT
 
     @property
@@ -46,12 +46,12 @@ class Sparkline:
         return [(status, "".join(outlines)) for status, outlines in drawn.items()]
 
 
-def sparkline(rates: Sequence[Rate | None]) -> Sparkline:
+def sparkline(rates: Sequence[Rate | None], slots: int = SLOTS) -> Sparkline:
     """A bar for each run, the oldest first; None is a run without a verdict."""
-    shown = rates[-SLOTS:]
-    left = SLOTS - len(shown)
+    shown = rates[-slots:]
+    left = slots - len(shown)
     bars = tuple(_bar(left + i, rate) for i, rate in enumerate(shown))
-    return Sparkline(bars, _label(shown))
+    return Sparkline(bars, _label(shown), width=slots * _STEP)
 
 
 def _bar(slot: int, rate: Rate | None) -> Bar:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from datetime import datetime
 from typing import Any
 
 TEXT = "var(--text)"
@@ -10,6 +11,7 @@ LINE = "var(--line)"
 SURFACE = "var(--surface)"
 SERIES = "var(--chart-series)"
 BAND = "var(--chart-band)"
+LIVE = "var(--chart-live)"
 SEAM = "var(--chart-seam)"
 CLEAR = "rgba(0,0,0,0)"
 FONT = "system-ui, -apple-system, 'Segoe UI', Roboto, 'Helvetica Neue', Arial, sans-serif"
@@ -52,3 +54,8 @@ def axis(title: str, **over: Any) -> dict[str, Any]:
         "automargin": True,
         **over,
     }
+
+
+def iso(moment: datetime) -> str:
+    """A moment as Plotly reads it; every chart is in UTC."""
+    return moment.strftime("%Y-%m-%d %H:%M:%S")

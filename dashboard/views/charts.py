@@ -1,42 +1,49 @@
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
-from django.http import HttpRequest, HttpResponse
+from django.http import HttpRequest, HttpResponse, QueryDict
 from django.shortcuts import get_object_or_404, render
 from django.utils import timezone
 from django.views.decorators.http import require_safe
 
-from dashboard import happenings, history
-from dashboard.charts import parse_success as chart
-from dashboard.charts.parse_success import Mark, Row
+from dashboard import happenings, history, multiples
+from dashboard.charts import metric as chart
+from dashboard.charts.rows import Shown
 from dashboard.models import Endpoint
+from health.words import NAMES
 
 
 @require_safe
-def parse_success(request: HttpRequest, slug: str) -> HttpResponse:
+def part(request: HttpRequest, slug: str) -> HttpResponse:
     endpoint = get_object_or_404(Endpoint.objects.kept(), slug=slug)
-    return render(request, "dashboard/_chart.html", context(endpoint, request.GET.get("range", "")))
+    return render(request, "dashboard/_chart.html", context(endpoint, request.GET))
 
 
-def context(endpoint: Endpoint, range_name: str) -> dict[str, Any]:
+def context(endpoint: Endpoint, asked: QueryDict) -> dict[str, Any]:
     """What the chart part needs, on its own and inside its page."""
-    span = history.range_named(range_name)
-    now = timezone.now()
-    rows = history.chart_rows(endpoint, span, now)
+    span = history.range_named(asked.get("range", ""))
+    metric = history.metric_named(asked.get("metric", ""))
+    shown = history.shown(endpoint, metric, span, timezone.now())
     return {
         "endpoint": endpoint,
+        "metric": metric,
+        "metric_name": NAMES[metric],
+        "metrics": list(NAMES.items()),
         "range": span,
         "ranges": list(history.Range),
-        "figure": _figure(endpoint, rows, history.chart_marks(endpoint, span, now)),
-        "points": len(rows),
-        "step": rows[0].step if rows else None,
+        "figure": _figure(endpoint, shown),
+        "points": len(shown.runs),
+        "live_points": len(shown.live),
+        "step": shown.runs[0].step if shown.runs else None,
+        "multiples": multiples.read(endpoint),
     }
 
 
-def _figure(endpoint: Endpoint, rows: list[Row], marks: list[Mark]) -> dict[str, Any] | None:
-    if not rows:
+def _figure(endpoint: Endpoint, shown: Shown) -> dict[str, Any] | None:
+    if not shown.rows:
         return None
-    # From the first run that is shown: what ended before it has no place in the chart.
-    happened = happenings.read(endpoint, rows[0].at, timezone.now())
-    return chart.figure(rows, marks, happened)
+    # From the first point that is shown: what ended before it has no place in the chart.
+    happened = happenings.read(endpoint, shown.metric, shown.rows[0].at, timezone.now())
+    return chart.figure(replace(shown, happened=happened))

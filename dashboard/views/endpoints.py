@@ -23,7 +23,7 @@ def page(request: HttpRequest, slug: str) -> HttpResponse:
     endpoint = get_object_or_404(Endpoint.objects.kept(), slug=slug)
     panel = modes.context(endpoint)
     context = {
-        **charts.context(endpoint, request.GET.get("range", "")),
+        **charts.context(endpoint, request.GET),
         **_runs_context(endpoint),
         **panel,
         "policy_lines": policy_words.lines(panel["policy"].body) if panel["policy"] else [],

@@ -25,7 +25,7 @@ def test_a_person_adds_an_endpoint_and_watches_it_being_probed(
     planned = len(plan("full"))
     page, watch = open_page()
     _add_endpoint(page, f"{vendor_url}/open/v1")
-    expect(page.get_by_text("No run ended in this range")).to_be_visible()
+    expect(page.get_by_text("No run that ended in this range has a trial")).to_be_visible()
     page.evaluate(SAMPLE)
 
     page.get_by_role("button", name="Re-probe, full").click()

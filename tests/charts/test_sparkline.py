@@ -1,7 +1,7 @@
 from __future__ import annotations
 
 from dashboard.charts.sparkline import HEIGHT, SLOTS, sparkline
-from health.metrics import Rate
+from health.metrics import Good, Rate
 from health.status import Status
 
 
@@ -28,6 +28,21 @@ def test_bars_of_one_status_are_one_path() -> None:
 
     assert [status for status, _ in spark.paths] == [Status.HEALTHY, Status.FAILING]
     assert spark.paths[0][1] == "M105 0h3.5v24h-3.5zM115 0h3.5v24h-3.5z"
+
+
+def test_a_metric_that_should_be_low_is_healthy_when_it_is() -> None:
+    """Bars are as high as the rate that is shown; the colour says how good that is."""
+    low, high = sparkline([Rate(10, 0, Good.LOW), Rate(10, 10, Good.LOW)]).bars
+
+    assert (low.height, low.status) == (3, Status.HEALTHY)
+    assert (high.height, high.status) == (HEIGHT, Status.FAILING)
+
+
+def test_there_may_be_room_for_more() -> None:
+    """The picture is as wide as its places, whether they are taken or not."""
+    spark = sparkline([Rate(1, 0)] * 40, 30)
+
+    assert (len(spark.bars), spark.width, sparkline([]).width) == (30, 150, 120)
 
 
 def test_only_the_last_runs_are_drawn() -> None:

@@ -41,7 +41,7 @@ def test_an_unknown_endpoint_is_not_found(signed_in: Client) -> None:
     assertContains(page, "Not found", status_code=404)
 
 
-@pytest.mark.parametrize("part", ["", "runs/", "run/", "charts/parse-success/", "edit/", "remove/"])
+@pytest.mark.parametrize("part", ["", "runs/", "run/", "chart/", "edit/", "remove/"])
 def test_anonymous_sees_no_endpoint(client: Client, db: None, part: str) -> None:
     """Every page and part of an endpoint asks for a sign-in first."""
     make_endpoint()
@@ -52,7 +52,7 @@ def test_anonymous_sees_no_endpoint(client: Client, db: None, part: str) -> None
     assert answer.headers["Location"].startswith("/login/")
 
 
-@pytest.mark.parametrize("part", ["runs/", "run/?seen=old", "charts/parse-success/"])
+@pytest.mark.parametrize("part", ["runs/", "run/?seen=old", "chart/"])
 def test_parts_are_no_pages(signed_in: Client, part: str) -> None:
     """What htmx swaps in has no page around it."""
     make_finished_run(make_endpoint())
@@ -80,7 +80,7 @@ def test_a_chart_without_runs_says_so(signed_in: Client) -> None:
 
     page = signed_in.get("/endpoints/steady/")
 
-    assertContains(page, "No run ended in this range")
+    assertContains(page, "No run that ended in this range has a trial of parse success")
     assertNotContains(page, "data-chart")
 
 

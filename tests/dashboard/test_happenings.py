@@ -11,7 +11,7 @@ from pytest_django.asserts import assertContains
 
 from dashboard import happenings
 from dashboard.charts.lanes import Happened
-from dashboard.models import Endpoint, Incident, ModeSwitch
+from dashboard.models import Endpoint, Incident, ModeSwitch, WatchEvent
 from dashboard.services import detection, modes
 from health.detector import Baseline
 from health.modes import Mode
@@ -71,6 +71,18 @@ def test_the_reference_holds_from_its_freezing_on(endpoint: Endpoint) -> None:
     assert "baseline 200 of 200 in 20 runs" in held.words
 
 
+def test_a_reference_is_shown_the_way_its_metric_is(endpoint: Endpoint) -> None:
+    """Where low is good, the line is at what may go badly; another metric has its own line."""
+    settle(endpoint)
+    WatchEvent.objects.update(metric=Metric.SCHEMA_FAILURE.value)
+
+    (held,) = _read(endpoint, Metric.SCHEMA_FAILURE).references
+
+    assert held.rate == pytest.approx(1 - Baseline(200, 200, 20).reference())
+    assert "baseline 0 of 200 in 20 runs" in held.words
+    assert list(_read(endpoint, Metric.LEAK).references) == []
+
+
 def test_an_accepted_normal_is_another_reference(endpoint: Endpoint) -> None:
     """The old line ends where somebody accepted, and a lower one begins there."""
     degrade(endpoint, failures=5, runs=8)
@@ -112,6 +124,6 @@ def test_a_run_that_ends_brings_strip_and_metrics_along(client: Client, endpoint
     assertContains(part, 'aria-label="Metrics under watch" hx-swap-oob="true"')
 
 
-def _read(endpoint: Endpoint) -> Happened:
+def _read(endpoint: Endpoint, metric: Metric = Metric.PARSE_SUCCESS) -> Happened:
     now = timezone.now()
-    return happenings.read(endpoint, now - 30 * DAY, now)
+    return happenings.read(endpoint, metric, now - 30 * DAY, now)

@@ -1,9 +1,8 @@
-"""Parse success over time: one marker a run or step, the band, seams where the key changed."""
+"""A metric over time: one marker a run or step, the band, live traffic, seams of the key."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from datetime import datetime, timedelta
 from html import escape
 from itertools import groupby
@@ -11,71 +10,52 @@ from typing import Any
 
 import plotly.graph_objects as go
 
-from dashboard.charts import lanes, theme
-from dashboard.charts.lanes import NOTHING, Happened
+from dashboard.charts import lanes, seams, theme
+from dashboard.charts.lanes import Happened
+from dashboard.charts.rows import Mark, Row, Shown
 from dashboard.durations import short
 from dashboard.inert import visible
-from health.metrics import Rate
+from health.metrics import DIRECTIONS
+from health.words import NAMES
 
 # A little under the axis, so that a run without a verdict is not read as 0 %.
 _NO_VERDICT_Y = -0.05
+# More would hide the runs.
+_MOST_DIAMONDS = 50
 # Below the axis: beside the title it would cover it on a narrow screen.
 _LEGEND = {"orientation": "h", "x": 0, "y": -0.27, "yanchor": "top", "font": {"size": 11}}
 
 
-@dataclass(frozen=True, slots=True)
-class Row:
-    """One ended run; `rate` is None where it gave no verdict.
-
-    With a `step` it is all runs of that span of time, which begins at `at`.
-    """
-
-    run_id: int | None
-    at: datetime
-    epoch: int
-    epoch_since: datetime
-    rate: Rate | None
-    suite: str = "light"
-    simulated: bool = False
-    step: timedelta | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class Mark:
-    """The endpoint told something new about itself, under the same key."""
-
-    at: datetime
-    fact: str
-    before: str
-    after: str
-
-
-def figure(
-    rows: Sequence[Row], marks: Sequence[Mark] = (), happened: Happened = NOTHING
-) -> dict[str, Any]:
-    """The figure for rows, marks and what happened, in order of time; there is at least one row."""
-    seams = _seams(rows)
+def figure(shown: Shown) -> dict[str, Any]:
+    """The Plotly figure, as plain data."""
+    happened, rows, changed = shown.happened, shown.rows, seams.firsts(shown.rows)
     left, right = _span(rows, happened)
-    beside = lanes.traces(happened, right)
     chart = go.Figure(
-        data=[_band(rows), _line(rows), _no_verdict(rows), _told(marks), *beside],
+        data=[
+            _band(shown.runs),
+            _line(shown.runs),
+            _live_line(shown.live),
+            _no_verdict(shown.runs),
+            _told(shown.marks),
+            *lanes.traces(happened, right),
+        ],
         layout=theme.layout(
             template=None,
-            title=_title(rows),
+            title=_title(shown),
             margin={"l": 58, "r": 12, "t": 40, "b": 48},
             legend=_LEGEND,
             xaxis=_time_axis(left, right),
             yaxis=theme.axis(
-                "Parse success (%)",
+                f"Rate (%), {DIRECTIONS[shown.metric]} is good",
                 range=[-0.09, lanes.TOP],
                 tickvals=[0, 0.25, 0.5, 0.75, 1],
                 tickformat=".0%",
                 fixedrange=True,
             ),
-            shapes=[*lanes.bands(happened.windows, right), *(_seam_line(row) for row in seams)],
+            shapes=[*lanes.bands(happened.windows, right), *(seams.line(row) for row in changed)],
             annotations=[
                 *lanes.band_words(happened.windows),
-                *(_seam_word(row, rows) for row in seams),
+                *(seams.words(row, rows) for row in changed),
             ],
         ),
     )
@@ -84,7 +64,9 @@ def figure(
 
 
 def _time_axis(left: datetime, right: datetime) -> dict[str, Any]:
-    axis = theme.axis("Time (UTC)", type="date", range=[_iso(left), _iso(right)], tickangle=0)
+    axis = theme.axis(
+        "Time (UTC)", type="date", range=[theme.iso(left), theme.iso(right)], tickangle=0
+    )
     # No standoff: it is counted from the labels, and a short span may have none on a phone.
     title = {"text": "Time (UTC)", "font": {"color": theme.MUTED}}
     return {**axis, "title": title}
@@ -97,9 +79,9 @@ def _span(rows: Sequence[Row], happened: Happened) -> tuple[datetime, datetime]:
     return first - air, last + air
 
 
-def _title(rows: Sequence[Row]) -> dict[str, Any]:
+def _title(shown: Shown) -> dict[str, Any]:
     return {
-        "text": f"Parse success by {_unit(rows)}",
+        "text": f"{NAMES[shown.metric]} by {_unit(shown)}",
         "x": 0,
         "y": 1,
         "xanchor": "left",
@@ -109,9 +91,10 @@ def _title(rows: Sequence[Row]) -> dict[str, Any]:
     }
 
 
-def _unit(rows: Sequence[Row]) -> str:
-    step = rows[0].step if rows else None
-    return f"{short(step)} of runs" if step else "run"
+def _unit(shown: Shown) -> str:
+    first = (shown.runs or shown.live)[0]
+    of = "live traffic" if first.live else "runs"
+    return f"{short(first.step)} of {of}" if first.step else "run"
 
 
 def _line(rows: Sequence[Row]) -> go.Scatter:
@@ -120,7 +103,7 @@ def _line(rows: Sequence[Row]) -> go.Scatter:
         name="Runs together" if rows and rows[0].step else "Run",
         legendrank=1,
         mode="lines+markers",
-        x=[row and _iso(row.at) for row in judged],
+        x=[row and theme.iso(row.at) for row in judged],
         y=[row and row.rate and row.rate.value for row in judged],
         text=[row and _hover(row) for row in judged],
         customdata=[row and row.run_id for row in judged],
@@ -128,6 +111,23 @@ def _line(rows: Sequence[Row]) -> go.Scatter:
         line={"color": theme.SERIES, "width": 1.75},
         marker={"color": theme.SERIES, "size": 7, "line": {"color": theme.SURFACE, "width": 1}},
         error_y=_lone_intervals(judged),
+        showlegend=bool(judged),
+    )
+
+
+def _live_line(rows: Sequence[Row]) -> go.Scatter:
+    points = list(_with_gaps(rows))
+    return go.Scatter(
+        name="Live traffic",
+        legendrank=2,
+        mode="lines+markers" if len(points) <= _MOST_DIAMONDS else "lines",
+        x=[row and theme.iso(row.at) for row in points],
+        y=[row and row.rate and row.rate.value for row in points],
+        text=[row and _hover(row) for row in points],
+        hovertemplate="%{text}<extra></extra>",
+        line={"color": theme.LIVE, "width": 1.5, "dash": "dash"},
+        marker={"symbol": "diamond", "color": theme.LIVE, "size": 6},
+        showlegend=bool(points),
     )
 
 
@@ -136,7 +136,7 @@ def _band(rows: Sequence[Row]) -> go.Scatter:
     ys: list[float | None] = []
     for _, group in groupby((row for row in rows if row.rate), key=lambda row: row.epoch):
         stretch = list(group)
-        times = [_iso(row.at) for row in stretch]
+        times = [theme.iso(row.at) for row in stretch]
         xs += [*times, *reversed(times), None]
         ys += [row.rate.high if row.rate else None for row in stretch]
         ys += [*(row.rate.low if row.rate else None for row in reversed(stretch)), None]
@@ -149,6 +149,7 @@ def _band(rows: Sequence[Row]) -> go.Scatter:
         mode="lines",
         line={"width": 0, "color": theme.BAND},
         hoverinfo="skip",
+        showlegend=bool(xs),
     )
 
 
@@ -157,7 +158,7 @@ def _no_verdict(rows: Sequence[Row]) -> go.Scatter:
     return go.Scatter(
         name="No verdict",
         mode="markers",
-        x=[_iso(row.at) for row in void],
+        x=[theme.iso(row.at) for row in void],
         y=[_NO_VERDICT_Y for _ in void],
         text=[_hover(row) for row in void],
         customdata=[row.run_id for row in void],
@@ -177,7 +178,7 @@ def _told(marks: Sequence[Mark]) -> go.Scatter:
     return go.Scatter(
         name="New fingerprint",
         mode="markers",
-        x=[_iso(mark.at) for mark in marks],
+        x=[theme.iso(mark.at) for mark in marks],
         y=[lanes.FINGERPRINT_Y for _ in marks],
         text=[_told_words(mark) for mark in marks],
         hovertemplate="%{text}<extra></extra>",
@@ -212,59 +213,13 @@ def _lone_intervals(rows: Sequence[Row | None]) -> dict[str, Any]:
     return {"type": "data", "symmetric": False, "array": up, "arrayminus": down, **style}
 
 
-def _seams(rows: Sequence[Row]) -> list[Row]:
-    firsts = [next(group) for _, group in groupby(rows, key=lambda row: row.epoch)]
-    return firsts[1:]
-
-
-def _seam_line(row: Row) -> dict[str, Any]:
-    at = _iso(row.epoch_since)
-    line = {"color": theme.SEAM, "width": 1, "dash": "dash"}
-    return {"type": "line", "x0": at, "x1": at, "y0": 0, "y1": 1, "yref": "paper", "line": line}
-
-
-def _seam_word(row: Row, rows: Sequence[Row]) -> dict[str, Any]:
-    side, half = _free_place(row, rows)
-    return {
-        "x": _iso(row.epoch_since),
-        "y": 0.07 if half == "bottom" else 0.8,
-        "yref": "paper",
-        "xanchor": "right" if side == "before" else "left",
-        "yanchor": half,
-        "textangle": -90,
-        "text": f"new key, profile {row.epoch}",
-        "showarrow": False,
-        "font": {"size": 11, "color": theme.SEAM},
-    }
-
-
-def _free_place(seam: Row, rows: Sequence[Row]) -> tuple[str, str]:
-    """Where the words of a seam cover no run: before or after it, in the lower or upper half."""
-    rated = [(row.at < seam.epoch_since, row.rate.value) for row in rows if row.rate]
-    values = [(before, value) for before, value in rated if value is not None]
-    near = {
-        "before": [value for before, value in values if before][-8:],
-        "after": [value for before, value in values if not before][:8],
-    }
-    for side, found in near.items():
-        if min(found, default=1) >= 0.55:
-            return side, "bottom"
-    for side, found in near.items():
-        if max(found, default=0) <= 0.45:
-            return side, "top"
-    return "before", "bottom"
-
-
 def _hover(row: Row) -> str:
     when = f"{row.at:%d %b %Y %H:%M} UTC<br>"
     when += f"and the {short(row.step)} after" if row.step else f"run {row.run_id}, {row.suite}"
+    when += ", live traffic" if row.live else ""
     when += ", simulated history" if row.simulated else ""
     rate = row.rate
     if rate is None or rate.value is None or rate.low is None or rate.high is None:
         return f"no verdict<br>{when}"
     interval = f"95 % interval {rate.low:.0%} to {rate.high:.0%}"
-    return f"{rate.value:.0%} parsed, {rate.count} of {rate.trials}<br>{interval}<br>{when}"
-
-
-def _iso(moment: datetime) -> str:
-    return moment.strftime("%Y-%m-%d %H:%M:%S")
+    return f"{rate.value:.0%}, {rate.count} of {rate.trials} trials<br>{interval}<br>{when}"

@@ -6,26 +6,28 @@ from typing import Any
 
 import pytest
 
-from dashboard.charts.lanes import Episode, Happened, Reference
-from dashboard.charts.parse_success import Mark, Row, figure
-from health.metrics import Rate
+from dashboard.charts.lanes import NOTHING, Episode, Happened, Reference
+from dashboard.charts.metric import figure
+from dashboard.charts.rows import Mark, Row, Shown
+from health.metrics import Rate, rate_of
+from probes.attempts import Metric
 
 START = datetime(2026, 11, 3, 12, tzinfo=UTC)
 
 
 def test_every_run_with_a_verdict_is_a_marker() -> None:
     """A marker has the rate, the run's id and the numbers behind it."""
-    line = _trace(figure([_row(0, Rate(10, 3))]), "Run")
+    line = _trace(_chart([_row(0, Rate(10, 3))]), "Run")
 
     assert (line["y"], line["customdata"]) == ([0.7], [0])
     assert line["text"] == [
-        "70% parsed, 7 of 10<br>95 % interval 39% to 89%<br>03 Nov 2026 12:00 UTC<br>run 0, light"
+        "70%, 7 of 10 trials<br>95 % interval 39% to 89%<br>03 Nov 2026 12:00 UTC<br>run 0, light"
     ]
 
 
 def test_the_band_is_the_interval() -> None:
     """There along the upper ends, back along the lower ones."""
-    band = _trace(figure([_row(0, Rate(10, 0)), _row(1, Rate(10, 5))]), "95 % interval")
+    band = _trace(_chart([_row(0, Rate(10, 0)), _row(1, Rate(10, 5))]), "95 % interval")
 
     assert band["y"][:4] == pytest.approx([1, 0.7676, 0.2324, 0.7135], abs=1e-4)
     assert band["fill"] == "toself"
@@ -33,7 +35,7 @@ def test_the_band_is_the_interval() -> None:
 
 def test_a_run_without_a_verdict_is_hollow_and_below_the_axis() -> None:
     """It takes no part in the line and is not drawn at 0 %."""
-    chart = figure([_row(0, Rate(5, 0)), _row(1, None)])
+    chart = _chart([_row(0, Rate(5, 0)), _row(1, None)])
 
     hollow = _trace(chart, "No verdict")
     assert len(_trace(chart, "Run")["y"]) == 1
@@ -44,7 +46,7 @@ def test_a_run_without_a_verdict_is_hollow_and_below_the_axis() -> None:
 
 def test_a_changed_key_is_a_seam() -> None:
     """No line crosses from one profile to the next, and the seam is marked."""
-    chart = figure([_row(0, Rate(5, 0)), _row(1, Rate(5, 1), epoch=2)])
+    chart = _chart([_row(0, Rate(5, 0)), _row(1, Rate(5, 1), epoch=2)])
 
     assert _trace(chart, "Run")["y"] == [1, None, 0.8]
     assert [shape["x0"] for shape in chart["layout"]["shapes"]] == ["2026-11-03 12:30:00"]
@@ -55,7 +57,7 @@ def test_a_changed_fingerprint_is_a_mark_and_its_words_are_inert() -> None:
     """What an endpoint tells about itself explains a change; markup in it stays text."""
     told = Mark(START, "engine", "b1", '<a href="https://x">b2</a>\u202e')
 
-    mark = _trace(figure([_row(0, Rate(5, 0))], [told]), "New fingerprint")
+    mark = _trace(_chart([_row(0, Rate(5, 0))], [told]), "New fingerprint")
 
     assert mark["text"] == [
         "engine: b1<br>is now &lt;a href=&quot;https://x&quot;&gt;b2&lt;/a&gt;⟦U+202E⟧<br>"
@@ -67,13 +69,13 @@ def test_simulated_history_says_so() -> None:
     """Nobody takes the demo's past for a measurement of today."""
     row = Row(1, START, 1, START, Rate(5, 0), simulated=True)
 
-    assert "simulated history" in _trace(figure([row]), "Run")["text"][0]
+    assert "simulated history" in _trace(_chart([row]), "Run")["text"][0]
 
 
 def test_a_lone_run_shows_its_interval_as_a_bar() -> None:
     """A band of one run has no width, so the interval is drawn as an error bar."""
-    alone = _trace(figure([_row(0, Rate(10, 0))]), "Run")["error_y"]
-    together = _trace(figure([_row(0, Rate(10, 0)), _row(1, Rate(10, 0))]), "Run")["error_y"]
+    alone = _trace(_chart([_row(0, Rate(10, 0))]), "Run")["error_y"]
+    together = _trace(_chart([_row(0, Rate(10, 0)), _row(1, Rate(10, 0))]), "Run")["error_y"]
 
     assert alone["arrayminus"] == pytest.approx([0.2865], abs=1e-4)
     assert together["arrayminus"] == [None, None]
@@ -81,18 +83,64 @@ def test_a_lone_run_shows_its_interval_as_a_bar() -> None:
 
 def test_axes_are_named_with_units_and_colours_are_names() -> None:
     """The figure is JSON, says what its axes are, and leaves colours to the style sheet."""
-    chart = figure([_row(0, Rate(5, 0))])
+    chart = _chart([_row(0, Rate(5, 0))])
 
     layout = json.loads(json.dumps(chart))["layout"]
     assert layout["title"]["text"] == "Parse success by run"
     assert layout["xaxis"]["title"]["text"] == "Time (UTC)"
-    assert layout["yaxis"]["title"]["text"] == "Parse success (%)"
+    assert layout["yaxis"]["title"]["text"] == "Rate (%), high is good"
     assert "#" not in json.dumps(chart)
+
+
+def test_a_metric_that_should_be_low_says_so_and_counts_what_went_badly() -> None:
+    """Title, axis and numbers are the metric's own; nobody reads its rate upside down."""
+    chart = _chart([_row(0, rate_of(Metric.SCHEMA_FAILURE, 10, 1))], metric=Metric.SCHEMA_FAILURE)
+
+    layout, line = chart["layout"], _trace(chart, "Run")
+    assert layout["title"]["text"] == "Schema failures by run"
+    assert layout["yaxis"]["title"]["text"] == "Rate (%), low is good"
+    assert (line["y"], line["text"][0][:19]) == ([0.1], "10%, 1 of 10 trials")
+
+
+def test_live_traffic_is_a_line_of_its_own() -> None:
+    """Its points are no runs to open, and say what they are."""
+    chart = _chart([_row(0, Rate(10, 0))], live=[_live(0, Rate(200, 50)), _live(1, Rate(100, 0))])
+
+    line = _trace(chart, "Live traffic")
+    assert (line["y"], line.get("customdata")) == ([0.75, 1], None)
+    assert line["text"][0].startswith("75%, 150 of 200 trials<br>")
+    assert line["text"][0].endswith("and the 1h after, live traffic")
+
+
+@pytest.mark.parametrize(("points", "mode"), [(50, "lines+markers"), (51, "lines")])
+def test_much_live_traffic_does_not_hide_the_runs(points: int, mode: str) -> None:
+    """Beyond some points the line goes without its marks."""
+    live = [_live(i, Rate(10, 0)) for i in range(points)]
+
+    assert _trace(_chart(_three(), live=live), "Live traffic")["mode"] == mode
+
+
+def test_live_traffic_alone_makes_a_chart() -> None:
+    """What no probe asks for is drawn too, and its title says whose it is."""
+    chart = _chart([], live=[_live(0, Rate(200, 50))])
+
+    shown = {trace["name"] for trace in chart["data"] if trace.get("showlegend", True)}
+    assert shown == {"Live traffic"}
+    assert chart["layout"]["title"]["text"] == "Parse success by 1h of live traffic"
+
+
+def test_lanes_that_overlap_at_a_changed_key_make_one_seam() -> None:
+    """A step of live traffic begins before the last run under the old key."""
+    runs = [_row(0, Rate(5, 0)), _row(2, Rate(5, 0)), _row(3, Rate(5, 0), epoch=2)]
+
+    chart = _chart(runs, live=[_live(0, Rate(9, 0)), _live(1, Rate(9, 0), epoch=2)])
+
+    assert len(chart["layout"]["shapes"]) == 1
 
 
 def test_the_name_of_the_time_axis_needs_no_label_to_stand_by() -> None:
     """A phone shows half a day without any label; plotly.js then fails over a standoff."""
-    axis = figure([_row(0, Rate(5, 0))])["layout"]["xaxis"]
+    axis = _chart([_row(0, Rate(5, 0))])["layout"]["xaxis"]
 
     assert "standoff" not in axis["title"]
 
@@ -102,7 +150,7 @@ def test_an_incident_is_a_lane_from_its_opening_to_its_end() -> None:
     end = START + timedelta(hours=2)
     fell = Episode(START, end, "fell <b>far</b>", began="opened", ended="recovered")
 
-    lane = _trace(figure(_three(), happened=Happened(incidents=[fell])), "Incident")
+    lane = _trace(_chart(_three(), happened=Happened(incidents=[fell])), "Incident")
 
     assert lane["x"] == ["2026-11-03 12:00:00", "2026-11-03 14:00:00", None]
     assert min(y for y in lane["y"] if y is not None) > 1
@@ -117,7 +165,7 @@ def test_a_mode_that_is_still_on_reaches_to_the_edge() -> None:
     """The axis goes as far as what happened last, also after the last run."""
     on = Episode(START + timedelta(hours=5), None, "no_tools, by hand", began="on", ended="off")
 
-    chart = figure(_three(), happened=Happened(modes=[on]))
+    chart = _chart(_three(), happened=Happened(modes=[on]))
 
     lane, edge = _trace(chart, "Mode on"), chart["layout"]["xaxis"]["range"][1]
     assert edge > "2026-11-03 17:00:00"
@@ -129,7 +177,7 @@ def test_maintenance_is_a_band_with_its_name() -> None:
     """A reader sees why nobody was told, and the reason on request."""
     quiet = Episode(START, START + timedelta(hours=1), "maintenance: <i>moving</i>")
 
-    layout = figure(_three(), happened=Happened(windows=[quiet]))["layout"]
+    layout = _chart(_three(), happened=Happened(windows=[quiet]))["layout"]
 
     (band,), (word,) = layout["shapes"], layout["annotations"]
     assert (band["x0"], band["x1"]) == ("2026-11-03 12:00:00", "2026-11-03 13:00:00")
@@ -141,7 +189,7 @@ def test_the_reference_is_a_line_with_its_baseline() -> None:
     """What runs were compared with, for as long as they were."""
     held = Reference(START, START + timedelta(hours=2), 0.95, "reference 95.0%")
 
-    line = _trace(figure(_three(), happened=Happened(references=[held])), "Reference")
+    line = _trace(_chart(_three(), happened=Happened(references=[held])), "Reference")
 
     assert line["y"] == [0.95, 0.95, None]
     assert line["text"][0] == "reference 95.0%"
@@ -151,14 +199,14 @@ def test_a_reference_that_still_moves_is_called_provisional() -> None:
     """Nobody takes a baseline that is not full for settled."""
     held = Reference(START, START + timedelta(hours=2), 0.8, "", provisional=True)
 
-    chart = figure(_three(), happened=Happened(references=[held]))
+    chart = _chart(_three(), happened=Happened(references=[held]))
 
     assert _trace(chart, "Provisional reference")["y"][0] == 0.8
 
 
 def test_what_did_not_happen_is_not_in_the_legend() -> None:
     """A quiet endpoint has a quiet chart."""
-    shown = {t["name"] for t in figure(_three())["data"] if t.get("showlegend", True)}
+    shown = {t["name"] for t in _chart(_three())["data"] if t.get("showlegend", True)}
 
     assert shown == {"95 % interval", "Run"}
 
@@ -179,9 +227,25 @@ def test_the_words_of_a_seam_keep_away_from_the_line(
     """They stand before or after it, low or high, where no run is, if there is such a place."""
     rows = [_row(0, Rate(10, before)), _row(1, Rate(10, after), epoch=2)]
 
-    word = figure(rows)["layout"]["annotations"][0]
+    word = _chart(rows)["layout"]["annotations"][0]
 
     assert (word["xanchor"], word["yanchor"]) == place
+
+
+def _chart(
+    runs: list[Row],
+    marks: list[Mark] | None = None,
+    happened: Happened = NOTHING,
+    *,
+    metric: Metric = Metric.PARSE_SUCCESS,
+    live: list[Row] | None = None,
+) -> dict[str, Any]:
+    return figure(Shown(metric, runs, live or [], marks or [], happened))
+
+
+def _live(i: int, rate: Rate, epoch: int = 1) -> Row:
+    at = START + timedelta(hours=i)
+    return Row(None, at, epoch, START, rate, step=timedelta(hours=1), live=True)
 
 
 def _three() -> list[Row]:

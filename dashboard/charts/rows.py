@@ -1,0 +1,56 @@
+"""What a chart of a metric shows, as values."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+
+from dashboard.charts.lanes import NOTHING, Happened
+from health.metrics import Rate
+from probes.attempts import Metric
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """One ended run; `rate` is None where it gave no verdict.
+
+    With a `step` it is all runs of that span of time, which begins at `at`; or, where it is
+    `live`, all that clients sent in it.
+    """
+
+    run_id: int | None
+    at: datetime
+    epoch: int
+    epoch_since: datetime
+    rate: Rate | None
+    suite: str = "light"
+    simulated: bool = False
+    step: timedelta | None = None
+    live: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Mark:
+    """The endpoint told something new about itself, under the same key."""
+
+    at: datetime
+    fact: str
+    before: str
+    after: str
+
+
+@dataclass(frozen=True, slots=True)
+class Shown:
+    """All that a chart of a metric shows, in order of time; there is a row in one of the lanes."""
+
+    metric: Metric
+    runs: Sequence[Row] = ()
+    live: Sequence[Row] = ()
+    marks: Sequence[Mark] = ()
+    happened: Happened = NOTHING
+
+    @property
+    def rows(self) -> list[Row]:
+        """Both lanes together."""
+        return sorted([*self.runs, *self.live], key=lambda row: row.at)

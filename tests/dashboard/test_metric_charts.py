@@ -1,0 +1,162 @@
+"""The charts of every metric on the page of an endpoint, and all of them in small."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+
+import pytest
+from django.db import connection
+from django.test import Client
+from django.test.utils import CaptureQueriesContext
+from django.utils import timezone
+from pytest_django.asserts import assertContains, assertNotContains
+
+from dashboard import multiples
+from dashboard.models import Endpoint, RollupHour, Run, RunMetric
+from health.metrics import Rate, rate_of
+from health.modes import WATCHED
+from health.observations import PLACES
+from probes.attempts import Metric
+from tests.factories import make_endpoint, make_finished_run
+
+HOUR = timedelta(hours=1)
+
+
+@pytest.mark.parametrize("metric", list(Metric), ids=str)
+def test_every_metric_has_a_chart(signed_in: Client, metric: Metric) -> None:
+    """The address says which; it is marked in the row of links."""
+    run = make_finished_run(make_endpoint())
+    _measure(run, metric, trials=20, failures=1)
+
+    page = signed_in.get(f"/endpoints/steady/?metric={metric}&range=24h")
+
+    assert page.context["metric"] is metric
+    assert page.context["figure"]["layout"]["title"]["text"].endswith(" by run")
+    assertContains(
+        page, f'<a href="/endpoints/steady/?metric={metric}&amp;range=24h" aria-current="true">'
+    )
+
+
+def test_an_unknown_metric_is_parse_success(signed_in: Client) -> None:
+    """An old or mistyped address still shows something."""
+    make_finished_run(make_endpoint())
+
+    page = signed_in.get("/endpoints/steady/?metric=<b>nonsense")
+
+    assertContains(page, "Parse success by run")
+    assertNotContains(page, "nonsense")
+
+
+def test_links_keep_metric_and_range(signed_in: Client) -> None:
+    """Choosing one does not lose the other, nor does the refresh after a run."""
+    make_endpoint()
+
+    page = signed_in.get("/endpoints/steady/?metric=leak&range=30d")
+
+    assertContains(page, 'href="/endpoints/steady/?metric=leak&amp;range=24h"')
+    assertContains(page, 'href="/endpoints/steady/?metric=schema_failure&amp;range=30d"')
+    assertContains(page, 'hx-get="/endpoints/steady/chart/?metric=leak&amp;range=30d"')
+
+
+def test_a_run_that_asked_nothing_of_the_metric_is_no_point(signed_in: Client) -> None:
+    """No data is neither nought nor a run without a verdict, which is shown."""
+    endpoint = make_endpoint()
+    make_finished_run(endpoint)
+    assertContains(signed_in.get("/endpoints/steady/?metric=leak"), "has a trial of leaked calls")
+
+    make_finished_run(endpoint, passed=0, void=5)
+    page = signed_in.get("/endpoints/steady/?metric=leak")
+
+    assert page.context["points"] == 1
+
+
+def test_live_traffic_is_drawn_beside_the_runs(signed_in: Client) -> None:
+    """Only that of the metric, with its own numbers."""
+    endpoint = make_endpoint()
+    make_finished_run(endpoint)
+    _roll_up(endpoint, Metric.PARSE_SUCCESS, failures=30)
+    _roll_up(endpoint, Metric.LEAK, failures=1)
+
+    page = signed_in.get("/endpoints/steady/?range=30d")
+
+    assert (page.context["points"], page.context["live_points"]) == (1, 1)
+    assertContains(page, "70%, 70 of 100 trials")
+    assertContains(page, "and 1 span of live traffic, range 30d")
+
+
+def test_small_charts_show_the_last_rate_with_its_denominator(signed_in: Client) -> None:
+    """Of the newest run that asked; what nobody asked is no data."""
+    endpoint = make_endpoint()
+    asked = make_finished_run(endpoint, at=timezone.now() - HOUR)
+    _measure(asked, Metric.SCHEMA_FAILURE, trials=8, failures=2)
+    make_finished_run(endpoint)
+
+    small = {each.metric: each for each in multiples.read(endpoint)}
+
+    assert tuple(small) == WATCHED
+    assert small[Metric.SCHEMA_FAILURE].last == rate_of(Metric.SCHEMA_FAILURE, 8, 2)
+    assert len(small[Metric.SCHEMA_FAILURE].spark.bars) == 1
+    assert small[Metric.PARSE_SUCCESS].last == Rate(5, 0)
+    assert len(small[Metric.PARSE_SUCCESS].spark.bars) == 2
+    assert small[Metric.REPAIR_SUCCESS].last is None
+
+
+def test_small_charts_are_links_and_say_where_there_is_no_data(signed_in: Client) -> None:
+    """Each leads to the chart of its metric in the same range."""
+    run = make_finished_run(make_endpoint())
+    _measure(run, Metric.SCHEMA_FAILURE, trials=8, failures=2)
+
+    part = signed_in.get("/endpoints/steady/chart/?metric=schema_failure&range=30d")
+
+    cards = part.content.decode().split('class="multiples"')[1].split("<li")[1:]
+    assert len(cards) == len(WATCHED)
+    assert "25%" in cards[1]
+    assert "2/8" in cards[1]
+    assert 'aria-current="true"' in cards[1]
+    assert 'href="/endpoints/steady/?metric=closure_error&amp;range=30d"' in cards[2]
+    assert "no data" in cards[2]
+    assert "<svg" not in cards[2]
+
+
+def test_a_longer_past_asks_no_more_queries(signed_in: Client) -> None:
+    """The part costs the same with one run as with many, of many metrics."""
+    endpoint = make_endpoint()
+    make_finished_run(endpoint, at=timezone.now() - 40 * HOUR)
+    few = _queries(signed_in)
+    for hours in range(1, 36):
+        run = make_finished_run(endpoint, at=timezone.now() - hours * HOUR)
+        for metric in WATCHED[1:]:
+            _measure(run, metric, trials=5, failures=1)
+
+    assert _queries(signed_in) == few
+
+
+def _queries(client: Client) -> int:
+    with CaptureQueriesContext(connection) as asked:
+        client.get("/endpoints/steady/chart/?range=7d")
+    return len(asked)
+
+
+def _measure(run: Run, metric: Metric, *, trials: int, failures: int) -> None:
+    assert run.finished_at is not None
+    RunMetric.objects.update_or_create(
+        run=run,
+        metric=metric.value,
+        defaults={
+            "profile": run.profile,
+            "trials": trials,
+            "failures": failures,
+            "finished_at": run.finished_at,
+        },
+    )
+
+
+def _roll_up(endpoint: Endpoint, metric: Metric, *, failures: int) -> None:
+    RollupHour.objects.create(
+        profile_id=endpoint.profile.pk,
+        metric=PLACES[metric],
+        lane=1,
+        bucket=(timezone.now() - 2 * HOUR).replace(minute=0, second=0, microsecond=0),
+        trials=100,
+        failures=failures,
+    )
