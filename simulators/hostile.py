@@ -73,7 +73,7 @@ async def not_found(request: Request) -> Response:
 
 
 async def rate_limited(request: Request) -> Response:
-    return _error(429, "Rate limit reached for requests.", {"retry-after": "7"})
+    return _error(429, "Rate limit reached for requests.", {"retry-after": "1"})
 
 
 async def server_error(request: Request) -> Response:
