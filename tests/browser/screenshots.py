@@ -36,7 +36,8 @@ def main() -> int:
                 page = _page(browser, options.url, scheme, width)
                 _sign_in(page, options.user, password)
                 _take(page, "/", f"fleet-{scheme}-{width}")
-                _take(page, f"/endpoints/{options.endpoint}/", f"endpoint-{scheme}-{width}")
+                month = f"/endpoints/{options.endpoint}/?range=30d"
+                _take(page, month, f"endpoint-{scheme}-{width}")
     return 0
 
 
