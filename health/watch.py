@@ -6,7 +6,7 @@ gives the same state. docs/detection.md explains the rules.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -135,14 +135,6 @@ def _is_below(metric: Metric, gauge: Gauge, lane: Lane) -> bool:
     return is_surely_below_gate(metric, gauge.baseline.successes, gauge.baseline.trials)
 
 
-def replayed(runs: Iterable[Seen], lane: Lane = PROBE) -> Watch:
-    """The watch after all these runs, in the order of their numbers."""
-    watch = Watch()
-    for seen in sorted(runs, key=lambda run: run.number):
-        watch, _ = follow(watch, seen, lane)
-    return watch
-
-
 __all__ = [
     "APART",
     "YEAR",
@@ -154,6 +146,5 @@ __all__ = [
     "accept",
     "follow",
     "release",
-    "replayed",
     "watch_from_json",
 ]

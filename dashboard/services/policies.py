@@ -65,11 +65,6 @@ def sweep() -> int:
     return _refresh(Endpoint.objects.kept().filter(_PAST))
 
 
-def refresh_all() -> int:
-    """Resolve everything anew, one endpoint after the other."""
-    return _refresh(Endpoint.objects.kept())
-
-
 def outdate_all() -> None:
     """Let no policy be read before it was resolved anew: for changes that concern all of them.
 
