@@ -1,4 +1,4 @@
-"""What every request passes through: security headers, and one log line with an id."""
+"""What every request passes through: security headers, a language, and one log line with an id."""
 
 from __future__ import annotations
 
@@ -6,10 +6,13 @@ import re
 import time
 import uuid
 from collections.abc import Callable
+from typing import cast
 
 import structlog
 from django.conf import settings
 from django.http import HttpRequest, HttpResponseBase
+from django.middleware.locale import LocaleMiddleware
+from django.utils import translation
 
 log = structlog.get_logger()
 
@@ -27,6 +30,22 @@ class SecurityHeaders:
             "Permissions-Policy", "camera=(), geolocation=(), microphone=()"
         )
         return response
+
+
+class PageLanguage:
+    """Pages follow the reader's choice or browser; what machines read is English for everybody."""
+
+    MACHINES = ("/api/", "/metrics", "/healthz", "/readyz")
+
+    def __init__(self, get_response: Next) -> None:
+        self.get_response = get_response
+        self.chosen = cast(Next, LocaleMiddleware(get_response))
+
+    def __call__(self, request: HttpRequest) -> HttpResponseBase:
+        if request.path.startswith(self.MACHINES):
+            with translation.override("en"):
+                return self.get_response(request)
+        return self.chosen(request)
 
 
 class RequestLog:

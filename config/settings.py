@@ -72,6 +72,7 @@ MIDDLEWARE = [
     "config.middleware.RequestLog",
     "whitenoise.middleware.WhiteNoiseMiddleware",
     "django.contrib.sessions.middleware.SessionMiddleware",
+    "config.middleware.PageLanguage",
     "django.middleware.common.CommonMiddleware",
     "django.middleware.csrf.CsrfViewMiddleware",
     "django.contrib.auth.middleware.AuthenticationMiddleware",
@@ -98,8 +99,11 @@ TEMPLATES = [
     },
 ]
 LANGUAGE_CODE = "en"
+# Pages speak the browser's language, or the one chosen on them; the API and notices English.
+LANGUAGES = [("en", "English"), ("zh-hans", "简体中文")]
+LOCALE_PATHS = [BASE_DIR / "locale"]
 TIME_ZONE = "UTC"
-USE_I18N = False
+USE_I18N = True
 USE_TZ = True
 DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
 
@@ -138,6 +142,11 @@ SESSION_COOKIE_SECURE = CSRF_COOKIE_SECURE = SERVED_BY_HTTPS
 SESSION_COOKIE_HTTPONLY = CSRF_COOKIE_HTTPONLY = True
 SESSION_COOKIE_SAMESITE = CSRF_COOKIE_SAMESITE = "Lax"
 SESSION_COOKIE_AGE = 12 * 3600
+LANGUAGE_COOKIE_NAME = f"{_host_prefix}language"
+LANGUAGE_COOKIE_SECURE = SERVED_BY_HTTPS
+LANGUAGE_COOKIE_HTTPONLY = True
+LANGUAGE_COOKIE_SAMESITE = "Lax"
+LANGUAGE_COOKIE_AGE = 365 * 86400
 SECURE_SSL_REDIRECT = SERVED_BY_HTTPS
 SECURE_REDIRECT_EXEMPT = [r"^healthz$", r"^readyz$"]  # asked for from inside, without TLS
 SECURE_HSTS_SECONDS = 365 * 86400 if SERVED_BY_HTTPS else 0

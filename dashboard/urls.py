@@ -76,6 +76,7 @@ urlpatterns = [
     path("settings/deliveries/<int:delivery_id>/", channels.result, name="delivery-result"),
     path("settings/deliveries/<int:delivery_id>/retry/", channels.retry, name="delivery-retry"),
     path("settings/system/", system.page, name="system"),
+    path("language/", accounts.language, name="language"),
     path("login/", accounts.Login.as_view(), name="login"),
     path("logout/", LogoutView.as_view(), name="logout"),
     path("healthz", service.healthz, name="healthz"),

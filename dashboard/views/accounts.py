@@ -1,4 +1,4 @@
-"""Signing in."""
+"""Signing in, and the language of the pages."""
 
 from __future__ import annotations
 
@@ -11,6 +11,8 @@ from django.http import HttpRequest
 from django.http.response import HttpResponseBase
 from django.urls import reverse
 from django.utils.decorators import method_decorator
+from django.views.decorators.http import require_POST
+from django.views.i18n import set_language
 from django_htmx.http import HttpResponseClientRedirect
 from django_htmx.middleware import HtmxDetails
 from typing_extensions import override
@@ -29,3 +31,7 @@ class Login(LoginView):
             back = urlsplit(htmx.current_url or "").path or reverse("fleet")
             return HttpResponseClientRedirect(f"{request.path}?{urlencode({'next': back})}")
         return super().dispatch(request, *args, **kwargs)
+
+
+# Who cannot read the sign-in page must be able to change its language.
+language = login_not_required(require_POST(set_language))
