@@ -26,17 +26,16 @@
     document.dispatchEvent(new Event("theme-changed"));
   };
 
-  const wire = (button) => {
-    const word = button.querySelector("[data-theme-word]");
+  const wire = (group) => {
+    const buttons = [...group.querySelectorAll("[data-theme-choice]")];
     const show = (choice) => {
-      word.textContent = choice[0].toUpperCase() + choice.slice(1);
-      button.setAttribute("aria-label", `Theme: ${choice}. Change it.`);
+      for (const button of buttons) button.setAttribute("aria-pressed", String(button.dataset.themeChoice === choice));
     };
-    let choice = read();
-    show(choice);
-    button.hidden = false;
-    button.addEventListener("click", () => {
-      choice = CHOICES[(CHOICES.indexOf(choice) + 1) % CHOICES.length];
+    show(read());
+    group.hidden = false;
+    group.addEventListener("click", (event) => {
+      const choice = event.target.closest("[data-theme-choice]")?.dataset.themeChoice;
+      if (!choice) return;
       keep(choice);
       apply(choice);
       show(choice);
@@ -45,8 +44,7 @@
 
   apply(read());
   document.addEventListener("DOMContentLoaded", () => {
-    const button = document.querySelector("[data-theme-button]");
-    if (button) wire(button);
+    document.querySelectorAll("[data-theme-group]").forEach(wire);
   });
   matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => apply(read()));
 })();

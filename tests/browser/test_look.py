@@ -62,15 +62,17 @@ def test_a_chosen_theme_stays_and_recolours_the_chart(
     """Auto, light, dark: the choice outlives a reload, and the chart follows it."""
     page, watch = open_page(scheme="light")
     page.goto(f"/endpoints/{'x' * 60}/?range=all")
-    button, line = page.locator("[data-theme-button]"), page.locator(".scatterlayer .js-line").last
+    line = page.locator(".scatterlayer .js-line").last
     before = line.evaluate("node => node.style.stroke")
 
-    button.click()
-    button.click()
+    page.get_by_role("button", name="Account").click()
+    page.get_by_role("button", name="Dark").click()
     page.reload()
 
     expect(page.locator("html")).to_have_attribute("data-theme", "dark")
-    expect(button).to_contain_text("Dark")
+    page.get_by_role("button", name="Account").click()
+    dark = page.get_by_role("button", name="Dark")
+    expect(dark).to_have_attribute("aria-pressed", "true")
     assert line.evaluate("node => node.style.stroke") != before
     assert watch.troubles == []
 

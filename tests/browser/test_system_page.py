@@ -25,6 +25,9 @@ def test_the_system_page_fits(open_page: Callable[..., tuple[Page, Watch]]) -> N
     for width, scheme in ((390, "dark"), (1440, "light")):
         page, watch = open_page(width=width, scheme=scheme)
 
+        if width < 760:
+            page.get_by_role("button", name="Menu").click()
+        page.get_by_role("link", name="Settings").click()
         page.get_by_role("link", name="System").click()
 
         expect(page.get_by_role("heading", name="Runs by provider")).to_be_visible()
