@@ -9,6 +9,7 @@ from datetime import datetime, timedelta
 from typing import Any
 
 from django import forms
+from django.utils.translation import gettext_lazy
 
 from dashboard import durations
 from dashboard.models import Endpoint
@@ -74,6 +75,28 @@ class EndpointForm(forms.Form):
         max_value=10**12,
         help_text="The most that probing may cost in a day, input and output together.",
     )
+    price_input = forms.DecimalField(
+        label=gettext_lazy("Price of a million input tokens"),
+        required=False,
+        min_value=0,
+        max_digits=12,
+        decimal_places=6,
+        help_text=gettext_lazy("With both prices, the page shows what probing costs."),
+    )
+    price_output = forms.DecimalField(
+        label=gettext_lazy("Price of a million output tokens"),
+        required=False,
+        min_value=0,
+        max_digits=12,
+        decimal_places=6,
+    )
+    currency = forms.CharField(
+        label=gettext_lazy("Currency"),
+        required=False,
+        initial="USD",
+        max_length=8,
+        help_text=gettext_lazy("A short word, such as USD. Nothing is converted."),
+    )
     options = forms.CharField(
         label="Request options",
         required=False,
@@ -134,6 +157,9 @@ class EndpointForm(forms.Form):
             raise forms.ValidationError(exc.message) from exc
         return options
 
+    def clean_currency(self) -> str:
+        return self.cleaned_data["currency"].strip() or "USD"
+
     def clean_seen(self) -> datetime | None:
         try:
             return datetime.fromisoformat(self.cleaned_data["seen"])
@@ -148,7 +174,7 @@ class EndpointForm(forms.Form):
 
 def _initial(endpoint: Endpoint) -> dict[str, Any]:
     same = ["slug", "provider", "base_url", "model", "max_concurrency", "enabled"]
-    same += ["daily_requests", "daily_tokens"]
+    same += ["daily_requests", "daily_tokens", "price_input", "price_output", "currency"]
     return {
         **{name: getattr(endpoint, name) for name in same},
         "seen": endpoint.updated_at.isoformat(),

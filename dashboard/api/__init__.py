@@ -17,6 +17,7 @@ from dashboard.api import (
     metrics,
     modes,
     mounting,
+    notes,
     policies,
     profiles,
     run_events,
@@ -56,6 +57,7 @@ api.add_router("/endpoints", runs.of_endpoint)
 api.add_router("/endpoints", metrics.of_endpoint)
 api.add_router("/endpoints", policies.router)
 api.add_router("/endpoints", modes.router)
+api.add_router("/endpoints", notes.router)
 api.add_router("/incidents", incidents.router)
 api.add_router("/tool-rules", tool_rules.router)
 api.add_router("/runs", runs.router)

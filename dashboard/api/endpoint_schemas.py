@@ -21,6 +21,9 @@ _REGISTERED: dict[str, Any] = {
     "enabled": True,
     "daily_requests": 2000,
     "daily_tokens": None,
+    "price_input": 0.4,
+    "price_output": 1.2,
+    "currency": "USD",
 }
 
 
@@ -46,6 +49,9 @@ class EndpointFields(BaseModel):
     daily_tokens: StrictInt | None = Field(
         default=None, description="The most a day; null is no limit"
     )
+    price_input: float | None = Field(default=None, description="Of a million input tokens")
+    price_output: float | None = Field(default=None, description="Of a million output tokens")
+    currency: str | None = Field(default=None, description="A short word, such as USD")
 
 
 class EndpointIn(EndpointFields):
@@ -103,6 +109,9 @@ class EndpointOut(BaseModel):
     enabled: bool
     daily_requests: int | None
     daily_tokens: int | None
+    price_input: float | None
+    price_output: float | None
+    currency: str
     key: Key
     next_due_at: datetime
     last_finished_at: datetime | None
@@ -124,7 +133,7 @@ def endpoint_out(endpoint: Endpoint) -> EndpointOut:
     credential: Credential | None = getattr(endpoint, "credential", None)
     same = ("slug", "provider", "base_url", "model", "options", "max_concurrency", "enabled")
     times = ("next_due_at", "last_finished_at", "created_at", "updated_at")
-    limits = ("daily_requests", "daily_tokens")
+    limits = ("daily_requests", "daily_tokens", "price_input", "price_output", "currency")
     return EndpointOut(
         **{name: getattr(endpoint, name) for name in (*same, *times, *limits)},
         ttl=durations.short(endpoint.ttl),

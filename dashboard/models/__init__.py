@@ -11,6 +11,7 @@ from dashboard.models.evidence import Evidence
 from dashboard.models.fingerprint_change import FingerprintChange
 from dashboard.models.maintenance import MaintenanceWindow
 from dashboard.models.mode_switch import ModeSwitch
+from dashboard.models.note import Note
 from dashboard.models.notice import Notice
 from dashboard.models.observation_batch import ObservationBatch
 from dashboard.models.pinned_evidence import Pin, PinnedEvidence
@@ -37,6 +38,7 @@ __all__ = [
     "Incident",
     "MaintenanceWindow",
     "ModeSwitch",
+    "Note",
     "Notice",
     "ObservationBatch",
     "Pin",

@@ -40,6 +40,14 @@ class Endpoint(models.Model):
     # The most that probing may cost a day (UTC); null is no limit.
     daily_requests = models.PositiveIntegerField("requests a day", null=True, blank=True)
     daily_tokens = models.PositiveBigIntegerField("tokens a day", null=True, blank=True)
+    # What a million tokens cost; null is not known. The currency is a word, never converted.
+    price_input = models.DecimalField(
+        "price of input", max_digits=12, decimal_places=6, null=True, blank=True
+    )
+    price_output = models.DecimalField(
+        "price of output", max_digits=12, decimal_places=6, null=True, blank=True
+    )
+    currency = models.CharField(max_length=8, default="USD", db_default="USD")
     # The day whose budget has no room for another run.
     spent_out_on = models.DateField(null=True)
 

@@ -121,6 +121,12 @@ class Run(models.Model):
     requests = models.PositiveIntegerField(db_default=0)
     input_tokens = models.PositiveBigIntegerField(db_default=0)
     output_tokens = models.PositiveBigIntegerField(db_default=0)
+    # Of the answers that came, and of what was spent on attempts that did not pass: charts read
+    # these, never attempts. Null where no answer came, or the run is older than these columns.
+    latency_p50_ms = models.PositiveIntegerField(null=True)
+    latency_p95_ms = models.PositiveIntegerField(null=True)
+    lost_tokens = models.PositiveBigIntegerField(null=True)
+    lost_ms = models.PositiveBigIntegerField(null=True)
 
     objects = RunQuerySet.as_manager()
 
@@ -169,6 +175,12 @@ class Run(models.Model):
             ),
             # The runs table of an endpoint's page, newest first.
             models.Index(fields=["endpoint", "-id"], name="run_of_endpoint"),
+            # The charts of an endpoint: a span of time, which may lie far back.
+            models.Index(
+                fields=["endpoint", "-finished_at"],
+                condition=Q(finished_at__isnull=False),
+                name="run_ended_of_endpoint",
+            ),
         ]
 
     @override

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime, timedelta
+from decimal import Decimal
 from typing import Any
 
 from django.conf import settings
@@ -28,6 +29,9 @@ FIELDS = (
     "enabled",
     "daily_requests",
     "daily_tokens",
+    "price_input",
+    "price_output",
+    "currency",
 )
 
 
@@ -52,6 +56,9 @@ def create(  # noqa: PLR0913 -- keyword-only: the fields of a registration
     key: Secret | None,
     daily_requests: int | None = None,
     daily_tokens: int | None = None,
+    price_input: Decimal | None = None,
+    price_output: Decimal | None = None,
+    currency: str = "USD",
     onboarding_runs: int | None = None,
 ) -> Endpoint:
     """Register an endpoint; it is due at once. Refuses a slug that is taken."""
@@ -67,6 +74,9 @@ def create(  # noqa: PLR0913 -- keyword-only: the fields of a registration
         enabled=enabled,
         daily_requests=daily_requests,
         daily_tokens=daily_tokens,
+        price_input=price_input,
+        price_output=price_output,
+        currency=currency,
         onboarding_left=settings.BASELINE_RUNS if onboarding_runs is None else onboarding_runs,
     )
     _save(endpoint)

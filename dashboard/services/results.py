@@ -21,6 +21,7 @@ from dashboard.services.runs import FRUITLESS_WAIT, Lease
 from dashboard.services.statements import execute, limit_idling
 from health import cadence
 from health.capabilities import capabilities, settled
+from health.effort import effort_of
 from health.observations import pack
 from health.report import rates
 from health.watch import Watch
@@ -68,6 +69,7 @@ def follow(
     found = capabilities(attempts, adapter_for(Provider(profile.provider)).format)
     parser = profiles.note_text_format(profile, found) or None
     _write_metrics(run, attempts, parser)
+    _write_effort(run, attempts)
     observed = [row for attempt in attempts for row in _observed(run, attempt, parser)]
     observations.store(observed, batch=uuid.uuid5(_BATCHES, str(run.pk)))
     answered = (pair for attempt in attempts for pair in attempt.fingerprint.items())
@@ -98,6 +100,13 @@ def _write_metrics(run: Run, attempts: Sequence[Attempt], parser: str | None) ->
         for metric, rate in rates(settled(attempts, parser)).items()
         if rate.trials
     )
+
+
+def _write_effort(run: Run, attempts: Sequence[Attempt]) -> None:
+    spent = effort_of(attempts)
+    run.latency_p50_ms, run.latency_p95_ms = spent.latency_p50_ms, spent.latency_p95_ms
+    run.lost_tokens, run.lost_ms = spent.lost_tokens, spent.lost_ms
+    run.save(update_fields=["latency_p50_ms", "latency_p95_ms", "lost_tokens", "lost_ms"])
 
 
 def _observed(run: Run, attempt: Attempt, parser: str | None) -> list[Observation]:

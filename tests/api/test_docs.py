@@ -55,6 +55,8 @@ def _learned(answer: Answer) -> dict[str, str]:
     learned = {"UPDATED_AT": found["updated_at"]} if "updated_at" in found else {}
     if "effect" in found:
         learned["MODE"] = str(found["id"])
+    if "link" in found:
+        learned["NOTE"] = str(found["id"])
     if "incidents" in found:
         learned["INCIDENT"] = str(make_incident(Endpoint.objects.get()).pk)
     if "suite" in found:

@@ -1,0 +1,103 @@
+"""Notes about an endpoint: what a deployment, or a person, wrote down about a moment."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import Annotated, Any
+
+from django.http import HttpRequest
+from ninja import Path, Query, Router
+from ninja.responses import Status
+from pydantic import AwareDatetime, BaseModel, ConfigDict, Field
+
+from dashboard.api import auth
+from dashboard.api.endpoints import Slug, find
+from dashboard.api.errors import no_such
+from dashboard.api.runs import MOST_ID
+from dashboard.models import Note
+from dashboard.services import notes as service
+
+router = Router(tags=["notes"])
+
+_NOTE: dict[str, Any] = {
+    "id": 12,
+    "at": "2026-05-01T09:30:00Z",
+    "text": "vLLM 0.11.2 is live",
+    "link": "https://ci.example/deploys/4711",
+    "author": "alice",
+    "created_at": "2026-05-01T09:30:02Z",
+}
+
+
+class NoteIn(BaseModel):
+    model_config = ConfigDict(
+        extra="forbid",
+        json_schema_extra={"examples": [{name: _NOTE[name] for name in ("at", "text", "link")}]},
+    )
+
+    text: str = Field(description=f"What happened, in at most {service.LONGEST_TEXT} characters")
+    at: AwareDatetime | None = Field(default=None, description="When; null is now")
+    link: str = Field(default="", description="Where to read more: http:// or https://")
+
+
+class NoteOut(BaseModel):
+    model_config = ConfigDict(json_schema_extra={"examples": [_NOTE]})
+
+    id: int
+    at: datetime
+    text: str
+    link: str
+    author: str | None
+    created_at: datetime
+
+
+class NoteList(BaseModel):
+    model_config = ConfigDict(json_schema_extra={"examples": [{"notes": [_NOTE]}]})
+
+    notes: list[NoteOut]
+
+
+@router.get(
+    "/{slug:slug}/notes", auth=auth.READ, response=NoteList, summary="List notes, newest first"
+)
+def list_notes(
+    request: HttpRequest, slug: Slug, limit: Annotated[int, Query(ge=1, le=500)] = 100
+) -> NoteList:
+    found = Note.objects.kept().filter(endpoint=find(slug)).select_related("author").newest_first()
+    return NoteList(notes=[note_out(note) for note in found[:limit]])
+
+
+@router.post("/{slug:slug}/notes", auth=auth.WRITE, response={201: NoteOut}, summary="Write a note")
+def add_note(request: HttpRequest, slug: Slug, body: NoteIn) -> Status[NoteOut]:
+    """It is a mark in every chart of the endpoint: put one there with each deployment."""
+    by = auth.token_of(request).created_by
+    made = service.add(find(slug), at=body.at, text=body.text, link=body.link, by=by)
+    made.refresh_from_db()
+    return Status(201, note_out(made))
+
+
+@router.delete(
+    "/{slug:slug}/notes/{int:note_id}",
+    auth=auth.WRITE,
+    response={204: None},
+    summary="Remove a note",
+)
+def remove_note(
+    request: HttpRequest,
+    slug: Slug,
+    note_id: Annotated[int, Path(ge=1, le=MOST_ID, description="The `id` in the list")],
+) -> Status[None]:
+    """Only by who wrote it, or by an administrator."""
+    note = Note.objects.kept().filter(endpoint=find(slug), pk=note_id).first()
+    if note is None or not service.remove(note, by=auth.token_of(request).created_by):
+        raise no_such("note")
+    return Status(204, None)
+
+
+def note_out(note: Note) -> NoteOut:
+    same = ("at", "text", "link", "created_at")
+    return NoteOut(
+        id=note.pk,
+        author=note.author.get_username() if note.author else None,
+        **{name: getattr(note, name) for name in same},
+    )

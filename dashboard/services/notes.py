@@ -1,0 +1,84 @@
+"""Writing down what happened to an endpoint, by hand or from a deployment."""
+
+from __future__ import annotations
+
+from datetime import datetime, timedelta
+from urllib.parse import urlsplit
+
+from django.contrib.auth.models import User
+from django.db.models.functions import Now
+from django.utils import timezone
+from django.utils.translation import gettext as _
+
+from dashboard.errors import Refused
+from dashboard.models import Endpoint, Note
+from dashboard.services.observations import EARLIEST
+
+LONGEST_TEXT = 500
+LONGEST_LINK = 500
+# A note may announce what is planned.
+FARTHEST = timedelta(days=366)
+# All of them are drawn and listed by page; a program that runs wild is stopped here.
+MOST_NOTES = 10_000
+
+
+def add(
+    endpoint: Endpoint, *, at: datetime | None, text: str, link: str = "", by: User | None
+) -> Note:
+    """Put a note at a moment, now unless told; refuses what could not be shown."""
+    if Note.objects.kept().filter(endpoint=endpoint).count() >= MOST_NOTES:
+        raise Refused(
+            _("There are {most} notes already. Remove some first.").format(most=MOST_NOTES)
+        )
+    return Note.objects.create(
+        endpoint=endpoint,
+        at=_moment(at or timezone.now()),
+        text=_text(text),
+        link=_link(link),
+        author=by,
+    )
+
+
+def remove(note: Note, *, by: User | None) -> bool:
+    """Take a note away; False where it was gone already. Its author's, or an administrator's.
+
+    What a token without an owner wrote, such a token may take away.
+    """
+    if note.author_id != (by.pk if by else None) and not (by and by.is_superuser):
+        raise Refused(_("Only who wrote a note, or an administrator, may remove it."))
+    mine = Note.objects.kept().filter(pk=note.pk)
+    return bool(mine.update(removed_at=Now(), removed_by=by))
+
+
+def _moment(at: datetime) -> datetime:
+    if not EARLIEST <= at <= timezone.now() + FARTHEST:
+        raise Refused(_("That time is too far from now. Choose one within the next year."))
+    return at
+
+
+def _text(text: str) -> str:
+    text = " ".join(text.replace("\0", "").split())
+    if not text:
+        raise Refused(_("Write what happened."))
+    if len(text) > LONGEST_TEXT:
+        raise Refused(_("A note has at most {most} characters.").format(most=LONGEST_TEXT))
+    return text
+
+
+def _link(link: str) -> str:
+    """An address that a browser opens and that runs nothing, or none."""
+    link = link.strip()
+    if not link:
+        return ""
+    try:
+        parts = urlsplit(link)
+        is_web = parts.scheme in ("http", "https") and bool(parts.hostname)
+    except ValueError:
+        is_web = False
+    if not is_web or not link.isprintable() or " " in link or len(link) > LONGEST_LINK:
+        raise Refused(
+            _("A link begins with http:// or https:// and has at most {most} characters.").format(
+                most=LONGEST_LINK
+            )
+        )
+    return link
