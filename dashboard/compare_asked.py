@@ -10,7 +10,7 @@ from urllib.parse import urlencode
 
 from django.http import QueryDict
 
-from dashboard.history import Range, range_named
+from dashboard.window import Range, range_named
 from probes.attempts import Metric
 
 # More ticks than anybody reads: an address is no place for a whole fleet.

@@ -1,67 +1,85 @@
-"""What happened to an endpoint in a span of time, for its chart."""
+"""What happened to an endpoint in a span of time, for its charts."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from datetime import datetime
-from itertools import groupby
 
-from django.db.models import Q
+from django.db.models import Min, Q
+from django.utils.translation import gettext as _
 
-from dashboard.charts.lanes import Episode, Happened, Reference
-from dashboard.figure_words import shown
-from dashboard.models import Endpoint, Incident, ModeSwitch, Profile, WatchEvent
-from dashboard.models.watch import Lane
+from dashboard.charts.lanes import Episode, Happened
+from dashboard.charts.marks import Kind, Mark
+from dashboard.models import Endpoint, FingerprintChange, Incident, ModeSwitch, Note, Run
+from dashboard.references import references
 from dashboard.services import detection, maintenance
-from health.detector import PROBE, Baseline, Known
-from health.metrics import rate_of
-from health.watch import Kind
+from dashboard.services.statements import rows
 from probes.attempts import Metric
 
 MOST = 100
-_SETTLING = (Kind.FROZEN.value, Kind.CORRELATED.value, detection.ACCEPTED)
+# A policy has a new version with every change; stages are looked for in so many of them.
+MOST_VERSIONS = 500
 
 
-def read(endpoint: Endpoint, metric: Metric, start: datetime, end: datetime) -> Happened:
-    """The newest incidents, modes and windows that touch the span, and the metric's references."""
+def read(endpoint: Endpoint, metric: Metric | None, start: datetime, end: datetime) -> Happened:
+    """The newest of all that touches the span; with a metric, what its runs are compared with."""
     return Happened(
-        incidents=_incidents(endpoint, start),
+        incidents=[episode_of(incident) for incident in incidents(endpoint, start, end)],
         modes=_modes(endpoint, start, end),
         windows=_windows(endpoint, start, end),
-        references=_references(endpoint, metric, start, end),
+        references=references(endpoint, metric, start, end) if metric else (),
+        marks=_marks(endpoint, start, end),
     )
 
 
-def _incidents(endpoint: Endpoint, start: datetime) -> list[Episode]:
+def incidents(endpoint: Endpoint, start: datetime, end: datetime) -> list[Incident]:
+    """Those that were open in the span, the oldest first."""
     found = Incident.objects.filter(
-        Q(ended_at=None) | Q(ended_at__gte=start), profile__endpoint=endpoint
+        Q(ended_at=None) | Q(ended_at__gte=start), profile__endpoint=endpoint, opened_at__lte=end
     ).order_by("-opened_at")[:MOST]
-    return [
-        Episode(
-            incident.opened_at,
-            incident.ended_at,
-            f"{detection.headline_of(incident)} (S{incident.worst})",
-            began="opened",
-            ended=incident.state,
-        )
-        for incident in reversed(found)
-    ]
+    return list(found)[::-1]
+
+
+def episode_of(incident: Incident) -> Episode:
+    return Episode(
+        incident.opened_at,
+        incident.ended_at,
+        f"{detection.headline_of(incident)} (S{incident.worst})",
+        began=_("opened"),
+        ended=_ended(incident),
+    )
+
+
+def _ended(incident: Incident) -> str:
+    words = {
+        Incident.State.RECOVERED: _("recovered"),
+        Incident.State.ACCEPTED: _("accepted as normal"),
+        Incident.State.SUPERSEDED: _("superseded"),
+    }
+    return words.get(Incident.State(incident.state), "")
 
 
 def _modes(endpoint: Endpoint, start: datetime, end: datetime) -> list[Episode]:
     found = ModeSwitch.objects.filter(
-        Q(off_at=None) | Q(off_at__gte=start), profile__endpoint=endpoint
+        Q(off_at=None) | Q(off_at__gte=start), profile__endpoint=endpoint, on_at__lte=end
     ).order_by("-on_at")[:MOST]
     return [
         Episode(
             switch.on_at,
             switch.off_at or _run_out(switch, end),
-            f"{switch.mode}, {'by hand' if switch.incident_id is None else 'automatic'}",
-            began="on",
-            ended="off",
+            _by_hand(switch) if switch.incident_id is None else _automatic(switch),
+            began=_("on"),
+            ended=_("off"),
         )
         for switch in reversed(found)
     ]
+
+
+def _by_hand(switch: ModeSwitch) -> str:
+    return _("{mode}, by hand").format(mode=switch.mode)
+
+
+def _automatic(switch: ModeSwitch) -> str:
+    return _("{mode}, automatic").format(mode=switch.mode)
 
 
 def _run_out(switch: ModeSwitch, now: datetime) -> datetime | None:
@@ -72,53 +90,66 @@ def _run_out(switch: ModeSwitch, now: datetime) -> datetime | None:
 
 def _windows(endpoint: Endpoint, start: datetime, end: datetime) -> list[Episode]:
     found = maintenance.between(endpoint, start, end)[-MOST:]
-    return [Episode(each.starts_at, each.over_at, f"maintenance: {each.reason}") for each in found]
-
-
-def _references(
-    endpoint: Endpoint, metric: Metric, start: datetime, end: datetime
-) -> list[Reference]:
-    settled = WatchEvent.objects.filter(
-        profile__endpoint=endpoint, metric=metric.value, lane=Lane.PROBE, kind__in=_SETTLING
-    ).select_related("profile")
-    newest = sorted(settled.order_by("-id")[:MOST], key=lambda event: (event.profile_id, event.id))
-    found = [
-        reference
-        for _, events in groupby(newest, key=lambda event: event.profile_id)
-        for reference in _of_profile(metric, list(events), end)
+    words = _("maintenance: {reason}")
+    return [
+        Episode(each.starts_at, each.over_at, words.format(reason=each.reason)) for each in found
     ]
-    profile = endpoint.profile
-    since = [event.at for event in newest if event.profile_id == profile.pk]
-    found += _provisional(profile, metric, since[-1] if since else profile.created_at, end)
-    return [each for each in found if each.end >= start]
 
 
-def _of_profile(metric: Metric, events: list[WatchEvent], end: datetime) -> Iterable[Reference]:
-    over = events[-1].profile.ended_at or end
-    ends = [event.at for event in events[1:]] + [over]
-    for event, until in zip(events, ends, strict=True):
-        baseline = Baseline(*event.figures.get("baseline", (0, 0, 0)))
-        rate = event.figures.get("reference")
-        if rate is None and baseline.known() is Known.FROZEN:
-            rate = baseline.reference()
-        if rate is not None:
-            words = _words(metric, rate, baseline)
-            yield Reference(event.at, until, shown(metric, rate), words)
+def _marks(endpoint: Endpoint, start: datetime, end: datetime) -> list[Mark]:
+    """New fingerprints, suite versions, stages, and what people wrote down."""
+    return [
+        *_fingerprints(endpoint, start, end),
+        *_suites(endpoint, start, end),
+        *_stages(endpoint, start, end),
+        *_notes(endpoint, start, end),
+    ]
 
 
-def _provisional(
-    profile: Profile, metric: Metric, since: datetime, end: datetime
-) -> list[Reference]:
-    """What runs are compared with while the baseline is not full; it moves with every run."""
-    gauge = detection.watch_of(profile).gauge(metric)
-    rate = gauge.judged_by(PROBE)
-    if rate is None or gauge.reference is not None:
-        return []
-    words = f"provisional {_words(metric, rate, gauge.baseline)}"
-    return [Reference(since, end, shown(metric, rate), words, provisional=True)]
+def _fingerprints(endpoint: Endpoint, start: datetime, end: datetime) -> list[Mark]:
+    changes = FingerprintChange.objects.filter(
+        profile__endpoint=endpoint, at__gte=start, at__lte=end
+    ).order_by("-at", "-id")[:MOST]
+    return [Mark(change.at, Kind.FINGERPRINT, _told(change)) for change in changes]
 
 
-def _words(metric: Metric, success: float, baseline: Baseline) -> str:
-    of = rate_of(metric, baseline.trials, baseline.trials - baseline.successes)
-    said = f"baseline {of.count} of {of.trials} in {baseline.runs} runs"
-    return f"reference {shown(metric, success):.1%}<br>{said}"
+def _told(change: FingerprintChange) -> str:
+    fact = change.fact.replace("_", " ")
+    if not change.before:
+        return _("{fact}: {after}, not told before").format(fact=fact, after=change.after)
+    words = _("{fact}: {before} is now {after}")
+    return words.format(fact=fact, before=change.before, after=change.after)
+
+
+def _suites(endpoint: Endpoint, start: datetime, end: datetime) -> list[Mark]:
+    """Every version of the suite but the one that the span began with."""
+    runs = Run.objects.of(endpoint).filter(finished_at__gte=start, finished_at__lte=end)
+    firsts = runs.values("suite_version").annotate(first=Min("finished_at")).order_by("first")
+    words = _("suite {version}")
+    return [
+        Mark(each["first"], Kind.SUITE, words.format(version=each["suite_version"]))
+        for each in list(firsts)[1 : MOST + 1]
+    ]
+
+
+def _stages(endpoint: Endpoint, start: datetime, end: datetime) -> list[Mark]:
+    wanted = {"endpoint": endpoint.pk, "start": start, "end": end, "most": MOST_VERSIONS}
+    words = _("stage {before} is now {after}")
+    return [
+        Mark(at, Kind.STAGE, words.format(before=before, after=after))
+        for at, before, after in rows(_STAGES, wanted)[-MOST:]
+    ]
+
+
+def _notes(endpoint: Endpoint, start: datetime, end: datetime) -> list[Mark]:
+    found = Note.objects.kept().filter(endpoint=endpoint, at__gte=start, at__lte=end)
+    return [Mark(note.at, Kind.NOTE, note.text) for note in found.newest_first()[:MOST]]
+
+
+_STAGES = """
+SELECT at, before, stage FROM (
+    SELECT at, version, stage, lag(stage) OVER (ORDER BY version) AS before
+    FROM (SELECT at, version, body ->> 'stage' AS stage FROM dashboard_policyversion
+        WHERE endpoint_id = %(endpoint)s ORDER BY version DESC LIMIT %(most)s) newest) changes
+WHERE before <> stage AND at >= %(start)s AND at <= %(end)s ORDER BY version
+"""

@@ -4,17 +4,17 @@ from __future__ import annotations
 
 from collections import Counter
 from dataclasses import dataclass
-from datetime import datetime, timedelta
-from enum import StrEnum
+from datetime import datetime
 from typing import Any
 
 from django.db.models import F, FilteredRelation, Q
 
-from dashboard.charts.rows import Mark, Row, Shown
-from dashboard.models import Attempt, Endpoint, FingerprintChange, Run
-from dashboard.models.run import ENDED, State
+from dashboard.charts.rows import Row, Shown
+from dashboard.models import Attempt, Endpoint, Run
+from dashboard.models.run import ENDED, RunQuerySet, State
 from dashboard.series import series
 from dashboard.services import observations
+from dashboard.window import Window
 from health.metrics import rate_of
 from probes.attempts import Metric, Outcome
 
@@ -23,22 +23,7 @@ MOST_RUNS = 600
 MOST_STEPS = 400
 # Fewer, since each has to hold enough requests for a rate.
 MOST_LIVE_STEPS = 125
-MOST_MARKS = 100
 RECENT_RUNS = 20
-
-
-class Range(StrEnum):
-    """How far back a chart looks."""
-
-    DAY = "24h"
-    WEEK = "7d"
-    MONTH = "30d"
-    ALL = "all"
-
-    @property
-    def span(self) -> timedelta | None:
-        spans = {Range.DAY: timedelta(days=1), Range.WEEK: timedelta(days=7)}
-        return None if self is Range.ALL else spans.get(self, timedelta(days=30))
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,61 +39,65 @@ class Repeated:
         return self.kind.replace("_", " ")
 
 
-def range_named(name: str) -> Range:
-    """The range of that name, else the week."""
-    return next((span for span in Range if span.value == name), Range.WEEK)
-
-
-def metric_named(name: str) -> Metric:
-    """The metric of that name, else parse success."""
-    return next((metric for metric in Metric if metric.value == name), Metric.PARSE_SUCCESS)
-
-
-def shown(endpoint: Endpoint, metric: Metric, span: Range, now: datetime) -> Shown:
-    """Runs, live traffic and new fingerprints of a span, for the chart of a metric."""
+def shown(endpoint: Endpoint, metric: Metric, window: Window) -> Shown:
+    """Runs and live traffic of a window, for the chart of a metric."""
     return Shown(
         metric,
-        runs=_run_rows(endpoint, metric, span, now),
-        live=_step_rows(endpoint, metric, span, now, live=True),
-        marks=_marks(endpoint, span, now),
+        runs=_run_rows(endpoint, metric, window),
+        live=_step_rows(endpoint, metric, window, live=True),
+        bounds=(window.start, window.end) if window.is_custom and window.start else None,
     )
 
 
-def _run_rows(endpoint: Endpoint, metric: Metric, span: Range, now: datetime) -> list[Row]:
-    """The ended runs of a span, the oldest first; together by steps where there are many.
+def ended(endpoint: Endpoint, window: Window) -> RunQuerySet:
+    """The runs that ended in a window, the newest first."""
+    runs = Run.objects.of(endpoint).filter(finished_at__isnull=False)
+    if window.start:
+        runs = runs.filter(finished_at__gte=window.start)
+    if window.is_custom:
+        runs = runs.filter(finished_at__lte=window.end)
+    return runs.order_by("-finished_at", "-id")
+
+
+def beginning(endpoint: Endpoint, window: Window) -> datetime:
+    """When the window begins; without a start of its own, with the first profile."""
+    if window.start:
+        return window.start
+    first = endpoint.profiles.order_by("epoch").values_list("created_at", flat=True).first()
+    return first or endpoint.created_at
+
+
+def _run_rows(endpoint: Endpoint, metric: Metric, window: Window) -> list[Row]:
+    """The ended runs of a window, the oldest first; together by steps where there are many.
 
     A run that asked nothing of the metric is left out; one without any verdict is there.
     """
-    runs = _runs(endpoint, metric, span, now)
+    runs = _runs(endpoint, metric, window)
     if len(runs) > MOST_RUNS:
-        return _step_rows(endpoint, metric, span, now, live=False)
+        return _step_rows(endpoint, metric, window, live=False)
     asked = [run for run in runs if run.trials is not None or run.state != State.FINISHED]
     return sorted((_row(run, metric) for run in asked), key=lambda row: row.at)
 
 
-def _runs(endpoint: Endpoint, metric: Metric, span: Range, now: datetime) -> list[Any]:
+def _runs(endpoint: Endpoint, metric: Metric, window: Window) -> list[Any]:
     of_metric = Q(metrics__metric=metric.value)
     runs: Any = (
-        Run.objects.of(endpoint)
-        .filter(state__in=ENDED, **({"finished_at__gte": now - span.span} if span.span else {}))
+        ended(endpoint, window)
         .annotate(figures=FilteredRelation("metrics", condition=of_metric))
         .annotate(trials=F("figures__trials"), failures=F("figures__failures"))
-        .select_related("profile")
-        .newest_first()[: MOST_RUNS + 1]
+        .select_related("profile")[: MOST_RUNS + 1]
     )
     return list(runs)
 
 
-def _step_rows(
-    endpoint: Endpoint, metric: Metric, span: Range, now: datetime, *, live: bool
-) -> list[Row]:
+def _step_rows(endpoint: Endpoint, metric: Metric, window: Window, *, live: bool) -> list[Row]:
     since = dict(endpoint.profiles.values_list("epoch", "created_at"))
     found = series(
         endpoint,
         metric,
         lane=observations.LIVE if live else observations.PROBE,
-        start=now - span.span if span.span else min(since.values()),
-        end=now,
+        start=window.start or min(since.values()),
+        end=window.end,
         most=MOST_LIVE_STEPS if live else MOST_STEPS,
     )
     return [
@@ -123,15 +112,6 @@ def _step_rows(
         )
         for point in found.points
     ]
-
-
-def _marks(endpoint: Endpoint, span: Range, now: datetime) -> list[Mark]:
-    """The newest changes of the fingerprint in a span, the oldest first."""
-    changes = FingerprintChange.objects.filter(profile__endpoint=endpoint)
-    if span.span:
-        changes = changes.filter(at__gte=now - span.span)
-    newest = changes.order_by("-at", "-id")[:MOST_MARKS]
-    return [Mark(change.at, change.fact, change.before, change.after) for change in newest][::-1]
 
 
 def recent_runs(endpoint: Endpoint) -> list[Run]:

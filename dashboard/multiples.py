@@ -1,58 +1,93 @@
-"""Every metric under watch in small: its last runs as bars, and its last rate."""
+"""Every metric of a window in small: its line, and its rate over all of the time."""
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from datetime import datetime, timedelta
 
-from dashboard.charts.sparkline import Sparkline, sparkline
-from dashboard.models import Endpoint, Run, RunMetric
-from dashboard.models.run import ENDED, State
+from dashboard import history
+from dashboard.charts.small import Dot, Drawn, draw
+from dashboard.models import Endpoint
+from dashboard.series import every_metric
+from dashboard.services import observations
+from dashboard.services.statements import rows
+from dashboard.window import Window
 from health.metrics import DIRECTIONS, Good, Rate, rate_of
-from health.modes import WATCHED
 from health.words import NAMES
 from probes.attempts import Metric
 
-RUNS = 30
+STEPS = 60
+Counted = tuple[datetime, int, int]
 
 
 @dataclass(frozen=True, slots=True)
 class Small:
-    """One metric; `last` is None where none of the last runs has a trial of it."""
+    """One metric; `rate` is None where no run of the window has a trial of it."""
 
     metric: Metric
-    spark: Sparkline
-    last: Rate | None
+    drawn: Drawn | None
+    rate: Rate | None
+    points: int
 
     @property
     def name(self) -> str:
         return NAMES[self.metric]
 
     @property
-    def good(self) -> Good:
-        return DIRECTIONS[self.metric]
+    def is_high_good(self) -> bool:
+        return DIRECTIONS[self.metric] is Good.HIGH
 
 
-def read(endpoint: Endpoint) -> list[Small]:
-    """The metrics under watch in their order; two queries, however many runs there are."""
-    newest = Run.objects.of(endpoint).filter(state__in=ENDED).newest_first()[:RUNS]
-    runs = list(newest.values_list("id", "state"))[::-1]
-    counted = RunMetric.objects.filter(run__in=[run for run, _ in runs], metric__in=WATCHED)
-    rates = {
-        (row.run_id, Metric(row.metric)): rate_of(Metric(row.metric), row.trials, row.failures)
-        for row in counted
+def read(endpoint: Endpoint, window: Window) -> list[Small]:
+    """All metrics in their order; neither queries nor rows read grow with the runs."""
+    newest = history.ended(endpoint, window).values_list("finished_at", flat=True)
+    times = [at for at in newest[: history.MOST_RUNS + 1] if at]
+    many = len(times) > history.MOST_RUNS
+    first = history.beginning(endpoint, window) if many or not times else times[-1]
+    last = times[0] if times else window.end
+    counted = (_by_steps if many else _by_run)(endpoint, first, last)
+    return [_small(metric, counted.get(metric, ()), first, last) for metric in Metric]
+
+
+def _by_run(endpoint: Endpoint, first: datetime, last: datetime) -> Mapping[Metric, list[Counted]]:
+    profiles = list(endpoint.profiles.values_list("id", flat=True))
+    step = max((last - first) / STEPS, timedelta(seconds=1))
+    wanted = {"profiles": profiles, "metrics": [metric.value for metric in Metric]}
+    wanted |= {"start": first, "end": last, "step": step}
+    counted: dict[Metric, list[Counted]] = defaultdict(list)
+    for name, at, trials, failures in rows(_OF_RUNS, wanted):
+        counted[Metric(name)].append((at, int(trials), int(failures)))
+    return counted
+
+
+def _by_steps(
+    endpoint: Endpoint, first: datetime, last: datetime
+) -> Mapping[Metric, list[Counted]]:
+    points = every_metric(endpoint, lane=observations.PROBE, start=first, end=last, most=STEPS)
+    return {
+        metric: [(max(point.at, first), point.trials, point.failures) for point in found]
+        for metric, found in points.items()
     }
-    return [_small(metric, runs, rates) for metric in WATCHED]
 
 
-def _small(
-    metric: Metric, runs: Sequence[tuple[int, str]], rates: Mapping[tuple[int, Metric], Rate]
-) -> Small:
-    # A run that asked nothing of the metric is no bar; one without any verdict is a hollow one.
-    shown = [
-        rates.get((run, metric))
-        for run, state in runs
-        if (run, metric) in rates or state != State.FINISHED
+def _small(metric: Metric, counted: Sequence[Counted], first: datetime, last: datetime) -> Small:
+    span = last - first
+    dots = [
+        Dot((at - first) / span if span else 1.0, rate_of(metric, trials, failures))
+        for at, trials, failures in counted
     ]
-    measured = [rate for rate in shown if rate]
-    return Small(metric, sparkline(shown, RUNS), measured[-1] if measured else None)
+    trials = sum(each[1] for each in counted)
+    failures = sum(each[2] for each in counted)
+    rate = rate_of(metric, trials, failures) if trials else None
+    return Small(metric, draw(dots), rate, len(dots))
+
+
+_OF_RUNS = """
+SELECT metric, date_bin(%(step)s, finished_at, %(start)s) AS at, sum(trials), sum(failures)
+FROM dashboard_runmetric
+WHERE profile_id = ANY(%(profiles)s::bigint[]) AND metric = ANY(%(metrics)s)
+    AND finished_at >= %(start)s AND finished_at <= %(end)s
+GROUP BY 1, 2 ORDER BY 1, 2
+"""

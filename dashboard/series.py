@@ -93,6 +93,28 @@ def side_by_side(  # noqa: PLR0913 -- keyword-only: what a chart asks for
     return {pk: Series(level, step, tuple(points[pk])) for pk in ids}
 
 
+def every_metric(
+    endpoint: Endpoint, *, lane: int, start: datetime, end: datetime, most: int
+) -> dict[Metric, list[Point]]:
+    """Steps of all metrics at once, over every key: what small charts show. Two queries."""
+    profiles = list(Profile.objects.filter(endpoint=endpoint).values_list("id", flat=True))
+    level, step = next(_fitting(start, end, most))
+    first = ORIGIN + (start - ORIGIN) // step * step
+    wanted = {"profiles": profiles, "lane": lane, "start": first, "end": end}
+    names = {place: metric for metric, place in PLACES.items()}
+    points: dict[Metric, list[Point]] = defaultdict(list)
+    for at, place, trials, failures in rows(
+        _EVERY[level], wanted | {"step": step, "origin": ORIGIN}
+    ):
+        points[names[place]].append(Point(datetime.fromtimestamp(at, UTC), 0, trials, failures))
+    return points
+
+
+def step_for(start: datetime, end: datetime, most: int) -> timedelta:
+    """The finest step that divides the span into few enough parts."""
+    return next((step for _, step in _STEPS if ceil((end - start) / step) < most), _STEPS[-1][1])
+
+
 def _fitting(start: datetime, end: datetime, most: int) -> Iterator[tuple[str, timedelta]]:
     """The steps that divide the span into few enough parts, on levels that reach back so far.
 
@@ -130,8 +152,18 @@ WHERE profile_id = ANY(%(profiles)s::bigint[]) AND metric = %(metric)s AND lane 
     AND bucket >= %(start)s AND bucket < %(end)s
 GROUP BY 1, 2 ORDER BY 1, 2
 """
-_SERIES = {
-    "5m": _OF.format(table="dashboard_rollup5m"),
-    "hour": _OF.format(table="dashboard_rolluphour"),
-    "day": _OF.format(table="dashboard_rollupday"),
+_OF_EVERY = """
+SELECT EXTRACT(EPOCH FROM date_bin(%(step)s, bucket, %(origin)s))::bigint, metric,
+    sum(trials), sum(failures)
+FROM {table}
+WHERE profile_id = ANY(%(profiles)s::bigint[]) AND lane = %(lane)s
+    AND bucket >= %(start)s AND bucket < %(end)s
+GROUP BY 1, 2 ORDER BY 1, 2
+"""
+_TABLES = {
+    "5m": "dashboard_rollup5m",
+    "hour": "dashboard_rolluphour",
+    "day": "dashboard_rollupday",
 }
+_EVERY = {level: _OF_EVERY.format(table=table) for level, table in _TABLES.items()}
+_SERIES = {level: _OF.format(table=table) for level, table in _TABLES.items()}

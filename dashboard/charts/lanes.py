@@ -2,21 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import datetime, timedelta
 from html import escape
 from typing import Any
 
 import plotly.graph_objects as go
 
 from dashboard.charts import theme
-from dashboard.inert import visible
+from dashboard.charts.marks import Mark
+from dashboard.inert import clip, visible
+from health.wording import say
 
 # Names of the style sheet.
 INCIDENT, MODE, QUIET = "var(--bad-fill)", "var(--warn-fill)", "var(--chart-quiet)"
-# Above the highest rate, one lane over the other.
-FINGERPRINT_Y, INCIDENT_Y, MODE_Y, TOP = 1.06, 1.12, 1.18, 1.23
+# Above the highest rate, one lane over the other; marks are the lowest of them.
+INCIDENT_Y, MODE_Y, TOP = 1.12, 1.18, 1.23
+_MOST_WORDS = 6
+# Of the whole axis: nearer than that, two bars or two ends are one.
+_CLOSE = 1 / 120
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,13 +37,16 @@ class Episode:
 
 @dataclass(frozen=True, slots=True)
 class Reference:
-    """The rate that runs were compared with for some time."""
+    """The rate that runs were compared with for some time, and what would have been noticed."""
 
     start: datetime
     end: datetime
     rate: float
     words: str
     provisional: bool = False
+    # The rate of one run that is warned of, and of two in a row that raise the alarm.
+    warn: float | None = None
+    alarm: float | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,23 +57,23 @@ class Happened:
     modes: Sequence[Episode] = ()
     windows: Sequence[Episode] = ()
     references: Sequence[Reference] = ()
+    marks: Sequence[Mark] = ()
 
     @property
     def latest(self) -> datetime | None:
-        """The last moment at which an incident or a mode began or ended."""
-        every = [*self.incidents, *self.modes]
-        return max((each.end or each.start for each in every), default=None)
+        """The last moment at which an incident, a mode or a note began or ended."""
+        ends = [each.end or each.start for each in [*self.incidents, *self.modes]]
+        return max([*ends, *(mark.at for mark in self.marks)], default=None)
 
 
 NOTHING = Happened()
 
 
-def traces(happened: Happened, right: datetime) -> list[go.Scatter]:
-    """The lanes and the reference; what goes on reaches to the right edge."""
+def traces(happened: Happened, left: datetime, right: datetime) -> list[go.Scatter]:
+    """The lanes of incidents and modes; what goes on reaches to the right edge."""
     return [
-        _lane("Incident", happened.incidents, INCIDENT_Y, INCIDENT, right),
-        _lane("Mode on", happened.modes, MODE_Y, MODE, right),
-        _reference(happened.references),
+        _lane(say("Incident"), happened.incidents, (INCIDENT_Y, INCIDENT), (left, right)),
+        _lane(say("Mode on"), happened.modes, (MODE_Y, MODE), (left, right)),
     ]
 
 
@@ -87,18 +95,18 @@ def bands(windows: Sequence[Episode], right: datetime) -> list[dict[str, Any]]:
     ]
 
 
-def band_words(windows: Sequence[Episode]) -> list[dict[str, Any]]:
+def band_words(windows: Sequence[Episode], left: datetime) -> list[dict[str, Any]]:
     """What each band is, along its left edge."""
     return [
         {
-            "x": theme.iso(window.start),
+            "x": theme.iso(max(window.start, left)),
             "y": 0.02,
             "yref": "paper",
             "xanchor": "left",
             "yanchor": "bottom",
             "textangle": -90,
-            "text": "maintenance",
-            "hovertext": f"{_safe(window.title)}<br>{_when(window.start)}",
+            "text": say("maintenance"),
+            "hovertext": f"{_safe(window.title)}<br>{theme.moment(window.start)}",
             "showarrow": False,
             "font": {"size": 11, "color": theme.MUTED},
         }
@@ -107,17 +115,21 @@ def band_words(windows: Sequence[Episode]) -> list[dict[str, Any]]:
 
 
 def _lane(
-    name: str, episodes: Sequence[Episode], y: float, colour: str, right: datetime
+    name: str,
+    episodes: Sequence[Episode],
+    look: tuple[float, str],
+    bounds: tuple[datetime, datetime],
 ) -> go.Scatter:
+    (y, colour), (left, right) = look, bounds
     xs: list[str | None] = []
     words: list[str | None] = []
     symbols: list[str] = []
-    for each in episodes:
-        xs += [theme.iso(each.start), theme.iso(each.end or right), None]
-        until = f"{each.ended} {_when(each.end)}" if each.end else "and goes on"
-        said = f"{_safe(each.title)}<br>{each.began} {_when(each.start)}<br>{until}"
-        words += [said, said, None]
-        symbols += ["square", "square-open" if each.end else "triangle-right", "square"]
+    for group in _overlapping(episodes, (right - left) * _CLOSE, right):
+        ends = _ends(group, bounds, (right - left) * _CLOSE)
+        said = _said(group)
+        xs += [*(theme.iso(at) for at, _ in ends), None]
+        words += [*(said for _ in ends), None]
+        symbols += [*(symbol for _, symbol in ends), "square"]
     return go.Scatter(
         name=name,
         mode="lines+markers",
@@ -132,31 +144,56 @@ def _lane(
     )
 
 
-def _reference(references: Sequence[Reference]) -> go.Scatter:
-    xs: list[str | None] = []
-    ys: list[float | None] = []
-    words: list[str | None] = []
-    for each in references:
-        xs += [theme.iso(each.start), theme.iso(each.end), None]
-        ys += [each.rate, each.rate, None]
-        words += [each.words, each.words, None]
-    provisional = bool(references) and all(each.provisional for each in references)
-    return go.Scatter(
-        name="Provisional reference" if provisional else "Reference",
-        mode="lines",
-        x=xs,
-        y=ys,
-        text=words,
-        hovertemplate="%{text}<extra></extra>",
-        line={"color": theme.MUTED, "width": 1.25, "dash": "dot"},
-        showlegend=bool(references),
-    )
+def _overlapping(
+    episodes: Sequence[Episode], close: timedelta, right: datetime
+) -> Iterable[list[Episode]]:
+    """Episodes that hold at the same time, or nearly, are one bar: its words tell all of them."""
+    groups: list[list[Episode]] = []
+    reach: datetime | None = None
+    for each in sorted(episodes, key=lambda each: each.start):
+        if reach is not None and each.start - reach < close:
+            groups[-1].append(each)
+        else:
+            groups.append([each])
+            reach = None
+        over = each.end or right
+        reach = over if reach is None else max(reach, over)
+    return groups
+
+
+def _ends(
+    group: Sequence[Episode], bounds: tuple[datetime, datetime], close: timedelta
+) -> list[tuple[datetime, str]]:
+    """Where a bar begins and ends, inside the axis, each with its shape."""
+    left, right = bounds
+    found: list[tuple[datetime, str]] = []
+    for each in group:
+        over = each.end if each.end and each.end <= right else None
+        found.append((max(each.start, left), "square" if each.start >= left else "triangle-left"))
+        found.append((over or right, "square-open" if over else "triangle-right"))
+    found.sort(key=lambda end: end[0])
+    # The last one says whether it goes on, so it is kept whatever stands beside it.
+    kept = [found[0]]
+    for at, symbol in found[1:-1]:
+        if at - kept[-1][0] >= close and found[-1][0] - at >= close:
+            kept.append((at, symbol))
+    return [*kept, found[-1]]
+
+
+def _said(group: Sequence[Episode]) -> str:
+    lines = [_of_one(each) for each in group[:_MOST_WORDS]]
+    rest = len(group) - _MOST_WORDS
+    if rest > 0:
+        lines.append(say("and {rest} more").format(rest=rest))
+    return "<br>".join(lines)
+
+
+def _of_one(each: Episode) -> str:
+    began = f"{each.began} {theme.moment(each.start)}"
+    until = f"{each.ended} {theme.moment(each.end)}" if each.end else say("and goes on")
+    return f"{_safe(each.title)}<br>{began}<br>{until}"
 
 
 def _safe(text: str) -> str:
     # People's and endpoints' words: Plotly would take markup in them for its own.
-    return escape(visible(text))
-
-
-def _when(moment: datetime) -> str:
-    return f"{moment:%d %b %Y %H:%M} UTC"
+    return escape(visible(clip(text, 200)))

@@ -4,58 +4,50 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from datetime import datetime, timedelta
-from html import escape
 from itertools import groupby
 from typing import Any
 
 import plotly.graph_objects as go
 
-from dashboard.charts import lanes, seams, theme
+from dashboard.charts import lanes, marks, references, seams, theme
 from dashboard.charts.lanes import Happened
-from dashboard.charts.rows import Mark, Row, Shown
+from dashboard.charts.rows import Row, Shown
 from dashboard.durations import short
-from dashboard.inert import visible
-from health.metrics import DIRECTIONS
-from health.words import NAMES
+from health.metrics import DIRECTIONS, Good
+from health.wording import say
 
 # A little under the axis, so that a run without a verdict is not read as 0 %.
-_NO_VERDICT_Y = -0.05
+BOTTOM, _NO_VERDICT_Y = -0.09, -0.05
 # More would hide the runs.
 _MOST_DIAMONDS = 50
 # Below the axis: beside the title it would cover it on a narrow screen.
-_LEGEND = {"orientation": "h", "x": 0, "y": -0.27, "yanchor": "top", "font": {"size": 11}}
+LEGEND = {"orientation": "h", "x": 0, "y": -0.24, "yanchor": "top", "font": {"size": 11}}
 
 
 def figure(shown: Shown) -> dict[str, Any]:
-    """The Plotly figure, as plain data."""
+    """The Plotly figure, as plain data. What it shows is said above it, by the page."""
     happened, rows, changed = shown.happened, shown.rows, seams.firsts(shown.rows)
-    left, right = _span(rows, happened)
+    left, right = shown.bounds or fitting([row.at for row in rows], happened)
     chart = go.Figure(
         data=[
             _band(shown.runs),
+            *references.traces(happened.references),
             _line(shown.runs),
             _live_line(shown.live),
             _no_verdict(shown.runs),
-            _told(shown.marks),
-            *lanes.traces(happened, right),
+            *marks.traces(happened.marks, left, right),
+            *lanes.traces(happened, left, right),
         ],
         layout=theme.layout(
             template=None,
-            title=_title(shown),
-            margin={"l": 58, "r": 12, "t": 40, "b": 48},
-            legend=_LEGEND,
-            xaxis=_time_axis(left, right),
-            yaxis=theme.axis(
-                f"Rate (%), {DIRECTIONS[shown.metric]} is good",
-                range=[-0.09, lanes.TOP],
-                tickvals=[0, 0.25, 0.5, 0.75, 1],
-                tickformat=".0%",
-                fixedrange=True,
-            ),
+            margin={"l": 58, "r": 12, "t": 12, "b": 48},
+            legend=LEGEND,
+            xaxis=theme.time_axis(left, right),
+            yaxis=_rate_axis(shown),
             shapes=[*lanes.bands(happened.windows, right), *(seams.line(row) for row in changed)],
             annotations=[
-                *lanes.band_words(happened.windows),
-                *(seams.words(row, rows) for row in changed),
+                *lanes.band_words(happened.windows, left),
+                *seams.words(changed, rows, right - left),
             ],
         ),
     )
@@ -63,44 +55,28 @@ def figure(shown: Shown) -> dict[str, Any]:
     return dict(chart.to_plotly_json())
 
 
-def _time_axis(left: datetime, right: datetime) -> dict[str, Any]:
-    axis = theme.axis(
-        "Time (UTC)", type="date", range=[theme.iso(left), theme.iso(right)], tickangle=0
-    )
-    # No standoff: it is counted from the labels, and a short span may have none on a phone.
-    title = {"text": "Time (UTC)", "font": {"color": theme.MUTED}}
-    return {**axis, "title": title}
-
-
-def _span(rows: Sequence[Row], happened: Happened) -> tuple[datetime, datetime]:
-    """From the first run to the last moment, with air; a long label would widen it otherwise."""
-    first, last = rows[0].at, max(rows[-1].at, happened.latest or rows[-1].at)
+def fitting(times: Sequence[datetime], happened: Happened) -> tuple[datetime, datetime]:
+    """From the first point to the last moment, with air; a long label would widen it otherwise."""
+    first, last = times[0], max(times[-1], happened.latest or times[-1])
     air = max((last - first) * 0.03, timedelta(seconds=20))
     return first - air, last + air
 
 
-def _title(shown: Shown) -> dict[str, Any]:
-    return {
-        "text": f"{NAMES[shown.metric]} by {_unit(shown)}",
-        "x": 0,
-        "y": 1,
-        "xanchor": "left",
-        "yanchor": "top",
-        "pad": {"t": 5},
-        "font": {"size": 14, "color": theme.TEXT, "weight": 600},
-    }
-
-
-def _unit(shown: Shown) -> str:
-    first = (shown.runs or shown.live)[0]
-    of = "live traffic" if first.live else "runs"
-    return f"{short(first.step)} of {of}" if first.step else "run"
+def _rate_axis(shown: Shown) -> dict[str, Any]:
+    is_high = DIRECTIONS[shown.metric] is Good.HIGH
+    return theme.axis(
+        say("Rate (%), high is good") if is_high else say("Rate (%), low is good"),
+        range=[BOTTOM, lanes.TOP],
+        tickvals=[0, 0.25, 0.5, 0.75, 1],
+        tickformat=".0%",
+        fixedrange=True,
+    )
 
 
 def _line(rows: Sequence[Row]) -> go.Scatter:
     judged = list(_with_gaps([row for row in rows if row.rate]))
     return go.Scatter(
-        name="Runs together" if rows and rows[0].step else "Run",
+        name=say("Runs together") if rows and rows[0].step else say("Run"),
         legendrank=1,
         mode="lines+markers",
         x=[row and theme.iso(row.at) for row in judged],
@@ -118,7 +94,7 @@ def _line(rows: Sequence[Row]) -> go.Scatter:
 def _live_line(rows: Sequence[Row]) -> go.Scatter:
     points = list(_with_gaps(rows))
     return go.Scatter(
-        name="Live traffic",
+        name=say("Live traffic"),
         legendrank=2,
         mode="lines+markers" if len(points) <= _MOST_DIAMONDS else "lines",
         x=[row and theme.iso(row.at) for row in points],
@@ -141,7 +117,7 @@ def _band(rows: Sequence[Row]) -> go.Scatter:
         ys += [row.rate.high if row.rate else None for row in stretch]
         ys += [*(row.rate.low if row.rate else None for row in reversed(stretch)), None]
     return go.Scatter(
-        name="95 % interval",
+        name=say("95 % interval"),
         x=xs,
         y=ys,
         fill="toself",
@@ -156,7 +132,7 @@ def _band(rows: Sequence[Row]) -> go.Scatter:
 def _no_verdict(rows: Sequence[Row]) -> go.Scatter:
     void = [row for row in rows if row.rate is None]
     return go.Scatter(
-        name="No verdict",
+        name=say("No verdict"),
         mode="markers",
         x=[theme.iso(row.at) for row in void],
         y=[_NO_VERDICT_Y for _ in void],
@@ -172,27 +148,6 @@ def _no_verdict(rows: Sequence[Row]) -> go.Scatter:
         showlegend=bool(void),
         cliponaxis=False,
     )
-
-
-def _told(marks: Sequence[Mark]) -> go.Scatter:
-    return go.Scatter(
-        name="New fingerprint",
-        mode="markers",
-        x=[theme.iso(mark.at) for mark in marks],
-        y=[lanes.FINGERPRINT_Y for _ in marks],
-        text=[_told_words(mark) for mark in marks],
-        hovertemplate="%{text}<extra></extra>",
-        marker={"symbol": "triangle-down", "color": theme.SEAM, "size": 10},
-        showlegend=bool(marks),
-        cliponaxis=False,
-    )
-
-
-def _told_words(mark: Mark) -> str:
-    # The endpoint's own words: Plotly would take markup in them for its own.
-    fact, before, after = (escape(visible(text)) for text in (mark.fact, mark.before, mark.after))
-    name = fact.replace("_", " ")
-    return f"{name}: {before or 'not told'}<br>is now {after}<br>{mark.at:%d %b %Y %H:%M} UTC"
 
 
 def _with_gaps(rows: Sequence[Row]) -> Iterable[Row | None]:
@@ -214,12 +169,26 @@ def _lone_intervals(rows: Sequence[Row | None]) -> dict[str, Any]:
 
 
 def _hover(row: Row) -> str:
-    when = f"{row.at:%d %b %Y %H:%M} UTC<br>"
-    when += f"and the {short(row.step)} after" if row.step else f"run {row.run_id}, {row.suite}"
-    when += ", live traffic" if row.live else ""
-    when += ", simulated history" if row.simulated else ""
     rate = row.rate
     if rate is None or rate.value is None or rate.low is None or rate.high is None:
-        return f"no verdict<br>{when}"
-    interval = f"95 % interval {rate.low:.0%} to {rate.high:.0%}"
-    return f"{rate.value:.0%}, {rate.count} of {rate.trials} trials<br>{interval}<br>{when}"
+        return f"{say('no verdict')}<br>{_when(row)}"
+    count = say("{rate}, {count} of {trials} trials")
+    interval = say("95 % interval {low} to {high}")
+    lines = [
+        count.format(rate=f"{rate.value:.0%}", count=rate.count, trials=rate.trials),
+        interval.format(low=f"{rate.low:.0%}", high=f"{rate.high:.0%}"),
+    ]
+    return "<br>".join([*lines, _when(row)])
+
+
+def _when(row: Row) -> str:
+    lines = [theme.moment(row.at)]
+    if row.step:
+        lines.append(say("and the {step} after").format(step=short(row.step)))
+    else:
+        lines.append(say("run {number}, {suite}").format(number=row.run_id, suite=row.suite))
+    if row.live:
+        lines.append(say("live traffic"))
+    if row.simulated:
+        lines.append(say("simulated history"))
+    return "<br>".join(lines)

@@ -10,6 +10,8 @@ from dashboard.charts.lanes import NOTHING, Happened
 from health.metrics import Rate
 from probes.attempts import Metric
 
+Bounds = tuple[datetime, datetime]
+
 
 @dataclass(frozen=True, slots=True)
 class Row:
@@ -31,24 +33,17 @@ class Row:
 
 
 @dataclass(frozen=True, slots=True)
-class Mark:
-    """The endpoint told something new about itself, under the same key."""
-
-    at: datetime
-    fact: str
-    before: str
-    after: str
-
-
-@dataclass(frozen=True, slots=True)
 class Shown:
-    """All that a chart of a metric shows, in order of time; there is a row in one of the lanes."""
+    """All that a chart of a metric shows, in order of time; there is a row in one of the lanes.
+
+    `bounds` are the ends of the axis where somebody chose them; else it fits what there is.
+    """
 
     metric: Metric
     runs: Sequence[Row] = ()
     live: Sequence[Row] = ()
-    marks: Sequence[Mark] = ()
     happened: Happened = NOTHING
+    bounds: Bounds | None = None
 
     @property
     def rows(self) -> list[Row]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from datetime import datetime
+from datetime import UTC, datetime
 from typing import Any
 
 TEXT = "var(--text)"
@@ -56,6 +56,19 @@ def axis(title: str, **over: Any) -> dict[str, Any]:
     }
 
 
+def time_axis(left: datetime, right: datetime) -> dict[str, Any]:
+    """The axis of time; charts.js says in whose zone it is."""
+    # No standoff: it is counted from the labels, and a short span may have none on a phone.
+    title = {"text": "", "font": {"color": MUTED}}
+    found = axis("", type="date", range=[iso(left), iso(right)], tickangle=0)
+    return {**found, "title": title}
+
+
 def iso(moment: datetime) -> str:
-    """A moment as Plotly reads it; every chart is in UTC."""
-    return moment.strftime("%Y-%m-%d %H:%M:%S")
+    """A moment as Plotly reads it, in UTC; charts.js moves it into the reader's zone."""
+    return moment.astimezone(UTC).strftime("%Y-%m-%d %H:%M:%S")
+
+
+def moment(at: datetime) -> str:
+    """A moment inside words: charts.js writes it in the reader's zone and language."""
+    return f"<time>{at.astimezone(UTC):%Y-%m-%dT%H:%M:%SZ}</time>"

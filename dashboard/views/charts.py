@@ -1,49 +1,85 @@
+"""The charts of an endpoint: the part that is swapped, its points as a table, CSV and JSON."""
+
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Any
 
-from django.http import HttpRequest, HttpResponse, QueryDict
+from django.http import HttpRequest, HttpResponse, JsonResponse, QueryDict
 from django.shortcuts import get_object_or_404, render
 from django.utils import timezone
 from django.views.decorators.http import require_safe
 
-from dashboard import happenings, history, multiples
-from dashboard.charts import metric as chart
-from dashboard.charts.rows import Shown
+from dashboard import chart_asked, chart_card, multiples
+from dashboard.chart_asked import Asked
+from dashboard.charts.measure import Measure, name_of
+from dashboard.compare_export import as_csv
 from dashboard.models import Endpoint
+from dashboard.views import notes
+from dashboard.window import Range
 from health.words import NAMES
+
+# Of the newest points below the chart; all of them have a page of their own.
+TABLE_ROWS = 50
 
 
 @require_safe
 def part(request: HttpRequest, slug: str) -> HttpResponse:
     endpoint = get_object_or_404(Endpoint.objects.kept(), slug=slug)
-    return render(request, "dashboard/_chart.html", context(endpoint, request.GET))
+    return render(
+        request, "dashboard/_chart_part.html", _part_context(endpoint, _asked(request.GET))
+    )
 
 
-def context(endpoint: Endpoint, asked: QueryDict) -> dict[str, Any]:
-    """What the chart part needs, on its own and inside its page."""
-    span = history.range_named(asked.get("range", ""))
-    metric = history.metric_named(asked.get("metric", ""))
-    shown = history.shown(endpoint, metric, span, timezone.now())
+@require_safe
+def points(request: HttpRequest, slug: str) -> HttpResponse:
+    endpoint, asked = get_object_or_404(Endpoint.objects.kept(), slug=slug), _asked(request.GET)
+    context = {"endpoint": endpoint, "asked": asked, "card": chart_card.read(endpoint, asked)}
+    return render(request, "dashboard/chart_points.html", context)
+
+
+@require_safe
+def export(request: HttpRequest, slug: str) -> HttpResponse:
+    endpoint, asked = get_object_or_404(Endpoint.objects.kept(), slug=slug), _asked(request.GET)
+    records = chart_card.read(endpoint, asked).records
+    name = f"{endpoint.slug}-{asked.subject.value}"
+    if request.GET.get("format") == "json":
+        answer: HttpResponse = JsonResponse({"points": records})
+        return _as_file(answer, f"{name}.json")
+    return _as_file(HttpResponse(as_csv(records), content_type="text/csv"), f"{name}.csv")
+
+
+def context(endpoint: Endpoint, query: QueryDict) -> dict[str, Any]:
+    """What the charts of the page need: the part, and the notes beside it."""
+    return {**_part_context(endpoint, _asked(query)), **notes.context(endpoint)}
+
+
+def _part_context(endpoint: Endpoint, asked: Asked) -> dict[str, Any]:
+    card = chart_card.read(endpoint, asked)
     return {
         "endpoint": endpoint,
-        "metric": metric,
-        "metric_name": NAMES[metric],
-        "metrics": list(NAMES.items()),
-        "range": span,
-        "ranges": list(history.Range),
-        "figure": _figure(endpoint, shown),
-        "points": len(shown.runs),
-        "live_points": len(shown.live),
-        "step": shown.runs[0].step if shown.runs else None,
-        "multiples": multiples.read(endpoint),
+        "asked": asked,
+        "window": asked.window,
+        "metric": asked.subject,
+        "subjects": [(each, name, asked.of(each)) for each, name in NAMES.items()],
+        "measures": [(each, name_of(each), asked.of(each)) for each in Measure],
+        "ranges": [(each, asked.in_range(each)) for each in Range],
+        "all_time": asked.in_range(Range.ALL),
+        "card": card,
+        "figure": card.figure,
+        "points": card.points,
+        "live_points": card.live_points,
+        "table_rows": TABLE_ROWS,
+        "multiples": [
+            (small, asked.of(small.metric)) for small in multiples.read(endpoint, asked.window)
+        ],
     }
 
 
-def _figure(endpoint: Endpoint, shown: Shown) -> dict[str, Any] | None:
-    if not shown.rows:
-        return None
-    # From the first point that is shown: what ended before it has no place in the chart.
-    happened = happenings.read(endpoint, shown.metric, shown.rows[0].at, timezone.now())
-    return chart.figure(replace(shown, happened=happened))
+def _asked(query: QueryDict) -> Asked:
+    given = {name: str(value) for name, value in query.items()}
+    return chart_asked.read(given, timezone.now())
+
+
+def _as_file(answer: HttpResponse, name: str) -> HttpResponse:
+    answer.headers["Content-Disposition"] = f'attachment; filename="{name}"'
+    return answer

@@ -16,8 +16,8 @@ from dashboard import compare, compare_capabilities, compare_export
 from dashboard.charts import compare as chart
 from dashboard.compare import Line
 from dashboard.compare_asked import Asked, Span, Tab, asked_by
-from dashboard.history import Range
 from dashboard.models import Endpoint
+from dashboard.window import Range
 from health.metrics import DIRECTIONS, rate_of
 from health.words import NAMES
 from probes.attempts import Metric

@@ -7,8 +7,9 @@ from typing import Any
 import pytest
 
 from dashboard.charts.lanes import NOTHING, Episode, Happened, Reference
+from dashboard.charts.marks import Kind, Mark
 from dashboard.charts.metric import figure
-from dashboard.charts.rows import Mark, Row, Shown
+from dashboard.charts.rows import Row, Shown
 from health.metrics import Rate, rate_of
 from probes.attempts import Metric
 
@@ -21,7 +22,8 @@ def test_every_run_with_a_verdict_is_a_marker() -> None:
 
     assert (line["y"], line["customdata"]) == ([0.7], [0])
     assert line["text"] == [
-        "70%, 7 of 10 trials<br>95 % interval 39% to 89%<br>03 Nov 2026 12:00 UTC<br>run 0, light"
+        "70%, 7 of 10 trials<br>95 % interval 39% to 89%<br>"
+        "<time>2026-11-03T12:00:00Z</time><br>run 0, light"
     ]
 
 
@@ -55,13 +57,13 @@ def test_a_changed_key_is_a_seam() -> None:
 
 def test_a_changed_fingerprint_is_a_mark_and_its_words_are_inert() -> None:
     """What an endpoint tells about itself explains a change; markup in it stays text."""
-    told = Mark(START, "engine", "b1", '<a href="https://x">b2</a>\u202e')
+    told = Mark(START, Kind.FINGERPRINT, 'b1 is now <a href="https://x">b2</a>\u202e<time>')
 
-    mark = _trace(_chart([_row(0, Rate(5, 0))], [told]), "New fingerprint")
+    mark = _trace(_chart([_row(0, Rate(5, 0))], Happened(marks=[told])), "New fingerprint")
 
     assert mark["text"] == [
-        "engine: b1<br>is now &lt;a href=&quot;https://x&quot;&gt;b2&lt;/a&gt;⟦U+202E⟧<br>"
-        "03 Nov 2026 12:00 UTC"
+        "b1 is now &lt;a href=&quot;https://x&quot;&gt;b2&lt;/a&gt;⟦U+202E⟧&lt;time&gt;<br>"
+        "<time>2026-11-03T12:00:00Z</time>"
     ]
 
 
@@ -86,18 +88,15 @@ def test_axes_are_named_with_units_and_colours_are_names() -> None:
     chart = _chart([_row(0, Rate(5, 0))])
 
     layout = json.loads(json.dumps(chart))["layout"]
-    assert layout["title"]["text"] == "Parse success by run"
-    assert layout["xaxis"]["title"]["text"] == "Time (UTC)"
     assert layout["yaxis"]["title"]["text"] == "Rate (%), high is good"
     assert "#" not in json.dumps(chart)
 
 
 def test_a_metric_that_should_be_low_says_so_and_counts_what_went_badly() -> None:
-    """Title, axis and numbers are the metric's own; nobody reads its rate upside down."""
+    """Axis and numbers are the metric's own; nobody reads its rate upside down."""
     chart = _chart([_row(0, rate_of(Metric.SCHEMA_FAILURE, 10, 1))], metric=Metric.SCHEMA_FAILURE)
 
     layout, line = chart["layout"], _trace(chart, "Run")
-    assert layout["title"]["text"] == "Schema failures by run"
     assert layout["yaxis"]["title"]["text"] == "Rate (%), low is good"
     assert (line["y"], line["text"][0][:19]) == ([0.1], "10%, 1 of 10 trials")
 
@@ -109,7 +108,7 @@ def test_live_traffic_is_a_line_of_its_own() -> None:
     line = _trace(chart, "Live traffic")
     assert (line["y"], line.get("customdata")) == ([0.75, 1], None)
     assert line["text"][0].startswith("75%, 150 of 200 trials<br>")
-    assert line["text"][0].endswith("and the 1h after, live traffic")
+    assert line["text"][0].endswith("and the 1h after<br>live traffic")
 
 
 @pytest.mark.parametrize(("points", "mode"), [(50, "lines+markers"), (51, "lines")])
@@ -121,12 +120,11 @@ def test_much_live_traffic_does_not_hide_the_runs(points: int, mode: str) -> Non
 
 
 def test_live_traffic_alone_makes_a_chart() -> None:
-    """What no probe asks for is drawn too, and its title says whose it is."""
+    """What no probe asks for is drawn too."""
     chart = _chart([], live=[_live(0, Rate(200, 50))])
 
     shown = {trace["name"] for trace in chart["data"] if trace.get("showlegend", True)}
     assert shown == {"Live traffic"}
-    assert chart["layout"]["title"]["text"] == "Parse success by 1h of live traffic"
 
 
 def test_lanes_that_overlap_at_a_changed_key_make_one_seam() -> None:
@@ -150,14 +148,14 @@ def test_an_incident_is_a_lane_from_its_opening_to_its_end() -> None:
     end = START + timedelta(hours=2)
     fell = Episode(START, end, "fell <b>far</b>", began="opened", ended="recovered")
 
-    lane = _trace(_chart(_three(), happened=Happened(incidents=[fell])), "Incident")
+    lane = _trace(_chart(_three(), Happened(incidents=[fell])), "Incident")
 
     assert lane["x"] == ["2026-11-03 12:00:00", "2026-11-03 14:00:00", None]
     assert min(y for y in lane["y"] if y is not None) > 1
     assert lane["marker"]["symbol"][:2] == ["square", "square-open"]
     assert lane["text"][0] == (
-        "fell &lt;b&gt;far&lt;/b&gt;<br>opened 03 Nov 2026 12:00 UTC<br>"
-        "recovered 03 Nov 2026 14:00 UTC"
+        "fell &lt;b&gt;far&lt;/b&gt;<br>opened <time>2026-11-03T12:00:00Z</time><br>"
+        "recovered <time>2026-11-03T14:00:00Z</time>"
     )
 
 
@@ -165,7 +163,7 @@ def test_a_mode_that_is_still_on_reaches_to_the_edge() -> None:
     """The axis goes as far as what happened last, also after the last run."""
     on = Episode(START + timedelta(hours=5), None, "no_tools, by hand", began="on", ended="off")
 
-    chart = _chart(_three(), happened=Happened(modes=[on]))
+    chart = _chart(_three(), Happened(modes=[on]))
 
     lane, edge = _trace(chart, "Mode on"), chart["layout"]["xaxis"]["range"][1]
     assert edge > "2026-11-03 17:00:00"
@@ -177,7 +175,7 @@ def test_maintenance_is_a_band_with_its_name() -> None:
     """A reader sees why nobody was told, and the reason on request."""
     quiet = Episode(START, START + timedelta(hours=1), "maintenance: <i>moving</i>")
 
-    layout = _chart(_three(), happened=Happened(windows=[quiet]))["layout"]
+    layout = _chart(_three(), Happened(windows=[quiet]))["layout"]
 
     (band,), (word,) = layout["shapes"], layout["annotations"]
     assert (band["x0"], band["x1"]) == ("2026-11-03 12:00:00", "2026-11-03 13:00:00")
@@ -189,7 +187,7 @@ def test_the_reference_is_a_line_with_its_baseline() -> None:
     """What runs were compared with, for as long as they were."""
     held = Reference(START, START + timedelta(hours=2), 0.95, "reference 95.0%")
 
-    line = _trace(_chart(_three(), happened=Happened(references=[held])), "Reference")
+    line = _trace(_chart(_three(), Happened(references=[held])), "Reference")
 
     assert line["y"] == [0.95, 0.95, None]
     assert line["text"][0] == "reference 95.0%"
@@ -199,9 +197,74 @@ def test_a_reference_that_still_moves_is_called_provisional() -> None:
     """Nobody takes a baseline that is not full for settled."""
     held = Reference(START, START + timedelta(hours=2), 0.8, "", provisional=True)
 
-    chart = _chart(_three(), happened=Happened(references=[held]))
+    chart = _chart(_three(), Happened(references=[held]))
 
     assert _trace(chart, "Provisional reference")["y"][0] == 0.8
+
+
+def test_the_lines_of_warning_and_alarm_say_what_they_are() -> None:
+    """A reader sees how far a run may fall before anybody speaks up."""
+    held = Reference(START, START + timedelta(hours=2), 0.95, "", warn=0.6, alarm=0.5)
+
+    chart = _chart(_three(), Happened(references=[held]))
+
+    assert _trace(chart, "One run here warns")["y"] == [0.6, 0.6, None]
+    assert _trace(chart, "Two runs here alarm")["text"][0] == (
+        "two runs in a row at 50% or worse raise the alarm"
+    )
+
+
+def test_marks_too_close_to_tell_apart_become_one_with_their_number() -> None:
+    """Its words tell them all, up to a few; one that stands apart keeps its own shape."""
+    crowd = [Mark(START + timedelta(seconds=i), Kind.NOTE, f"note {i}") for i in range(8)]
+    apart = Mark(START + timedelta(hours=1), Kind.STAGE, "stage shadow is now read_only")
+
+    chart = _chart(_three(), Happened(marks=[*crowd, apart]))
+
+    several = _trace(chart, "Several changes")
+    assert several["text"] == ["8"]
+    assert several["hovertext"][0].startswith("note 0, <time>2026-11-03T12:00:00Z</time><br>note 1")
+    assert several["hovertext"][0].endswith("<br>and 2 more")
+    assert _trace(chart, "Note")["x"] == []
+    assert len(_trace(chart, "New stage")["x"]) == 1
+
+
+def test_episodes_at_the_same_time_are_one_bar_with_all_their_words() -> None:
+    """Three modes that one incident switched on do not cover each other."""
+    end = START + timedelta(hours=1)
+    modes = [Episode(START, end, "no_tools"), Episode(START, end, "no_parallel")]
+    later = Episode(START + timedelta(hours=2), None, "strict_schema")
+
+    lane = _trace(_chart(_three(), Happened(modes=[*modes, later])), "Mode on")
+
+    assert lane["x"].count(None) == 2
+    assert "no_tools" in lane["text"][0]
+    assert "no_parallel" in lane["text"][0]
+    assert "strict_schema" not in lane["text"][0]
+
+
+def test_a_chosen_window_is_the_whole_axis_and_nothing_reaches_out_of_it() -> None:
+    """Zoomed into the middle of an incident, its bar ends at both edges and says so."""
+    fell = Episode(START - timedelta(days=1), START + timedelta(days=1), "fell")
+    bounds = (START, START + timedelta(hours=3))
+
+    chart = _chart(_three(), Happened(incidents=[fell]), bounds=bounds)
+
+    lane = _trace(chart, "Incident")
+    assert chart["layout"]["xaxis"]["range"] == ["2026-11-03 12:00:00", "2026-11-03 15:00:00"]
+    assert lane["x"] == ["2026-11-03 12:00:00", "2026-11-03 15:00:00", None]
+    assert lane["marker"]["symbol"][:2] == ["triangle-left", "triangle-right"]
+
+
+def test_keys_that_changed_close_together_share_their_words() -> None:
+    """Words on top of each other cannot be read; each change keeps its line."""
+    since = [START, START, START + timedelta(minutes=1), START + timedelta(minutes=2)]
+    rows = [Row(i, START + timedelta(hours=i), i, since[i], Rate(5, 0)) for i in range(4)]
+
+    layout = _chart(rows)["layout"]
+
+    assert len(layout["shapes"]) == 3
+    assert [word["text"] for word in layout["annotations"]] == ["3 new keys, to profile 3"]
 
 
 def test_what_did_not_happen_is_not_in_the_legend() -> None:
@@ -234,13 +297,13 @@ def test_the_words_of_a_seam_keep_away_from_the_line(
 
 def _chart(
     runs: list[Row],
-    marks: list[Mark] | None = None,
     happened: Happened = NOTHING,
     *,
     metric: Metric = Metric.PARSE_SUCCESS,
     live: list[Row] | None = None,
+    bounds: tuple[datetime, datetime] | None = None,
 ) -> dict[str, Any]:
-    return figure(Shown(metric, runs, live or [], marks or [], happened))
+    return figure(Shown(metric, runs, live or [], happened, bounds))
 
 
 def _live(i: int, rate: Rate, epoch: int = 1) -> Row:

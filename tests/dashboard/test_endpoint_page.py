@@ -186,7 +186,7 @@ def test_a_chart_of_many_runs_shows_them_together(
 
     page = signed_in.get("/endpoints/steady/?range=30d")
 
-    assertContains(page, "Parse success by 2h of runs")
+    assertContains(page, " spans of 2h.")
     assertContains(page, "So many runs are shown together, 2h at a time")
 
 

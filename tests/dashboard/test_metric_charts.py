@@ -13,7 +13,8 @@ from pytest_django.asserts import assertContains, assertNotContains
 
 from dashboard import multiples
 from dashboard.models import Endpoint, RollupHour, Run, RunMetric
-from health.metrics import Rate, rate_of
+from dashboard.window import Window, window_of
+from health.metrics import rate_of
 from health.modes import WATCHED
 from health.observations import PLACES
 from probes.attempts import Metric
@@ -31,10 +32,9 @@ def test_every_metric_has_a_chart(signed_in: Client, metric: Metric) -> None:
     page = signed_in.get(f"/endpoints/steady/?metric={metric}&range=24h")
 
     assert page.context["metric"] is metric
-    assert page.context["figure"]["layout"]["title"]["text"].endswith(" by run")
-    assertContains(
-        page, f'<a href="/endpoints/steady/?metric={metric}&amp;range=24h" aria-current="true">'
-    )
+    assert "of 20 trials" in page.context["card"].finding
+    address = f"/endpoints/steady/?metric={metric}&amp;range=24h"
+    assertContains(page, f'data-follow href="{address}" aria-current="true">')
 
 
 def test_an_unknown_metric_is_parse_success(signed_in: Client) -> None:
@@ -43,7 +43,7 @@ def test_an_unknown_metric_is_parse_success(signed_in: Client) -> None:
 
     page = signed_in.get("/endpoints/steady/?metric=<b>nonsense")
 
-    assertContains(page, "Parse success by run")
+    assertContains(page, "Parse success: 100%, 5 of 5 trials")
     assertNotContains(page, "nonsense")
 
 
@@ -81,24 +81,39 @@ def test_live_traffic_is_drawn_beside_the_runs(signed_in: Client) -> None:
 
     assert (page.context["points"], page.context["live_points"]) == (1, 1)
     assertContains(page, "70%, 70 of 100 trials")
-    assertContains(page, "and 1 span of live traffic, range 30d")
+    assertContains(page, "1 run. 1 span of live traffic.")
 
 
-def test_small_charts_show_the_last_rate_with_its_denominator(signed_in: Client) -> None:
-    """Of the newest run that asked; what nobody asked is no data."""
+def test_small_charts_show_the_rate_of_the_range_with_its_denominator(db: None) -> None:
+    """Of all runs in the range together; what nobody asked is no data."""
     endpoint = make_endpoint()
-    asked = make_finished_run(endpoint, at=timezone.now() - HOUR)
-    _measure(asked, Metric.SCHEMA_FAILURE, trials=8, failures=2)
-    make_finished_run(endpoint)
+    for hours, failures in ((1, 2), (3, 0), (50, 8)):
+        run = make_finished_run(endpoint, at=timezone.now() - hours * HOUR)
+        _measure(run, Metric.SCHEMA_FAILURE, trials=8, failures=failures)
 
-    small = {each.metric: each for each in multiples.read(endpoint)}
+    small = {each.metric: each for each in multiples.read(endpoint, _window("24h"))}
 
-    assert tuple(small) == WATCHED
-    assert small[Metric.SCHEMA_FAILURE].last == rate_of(Metric.SCHEMA_FAILURE, 8, 2)
-    assert len(small[Metric.SCHEMA_FAILURE].spark.bars) == 1
-    assert small[Metric.PARSE_SUCCESS].last == Rate(5, 0)
-    assert len(small[Metric.PARSE_SUCCESS].spark.bars) == 2
-    assert small[Metric.REPAIR_SUCCESS].last is None
+    assert tuple(small) == tuple(Metric)
+    assert small[Metric.SCHEMA_FAILURE].rate == rate_of(Metric.SCHEMA_FAILURE, 16, 2)
+    assert small[Metric.SCHEMA_FAILURE].points == 2
+    assert small[Metric.REPAIR_SUCCESS].rate is None
+    assert small[Metric.REPAIR_SUCCESS].drawn is None
+
+
+def test_small_charts_of_very_many_runs_come_from_the_rollups(
+    db: None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A year of runs costs as little as a day of them."""
+    monkeypatch.setattr("dashboard.history.MOST_RUNS", 1)
+    endpoint = make_endpoint()
+    for hours in (1, 3):
+        make_finished_run(endpoint, at=timezone.now() - hours * HOUR)
+    _roll_up(endpoint, Metric.LEAK, failures=4, lane=0)
+
+    small = {each.metric: each for each in multiples.read(endpoint, _window("24h"))}
+
+    assert small[Metric.LEAK].rate == rate_of(Metric.LEAK, 100, 4)
+    assert small[Metric.PARSE_SUCCESS].rate is None
 
 
 def test_small_charts_are_links_and_say_where_there_is_no_data(signed_in: Client) -> None:
@@ -109,7 +124,7 @@ def test_small_charts_are_links_and_say_where_there_is_no_data(signed_in: Client
     part = signed_in.get("/endpoints/steady/chart/?metric=schema_failure&range=30d")
 
     cards = part.content.decode().split('class="multiples"')[1].split("<li")[1:]
-    assert len(cards) == len(WATCHED)
+    assert len(cards) == len(Metric)
     assert "25%" in cards[1]
     assert "2/8" in cards[1]
     assert 'aria-current="true"' in cards[1]
@@ -151,11 +166,15 @@ def _measure(run: Run, metric: Metric, *, trials: int, failures: int) -> None:
     )
 
 
-def _roll_up(endpoint: Endpoint, metric: Metric, *, failures: int) -> None:
+def _window(name: str) -> Window:
+    return window_of({"range": name}, timezone.now())
+
+
+def _roll_up(endpoint: Endpoint, metric: Metric, *, failures: int, lane: int = 1) -> None:
     RollupHour.objects.create(
         profile_id=endpoint.profile.pk,
         metric=PLACES[metric],
-        lane=1,
+        lane=lane,
         bucket=(timezone.now() - 2 * HOUR).replace(minute=0, second=0, microsecond=0),
         trials=100,
         failures=failures,

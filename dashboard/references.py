@@ -1,0 +1,112 @@
+"""What the runs of a metric were compared with over time, and what would be noticed."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import replace
+from datetime import datetime
+from itertools import groupby
+
+from django.utils.translation import gettext as _
+from django.utils.translation import ngettext
+
+from dashboard.charts.lanes import Reference
+from dashboard.figure_words import shown
+from dashboard.models import Endpoint, WatchEvent
+from dashboard.models.watch import Lane
+from dashboard.services import detection
+from health import lines
+from health.detector import PROBE, Baseline, Known, threshold
+from health.metrics import rate_of
+from health.watch import YEAR, Kind
+from probes.attempts import Metric
+
+MOST = 100
+_SETTLING = (Kind.FROZEN.value, Kind.CORRELATED.value, detection.ACCEPTED)
+
+
+def references(
+    endpoint: Endpoint, metric: Metric, start: datetime, end: datetime
+) -> list[Reference]:
+    """Every reference that held in the span, each until the next."""
+    settled = WatchEvent.objects.filter(
+        profile__endpoint=endpoint,
+        metric=metric.value,
+        lane=Lane.PROBE,
+        kind__in=_SETTLING,
+        at__lte=end,
+    ).select_related("profile")
+    newest = sorted(settled.order_by("-id")[:MOST], key=lambda event: (event.profile_id, event.id))
+    found = [
+        reference
+        for _profile, events in groupby(newest, key=lambda event: event.profile_id)
+        for reference in _of_profile(endpoint, metric, list(events), end)
+    ]
+    profile = endpoint.profile
+    since = [event.at for event in newest if event.profile_id == profile.pk]
+    found += _provisional(endpoint, metric, since[-1] if since else profile.created_at, end)
+    return [each for each in found if each.end >= start]
+
+
+def _of_profile(
+    endpoint: Endpoint, metric: Metric, events: list[WatchEvent], end: datetime
+) -> Iterable[Reference]:
+    over = events[-1].profile.ended_at or end
+    ends = [event.at for event in events[1:]] + [over]
+    for event, until in zip(events, ends, strict=True):
+        baseline = Baseline(*event.figures.get("baseline", (0, 0, 0)))
+        rate = event.figures.get("reference")
+        if rate is None and baseline.known() is Known.FROZEN:
+            rate = baseline.reference()
+        if rate is not None:
+            words = _words(metric, rate, baseline)
+            yield _reference(
+                endpoint, metric, (event.at, until), rate=rate, baseline=baseline, words=words
+            )
+
+
+def _provisional(
+    endpoint: Endpoint, metric: Metric, since: datetime, end: datetime
+) -> list[Reference]:
+    """What runs are compared with while the baseline is not full; it moves with every run."""
+    gauge = detection.watch_of(endpoint.profile).gauge(metric)
+    rate = gauge.judged_by(PROBE)
+    if rate is None or gauge.reference is not None or since > end:
+        return []
+    words = _("provisional {reference}").format(reference=_words(metric, rate, gauge.baseline))
+    found = _reference(
+        endpoint, metric, (since, end), rate=rate, baseline=gauge.baseline, words=words
+    )
+    return [replace(found, provisional=True)]
+
+
+def _reference(  # noqa: PLR0913 -- what held, when, and what it rests on
+    endpoint: Endpoint,
+    metric: Metric,
+    span: tuple[datetime, datetime],
+    *,
+    rate: float,
+    baseline: Baseline,
+    words: str,
+) -> Reference:
+    trials = round(baseline.trials / max(baseline.runs, 1))
+    limit = threshold(YEAR / endpoint.ttl)
+    warn, alarm = lines.warns_at(rate, trials, limit), lines.alarms_at(rate, trials, limit)
+    return Reference(
+        *span,
+        shown(metric, rate),
+        words,
+        warn=None if warn is None else shown(metric, warn),
+        alarm=None if alarm is None else shown(metric, alarm),
+    )
+
+
+def _words(metric: Metric, success: float, baseline: Baseline) -> str:
+    of = rate_of(metric, baseline.trials, baseline.trials - baseline.successes)
+    said = ngettext(
+        "baseline {count} of {trials} in {runs} run",
+        "baseline {count} of {trials} in {runs} runs",
+        baseline.runs,
+    ).format(count=of.count, trials=of.trials, runs=baseline.runs)
+    reference = _("reference {rate}").format(rate=f"{shown(metric, success):.1%}")
+    return f"{reference}<br>{said}"

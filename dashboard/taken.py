@@ -1,0 +1,83 @@
+"""What the runs of a window took, read from the runs alone: never from attempts."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+
+from dashboard import history, series
+from dashboard.charts.measure import Price, Took
+from dashboard.models import Endpoint, Profile, Run
+from dashboard.services.rollups import ORIGIN
+from dashboard.services.statements import rows
+from dashboard.window import Window
+
+
+def read(endpoint: Endpoint, window: Window) -> list[Took]:
+    """A row for each run, the oldest first; for each step of time where there are many."""
+    runs = list(
+        history.ended(endpoint, window)
+        .filter(requests__gt=0)
+        .select_related("profile")[: history.MOST_RUNS + 1]
+    )
+    if len(runs) > history.MOST_RUNS:
+        return _steps(endpoint, window)
+    return [_of_run(run) for run in reversed(runs)]
+
+
+def price_of(endpoint: Endpoint) -> Price | None:
+    """What tokens cost there; None unless both prices are known."""
+    if endpoint.price_input is None or endpoint.price_output is None:
+        return None
+    return Price(endpoint.price_input, endpoint.price_output, endpoint.currency)
+
+
+def _of_run(run: Run) -> Took:
+    assert run.finished_at is not None
+    return Took(
+        at=run.finished_at,
+        epoch=run.key_epoch,
+        epoch_since=run.profile.created_at,
+        latency_p50_ms=run.latency_p50_ms,
+        latency_p95_ms=run.latency_p95_ms,
+        input_tokens=run.input_tokens,
+        output_tokens=run.output_tokens,
+        lost_tokens=run.lost_tokens,
+        lost_ms=run.lost_ms,
+        run_id=run.pk,
+    )
+
+
+def _steps(endpoint: Endpoint, window: Window) -> list[Took]:
+    start = history.beginning(endpoint, window)
+    step = series.step_for(start, window.end, history.MOST_STEPS)
+    since = dict(Profile.objects.filter(endpoint=endpoint).values_list("epoch", "created_at"))
+    wanted = {"endpoint": endpoint.pk, "start": start, "end": window.end}
+    found = rows(_STEPS, wanted | {"step": step, "origin": ORIGIN})
+    return [
+        Took(
+            at=datetime.fromtimestamp(at, UTC),
+            epoch=epoch,
+            epoch_since=since[epoch],
+            latency_p50_ms=p50,
+            latency_p95_ms=p95,
+            input_tokens=int(used),
+            output_tokens=int(made),
+            lost_tokens=None if lost is None else int(lost),
+            lost_ms=None if lost_ms is None else int(lost_ms),
+            runs=count,
+            step=step,
+        )
+        for at, epoch, count, p50, p95, used, made, lost, lost_ms in found
+    ]
+
+
+_STEPS = """
+SELECT EXTRACT(EPOCH FROM date_bin(%(step)s, finished_at, %(origin)s))::bigint, key_epoch,
+    count(*), percentile_disc(0.5) WITHIN GROUP (ORDER BY latency_p50_ms),
+    percentile_disc(0.5) WITHIN GROUP (ORDER BY latency_p95_ms),
+    sum(input_tokens), sum(output_tokens), sum(lost_tokens), sum(lost_ms)
+FROM dashboard_run
+WHERE endpoint_id = %(endpoint)s AND finished_at >= %(start)s AND finished_at <= %(end)s
+    AND requests > 0
+GROUP BY 1, 2 ORDER BY 1, 2
+"""
