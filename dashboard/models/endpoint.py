@@ -5,6 +5,7 @@ from __future__ import annotations
 from datetime import timedelta
 from typing import TYPE_CHECKING, Self
 
+from django.contrib.postgres.fields import ArrayField
 from django.core.validators import MaxValueValidator, MinValueValidator
 from django.db import models
 from django.db.models import Q
@@ -37,6 +38,8 @@ class Endpoint(models.Model):
         "requests at once", default=4, validators=[MinValueValidator(1), MaxValueValidator(64)]
     )
     enabled = models.BooleanField("probe on schedule", default=True)
+    # As dashboard.tags has checked them: what lists are searched, filtered and grouped by.
+    tags = ArrayField(models.CharField(max_length=40), default=list, db_default=[], blank=True)
     # The most that probing may cost a day (UTC); null is no limit.
     daily_requests = models.PositiveIntegerField("requests a day", null=True, blank=True)
     daily_tokens = models.PositiveBigIntegerField("tokens a day", null=True, blank=True)

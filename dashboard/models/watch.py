@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from django.conf import settings
+from django.contrib.postgres.fields import ArrayField
 from django.db import models
 from django.db.models.functions import Now
 from typing_extensions import override
@@ -22,6 +23,10 @@ class Watch(models.Model):
     lane = models.SmallIntegerField(choices=Lane, db_default=Lane.PROBE.value)
     # Of health.watch.
     state = models.JSONField(default=dict)
+    # Of the state, for lists of many: how much is known about what is normal for parse success,
+    # and which metrics were never good enough. The whole state is kilobytes.
+    known = models.CharField(max_length=16, default="none", db_default="none")
+    below_gate = ArrayField(models.CharField(max_length=32), default=list, db_default=[])
     # Of the live lane: trials and failures that are too few to be looked at.
     pending = models.JSONField(default=dict)
     updated_at = models.DateTimeField(db_default=Now())

@@ -23,7 +23,7 @@ from dashboard.models.run import State, Trigger
 from dashboard.models.watch import Lane
 from dashboard.services import evidence, modes, outbox, policies
 from health import watch as watching
-from health.detector import Baseline
+from health.detector import PROBE, Baseline
 from health.watch import Change, Count, Kind, Seen, Watch, watch_from_json
 from health.words import headline
 from probes.attempts import Metric
@@ -360,7 +360,9 @@ def _row(profile: Profile, lane: Lane) -> WatchRow:
 
 def _keep(row: WatchRow, watch: Watch) -> None:
     row.state, row.updated_at = watch.as_json(), Now()
-    row.save(update_fields=["state", "updated_at"])
+    row.known = watch.gauge(Metric.PARSE_SUCCESS).known(PROBE).value
+    row.below_gate = [metric.value for metric in watch.below_gate()]
+    row.save(update_fields=["state", "known", "below_gate", "updated_at"])
 
 
 def _noted(note: str) -> str:

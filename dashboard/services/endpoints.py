@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from decimal import Decimal
@@ -15,6 +15,7 @@ from django.db.models.functions import Least, Now
 from dashboard.errors import Refused
 from dashboard.models import Endpoint
 from dashboard.services import credentials, detection, policies, profiles, runs
+from dashboard.tags import check_tags
 from probes.secret import Secret
 from probes.target import check_base_url, check_options, origin
 
@@ -32,6 +33,7 @@ FIELDS = (
     "price_input",
     "price_output",
     "currency",
+    "tags",
 )
 
 
@@ -59,6 +61,7 @@ def create(  # noqa: PLR0913 -- keyword-only: the fields of a registration
     price_input: Decimal | None = None,
     price_output: Decimal | None = None,
     currency: str = "USD",
+    tags: Iterable[str] = (),
     onboarding_runs: int | None = None,
 ) -> Endpoint:
     """Register an endpoint; it is due at once. Refuses a slug that is taken."""
@@ -77,6 +80,7 @@ def create(  # noqa: PLR0913 -- keyword-only: the fields of a registration
         price_input=price_input,
         price_output=price_output,
         currency=currency,
+        tags=check_tags(tags),
         onboarding_left=settings.BASELINE_RUNS if onboarding_runs is None else onboarding_runs,
     )
     _save(endpoint)
@@ -112,6 +116,7 @@ def update(
         setattr(endpoint, name, value)
     endpoint.base_url = check_base_url(endpoint.base_url)
     check_options(endpoint.options)
+    endpoint.tags = check_tags(endpoint.tags)
     endpoint.updated_at = Now()
     _save(endpoint, update_fields=[*fields, "updated_at"])
 
