@@ -1,23 +1,15 @@
-"""What the watch says about endpoints as they are now: for lists, whatever their length."""
+"""What the watch says about an endpoint as it is now: what is known, open and switched on."""
 
 from __future__ import annotations
 
-from collections import defaultdict
-from collections.abc import Iterable, Mapping
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
-from dashboard.models import Endpoint, Incident, ModeSwitch, Watch
-from dashboard.models.watch import Lane
-from health.detector import PROBE, Baseline, Known
-from health.gauge import Gauge
+from health.detector import Known
 from health.modes import EFFECTS, Mode
-from health.severity import GATES, Severity
-from health.watch import Watch as Watched
+from health.severity import Severity
+from health.wording import say
 from probes.attempts import Metric
-
-_METRICS = tuple(GATES)
-_KEPT = ("baseline", "reference")
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,72 +18,41 @@ class Condition:
 
     known: Known = Known.NONE
     below_gate: tuple[Metric, ...] = ()
-    # The severities of the open incidents, the worst first.
-    severities: tuple[Severity, ...] = ()
+    # The open incidents, the worst first.
+    incidents: tuple[tuple[Metric, Severity], ...] = ()
     modes: tuple[Mode, ...] = ()
 
     @property
+    def severities(self) -> tuple[Severity, ...]:
+        return tuple(severity for _, severity in self.incidents)
+
+    @property
     def worst(self) -> Severity | None:
-        return self.severities[0] if self.severities else None
+        return self.incidents[0][1] if self.incidents else None
 
     @property
     def effects(self) -> list[tuple[Mode, str]]:
         """The modes that are on, each with what it does."""
-        return [(mode, EFFECTS[mode]) for mode in self.modes]
+        return [(mode, say(EFFECTS[mode])) for mode in self.modes]
 
 
 UNKNOWN = Condition()
+_KNOWN = {known.value: known for known in Known}
 
 
-def of_all(endpoint: Endpoint | None = None) -> Mapping[int, Condition]:
-    """By the endpoint's id; three queries, for one endpoint or for all that are kept."""
-    watches, severities, modes = _watches(endpoint), _severities(endpoint), _modes(endpoint)
-    found = watches.keys() | severities.keys() | modes.keys()
-    return {
-        pk: Condition(
-            *watches.get(pk, (Known.NONE, ())),
-            severities=tuple(sorted(severities.get(pk, ()), reverse=True)),
-            modes=tuple(mode for mode in Mode if mode in modes.get(pk, ())),
-        )
-        for pk in found
-    }
-
-
-def _of(endpoint: Endpoint | None) -> dict[str, Any]:
-    """The present profiles of the endpoints that are asked for."""
-    kept: dict[str, Any] = {"profile__ended_at": None, "profile__endpoint__removed_at": None}
-    return {**kept, "profile__endpoint": endpoint} if endpoint else kept
-
-
-def _watches(endpoint: Endpoint | None) -> dict[int, tuple[Known, tuple[Metric, ...]]]:
-    # The whole state of a thousand watches would be megabytes; these are a few numbers each.
-    fields = [f"state__gauges__{metric.value}__{name}" for metric in _METRICS for name in _KEPT]
-    found = Watch.objects.filter(lane=Lane.PROBE, **_of(endpoint))
-    return {pk: _judged(kept) for pk, *kept in found.values_list("profile__endpoint", *fields)}
-
-
-def _judged(kept: list[Any]) -> tuple[Known, tuple[Metric, ...]]:
-    pairs = zip(_METRICS, kept[::2], kept[1::2], strict=True)
-    gauges = {
-        metric: Gauge(baseline=Baseline(*baseline), reference=reference)
-        for metric, baseline, reference in pairs
-        if baseline is not None
-    }
-    watch = Watched(gauges=gauges)
-    return watch.gauge(Metric.PARSE_SUCCESS).known(PROBE), tuple(watch.below_gate())
-
-
-def _severities(endpoint: Endpoint | None) -> Mapping[int, Iterable[Severity]]:
-    found: dict[int, list[Severity]] = defaultdict(list)
-    opened = Incident.objects.filter(ended_at=None, **_of(endpoint))
-    for pk, severity in opened.values_list("profile__endpoint", "severity"):
-        found[pk].append(Severity(severity))
-    return found
-
-
-def _modes(endpoint: Endpoint | None) -> Mapping[int, set[Mode]]:
-    found: dict[int, set[Mode]] = defaultdict(set)
-    switches = ModeSwitch.objects.on().filter(**_of(endpoint))
-    for pk, mode in switches.values_list("profile__endpoint", "mode"):
-        found[pk].add(Mode(mode))
-    return found
+def condition(
+    known: str | None,
+    below_gate: Sequence[str] | None,
+    incidents: Sequence[str] | None,
+    modes: Sequence[str] | None,
+) -> Condition:
+    """A condition as it was read; incidents are metric:severity."""
+    if not (known or incidents or modes):
+        return UNKNOWN
+    opened = [each.rpartition(":") for each in incidents or ()]
+    return Condition(
+        known=_KNOWN[known] if known else Known.NONE,
+        below_gate=tuple(map(Metric, below_gate or ())),
+        incidents=tuple((Metric(metric), Severity(int(level))) for metric, _, level in opened),
+        modes=tuple(mode for mode in Mode if mode in modes) if modes else (),
+    )

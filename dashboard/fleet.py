@@ -1,142 +1,154 @@
-"""What the fleet page reads: six queries, however many endpoints there are."""
+"""Every endpoint with how it does: one query, however many endpoints there are.
+
+What is read of each is a few words and numbers of its own and of its last run. Its metrics are read
+for the rows that a page shows (fleet_cells), never for all.
+"""
 
 from __future__ import annotations
 
 import hashlib
 from collections import Counter
-from collections.abc import Sequence
 from dataclasses import dataclass
-from datetime import datetime
-from typing import Any
+from datetime import datetime, timedelta
+from functools import cached_property
+from typing import Any, NamedTuple
 
-from django.contrib.postgres.expressions import ArraySubquery
-from django.db.models import F, FilteredRelation, OuterRef, Q
-from django.db.models.functions import JSONObject
+from django.urls import reverse
 
-from dashboard import conditions, progress
-from dashboard.charts.sparkline import SLOTS, Sparkline, sparkline
-from dashboard.conditions import UNKNOWN, Condition
-from dashboard.models import Endpoint, Run
-from dashboard.models.endpoint import EndpointQuerySet
-from dashboard.models.run import ENDED
-from dashboard.progress import Progress
+from dashboard.conditions import UNKNOWN, Condition, condition
+from dashboard.models import Endpoint
+from dashboard.models.watch import Lane
+from dashboard.services.statements import rows
 from health.metrics import Rate, rate_of
 from health.status import Standing, Status, status_of
 from probes.attempts import Metric
 
-PAGE = 100
-_ORDER = {status: place for place, status in enumerate(Status)}
+WORST_FIRST = {status: place for place, status in enumerate(Status)}
+
+
+# A tuple: a thousand of them are made for every look at the page.
+class Entry(NamedTuple):
+    """An endpoint as it is registered, with the stage of its present profile."""
+
+    pk: int
+    slug: str
+    provider: str
+    model: str
+    base_url: str
+    tags: list[str]
+    enabled: bool
+    ttl: timedelta
+    next_due_at: datetime
+    last_finished_at: datetime | None
+    updated_at: datetime
+    profile_id: int
+    stage: str
+
+    def get_absolute_url(self) -> str:
+        return reverse("endpoint", args=[self.slug])
+
+
+class Active(NamedTuple):
+    """The run under way."""
+
+    run_id: int
+    state: str
+    done: int
+    planned: int
 
 
 @dataclass(frozen=True, slots=True)
 class Summary:
     """An endpoint with what its last run and its watch say."""
 
-    endpoint: Endpoint
+    endpoint: Entry
     status: Status
     last_run_id: int | None
     last_ended_at: datetime | None
     rate: Rate | None
-    active: Progress | None
+    active: Active | None
     condition: Condition = UNKNOWN
 
+    @property
+    def digest(self) -> str:
+        """Changes when anything that a row shows has changed, apart from the time of day."""
+        entry = self.endpoint
+        facts = (
+            *(entry.updated_at, entry.next_due_at, entry.stage, self.status, self.last_run_id),
+            *(self.condition.incidents, self.condition.modes, self.condition.below_gate),
+            self.active,
+        )
+        return hashlib.blake2b(repr(facts).encode(), digest_size=6).hexdigest()
 
-@dataclass(frozen=True, slots=True)
-class Listed:
-    """A row of the page."""
 
-    summary: Summary
-    spark: Sparkline
-
-
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Fleet:
     """All endpoints, worst first."""
 
     summaries: tuple[Summary, ...]
 
-    @property
-    def counts(self) -> list[tuple[Status, int]]:
-        """How many there are of each status that occurs, worst first."""
-        found = Counter(summary.status for summary in self.summaries)
-        return [(status, found[status]) for status in Status if found[status]]
-
-    @property
-    def digest(self) -> str:
-        """Changes when anything that the page shows has changed, apart from the time of day."""
-        facts = [
-            (s.endpoint.pk, s.endpoint.updated_at, s.endpoint.next_due_at, s.status, s.last_run_id)
-            + (s.condition.severities, s.condition.modes)
-            + ((s.active.run.pk, s.active.run.state, s.active.done) if s.active else ())
-            for s in self.summaries
-        ]
-        return hashlib.sha256(repr(facts).encode()).hexdigest()[:16]
+    @cached_property
+    def counts(self) -> Counter[Status]:
+        return Counter(summary.status for summary in self.summaries)
 
 
 def read(now: datetime) -> Fleet:
     """Every endpoint that is kept, with its status."""
-    active, found = progress.of_active(), conditions.of_all()
-    summaries = [
-        _summary(endpoint, active.get(endpoint.pk), found.get(endpoint.pk, UNKNOWN), now)
-        for endpoint in _with_latest(Endpoint.objects.kept())
-    ]
-    return Fleet(tuple(sorted(summaries, key=lambda s: (_ORDER[s.status], s.endpoint.slug))))
-
-
-def listed(summaries: Sequence[Summary]) -> list[Listed]:
-    """The given endpoints with the bars of their last runs."""
-    ids = [summary.endpoint.pk for summary in summaries]
-    found = (
-        Endpoint.objects.filter(pk__in=ids)
-        .annotate(recent=ArraySubquery(_ended_runs()[:SLOTS]))
-        .values_list("pk", "recent")
-    )
-    rates = {pk: [_rate(run) for run in reversed(recent)] for pk, recent in found}
-    return [Listed(summary, sparkline(rates[summary.endpoint.pk])) for summary in summaries]
+    summaries = [_summary(found, now) for found in rows(_ALL, {"lane": Lane.PROBE.value})]
+    summaries.sort(key=lambda s: (WORST_FIRST[s.status], s.endpoint.slug))
+    return Fleet(tuple(summaries))
 
 
 def summary_of(endpoint: Endpoint, now: datetime) -> Summary:
-    """One endpoint with its status; whether a run is under way is for its page to find out."""
-    condition = conditions.of_all(endpoint).get(endpoint.pk, UNKNOWN)
-    found = _with_latest(Endpoint.objects.filter(pk=endpoint.pk)).get()
-    return _summary(found, None, condition, now)
+    """One endpoint with its status."""
+    (found,) = rows(_ONE, {"lane": Lane.PROBE.value, "endpoint": endpoint.pk})
+    return _summary(found, now)
 
 
-def _with_latest(endpoints: EndpointQuerySet) -> Any:
-    return endpoints.annotate(latest=ArraySubquery(_ended_runs("id", "finished_at")[:1]))
+_FIELDS = len(Entry._fields)
 
 
-def _ended_runs(*fields: str) -> Any:
-    parse_success = Q(metrics__metric=Metric.PARSE_SUCCESS.value)
-    figures = {"trials": F("parsed__trials"), "failures": F("parsed__failures")}
-    return (
-        Run.objects.filter(endpoint=OuterRef("pk"), state__in=ENDED)
-        .annotate(parsed=FilteredRelation("metrics", condition=parse_success))
-        .newest_first()
-        .values(facts=JSONObject(**figures, **{name: F(name) for name in fields}))
-    )
-
-
-def _summary(
-    endpoint: Any, active: Progress | None, condition: Condition, now: datetime
-) -> Summary:
-    last = endpoint.latest[0] if endpoint.latest else None
-    ended_at = datetime.fromisoformat(last["finished_at"]) if last else None
-    rate = _rate(last) if last else None
+def _summary(found: tuple[Any, ...], now: datetime) -> Summary:
+    entry = Entry._make(found[:_FIELDS])
+    run_id, ended_at, trials, failures, *watched = found[_FIELDS:-4]
+    watch, under_way = condition(*watched), found[-4:]
+    rate = None if trials is None else rate_of(Metric.PARSE_SUCCESS, trials, failures)
     standing = Standing(
-        endpoint.enabled,
-        endpoint.ttl,
+        entry.enabled,
+        entry.ttl,
         ended_at,
         rate,
-        known=condition.known,
-        worst=condition.worst,
-        below_gate=bool(condition.below_gate),
+        known=watch.known,
+        worst=watch.worst,
+        below_gate=bool(watch.below_gate),
     )
-    status, run_id = status_of(standing, now), last["id"] if last else None
-    return Summary(endpoint, status, run_id, ended_at, rate, active, condition)
+    active = None if under_way[0] is None else Active._make(under_way)
+    return Summary(entry, status_of(standing, now), run_id, ended_at, rate, active, watch)
 
 
-def _rate(run: dict[str, Any]) -> Rate | None:
-    if run["trials"] is None:
-        return None
-    return rate_of(Metric.PARSE_SUCCESS, run["trials"], run["failures"])
+# The columns are those of Entry; then the last run with its parse success, what the watch says, and
+# the run under way. Each endpoint costs a few steps in indexes, however long its history is.
+_ALL = """
+SELECT e.id, e.slug, e.provider, e.model, e.base_url, e.tags, e.enabled, e.ttl, e.next_due_at,
+    e.last_finished_at, e.updated_at, p.id, p.stage,
+    last.id, last.finished_at, m.trials, m.failures,
+    w.known, w.below_gate, i.opened, s.modes,
+    a.id, a.state, a.done, a.planned
+FROM dashboard_endpoint e
+JOIN dashboard_profile p ON p.endpoint_id = e.id AND p.ended_at IS NULL
+LEFT JOIN LATERAL (
+    SELECT id, finished_at FROM dashboard_run
+    WHERE endpoint_id = e.id AND finished_at IS NOT NULL ORDER BY id DESC LIMIT 1) last ON true
+LEFT JOIN dashboard_runmetric m ON m.run_id = last.id AND m.metric = 'parse_success'
+LEFT JOIN dashboard_watch w ON w.profile_id = p.id AND w.lane = %(lane)s
+LEFT JOIN (
+    SELECT profile_id, array_agg(metric || ':' || severity ORDER BY severity DESC, id) AS opened
+    FROM dashboard_incident WHERE ended_at IS NULL GROUP BY 1) i ON i.profile_id = p.id
+LEFT JOIN (
+    SELECT profile_id, array_agg(mode) AS modes FROM dashboard_modeswitch
+    WHERE off_at IS NULL AND (expires_at IS NULL OR expires_at > statement_timestamp())
+    GROUP BY 1) s ON s.profile_id = p.id
+LEFT JOIN dashboard_run a ON a.endpoint_id = e.id AND a.finished_at IS NULL
+WHERE e.removed_at IS NULL
+"""
+_ONE = f"{_ALL} AND e.id = %(endpoint)s"

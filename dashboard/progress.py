@@ -43,8 +43,3 @@ def of_latest(endpoint: Endpoint) -> Progress | None:
     """The run under way, else the last one; None before the first."""
     run = endpoint.runs.newest_first().first()
     return of_run(run) if run else None
-
-
-def of_active() -> dict[int, Progress]:
-    """Every run under way, by its endpoint's id, in one query."""
-    return {run.endpoint_id: of_run(run) for run in Run.objects.active()}

@@ -1,30 +1,57 @@
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any
 
-from django.core.paginator import Paginator
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
 from django.utils import timezone
+from django.utils.cache import patch_vary_headers
 from django.views.decorators.http import require_safe
 
-from dashboard import fleet
+from dashboard import fleet_columns, fleet_news, fleet_page
+from dashboard.fleet_page import Look, Top
 
 
 @require_safe
 def page(request: HttpRequest) -> HttpResponse:
-    return render(request, "dashboard/fleet.html", _context(request, fleet.read(timezone.now())))
+    look = fleet_page.look(request.GET.dict(), timezone.now())
+    if request.headers.get("HX-Target") == "fleet":
+        answer = render(request, "dashboard/_fleet.html", _list(look))
+        # Without what was left empty in the form.
+        answer["HX-Push-Url"] = request.path + look.asked.address(page=look.asked.page)
+    else:
+        context = _list(look) | fleet_page.choices(look.fleet) | {"top": Top(look.fleet)}
+        answer = render(request, "dashboard/fleet.html", context)
+    patch_vary_headers(answer, ["HX-Target"])
+    return answer
 
 
 @require_safe
 def rows(request: HttpRequest) -> HttpResponse:
-    found = fleet.read(timezone.now())
-    if request.GET.get("seen") == found.digest:
+    look = fleet_page.look(request.GET.dict(), timezone.now())
+    news = fleet_news.since(_seen(request.GET.getlist("seen")), look)
+    if news is None:
         return HttpResponse(status=204)
-    return render(request, "dashboard/_fleet.html", _context(request, found))
+    return render(request, "dashboard/_fleet_news.html", {"look": look, "news": news})
 
 
-def _context(request: HttpRequest, found: fleet.Fleet) -> dict[str, Any]:
-    pages = Paginator(found.summaries, fleet.PAGE)
-    shown = pages.get_page(request.GET.get("page"))
-    return {"fleet": found, "page": shown, "rows": fleet.listed(list(shown))}
+def _list(look: Look) -> dict[str, Any]:
+    listing, asked = look.listing, look.asked
+    return {
+        "look": look,
+        "asked": asked,
+        "listing": listing,
+        "sections": look.sections(),
+        "columns": fleet_columns.columns(asked),
+        "chips": fleet_page.chips(asked),
+        "here": asked.address(page=listing.number),
+        "before": asked.address(page=listing.number - 1) if listing.number > 1 else "",
+        "after": asked.address(page=listing.number + 1) if listing.number < listing.pages else "",
+    }
+
+
+def _seen(values: Iterable[str]) -> dict[str, str]:
+    """By what is named, in the order of the page, what it looked like there."""
+    pairs = [value[:60].partition(".") for value in list(values)[: fleet_news.MOST_SEEN]]
+    return {name: digest for name, _, digest in pairs}

@@ -1,17 +1,20 @@
 from __future__ import annotations
 
-from dashboard.charts.sparkline import HEIGHT, SLOTS, sparkline
+from dashboard.charts.sparkline import HEIGHT, SLOTS, Bar, sparkline
 from health.metrics import Good, Rate
 from health.status import Status
 
 
 def test_bars_are_as_high_as_the_rate() -> None:
     """The oldest run is left, and the newest ends at the right edge."""
-    half, full = sparkline([Rate(10, 5), Rate(10, 0)]).bars
+    spark = sparkline([Rate(10, 5), Rate(10, 0)])
 
-    assert (half.height, half.status) == (HEIGHT / 2, Status.DEGRADED)
-    assert (full.height, full.y, full.status) == (HEIGHT, 0, Status.HEALTHY)
-    assert half.x < full.x < sparkline([]).width
+    assert spark.bars == (Bar(HEIGHT / 2, Status.DEGRADED), Bar(HEIGHT, Status.HEALTHY))
+    assert spark.paths == (
+        ("degraded", "M110 12h3.5v12h-3.5z"),
+        ("healthy", "M115 0h3.5v24h-3.5z"),
+    )
+    assert spark.width == 120
 
 
 def test_a_run_without_a_verdict_is_hollow() -> None:
@@ -26,7 +29,7 @@ def test_bars_of_one_status_are_one_path() -> None:
     """A page of many endpoints stays small."""
     spark = sparkline([Rate(10, 0), Rate(10, 10), Rate(10, 0)])
 
-    assert [status for status, _ in spark.paths] == [Status.HEALTHY, Status.FAILING]
+    assert [kind for kind, _ in spark.paths] == ["healthy", "failing"]
     assert spark.paths[0][1] == "M105 0h3.5v24h-3.5zM115 0h3.5v24h-3.5z"
 
 

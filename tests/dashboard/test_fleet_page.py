@@ -10,15 +10,13 @@ from pytest_django.asserts import assertContains, assertNotContains
 
 from dashboard import fleet
 from dashboard.models import Endpoint, Incident, ModeSwitch, Profile, Run, RunMetric, Watch
-from dashboard.services import modes
 from health.modes import EFFECTS, Mode
 from health.severity import Severity
 from tests.dashboard.watching import degrade, settle, watch_run
 from tests.factories import make_attempt, make_endpoint, make_finished_run, make_run
 
-# Session, person, active runs, watches, open incidents, modes that are on, endpoints with their
-# last run, bars of the page.
-QUERIES = 8
+# Session, person, all endpoints with how they do, cells of the page, open incidents, decisions.
+QUERIES = 6
 
 
 def test_an_empty_fleet_says_how_to_begin(signed_in: Client) -> None:
@@ -35,8 +33,8 @@ def test_a_row_shows_the_rate_with_its_numbers(signed_in: Client) -> None:
 
     page = signed_in.get("/")
 
-    assertContains(page, "7/10")
-    assertContains(page, "39%–89%")
+    assertContains(page, "<b>70%</b> 7/10")
+    assertContains(page, "Parse success: 70% (7 of 10, 95 % interval 39% to 89%), degraded.")
     assertContains(page, '<span class="status degraded">')
 
 
@@ -58,20 +56,6 @@ def test_a_run_under_way_shows_how_far_it_is(signed_in: Client) -> None:
     page = signed_in.get("/")
 
     assertContains(page, '<progress max="5" value="1"')
-
-
-def test_rows_come_as_a_part_only_when_something_changed(signed_in: Client) -> None:
-    """The poll gets 204 until a run ends, then the part without the page around it."""
-    endpoint = make_endpoint()
-    seen = fleet.read(timezone.now()).digest
-
-    before = signed_in.get("/fleet/rows/", {"seen": seen})
-    make_finished_run(endpoint)
-    after = signed_in.get("/fleet/rows/", {"seen": seen})
-
-    assert before.status_code == 204
-    assertContains(after, 'id="fleet"')
-    assertNotContains(after, "<html")
 
 
 def test_worst_comes_first(signed_in: Client) -> None:
@@ -119,16 +103,6 @@ def test_an_endpoint_that_never_was_good_says_so(signed_in: Client) -> None:
     assertContains(page, '<span class="status failing">')
 
 
-def test_the_digest_follows_modes_and_incidents(signed_in: Client) -> None:
-    """A page that polls sees a mode that somebody switched on."""
-    endpoint = make_endpoint()
-    before = fleet.read(timezone.now()).digest
-
-    modes.switch_on(endpoint.profile, Mode.NO_PARALLEL, by=None, reason="careful")
-
-    assert fleet.read(timezone.now()).digest != before
-
-
 def test_prometheus_reads_incidents_and_modes(signed_in: Client) -> None:
     """Alerts of one's own can be built on what is open and what is on."""
     degrade(make_endpoint(slug="fallen"))
@@ -149,11 +123,11 @@ def test_anonymous_is_sent_to_the_login(client: Client, db: None, path: str) -> 
     assert answer.headers["Location"].startswith("/login/")
 
 
-@pytest.mark.parametrize("count", [1, 1000])
+@pytest.mark.parametrize("count", [2, 60])
 def test_queries_do_not_grow_with_the_fleet(
     signed_in: Client, django_assert_num_queries: DjangoAssertNumQueries, count: int
 ) -> None:
-    """A thousand endpoints cost as many queries as one, each with a watch, an incident, a mode."""
+    """Sixty endpoints cost as many queries as two, each with a watch, an incident, a mode."""
     _make_many(count)
     _give_each_a_watch()
 

@@ -44,7 +44,7 @@ def settle(endpoint: Endpoint, *, before: datetime | None = None) -> datetime:
         seen = Seen(run.pk, run.due_at, SUITE_VERSION, endpoint.ttl, {_METRIC: Count(TRIALS, 0)})
         watch, changes = follow(watch, seen)
     detection.follow_changes(profile, Lane.PROBE, seen, changes)
-    WatchRow.objects.create(profile=profile, lane=Lane.PROBE, state=watch.as_json())
+    detection._keep(WatchRow.objects.create(profile=profile, lane=Lane.PROBE), watch)
     return end
 
 
