@@ -10,7 +10,7 @@ from django.db import migrations, models
 
 class Migration(migrations.Migration):
     dependencies = [
-        ("dashboard", "0009_tool_rules"),
+        ("dashboard", "0010_tags_and_watch_in_short"),
         migrations.swappable_dependency(settings.AUTH_USER_MODEL),
     ]
 
