@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 from dashboard.fleet import WORST_FIRST, Entry, Summary
@@ -16,6 +16,7 @@ from health.status import Status
 # What a page has room for: rows, or groups with the first rows of each.
 ROWS, GROUPS, ROWS_A_GROUP = 40, 10, 4
 Rates = Mapping[int, Rate]
+Key = Callable[[Summary], Any]
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,11 +104,10 @@ def ordered(summaries: Sequence[Summary], asked: Asked, rates: Rates) -> list[Su
     name, backwards = asked.sort.removeprefix("-"), asked.sort.startswith("-")
     if name == "status":
         return list(reversed(summaries)) if backwards else list(summaries)
-    key = _KEYS.get(name) or (lambda s: _badness(rates.get(s.endpoint.profile_id)))
-    keyed = [(key(summary), summary) for summary in summaries]
-    known = [pair for pair in keyed if pair[0] is not None]
-    known.sort(key=lambda pair: pair[0], reverse=backwards)
-    return [each for _, each in known] + [each for value, each in keyed if value is None]
+    key: Key = _KEYS.get(name) or (lambda s: _badness(rates.get(s.endpoint.profile_id)))
+    known = [summary for summary in summaries if key(summary) is not None]
+    unknown = [summary for summary in summaries if key(summary) is None]
+    return sorted(known, key=key, reverse=backwards) + unknown
 
 
 def page_of(summaries: Sequence[Summary], asked: Asked) -> Listing:
@@ -123,11 +123,6 @@ def page_of(summaries: Sequence[Summary], asked: Asked) -> Listing:
         rows = tuple(summaries[start : start + size])
         shown = (Group("", "", rows),) if rows else ()
     return Listing(shown, number, pages, len(summaries), things, start + 1)
-
-
-def without_status(asked: Asked) -> Asked:
-    """The same list with every status: what the counts are taken of."""
-    return replace(asked, status="")
 
 
 def _grouped(summaries: Sequence[Summary], by: str) -> list[Group]:
@@ -157,7 +152,7 @@ def _badness(rate: Rate | None) -> float | None:
     return None if rate is None else -rate.failures / rate.trials
 
 
-_KEYS: Mapping[str, Callable[[Summary], Any]] = {
+_KEYS: Mapping[str, Key] = {
     "name": lambda s: s.endpoint.slug,
     # The newest first.
     "last": lambda s: s.last_ended_at and -s.last_ended_at.timestamp(),

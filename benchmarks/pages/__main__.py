@@ -1,0 +1,118 @@
+"""The fleet page with 10 and 1,000 endpoints of a year: `python -m benchmarks.pages`."""
+
+from __future__ import annotations
+
+import argparse
+import signal
+import sys
+import time
+
+from django.conf import settings
+from django.test import Client
+
+from benchmarks.pages import browser, history, stack, timing
+from benchmarks.pages.timing import Cost
+from launcher import postgres
+
+FEW_ENDPOINTS, MANY_ENDPOINTS = 10, 1_000
+# What this program exits with 1 for.
+MOST_RATIO, MOST_MS, MOST_RAW_RATIO = 3.0, 300.0, 1.3
+MEASURED = 1  # the endpoint whose page is measured
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--endpoints", type=int, default=MANY_ENDPOINTS)
+    parser.add_argument("--no-browser", action="store_true")
+    asked = parser.parse_args()
+    # Ended by the way of an exception, it takes its server and its data along.
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))
+    with stack.cluster() as cluster:
+        session = _fill(asked.endpoints)
+        is_good = _fleet(session)
+        is_good &= _endpoint(session)
+        if not asked.no_browser:
+            _browser(cluster, session)
+    return int(not is_good)
+
+
+def _fill(endpoints: int) -> str:
+    """Both databases; returns the session of somebody who is signed in on both."""
+    begun = time.perf_counter()
+    session = _sign_in()
+    history.add_endpoints(1, FEW_ENDPOINTS)
+    history.make_partitions()
+    few = _raw_rows(range(1, history.FEW_ATTEMPTS + 1), history.FEW_EVENTS)
+    history.settle()
+    stack.copy()
+    stack.use(stack.MANY)
+    history.add_endpoints(FEW_ENDPOINTS + 1, endpoints)
+    many = few + _raw_rows(
+        range(history.FEW_ATTEMPTS + 1, history.MANY_ATTEMPTS + 1), history.MANY_EVENTS
+    )
+    history.settle()
+    _say(f"Filled in {time.perf_counter() - begun:.0f} s: {endpoints:,} endpoints, ")
+    _say(f"a run a day for {history.DAYS} days; raw rows of one endpoint {few:,} and {many:,}.")
+    return session
+
+
+def _raw_rows(attempts: range, events: int) -> int:
+    return history.add_raw_rows(MEASURED, attempts=attempts, events=events)
+
+
+def _fleet(session: str) -> bool:
+    few, many = timing.compare(_client(session), "/")
+    ratio = many.ms / few.ms
+    _table("fleet page", few, many)
+    return ratio <= MOST_RATIO and many.ms < MOST_MS and few.queries == many.queries
+
+
+def _endpoint(session: str) -> bool:
+    few, many = timing.compare(_client(session), f"/endpoints/endpoint-{MEASURED:04}/?range=30d")
+    _table("endpoint page", few, many)
+    return many.ms / few.ms <= MOST_RAW_RATIO and few.queries == many.queries
+
+
+def _browser(cluster: postgres.Cluster, session: str) -> None:
+    urls = [stack.url_of(cluster, name) for name in (stack.FEW, stack.MANY)]
+    found = browser.interactive_ms(urls, session, "/")
+    if found is None:
+        _say("\nNO BROWSER: set CHROMIUM_PATH; time to interactive was not measured.")
+        return
+    _say("\n| fleet page in Chromium | few | many | ratio |\n|---|---|---|---|")
+    ratio = found[1] / found[0]
+    _say(f"| interactive after | {found[0]:.0f} ms | {found[1]:.0f} ms | {ratio:.2f} |")
+
+
+def _table(name: str, few: Cost, many: Cost) -> None:
+    _say(f"\n| {name} | few | many | ratio |\n|---|---|---|---|")
+    _say(f"| server time, median | {few.ms:.1f} ms | {many.ms:.1f} ms | {many.ms / few.ms:.2f} |")
+    _say(f"| queries | {few.queries} | {many.queries} | {many.queries / few.queries:.2f} |")
+    for what, one, other in (
+        ("weight", few.size, many.size),
+        ("weight by gzip", few.packed, many.packed),
+    ):
+        _say(f"| {what} | {one / 1024:.0f} KB | {other / 1024:.0f} KB | {other / one:.2f} |")
+
+
+def _sign_in() -> str:
+    from django.contrib.auth.models import User
+
+    client = Client()
+    client.force_login(User.objects.create_superuser("admin"))
+    return str(client.cookies[settings.SESSION_COOKIE_NAME].value)
+
+
+def _client(session: str) -> Client:
+    client = Client(headers={"host": "127.0.0.1"})
+    client.cookies[settings.SESSION_COOKIE_NAME] = session
+    return client
+
+
+def _say(line: str) -> None:
+    sys.stdout.write(f"{line}\n")
+    sys.stdout.flush()
+
+
+if __name__ == "__main__":
+    sys.exit(main())
