@@ -23,12 +23,13 @@ MEASURED = 1  # the endpoint whose page is measured
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--endpoints", type=int, default=MANY_ENDPOINTS)
+    parser.add_argument("--days", type=int, default=365, help="of history, with a run a day")
     parser.add_argument("--no-browser", action="store_true")
     asked = parser.parse_args()
     # Ended by the way of an exception, it takes its server and its data along.
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))
     with stack.cluster() as cluster:
-        session = _fill(asked.endpoints)
+        session = _fill(asked.endpoints, asked.days)
         is_good = _fleet(session)
         is_good &= _endpoint(session)
         if not asked.no_browser:
@@ -36,23 +37,23 @@ def main() -> int:
     return int(not is_good)
 
 
-def _fill(endpoints: int) -> str:
+def _fill(endpoints: int, days: int) -> str:
     """Both databases; returns the session of somebody who is signed in on both."""
     begun = time.perf_counter()
     session = _sign_in()
-    history.add_endpoints(1, FEW_ENDPOINTS)
-    history.make_partitions()
+    history.add_endpoints(1, FEW_ENDPOINTS, days=days)
+    history.make_partitions(days)
     few = _raw_rows(range(1, history.FEW_ATTEMPTS + 1), history.FEW_EVENTS)
     history.settle()
     stack.copy()
     stack.use(stack.MANY)
-    history.add_endpoints(FEW_ENDPOINTS + 1, endpoints)
+    history.add_endpoints(FEW_ENDPOINTS + 1, endpoints, days=days)
     many = few + _raw_rows(
         range(history.FEW_ATTEMPTS + 1, history.MANY_ATTEMPTS + 1), history.MANY_EVENTS
     )
     history.settle()
     _say(f"Filled in {time.perf_counter() - begun:.0f} s: {endpoints:,} endpoints, ")
-    _say(f"a run a day for {history.DAYS} days; raw rows of one endpoint {few:,} and {many:,}.")
+    _say(f"a run a day for {days} days; raw rows of one endpoint {few:,} and {many:,}.")
     return session
 
 

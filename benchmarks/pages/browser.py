@@ -39,8 +39,8 @@ def interactive_ms(databases: list[str], session: str, path: str) -> list[float]
             for database, times in zip(databases, taken, strict=True):
                 with _serving(database) as url:
                     context = browser.new_context(base_url=url)
-                    cookie = {"name": settings.SESSION_COOKIE_NAME, "value": session, "url": url}
-                    context.add_cookies([cookie])
+                    name = settings.SESSION_COOKIE_NAME
+                    context.add_cookies([{"name": name, "value": session, "url": url}])
                     times.append(_loaded(context.new_page(), path))
                     context.close()
     return [median(times) for times in taken]

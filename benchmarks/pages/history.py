@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from datetime import timedelta
+from typing import Any
 
 from django.db import connection
 
-DAYS = 365
 PROVIDERS = ["openai", "anthropic", "qwen", "deepseek"]
 STAGES = ["shadow", "read_only", "write", "full"]
 METRICS = [
@@ -21,7 +21,7 @@ FEW_EVENTS, MANY_EVENTS = 10, 1_000
 RAW_DAYS = 30
 
 
-def add_endpoints(first: int, last: int) -> None:
+def add_endpoints(first: int, last: int, *, days: int) -> None:
     """Endpoints of those numbers, each with a run a day, its figures and a watch."""
     numbers = {"first": first, "last": last}
     _sql(_ENDPOINTS, **numbers, providers=PROVIDERS)
@@ -29,18 +29,18 @@ def add_endpoints(first: int, last: int) -> None:
     # One statement for all would hold gigabytes before it is through.
     for begin in range(first, last + 1, 100):
         some = {"first": begin, "last": min(begin + 99, last)}
-        _sql(_RUNS, **some, days=DAYS)
+        _sql(_RUNS, **some, days=days)
         _sql(_FIGURES, **some, metrics=METRICS)
     _sql(_WATCHES, **numbers)
     _sql(_INCIDENTS, **numbers)
     _sql(_MODES, **numbers)
 
 
-def make_partitions() -> None:
+def make_partitions(days: int) -> None:
     from dashboard.services import partitions
 
     today = partitions.today()
-    partitions.ensure_for([today - timedelta(days=number) for number in range(DAYS + 31)])
+    partitions.ensure_for([today - timedelta(days=number) for number in range(days + 31)])
     partitions.ensure_days([today - timedelta(days=number) for number in range(-1, RAW_DAYS + 1)])
 
 
@@ -60,7 +60,7 @@ def settle() -> None:
     _sql("VACUUM ANALYZE")
 
 
-def _sql(statement: str, **values: object) -> int:
+def _sql(statement: str, **values: Any) -> int:
     with connection.cursor() as cursor:
         cursor.execute(statement, values or None)
         return int(cursor.rowcount)

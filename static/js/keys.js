@@ -112,10 +112,6 @@
   document.addEventListener("mousemove", () => document.documentElement.classList.remove("tips-off"));
   document.addEventListener("focusin", () => document.documentElement.classList.remove("tips-off"));
 
-  document.addEventListener("click", (event) => {
-    if (event.target.closest?.("[data-keys-open]")) open();
-    else if (event.target === dialog()) dialog().close();
-  });
   document.addEventListener("change", (event) => {
     if (event.target.matches("[data-keys-on]")) switchKeys(event.target.checked);
   });
