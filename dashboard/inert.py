@@ -2,30 +2,94 @@
 
 from __future__ import annotations
 
+import re
 import unicodedata
+from collections.abc import Iterable
+from dataclasses import dataclass
+from functools import lru_cache
 
-# How much of one text a page shows; the rest stays in the evidence.
+from health.wording import say_many
+
+# How much of one text a page shows at first, and how much when all of it is asked for.
 SHOWN = 64 * 1024
+MOST_SHOWN = 1024 * 1024
 
+_PLAIN = re.compile(r"[\n\t -~]*")
 _KEPT = {"\n", "\t"}
 # Letters that take room and show nothing; Unicode does not class them as controls.
 _BLANKS = {"\u115f", "\u1160", "\u3164", "\uffa0", "\u2800", "\u034f"}
 
 
+@dataclass(frozen=True, slots=True)
+class Span:
+    """A part of a text, from `start` up to but not including `end`, and the mark it gets."""
+
+    start: int
+    end: int
+    mark: str
+
+
+@dataclass(frozen=True, slots=True)
+class Piece:
+    """A part of a text that is already inert; `mark` names what is marked in it.
+
+    `is_first` is the place that a link to the mark leads to.
+    """
+
+    text: str
+    mark: str = ""
+    is_first: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Marked:
+    """A text in pieces, and how many of its characters are left out."""
+
+    pieces: tuple[Piece, ...]
+    left_out: int = 0
+
+    @property
+    def marks(self) -> frozenset[str]:
+        return frozenset(piece.mark for piece in self.pieces if piece.mark)
+
+
 def visible(text: str) -> str:
     """The text with every control, bidi, zero-width and private character spelled out."""
-    if text.isascii() and text.isprintable():
+    if _PLAIN.fullmatch(text):
         return text
-    return "".join(_glyph(char) for char in text)
+    return "".join(map(_glyph, text))
 
 
 def clip(text: str, limit: int = SHOWN) -> str:
     """The first part of a text, and a word on how much was left out."""
     if len(text) <= limit:
         return text
-    return f"{text[:limit]}\n… {len(text) - limit:,} more characters are not shown."
+    left_out = len(text) - limit
+    words = say_many(
+        "{count} more character is not shown.", "{count} more characters are not shown.", left_out
+    )
+    return f"{text[:limit]}\n… {words.format(count=f'{left_out:,}')}"
 
 
+def marked(text: str, spans: Iterable[Span] = (), limit: int = SHOWN) -> Marked:
+    """The first part of a text, inert, with some of it marked. Where spans meet, the first wins."""
+    shown = text[:limit]
+    pieces: list[Piece] = []
+    seen: set[str] = set()
+    at = 0
+    for span in sorted(spans, key=lambda span: (span.start, -span.end)):
+        start, end = max(at, span.start), min(span.end, len(shown))
+        if start >= end:
+            continue
+        pieces += [Piece(visible(shown[at:start]))] if start > at else []
+        pieces.append(Piece(visible(shown[start:end]), span.mark, span.mark not in seen))
+        seen.add(span.mark)
+        at = end
+    pieces += [Piece(visible(shown[at:]))] if at < len(shown) else []
+    return Marked(tuple(pieces), len(text) - len(shown))
+
+
+@lru_cache(maxsize=4096)
 def _glyph(char: str) -> str:
     if char in _KEPT:
         return char

@@ -7,6 +7,7 @@ from django.urls import path
 
 from dashboard.views import (
     accounts,
+    attempts,
     channels,
     charts,
     compare,
@@ -58,7 +59,28 @@ urlpatterns = [
     path("runs/<int:run_id>/progress/", probing.progress_of, name="run-progress"),
     path("runs/<int:run_id>/cancel/", probing.cancel, name="run-cancel"),
     path("runs/<int:run_id>/attempts/", runs.attempts, name="run-attempts"),
-    path("runs/<int:run_id>/attempts/<str:probe>/<int:trial>/", runs.attempt, name="attempt"),
+    path("runs/<int:run_id>/bundle/", runs.download, name="run-bundle"),
+    path("runs/<int:run_id>/attempts/<str:probe>/<int:trial>/", attempts.page, name="attempt"),
+    path(
+        "runs/<int:run_id>/attempts/<str:probe>/<int:trial>/difference/",
+        attempts.difference,
+        name="attempt-difference",
+    ),
+    path(
+        "runs/<int:run_id>/attempts/<str:probe>/<int:trial>/bundle/",
+        attempts.download,
+        name="attempt-bundle",
+    ),
+    path(
+        "runs/<int:run_id>/attempts/<str:probe>/<int:trial>/<int:step>/chunks/",
+        attempts.chunks,
+        name="attempt-chunks",
+    ),
+    path(
+        "runs/<int:run_id>/attempts/<str:probe>/<int:trial>/<int:step>/raw/",
+        attempts.raw,
+        name="attempt-raw",
+    ),
     path("settings/tokens/", tokens.page, name="tokens"),
     path("settings/tokens/<slug:prefix>/revoke/", tokens.revoke, name="token-revoke"),
     path("settings/maintenance/", maintenance.page, name="maintenance"),

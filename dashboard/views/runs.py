@@ -1,45 +1,62 @@
 from __future__ import annotations
 
-from django.http import HttpRequest, HttpResponse
+from collections.abc import AsyncIterator, Iterator
+
+from asgiref.sync import sync_to_async
+from django.http import HttpRequest, HttpResponse, StreamingHttpResponse
 from django.shortcuts import get_object_or_404, render
 from django.views.decorators.http import require_safe
 
-from dashboard import exchange, progress
-from dashboard.models import Attempt, Run
-from dashboard.services import evidence
+from dashboard import progress, run_results
+from dashboard.exchanges import bundle
+from dashboard.models import Run
+from dashboard.views import downloads
 
 
 @require_safe
 def page(request: HttpRequest, run_id: int) -> HttpResponse:
-    run = _run(run_id)
-    context = {"run": run, "progress": progress.of_run(run), "attempts": _attempts(run)}
+    run = find(run_id)
+    beside = Run.objects.of(run.endpoint)
+    context = {
+        "run": run,
+        "title": run_results.title(run),
+        "progress": progress.of_run(run),
+        "results": _results(request, run),
+        "before": beside.filter(pk__lt=run.pk).order_by("-pk").first(),
+        "after": beside.filter(pk__gt=run.pk).order_by("pk").first(),
+    }
     return render(request, "dashboard/run.html", context)
 
 
 @require_safe
 def attempts(request: HttpRequest, run_id: int) -> HttpResponse:
-    run = _run(run_id)
-    return render(request, "dashboard/_attempts.html", {"run": run, "attempts": _attempts(run)})
+    run = find(run_id)
+    context = {"run": run, "results": _results(request, run)}
+    return render(request, "dashboard/_attempts.html", context)
 
 
 @require_safe
-def attempt(request: HttpRequest, run_id: int, probe: str, trial: int) -> HttpResponse:
-    run = _run(run_id)
-    found = get_object_or_404(Attempt.objects.of(run), probe=probe, trial=trial)
-    stored = evidence.read(found)
-    context = {"attempt": found, "exchanges": exchange.shown(stored) if stored else []}
-    return render(request, "dashboard/_evidence.html", context)
+def download(request: HttpRequest, run_id: int) -> StreamingHttpResponse:
+    run = find(run_id)
+    return StreamingHttpResponse(
+        _async(bundle.of_run(run)),
+        headers=downloads.headers(f"{bundle.file_name(run)}.zip", "application/zip"),
+    )
 
 
-def _run(run_id: int) -> Run:
-    runs = Run.objects.select_related("endpoint", "requested_by")
+def find(run_id: int) -> Run:
+    runs = Run.objects.select_related("endpoint", "endpoint__credential", "profile", "requested_by")
     return get_object_or_404(runs, pk=run_id, endpoint__removed_at=None)
 
 
-# What went wrong is what a reader came for.
-_ORDER = ("fail", "void", "pass")
+def _results(request: HttpRequest, run: Run) -> run_results.Results:
+    return run_results.of(run, request.GET.get("outcome", ""))
 
 
-def _attempts(run: Run) -> list[Attempt]:
-    found = Attempt.objects.of(run).order_by("probe", "trial")
-    return sorted(found, key=lambda attempt: _ORDER.index(attempt.outcome))
+async def _async(pieces: Iterator[bytes]) -> AsyncIterator[bytes]:
+    # A server of this kind would collect all pieces of a plain iterator before it sends the first.
+    def following() -> bytes | None:
+        return next(pieces, None)
+
+    while (piece := await sync_to_async(following)()) is not None:
+        yield piece

@@ -1,0 +1,149 @@
+"""The attempts of a run by group and probe, with what went wrong first."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from itertools import groupby
+
+from django.utils.translation import gettext as _
+from django.utils.translation import ngettext
+
+from dashboard import probe_words
+from dashboard.models import Attempt, Run
+from dashboard.models.run import State
+
+OUTCOMES = ("fail", "void", "pass")
+# So many different findings stand on top; the rest is with its attempts.
+_TOP = 8
+
+
+@dataclass(frozen=True, slots=True)
+class Counts:
+    """How some attempts came out."""
+
+    passed: int
+    failed: int
+    void: int
+
+    @classmethod
+    def of(cls, attempts: Sequence[Attempt]) -> Counts:
+        found = [attempt.outcome for attempt in attempts]
+        return cls(*(found.count(outcome) for outcome in ("pass", "fail", "void")))
+
+    @property
+    def judged(self) -> int:
+        """The denominator: void is no verdict."""
+        return self.passed + self.failed
+
+    @property
+    def all(self) -> int:
+        return self.judged + self.void
+
+    @property
+    def outcome(self) -> str:
+        """The worst that is among them."""
+        return "fail" if self.failed else "pass" if self.passed else "void"
+
+
+@dataclass(frozen=True, slots=True)
+class ProbeResults:
+    probe: str
+    question: str
+    counts: Counts
+    attempts: tuple[Attempt, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class GroupResults:
+    code: str
+    name: str
+    counts: Counts
+    probes: tuple[ProbeResults, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Repeated:
+    """One finding and the attempts in which it was made."""
+
+    kind: str
+    message: str
+    attempts: tuple[Attempt, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Results:
+    """What a page shows of a run's attempts; `counts` is of all, `groups` of those asked for."""
+
+    groups: tuple[GroupResults, ...]
+    findings: tuple[Repeated, ...]
+    more_findings: int
+    counts: Counts
+    outcome: str
+
+
+def of(run: Run, outcome: str = "") -> Results:
+    """All attempts of a run in one query, or those with one outcome."""
+    found = list(Attempt.objects.of(run).order_by("probe", "trial"))
+    wanted = outcome if outcome in OUTCOMES else ""
+    chosen = [attempt for attempt in found if not wanted or attempt.outcome == wanted]
+    repeated = _repeated(found)
+    return Results(
+        groups=tuple(_groups(chosen)),
+        findings=tuple(repeated[:_TOP]),
+        more_findings=max(0, len(repeated) - _TOP),
+        counts=Counts.of(found),
+        outcome=wanted,
+    )
+
+
+def title(run: Run) -> str:
+    """What the run found, in one line."""
+    if run.is_active:
+        return _("Run {id} is under way").format(id=run.pk)
+    if run.state == State.ABANDONED:
+        return _("Run {id} was stopped before a verdict").format(id=run.pk)
+    judged = run.passed + run.failed
+    if not judged:
+        return _("Run {id} came to no verdict").format(id=run.pk)
+    if not run.failed:
+        words = ngettext(
+            "Run {id}: the only attempt passed", "Run {id}: all {count} attempts passed", judged
+        )
+        return words.format(id=run.pk, count=judged)
+    words = ngettext(
+        "Run {id}: {failed} of {count} attempt failed",
+        "Run {id}: {failed} of {count} attempts failed",
+        judged,
+    )
+    return words.format(id=run.pk, failed=run.failed, count=judged)
+
+
+def _groups(attempts: Sequence[Attempt]) -> Iterable[GroupResults]:
+    order = [*probe_words.GROUPS, probe_words.group_of("")]
+    for group in order:
+        inside = [a for a in attempts if probe_words.group_of(a.probe) is group]
+        if inside:
+            probes = sorted(_probes(inside), key=lambda probe: _rank(probe.counts.outcome))
+            yield GroupResults(group.code, str(group.name), Counts.of(inside), tuple(probes))
+
+
+def _probes(attempts: Sequence[Attempt]) -> Iterable[ProbeResults]:
+    for probe, found in groupby(attempts, key=lambda attempt: attempt.probe):
+        each = sorted(found, key=lambda attempt: (_rank(attempt.outcome), attempt.trial))
+        yield ProbeResults(probe, probe_words.question(probe), Counts.of(each), tuple(each))
+
+
+def _rank(outcome: str) -> int:
+    return OUTCOMES.index(outcome)
+
+
+def _repeated(attempts: Sequence[Attempt]) -> list[Repeated]:
+    """Every different finding, the most frequent first; failures come before void."""
+    made: dict[tuple[str, str, str], list[Attempt]] = {}
+    for attempt in sorted(attempts, key=lambda attempt: _rank(attempt.outcome)):
+        for finding in attempt.findings:
+            key = (attempt.outcome, finding.get("kind", ""), finding.get("message", ""))
+            made.setdefault(key, []).append(attempt)
+    ranked = sorted(made.items(), key=lambda each: (_rank(each[0][0]), -len(each[1])))
+    return [Repeated(kind, message, tuple(found)) for (_o, kind, message), found in ranked]
