@@ -86,10 +86,9 @@ def of(run: Run, outcome: str = "") -> Results:
     """All attempts of a run in one query, or those with one outcome."""
     found = list(Attempt.objects.of(run).order_by("probe", "trial"))
     wanted = outcome if outcome in OUTCOMES else ""
-    chosen = [attempt for attempt in found if not wanted or attempt.outcome == wanted]
     repeated = _repeated(found)
     return Results(
-        groups=tuple(_groups(chosen)),
+        groups=tuple(_groups(found, wanted)),
         findings=tuple(repeated[:_TOP]),
         more_findings=max(0, len(repeated) - _TOP),
         counts=Counts.of(found),
@@ -119,19 +118,21 @@ def title(run: Run) -> str:
     return words.format(id=run.pk, failed=run.failed, count=judged)
 
 
-def _groups(attempts: Sequence[Attempt]) -> Iterable[GroupResults]:
-    order = [*probe_words.GROUPS, probe_words.group_of("")]
-    for group in order:
+def _groups(attempts: Sequence[Attempt], wanted: str) -> Iterable[GroupResults]:
+    """Groups with some attempt of the wanted outcome; counts are of all attempts, as ever."""
+    for group in (*probe_words.GROUPS, probe_words.group_of("")):
         inside = [a for a in attempts if probe_words.group_of(a.probe) is group]
-        if inside:
-            probes = sorted(_probes(inside), key=lambda probe: _rank(probe.counts.outcome))
+        probes = [probe for probe in _probes(inside, wanted) if probe.attempts]
+        if probes:
+            probes.sort(key=lambda probe: _rank(probe.counts.outcome))
             yield GroupResults(group.code, str(group.name), Counts.of(inside), tuple(probes))
 
 
-def _probes(attempts: Sequence[Attempt]) -> Iterable[ProbeResults]:
+def _probes(attempts: Sequence[Attempt], wanted: str) -> Iterable[ProbeResults]:
     for probe, found in groupby(attempts, key=lambda attempt: attempt.probe):
         each = sorted(found, key=lambda attempt: (_rank(attempt.outcome), attempt.trial))
-        yield ProbeResults(probe, probe_words.question(probe), Counts.of(each), tuple(each))
+        chosen = tuple(a for a in each if not wanted or a.outcome == wanted)
+        yield ProbeResults(probe, probe_words.question(probe), Counts.of(each), chosen)
 
 
 def _rank(outcome: str) -> int:

@@ -105,10 +105,11 @@ def _row(chunks: Sequence[Chunk], index: int, total: int) -> Row:
 
 
 def _bars(chunks: Sequence[Chunk]) -> tuple[Bar, ...]:
-    span = max(1, chunks[-1].ms)
+    first = chunks[0].ms
+    span = max(1, chunks[-1].ms - first)
     sizes = [0] * BARS
     for chunk in chunks:
-        place = min(BARS - 1, max(0, chunk.ms * BARS // span))
+        place = min(BARS - 1, max(0, (chunk.ms - first) * BARS // span))
         sizes[place] += len(chunk.data)
     # By the root of the size: one large chunk must not hide a hundred small ones.
     most = sqrt(max(sizes)) or 1

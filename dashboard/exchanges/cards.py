@@ -58,7 +58,7 @@ def cards(told: Read, results: Mapping[str, ToolResult]) -> list[Card]:
     if told.exchange.calls:
         stored = told.exchange.calls[:_MOST_CARDS]
         return [_card(call, told.call, results, is_leaked=False) for call in stored]
-    found = told.leaked_calls[:_MOST_CARDS]
+    found = told.leaked[:_MOST_CARDS]
     return [_card(_as_stored(call), told.call, results, is_leaked=True) for call in found]
 
 

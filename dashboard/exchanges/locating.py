@@ -10,7 +10,6 @@ import json
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import zip_longest
 from typing import Any
 
 from dashboard.exchanges import fragments
@@ -54,64 +53,80 @@ class _Text:
 
 
 def _place(finding: Mapping[str, Any], texts: Sequence[_Text]) -> Place | None:
-    # The best snippet of every exchange comes before the second best of any.
-    ranked = zip_longest(*(_snippets(finding, text.read) for text in texts))
-    for rank in ranked:
-        for text, snippet in zip(texts, rank, strict=True):
-            if snippet is None or not _LEAST <= len(snippet) <= _MOST:
-                continue
-            if found := fragments.find(text.raw, text.fields, snippet):
-                return Place(text.read.exchange.number, tuple(found))
+    # The best snippet of every exchange comes before the second best of any. What is said of the
+    # calls as a whole is said at the end of a script, of what came last.
+    ordered = texts[::-1] if finding.get("path") == "$.calls" else texts
+    sought = [
+        (rank, text, snippet)
+        for text in ordered
+        for rank, snippet in _snippets(finding, text.read)
+        if _LEAST <= len(snippet) <= _MOST
+    ]
+    for _, text, snippet in sorted(sought, key=lambda each: each[0]):
+        if found := fragments.find(text.raw, text.fields, snippet):
+            return Place(text.read.exchange.number, tuple(found))
     return None
 
 
-def _snippets(finding: Mapping[str, Any], read: Read) -> Iterator[str]:
-    """What to look for in a reply, the most telling first."""
+def _snippets(finding: Mapping[str, Any], read: Read) -> Iterator[tuple[int, str]]:
+    """What to look for in a reply, and how telling it is: the lower the more."""
     path, message = str(finding.get("path", "")), str(finding.get("message", ""))
     if finding.get("kind") not in ABSENT:
-        if match := _CALL.match(path):
-            yield from _of_call(read, int(match[1]), match[2], message)
-        elif path == "$.calls":
-            yield from (str(call.get("raw", "")) for call in read.exchange.calls)
-        yield from (call.raw for call in read.leaked_calls)
-        if path == "$.text" and read.reply and read.reply.text:
-            yield read.reply.text
+        yield from ((0, snippet) for snippet in _of_call(read, path, message))
+        yield from ((1, snippet) for snippet in _of_text(read, path))
     # A vendor's own words, as an error message has them behind ours.
-    yield message
-    yield message.partition(": ")[2]
-    yield from (one or other for one, other in reversed(_QUOTED.findall(message)))
-    if steps := _steps(path) if not path.startswith(("$.calls", "$.text")) else []:
-        yield json.dumps(next((step for step in reversed(steps) if isinstance(step, str)), ""))
-
-
-def _of_call(read: Read, index: int, rest: str, message: str) -> Iterator[str]:
-    calls: Sequence[Mapping[str, Any]] = read.exchange.calls
-    if index >= len(calls):
+    yield 2, message
+    yield 2, message.partition(": ")[2]
+    yield from ((3, one or other) for one, other in reversed(_QUOTED.findall(message)))
+    if path.startswith(("$.calls", "$.text")):
         return
-    call = calls[index]
+    if names := [step for step in _steps(path) if isinstance(step, str)]:
+        yield 4, json.dumps(names[-1])
+
+
+def _of_call(read: Read, path: str, message: str) -> Iterator[str]:
+    calls = read.exchange.calls
+    if path == "$.calls":
+        yield from (str(call.get("raw", "")) for call in calls)
+    match = _CALL.match(path)
+    if match is None or int(match[1]) >= len(calls):
+        return
+    call, rest = calls[int(match[1])], match[2]
     if rest.startswith(".name"):
         yield json.dumps(call.get("name", ""), ensure_ascii=False)
     elif steps := _steps(rest.removeprefix(".input")):
-        yield from _of_value(call.get("input"), steps, message)
+        value = _at(call.get("input"), steps)
+        if "should be" in message and f"is {value!r}" not in message:
+            return  # another exchange's call has the value that the message quotes
+        yield from _written(value, steps[-1])
     yield str(call.get("raw", ""))
 
 
-def _of_value(given: Any, steps: Sequence[str | int], message: str) -> Iterator[str]:
-    """How the value at a path may be written, with its name before it where it has one."""
-    value = given
+def _of_text(read: Read, path: str) -> Iterator[str]:
+    if path != "$.text" or read.reply is None:
+        return
+    yield from read.markup
+    yield read.reply.text or ""
+
+
+def _at(value: Any, steps: Sequence[str | int]) -> Any:
     for step in steps:
         try:
             value = value[step]
         except (KeyError, IndexError, TypeError):
-            return
-    if "should be" in message and repr(value) not in message:
-        return  # another exchange's call has the value that the message quotes
+            return None
+    return value
+
+
+def _written(value: Any, step: str | int) -> Iterator[str]:
+    """How a value may be written, with its name before it where it has one."""
     for ascii_only in (False, True):
         written = json.dumps(value, ensure_ascii=ascii_only)
-        if isinstance(steps[-1], str):
-            name = json.dumps(steps[-1], ensure_ascii=ascii_only)
+        if isinstance(step, str):
+            name = json.dumps(step, ensure_ascii=ascii_only)
             yield from (f"{name}:{written}", f"{name}: {written}")
-        yield written
+        else:
+            yield written
     if isinstance(value, str):
         yield value
 

@@ -12,6 +12,7 @@ from probes.adapters import adapter_for
 from probes.adapters.base import Adapter
 from probes.asking import read_reply
 from probes.errors import ProbesError
+from probes.ladder.resolve import resolve
 from probes.messages import (
     BrokenCall,
     ModelCall,
@@ -24,8 +25,9 @@ from probes.messages import (
     Turn,
     Usage,
 )
+from probes.parsers.base import RawCall
+from probes.parsers.reader import TextReader
 from probes.target import Provider
-from probes.text_answer import TextAnswer, read_answer
 from probes.wire import Incoming
 
 # Of a long history only the newest turns are told; the request has all of it.
@@ -56,11 +58,9 @@ class Read:
     unread: str = ""
     asked: tuple[Line, ...] = ()
     answered: tuple[Line, ...] = ()
-    leaked: TextAnswer | None = None  # the calls that stand in the text, where the wire has none
-
-    @property
-    def leaked_calls(self) -> list[ToolCall | BrokenCall]:
-        return [*self.leaked.calls, *self.leaked.broken] if self.leaked else []
+    # The calls that stand in the text where the wire has none, and their markup.
+    leaked: tuple[ToolCall | BrokenCall, ...] = ()
+    markup: tuple[str, ...] = ()
 
     @property
     def usage(self) -> Usage | None:
@@ -94,6 +94,7 @@ def _read(
 ) -> Read:
     asked = tuple(_asked(call.turns, before)) if call else ()
     reply, unread = _reply(exchange, call, adapter)
+    leaked = _leaked(reply, call)
     return Read(
         exchange=exchange,
         call=call,
@@ -101,7 +102,8 @@ def _read(
         unread=unread,
         asked=asked,
         answered=tuple(_answered(reply)) if reply else (),
-        leaked=_leaked(reply, call),
+        leaked=tuple(resolve(raw, call.tools) for raw in leaked) if call else (),
+        markup=tuple(raw.raw for raw in leaked),
     )
 
 
@@ -163,10 +165,13 @@ def _answered(reply: Reply) -> Iterator[Line]:
     yield from (line for line in _lines(reply.as_turn()) if line.kind != "call" and line.text)
 
 
-def _leaked(reply: Reply | None, call: ModelCall | None) -> TextAnswer | None:
+def _leaked(reply: Reply | None, call: ModelCall | None) -> list[RawCall]:
     if reply is None or call is None or reply.calls or reply.broken or not call.tools:
-        return None
-    found = read_answer([reply.text or ""], call.tools)
-    if not (found.calls or found.broken) and reply.reasoning:
-        found = read_answer([reply.reasoning], call.tools)
-    return found if found.calls or found.broken else None
+        return []
+    return _in_text(reply.text, call) or _in_text(reply.reasoning, call)
+
+
+def _in_text(text: str | None, call: ModelCall) -> list[RawCall]:
+    reader = TextReader(call.tools, format="auto", prefill="", truncated=False)
+    found = [*reader.feed(text or ""), *reader.close()]
+    return [item for item in found if isinstance(item, RawCall)]

@@ -48,9 +48,9 @@ def test_no_page_is_wider_than_a_phone(
 
     for path in paths:
         page.goto(path, wait_until="networkidle")
-        for summary in page.locator(".attempt summary").all():
+        for summary in page.locator(".attempt > summary").all():
             summary.click()
-            expect(page.locator(".evidence .raw").first).to_be_visible()
+            expect(page.locator(".evidence .bytes[open] .raw").first).to_be_visible()
         assert _overflow(page) <= 0, path
 
     assert watch.troubles == []

@@ -158,6 +158,7 @@ def test_results_can_be_filtered_by_outcome(signed_in: Client) -> None:
     assertContains(page, 'id="attempt-format-3"')
     assertNotContains(page, 'id="attempt-format-1"')
     assertContains(page, "All 3")
+    assertContains(page, "1 of 2 passed, 1 void")
     assertContains(page, f'hx-get="/runs/{run.pk}/attempts/?outcome=fail"')
 
 

@@ -1,0 +1,91 @@
+from __future__ import annotations
+
+import json
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from dashboard.exchanges import curl
+from dashboard.exchanges.stored import Sent
+from dashboard.inert import visible
+
+# Stands in for curl: tells its arguments and what it was piped, each ended by a NUL.
+FAKE = """#!/bin/sh
+for argument in "$@"; do printf '%s\\0' "$argument" >> "$0.told"; done
+case " $* " in *" @- "*) cat >> "$0.told" ;; esac
+"""
+SHELLS = [shell for shell in ("sh", "bash", "dash") if shutil.which(shell)]
+BODIES = {
+    "plain": '{"a": 1}',
+    "quotes": """{"a": "it's \\"so\\" $HOME `id` $(id) \\\\ !x"}""",
+    "hidden": '{"a": "\u202e\u200b\x7f\u2028\U000e0041"}',
+    "lines": '{\n\t"a": "%s %% \\u0000"\n}',
+    "at": "@/etc/passwd",
+    "empty": "",
+    "return": '{"a":\r\n1}',
+    "no json": "a\x00b\x1b[31m\ud800 100% \\n 'x'",
+    "long": json.dumps({"a": "it's " * 30_000}),
+}
+
+
+@pytest.mark.parametrize("shell", SHELLS)
+def test_the_command_sends_what_was_sent(shell: str, tmp_path: Path) -> None:
+    """Whatever the body is, any shell hands curl the same bytes, or the same JSON."""
+    for name, body in BODIES.items():
+        told = _run(
+            shell,
+            tmp_path / name.replace(" ", "-"),
+            curl.command(_sent(body), "openai", has_key=True),
+        )
+        arrived = told[-1].encode("utf-8", "surrogateescape")
+        if name == "hidden":
+            assert json.loads(arrived) == json.loads(body)
+        else:
+            assert arrived == body.encode("utf-8", "surrogatepass"), name
+
+
+def test_the_key_is_a_variable(tmp_path: Path) -> None:
+    """Each provider's own header carries $API_KEY; the key itself is nowhere known."""
+    sent = Sent("POST", "http://127.0.0.1:9/v1?key=[redacted]", {"content-type": "text/x"}, "{}")
+
+    for provider, header in (
+        ("openai", "authorization: Bearer it's $me"),
+        ("anthropic", "x-api-key: it's $me"),
+        ("gemini", "x-goog-api-key: it's $me"),
+    ):
+        told = _run("sh", tmp_path / provider, curl.command(sent, provider, has_key=True))
+        assert header in told
+        assert "http://127.0.0.1:9/v1?key=it's $me" in told
+    assert "API_KEY" not in curl.command(_sent("{}"), "openai", has_key=False)
+
+
+@pytest.mark.parametrize("body", list(BODIES.values()))
+def test_pasting_the_command_runs_nothing_else(body: str) -> None:
+    """No character of it hides, and none speaks to the terminal it is pasted into."""
+    command = curl.command(_sent(body), "openai", has_key=True)
+
+    assert visible(command) == command
+
+
+def _sent(body: str) -> Sent:
+    headers = {"content-type": "application/json", "x-odd": "it's; $(id)"}
+    return Sent("POST", "http://127.0.0.1:9/v1/[a]{b}?x=1&y='2'", headers, body)
+
+
+def _run(shell: str, folder: Path, command: str) -> list[str]:
+    folder.mkdir()
+    fake = folder / "curl"
+    fake.write_text(FAKE)
+    fake.chmod(0o755)
+    script = folder / "command.sh"
+    script.write_bytes(command.encode())
+    env = {"PATH": f"{folder}:/usr/bin:/bin", "API_KEY": "it's $me", "HOME": "/nowhere"}
+    subprocess.run([shell, str(script)], env=env, check=True, cwd=folder)
+    raw = (folder / "curl.told").read_bytes().decode("utf-8", "surrogateescape")
+    # A piped body comes last, and may have a NUL of its own.
+    if "--data-binary\0@-\0" in raw:
+        head, _, body = raw.partition("--data-binary\0@-\0")
+        return [*head.split("\0"), body]
+    return raw.split("\0")[:-1]
