@@ -18,7 +18,7 @@ _STEPS = 12
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """One exchange of both attempts; None where a text is missing on both sides."""
+    """One exchange of both attempts; a text that a side does not have is empty."""
 
     label: str
     only: str  # good or this, where the other side never asked it

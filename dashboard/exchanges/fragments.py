@@ -10,6 +10,7 @@ import json
 import re
 from bisect import bisect_right
 from dataclasses import dataclass, field
+from functools import cached_property
 
 # The fields in which the five formats carry what the model says.
 _FIELDS = (
@@ -25,7 +26,7 @@ _RUN = re.compile(r"\\u[0-9a-fA-F]{4}|\\.|[^\\]+", re.DOTALL)
 
 @dataclass
 class Joined:
-    """The pieces of one field, joined; `text` is built once all are added."""
+    """The pieces of one field, joined; its text is read when all are added."""
 
     _pieces: list[str] = field(default_factory=list)
     _starts: list[int] = field(default_factory=list)  # in the joined text
@@ -40,7 +41,7 @@ class Joined:
             self._places.append((at + run.start(), at + run.end()))
             self._length += len(plain)
 
-    @property
+    @cached_property
     def text(self) -> str:
         return "".join(self._pieces)
 

@@ -1,0 +1,81 @@
+from __future__ import annotations
+
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from datetime import timedelta
+
+import pytest
+from django.db import connection
+from django.utils import timezone
+from playwright.sync_api import Page, expect
+
+from dashboard.models import Run
+from dashboard.models.run import State
+from tests.browser.watch import Watch
+from tests.dashboard.exchanges.making import an_exchange, evidence
+from tests.factories import make_attempt, make_endpoint, make_run
+
+FINDING = {"kind": "no_call", "message": "The model did not call the tool.", "path": ""}
+
+
+@pytest.fixture
+def run(transactional_db: None) -> Run:
+    """A run under way, with its first attempt stored."""
+    begun = timezone.now() - timedelta(seconds=20)
+    held = {"lease_expires_at": timezone.now() + timedelta(hours=1), "slot": 1, "started_at": begun}
+    run = make_run(make_endpoint(enabled=False), state=State.RUNNING, planned=12, **held)
+    make_attempt(run, evidence=evidence(an_exchange()))
+    return run
+
+
+def test_a_run_is_watched_to_its_end(
+    run: Run, open_page: Callable[..., tuple[Page, Watch]]
+) -> None:
+    """Steps, figures and results move; what is open stays open; the end takes the same place."""
+    page, watch = open_page(width=390)
+    page.goto(f"/runs/{run.pk}/")
+    steps = page.locator("#run-part .steps")
+    expect(steps.locator(".now").first).to_contain_text("1/3")
+    page.locator("#attempt-format-1 > summary").click()
+    expect(page.locator("#attempt-format-1 .call")).to_be_visible()
+    page.evaluate("() => { window.same = true }")
+
+    _meanwhile(lambda: _store_more(run))
+
+    expect(page.locator("#run-part")).to_contain_text("3 of 12 attempts")
+    expect(page.locator("#run-part")).to_contain_text("left")
+    expect(steps.locator(".has-failed")).to_contain_text("3/3")
+    expect(page.locator("#attempts")).to_contain_text("The model did not call the tool.")
+    expect(page.locator("#attempt-format-1 .call")).to_be_visible()
+
+    _meanwhile(lambda: _end(run))
+
+    expect(page.locator("#run-part .run-ended")).to_contain_text("2 passed, 1 failed")
+    expect(page.get_by_role("heading", level=1)).to_have_text(
+        f"Run {run.pk}: 1 of 3 attempts failed"
+    )
+    expect(page.get_by_role("link", name="Download evidence")).to_be_visible()
+    assert page.evaluate("() => window.same")
+    assert watch.troubles == []
+
+
+def _meanwhile(change: Callable[[], None]) -> None:
+    """Somewhere else, since the browser's event loop keeps this thread from rows."""
+
+    def done() -> None:
+        change()
+        connection.close()
+
+    with ThreadPoolExecutor(max_workers=1) as thread:
+        thread.submit(done).result()
+
+
+def _store_more(run: Run) -> None:
+    make_attempt(run, trial=2, input_tokens=100, output_tokens=20)
+    make_attempt(run, trial=3, outcome="fail", findings=[FINDING])
+
+
+def _end(run: Run) -> None:
+    figures = {"passed": 2, "failed": 1, "finished_at": timezone.now()}
+    free = {"lease_expires_at": None, "slot": None}
+    Run.objects.filter(pk=run.pk).update(state=State.FINISHED, **figures, **free)
