@@ -3,7 +3,7 @@
 ProbesError                 retryable = False, .received (what had arrived, if anything)
 ├── TargetError             described wrongly: bad URL, missing model, unusable key
 ├── TransportError          no complete answer, retryable = True
-│   ├── ConnectFailed       name, refusal, TLS
+│   ├── ConnectFailed       .why: name | refused | tls | route
 │   ├── TimedOut            .phase: connect | first_byte | between_bytes | total
 │   └── TooLarge            more bytes than the limit, retryable = False
 ├── ProviderError           an HTTP answer that is no reply: .status .message .request_id
@@ -41,6 +41,15 @@ class Phase(StrEnum):
     TOTAL = "total"
 
 
+class Missed(StrEnum):
+    """Why no connection came about."""
+
+    NAME = "name"
+    REFUSED = "refused"
+    TLS = "tls"
+    ROUTE = "route"
+
+
 class ProbesError(Exception):
     """The base of the tree; its text is a sentence a person can act on."""
 
@@ -63,7 +72,11 @@ class TransportError(ProbesError):
 
 
 class ConnectFailed(TransportError):
-    """No connection came about: name, refusal, route or TLS."""
+    """No connection came about; `why` says what stood in the way."""
+
+    def __init__(self, message: str, why: Missed = Missed.ROUTE) -> None:
+        super().__init__(message)
+        self.why = why
 
 
 class TimedOut(TransportError):

@@ -20,6 +20,7 @@ from typing_extensions import override
 from probes.egress import Rules
 from probes.errors import (
     ConnectFailed,
+    Missed,
     Phase,
     ProviderError,
     TargetError,
@@ -290,7 +291,7 @@ def _translate(
 ) -> TransportError | TargetError:
     match exc:
         case httpx.ConnectError():
-            return ConnectFailed(_connect_sentence(exc, url))
+            return _no_connection(exc, url)
         case httpx.RemoteProtocolError() | httpx.ReadError() if received is not None:
             return TransportError(
                 "The connection was closed before the answer was complete.", received=received
@@ -305,17 +306,19 @@ def _translate(
             return TransportError("The connection broke off.", received=received)
 
 
-def _connect_sentence(exc: httpx.ConnectError, url: httpx.URL) -> str:
+def _no_connection(exc: httpx.ConnectError, url: httpx.URL) -> ConnectFailed:
     causes = list(_causes(exc))
     for cause in causes:
         if isinstance(cause, ssl.SSLError):
             reason = cause.verify_message if isinstance(cause, ssl.SSLCertVerificationError) else ""
-            return f"The TLS handshake with {url.host!r} failed: {reason or cause.reason}."
+            message = f"The TLS handshake with {url.host!r} failed: {reason or cause.reason}."
+            return ConnectFailed(message, Missed.TLS)
         if isinstance(cause, socket.gaierror):
-            return f"The host name {url.host!r} does not resolve."
+            return ConnectFailed(f"The host name {url.host!r} does not resolve.", Missed.NAME)
+    place = url.netloc.decode("ascii")
     if any(isinstance(cause, ConnectionRefusedError) for cause in causes):
-        return f"The connection to {url.netloc.decode('ascii')!r} was refused."
-    return f"No connection to {url.netloc.decode('ascii')!r} came about."
+        return ConnectFailed(f"The connection to {place!r} was refused.", Missed.REFUSED)
+    return ConnectFailed(f"No connection to {place!r} came about.")
 
 
 def _causes(exc: BaseException) -> Iterator[BaseException]:
