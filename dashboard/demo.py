@@ -1,94 +1,41 @@
-"""The simulated fleet that a first start registers, with the month that lies behind it."""
+"""Which endpoints are simulated, so that pages can say so."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from datetime import UTC, datetime, timedelta
+from django.conf import settings
+from django.db.models import Q
 
-from django.db import transaction
-
-from dashboard.backfill import KEY, LONGEST, Member, Simulated, history
+from dashboard.demo_fleet import PATHS
 from dashboard.models import Endpoint
-from dashboard.playing import AT_ONCE
-from dashboard.services import endpoints
-from probes.secret import Secret
-
-Store = Callable[[Endpoint, Simulated], object]
-
-# slug, provider, path of the simulated vendor (simulators/stories.py has the stories), model, and
-# how many hours lie between two runs of its history: fewer where a story is over within hours.
-_FLEET = (
-    ("demo-steady", "openai", "/stories/healthy/openai/v1", "sim-steady", 24),
-    ("demo-fading", "qwen", "/stories/slow-decay/qwen/v1", "sim-coder", 12),
-    ("demo-relay", "openai", "/stories/lost-replay/relay/v1", "sim-auto", 12),
-    ("demo-flapping", "openai", "/stories/flapping/vllm/v1", "sim-steady", 8),
-    ("demo-claude", "anthropic", "/stories/outage/anthropic", "sim-steady", 8),
-    ("demo-llamacpp", "openai", "/stories/template-swap/llamacpp/v1", "sim-steady", 12),
-    ("demo-sloppy", "openai", "/stories/sloppy/openai/v1", "sim-steady", 24),
-    ("demo-prose", "openai", "/stories/prose/openai/v1", "sim-steady", 24),
-    ("demo-deepseek", "deepseek", "/deepseek/v1", "sim-v4", 24),
-    ("demo-gemini", "gemini", "/gemini", "sim-gemini-3", 24),
-)
-TTL = timedelta(minutes=10)
+from dashboard.models.endpoint import EndpointQuerySet
 
 
-def fleet(simulator_url: str) -> list[Member]:
-    """The endpoints of the demo, on the vendors at that address."""
-    return [
-        Member(slug, provider, simulator_url + path, model, every=timedelta(hours=hours))
-        for slug, provider, path, model, hours in _FLEET
-    ]
+def is_simulated(endpoint: Endpoint) -> bool:
+    """Whether simulated vendors answer for it, whoever registered it.
 
-
-def register(simulator_url: str) -> list[str]:
-    """Register the fleet without a history; return the slugs."""
-    members = fleet(simulator_url)
-    _create(members)
-    return [member.slug for member in members]
-
-
-def register_with_history(
-    simulator_url: str,
-    *,
-    began: datetime,
-    store: Store,
-    tell: Callable[[float], None] = lambda share: None,
-) -> list[str]:
-    """Register the fleet and store all that happened since the vendors' story began.
-
-    All or nothing, so that a start that is broken off leaves no half of a history. `tell` is
-    told again and again which share is done.
+    It stands at their address, or it is one of the demo's: those are known again where the
+    vendors have moved to another port, or do not run any more.
     """
-    members = fleet(simulator_url)
-    until = datetime.now(UTC)
-    first = max(began, until - LONGEST)
-    done = dict.fromkeys((member.slug for member in members), 0.0)
-    with transaction.atomic():
-        # The burst that a new endpoint begins with lies in its history.
-        registered = _create(members, onboarding_runs=0)
-        for run in history(members, began=began, until=until):
-            store(registered[run.slug], run)
-            done[run.slug] = (run.at - first) / (until - first)
-            tell(sum(done.values()) / len(done))
-    tell(1)
-    return list(registered)
+    vendors = _vendors()
+    at_vendors = bool(vendors) and endpoint.base_url.startswith(vendors)
+    path = PATHS.get(endpoint.slug)
+    return at_vendors or (path is not None and endpoint.base_url.endswith(path))
 
 
-def _create(
-    members: Sequence[Member], *, onboarding_runs: int | None = None
-) -> dict[str, Endpoint]:
-    return {
-        member.slug: endpoints.create(
-            slug=member.slug,
-            provider=member.provider,
-            base_url=member.base_url,
-            model=member.model,
-            options={},
-            ttl=TTL,
-            max_concurrency=AT_ONCE,
-            enabled=True,
-            key=Secret(KEY),
-            onboarding_runs=onboarding_runs,
-        )
-        for member in members
-    }
+def among(endpoints: EndpointQuerySet) -> EndpointQuerySet:
+    """Those of the endpoints that are simulated: the rule of `is_simulated`, for the database."""
+    simulated = Q(base_url__startswith=_vendors()) if _vendors() else Q(pk__in=[])
+    for slug, path in PATHS.items():
+        simulated |= Q(slug=slug, base_url__endswith=path)
+    return endpoints.filter(simulated)
+
+
+def can_start() -> bool:
+    """Whether this installation has simulated vendors at all."""
+    return bool(settings.SIMULATOR_URL)
+
+
+def _vendors() -> str:
+    """What the addresses of all simulated vendors begin with; "" where there are none."""
+    url: str = settings.SIMULATOR_URL
+    return f"{url.rstrip('/')}/" if url else ""

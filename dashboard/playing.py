@@ -11,39 +11,20 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 
+from dashboard.demo_fleet import Member
 from dashboard.played_schedule import Schedule
 from probes import fingerprint, runner
 from probes.attempts import Attempt, Outcome
 from probes.fingerprint import Engine
-from probes.secret import Secret
 from probes.suite import plan
-from probes.target import Provider, Target
 from simulators import virtual_time
 from simulators.clock import Clock
 from simulators.in_process import InProcess
 from simulators.server import build
 
-# No secret: every simulated vendor takes whatever begins with sim-.
-KEY = "sim-demo-key"
-AT_ONCE = 4
 JITTER = 0.1
 # Endpoints are registered one after the other, not all in the same second.
 FIRST_AFTER, FIRST_WITHIN = timedelta(minutes=30), timedelta(hours=1)
-
-
-@dataclass(frozen=True, slots=True)
-class Member:
-    """One endpoint of the simulated fleet, and how often it is probed in its history."""
-
-    slug: str
-    provider: str
-    base_url: str
-    model: str
-    every: timedelta = timedelta(hours=12)
-
-    def target(self) -> Target:
-        provider = Provider(self.provider)
-        return Target(provider, self.base_url, self.model, Secret(KEY), max_concurrency=AT_ONCE)
 
 
 @dataclass(frozen=True, slots=True)

@@ -36,3 +36,12 @@ def row(statement: str, values: Mapping[str, Any] | None = None) -> tuple[Any, .
     """The first row, or None where there is none."""
     found = rows(statement, values)
     return found[0] if found else None
+
+
+def release() -> None:
+    """Give the connection back before something slow that needs none; the next query takes one.
+
+    A pooled connection that is held meanwhile is missing elsewhere. Inside a transaction it stays.
+    """
+    if not connection.in_atomic_block:
+        connection.close()

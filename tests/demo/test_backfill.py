@@ -8,7 +8,8 @@ from datetime import timedelta
 
 import pytest
 
-from dashboard.backfill import LONGEST, Member, PlayingFailed, history
+from dashboard.backfill import LONGEST, PlayingFailed, history
+from dashboard.demo_fleet import Member
 from tests.demo.played import BEGAN, DAY, FLEET, played
 from tests.demo.test_playing import told
 

@@ -8,9 +8,10 @@ from itertools import pairwise
 
 import pytest
 
-from dashboard import demo
-from dashboard.backfill import Simulated
+from dashboard.demo_history import register_with_history
 from dashboard.models import Endpoint
+from dashboard.playing import Simulated
+from dashboard.services import demo
 from tests.demo.played import FLEET
 
 URL = "http://127.0.0.1:8900"
@@ -36,7 +37,7 @@ def test_every_endpoint_gets_its_own_runs_in_the_order_of_time() -> None:
     began = datetime.now(UTC) - timedelta(minutes=100)
     storing, told = Storing(), list[float]()
 
-    slugs = demo.register_with_history(URL, began=began, store=storing, tell=told.append)
+    slugs = register_with_history(URL, began=began, store=storing, tell=told.append)
 
     assert slugs == list(FLEET)
     assert sorted(endpoint.slug for endpoint in storing.runs) == sorted(slugs)
@@ -53,7 +54,7 @@ def test_every_endpoint_gets_its_own_runs_in_the_order_of_time() -> None:
 @pytest.mark.django_db
 def test_a_fleet_with_a_history_wants_no_burst_of_runs() -> None:
     """Its baseline has been played; what is live goes on with the schedule."""
-    demo.register_with_history(URL, began=datetime.now(UTC), store=Storing())
+    register_with_history(URL, began=datetime.now(UTC), store=Storing())
 
     assert set(Endpoint.objects.values_list("onboarding_left", flat=True)) == {0}
 
@@ -64,7 +65,7 @@ def test_a_history_that_breaks_off_leaves_nothing_behind() -> None:
     began = datetime.now(UTC) - timedelta(minutes=100)
 
     with pytest.raises(RuntimeError, match="disk is full"):
-        demo.register_with_history(URL, began=began, store=Storing(fails_at=3))
+        register_with_history(URL, began=began, store=Storing(fails_at=3))
 
     assert not Endpoint.objects.exists()
 
@@ -72,5 +73,5 @@ def test_a_history_that_breaks_off_leaves_nothing_behind() -> None:
 @pytest.mark.django_db
 def test_without_a_history_runs_are_wanted_at_once() -> None:
     """The burst of every new endpoint: there is soon something to see either way."""
-    assert demo.register(URL) == list(FLEET)
+    assert list(demo.register(URL)) == list(FLEET)
     assert set(Endpoint.objects.values_list("onboarding_left", flat=True)) == {20}

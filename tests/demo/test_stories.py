@@ -7,7 +7,8 @@ from itertools import pairwise
 
 import pytest
 
-from dashboard.playing import Member, Simulated
+from dashboard.demo_fleet import Member
+from dashboard.playing import Simulated
 from probes.attempts import Metric, Outcome
 from tests.demo.played import BEGAN, bad, day_of, played, rate
 

@@ -12,10 +12,10 @@ from django.core.management import call_command
 from django.core.management.base import BaseCommand, CommandParser
 from typing_extensions import override
 
-from dashboard import demo
+from dashboard.demo_history import register_with_history
 from dashboard.demo_progress import ProgressLine
 from dashboard.models import Endpoint
-from dashboard.services import backfill, partitions
+from dashboard.services import backfill, demo, partitions
 
 
 class Command(BaseCommand):
@@ -42,9 +42,9 @@ class Command(BaseCommand):
 
     def _register_fleet(self, began: datetime | None) -> list[str]:
         if began is None:
-            return demo.register(settings.SIMULATOR_URL)
+            return list(demo.register(settings.SIMULATOR_URL))
         line = ProgressLine(self._write, is_terminal=self.stdout.isatty())
-        return demo.register_with_history(
+        return register_with_history(
             settings.SIMULATOR_URL, began=began, store=backfill.store, tell=line.show
         )
 

@@ -1,0 +1,43 @@
+"""The month that lies behind the simulated fleet, made up when the product is first started."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from datetime import UTC, datetime
+
+from django.db import transaction
+
+from dashboard.backfill import LONGEST, history
+from dashboard.demo_fleet import fleet
+from dashboard.models import Endpoint
+from dashboard.playing import Simulated
+from dashboard.services import demo
+
+Store = Callable[[Endpoint, Simulated], object]
+
+
+def register_with_history(
+    simulator_url: str,
+    *,
+    began: datetime,
+    store: Store,
+    tell: Callable[[float], None] = lambda share: None,
+) -> list[str]:
+    """Register the fleet and store all that happened since the vendors' story began.
+
+    All or nothing, so that a start that is broken off leaves no half of a history. `tell` is
+    told again and again which share is done.
+    """
+    members = fleet(simulator_url)
+    until = datetime.now(UTC)
+    first = max(began, until - LONGEST)
+    done = dict.fromkeys((member.slug for member in members), 0.0)
+    with transaction.atomic():
+        # The burst that a new endpoint begins with lies in its history.
+        registered = demo.register(simulator_url, onboarding_runs=0)
+        for run in history(members, began=began, until=until):
+            store(registered[run.slug], run)
+            done[run.slug] = (run.at - first) / (until - first)
+            tell(sum(done.values()) / len(done))
+    tell(1)
+    return list(registered)

@@ -1,0 +1,59 @@
+"""Whether Ollama runs on this machine: then the first endpoint is one click away."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from urllib.parse import urlencode
+
+from asgiref.sync import async_to_sync
+
+from dashboard import egress
+from dashboard.presets import of_provider
+from dashboard.services.statements import release
+from probes.egress import Rules
+from probes.errors import ProbesError
+from probes.target import Limits, Provider
+from probes.transport import Transport
+from probes.wire import Outgoing
+
+MOST = 6
+# It is on this machine or it is not there: nobody waits for it.
+_LIMITS = Limits(connect_s=1, first_byte_s=2, idle_s=2, total_s=2, max_bytes=256 * 1024)
+
+
+@dataclass(frozen=True, slots=True)
+class Model:
+    name: str
+
+    @property
+    def query(self) -> str:
+        """What the form of a new endpoint is opened with."""
+        return urlencode({"preset": "ollama", "model": self.name})
+
+
+def ollama_models() -> list[Model] | None:
+    """The first few models that it has, or None where it does not answer."""
+    rules = egress.rules()
+    release()
+    return async_to_sync(_ask)(rules)
+
+
+async def _ask(rules: Rules) -> list[Model] | None:
+    url = f"{of_provider(Provider.OLLAMA).base_url}/api/tags"
+    try:
+        async with Transport(_LIMITS, egress=rules) as transport:
+            incoming = await transport.send(Outgoing("GET", url, {}))
+    except ProbesError:
+        return None
+    return _read(incoming.body) if incoming.status == 200 else None
+
+
+def _read(body: bytes) -> list[Model] | None:
+    """The names in what came back; whoever answers there need not be Ollama."""
+    try:
+        listed = json.loads(body)["models"]
+        names = [str(model["name"])[:200] for model in listed[:MOST]]
+    except (ValueError, KeyError, TypeError, RecursionError):
+        return None
+    return [Model(name) for name in names]

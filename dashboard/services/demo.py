@@ -1,0 +1,56 @@
+"""Registering the simulated fleet, and taking it out again."""
+
+from __future__ import annotations
+
+from django.db import transaction
+
+from dashboard.demo import among
+from dashboard.demo_fleet import AT_ONCE, KEY, TTL, Member, fleet
+from dashboard.models import Endpoint
+from dashboard.services import endpoints
+from probes.secret import Secret
+
+
+@transaction.atomic
+def register(simulator_url: str, *, onboarding_runs: int | None = None) -> dict[str, Endpoint]:
+    """Register the fleet, or what is missing of it; return the new endpoints by their names.
+
+    A name that is taken stays with whoever has it.
+    """
+    members = fleet(simulator_url)
+    names = [member.slug for member in members]
+    taken = set(Endpoint.objects.kept().filter(slug__in=names).values_list("slug", flat=True))
+    return {
+        member.slug: _create(member, onboarding_runs)
+        for member in members
+        if member.slug not in taken
+    }
+
+
+@transaction.atomic
+def remove() -> list[str]:
+    """Take out every simulated endpoint, those that a person registered included; their names.
+
+    What stands at the vendors' address measures nothing real, whoever put it there. The page
+    that asks names each of them first.
+    """
+    # Locked, so that of two who ask at once the second finds nothing left.
+    found = list(among(Endpoint.objects.kept()).select_for_update().order_by("slug"))
+    for endpoint in found:
+        endpoints.remove(endpoint)
+    return [endpoint.slug for endpoint in found]
+
+
+def _create(member: Member, onboarding_runs: int | None) -> Endpoint:
+    return endpoints.create(
+        slug=member.slug,
+        provider=member.provider,
+        base_url=member.base_url,
+        model=member.model,
+        options={},
+        ttl=TTL,
+        max_concurrency=AT_ONCE,
+        enabled=True,
+        key=Secret(KEY),
+        onboarding_runs=onboarding_runs,
+    )

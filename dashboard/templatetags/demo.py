@@ -1,0 +1,60 @@
+"""What pages say about the simulated fleet, and where nothing is registered yet."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from django import template
+from django.conf import settings
+
+from dashboard import demo, durations, presets
+from dashboard.demo_fleet import PATHS
+from dashboard.models import Endpoint
+from dashboard.presets import Preset
+from probes.suite import plan
+from probes.suite.sampling import price
+
+register = template.Library()
+
+
+@dataclass(frozen=True, slots=True)
+class SimulatedFleet:
+    count: int  # simulated endpoints there are
+    can_start: bool
+
+
+@dataclass(frozen=True, slots=True)
+class FirstRun:
+    """What somebody reads who has no endpoint yet."""
+
+    presets: tuple[Preset, ...]
+    requests: int
+    tokens: str
+    baseline_runs: int
+    baseline_every: str
+    simulated: int
+    can_start: bool
+
+
+@register.filter
+def is_simulated(endpoint: Endpoint) -> bool:
+    return demo.is_simulated(endpoint)
+
+
+@register.simple_tag
+def simulated_fleet() -> SimulatedFleet:
+    return SimulatedFleet(demo.among(Endpoint.objects.kept()).count(), demo.can_start())
+
+
+@register.simple_tag
+def first_run() -> FirstRun:
+    cost = price(plan("full"))
+    return FirstRun(
+        presets=presets.PRESETS[:4],
+        requests=cost.requests,
+        tokens=f"{cost.tokens:,}",
+        baseline_runs=settings.BASELINE_RUNS - 1,
+        baseline_every=durations.rough(settings.BASELINE_EVERY),
+        simulated=len(PATHS),
+        can_start=demo.can_start(),
+    )

@@ -1,0 +1,82 @@
+"""The simulated fleet: starting it, removing it, hiding the note about it."""
+
+from __future__ import annotations
+
+from django.conf import settings
+from django.contrib import messages
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import redirect, render
+from django.utils.translation import gettext as _
+from django.utils.translation import ngettext
+from django.views.decorators.http import require_http_methods, require_POST, require_safe
+
+from dashboard.demo import among, can_start
+from dashboard.demo_fleet import fleet
+from dashboard.errors import Refused
+from dashboard.models import Endpoint
+from dashboard.services import demo
+
+HIDDEN = "demo_banner_hidden"
+
+
+@require_safe
+def page(request: HttpRequest) -> HttpResponse:
+    found = list(among(Endpoint.objects.kept()).order_by("slug"))
+    members = fleet(settings.SIMULATOR_URL)
+    there = {endpoint.slug for endpoint in found}
+    missing = [member for member in members if member.slug not in there]
+    context = {"simulated": found, "missing": missing, "can_start": can_start()}
+    return render(request, "dashboard/demo.html", context)
+
+
+@require_POST
+def start(request: HttpRequest) -> HttpResponse:
+    if not can_start():
+        messages.error(request, _("No simulated vendors run here: start with SIMULATOR_URL set."))
+        return redirect("demo")
+    try:
+        made = len(demo.register(settings.SIMULATOR_URL))
+    except Refused as exc:
+        messages.error(request, exc.message)
+        return redirect("demo")
+    request.session.pop(HIDDEN, None)
+    messages.success(request, _started(made))
+    return redirect("fleet")
+
+
+@require_http_methods(["GET", "HEAD", "POST"])
+def remove(request: HttpRequest) -> HttpResponse:
+    if request.method == "POST":
+        gone = len(demo.remove())
+        messages.success(request, _removed(gone))
+        return redirect("fleet")
+    found = list(among(Endpoint.objects.kept()).order_by("slug"))
+    if not found:
+        return redirect("demo")
+    return render(request, "dashboard/demo_remove.html", {"simulated": found})
+
+
+@require_POST
+def hide(request: HttpRequest) -> HttpResponse:
+    request.session[HIDDEN] = True
+    return HttpResponse() if request.headers.get("HX-Request") else redirect("fleet")
+
+
+def _started(made: int) -> str:
+    if not made:
+        return _("The simulated fleet is here already.")
+    return ngettext(
+        "{count} simulated endpoint is registered. Its first run starts now.",
+        "{count} simulated endpoints are registered. Their first runs start now.",
+        made,
+    ).format(count=made)
+
+
+def _removed(gone: int) -> str:
+    if not gone:
+        return _("No simulated endpoint was left to remove.")
+    return ngettext(
+        "{count} simulated endpoint was removed.",
+        "{count} simulated endpoints were removed.",
+        gone,
+    ).format(count=gone)

@@ -1,0 +1,14 @@
+from __future__ import annotations
+
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import render
+from django.views.decorators.cache import never_cache
+from django.views.decorators.http import require_safe
+
+from dashboard.nearby import ollama_models
+
+
+@require_safe
+@never_cache
+def part(request: HttpRequest) -> HttpResponse:
+    return render(request, "dashboard/_nearby.html", {"models": ollama_models()})

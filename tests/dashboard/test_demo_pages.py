@@ -1,0 +1,160 @@
+"""The simulated fleet: known as such, removed with one click, brought back with another."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from django.test import Client
+from pytest_django.asserts import assertContains, assertNotContains, assertRedirects
+
+from dashboard.demo import among, is_simulated
+from dashboard.demo_fleet import PATHS, fleet
+from dashboard.models import Endpoint
+from dashboard.services import demo
+from tests.factories import make_endpoint
+
+URL = "http://127.0.0.1:8900"
+
+
+@pytest.fixture(autouse=True)
+def _vendors(settings: Any) -> None:
+    settings.SIMULATOR_URL = URL
+
+
+@pytest.mark.django_db
+@pytest.mark.parametrize(
+    ("slug", "base_url", "expected"),
+    [
+        ("demo-steady", f"{URL}/stories/healthy/openai/v1", True),
+        ("by-hand", f"{URL}/openai/v1", True),
+        # The vendors moved to another port; the demo is known again, a stranger is not.
+        ("demo-steady", "http://127.0.0.1:4444/stories/healthy/openai/v1", True),
+        ("by-hand", "http://127.0.0.1:4444/stories/healthy/openai/v1", False),
+        ("demo-steady", "https://api.openai.com/v1", False),
+        ("real", "http://127.0.0.1:8901/v1", False),
+    ],
+)
+def test_what_is_simulated_is_known_by_its_address(
+    slug: str, base_url: str, expected: bool
+) -> None:
+    """The rule for one endpoint and the rule for the database say the same."""
+    endpoint = make_endpoint(slug=slug, base_url=base_url)
+
+    assert is_simulated(endpoint) is expected
+    assert among(Endpoint.objects.kept()).exists() is expected
+
+
+@pytest.mark.django_db
+def test_without_vendors_only_the_demo_itself_is_simulated(settings: Any) -> None:
+    """An installation that has none takes nobody's endpoint for one."""
+    settings.SIMULATOR_URL = ""
+    make_endpoint(slug="real", base_url="https://api.example/v1")
+    make_endpoint(slug="demo-gemini", base_url=f"{URL}/gemini")
+
+    assert [endpoint.slug for endpoint in among(Endpoint.objects.kept())] == ["demo-gemini"]
+
+
+def test_the_simulated_fleet_is_removed_with_one_click(signed_in: Client) -> None:
+    """The question names each of them, the answer says how many; real endpoints stay."""
+    demo.register(URL)
+    make_endpoint(slug="by-hand", base_url=f"{URL}/openai/v1")
+    make_endpoint(slug="real", base_url="https://api.example/v1")
+
+    question = signed_in.get("/settings/demo/remove/")
+    for slug in (*PATHS, "by-hand"):
+        assertContains(question, f">{slug}</a>")
+    assertNotContains(question, ">real</a>")
+    page = signed_in.post("/settings/demo/remove/", follow=True)
+
+    assertContains(page, "11 simulated endpoints were removed.")
+    assert [endpoint.slug for endpoint in Endpoint.objects.kept()] == ["real"]
+
+
+def test_removing_twice_is_said_and_does_no_harm(signed_in: Client) -> None:
+    """The second of two people reads that nothing was left."""
+    page = signed_in.post("/settings/demo/remove/", follow=True)
+
+    assertContains(page, "No simulated endpoint was left to remove.")
+    assertRedirects(signed_in.get("/settings/demo/remove/"), "/settings/demo/")
+
+
+def test_the_fleet_comes_back(signed_in: Client) -> None:
+    """Removed and started again, under the same names; what is there is not registered twice."""
+    demo.register(URL)
+    signed_in.post("/settings/demo/remove/")
+    make_endpoint(slug="demo-steady", base_url="https://api.example/v1")
+    assertContains(signed_in.get("/settings/demo/"), "The simulated fleet is not here")
+
+    page = signed_in.post("/settings/demo/start/", follow=True)
+    again = signed_in.post("/settings/demo/start/", follow=True)
+
+    assertContains(page, "9 simulated endpoints are registered.")
+    assertContains(again, "The simulated fleet is here already.")
+    kept = {endpoint.slug: endpoint.base_url for endpoint in Endpoint.objects.kept()}
+    assert kept.keys() == PATHS.keys()
+    assert kept["demo-steady"] == "https://api.example/v1"
+
+
+def test_without_vendors_there_is_nothing_to_start(signed_in: Client, settings: Any) -> None:
+    """The page says what would be needed, and a post registers nothing."""
+    settings.SIMULATOR_URL = ""
+
+    assertContains(signed_in.get("/settings/demo/"), "No simulated vendors run here")
+    page = signed_in.post("/settings/demo/start/", follow=True)
+
+    assertContains(page, "start with SIMULATOR_URL set")
+    assert not Endpoint.objects.exists()
+
+
+def test_the_note_about_the_demo_can_be_hidden(signed_in: Client) -> None:
+    """It counts, leads to the removal, and stays away for this session."""
+    demo.register(URL)
+    assertContains(signed_in.get("/"), "10 endpoints here are simulated")
+
+    part = signed_in.post("/settings/demo/hide/", headers={"HX-Request": "true"})
+
+    assert part.content == b""
+    assertNotContains(signed_in.get("/"), "endpoints here are simulated")
+
+
+def test_a_fleet_of_real_endpoints_has_no_note(signed_in: Client) -> None:
+    """Nothing is said about a demo that is not there."""
+    make_endpoint(base_url="https://api.example/v1")
+
+    assertNotContains(signed_in.get("/"), 'id="demo-banner"')
+
+
+@pytest.mark.parametrize(
+    ("address", "method"),
+    [("", "get"), ("start/", "post"), ("remove/", "get"), ("remove/", "post"), ("hide/", "post")],
+)
+def test_the_demo_needs_a_person(client: Client, db: None, address: str, method: str) -> None:
+    """Strangers are sent to sign in, and nothing is removed."""
+    demo.register(URL)
+
+    answer = getattr(client, method)(f"/settings/demo/{address}")
+
+    assert answer.headers["Location"].startswith("/login/")
+    assert Endpoint.objects.kept().count() == len(PATHS)
+
+
+def test_an_empty_installation_leads_to_the_first_verdict(signed_in: Client) -> None:
+    """Three steps, what it costs, one click to begin, and the way to look around."""
+    page = signed_in.get("/")
+
+    assertContains(page, "The first verdict takes a minute")
+    assertContains(page, 'href="/endpoints/new/?preset=ollama"')
+    assertContains(page, "Start the simulated fleet")
+    assertContains(page, "up to 1")
+    make_endpoint(base_url=fleet(URL)[0].base_url)
+    assertNotContains(signed_in.get("/"), "The first verdict takes a minute")
+
+
+def test_an_empty_installation_without_vendors_offers_no_demo(
+    signed_in: Client, settings: Any
+) -> None:
+    """No button that could only fail."""
+    settings.SIMULATOR_URL = ""
+
+    assertNotContains(signed_in.get("/"), "Start the simulated fleet")
