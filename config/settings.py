@@ -197,6 +197,9 @@ PROBE_IDLE_TIMEOUT = env_duration("PROBE_IDLE_TIMEOUT", default="30s")
 # The most bytes read of one reply.
 PROBE_MAX_BYTES = env_int("PROBE_MAX_BYTES", default=8 * 1024 * 1024, minimum=1024)
 
+# How long the one request of “Try it” may take, all of it; a page waits for it.
+TRY_TIMEOUT = env_duration("TRY_TIMEOUT", default="20s")
+
 # A run is held by a lease; a worker that stops renewing it loses the run to another one.
 RUN_LEASE = env_duration("RUN_LEASE", default="90s")
 RUN_HEARTBEAT = env_duration("RUN_HEARTBEAT", default="20s")

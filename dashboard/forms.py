@@ -5,15 +5,18 @@ from __future__ import annotations
 import json
 import math
 import re
+from collections.abc import Mapping
 from datetime import datetime, timedelta
 from typing import Any
 
 from django import forms
-from django.utils.translation import gettext_lazy
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy as lazy
 
 from dashboard import durations
 from dashboard.models import Endpoint
 from dashboard.models.endpoint import TTL_MAX, TTL_MIN
+from dashboard.presets import Preset, of_provider
 from probes.errors import TargetError
 from probes.secret import Secret
 from probes.target import Provider, check_base_url, check_key, check_options
@@ -27,104 +30,135 @@ _SLUG = re.compile(r"[a-z0-9](?:[a-z0-9_-]*[a-z0-9])?")
 
 class EndpointForm(forms.Form):
     slug = forms.CharField(
-        label="Name",
+        label=lazy("Name"),
         max_length=60,
-        help_text="Its address in these pages: lower-case letters, digits and hyphens.",
+        help_text=lazy("Its address in these pages: lower-case letters, digits and hyphens."),
         widget=forms.TextInput(
             {"placeholder": "vllm-qwen3-32b", "autocapitalize": "none", "autocomplete": "off"}
         ),
     )
     provider = forms.ChoiceField(
+        label=lazy("Provider"),
         choices=[(provider.value, provider.value) for provider in Provider],
         initial=Provider.OPENAI.value,
-        help_text="Who speaks at the other end. For vLLM, SGLang or llama.cpp choose openai.",
-        error_messages={"invalid_choice": "There is no provider %(value)r."},
+        help_text=lazy("Who speaks at the other end. For vLLM, SGLang or llama.cpp choose openai."),
+        error_messages={"invalid_choice": lazy("There is no provider %(value)r.")},
+        widget=forms.Select({"translate": "no"}),
     )
     base_url = forms.CharField(
-        label="Base URL",
-        help_text="As you would give it to a client library, such as https://host/v1.",
-        widget=forms.TextInput({"inputmode": "url", "placeholder": "https://host/v1"}),
+        label=lazy("Base URL"),
+        help_text=lazy("As you would give it to a client library, such as https://host/v1."),
+        widget=forms.TextInput(
+            {"inputmode": "url", "autocapitalize": "none", "autocomplete": "off"}
+        ),
     )
-    model = forms.CharField(max_length=200, help_text="The model name that is sent with requests.")
+    model = forms.CharField(
+        label=lazy("Model"),
+        max_length=200,
+        help_text=lazy("The model name that is sent with requests."),
+        widget=forms.TextInput({"autocapitalize": "none", "autocomplete": "off"}),
+    )
     key = forms.CharField(
-        label="API key",
+        label=lazy("API key"),
         required=False,
         max_length=4000,
         widget=forms.PasswordInput({"autocomplete": "new-password"}),
     )
-    forget_key = forms.BooleanField(label="Forget the stored key", required=False)
+    forget_key = forms.BooleanField(label=lazy("Forget the stored key"), required=False)
     ttl = forms.CharField(
-        label="Probe every",
+        label=lazy("Probe every"),
         initial="6h",
-        help_text="A number with a unit: 30m, 6h, 1d. From 5m to 30d.",
+        help_text=lazy("A number with a unit: 30m, 6h, 1d. From 5m to 30d."),
     )
     max_concurrency = forms.IntegerField(
-        label="Requests at once", initial=4, min_value=1, max_value=64
+        label=lazy("Requests at once"),
+        initial=4,
+        min_value=1,
+        max_value=64,
+        help_text=lazy("How many probes may ask it at the same time, up to 64."),
     )
     daily_requests = forms.IntegerField(
-        label="Requests a day",
+        label=lazy("Requests a day"),
         required=False,
         min_value=1,
         max_value=1_000_000,
-        help_text="The most that probing may send in a day (UTC). A full run takes about 120.",
+        help_text=lazy(
+            "The most that probing may send in a day (UTC). A full run takes about 120."
+        ),
     )
     daily_tokens = forms.IntegerField(
-        label="Tokens a day",
+        label=lazy("Tokens a day"),
         required=False,
         min_value=1,
         max_value=10**12,
-        help_text="The most that probing may cost in a day, input and output together.",
+        help_text=lazy("The most that probing may cost in a day, input and output together."),
     )
     price_input = forms.DecimalField(
-        label=gettext_lazy("Price of a million input tokens"),
+        label=lazy("Price of a million input tokens"),
         required=False,
         min_value=0,
         max_digits=12,
         decimal_places=6,
-        help_text=gettext_lazy("With both prices, the page shows what probing costs."),
+        help_text=lazy("With both prices, the page shows what probing costs."),
     )
     price_output = forms.DecimalField(
-        label=gettext_lazy("Price of a million output tokens"),
+        label=lazy("Price of a million output tokens"),
         required=False,
         min_value=0,
         max_digits=12,
         decimal_places=6,
     )
     currency = forms.CharField(
-        label=gettext_lazy("Currency"),
+        label=lazy("Currency"),
         required=False,
         initial="USD",
         max_length=8,
-        help_text=gettext_lazy("A short word, such as USD. Nothing is converted."),
+        help_text=lazy("A short word, such as USD. Nothing is converted."),
     )
     options = forms.CharField(
-        label="Request options",
+        label=lazy("Request options"),
         required=False,
         initial="{}",
-        help_text='A JSON object sent with every request, such as {"temperature": 0}. '
-        "It is shown to everyone here: no secrets.",
+        help_text=lazy(
+            'A JSON object sent with every request, such as {"temperature": 0}. '
+            "It is shown to everyone here: no secrets."
+        ),
         widget=forms.Textarea({"rows": 4, "spellcheck": "false"}),
     )
-    enabled = forms.BooleanField(label="Probe on schedule", required=False, initial=True)
+    enabled = forms.BooleanField(label=lazy("Probe on schedule"), required=False, initial=True)
     # What the editor looked at; a change by somebody else in between is not overwritten.
     seen = forms.CharField(required=False, max_length=40, widget=forms.HiddenInput)
 
-    def __init__(self, data: Any = None, *, endpoint: Endpoint | None = None) -> None:
-        super().__init__(data, initial=_initial(endpoint) if endpoint else None)
+    def __init__(
+        self,
+        data: Any = None,
+        *,
+        endpoint: Endpoint | None = None,
+        initial: Mapping[str, Any] | None = None,
+    ) -> None:
+        beginning = _initial(endpoint) if endpoint else {}
+        super().__init__(data, initial={**beginning, **(initial or {})})
         self.endpoint = endpoint
+        example = of_provider(_chosen(self["provider"].value()))
+        self.fields["base_url"].widget.attrs["placeholder"] = example.base_url
+        self.fields["model"].widget.attrs["placeholder"] = example.model
 
     def clean_slug(self) -> str:
         slug: str = self.cleaned_data["slug"]
         if _SLUG.fullmatch(slug) is None:
             raise forms.ValidationError(
-                "Use lower-case letters a-z, digits, hyphens and underscores; "
-                "begin and end with a letter or digit."
+                _(
+                    "Use lower-case letters a-z, digits, hyphens and underscores; "
+                    "begin and end with a letter or digit."
+                )
             )
         if slug in RESERVED_SLUGS:
-            raise forms.ValidationError(f"“{slug}” is a page of its own; choose another name.")
+            told = _("“{slug}” is a page of its own; choose another name.")
+            raise forms.ValidationError(told.format(slug=slug))
         taken = Endpoint.objects.kept().filter(slug=slug)
         if (taken.exclude(pk=self.endpoint.pk) if self.endpoint else taken).exists():
-            raise forms.ValidationError(f"There is already an endpoint called “{slug}”.")
+            told = _("There is already an endpoint called “{slug}”.")
+            raise forms.ValidationError(told.format(slug=slug))
         return slug
 
     def clean_base_url(self) -> str:
@@ -144,9 +178,9 @@ class EndpointForm(forms.Form):
         try:
             span = durations.parse(self.cleaned_data["ttl"])
         except ValueError as exc:
-            raise forms.ValidationError("Write a number and a unit: 30m, 6h or 1d.") from exc
+            raise forms.ValidationError(_("Write a number and a unit: 30m, 6h or 1d.")) from exc
         if not TTL_MIN <= span <= TTL_MAX:
-            raise forms.ValidationError("Between 5m and 30d, please.")
+            raise forms.ValidationError(_("Between 5m and 30d, please."))
         return span
 
     def clean_options(self) -> dict[str, Any]:
@@ -172,6 +206,35 @@ class EndpointForm(forms.Form):
         return {name: value for name, value in self.cleaned_data.items() if name not in editing}
 
 
+class TryForm(EndpointForm):
+    """The same form, looked at only as far as one request takes."""
+
+    TAKES = ("provider", "base_url", "model", "key", "forget_key", "options")
+
+    def __init__(self, data: Any, *, endpoint: Endpoint | None = None) -> None:
+        super().__init__(data, endpoint=endpoint)
+        for name in [name for name in self.fields if name not in self.TAKES]:
+            del self.fields[name]
+
+
+def beginning_of(preset: Preset, model: str) -> dict[str, Any]:
+    """What a form begins with that is made from a preset, whose own model is only an example."""
+    return {"provider": preset.provider.value, "base_url": preset.base_url, "model": model[:200]}
+
+
+def kept_input(data: Mapping[str, str]) -> dict[str, Any]:
+    """What somebody typed, to show it again unjudged; a key is not among it."""
+    boxes = {name: name in data for name in ("enabled", "forget_key")}
+    named = EndpointForm.base_fields.keys() - boxes.keys() - {"key"}
+    return {**boxes, **{name: data[name] for name in named if name in data}}
+
+
+def _chosen(provider: object) -> Provider:
+    """The provider in the form, or the usual one where that is none."""
+    known = {each.value: each for each in Provider}
+    return known.get(str(provider), Provider.OPENAI)
+
+
 def _initial(endpoint: Endpoint) -> dict[str, Any]:
     same = ["slug", "provider", "base_url", "model", "max_concurrency", "enabled"]
     same += ["daily_requests", "daily_tokens", "price_input", "price_output", "currency"]
@@ -185,18 +248,20 @@ def _initial(endpoint: Endpoint) -> dict[str, Any]:
 
 def _read_options(text: str) -> dict[str, Any]:
     if len(text) > MAX_OPTIONS:
-        raise forms.ValidationError(f"At most {MAX_OPTIONS:,} characters, please.")
+        told = _("At most {count} characters, please.").format(count=f"{MAX_OPTIONS:,}")
+        raise forms.ValidationError(told)
     try:
         options = json.loads(text, parse_constant=_no_constant)
     except RecursionError as exc:
-        raise forms.ValidationError("This is nested too deeply.") from exc
+        raise forms.ValidationError(_("This is nested too deeply.")) from exc
     except json.JSONDecodeError as exc:
-        where = f"line {exc.lineno}, column {exc.colno}"
-        raise forms.ValidationError(f"This is not JSON: {exc.msg} at {where}.") from exc
+        told = _("This is not JSON: {what} at line {line}, column {column}.")
+        where = {"line": exc.lineno, "column": exc.colno}
+        raise forms.ValidationError(told.format(what=exc.msg, **where)) from exc
     except ValueError as exc:
-        raise forms.ValidationError(f"This is not JSON: {exc}.") from exc
+        raise forms.ValidationError(_("This is not JSON: {what}.").format(what=exc)) from exc
     if not isinstance(options, dict):
-        raise forms.ValidationError('This must be a JSON object, such as {"temperature": 0}.')
+        raise forms.ValidationError(_('This must be a JSON object, such as {"temperature": 0}.'))
     _check_storable(options)
     return options
 
@@ -208,11 +273,11 @@ def _no_constant(name: str) -> None:
 def _check_storable(value: Any, depth: int = 0) -> None:
     """Refuse what JSON can spell and a database column cannot hold."""
     if depth > MAX_DEPTH:
-        raise forms.ValidationError("This is nested too deeply.")
+        raise forms.ValidationError(_("This is nested too deeply."))
     if isinstance(value, str) and ("\0" in value or any("\ud800" <= c <= "\udfff" for c in value)):
-        raise forms.ValidationError("A text in it has a NUL or half of a surrogate pair.")
+        raise forms.ValidationError(_("A text in it has a NUL or half of a surrogate pair."))
     if isinstance(value, float) and not math.isfinite(value):
-        raise forms.ValidationError("A number in it is too large.")
+        raise forms.ValidationError(_("A number in it is too large."))
     if isinstance(value, dict):
         value = [*value.keys(), *value.values()]
     if isinstance(value, list):

@@ -26,15 +26,18 @@ from dashboard.views import (
     system,
     tokens,
     tool_rules,
+    trying,
 )
 
 urlpatterns = [
     path("", fleet.page, name="fleet"),
     path("fleet/rows/", fleet.rows, name="fleet-rows"),
     path("endpoints/new/", endpoints.new, name="endpoint-new"),
+    path("endpoints/new/try/", trying.new, name="endpoint-new-try"),
     path("first-run/nearby/", nearby.part, name="nearby"),
     path("endpoints/<slug:slug>/", endpoints.page, name="endpoint"),
     path("endpoints/<slug:slug>/edit/", endpoints.edit, name="endpoint-edit"),
+    path("endpoints/<slug:slug>/try/", trying.edit, name="endpoint-try"),
     path("endpoints/<slug:slug>/remove/", endpoints.remove, name="endpoint-remove"),
     path("endpoints/<slug:slug>/runs/", endpoints.runs, name="endpoint-runs"),
     path("endpoints/<slug:slug>/run/", probing.latest, name="endpoint-run"),

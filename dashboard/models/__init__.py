@@ -23,6 +23,7 @@ from dashboard.models.run import Run
 from dashboard.models.run_metric import RunMetric
 from dashboard.models.spend import Spend
 from dashboard.models.tool_rule import ToolRule
+from dashboard.models.try_count import TryCount
 from dashboard.models.watch import Incident, Watch, WatchEvent
 from dashboard.models.worker import Worker
 
@@ -54,6 +55,7 @@ __all__ = [
     "RunMetric",
     "Spend",
     "ToolRule",
+    "TryCount",
     "Watch",
     "WatchEvent",
     "Worker",

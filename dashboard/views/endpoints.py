@@ -6,11 +6,12 @@ from django.contrib import messages
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
 from django.utils import timezone
+from django.utils.translation import gettext as _
 from django.views.decorators.http import require_http_methods, require_safe
 
-from dashboard import fleet, history, incidents, policy_words, progress, watch_table
+from dashboard import fleet, history, incidents, policy_words, presets, progress, watch_table
 from dashboard.errors import Refused
-from dashboard.forms import EndpointForm
+from dashboard.forms import EndpointForm, beginning_of
 from dashboard.models import Credential, Endpoint, Spend
 from dashboard.services import detection, endpoints, policies
 from dashboard.views import charts, modes
@@ -52,16 +53,19 @@ def policy(request: HttpRequest, slug: str) -> HttpResponse:
 
 @require_http_methods(["GET", "HEAD", "POST"])
 def new(request: HttpRequest) -> HttpResponse:
-    form = EndpointForm(request.POST or None)
+    preset = presets.named(request.GET.get("preset", ""))
+    initial = beginning_of(preset, request.GET.get("model", "")) if preset else None
+    form = EndpointForm(request.POST or None, initial=initial)
     if request.method == "POST" and form.is_valid():
         try:
             endpoint = endpoints.create(**form.fields_to_create())
         except Refused as exc:
             form.add_error(None, exc.message)
         else:
-            messages.success(request, f"{endpoint.slug} is registered. Its first run starts now.")
+            told = _("{slug} is registered. Its first run starts now.")
+            messages.success(request, told.format(slug=endpoint.slug))
             return redirect(endpoint)
-    return _form_page(request, form, None)
+    return form_page(request, form, None, preset=preset)
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
@@ -76,7 +80,7 @@ def edit(request: HttpRequest, slug: str) -> HttpResponse:
         else:
             _tell(request, updated)
             return redirect(updated.endpoint)
-    return _form_page(request, form, endpoint)
+    return form_page(request, form, endpoint)
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
@@ -84,7 +88,7 @@ def remove(request: HttpRequest, slug: str) -> HttpResponse:
     endpoint = get_object_or_404(Endpoint.objects.kept(), slug=slug)
     if request.method == "POST":
         endpoints.remove(endpoint)
-        messages.success(request, f"{endpoint.slug} was removed.")
+        messages.success(request, _("{slug} was removed.").format(slug=endpoint.slug))
         return redirect("fleet")
     return render(request, "dashboard/endpoint_remove.html", {"endpoint": endpoint})
 
@@ -102,19 +106,31 @@ def _runs_context(endpoint: Endpoint) -> dict[str, Any]:
     }
 
 
-def _form_page(request: HttpRequest, form: EndpointForm, endpoint: Endpoint | None) -> HttpResponse:
+def form_page(
+    request: HttpRequest, form: EndpointForm, endpoint: Endpoint | None, **more: Any
+) -> HttpResponse:
     credential = Credential.objects.filter(endpoint=endpoint).first() if endpoint else None
-    context = {"form": form, "endpoint": endpoint, "credential": credential}
+    context = {
+        "form": form,
+        "endpoint": endpoint,
+        "credential": credential,
+        "presets": presets.PRESETS,
+        "examples": presets.examples(),
+        **more,
+    }
     return render(request, "dashboard/endpoint_form.html", context)
 
 
 def _tell(request: HttpRequest, updated: endpoints.Updated) -> None:
-    messages.success(request, f"{updated.endpoint.slug} is saved.")
+    messages.success(request, _("{slug} is saved.").format(slug=updated.endpoint.slug))
     if updated.new_epoch:
-        messages.info(request, "Its key changed, so a new profile begins with a full run.")
+        told = _("Its profile key changed, so a new profile begins with a full run.")
+        messages.info(request, told)
     if updated.key_wiped:
         messages.warning(
             request,
-            "The stored API key was deleted, because scheme, host or port changed. "
-            "Edit the endpoint to give it a new one.",
+            _(
+                "The stored API key was deleted, because scheme, host or port changed. "
+                "Edit the endpoint to give it a new one."
+            ),
         )

@@ -7,8 +7,11 @@ import pytest
 from django.test import Client
 from pytest_django.asserts import assertContains, assertNotContains, assertRedirects
 
+from dashboard import presets
 from dashboard.models import Credential, Endpoint
+from dashboard.presets import PRESETS, Preset
 from probes.secret import Secret
+from probes.target import Provider, check_base_url
 from tests.factories import make_endpoint
 
 GOOD = {
@@ -162,3 +165,34 @@ def test_a_form_that_is_out_of_date_is_refused_and_kept(signed_in: Client) -> No
     assertContains(answer, "Somebody else changed this endpoint")
     assertContains(answer, 'value="second"')
     assert Endpoint.objects.get().model == "first"
+
+
+@pytest.mark.parametrize("preset", PRESETS, ids=lambda preset: preset.name)
+def test_a_preset_begins_a_form_that_is_right(signed_in: Client, preset: Preset) -> None:
+    """Its address is one that the form takes, and its model stays an example."""
+    page = signed_in.get(f"/endpoints/new/?preset={preset.name}")
+
+    assertContains(page, f'value="{preset.base_url}"')
+    assertContains(page, f'<option value="{preset.provider}" selected>')
+    assert check_base_url(preset.base_url) == preset.base_url
+
+
+def test_every_provider_has_an_example(signed_in: Client) -> None:
+    """Whichever is chosen, the empty fields show what belongs there."""
+    assert presets.examples().keys() == {provider.value for provider in Provider}
+    assertContains(signed_in.get("/endpoints/new/"), 'placeholder="https://api.openai.com/v1"')
+
+
+@pytest.mark.parametrize("query", ["preset=nobody", "preset=<script>", "preset=ollama&model=<b>"])
+def test_a_strange_preset_is_harmless(signed_in: Client, query: str) -> None:
+    """An unknown one is as none, and a model is only text."""
+    page = signed_in.get(f"/endpoints/new/?{query}")
+
+    assert page.status_code == 200
+    assertNotContains(page, "<script>alert")
+    assertNotContains(page, 'value="<b>')
+
+
+def test_the_form_needs_a_person(client: Client) -> None:
+    """Strangers are sent to sign in."""
+    assert client.get("/endpoints/new/").headers["Location"].startswith("/login/")

@@ -1,0 +1,202 @@
+"""What to do about an endpoint that was tried and did not work."""
+
+from __future__ import annotations
+
+from urllib.parse import urlsplit
+
+from django.utils.translation import gettext as _
+
+from probes.adapters import adapter_for
+from probes.adapters.addresses import VERSIONS
+from probes.egress import Barred
+from probes.errors import (
+    AuthRejected,
+    ConnectFailed,
+    Missed,
+    NotFound,
+    NotJSON,
+    Overloaded,
+    Phase,
+    ProbesError,
+    ProviderError,
+    RateLimited,
+    Redirected,
+    Refused,
+    TargetError,
+    TimedOut,
+    TooLarge,
+    TransportError,
+    WireError,
+)
+from probes.findings import FindingKind
+from probes.target import Target
+from probes.trying import Tried
+
+
+def advice(tried: Tried, target: Target) -> list[str]:
+    """Sentences on what to do; none where all is well."""
+    if tried.error is None:
+        return _about_findings(tried)
+    return [_about(tried.error, tried, target)]
+
+
+def suggestion(tried: Tried, target: Target) -> str:
+    """The base URL that was likely meant, or "" where none comes to mind."""
+    if not isinstance(tried.error, NotFound | NotJSON | Redirected | WireError):
+        return ""
+    base, path = target.base_url, adapter_for(target.provider).path
+    if isinstance(tried.error, Redirected):
+        return _moved(tried, target)
+    for tail in (path, path.removeprefix("/v1"), "/models"):
+        if base.endswith(tail):
+            return base.removesuffix(tail)
+    last = base.rpartition("/")[2]
+    if path.startswith(tuple(f"/{version}/" for version in VERSIONS)) or last in VERSIONS:
+        return ""
+    if target.provider == "ollama":
+        return ""
+    return f"{base}/v1"
+
+
+def _about(error: ProbesError, tried: Tried, target: Target) -> str:
+    match error:
+        case Barred():
+            return _about_barred(error)
+        case ConnectFailed():
+            return _about_connection(error, target)
+        case TransportError():
+            return _about_answer(error, target)
+        case AuthRejected():
+            return _about_key(error, target)
+        case ProviderError():
+            return _about_refusal(error, tried)
+        case _:
+            return _about_format(error)
+
+
+def _moved(tried: Tried, target: Target) -> str:
+    """The same address by https, where that is what a redirect is about."""
+    place = urlsplit(tried.headers.get("location", ""))
+    here = urlsplit(target.base_url)
+    same = place.scheme == "https" and here.scheme == "http" and place.hostname == here.hostname
+    return target.base_url.replace("http://", "https://", 1) if same else ""
+
+
+def _about_findings(tried: Tried) -> list[str]:
+    kinds = {finding.kind for finding in tried.findings}
+    if not kinds:
+        return []
+    told = []
+    if FindingKind.LEAKED_CALL in kinds:
+        told.append(
+            _(
+                "The server did not turn the model's text into a call. On vLLM or SGLang choose a "
+                "tool parser that fits the model; on llama.cpp start with --jinja."
+            )
+        )
+    elif FindingKind.REASONING_ONLY in kinds or _is_cut(tried):
+        told.append(
+            _(
+                "It ran out of tokens or only thought: a try gives it {tokens}. A run gives it "
+                "more, so this may be fine."
+            ).format(tokens=f"{tried.max_tokens:,}")
+        )
+    elif tried.format is None:
+        told.append(
+            _("Check that the model can call tools, and that the server was started with them on.")
+        )
+    told.append(_("One answer proves little. It can be added all the same: a run measures it."))
+    return told
+
+
+def _is_cut(tried: Tried) -> bool:
+    used = tried.usage.output_tokens
+    return used is not None and used >= tried.max_tokens
+
+
+def _about_barred(error: Barred) -> str:
+    if "EGRESS_GRANTS" in error.message:
+        return _(
+            "Toolgauge connects to private addresses only where an administrator allowed them: add "
+            "this one to EGRESS_GRANTS and restart."
+        )
+    return _("This address cannot be allowed. Choose another one.")
+
+
+def _about_connection(error: ConnectFailed, target: Target) -> str:
+    match error.why:
+        case Missed.NAME:
+            return _(
+                "Check the spelling of the host name, and whether this machine's DNS knows it."
+            )
+        case Missed.TLS if "CERTIFICATE" in error.message.upper():
+            return _(
+                "The certificate is not one that this machine trusts. Use one that is, or the host "
+                "name it was made for."
+            )
+        case Missed.TLS:
+            return _(
+                "If the server speaks plain HTTP on this port, begin the base URL with http://."
+            )
+        case Missed.REFUSED if _is_this_machine(target):
+            return _(
+                "Nothing listens on that port of this machine. Check the port, and that the server "
+                "runs; inside a container, this machine is the container itself."
+            )
+        case Missed.REFUSED:
+            return _("Nothing listens on that port. Check the port, and that the server runs.")
+        case Missed.ROUTE:
+            return _("Check host and port, and whether a firewall stands in between.")
+
+
+def _is_this_machine(target: Target) -> bool:
+    return urlsplit(target.base_url).hostname in {"127.0.0.1", "localhost", "::1"}
+
+
+def _about_answer(error: TransportError, target: Target) -> str:
+    match error:
+        case TimedOut(phase=Phase.CONNECT):
+            return _("Check host and port, and whether a firewall drops packets in between.")
+        case TimedOut():
+            return _(
+                "The model may be loading or slow; a run waits longer than a try. Try again in a "
+                "minute, or add it and see."
+            )
+        case TooLarge():
+            return _(
+                "A tool call is a few hundred bytes. Check that the base URL is that of an API."
+            )
+        case _ if target.base_url.startswith("http://"):
+            return _("If the server speaks TLS on this port, begin the base URL with https://.")
+        case _:
+            return _("Try again. If it stays so, look into the log of the server or its proxy.")
+
+
+def _about_key(error: AuthRejected, target: Target) -> str:
+    if target.key is None:
+        return _("It wants an API key, and none was sent. Enter one.")
+    if error.status == 403:
+        return _("The key is known but may not do this. Check its rights, and the model's name.")
+    return _("The API key is wrong, expired or for another service. Copy it again.")
+
+
+def _about_refusal(error: ProviderError, tried: Tried) -> str:
+    if isinstance(error, Refused) and error.kind is FindingKind.NO_TOOLS:
+        return _("This model or server takes no tools. Choose another, or switch tools on there.")
+    if isinstance(error, NotJSON) and "html" in tried.headers.get("content-type", ""):
+        return _("A web page came back: the base URL is that of a site, or of a sign-in page.")
+    sentences: dict[type[ProviderError], str] = {
+        NotFound: _("Either the path of the base URL or the model's name is not right."),
+        RateLimited: _("The key works, but its limit is used up for now. Try again later."),
+        Overloaded: _("The trouble is on their side, or the model still loads. Try again later."),
+        Redirected: _("Redirects are not followed. Enter the address that it leads to."),
+        NotJSON: _("What came back is no API's answer. Check the path of the base URL."),
+    }
+    otherwise = _("Read what it says, then check the model's name, the provider and the options.")
+    return sentences.get(type(error), otherwise)
+
+
+def _about_format(error: ProbesError) -> str:
+    if isinstance(error, TargetError):
+        return _("Mend what it says and try again.")
+    return _("Another provider in the list may fit better; for most servers it is openai.")

@@ -1,0 +1,243 @@
+"""“Try it” on the form of an endpoint, against simulated vendors and hostile ones."""
+
+from __future__ import annotations
+
+import socket
+from datetime import timedelta
+from typing import Any
+
+import pytest
+from django.contrib.auth.models import User
+from django.test import Client
+from pytest_django.asserts import assertContains, assertNotContains
+from structlog.testing import capture_logs
+
+from dashboard import trying
+from dashboard.models import Credential, Endpoint, TryCount
+from dashboard.services import tries
+from probes.secret import Secret
+from tests.factories import make_endpoint
+
+KEY = "sim-secret-of-the-person"
+TRY = "/endpoints/new/try/"
+
+
+def ask(client: Client, base_url: str, /, *, at: str = TRY, **over: str) -> Any:
+    """The part that htmx puts into the page."""
+    form = {"provider": "openai", "base_url": base_url, "model": "sim-steady", "key": KEY}
+    answer = client.post(at, {**form, "options": "{}", **over}, headers={"HX-Request": "true"})
+    assertNotContains(answer, "<html")
+    assertNotContains(answer, over.get("key") or KEY)
+    return answer
+
+
+def test_a_good_endpoint_is_told_in_plain_words(signed_in: Client, vendor_url: str) -> None:
+    """Reached, the call and its format, the model, tokens and time; and nothing is stored."""
+    with capture_logs() as logs:
+        part = ask(signed_in, f"{vendor_url}/openai/v1")
+
+    assertContains(part, "It works: one tool call came back, just as asked.")
+    for fact in ("yes, HTTP status 200", "yes, in the openai format", "probe_echo", "sim-steady"):
+        assertContains(part, fact)
+    assertContains(part, " out</dd>")
+    assertContains(part, "the one entered above")
+    assert not Endpoint.objects.exists()
+    assert not Credential.objects.exists()
+    assert [line["status"] for line in logs if line["event"] == "endpoint tried"] == [200]
+    assert KEY not in str(logs)
+
+
+def test_without_scripts_the_form_comes_back_as_typed(signed_in: Client, vendor_url: str) -> None:
+    """What was typed stays, the key does not, and the page says that it has to be typed again."""
+    form = {"provider": "openai", "base_url": f"{vendor_url}/openai/v1", "model": "sim-steady"}
+
+    page = signed_in.post(TRY, {**form, "slug": "half-typed", "key": KEY, "ttl": "3h"})
+
+    assertContains(page, "It works")
+    assertContains(page, "</html>")
+    assertContains(page, 'value="half-typed"')
+    assertContains(page, 'value="3h"')
+    assertContains(page, "Enter the API key again")
+    assertNotContains(page, KEY)
+    assertNotContains(page, "Not saved yet")
+
+
+@pytest.mark.parametrize(
+    ("path", "words"),
+    [
+        ("/hostile/unauthorized/v1", "The API key is wrong, expired or for another service."),
+        ("/hostile/forbidden/v1", "The key is known but may not do this."),
+        ("/openai", "Did you mean this base URL?"),
+        ("/openai/v1/chat/completions", "Did you mean this base URL?"),
+        ("/hostile/html/v1", "A web page came back"),
+        ("/hostile/huge/v1", "A tool call is a few hundred bytes."),
+        ("/hostile/endless/v1", "It is reachable, but its answer could not be read."),
+        ("/hostile/garbage/v1", "What came back is no API"),
+        ("/hostile/gzip-bomb/v1", "compressed although we asked for plain text"),
+        ("/hostile/rate-limited/v1", "its limit is used up for now"),
+        ("/hostile/overloaded/v1", "The trouble is on their side"),
+        ("/hostile/redirect/v1", "Redirects are not followed."),
+        ("/hostile/no-tools/v1", "This model or server takes no tools."),
+        ("/hostile/wrong-type/v1", "It answers, but not in the format of this provider."),
+        ("/with/prose/openai/v1", "It answers, but made no tool call."),
+        ("/with/leak-hermes/openai/v1", "as text, in the hermes format"),
+        ("/with/wrong-enum/openai/v1", "It answers and calls the tool, but not as asked."),
+        ("/with/new-echo/openai/v1", "the answer names another one:"),
+    ],
+)
+def test_trouble_is_told_with_what_to_do(
+    signed_in: Client, vendor_url: str, settings: Any, path: str, words: str
+) -> None:
+    """Whatever comes back, the part is small, and says in words what to change."""
+    settings.TRY_TIMEOUT = timedelta(seconds=5)
+
+    part = ask(signed_in, vendor_url + path)
+
+    assertContains(part, words)
+    assert len(part.content) < 8_000
+
+
+def test_the_proposed_base_url_is_the_one_that_works(signed_in: Client, vendor_url: str) -> None:
+    """Both a forgotten version and a pasted path lead to the same proposal."""
+    for wrong in ("/openai", "/openai/v1/chat/completions"):
+        part = ask(signed_in, vendor_url + wrong)
+
+        assertContains(part, f'data-use-base-url="{vendor_url}/openai/v1"')
+
+
+def test_nobody_listens(signed_in: Client) -> None:
+    """A dead port is told apart from everything else."""
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        part = ask(signed_in, f"http://127.0.0.1:{taken.getsockname()[1]}/v1")
+
+    assertContains(part, "It could not be reached.")
+    assertContains(part, "Nothing listens on that port of this machine.")
+
+
+def test_a_private_address_takes_a_grant(signed_in: Client, vendor_url: str, settings: Any) -> None:
+    """A form is no way around the egress rules, and the refusal names the setting."""
+    settings.EGRESS_GRANTS = ""
+
+    part = ask(signed_in, f"{vendor_url}/openai/v1")
+
+    assertContains(part, "add this one to EGRESS_GRANTS and restart")
+
+
+def test_a_silent_endpoint_ends_within_the_limit(
+    signed_in: Client, vendor_url: str, settings: Any
+) -> None:
+    """A person does not wait for ever, and reads that a run would wait longer."""
+    settings.TRY_TIMEOUT = timedelta(seconds=0.3)
+
+    part = ask(signed_in, f"{vendor_url}/hostile/hang/v1")
+
+    assertContains(part, "a run waits longer than a try")
+
+
+@pytest.mark.parametrize("name", ["echo-auth", "echo-redirect", "hostile-markup"])
+def test_what_a_vendor_sends_is_inert_and_without_the_key(
+    signed_in: Client, vendor_url: str, name: str
+) -> None:
+    """A vendor that echoes the key or sends markup finds neither in the page."""
+    part = ask(signed_in, f"{vendor_url}/hostile/{name}/v1")
+
+    assertNotContains(part, "<script")
+    assertNotContains(part, "<img")
+
+
+@pytest.mark.parametrize(
+    ("field", "value", "words"),
+    [
+        ("base_url", "ftp://host", "Base URL: The base URL must begin with http"),
+        ("provider", "nobody", "Provider: There is no provider"),
+        ("model", "", "Model: This field is required."),
+        ("options", "{", "Request options: This is not JSON"),
+        ("key", "two words", "API key: The API key has spaces"),
+    ],
+)
+def test_a_wrong_field_is_named_and_nothing_is_sent(
+    signed_in: Client, field: str, value: str, words: str
+) -> None:
+    """Only what a request takes is looked at; the name may still be missing."""
+    part = ask(signed_in, "http://127.0.0.1:9/v1", **{field: value})
+
+    assertContains(part, words)
+    assertNotContains(part, "Name:")
+    assert not TryCount.objects.exists()
+
+
+def test_the_stored_key_is_used_where_it_belongs(signed_in: Client, vendor_url: str) -> None:
+    """Editing without typing the key again tries with the stored one."""
+    make_endpoint(base_url=f"{vendor_url}/openai/v1", key=Secret(KEY))
+
+    part = ask(signed_in, f"{vendor_url}/openai/v1", at="/endpoints/steady/try/", key="")
+
+    assertContains(part, "It works")
+    assertContains(part, "the stored one")
+
+
+def test_the_stored_key_never_goes_to_another_host(signed_in: Client, vendor_url: str) -> None:
+    """The rule of saving holds for trying: another origin gets no key, and the page says so."""
+    make_endpoint(base_url=f"{vendor_url}/openai/v1", key=Secret(KEY))
+    elsewhere = vendor_url.replace("127.0.0.1", "localhost")
+
+    part = ask(signed_in, f"{elsewhere}/openai/v1", at="/endpoints/steady/try/", key="")
+
+    assertContains(part, "the stored one belongs to another host")
+    assertContains(part, "It wants an API key, and none was sent.")
+
+
+def test_a_key_that_is_to_be_forgotten_is_not_sent(signed_in: Client, vendor_url: str) -> None:
+    """The box counts for trying as it does for saving."""
+    url = f"{vendor_url}/openai/v1"
+    make_endpoint(base_url=url, key=Secret(KEY))
+
+    part = ask(signed_in, url, at="/endpoints/steady/try/", key="", forget_key="on")
+
+    assertContains(part, "It wants an API key, and none was sent.")
+
+
+def test_one_person_may_not_hammer(signed_in: Client, person: User) -> None:
+    """Ten a minute, counted in the database; another person is not held up."""
+    other = User.objects.create_user("bob")
+    for _ in range(tries.MOST):
+        tries.count(person)
+
+    part = ask(signed_in, "http://127.0.0.1:9/v1")
+    tries.count(other)
+
+    assertContains(part, "10 tries a minute are enough for one person.")
+
+
+def test_after_a_minute_the_count_begins_anew(person: User) -> None:
+    """The bound is on a minute, not on a life."""
+    for _ in range(tries.MOST):
+        tries.count(person)
+    TryCount.objects.update(begun_at="2026-01-01T00:00Z")
+
+    tries.count(person)
+
+    assert TryCount.objects.get().used == 1
+
+
+def test_only_a_few_wait_at_once(signed_in: Client) -> None:
+    """However many press the button, most threads stay free for pages."""
+    for _ in range(trying.AT_ONCE):
+        trying.places.acquire()
+    try:
+        part = ask(signed_in, "http://127.0.0.1:9/v1")
+    finally:
+        for _ in range(trying.AT_ONCE):
+            trying.places.release()
+
+    assertContains(part, "Several endpoints are being tried just now.")
+
+
+def test_trying_takes_a_signed_in_person_and_a_post(client: Client, signed_in: Client) -> None:
+    """Strangers are sent to sign in; a link cannot make the server ask anybody."""
+    assert signed_in.get(TRY).status_code == 405
+    assert signed_in.post("/endpoints/nobody/try/").status_code == 404
+    signed_in.logout()
+
+    assert client.post(TRY).headers["Location"].startswith("/login/")
