@@ -20,9 +20,11 @@ from dashboard.views import (
     modes,
     nearby,
     notes,
+    people,
     probing,
     runs,
     service,
+    settings,
     system,
     tokens,
     tool_rules,
@@ -88,6 +90,21 @@ urlpatterns = [
         name="attempt-raw",
     ),
     path("runs/<int:run_id>/attempts/<str:probe>/<int:trial>/", runs.attempt, name="attempt"),
+    path("settings/", settings.page, name="settings"),
+    path("settings/retention/", settings.retention, name="retention"),
+    path("settings/password/", accounts.password, name="password"),
+    path("settings/people/", people.page, name="people"),
+    path("settings/people/<int:person_id>/", people.person, name="person"),
+    path(
+        "settings/people/<int:person_id>/password/", people.reset_password, name="person-password"
+    ),
+    path("settings/people/<int:person_id>/role/", people.role, name="person-role"),
+    path(
+        "settings/people/<int:person_id>/deactivate/", people.deactivate, name="person-deactivate"
+    ),
+    path(
+        "settings/people/<int:person_id>/reactivate/", people.reactivate, name="person-reactivate"
+    ),
     path("settings/demo/", demo.page, name="demo"),
     path("settings/demo/start/", demo.start, name="demo-start"),
     path("settings/demo/remove/", demo.remove, name="demo-remove"),

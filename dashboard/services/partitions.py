@@ -89,7 +89,7 @@ def existing(parent: str) -> dict[Partition, Tie]:
     """The partitions of a table, the oldest first, and those that have left it halfway."""
     with connection.cursor() as cursor:
         cursor.execute(_EXISTING, {"names": f"^{parent}_[0-9]{{6}}([0-9]{{2}})?$"})
-        found = {_named(parent, name): Tie(tie) for name, tie in cursor.fetchall()}
+        found = {named(parent, name): Tie(tie) for name, tie in cursor.fetchall()}
     return {part: found[part] for part in sorted(found, key=lambda part: part.start)}
 
 
@@ -121,7 +121,8 @@ def _day(parent: str, day: date) -> Partition:
     return Partition(parent, day, day + timedelta(days=1))
 
 
-def _named(parent: str, name: str) -> Partition:
+def named(parent: str, name: str) -> Partition:
+    """The partition of that name, which tells what it covers."""
     digits = re.sub(r".*_", "", name)
     if len(digits) == 8:
         return _day(parent, date.fromisoformat(digits))

@@ -1,0 +1,101 @@
+"""The settings pages, in the order in which their overview lists them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from django.utils.functional import Promise
+from django.utils.translation import gettext_lazy as _
+
+
+@dataclass(frozen=True, slots=True)
+class SettingsPage:
+    url_name: str
+    title: Promise
+    sentence: Promise
+    for_administrators: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Group:
+    title: Promise
+    pages: tuple[SettingsPage, ...]
+
+
+GROUPS = (
+    Group(
+        _("Endpoints"),
+        (
+            SettingsPage(
+                "endpoint-new",
+                _("Add an endpoint"),
+                _("Register a model behind a base URL, after trying it once."),
+            ),
+            SettingsPage(
+                "maintenance",
+                _("Maintenance"),
+                _("Spans of time in which trouble is expected and nobody is told."),
+            ),
+            SettingsPage(
+                "tool-rules",
+                _("Tools"),
+                _("How risky each tool is, by the pattern of its name."),
+                for_administrators=True,
+            ),
+            SettingsPage(
+                "demo",
+                _("Simulated fleet"),
+                _("Endpoints that are played on this machine: start them, or remove them all."),
+            ),
+        ),
+    ),
+    Group(
+        _("People and programs"),
+        (
+            SettingsPage("password", _("Password"), _("Change the password you sign in with.")),
+            SettingsPage(
+                "people",
+                _("People"),
+                _("Who may sign in: add somebody, end their access, give a new password."),
+                for_administrators=True,
+            ),
+            SettingsPage(
+                "tokens",
+                _("API tokens"),
+                _("What programs show to use the API, each revocable alone."),
+                for_administrators=True,
+            ),
+            SettingsPage(
+                "channels",
+                _("Channels"),
+                _("Where notices go when an endpoint degrades or recovers, with a test."),
+                for_administrators=True,
+            ),
+        ),
+    ),
+    Group(
+        _("This installation"),
+        (
+            SettingsPage(
+                "system",
+                _("System"),
+                _("Whether workers, schedule, broker and database do what they should."),
+            ),
+            SettingsPage(
+                "retention",
+                _("Retention"),
+                _("What is kept for how long, what it takes up, and what is dropped next."),
+            ),
+        ),
+    ),
+)
+
+
+def groups_for(*, administrator: bool) -> list[Group]:
+    """The groups with the pages that somebody may open."""
+    return [
+        Group(
+            group.title, tuple(p for p in group.pages if administrator or not p.for_administrators)
+        )
+        for group in GROUPS
+    ]
