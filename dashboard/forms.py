@@ -14,9 +14,11 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy as lazy
 
 from dashboard import durations
+from dashboard.errors import Refused
 from dashboard.models import Endpoint
 from dashboard.models.endpoint import TTL_MAX, TTL_MIN
 from dashboard.presets import Preset, of_provider
+from dashboard.tags import check_tags
 from probes.errors import TargetError
 from probes.secret import Secret
 from probes.target import Provider, check_base_url, check_key, check_options
@@ -93,6 +95,13 @@ class EndpointForm(forms.Form):
         max_value=10**12,
         help_text=lazy("The most that probing may cost in a day, input and output together."),
     )
+    tags = forms.CharField(
+        label=lazy("Tags"),
+        required=False,
+        max_length=1000,
+        help_text=lazy("Words to find and group it by, with commas between: a team, a region."),
+        widget=forms.TextInput({"autocapitalize": "none", "autocomplete": "off"}),
+    )
     price_input = forms.DecimalField(
         label=lazy("Price of a million input tokens"),
         required=False,
@@ -126,6 +135,15 @@ class EndpointForm(forms.Form):
         widget=forms.Textarea({"rows": 4, "spellcheck": "false"}),
     )
     enabled = forms.BooleanField(label=lazy("Probe on schedule"), required=False, initial=True)
+    # Those that few need, folded away on the page.
+    MORE = (
+        "daily_requests",
+        "daily_tokens",
+        "price_input",
+        "price_output",
+        "currency",
+        "options",
+    )
     # What the editor looked at; a change by somebody else in between is not overwritten.
     seen = forms.CharField(required=False, max_length=40, widget=forms.HiddenInput)
 
@@ -191,6 +209,12 @@ class EndpointForm(forms.Form):
             raise forms.ValidationError(exc.message) from exc
         return options
 
+    def clean_tags(self) -> list[str]:
+        try:
+            return check_tags(re.split(r"[,\s]+", self.cleaned_data["tags"]))
+        except Refused as exc:
+            raise forms.ValidationError(exc.message) from exc
+
     def clean_currency(self) -> str:
         return self.cleaned_data["currency"].strip() or "USD"
 
@@ -199,6 +223,15 @@ class EndpointForm(forms.Form):
             return datetime.fromisoformat(self.cleaned_data["seen"])
         except ValueError:
             return None
+
+    @property
+    def more_matters(self) -> bool:
+        """Whether the folded part of the page has something to show: a mistake, or a value."""
+        usual = {"currency": "USD", "options": "{}"}
+        return any(
+            self[name].errors or str(self[name].value() or "") not in {"", usual.get(name, "")}
+            for name in self.MORE
+        )
 
     def fields_to_create(self) -> dict[str, Any]:
         """What the service that registers an endpoint takes."""
@@ -240,6 +273,7 @@ def _initial(endpoint: Endpoint) -> dict[str, Any]:
     same += ["daily_requests", "daily_tokens", "price_input", "price_output", "currency"]
     return {
         **{name: getattr(endpoint, name) for name in same},
+        "tags": ", ".join(endpoint.tags),
         "seen": endpoint.updated_at.isoformat(),
         "ttl": durations.short(endpoint.ttl),
         "options": json.dumps(endpoint.options, indent=2, ensure_ascii=False),

@@ -65,6 +65,8 @@ def test_an_endpoint_is_registered(signed_in: Client) -> None:
         ("options", "[" * 9000, "nested too deeply"),
         ("options", '{"a": "' + "x" * 10_000 + '"}', "At most 10,000 characters"),
         ("key", "two words", "no HTTP header can carry"),
+        ("tags", "ok, <b>", "cannot be a tag"),
+        ("tags", ",".join(f"t{n}" for n in range(21)), "At most 20 tags"),
     ],
 )
 def test_bad_input_is_refused_in_words(
@@ -196,3 +198,32 @@ def test_a_strange_preset_is_harmless(signed_in: Client, query: str) -> None:
 def test_the_form_needs_a_person(client: Client) -> None:
     """Strangers are sent to sign in."""
     assert client.get("/endpoints/new/").headers["Location"].startswith("/login/")
+
+
+def test_tags_are_read_with_commas_or_spaces_and_shown_again(signed_in: Client) -> None:
+    """However they are typed they are stored once each, and editing keeps them."""
+    signed_in.post("/endpoints/new/", {**GOOD, "tags": "Team-A, eu  eu"})
+
+    assert Endpoint.objects.get().tags == ["eu", "team-a"]
+    assertContains(signed_in.get("/endpoints/new-one/edit/"), 'value="eu, team-a"')
+
+
+@pytest.mark.parametrize(
+    ("over", "is_open"), [({}, False), ({"daily_tokens": 9}, True), ({"options": {"a": 1}}, True)]
+)
+def test_the_folded_part_is_open_where_it_says_something(
+    signed_in: Client, over: dict[str, Any], is_open: bool
+) -> None:
+    """A budget that is set is not hidden; defaults are."""
+    make_endpoint(**over)
+
+    page = signed_in.get("/endpoints/steady/edit/").content.decode()
+
+    assert ('<details class="more" open>' in page) is is_open
+
+
+def test_a_mistake_in_the_folded_part_unfolds_it(signed_in: Client) -> None:
+    """Nobody searches for the field that is to be mended."""
+    page = signed_in.post("/endpoints/new/", {**GOOD, "options": "{"})
+
+    assertContains(page, '<details class="more" open>')

@@ -1,0 +1,58 @@
+"""From nothing to the first verdict, as somebody does it who has just installed the product."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+from playwright.sync_api import Page, expect
+
+from dashboard.services import demo
+from tests.browser.conftest import Site
+from tests.browser.watch import Watch
+
+
+def test_an_empty_installation_leads_to_a_verdict(
+    open_page: Callable[..., tuple[Page, Watch]], worker: None, vendor_url: str
+) -> None:
+    """First run, a preset, a try that fails and says why, one that works, and the verdict."""
+    page, watch = open_page()
+    expect(page.get_by_role("heading", name="The first verdict takes a minute")).to_be_visible()
+    page.get_by_role("link", name="vLLM or SGLang").click()
+
+    expect(page.get_by_label("Base URL")).to_have_value("http://127.0.0.1:8000/v1")
+    page.get_by_label("Base URL").fill(f"{vendor_url}/openai")
+    page.get_by_label("Name").fill("first")
+    page.get_by_label("Model").fill("sim-steady")
+    page.get_by_label("API key").fill("sim-key")
+    page.get_by_role("button", name="Try it").click()
+    expect(page.get_by_text("Did you mean this base URL?")).to_be_visible()
+    page.get_by_role("button", name="Use it").click()
+    page.get_by_role("button", name="Try it").click()
+    expect(page.get_by_role("heading", name="It works: one tool call came back")).to_be_visible()
+    page.get_by_role("button", name="Add endpoint").click()
+
+    page.wait_for_url("**/endpoints/first/")
+    # The key was still in its field: with another one nothing would pass.
+    expect(page.locator("#lead")).to_contain_text("healthy", timeout=90_000)
+    assert watch.troubles == []
+
+
+@pytest.fixture
+def simulated_fleet(site: Site) -> None:
+    demo.register("http://127.0.0.1:9")
+
+
+def test_the_simulated_fleet_goes_with_one_click(
+    simulated_fleet: None, open_page: Callable[..., tuple[Page, Watch]]
+) -> None:
+    """The note leads to a question that names them all; one button later the first run is back."""
+    page, watch = open_page(width=390)
+
+    page.get_by_role("link", name="Remove the simulated fleet").click()
+    expect(page.get_by_role("link", name="demo-steady")).to_be_visible()
+    page.get_by_role("button", name="Remove the simulated fleet").click()
+
+    expect(page.get_by_text("10 simulated endpoints were removed.")).to_be_visible()
+    expect(page.get_by_role("heading", name="The first verdict takes a minute")).to_be_visible()
+    assert watch.troubles == []
