@@ -89,7 +89,6 @@ urlpatterns = [
         attempts.raw,
         name="attempt-raw",
     ),
-    path("runs/<int:run_id>/attempts/<str:probe>/<int:trial>/", runs.attempt, name="attempt"),
     path("settings/", settings.page, name="settings"),
     path("settings/retention/", settings.retention, name="retention"),
     path("settings/password/", accounts.password, name="password"),
