@@ -9,7 +9,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from config import detect_command
+from config import detect_command, endpoints_command
 from simulators.options import add_options
 
 PROJECT = Path(__file__).resolve().parent.parent
@@ -247,6 +247,24 @@ SUBCOMMANDS = (
         "say what the detector makes of a history of runs",
         detect_command.add_arguments,
         detect_command.run,
+    ),
+    Subcommand(
+        "plan",
+        "show what a YAML file of endpoints would change",
+        endpoints_command.add_plan_arguments,
+        endpoints_command.plan,
+    ),
+    Subcommand(
+        "apply",
+        "make the endpoints what a YAML file says",
+        endpoints_command.add_apply_arguments,
+        endpoints_command.apply,
+    ),
+    Subcommand(
+        "export",
+        "write the endpoints to a YAML file",
+        endpoints_command.add_export_arguments,
+        endpoints_command.export,
     ),
     Subcommand("simulate", "serve the simulated vendors", _simulate_arguments, _simulate),
     Subcommand("doctor", "say what is wrong and what to do", _doctor_arguments, _doctor),

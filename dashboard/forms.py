@@ -162,17 +162,7 @@ class EndpointForm(forms.Form):
         self.fields["model"].widget.attrs["placeholder"] = example.model
 
     def clean_slug(self) -> str:
-        slug: str = self.cleaned_data["slug"]
-        if _SLUG.fullmatch(slug) is None:
-            raise forms.ValidationError(
-                _(
-                    "Use lower-case letters a-z, digits, hyphens and underscores; "
-                    "begin and end with a letter or digit."
-                )
-            )
-        if slug in RESERVED_SLUGS:
-            told = _("“{slug}” is a page of its own; choose another name.")
-            raise forms.ValidationError(told.format(slug=slug))
+        slug = check_slug(self.cleaned_data["slug"])
         taken = Endpoint.objects.kept().filter(slug=slug)
         if (taken.exclude(pk=self.endpoint.pk) if self.endpoint else taken).exists():
             told = _("There is already an endpoint called “{slug}”.")
@@ -266,6 +256,21 @@ def _chosen(provider: object) -> Provider:
     """The provider in the form, or the usual one where that is none."""
     known = {each.value: each for each in Provider}
     return known.get(str(provider), Provider.OPENAI)
+
+
+def check_slug(slug: str) -> str:
+    """The name, where it can be one; whether it is taken is another question."""
+    if _SLUG.fullmatch(slug) is None:
+        raise forms.ValidationError(
+            _(
+                "Use lower-case letters a-z, digits, hyphens and underscores; "
+                "begin and end with a letter or digit."
+            )
+        )
+    if slug in RESERVED_SLUGS:
+        told = _("“{slug}” is a page of its own; choose another name.")
+        raise forms.ValidationError(told.format(slug=slug))
+    return slug
 
 
 def _initial(endpoint: Endpoint) -> dict[str, Any]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dashboard.models.api_token import ApiToken
+from dashboard.models.applied import Applied
 from dashboard.models.attempt import Attempt
 from dashboard.models.channel import Channel, Delivery
 from dashboard.models.credential import Credential
@@ -29,6 +30,7 @@ from dashboard.models.worker import Worker
 
 __all__ = [
     "ApiToken",
+    "Applied",
     "Attempt",
     "Channel",
     "Credential",

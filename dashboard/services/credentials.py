@@ -26,6 +26,15 @@ def is_stored(endpoint: Endpoint) -> bool:
     return Credential.objects.filter(endpoint=endpoint).exists()
 
 
+def holds(credential: Credential, key: Secret) -> bool:
+    """Is this the key that is stored? One that no longer opens is not."""
+    place = _bound_to(credential.endpoint_id, credential.origin)
+    try:
+        return sealing.unseal(bytes(credential.sealed), place) == key
+    except Refused:
+        return False
+
+
 def reveal(endpoint: Endpoint) -> Secret | None:
     """The endpoint's key, or None where none is stored; refuses what does not fit its origin."""
     credential = Credential.objects.filter(endpoint=endpoint).first()

@@ -24,6 +24,7 @@ _TABS: tuple[tuple[str, Promise, bool], ...] = (
     ("tool-rules", _("Tools"), True),
     ("maintenance", _("Maintenance"), False),
     ("tokens", _("API tokens"), True),
+    ("import", _("Import"), True),
 )
 
 

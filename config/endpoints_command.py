@@ -1,0 +1,205 @@
+"""`toolgauge plan`, `apply` and `export`: endpoints as a YAML file.
+
+Nothing of the project is imported before it is needed: `toolgauge --help` reads this file.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import sys
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from config.console import say, tell
+from launcher import running
+
+if TYPE_CHECKING:
+    from dashboard.as_code.mistakes import Unreadable
+    from dashboard.as_code.planning import Plan
+    from dashboard.as_code.reading import Declared
+
+GOOD, BELOW, USAGE, NO_VERDICT = 0, 1, 2, 3
+_STANDARD = "-"
+_WHERE = (
+    "Run it where the product runs, with its DATABASE_URL, SECRET_KEY and CREDENTIAL_KEYS; "
+    "or on the machine where ./run is running, with its --data-dir."
+)
+
+
+def add_plan_arguments(parser: argparse.ArgumentParser) -> None:
+    """What `toolgauge plan` can be told."""
+    _add_file(parser, "the YAML file; - reads standard input")
+    _add_prune(parser)
+    parser.add_argument(
+        "--exit-code", action="store_true", help="exit 1 where applying would change anything"
+    )
+
+
+def add_apply_arguments(parser: argparse.ArgumentParser) -> None:
+    """What `toolgauge apply` can be told."""
+    _add_file(parser, "the YAML file; - reads standard input")
+    _add_prune(parser)
+    parser.add_argument(
+        "--expect",
+        metavar="STATE",
+        help="the `state` that plan printed; apply nothing, exit 1, where it is another by now",
+    )
+
+
+def add_export_arguments(parser: argparse.ArgumentParser) -> None:
+    """What `toolgauge export` can be told."""
+    _add_file(parser, "where to write; - writes to standard output")
+    parser.add_argument("--force", action="store_true", help="write over a file that is there")
+
+
+def plan(options: argparse.Namespace) -> int:
+    """Show what applying the file would change; nothing is changed."""
+    return _with_database(options, _plan)
+
+
+def apply(options: argparse.Namespace) -> int:
+    """Make the registered endpoints what the file says, all or nothing."""
+    return _with_database(options, _apply)
+
+
+def export(options: argparse.Namespace) -> int:
+    """Write the registered endpoints to the file."""
+    return _with_database(options, _export)
+
+
+def _add_file(parser: argparse.ArgumentParser, words: str) -> None:
+    parser.add_argument("file", metavar="FILE", help=words)
+    parser.add_argument(
+        "--data-dir",
+        type=Path,
+        default=Path(__file__).resolve().parent.parent / "var",
+        help="of a product that runs on this machine; its database is used (var/)",
+    )
+
+
+def _add_prune(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "--prune", action="store_true", help="remove endpoints that do not stand in the file"
+    )
+
+
+def _with_database(options: argparse.Namespace, work: Callable[[argparse.Namespace], int]) -> int:
+    import django
+    from django.core.exceptions import ImproperlyConfigured
+    from django.db import DatabaseError
+
+    # Keys of endpoints come from what the caller has set, not from what is found for us below.
+    options.variables = dict(os.environ)
+    os.environ |= running.environment(options.data_dir, os.environ)
+    os.environ |= {"DJANGO_SETTINGS_MODULE": "config.settings"}
+    try:
+        django.setup()
+        return work(options)
+    except (ImproperlyConfigured, ValueError) as exc:
+        say(f"toolgauge: the settings cannot be used: {exc}\n{_WHERE}")
+        return USAGE
+    except DatabaseError as exc:
+        say(f"toolgauge: the database cannot be used: {str(exc).strip()}\n{_WHERE}")
+        return NO_VERDICT
+
+
+def _plan(options: argparse.Namespace) -> int:
+    from dashboard.as_code import planning
+
+    declared = _declared(options)
+    if declared is None:
+        return USAGE
+    made = planning.make(declared, prune=options.prune)
+    _show(made)
+    tell(json.dumps(made.as_json(), indent=2, ensure_ascii=False))
+    return BELOW if options.exit_code and made.changing else GOOD
+
+
+def _apply(options: argparse.Namespace) -> int:
+    from dashboard.errors import Refused
+    from dashboard.services import applying
+
+    declared = _declared(options)
+    if declared is None:
+        return USAGE
+    try:
+        done = applying.apply(declared, prune=options.prune, expected=options.expect, by=None)
+    except applying.Outdated as exc:
+        _show(exc.plan)
+        say(f"toolgauge apply: {exc.message}")
+        tell(json.dumps({"applied": False, **exc.plan.as_json()}, indent=2, ensure_ascii=False))
+        return BELOW
+    except Refused as exc:
+        say(f"toolgauge apply: {exc.message}")
+        return USAGE
+    _show(done)
+    say("Applied." if done.changing else "There was nothing to change.")
+    tell(json.dumps({"applied": True, **done.as_json()}, indent=2, ensure_ascii=False))
+    return GOOD
+
+
+def _export(options: argparse.Namespace) -> int:
+    from dashboard.as_code import writing
+
+    text = writing.export()
+    if options.file == _STANDARD:
+        sys.stdout.buffer.write(text.encode())
+        return GOOD
+    path = Path(options.file)
+    try:
+        with path.open("w" if options.force else "x", encoding="utf-8") as file:
+            file.write(text)
+    except FileExistsError:
+        say(f"toolgauge export: {path} is there already. Give --force to write over it.")
+        return USAGE
+    except OSError as exc:
+        say(f"toolgauge export: {path} cannot be written: {exc.strerror}.")
+        return USAGE
+    tell(json.dumps({"file": str(path), "bytes": len(text.encode())}))
+    return GOOD
+
+
+def _declared(options: argparse.Namespace) -> Sequence[Declared] | None:
+    """What the file declares; None, and all that is wrong on both outputs, where it cannot be."""
+    from dashboard.as_code import reading
+    from dashboard.as_code.mistakes import Unreadable
+
+    try:
+        data = _bytes(options.file, reading.MAX_BYTES)
+        return reading.read(reading.decode(data), variables=options.variables)
+    except OSError as exc:
+        say(f"toolgauge: {options.file} cannot be read: {exc.strerror}.")
+    except Unreadable as exc:
+        _complain(options.file, exc)
+    return None
+
+
+def _bytes(name: str, most: int) -> bytes:
+    # One more than is allowed, so that the reader can tell.
+    if name == _STANDARD:
+        return sys.stdin.buffer.read(most + 1)
+    with Path(name).open("rb") as file:
+        return file.read(most + 1)
+
+
+def _complain(name: str, unreadable: Unreadable) -> None:
+    """As compilers do, so that editors can jump there."""
+    for each in unreadable.mistakes:
+        say(f"{name}:{each.line}:{each.column}: {each.message}")
+    if unreadable.left_out:
+        say(f"... and {unreadable.left_out} more mistakes.")
+    errors = [
+        {"line": each.line, "column": each.column, "message": each.message}
+        for each in unreadable.mistakes
+    ]
+    tell(json.dumps({"errors": errors}, indent=2, ensure_ascii=False))
+
+
+def _show(made: Plan) -> None:
+    from dashboard.as_code.wording import plan_lines
+
+    for line in plan_lines(made):
+        say(line)

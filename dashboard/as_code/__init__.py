@@ -1,0 +1,1 @@
+"""Endpoints as a YAML file: read, compared with what is registered, written."""

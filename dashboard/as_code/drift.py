@@ -1,0 +1,43 @@
+"""What was edited here since a file was last applied."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from dashboard.as_code.fields import as_file
+from dashboard.as_code.values import same
+from dashboard.models import Applied, Endpoint
+from probes.messages import JSON
+
+
+@dataclass(frozen=True, slots=True)
+class Edited:
+    """A field that holds something else than the file had set."""
+
+    name: str
+    applied: JSON
+    now: JSON
+
+
+def of(endpoint: Endpoint) -> list[Edited]:
+    """What was edited of one endpoint; nothing where no file was ever applied to it."""
+    return of_all([endpoint]).get(endpoint.pk, [])
+
+
+def of_all(endpoints: Iterable[Endpoint]) -> dict[int, list[Edited]]:
+    """The same of many in one query, by their ids; whoever was not edited is left out."""
+    by_id = {endpoint.pk: endpoint for endpoint in endpoints}
+    kept = Applied.objects.filter(pk__in=by_id).values_list("pk", "fields")
+    found = {pk: between(fields, as_file(by_id[pk])) for pk, fields in kept}
+    return {pk: edited for pk, edited in found.items() if edited}
+
+
+def between(applied: Mapping[str, Any], now: Mapping[str, JSON]) -> list[Edited]:
+    # A field that is younger than the apply was not set by it.
+    return [
+        Edited(name, applied[name], value)
+        for name, value in now.items()
+        if name in applied and not same(applied[name], value)
+    ]

@@ -1,0 +1,223 @@
+"""A file as the endpoints that it declares; or everything that is wrong with it."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from difflib import get_close_matches
+from typing import Any
+
+from django import forms
+from django.utils.translation import gettext as _
+
+from dashboard.as_code import keys, tree
+from dashboard.as_code.fields import FIELDS, KEY_FIELD, Rules, said
+from dashboard.as_code.mistakes import Mistakes, Place, quoted
+from dashboard.as_code.scalars import is_nothing
+from dashboard.as_code.tree import Node, Scalar, Table
+from dashboard.as_code.values import WrongType
+from dashboard.errors import Refused
+from probes.messages import JSON
+from probes.secret import Secret
+from probes.target import Provider
+
+VERSION = "1"
+MAX_BYTES = 1_000_000
+MOST_ENDPOINTS = 5_000
+# What people write for a name of ours, beside misspellings.
+_MEANT = {"url": "base_url", "host": "base_url", "interval": "ttl", "every": "ttl"}
+_MEANT |= {"concurrency": "max_concurrency", "requests": "daily_requests", "labels": "tags"}
+_MEANT |= {"tokens": "daily_tokens", "type": "provider", "key_env": KEY_FIELD}
+_MEANT |= {"input_price": "price_input", "output_price": "price_output"}
+_SECRETS = {"api_key", "key", "token", "secret", "password", "credential"}
+# What YAML cannot carry unescaped, NUL above all; lone surrogates come from no file.
+_FORBIDDEN = re.compile("[\0-\x08\x0b\x0c\x0e-\x1f\x7f-\x84\x86-\x9f\ud800-\udfff\ufffe\uffff]")
+
+
+@dataclass(frozen=True, slots=True)
+class Declared:
+    """One endpoint as the file wants it, each value as it is stored."""
+
+    slug: str
+    values: Mapping[str, Any]
+    # The variable that is named, and what it holds where variables may be read.
+    key_from: str = ""
+    key: Secret | None = field(default=None, repr=False)
+
+    def as_file(self) -> dict[str, JSON]:
+        return {name: FIELDS[name].write(value) for name, value in self.values.items()}
+
+
+def decode(data: bytes) -> str:
+    """The bytes of a file as text, or Unreadable with the place where they are none."""
+    mistakes = Mistakes()
+    if len(data) > MAX_BYTES:
+        message = _("The file is larger than {most} bytes. Split it.")
+        mistakes.add(Place(1, 1), message.format(most=f"{MAX_BYTES:,}"))
+        mistakes.check()
+    try:
+        return data.decode("utf-8-sig")
+    except UnicodeDecodeError as exc:
+        before = data[: exc.start].decode("utf-8", "replace")
+        place = Place(before.count("\n") + 1, len(before) - before.rfind("\n"))
+        mistakes.add(place, _("From here on this is not UTF-8. Save the file as UTF-8."))
+    mistakes.check()
+    raise AssertionError("unreachable")
+
+
+def read(text: str, *, variables: Mapping[str, str] | None) -> list[Declared]:
+    """The endpoints that a text declares, by name. Raises Unreadable with all that is wrong.
+
+    `variables` is the environment that keys are taken from; None where none may be read.
+    """
+    mistakes = Mistakes()
+    _check_characters(text, mistakes)
+    mistakes.check()
+    root = tree.read(text, mistakes)
+    found = _File(mistakes, variables).endpoints(root) if root is not None else []
+    mistakes.check()
+    if root is None:
+        mistakes.add(Place(1, 1), _("The file is empty. Begin with “version: 1” and “endpoints:”."))
+        mistakes.check()
+    return sorted(found, key=lambda declared: declared.slug)
+
+
+def _check_characters(text: str, mistakes: Mistakes) -> None:
+    if len(text.encode("utf-8", "surrogatepass")) > MAX_BYTES:
+        message = _("The file is larger than {most} bytes. Split it.")
+        mistakes.add(Place(1, 1), message.format(most=f"{MAX_BYTES:,}"))
+        return
+    for number, line in enumerate(text.split("\n"), start=1):
+        if match := _FORBIDDEN.search(line):
+            message = _("The character {code} is not allowed here. Delete it.")
+            code = f"U+{ord(match[0]):04X}"
+            mistakes.add(Place(number, match.start() + 1), message.format(code=code))
+
+
+class _File:
+    """Walks the tree with the rules in hand, and goes on after a mistake."""
+
+    def __init__(self, mistakes: Mistakes, variables: Mapping[str, str] | None) -> None:
+        self._mistakes = mistakes
+        self._variables = variables
+        self._rules = Rules()
+
+    def endpoints(self, root: Node) -> list[Declared]:
+        if not isinstance(root, Table):
+            message = _("The file is a mapping with “version: 1” and “endpoints:”, not this.")
+            self._mistakes.add(root.place, message)
+            return []
+        parts = self._named(root, ["version", "endpoints"])
+        self._check_version(root, parts.get("version"))
+        listed = parts.get("endpoints")
+        if listed is None:
+            self._mistakes.add(root.place, _("“endpoints:” is missing."))
+            return []
+        return self._listed(listed)
+
+    def _check_version(self, root: Table, node: Node | None) -> None:
+        if node is None:
+            self._mistakes.add(root.place, _("“version: 1” is missing."))
+        elif not isinstance(node, Scalar) or node.text != VERSION:
+            message = _("This Toolgauge reads version 1 of the file. Write “version: 1”.")
+            self._mistakes.add(node.place, message)
+
+    def _listed(self, node: Node) -> list[Declared]:
+        if is_nothing(node):
+            return []
+        if not isinstance(node, Table):
+            message = _("“endpoints” takes a mapping from names to endpoints, not this.")
+            self._mistakes.add(node.place, message)
+            return []
+        if len(node.pairs) > MOST_ENDPOINTS:
+            message = _("More than {most} endpoints stand here. Split the file.")
+            self._mistakes.add(node.place, message.format(most=f"{MOST_ENDPOINTS:,}"))
+            return []
+        return [self._declared(name, body) for name, body in node.pairs]
+
+    def _declared(self, name: Scalar, body: Node) -> Declared:
+        slug = self._slug(name)
+        if not isinstance(body, Table):
+            message = _("{name} takes its fields, one a line and indented, not this.")
+            self._mistakes.add(body.place, message.format(name=quoted(slug)))
+            return Declared(slug, {})
+        given = self._named(body, [*FIELDS, KEY_FIELD])
+        variable, key = self._key(given.pop(KEY_FIELD, None))
+        self._check_required(name, given)
+        values = {
+            field.name: self._value(field.name, given[field.name])
+            if field.name in given
+            else field.default()
+            for field in FIELDS.values()
+        }
+        return Declared(slug, values, variable, key)
+
+    def _slug(self, name: Scalar) -> str:
+        try:
+            return self._rules.slug(name.text)
+        except forms.ValidationError as exc:
+            message = _("{name} cannot be the name of an endpoint. {why}")
+            told = message.format(name=quoted(name.text), why=said(exc))
+            self._mistakes.add(name.place, told)
+        return name.text
+
+    def _check_required(self, name: Scalar, given: Mapping[str, Node]) -> None:
+        missing = [f.name for f in FIELDS.values() if f.is_required and f.name not in given]
+        if missing:
+            message = _("{name} lacks {fields}.")
+            told = message.format(name=quoted(name.text), fields=", ".join(missing))
+            self._mistakes.add(name.place, told)
+
+    def _value(self, name: str, node: Node) -> Any:
+        """The value as it is stored; None, and a mistake, where it cannot be."""
+        try:
+            return self._rules.stored(name, FIELDS[name].read(node, self._mistakes))
+        except WrongType as exc:
+            self._mistakes.add(exc.place, exc.told(quoted(name)))
+        except forms.ValidationError as exc:
+            self._mistakes.add(node.place, _refusal(name, node, said(exc)))
+        except Refused as exc:
+            self._mistakes.add(node.place, _refusal(name, node, exc.message))
+        return None
+
+    def _key(self, node: Node | None) -> tuple[str, Secret | None]:
+        if node is None:
+            return "", None
+        try:
+            return keys.read(node, self._variables)
+        except keys.NoKey as exc:
+            self._mistakes.add(node.place, exc.message)
+        return "", None
+
+    def _named(self, table: Table, known: list[str]) -> dict[str, Node]:
+        """The values by name; a name that means nothing is told, with what was meant."""
+        found: dict[str, Node] = {}
+        for name, node in table.pairs:
+            if name.text in known:
+                found.setdefault(name.text, node)
+            else:
+                self._mistakes.add(name.place, _unknown(name.text, known))
+        return found
+
+
+def _refusal(name: str, node: Node, why: str) -> str:
+    given = node.text.lower() if isinstance(node, Scalar) else ""
+    close = get_close_matches(given, list(Provider), n=1) if name == "provider" else []
+    if close:
+        message = _("There is no provider {name}. Did you mean {meant}?")
+        return message.format(name=quoted(given), meant=quoted(close[0]))
+    return _("{name}: {why}").format(name=quoted(name), why=why)
+
+
+def _unknown(name: str, known: list[str]) -> str:
+    if name.lower() in _SECRETS and KEY_FIELD in known:
+        message = _("Keys do not stand in files. Set a variable and name it: {field}: MY_KEY.")
+        return message.format(field=KEY_FIELD)
+    close = get_close_matches(name.lower(), known, n=1)
+    meant = _MEANT.get(name.lower()) or (close[0] if close else "")
+    if meant in known:
+        message = _("There is no field {name}. Did you mean {meant}?")
+        return message.format(name=quoted(name), meant=quoted(meant))
+    message = _("There is no field {name}. There are {known}.")
+    return message.format(name=quoted(name), known=", ".join(known))

@@ -1,0 +1,52 @@
+"""Files of endpoints for tests, and the short way to read and apply them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from dashboard.as_code import planning, reading
+from dashboard.as_code.mistakes import Mistake, Unreadable
+from dashboard.as_code.planning import Plan
+from dashboard.as_code.reading import Declared
+from dashboard.services import applying
+
+# What tests/factories.py makes, word for word.
+STEADY = """\
+version: 1
+endpoints:
+  steady:
+    provider: openai
+    base_url: http://127.0.0.1:9/v1
+    model: m-1
+    max_concurrency: 2
+"""
+NEW = """\
+  fresh:
+    provider: anthropic
+    base_url: https://Host.example:443/
+    model: "4"
+    options: {temperature: 0}
+"""
+
+
+def declared(text: str, variables: Mapping[str, str] | None = None) -> Sequence[Declared]:
+    return reading.read(text, variables=variables or {})
+
+
+def wrong(text: str, variables: Mapping[str, str] | None = None) -> Sequence[Mistake]:
+    """All that is wrong with a text."""
+    try:
+        reading.read(text, variables=variables)
+    except Unreadable as exc:
+        return exc.mistakes
+    return []
+
+
+def planned(text: str, *, prune: bool = False, **variables: str) -> Plan:
+    return planning.make(declared(text, variables), prune=prune)
+
+
+def applied(
+    text: str, *, prune: bool = False, expected: str | None = None, **variables: str
+) -> Plan:
+    return applying.apply(declared(text, variables), prune=prune, expected=expected, by=None)
