@@ -21,6 +21,7 @@ SIGNS = {
     Action.MISSING: "?",
 }
 LONGEST_VALUE = 2000
+MOST_MISSING = 20
 
 
 def action_words(action: Action) -> str:
@@ -89,8 +90,11 @@ def plan_lines(plan: Plan) -> Iterator[str]:
         yield f"{SIGNS[step.action]} {step.action.value} {step.slug}"
         yield from _change_lines(step)
         yield from (f"      {effect_words(effect)}" for effect in step.effects)
-    for step in plan.of(Action.MISSING):
-        yield f"{SIGNS[step.action]} {step.slug} does not stand in the file; it is kept."
+    missing = [step.slug for step in plan.of(Action.MISSING)]
+    for slug in missing[:MOST_MISSING]:
+        yield f"{SIGNS[Action.MISSING]} {slug} does not stand in the file; it is kept."
+    if len(missing) > MOST_MISSING:
+        yield f"{SIGNS[Action.MISSING]} and {len(missing) - MOST_MISSING} more."
     yield f"Plan: {summary(plan)}."
 
 

@@ -72,9 +72,10 @@ def _take(step: Step) -> Endpoint | None:
         return endpoints.create(slug=wanted.slug, **wanted.values, key=wanted.key)
     assert step.endpoint is not None
     if step.action is Action.CHANGE:
-        names = {change.name for change in step.changes if change.name != planning.KEY}
-        fields: dict[str, Any] = {name: wanted.values[name] for name in names}
-        endpoints.update(step.endpoint, key=wanted.key, forget_key=False, **fields)
+        changes = {change.name: change.new for change in step.changes}
+        key = wanted.key if changes.pop(planning.KEY, None) else None
+        fields: dict[str, Any] = {name: wanted.values[name] for name in changes}
+        endpoints.update(step.endpoint, key=key, forget_key=False, **fields)
     return step.endpoint
 
 
