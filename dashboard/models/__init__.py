@@ -8,6 +8,7 @@ from dashboard.models.attempt import Attempt
 from dashboard.models.channel import Channel, Delivery
 from dashboard.models.credential import Credential
 from dashboard.models.endpoint import Endpoint
+from dashboard.models.endpoint_edit import EndpointEdit
 from dashboard.models.evidence import Evidence
 from dashboard.models.fingerprint_change import FingerprintChange
 from dashboard.models.maintenance import MaintenanceWindow
@@ -36,6 +37,7 @@ __all__ = [
     "Credential",
     "Delivery",
     "Endpoint",
+    "EndpointEdit",
     "Evidence",
     "FingerprintChange",
     "Incident",

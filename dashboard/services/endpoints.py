@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from datetime import datetime, timedelta
@@ -9,11 +10,13 @@ from decimal import Decimal
 from typing import Any
 
 from django.conf import settings
+from django.contrib.auth.models import User
 from django.db import IntegrityError, transaction
 from django.db.models.functions import Least, Now
 
+from dashboard import durations
 from dashboard.errors import Refused
-from dashboard.models import Endpoint
+from dashboard.models import Endpoint, EndpointEdit
 from dashboard.services import credentials, detection, policies, profiles, runs
 from dashboard.tags import check_tags
 from probes.secret import Secret
@@ -98,6 +101,7 @@ def update(
     key: Secret | None,
     forget_key: bool,
     seen: datetime | None = None,
+    by: User | None = None,
     **fields: Any,
 ) -> Updated:
     """Change an endpoint. Another origin wipes the stored key; another key opens a new profile.
@@ -112,6 +116,7 @@ def update(
             "Somebody else changed this endpoint meanwhile. Open the form again and compare."
         )
     old_origin = origin(endpoint.base_url)
+    before = {name: getattr(endpoint, name) for name in fields}
     for name, value in fields.items():
         setattr(endpoint, name, value)
     endpoint.base_url = check_base_url(endpoint.base_url)
@@ -127,9 +132,11 @@ def update(
         credentials.forget(endpoint)
     if key:
         credentials.store(endpoint, key)
+    is_stored = credentials.is_stored(endpoint)
+    _note_edit(endpoint, before, by=by, key=_key_change(key, had=had_key, has=is_stored))
     new_epoch = profiles.follow_edit(endpoint)
     policies.refresh(endpoint)
-    lost = had_key and not forget_key and not credentials.is_stored(endpoint)
+    lost = had_key and not forget_key and not is_stored
     return Updated(endpoint, key_wiped=lost, new_epoch=new_epoch)
 
 
@@ -141,6 +148,33 @@ def remove(endpoint: Endpoint) -> None:
     runs.abandon_active(endpoint, reason="the endpoint was removed")
     detection.end_with(endpoint.profile, reason="The endpoint was removed.")
     Endpoint.objects.kept().filter(pk=endpoint.pk).update(removed_at=Now(), enabled=False)
+
+
+def _note_edit(endpoint: Endpoint, before: Mapping[str, Any], *, by: User | None, key: str) -> None:
+    """Keep what changed, as text; a key is never written down, only that there is another."""
+    pairs = {
+        name: (_as_text(old), _as_text(getattr(endpoint, name))) for name, old in before.items()
+    }
+    changes = [[name, old, new] for name, (old, new) in pairs.items() if old != new]
+    if key:
+        changes.append(["key", "", key])
+    if changes:
+        EndpointEdit.objects.create(endpoint=endpoint, changes=changes, by=by)
+
+
+def _key_change(key: Secret | None, *, had: bool, has: bool) -> str:
+    if key:
+        return "given"
+    return "forgotten" if had and not has else ""
+
+
+def _as_text(value: object) -> str:
+    """As a form would show it; what is empty is empty."""
+    if isinstance(value, timedelta):
+        return durations.short(value)
+    if isinstance(value, dict | list | tuple | bool):
+        return json.dumps(value, ensure_ascii=False, default=str)
+    return "" if value is None else str(value)
 
 
 def _budget_changed(endpoint: Endpoint) -> None:
