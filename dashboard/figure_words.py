@@ -3,13 +3,25 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from datetime import datetime
 from typing import Any
+
+from django.utils import timezone
+from django.utils.formats import date_format
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy, ngettext, pgettext
 
 from health.metrics import DIRECTIONS, Good, Rate, rate_of
 from health.words import NAMES
 from probes.attempts import Metric
 
 Figures = Mapping[str, Any]
+
+_KNOWN = {
+    "none": gettext_lazy("scanty"),
+    "provisional": gettext_lazy("provisional"),
+    "frozen": gettext_lazy("frozen"),
+}
 
 
 def sentences(metric: Metric, figures: Figures) -> list[str]:
@@ -22,11 +34,11 @@ def sentences(metric: Metric, figures: Figures) -> list[str]:
 def sums(figures: Figures) -> str:
     """How far the sums had come, in a few words."""
     if figures.get("refused"):
-        return "refused outright, which needs no statistics"
+        return _("refused outright, which needs no statistics")
     log_m, log_a = figures.get("log_m"), figures.get("log_a")
     if log_m is None or log_a is None:
         return ""
-    return f"ln M {log_m:.1f} of {log_a:.1f} needed"
+    return _("ln M {sum} of {needed} needed").format(sum=f"{log_m:.1f}", needed=f"{log_a:.1f}")
 
 
 def shown(metric: Metric, success: float) -> float:
@@ -36,47 +48,70 @@ def shown(metric: Metric, success: float) -> float:
 
 def baseline_of(metric: Metric, figures: Figures) -> Rate | None:
     """The trials that said what was normal; None where there were none."""
-    good, trials, _ = figures.get("baseline") or (0, 0, 0)
+    good, trials, _runs = figures.get("baseline") or (0, 0, 0)
     return rate_of(metric, trials, trials - good) if trials else None
+
+
+def day(moment: datetime) -> str:
+    """The day of a moment (UTC), with its year where that is another one."""
+    if moment.year == timezone.now().year:
+        return date_format(moment, pgettext("format of a day", "j M"))
+    return date_format(moment, pgettext("format of a day", "j M Y"))
 
 
 def _of_run(metric: Metric, figures: Figures) -> str:
     trials, failures = figures.get("trials"), figures.get("failures")
     if not trials:
         return ""
-    how = "were refused" if figures.get("refused") else "went badly"
-    return f"{failures} of {trials} trials of the run {how}."
+    said = (
+        _("{failures} of {trials} trials of the run were refused.")
+        if figures.get("refused")
+        else _("{failures} of {trials} trials of the run went badly.")
+    )
+    return said.format(failures=failures, trials=trials)
 
 
 def _of_last_runs(metric: Metric, figures: Figures) -> str:
     estimate = figures.get("estimate")
     if estimate is None or figures.get("refused"):
         return ""
-    return f"The last runs together speak for {shown(metric, estimate):.0%}."
+    said = _("The last runs together speak for {rate}.")
+    return said.format(rate=f"{shown(metric, estimate):.0%}")
 
 
 def _of_baseline(metric: Metric, figures: Figures) -> str:
     reference = figures.get("reference")
-    if reference is None or (figures.get("refused") and baseline_of(metric, figures) is None):
-        return ""
-    said = f"Compared with {shown(metric, reference):.1%}"
     rate = baseline_of(metric, figures)
+    if reference is None or (figures.get("refused") and rate is None):
+        return ""
+    compared = f"{shown(metric, reference):.1%}"
     if rate is None:
-        return f"{said}, since there was no baseline yet."
+        said = _("Compared with {reference}, since there was no baseline yet.")
+        return said.format(reference=compared)
     runs = (figures.get("baseline") or (0, 0, 0))[2]
-    return (
-        f"{said}, the cautious reading of a {figures.get('known', 'known')} baseline of "
-        f"{rate.count} of {rate.trials} ({rate.value:.0%}) in {runs} runs."
+    return ngettext(
+        "Compared with {reference}, the cautious reading of a {known} baseline of "
+        "{count} of {trials} ({rate}) in {runs} run.",
+        "Compared with {reference}, the cautious reading of a {known} baseline of "
+        "{count} of {trials} ({rate}) in {runs} runs.",
+        runs,
+    ).format(
+        reference=compared,
+        known=_KNOWN.get(figures.get("known", ""), _("known")),
+        count=rate.count,
+        trials=rate.trials,
+        rate=f"{rate.value:.0%}",
+        runs=runs,
     )
 
 
 def _of_sums(metric: Metric, figures: Figures) -> str:
+    if figures.get("refused"):
+        return _("Refused outright, which needs no statistics.")
     said = sums(figures)
-    if not said:
-        return ""
-    return f"{said}." if said.startswith("ln") else f"{said[0].upper()}{said[1:]}."
+    return _("{figures}.").format(figures=said) if said else ""
 
 
 def _of_others(metric: Metric, figures: Figures) -> str:
-    others = [NAMES[Metric(name)].lower() for name in figures.get("together_with", ())]
-    return f"Together with {', '.join(others)}." if others else ""
+    others = [NAMES[Metric(name)] for name in figures.get("together_with", ())]
+    return _("Together with: {metrics}.").format(metrics=", ".join(others)) if others else ""

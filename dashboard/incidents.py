@@ -7,16 +7,27 @@ from dataclasses import dataclass
 from urllib.parse import urlencode
 
 from django.db.models import F, Q, QuerySet
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
 
+from dashboard.figure_words import day
 from dashboard.models import Endpoint, Incident, Profile
 from dashboard.services import detection
 from health.metrics import Rate, rate_of
+from health.modes import WATCHED
 from health.severity import Severity
 from health.words import NAMES
 from probes.attempts import Metric
 
 PAGE = 50
-_STATES = dict(Incident.State.choices)
+PAST = "past"
+STATE_WORDS = {
+    Incident.State.OPEN.value: gettext_lazy("open"),
+    PAST: gettext_lazy("past, however it ended"),
+    Incident.State.RECOVERED.value: gettext_lazy("recovered"),
+    Incident.State.ACCEPTED.value: gettext_lazy("accepted as normal"),
+    Incident.State.SUPERSEDED.value: gettext_lazy("superseded"),
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,8 +37,18 @@ class Titled:
     incident: Incident
 
     @property
-    def title(self) -> str:
+    def finding(self) -> str:
         return detection.headline_of(self.incident)
+
+    @property
+    def title(self) -> str:
+        """The finding with its day (UTC)."""
+        said = _("{finding} on {day}")
+        return said.format(finding=self.finding, day=day(self.incident.opened_at))
+
+    @property
+    def state(self) -> str:
+        return str(STATE_WORDS[self.incident.state])
 
     @property
     def endpoint(self) -> Endpoint:
@@ -49,14 +70,16 @@ class Wanted:
     state: str = ""
     endpoint: str = ""
     severity: int | None = None
+    metric: str = ""
 
     @property
     def is_all(self) -> bool:
-        return not (self.state or self.endpoint or self.severity)
+        return not (self.state or self.endpoint or self.severity or self.metric)
 
     def address(self, **over: object) -> str:
         """The same list with something changed, as the end of an address."""
-        asked = {"state": self.state, "endpoint": self.endpoint, "severity": self.severity, **over}
+        same = {"state": self.state, "endpoint": self.endpoint, "metric": self.metric}
+        asked = {**same, "severity": self.severity, **over}
         return "?" + urlencode({name: value for name, value in asked.items() if value})
 
 
@@ -64,17 +87,22 @@ def wanted(asked: Mapping[str, str]) -> Wanted:
     """What an address asks for."""
     level = asked.get("severity", "")
     return Wanted(
-        state=asked.get("state", "") if asked.get("state") in _STATES else "",
+        state=asked.get("state", "") if asked.get("state") in STATE_WORDS else "",
         endpoint=asked.get("endpoint", "")[:60],
         severity=int(level) if level in {str(each.value) for each in Severity} else None,
+        metric=asked.get("metric", "") if asked.get("metric") in set(WATCHED) else "",
     )
 
 
 def found(asked: Wanted) -> QuerySet[Incident]:
     """The incidents of endpoints that are kept: open ones first, then the newest."""
     incidents = Incident.objects.filter(profile__endpoint__removed_at=None)
-    if asked.state:
+    if asked.state == PAST:
+        incidents = incidents.filter(ended_at__isnull=False)
+    elif asked.state:
         incidents = incidents.filter(state=asked.state)
+    if asked.metric:
+        incidents = incidents.filter(metric=asked.metric)
     if asked.endpoint:
         incidents = incidents.filter(profile__endpoint__slug=asked.endpoint)
     if asked.severity:

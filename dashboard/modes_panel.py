@@ -7,6 +7,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from django.utils.translation import gettext as _
+
 from dashboard import figure_words
 from dashboard.models import ModeSwitch, Profile
 from health.modes import EFFECTS, Mode
@@ -28,7 +30,8 @@ class Held:
             return said
         if incident is None or estimate is None:
             return ""
-        return f"last runs at {figure_words.shown(Metric(incident.metric), estimate):.0%}"
+        rate = figure_words.shown(Metric(incident.metric), estimate)
+        return _("last runs at {rate}").format(rate=f"{rate:.0%}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,6 +43,8 @@ class Shown:
     manual: Held | None = None
     # Why it holds although nobody switched it on: too little is known, or what is known is bad.
     default: tuple[str, ...] = ()
+    # The last one that was switched off or ran out.
+    ended: ModeSwitch | None = None
 
     @property
     def effect(self) -> str:
@@ -55,6 +60,8 @@ class Panel:
     """All modes, in the order of their strength."""
 
     modes: tuple[Shown, ...]
+    # Grows with everything that is switched on or off.
+    seen: str = ""
 
     @property
     def on(self) -> int:
@@ -62,23 +69,49 @@ class Panel:
 
 
 def read(profile: Profile, policy: Mapping[str, Any]) -> Panel:
-    """The modes of a profile; `policy` is the body of what holds now. One query."""
+    """The modes of a profile; `policy` is the body of what holds now. Two queries."""
     switches: dict[str, list[ModeSwitch]] = defaultdict(list)
     held = profile.switches.on().select_related("author", "incident").order_by("on_at", "id")
     for switch in held:
         switches[switch.mode].append(switch)
-    default = _defaults(policy)
-    return Panel(tuple(_shown(mode, switches[mode], default[mode]) for mode in Mode))
+    default, ended = _defaults(policy), _ended(profile)
+    shown = [_shown(mode, switches[mode], default[mode], ended.get(mode)) for mode in Mode]
+    return Panel(tuple(shown), _seen(switches, ended))
 
 
-def _shown(mode: Mode, switches: list[ModeSwitch], default: list[str]) -> Shown:
+def last_change(panel: Panel) -> ModeSwitch | None:
+    """The switch that was switched on or off last, whoever did it."""
+    held = [
+        each.switch for shown in panel.modes for each in (*shown.automatic, shown.manual) if each
+    ]
+    ended = [shown.ended for shown in panel.modes if shown.ended]
+    return max([*held, *ended], key=lambda switch: switch.off_at or switch.on_at, default=None)
+
+
+def _shown(
+    mode: Mode, switches: list[ModeSwitch], default: list[str], ended: ModeSwitch | None
+) -> Shown:
     by_hand = [Held(switch) for switch in switches if switch.incident_id is None]
     return Shown(
         mode,
         automatic=tuple(Held(switch) for switch in switches if switch.incident_id is not None),
         manual=by_hand[0] if by_hand else None,
         default=tuple(default),
+        ended=ended,
     )
+
+
+def _ended(profile: Profile) -> dict[str, ModeSwitch]:
+    """Of each mode the switch that ended last."""
+    over = profile.switches.filter(off_at__isnull=False).select_related("off_by", "incident")
+    newest = over.order_by("mode", "-off_at", "-id").distinct("mode")
+    return {switch.mode: switch for switch in newest}
+
+
+def _seen(switches: Mapping[str, list[ModeSwitch]], ended: Mapping[str, ModeSwitch]) -> str:
+    on = sorted(switch.pk for each in switches.values() for switch in each)
+    off = max((switch.pk for switch in ended.values()), default=0)
+    return "-".join(str(number) for number in [*on, f"o{off}"])
 
 
 def _defaults(policy: Mapping[str, Any]) -> Mapping[str, list[str]]:

@@ -8,10 +8,13 @@ from datetime import datetime
 from itertools import groupby
 
 from django.db.models import Q
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy, ngettext
 
 from dashboard import figure_words
 from dashboard.models import Incident, ModeSwitch, RunMetric, WatchEvent
 from dashboard.models.watch import Lane
+from dashboard.runs_table import TRIGGER_WORDS
 from dashboard.services import detection
 from health.metrics import Good, Rate, rate_of
 from health.watch import Kind
@@ -19,16 +22,16 @@ from probes.attempts import Metric
 
 MOST_RUNS = 300
 _TITLES = {
-    Kind.WARNED.value: "The sums warn: runs that confirm it or not are asked for",
-    Kind.OPENED.value: "Opened",
-    Kind.ESCALATED.value: "Became more severe",
-    Kind.EASED.value: "Eased",
-    Kind.RELEASE_WANTED.value: "Could be left, but somebody has to allow it",
-    Kind.RECOVERED.value: "Recovered",
-    Kind.SUPERSEDED.value: "Superseded by another key or suite",
-    detection.RELEASED: "Leaving was allowed",
-    detection.ACCEPTED: "Accepted as the new normal",
-    detection.ACKNOWLEDGED: "Acknowledged",
+    Kind.WARNED.value: gettext_lazy("The sums warn: runs that confirm it or not are asked for"),
+    Kind.OPENED.value: gettext_lazy("Opened"),
+    Kind.ESCALATED.value: gettext_lazy("Became more severe"),
+    Kind.EASED.value: gettext_lazy("Eased"),
+    Kind.RELEASE_WANTED.value: gettext_lazy("Could be left, but somebody has to allow it"),
+    Kind.RECOVERED.value: gettext_lazy("Recovered"),
+    Kind.SUPERSEDED.value: gettext_lazy("Superseded by another key or suite"),
+    detection.RELEASED: gettext_lazy("Leaving was allowed"),
+    detection.ACCEPTED: gettext_lazy("Accepted as the new normal"),
+    detection.ACKNOWLEDGED: gettext_lazy("Acknowledged"),
 }
 # Between these an incident cannot have been warned of.
 _QUIET = (Kind.CALMED.value, Kind.RECOVERED.value, Kind.SUPERSEDED.value, detection.ACCEPTED)
@@ -62,8 +65,9 @@ class Moment:
         """What the trials of all the runs came to, counted the way that the metric is shown."""
         count = sum(run.rate.count for run in self.runs)
         trials = sum(run.rate.trials for run in self.runs)
-        which = "went well" if self.runs[0].rate.good is Good.HIGH else "went badly"
-        return f"{count} of {trials} {which}"
+        high = self.runs[0].rate.good is Good.HIGH
+        said = _("{count} of {trials} went well") if high else _("{count} of {trials} went badly")
+        return said.format(count=count, trials=trials)
 
     @property
     def newest_runs(self) -> tuple[Counted, ...]:
@@ -105,7 +109,7 @@ def _of_events(events: Iterable[WatchEvent]) -> Iterator[Moment]:
         yield Moment(
             event.at,
             event.kind,
-            _TITLES.get(event.kind, event.kind.replace("_", " ")),
+            str(_TITLES.get(event.kind, event.kind.replace("_", " "))),
             severity=None if act or event.kind == Kind.WARNED.value else event.severity,
             details=() if act else tuple(_details(event)),
             by=event.by.get_username() if event.by else "",
@@ -120,16 +124,17 @@ def _details(event: WatchEvent) -> list[str]:
 def _of_switches(incident: Incident) -> Iterator[Moment]:
     switches = list(incident.switches.select_related("off_by").order_by("on_at", "id"))
     for at, group in groupby(switches, key=lambda switch: switch.on_at):
-        yield Moment(at, "mode-on", f"Switched on: {_names(group)}")
+        title = _("Switched on: {modes}").format(modes=_names(group))
+        yield Moment(at, "mode-on", title)
     off = sorted((s for s in switches if s.off_at), key=lambda s: (s.off_at, s.off_by_id or 0))
-    for (moment, _), group in groupby(off, key=lambda switch: (switch.off_at, switch.off_by_id)):
+    for (moment, _who), group in groupby(off, key=lambda switch: (switch.off_at, switch.off_by_id)):
         ended = list(group)
         assert moment is not None
         who = ended[0].off_by
         yield Moment(
             moment,
             "mode-off",
-            f"Switched off: {_names(ended)}",
+            _("Switched off: {modes}").format(modes=_names(ended)),
             by=who.get_username() if who else "",
             note=ended[0].off_reason if who else "",
         )
@@ -162,7 +167,7 @@ def _folded(moments: list[Moment]) -> Iterator[Moment]:
         # What is no run stands for itself.
         return ("run", moment.runs[0].trigger) if moment.runs else ("", id(moment))
 
-    for (kind, _), group in groupby(moments, key=together):
+    for (kind, _why), group in groupby(moments, key=together):
         each = list(group)
         if kind != "run":
             yield from each
@@ -172,5 +177,6 @@ def _folded(moments: list[Moment]) -> Iterator[Moment]:
 
 
 def _run_title(runs: tuple[Counted, ...]) -> str:
-    trigger = runs[0].trigger.replace("_", " ").replace("ttl", "scheduled")
-    return f"1 {trigger} run" if len(runs) == 1 else f"{len(runs)} {trigger} runs"
+    said = ngettext("{count} run: {why}", "{count} runs: {why}", len(runs))
+    why = TRIGGER_WORDS.get(runs[0].trigger, runs[0].trigger)
+    return said.format(count=len(runs), why=why)

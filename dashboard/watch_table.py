@@ -10,6 +10,8 @@ from dataclasses import dataclass
 from functools import lru_cache
 from math import inf, log
 
+from django.utils.translation import gettext as _
+
 from dashboard import durations
 from dashboard.figure_words import shown
 from dashboard.models import Endpoint, RunMetric
@@ -62,6 +64,13 @@ class Watched:
         return NAMES[self.metric]
 
     @property
+    def known_words(self) -> str:
+        """How much the baseline is worth."""
+        if self.known is Known.NONE:
+            return _("too few trials yet")
+        return _("frozen") if self.known is Known.FROZEN else _("provisional")
+
+    @property
     def height(self) -> float:
         """What a meter from nought shows of the sums."""
         return min(max(self.log_m or 0.0, 0.0), self.alarm_at)
@@ -76,7 +85,8 @@ def read(endpoint: Endpoint, watch: Watch) -> Table:
     counted = RunMetric.objects.filter(run_id=watch.last, watched_trials__gt=0)
     last = {Metric(row.metric): (row.watched_trials, row.watched_failures) for row in counted}
     found = tuple(_watched(metric, watch.gauge(metric), last, endpoint) for metric in WATCHED)
-    within = f"{WITHIN_RUNS} runs ({durations.rough(WITHIN_RUNS * endpoint.ttl)})"
+    span = durations.rough(WITHIN_RUNS * endpoint.ttl)
+    within = _("{count} runs ({span})").format(count=WITHIN_RUNS, span=span)
     return Table(found, detector.threshold(YEAR / endpoint.ttl), within)
 
 
@@ -112,9 +122,10 @@ def _finds(metric: Metric, gauge: Gauge, trials: int, endpoint: Endpoint) -> str
         return ""
     drop = _drop(round(reference, 4), trials, detector.threshold(YEAR / endpoint.ttl))
     if drop is None:
-        return "not even a collapse"
-    way = "drop" if DIRECTIONS[metric] is Good.HIGH else "rise"
-    return f"a {way} of {drop * 100:.0f} points"
+        return _("not even a collapse")
+    high = DIRECTIONS[metric] is Good.HIGH
+    said = _("a drop of {points} points") if high else _("a rise of {points} points")
+    return said.format(points=f"{drop * 100:.0f}")
 
 
 @lru_cache(maxsize=4096)

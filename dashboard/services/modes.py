@@ -8,6 +8,7 @@ from typing import Any
 from django.contrib.auth.models import User
 from django.db import IntegrityError, transaction
 from django.db.models.functions import Now
+from django.utils.translation import gettext as _
 
 from dashboard.errors import Refused
 from dashboard.models import Endpoint, Incident, ModeSwitch, Notice, Profile
@@ -63,11 +64,24 @@ def switch_on(
                 expires_at=Now() + _checked_time(lasts) if lasts is not None else None,
             )
     except IntegrityError as exc:
-        raise Refused(f"Somebody has switched {mode.value} on meanwhile.") from exc
+        raise Refused(_held_by(profile, mode)) from exc
     switch.refresh_from_db()
     _tell(endpoint, switch, f"{mode.value} was switched on", by, reason)
     policies.refresh(endpoint)
     return switch
+
+
+def _held_by(profile: Profile, mode: Mode) -> str:
+    """Who was faster; the endpoint is locked, so it holds still."""
+    held = profile.switches.filter(mode=mode.value, incident=None, off_at=None)
+    switch = held.select_related("author").get()
+    if switch.author is None:
+        return _("Somebody has switched {mode} on meanwhile: {reason}").format(
+            mode=mode.value, reason=switch.reason
+        )
+    return _("{name} has switched {mode} on meanwhile: {reason}").format(
+        name=switch.author.get_username(), mode=mode.value, reason=switch.reason
+    )
 
 
 @transaction.atomic

@@ -98,6 +98,11 @@ def request(
     return run
 
 
+def ceiling(suite: str) -> Price:
+    """The most that a whole run of a suite can cost."""
+    return _price(plan(suite), ask_engine=True)
+
+
 def claim(*, owner: str) -> Lease | None:
     """Take the most urgent run whose provider has a place free; None where there is none.
 

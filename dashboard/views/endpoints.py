@@ -5,18 +5,18 @@ from typing import Any
 from django.contrib import messages
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
-from django.utils import timezone
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_http_methods, require_safe
 
-from dashboard import fleet, history, incidents, policy_words, presets, progress, watch_table
+from dashboard import endpoint_page, presets, progress, runs_table
 from dashboard.errors import Refused
 from dashboard.forms import EndpointForm, beginning_of
 from dashboard.models import Credential, Endpoint, Spend
-from dashboard.services import detection, endpoints, policies
-from dashboard.views import charts, modes
+from dashboard.services import endpoints
+from dashboard.views import addresses, charts, modes
 
-MOST_PROFILES = 10
+# What a person uses to turn the table of runs, as against a run that ended.
+_TURNS = {"runs-filter", "runs-all", "runs-newer", "runs-older"}
 
 
 @require_safe
@@ -25,12 +25,11 @@ def page(request: HttpRequest, slug: str) -> HttpResponse:
     panel = modes.context(endpoint)
     context = {
         **charts.context(endpoint, request.GET),
-        **_runs_context(endpoint),
+        **endpoint_page.context(endpoint, panel["policy"]),
         **panel,
-        "policy_lines": policy_words.lines(panel["policy"].body) if panel["policy"] else [],
+        **_runs(request, endpoint),
         "credential": Credential.objects.filter(endpoint=endpoint).first(),
         "progress": progress.of_latest(endpoint),
-        "profiles": list(endpoint.profiles.order_by("-epoch")[:MOST_PROFILES]),
         "spend": Spend.objects.today(endpoint),
     }
     return render(request, "dashboard/endpoint.html", context)
@@ -38,16 +37,22 @@ def page(request: HttpRequest, slug: str) -> HttpResponse:
 
 @require_safe
 def runs(request: HttpRequest, slug: str) -> HttpResponse:
+    """The table of runs; when a run has ended, with all else on the page that it changed."""
     endpoint = get_object_or_404(Endpoint.objects.kept(), slug=slug)
-    return render(request, "dashboard/_runs.html", {**_runs_context(endpoint), "oob": True})
+    table = _runs(request, endpoint)
+    if request.headers.get("HX-Trigger") in _TURNS:
+        response = render(request, "dashboard/_runs.html", {"endpoint": endpoint, **table})
+        response["HX-Push-Url"] = addresses.page_with(request, endpoint, table["runs"].asked.here)
+        return response
+    found = endpoint_page.context(endpoint, modes.context(endpoint)["policy"])
+    return render(request, "dashboard/_runs.html", {**found, **table, "oob": True})
 
 
 @require_safe
 def policy(request: HttpRequest, slug: str) -> HttpResponse:
     endpoint = get_object_or_404(Endpoint.objects.kept(), slug=slug)
-    found = policies.current(slug)
-    lines = policy_words.lines(found.body) if found else []
-    context = {"endpoint": endpoint, "policy": found, "policy_lines": lines}
+    found = modes.context(endpoint)["policy"]
+    context = {**endpoint_page.context(endpoint, found), "policy": found, "oob": True}
     return render(request, "dashboard/_policy.html", context)
 
 
@@ -93,16 +98,12 @@ def remove(request: HttpRequest, slug: str) -> HttpResponse:
     return render(request, "dashboard/endpoint_remove.html", {"endpoint": endpoint})
 
 
-def _runs_context(endpoint: Endpoint) -> dict[str, Any]:
-    """What a run that ends changes, beside the chart."""
-    profile = endpoint.profile
+def _runs(request: HttpRequest, endpoint: Endpoint) -> dict[str, Any]:
+    asked = runs_table.wanted(request.GET.dict())
     return {
-        "endpoint": endpoint,
-        "summary": fleet.summary_of(endpoint, timezone.now()),
-        "open_incidents": incidents.open_of(profile),
-        "watched": watch_table.read(endpoint, detection.watch_of(profile)),
-        "runs": history.recent_runs(endpoint),
-        "findings": history.latest_findings(endpoint),
+        "runs": runs_table.read(endpoint, asked),
+        "runs_choices": runs_table.choices(asked),
+        "kept": addresses.kept(request, runs_table.PARTS),
     }
 
 

@@ -9,9 +9,10 @@ from django.contrib.auth.models import User
 from django.core.paginator import Paginator
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
+from django.utils.translation import gettext as _
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
-from dashboard import figure_words, incidents, timeline
+from dashboard import figure_words, incident_evidence, incidents, timeline
 from dashboard.errors import Refused
 from dashboard.incidents import Titled
 from dashboard.models import Endpoint, Incident
@@ -21,6 +22,7 @@ from dashboard.views.tokens import for_administrators
 from dashboard.watch_table import read as watch_table
 from health.modes import WATCHED
 from health.severity import Severity
+from health.words import NAMES
 from probes.attempts import Metric
 
 
@@ -33,8 +35,9 @@ def page(request: HttpRequest) -> HttpResponse:
         "asked": asked,
         "page": shown,
         "rows": [Titled(incident) for incident in shown],
-        "states": [("", "all"), *((state.value, state.value) for state in Incident.State)],
+        "states": [("", _("all")), *incidents.STATE_WORDS.items()],
         "severities": list(Severity),
+        "metrics": [(metric.value, NAMES[metric]) for metric in WATCHED],
         "before": asked.address(page=shown.number - 1),
         "after": asked.address(page=shown.number + 1),
         "slugs": Endpoint.objects.kept().order_by("slug").values_list("slug", flat=True)[:500],
@@ -51,6 +54,7 @@ def detail(request: HttpRequest, incident_id: int) -> HttpResponse:
         "titled": Titled(incident),
         "figures": figure_words.sentences(metric, incident.figures),
         "moments": timeline.of(incident),
+        "evidence": incident_evidence.read(incident),
         "modes": incident.switches.on().order_by("mode"),
         "note_form": NoteForm(),
         "reason_form": ReasonForm(auto_id="release_%s"),
@@ -63,9 +67,9 @@ def acknowledge(request: HttpRequest, incident_id: int) -> HttpResponse:
     incident, form = _incident(incident_id), NoteForm(request.POST)
     note = form.cleaned_data["note"] if form.is_valid() else ""
     if detection.acknowledge(incident, by=cast(User, request.user), note=note):
-        messages.success(request, "Noted that you have seen it.")
+        messages.success(request, _("Noted that you have seen it."))
     else:
-        messages.info(request, "Somebody had acknowledged it before.")
+        messages.info(request, _acknowledged(_incident(incident_id)))
     return redirect("incident", incident.pk)
 
 
@@ -79,7 +83,8 @@ def release(request: HttpRequest, incident_id: int) -> HttpResponse:
     except Refused as exc:
         messages.error(request, exc.message)
     else:
-        messages.success(request, "It may be left now; the next runs decide. One is due at once.")
+        said = _("It may be left now; the next runs decide. One is due at once.")
+        messages.success(request, said)
     return redirect("incident", incident.pk)
 
 
@@ -96,7 +101,7 @@ def accept(request: HttpRequest, slug: str, metric: str) -> HttpResponse:
         except Refused as exc:
             form.add_error(None, exc.message)
         else:
-            messages.success(request, "What the endpoint does now is its new normal.")
+            messages.success(request, _("What the endpoint does now is its new normal."))
             return redirect(endpoint)
     rows = watch_table(endpoint, detection.watch_of(profile)).rows
     context = {
@@ -112,6 +117,14 @@ def _incident(incident_id: int) -> Incident:
     kept = Incident.objects.filter(profile__endpoint__removed_at=None)
     related = kept.select_related("profile__endpoint", "acknowledged_by")
     return get_object_or_404(related, pk=incident_id)
+
+
+def _acknowledged(incident: Incident) -> str:
+    """Who was first."""
+    if incident.acknowledged_by is None:
+        return _("Somebody had acknowledged it before.")
+    said = _("{name} had acknowledged it before; your note was not kept.")
+    return said.format(name=incident.acknowledged_by.get_username())
 
 
 def _metric(name: str) -> Metric:

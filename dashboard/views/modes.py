@@ -9,6 +9,7 @@ from django.contrib import messages
 from django.contrib.auth.models import User
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
+from django.utils.translation import gettext as _
 from django.views.decorators.http import require_http_methods, require_POST
 from django_htmx.http import trigger_client_event
 
@@ -25,7 +26,7 @@ from health.modes import Mode
 def part(request: HttpRequest, slug: str) -> HttpResponse:
     endpoint = get_object_or_404(Endpoint.objects.kept(), slug=slug)
     if request.method != "POST":
-        return render(request, "dashboard/_modes.html", context(endpoint))
+        return _shown(request, endpoint)
     form = SwitchOnForm(request.POST)
     if not form.is_valid():
         return _answer(request, endpoint, refusal=_first_error(form), form=form)
@@ -34,7 +35,7 @@ def part(request: HttpRequest, slug: str) -> HttpResponse:
         _switch_on(request, endpoint, mode, form.cleaned_data)
     except Refused as exc:
         return _answer(request, endpoint, refusal=exc.message, form=form)
-    return _answer(request, endpoint, done=f"{mode.value} is on.")
+    return _answer(request, endpoint, done=_("{mode} is on.").format(mode=mode.value))
 
 
 @require_POST
@@ -47,8 +48,32 @@ def off(request: HttpRequest, slug: str, switch_id: int) -> HttpResponse:
     except Refused as exc:
         return _answer(request, endpoint, refusal=exc.message)
     if not was_on:
-        return _answer(request, endpoint, refusal=f"{switch.mode} was off already.")
-    return _answer(request, endpoint, done=f"{switch.mode} is off.")
+        return _answer(request, endpoint, refusal=_was_off(switch))
+    return _answer(request, endpoint, done=_("{mode} is off.").format(mode=switch.mode))
+
+
+def _was_off(switch: ModeSwitch) -> str:
+    """Who was faster, or that its time was over."""
+    ended = ModeSwitch.objects.select_related("off_by").get(pk=switch.pk)
+    if ended.off_by is None:
+        return _("{mode} was off already.").format(mode=ended.mode)
+    said = _("{name} had switched {mode} off already.")
+    return said.format(name=ended.off_by.get_username(), mode=ended.mode)
+
+
+def _shown(request: HttpRequest, endpoint: Endpoint) -> HttpResponse:
+    """The card; or to a card that asks whether it is still true, a word on who changed it.
+
+    It is not swapped unasked: somebody may be writing a reason in it.
+    """
+    found = context(endpoint)
+    seen = request.GET.get("seen")
+    if seen is None:
+        return render(request, "dashboard/_modes.html", found)
+    if seen == found["panel"].seen:
+        return HttpResponse(status=204)
+    last = modes_panel.last_change(found["panel"])
+    return render(request, "dashboard/_modes_moved.html", {**found, "last": last})
 
 
 def context(endpoint: Endpoint) -> dict[str, Any]:
@@ -75,7 +100,7 @@ def _until(moment: datetime) -> timedelta:
     found = row("SELECT %(moment)s - statement_timestamp()", {"moment": moment})
     assert found is not None
     if found[0] <= timedelta():
-        raise Refused("That time is over already. Times are in UTC.")
+        raise Refused(_("That time is over already. Times are in UTC."))
     return cast(timedelta, found[0])
 
 

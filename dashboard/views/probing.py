@@ -1,16 +1,18 @@
-"""The part that asks for a run and shows how far it has come."""
+"""Asking for a run, with its plan before, and the part that shows how far it has come."""
 
 from __future__ import annotations
 
 from typing import cast
 
+from django.contrib import messages
 from django.contrib.auth.models import User
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
-from django.views.decorators.http import require_POST, require_safe
+from django.utils.translation import gettext as _
+from django.views.decorators.http import require_http_methods, require_POST, require_safe
 from django_htmx.http import trigger_client_event
 
-from dashboard import progress
+from dashboard import probe_plan, progress
 from dashboard.errors import Refused
 from dashboard.models import Endpoint, Run
 from dashboard.progress import Progress
@@ -30,18 +32,29 @@ def progress_of(request: HttpRequest, run_id: int) -> HttpResponse:
     return _moved(request, progress.of_run(run))
 
 
-@require_POST
+@require_http_methods(["GET", "HEAD", "POST"])
 def probe(request: HttpRequest, slug: str) -> HttpResponse:
+    """The plan of a run, in a dialog or as a page; a post asks for the run."""
     endpoint = get_object_or_404(Endpoint.objects.kept(), slug=slug)
-    suite = request.POST.get("suite", "")
+    if request.method != "POST":
+        part = "_plan" if request.headers.get("HX-Request") else "probe"
+        context = {"endpoint": endpoint, "plan": probe_plan.read(endpoint)}
+        return render(request, f"dashboard/{part}.html", context)
     refusal = ""
     try:
-        runs.request(
-            endpoint, by=cast(User, request.user), suite=suite if suite in SUITES else "light"
-        )
+        _ask(endpoint, by=cast(User, request.user), suite=request.POST.get("suite", ""))
     except Refused as exc:
         refusal = exc.message
     return _acted(request, endpoint, progress.of_latest(endpoint), refusal)
+
+
+def _ask(endpoint: Endpoint, *, by: User, suite: str) -> None:
+    """Queue a run that today's budget allows; one that is under way was paid for already."""
+    suite = suite if suite in SUITES else "light"
+    plan = probe_plan.read(endpoint)
+    if plan.active is None and plan.of(suite).refusal:
+        raise Refused(plan.of(suite).refusal)
+    runs.request(endpoint, by=by, suite=suite)
 
 
 @require_POST
@@ -51,7 +64,7 @@ def cancel(request: HttpRequest, run_id: int) -> HttpResponse:
     )
     refusal = ""
     if not runs.cancel(run, by=request.user.get_username()):
-        refusal = "The run had ended already."
+        refusal = _("The run had ended already.")
     run.refresh_from_db()
     return _acted(request, run.endpoint, progress.of_run(run), refusal)
 
@@ -68,6 +81,8 @@ def _acted(
 ) -> HttpResponse:
     if request.headers.get("HX-Request"):
         return _part(request, found, refusal)
+    if refusal:
+        messages.error(request, refusal)
     return redirect(endpoint)
 
 

@@ -6,12 +6,12 @@ from datetime import timedelta
 import pytest
 from django.contrib.auth.models import User
 from django.utils import timezone
-from playwright.sync_api import Page, expect
+from playwright.sync_api import Browser, Page, expect
 
 from dashboard.models import Incident
 from dashboard.models.api_token import Scope
 from dashboard.services import tokens
-from tests.browser.conftest import Site
+from tests.browser.conftest import PASSWORD, Site
 from tests.browser.watch import Watch
 from tests.dashboard.watching import degrade
 from tests.factories import make_endpoint, make_finished_run
@@ -30,6 +30,11 @@ def probed(site: Site) -> None:
     endpoint = make_endpoint()
     for hours in (5, 3, 1):
         make_finished_run(endpoint, at=timezone.now() - timedelta(hours=hours))
+
+
+@pytest.fixture
+def bob(site: Site) -> User:
+    return User.objects.create_user("bob", password=PASSWORD)
 
 
 @pytest.fixture
@@ -63,14 +68,45 @@ def test_a_mode_is_toggled_by_hand_and_reaches_chart_and_policy(
     assert watch.troubles == []
 
 
+@pytest.mark.usefixtures("probed", "bob")
+def test_two_people_at_one_toggle_end_in_one_state(
+    site: Site, browser: Browser, open_page: Callable[..., tuple[Page, Watch]]
+) -> None:
+    """Whoever comes second keeps what was typed, reads who was first, and both see the same."""
+    alice, watch = open_page()
+    bob, other = _sign_in(browser, site, "bob")
+    for page in (alice, bob):
+        page.goto("/endpoints/steady/", wait_until="networkidle")
+        mode = page.locator("[data-mode=strict_schema]")
+        mode.get_by_text("Switch on…").click()
+        mode.get_by_label("Reason").fill(f"{'first' if page is alice else 'second'} reason")
+
+    for page in (alice, bob):
+        page.get_by_role("button", name="Switch strict_schema on").click()
+        expect(page.get_by_role("button", name="Undo strict_schema")).to_be_visible()
+
+    refused = bob.locator("#modes [role=alert]")
+    expect(refused).to_have_text("alice has switched strict_schema on meanwhile: first reason")
+    expect(bob.locator("[data-mode=strict_schema]")).to_contain_text("first reason")
+
+    for page in (bob, alice):
+        page.get_by_role("button", name="Undo strict_schema").click()
+    expect(bob.locator("#modes .message")).to_have_text("strict_schema is off.")
+    said = "bob had switched strict_schema off already."
+    expect(alice.locator("#modes [role=alert]")).to_have_text(said)
+    expect(alice.get_by_role("button", name="Undo strict_schema")).to_have_count(0)
+    assert (watch.troubles, other.troubles) == ([], [])
+
+
 def test_pages_of_incidents_fit_a_phone(
     fallen: Incident, open_page: Callable[..., tuple[Page, Watch]]
 ) -> None:
     """With a long name, an open incident, its story and its modes nothing is wider than 390."""
     page, watch = open_page(width=390, scheme="dark")
     paths = ["/", "/incidents/", f"/incidents/{fallen.pk}/", "/settings/maintenance/"]
+    of_endpoint = f"/endpoints/{'x' * 60}/"
 
-    for path in [*paths, f"/endpoints/{'x' * 60}/?range=all"]:
+    for path in [*paths, f"{of_endpoint}?range=all", f"{of_endpoint}probe/"]:
         page.goto(path, wait_until="networkidle")
         for summary in page.locator("summary").all():
             summary.click()
@@ -78,6 +114,18 @@ def test_pages_of_incidents_fit_a_phone(
         assert extra <= 0, path
 
     assert watch.troubles == []
+
+
+def _sign_in(browser: Browser, site: Site, name: str) -> tuple[Page, Watch]:
+    """Another person, in a browser of their own."""
+    page = browser.new_context(base_url=site.url).new_page()
+    watch = Watch(page)
+    page.goto("/login/")
+    page.get_by_label("Username").fill(name)
+    page.get_by_label("Password").fill(PASSWORD)
+    page.get_by_role("button", name="Sign in").click()
+    page.wait_for_url("/")
+    return page, watch
 
 
 def _manual(page: Page, key: str) -> list[str]:

@@ -5,6 +5,7 @@ from collections.abc import Callable
 
 from playwright.sync_api import Page, expect
 
+from dashboard.services.runs import ceiling
 from probes.suite import plan
 from tests.browser.watch import Watch
 
@@ -28,7 +29,11 @@ def test_a_person_adds_an_endpoint_and_watches_it_being_probed(
     expect(page.get_by_text("No run that ended in this range has a trial")).to_be_visible()
     page.evaluate(SAMPLE)
 
-    page.get_by_role("button", name="Re-probe, full").click()
+    page.get_by_role("link", name="Re-probe").click()
+    plan_ = page.get_by_role("dialog", name="Re-probe sim-one")
+    expect(plan_.locator("[data-suite=full]")).to_contain_text(f"{ceiling('full').tokens:,}")
+    plan_.get_by_role("button", name="Start the full run").click()
+    expect(plan_).to_be_hidden()
     expect(page.locator("#run-part .run-progress")).to_contain_text(f"of {planned} attempts")
     ended = page.locator("#run-part .run-ended")
     expect(ended).to_contain_text(f"{planned} passed", timeout=60_000)
@@ -37,6 +42,7 @@ def test_a_person_adds_an_endpoint_and_watches_it_being_probed(
     expect(page.locator("[data-chart] .scatterlayer .point")).to_have_count(1)
     expect(page.locator("#lead")).to_contain_text(re.compile(r"\b(\d+)/\1\b"))
     expect(page.locator("#runs-part tbody tr")).to_have_count(1)
+    _why_leads_to_the_attempt(page)
     # The set lives in the page: a reload would have lost it.
     assert len(page.evaluate("() => [...window.values]")) >= 2
     assert watch.troubles == []
@@ -49,12 +55,26 @@ def test_a_run_that_nobody_picks_up_can_be_cancelled(
     page, watch = open_page(width=390)
     _add_endpoint(page, "http://127.0.0.1:9/v1")
 
-    page.get_by_role("button", name="Re-probe", exact=True).click()
+    page.get_by_role("link", name="Re-probe").click()
+    expect(page.get_by_role("dialog")).to_be_visible()
+    page.keyboard.press("Escape")
+    expect(page.get_by_role("dialog")).to_be_hidden()
+    page.get_by_role("link", name="Re-probe").click()
+    page.get_by_role("button", name="Start the light run").click()
     expect(page.locator("#run-part")).to_contain_text("Waiting for a worker")
     page.get_by_role("button", name="Cancel").click()
 
     expect(page.locator("#run-part .run-ended")).to_contain_text("cancelled by alice")
     assert watch.troubles == []
+
+
+def _why_leads_to_the_attempt(page: Page) -> None:
+    """The capabilities came with the end of the run, each with a link to what settled it."""
+    row = page.locator("#capabilities tbody tr", has_text="tool_call_format")
+    expect(row).to_contain_text("on the wire, in the format openai")
+    why = row.locator(".whys a").first.get_attribute("href")
+    assert why is not None
+    assert page.request.get(why).ok
 
 
 def _add_endpoint(page: Page, base_url: str) -> None:

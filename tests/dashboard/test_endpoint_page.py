@@ -41,7 +41,9 @@ def test_an_unknown_endpoint_is_not_found(signed_in: Client) -> None:
     assertContains(page, "Not found", status_code=404)
 
 
-@pytest.mark.parametrize("part", ["", "runs/", "run/", "chart/", "edit/", "remove/"])
+@pytest.mark.parametrize(
+    "part", ["", "runs/", "run/", "chart/", "edit/", "remove/", "probe/", "policy/", "modes/"]
+)
 def test_anonymous_sees_no_endpoint(client: Client, db: None, part: str) -> None:
     """Every page and part of an endpoint asks for a sign-in first."""
     make_endpoint()
@@ -109,10 +111,11 @@ def test_re_probe_works_without_scripts(signed_in: Client) -> None:
 
 
 def test_re_probe_needs_a_post(signed_in: Client) -> None:
-    """A link cannot start a run."""
+    """A link shows the plan and cannot start a run."""
     make_endpoint()
 
-    assert signed_in.get("/endpoints/steady/probe/").status_code == 405
+    assertContains(signed_in.get("/endpoints/steady/probe/"), "Start the full run")
+    assert not Run.objects.exists()
 
 
 def test_progress_moves_and_stops(signed_in: Client) -> None:
@@ -209,7 +212,7 @@ def test_the_page_tells_the_profile_its_predecessors_and_what_was_spent(signed_i
     page = signed_in.get("/endpoints/steady/")
 
     assertContains(page, "Profile 2")
-    assertContains(page, "shadow")
+    assertContains(page, "Shadow")
     assertContains(page, "&lt;b&gt;b100&lt;/b&gt;")
     assertContains(page, "old-model")
     assertContains(page, "1,234 of 500 requests")

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
-from datetime import timedelta
+from datetime import UTC, datetime, timedelta
+from typing import Any
 
 import pytest
 from django.contrib.auth.models import User
@@ -9,12 +10,12 @@ from django.utils import timezone
 from pytest_django import DjangoAssertNumQueries
 from pytest_django.asserts import assertContains, assertNotContains
 
-from dashboard.models import Incident, WatchEvent
+from dashboard.models import Incident, Run, WatchEvent
 from dashboard.services import detection, modes
 from health.detector import Baseline, Known
 from probes.attempts import Metric
 from tests.dashboard.watching import degrade, settle, watch_run
-from tests.factories import make_endpoint
+from tests.factories import make_attempt, make_endpoint
 
 # Session, person, count, incidents with their endpoints, names for the filter.
 QUERIES = 5
@@ -63,6 +64,9 @@ def test_open_incidents_come_before_newer_ones_that_ended(signed_in: Client) -> 
         ("severity=1", 0),
         ("endpoint=steady", 1),
         ("endpoint=other", 0),
+        ("metric=parse_success", 1),
+        ("metric=closure_error", 0),
+        ("state=past", 0),
         ("state=nonsense&severity=9", 1),
     ],
 )
@@ -105,6 +109,37 @@ def test_queries_do_not_grow_with_the_list(
         signed_in.get("/incidents/")
 
 
+def test_a_title_has_the_day_of_the_finding(signed_in: Client) -> None:
+    """The list and the page say what fell, from where to where, and on which day."""
+    incident = degrade(make_endpoint())
+    Incident.objects.filter(pk=incident.pk).update(opened_at=datetime(2025, 11, 3, tzinfo=UTC))
+
+    for path in ("/incidents/", f"/incidents/{incident.pk}/"):
+        assertContains(signed_in.get(path), "Parse success fell from 100% to 34% on 3 Nov 2025")
+
+
+def test_evidence_is_what_failed_in_the_runs_that_raised_it(
+    signed_in: Client, django_assert_max_num_queries: DjangoAssertNumQueries
+) -> None:
+    """Attempts of that metric are links down to the bytes; what they say is inert."""
+    incident = degrade(make_endpoint())
+    run = Run.objects.get(pk=incident.opened_by)
+    finding = {"kind": "no_call", "message": "<b>prose</b>\u202e", "path": ""}
+    bad: dict[str, Any] = {"outcome": "fail", "findings": [finding]}
+    for trial in range(1, 43):
+        make_attempt(run, trial=trial, verdicts=[["parse_success", False]], **bad)
+    make_attempt(run, probe="closure", verdicts=[["closure_error", False]], **bad)
+
+    with django_assert_max_num_queries(15):
+        page = signed_in.get(f"/incidents/{incident.pk}/")
+
+    assertContains(page, f'href="/runs/{run.pk}/attempts/format/1/"')
+    assertContains(page, "&lt;b&gt;prose&lt;/b&gt;⟦U+202E⟧", count=1)
+    assertContains(page, "40 ×")
+    assertContains(page, "There are more")
+    assertNotContains(page, "attempts/closure/")
+
+
 def test_the_story_tells_warning_opening_modes_and_runs(signed_in: Client) -> None:
     """Every step is there with its figures, in order of time, and the runs are links."""
     incident = degrade(make_endpoint())
@@ -113,7 +148,8 @@ def test_the_story_tells_warning_opening_modes_and_runs(signed_in: Client) -> No
     page = signed_in.get(f"/incidents/{incident.pk}/")
 
     text = page.content.decode()
-    steps = ["1 confirm run", "The sums warn", "<b>Opened</b>", "Switched on:", "1 recovery run"]
+    told = ["The sums warn", "<b>Opened</b>", "Switched on:"]
+    steps = ["1 run: to confirm a warning", *told, "1 run: to prove a recovery"]
     assert [text.index(step) for step in steps] == sorted(text.index(step) for step in steps)
     assertContains(page, "10 of 10 trials of the run went badly.")
     assertContains(page, "baseline of 200 of 200 (100%) in 20 runs")
@@ -163,7 +199,7 @@ def test_acknowledging_notes_who_and_what(signed_in: Client) -> None:
 
     assertContains(first, "I look at it")
     assertContains(first, "by alice")
-    assertContains(second, "Somebody had acknowledged it before")
+    assertContains(second, "alice had acknowledged it before")
     assertNotContains(second, "me too")
 
 

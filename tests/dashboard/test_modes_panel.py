@@ -112,8 +112,38 @@ def test_somebody_elses_switch_is_told(signed_in: Client) -> None:
 
     card = signed_in.post(URL, _asked(), headers=HTMX)
 
-    assertContains(card, "Somebody has switched no_parallel on meanwhile.")
-    assertContains(card, "first")
+    assertContains(card, "Somebody has switched no_parallel on meanwhile: first")
+
+
+def test_the_other_person_is_named(signed_in: Client) -> None:
+    """Whoever comes second reads who was first, for what reason, and sees one state."""
+    endpoint, bob = make_endpoint(), User.objects.create_user("bob")
+    switch = modes.switch_on(endpoint.profile, Mode.NO_PARALLEL, by=bob, reason="<i>first</i>")
+
+    late_on = signed_in.post(URL, _asked(), headers=HTMX)
+    modes.switch_off(switch, by=bob)
+    late_off = signed_in.post(f"{URL}{switch.pk}/off/", headers=HTMX)
+
+    assertContains(late_on, "bob has switched no_parallel on meanwhile: &lt;i&gt;first&lt;/i&gt;")
+    assertContains(late_off, "bob had switched no_parallel off already.")
+    assertContains(late_off, "last switched off by bob")
+    assert ModeSwitch.objects.count() == 1
+
+
+def test_a_card_that_is_no_longer_true_says_who_changed_it(signed_in: Client) -> None:
+    """An open card asks whether it holds; it gets a word and a button, never a swap."""
+    endpoint, bob = make_endpoint(), User.objects.create_user("bob")
+    seen = signed_in.get(URL).context["panel"].seen
+    assert signed_in.get(URL, {"seen": seen}).status_code == 204
+
+    switch = modes.switch_on(endpoint.profile, Mode.NO_PARALLEL, by=bob, reason="first")
+    on = signed_in.get(URL, {"seen": seen})
+    modes.switch_off(switch, by=bob)
+    off = signed_in.get(URL, {"seen": seen})
+
+    assertContains(on, "bob switched no_parallel on meanwhile.")
+    assertContains(off, "bob switched no_parallel off meanwhile.")
+    assertNotContains(off, "<form")
 
 
 def test_what_has_run_out_is_in_nobodys_way(signed_in: Client) -> None:
@@ -138,7 +168,7 @@ def test_undo_is_one_click(signed_in: Client) -> None:
     again = signed_in.post(f"{URL}{switch.pk}/off/", headers=HTMX)
 
     assertContains(card, "no_parallel is off.")
-    assertContains(again, "no_parallel was off already.")
+    assertContains(again, "alice had switched no_parallel off already.")
     assert not ModeSwitch.objects.on().exists()
 
 
@@ -152,7 +182,7 @@ def test_an_automatic_mode_names_its_incident_and_asks_why(signed_in: Client) ->
     without = signed_in.post(url, {"reason": ""}, headers=HTMX)
     given = signed_in.post(url, {"reason": "we need it"}, headers=HTMX)
 
-    assertContains(page, f'<a href="/incidents/{incident.pk}/">Parse success fell')
+    assertContains(page, f'<a href="/incidents/{incident.pk}/" translate="no">Parse success fell')
     assertContains(page, "of 9.9 needed")
     assertContains(without, "Say why")
     assertContains(given, "no_tools is off.")

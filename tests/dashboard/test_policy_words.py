@@ -2,7 +2,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from dashboard.policy_words import lines
+import pytest
+
+from dashboard.policy_words import lines, trust
 
 BODY: dict[str, Any] = {
     "risk": {"allowed": ["read", "write"]},
@@ -22,9 +24,9 @@ def test_every_part_of_a_policy_is_a_line() -> None:
         ("Calls arrive as", "xml, read by qwen_xml"),
         ("Calls a turn", "one"),
         ("Streams", "text only; tool turns are fetched whole"),
-        ("Schemas", "simple object, simplified"),
-        ("Calls that do not fit", "not repaired, asked for again at most 1 ×"),
-        ("Reasoning", "sent back: same turn, verbatim"),
+        ("Schemas", "simple objects, simplified"),
+        ("Calls that do not fit", "not repaired, asked for again at most 1 time"),
+        ("Reasoning", "sent back within the same turn, verbatim"),
     ]
 
 
@@ -39,3 +41,17 @@ def test_what_a_policy_does_not_have_is_left_out() -> None:
     """An older version with fewer parts is shown as far as it goes."""
     assert lines({"risk": {"allowed": ["read"]}}) == [("Tools", "only those of risk read")]
     assert lines({}) == []
+
+
+@pytest.mark.parametrize(
+    ("allowed", "words"),
+    [
+        ([], "Callers get no tools now."),
+        (["read"], "Callers may use tools that read, and no others."),
+        (["read", "write"], "Callers may use tools that read or write."),
+        (["read", "write", "unknown"], "Callers may use every tool."),
+    ],
+)
+def test_trust_is_one_sentence(allowed: list[str], words: str) -> None:
+    """What an endpoint may be trusted with now is said before anything else."""
+    assert trust({"risk": {"allowed": allowed}}) == words

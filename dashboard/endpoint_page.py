@@ -1,0 +1,62 @@
+"""What the page of an endpoint says around its chart: all that the end of a run may change."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django.utils import timezone
+
+from dashboard import (
+    capability_profile,
+    changes,
+    endpoint_headline,
+    fleet,
+    history,
+    incidents,
+    policy_words,
+    rollout_panel,
+    watch_table,
+    who_changed,
+)
+from dashboard.models import Endpoint, Policy, Profile
+from dashboard.services import detection
+
+MOST_PROFILES = 10
+
+
+def context(endpoint: Endpoint, policy: Policy | None) -> dict[str, Any]:
+    """As many queries for a long past as for a short one."""
+    profiles = list(endpoint.profiles.order_by("-epoch")[:MOST_PROFILES])
+    profile, body = profiles[0], policy.body if policy else {}
+    summary = fleet.summary_of(endpoint, timezone.now())
+    opened = incidents.open_of(profile)
+    watched = watch_table.read(endpoint, detection.watch_of(profile))
+    return {
+        "endpoint": endpoint,
+        "profile": profile,
+        "profiles": profiles,
+        "summary": summary,
+        "headline": endpoint_headline.headline(summary, profile, opened),
+        "trust": policy_words.trust(body),
+        "policy": policy,
+        "policy_lines": policy_words.lines(body),
+        "open_incidents": opened,
+        "rollout": rollout_panel.read(profile, body, len(opened), watched.rows),
+        "capabilities": capability_profile.read(profile, _earlier(profiles)),
+        "watched": watched,
+        "findings": history.latest_findings(endpoint),
+        **_changes(endpoint, profiles),
+    }
+
+
+def _changes(endpoint: Endpoint, profiles: list[Profile]) -> dict[str, Any]:
+    found = changes.read(endpoint, profiles)
+    return {
+        "changes": found,
+        "who_changed": who_changed.sentence(endpoint, profiles[0], found),
+    }
+
+
+def _earlier(profiles: list[Profile]) -> Profile | None:
+    """The profile before this one that was measured."""
+    return next((profile for profile in profiles[1:] if profile.capabilities), None)

@@ -1,0 +1,42 @@
+"""Figures of a run, and addresses that keep what else a page asks for."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from urllib.parse import urlencode
+
+from django import template
+from django.utils.translation import gettext as _
+
+from dashboard.models import Run
+from dashboard.runs_table import TRIGGER_WORDS
+
+register = template.Library()
+
+
+@register.simple_tag
+def passed_of(run: Run) -> str:
+    said = _("{passed} of {trials}")
+    return said.format(passed=run.passed, trials=run.passed + run.failed)
+
+
+@register.simple_tag
+def void_of(run: Run) -> str:
+    said = _("{void} of {attempts}")
+    return said.format(void=run.void, attempts=run.passed + run.failed + run.void)
+
+
+@register.filter
+def tokens(run: Run) -> int:
+    return run.input_tokens + run.output_tokens
+
+
+@register.filter
+def trigger_words(trigger: str) -> str:
+    return str(TRIGGER_WORDS.get(trigger, trigger))
+
+
+@register.simple_tag
+def address(kept: Sequence[tuple[str, str]], more: str) -> str:
+    """What the page asks for beside this part, and what the part asks for."""
+    return "&".join(part for part in (urlencode(kept), more) if part)

@@ -1,0 +1,123 @@
+from __future__ import annotations
+
+from datetime import timedelta
+
+import pytest
+from django.test import Client
+from django.utils import timezone
+from pytest_django.asserts import assertContains, assertNotContains
+
+from dashboard.figure_words import day
+from dashboard.models import Incident, Profile
+from dashboard.models.profile import Stage
+from dashboard.rollout_panel import Panel, read
+from tests.dashboard.watching import degrade, settle
+from tests.factories import make_endpoint, make_finished_run
+
+
+def test_an_open_incident_is_the_first_sentence(signed_in: Client) -> None:
+    """The page begins with what fell and when, in its title as well."""
+    incident = degrade(make_endpoint())
+
+    page = signed_in.get("/endpoints/steady/")
+
+    finding = f"Parse success fell from 100% to 34% on {day(incident.opened_at)}"
+    assertContains(page, f"<title>steady: {finding} · Toolgauge</title>")
+    assert page.context["headline"] == finding
+
+
+def test_what_holds_says_since_when(signed_in: Client) -> None:
+    """With a baseline and nothing open, the day since which it holds is the finding."""
+    endpoint = make_endpoint()
+    settle(endpoint, before=timezone.now() - timedelta(hours=1))
+
+    assert _headline(signed_in) == f"Holds since {day(timezone.now())}"
+
+
+def test_an_incident_that_ended_is_when_it_holds_again(signed_in: Client) -> None:
+    """It holds since the last incident was over."""
+    endpoint = make_endpoint()
+    ended = timezone.now() - timedelta(days=1)
+    degrade(endpoint)
+    Incident.objects.update(state="recovered", ended_at=ended)
+    make_finished_run(endpoint)
+
+    assert _headline(signed_in) == f"Holds since {day(ended)}"
+
+
+def test_states_without_a_verdict_say_so(signed_in: Client) -> None:
+    """Nothing known, no verdict, too old: none of them is told as good."""
+    endpoint = make_endpoint()
+    assert _headline(signed_in) == "Not probed yet: the first run decides"
+
+    make_finished_run(endpoint, at=timezone.now() - timedelta(days=3))
+    assert _headline(signed_in) == "No run ended for 3 d: this may hold no longer"
+
+    make_finished_run(endpoint, passed=0, void=2)
+    assert _headline(signed_in) == "The last run came to no verdict"
+
+    make_finished_run(endpoint, passed=1, failed=4)
+    assert _headline(signed_in) == "4 of 5 calls could not be read in the last run"
+
+    make_finished_run(endpoint)
+    assert _headline(signed_in).startswith("Nothing is wrong so far, but too few trials")
+
+
+def test_the_rollout_panel_offers_no_decision(signed_in: Client) -> None:
+    """Stage, what it allows and what is missing are told; there is nothing to press yet."""
+    make_endpoint()
+
+    page = signed_in.get("/endpoints/steady/")
+
+    assertContains(page, "It is probed. Callers get no tools.")
+    assertContains(page, "What the next stage rests on: Read only")
+    assertContains(page, "Its capabilities were not measured yet")
+    assertNotContains(page, "/rollouts/")
+
+
+@pytest.mark.parametrize(
+    ("stage", "step", "following"),
+    [
+        ("shadow", "Shadow", "Read only"),
+        ("write", "Write", "Full"),
+        ("full", "Full", ""),
+        ("rejected", "", "Read only"),
+        ("rolled_back", "", "Write"),
+    ],
+)
+def test_every_stage_has_its_place(stage: str, step: str, following: str) -> None:
+    """The ladder marks where a profile stands; beside it nothing is marked."""
+    panel = _panel(stage=stage)
+
+    assert [each.name for each in panel.steps if each.is_now] == ([step] if step else [])
+    assert panel.next == following
+    assert panel.allows
+
+
+def test_needs_are_met_or_missing_with_the_reason() -> None:
+    """Each need says what is there or what is not."""
+    good = _panel({"baseline": "frozen", "stale": False}, verified_at=timezone.now())
+    bad = _panel({"baseline": "none", "stale": True}, opened=2, verified_at=timezone.now())
+
+    assert (good.missing, bad.missing) == (0, 3)
+    assert "2 incidents are open." in [need.words for need in bad.needs]
+
+
+def test_a_gate_is_held_against_the_last_run(signed_in: Client) -> None:
+    """What fell below its gate speaks against the next stage, with its figures."""
+    degrade(make_endpoint())
+
+    page = signed_in.get("/endpoints/steady/")
+
+    needs = {need.words: need.is_met for need in page.context["rollout"].needs}
+    assert needs["Parse success: 0 of 10 (0%) in the last run; the gate is at 80%."] is False
+    assert needs["Closure errors: no data in the last run; the gate is at 10%."] is False
+
+
+def _panel(policy: dict[str, object] | None = None, *, opened: int = 0, **fields: object) -> Panel:
+    profile = Profile(**{"stage": Stage.SHADOW.value, **fields})
+    return read(profile, policy or {}, opened, ())
+
+
+def _headline(client: Client) -> str:
+    return str(client.get("/endpoints/steady/").context["headline"])

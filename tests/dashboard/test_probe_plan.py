@@ -1,0 +1,106 @@
+from __future__ import annotations
+
+from decimal import Decimal
+
+import pytest
+from django.test import Client
+from django.utils import timezone
+from pytest_django.asserts import assertContains, assertNotContains
+
+from dashboard import probe_plan
+from dashboard.models import Endpoint, Run, Spend
+from dashboard.services import runs
+from probes.suite import plan
+from tests.factories import make_endpoint, make_finished_run, make_run
+
+HTMX = {"HX-Request": "true"}
+URL = "/endpoints/steady/probe/"
+
+
+def test_the_plan_is_a_part_and_a_page(signed_in: Client) -> None:
+    """A dialog gets the plan alone; without scripts it is a page with a way back."""
+    make_endpoint()
+
+    part, page = signed_in.get(URL, headers=HTMX), signed_in.get(URL)
+
+    assertNotContains(part, "<html")
+    assertContains(page, "<html")
+    for answer in (part, page):
+        assertContains(answer, "Start the light run")
+        assertContains(answer, f"{runs.ceiling('full').tokens:,}")
+        assertContains(answer, f"<dd>{len(plan('full'))}</dd>")
+        assertContains(answer, "No daily budget is set")
+    assert not Run.objects.exists()
+
+
+def test_the_plan_of_nobody_is_not_found(signed_in: Client) -> None:
+    """A slug that nobody registered has no plan."""
+    assert signed_in.get("/endpoints/nobody/probe/").status_code == 404
+
+
+def test_a_budget_that_does_not_suffice_is_refused_in_words(signed_in: Client) -> None:
+    """The plan says so instead of its button, and whoever asks all the same is refused."""
+    needed = runs.ceiling("full").requests
+    endpoint = make_endpoint(daily_requests=needed)
+    Spend.objects.create(endpoint=endpoint, day=timezone.now().date(), requests=1, tokens=0)
+
+    page = signed_in.get(URL)
+    answer = signed_in.post(URL, {"suite": "full"}, headers=HTMX)
+    plain = signed_in.post(URL, {"suite": "full"}, follow=True)
+
+    words = f"Today&#x27;s budget has {needed - 1} requests left, and this run may take {needed}."
+    assertContains(page, words)
+    assertNotContains(page, "Start the full run")
+    assertContains(page, "Start the light run")
+    assertContains(answer, words)
+    assertContains(plain, words)
+    assert not Run.objects.exists()
+
+
+@pytest.mark.django_db
+def test_tokens_have_a_budget_too() -> None:
+    """What is left of today's tokens decides as well."""
+    endpoint = make_endpoint(daily_tokens=10)
+
+    planned = probe_plan.read(endpoint).of("light")
+
+    assert "10 tokens left" in planned.refusal
+
+
+def test_what_runs_already_is_told(signed_in: Client) -> None:
+    """Nobody asks twice for what is under way; its run is one click away."""
+    run = make_run(make_endpoint(daily_requests=1), planned=12)
+
+    page = signed_in.get(URL)
+
+    assertContains(page, f"Run {run.pk} (light) is under way: 0 of 12 attempts are done.")
+    assertContains(page, f'href="/runs/{run.pk}/"')
+
+
+@pytest.mark.django_db
+def test_the_last_run_of_a_suite_says_what_it_came_to() -> None:
+    """A ceiling frightens; what it took last time is beside it."""
+    endpoint = make_endpoint()
+    make_finished_run(endpoint, input_tokens=900, output_tokens=100, requests=11)
+
+    light, full = probe_plan.read(endpoint).suites
+
+    assert (light.last_tokens, light.last_took) == (1000, "3 s")
+    assert full.last is None
+
+
+@pytest.mark.django_db
+def test_money_is_told_where_a_price_is_known() -> None:
+    """Prices are per million tokens; a ceiling counts every request at its largest."""
+    endpoint = make_endpoint()
+    make_finished_run(endpoint, input_tokens=900_000, output_tokens=100_000)
+    priced = Endpoint.objects.get()
+    vars(priced).update(price_input=Decimal(1), price_output=Decimal(10), currency="EUR")
+
+    planned = probe_plan.read(priced).of("light")
+
+    assert planned.last_cost is not None
+    assert planned.last_cost.words == "1.90 EUR"
+    assert planned.cost is not None
+    assert planned.cost.amount > 0
+    assert probe_plan.read(endpoint).of("light").cost is None
