@@ -10,7 +10,7 @@ from django.db import migrations, models
 class Migration(migrations.Migration):
     dependencies = [
         migrations.swappable_dependency(settings.AUTH_USER_MODEL),
-        ("dashboard", "0012_run_effort_of_the_past"),
+        ("dashboard", "0013_applied"),
     ]
 
     operations = [

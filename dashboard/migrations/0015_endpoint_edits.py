@@ -10,7 +10,7 @@ from django.db import migrations, models
 
 class Migration(migrations.Migration):
     dependencies = [
-        ("dashboard", "0012_run_effort_of_the_past"),
+        ("dashboard", "0014_try_counts"),
         migrations.swappable_dependency(settings.AUTH_USER_MODEL),
     ]
 
