@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 
 from health.detector import Known
 from health.modes import EFFECTS, Mode
@@ -37,22 +37,19 @@ class Condition:
 
 
 UNKNOWN = Condition()
-_KNOWN = {known.value: known for known in Known}
 
 
+# Of a thousand endpoints most are in the same few.
+@lru_cache(maxsize=1024)
 def condition(
-    known: str | None,
-    below_gate: Sequence[str] | None,
-    incidents: Sequence[str] | None,
-    modes: Sequence[str] | None,
+    known: str | None, below_gate: str | None, incidents: str | None, modes: str | None
 ) -> Condition:
-    """A condition as it was read; incidents are metric:severity."""
-    if not (known or incidents or modes):
-        return UNKNOWN
-    opened = [each.rpartition(":") for each in incidents or ()]
+    """A condition as it was read, lists parted by commas; incidents are metric:severity."""
+    opened = [each.rpartition(":") for each in incidents.split(",")] if incidents else []
+    switched = modes.split(",") if modes else []
     return Condition(
-        known=_KNOWN[known] if known else Known.NONE,
-        below_gate=tuple(map(Metric, below_gate or ())),
+        known=Known(known) if known else Known.NONE,
+        below_gate=tuple(map(Metric, below_gate.split(","))) if below_gate else (),
         incidents=tuple((Metric(metric), Severity(int(level))) for metric, _, level in opened),
-        modes=tuple(mode for mode in Mode if mode in modes) if modes else (),
+        modes=tuple(mode for mode in Mode if mode in switched),
     )

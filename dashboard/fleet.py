@@ -9,7 +9,7 @@ from __future__ import annotations
 import hashlib
 from collections import Counter
 from dataclasses import dataclass
-from datetime import datetime, timedelta
+from datetime import UTC, datetime, timedelta
 from functools import cached_property
 from typing import Any, NamedTuple
 
@@ -37,12 +37,17 @@ class Entry(NamedTuple):
     base_url: str
     tags: list[str]
     enabled: bool
-    ttl: timedelta
-    next_due_at: datetime
-    last_finished_at: datetime | None
-    updated_at: datetime
+    # Times are seconds since 1970, which cost a tenth of datetimes: few of them are shown.
+    ttl_s: float
+    next_due_s: float
+    last_finished_s: float | None
+    updated_s: float
     profile_id: int
     stage: str
+
+    @property
+    def next_due_at(self) -> datetime:
+        return datetime.fromtimestamp(self.next_due_s, UTC)
 
     def get_absolute_url(self) -> str:
         return reverse("endpoint", args=[self.slug])
@@ -74,7 +79,7 @@ class Summary:
         """Changes when anything that a row shows has changed, apart from the time of day."""
         entry = self.endpoint
         facts = (
-            *(entry.updated_at, entry.next_due_at, entry.stage, self.status, self.last_run_id),
+            *(entry.updated_s, entry.next_due_s, entry.stage, self.status, self.last_run_id),
             *(self.condition.incidents, self.condition.modes, self.condition.below_gate),
             self.active,
         )
@@ -110,12 +115,13 @@ _FIELDS = len(Entry._fields)
 
 def _summary(found: tuple[Any, ...], now: datetime) -> Summary:
     entry = Entry._make(found[:_FIELDS])
-    run_id, ended_at, trials, failures, *watched = found[_FIELDS:-4]
+    run_id, ended_s, trials, failures, *watched = found[_FIELDS:-4]
     watch, under_way = condition(*watched), found[-4:]
+    ended_at = None if ended_s is None else datetime.fromtimestamp(ended_s, UTC)
     rate = None if trials is None else rate_of(Metric.PARSE_SUCCESS, trials, failures)
     standing = Standing(
         entry.enabled,
-        entry.ttl,
+        timedelta(seconds=entry.ttl_s),
         ended_at,
         rate,
         known=watch.known,
@@ -129,10 +135,12 @@ def _summary(found: tuple[Any, ...], now: datetime) -> Summary:
 # The columns are those of Entry; then the last run with its parse success, what the watch says, and
 # the run under way. Each endpoint costs a few steps in indexes, however long its history is.
 _ALL = """
-SELECT e.id, e.slug, e.provider, e.model, e.base_url, e.tags, e.enabled, e.ttl, e.next_due_at,
-    e.last_finished_at, e.updated_at, p.id, p.stage,
-    last.id, last.finished_at, m.trials, m.failures,
-    w.known, w.below_gate, i.opened, s.modes,
+SELECT e.id, e.slug, e.provider, e.model, e.base_url, e.tags, e.enabled,
+    extract(epoch FROM e.ttl)::float8, extract(epoch FROM e.next_due_at)::float8,
+    extract(epoch FROM e.last_finished_at)::float8, extract(epoch FROM e.updated_at)::float8,
+    p.id, p.stage,
+    last.id, extract(epoch FROM last.finished_at)::float8, m.trials, m.failures,
+    w.known, array_to_string(w.below_gate, ','), i.opened, s.modes,
     a.id, a.state, a.done, a.planned
 FROM dashboard_endpoint e
 JOIN dashboard_profile p ON p.endpoint_id = e.id AND p.ended_at IS NULL
@@ -142,10 +150,11 @@ LEFT JOIN LATERAL (
 LEFT JOIN dashboard_runmetric m ON m.run_id = last.id AND m.metric = 'parse_success'
 LEFT JOIN dashboard_watch w ON w.profile_id = p.id AND w.lane = %(lane)s
 LEFT JOIN (
-    SELECT profile_id, array_agg(metric || ':' || severity ORDER BY severity DESC, id) AS opened
+    SELECT profile_id,
+        string_agg(metric || ':' || severity, ',' ORDER BY severity DESC, id) AS opened
     FROM dashboard_incident WHERE ended_at IS NULL GROUP BY 1) i ON i.profile_id = p.id
 LEFT JOIN (
-    SELECT profile_id, array_agg(mode) AS modes FROM dashboard_modeswitch
+    SELECT profile_id, string_agg(mode, ',') AS modes FROM dashboard_modeswitch
     WHERE off_at IS NULL AND (expires_at IS NULL OR expires_at > statement_timestamp())
     GROUP BY 1) s ON s.profile_id = p.id
 LEFT JOIN dashboard_run a ON a.endpoint_id = e.id AND a.finished_at IS NULL

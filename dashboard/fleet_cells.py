@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from functools import lru_cache
+from typing import NamedTuple
 
+from django.template.loader import render_to_string
+from django.utils.safestring import SafeString
+from django.utils.translation import get_language
 from django.utils.translation import gettext as _
 
-from dashboard import fleet_columns
 from dashboard.charts.sparkline import Sparkline, sparkline
 from dashboard.fleet import Summary
 from dashboard.fleet_asked import SHOWN
+from dashboard.fleet_columns import short
 from dashboard.services.statements import rows
 from dashboard.templatetags.health import percent
 from health.detector import Known
@@ -25,62 +29,33 @@ from probes.attempts import Metric
 RUNS = 12
 
 
-@dataclass(frozen=True, slots=True)
-class Cell:
+class Counts(NamedTuple):
+    """Trials and failures of the last runs, the oldest first."""
+
+    trials: tuple[int, ...] = ()
+    failures: tuple[int, ...] = ()
+
+
+class Cell(NamedTuple):
     """A metric of an endpoint: its last value, its last runs in small, and all of it in words."""
 
-    metric: Metric
-    status: Status
-    rate: Rate | None
-    spark: Sparkline
-
-    @property
-    def kind(self) -> str:
-        return self.status.value
-
-    @property
-    def short(self) -> str:
-        return fleet_columns.short(self.metric)
-
-    @property
-    def value(self) -> str:
-        return percent(self.rate.value) if self.rate else ""
-
-    @property
-    def fraction(self) -> str:
-        return f"{self.rate.count}/{self.rate.trials}" if self.rate else ""
-
-    @property
-    def words(self) -> str:
-        """For whoever points at it, moves to it by keys or has it read aloud."""
-        name, rate = say(NAMES[self.metric]), self.rate
-        if rate is None:
-            return _("{name}: no data.").format(name=name)
-        return _(
-            "{name}: {value} ({count} of {trials}, 95 % interval {low} to {high}), {status}. "
-            "{runs}."
-        ).format(
-            name=name,
-            value=self.value,
-            count=rate.count,
-            trials=rate.trials,
-            low=percent(rate.low),
-            high=percent(rate.high),
-            status=say(self.status.value),
-            runs=self.spark.label,
-        )
+    name: str
+    kind: str
+    html: SafeString
 
 
 def cells_of(summaries: Sequence[Summary]) -> Mapping[int, tuple[Cell, ...]]:
     """A cell a metric for each endpoint, by the endpoint's id."""
-    found = _measured([summary.endpoint.profile_id for summary in summaries])
-    return {
-        summary.endpoint.pk: tuple(
-            _cell(summary, metric, found.get((summary.endpoint.profile_id, metric), ()))
-            for metric in SHOWN
+    found = _counts([summary.endpoint.profile_id for summary in summaries])
+    names, language = [short(metric) for metric in SHOWN], get_language() or ""
+    cells = {}
+    for summary in summaries:
+        counts = found.get(summary.endpoint.profile_id, {})
+        cells[summary.endpoint.pk] = tuple(
+            _cell(summary, metric, name, counts.get(metric.value), language)
+            for metric, name in zip(SHOWN, names, strict=True)
         )
-        for summary in summaries
-    }
+    return cells
 
 
 def newest(metric: Metric, summaries: Iterable[Summary]) -> dict[int, Rate]:
@@ -91,31 +66,22 @@ def newest(metric: Metric, summaries: Iterable[Summary]) -> dict[int, Rate]:
     return {pk: rate_of(metric, trials, bad) for pk, trials, bad in rows(_NEWEST, wanted)}
 
 
-def _measured(profiles: list[int]) -> dict[tuple[int, Metric], list[Rate]]:
-    """The last runs of each metric of each profile, the oldest first."""
+def _counts(profiles: list[int]) -> dict[int, dict[str, Counts]]:
     wanted = {"profiles": profiles, "metrics": [metric.value for metric in SHOWN], "runs": RUNS}
-    return {
-        (profile, metric := Metric(name)): [
-            rate_of(metric, of, bad) for of, bad in zip(trials, failures, strict=True)
-        ]
-        for profile, name, trials, failures in rows(_LAST, wanted)
-    }
+    found: dict[int, dict[str, Counts]] = {}
+    for profile, name, trials, failures in rows(_LAST, wanted):
+        found.setdefault(profile, {})[name] = Counts(tuple(trials), tuple(failures))
+    return found
 
 
-def _cell(summary: Summary, metric: Metric, rates: Sequence[Rate]) -> Cell:
-    if not rates:
-        return Cell(metric, Status.WAITING, None, sparkline([], RUNS))
-    # One run asks too little to say how often an endpoint answers.
-    rate = _together(rates) if metric is Metric.AVAILABILITY else rates[-1]
-    return Cell(metric, _status(summary, metric, rate), rate, sparkline(rates, RUNS))
+def _cell(
+    summary: Summary, metric: Metric, name: str, counts: Counts | None, language: str
+) -> Cell:
+    status = _status(summary, metric, counts) if counts else Status.WAITING
+    return Cell(name, status.value, _drawn(language, metric, status, counts or Counts()))
 
 
-def _together(rates: Sequence[Rate]) -> Rate:
-    trials, failures = sum(r.trials for r in rates), sum(r.failures for r in rates)
-    return Rate(trials, failures, rates[0].good)
-
-
-def _status(summary: Summary, metric: Metric, rate: Rate) -> Status:
+def _status(summary: Summary, metric: Metric, counts: Counts) -> Status:
     """As bad as its incident; without one and with a baseline it is as it always was."""
     watch = summary.condition
     open_at = [severity for each, severity in watch.incidents if each is metric]
@@ -124,7 +90,43 @@ def _status(summary: Summary, metric: Metric, rate: Rate) -> Status:
     if open_at:
         return Status.DEGRADED
     is_judged = metric is not Metric.AVAILABILITY and watch.known is not Known.NONE
-    return Status.HEALTHY if is_judged else status_of_rate(rate)
+    return Status.HEALTHY if is_judged else status_of_rate(_rate(metric, counts))
+
+
+# The same figures look the same in every row, and again whenever somebody looks.
+@lru_cache(maxsize=4096)
+def _drawn(language: str, metric: Metric, status: Status, counts: Counts) -> SafeString:
+    if not counts.trials:
+        words = _("{name}: no data.").format(name=say(NAMES[metric]))
+        return render_to_string("dashboard/_fleet_cell.html", {"words": words})
+    pairs = zip(counts.trials, counts.failures, strict=True)
+    spark = sparkline([rate_of(metric, trials, failures) for trials, failures in pairs], RUNS)
+    rate = _rate(metric, counts)
+    context = {"rate": rate, "spark": spark, "words": _words(metric, status, rate, spark)}
+    return render_to_string("dashboard/_fleet_cell.html", context)
+
+
+def _rate(metric: Metric, counts: Counts) -> Rate:
+    if metric is Metric.AVAILABILITY:
+        # One run asks too little to say how often an endpoint answers.
+        return rate_of(metric, sum(counts.trials), sum(counts.failures))
+    return rate_of(metric, counts.trials[-1], counts.failures[-1])
+
+
+def _words(metric: Metric, status: Status, rate: Rate, spark: Sparkline) -> str:
+    """For whoever points at the cell, moves to it by keys or has it read aloud."""
+    return _(
+        "{name}: {value} ({count} of {trials}, 95 % interval {low} to {high}), {status}. {runs}."
+    ).format(
+        name=say(NAMES[metric]),
+        value=percent(rate.value),
+        count=rate.count,
+        trials=rate.trials,
+        low=percent(rate.low),
+        high=percent(rate.high),
+        status=say(status.value),
+        runs=spark.label,
+    )
 
 
 # A chart's index has them in order, so that each costs one step down and as many to the side.

@@ -14,7 +14,7 @@ from health.metrics import Rate
 from health.status import Status
 
 # What a page has room for: rows, or groups with the first rows of each.
-ROWS, GROUPS, ROWS_A_GROUP = 40, 10, 4
+ROWS, GROUPS, ROWS_A_GROUP = 25, 8, 3
 Rates = Mapping[int, Rate]
 Key = Callable[[Summary], Any]
 
@@ -96,7 +96,10 @@ def fitting(summaries: Iterable[Summary], asked: Asked) -> list[Summary]:
         tests.append(lambda s: asked.tag in (s.endpoint.tags or (UNTAGGED,)))
     if asked.stage:
         tests.append(lambda s: s.endpoint.stage == asked.stage)
-    return [summary for summary in summaries if all(test(summary) for test in tests)]
+    left = list(summaries)
+    for test in tests:
+        left = list(filter(test, left))
+    return left
 
 
 def ordered(summaries: Sequence[Summary], asked: Asked, rates: Rates) -> list[Summary]:

@@ -6,7 +6,6 @@ Nothing is counted in this process, so it does not matter which of several answe
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from typing import Any
 
 from prometheus_client import CollectorRegistry
 from prometheus_client.core import GaugeMetricFamily, Metric
@@ -160,17 +159,13 @@ def _of_endpoints(found: Fleet) -> Iterator[Metric]:
         "endpoint_last_finished_timestamp_seconds",
         "When the last run with a verdict finished.",
         ["endpoint"],
-        (((s.endpoint.slug,), _seconds(s.endpoint.last_finished_at)) for s in every),
+        (((s.endpoint.slug,), s.endpoint.last_finished_s) for s in every),
     )
     yield _many(
         "endpoint_next_due_timestamp_seconds",
         "When the next run of an endpoint that is probed on schedule is due.",
         ["endpoint"],
-        (
-            ((s.endpoint.slug,), _seconds(s.endpoint.next_due_at))
-            for s in every
-            if s.endpoint.enabled
-        ),
+        (((s.endpoint.slug,), s.endpoint.next_due_s) for s in every if s.endpoint.enabled),
     )
     yield _many(
         "endpoint_parse_success_ratio",
@@ -178,10 +173,6 @@ def _of_endpoints(found: Fleet) -> Iterator[Metric]:
         ["endpoint"],
         (((s.endpoint.slug,), s.rate.value if s.rate else None) for s in every),
     )
-
-
-def _seconds(moment: Any) -> float | None:
-    return float(moment.timestamp()) if moment else None
 
 
 def _one(name: str, help_: str, value: float | None) -> Metric:
