@@ -14,7 +14,7 @@ from django.test.utils import CaptureQueriesContext
 
 from benchmarks.pages import stack
 
-BLOCKS, LOOKS, WARM_UP = 10, 6, 2
+BLOCKS, LOOKS, WARM_UP = 6, 6, 2
 
 
 @dataclass(slots=True)

@@ -7,6 +7,7 @@ from django.test import Client
 from django.utils import timezone
 from pytest_django import DjangoAssertNumQueries
 from pytest_django.asserts import assertContains, assertNotContains
+from pytest_django.fixtures import SettingsWrapper
 
 from dashboard import fleet
 from dashboard.models import Endpoint, Incident, ModeSwitch, Profile, Run, RunMetric, Watch
@@ -15,15 +16,16 @@ from health.severity import Severity
 from tests.dashboard.watching import degrade, settle, watch_run
 from tests.factories import make_attempt, make_endpoint, make_finished_run, make_run
 
-# Session, person, all endpoints with how they do, cells of the page, open incidents, decisions.
-QUERIES = 6
+# Session, person, all endpoints with how they do, cells of the page, open incidents, decisions,
+# how many are simulated.
+QUERIES = 7
 
 
 def test_an_empty_fleet_says_how_to_begin(signed_in: Client) -> None:
     """With no endpoint the page leads to the form."""
     page = signed_in.get("/")
 
-    assertContains(page, "No endpoints yet")
+    assertContains(page, "The first verdict takes a minute")
     assertContains(page, 'href="/endpoints/new/"')
 
 
@@ -36,6 +38,14 @@ def test_a_row_shows_the_rate_with_its_numbers(signed_in: Client) -> None:
     assertContains(page, "<b>70%</b> 7/10")
     assertContains(page, "Parse success: 70% (7 of 10, 95 % interval 39% to 89%), degraded.")
     assertContains(page, '<span class="status degraded">')
+
+
+def test_a_simulated_endpoint_says_so(signed_in: Client, settings: SettingsWrapper) -> None:
+    """Nobody takes the figures of a demo for those of a model."""
+    settings.SIMULATOR_URL = "http://127.0.0.1:9"
+    make_endpoint(slug="played", base_url="http://127.0.0.1:9/v1")
+
+    assertContains(signed_in.get("/"), 'class="tag simulated"', count=1)
 
 
 def test_a_run_without_a_verdict_is_no_data(signed_in: Client) -> None:
