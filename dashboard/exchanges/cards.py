@@ -17,7 +17,7 @@ from probes.messages import BrokenCall, ModelCall, ToolCall, ToolResult
 EXECUTABLE, BLOCKED, BROKEN = "executable", "blocked", "broken"
 # Read well enough to see that it may not run; every other breakage could not be read at all.
 _BLOCKING = {"unknown_tool", "schema_mismatch", "too_large"}
-_SHOWN = 4000
+_SHOWN = 2000
 _MOST_CARDS = 50
 _MOST_ARGUMENTS = 60
 

@@ -15,7 +15,7 @@ from dashboard.exchanges.talk import Line, Read
 from dashboard.inert import SHOWN, Marked, Span, clip, marked, visible
 from probes.messages import Usage
 
-_LINE = 8000
+_LINE = 4000
 _HEADERS = 8000
 
 
@@ -109,7 +109,7 @@ def shown(
 def inert_finding(finding: Mapping[str, Any]) -> FindingShown:
     """A finding by itself, where there is no text to show it in."""
     return FindingShown(
-        kind=str(finding.get("kind", "")),
+        kind=_inert(finding.get("kind", ""), 100),
         message=_inert(finding.get("message", ""), 2000),
         path=_inert(finding.get("path", ""), 500),
     )

@@ -20,10 +20,14 @@ FOREIGN = """() => [
     "script:not([src^='/static/']), iframe, object, embed, base, math, marquee, plaintext, video,"
     + " audio, style, svg script, meta[http-equiv], link[rel=stylesheet]:not([href^='/static/']),"
     + " img:not([src^='/static/']), [onload], [onerror], [onclick], [onfocus], [onmouseover],"
-    + " [ontoggle], [style]:not([data-chart] *), [hx-get*=hit], [data-hx-get],"
+    + " [ontoggle], [style]:not([data-chart] *, [id^=js-plotly], [id^=js-plotly] *), [hx-get*=hit], [data-hx-get],"
     + " [hx-on\\\\:\\\\:load], [href^='javascript:' i], [href^='data:' i]"
   ),
 ].map(element => element.outerHTML.slice(0, 200))"""
+TOO_WIDE = """() => [...document.querySelectorAll("main *")]
+  .filter(element => element.getBoundingClientRect().right > window.innerWidth + 1)
+  .filter(element => !element.parentElement.closest("pre, .scroll, textarea"))
+  .map(element => `${element.tagName}.${element.className}`).slice(0, 12)"""
 
 
 @pytest.fixture
@@ -89,7 +93,7 @@ def _is_whole(page: Page) -> None:
     assert page.evaluate("() => window.hit") is None
     assert page.evaluate(FOREIGN) == []
     wide = page.evaluate("() => document.documentElement.scrollWidth - window.innerWidth")
-    assert wide <= 0, page.url
+    assert wide <= 0, (page.url, page.evaluate(TOO_WIDE))
     expect(page.get_by_role("link", name="Toolgauge")).to_be_visible()
 
 
