@@ -20,8 +20,8 @@ FOREIGN = """() => [
     "script:not([src^='/static/']), iframe, object, embed, base, math, marquee, plaintext, video,"
     + " audio, style, svg script, meta[http-equiv], link[rel=stylesheet]:not([href^='/static/']),"
     + " img:not([src^='/static/']), [onload], [onerror], [onclick], [onfocus], [onmouseover],"
-    + " [ontoggle], [style]:not([data-chart] *, [id^=js-plotly], [id^=js-plotly] *), [hx-get*=hit], [data-hx-get],"
-    + " [hx-on\\\\:\\\\:load], [href^='javascript:' i], [href^='data:' i]"
+    + " [ontoggle], [style]:not([data-chart] *, [id^=js-plotly], [id^=js-plotly] *),"
+    + " [hx-get*=hit], [data-hx-get], [hx-on\\\\:\\\\:load], [href^='javascript:' i], [href^='data:' i]"
   ),
 ].map(element => element.outerHTML.slice(0, 200))"""
 TOO_WIDE = """() => [...document.querySelectorAll("main *")]
