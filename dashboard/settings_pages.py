@@ -32,6 +32,12 @@ GROUPS = (
                 _("Register a model behind a base URL, after trying it once."),
             ),
             SettingsPage(
+                "import",
+                _("Import"),
+                _("Endpoints as a YAML file: what it would change, then apply it; or export one."),
+                for_administrators=True,
+            ),
+            SettingsPage(
                 "maintenance",
                 _("Maintenance"),
                 _("Spans of time in which trouble is expected and nobody is told."),
@@ -41,11 +47,6 @@ GROUPS = (
                 _("Tools"),
                 _("How risky each tool is, by the pattern of its name."),
                 for_administrators=True,
-            ),
-            SettingsPage(
-                "demo",
-                _("Simulated fleet"),
-                _("Endpoints that are played on this machine: start them, or remove them all."),
             ),
         ),
     ),
@@ -86,9 +87,20 @@ GROUPS = (
                 _("Retention"),
                 _("What is kept for how long, what it takes up, and what is dropped next."),
             ),
+            SettingsPage(
+                "demo",
+                _("Simulated fleet"),
+                _("Endpoints that are played on this machine: start them, or remove them all."),
+            ),
         ),
     ),
 )
+
+
+def tabs_for(*, administrator: bool) -> list[SettingsPage]:
+    """The pages below /settings/ that somebody may open, in one row."""
+    groups = groups_for(administrator=administrator)
+    return [page for group in groups for page in group.pages if page.url_name != "endpoint-new"]
 
 
 def groups_for(*, administrator: bool) -> list[Group]:

@@ -25,6 +25,7 @@ class Fact:
 @dataclass(frozen=True, slots=True)
 class Told:
     status: Status
+    word: str  # on the badge: one answer is no verdict on health
     title: str
     said: str  # the trouble as the probe tells it, in English
     advice: list[str]
@@ -38,7 +39,7 @@ def tell(tried: Tried, target: Target, *, with_key: str) -> Told:
     facts = [_reached(tried), *_answered(tried, target), Fact(_("API key"), with_key)]
     said = tried.said or " ".join(finding.message for finding in tried.findings)
     other = suggestion(tried, target)
-    return Told(status, title, said, advice(tried, target), other, facts)
+    return Told(status, _word(status), title, said, advice(tried, target), other, facts)
 
 
 def _verdict(tried: Tried) -> tuple[Status, str]:
@@ -53,12 +54,17 @@ def _verdict(tried: Tried) -> tuple[Status, str]:
     return Status.DEGRADED, _("It answers and calls the tool, but not as asked.")
 
 
+def _word(status: Status) -> str:
+    words = {Status.HEALTHY: _("works"), Status.DEGRADED: _("look closer")}
+    return words.get(status, _("does not work"))
+
+
 def _trouble(error: ProbesError) -> str:
     match error:
         case WireError():
             return _("It answers, but not in the format of this provider.")
         case ProviderError():
-            return _("It is reachable, but gave no answer of a model.")
+            return _("It is reachable, but no model answered.")
         case _ if error.received is not None:
             return _("It is reachable, but its answer could not be read.")
         case _:

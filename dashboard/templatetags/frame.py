@@ -7,9 +7,9 @@ from importlib import metadata
 
 from django import template
 from django.template.context import RequestContext
-from django.utils.functional import Promise
 from django.utils.safestring import SafeString
-from django.utils.translation import gettext_lazy as _
+
+from dashboard.settings_pages import SettingsPage, tabs_for
 
 register = template.Library()
 
@@ -17,15 +17,6 @@ register = template.Library()
 _SECTIONS = ("incidents", "compare", "settings")
 _CURRENT = SafeString(' aria-current="page"')
 _WITHIN = SafeString(' aria-current="true"')
-# Name of the page, its word, whether only administrators may open it.
-_TABS: tuple[tuple[str, Promise, bool], ...] = (
-    ("system", _("System"), False),
-    ("channels", _("Channels"), True),
-    ("tool-rules", _("Tools"), True),
-    ("maintenance", _("Maintenance"), False),
-    ("tokens", _("API tokens"), True),
-    ("import", _("Import"), True),
-)
 
 
 @register.simple_tag(takes_context=True)
@@ -41,10 +32,9 @@ def current_section(context: RequestContext, name: str) -> str:
 
 
 @register.simple_tag(takes_context=True)
-def settings_tabs(context: RequestContext) -> list[tuple[str, Promise]]:
+def settings_tabs(context: RequestContext) -> list[SettingsPage]:
     """The pages of the settings that this person may open."""
-    user = context.request.user
-    return [(name, words) for name, words, closed in _TABS if user.is_superuser or not closed]
+    return tabs_for(administrator=context.request.user.is_superuser)
 
 
 @register.simple_tag

@@ -12,7 +12,7 @@ from dashboard.demo import among, is_simulated
 from dashboard.demo_fleet import PATHS, fleet
 from dashboard.models import Endpoint
 from dashboard.services import demo
-from tests.factories import make_endpoint
+from tests.factories import make_endpoint, make_finished_run
 
 URL = "http://127.0.0.1:8900"
 
@@ -158,3 +158,16 @@ def test_an_empty_installation_without_vendors_offers_no_demo(
     settings.SIMULATOR_URL = ""
 
     assertNotContains(signed_in.get("/"), "Start the simulated fleet")
+
+
+@pytest.mark.parametrize("page", ["/", "/endpoints/demo-steady/", "/runs/{run}/", "/compare/"])
+def test_a_simulated_endpoint_is_marked_wherever_it_is_shown(signed_in: Client, page: str) -> None:
+    """Nobody takes its figures for those of a real model; a real endpoint bears no such mark."""
+    endpoint = make_endpoint(slug="demo-steady", base_url=fleet(URL)[0].base_url)
+    address = page.format(run=make_finished_run(endpoint).pk)
+    marked = signed_in.get(address)
+
+    Endpoint.objects.update(base_url="https://api.example/v1")
+
+    assertContains(marked, 'class="tag simulated"')
+    assertNotContains(signed_in.get(address), 'class="tag simulated"')

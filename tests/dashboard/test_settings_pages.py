@@ -17,7 +17,7 @@ from pytest_django.asserts import assertContains, assertNotContains
 from dashboard import retention_page
 from dashboard.services import partitions, retention, stored
 from dashboard.services.stored import Piece, Stored
-from dashboard.settings_pages import GROUPS
+from dashboard.settings_pages import GROUPS, tabs_for
 from tests.factories import make_attempt, make_endpoint, make_run
 
 ENV_EXAMPLE = Path(__file__).resolve().parents[2] / ".env.example"
@@ -131,3 +131,11 @@ def test_retention_takes_the_same_queries_whatever_is_stored(signed_in: Client) 
 def _day(day: date, *, holds_rows: bool) -> Piece:
     part = partitions.Partition("dashboard_observation", day, day + timedelta(days=1))
     return Piece("dashboard_observation", part, 50, 8192, holds_rows)
+
+
+def test_the_tabs_are_the_pages_of_the_overview(signed_in: Client) -> None:
+    """One list for both: a page cannot be in one and missing in the other."""
+    page = signed_in.get("/settings/retention/")
+
+    for tab in tabs_for(administrator=False):
+        assertContains(page, f'<a href="{reverse(tab.url_name)}"')
