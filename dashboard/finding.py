@@ -13,6 +13,7 @@ from django.utils.translation import ngettext, pgettext
 from dashboard.charts.measure import Measure, Price, Took, name_of
 from dashboard.charts.rows import Row, Shown
 from dashboard.models import Incident
+from dashboard.models.watch import Lane
 from dashboard.services import detection
 from health.metrics import Rate, rate_of
 from health.words import NAMES
@@ -23,7 +24,7 @@ def of_metric(shown: Shown, incidents: Sequence[Incident]) -> str:
     """What an incident says; else what both halves say; else the rate of all of it."""
     mine = [each for each in incidents if each.metric == shown.metric.value]
     if mine:
-        return _of_incident(mine[-1])
+        return _of_incident(mine[-1], shown)
     rows = [row for row in shown.runs if row.rate] or [row for row in shown.live if row.rate]
     if not rows:
         return NAMES[shown.metric]
@@ -75,10 +76,11 @@ def _latency(rows: Sequence[Took]) -> str:
     ).format(half=f"{half:,.2f}", most=f"{most:,.2f}", runs=runs)
 
 
-def _of_incident(incident: Incident) -> str:
+def _of_incident(incident: Incident, shown: Shown) -> str:
     said, opened = detection.headline_of(incident), day(incident.opened_at)
     if incident.ended_at is None:
-        return _("{finding} on {day}").format(finding=said, day=opened)
+        told = _("{finding} on {day}").format(finding=said, day=opened)
+        return _since(told, incident, shown)
     ended = day(incident.ended_at)
     if incident.state == Incident.State.RECOVERED:
         words = _("{finding} on {day} and recovered on {ended}")
@@ -87,6 +89,17 @@ def _of_incident(incident: Incident) -> str:
     else:
         words = _("{finding} on {day}, under a key or suite that ended on {ended}")
     return words.format(finding=said, day=opened, ended=ended)
+
+
+def _since(told: str, incident: Incident, shown: Shown) -> str:
+    """What the runs after its opening say: many get worse, or are better long before they end."""
+    lane = shown.live if incident.lane == Lane.LIVE else shown.runs
+    rate = _together(shown.metric, [row for row in lane if row.at > incident.opened_at])
+    if rate is None:
+        return told
+    words = _("{finding}; since then {rate}, {count} of {trials} trials")
+    count, trials = f"{rate.count:,}", f"{rate.trials:,}"
+    return words.format(finding=told, rate=_share(rate), count=count, trials=trials)
 
 
 def _of_halves(metric: Metric, rows: Sequence[Row]) -> str:

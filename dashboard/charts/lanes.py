@@ -18,7 +18,7 @@ from health.wording import say
 # Names of the style sheet.
 INCIDENT, MODE, QUIET = "var(--bad-fill)", "var(--warn-fill)", "var(--chart-quiet)"
 # Above the highest rate, one lane over the other; marks are the lowest of them.
-INCIDENT_Y, MODE_Y, TOP = 1.12, 1.18, 1.23
+INCIDENT_Y, MODE_Y, TOP = 1.15, 1.22, 1.28
 _MOST_WORDS = 6
 # Of the whole axis: nearer than that, two bars or two ends are one.
 _CLOSE = 1 / 120

@@ -78,16 +78,19 @@
     if (run) location.assign(`/runs/${run}/`);
   };
 
-  // A picture to paste: on white, with what it shows and of whom.
+  // A picture to paste: on white, with what it shows and of whom. No <b> or <sub> in its words:
+  // Plotly would write style attributes for them, which no page here may have.
   const plain = (text) => text.replace(/&/g, "&amp;").replace(/</g, "&lt;");
   const download = (chart) => {
     probe.style.colorScheme = "light";
     const figure = read(chart);
-    const text = `<b>${plain(chart.dataset.title)}</b><br><sub>${plain(chart.dataset.of)}</sub>`;
-    const font = { size: 16, color: colour("var(--text)") };
+    const text = plain(chart.dataset.title);
+    const font = { size: 17, weight: 600, color: colour("var(--text)") };
+    const muted = { size: 13, color: colour("var(--muted)") };
+    const subtitle = { text: plain(chart.dataset.of), font: muted };
     const paper = colour("var(--surface)");
     probe.style.colorScheme = "";
-    const title = { text, x: 0.02, xanchor: "left", y: 0.95, yanchor: "top", font };
+    const title = { text, subtitle, x: 0.02, xanchor: "left", y: 0.95, yanchor: "top", font };
     const margin = { ...figure.layout.margin, t: 80, b: 110 };
     const look = { title, margin, paper_bgcolor: paper, plot_bgcolor: paper };
     const layout = { ...figure.layout, ...look, autosize: false, width: 1200, height: 600 };

@@ -52,8 +52,8 @@ def test_marks_stand_above_the_values_whatever_their_size() -> None:
     chart = figure(Measure.TOKENS, [_took(0)], happened=happened)
 
     note = _trace(chart, "Note")
-    assert (note["yaxis"], note["y"]) == ("y2", [1.06])
-    assert chart["layout"]["yaxis"]["range"][1] > 1000 * 1.06
+    assert (note["yaxis"], note["y"]) == ("y2", [1.08])
+    assert chart["layout"]["yaxis"]["range"][1] > 1000 * 1.08
     assert "#" not in json.dumps(chart)
 
 

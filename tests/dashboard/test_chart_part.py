@@ -74,14 +74,16 @@ def test_a_window_without_sense_says_so_and_shows_its_range(
 def test_the_title_says_what_an_incident_found(signed_in: Client, endpoint: Endpoint) -> None:
     """From what, to what, and when; also where somebody cannot see the drawing."""
     incident = degrade(endpoint)
+    after = incident.opened_at + HOUR
+    make_finished_run(endpoint, passed=3, failed=7, at=after)
 
     page = signed_in.get("/endpoints/steady/?range=30d")
 
     day = f"{incident.opened_at.day} {incident.opened_at:%b}"
     title = page.context["card"].finding
     assert title.startswith("Parse success fell from 100% to ")
-    assert title.endswith(f" on {day}")
-    assertContains(page, f'role="img" aria-label="{title}. 22 runs. The figures are in the table')
+    assert title.endswith(f" on {day}; since then 30%, 3 of 10 trials")
+    assertContains(page, f'role="img" aria-label="{title}. 23 runs. The figures are in the table')
 
 
 @pytest.mark.parametrize(
