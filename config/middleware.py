@@ -1,4 +1,4 @@
-"""What every request passes through: security headers, a language, and one log line with an id."""
+"""What every request passes through: security headers, a language, a sign-in, one log line."""
 
 from __future__ import annotations
 
@@ -6,13 +6,20 @@ import re
 import time
 import uuid
 from collections.abc import Callable
-from typing import cast
+from typing import Any, cast
+from urllib.parse import urlsplit, urlunsplit
 
 import structlog
 from django.conf import settings
-from django.http import HttpRequest, HttpResponseBase
+from django.contrib import messages
+from django.contrib.auth.middleware import LoginRequiredMiddleware
+from django.contrib.auth.views import redirect_to_login
+from django.http import HttpRequest, HttpResponseBase, HttpResponseRedirect
 from django.middleware.locale import LocaleMiddleware
 from django.utils import translation
+from django.utils.http import url_has_allowed_host_and_scheme
+from django.utils.translation import gettext as _
+from typing_extensions import override
 
 log = structlog.get_logger()
 
@@ -46,6 +53,30 @@ class PageLanguage:
             with translation.override("en"):
                 return self.get_response(request)
         return self.chosen(request)
+
+
+class SignInFirst(LoginRequiredMiddleware):
+    """Who sends something after the session has ended is told so, and comes back to the form."""
+
+    @override
+    def handle_no_permission(
+        self, request: HttpRequest, view_func: Callable[..., Any]
+    ) -> HttpResponseRedirect:
+        if request.method in {"GET", "HEAD"}:
+            return super().handle_no_permission(request, view_func)
+        text = _("Your session had ended, so nothing was sent. Sign in, then send it again.")
+        # The class tells static/js/drafts.js to keep what was typed.
+        messages.warning(request, text, extra_tags="unsent")
+        return redirect_to_login(_page_of(request), self.get_login_url(view_func))
+
+
+def _page_of(request: HttpRequest) -> str:
+    """Where the form stood: the address it was sent to may not be one that can be read."""
+    page = request.headers.get("HX-Current-URL") or request.headers.get("Referer", "")
+    if not url_has_allowed_host_and_scheme(page, {request.get_host()}):
+        return "/"
+    parts = urlsplit(page)
+    return urlunsplit(("", "", parts.path or "/", parts.query, ""))
 
 
 class RequestLog:

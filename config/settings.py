@@ -77,7 +77,7 @@ MIDDLEWARE = [
     "django.middleware.csrf.CsrfViewMiddleware",
     "django.contrib.auth.middleware.AuthenticationMiddleware",
     # Every view needs a signed-in person unless it says otherwise.
-    "django.contrib.auth.middleware.LoginRequiredMiddleware",
+    "config.middleware.SignInFirst",
     "django.contrib.messages.middleware.MessageMiddleware",
     "django.middleware.clickjacking.XFrameOptionsMiddleware",
     "django_htmx.middleware.HtmxMiddleware",
@@ -141,6 +141,7 @@ CSRF_COOKIE_NAME = f"{_host_prefix}csrf"
 SESSION_COOKIE_SECURE = CSRF_COOKIE_SECURE = SERVED_BY_HTTPS
 SESSION_COOKIE_HTTPONLY = CSRF_COOKIE_HTTPONLY = True
 SESSION_COOKIE_SAMESITE = CSRF_COOKIE_SAMESITE = "Lax"
+CSRF_FAILURE_VIEW = "dashboard.views.faults.form_too_old"
 SESSION_COOKIE_AGE = 12 * 3600
 LANGUAGE_COOKIE_NAME = f"{_host_prefix}language"
 LANGUAGE_COOKIE_SECURE = SERVED_BY_HTTPS

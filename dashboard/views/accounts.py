@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from typing import Any
-from urllib.parse import urlencode, urlsplit
+from urllib.parse import urlencode, urlsplit, urlunsplit
 
 from django.contrib import messages
 from django.contrib.auth import update_session_auth_hash
@@ -38,7 +38,8 @@ class Login(LoginView):
         # A part that polls after the session has ended must move the whole page, not become it.
         htmx: HtmxDetails = request.htmx  # type: ignore[attr-defined]
         if htmx:
-            back = urlsplit(htmx.current_url or "").path or reverse("fleet")
+            here = urlsplit(htmx.current_url or "")
+            back = urlunsplit(("", "", here.path or reverse("fleet"), here.query, ""))
             return HttpResponseClientRedirect(f"{request.path}?{urlencode({'next': back})}")
         return super().dispatch(request, *args, **kwargs)
 

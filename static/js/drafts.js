@@ -34,7 +34,8 @@
 
   const keep = (event) => {
     const form = event.target;
-    if (form.method !== "post" || form.querySelector("input[type=password]")) return;
+    // Signing in is what happens in between.
+    if (form.method !== "post" || form.querySelector("[autocomplete=current-password]")) return;
     const fields = typed(form).map((field) => [field.name, field.value, Boolean(field.checked)]);
     if (fields.length) save({ path: location.pathname, form: nameOf(form), fields });
   };

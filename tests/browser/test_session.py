@@ -1,0 +1,125 @@
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+
+import pytest
+from django.contrib.sessions.models import Session
+from django.db import connection
+from playwright.sync_api import Page, expect
+
+from dashboard.models import Endpoint
+from tests.browser.conftest import PASSWORD, Site
+from tests.browser.watch import Watch
+from tests.factories import make_endpoint, make_finished_run
+
+PLACE = re.compile(r"/endpoints/steady/\?range=30d")
+
+
+@pytest.fixture
+def probed(site: Site) -> Endpoint:
+    endpoint = make_endpoint()
+    make_finished_run(endpoint)
+    return endpoint
+
+
+@pytest.mark.usefixtures("probed")
+def test_a_session_that_ends_in_the_middle_loses_nothing(
+    open_page: Callable[..., tuple[Page, Watch]],
+) -> None:
+    """A form sent too late says so; after signing in the person stands before it, words and all."""
+    page, watch = open_page()
+    page.goto("/endpoints/steady/?range=30d")
+    mode = page.locator("[data-mode=strict_schema]")
+    mode.get_by_text("Switch on…").click()
+    mode.get_by_label("Reason").fill("schemas stumble")
+    _end_sessions()
+
+    mode.get_by_role("button", name="Switch strict_schema on").click()
+    expect(page.get_by_text("Your session had ended, so nothing was sent.")).to_be_visible()
+    _sign_in(page)
+
+    expect(page).to_have_url(PLACE)
+    expect(mode.get_by_label("Reason")).to_have_value("schemas stumble")
+    expect(page.locator(".toast")).to_contain_text("It was not sent")
+    mode.get_by_role("button", name="Switch strict_schema on").click()
+    expect(mode).to_contain_text("by hand")
+
+    # What arrived is not offered again.
+    page.reload()
+    expect(page.locator(".toast")).to_have_count(0)
+    assert watch.troubles == []
+
+
+@pytest.mark.usefixtures("probed")
+def test_a_page_that_only_refreshes_itself_comes_back_to_its_place(
+    open_page: Callable[..., tuple[Page, Watch]],
+) -> None:
+    """A part that polls sends the page to the sign-in, and back with its filters."""
+    page, watch = open_page()
+    page.goto("/endpoints/steady/?range=30d", wait_until="load")
+    _end_sessions()
+
+    page.evaluate("htmx.trigger(document.body, 'modes-changed')")
+    expect(page).to_have_url(re.compile("/login/"))
+    expect(page.locator(".message")).to_have_count(0)
+    _sign_in(page)
+
+    expect(page).to_have_url(PLACE)
+    assert watch.troubles == []
+
+
+def test_a_form_of_an_older_session_says_what_to_do(
+    open_page: Callable[..., tuple[Page, Watch]],
+) -> None:
+    """Who signed in anew in another tab is told that nothing was sent, and finds the words kept."""
+    page, watch = open_page()
+    page.goto("/endpoints/new/")
+    page.get_by_label("Name").fill("my-endpoint")
+    page.context.clear_cookies(name="csrf")
+
+    page.get_by_role("button", name="Add endpoint").click()
+    expect(page.get_by_role("heading", name="This form is too old")).to_be_visible()
+    page.get_by_role("link", name="Open the page again").click()
+
+    expect(page.get_by_label("Name")).to_have_value("my-endpoint")
+    expect(page.locator(".toast")).to_contain_text("It was not sent")
+    assert [each for each in watch.troubles if "403" not in each] == []
+
+
+def test_a_server_that_is_gone_is_said_and_forgotten_when_it_is_back(
+    open_page: Callable[..., tuple[Page, Watch]],
+) -> None:
+    """The page says since when it is old; with the next answer it stops saying so."""
+    page, watch = open_page()
+    page.goto("/incidents/")
+    ask = "() => htmx.ajax('GET', '/settings/system/', {swap: 'none'}).catch(() => null)"
+    page.wait_for_function("window.htmx")
+
+    page.route("**/settings/system/", lambda route: route.abort())
+    page.evaluate(ask)
+    expect(page.get_by_text(re.compile(r"Not updated since .+: the server"))).to_be_visible()
+
+    page.unroute("**/settings/system/")
+    page.evaluate(ask)
+    expect(page.locator("[data-connection]")).to_be_hidden()
+    # htmx reports each request that failed on the console, as it should.
+    assert all("ERR_FAILED" in each or "htmx:" in each for each in watch.troubles)
+
+
+def _sign_in(page: Page) -> None:
+    page.get_by_label("Username").fill("alice")
+    page.get_by_label("Password").fill(PASSWORD)
+    page.get_by_role("button", name="Sign in").click()
+
+
+def _end_sessions() -> None:
+    """In a thread, since the browser's event loop keeps this one from rows."""
+
+    def end() -> None:
+        Session.objects.all().delete()
+        connection.close()
+
+    with ThreadPoolExecutor(max_workers=1) as thread:
+        thread.submit(end).result()
