@@ -1,7 +1,9 @@
 // Opens <dialog id="x"> for [data-opens="x"], which without scripts is a link to a page that asks
 // the same; closes it for [data-closes] and on a press beside it. Escape is the browser's, but for
-// tips, which go away with it too.
+// hints, which go away with it too.
 (() => {
+  document.querySelectorAll("[data-opens][hidden]").forEach((opener) => (opener.hidden = false));
+
   document.addEventListener("click", (event) => {
     const opener = event.target.closest("[data-opens]");
     if (opener) {
@@ -14,9 +16,9 @@
 
   document.addEventListener("keydown", (event) => {
     if (event.key !== "Escape") return;
-    for (const tip of document.querySelectorAll(".tip:hover, .tip:focus-within")) {
-      tip.classList.add("dismissed");
-      for (const end of ["pointerleave", "focusout"]) tip.addEventListener(end, () => tip.classList.remove("dismissed"), { once: true });
+    for (const hint of document.querySelectorAll(".hint:hover, .hint:focus-within")) {
+      hint.classList.add("dismissed");
+      for (const end of ["pointerleave", "focusout"]) hint.addEventListener(end, () => hint.classList.remove("dismissed"), { once: true });
     }
   });
 })();

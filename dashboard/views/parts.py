@@ -1,0 +1,71 @@
+"""The living page: every part of the pages in all its states, with the markup to copy."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from django.conf import settings
+from django.http import Http404, HttpRequest, HttpResponse
+from django.shortcuts import render
+from django.template.loader import get_template
+from django.views.decorators.http import require_POST, require_safe
+
+from dashboard.views.toasts import toast
+from health.status import Status
+
+# One file of templates/design/ each, in the order of the page.
+PARTS = (
+    "colours",
+    "type",
+    "buttons",
+    "status",
+    "tags",
+    "cards",
+    "facts",
+    "tables",
+    "segments",
+    "forms",
+    "messages",
+    "toasts",
+    "dialogs",
+    "hints",
+    "progress",
+    "skeletons",
+    "empty",
+    "copying",
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    name: str
+    template: str
+    source: str
+
+
+@require_safe
+def page(request: HttpRequest) -> HttpResponse:
+    _only_in_development()
+    shown = {"parts": [_part(name) for name in PARTS], "statuses": list(Status)}
+    return render(request, "dashboard/design.html", shown)
+
+
+@require_POST
+def say(request: HttpRequest) -> HttpResponse:
+    """A toast of the level that was asked for, as any action would send it."""
+    _only_in_development()
+    level = request.POST.get("level", "")
+    level = level if level in {"success", "warning", "error"} else "info"
+    return toast(HttpResponse(status=204), f"This is what {level} looks like.", level=level)
+
+
+def _only_in_development() -> None:
+    if not settings.DEBUG:
+        raise Http404
+
+
+def _part(name: str) -> Part:
+    path = f"design/{name}.html"
+    # The engine keeps the text that it read, so what is shown is what was rendered.
+    source: str = get_template(path).template.source  # type: ignore[attr-defined]
+    return Part(name, path, source.strip())
