@@ -1,6 +1,7 @@
-"""Takes the pictures of docs/screenshots from a running instance.
+"""Takes pictures of a running instance: every page for people to look at, some for docs/.
 
-python -m tests.browser.screenshots --url http://127.0.0.1:8000 --user admin --endpoint demo-fading
+python -m tests.browser.screenshots --url http://127.0.0.1:8000 --user admin --into /tmp/pictures
+python -m tests.browser.screenshots --docs
 The password is read from TOOLGAUGE_PASSWORD, or asked for.
 """
 
@@ -9,6 +10,7 @@ from __future__ import annotations
 import argparse
 import getpass
 import os
+import re
 import sys
 from pathlib import Path
 from typing import Literal
@@ -17,9 +19,15 @@ from playwright.sync_api import Browser, Page, sync_playwright
 
 from tests.browser import chromium
 
-OUT = Path(__file__).resolve().parents[2] / "docs" / "screenshots"
+DOCS = Path(__file__).resolve().parents[2] / "docs" / "screenshots"
 SCHEMES: tuple[Literal["light", "dark"], ...] = ("light", "dark")
 WIDTHS = (1440, 390)
+# Pages that are found by following links from the ones before: name, where from, which link.
+FOLLOWED = (
+    ("incident", "/incidents/", r"^/incidents/\d+/$"),
+    ("run", "/endpoints/{endpoint}/", r"^/runs/\d+/$"),
+    ("attempt", "{run}", r"^/runs/\d+/attempts/[^/]+/\d+/$"),
+)
 
 
 def main() -> int:
@@ -35,18 +43,51 @@ def main() -> int:
             for width in WIDTHS:
                 page = _page(browser, options.url, scheme, width)
                 _sign_in(page, options.user, password)
-                _take(page, "/", f"fleet-{scheme}-{width}")
-                month = f"/endpoints/{options.endpoint}/?range=30d"
-                _take(page, month, f"endpoint-{scheme}-{width}")
+                chosen = _for_docs(options.endpoint) if options.docs else _all(page, options)
+                for name, address in chosen.items():
+                    into = DOCS if options.docs else options.into
+                    _take(page, address, into / f"{name}-{scheme}-{width}.png", not options.docs)
     return 0
 
 
 def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(description="Take the pictures of docs/screenshots.")
+    parser = argparse.ArgumentParser(description="Take pictures of a running instance.")
     parser.add_argument("--url", default="http://127.0.0.1:8000")
     parser.add_argument("--user", default="admin")
     parser.add_argument("--endpoint", default="demo-fading")
+    what = parser.add_mutually_exclusive_group(required=True)
+    what.add_argument("--into", type=Path, help="folder for pictures of every page")
+    what.add_argument("--docs", action="store_true", help="only those that docs/ shows")
     return parser
+
+
+def _for_docs(endpoint: str) -> dict[str, str]:
+    return {"fleet": "/", "endpoint": f"/endpoints/{endpoint}/?range=30d"}
+
+
+def _all(page: Page, options: argparse.Namespace) -> dict[str, str]:
+    """Every page that can be reached: fixed addresses, the settings, and what links lead to."""
+    endpoint: str = options.endpoint
+    found = {**_for_docs(endpoint), "incidents": "/incidents/", "compare": "/compare/"}
+    found |= {"new": "/endpoints/new/", "edit": f"/endpoints/{endpoint}/edit/"}
+    found |= {"remove": f"/endpoints/{endpoint}/remove/", "nothing": "/nothing-here/"}
+    for name, start, pattern in FOLLOWED:
+        address = start.format(endpoint=endpoint, **found)
+        if link := _first_link(page, address, pattern):
+            found[name] = link
+    found["settings"] = "/settings/"
+    page.goto("/settings/system/")
+    for each in page.locator(".tabs a").all():
+        address = each.get_attribute("href") or ""
+        if address.startswith("/settings/"):
+            found[address.strip("/").replace("/", "-")] = address
+    return found
+
+
+def _first_link(page: Page, start: str, pattern: str) -> str | None:
+    page.goto(start)
+    links = [link.get_attribute("href") or "" for link in page.locator("main a").all()]
+    return next((link for link in links if re.search(pattern, link)), None)
 
 
 def _page(browser: Browser, url: str, scheme: Literal["light", "dark"], width: int) -> Page:
@@ -67,11 +108,11 @@ def _sign_in(page: Page, user: str, password: str) -> None:
     page.wait_for_url("/")
 
 
-def _take(page: Page, path: str, name: str) -> None:
+def _take(page: Page, path: str, file: Path, whole: bool) -> None:
     page.goto(path, wait_until="networkidle")
-    OUT.mkdir(parents=True, exist_ok=True)
-    page.screenshot(path=OUT / f"{name}.png")
-    print(f"{name}.png", file=sys.stderr)
+    file.parent.mkdir(parents=True, exist_ok=True)
+    page.screenshot(path=file, full_page=whole)
+    print(file.name, file=sys.stderr)
 
 
 if __name__ == "__main__":

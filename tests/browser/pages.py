@@ -1,0 +1,150 @@
+"""Every page there is, and rows that fill them."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+
+from django.contrib.auth.models import User
+from django.urls import reverse
+from django.utils import timezone
+
+from dashboard.models import Attempt, Endpoint
+from dashboard.models.api_token import Scope
+from dashboard.services import maintenance, modes, tokens, tool_rules
+from health.modes import Mode
+from health.risk import Risk
+from tests.dashboard.watching import degrade
+from tests.factories import make_attempt, make_endpoint, make_finished_run, make_run
+from tests.notifications.making import make_webhook
+
+# Addresses that answer with a part of a page, a file, a redirect, or something for machines.
+NOT_PAGES = frozenset(
+    {
+        "attempt-bundle",
+        "attempt-chunks",
+        "attempt-difference",
+        "attempt-raw",
+        "compare-export",
+        "channel-test",
+        "deliveries",
+        "delivery-result",
+        "delivery-retry",
+        "demo-hide",
+        "demo-start",
+        "design-toast",
+        "endpoint-chart",
+        "endpoint-export",
+        "endpoint-modes",
+        "endpoint-new-try",
+        "endpoint-notes",
+        "endpoint-points",
+        "endpoint-policy",
+        "endpoint-probe",
+        "endpoint-run",
+        "endpoint-runs",
+        "endpoint-try",
+        "export",
+        "fleet-rows",
+        "healthz",
+        "incident-acknowledge",
+        "incident-release",
+        "language",
+        "logout",
+        "maintenance-cancel",
+        "metrics",
+        "mode-off",
+        "nearby",
+        "note-remove",
+        "person-deactivate",
+        "person-password",
+        "person-reactivate",
+        "person-role",
+        "readyz",
+        "run-attempts",
+        "run-bundle",
+        "run-cancel",
+        "run-progress",
+        "tool-rule-move",
+        "tool-rule-remove",
+    }
+)
+# What there is before anything was registered.
+EMPTY = (
+    "fleet",
+    "incidents",
+    "compare",
+    "endpoint-new",
+    "channels",
+    "channel-new",
+    "tool-rules",
+    "maintenance",
+    "tokens",
+    "system",
+    "settings",
+    "retention",
+    "password",
+    "people",
+    "demo",
+    "import",
+)
+EXCHANGE = {
+    "label": "the question",
+    "request": {"method": "POST", "url": "http://127.0.0.1:9/v1", "body": '{"model": "m-1"}'},
+    "reply": {
+        "status": 200,
+        "headers": {"content-type": "application/json"},
+        "chunks": [{"ms": 1, "text": '{"choices": []}'}],
+        "bytes": 15,
+    },
+    "calls": [{"id": "1", "name": "probe_echo", "input": {"message": "x"}, "repairs": []}],
+    "error": "",
+}
+FINDING = {"kind": "wrong_value", "message": "tag should be alpha", "path": "/tag"}
+
+
+def fill() -> dict[str, list[str]]:
+    """Rows of every kind, made by the services; the addresses of every page, by its name."""
+    alice = User.objects.get(username="alice")
+    steady, fallen = make_endpoint(), make_endpoint(slug="fallen", provider="anthropic")
+    incident = degrade(fallen)
+    modes.switch_on(
+        steady.profile, Mode.NO_PARALLEL, by=alice, reason="two at once stumble", lasts=None
+    )
+    attempt = _probe(steady)
+    make_run(steady)
+    token = tokens.issue(name="ci", scopes=[Scope.READ.value], lasts=None, by=alice).token
+    channel = make_webhook("http://127.0.0.1:9/hook").channel
+    rule = tool_rules.add(pattern="read_*", risk=Risk.READ, note="files", by=alice)
+    soon = timezone.now() + timedelta(hours=1)
+    maintenance.plan(steady, soon, soon + timedelta(hours=1), by=alice, reason="new engine")
+    slug, one = {"slug": steady.slug}, {"channel_id": channel.pk}
+    found: dict[str, list[str]] = {name: [reverse(name)] for name in (*EMPTY, "login")}
+    found |= {
+        name: [reverse(name, kwargs=slug)]
+        for name in ("endpoint", "endpoint-edit", "endpoint-remove")
+    }
+    found["endpoint"] += [f"/endpoints/{fallen.slug}/?range=all"]
+    found["compare"] += [f"/compare/?endpoint={steady.slug}&endpoint={fallen.slug}"]
+    found |= {
+        name: [reverse(name, kwargs=one)]
+        for name in ("channel-edit", "channel-remove", "channel-rotate")
+    }
+    found["endpoint-accept"] = [reverse("endpoint-accept", args=[fallen.slug, "parse_success"])]
+    found["incident"] = [reverse("incident", args=[incident.pk])]
+    found["run"] = [reverse("run", args=[attempt.run_id])]
+    found["attempt"] = [reverse("attempt", args=[attempt.run_id, attempt.probe, attempt.trial])]
+    found["token-revoke"] = [reverse("token-revoke", args=[token.prefix])]
+    found["tool-rule"] = [reverse("tool-rule", args=[rule.pk])]
+    found["demo-remove"] = [reverse("demo-remove")]
+    found["person"] = [reverse("person", args=[alice.pk])]
+    found["design"] = [reverse("design")]
+    return found
+
+
+def _probe(endpoint: Endpoint) -> Attempt:
+    for hours in (30, 20, 10):
+        make_finished_run(endpoint, failed=1, at=timezone.now() - timedelta(hours=hours))
+    run = make_finished_run(endpoint, passed=1, failed=1)
+    make_attempt(run, probe="schema", evidence={"exchanges": [EXCHANGE], "findings": []})
+    failed = {"exchanges": [EXCHANGE], "findings": [FINDING]}
+    return make_attempt(run, outcome="fail", findings=[FINDING], evidence=failed)
