@@ -18,7 +18,8 @@ from health.metrics import DIRECTIONS, Good, Rate, rate_of
 from health.words import NAMES
 from probes.attempts import Metric
 
-STEPS = 60
+# Few enough that each holds some runs, else the interval jumps from one to the next.
+STEPS = 24
 Counted = tuple[datetime, int, int]
 
 

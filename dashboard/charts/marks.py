@@ -18,8 +18,8 @@ Y = 1.08
 # Of what stands in one place, more would fill the screen.
 _MOST_WORDS = 6
 _LONGEST = 120
-# Of the whole axis: about ten pixels on a wide screen.
-_CLOSE = 1 / 90
+# Of the whole axis: about the size of a mark on a wide screen.
+_CLOSE = 1 / 40
 
 
 class Kind(StrEnum):

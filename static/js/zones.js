@@ -32,7 +32,7 @@ window.zones = (() => {
       }
       const said = form.dataset.zoneWord.replace("{zone}", name);
       const place = form.querySelector("[data-zone], label[for=note_at]");
-      if (place) (place.matches("label") ? place.firstChild : place).textContent = said;
+      if (place) (place.matches("label") ? place.firstChild : place).textContent = `${said} `;
     }
   };
 
