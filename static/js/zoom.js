@@ -2,11 +2,20 @@
 (() => {
   let shown = location.search;
 
+  // What the address says of other parts of the page stays in it.
+  const beside = (search) => {
+    const asked = new URLSearchParams(search);
+    for (const [name, value] of new URLSearchParams(location.search)) {
+      if (!["metric", "range", "from", "to"].includes(name)) asked.append(name, value);
+    }
+    return `?${asked}`;
+  };
+
   const show = (search, isNew) => {
     const part = document.getElementById("chart-part");
     if (!part) return;
-    if (isNew) history.pushState({ chart: true }, "", location.pathname + search);
-    shown = search;
+    if (isNew) history.pushState({ chart: true }, "", location.pathname + beside(search));
+    shown = location.search;
     htmx.ajax("GET", part.dataset.part + search, { target: part, swap: "outerHTML" });
   };
 
@@ -45,7 +54,9 @@
     show(`?${asked}`, true);
   });
 
-  addEventListener("popstate", () => {
-    if (location.search !== shown) show(location.search, false);
+  addEventListener("popstate", (event) => {
+    // Where htmx wrote the address, it brings back the whole page.
+    if (event.state?.htmx) shown = location.search;
+    else if (location.search !== shown) show(location.search, false);
   });
 })();

@@ -121,7 +121,7 @@ def test_a_run_that_ends_brings_strip_and_metrics_along(client: Client, endpoint
     part = client.get("/endpoints/steady/runs/")
 
     assertContains(part, 'id="open-incidents" hx-swap-oob="true"')
-    assertContains(part, 'aria-label="Metrics under watch" hx-swap-oob="true"')
+    assertContains(part, 'aria-labelledby="watched-title" hx-swap-oob="true"')
 
 
 def _read(endpoint: Endpoint, metric: Metric = Metric.PARSE_SUCCESS) -> Happened:
