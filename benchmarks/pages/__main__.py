@@ -24,14 +24,15 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--endpoints", type=int, default=MANY_ENDPOINTS)
     parser.add_argument("--days", type=int, default=365, help="of history, with a run a day")
+    parser.add_argument("--blocks", type=int, default=10, help="of looks at each page, by turns")
     parser.add_argument("--no-browser", action="store_true")
     asked = parser.parse_args()
     # Ended by the way of an exception, it takes its server and its data along.
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))
     with stack.cluster() as cluster:
         session = _fill(asked.endpoints, asked.days)
-        is_good = _fleet(session)
-        is_good &= _endpoint(session)
+        is_good = _fleet(session, asked.blocks)
+        is_good &= _endpoint(session, asked.blocks)
         if not asked.no_browser:
             _browser(cluster, session)
     return int(not is_good)
@@ -61,15 +62,16 @@ def _raw_rows(attempts: range, events: int) -> int:
     return history.add_raw_rows(MEASURED, attempts=attempts, events=events)
 
 
-def _fleet(session: str) -> bool:
-    few, many = timing.compare(_client(session), "/")
+def _fleet(session: str, blocks: int) -> bool:
+    few, many = timing.compare(_client(session), "/", blocks=blocks)
     ratio = many.ms / few.ms
     _table("fleet page", few, many)
     return ratio <= MOST_RATIO and many.ms < MOST_MS and few.queries == many.queries
 
 
-def _endpoint(session: str) -> bool:
-    few, many = timing.compare(_client(session), f"/endpoints/endpoint-{MEASURED:04}/?range=30d")
+def _endpoint(session: str, blocks: int) -> bool:
+    path = f"/endpoints/endpoint-{MEASURED:04}/?range=30d"
+    few, many = timing.compare(_client(session), path, blocks=blocks)
     _table("endpoint page", few, many)
     return many.ms / few.ms <= MOST_RAW_RATIO and few.queries == many.queries
 

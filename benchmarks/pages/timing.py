@@ -14,7 +14,7 @@ from django.test.utils import CaptureQueriesContext
 
 from benchmarks.pages import stack
 
-BLOCKS, LOOKS, WARM_UP = 6, 6, 2
+LOOKS, WARM_UP = 6, 2  # of a block
 
 
 @dataclass(slots=True)
@@ -31,10 +31,10 @@ class Cost:
         return median(self.seconds) * 1000
 
 
-def compare(client: Client, path: str) -> tuple[Cost, Cost]:
+def compare(client: Client, path: str, *, blocks: int) -> tuple[Cost, Cost]:
     """The page on few rows and on many, by turns."""
     costs = {stack.FEW: Cost(), stack.MANY: Cost()}
-    for _ in range(BLOCKS):
+    for _ in range(blocks):
         for database, cost in costs.items():
             stack.use(database)
             taken = [_look(client, path) for _ in range(WARM_UP + LOOKS)]

@@ -1,13 +1,13 @@
 from __future__ import annotations
 
 from datetime import timedelta
+from typing import Any
 
 import pytest
 from django.test import Client
 from django.utils import timezone
 from pytest_django import DjangoAssertNumQueries
 from pytest_django.asserts import assertContains, assertNotContains
-from pytest_django.fixtures import SettingsWrapper
 
 from dashboard import fleet
 from dashboard.models import Endpoint, Incident, ModeSwitch, Profile, Run, RunMetric, Watch
@@ -40,7 +40,7 @@ def test_a_row_shows_the_rate_with_its_numbers(signed_in: Client) -> None:
     assertContains(page, '<span class="status degraded">')
 
 
-def test_a_simulated_endpoint_says_so(signed_in: Client, settings: SettingsWrapper) -> None:
+def test_a_simulated_endpoint_says_so(signed_in: Client, settings: Any) -> None:
     """Nobody takes the figures of a demo for those of a model."""
     settings.SIMULATOR_URL = "http://127.0.0.1:9"
     make_endpoint(slug="played", base_url="http://127.0.0.1:9/v1")
