@@ -46,10 +46,10 @@ async def _ask(rules: Rules) -> list[Model] | None:
             incoming = await transport.send(Outgoing("GET", url, {}))
     except ProbesError:
         return None
-    return _read(incoming.body) if incoming.status == 200 else None
+    return read_models(incoming.body) if incoming.status == 200 else None
 
 
-def _read(body: bytes) -> list[Model] | None:
+def read_models(body: bytes) -> list[Model] | None:
     """The names in what came back; whoever answers there need not be Ollama."""
     try:
         listed = json.loads(body)["models"]
