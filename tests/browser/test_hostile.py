@@ -21,7 +21,8 @@ FOREIGN = """() => [
     + " audio, style, svg script, meta[http-equiv], link[rel=stylesheet]:not([href^='/static/']),"
     + " img:not([src^='/static/']), [onload], [onerror], [onclick], [onfocus], [onmouseover],"
     + " [ontoggle], [style]:not([data-chart] *, [id^=js-plotly], [id^=js-plotly] *),"
-    + " [hx-get*=hit], [data-hx-get], [hx-on\\\\:\\\\:load], [href^='javascript:' i], [href^='data:' i]"
+    + " [hx-get*=hit], [data-hx-get], [hx-on\\\\:\\\\:load],"
+    + " [href^='javascript:' i], [href^='data:' i]"
   ),
 ].map(element => element.outerHTML.slice(0, 200))"""
 TOO_WIDE = """() => [...document.querySelectorAll("main *")]
