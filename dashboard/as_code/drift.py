@@ -23,14 +23,13 @@ class Edited:
 
 def of(endpoint: Endpoint) -> list[Edited]:
     """What was edited of one endpoint; nothing where no file was ever applied to it."""
-    return of_all([endpoint]).get(endpoint.pk, [])
+    return of_all([endpoint.pk]).get(endpoint.pk, [])
 
 
-def of_all(endpoints: Iterable[Endpoint]) -> dict[int, list[Edited]]:
+def of_all(endpoint_ids: Iterable[int]) -> dict[int, list[Edited]]:
     """The same of many in one query, by their ids; whoever was not edited is left out."""
-    by_id = {endpoint.pk: endpoint for endpoint in endpoints}
-    kept = Applied.objects.filter(pk__in=by_id).values_list("pk", "fields")
-    found = {pk: between(fields, as_file(by_id[pk])) for pk, fields in kept}
+    kept = Applied.objects.filter(pk__in=list(endpoint_ids)).select_related("endpoint")
+    found = {each.pk: between(each.fields, as_file(each.endpoint)) for each in kept}
     return {pk: edited for pk, edited in found.items() if edited}
 
 

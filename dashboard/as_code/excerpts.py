@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from dashboard import inert
@@ -16,34 +16,37 @@ LONGEST = 160
 class Line:
     number: int
     text: str
-    is_wrong: bool
+    mistakes: Sequence[Mistake] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class Excerpt:
-    """The lines about one line that is wrong, and all that is wrong with it."""
-
-    line: int
-    mistakes: Sequence[Mistake]
-    lines: Sequence[Line]
-
-
-def excerpts(text: str, mistakes: Sequence[Mistake]) -> list[Excerpt]:
-    """One excerpt a line that is wrong, in the order of the text."""
+def excerpts(text: str, mistakes: Sequence[Mistake]) -> list[list[Line]]:
+    """The lines that are wrong with those around them; what lies close together is one excerpt."""
     lines = text.replace("\r\n", "\n").split("\n")
     by_line: dict[int, list[Mistake]] = {}
     for mistake in mistakes:
-        by_line.setdefault(mistake.line, []).append(mistake)
-    return [
-        Excerpt(number, found, list(_around(lines, number, found[0].column)))
-        for number, found in by_line.items()
-    ]
+        # A place after the last line is told at the last one.
+        by_line.setdefault(min(mistake.line, len(lines)), []).append(mistake)
+    return [list(_lines(lines, numbers, by_line)) for numbers in _together(by_line, len(lines))]
 
 
-def _around(lines: Sequence[str], number: int, column: int) -> Iterator[Line]:
-    for each in range(number - AROUND, number + AROUND + 1):
-        if 1 <= each <= len(lines):
-            yield Line(each, _window(lines[each - 1], column), each == number)
+def _together(wrong: Iterable[int], last: int) -> list[list[int]]:
+    """The numbers of the lines to show, in runs without a gap."""
+    near = {each + step for each in wrong for step in range(-AROUND, AROUND + 1)}
+    runs: list[list[int]] = []
+    for number in sorted(each for each in near if 1 <= each <= last):
+        if runs and runs[-1][-1] == number - 1:
+            runs[-1].append(number)
+        else:
+            runs.append([number])
+    return runs
+
+
+def _lines(
+    lines: Sequence[str], numbers: Sequence[int], by_line: Mapping[int, Sequence[Mistake]]
+) -> Iterator[Line]:
+    for number in numbers:
+        found = by_line.get(number, ())
+        yield Line(number, _window(lines[number - 1], found[0].column if found else 1), found)
 
 
 def _window(line: str, column: int) -> str:

@@ -47,7 +47,7 @@ def apply(
     plan = planning.make(declared, prune=prune)
     if expected is not None and plan.state != expected:
         raise Outdated(plan)
-    done = [(step, _take(step)) for step in plan.steps]
+    done = [(step, _take(step, by=by)) for step in plan.steps]
     _remember([(step, endpoint) for step, endpoint in done if endpoint], by=by)
     return plan
 
@@ -61,7 +61,7 @@ def _lock(declared: Sequence[Declared], *, prune: bool) -> None:
     list(kept.order_by("pk").select_for_update().values_list("pk"))
 
 
-def _take(step: Step) -> Endpoint | None:
+def _take(step: Step, *, by: User | None) -> Endpoint | None:
     """Carry out one step; returns the endpoint that the file speaks of."""
     wanted = step.declared
     if step.action is Action.REMOVE and step.endpoint:
@@ -75,7 +75,7 @@ def _take(step: Step) -> Endpoint | None:
         changes = {change.name: change.new for change in step.changes}
         key = wanted.key if changes.pop(planning.KEY, None) else None
         fields: dict[str, Any] = {name: wanted.values[name] for name in changes}
-        endpoints.update(step.endpoint, key=key, forget_key=False, **fields)
+        endpoints.update(step.endpoint, key=key, forget_key=False, by=by, **fields)
     return step.endpoint
 
 

@@ -154,7 +154,7 @@ def test_a_large_file_is_shown_in_part_and_with_few_queries(
     with django_assert_max_num_queries(4):
         page = administrator.post(PAGE, {"text": text} | LOOK)
 
-    assertContains(page, "1000 endpoints would change")
+    assertContains(page, "1,000 endpoints would change")
     assertContains(page, "900 more are not shown here")
 
 
