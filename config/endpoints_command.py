@@ -14,7 +14,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from config.console import say, tell
-from launcher import running
 
 if TYPE_CHECKING:
     from dashboard.as_code.mistakes import Unreadable
@@ -90,6 +89,8 @@ def _with_database(options: argparse.Namespace, work: Callable[[argparse.Namespa
     import django
     from django.core.exceptions import ImproperlyConfigured
     from django.db import DatabaseError
+
+    from launcher import running
 
     # Keys of endpoints come from what the caller has set, not from what is found for us below.
     options.variables = dict(os.environ)
