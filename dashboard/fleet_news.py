@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from dashboard import fleet_cells
+from dashboard.as_code import drift
 from dashboard.fleet_lists import rows_of
 from dashboard.fleet_page import Look, Row, Section, Top, row_key
 
@@ -55,7 +56,11 @@ def _rows(seen: Mapping[str, str], look: Look) -> tuple[Row, ...]:
     if not changed:
         return ()
     cells = fleet_cells.cells_of(list({s.endpoint.pk: s for s in changed.values()}.values()))
-    return tuple(Row(key, s, cells[s.endpoint.pk]) for key, s in changed.items())
+    edited = drift.of_all(cells)
+    return tuple(
+        Row(key, s, cells[s.endpoint.pk], edited.get(s.endpoint.pk, ()))
+        for key, s in changed.items()
+    )
 
 
 def _groups(seen: Mapping[str, str], look: Look) -> tuple[Section, ...]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from functools import cached_property
@@ -14,6 +14,8 @@ from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
 from dashboard import decisions, fleet, fleet_cells, fleet_lists, incidents
+from dashboard.as_code import drift
+from dashboard.as_code.drift import Edited
 from dashboard.fleet import Fleet, Summary
 from dashboard.fleet_asked import SHOWN, STATUSES, Asked, asked_by
 from dashboard.fleet_cells import Cell
@@ -34,6 +36,8 @@ class Row:
     key: str
     summary: Summary
     cells: tuple[Cell, ...]
+    # What was edited here since a file set it.
+    edited: Sequence[Edited] = ()
 
     @property
     def seen(self) -> str:
@@ -118,13 +122,16 @@ class Look:
 
     def sections(self) -> list[Section]:
         """The groups of the page with their rows."""
-        cells = fleet_cells.cells_of(self.listing.summaries)
+        shown = self.listing.summaries
+        cells = fleet_cells.cells_of(shown)
+        edited = drift.of_all(summary.endpoint.pk for summary in shown)
         return [
             Section(
                 group,
                 tuple(
-                    Row(row_key(group, summary), summary, cells[summary.endpoint.pk])
-                    for summary in fleet_lists.rows_of(group)
+                    Row(row_key(group, each), each, cells[pk], edited.get(pk, ()))
+                    for each in fleet_lists.rows_of(group)
+                    for pk in (each.endpoint.pk,)
                 ),
                 self.address_of(group),
             )

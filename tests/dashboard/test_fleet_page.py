@@ -16,9 +16,9 @@ from health.severity import Severity
 from tests.dashboard.watching import degrade, settle, watch_run
 from tests.factories import make_attempt, make_endpoint, make_finished_run, make_run
 
-# Session, person, all endpoints with how they do, cells of the page, open incidents, decisions,
-# how many are simulated.
-QUERIES = 7
+# Session, person, all endpoints with how they do, cells of the page, edits of its endpoints since
+# a file set them, open incidents, decisions, how many are simulated.
+QUERIES = 8
 
 
 def test_an_empty_fleet_says_how_to_begin(signed_in: Client) -> None:

@@ -5,7 +5,6 @@ from datetime import timedelta
 import pytest
 from django.contrib.auth.models import User
 from django.core.files.uploadedfile import SimpleUploadedFile
-from django.template import Context, Template
 from django.test import Client
 from pytest_django.asserts import assertContains, assertNotContains, assertRedirects
 from pytest_django.fixtures import DjangoAssertNumQueries
@@ -169,19 +168,19 @@ def test_the_export_is_a_file_that_changes_nothing(administrator: Client) -> Non
     assertContains(page, "Nothing would change")
 
 
-def test_an_endpoint_that_was_edited_since_is_marked() -> None:
-    """The mark names the field with both values; who was not edited has none."""
-    template = Template("{% load as_code %}{% edited_here endpoint %}")
+def test_an_endpoint_that_was_edited_since_is_marked(signed_in: Client) -> None:
+    """On its page with the field and both values, and in the list; who was not has no mark."""
     applied(STEADY)
     endpoint = Endpoint.objects.get()
-    assert template.render(Context({"endpoint": endpoint})).strip() == ""
+    for path in ("/", "/endpoints/steady/"):
+        assertNotContains(signed_in.get(path), "since the last apply")
 
-    edited = endpoints.update(endpoint, key=None, forget_key=False, model="m-9").endpoint
+    endpoints.update(endpoint, key=None, forget_key=False, model="m-9")
 
-    shown = template.render(Context({"endpoint": edited}))
-    assert "edited here since the last apply" in shown
-    assert "m-1" in shown
-    assert "m-9" in shown
+    assertContains(signed_in.get("/"), "edited since the last apply")
+    page = signed_in.get("/endpoints/steady/")
+    assertContains(page, "edited here since the last apply")
+    assertContains(page, 'the file said <code translate="no">m-1</code>')
 
 
 def test_only_administrators_import(client: Client, signed_in: Client) -> None:
