@@ -22,7 +22,7 @@ _WITHIN = SafeString(' aria-current="true"')
 @register.simple_tag(takes_context=True)
 def current_section(context: RequestContext, name: str) -> str:
     """Marks the entry of the menu that leads to this page, or to the pages it is one of."""
-    match = context.request.resolver_match
+    match = getattr(context.get("request"), "resolver_match", None)
     if match is None:
         return ""
     section = match.route.split("/", 1)[0]
