@@ -12,6 +12,7 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy, ngettext, pgettext
 
 from health.metrics import DIRECTIONS, Good, Rate, rate_of
+from health.wording import say
 from health.words import NAMES
 from probes.attempts import Metric
 
@@ -27,7 +28,7 @@ _KNOWN = {
 def sentences(metric: Metric, figures: Figures) -> list[str]:
     """What the figures say, from the run to the threshold; what is missing is left out."""
     said = [_of_run, _of_last_runs, _of_baseline, _of_sums, _of_others]
-    found = (say(metric, figures) for say in said)
+    found = (tell(metric, figures) for tell in said)
     return [sentence for sentence in found if sentence]
 
 
@@ -113,5 +114,5 @@ def _of_sums(metric: Metric, figures: Figures) -> str:
 
 
 def _of_others(metric: Metric, figures: Figures) -> str:
-    others = [NAMES[Metric(name)] for name in figures.get("together_with", ())]
+    others = [say(NAMES[Metric(name)]) for name in figures.get("together_with", ())]
     return _("Together with: {metrics}.").format(metrics=", ".join(others)) if others else ""

@@ -16,6 +16,7 @@ from dashboard.services import detection
 from health.metrics import Rate, rate_of
 from health.modes import WATCHED
 from health.severity import Severity
+from health.wording import say
 from health.words import NAMES
 from probes.attempts import Metric
 
@@ -56,7 +57,7 @@ class Titled:
 
     @property
     def metric(self) -> str:
-        return NAMES[Metric(self.incident.metric)]
+        return say(NAMES[Metric(self.incident.metric)])
 
     @property
     def is_open(self) -> bool:

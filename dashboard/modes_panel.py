@@ -12,6 +12,7 @@ from django.utils.translation import gettext as _
 from dashboard import figure_words
 from dashboard.models import ModeSwitch, Profile
 from health.modes import EFFECTS, Mode
+from health.wording import say
 from probes.attempts import Metric
 
 
@@ -48,7 +49,7 @@ class Shown:
 
     @property
     def effect(self) -> str:
-        return EFFECTS[self.mode]
+        return say(EFFECTS[self.mode])
 
     @property
     def is_on(self) -> bool:

@@ -84,7 +84,6 @@ class Plan:
     suites: tuple[Planned, ...]
     left: Left
     active: Run | None
-    has_price: bool
 
     def of(self, suite: str) -> Planned:
         return next(planned for planned in self.suites if planned.suite == suite)
@@ -98,7 +97,6 @@ def read(endpoint: Endpoint) -> Plan:
         suites=tuple(_planned(endpoint, suite, left) for suite in SUITES),
         left=left,
         active=active,
-        has_price=_prices(endpoint) is not None,
     )
 
 
@@ -144,7 +142,7 @@ def _refusal(left: Left, requests: int, tokens: int) -> str:
 
 
 def _prices(endpoint: Endpoint) -> tuple[Decimal, Decimal] | None:
-    told = getattr(endpoint, "price_input", None), getattr(endpoint, "price_output", None)
+    told = endpoint.price_input, endpoint.price_output
     return None if told == (None, None) else (told[0] or Decimal(), told[1] or Decimal())
 
 
@@ -153,4 +151,4 @@ def _cost(endpoint: Endpoint, input_tokens: int, output_tokens: int) -> Cost | N
     if prices is None:
         return None
     amount = (input_tokens * prices[0] + output_tokens * prices[1]) / _MILLION
-    return Cost(amount, getattr(endpoint, "currency", ""))
+    return Cost(amount, endpoint.currency)

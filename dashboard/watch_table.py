@@ -22,6 +22,7 @@ from health.gauge import Alarm, Gauge
 from health.metrics import DIRECTIONS, Good, Rate, rate_of
 from health.modes import WATCHED
 from health.watch import YEAR, Watch
+from health.wording import say
 from health.words import NAMES
 from probes.attempts import Metric
 
@@ -61,7 +62,7 @@ class Watched:
 
     @property
     def name(self) -> str:
-        return NAMES[self.metric]
+        return say(NAMES[self.metric])
 
     @property
     def known_words(self) -> str:

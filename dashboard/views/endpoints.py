@@ -12,7 +12,7 @@ from dashboard import endpoint_page, presets, progress, runs_table
 from dashboard.errors import Refused
 from dashboard.forms import EndpointForm, beginning_of
 from dashboard.models import Credential, Endpoint, Spend
-from dashboard.services import endpoints
+from dashboard.services import endpoints, policies
 from dashboard.views import addresses, charts, modes
 
 # What a person uses to turn the table of runs, as against a run that ended.
@@ -44,15 +44,14 @@ def runs(request: HttpRequest, slug: str) -> HttpResponse:
         response = render(request, "dashboard/_runs.html", {"endpoint": endpoint, **table})
         response["HX-Push-Url"] = addresses.page_with(request, endpoint, table["runs"].asked.here)
         return response
-    found = endpoint_page.context(endpoint, modes.context(endpoint)["policy"])
+    found = endpoint_page.context(endpoint, policies.current(slug))
     return render(request, "dashboard/_runs.html", {**found, **table, "oob": True})
 
 
 @require_safe
 def policy(request: HttpRequest, slug: str) -> HttpResponse:
     endpoint = get_object_or_404(Endpoint.objects.kept(), slug=slug)
-    found = modes.context(endpoint)["policy"]
-    context = {**endpoint_page.context(endpoint, found), "policy": found, "oob": True}
+    context = {**endpoint_page.context(endpoint, policies.current(slug)), "oob": True}
     return render(request, "dashboard/_policy.html", context)
 
 

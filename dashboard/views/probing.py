@@ -37,9 +37,10 @@ def probe(request: HttpRequest, slug: str) -> HttpResponse:
     """The plan of a run, in a dialog or as a page; a post asks for the run."""
     endpoint = get_object_or_404(Endpoint.objects.kept(), slug=slug)
     if request.method != "POST":
-        part = "_plan" if request.headers.get("HX-Request") else "probe"
-        context = {"endpoint": endpoint, "plan": probe_plan.read(endpoint)}
-        return render(request, f"dashboard/{part}.html", context)
+        in_dialog = bool(request.headers.get("HX-Request"))
+        plan = probe_plan.read(endpoint)
+        context = {"endpoint": endpoint, "plan": plan, "in_dialog": in_dialog}
+        return render(request, f"dashboard/{'_plan' if in_dialog else 'probe'}.html", context)
     refusal = ""
     try:
         _ask(endpoint, by=cast(User, request.user), suite=request.POST.get("suite", ""))

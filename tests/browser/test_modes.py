@@ -6,7 +6,7 @@ from datetime import timedelta
 import pytest
 from django.contrib.auth.models import User
 from django.utils import timezone
-from playwright.sync_api import Browser, Page, expect
+from playwright.sync_api import Page, expect
 
 from dashboard.models import Incident
 from dashboard.models.api_token import Scope
@@ -70,11 +70,12 @@ def test_a_mode_is_toggled_by_hand_and_reaches_chart_and_policy(
 
 @pytest.mark.usefixtures("probed", "bob")
 def test_two_people_at_one_toggle_end_in_one_state(
-    site: Site, browser: Browser, open_page: Callable[..., tuple[Page, Watch]]
+    open_page: Callable[..., tuple[Page, Watch]],
 ) -> None:
     """Whoever comes second keeps what was typed, reads who was first, and both see the same."""
     alice, watch = open_page()
-    bob, other = _sign_in(browser, site, "bob")
+    bob, other = open_page()
+    _sign_in(bob, "bob")
     for page in (alice, bob):
         page.goto("/endpoints/steady/", wait_until="networkidle")
         mode = page.locator("[data-mode=strict_schema]")
@@ -116,16 +117,14 @@ def test_pages_of_incidents_fit_a_phone(
     assert watch.troubles == []
 
 
-def _sign_in(browser: Browser, site: Site, name: str) -> tuple[Page, Watch]:
-    """Another person, in a browser of their own."""
-    page = browser.new_context(base_url=site.url).new_page()
-    watch = Watch(page)
+def _sign_in(page: Page, name: str) -> None:
+    """Another person at this browser."""
+    page.context.clear_cookies()
     page.goto("/login/")
     page.get_by_label("Username").fill(name)
     page.get_by_label("Password").fill(PASSWORD)
     page.get_by_role("button", name="Sign in").click()
     page.wait_for_url("/")
-    return page, watch
 
 
 def _manual(page: Page, key: str) -> list[str]:

@@ -8,7 +8,7 @@ from django.utils import timezone
 from pytest_django.asserts import assertContains, assertNotContains
 
 from dashboard import probe_plan
-from dashboard.models import Endpoint, Run, Spend
+from dashboard.models import Run, Spend
 from dashboard.services import runs
 from probes.suite import plan
 from tests.factories import make_endpoint, make_finished_run, make_run
@@ -92,15 +92,14 @@ def test_the_last_run_of_a_suite_says_what_it_came_to() -> None:
 @pytest.mark.django_db
 def test_money_is_told_where_a_price_is_known() -> None:
     """Prices are per million tokens; a ceiling counts every request at its largest."""
-    endpoint = make_endpoint()
+    prices = {"price_input": Decimal(1), "price_output": Decimal(10), "currency": "EUR"}
+    endpoint = make_endpoint(**prices)
     make_finished_run(endpoint, input_tokens=900_000, output_tokens=100_000)
-    priced = Endpoint.objects.get()
-    vars(priced).update(price_input=Decimal(1), price_output=Decimal(10), currency="EUR")
 
-    planned = probe_plan.read(priced).of("light")
+    planned = probe_plan.read(endpoint).of("light")
 
     assert planned.last_cost is not None
     assert planned.last_cost.words == "1.90 EUR"
     assert planned.cost is not None
     assert planned.cost.amount > 0
-    assert probe_plan.read(endpoint).of("light").cost is None
+    assert probe_plan.read(make_endpoint(slug="free")).of("light").cost is None
