@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection
-from urllib.parse import parse_qsl, urlencode, urlsplit
+from urllib.parse import parse_qsl, urlencode
 
 from django.http import HttpRequest
 
@@ -12,6 +12,7 @@ from dashboard.models import Endpoint
 
 # A page asks for far fewer; a longer address is nobody's honest wish.
 _MOST = 20
+_LONGEST = 2000
 
 
 def kept(request: HttpRequest, parts: Collection[str]) -> list[tuple[str, str]]:
@@ -30,5 +31,7 @@ def page_with(request: HttpRequest, endpoint: Endpoint, runs: str) -> str:
 def _asked(request: HttpRequest) -> list[tuple[str, str]]:
     """Of the page around a part where htmx tells it, else of this request."""
     around = request.headers.get("HX-Current-URL")
-    query = urlsplit(around).query if around else request.META.get("QUERY_STRING", "")
-    return parse_qsl(query[:2000])
+    if around is None:
+        return parse_qsl(request.META.get("QUERY_STRING", "")[:_LONGEST])
+    # By hand: urlsplit raises on what is no address, and any client may send that.
+    return parse_qsl(around.partition("#")[0].partition("?")[2][:_LONGEST])

@@ -1,8 +1,9 @@
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, cast
 
 from django.contrib import messages
+from django.contrib.auth.models import User
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
 from django.utils.translation import gettext as _
@@ -78,7 +79,8 @@ def edit(request: HttpRequest, slug: str) -> HttpResponse:
     form = EndpointForm(request.POST or None, endpoint=endpoint)
     if request.method == "POST" and form.is_valid():
         try:
-            updated = endpoints.update(endpoint, **form.cleaned_data)
+            by = cast(User, request.user)
+            updated = endpoints.update(endpoint, by=by, **form.cleaned_data)
         except Refused as exc:
             form.add_error(None, exc.message)
         else:

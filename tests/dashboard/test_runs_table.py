@@ -81,6 +81,18 @@ def test_turning_keeps_what_else_the_page_asks_for(signed_in: Client) -> None:
     assertNotContains(part, "<html")
 
 
+@pytest.mark.parametrize("around", ["http://[?x=%0d%0aA:%20b", '?x="><script>', "nonsense", ""])
+def test_a_forged_address_of_the_page_is_inert(signed_in: Client, around: str) -> None:
+    """Whatever a client says its page is, the answer stays on ours."""
+    make_finished_run(make_endpoint())
+
+    part = signed_in.get("/endpoints/steady/runs/", headers={**TURN, "HX-Current-URL": around})
+
+    assert part.headers["HX-Push-Url"].startswith("/endpoints/steady/")
+    assert "\n" not in part.headers["HX-Push-Url"]
+    assertNotContains(part, "<script>")
+
+
 def test_the_end_of_a_run_refreshes_the_page_around(signed_in: Client) -> None:
     """Findings, capabilities, metrics and changes come along, and the filter stays."""
     make_finished_run(make_endpoint())
