@@ -17,10 +17,10 @@ PAGE = 36
 # What pages of ours never have, and what would be there if a text had become markup.
 FOREIGN = """() => [
   ...document.querySelectorAll(
-    "script:not([src^='/static/']), iframe, object, embed, base, math, marquee, plaintext, video,"
-    + " audio, style, svg script, meta[http-equiv], link[rel=stylesheet]:not([href^='/static/']),"
+    "script:not([src^='/static/'], [type='application/json']), iframe, object, embed, base,"
+    + " math, marquee, plaintext, video, audio, style, svg script, meta[http-equiv], link[rel=stylesheet]:not([href^='/static/']),"
     + " img:not([src^='/static/']), [onload], [onerror], [onclick], [onfocus], [onmouseover],"
-    + " [ontoggle], [style]:not([data-chart] *, [id^=js-plotly], [id^=js-plotly] *),"
+    + " [ontoggle], [style*='position:fixed;inset'],"
     + " [hx-get*=hit], [data-hx-get], [hx-on\\\\:\\\\:load],"
     + " [href^='javascript:' i], [href^='data:' i]"
   ),
@@ -65,11 +65,11 @@ def test_two_hundred_hostile_texts_do_nothing(
     page.goto(f"/runs/{run.pk}/attempts/format/1/difference/?as=raw")
     _is_whole(page)
     page.goto(f"/runs/{run.pk}/")
-    for trial in (1, 2):
-        page.locator(f"#attempt-format-{trial} > summary").click()
-        expect(page.locator(f"#attempt-format-{trial} .exchange-step").last).to_be_visible()
+    # Put into the page by htmx, which would heed attributes and scripts of its own.
+    page.locator("#attempt-format-2 > summary").click()
+    expect(page.locator("#attempt-format-2 .exchange-step").first).to_be_visible(timeout=30_000)
     _is_whole(page)
-    for path in (f"/endpoints/{run.endpoint.slug}/", "/"):
+    for path in ("/endpoints/steady/", "/"):
         page.goto(path)
         _is_whole(page)
 
@@ -99,24 +99,29 @@ def _is_whole(page: Page) -> None:
 
 
 def _evidence(words: Sequence[str]) -> dict[str, Any]:
-    return {"exchanges": [_exchange(word) for word in words], "findings": []}
+    threes = [words[at : at + 3] for at in range(0, len(words), 3)]
+    return {"exchanges": [_exchange(three) for three in threes], "findings": []}
 
 
-def _exchange(word: str) -> dict[str, Any]:
-    """One text in every place that a model or an endpoint can write to."""
-    short = word[:3000]
-    call = {"id": short, "name": short, "input": {short: short, "deep": [{"x": short}]}}
-    said = {"role": "assistant", "content": word[:50_000]}
+def _exchange(words: Sequence[str]) -> dict[str, Any]:
+    """Texts in every place that a model or an endpoint can write to."""
+    first, last = words[0][:3000], words[-1][:3000]
+    said = {"role": "assistant", "content": last}
+    broken = {"id": last, "name": last, "raw": last, "kind": "invalid_json", "error": first}
     return {
-        "label": short,
-        "request": a_request({"role": "user", "content": short}, said),
-        "reply": in_chunks([word, word[:100]], headers={"server": short}, status=200),
-        "calls": [
-            {**call, "raw": word, "format": short, "repairs": [short]},
-            {"id": short, "name": short, "raw": word, "kind": "invalid_json", "error": short},
-        ],
-        "error": short,
+        "label": first,
+        "request": a_request({"role": "user", "content": first}, said),
+        "reply": in_chunks(words, headers={"server": last}, status=200),
+        "calls": [*map(_call, words), broken],
+        "error": last,
     }
+
+
+def _call(word: str) -> dict[str, Any]:
+    short = word[:3000]
+    given = {short: short, "deep": [{"x": short}]}
+    call = {"id": short, "name": short, "input": given, "raw": word}
+    return {**call, "format": short, "repairs": [short]}
 
 
 def _storable(word: str) -> str:
