@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
 from dataclasses import dataclass
 
 
@@ -19,6 +21,7 @@ ENGLISH = Language(
     many=lambda singular, plural, count: singular if count == 1 else plural,
 )
 _spoken = ENGLISH
+_for_all: ContextVar[bool] = ContextVar("for_all", default=False)
 
 
 def speak(language: Language) -> None:
@@ -27,11 +30,30 @@ def speak(language: Language) -> None:
     _spoken = language
 
 
+@contextmanager
+def english() -> Iterator[None]:
+    """What is stored or sent is for everybody, whoever happens to be reading."""
+    before = _for_all.set(True)
+    try:
+        yield
+    finally:
+        _for_all.reset(before)
+
+
+def mark(text: str) -> str:
+    """The text as it is, in a table: found for the catalogue here, and told by `say` later."""
+    return text
+
+
 def say(text: str) -> str:
-    """The text in the reader's language. Call it with a literal, so that it is found."""
-    return _spoken.one(text)
+    """The text in the reader's language. A literal, or what `mark` was called with."""
+    return _language().one(text)
 
 
 def say_many(singular: str, plural: str, count: int) -> str:
     """The form that fits the count, in the reader's language."""
-    return _spoken.many(singular, plural, count)
+    return _language().many(singular, plural, count)
+
+
+def _language() -> Language:
+    return ENGLISH if _for_all.get() else _spoken

@@ -1,0 +1,55 @@
+"""All texts of the project, with the files in which they stand."""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+from django.utils.translation.template import templatize
+
+from catalogue.calls import NotALiteral, messages_in
+from catalogue.message import Message
+from probes.suite import PROBES
+
+ROOT = Path(__file__).resolve().parent.parent
+_PACKAGES = ("dashboard", "health")
+# Django turns a template into calls of gettext among blanked-out text.
+_CALL = re.compile(
+    r"""\b(?:_|n?p?gettext)\((?:u?"(?:[^"\\]|\\.)*"|u?'(?:[^'\\]|\\.)*'|[\s,]|count)+\)"""
+)
+
+
+def messages() -> dict[Message, tuple[str, ...]]:
+    """Each text with its files, in an order that stays when lines move."""
+    found: dict[Message, set[str]] = {}
+    for path, each in _found():
+        found.setdefault(each, set()).add(path)
+    return {
+        each: tuple(sorted(files))
+        for each, files in sorted(found.items(), key=lambda item: (min(item[1]), item[0]))
+    }
+
+
+def of_template(source: str) -> Iterator[Message]:
+    for call in _CALL.findall(templatize(source)):
+        yield from messages_in(ast.parse(call))
+
+
+def of_python(source: str) -> Iterator[Message]:
+    return messages_in(ast.parse(source))
+
+
+def _found() -> Iterator[tuple[str, Message]]:
+    # The protocol library knows no languages; pages tell its questions.
+    yield from (("probes/suite", Message(probe.question)) for probe in PROBES.values())
+    pages = sorted(ROOT.glob("templates/**/*.html"))
+    modules = sorted(path for name in _PACKAGES for path in ROOT.glob(f"{name}/**/*.py"))
+    for path in [*pages, *modules]:
+        read = of_template if path.suffix == ".html" else of_python
+        name = path.relative_to(ROOT).as_posix()
+        try:
+            yield from ((name, each) for each in read(path.read_text(encoding="utf-8")))
+        except NotALiteral as exc:
+            raise NotALiteral(f"{name}, {exc}") from exc
