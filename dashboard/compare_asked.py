@@ -9,6 +9,7 @@ from typing import TypeVar
 from urllib.parse import urlencode
 
 from django.http import QueryDict
+from django.utils.translation import gettext as _
 
 from dashboard.window import Range, range_named
 from probes.attempts import Metric
@@ -23,6 +24,10 @@ class Tab(StrEnum):
 
     METRICS = "metrics"
     CAPABILITIES = "capabilities"
+
+    @property
+    def words(self) -> str:
+        return _("Metrics") if self is Tab.METRICS else _("Capabilities")
 
 
 class Span(StrEnum):
@@ -40,11 +45,14 @@ class Span(StrEnum):
 
     @property
     def words(self) -> str:
-        return "last run" if self is Span.LAST else self.value
+        return _("last run") if self is Span.LAST else self.value
 
     @property
     def phrase(self) -> str:
-        return "in the last run" if self is Span.LAST else f"over {self.value}"
+        """What a cell of the heat map stands for."""
+        if self is Span.LAST:
+            return _("Rates of the last run, from the probe lane.")
+        return _("Rates over {span}, from the probe lane.").format(span=self.value)
 
 
 @dataclass(frozen=True, slots=True)

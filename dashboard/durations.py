@@ -5,6 +5,8 @@ from __future__ import annotations
 import re
 from datetime import timedelta
 
+from health.wording import say
+
 _UNITS = {"s": 1, "m": 60, "h": 3600, "d": 86400}
 
 
@@ -29,7 +31,17 @@ def rough(span: timedelta) -> str:
     """The span to about one unit, for reading: 42 s, 5 min, 3 h, 2 d."""
     seconds = max(0, int(span.total_seconds()))
     if seconds < 60:
-        return f"{seconds} s" if seconds else "under 1 s"
+        return say("{count} s").format(count=seconds) if seconds else say("under 1 s")
     if seconds < 3600:
-        return f"{seconds // 60} min"
-    return f"{seconds // 3600} h" if seconds < 2 * 86400 else f"{seconds // 86400} d"
+        return say("{count} min").format(count=seconds // 60)
+    if seconds < 2 * 86400:
+        return say("{count} h").format(count=seconds // 3600)
+    return say("{count} d").format(count=seconds // 86400)
+
+
+def relative(span: timedelta) -> str:
+    """How long ago something was, or how long it is until then where the span is negative."""
+    if span >= timedelta(0):
+        soon = span < timedelta(seconds=5)
+        return say("just now") if soon else say("{span} ago").format(span=rough(span))
+    return say("in {span}").format(span=rough(-span))

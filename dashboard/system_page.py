@@ -6,28 +6,31 @@ from dataclasses import dataclass
 from datetime import date, datetime
 
 from django.template.defaultfilters import filesizeformat
+from django.utils.functional import Promise
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy, ngettext
 
 from dashboard.doctor import running
-from dashboard.doctor.check import Check, Verdict, counted
-from dashboard.durations import rough
+from dashboard.doctor.check import Check, Verdict
+from dashboard.durations import relative, rough
 from dashboard.services import pulses
 from dashboard.services.monitoring import MOST_COUNTED
 from dashboard.system_state import PartitionedTable, ProviderLoad, SystemState
 from health.status import Status
 
 # What a person calls the tables.
-_TABLES = {
-    "observation": "observations",
-    "attempt": "attempts",
-    "evidence": "evidence",
-    "rollup5m": "rollups, 5 minutes",
-    "rolluphour": "rollups, hours",
+_TABLES: dict[str, Promise] = {
+    "observation": gettext_lazy("observations"),
+    "attempt": gettext_lazy("attempts"),
+    "evidence": gettext_lazy("evidence"),
+    "rollup5m": gettext_lazy("rollups, 5 minutes"),
+    "rolluphour": gettext_lazy("rollups, hours"),
 }
-_DUTIES = {
-    pulses.LOOK_AROUND: "Look for due endpoints and dead runs",
-    pulses.BEAT: "Beat heard",
-    pulses.ROLL_UP: "Roll up observations",
-    pulses.RETENTION: "Clear away what is old",
+_DUTIES: dict[str, Promise] = {
+    pulses.LOOK_AROUND: gettext_lazy("Look for due endpoints and dead runs"),
+    pulses.BEAT: gettext_lazy("Beat heard"),
+    pulses.ROLL_UP: gettext_lazy("Roll up observations"),
+    pulses.RETENTION: gettext_lazy("Clear away what is old"),
 }
 
 
@@ -79,7 +82,7 @@ def of(state: SystemState) -> SystemPage:
         troubles=troubles,
         tiles=[tile(state) for tile in (_schedule, _runs, _last_hour, _voids, _rollups, _size)],
         workers=[
-            Line(sign.name, _ago(state, sign.seen_at), sign.suite_version or "unknown suite")
+            Line(sign.name, _ago(state, sign.seen_at), sign.suite_version or _("unknown suite"))
             for sign in state.workers
         ],
         workers_gone=state.workers_gone,
@@ -92,71 +95,97 @@ def of(state: SystemState) -> SystemPage:
 
 def _verdict(troubles: list[Check]) -> tuple[Status, str]:
     if not troubles:
-        return Status.HEALTHY, "Everything runs."
+        return Status.HEALTHY, _("Everything runs.")
     bad = sum(trouble.verdict is Verdict.BAD for trouble in troubles)
     if bad:
-        return Status.FAILING, f"{counted(bad, 'thing')} to mend."
-    return Status.DEGRADED, "It runs, with something to look at."
+        told = ngettext("{count} thing to mend.", "{count} things to mend.", bad)
+        return Status.FAILING, told.format(count=bad)
+    return Status.DEGRADED, _("It runs, with something to look at.")
 
 
 def _schedule(state: SystemState) -> Tile:
     lag = state.scheduler_lag
-    detail = "the longest that an endpoint is due without a run" if lag else "nothing is overdue"
-    return Tile("Scheduler lag", rough(lag) if lag else "none", detail)
+    if not lag:
+        return Tile(_("Scheduler lag"), _("none"), _("nothing is overdue"))
+    detail = _("the longest that an endpoint is due without a run")
+    return Tile(_("Scheduler lag"), rough(lag), detail)
 
 
 def _runs(state: SystemState) -> Tile:
-    queued = state.runs["queued"]
-    oldest = f", the oldest for {rough(state.waited)}" if state.waiting_since else ""
-    return Tile("Runs under way", str(state.under_way), f"{queued:,} queued{oldest}")
+    told = {"count": f"{state.runs['queued']:,}", "span": rough(state.waited)}
+    detail = (
+        _("{count} queued, the oldest for {span}") if state.waiting_since else _("{count} queued")
+    )
+    return Tile(_("Runs under way"), str(state.under_way), detail.format(**told))
 
 
 def _last_hour(state: SystemState) -> Tile:
     ended, hour = state.last_hour.ended, state.last_hour
     without = sum(ended.values()) - ended.get("finished", 0)
-    told = [counted(hour.claims, "claim"), counted(hour.takeovers, "takeover")]
-    detail = ", ".join([*([f"{without:,} without a verdict"] if without else []), *told])
-    return Tile("Finished in the last hour", f"{ended.get('finished', 0):,}", detail)
+    claims = ngettext("{count} claim", "{count} claims", hour.claims)
+    takeovers = ngettext("{count} takeover", "{count} takeovers", hour.takeovers)
+    told = [claims.format(count=f"{hour.claims:,}"), takeovers.format(count=f"{hour.takeovers:,}")]
+    if without:
+        told.insert(0, _("{count} without a verdict").format(count=f"{without:,}"))
+    finished = f"{ended.get('finished', 0):,}"
+    return Tile(_("Finished in the last hour"), finished, _(", ").join(told))
 
 
 def _voids(state: SystemState) -> Tile:
     hour = state.last_hour
     if not hour.attempts:
-        return Tile("Void attempts", "no data", "no run ended in the last hour")
-    share = f"{hour.void / hour.attempts:.1%}"
-    return Tile("Void attempts", share, f"{hour.void:,} of {hour.attempts:,} in the last hour")
+        return Tile(_("Void attempts"), _("no data"), _("no run ended in the last hour"))
+    detail = _("{void} of {attempts} in the last hour").format(
+        void=f"{hour.void:,}", attempts=f"{hour.attempts:,}"
+    )
+    return Tile(_("Void attempts"), f"{hour.void / hour.attempts:.1%}", detail)
 
 
 def _rollups(state: SystemState) -> Tile:
     store = state.store
-    more = "over " if store.batches_waiting >= MOST_COUNTED else ""
-    detail = f"{more}{counted(store.batches_waiting, 'batch', 'batches')} waiting"
+    if store.batches_waiting >= MOST_COUNTED:
+        detail = _("over {count} batches waiting")
+    else:
+        detail = ngettext("{count} batch waiting", "{count} batches waiting", store.batches_waiting)
+    told = [detail.format(count=f"{store.batches_waiting:,}")]
     if store.overflow_rows:
-        detail += f", {counted(store.overflow_rows, 'row')} in overflow"
-    return Tile("Rollup lag", rough(store.rollup_lag) if store.rollup_lag else "none", detail)
+        rows = ngettext("{count} row in overflow", "{count} rows in overflow", store.overflow_rows)
+        told.append(rows.format(count=f"{store.overflow_rows:,}"))
+    lag = rough(store.rollup_lag) if store.rollup_lag else _("none")
+    return Tile(_("Rollup lag"), lag, _(", ").join(told))
 
 
 def _size(state: SystemState) -> Tile:
-    stale = f", {state.stale.count:,} stale" if state.stale.count else ""
-    detail = f"{counted(state.endpoints, 'endpoint')}{stale}"
-    return Tile("Database", filesizeformat(state.store.database_bytes), detail)
+    endpoints = ngettext("{count} endpoint", "{count} endpoints", state.endpoints)
+    told = [endpoints.format(count=f"{state.endpoints:,}")]
+    if state.stale.count:
+        told.append(_("{count} stale").format(count=f"{state.stale.count:,}"))
+    return Tile(_("Database"), filesizeformat(state.store.database_bytes), _(", ").join(told))
 
 
 def _duties(state: SystemState) -> list[Line]:
-    return [Line(words, _ago(state, state.duties.get(duty))) for duty, words in _DUTIES.items()]
+    return [
+        Line(str(words), _ago(state, state.duties.get(duty))) for duty, words in _DUTIES.items()
+    ]
 
 
 def _doorbells(state: SystemState) -> str:
-    if state.doorbells is None:
-        return "The broker does not answer."
-    return f"{counted(state.doorbells, 'doorbell')} in the broker, not heard yet."
+    count = state.doorbells
+    if count is None:
+        return _("The broker does not answer.")
+    told = ngettext(
+        "{count} doorbell in the broker, not heard yet.",
+        "{count} doorbells in the broker, not heard yet.",
+        count,
+    )
+    return told.format(count=f"{count:,}")
 
 
 def _table(table: PartitionedTable) -> Table:
-    name, size = _TABLES.get(table.name, table.name), filesizeformat(table.size_bytes)
+    name, size = str(_TABLES.get(table.name, table.name)), filesizeformat(table.size_bytes)
     return Table(name, table.partitions, table.first, table.last, size)
 
 
 def _ago(state: SystemState, moment: datetime | None) -> str:
     age = state.age(moment)
-    return "never" if age is None else f"{rough(age)} ago"
+    return _("never") if age is None else relative(age)

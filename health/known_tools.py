@@ -12,12 +12,14 @@ from collections.abc import Mapping
 from types import MappingProxyType
 
 from health.risk import Risk, Rule
+from health.wording import mark
 
 # Changes whenever the list does, so that a caller knows by which one a policy was made.
 VERSION = "v1"
 
-_FETCHES = "Fetches an address that the model chose, which can carry anything outside."
-_STARTS = "Does whatever the tools of what it starts do."
+_FETCHES = mark("Fetches an address that the model chose, which can carry anything outside.")
+_STARTS = mark("Does whatever the tools of what it starts do.")
+_SERVES = mark("Class the tools that you trust by name.")
 
 # For each agent what reads, what writes and what is dangerous.
 _TOOLS: Mapping[str, tuple[str, str, str]] = {
@@ -84,8 +86,8 @@ _TOOLS: Mapping[str, tuple[str, str, str]] = {
     "MCP servers": ("", "", "mcp__* mcp_*"),
 }
 _NOTES: Mapping[str, str] = {
-    "apply_patch": "A patch can also delete files.",
-    "attempt_completion": "The command that it may show is run only if a person allows it.",
+    "apply_patch": mark("A patch can also delete files."),
+    "attempt_completion": mark("The command that it may show is run only if a person allows it."),
     **dict.fromkeys(
         ("WebFetch", "webfetch", "web_fetch", "fetch_webpage", "web_read", "browser_action"),
         _FETCHES,
@@ -94,7 +96,7 @@ _NOTES: Mapping[str, str] = {
         ("Task", "task", "Agent", "Skill", "skill", "SlashCommand", "new_task", "runSubagent"),
         _STARTS,
     ),
-    **dict.fromkeys(("mcp__*", "mcp_*", "use_mcp_tool"), "Class the tools that you trust by name."),
+    **dict.fromkeys(("mcp__*", "mcp_*", "use_mcp_tool"), _SERVES),
 }
 
 

@@ -7,6 +7,7 @@ from enum import StrEnum
 from types import MappingProxyType
 
 from health.severity import Severity
+from health.wording import mark, say
 from probes.attempts import Metric
 
 
@@ -24,15 +25,19 @@ class Mode(StrEnum):
 
 EFFECTS: Mapping[Mode, str] = MappingProxyType(
     {
-        Mode.VERBATIM_HISTORY: "Reasoning goes back as it came, and no history is trimmed.",
-        Mode.NO_PARALLEL: "At most one tool call a turn.",
-        Mode.NO_STREAMING_TOOLS: "Turns with tools are fetched whole; plain text may stream.",
-        Mode.STRICT_SCHEMA: "Schemas are simplified on the way out and checked strictly on the way "
-        "in; nothing is repaired.",
-        Mode.STRONG_VALIDATION: "Every call is checked, no repaired call may run, and the model is "
-        "asked again at most once.",
-        Mode.READ_ONLY_TOOLS: "Only tools that read are offered and let through.",
-        Mode.NO_TOOLS: "No tools at all: the model plans and explains.",
+        Mode.VERBATIM_HISTORY: mark("Reasoning goes back as it came, and no history is trimmed."),
+        Mode.NO_PARALLEL: mark("At most one tool call a turn."),
+        Mode.NO_STREAMING_TOOLS: mark("Turns with tools are fetched whole; plain text may stream."),
+        Mode.STRICT_SCHEMA: mark(
+            "Schemas are simplified on the way out and checked strictly on the way in; nothing is "
+            "repaired."
+        ),
+        Mode.STRONG_VALIDATION: mark(
+            "Every call is checked, no repaired call may run, and the model is asked again at most "
+            "once."
+        ),
+        Mode.READ_ONLY_TOOLS: mark("Only tools that read are offered and let through."),
+        Mode.NO_TOOLS: mark("No tools at all: the model plans and explains."),
     }
 )
 
@@ -68,6 +73,11 @@ _LADDERS: Mapping[Metric, tuple[tuple[Mode, ...], tuple[Mode, ...], tuple[Mode, 
 # Watched for degradation. The false alarms that are allowed are shared by the first seven;
 # streams come on top, because lost arguments are what streams are known for.
 WATCHED = tuple(_LADDERS)
+
+
+def effect_of(mode: Mode) -> str:
+    """What the mode does, in the reader's language; `EFFECTS` has it in English."""
+    return say(EFFECTS[mode])
 
 
 def fallbacks(metric: Metric, severity: Severity) -> frozenset[Mode]:

@@ -17,8 +17,9 @@ from health.known_tools import VERSION
 from health.modes import CONSERVATIVE, Mode, gated
 from health.policy_facts import Facts, Switched
 from health.risk import Risk
-from health.words import NAMES
+from health.wording import mark
 from probes.adapters import FORMATS, adapter_for
+from probes.attempts import Metric
 from probes.dialects import DIALECTS, override
 from probes.messages import JSON
 from probes.target import Provider
@@ -45,17 +46,24 @@ STAGES: Mapping[str, tuple[Risk, ...]] = MappingProxyType(
         "rolled_back": (Risk.READ,),
     }
 )
+# Reasons are stored in English; a page that shows one tells it by `say`.
 _STAGE_REASONS = {
-    "shadow": "The profile is in shadow: it is probed, and no live tools are allowed.",
-    "read_only": "The stage allows tools that read.",
-    "write": "The stage allows tools that read or write.",
-    "full": "The stage allows all tools.",
-    "rejected": "The profile was rejected: no live tools are allowed.",
-    "rolled_back": "The profile was rolled back: only tools that read are allowed.",
+    "shadow": mark("The profile is in shadow: it is probed, and no live tools are allowed."),
+    "read_only": mark("The stage allows tools that read."),
+    "write": mark("The stage allows tools that read or write."),
+    "full": mark("The stage allows all tools."),
+    "rejected": mark("The profile was rejected: no live tools are allowed."),
+    "rolled_back": mark("The profile was rolled back: only tools that read are allowed."),
 }
-_UNMEASURED = "Nothing was measured yet."
-_STALE = "What was measured is too old."
-_NO_BASELINE = "Too few trials were made to know what is normal."
+_NO_FORMAT = mark("No format of tool calls was measured that works.")
+_UNMEASURED = mark("Nothing was measured yet.")
+_STALE = mark("What was measured is too old.")
+_NO_BASELINE = mark("Too few trials were made to know what is normal.")
+_BELOW_GATE = {
+    Metric.PARSE_SUCCESS: mark("Parse success never came up to the gate."),
+    Metric.SCHEMA_FAILURE: mark("Schema failures never came up to the gate."),
+    Metric.CLOSURE_ERROR: mark("Closure errors never came up to the gate."),
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,7 +93,7 @@ def _default(facts: Facts) -> list[tuple[frozenset[Mode], str]]:
     if facts.baseline is Known.NONE:
         found.append((CONSERVATIVE, _NO_BASELINE))
     for metric in sorted(facts.below_gate):
-        found.append((gated(metric), f"{NAMES[metric]} never came up to the gate."))
+        found.append((gated(metric), _BELOW_GATE[metric]))
     return found
 
 
@@ -221,7 +229,7 @@ class _Resolving:
         stage = self.facts.stage
         told = [_STAGE_REASONS.get(stage, f"The stage {stage} allows no tools.")]
         if self.facts.capabilities and self._format() == "none":
-            told.append("No format of tool calls was measured that works.")
+            told.append(_NO_FORMAT)
         told += [reason for _, reason in default]
         for switch in _ordered(self.facts.automatic):
             told.append(f"{switch.mode.value} is on by incident {switch.incident}: {switch.reason}")

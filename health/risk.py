@@ -10,6 +10,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from enum import StrEnum
 
+from health.wording import say
+
 # A longer name is no name of a tool, and is not looked at any further.
 LONGEST_NAME = 256
 LONGEST_PATTERN = 100
@@ -49,15 +51,20 @@ class Classified:
 def classify(name: str, rules: Iterable[Rule]) -> Classified:
     """The risk that the first fitting rule says, whatever the case of the letters."""
     if len(name) > LONGEST_NAME:
-        return Classified(Risk.DANGEROUS, f"longer than {LONGEST_NAME} characters")
+        return Classified(
+            Risk.DANGEROUS, say("longer than {count} characters").format(count=LONGEST_NAME)
+        )
     for rule in rules:
         if rule.fits(name):
             return Classified(rule.risk, _told(rule), rule)
-    return Classified(Risk.DANGEROUS, "no rule fits")
+    return Classified(Risk.DANGEROUS, say("no rule fits"))
 
 
 def _told(rule: Rule) -> str:
-    return f"{rule.pattern}, a tool of {rule.agent}" if rule.agent else f"rule {rule.pattern}"
+    if rule.agent:
+        told = say("{pattern}, a tool of {agent}")
+        return told.format(pattern=rule.pattern, agent=rule.agent)
+    return say("rule {pattern}").format(pattern=rule.pattern)
 
 
 def _folded(text: str) -> str:

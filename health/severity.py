@@ -7,6 +7,7 @@ from enum import IntEnum
 from types import MappingProxyType
 
 from health.beta import quantile
+from health.wording import mark, say
 from probes.attempts import Metric
 
 LOOKED_AT = 3  # runs
@@ -17,6 +18,18 @@ class Severity(IntEnum):
     S1 = 1
     S2 = 2
     S3 = 3
+
+
+_WORDS = {
+    Severity.S1: mark("mild"),
+    Severity.S2: mark("serious"),
+    Severity.S3: mark("severe"),
+}
+
+
+def word_of(severity: Severity) -> str:
+    """How bad it is, in a word of the reader's language."""
+    return say(_WORDS[severity])
 
 
 # As success rates: below these a capability is off, whatever its baseline was.

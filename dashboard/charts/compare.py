@@ -14,6 +14,7 @@ from dashboard.charts import theme
 from dashboard.durations import short
 from dashboard.inert import visible
 from health.metrics import Rate
+from health.wording import say
 
 _LEGEND = {"orientation": "h", "x": 0, "y": -0.24, "yanchor": "top", "font": {"size": 12}}
 # Names of the style sheet; a line is told by its dash and its marker too, in grey as in colour.
@@ -50,7 +51,7 @@ def figure(drawn: Sequence[Drawn], name: str, step: timedelta) -> dict[str, Any]
             showlegend=True,
             xaxis=_time_axis(),
             yaxis=theme.axis(
-                f"{name} (%)",
+                say("{name} (%)").format(name=name),
                 range=[-0.04, 1.04],
                 tickvals=[0, 0.25, 0.5, 0.75, 1],
                 tickformat=".0%",
@@ -64,8 +65,9 @@ def figure(drawn: Sequence[Drawn], name: str, step: timedelta) -> dict[str, Any]
 
 def _time_axis() -> dict[str, Any]:
     # No standoff: it is counted from the labels, and a short span may have none on a phone.
-    title = {"text": "Time (UTC)", "font": {"color": theme.MUTED}}
-    return {**theme.axis("Time (UTC)", type="date", tickangle=0), "title": title}
+    words = say("Time (UTC)")
+    title = {"text": words, "font": {"color": theme.MUTED}}
+    return {**theme.axis(words, type="date", tickangle=0), "title": title}
 
 
 def _line(line: Drawn, place: int, step: timedelta) -> go.Scatter:
@@ -99,12 +101,18 @@ def _with_gaps(points: Sequence[Point]) -> Iterable[Point | None]:
 
 def _hover(slug: str, point: Point, step: timedelta) -> str:
     rate = point.rate
-    when = f"{point.at:%d %b %Y %H:%M} UTC and the {short(step)} after"
+    when = say("{moment} UTC and the {step} after, profile {epoch}").format(
+        moment=point.at.strftime(say("%d %b %Y %H:%M")), step=short(step), epoch=point.epoch
+    )
     if rate.value is None or rate.low is None or rate.high is None:
-        return f"<b>{slug}</b><br>no data<br>{when}"
-    interval = f"95 % interval {rate.low:.0%} to {rate.high:.0%}"
-    figures = f"{rate.value:.0%}, {rate.count} of {rate.trials}"
-    return f"<b>{slug}</b><br>{figures}<br>{interval}<br>{when}, profile {point.epoch}"
+        return f"<b>{slug}</b><br>{say('no data')}<br>{when}"
+    figures = say("{rate}, {count} of {trials}").format(
+        rate=f"{rate.value:.0%}", count=rate.count, trials=rate.trials
+    )
+    interval = say("95 % interval {low} to {high}").format(
+        low=f"{rate.low:.0%}", high=f"{rate.high:.0%}"
+    )
+    return f"<b>{slug}</b><br>{figures}<br>{interval}<br>{when}"
 
 
 def _iso(moment: datetime) -> str:

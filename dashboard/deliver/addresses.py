@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from urllib.parse import SplitResult, parse_qsl, unquote, urlsplit
 
+from django.utils.translation import gettext
+
 from dashboard import inert
 from dashboard.deliver.services import SERVICES
 from dashboard.errors import Refused
@@ -22,14 +24,15 @@ def checked(kind: str, text: str) -> str:
     """The URL without blanks around it, or a refusal that says what to change."""
     text = text.strip()
     if not text or len(text) > MAX_URL_LENGTH:
-        raise Refused(f"The URL must have between 1 and {MAX_URL_LENGTH} characters.")
+        told = gettext("The URL must have between 1 and {count} characters.")
+        raise Refused(told.format(count=MAX_URL_LENGTH))
     if any(char.isspace() or not char.isprintable() for char in text):
-        raise Refused("The URL contains spaces or control characters.")
+        raise Refused(gettext("The URL contains spaces or control characters."))
     try:
         parts = urlsplit(text)
         _ = parts.port
     except ValueError as exc:
-        raise Refused("The host or port of the URL is not valid.") from exc
+        raise Refused(gettext("The host or port of the URL is not valid.")) from exc
     if kind == Channel.Kind.WEBHOOK:
         _check_webhook(parts)
     else:
@@ -67,11 +70,13 @@ def cleaned(text: str, url: str) -> str:
 
 def _check_webhook(parts: SplitResult) -> None:
     if parts.scheme not in {"http", "https"}:
-        raise Refused("The URL of a webhook begins with https://.")
+        raise Refused(gettext("The URL of a webhook begins with https://."))
     if "@" in parts.netloc:
-        raise Refused("The URL of a webhook has no user name or password; messages are signed.")
+        raise Refused(
+            gettext("The URL of a webhook has no user name or password; messages are signed.")
+        )
     if parts.fragment:
-        raise Refused("The URL of a webhook has no fragment (#).")
+        raise Refused(gettext("The URL of a webhook has no fragment (#)."))
     try:
         check_base_url(f"{parts.scheme}://{parts.netloc}")
     except TargetError as exc:
@@ -80,10 +85,12 @@ def _check_webhook(parts: SplitResult) -> None:
 
 def _check_apprise(parts: SplitResult) -> None:
     if parts.scheme not in SERVICES:
-        raise Refused(f"Apprise URLs here begin with one of {', '.join(SERVICES)}, then ://.")
+        told = gettext("Apprise URLs here begin with one of {schemes}, then ://.")
+        raise Refused(told.format(schemes=", ".join(SERVICES)))
     named = {name.lower().lstrip("+-:") for name, _ in parse_qsl(parts.query, True)}
     if taken := sorted(named & _FORBIDDEN):
-        raise Refused(f"The option {taken[0]!r} of the URL is not allowed here.")
+        told = gettext("The option {option} of the URL is not allowed here.")
+        raise Refused(told.format(option=repr(taken[0])))
 
 
 def _shows_host(scheme: str) -> bool:

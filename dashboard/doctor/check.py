@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from enum import StrEnum
 
+from django.utils.translation import gettext as _
+
 from dashboard.system_state import Named
 
 
@@ -36,10 +38,10 @@ def bad(name: str, found: str, do: str) -> Check:
 
 def listed(named: Named) -> str:
     """The slugs in a sentence, with how many are left out."""
-    left = named.count - len(named.slugs)
-    return ", ".join(named.slugs) + (f" and {left} more" if left else "")
+    left, slugs = named.count - len(named.slugs), ", ".join(named.slugs)
+    return _("{names} and {count} more").format(names=slugs, count=left) if left else slugs
 
 
 def counted(count: int, one: str, many: str = "") -> str:
-    """A number with its noun: 1 run, 2 runs."""
+    """A number with its noun: 1 run, 2 runs. English alone, for checks that no page shows."""
     return f"{count:,} {one if count == 1 else many or one + 's'}"

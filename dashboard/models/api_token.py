@@ -8,14 +8,15 @@ from django.conf import settings
 from django.db import models
 from django.db.models import Q
 from django.db.models.functions import Now
+from django.utils.translation import gettext_lazy as _
 from typing_extensions import override
 
 
 class Scope(models.TextChoices):
-    READ = "read", "Read everything"
-    PROBE = "probe", "Ask for runs"
-    WRITE = "write", "Change endpoints, modes and incidents"
-    TELEMETRY = "telemetry", "Send telemetry"
+    READ = "read", _("Read everything")
+    PROBE = "probe", _("Ask for runs")
+    WRITE = "write", _("Change endpoints, modes and incidents")
+    TELEMETRY = "telemetry", _("Send telemetry")
 
 
 class ApiTokenQuerySet(models.QuerySet["ApiToken"]):

@@ -9,6 +9,7 @@ from django.conf import settings
 from django.db import models
 from django.db.models import Q
 from django.db.models.functions import Now
+from django.utils.translation import gettext_lazy as _
 from typing_extensions import override
 
 from dashboard.models.notice import Notice
@@ -24,8 +25,8 @@ class ChannelQuerySet(models.QuerySet["Channel"]):
 
 class Channel(models.Model):
     class Kind(models.TextChoices):
-        APPRISE = "apprise", "Apprise: Slack, e-mail, Teams, Discord and others"
-        WEBHOOK = "webhook", "Signed webhook"
+        APPRISE = "apprise", _("Apprise: Slack, e-mail, Teams, Discord and others")
+        WEBHOOK = "webhook", _("Signed webhook")
 
     name = models.CharField(max_length=80)
     kind = models.CharField(max_length=16, choices=Kind)

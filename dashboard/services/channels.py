@@ -16,6 +16,7 @@ import structlog
 from django.contrib.auth.models import User
 from django.db import DataError, IntegrityError, transaction
 from django.db.models.functions import Now
+from django.utils.translation import gettext as _
 
 from dashboard import egress, enqueue
 from dashboard.deliver import addresses, by_apprise
@@ -105,7 +106,7 @@ def rotate(channel: Channel) -> Made:
     """A new signing secret; for a day the old one signs as well, so that receivers can follow."""
     channel = Channel.objects.kept().select_for_update().get(pk=channel.pk)
     if channel.kind != Channel.Kind.WEBHOOK:
-        raise Refused("Only webhooks are signed.")
+        raise Refused(_("Only webhooks are signed."))
     secret = _draw()
     previous = _unsealed(channel, "secret", channel.sealed_secret)
     channel.sealed_previous = _sealed(channel, "previous", previous.reveal())
@@ -174,7 +175,7 @@ def _checked(wishes: Mapping[str, Any]) -> dict[str, Any]:
     _check_zone(wishes.get("time_zone", "UTC"))
     start, end = wishes.get("quiet_from"), wishes.get("quiet_until")
     if (start is None) != (end is None) or (start is not None and start == end):
-        raise Refused("Quiet hours have a beginning and another end, or neither.")
+        raise Refused(_("Quiet hours have a beginning and another end, or neither."))
     return dict(wishes)
 
 
@@ -185,7 +186,8 @@ def _check_zone(zone: str) -> None:
         with transaction.atomic():
             row("SELECT statement_timestamp() AT TIME ZONE %(zone)s", {"zone": zone})
     except (ZoneInfoNotFoundError, ValueError, OSError, DataError) as exc:
-        raise Refused(f"There is no time zone {zone!r}; write one such as Europe/Vienna.") from exc
+        told = _("There is no time zone {zone}; write one such as Europe/Vienna.")
+        raise Refused(told.format(zone=repr(zone))) from exc
 
 
 def _draw() -> str:
@@ -203,7 +205,7 @@ def _sealed(channel: Channel, part: str, text: str) -> bytes:
 
 def _unsealed(channel: Channel, part: str, sealed: bytes | memoryview | None) -> Secret:
     if not sealed:
-        raise Refused("The URL or the secret of this channel is gone; enter it again.")
+        raise Refused(_("The URL or the secret of this channel is gone; enter it again."))
     return sealing.unseal(bytes(sealed), f"channel:{channel.pk} {part}".encode())
 
 
@@ -214,4 +216,4 @@ def _drop_waiting(channel: Channel, reason: str) -> None:
 
 
 def _taken(name: str) -> Refused:
-    return Refused(f"There is already a channel called “{name}”.")
+    return Refused(_("There is already a channel called “{name}”.").format(name=name))

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from django.utils.translation import gettext as _
+
 from dashboard.errors import Refused
 from dashboard.models import Credential, Endpoint
 from dashboard.services import sealing
@@ -41,7 +43,7 @@ def reveal(endpoint: Endpoint) -> Secret | None:
     if credential is None:
         return None
     if credential.origin != origin(endpoint.base_url):
-        raise Refused("The stored key belongs to another host; enter the key again.")
+        raise Refused(_("The stored key belongs to another host; enter the key again."))
     return sealing.unseal(bytes(credential.sealed), _bound_to(endpoint.pk, credential.origin))
 
 

@@ -15,6 +15,7 @@ from django.contrib.auth.models import User
 from django.db import transaction
 from django.db.models import QuerySet
 from django.db.models.functions import Now
+from django.utils.translation import gettext as _
 
 from dashboard.errors import Refused
 from dashboard.models import Endpoint, Incident, Notice, Profile, Run, RunMetric, WatchEvent
@@ -23,6 +24,7 @@ from dashboard.models.run import State, Trigger
 from dashboard.models.watch import Lane
 from dashboard.services import evidence, modes, outbox, policies
 from health import watch as watching
+from health import wording
 from health.detector import PROBE, Baseline
 from health.watch import Change, Count, Kind, Seen, Watch, watch_from_json
 from health.words import headline
@@ -104,12 +106,14 @@ def accept(profile: Profile, metric: Metric, *, by: User | None, note: str) -> N
     endpoint = Endpoint.objects.select_for_update().get(pk=profile.endpoint_id)
     profile.refresh_from_db()
     if profile.ended_at is not None:
-        raise Refused("This profile has been superseded; nothing of it can be accepted any more.")
+        raise Refused(
+            _("This profile has been superseded; nothing of it can be accepted any more.")
+        )
     note = _noted(note)
     row = _row(profile, Lane.PROBE)
     before = watch_from_json(row.state)
     if _acts(profile).filter(kind=ACCEPTED, metric=metric.value, after=before.last).exists():
-        raise Refused("Somebody has accepted it meanwhile, and no run was made since.")
+        raise Refused(_("Somebody has accepted it meanwhile, and no run was made since."))
     incident = _open(profile, metric, Lane.PROBE)
     baseline = Baseline()
     # Runs that were judged by another format say nothing about what is normal in this one.
@@ -124,7 +128,7 @@ def accept(profile: Profile, metric: Metric, *, by: User | None, note: str) -> N
     event = _act(profile, metric, ACCEPTED, before.last, by=by, note=note, figures=figures)
     if incident is not None:
         _finish(incident, Incident.State.ACCEPTED, event, reason=f"Accepted as normal: {note}")
-        what = f"{headline_of(incident)}; it was accepted as normal"
+        what = f"{_stored(incident)}; it was accepted as normal"
         _tell(Notice.Kind.MODE_CHANGED, incident, event.at, what)
     endpoint.onboarding_left = max(endpoint.onboarding_left, settings.BASELINE_RUNS)
     endpoint.next_trigger, endpoint.next_due_at = Trigger.BASELINE, Now()
@@ -165,7 +169,7 @@ def release(incident: Incident, *, by: User | None, note: str) -> None:
     endpoint = Endpoint.objects.select_for_update(of=("self",)).get(profiles=incident.profile_id)
     incident.refresh_from_db()
     if incident.ended_at is not None:
-        raise Refused("This incident is over.")
+        raise Refused(_("This incident is over."))
     note = _noted(note)
     profile, metric = incident.profile, Metric(incident.metric)
     row = _row(profile, Lane(incident.lane))
@@ -234,7 +238,7 @@ def _opened(profile: Profile, lane: Lane, seen: Seen, change: Change) -> Inciden
         opened_by=seen.number,
     )
     _switch(incident, seen, change)
-    _tell(Notice.Kind.OPENED, incident, seen.at, headline_of(incident))
+    _tell(Notice.Kind.OPENED, incident, seen.at, _stored(incident))
     return incident
 
 
@@ -249,7 +253,7 @@ def _graded(incident: Incident, seen: Seen, change: Change) -> None:
     _switch(incident, seen, change)
     kind = Notice.Kind.ESCALATED if worse else Notice.Kind.MODE_CHANGED
     what = f"is now of severity {incident.severity}"
-    _tell(kind, incident, seen.at, f"{headline_of(incident)}; it {what}")
+    _tell(kind, incident, seen.at, f"{_stored(incident)}; it {what}")
 
 
 def _ended(incident: Incident, seen: Seen, change: Change) -> None:
@@ -258,13 +262,13 @@ def _ended(incident: Incident, seen: Seen, change: Change) -> None:
     incident.save(update_fields=["state", "ended_at", "release_wanted"])
     _switch(incident, seen, change)
     if change.kind is Kind.RECOVERED:
-        _tell(Notice.Kind.RECOVERED, incident, seen.at, f"{headline_of(incident)}; it recovered")
+        _tell(Notice.Kind.RECOVERED, incident, seen.at, f"{_stored(incident)}; it recovered")
 
 
 def _switch(incident: Incident, seen: Seen, change: Change) -> None:
     figures = {**change.figures, "run": seen.number}
     tighten = change.kind in (Kind.OPENED, Kind.ESCALATED)
-    reason = headline_of(incident)
+    reason = _stored(incident)
     modes.follow(incident, reason=reason, figures=figures, at=seen.at, tighten=tighten)
 
 
@@ -275,8 +279,14 @@ def _finish(incident: Incident, state: Incident.State, event: WatchEvent, *, rea
     modes.follow(incident, reason=reason, figures={}, at=event.at, tighten=False)
 
 
+def _stored(incident: Incident) -> str:
+    """The incident in one sentence for everybody: rows and notices have no reader yet."""
+    with wording.english():
+        return headline_of(incident)
+
+
 def headline_of(incident: Incident) -> str:
-    """The incident in one sentence."""
+    """The incident in one sentence, in the reader's language."""
     figures, metric = incident.figures, Metric(incident.metric)
     good, trials, _ = figures.get("baseline") or (0, 0, 0)
     now = figures.get("estimate")
@@ -368,5 +378,5 @@ def _keep(row: WatchRow, watch: Watch) -> None:
 def _noted(note: str) -> str:
     note = note.strip().replace("\0", "")
     if not note:
-        raise Refused("Say why: others will want to know it.")
+        raise Refused(_("Say why: others will want to know it."))
     return note[:1000]

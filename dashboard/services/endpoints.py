@@ -13,6 +13,7 @@ from django.conf import settings
 from django.contrib.auth.models import User
 from django.db import IntegrityError, transaction
 from django.db.models.functions import Least, Now
+from django.utils.translation import gettext as _
 
 from dashboard import durations
 from dashboard.errors import Refused
@@ -113,7 +114,7 @@ def update(
     endpoint = Endpoint.objects.kept().select_for_update().get(pk=endpoint.pk)
     if seen is not None and endpoint.updated_at != seen:
         raise Refused(
-            "Somebody else changed this endpoint meanwhile. Open the form again and compare."
+            _("Somebody else changed this endpoint meanwhile. Open the form again and compare.")
         )
     old_origin = origin(endpoint.base_url)
     before = {name: getattr(endpoint, name) for name in fields}
@@ -190,4 +191,5 @@ def _save(endpoint: Endpoint, update_fields: list[str] | None = None) -> None:
     except IntegrityError as exc:
         if "endpoint_slug_once" not in str(exc):
             raise
-        raise Refused(f"There is already an endpoint called {endpoint.slug!r}.") from exc
+        told = _("There is already an endpoint called {slug}.")
+        raise Refused(told.format(slug=repr(endpoint.slug))) from exc

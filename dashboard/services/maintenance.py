@@ -7,6 +7,7 @@ from datetime import datetime, timedelta
 from django.contrib.auth.models import User
 from django.db.models import F, Q, Value
 from django.db.models.functions import Greatest, Now
+from django.utils.translation import gettext as _
 
 from dashboard.errors import Refused
 from dashboard.models import Endpoint, MaintenanceWindow
@@ -62,18 +63,20 @@ def between(endpoint: Endpoint, start: datetime, end: datetime) -> list[Maintena
 
 def _check(starts_at: datetime, ends_at: datetime) -> None:
     if ends_at <= starts_at:
-        raise Refused("It must end after it begins.")
+        raise Refused(_("It must end after it begins."))
     if ends_at - starts_at > LONGEST:
-        raise Refused(f"At most {LONGEST.days} days; switch a channel off to silence it for good.")
+        told = _("At most {days} days; switch a channel off to silence it for good.")
+        raise Refused(told.format(days=LONGEST.days))
     found = row("SELECT %(end)s <= statement_timestamp()", {"end": ends_at})
     if found and found[0]:
-        raise Refused("It would be over already. Times are in UTC.")
+        raise Refused(_("It would be over already. Times are in UTC."))
 
 
 def _checked(reason: str) -> str:
     reason = reason.strip().replace("\0", "")
     if not reason:
-        raise Refused("Say why: others will want to know it.")
+        raise Refused(_("Say why: others will want to know it."))
     if len(reason) > LONGEST_REASON:
-        raise Refused(f"The reason is longer than {LONGEST_REASON} characters.")
+        told = _("The reason is longer than {count} characters.")
+        raise Refused(told.format(count=LONGEST_REASON))
     return reason

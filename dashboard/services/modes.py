@@ -52,7 +52,9 @@ def switch_on(
     endpoint = Endpoint.objects.select_for_update().get(pk=profile.endpoint_id)
     profile.refresh_from_db(fields=["ended_at"])
     if profile.ended_at is not None:
-        raise Refused("This profile has been superseded; switch the mode on for the present one.")
+        raise Refused(
+            _("This profile has been superseded; switch the mode on for the present one.")
+        )
     _end_due(endpoint)
     try:
         with transaction.atomic():
@@ -149,15 +151,16 @@ def _end(switch: ModeSwitch, *, at: datetime | Now, reason: str, by: User | None
 def _checked(reason: str) -> str:
     reason = reason.strip().replace("\0", "")
     if not reason:
-        raise Refused("Say why: others will want to know it.")
+        raise Refused(_("Say why: others will want to know it."))
     if len(reason) > LONGEST_REASON:
-        raise Refused(f"The reason is longer than {LONGEST_REASON} characters.")
+        told = _("The reason is longer than {count} characters.")
+        raise Refused(told.format(count=LONGEST_REASON))
     return reason
 
 
 def _checked_time(lasts: timedelta) -> timedelta:
     if not timedelta() < lasts <= LONGEST:
-        raise Refused("A mode lasts at most a year; leave the time empty for no end.")
+        raise Refused(_("A mode lasts at most a year; leave the time empty for no end."))
     return lasts
 
 

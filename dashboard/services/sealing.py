@@ -9,6 +9,7 @@ from cryptography.exceptions import InvalidTag
 from cryptography.hazmat.primitives.ciphers.aead import AESGCM
 from django.conf import settings
 from django.core.exceptions import ImproperlyConfigured
+from django.utils.translation import gettext as _
 
 from dashboard.errors import Refused
 from probes.secret import Secret
@@ -31,11 +32,11 @@ def unseal(sealed: bytes, bound_to: bytes) -> Secret:
     key_id, rest = sealed[1 : 1 + _ID], sealed[1 + _ID :]
     master = next((key for key in settings.CREDENTIAL_KEYS if _key_id(key) == key_id), None)
     if master is None or sealed[:1] != _VERSION:
-        raise Refused("The key that sealed this credential is gone; enter the credential again.")
+        raise Refused(_("The key that sealed this credential is gone; enter the credential again."))
     try:
         return Secret(AESGCM(master).decrypt(rest[:_NONCE], rest[_NONCE:], bound_to).decode())
     except InvalidTag as exc:
-        raise Refused("The stored credential does not open; enter it again.") from exc
+        raise Refused(_("The stored credential does not open; enter it again.")) from exc
 
 
 def _key_id(master: bytes) -> bytes:

@@ -16,6 +16,7 @@ from django.contrib.auth.models import User
 from django.db import IntegrityError, transaction
 from django.db.models import Case, Q, Value, When
 from django.db.models.functions import Now
+from django.utils.translation import gettext as _
 
 from dashboard.errors import Refused
 from dashboard.models import ApiToken
@@ -39,7 +40,9 @@ def issue(
 ) -> Issued:
     """Make a token that may do what the scopes say; it never expires unless told how long."""
     if not scopes or set(scopes) - set(Scope.values):
-        raise Refused(f"A token needs scopes out of {', '.join(Scope.values)}.")
+        raise Refused(
+            _("A token needs scopes out of {scopes}.").format(scopes=", ".join(Scope.values))
+        )
     text = _draw()
     try:
         with transaction.atomic():
@@ -53,7 +56,7 @@ def issue(
             )
     except IntegrityError as exc:
         # One chance in 10^12 for each token that there is.
-        raise Refused("The prefix was drawn before; make the token again.") from exc
+        raise Refused(_("The prefix was drawn before; make the token again.")) from exc
     token.refresh_from_db()
     return Issued(token, text)
 

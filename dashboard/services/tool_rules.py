@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from django.contrib.auth.models import User
 from django.db import transaction
+from django.utils.translation import gettext as _
 
 from dashboard.errors import Refused
 from dashboard.models import ToolRule
@@ -21,7 +22,8 @@ def add(*, pattern: str, risk: Risk, note: str = "", by: User | None) -> ToolRul
         policies.outdate_all()
         rules = list(ToolRule.objects.in_order())
         if len(rules) >= MOST_RULES:
-            raise Refused(f"There are {MOST_RULES} rules already. Remove one first.")
+            told = _("There are {count} rules already. Remove one first.")
+            raise Refused(told.format(count=MOST_RULES))
         pattern = _checked(pattern, rules)
         rule = ToolRule.objects.create(
             pattern=pattern, risk=risk.value, note=_noted(note), position=0, created_by=by
@@ -37,7 +39,7 @@ def change(rule: ToolRule, *, pattern: str, risk: Risk, note: str) -> None:
         policies.outdate_all()
         rules = list(ToolRule.objects.in_order())
         if rule not in rules:
-            raise Refused("Somebody has removed this rule meanwhile.")
+            raise Refused(_("Somebody has removed this rule meanwhile."))
         others = [each for each in rules if each != rule]
         rule.pattern, rule.risk, rule.note = _checked(pattern, others), risk.value, _noted(note)
         rule.save(update_fields=["pattern", "risk", "note"])
@@ -50,7 +52,7 @@ def move(rule: ToolRule, *, up: bool) -> None:
         policies.outdate_all()
         rules = list(ToolRule.objects.in_order())
         if rule not in rules:
-            raise Refused("Somebody has removed this rule meanwhile.")
+            raise Refused(_("Somebody has removed this rule meanwhile."))
         at = rules.index(rule)
         to = min(max(at - 1 if up else at + 1, 0), len(rules) - 1)
         rules[at], rules[to] = rules[to], rules[at]
@@ -76,9 +78,10 @@ def _number(rules: list[ToolRule]) -> None:
 def _checked(pattern: str, others: list[ToolRule]) -> str:
     pattern = pattern.strip()
     if not pattern or len(pattern) > LONGEST_PATTERN or not pattern.isprintable():
-        raise Refused(f"A pattern has 1 to {LONGEST_PATTERN} printable characters.")
+        told = _("A pattern has 1 to {count} printable characters.")
+        raise Refused(told.format(count=LONGEST_PATTERN))
     if pattern.lower() in {other.pattern.lower() for other in others}:
-        raise Refused(f"There is already a rule for {pattern}.")
+        raise Refused(_("There is already a rule for {pattern}.").format(pattern=pattern))
     return pattern
 
 

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
-from datetime import datetime, timedelta
+from datetime import date, datetime, timedelta
 from json import dumps
 from typing import Any
 
 from django import template
-from django.utils import timezone
+from django.utils import formats, timezone
+from django.utils.translation import gettext as _
+from django.utils.translation import pgettext
 
-from dashboard import durations, inert
+from dashboard import durations, inert, spoken
 from health.status import Status
+from health.wording import say
 
 register = template.Library()
 
@@ -29,30 +32,31 @@ _OUTCOMES = {"pass": Status.HEALTHY, "fail": Status.FAILING, "void": Status.NO_V
 
 @register.inclusion_tag("dashboard/_status.html")
 def status_badge(status: Status, words: str = "") -> dict[str, Any]:
-    return _badge(status, words or status.value)
+    return _badge(status, words or spoken.spoken(status.value, spoken.STATUSES))
 
 
 @register.inclusion_tag("dashboard/_status.html")
 def outcome_badge(outcome: str) -> dict[str, Any]:
-    return _badge(_OUTCOMES[outcome], outcome)
+    return _badge(_OUTCOMES[outcome], spoken.spoken(outcome, spoken.OUTCOMES))
 
 
 @register.inclusion_tag("dashboard/_time.html")
 def when(moment: datetime | None, empty: str = "") -> dict[str, Any]:
     """How long ago, or how long until; the script of the page keeps it fresh."""
-    return {"moment": moment, "words": relative(moment) if moment else "", "empty": empty}
+    words = relative(moment) if moment else ""
+    return {"moment": moment, "words": words, "empty": empty}
 
 
 @register.inclusion_tag("dashboard/_time.html")
 def due(moment: datetime) -> dict[str, Any]:
     """How long until; what should have begun already is due now."""
-    words = relative(moment) if moment > timezone.now() else "due now"
+    words = relative(moment) if moment > timezone.now() else _("due now")
     return {"moment": moment, "words": words, "is_due": True}
 
 
 @register.filter
 def percent(value: float | None) -> str:
-    return "no data" if value is None else f"{value:.0%}"
+    return _("no data") if value is None else f"{value:.0%}"
 
 
 @register.filter
@@ -80,20 +84,67 @@ def json(value: object) -> str:
 
 @register.filter
 def words(name: object) -> str:
-    return str(name).replace("_", " ")
+    return spoken.spoken(name)
 
 
 @register.filter
 def state_words(state: str) -> str:
-    named = {"failed": "no verdict", "abandoned": "stopped", "leased": "starting"}
-    return named.get(state, state)
+    return spoken.spoken(state, spoken.RUN_STATES)
+
+
+@register.filter
+def suite_words(suite: str) -> str:
+    return spoken.spoken(suite, spoken.SUITES)
+
+
+@register.filter
+def stage_words(stage: str) -> str:
+    return spoken.spoken(stage, spoken.STAGES)
+
+
+@register.filter
+def risk_words(risk: str) -> str:
+    return spoken.spoken(risk, spoken.RISKS)
+
+
+@register.filter
+def delivery_words(state: str) -> str:
+    return spoken.spoken(state, spoken.DELIVERIES)
+
+
+@register.filter
+def check_words(name: str) -> str:
+    return spoken.spoken(name, spoken.CHECKS)
+
+
+@register.filter
+def told(text: str) -> str:
+    """A text of a table that was marked there, in the reader's language."""
+    return say(text)
+
+
+@register.filter
+def day(moment: date | None) -> str:
+    return formats.date_format(moment, pgettext("format of a day", "j M Y")) if moment else ""
+
+
+@register.filter
+def minute(moment: datetime | None) -> str:
+    """The day and the time, for moments whose seconds say nothing."""
+    if moment is None:
+        return ""
+    return formats.date_format(moment, pgettext("format of a moment", "j M Y H:i"))
+
+
+@register.filter
+def second(moment: datetime | None) -> str:
+    if moment is None:
+        return ""
+    return formats.date_format(moment, pgettext("format of a moment", "j M Y H:i:s"))
 
 
 def relative(moment: datetime) -> str:
-    span = timezone.now() - moment
-    if span >= timedelta(0):
-        return "just now" if span < timedelta(seconds=5) else f"{durations.rough(span)} ago"
-    return f"in {durations.rough(-span)}"
+    return durations.relative(timezone.now() - moment)
 
 
 def _badge(status: Status, words: str) -> dict[str, Any]:

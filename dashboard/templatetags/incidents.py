@@ -8,10 +8,10 @@ from typing import Any
 from django import template
 
 from dashboard import durations
+from health.severity import Severity, word_of
 
 register = template.Library()
 
-WORDS = {1: "mild", 2: "serious", 3: "severe"}
 # Apart in shape as well as in colour. Drawn on 12 x 12.
 _SHAPES = {
     1: "M6 1 11.5 11H.5Z",
@@ -22,7 +22,7 @@ _SHAPES = {
 
 @register.inclusion_tag("dashboard/_status.html")
 def severity_badge(severity: int, more: str = "") -> dict[str, Any]:
-    words = f"S{severity} {WORDS[severity]}{more}"
+    words = f"S{severity} {word_of(Severity(severity))}{more}"
     return {"kind": f"severity-{severity}", "path": _SHAPES[severity], "words": words}
 
 

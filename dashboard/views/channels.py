@@ -9,6 +9,7 @@ from django.contrib.auth.models import User
 from django.db.models import OuterRef, QuerySet, Subquery
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
+from django.utils.translation import gettext as _
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
@@ -79,7 +80,7 @@ def edit(request: HttpRequest, channel_id: int) -> HttpResponse:
         except Refused as exc:
             form.add_error(None, exc.message)
         else:
-            messages.success(request, f"{given['name']} is saved.")
+            messages.success(request, _("{name} is saved.").format(name=given["name"]))
             return redirect("channels")
     return render(request, "dashboard/channel_form.html", {"form": form, "channel": channel})
 
@@ -90,7 +91,7 @@ def remove(request: HttpRequest, channel_id: int) -> HttpResponse:
     channel = _channel(channel_id)
     if request.method == "POST":
         channels.remove(channel)
-        messages.success(request, f"{channel.name} is removed.")
+        messages.success(request, _("{name} is removed.").format(name=channel.name))
         return redirect("channels")
     return render(request, "dashboard/channel_remove.html", {"channel": channel})
 
@@ -115,7 +116,7 @@ def test(request: HttpRequest, channel_id: int) -> HttpResponse:
     delivery = channels.test(_channel(channel_id), by=cast(User, request.user))
     if request.headers.get("HX-Request"):
         return _result(request, delivery)
-    messages.info(request, "A test message is on its way; the log below tells how it went.")
+    messages.info(request, _("A test message is on its way; the log below tells how it went."))
     return redirect("channels")
 
 
@@ -129,9 +130,9 @@ def result(request: HttpRequest, delivery_id: int) -> HttpResponse:
 @for_administrators
 def retry(request: HttpRequest, delivery_id: int) -> HttpResponse:
     if deliveries.retry(get_object_or_404(Delivery, pk=delivery_id)):
-        messages.info(request, "It is tried again.")
+        messages.info(request, _("It is tried again."))
     else:
-        messages.warning(request, "It had not failed, or its channel is gone.")
+        messages.warning(request, _("It had not failed, or its channel is gone."))
     return redirect("channels")
 
 
@@ -146,7 +147,8 @@ def _log() -> QuerySet[Delivery]:
 
 def _made(request: HttpRequest, made: Made) -> HttpResponse:
     if not made.secret:
-        messages.success(request, f"{made.channel.name} is added. Send it a test message.")
+        told = _("{name} is added. Send it a test message.").format(name=made.channel.name)
+        messages.success(request, told)
         return redirect("channels")
     # The answer to the post itself, not a redirect: the secret is shown nowhere else.
     context: dict[str, Any] = {"channel": made.channel, "secret": made.secret}

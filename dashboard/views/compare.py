@@ -9,7 +9,8 @@ from typing import Any
 from django.core.paginator import Page, Paginator
 from django.http import HttpRequest, HttpResponse, JsonResponse
 from django.shortcuts import render
-from django.utils import timezone
+from django.utils import timezone, translation
+from django.utils.translation import gettext as _
 from django.views.decorators.http import require_safe
 
 from dashboard import compare, compare_capabilities, compare_export
@@ -18,8 +19,8 @@ from dashboard.compare import Line
 from dashboard.compare_asked import Asked, Span, Tab, asked_by
 from dashboard.models import Endpoint
 from dashboard.window import Range
-from health.metrics import DIRECTIONS, rate_of
-from health.words import NAMES
+from health.metrics import DIRECTIONS, Good, rate_of
+from health.words import name_of
 from probes.attempts import Metric
 
 
@@ -42,7 +43,9 @@ def page(request: HttpRequest) -> HttpResponse:
     return render(request, "dashboard/compare.html", context)
 
 
+# A file is for programs and for whoever it is passed on to: English, whoever asks for it.
 @require_safe
+@translation.override("en")
 def export(request: HttpRequest) -> HttpResponse:
     asked, now = asked_by(request.GET), timezone.now()
     of_chart = request.GET.get("what") == "chart"
@@ -71,7 +74,7 @@ def _choices(asked: Asked) -> dict[str, Any]:
         "tabs": [(tab, asked.address(tab=tab)) for tab in Tab],
         "spans": [(span, asked.address(span=span)) for span in Span],
         "ranges": list(Range),
-        "metrics": [(metric, NAMES[metric]) for metric in Metric],
+        "metrics": [(metric, name_of(metric)) for metric in Metric],
         "models": models,
     }
 
@@ -79,9 +82,11 @@ def _choices(asked: Asked) -> dict[str, Any]:
 def _table(asked: Asked, shown: Page[Endpoint], now: datetime) -> dict[str, Any]:
     endpoints = list(shown)
     if asked.tab is Tab.CAPABILITIES:
-        columns: list[tuple[str, str]] = [(n, "") for n in compare_capabilities.FIELDS.values()]
+        named = compare_capabilities.FIELDS.values()
+        columns: list[tuple[str, str]] = [(str(name), "") for name in named]
     else:
-        columns = [(NAMES[metric], f"{DIRECTIONS[metric]} is good") for metric in Metric]
+        good = {Good.HIGH: _("high is good"), Good.LOW: _("low is good")}
+        columns = [(name_of(metric), good[DIRECTIONS[metric]]) for metric in Metric]
     return {"columns": columns, "rows": list(_rows(asked, endpoints, now))}
 
 
@@ -104,7 +109,7 @@ def _chart(asked: Asked, now: datetime) -> dict[str, Any]:
     context: dict[str, Any] = {
         "chosen": [endpoint.slug for endpoint in drawn],
         "more_chosen": len(found) > compare.MOST_LINES,
-        "metric_name": NAMES[asked.metric],
+        "metric_name": name_of(asked.metric),
     }
     if len(drawn) < compare.FEWEST_LINES:
         return context
@@ -136,24 +141,30 @@ def _figure(lines: Sequence[Line]) -> dict[str, Any] | None:
         )
         for line in lines
     ]
-    return chart.figure(drawn, NAMES[lines[0].metric], lines[0].series.step)
+    return chart.figure(drawn, name_of(lines[0].metric), lines[0].series.step)
 
 
 def _finding(lines: Sequence[Line]) -> str:
     """Who did best and who worst, as the title of the chart."""
     rated = [(line, rate) for line in lines if (rate := line.together)]
-    name = NAMES[lines[0].metric]
+    name = name_of(lines[0].metric)
     if len(rated) < compare.FEWEST_LINES:
         return name
     ranked = sorted(rated, key=lambda each: each[1].failures / each[1].trials)
     best, worst = f"{ranked[0][1].value:.0%}", f"{ranked[-1][1].value:.0%}"
     if best == worst:
-        return f"{name}: {best} for each"
+        return _("{name}: {rate} for each").format(name=name, rate=best)
     who = {
         shown: [line.endpoint.slug for line, rate in rated if f"{rate.value:.0%}" == shown]
         for shown in (best, worst)
     }
-    return f"{name}: best {best} ({', '.join(who[best])}), worst {worst} ({', '.join(who[worst])})"
+    return _("{name}: best {best} ({leaders}), worst {worst} ({laggards})").format(
+        name=name,
+        best=best,
+        leaders=", ".join(who[best]),
+        worst=worst,
+        laggards=", ".join(who[worst]),
+    )
 
 
 def _table_records(asked: Asked, now: datetime) -> list[compare_export.Record]:

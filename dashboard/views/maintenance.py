@@ -12,6 +12,7 @@ from django.db.models.functions import Now
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
 from django.utils import timezone
+from django.utils.translation import gettext as _
 from django.views.decorators.http import require_http_methods, require_POST
 
 from dashboard.errors import Refused
@@ -32,7 +33,7 @@ def page(request: HttpRequest) -> HttpResponse:
         except Refused as exc:
             form.add_error(None, exc.message)
         else:
-            messages.success(request, "Planned. Probing goes on; only notices are held back.")
+            messages.success(request, _("Planned. Probing goes on; only notices are held back."))
             return redirect("maintenance")
     return render(request, "dashboard/maintenance.html", {"form": form, **_windows()})
 
@@ -41,9 +42,9 @@ def page(request: HttpRequest) -> HttpResponse:
 def cancel(request: HttpRequest, window_id: int) -> HttpResponse:
     window = get_object_or_404(MaintenanceWindow, pk=window_id)
     if maintenance.cancel(window, by=cast(User, request.user)):
-        messages.success(request, "It is cancelled. Notices are sent again.")
+        messages.success(request, _("It is cancelled. Notices are sent again."))
     else:
-        messages.info(request, "It was over already.")
+        messages.info(request, _("It was over already."))
     return redirect("maintenance")
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from django import forms
+from django.utils.translation import gettext_lazy as _
 
 from dashboard.models import Endpoint
 from dashboard.services.maintenance import LONGEST_REASON
@@ -18,15 +19,17 @@ class _Moment(forms.DateTimeInput):
 class MaintenanceForm(forms.Form):
     endpoint = forms.ModelChoiceField(
         Endpoint.objects.kept().order_by("slug"),
+        label=_("Endpoint"),
         required=False,
         to_field_name="slug",
-        empty_label="every endpoint",
-        error_messages={"invalid_choice": "There is no such endpoint."},
+        empty_label=_("every endpoint"),
+        error_messages={"invalid_choice": _("There is no such endpoint.")},
     )
-    starts_at = forms.DateTimeField(label="Begins (UTC)", widget=_Moment())
-    ends_at = forms.DateTimeField(label="Ends (UTC)", widget=_Moment())
+    starts_at = forms.DateTimeField(label=_("Begins (UTC)"), widget=_Moment())
+    ends_at = forms.DateTimeField(label=_("Ends (UTC)"), widget=_Moment())
     reason = forms.CharField(
+        label=_("Reason"),
         max_length=LONGEST_REASON,
-        help_text="Shown here and in the charts, such as “the vendor moves data centres”.",
+        help_text=_("Shown here and in the charts, such as “the vendor moves data centres”."),
         widget=forms.TextInput({"autocomplete": "off"}),
     )

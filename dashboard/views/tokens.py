@@ -12,6 +12,7 @@ from django.core.exceptions import PermissionDenied
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
 from django.utils import timezone
+from django.utils.translation import gettext as _
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_http_methods
 
@@ -55,6 +56,7 @@ def revoke(request: HttpRequest, prefix: str) -> HttpResponse:
     token = get_object_or_404(ApiToken, prefix=prefix)
     if request.method == "POST":
         if tokens.revoke(token):
-            messages.success(request, f"{token.name} is revoked. It opens nothing any more.")
+            told = _("{name} is revoked. It opens nothing any more.").format(name=token.name)
+            messages.success(request, told)
         return redirect("tokens")
     return render(request, "dashboard/token_revoke.html", {"token": token})

@@ -6,11 +6,13 @@ from django.contrib import messages
 from django.contrib.auth.models import User
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
+from django.utils.translation import gettext as _
 from django.views.decorators.http import require_http_methods, require_POST
 
 from dashboard.errors import Refused
 from dashboard.models import ToolRule
 from dashboard.services import tool_rules
+from dashboard.spoken import RISKS, spoken
 from dashboard.views.tokens import for_administrators
 from dashboard.views.tool_rule_form import ToolRuleForm, TryForm
 from health.known_tools import DEFAULTS, KNOWN
@@ -34,7 +36,9 @@ def page(request: HttpRequest) -> HttpResponse:
         except Refused as exc:
             form.add_error("pattern", exc.message)
         else:
-            messages.success(request, f"{made.pattern} is {made.risk} from now on, everywhere.")
+            told = _("{pattern} is {risk} from now on, everywhere.")
+            risk = spoken(made.risk, RISKS)
+            messages.success(request, told.format(pattern=made.pattern, risk=risk))
             return redirect("tool-rules")
     rules = list(ToolRule.objects.select_related("created_by").in_order())
     trying = TryForm(request.GET if "name" in request.GET else None)
@@ -78,5 +82,6 @@ def move(request: HttpRequest, rule_id: int) -> HttpResponse:
 def remove(request: HttpRequest, rule_id: int) -> HttpResponse:
     rule = get_object_or_404(ToolRule, pk=rule_id)
     if tool_rules.remove(rule):
-        messages.success(request, f"The rule for {rule.pattern} is removed.")
+        told = _("The rule for {pattern} is removed.").format(pattern=rule.pattern)
+        messages.success(request, told)
     return redirect("tool-rules")
