@@ -25,6 +25,8 @@ FIELDS = {
     "parallel_switch": gettext_lazy("Off-switch for parallel"),
     "trimmed_history": gettext_lazy("Trimmed history"),
 }
+# Formats, parsers and values of a parameter have names, which are the same in every language.
+_NAMES = frozenset({"tool_call_format", "parser", "tool_choice"})
 # A value is a few words; what is longer is not meant for a cell.
 _SHOWN = 80
 
@@ -52,6 +54,10 @@ class Ability:
         if not self._needs_none:
             return words(self.value)
         return _("none needed") if self.calls_come else _("no calls")
+
+    @property
+    def is_name(self) -> bool:
+        return self.field in _NAMES
 
     @property
     def detail(self) -> str:

@@ -1,0 +1,146 @@
+"""One of everything that pages show, so that every text of theirs has a reason to be there."""
+
+from __future__ import annotations
+
+import uuid
+from dataclasses import dataclass
+from datetime import timedelta
+from typing import Any
+
+from django.contrib.auth.models import User
+from django.db.models.functions import Now
+from django.utils import timezone
+
+from dashboard.models import Channel, Delivery, Endpoint, Incident, Profile, RollupHour, Run
+from dashboard.services import channels, maintenance, modes, partitions, tokens, tool_rules
+from dashboard.services.observations import PROBE
+from health.modes import Mode
+from health.observations import PLACES
+from health.risk import Risk
+from probes.attempts import Metric
+from tests.dashboard.watching import degrade
+from tests.factories import make_attempt, make_endpoint, make_finished_run, make_run
+from tests.notifications.making import make_webhook, tell
+from tests.system.making import make_old_worker
+
+# Names that people, vendors and machines gave: the same in every language.
+DATA = ("alice", "steady-one", "steady-two", "idle-one", "zeta-1", "tool-probe-v1", "host-1")
+_FIGURES = {"trials": 12, "agree": 11, "low": 0.6, "high": 0.99, "evidence": ["format/1"]}
+_FINDING = {"kind": "leaked_call", "message": "zeta-1", "path": "$.calls[0]"}
+
+
+@dataclass(frozen=True, slots=True)
+class Rows:
+    endpoint: Endpoint
+    run: Run
+    active: Run
+    incident: Incident
+    rule: int
+    token: str
+    webhook: Channel
+    delivery: int
+
+
+def make(person: User) -> Rows:
+    endpoint = _endpoint("steady-one", 3)
+    _endpoint("steady-two", 0)
+    make_endpoint(slug="idle-one", model="zeta-1", enabled=False, key=None)
+    incident = degrade(endpoint)
+    run = make_finished_run(endpoint, passed=7, failed=3, void=1, requested_by=person)
+    make_attempt(run, outcome="fail", findings=[_FINDING], evidence=_evidence())
+    make_attempt(run, trial=2, outcome="void", http_status=None, latency_ms=None)
+    modes.switch_on(
+        endpoint.profile, Mode.NO_PARALLEL, reason="zeta-1", by=person, lasts=timedelta(hours=8)
+    )
+    tool_rules.add(pattern="steady-*", risk=Risk.WRITE, note="zeta-1", by=person)
+    rule = tool_rules.add(pattern="zeta-*", risk=Risk.READ, note="", by=person)
+    make_old_worker("host-1", timedelta(hours=2))
+    _windows(endpoint, person)
+    webhook, delivery = _deliveries(endpoint, person)
+    return Rows(
+        endpoint=endpoint,
+        run=run,
+        active=make_run(Endpoint.objects.get(slug="steady-two"), requested_by=person),
+        incident=incident,
+        rule=rule.pk,
+        token=_tokens(person),
+        webhook=webhook,
+        delivery=delivery,
+    )
+
+
+def _endpoint(slug: str, failures: int) -> Endpoint:
+    made = make_endpoint(slug=slug, model="zeta-1", options={"zeta": 1}, daily_requests=500)
+    at = timezone.now() - timedelta(hours=2)
+    partitions.ensure_for([at.date()], parents=partitions.ROLLUPS)
+    RollupHour.objects.create(
+        profile_id=made.profile.pk,
+        metric=PLACES[Metric.PARSE_SUCCESS],
+        lane=PROBE,
+        bucket=at.replace(minute=0, second=0, microsecond=0),
+        trials=10,
+        failures=failures,
+    )
+    Profile.objects.filter(endpoint=made).update(capabilities=_capabilities())
+    return made
+
+
+def _capabilities() -> dict[str, Any]:
+    values = {
+        "schema_level": "strict_json_schema",
+        "tool_call_format": "json_text",
+        "parser": None,
+        "supports_parallel_tool_use": True,
+        "supports_streaming_tool_use": False,
+        "reasoning_replay": "required_same_turn",
+        "error_repair": "limited",
+        "tool_choice": ["auto"],
+        "parallel_switch": "ignored",
+        "trimmed_history": "taken",
+    }
+    return {name: {"value": value, **_FIGURES} for name, value in values.items()}
+
+
+def _evidence() -> dict[str, Any]:
+    return {"exchanges": [{"label": "asked", "request": {"model": "zeta-1"}}]}
+
+
+def _windows(endpoint: Endpoint, person: User) -> None:
+    now = timezone.now()
+    for begins, ends, of in ((-1, 1, endpoint), (2, 3, None), (4, 5, endpoint)):
+        made = maintenance.plan(
+            endpoint=of,
+            starts_at=now + timedelta(hours=begins),
+            ends_at=now + timedelta(hours=ends),
+            reason="zeta-1",
+            by=person,
+        )
+    maintenance.cancel(made, by=person)
+
+
+def _tokens(person: User) -> str:
+    made = [
+        tokens.issue(name="zeta-1", scopes=["read"], lasts=lasts, by=person).token
+        for lasts in (None, timedelta(days=30), timedelta(days=90))
+    ]
+    tokens.revoke(made[2])
+    made[1].expires_at = Now() - timedelta(days=1)
+    made[1].save(update_fields=["expires_at"])
+    return made[0].prefix
+
+
+def _deliveries(endpoint: Endpoint, person: User) -> tuple[Channel, int]:
+    webhook = make_webhook("https://zeta-1/hook", name="zeta-1").channel
+    off = make_webhook("https://zeta-1/hook", name="steady-two", enabled=False).channel
+    channels.test(webhook, by=person)
+    notices = [tell(endpoint, title="zeta-1") for _ in range(2)]
+    for state in Delivery.State.values:
+        made = Delivery.objects.create(
+            channel=off if state == "dropped" else webhook,
+            state=state,
+            tries=1,
+            last_error="zeta-1",
+            webhook_id=uuid.uuid4(),
+        )
+        made.notices.set(notices)
+    return webhook, Delivery.objects.get(state="sent").pk

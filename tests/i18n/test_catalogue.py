@@ -1,0 +1,116 @@
+"""The catalogue holds every text of the sources, and nothing else."""
+
+from __future__ import annotations
+
+import pytest
+from babel.messages.catalog import Catalog
+
+from catalogue import chinese
+from catalogue.calls import NotALiteral
+from catalogue.faults import faults
+from catalogue.message import Message
+from catalogue.sources import messages, of_python, of_template
+
+
+def test_every_text_of_the_sources_is_told_in_chinese() -> None:
+    """None is missing, empty, fuzzy, left over, or without its placeholders.
+
+    `python -m catalogue` brings the file up to the sources; the rest is a translator's.
+    """
+    assert faults(chinese.read(), messages()) == []
+
+
+def test_the_edited_file_is_as_the_program_writes_it() -> None:
+    """So that an update changes nothing but the texts that changed."""
+    fitted = chinese.fitted(chinese.read(), messages())
+
+    assert chinese.edited(fitted).decode() == chinese.EDITED.read_text(encoding="utf-8")
+
+
+def test_pages_read_what_translators_edited() -> None:
+    """The compiled file is made of the edited one."""
+    assert chinese.told(chinese.COMPILED.read_bytes()) == chinese.told(
+        chinese.compiled(chinese.read())
+    )
+
+
+def test_texts_of_templates_are_found_in_every_form() -> None:
+    """Trimmed, counted, with a context, and as arguments of other tags."""
+    found = of_template(
+        """{% load i18n %}{% translate "Fleet" %} {% translate 'May' context "rights" %}
+        {% blocktranslate trimmed with x=y %}
+            A <b>{{ x }}</b> of
+            100 %
+        {% endblocktranslate %}
+        {% blocktranslate count n=n %}{{ n }} run{% plural %}{{ n }} runs{% endblocktranslate %}
+        {% when x _("never") %}{{ x|default:_("it's none") }}"""
+    )
+
+    assert set(found) == {
+        Message("Fleet"),
+        Message("May", context="rights"),
+        Message("A <b>%(x)s</b> of 100 %%"),
+        Message("%(n)s run", "%(n)s runs"),
+        Message("never"),
+        Message("it's none"),
+    }
+
+
+def test_texts_of_python_are_found_in_every_form() -> None:
+    """By name, by attribute, in pieces; what comes out of a variable was marked elsewhere."""
+    found = of_python(
+        '_("a" " b"); say("c"); wording.mark("d"); ngettext("e", "f", n); pgettext("g", "h")\n'
+        'say(NAMES[x]); print("no text")'
+    )
+
+    assert set(found) == {
+        Message("a b"),
+        Message("c"),
+        Message("d"),
+        Message("e", "f"),
+        Message("h", context="g"),
+    }
+
+
+@pytest.mark.parametrize("text", ['_(f"{n} runs")', 'say("a" + b)'])
+def test_a_text_that_is_put_together_first_is_refused(text: str) -> None:
+    """No catalogue could hold it, and nobody would notice."""
+    with pytest.raises(NotALiteral, match="line 1"):
+        list(of_python(text))
+
+
+@pytest.mark.parametrize(
+    ("source", "told", "fault"),
+    [
+        ("{n} of {m}", "{m} 次", "other placeholders"),
+        ("%(n)s runs", "运行", "other placeholders"),
+        ("a <b>word</b>", "<b>词", "other placeholders"),
+        ("run", "", "not translated"),
+        ("run", "运行 ", "spaces at an end"),
+        ("API token", "API令牌", "no space between Chinese and Latin"),
+        ("Not yet.", "还没有.", "a narrow mark after Chinese"),
+    ],
+)
+def test_a_translation_that_does_not_fit_is_named(source: str, told: str, fault: str) -> None:
+    """Each fault alone, in words that a translator can act on."""
+    catalog = Catalog(locale="zh_Hans")
+    catalog.add(source, told)
+
+    (said,) = faults(catalog, [Message(source)])
+
+    assert said.startswith(fault)
+
+
+def test_missing_fuzzy_and_leftover_texts_are_named() -> None:
+    """A catalogue that is behind the sources, or ahead of them, is no good one."""
+    catalog = Catalog(locale="zh_Hans")
+    catalog.add("old", "旧的")
+    catalog.add("unsure", "不确定", flags=["fuzzy"])
+
+    said = faults(catalog, [Message("new"), Message("unsure")])
+
+    assert said == [
+        "not in the catalogue: 'new'",
+        "fuzzy: 'unsure'",
+        "no longer in the sources: 'old'",
+    ]
