@@ -22,6 +22,9 @@ _PARTS: Mapping[str, tuple[str, ...]] = MappingProxyType(
         "pgettext": ("context", "singular"),
         "pgettext_lazy": ("context", "singular"),
         "npgettext": ("context", "singular", "plural"),
+        # Of the protocol library, which knows no languages: pages tell what its errors say.
+        "Barred": ("singular",),
+        "TargetError": ("singular",),
     }
 )
 

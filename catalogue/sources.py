@@ -14,7 +14,7 @@ from catalogue.message import Message
 from probes.suite import PROBES
 
 ROOT = Path(__file__).resolve().parent.parent
-_PACKAGES = ("dashboard", "health")
+_SOURCES = ("dashboard/**/*.py", "health/**/*.py", "probes/egress.py", "probes/target.py")
 # Django turns a template into calls of gettext among blanked-out text.
 _CALL = re.compile(
     r"""\b(?:_|n?p?gettext)\((?:u?"(?:[^"\\]|\\.)*"|u?'(?:[^'\\]|\\.)*'|[\s,]|count)+\)"""
@@ -45,7 +45,7 @@ def _found() -> Iterator[tuple[str, Message]]:
     # The protocol library knows no languages; pages tell its questions.
     yield from (("probes/suite", Message(probe.question)) for probe in PROBES.values())
     pages = sorted(ROOT.glob("templates/**/*.html"))
-    modules = sorted(path for name in _PACKAGES for path in ROOT.glob(f"{name}/**/*.py"))
+    modules = sorted(path for name in _SOURCES for path in ROOT.glob(name))
     for path in [*pages, *modules]:
         read = of_template if path.suffix == ".html" else of_python
         name = path.relative_to(ROOT).as_posix()

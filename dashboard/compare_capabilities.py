@@ -10,7 +10,7 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
 from dashboard.inert import clip, visible
-from dashboard.spoken import CAPABILITIES, spoken
+from dashboard.spoken import CAPABILITIES, FINDINGS, spoken
 
 # In the order of the table; what a profile has beside them stays on the endpoint's page.
 FIELDS = {
@@ -51,9 +51,11 @@ class Ability:
 
     @property
     def words(self) -> str:
-        if not self._needs_none:
-            return words(self.value)
-        return _("none needed") if self.calls_come else _("no calls")
+        if self._needs_none:
+            return _("none needed") if self.calls_come else _("no calls")
+        if self.is_name and isinstance(self.value, list):
+            return words(", ".join(map(str, self.value)) or "none")
+        return words(self.value)
 
     @property
     def is_name(self) -> bool:
@@ -111,4 +113,4 @@ def words(value: object) -> str:
     if isinstance(value, Mapping):
         told = (f"{words(name)}: {words(each)}" for name, each in value.items())
         return ", ".join(told) or _("none")
-    return visible(clip(spoken(value, CAPABILITIES), _SHOWN))
+    return visible(clip(spoken(value, {**FINDINGS, **CAPABILITIES}), _SHOWN))

@@ -9,8 +9,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from django.utils.functional import Promise
+from django.utils.translation import gettext, pgettext_lazy
 from django.utils.translation import gettext_lazy as _
-from django.utils.translation import pgettext_lazy
+
+from probes.errors import ProbesError
 
 Words = Mapping[str, Promise]
 
@@ -143,6 +145,7 @@ CAPABILITIES: Words = {
     "limited": _("limited"),
     "obeyed": _("obeyed"),
     "ignored": _("ignored"),
+    "no switch": _("no switch"),
     "refused": _("refused"),
     "taken": _("taken"),
     "works": _("works"),
@@ -215,6 +218,11 @@ _ALL: Words = {
     **STATUSES,
     **OUTCOMES,
 }
+
+
+def told(error: ProbesError) -> str:
+    """What stopped the protocol library, in the reader's language."""
+    return gettext(error.pattern).format(**error.facts) if error.facts else gettext(error.pattern)
 
 
 def spoken(code: object, words: Words = _ALL) -> str:

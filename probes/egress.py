@@ -100,26 +100,31 @@ class Rules:
         try:
             address = ip_address(host.partition("%")[0])
         except ValueError as exc:
-            raise Barred(f"{host!r} is not an IP address.") from exc
+            raise Barred("{host} is not an IP address.", host=repr(host)) from exc
         if any(_within(part, network) for part in _meant(address) for network in NEVER):
-            raise Barred(f"{address} is never connected to, whatever is granted.")
+            raise Barred(
+                "{address} is never connected to, whatever is granted.", address=str(address)
+            )
         for part in _judged(address):
             self._check(part, port)
 
     def _check(self, address: Address, port: int) -> None:
         if (str(address), port) in self.denied:
-            raise Barred(f"{_written(address, port)} is a server of Toolgauge itself.")
+            raise Barred(
+                "{address} is a server of Toolgauge itself.", address=_written(address, port)
+            )
         if any(grant.covers(address, port) for grant in self.grants):
             return
         if not _is_public(address):
             raise Barred(
-                f"{_written(address, port)} is not a public address; "
-                "an administrator can allow it with EGRESS_GRANTS."
+                "{address} is not a public address; an administrator can allow it with "
+                "EGRESS_GRANTS.",
+                address=_written(address, port),
             )
         if not self.public or not 1 <= port <= 65535:
             raise Barred(
-                f"{_written(address, port)} takes a grant; "
-                "an administrator can give it with EGRESS_GRANTS."
+                "{address} takes a grant; an administrator can give it with EGRESS_GRANTS.",
+                address=_written(address, port),
             )
 
 

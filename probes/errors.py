@@ -51,14 +51,21 @@ class Missed(StrEnum):
 
 
 class ProbesError(Exception):
-    """The base of the tree; its text is a sentence a person can act on."""
+    """The base of the tree; its text is a sentence a person can act on.
+
+    With `facts`, the message is a sentence with their names in braces, and `pattern` keeps it: a
+    page can tell it in another language.
+    """
 
     retryable = False
 
-    def __init__(self, message: str, *, received: Incoming | None = None) -> None:
-        super().__init__(message)
-        self.message = message
+    def __init__(
+        self, message: str, *, received: Incoming | None = None, **facts: str | int
+    ) -> None:
+        self.pattern, self.facts = message, facts
+        self.message = message.format(**facts) if facts else message
         self.received = received
+        super().__init__(self.message)
 
 
 class TargetError(ProbesError):

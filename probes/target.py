@@ -131,7 +131,9 @@ def check_options(options: Mapping[str, JSON]) -> None:
     """Refuse request options that would replace what a probe itself decides."""
     taken = sorted(RESERVED_OPTIONS & options.keys())
     if taken:
-        raise TargetError(f"The request option {taken[0]!r} is set by the probe; remove it.")
+        raise TargetError(
+            "The request option {option} is set by the probe; remove it.", option=repr(taken[0])
+        )
     try:
         json.dumps(options, allow_nan=False)
     except (TypeError, ValueError, RecursionError) as exc:
@@ -150,14 +152,14 @@ def _provider(name: str) -> Provider:
     try:
         return Provider(name)
     except ValueError as exc:
-        raise TargetError(f"There is no provider {name!r}.") from exc
+        raise TargetError("There is no provider {name}.", name=repr(name)) from exc
 
 
 def _check_characters(text: str) -> None:
     if not text:
         raise TargetError("The base URL is missing.")
     if len(text) > MAX_URL_LENGTH:
-        raise TargetError(f"The base URL is longer than {MAX_URL_LENGTH} characters.")
+        raise TargetError("The base URL is longer than {count} characters.", count=MAX_URL_LENGTH)
     # urlsplit drops tabs and line breaks silently, so they must be seen before it.
     if any(char.isspace() or not char.isprintable() for char in text):
         raise TargetError("The base URL contains spaces or control characters.")
@@ -193,11 +195,13 @@ def _plain_host(name: str, cause: idna.IDNAError) -> str:
     # Container and LAN names often carry an underscore, which IDNA refuses and resolvers accept.
     if "_" in name and name.isascii() and set(name) <= _HOST_CHARACTERS:
         return name
-    raise TargetError(f"The host name {name!r} of the base URL is not valid.") from cause
+    raise TargetError(
+        "The host name {name} of the base URL is not valid.", name=repr(name)
+    ) from cause
 
 
 def _address(text: str) -> str:
     try:
         return str(ipaddress.ip_address(text))
     except ValueError as exc:
-        raise TargetError(f"{text!r} in the base URL is not an IP address.") from exc
+        raise TargetError("{text} in the base URL is not an IP address.", text=repr(text)) from exc

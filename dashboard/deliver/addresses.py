@@ -80,7 +80,7 @@ def _check_webhook(parts: SplitResult) -> None:
     try:
         check_base_url(f"{parts.scheme}://{parts.netloc}")
     except TargetError as exc:
-        raise Refused(exc.message.replace("base URL", "URL")) from exc
+        raise Refused(gettext("The host or port of the URL is not valid.")) from exc
 
 
 def _check_apprise(parts: SplitResult) -> None:

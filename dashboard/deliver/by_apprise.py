@@ -18,13 +18,14 @@ from django.conf import settings
 from dashboard.deliver.message import Message
 from dashboard.deliver.outcome import Outcome
 from dashboard.errors import Refused
+from health.wording import mark, say
 from probes.egress import Rules
 from probes.secret import Secret
 
 # Starting Python and loading Apprise, which is not the receiver's fault.
 START_WITHIN = timedelta(seconds=15)
 MOST_OUTPUT = 100_000
-_NOT_UNDERSTOOD = "Apprise does not understand this URL; look up its form in Apprise's list."
+_NOT_UNDERSTOOD = mark("Apprise does not understand this URL; look up its form in Apprise's list.")
 
 
 def send(url: Secret, message: Message, *, within: timedelta, rules: Rules) -> Outcome:
@@ -43,7 +44,7 @@ def check(url: Secret) -> None:
     """Refuse a URL that Apprise cannot make sense of; nothing is sent."""
     said = _ask({}, url, timedelta(), Rules())
     if not said.get("is_understood"):
-        raise Refused(_NOT_UNDERSTOOD)
+        raise Refused(say(_NOT_UNDERSTOOD))
 
 
 def _ask(what: dict[str, str], url: Secret, within: timedelta, rules: Rules) -> dict[str, Any]:

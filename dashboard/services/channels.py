@@ -24,6 +24,7 @@ from dashboard.errors import Refused
 from dashboard.models import Channel, Delivery, Notice
 from dashboard.services import sealing
 from dashboard.services.statements import row
+from dashboard.spoken import told
 from probes.egress import Barred
 from probes.secret import Secret
 
@@ -167,7 +168,7 @@ def _checked_url(kind: str, text: str) -> str:
         try:
             egress.rules().check(host, port)
         except Barred as exc:
-            raise Refused(exc.message) from exc
+            raise Refused(told(exc)) from exc
     return url
 
 

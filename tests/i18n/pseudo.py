@@ -13,7 +13,8 @@ from babel.messages.pofile import read_po
 from catalogue.message import Message
 from catalogue.sources import messages
 
-CODE = "xx"
+# Django must know the name of the language; nobody reads these pages in Esperanto.
+CODE = "eo"
 _DJANGO = Path(django.__file__).parent
 # What Django says by itself: errors of forms, sizes of files.
 _OF_DJANGO = ("conf", "contrib/auth", "contrib/humanize")

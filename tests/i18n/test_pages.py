@@ -122,11 +122,11 @@ ANSWERS: dict[str, list[dict[str, str]]] = {
 
 
 @pytest.fixture
-def client_of_xx(client: Client, db: None, settings: Any, tmp_path: Path) -> Client:
+def strangers_client(client: Client, db: None, settings: Any, tmp_path: Path) -> Client:
     """A browser that reads the made-up language alone, of an administrator."""
     pseudo.write(tmp_path)
     settings.LOCALE_PATHS = [tmp_path]
-    settings.LANGUAGES = [*settings.LANGUAGES, (pseudo.CODE, "Pseudo")]
+    settings.LANGUAGES = [*settings.LANGUAGES, (pseudo.CODE, "Esperanto")]
     client.defaults["HTTP_ACCEPT_LANGUAGE"] = pseudo.CODE
     client.force_login(User.objects.create_superuser("alice"))
     return client
@@ -140,15 +140,15 @@ def test_every_address_is_a_page_to_look_at_or_none() -> None:
 
 
 @pytest.mark.usefixtures("static_files")
-def test_no_page_says_what_was_never_translated(client_of_xx: Client) -> None:
+def test_no_page_says_what_was_never_translated(strangers_client: Client) -> None:
     """Every text, label, tooltip and chart title comes out of the catalogue."""
     made = rows.make(User.objects.get())
     found: dict[str, list[str]] = {}
     for name, paths in visits(made).items():
         for path in paths if name not in NOT_YET else ():
-            found[path] = _look(client_of_xx, path)
+            found[path] = _look(strangers_client, path)
         for given in ANSWERS.get(name, ()):
-            found[f"{paths[0]} {given}"] = _look(client_of_xx, paths[0], given)
+            found[f"{paths[0]} {given}"] = _look(strangers_client, paths[0], given)
 
     assert {path: texts for path, texts in found.items() if texts} == {}
 
