@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import re
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 
 from django.utils.translation.template import templatize
@@ -21,6 +22,7 @@ _CALL = re.compile(
 )
 
 
+@cache
 def messages() -> dict[Message, tuple[str, ...]]:
     """Each text with its files, in an order that stays when lines move."""
     found: dict[Message, set[str]] = {}

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from datetime import timedelta
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
@@ -30,7 +30,9 @@ from dashboard.spoken import (
     TRIGGERS,
     Words,
     spoken,
+    told,
 )
+from dashboard.templatetags.health import day, minute, second
 from health import wording
 from health.modes import Mode
 from health.policy import STAGES as ALL_STAGES
@@ -38,6 +40,7 @@ from health.risk import Risk
 from health.status import Status
 from health.words import headline
 from probes.attempts import FindingKind, Metric, Outcome
+from probes.errors import TargetError
 from probes.suite import PROBES as ALL_PROBES
 from tests.dashboard.watching import degrade
 from tests.factories import make_endpoint
@@ -145,6 +148,26 @@ def test_findings_are_told_as_whole_sentences() -> None:
         said = headline(Metric.SCHEMA_FAILURE, 0.95, 0.7)
 
     assert said == "Schema 失败率从 5% 升至 30%"
+
+
+def test_errors_of_the_protocol_library_are_told_with_their_facts() -> None:
+    """It knows no languages, and keeps the sentence apart from what stands in it."""
+    error = TargetError("There is no provider {name}.", name="'acme'")
+
+    with translation.override(CHINESE):
+        said = told(error)
+
+    assert (said, error.message) == ("没有 'acme' 这个供应商。", "There is no provider 'acme'.")
+
+
+def test_days_are_written_as_the_language_writes_them() -> None:
+    """The order of day and month is no matter of words alone."""
+    moment = datetime(2026, 11, 3, 9, 5, 7, tzinfo=UTC)
+    with translation.override(CHINESE):
+        chinese = [day(moment), minute(moment), second(moment)]
+
+    assert chinese == ["2026年11月3日", "2026年11月3日 09:05", "2026年11月3日 09:05:07"]
+    assert [day(moment), minute(moment)] == ["3 Nov 2026", "3 Nov 2026 09:05"]
 
 
 def test_for_all_is_english_only_as_long_as_asked() -> None:

@@ -1,0 +1,45 @@
+"""A page in another language: what the server says, and what the scripts go on saying."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+
+import pytest
+from playwright.sync_api import Page, expect
+
+from tests.browser.watch import Watch
+from tests.factories import make_endpoint, make_finished_run
+
+
+@pytest.fixture
+def probed(transactional_db: None) -> None:
+    """An endpoint whose run has just ended."""
+    make_finished_run(make_endpoint())
+
+
+@pytest.mark.usefixtures("probed")
+def test_a_reader_switches_to_chinese_and_back(
+    open_page: Callable[..., tuple[Page, Watch]],
+) -> None:
+    """Times that the script keeps fresh and the words of the theme follow the page."""
+    page, watch = open_page()
+    ended, theme = page.locator("time[data-relative]").first, page.locator("[data-theme-word]")
+    expect(ended).to_have_text(re.compile("^(just now|[0-9]+ (s|min) ago)$"))
+
+    page.get_by_role("button", name="简体中文").click()
+
+    expect(page.locator("html")).to_have_attribute("lang", "zh-hans")
+    expect(ended).to_have_text(re.compile("^(刚刚|[0-9]+ (秒|分钟)前)$"))
+    expect(ended).to_have_attribute("title", re.compile("^[0-9]{4}年[0-9]+月[0-9]+日"))
+    expect(theme).to_have_text("自动")
+    page.locator("[data-theme-button]").click()
+    expect(page.locator("[data-theme-button]")).to_have_attribute(
+        "aria-label", "主题：浅色。点击更改。"
+    )
+
+    page.get_by_role("button", name="English").click()
+
+    expect(theme).to_have_text("Light")
+    expect(ended).to_have_text(re.compile("ago$|^just now$"))
+    assert watch.troubles == []
