@@ -18,7 +18,8 @@ PAGE = 36
 FOREIGN = """() => [
   ...document.querySelectorAll(
     "script:not([src^='/static/'], [type='application/json']), iframe, object, embed, base,"
-    + " math, marquee, plaintext, video, audio, style, svg script, meta[http-equiv], link[rel=stylesheet]:not([href^='/static/']),"
+    + " math, marquee, plaintext, video, audio, style, svg script, meta[http-equiv],"
+    + " link[rel=stylesheet]:not([href^='/static/']),"
     + " img:not([src^='/static/']), [onload], [onerror], [onclick], [onfocus], [onmouseover],"
     + " [ontoggle], [style*='position:fixed;inset'],"
     + " [hx-get*=hit], [data-hx-get], [hx-on\\\\:\\\\:load],"
@@ -81,7 +82,7 @@ def test_two_hundred_hostile_texts_do_nothing(
 def _would_notice(page: Page) -> None:
     """A page that let them act is found out: all of the above can fail."""
     page.route("**/unsafe/", lambda route: route.fulfill(body=_unsafe(), content_type="text/html"))
-    page.goto("/unsafe/")
+    page.goto("/unsafe/", wait_until="domcontentloaded")
     assert page.evaluate("() => window.hit") == 1
     assert len(page.evaluate(FOREIGN)) >= 10
 
@@ -130,4 +131,5 @@ def _storable(word: str) -> str:
 
 
 def _unsafe() -> str:
-    return f"<script>{HIT}</script>" + "".join(payloads()[:30])
+    # Without the one that opens a dialog, which would wait for somebody to answer.
+    return f"<script>{HIT}</script>" + "".join(w for w in payloads()[:20] if "alert" not in w)
