@@ -54,7 +54,7 @@ def use(database: str) -> None:
 
 
 def url_of(found: postgres.Cluster, database: str) -> str:
-    return found.url().replace(f"/{MANY}?", f"/{database}?")
+    return f"{found.url().removesuffix(MANY)}{database}"
 
 
 def _set_up(found: postgres.Cluster, folder: Path) -> None:
