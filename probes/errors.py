@@ -81,8 +81,8 @@ class TransportError(ProbesError):
 class ConnectFailed(TransportError):
     """No connection came about; `why` says what stood in the way."""
 
-    def __init__(self, message: str, why: Missed = Missed.ROUTE) -> None:
-        super().__init__(message)
+    def __init__(self, message: str, why: Missed = Missed.ROUTE, **facts: str | int) -> None:
+        super().__init__(message, received=None, **facts)
         self.why = why
 
 
