@@ -27,14 +27,24 @@ MOST_PROFILES = 10
 def context(endpoint: Endpoint, policy: Policy | None) -> dict[str, Any]:
     """As many queries for a long past as for a short one."""
     profiles = list(endpoint.profiles.order_by("-epoch")[:MOST_PROFILES])
-    profile, body = profiles[0], policy.body if policy else {}
+    return {
+        **standing(endpoint, profiles[0], policy),
+        "profiles": profiles,
+        "capabilities": capability_profile.read(profiles[0], _earlier(profiles)),
+        "findings": history.latest_findings(endpoint),
+        **_changes(endpoint, profiles),
+    }
+
+
+def standing(endpoint: Endpoint, profile: Profile, policy: Policy | None) -> dict[str, Any]:
+    """How it stands now and what it may be trusted with: all that a switched mode may change."""
+    body = policy.body if policy else {}
     summary = fleet.summary_of(endpoint, timezone.now())
     opened = incidents.open_of(profile)
     watched = watch_table.read(endpoint, detection.watch_of(profile))
     return {
         "endpoint": endpoint,
         "profile": profile,
-        "profiles": profiles,
         "summary": summary,
         "headline": endpoint_headline.headline(summary, profile, opened),
         "trust": policy_words.trust(body),
@@ -42,10 +52,7 @@ def context(endpoint: Endpoint, policy: Policy | None) -> dict[str, Any]:
         "policy_lines": policy_words.lines(body),
         "open_incidents": opened,
         "rollout": rollout_panel.read(profile, body, len(opened), watched.rows),
-        "capabilities": capability_profile.read(profile, _earlier(profiles)),
         "watched": watched,
-        "findings": history.latest_findings(endpoint),
-        **_changes(endpoint, profiles),
     }
 
 

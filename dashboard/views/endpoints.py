@@ -52,8 +52,8 @@ def runs(request: HttpRequest, slug: str) -> HttpResponse:
 @require_safe
 def policy(request: HttpRequest, slug: str) -> HttpResponse:
     endpoint = get_object_or_404(Endpoint.objects.kept(), slug=slug)
-    context = {**endpoint_page.context(endpoint, policies.current(slug)), "oob": True}
-    return render(request, "dashboard/_policy.html", context)
+    context = endpoint_page.standing(endpoint, endpoint.profile, policies.current(slug))
+    return render(request, "dashboard/_policy.html", {**context, "oob": True})
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
