@@ -13,7 +13,7 @@ import plotly.graph_objects as go
 from dashboard.charts import theme
 from dashboard.charts.marks import Mark
 from dashboard.inert import clip, visible
-from health.wording import say
+from health.wording import say, say_many
 
 # Names of the style sheet.
 INCIDENT, MODE, QUIET = "var(--bad-fill)", "var(--warn-fill)", "var(--chart-quiet)"
@@ -184,7 +184,7 @@ def _said(group: Sequence[Episode]) -> str:
     lines = [_of_one(each) for each in group[:_MOST_WORDS]]
     rest = len(group) - _MOST_WORDS
     if rest > 0:
-        lines.append(say("and {rest} more").format(rest=rest))
+        lines.append(say_many("and {rest} more", "and {rest} more", rest).format(rest=rest))
     return "<br>".join(lines)
 
 
