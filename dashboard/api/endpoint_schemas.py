@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from datetime import datetime
-from typing import Any
+from typing import Annotated, Any
 
 from pydantic import AwareDatetime, BaseModel, ConfigDict, Field, StrictBool, StrictInt
 
@@ -24,6 +24,7 @@ _REGISTERED: dict[str, Any] = {
     "price_input": 0.4,
     "price_output": 1.2,
     "currency": "USD",
+    "tags": ["eu", "team:search"],
 }
 
 
@@ -52,6 +53,9 @@ class EndpointFields(BaseModel):
     price_input: float | None = Field(default=None, description="Of a million input tokens")
     price_output: float | None = Field(default=None, description="Of a million output tokens")
     currency: str | None = Field(default=None, description="A short word, such as USD")
+    tags: list[Annotated[str, Field(pattern=r"^[^\s,]+$")]] | None = Field(
+        default=None, description="Words to find and group it by"
+    )
 
 
 class EndpointIn(EndpointFields):
@@ -112,6 +116,7 @@ class EndpointOut(BaseModel):
     price_input: float | None
     price_output: float | None
     currency: str
+    tags: list[str]
     key: Key
     next_due_at: datetime
     last_finished_at: datetime | None
@@ -133,7 +138,7 @@ def endpoint_out(endpoint: Endpoint) -> EndpointOut:
     credential: Credential | None = getattr(endpoint, "credential", None)
     same = ("slug", "provider", "base_url", "model", "options", "max_concurrency", "enabled")
     times = ("next_due_at", "last_finished_at", "created_at", "updated_at")
-    limits = ("daily_requests", "daily_tokens", "price_input", "price_output", "currency")
+    limits = ("daily_requests", "daily_tokens", "price_input", "price_output", "currency", "tags")
     return EndpointOut(
         **{name: getattr(endpoint, name) for name in (*same, *times, *limits)},
         ttl=durations.short(endpoint.ttl),

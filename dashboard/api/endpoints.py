@@ -98,6 +98,8 @@ def _form_data(body: EndpointFields) -> dict[str, Any]:
     given = body.model_dump(include=set(EndpointFields.model_fields), exclude_unset=True)
     if isinstance(given.get("options"), dict):
         given["options"] = json.dumps(given["options"])
+    if isinstance(given.get("tags"), list):
+        given["tags"] = ",".join(given["tags"])
     return given
 
 

@@ -206,3 +206,21 @@ def test_profiles_tell_every_key_that_there_was(api: Asking) -> None:
         (1, "old", "shadow"),
     ]
     assert [p["ended_at"] is None for p in profiles] == [True, False]
+
+
+def test_tags_go_in_and_come_out(api: Asking) -> None:
+    """The words that the fleet is grouped by are the same in the pages and here."""
+    make_endpoint(tags=["old"])
+    seen = api.get("/endpoints/steady").json()
+
+    changed = api.patch(
+        "/endpoints/steady", {"updated_at": seen["updated_at"], "tags": ["Team:Search", "eu", "eu"]}
+    )
+    refused = api.patch(
+        "/endpoints/steady", {"updated_at": changed.json()["updated_at"], "tags": ["two words"]}
+    )
+
+    assert seen["tags"] == ["old"]
+    assert changed.json()["tags"] == ["eu", "team:search"]
+    assert refused.status_code == 422
+    assert api.get("/endpoints/steady").json()["tags"] == ["eu", "team:search"]
