@@ -11,9 +11,12 @@ import zstandard
 from django.db.models import F
 from django.utils import timezone
 
-from dashboard.models import Attempt, Endpoint, Evidence, Run, RunMetric
+from dashboard.models import Attempt, Endpoint, Evidence, RollupDay, RollupHour, Run, RunMetric
 from dashboard.models.run import State, Trigger
-from dashboard.services import endpoints
+from dashboard.services import endpoints, partitions
+from dashboard.services.observations import PROBE
+from health.observations import PLACES
+from probes.attempts import Metric
 from probes.suite import SUITE_VERSION
 
 
@@ -110,3 +113,25 @@ def _store(evidence: Any, run: Run) -> bytes:
         created_at=timezone.now(),
     )
     return digest
+
+
+def make_rollup(
+    endpoint: Endpoint,
+    at: datetime,
+    *,
+    trials: int,
+    failures: int,
+    lane: int = PROBE,
+    table: type[RollupHour | RollupDay] = RollupHour,
+) -> None:
+    """Parse success of an hour or a day, as if its runs had been added up."""
+    # Last month's are there only where a product ran then.
+    partitions.ensure_for([at.date()], parents=partitions.ROLLUPS)
+    table.objects.create(
+        profile_id=endpoint.profile.pk,
+        metric=PLACES[Metric.PARSE_SUCCESS],
+        lane=lane,
+        bucket=at.replace(minute=0, second=0, microsecond=0),
+        trials=trials,
+        failures=failures,
+    )

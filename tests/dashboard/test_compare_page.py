@@ -3,7 +3,7 @@ from __future__ import annotations
 import csv
 import json
 from collections.abc import Callable
-from datetime import datetime, timedelta
+from datetime import timedelta
 from io import StringIO
 
 import pytest
@@ -16,13 +16,11 @@ from pytest_django.asserts import assertContains, assertNotContains
 from dashboard.compare import Cell, Level
 from dashboard.compare_capabilities import abilities, words
 from dashboard.compare_export import as_csv
-from dashboard.models import Endpoint, Profile, RollupDay, RollupHour
-from dashboard.services import partitions
-from dashboard.services.observations import LIVE, PROBE
+from dashboard.models import Endpoint, Profile, RollupDay
+from dashboard.services.observations import LIVE
 from health.metrics import rate_of
-from health.observations import PLACES
 from probes.attempts import Metric
-from tests.factories import make_endpoint, make_finished_run
+from tests.factories import make_endpoint, make_finished_run, make_rollup
 
 URL = "/compare/"
 
@@ -58,10 +56,10 @@ def test_the_last_run_is_shown_with_its_numbers(signed_in: Client) -> None:
 def test_a_span_adds_up_its_buckets(signed_in: Client) -> None:
     """Hours within the span count, older ones and the live lane do not."""
     endpoint, now = make_endpoint(), timezone.now()
-    _roll(endpoint, now, trials=10, failures=1)
-    _roll(endpoint, now - timedelta(hours=5), trials=10, failures=0)
-    _roll(endpoint, now - timedelta(days=3), trials=10, failures=10)
-    _roll(endpoint, now, trials=10, failures=10, lane=LIVE)
+    make_rollup(endpoint, now, trials=10, failures=1)
+    make_rollup(endpoint, now - timedelta(hours=5), trials=10, failures=0)
+    make_rollup(endpoint, now - timedelta(days=3), trials=10, failures=10)
+    make_rollup(endpoint, now, trials=10, failures=10, lane=LIVE)
 
     day, week = (signed_in.get(URL, {"span": span}) for span in ("24h", "7d"))
 
@@ -71,7 +69,7 @@ def test_a_span_adds_up_its_buckets(signed_in: Client) -> None:
 
 def test_a_month_is_read_from_days(signed_in: Client) -> None:
     """Thirty days come from the day rollups, which are few."""
-    _roll(
+    make_rollup(
         make_endpoint(), timezone.now() - timedelta(days=20), trials=4, failures=0, table=RollupDay
     )
 
@@ -83,7 +81,7 @@ def test_a_month_is_read_from_days(signed_in: Client) -> None:
 def test_figures_of_an_earlier_key_are_left_out(signed_in: Client) -> None:
     """Under another key it was another thing: the table is about the present one."""
     endpoint = make_endpoint()
-    _roll(endpoint, timezone.now(), trials=8, failures=0)
+    make_rollup(endpoint, timezone.now(), trials=8, failures=0)
     endpoint.profiles.update(ended_at=timezone.now())
     Profile.objects.create(endpoint=endpoint, epoch=2, key_hash=b"")
 
@@ -259,28 +257,7 @@ def _pair(model: str = "m-1") -> None:
     """Two endpoints, a good one and one that is not, measured an hour ago."""
     at = timezone.now() - timedelta(hours=1)
     for slug, failures in (("a", 0), ("b", 6)):
-        _roll(make_endpoint(slug=slug, model=model), at, trials=10, failures=failures)
-
-
-def _roll(
-    endpoint: Endpoint,
-    at: datetime,
-    *,
-    trials: int,
-    failures: int,
-    lane: int = PROBE,
-    table: type[RollupHour | RollupDay] = RollupHour,
-) -> None:
-    # Last month's are there only where a product ran then.
-    partitions.ensure_for([at.date()], parents=partitions.ROLLUPS)
-    table.objects.create(
-        profile_id=endpoint.profile.pk,
-        metric=PLACES[Metric.PARSE_SUCCESS],
-        lane=lane,
-        bucket=at.replace(minute=0, second=0, microsecond=0),
-        trials=trials,
-        failures=failures,
-    )
+        make_rollup(make_endpoint(slug=slug, model=model), at, trials=10, failures=failures)
 
 
 def _make_more(count: int) -> None:
