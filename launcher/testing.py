@@ -68,8 +68,13 @@ def _tests(rest: Sequence[str]) -> dict[str, Sequence[str]]:
     # A file stays in one process: its tests share what they set up. Each process has a database
     # of its own on the one server, and a broker of its own (tests/own_broker.py).
     # In our order, the longest files first: xdist's own puts those with one long test last.
-    side_by_side = ("--numprocesses", "auto", "--dist", "loadfile", "--no-loadscope-reorder")
-    return {"tests alone": (*side_by_side, *folders), "tests": (*side_by_side, *others)}
+    by_file = ("--dist", "loadfile", "--no-loadscope-reorder")
+    # Tests with servers wait for them half of the time, so one process more than there are cores.
+    waiting = str((os.cpu_count() or 1) + 1)
+    return {
+        "tests alone": ("--numprocesses", "auto", *by_file, *folders),
+        "tests": ("--numprocesses", waiting, *by_file, *others),
+    }
 
 
 class Steps:
