@@ -11,8 +11,7 @@ from dashboard import demo, durations, presets
 from dashboard.demo_fleet import PATHS
 from dashboard.models import Endpoint
 from dashboard.presets import Preset
-from probes.suite import plan
-from probes.suite.sampling import price
+from dashboard.services import runs
 
 register = template.Library()
 
@@ -48,7 +47,7 @@ def simulated_fleet() -> SimulatedFleet:
 
 @register.simple_tag
 def first_run() -> FirstRun:
-    cost = price(plan("full"))
+    cost = runs.ceiling("full")
     return FirstRun(
         presets=presets.PRESETS[:4],
         requests=cost.requests,
