@@ -64,10 +64,10 @@ def figure(drawn: Sequence[Drawn], name: str, step: timedelta) -> dict[str, Any]
 
 
 def _time_axis() -> dict[str, Any]:
+    """It fits the points; charts.js says in whose zone it is."""
     # No standoff: it is counted from the labels, and a short span may have none on a phone.
-    words = say("Time (UTC)")
-    title = {"text": words, "font": {"color": theme.MUTED}}
-    return {**theme.axis(words, type="date", tickangle=0), "title": title}
+    title = {"text": "", "font": {"color": theme.MUTED}}
+    return {**theme.axis("", type="date", tickangle=0), "title": title}
 
 
 def _line(line: Drawn, place: int, step: timedelta) -> go.Scatter:
@@ -75,7 +75,7 @@ def _line(line: Drawn, place: int, step: timedelta) -> go.Scatter:
     return go.Scatter(
         name=slug,
         mode="lines+markers",
-        x=[point and _iso(point.at) for point in points],
+        x=[point and theme.iso(point.at) for point in points],
         y=[point and point.rate.value for point in points],
         text=[point and _hover(slug, point, step) for point in points],
         hovertemplate="%{text}<extra></extra>",
@@ -101,8 +101,8 @@ def _with_gaps(points: Sequence[Point]) -> Iterable[Point | None]:
 
 def _hover(slug: str, point: Point, step: timedelta) -> str:
     rate = point.rate
-    when = say("{moment} UTC and the {step} after, profile {epoch}").format(
-        moment=point.at.strftime(say("%d %b %Y %H:%M")), step=short(step), epoch=point.epoch
+    when = say("{moment} and the {step} after, profile {epoch}").format(
+        moment=theme.moment(point.at), step=short(step), epoch=point.epoch
     )
     if rate.value is None or rate.low is None or rate.high is None:
         return f"<b>{slug}</b><br>{say('no data')}<br>{when}"
@@ -113,7 +113,3 @@ def _hover(slug: str, point: Point, step: timedelta) -> str:
         low=f"{rate.low:.0%}", high=f"{rate.high:.0%}"
     )
     return f"<b>{slug}</b><br>{figures}<br>{interval}<br>{when}"
-
-
-def _iso(moment: datetime) -> str:
-    return moment.strftime("%Y-%m-%d %H:%M:%S")

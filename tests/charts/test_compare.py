@@ -29,7 +29,7 @@ def test_a_point_says_its_numbers() -> None:
     assert line["y"] == [0.7]
     assert line["text"] == [
         "<b>e</b><br>70%, 7 of 10<br>95 % interval 39% to 89%<br>"
-        "03 Nov 2026 12:00 UTC and the 1h after, profile 1"
+        "<time>2026-11-03T12:00:00Z</time> and the 1h after, profile 1"
     ]
 
 
