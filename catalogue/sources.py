@@ -15,7 +15,13 @@ from catalogue.message import Message
 from probes.suite import PROBES
 
 ROOT = Path(__file__).resolve().parent.parent
-_SOURCES = ("dashboard/**/*.py", "health/**/*.py", "probes/egress.py", "probes/target.py")
+_SOURCES = (
+    "config/middleware.py",
+    "dashboard/**/*.py",
+    "health/**/*.py",
+    "probes/egress.py",
+    "probes/target.py",
+)
 # Django turns a template into calls of gettext among blanked-out text.
 _CALL = re.compile(
     r"""\b(?:_|n?p?gettext)\((?:u?"(?:[^"\\]|\\.)*"|u?'(?:[^'\\]|\\.)*'|[\s,]|count)+\)"""

@@ -58,6 +58,11 @@ class Field:
         return capability_words.meaning_of(self.code, self.value)
 
     @property
+    def is_coded(self) -> bool:
+        """Whether its meaning is a list of words of the wire, which nobody translates."""
+        return isinstance(self.value, list) and bool(self.value)
+
+    @property
     def is_known(self) -> bool:
         if self.code == "parser":
             return self.value is not None or bool(self.trials)

@@ -54,6 +54,12 @@ _FELT = {*_KEY, "base_url", "options", "key", "max_concurrency", "suite_version"
 _AT_ONCE = timedelta(seconds=5)
 
 
+def name_of(fact: str) -> str:
+    """What a fact is called; one that nobody has named yet goes by its code."""
+    found = _FACTS.get(fact)
+    return str(found) if found else visible(clip(fact, 60)).replace("_", " ")
+
+
 class Side(StrEnum):
     THEIRS = "theirs"
     OURS = "ours"
@@ -69,8 +75,7 @@ class Fact:
 
     @property
     def name(self) -> str:
-        found = _FACTS.get(self.code)
-        return str(found) if found else visible(clip(self.code, 60)).replace("_", " ")
+        return name_of(self.code)
 
 
 @dataclass(frozen=True, slots=True)

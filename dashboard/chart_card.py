@@ -11,12 +11,13 @@ from typing import Any
 from dashboard import chart_points, finding, happenings, history, taken
 from dashboard.chart_asked import Asked
 from dashboard.chart_points import Record
+from dashboard.charts import measure as measures
 from dashboard.charts import metric as metric_chart
 from dashboard.charts import took as took_chart
-from dashboard.charts.measure import Measure, Price, Took, has_data, name_of
+from dashboard.charts.measure import Measure, Price, Took, has_data
 from dashboard.charts.rows import Row
 from dashboard.models import Endpoint
-from health.words import NAMES
+from health.words import name_of
 from probes.attempts import Metric
 
 
@@ -58,11 +59,11 @@ def _of_metric(endpoint: Endpoint, metric: Metric, asked: Asked) -> Card:
     shown = history.shown(endpoint, metric, asked.window)
     rows = shown.rows
     if not rows:
-        return Card(NAMES[metric], NAMES[metric], None, [])
+        return Card(name_of(metric), name_of(metric), None, [])
     start, end = _span(rows[0].at, asked)
     happened = happenings.read(endpoint, metric, start, end)
     return Card(
-        name=NAMES[metric],
+        name=name_of(metric),
         finding=finding.of_metric(shown, happenings.incidents(endpoint, start, end)),
         figure=metric_chart.figure(replace(shown, happened=happened)),
         records=chart_points.of_rates(endpoint, metric, rows),
@@ -81,7 +82,7 @@ def _of_measure(endpoint: Endpoint, measure: Measure, asked: Asked) -> Card:
         bounds = (start, end) if asked.window.is_custom else None
         figure = took_chart.figure(measure, rows, price=price, happened=happened, bounds=bounds)
     return Card(
-        name=name_of(measure),
+        name=measures.name_of(measure),
         finding=finding.of_measure(measure, rows, price),
         figure=figure,
         records=chart_points.of_taken(endpoint, measure, rows, price) if figure else [],

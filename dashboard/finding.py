@@ -10,13 +10,14 @@ from django.utils.formats import date_format
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext, pgettext
 
-from dashboard.charts.measure import Measure, Price, Took, name_of
+from dashboard.charts import measure as measures
+from dashboard.charts.measure import Measure, Price, Took
 from dashboard.charts.rows import Row, Shown
 from dashboard.models import Incident
 from dashboard.models.watch import Lane
 from dashboard.services import detection
 from health.metrics import Rate, rate_of
-from health.words import NAMES
+from health.words import name_of
 from probes.attempts import Metric
 
 
@@ -27,7 +28,7 @@ def of_metric(shown: Shown, incidents: Sequence[Incident]) -> str:
         return _of_incident(mine[-1], shown)
     rows = [row for row in shown.runs if row.rate] or [row for row in shown.live if row.rate]
     if not rows:
-        return NAMES[shown.metric]
+        return name_of(shown.metric)
     return _of_halves(shown.metric, rows) or _of_all(shown.metric, rows)
 
 
@@ -35,9 +36,9 @@ def of_measure(measure: Measure, rows: Sequence[Took], price: Price | None) -> s
     """What the runs of the window took, as a rule."""
     runs = sum(row.runs for row in rows)
     if measure is Measure.LATENCY:
-        return _latency(rows) or name_of(measure)
+        return _latency(rows) or measures.name_of(measure)
     if not rows or (measure is Measure.COST and price is None):
-        return name_of(measure)
+        return measures.name_of(measure)
     if measure is Measure.TOKENS:
         return ngettext(
             "{used} tokens in, {made} out in {runs} run; {lost} went into attempts "
@@ -115,18 +116,21 @@ def _of_halves(metric: Metric, rows: Sequence[Row]) -> str:
         words = _("{metric} rose from {before} to {after} between the halves of this range")
     else:
         return ""
-    return words.format(metric=NAMES[metric], before=_share(before), after=_share(after))
+    return words.format(metric=name_of(metric), before=_share(before), after=_share(after))
 
 
 def _of_all(metric: Metric, rows: Sequence[Row]) -> str:
     rate = _together(metric, rows)
     if rate is None:
-        return NAMES[metric]
+        return name_of(metric)
     words = _("{metric}: {rate}, {count} of {trials} trials")
     if rows[0].live:
         words = _("{metric} of live traffic: {rate}, {count} of {trials} trials")
     return words.format(
-        metric=NAMES[metric], rate=_share(rate), count=f"{rate.count:,}", trials=f"{rate.trials:,}"
+        metric=name_of(metric),
+        rate=_share(rate),
+        count=f"{rate.count:,}",
+        trials=f"{rate.trials:,}",
     )
 
 

@@ -87,9 +87,20 @@ def _one_of(query: Mapping[str, str], name: str, known: Collection[str], notes: 
     if not value or value in known:
         return value
     notes.append(
-        _("There is no {name} “{value}”, so it was left out.").format(name=name, value=value[:40])
+        _("There is no {name} “{value}”, so it was left out.").format(
+            name=_words()[name], value=value[:40]
+        )
     )
     return ""
+
+
+def _words() -> Mapping[str, str]:
+    return {
+        "status": _("status"),
+        "provider": _("provider"),
+        "stage": _("stage"),
+        "group": _("group"),
+    }
 
 
 def _sort(query: Mapping[str, str], notes: list[str]) -> str:

@@ -11,9 +11,9 @@ from typing import Any
 
 from django import forms
 from django.utils.translation import gettext as _
-from django.utils.translation import gettext_lazy as lazy
+from django.utils.translation import gettext_lazy
 
-from dashboard import durations
+from dashboard import durations, spoken
 from dashboard.errors import Refused
 from dashboard.models import Endpoint
 from dashboard.models.endpoint import TTL_MAX, TTL_MIN
@@ -32,109 +32,133 @@ _SLUG = re.compile(r"[a-z0-9](?:[a-z0-9_-]*[a-z0-9])?")
 
 class EndpointForm(forms.Form):
     slug = forms.CharField(
-        label=lazy("Name"),
+        label=gettext_lazy("Name"),
         max_length=60,
-        help_text=lazy("Its address in these pages: lower-case letters, digits and hyphens."),
+        help_text=gettext_lazy(
+            "Its address in these pages: lower-case letters, digits and hyphens."
+        ),
         widget=forms.TextInput(
-            {"placeholder": "vllm-qwen3-32b", "autocapitalize": "none", "autocomplete": "off"}
+            {
+                "placeholder": "vllm-qwen3-32b",
+                "autocapitalize": "none",
+                "autocomplete": "off",
+                "translate": "no",
+            }
         ),
     )
     provider = forms.ChoiceField(
-        label=lazy("Provider"),
+        label=gettext_lazy("Provider"),
         choices=[(provider.value, provider.value) for provider in Provider],
         initial=Provider.OPENAI.value,
-        help_text=lazy("Who speaks at the other end. For vLLM, SGLang or llama.cpp choose openai."),
-        error_messages={"invalid_choice": lazy("There is no provider %(value)r.")},
+        help_text=gettext_lazy(
+            "Who speaks at the other end. For vLLM, SGLang or llama.cpp choose openai."
+        ),
+        error_messages={"invalid_choice": gettext_lazy("There is no provider %(value)r.")},
         widget=forms.Select({"translate": "no"}),
     )
     base_url = forms.CharField(
-        label=lazy("Base URL"),
-        help_text=lazy("As you would give it to a client library, such as https://host/v1."),
+        label=gettext_lazy("Base URL"),
+        help_text=gettext_lazy(
+            "As you would give it to a client library, such as https://host/v1."
+        ),
         widget=forms.TextInput(
-            {"inputmode": "url", "autocapitalize": "none", "autocomplete": "off"}
+            {
+                "inputmode": "url",
+                "autocapitalize": "none",
+                "autocomplete": "off",
+                "translate": "no",
+            }
         ),
     )
     model = forms.CharField(
-        label=lazy("Model"),
+        label=gettext_lazy("Model"),
         max_length=200,
-        help_text=lazy("The model name that is sent with requests."),
-        widget=forms.TextInput({"autocapitalize": "none", "autocomplete": "off"}),
+        help_text=gettext_lazy("The model name that is sent with requests."),
+        widget=forms.TextInput(
+            {"autocapitalize": "none", "autocomplete": "off", "translate": "no"}
+        ),
     )
     key = forms.CharField(
-        label=lazy("API key"),
+        label=gettext_lazy("API key"),
         required=False,
         max_length=4000,
         widget=forms.PasswordInput({"autocomplete": "new-password"}),
     )
-    forget_key = forms.BooleanField(label=lazy("Forget the stored key"), required=False)
+    forget_key = forms.BooleanField(label=gettext_lazy("Forget the stored key"), required=False)
     ttl = forms.CharField(
-        label=lazy("Probe every"),
+        label=gettext_lazy("Probe every"),
         initial="6h",
-        help_text=lazy("A number with a unit: 30m, 6h, 1d. From 5m to 30d."),
+        help_text=gettext_lazy("A number with a unit: 30m, 6h, 1d. From 5m to 30d."),
     )
     max_concurrency = forms.IntegerField(
-        label=lazy("Requests at once"),
+        label=gettext_lazy("Requests at once"),
         initial=4,
         min_value=1,
         max_value=64,
-        help_text=lazy("How many probes may ask it at the same time, up to 64."),
+        help_text=gettext_lazy("How many probes may ask it at the same time, up to 64."),
     )
     daily_requests = forms.IntegerField(
-        label=lazy("Requests a day"),
+        label=gettext_lazy("Requests a day"),
         required=False,
         min_value=1,
         max_value=1_000_000,
-        help_text=lazy(
+        help_text=gettext_lazy(
             "The most that probing may send in a day (UTC). A full run takes about 120."
         ),
     )
     daily_tokens = forms.IntegerField(
-        label=lazy("Tokens a day"),
+        label=gettext_lazy("Tokens a day"),
         required=False,
         min_value=1,
         max_value=10**12,
-        help_text=lazy("The most that probing may cost in a day, input and output together."),
+        help_text=gettext_lazy(
+            "The most that probing may cost in a day, input and output together."
+        ),
     )
     tags = forms.CharField(
-        label=lazy("Tags"),
+        label=gettext_lazy("Tags"),
         required=False,
         max_length=1000,
-        help_text=lazy("Words to find and group it by, with commas between: a team, a region."),
+        help_text=gettext_lazy(
+            "Words to find and group it by, with commas between: a team, a region."
+        ),
         widget=forms.TextInput({"autocapitalize": "none", "autocomplete": "off"}),
     )
     price_input = forms.DecimalField(
-        label=lazy("Price of a million input tokens"),
+        label=gettext_lazy("Price of a million input tokens"),
         required=False,
         min_value=0,
         max_digits=12,
         decimal_places=6,
-        help_text=lazy("With both prices, the page shows what probing costs."),
+        help_text=gettext_lazy("With both prices, the page shows what probing costs."),
     )
     price_output = forms.DecimalField(
-        label=lazy("Price of a million output tokens"),
+        label=gettext_lazy("Price of a million output tokens"),
         required=False,
         min_value=0,
         max_digits=12,
         decimal_places=6,
     )
     currency = forms.CharField(
-        label=lazy("Currency"),
+        label=gettext_lazy("Currency"),
         required=False,
         initial="USD",
         max_length=8,
-        help_text=lazy("A short word, such as USD. Nothing is converted."),
+        help_text=gettext_lazy("A short word, such as USD. Nothing is converted."),
     )
     options = forms.CharField(
-        label=lazy("Request options"),
+        label=gettext_lazy("Request options"),
         required=False,
         initial="{}",
-        help_text=lazy(
+        help_text=gettext_lazy(
             'A JSON object sent with every request, such as {"temperature": 0}. '
             "It is shown to everyone here: no secrets."
         ),
         widget=forms.Textarea({"rows": 4, "spellcheck": "false"}),
     )
-    enabled = forms.BooleanField(label=lazy("Probe on schedule"), required=False, initial=True)
+    enabled = forms.BooleanField(
+        label=gettext_lazy("Probe on schedule"), required=False, initial=True
+    )
     # Those that few need, folded away on the page.
     MORE = (
         "daily_requests",
@@ -173,14 +197,14 @@ class EndpointForm(forms.Form):
         try:
             return check_base_url(self.cleaned_data["base_url"])
         except TargetError as exc:
-            raise forms.ValidationError(exc.message) from exc
+            raise forms.ValidationError(spoken.told(exc)) from exc
 
     def clean_key(self) -> Secret | None:
         text: str = self.cleaned_data["key"]
         try:
             return check_key(text) if text else None
         except TargetError as exc:
-            raise forms.ValidationError(exc.message) from exc
+            raise forms.ValidationError(spoken.told(exc)) from exc
 
     def clean_ttl(self) -> timedelta:
         try:
@@ -196,7 +220,7 @@ class EndpointForm(forms.Form):
         try:
             check_options(options)
         except TargetError as exc:
-            raise forms.ValidationError(exc.message) from exc
+            raise forms.ValidationError(spoken.told(exc)) from exc
         return options
 
     def clean_tags(self) -> list[str]:

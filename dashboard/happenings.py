@@ -7,6 +7,7 @@ from datetime import datetime
 from django.db.models import Min, Q
 from django.utils.translation import gettext as _
 
+from dashboard import changes, spoken
 from dashboard.charts.lanes import Episode, Happened
 from dashboard.charts.marks import Kind, Mark
 from dashboard.models import Endpoint, FingerprintChange, Incident, ModeSwitch, Note, Run
@@ -107,14 +108,14 @@ def _marks(endpoint: Endpoint, start: datetime, end: datetime) -> list[Mark]:
 
 
 def _fingerprints(endpoint: Endpoint, start: datetime, end: datetime) -> list[Mark]:
-    changes = FingerprintChange.objects.filter(
+    found = FingerprintChange.objects.filter(
         profile__endpoint=endpoint, at__gte=start, at__lte=end
     ).order_by("-at", "-id")[:MOST]
-    return [Mark(change.at, Kind.FINGERPRINT, _told(change)) for change in changes]
+    return [Mark(change.at, Kind.FINGERPRINT, _told(change)) for change in found]
 
 
 def _told(change: FingerprintChange) -> str:
-    fact = change.fact.replace("_", " ")
+    fact = changes.name_of(change.fact)
     if not change.before:
         return _("{fact}: {after}, not told before").format(fact=fact, after=change.after)
     words = _("{fact}: {before} is now {after}")
@@ -136,9 +137,13 @@ def _stages(endpoint: Endpoint, start: datetime, end: datetime) -> list[Mark]:
     wanted = {"endpoint": endpoint.pk, "start": start, "end": end, "most": MOST_VERSIONS}
     words = _("stage {before} is now {after}")
     return [
-        Mark(at, Kind.STAGE, words.format(before=before, after=after))
+        Mark(at, Kind.STAGE, words.format(before=_stage(before), after=_stage(after)))
         for at, before, after in rows(_STAGES, wanted)[-MOST:]
     ]
+
+
+def _stage(code: str) -> str:
+    return spoken.spoken(code, spoken.STAGES)
 
 
 def _notes(endpoint: Endpoint, start: datetime, end: datetime) -> list[Mark]:

@@ -9,6 +9,7 @@ from typing import Any
 
 from django.db.models import F, FilteredRelation, Q
 
+from dashboard import spoken
 from dashboard.charts.rows import Row, Shown
 from dashboard.models import Attempt, Endpoint, Run
 from dashboard.models.run import ENDED, RunQuerySet, State
@@ -36,7 +37,7 @@ class Repeated:
 
     @property
     def kind_words(self) -> str:
-        return self.kind.replace("_", " ")
+        return spoken.spoken(self.kind, spoken.FINDINGS)
 
 
 def shown(endpoint: Endpoint, metric: Metric, window: Window) -> Shown:

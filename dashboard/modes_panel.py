@@ -11,7 +11,8 @@ from django.utils.translation import gettext as _
 
 from dashboard import figure_words
 from dashboard.models import ModeSwitch, Profile
-from health.modes import EFFECTS, Mode
+from dashboard.services import detection
+from health.modes import Mode, effect_of
 from health.wording import say
 from probes.attempts import Metric
 
@@ -21,6 +22,11 @@ class Held:
     """One switch that is on."""
 
     switch: ModeSwitch
+
+    @property
+    def headline(self) -> str:
+        """What the incident says that switched it on."""
+        return detection.headline_of(self.switch.incident) if self.switch.incident else ""
 
     @property
     def figures(self) -> str:
@@ -49,7 +55,7 @@ class Shown:
 
     @property
     def effect(self) -> str:
-        return say(EFFECTS[self.mode])
+        return effect_of(self.mode)
 
     @property
     def is_on(self) -> bool:
@@ -118,5 +124,5 @@ def _seen(switches: Mapping[str, list[ModeSwitch]], ended: Mapping[str, ModeSwit
 def _defaults(policy: Mapping[str, Any]) -> Mapping[str, list[str]]:
     found: dict[str, list[str]] = defaultdict(list)
     for each in policy.get("modes", {}).get("default", ()):
-        found[each["mode"]].append(each["reason"])
+        found[each["mode"]].append(say(each["reason"]))
     return found

@@ -15,7 +15,7 @@ from dashboard.services import observations
 from dashboard.services.statements import rows
 from dashboard.window import Window
 from health.metrics import DIRECTIONS, Good, Rate, rate_of
-from health.words import NAMES
+from health.words import name_of
 from probes.attempts import Metric
 
 # Few enough that each holds some runs, else the interval jumps from one to the next.
@@ -34,7 +34,7 @@ class Small:
 
     @property
     def name(self) -> str:
-        return NAMES[self.metric]
+        return name_of(self.metric)
 
     @property
     def is_high_good(self) -> bool:

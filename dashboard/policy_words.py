@@ -9,6 +9,7 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy, ngettext, pgettext
 
 from dashboard.inert import visible
+from dashboard.spoken import RISKS, spoken
 
 Body = Mapping[str, Any]
 
@@ -61,7 +62,9 @@ def _tools(body: Body) -> str:
     allowed = body.get("risk", {}).get("allowed")
     if allowed is None:
         return ""
-    return _("only those of risk {risks}").format(risks=", ".join(allowed))
+    return _("only those of risk {risks}").format(
+        risks=", ".join(spoken(risk, RISKS) for risk in allowed)
+    )
 
 
 def _format(part: Body) -> str:

@@ -11,7 +11,7 @@ import plotly.graph_objects as go
 
 from dashboard.charts import lanes, marks, references, seams, theme
 from dashboard.charts.lanes import Happened
-from dashboard.charts.rows import Row, Shown
+from dashboard.charts.rows import Row, Shown, suite_word
 from dashboard.durations import short
 from health.metrics import DIRECTIONS, Good
 from health.wording import say
@@ -186,7 +186,9 @@ def _when(row: Row) -> str:
     if row.step:
         lines.append(say("and the {step} after").format(step=short(row.step)))
     else:
-        lines.append(say("run {number}, {suite}").format(number=row.run_id, suite=row.suite))
+        lines.append(
+            say("run {number}, {suite}").format(number=row.run_id, suite=suite_word(row.suite))
+        )
     if row.live:
         lines.append(say("live traffic"))
     if row.simulated:

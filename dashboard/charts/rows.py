@@ -8,9 +8,11 @@ from datetime import datetime, timedelta
 
 from dashboard.charts.lanes import NOTHING, Happened
 from health.metrics import Rate
+from health.wording import mark, say
 from probes.attempts import Metric
 
 Bounds = tuple[datetime, datetime]
+_SUITES = {"light": mark("light"), "full": mark("full")}
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,3 +51,8 @@ class Shown:
     def rows(self) -> list[Row]:
         """Both lanes together."""
         return sorted([*self.runs, *self.live], key=lambda row: row.at)
+
+
+def suite_word(suite: str) -> str:
+    """The suite in the reader's language; one that is not known, as it is."""
+    return say(_SUITES[suite]) if suite in _SUITES else suite

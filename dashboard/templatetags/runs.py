@@ -9,6 +9,7 @@ from django import template
 from django.utils.translation import gettext as _
 
 from dashboard.models import Run
+from dashboard.run_reasons import Reason, told
 from dashboard.runs_table import TRIGGER_WORDS
 
 register = template.Library()
@@ -34,6 +35,11 @@ def tokens(run: Run) -> int:
 @register.filter
 def trigger_words(trigger: str) -> str:
     return str(TRIGGER_WORDS.get(trigger, trigger))
+
+
+@register.filter
+def reason_of(run: Run) -> Reason:
+    return told(run.reason)
 
 
 @register.simple_tag

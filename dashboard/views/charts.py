@@ -11,12 +11,13 @@ from django.views.decorators.http import require_safe
 
 from dashboard import chart_asked, chart_card, multiples
 from dashboard.chart_asked import Asked
-from dashboard.charts.measure import Measure, name_of
+from dashboard.charts import measure as measures
+from dashboard.charts.measure import Measure
 from dashboard.compare_export import as_csv
 from dashboard.models import Endpoint
 from dashboard.views import notes
 from dashboard.window import Range
-from health.words import NAMES
+from health.words import NAMES, name_of
 
 # Of the newest points below the chart; all of them have a page of their own.
 TABLE_ROWS = 50
@@ -60,8 +61,8 @@ def _part_context(endpoint: Endpoint, asked: Asked) -> dict[str, Any]:
         "asked": asked,
         "window": asked.window,
         "metric": asked.subject,
-        "subjects": [(each, name, asked.of(each)) for each, name in NAMES.items()],
-        "measures": [(each, name_of(each), asked.of(each)) for each in Measure],
+        "subjects": [(each, name_of(each), asked.of(each)) for each in NAMES],
+        "measures": [(each, measures.name_of(each), asked.of(each)) for each in Measure],
         "ranges": [(each, asked.in_range(each)) for each in Range],
         "all_time": asked.in_range(Range.ALL),
         "card": card,

@@ -39,7 +39,9 @@ class NoteForm(forms.Form):
         label=gettext_lazy("Link"),
         required=False,
         max_length=service.LONGEST_LINK,
-        widget=forms.URLInput({"autocomplete": "off", "placeholder": "https://"}),
+        widget=forms.URLInput(
+            {"autocomplete": "off", "placeholder": "https://", "translate": "no"}
+        ),
     )
 
 

@@ -182,7 +182,7 @@ def test_an_automatic_mode_names_its_incident_and_asks_why(signed_in: Client) ->
     without = signed_in.post(url, {"reason": ""}, headers=HTMX)
     given = signed_in.post(url, {"reason": "we need it"}, headers=HTMX)
 
-    assertContains(page, f'<a href="/incidents/{incident.pk}/" translate="no">Parse success fell')
+    assertContains(page, f'<a href="/incidents/{incident.pk}/">Parse success fell')
     assertContains(page, "of 9.9 needed")
     assertContains(without, "Say why")
     assertContains(given, "no_tools is off.")

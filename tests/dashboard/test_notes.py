@@ -136,7 +136,7 @@ def test_another_suite_and_another_stage_are_marks(endpoint: Endpoint) -> None:
 
     words = {mark.kind: mark.words for mark in _marks(endpoint)}
 
-    assert words == {Kind.SUITE: "suite v2", Kind.STAGE: "stage shadow is now read_only"}
+    assert words == {Kind.SUITE: "suite v2", Kind.STAGE: "stage shadow is now read only"}
 
 
 def _marks(endpoint: Endpoint) -> list[Mark]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -17,6 +18,7 @@ from catalogue.sources import messages
 CODE = "eo"
 _DJANGO = Path(django.__file__).parent
 # What Django says by itself: errors of forms, sizes of files.
+_PLACES = re.compile(r"(%\(\w+\)[sdr]|\{[\w!:,.%]*\}|<[^>]*>)")
 _OF_DJANGO = ("conf", "contrib/auth", "contrib/humanize")
 
 
@@ -36,9 +38,17 @@ def write(folder: Path) -> None:
 
 
 def _wrapped(text: str) -> str:
+    """Each piece in brackets: what is put into its places has to bring its own."""
+    pieces = _PLACES.split(text)
+    return "".join(
+        piece if number % 2 else _bracketed(piece) for number, piece in enumerate(pieces)
+    )
+
+
+def _bracketed(piece: str) -> str:
     # gettext wants a line break at an end of both or of none.
-    inner = text.strip("\n")
-    return text.replace(inner, f"⟦{inner}⟧") if inner else text
+    inner = piece.strip()
+    return piece.replace(inner, f"⟦{inner}⟧") if inner else piece
 
 
 def _djangos() -> Iterator[Message]:

@@ -11,32 +11,31 @@ from typing import Any
 from typing_extensions import override
 
 _VOID = frozenset({"br", "col", "hr", "img", "input", "link", "meta", "source", "wbr"})
-# Code, data of vendors, moments, and what nobody reads.
-_SKIPPED = frozenset({"code", "pre", "time", "script", "style", "textarea"})
+# Code, data of vendors, moments, what stands on keys, and what nobody reads.
+_SKIPPED = frozenset({"code", "kbd", "pre", "time", "script", "style", "textarea"})
 _ATTRIBUTES = ("alt", "aria-description", "aria-label", "data-label", "placeholder", "title")
 # The same in every language.
 _NAMES = re.compile(r"\b(?:Toolgauge|CSV|JSON|PNG|YAML|UTC|API|URL|HTTP|ms|tool_choice)\b")
 # 24h, 30d, S2, 1.5
 _UNITS = re.compile(r"\b(?:\d+(?:\.\d+)?[smhd]|S[123])\b")
 _MARKUP = re.compile(r"%\{[^}]*\}|<[^>]*>")
+_BRACKETS = re.compile("([⟦⟧])")
 _LETTERS = re.compile(r"[^\W\d_]{2,}")
 
 
-def unmarked(page: str, *, data: Collection[str] = (), but: Collection[str] = ()) -> list[str]:
-    """The texts of a page that were not translated.
-
-    `data` are names that the test made up, `but` the parts ("tag.class") that are not looked at.
-    """
-    reader = _Reader(data, but)
+def unmarked(page: str, *, data: Collection[str] = ()) -> list[str]:
+    """The texts of a page that were not translated; `data` are names that the test made up."""
+    reader = _Reader(data)
     reader.feed(page)
     reader.close()
     return list(dict.fromkeys(reader.found))
 
 
 class _Reader(HTMLParser):
-    def __init__(self, data: Collection[str], but: Collection[str]) -> None:
+    def __init__(self, data: Collection[str]) -> None:
         super().__init__()
-        self.data, self.but = sorted(data, key=len, reverse=True), but
+        # The longest first: one name may begin another.
+        self.data = re.compile("|".join(map(re.escape, sorted(data, key=len, reverse=True))))
         self.found: list[str] = []
         self._open: list[tuple[str, bool]] = []
         self._depth = 0
@@ -45,10 +44,8 @@ class _Reader(HTMLParser):
     @override
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
         given = {name: value or "" for name, value in attrs}
-        skipped = self._skips or tag in _SKIPPED or given.get("translate") == "no"
-        skipped = skipped or any(
-            f"{tag}.{name}" in self.but for name in given.get("class", "").split()
-        )
+        wanted = given.get("translate")
+        skipped = tag in _SKIPPED or wanted == "no" or (self._skips and wanted != "yes")
         if not skipped:
             for name in _ATTRIBUTES:
                 self._judge(given.get(name, ""))
@@ -77,23 +74,23 @@ class _Reader(HTMLParser):
 
     def _judge(self, text: str) -> None:
         outside, _ = _outside(text, 0)
-        for name in self.data:
-            outside = outside.replace(name, " ")
-        outside = _UNITS.sub(" ", _NAMES.sub(" ", outside))
-        if _LETTERS.search(outside):
+        if not _LETTERS.search(outside):
+            return
+        outside = self.data.sub(" ", outside)
+        if _LETTERS.search(_UNITS.sub(" ", _NAMES.sub(" ", outside))):
             self.found.append(" ".join(text.split()))
 
 
 def _outside(text: str, depth: int) -> tuple[str, int]:
     """What stands outside all brackets, and how many are open at the end."""
     kept = []
-    for char in text:
-        if char == "⟦":
+    for piece in _BRACKETS.split(text):
+        if piece == "⟦":
             depth += 1
-        elif char == "⟧":
+        elif piece == "⟧":
             depth -= 1
         elif not depth:
-            kept.append(char)
+            kept.append(piece)
     return "".join(kept), depth
 
 

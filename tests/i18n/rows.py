@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import uuid
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import timedelta
 from typing import Any
@@ -11,7 +12,17 @@ from django.contrib.auth.models import User
 from django.db.models.functions import Now
 from django.utils import timezone
 
-from dashboard.models import Channel, Delivery, Endpoint, Incident, Profile, RollupHour, Run
+from dashboard.as_code.fields import FIELDS, KEY_FIELD
+from dashboard.models import (
+    Channel,
+    Delivery,
+    Endpoint,
+    Incident,
+    Note,
+    Profile,
+    RollupHour,
+    Run,
+)
 from dashboard.services import channels, maintenance, modes, partitions, tokens, tool_rules
 from dashboard.services.observations import PROBE
 from health.modes import Mode
@@ -19,14 +30,22 @@ from health.observations import PLACES
 from health.risk import Risk
 from probes.attempts import Metric
 from tests.dashboard.watching import degrade
-from tests.factories import make_attempt, make_endpoint, make_finished_run, make_run
+from tests.factories import make_endpoint
+from tests.i18n import endpoint_rows, run_rows
 from tests.notifications.making import make_webhook, tell
 from tests.system.making import make_old_worker
 
 # Names that people, vendors and machines gave: the same in every language.
-DATA = ("alice", "steady-one", "steady-two", "idle-one", "zeta-1", "tool-probe-v1", "host-1")
+DATA = (
+    *("alice", "steady-one", "steady-two", "well-one", "zeta-1", "tool-probe-v1", "host-1"),
+    *endpoint_rows.OTHERS,
+    # Codes, and what Python says of text that is no JSON.
+    *(mode.value for mode in Mode),
+    *(*FIELDS, KEY_FIELD, "version", "endpoints", "/api/v1/openapi.json"),
+    *("openai", "'model'", "new", "Bash", "Claude Code", "https", "opanai", "zeta", "steady"),
+    "Expecting property name enclosed in double quotes",
+)
 _FIGURES = {"trials": 12, "agree": 11, "low": 0.6, "high": 0.99, "evidence": ["format/1"]}
-_FINDING = {"kind": "leaked_call", "message": "zeta-1", "path": "$.calls[0]"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,34 +53,57 @@ class Rows:
     endpoint: Endpoint
     run: Run
     active: Run
+    stopped: Sequence[Run]
     incident: Incident
+    ended: Sequence[Incident]
+    note: int
+    switch: int
+    automatic: int
+    window: int
+    me: int
+    person: int
     rule: int
     token: str
     webhook: Channel
     delivery: int
 
+    @property
+    def others(self) -> Sequence[str]:
+        return endpoint_rows.OTHERS
+
+    @property
+    def trials(self) -> Sequence[int]:
+        return run_rows.TRIALS
+
 
 def make(person: User) -> Rows:
     endpoint = _endpoint("steady-one", 3)
     _endpoint("steady-two", 0)
-    make_endpoint(slug="idle-one", model="zeta-1", enabled=False, key=None)
+    ended = endpoint_rows.make_others(person)
     incident = degrade(endpoint)
-    run = make_finished_run(endpoint, passed=7, failed=3, void=1, requested_by=person)
-    make_attempt(run, outcome="fail", findings=[_FINDING], evidence=_evidence())
-    make_attempt(run, trial=2, outcome="void", http_status=None, latency_ms=None)
-    modes.switch_on(
+    run, stopped = run_rows.make_runs(endpoint, person)
+    endpoint_rows.tell_changes(endpoint, run, person)
+    switch = modes.switch_on(
         endpoint.profile, Mode.NO_PARALLEL, reason="zeta-1", by=person, lasts=timedelta(hours=8)
     )
     tool_rules.add(pattern="steady-*", risk=Risk.WRITE, note="zeta-1", by=person)
     rule = tool_rules.add(pattern="zeta-*", risk=Risk.READ, note="", by=person)
     make_old_worker("host-1", timedelta(hours=2))
-    _windows(endpoint, person)
+    window = _windows(endpoint, person)
     webhook, delivery = _deliveries(endpoint, person)
     return Rows(
         endpoint=endpoint,
         run=run,
-        active=make_run(Endpoint.objects.get(slug="steady-two"), requested_by=person),
+        active=run_rows.make_active(Endpoint.objects.get(slug="steady-two"), person),
+        stopped=stopped,
         incident=incident,
+        ended=ended,
+        note=Note.objects.get().pk,
+        switch=switch.pk,
+        automatic=incident.switches.order_by("pk")[0].pk,
+        window=window,
+        me=person.pk,
+        person=User.objects.create_user("steady-one").pk,
         rule=rule.pk,
         token=_tokens(person),
         webhook=webhook,
@@ -101,21 +143,20 @@ def _capabilities() -> dict[str, Any]:
     return {name: {"value": value, **_FIGURES} for name, value in values.items()}
 
 
-def _evidence() -> dict[str, Any]:
-    return {"exchanges": [{"label": "asked", "request": {"model": "zeta-1"}}]}
-
-
-def _windows(endpoint: Endpoint, person: User) -> None:
+def _windows(endpoint: Endpoint, person: User) -> int:
     now = timezone.now()
-    for begins, ends, of in ((-1, 1, endpoint), (2, 3, None), (4, 5, endpoint)):
-        made = maintenance.plan(
+    running, _, over = (
+        maintenance.plan(
             endpoint=of,
             starts_at=now + timedelta(hours=begins),
             ends_at=now + timedelta(hours=ends),
             reason="zeta-1",
             by=person,
         )
-    maintenance.cancel(made, by=person)
+        for begins, ends, of in ((-1, 1, endpoint), (2, 3, None), (4, 5, endpoint))
+    )
+    maintenance.cancel(over, by=person)
+    return running.pk
 
 
 def _tokens(person: User) -> str:

@@ -1,0 +1,95 @@
+"""Endpoints in every state that their pages tell apart."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+from decimal import Decimal
+
+from django.contrib.auth.models import User
+from django.db.models.functions import Now
+from django.utils import timezone
+
+from dashboard.models import (
+    Applied,
+    Endpoint,
+    EndpointEdit,
+    FingerprintChange,
+    Incident,
+    Profile,
+    Run,
+    Spend,
+)
+from dashboard.services import detection, notes
+from probes.attempts import Metric
+from probes.secret import Secret
+from tests.dashboard.watching import degrade, watch_run
+from tests.factories import make_endpoint, make_finished_run
+from tests.policy.making import resolve, trusted
+
+OTHERS = ("idle-one", "spent-one", "fresh-one", "weak-one", "calm-one", "full-one", "gone-one")
+
+
+def make_others(person: User) -> list[Incident]:
+    """Endpoints beside the usual ones; returns the incidents that ended."""
+    make_endpoint(slug="idle-one", model="zeta-1", enabled=False, key=None)
+    priced = {"price_input": Decimal(1), "price_output": Decimal(2), "currency": "USD"}
+    spent = make_endpoint(
+        slug="spent-one",
+        model="zeta-1",
+        daily_requests=1,
+        daily_tokens=1,
+        tags=["zeta-1"],
+        **priced,
+    )
+    Spend.objects.create(endpoint=spent, day=timezone.now().date(), requests=1, tokens=1)
+    make_endpoint(slug="fresh-one", model="zeta-1", key=Secret("zeta-1"))
+    _weak()
+    trusted(slug="full-one", model="zeta-1", provider="ollama")
+    _stepped_back()
+    return [*_calm(person)]
+
+
+def tell_changes(endpoint: Endpoint, run: Run, person: User) -> None:
+    """What they changed and what we changed, before the run."""
+    for fact, before in (("server", "zeta-1"), ("model", ""), ("chat_template_hash", "zeta-1")):
+        FingerprintChange.objects.create(
+            profile=run.profile, run=run, fact=fact, before=before, after="steady-one", at=Now()
+        )
+    changed = [["model", "zeta-1", "steady-one"], ["key", "", "given"], ["key", "given", ""]]
+    for by in (person, None):
+        EndpointEdit.objects.create(endpoint=endpoint, changes=changed, by=by)
+    Applied.objects.create(endpoint=endpoint, fields={"model": "steady-two"}, by=person)
+    notes.add(endpoint, at=None, text="zeta-1", link="https://zeta-1/x", by=person)
+
+
+def _weak() -> None:
+    """Below the gate from the start."""
+    weak = make_endpoint(slug="weak-one", model="zeta-1")
+    at = timezone.now() - timedelta(days=1)
+    for hours in range(8):
+        watch_run(weak, 9, at=at + timedelta(hours=hours))
+
+
+def _stepped_back() -> None:
+    gone = make_endpoint(slug="gone-one", model="zeta-1")
+    make_finished_run(gone, at=timezone.now() - timedelta(days=9))
+    Profile.objects.filter(endpoint=gone).update(
+        stage="rolled_back", verified_at="2026-01-01T00:00Z"
+    )
+    resolve(gone)
+
+
+def _calm(person: User) -> list[Incident]:
+    """Incidents that ended in each way."""
+    calm = make_endpoint(slug="calm-one", model="zeta-1")
+    incident = degrade(calm)
+    detection.acknowledge(incident, by=person, note="zeta-1")
+    detection.accept(calm.profile, Metric.PARSE_SUCCESS, by=person, note="zeta-1")
+    incident.refresh_from_db()
+    other = make_endpoint(slug="well-one", model="zeta-1")
+    recovered = degrade(other)
+    at = timezone.now() - timedelta(days=1)
+    for hours in range(12):
+        watch_run(other, 0, at=at + timedelta(hours=hours), trigger="recovery")
+    recovered.refresh_from_db()
+    return [incident, recovered]

@@ -1,0 +1,109 @@
+"""Runs in every state, and attempts with all that a page can tell about one."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+from typing import Any
+
+from django.contrib.auth.models import User
+from django.utils import timezone
+
+from dashboard.models import Endpoint, Run
+from dashboard.models.run import Trigger
+from tests.dashboard.exchanges.making import (
+    a_call,
+    a_reply,
+    a_request,
+    an_exchange,
+    evidence,
+    in_chunks,
+    on_the_wire,
+)
+from tests.factories import make_attempt, make_finished_run, make_run
+
+_FINDING = {"kind": "leaked_call", "message": "zeta-1", "path": "$.calls[0]"}
+# As they are stored: a page tells those that it knows.
+REASONS = (
+    "cancelled by alice",
+    "the worker stopped answering",
+    "superseded: no worker has this version of the suite any more",
+    "the endpoint was removed",
+    "the profile key changed",
+)
+NO_VERDICT = (
+    "No verdict. zeta-1",
+    "No verdict. All 5 attempts were void.",
+    "zeta-1",
+)
+TRIALS = (1, 2, 3, 4, 5)
+
+
+def make_runs(endpoint: Endpoint, person: User) -> tuple[Run, list[Run]]:
+    """The run to look into, and those that came to nothing."""
+    at = timezone.now()
+    good = make_finished_run(endpoint, passed=1, at=at - timedelta(hours=5), suite_version="v0")
+    call = a_call(input={"message": "hello there", "tag": "alpha"}, raw='{"tag": "alpha"}')
+    make_attempt(good, evidence=evidence(an_exchange(reply=a_reply(on_the_wire(call)))))
+    stopped = [
+        make_run(
+            endpoint, state="abandoned", reason=reason, finished_at=at - timedelta(hours=4), seq=seq
+        )
+        for seq, reason in enumerate(REASONS, 10)
+    ]
+    stopped += [
+        make_finished_run(
+            endpoint, passed=0, void=5, reason=reason, at=at - timedelta(hours=3), trigger=trigger
+        )
+        for reason, trigger in zip(
+            NO_VERDICT, (Trigger.API, Trigger.RECOVERY, "baseline"), strict=True
+        )
+    ]
+    run = make_finished_run(
+        endpoint,
+        passed=7,
+        failed=3,
+        void=1,
+        requested_by=person,
+        trigger=Trigger.MANUAL,
+        fingerprint={"server": "zeta-1"},
+        fingerprint_changed=True,
+        input_tokens=5,
+        output_tokens=5,
+    )
+    _attempts(run)
+    return run, stopped
+
+
+def make_active(endpoint: Endpoint, person: User) -> Run:
+    """A run under way, far enough to tell when it ends."""
+    begun = timezone.now() - timedelta(seconds=30)
+    lease = {"lease_owner": "host-1", "lease_token": 1, "lease_expires_at": timezone.now()}
+    times = {"planned": 40, "started_at": begun}
+    run = make_run(endpoint, requested_by=person, state="running", slot=1, **times, **lease)
+    for trial, outcome in enumerate(("pass", "fail", "void", "pass"), 1):
+        make_attempt(run, trial=trial, outcome=outcome, input_tokens=5, output_tokens=5)
+    run.refresh_from_db()
+    return run
+
+
+def _attempts(run: Run) -> None:
+    repaired = a_call(repairs=["zeta-1"], input=None)
+    streamed = in_chunks(["data: {", "}\n\n" * 3, "x" * 5000], truncated=True, status=500)
+    exchanges = [
+        an_exchange(),
+        an_exchange(reply=None, error="zeta-1", calls=[]),
+        an_exchange(request=a_request(tool_choice="auto", stream=True), reply=streamed),
+        an_exchange(calls=[repaired], reply=a_reply({"content": "<tool_call>", "reasoning": "x"})),
+    ]
+    findings = [_FINDING, {**_FINDING, "kind": "wrong_value", "path": "$.calls[0].input.tag"}]
+    made: tuple[dict[str, Any], ...] = (
+        {"outcome": "fail", "findings": findings, "evidence": evidence(*exchanges)},
+        {"outcome": "void", "http_status": None, "latency_ms": None, "findings": [_FINDING]},
+        {"evidence": {"exchanges": [{"label": "asked", "request": {"model": "zeta-1"}}]}},
+        {"outcome": "fail", "findings": [{**_FINDING, "kind": "zeta-1"}], "evidence": evidence()},
+        {"evidence": evidence(an_exchange(label="with the result"))},
+    )
+    for trial, given in zip(TRIALS, made, strict=True):
+        make_attempt(run, trial=trial, **given)
+    make_attempt(run, trial=1, probe="zeta-1", outcome="void")
+    make_attempt(run, trial=1, probe="streaming", first_byte_ms=9)

@@ -1,0 +1,332 @@
+"""How to look at every page: its addresses, and the forms that come back with what is wrong."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from tests.as_code.making import NEW, STEADY
+from tests.i18n.rows import Rows
+
+# What answers a program, sends a file, or does something and then shows another page.
+NO_PAGES = {
+    "attempt-bundle",
+    "attempt-raw",
+    "channel-test",
+    "compare-export",
+    "delivery-retry",
+    "demo-hide",
+    "endpoint-export",
+    "export",
+    "healthz",
+    "language",
+    "logout",
+    "metrics",
+    "readyz",
+    "run-bundle",
+    "tool-rule-move",
+    "tool-rule-remove",
+    # For those who build pages, where DEBUG is on.
+    "design",
+    "design-toast",
+}
+_HTMX = {"HX-Request": "true"}
+_FAR = "2099-01-01T00:00"
+
+
+@dataclass(frozen=True, slots=True)
+class Visit:
+    """One look: an address, what is sent there, and whether as a part of a page."""
+
+    path: str
+    given: dict[str, str] | None = None
+    headers: dict[str, str] = field(default_factory=dict)
+
+
+def visits(made: Rows) -> dict[str, list[Visit]]:
+    """What to look at, by the name of each page."""
+    slug, incident = made.endpoint.slug, made.incident.pk
+    endpoint, channel = f"/endpoints/{slug}/", f"/settings/channels/{made.webhook.pk}/"
+    return {
+        **_of_the_fleet(),
+        **_of_an_endpoint(endpoint, made),
+        **_of_runs(made),
+        **_of_people(made),
+        "incidents": _get(
+            "/incidents/",
+            "/incidents/?state=accepted",
+            "/incidents/?severity=1&endpoint=idle-one",
+            "/incidents/?state=x&page=x",
+        ),
+        "incident": _get(*(f"/incidents/{each.pk}/" for each in (made.incident, *made.ended))),
+        "incident-acknowledge": [Visit(f"/incidents/{incident}/acknowledge/", {"note": ""})] * 2,
+        "incident-release": [
+            Visit(f"/incidents/{incident}/release/", {"reason": reason})
+            for reason in ("", "zeta-1")
+        ],
+        "tokens": [
+            *_get("/settings/tokens/"),
+            Visit("/settings/tokens/", {}),
+            Visit("/settings/tokens/", {"name": "zeta-1", "scopes": "read", "lasts": "30"}),
+        ],
+        "token-revoke": _get(f"/settings/tokens/{made.token}/revoke/"),
+        "maintenance": [
+            *_get("/settings/maintenance/"),
+            Visit("/settings/maintenance/", {}),
+            Visit("/settings/maintenance/", {"endpoint": "gone", "reason": " ", "starts_at": "x"}),
+        ],
+        "maintenance-cancel": [Visit(f"/settings/maintenance/{made.window}/cancel/", {})],
+        "tool-rules": [
+            *_get("/settings/tools/", "/settings/tools/?name=Bash", "/settings/tools/?name="),
+            Visit("/settings/tools/", {}),
+            Visit("/settings/tools/", {"pattern": "zeta-*", "risk": "read"}),
+        ],
+        "tool-rule": [
+            *_get(f"/settings/tools/{made.rule}/"),
+            Visit(f"/settings/tools/{made.rule}/", {}),
+        ],
+        "channels": _get("/settings/channels/"),
+        "channel-new": [
+            *_get("/settings/channels/new/"),
+            Visit("/settings/channels/new/", {}),
+            Visit(
+                "/settings/channels/new/", {"name": "zeta-1", "kind": "webhook", "url": "ftp://x"}
+            ),
+        ],
+        "channel-edit": _get(channel),
+        "channel-remove": _get(f"{channel}remove/"),
+        "channel-rotate": [*_get(f"{channel}secret/"), Visit(f"{channel}secret/", {})],
+        "deliveries": _get("/settings/deliveries/"),
+        "delivery-result": _get(f"/settings/deliveries/{made.delivery}/"),
+        "settings": _get("/settings/"),
+        "retention": _get("/settings/retention/"),
+        "import": _imports(),
+        "system": _get("/settings/system/"),
+        "demo": _get("/settings/demo/"),
+        "demo-remove": _get("/settings/demo/remove/"),
+        "demo-start": [Visit("/settings/demo/start/", {})] * 2,
+    }
+
+
+def empty() -> list[Visit]:
+    """Pages of an installation that has nothing yet."""
+    paths = ("channels", "deliveries", "maintenance", "tokens", "demo", "retention", "system")
+    return _get(
+        *("/", "/incidents/", "/compare/", "/first-run/nearby/"),
+        *(f"/settings/{path}/" for path in paths),
+    )
+
+
+def strangers() -> list[Visit]:
+    """What is shown before anybody has signed in."""
+    wrong = {"username": "zeta-1", "password": "zeta-1"}
+    return [
+        *_get("/login/", "/login/?next=/settings/"),
+        Visit("/login/", {}),
+        Visit("/login/", wrong),
+    ]
+
+
+def _of_the_fleet() -> dict[str, list[Visit]]:
+    both = "endpoint=steady-one&endpoint=steady-two"
+    return {
+        "fleet": _get(
+            "/",
+            "/?group=stage",
+            "/?group=tag&sort=-last",
+            "/?status=off&provider=openai&model=zeta-1&tag=zeta-1&stage=shadow&q=zeta",
+            "/?status=x&sort=x&page=x&group=x&stage=x&provider=x",
+            "/?q=nothing",
+        ),
+        "fleet-rows": _get("/fleet/rows/", "/fleet/rows/?seen=steady-one.x"),
+        "nearby": _get("/first-run/nearby/"),
+        "compare": _get(
+            "/compare/",
+            "/compare/?span=last",
+            "/compare/?tab=capabilities",
+            f"/compare/?{both}&range=30d",
+            f"/compare/?{both}&metric=leak&range=all",
+            "/compare/?endpoint=steady-one",
+            "/compare/?endpoint=gone",
+            "/compare/?q=nothing",
+        ),
+    }
+
+
+def _of_an_endpoint(endpoint: str, made: Rows) -> dict[str, list[Visit]]:
+    note = f"{endpoint}notes/{made.note}/remove/"
+    mode, off = {"mode": "no_tools", "reason": "zeta-1"}, f"{endpoint}modes/{made.switch}/off/"
+    held = f"{endpoint}modes/{made.automatic}/off/"
+    return {
+        "endpoint": _get(endpoint, *(f"/endpoints/{each}/" for each in made.others)),
+        "endpoint-new": [
+            *_get("/endpoints/new/", "/endpoints/new/?preset=ollama&model=zeta-1"),
+            Visit("/endpoints/new/", {}),
+            *(Visit("/endpoints/new/", given) for given in _ENDPOINTS),
+        ],
+        "endpoint-new-try": [
+            Visit("/endpoints/new/try/", given, headers)
+            for given, headers in (
+                ({}, _HTMX),
+                ({**_ENDPOINTS[1], "key": "zeta-1"}, {}),
+                (_ENDPOINTS[1], _HTMX),
+            )
+        ],
+        "endpoint-edit": [*_get(f"{endpoint}edit/"), Visit(f"{endpoint}edit/", {"seen": "x"})],
+        "endpoint-try": [Visit(f"{endpoint}try/", _ENDPOINTS[1], _HTMX)],
+        "endpoint-remove": _get(f"{endpoint}remove/"),
+        "endpoint-runs": _get(
+            f"{endpoint}runs/", f"{endpoint}runs/?state=x&trigger=x", "/endpoints/idle-one/runs/"
+        ),
+        "endpoint-run": _get(f"{endpoint}run/", "/endpoints/idle-one/run/?seen=x"),
+        "endpoint-probe": [
+            *_get(f"{endpoint}probe/", "/endpoints/idle-one/probe/", "/endpoints/spent-one/probe/"),
+            Visit(f"{endpoint}probe/", None, _HTMX),
+            Visit("/endpoints/spent-one/probe/", {"suite": "full"}, _HTMX),
+            Visit(f"{endpoint}probe/", {"suite": "full"}, _HTMX),
+        ],
+        "endpoint-chart": _get(
+            *(f"{endpoint}chart/?range={span}" for span in ("7d", "all", "x")),
+            f"{endpoint}chart/?metric=leak",
+            f"{endpoint}chart/?metric=ttft&range=7d",
+            f"{endpoint}chart/?metric=latency&range=7d",
+            f"{endpoint}chart/?from=x&until=y&metric=x",
+            "/endpoints/idle-one/chart/",
+        ),
+        "endpoint-points": _get(f"{endpoint}chart/points/", "/endpoints/idle-one/chart/points/"),
+        "endpoint-notes": [
+            *_get(f"{endpoint}notes/"),
+            Visit(f"{endpoint}notes/", {}, _HTMX),
+            Visit(f"{endpoint}notes/", {"text": "zeta-1", "link": "javascript:x"}, _HTMX),
+            Visit(f"{endpoint}notes/", {"text": "zeta-1", "at": "x"}, _HTMX),
+            Visit(f"{endpoint}notes/", {"text": "zeta-1", "at": _FAR}, _HTMX),
+            Visit(f"{endpoint}notes/", {"text": "zeta-1"}, _HTMX),
+        ],
+        "note-remove": [Visit(note, {}, _HTMX), Visit(note, {}, _HTMX)],
+        "endpoint-policy": _get(f"{endpoint}policy/"),
+        "endpoint-modes": [
+            *_get(f"{endpoint}modes/", f"{endpoint}modes/?seen=x", "/endpoints/idle-one/modes/"),
+            Visit(f"{endpoint}modes/", {}, _HTMX),
+            Visit(f"{endpoint}modes/", {**mode, "until": "2020-01-01T00:00"}, _HTMX),
+            Visit(f"{endpoint}modes/", {**mode, "lasts": "x"}, _HTMX),
+            Visit(f"{endpoint}modes/", {**mode, "lasts": "8h"}, _HTMX),
+            Visit(f"{endpoint}modes/", {**mode, "lasts": "8h"}, _HTMX),
+        ],
+        "mode-off": [
+            Visit(off, {}, _HTMX),
+            Visit(off, {}, _HTMX),
+            Visit(held, {}, _HTMX),
+            Visit(held, {"reason": "zeta-1"}, _HTMX),
+        ],
+        "endpoint-accept": [
+            *_get(f"{endpoint}accept/parse_success/", f"{endpoint}accept/closure_error/"),
+            Visit(f"{endpoint}accept/parse_success/", {}),
+            Visit(f"{endpoint}accept/closure_error/", {"reason": "zeta-1"}),
+        ],
+    }
+
+
+def _of_runs(made: Rows) -> dict[str, list[Visit]]:
+    run, attempt = f"/runs/{made.run.pk}/", f"/runs/{made.run.pk}/attempts/format/"
+    every = [f"/runs/{each.pk}/" for each in (made.run, made.active, *made.stopped)]
+    return {
+        "run": _get(*every, f"{run}?outcome=fail", f"{run}?outcome=x"),
+        "run-progress": _get(*(f"{each}progress/" for each in every)),
+        "run-attempts": _get(f"{run}attempts/", f"{run}attempts/?outcome=void"),
+        "run-cancel": [Visit(f"{run}cancel/", {}, _HTMX)],
+        "attempt": [
+            *_get(*(f"{attempt}{trial}/" for trial in made.trials)),
+            Visit(f"{attempt}1/?show=all", None, _HTMX),
+        ],
+        "attempt-difference": _get(
+            *(f"{attempt}{trial}/difference/" for trial in made.trials),
+            f"{attempt}1/difference/?as=raw",
+        ),
+        "attempt-chunks": [
+            *_get(f"{attempt}1/1/chunks/", f"{attempt}1/2/chunks/"),
+            Visit(f"{attempt}1/1/chunks/", None, _HTMX),
+        ],
+    }
+
+
+def _of_people(made: Rows) -> dict[str, list[Visit]]:
+    person, me = f"/settings/people/{made.person}/", f"/settings/people/{made.me}/"
+    wrong = {"old_password": "x", "new_password1": "1", "new_password2": "2"}
+    return {
+        "login": [],
+        "password": [*_get("/settings/password/"), Visit("/settings/password/", wrong)],
+        "people": [
+            *_get("/settings/people/"),
+            Visit("/settings/people/", {}),
+            Visit("/settings/people/", {"username": "alice"}),
+            Visit("/settings/people/", {"username": "zeta 1"}),
+            Visit("/settings/people/", {"username": "zeta-1", "administrator": "on"}),
+        ],
+        "person": _get(person, me),
+        "person-password": [Visit(f"{person}password/", {})],
+        "person-role": [
+            Visit(f"{person}role/", {"administrator": "yes"}),
+            Visit(f"{person}role/", {}),
+            Visit(f"{me}role/", {}),
+        ],
+        "person-deactivate": [
+            Visit(f"{me}deactivate/", {}),
+            Visit(f"{person}deactivate/", {}),
+            Visit(person),
+        ],
+        "person-reactivate": [Visit(f"{person}reactivate/", {})] * 2,
+    }
+
+
+def _imports() -> list[Visit]:
+    page, text = "/settings/import/", STEADY + NEW
+    broken = STEADY.replace("openai", "opanai") + "    ttl: soon\n    zeta: 1\n    key: x\n"
+    given = (
+        {"text": text, "do": "plan", "prune": "on"},
+        {"text": text, "do": "plan"},
+        {"text": text, "do": "apply", "state": "x"},
+        {"text": text, "do": "apply"},
+        {"text": broken, "do": "plan"},
+        {"text": "", "do": "plan"},
+        {"text": "a: &a [*a]", "do": "plan"},
+        {"text": "version: 2\nendpoints: []", "do": "plan"},
+    )
+    return [*_get(page), *(Visit(page, each) for each in given)]
+
+
+def _get(*paths: str) -> list[Visit]:
+    return [Visit(path) for path in paths]
+
+
+_ENDPOINTS: tuple[dict[str, str], ...] = (
+    {
+        "slug": "New",
+        "provider": "x",
+        "base_url": "ftp://x",
+        "model": "zeta-1",
+        "key": "a b\u00e9",
+        "ttl": "soon",
+        "max_concurrency": "0",
+        "options": "{",
+        "tags": "!",
+        "price_input": "-1",
+    },
+    {
+        "slug": "new",
+        "provider": "openai",
+        "base_url": "http://127.0.0.1:9/v1",
+        "model": "zeta-1",
+        "ttl": "1m",
+        "max_concurrency": "99",
+        "options": '{"model": "x"}',
+        "daily_requests": "x",
+    },
+    {
+        "slug": "steady-one",
+        "provider": "openai",
+        "base_url": "http://user:pass@127.0.0.1:9/v1?x",
+        "model": "zeta-1",
+        "ttl": "6h",
+        "max_concurrency": "4",
+        "options": "[]",
+    },
+)
