@@ -34,8 +34,9 @@ def unmarked(page: str, *, data: Collection[str] = ()) -> list[str]:
 class _Reader(HTMLParser):
     def __init__(self, data: Collection[str]) -> None:
         super().__init__()
-        # The longest first: one name may begin another.
-        self.data = re.compile("|".join(map(re.escape, sorted(data, key=len, reverse=True))))
+        # The longest first: one name may begin another. Without any, nothing matches.
+        names = map(re.escape, sorted(data, key=len, reverse=True))
+        self.data = re.compile("|".join(names) or "(?!)")
         self.found: list[str] = []
         self._open: list[tuple[str, bool]] = []
         self._depth = 0

@@ -28,12 +28,16 @@ REASONS = (
     "the worker stopped answering",
     "superseded: no worker has this version of the suite any more",
     "the endpoint was removed",
-    "the profile key changed",
+    "superseded by a changed profile key",
+)
+_NO_ROOM = (
+    "The budget of {} a day leaves no room for this run, which may take 9 requests and 1,000 "
+    "tokens. Raise the budget, or wait for the next day (UTC)."
 )
 NO_VERDICT = (
     "No verdict. zeta-1",
-    "No verdict. All 5 attempts were void.",
     "zeta-1",
+    *map(_NO_ROOM.format, ("5 requests", "5 tokens", "5 requests and 1,000 tokens")),
 )
 TRIALS = (1, 2, 3, 4, 5)
 
@@ -55,7 +59,7 @@ def make_runs(endpoint: Endpoint, person: User) -> tuple[Run, list[Run]]:
             endpoint, passed=0, void=5, reason=reason, at=at - timedelta(hours=3), trigger=trigger
         )
         for reason, trigger in zip(
-            NO_VERDICT, (Trigger.API, Trigger.RECOVERY, "baseline"), strict=True
+            NO_VERDICT, ("api", "recovery", "baseline", "key_change", "ttl"), strict=True
         )
     ]
     run = make_finished_run(

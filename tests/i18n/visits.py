@@ -227,10 +227,11 @@ def _of_an_endpoint(endpoint: str, made: Rows) -> dict[str, list[Visit]]:
 
 def _of_runs(made: Rows) -> dict[str, list[Visit]]:
     run, attempt = f"/runs/{made.run.pk}/", f"/runs/{made.run.pk}/attempts/format/"
-    every = [f"/runs/{each.pk}/" for each in (made.run, made.active, *made.stopped)]
+    stopped = [f"/runs/{each.pk}/" for each in made.stopped]
+    active = f"/runs/{made.active.pk}/"
     return {
-        "run": _get(*every, f"{run}?outcome=fail", f"{run}?outcome=x"),
-        "run-progress": _get(*(f"{each}progress/" for each in every)),
+        "run": _get(run, active, *stopped[:1], *stopped[-1:], f"{run}?outcome=x"),
+        "run-progress": _get(*(f"{each}progress/" for each in (run, active, *stopped))),
         "run-attempts": _get(f"{run}attempts/", f"{run}attempts/?outcome=void"),
         "run-cancel": [Visit(f"{run}cancel/", {}, _HTMX)],
         "attempt": [
@@ -238,7 +239,7 @@ def _of_runs(made: Rows) -> dict[str, list[Visit]]:
             Visit(f"{attempt}1/?show=all", None, _HTMX),
         ],
         "attempt-difference": _get(
-            *(f"{attempt}{trial}/difference/" for trial in made.trials),
+            *(f"{attempt}{trial}/difference/" for trial in made.trials[:3]),
             f"{attempt}1/difference/?as=raw",
         ),
         "attempt-chunks": [

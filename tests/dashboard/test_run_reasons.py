@@ -1,0 +1,41 @@
+"""Why a run has no verdict is stored in English and told in the reader's language."""
+
+from __future__ import annotations
+
+import pytest
+from django.utils import translation
+
+from dashboard.run_reasons import Reason, told
+from dashboard.services import runs
+from probes.suite.sampling import Price
+from tests.factories import make_endpoint
+
+
+@pytest.mark.parametrize(
+    ("limits", "words"),
+    [
+        ({"daily_requests": 1200}, "1,200 requests"),
+        ({"daily_tokens": 5}, "5 tokens"),
+        ({"daily_requests": 7, "daily_tokens": 5}, "7 requests and 5 tokens"),
+    ],
+)
+@pytest.mark.django_db
+def test_a_budget_is_told_as_it_was_stored(limits: dict[str, int], words: str) -> None:
+    """What the service writes is recognised, whichever limits there are."""
+    stored = runs._over_budget(make_endpoint(**limits), Price(30, 4000))
+
+    assert told(stored) == Reason(said=stored)
+    assert words in stored
+
+
+def test_what_an_endpoint_said_is_kept_apart() -> None:
+    """Our part is told; theirs is data."""
+    assert told("No verdict. The tag: <b>.") == Reason("No verdict.", "The tag: <b>.")
+    assert told("Whatever else.") == Reason(given="Whatever else.")
+    assert told("") == Reason()
+
+
+def test_a_name_may_look_like_a_place() -> None:
+    """Who cancelled a run is shown as they are called."""
+    with translation.override("zh-hans"):
+        assert "{x}" in told("cancelled by {x}").said
