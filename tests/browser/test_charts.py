@@ -9,6 +9,11 @@ import pytest
 from django.utils import timezone
 from playwright.sync_api import Page, expect
 
+from dashboard.models import RollupHour
+from dashboard.services import partitions
+from dashboard.services.observations import PROBE
+from health.observations import PLACES
+from probes.attempts import Metric
 from tests.browser.conftest import Site
 from tests.browser.watch import Watch
 from tests.factories import make_endpoint, make_finished_run
@@ -23,6 +28,18 @@ def probed(site: Site) -> datetime:
     for hours in range(RUNS):
         make_finished_run(endpoint, at=last - timedelta(hours=hours), requests=5)
     return last
+
+
+@pytest.fixture
+def compared(site: Site) -> datetime:
+    """Two endpoints with figures of one hour; returns when it began."""
+    at = timezone.now().replace(minute=0, second=0, microsecond=0) - timedelta(hours=3)
+    partitions.ensure_for([at.date()], parents=partitions.ROLLUPS)
+    place = {"metric": PLACES[Metric.PARSE_SUCCESS], "lane": PROBE, "bucket": at}
+    for slug in ("one", "two"):
+        profile = make_endpoint(slug=slug).profile
+        RollupHour.objects.create(profile_id=profile.pk, **place, trials=10, failures=1)
+    return at
 
 
 def test_a_chart_is_zoomed_annotated_and_taken_along(
@@ -69,6 +86,22 @@ def test_a_chart_is_zoomed_annotated_and_taken_along(
     assert download.value.suggested_filename == "steady-parse_success.png"
     assert picture.read_bytes()[:8] == b"\x89PNG\r\n\x1a\n"
     assert picture.stat().st_size > 10_000
+    assert watch.troubles == []
+
+
+def test_the_comparison_is_drawn_by_the_clock_of_the_reader(
+    compared: datetime, open_page: Callable[..., tuple[Page, Watch]]
+) -> None:
+    """Axis and points are in the reader's zone, and the axis says which one it is."""
+    page, watch = open_page(timezone_id="Asia/Tokyo")
+
+    page.goto("/compare/?endpoint=one&endpoint=two&range=7d", wait_until="networkidle")
+
+    chart = page.locator("[data-chart]")
+    expect(chart.locator(".xtitle")).to_have_text("Time (Asia/Tokyo)")
+    there = compared.astimezone(timezone.get_fixed_timezone(9 * 60))
+    assert chart.evaluate("it => it.data[0].x[0]")[:16] == f"{there:%Y-%m-%d %H:%M}"
+    assert "<time>" not in chart.evaluate("it => it.data[0].text[0]")
     assert watch.troubles == []
 
 
