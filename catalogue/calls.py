@@ -33,13 +33,25 @@ class NotALiteral(Exception):
     """A text that is put together where it is translated, so that no catalogue can hold it."""
 
 
+class UnknownName(Exception):
+    """A function of gettext under a name that is not looked for: its texts would be missed."""
+
+
 def messages_in(tree: ast.AST) -> Iterator[Message]:
     """Every text in every call; a text that comes out of a variable was marked elsewhere."""
     for node in ast.walk(tree):
+        if isinstance(node, ast.ImportFrom) and node.module == "django.utils.translation":
+            _check_names(node)
         if isinstance(node, ast.Call) and (parts := _PARTS.get(_name(node.func))):
             found = _literals(node, len(parts))
             if found:
                 yield Message(**dict(zip(parts, found, strict=True)))
+
+
+def _check_names(imported: ast.ImportFrom) -> None:
+    for each in imported.names:
+        if "gettext" in each.name and (each.asname or each.name) not in _PARTS:
+            raise UnknownName(f"line {imported.lineno}: {ast.unparse(imported)}")
 
 
 def _name(called: ast.expr) -> str:

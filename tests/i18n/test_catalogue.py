@@ -6,7 +6,7 @@ import pytest
 from babel.messages.catalog import Catalog
 
 from catalogue import chinese
-from catalogue.calls import NotALiteral
+from catalogue.calls import NotALiteral, UnknownName
 from catalogue.faults import faults
 from catalogue.message import Message
 from catalogue.sources import messages, of_python, of_template
@@ -77,6 +77,12 @@ def test_a_text_that_is_put_together_first_is_refused(text: str) -> None:
     """No catalogue could hold it, and nobody would notice."""
     with pytest.raises(NotALiteral, match="line 1"):
         list(of_python(text))
+
+
+def test_a_name_under_which_no_text_is_looked_for_is_refused() -> None:
+    """Its texts would never reach a translator."""
+    with pytest.raises(UnknownName, match="gettext_lazy as lazy"):
+        list(of_python("from django.utils.translation import gettext_lazy as lazy"))
 
 
 @pytest.mark.parametrize(
