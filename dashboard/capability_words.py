@@ -9,6 +9,7 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy, pgettext, pgettext_lazy
 
 from dashboard.inert import clip, visible
+from dashboard.spoken import FINDINGS
 
 # A value of an unexpected kind is a few words; what is longer is not meant for a table.
 _SHOWN = 120
@@ -71,6 +72,9 @@ _WORDS = {
     "strict": gettext_lazy("strict schemas"),
     "developer": gettext_lazy("developer messages"),
     "unknown_parameter": gettext_lazy("unknown parameters"),
+    "missing": pgettext_lazy("results in a history", "missing"),
+    "orphan": pgettext_lazy("results in a history", "orphan"),
+    "duplicate": pgettext_lazy("results in a history", "duplicate"),
     "long": pgettext_lazy("form of an id", "long ones"),
     "punctuated": pgettext_lazy("form of an id", "with punctuation"),
 }
@@ -116,4 +120,5 @@ def _part(value: object) -> str:
 
 def _plain(value: object) -> str:
     text = str(value)
-    return str(_WORDS[text]) if text in _WORDS else visible(clip(text, _SHOWN)).replace("_", " ")
+    words = {**FINDINGS, **_WORDS}
+    return str(words[text]) if text in words else visible(clip(text, _SHOWN)).replace("_", " ")

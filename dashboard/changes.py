@@ -46,6 +46,16 @@ _FACTS = {
     "system_fingerprint": gettext_lazy("System fingerprint"),
     "server": gettext_lazy("Server header"),
     "engine": gettext_lazy("Engine"),
+    "engine_capabilities": gettext_lazy("Engine capabilities"),
+    "via": gettext_lazy("Via"),
+    "model_path": gettext_lazy("Model path"),
+    "models_hash": gettext_lazy("Models hash"),
+    "modified_at": gettext_lazy("Modified at"),
+    "parser": gettext_lazy("Parser"),
+    "tool_call_parser": gettext_lazy("Tool call parser"),
+    "reasoning_parser": gettext_lazy("Reasoning parser"),
+    "renderer": gettext_lazy("Renderer"),
+    "prompt_tokens_canary": gettext_lazy("Prompt tokens canary"),
 }
 _KEY = ("provider", "model", "endpoint_url", "chat_template_hash")
 # What can make an endpoint answer otherwise; a name or a budget cannot.

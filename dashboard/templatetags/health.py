@@ -11,7 +11,7 @@ from django.utils import formats, timezone
 from django.utils.translation import gettext as _
 from django.utils.translation import pgettext
 
-from dashboard import durations, inert, spoken
+from dashboard import changes, durations, inert, spoken
 from health.status import Status
 from health.wording import say
 
@@ -115,6 +115,12 @@ def delivery_words(state: str) -> str:
 @register.filter
 def check_words(name: str) -> str:
     return spoken.spoken(name, spoken.CHECKS)
+
+
+@register.filter
+def fact_name(fact: str) -> str:
+    """What something is called that an endpoint tells about itself."""
+    return changes.name_of(fact)
 
 
 @register.filter

@@ -123,7 +123,9 @@ def _endpoint(slug: str, failures: int) -> Endpoint:
         trials=10,
         failures=failures,
     )
-    Profile.objects.filter(endpoint=made).update(capabilities=_capabilities())
+    Profile.objects.filter(endpoint=made).update(
+        capabilities=_capabilities(), fingerprint=dict.fromkeys(("via", "models_hash"), "zeta-1")
+    )
     return made
 
 
@@ -139,6 +141,9 @@ def _capabilities() -> dict[str, Any]:
         "tool_choice": ["auto"],
         "parallel_switch": "ignored",
         "trimmed_history": "taken",
+        "accepts": {"strict": True, "developer": False, "unknown_parameter": None},
+        "id_forms": {"openai": "taken", "long": "refused", "punctuated": True},
+        "violations": {"orphan": "closure_orphan", "missing": "taken", "duplicate": "id_format"},
     }
     return {name: {"value": value, **_FIGURES} for name, value in values.items()}
 
