@@ -22,6 +22,7 @@ from tests.browser import chromium
 DOCS = Path(__file__).resolve().parents[2] / "docs" / "screenshots"
 SCHEMES: tuple[Literal["light", "dark"], ...] = ("light", "dark")
 WIDTHS = (1440, 390)
+SHOWN = ("fleet", "endpoint", "attempt", "compare")  # in docs/
 # Pages that are found by following links from the ones before: name, where from, which link.
 FOLLOWED = (
     ("incident", "/incidents/", r"^/incidents/\d+/$"),
@@ -43,10 +44,12 @@ def main() -> int:
             for width in WIDTHS:
                 page = _page(browser, options.url, scheme, width)
                 _sign_in(page, options.user, password)
-                chosen = _for_docs(options.endpoint) if options.docs else _all(page, options)
-                for name, address in chosen.items():
+                found = _all(page, options)
+                for name in SHOWN if options.docs else found:
                     into = DOCS if options.docs else options.into
-                    _take(page, address, into / f"{name}-{scheme}-{width}.png", not options.docs)
+                    _take(
+                        page, found[name], into / f"{name}-{scheme}-{width}.png", not options.docs
+                    )
     return 0
 
 
@@ -61,14 +64,11 @@ def _parser() -> argparse.ArgumentParser:
     return parser
 
 
-def _for_docs(endpoint: str) -> dict[str, str]:
-    return {"fleet": "/", "endpoint": f"/endpoints/{endpoint}/?range=30d"}
-
-
 def _all(page: Page, options: argparse.Namespace) -> dict[str, str]:
     """Every page that can be reached: fixed addresses, the settings, and what links lead to."""
     endpoint: str = options.endpoint
-    found = {**_for_docs(endpoint), "incidents": "/incidents/", "compare": "/compare/"}
+    found = {"fleet": "/", "endpoint": f"/endpoints/{endpoint}/?range=30d"}
+    found |= {"incidents": "/incidents/", "compare": "/compare/"}
     found |= {"new": "/endpoints/new/", "edit": f"/endpoints/{endpoint}/edit/"}
     found |= {"remove": f"/endpoints/{endpoint}/remove/", "nothing": "/nothing-here/"}
     for name, start, pattern in FOLLOWED:
