@@ -72,7 +72,7 @@ def _all(page: Page, options: argparse.Namespace) -> dict[str, str]:
     found |= {"new": "/endpoints/new/", "edit": f"/endpoints/{endpoint}/edit/"}
     found |= {"remove": f"/endpoints/{endpoint}/remove/", "nothing": "/nothing-here/"}
     for name, start, pattern in FOLLOWED:
-        address = start.format(endpoint=endpoint, **found)
+        address = start.format_map({**found, "endpoint": endpoint})
         if link := _first_link(page, address, pattern):
             found[name] = link
     found["settings"] = "/settings/"

@@ -230,6 +230,7 @@ def test_of_two_people_who_switch_one_mode_on_at_once_one_is_told_so(
 
     answers = at_once(2, attempt)
 
-    assert sorted(answers) == ["Somebody has switched no_tools on meanwhile.", "switched"]
+    told = "Somebody has switched no_tools on meanwhile: To be safe."
+    assert sorted(answers) == [told, "switched"]
     assert ModeSwitch.objects.count() == 1
     assert notices(profile.endpoint) == ["mode.changed"]
