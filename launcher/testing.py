@@ -13,7 +13,9 @@ import tempfile
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
+from typing import IO
 
 from launcher import ports, postgres, valkey
 from launcher.console import say
@@ -28,10 +30,11 @@ MANAGE = (sys.executable, "manage.py")
 CHECKS_WITHOUT_SERVERS: Mapping[str, Sequence[str]] = {
     "format": (str(BIN / "ruff"), "format", "--check", "."),
     "lint": (str(BIN / "ruff"), "check", "."),
-    "types": (str(BIN / "mypy"),),
     "layers": (str(BIN / "lint-imports"),),
     "deploy": (*MANAGE, "check", "--deploy", "--fail-level", "WARNING"),
 }
+# It takes long on one core, so it runs beside the steps that follow.
+TYPES = (str(BIN / "mypy"),)
 # Tests that touch neither the database nor the broker: they need all of the cores.
 WITHOUT_SERVERS = ("charts", "cli", "health", "probes", "simulators", "zoo")
 MIGRATIONS_CHECK = (*MANAGE, "makemigrations", "--check", "--dry-run")
@@ -50,10 +53,13 @@ def main(arguments: Sequence[str]) -> int:
             if command == "test":
                 for name, chosen in _tests(rest).items():
                     steps.run(name, (sys.executable, "-m", "pytest", *chosen), env)
+            steps.wait_for_those_beside()
     except LaunchError as exc:
         say(f"\n{exc}")
+        steps.end_those_beside()
         return 2
     except StopAsked:
+        steps.end_those_beside()
         say("\nStopped; the servers of the tests are gone.")
         return 130
     return steps.summarise()
@@ -69,12 +75,21 @@ def _tests(rest: Sequence[str]) -> dict[str, Sequence[str]]:
     # of its own on the one server, and a broker of its own (tests/own_broker.py).
     # In our order, the longest files first: xdist's own puts those with one long test last.
     by_file = ("--dist", "loadfile", "--no-loadscope-reorder")
-    # Tests with servers wait for them half of the time, so one process more than there are cores.
-    waiting = str((os.cpu_count() or 1) + 1)
+    # Tests with servers wait for them half of the time, so there are more processes than cores.
+    waiting = str(2 * (os.cpu_count() or 1))
     return {
         "tests alone": ("--numprocesses", "auto", *by_file, *folders),
         "tests": ("--numprocesses", waiting, *by_file, *others),
     }
+
+
+@dataclass(frozen=True, slots=True)
+class Beside:
+    """A step that runs beside the others, and what it says."""
+
+    child: subprocess.Popen[bytes]
+    said: IO[bytes]
+    begun: float
 
 
 class Steps:
@@ -85,6 +100,7 @@ class Steps:
         self.stop.listen()
         self._failed: dict[str, int] = {}
         self._seconds: dict[str, float] = {}
+        self._beside: dict[str, Beside] = {}
 
     def run(self, name: str, command: Sequence[str], env: Mapping[str, str]) -> None:
         say(f"\n=== {name}: {' '.join(Path(word).name for word in command)}")
@@ -97,6 +113,28 @@ class Steps:
             self._failed[name] = code
         if self.stop.is_asked():
             raise StopAsked
+
+    def run_beside(self, name: str, command: Sequence[str], env: Mapping[str, str]) -> None:
+        """Start a step and go on; what it says is shown when it is waited for."""
+        said = tempfile.TemporaryFile()  # noqa: SIM115 -- it is closed with the process
+        child = subprocess.Popen(
+            command, cwd=ROOT, env=dict(env), stdout=said, stderr=subprocess.STDOUT
+        )
+        self._beside[name] = Beside(child, said, time.monotonic())
+
+    def wait_for_those_beside(self) -> None:
+        for name, beside in self._beside.items():
+            code = self._wait(beside.child)
+            self._seconds[name] = time.monotonic() - beside.begun
+            beside.said.seek(0)
+            say(f"\n=== {name}\n{beside.said.read().decode(errors='replace').rstrip()}")
+            if code != 0:
+                self._failed[name] = code
+
+    def end_those_beside(self) -> None:
+        for beside in self._beside.values():
+            if beside.child.poll() is None:
+                self._end(beside.child)
 
     def summarise(self) -> int:
         say("")
@@ -124,6 +162,7 @@ class Steps:
 
 def _check_without_servers(steps: Steps) -> None:
     as_in_production = _environment("https://toolgauge.example", Path("/nonexistent"))
+    steps.run_beside("types", TYPES, as_in_production)
     for name, command in CHECKS_WITHOUT_SERVERS.items():
         steps.run(name, command, as_in_production)
 

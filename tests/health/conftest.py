@@ -3,5 +3,6 @@ from __future__ import annotations
 from hypothesis import settings
 
 # Correctness is checked here, never speed: the machine may be busy.
-settings.register_profile("toolgauge", deadline=None)
+# Seeds differ from run to run, so that few examples each become many.
+settings.register_profile("toolgauge", deadline=None, max_examples=40)
 settings.load_profile("toolgauge")
