@@ -4,5 +4,5 @@ from hypothesis import settings
 
 # Correctness is checked here, never speed: the machine may be busy.
 # Seeds differ from run to run, so that few examples each become many.
-settings.register_profile("toolgauge", deadline=None, max_examples=40)
+settings.register_profile("toolgauge", deadline=None, max_examples=25)
 settings.load_profile("toolgauge")

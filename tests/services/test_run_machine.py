@@ -393,7 +393,7 @@ def test_any_sequence_of_steps_keeps_every_promise(db: None) -> None:
     run_state_machine_as_test(
         Runs,
         settings=settings(
-            max_examples=int(EXAMPLES or 32),
+            max_examples=int(EXAMPLES or 16),
             stateful_step_count=40,
             derandomize=not EXAMPLES,
             database=None,
