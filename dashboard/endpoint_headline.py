@@ -17,8 +17,7 @@ from dashboard.incidents import Titled
 from dashboard.models import Profile
 from health.detector import Known
 from health.status import Status
-from health.wording import say
-from health.words import NAMES
+from health.words import name_of
 
 
 def headline(summary: Summary, profile: Profile, opened: Sequence[Titled]) -> str:
@@ -26,7 +25,7 @@ def headline(summary: Summary, profile: Profile, opened: Sequence[Titled]) -> st
     if opened:
         return _of_incidents(opened)
     if summary.condition.below_gate:
-        names = ", ".join(say(NAMES[metric]) for metric in summary.condition.below_gate)
+        names = ", ".join(name_of(metric) for metric in summary.condition.below_gate)
         return _("Never came up to the gate: {metrics}").format(metrics=names)
     said = _of_status(summary)
     if said:

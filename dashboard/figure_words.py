@@ -12,8 +12,7 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy, ngettext, pgettext
 
 from health.metrics import DIRECTIONS, Good, Rate, rate_of
-from health.wording import say
-from health.words import NAMES
+from health.words import name_of
 from probes.attempts import Metric
 
 Figures = Mapping[str, Any]
@@ -114,5 +113,5 @@ def _of_sums(metric: Metric, figures: Figures) -> str:
 
 
 def _of_others(metric: Metric, figures: Figures) -> str:
-    others = [say(NAMES[Metric(name)]) for name in figures.get("together_with", ())]
+    others = [name_of(Metric(name)) for name in figures.get("together_with", ())]
     return _("Together with: {metrics}.").format(metrics=", ".join(others)) if others else ""

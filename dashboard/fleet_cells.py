@@ -22,7 +22,7 @@ from health.metrics import Rate, rate_of
 from health.severity import Severity
 from health.status import Status, status_of_rate
 from health.wording import say
-from health.words import NAMES
+from health.words import name_of
 from probes.attempts import Metric
 
 # The last runs that a cell draws.
@@ -97,7 +97,7 @@ def _status(summary: Summary, metric: Metric, counts: Counts) -> Status:
 @lru_cache(maxsize=4096)
 def _drawn(language: str, metric: Metric, status: Status, counts: Counts) -> SafeString:
     if not counts.trials:
-        words = _("{name}: no data.").format(name=say(NAMES[metric]))
+        words = _("{name}: no data.").format(name=name_of(metric))
         return render_to_string("dashboard/_fleet_cell.html", {"words": words})
     pairs = zip(counts.trials, counts.failures, strict=True)
     spark = sparkline([rate_of(metric, trials, failures) for trials, failures in pairs], RUNS)
@@ -118,7 +118,7 @@ def _words(metric: Metric, status: Status, rate: Rate, spark: Sparkline) -> str:
     return _(
         "{name}: {value} ({count} of {trials}, 95 % interval {low} to {high}), {status}. {runs}."
     ).format(
-        name=say(NAMES[metric]),
+        name=name_of(metric),
         value=percent(rate.value),
         count=rate.count,
         trials=rate.trials,

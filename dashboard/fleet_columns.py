@@ -8,8 +8,7 @@ from django.utils.translation import pgettext
 
 from dashboard.fleet_asked import SHOWN, Asked
 from health.metrics import DIRECTIONS, Good
-from health.wording import say
-from health.words import NAMES
+from health.words import name_of
 from probes.attempts import Metric
 
 
@@ -50,7 +49,7 @@ def short(metric: Metric) -> str:
 
 
 def _of_metric(asked: Asked, metric: Metric) -> Column:
-    name = say(NAMES[metric])
+    name = name_of(metric)
     if DIRECTIONS[metric] is Good.HIGH:
         title = pgettext("column", "{name}: high is good").format(name=name)
     else:

@@ -16,8 +16,7 @@ from dashboard.services import detection
 from health.metrics import Rate, rate_of
 from health.modes import WATCHED
 from health.severity import Severity
-from health.wording import say
-from health.words import NAMES
+from health.words import name_of
 from probes.attempts import Metric
 
 PAGE = 50
@@ -57,7 +56,7 @@ class Titled:
 
     @property
     def metric(self) -> str:
-        return say(NAMES[Metric(self.incident.metric)])
+        return name_of(Metric(self.incident.metric))
 
     @property
     def is_open(self) -> bool:

@@ -22,8 +22,7 @@ from health.gauge import Alarm, Gauge
 from health.metrics import DIRECTIONS, Good, Rate, rate_of
 from health.modes import WATCHED
 from health.watch import YEAR, Watch
-from health.wording import say
-from health.words import NAMES
+from health.words import name_of
 from probes.attempts import Metric
 
 WITHIN_RUNS = 10
@@ -62,7 +61,7 @@ class Watched:
 
     @property
     def name(self) -> str:
-        return say(NAMES[self.metric])
+        return name_of(self.metric)
 
     @property
     def known_words(self) -> str:

@@ -22,8 +22,7 @@ from dashboard.views.tokens import for_administrators
 from dashboard.watch_table import read as watch_table
 from health.modes import WATCHED
 from health.severity import Severity
-from health.wording import say
-from health.words import NAMES
+from health.words import name_of
 from probes.attempts import Metric
 
 
@@ -38,7 +37,7 @@ def page(request: HttpRequest) -> HttpResponse:
         "rows": [Titled(incident) for incident in shown],
         "states": [("", _("all")), *incidents.STATE_WORDS.items()],
         "severities": list(Severity),
-        "metrics": [(metric.value, say(NAMES[metric])) for metric in WATCHED],
+        "metrics": [(metric.value, name_of(metric)) for metric in WATCHED],
         "before": asked.address(page=shown.number - 1),
         "after": asked.address(page=shown.number + 1),
         "slugs": Endpoint.objects.kept().order_by("slug").values_list("slug", flat=True)[:500],
