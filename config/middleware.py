@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import time
 import uuid
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, cast
 from urllib.parse import urlsplit, urlunsplit
 
@@ -20,6 +20,9 @@ from django.utils import translation
 from django.utils.http import url_has_allowed_host_and_scheme
 from django.utils.translation import gettext as _
 from typing_extensions import override
+
+from dashboard import access, acting, client_address
+from dashboard.acting import Acting, Via
 
 log = structlog.get_logger()
 
@@ -68,6 +71,32 @@ class SignInFirst(LoginRequiredMiddleware):
         # The class tells static/js/drafts.js to keep what was typed.
         messages.warning(request, text, extra_tags="unsent")
         return redirect_to_login(_page_of(request), self.get_login_url(view_func))
+
+
+class RightsFirst:
+    """Nobody gets to a view without the right that it declares; every request has an actor."""
+
+    def __init__(self, get_response: Next) -> None:
+        self.get_response = get_response
+
+    def __call__(self, request: HttpRequest) -> HttpResponseBase:
+        via = Via.API if request.path.startswith("/api/") else Via.PAGE
+        known = structlog.contextvars.get_contextvars().get("request_id", "")
+        with acting.by(Acting(via, address=client_address.of(request), request_id=known)):
+            return self.get_response(request)
+
+    def process_view(
+        self,
+        request: HttpRequest,
+        view: Callable[..., Any],
+        args: Sequence[Any],
+        named: Mapping[str, Any],
+    ) -> None:
+        declared = access.declared_by(view)
+        # Who asks for something public is not asked who they are: no session is looked up.
+        if declared is None or not declared.is_public:
+            acting.identify(person_id=request.user.pk, name=request.user.get_username())
+        access.check_view(request, view, named)
 
 
 def _page_of(request: HttpRequest) -> str:

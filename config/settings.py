@@ -78,6 +78,7 @@ MIDDLEWARE = [
     "django.contrib.auth.middleware.AuthenticationMiddleware",
     # Every view needs a signed-in person unless it says otherwise.
     "config.middleware.SignInFirst",
+    "config.middleware.RightsFirst",
     "django.contrib.messages.middleware.MessageMiddleware",
     "django.middleware.clickjacking.XFrameOptionsMiddleware",
     "django_htmx.middleware.HtmxMiddleware",
@@ -158,6 +159,9 @@ SECURE_CROSS_ORIGIN_OPENER_POLICY = "same-origin"
 X_FRAME_OPTIONS = "DENY"
 if env_bool("BEHIND_PROXY", default=False):
     SECURE_PROXY_SSL_HEADER = ("HTTP_X_FORWARDED_PROTO", "https")
+# How many proxies of ours stand before the web process: what X-Forwarded-For says is believed
+# for that many hops from the end, and not at all at nought.
+TRUSTED_PROXIES = env_int("TRUSTED_PROXIES", default=0, minimum=0)
 # The largest body that is read; the API names it when it refuses one.
 DATA_UPLOAD_MAX_MEMORY_SIZE = 8 * 1024 * 1024
 # No inline script or style anywhere; pages load nothing from other hosts.
@@ -234,6 +238,12 @@ except ValueError as exc:
 
 # Who reads /metrics must send this as a Bearer token; open to all who reach it when empty.
 METRICS_TOKEN = env_secret("METRICS_TOKEN", default="")
+
+# --- Rollouts ----------------------------------------------------------------------------------
+# Whoever asks for the next stage may not approve it. Off only where one person is all there is.
+FOUR_EYES = env_bool("FOUR_EYES", default=True)
+# A request that nobody decides on ends after this.
+REQUEST_EXPIRES = env_duration("REQUEST_EXPIRES", default="7d")
 
 # --- Retention, in days; a partition is dropped when all of it is older ------------------------
 KEEP_RAW_DAYS = env_int("KEEP_RAW_DAYS", default=14, minimum=1)

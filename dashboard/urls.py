@@ -5,6 +5,7 @@ from __future__ import annotations
 from django.contrib.auth.views import LogoutView
 from django.urls import path
 
+from dashboard.access import own, public
 from dashboard.views import (
     accounts,
     attempts,
@@ -137,8 +138,8 @@ urlpatterns = [
     path("design/", parts.page, name="design"),
     path("design/toast/", parts.say, name="design-toast"),
     path("language/", accounts.language, name="language"),
-    path("login/", accounts.Login.as_view(), name="login"),
-    path("logout/", LogoutView.as_view(), name="logout"),
+    path("login/", public(accounts.Login.as_view()), name="login"),
+    path("logout/", own(LogoutView.as_view()), name="logout"),
     path("healthz", service.healthz, name="healthz"),
     path("readyz", service.readyz, name="readyz"),
     path("metrics", metrics.page, name="metrics"),

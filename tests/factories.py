@@ -8,16 +8,27 @@ from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import zstandard
+from django.contrib.auth.models import User
 from django.db.models import F
 from django.utils import timezone
 
 from dashboard.models import Attempt, Endpoint, Evidence, RollupDay, RollupHour, Run, RunMetric
 from dashboard.models.run import State, Trigger
+from dashboard.models.team import Grant, Role, Team
 from dashboard.services import endpoints, partitions
 from dashboard.services.observations import PROBE
 from health.observations import PLACES
 from probes.attempts import Metric
 from probes.suite import SUITE_VERSION
+
+
+def make_person(
+    name: str, *roles: Role, team: Team | None = None, password: str | None = None
+) -> User:
+    """Somebody with those roles, everywhere or in one team; without a role they may do nothing."""
+    person = User.objects.create_user(name, password=password)
+    Grant.objects.bulk_create(Grant(person=person, team=team, role=role) for role in roles)
+    return person
 
 
 def make_endpoint(**over: Any) -> Endpoint:

@@ -7,13 +7,13 @@ from functools import wraps
 from inspect import iscoroutinefunction
 from typing import Any
 
-from django.contrib.auth.decorators import login_not_required
 from django.http import HttpRequest, HttpResponse, HttpResponseNotAllowed
 from django.http.response import HttpResponseBase
 from django.urls import URLPattern, path, re_path
 from django.views.decorators.csrf import csrf_exempt
 from ninja import NinjaAPI
 
+from dashboard.access import public
 from dashboard.api.errors import ApiError, response
 
 View = Callable[..., HttpResponseBase]
@@ -29,7 +29,7 @@ def patterns_of(api: NinjaAPI) -> tuple[list[URLPattern], str, str]:
     return [path("", _unknown), *operations, re_path("", _unknown)], app, namespace
 
 
-@login_not_required
+@public
 @csrf_exempt
 def _unknown(request: HttpRequest, **_: Any) -> HttpResponse:
     message = f"There is nothing at {request.path}. See /api/v1/openapi.json for what there is."
@@ -39,7 +39,7 @@ def _unknown(request: HttpRequest, **_: Any) -> HttpResponse:
 def _wrapped(view: Any) -> Any:
     wrap = _async_view if iscoroutinefunction(view) else _view
     # Tokens are checked by each operation; the session is only one way to read.
-    return login_not_required(wrap(view))
+    return public(wrap(view))
 
 
 def _view(view: View) -> View:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from datetime import timedelta
 from typing import TYPE_CHECKING, Self
 
@@ -13,6 +14,7 @@ from django.db.models.functions import Now
 from django.urls import reverse
 from typing_extensions import override
 
+from dashboard.models.team import Team
 from probes.target import Provider
 
 if TYPE_CHECKING:
@@ -24,6 +26,10 @@ TTL_MIN, TTL_MAX = timedelta(minutes=5), timedelta(days=30)
 class EndpointQuerySet(models.QuerySet["Endpoint"]):
     def kept(self) -> Self:
         return self.filter(removed_at=None)
+
+    def of_teams(self, teams: Collection[int] | None) -> Self:
+        """Those of some teams; None is all. See dashboard.access.Actor.teams."""
+        return self if teams is None else self.filter(team__in=teams)
 
 
 class Endpoint(models.Model):
@@ -40,6 +46,8 @@ class Endpoint(models.Model):
     enabled = models.BooleanField("probe on schedule", default=True)
     # As dashboard.tags has checked them: what lists are searched, filtered and grouped by.
     tags = ArrayField(models.CharField(max_length=40), default=list, db_default=[], blank=True)
+    # Whose it is; without a team it belongs to those whose role holds everywhere.
+    team = models.ForeignKey(Team, models.PROTECT, null=True, blank=True, related_name="endpoints")
     # The most that probing may cost a day (UTC); null is no limit.
     daily_requests = models.PositiveIntegerField("requests a day", null=True, blank=True)
     daily_tokens = models.PositiveBigIntegerField("tokens a day", null=True, blank=True)
@@ -96,5 +104,10 @@ class Endpoint(models.Model):
 
     @property
     def profile(self) -> Profile:
-        """The profile of the present key."""
+        """The profile of the present key: what is probed."""
         return self.profiles.get(ended_at=None)
+
+    @property
+    def profile_in_force(self) -> Profile:
+        """The profile that the policy follows; an older one until the present one is promoted."""
+        return self.profiles.get(in_force=True)

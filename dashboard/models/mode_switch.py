@@ -35,6 +35,8 @@ class ModeSwitch(models.Model):
     )
     # The figures and runs that an automatic one rests on.
     figures = models.JSONField(default=dict)
+    # Of a manual one: letting go of it takes a second person.
+    pinned = models.BooleanField(db_default=False)
     on_at = models.DateTimeField(db_default=Now())
     expires_at = models.DateTimeField(null=True)
     off_at = models.DateTimeField(null=True)

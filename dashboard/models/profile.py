@@ -31,6 +31,11 @@ class Profile(models.Model):
     fingerprint = models.JSONField(default=dict)
     facts_seen = models.JSONField(db_default={})
     stage = models.CharField(max_length=16, choices=Stage, db_default=Stage.SHADOW.value)
+    # Since when it is at that stage: what gates count the age by.
+    stage_at = models.DateTimeField(db_default=Now())
+    # Whether the endpoint's policy follows this profile. A new key's profile waits in shadow
+    # beside the one in force until somebody promotes it.
+    in_force = models.BooleanField(db_default=False)
     # One entry a field: value, trials, agree, low, high, evidence, and the run that measured it.
     capabilities = models.JSONField(db_default={})
     # The text format in which calls came when the profile began, empty where they came on the
@@ -46,6 +51,9 @@ class Profile(models.Model):
             models.UniqueConstraint(fields=["endpoint", "epoch"], name="profile_epoch_once"),
             models.UniqueConstraint(
                 fields=["endpoint"], condition=Q(ended_at=None), name="profile_one_current"
+            ),
+            models.UniqueConstraint(
+                fields=["endpoint"], condition=Q(in_force=True), name="profile_one_in_force"
             ),
         ]
 

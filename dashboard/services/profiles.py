@@ -151,7 +151,9 @@ def _supersede(endpoint: Endpoint, current: Profile, key: ProfileKey) -> None:
 def _open(
     endpoint: Endpoint, key: ProfileKey, *, epoch: int, at: datetime | None = None
 ) -> Profile:
+    Profile.objects.filter(endpoint=endpoint, in_force=True).update(in_force=False)
     return Profile.objects.create(
+        in_force=True,
         created_at=at or Now(),
         endpoint=endpoint,
         epoch=epoch,

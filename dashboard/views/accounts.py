@@ -7,7 +7,6 @@ from urllib.parse import urlencode, urlsplit, urlunsplit
 
 from django.contrib import messages
 from django.contrib.auth import update_session_auth_hash
-from django.contrib.auth.decorators import login_not_required
 from django.contrib.auth.forms import PasswordChangeForm
 from django.contrib.auth.models import User
 from django.contrib.auth.views import LoginView
@@ -15,7 +14,6 @@ from django.http import HttpRequest, HttpResponse
 from django.http.response import HttpResponseBase
 from django.shortcuts import redirect, render
 from django.urls import reverse
-from django.utils.decorators import method_decorator
 from django.utils.translation import gettext as _
 from django.views.decorators.cache import never_cache
 from django.views.decorators.debug import sensitive_post_parameters
@@ -25,10 +23,10 @@ from django_htmx.http import HttpResponseClientRedirect
 from django_htmx.middleware import HtmxDetails
 from typing_extensions import override
 
+from dashboard.access import own, public
 from dashboard.services import people
 
 
-@method_decorator(login_not_required, name="dispatch")
 class Login(LoginView):
     template_name = "dashboard/login.html"
     redirect_authenticated_user = True
@@ -44,6 +42,7 @@ class Login(LoginView):
         return super().dispatch(request, *args, **kwargs)
 
 
+@own
 @sensitive_post_parameters()
 @require_http_methods(["GET", "HEAD", "POST"])
 @never_cache
@@ -60,4 +59,4 @@ def password(request: HttpRequest) -> HttpResponse:
 
 
 # Who cannot read the sign-in page must be able to change its language.
-language = login_not_required(require_POST(set_language))
+language = public(require_POST(set_language))

@@ -11,6 +11,7 @@ from django.views.decorators.http import require_safe
 from django.views.decorators.vary import vary_on_headers
 
 from dashboard import last_good, probe_words
+from dashboard.access import Right, needs
 from dashboard.exchanges import arrivals, bundle, comparison
 from dashboard.exchanges.shown import EvidenceShown, Source, inert_finding, shown
 from dashboard.exchanges.stored import Exchange, exchanges
@@ -44,6 +45,7 @@ class _Found:
         }
 
 
+@needs(Right.READ)
 @require_safe
 @vary_on_headers("HX-Request")
 def page(request: HttpRequest, run_id: int, probe: str, trial: int) -> HttpResponse:
@@ -55,6 +57,7 @@ def page(request: HttpRequest, run_id: int, probe: str, trial: int) -> HttpRespo
     return render(request, "dashboard/attempt.html", {**found.context(), **context})
 
 
+@needs(Right.READ)
 @require_safe
 @vary_on_headers("HX-Request")
 def chunks(request: HttpRequest, run_id: int, probe: str, trial: int, step: int) -> HttpResponse:
@@ -74,6 +77,7 @@ def chunks(request: HttpRequest, run_id: int, probe: str, trial: int, step: int)
     return render(request, template, context)
 
 
+@needs(Right.READ)
 @require_safe
 def difference(request: HttpRequest, run_id: int, probe: str, trial: int) -> HttpResponse:
     found = _find(run_id, probe, trial)
@@ -84,6 +88,7 @@ def difference(request: HttpRequest, run_id: int, probe: str, trial: int) -> Htt
     return render(request, "dashboard/difference.html", {**found.context(), **context})
 
 
+@needs(Right.READ)
 @require_safe
 def raw(request: HttpRequest, run_id: int, probe: str, trial: int, step: int) -> HttpResponse:
     found = _find(run_id, probe, trial)
@@ -94,6 +99,7 @@ def raw(request: HttpRequest, run_id: int, probe: str, trial: int, step: int) ->
     return HttpResponse(exchange.got.body, headers=downloads.headers(name))
 
 
+@needs(Right.READ)
 @require_safe
 def download(request: HttpRequest, run_id: int, probe: str, trial: int) -> HttpResponse:
     found = _find(run_id, probe, trial)

@@ -13,18 +13,18 @@ from django.utils.translation import gettext as _
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
+from dashboard.access import Right, needs
 from dashboard.errors import Refused
 from dashboard.models import Channel, Delivery
 from dashboard.services import channels, deliveries
 from dashboard.services.channels import Made
 from dashboard.views.channel_form import ChannelForm
-from dashboard.views.tokens import for_administrators
 
 MOST_LOGGED = 100
 
 
+@needs(Right.ADMINISTER)
 @require_safe
-@for_administrators
 def page(request: HttpRequest) -> HttpResponse:
     last = Delivery.objects.filter(channel=OuterRef("pk")).newest_first()
     listed = Channel.objects.kept().annotate(
@@ -39,16 +39,16 @@ def page(request: HttpRequest) -> HttpResponse:
     return render(request, "dashboard/channels.html", context)
 
 
+@needs(Right.ADMINISTER)
 @require_safe
-@for_administrators
 def log(request: HttpRequest) -> HttpResponse:
     context = {"deliveries": _log(), "quiet": deliveries.quiet_now()}
     return render(request, "dashboard/_deliveries.html", context)
 
 
+@needs(Right.ADMINISTER)
 @require_http_methods(["GET", "HEAD", "POST"])
 @never_cache
-@for_administrators
 def new(request: HttpRequest) -> HttpResponse:
     form = ChannelForm(request.POST or None)
     if request.method == "POST" and form.is_valid():
@@ -68,8 +68,8 @@ def new(request: HttpRequest) -> HttpResponse:
     return render(request, "dashboard/channel_form.html", {"form": form})
 
 
+@needs(Right.ADMINISTER)
 @require_http_methods(["GET", "HEAD", "POST"])
-@for_administrators
 def edit(request: HttpRequest, channel_id: int) -> HttpResponse:
     channel = _channel(channel_id)
     form = ChannelForm(request.POST or None, channel=channel)
@@ -85,8 +85,8 @@ def edit(request: HttpRequest, channel_id: int) -> HttpResponse:
     return render(request, "dashboard/channel_form.html", {"form": form, "channel": channel})
 
 
+@needs(Right.ADMINISTER)
 @require_http_methods(["GET", "HEAD", "POST"])
-@for_administrators
 def remove(request: HttpRequest, channel_id: int) -> HttpResponse:
     channel = _channel(channel_id)
     if request.method == "POST":
@@ -96,9 +96,9 @@ def remove(request: HttpRequest, channel_id: int) -> HttpResponse:
     return render(request, "dashboard/channel_remove.html", {"channel": channel})
 
 
+@needs(Right.ADMINISTER)
 @require_http_methods(["GET", "HEAD", "POST"])
 @never_cache
-@for_administrators
 def rotate(request: HttpRequest, channel_id: int) -> HttpResponse:
     channel = _channel(channel_id)
     if request.method == "POST":
@@ -110,8 +110,8 @@ def rotate(request: HttpRequest, channel_id: int) -> HttpResponse:
     return render(request, "dashboard/channel_rotate.html", {"channel": channel})
 
 
+@needs(Right.ADMINISTER)
 @require_POST
-@for_administrators
 def test(request: HttpRequest, channel_id: int) -> HttpResponse:
     delivery = channels.test(_channel(channel_id), by=cast(User, request.user))
     if request.headers.get("HX-Request"):
@@ -120,14 +120,14 @@ def test(request: HttpRequest, channel_id: int) -> HttpResponse:
     return redirect("channels")
 
 
+@needs(Right.ADMINISTER)
 @require_safe
-@for_administrators
 def result(request: HttpRequest, delivery_id: int) -> HttpResponse:
     return _result(request, get_object_or_404(Delivery, pk=delivery_id))
 
 
+@needs(Right.ADMINISTER)
 @require_POST
-@for_administrators
 def retry(request: HttpRequest, delivery_id: int) -> HttpResponse:
     if deliveries.retry(get_object_or_404(Delivery, pk=delivery_id)):
         messages.info(request, _("It is tried again."))

@@ -10,6 +10,7 @@ from django.utils import timezone
 from django.views.decorators.http import require_safe
 
 from dashboard import chart_asked, chart_card, multiples
+from dashboard.access import Right, needs
 from dashboard.chart_asked import Asked
 from dashboard.charts import measure as measures
 from dashboard.charts.measure import Measure
@@ -23,6 +24,7 @@ from health.words import NAMES, name_of
 TABLE_ROWS = 50
 
 
+@needs(Right.READ)
 @require_safe
 def part(request: HttpRequest, slug: str) -> HttpResponse:
     endpoint = get_object_or_404(Endpoint.objects.kept(), slug=slug)
@@ -31,6 +33,7 @@ def part(request: HttpRequest, slug: str) -> HttpResponse:
     )
 
 
+@needs(Right.READ)
 @require_safe
 def points(request: HttpRequest, slug: str) -> HttpResponse:
     endpoint, asked = get_object_or_404(Endpoint.objects.kept(), slug=slug), _asked(request.GET)
@@ -38,6 +41,7 @@ def points(request: HttpRequest, slug: str) -> HttpResponse:
     return render(request, "dashboard/chart_points.html", context)
 
 
+@needs(Right.READ)
 @require_safe
 def export(request: HttpRequest, slug: str) -> HttpResponse:
     endpoint, asked = get_object_or_404(Endpoint.objects.kept(), slug=slug), _asked(request.GET)

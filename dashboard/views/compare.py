@@ -14,6 +14,7 @@ from django.utils.translation import gettext as _
 from django.views.decorators.http import require_safe
 
 from dashboard import compare, compare_capabilities, compare_export
+from dashboard.access import Right, needs
 from dashboard.charts import compare as chart
 from dashboard.compare import Line
 from dashboard.compare_asked import Asked, Span, Tab, asked_by
@@ -24,6 +25,7 @@ from health.words import name_of
 from probes.attempts import Metric
 
 
+@needs(Right.READ)
 @require_safe
 def page(request: HttpRequest) -> HttpResponse:
     asked, now = asked_by(request.GET), timezone.now()
@@ -44,6 +46,7 @@ def page(request: HttpRequest) -> HttpResponse:
 
 
 # A file is for programs and for whoever it is passed on to: English, whoever asks for it.
+@needs(Right.READ)
 @require_safe
 @translation.override("en")
 def export(request: HttpRequest) -> HttpResponse:

@@ -10,6 +10,7 @@ from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
+from dashboard.access import Right, needs, own
 from dashboard.demo import among, can_start
 from dashboard.demo_fleet import fleet
 from dashboard.errors import Refused
@@ -19,6 +20,7 @@ from dashboard.services import demo
 HIDDEN = "demo_banner_hidden"
 
 
+@needs(Right.READ)
 @require_safe
 def page(request: HttpRequest) -> HttpResponse:
     found = list(among(Endpoint.objects.kept()).order_by("slug"))
@@ -29,6 +31,7 @@ def page(request: HttpRequest) -> HttpResponse:
     return render(request, "dashboard/demo.html", context)
 
 
+@needs(Right.ADMINISTER)
 @require_POST
 def start(request: HttpRequest) -> HttpResponse:
     if not can_start():
@@ -44,6 +47,7 @@ def start(request: HttpRequest) -> HttpResponse:
     return redirect("fleet")
 
 
+@needs(Right.ADMINISTER)
 @require_http_methods(["GET", "HEAD", "POST"])
 def remove(request: HttpRequest) -> HttpResponse:
     if request.method == "POST":
@@ -56,6 +60,7 @@ def remove(request: HttpRequest) -> HttpResponse:
     return render(request, "dashboard/demo_remove.html", {"simulated": found})
 
 
+@own
 @require_POST
 def hide(request: HttpRequest) -> HttpResponse:
     request.session[HIDDEN] = True

@@ -10,6 +10,7 @@ from django.utils.translation import gettext as _
 from django.views.decorators.http import require_http_methods, require_safe
 
 from dashboard import endpoint_page, presets, progress, runs_table
+from dashboard.access import Right, needs
 from dashboard.errors import Refused
 from dashboard.forms import EndpointForm, beginning_of
 from dashboard.models import Credential, Endpoint, Spend
@@ -20,6 +21,7 @@ from dashboard.views import addresses, charts, modes
 _TURNS = {"runs-filter", "runs-all", "runs-newer", "runs-older"}
 
 
+@needs(Right.READ)
 @require_safe
 def page(request: HttpRequest, slug: str) -> HttpResponse:
     endpoint = get_object_or_404(Endpoint.objects.kept(), slug=slug)
@@ -36,6 +38,7 @@ def page(request: HttpRequest, slug: str) -> HttpResponse:
     return render(request, "dashboard/endpoint.html", context)
 
 
+@needs(Right.READ)
 @require_safe
 def runs(request: HttpRequest, slug: str) -> HttpResponse:
     """The table of runs; when a run has ended, with all else on the page that it changed."""
@@ -49,6 +52,7 @@ def runs(request: HttpRequest, slug: str) -> HttpResponse:
     return render(request, "dashboard/_runs.html", {**found, **table, "oob": True})
 
 
+@needs(Right.READ)
 @require_safe
 def policy(request: HttpRequest, slug: str) -> HttpResponse:
     endpoint = get_object_or_404(Endpoint.objects.kept(), slug=slug)
@@ -56,6 +60,7 @@ def policy(request: HttpRequest, slug: str) -> HttpResponse:
     return render(request, "dashboard/_policy.html", {**context, "oob": True})
 
 
+@needs(Right.OPERATE)
 @require_http_methods(["GET", "HEAD", "POST"])
 def new(request: HttpRequest) -> HttpResponse:
     preset = presets.named(request.GET.get("preset", ""))
@@ -73,6 +78,7 @@ def new(request: HttpRequest) -> HttpResponse:
     return form_page(request, form, None, preset=preset)
 
 
+@needs(Right.OPERATE)
 @require_http_methods(["GET", "HEAD", "POST"])
 def edit(request: HttpRequest, slug: str) -> HttpResponse:
     endpoint = get_object_or_404(Endpoint.objects.kept(), slug=slug)
@@ -89,6 +95,7 @@ def edit(request: HttpRequest, slug: str) -> HttpResponse:
     return form_page(request, form, endpoint)
 
 
+@needs(Right.OPERATE)
 @require_http_methods(["GET", "HEAD", "POST"])
 def remove(request: HttpRequest, slug: str) -> HttpResponse:
     endpoint = get_object_or_404(Endpoint.objects.kept(), slug=slug)

@@ -10,9 +10,11 @@ from django.utils.cache import patch_vary_headers
 from django.views.decorators.http import require_safe
 
 from dashboard import fleet_columns, fleet_news, fleet_page
+from dashboard.access import Right, needs
 from dashboard.fleet_page import Look, Top
 
 
+@needs(Right.READ)
 @require_safe
 def page(request: HttpRequest) -> HttpResponse:
     look = fleet_page.look(request.GET.dict(), timezone.now())
@@ -27,6 +29,7 @@ def page(request: HttpRequest) -> HttpResponse:
     return answer
 
 
+@needs(Right.READ)
 @require_safe
 def rows(request: HttpRequest) -> HttpResponse:
     look = fleet_page.look(request.GET.dict(), timezone.now())

@@ -12,13 +12,13 @@ from django.shortcuts import render
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_http_methods, require_safe
 
+from dashboard.access import Right, needs
 from dashboard.as_code import planning, reading, writing
 from dashboard.as_code.excerpts import excerpts
 from dashboard.as_code.mistakes import Unreadable
 from dashboard.as_code.planning import Action, Plan
 from dashboard.errors import Refused
 from dashboard.services import applying
-from dashboard.views.tokens import for_administrators
 
 # A page with thousands of steps is read by nobody; the command prints them all.
 MOST_SHOWN = 100
@@ -34,9 +34,9 @@ class Asked:
     applies: bool = False
 
 
+@needs(Right.ADMINISTER)
 @require_http_methods(["GET", "HEAD", "POST"])
 @never_cache
-@for_administrators
 def page(request: HttpRequest) -> HttpResponse:
     asked = Asked(
         text=request.POST.get("text", ""),
@@ -53,6 +53,7 @@ def page(request: HttpRequest) -> HttpResponse:
         return _form(request, asked, count=len(exc.mistakes) + exc.left_out, **wrong)
 
 
+@needs(Right.READ)
 @require_safe
 def export(request: HttpRequest) -> HttpResponse:
     answer = HttpResponse(writing.export(), content_type="application/yaml; charset=utf-8")

@@ -13,12 +13,12 @@ from django.utils.translation import gettext as _
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
 from dashboard import figure_words, incident_evidence, incidents, timeline
+from dashboard.access import Right, needs
 from dashboard.errors import Refused
 from dashboard.incidents import Titled
 from dashboard.models import Endpoint, Incident
 from dashboard.services import detection
 from dashboard.views.reasons import NoteForm, ReasonForm
-from dashboard.views.tokens import for_administrators
 from dashboard.watch_table import read as watch_table
 from health.modes import WATCHED
 from health.severity import Severity
@@ -26,6 +26,7 @@ from health.words import name_of
 from probes.attempts import Metric
 
 
+@needs(Right.READ)
 @require_safe
 def page(request: HttpRequest) -> HttpResponse:
     asked = incidents.wanted(request.GET.dict())
@@ -45,6 +46,7 @@ def page(request: HttpRequest) -> HttpResponse:
     return render(request, "dashboard/incidents.html", context)
 
 
+@needs(Right.READ)
 @require_safe
 def detail(request: HttpRequest, incident_id: int) -> HttpResponse:
     incident = _incident(incident_id)
@@ -62,6 +64,7 @@ def detail(request: HttpRequest, incident_id: int) -> HttpResponse:
     return render(request, "dashboard/incident.html", context)
 
 
+@needs(Right.OPERATE)
 @require_POST
 def acknowledge(request: HttpRequest, incident_id: int) -> HttpResponse:
     incident, form = _incident(incident_id), NoteForm(request.POST)
@@ -73,8 +76,8 @@ def acknowledge(request: HttpRequest, incident_id: int) -> HttpResponse:
     return redirect("incident", incident.pk)
 
 
+@needs(Right.DECIDE)
 @require_POST
-@for_administrators
 def release(request: HttpRequest, incident_id: int) -> HttpResponse:
     incident = _incident(incident_id)
     try:
@@ -88,8 +91,8 @@ def release(request: HttpRequest, incident_id: int) -> HttpResponse:
     return redirect("incident", incident.pk)
 
 
+@needs(Right.DECIDE)
 @require_http_methods(["GET", "HEAD", "POST"])
-@for_administrators
 def accept(request: HttpRequest, slug: str, metric: str) -> HttpResponse:
     endpoint = get_object_or_404(Endpoint.objects.kept(), slug=slug)
     profile, chosen = endpoint.profile, _metric(metric)

@@ -15,6 +15,7 @@ from django.utils import timezone
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_http_methods, require_POST
 
+from dashboard.access import Right, needs
 from dashboard.errors import Refused
 from dashboard.models import Endpoint, MaintenanceWindow
 from dashboard.services import maintenance
@@ -24,6 +25,7 @@ MOST_PAST = 30
 USUAL = timedelta(hours=2)
 
 
+@needs(Right.READ, change=Right.OPERATE)
 @require_http_methods(["GET", "HEAD", "POST"])
 def page(request: HttpRequest) -> HttpResponse:
     form = MaintenanceForm(request.POST or None, initial=_initial(request))
@@ -38,6 +40,7 @@ def page(request: HttpRequest) -> HttpResponse:
     return render(request, "dashboard/maintenance.html", {"form": form, **_windows()})
 
 
+@needs(Right.OPERATE)
 @require_POST
 def cancel(request: HttpRequest, window_id: int) -> HttpResponse:
     window = get_object_or_404(MaintenanceWindow, pk=window_id)

@@ -5,16 +5,16 @@ from __future__ import annotations
 import hmac
 
 from django.conf import settings
-from django.contrib.auth.decorators import login_not_required
 from django.db import Error
 from django.http import HttpRequest, HttpResponse
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_safe
 
 from dashboard import metrics_page
+from dashboard.access import public
 
 
-@login_not_required
+@public
 @never_cache
 @require_safe
 def page(request: HttpRequest) -> HttpResponse:

@@ -14,6 +14,7 @@ from django.views.decorators.http import require_http_methods, require_POST
 from django_htmx.http import trigger_client_event
 
 from dashboard import modes_panel
+from dashboard.access import Right, needs
 from dashboard.errors import Refused
 from dashboard.models import Endpoint, ModeSwitch
 from dashboard.services import modes, policies
@@ -22,6 +23,7 @@ from dashboard.views.reasons import ReasonForm, SwitchOnForm
 from health.modes import Mode
 
 
+@needs(Right.READ, change=Right.TIGHTEN)
 @require_http_methods(["GET", "HEAD", "POST"])
 def part(request: HttpRequest, slug: str) -> HttpResponse:
     endpoint = get_object_or_404(Endpoint.objects.kept(), slug=slug)
@@ -38,6 +40,7 @@ def part(request: HttpRequest, slug: str) -> HttpResponse:
     return _answer(request, endpoint, done=_("{mode} is on.").format(mode=mode.value))
 
 
+@needs(Right.OPERATE)
 @require_POST
 def off(request: HttpRequest, slug: str, switch_id: int) -> HttpResponse:
     endpoint = get_object_or_404(Endpoint.objects.kept(), slug=slug)

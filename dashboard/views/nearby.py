@@ -5,9 +5,11 @@ from django.shortcuts import render
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_safe
 
+from dashboard.access import Right, needs
 from dashboard.nearby import ollama_models
 
 
+@needs(Right.OPERATE)
 @require_safe
 @never_cache
 def part(request: HttpRequest) -> HttpResponse:

@@ -14,6 +14,7 @@ from django.utils.translation import gettext_lazy
 from django.views.decorators.http import require_http_methods, require_POST
 from django_htmx.http import trigger_client_event
 
+from dashboard.access import Right, needs
 from dashboard.errors import Refused
 from dashboard.models import Endpoint, Note
 from dashboard.services import notes as service
@@ -45,6 +46,7 @@ class NoteForm(forms.Form):
     )
 
 
+@needs(Right.READ, change=Right.OPERATE)
 @require_http_methods(["GET", "HEAD", "POST"])
 def part(request: HttpRequest, slug: str) -> HttpResponse:
     endpoint = get_object_or_404(Endpoint.objects.kept(), slug=slug)
@@ -60,6 +62,7 @@ def part(request: HttpRequest, slug: str) -> HttpResponse:
     return _answer(request, endpoint, done=_("The note is in the charts."))
 
 
+@needs(Right.OPERATE)
 @require_POST
 def remove(request: HttpRequest, slug: str, note_id: int) -> HttpResponse:
     endpoint = get_object_or_404(Endpoint.objects.kept(), slug=slug)

@@ -10,6 +10,7 @@ from django.shortcuts import render
 from django.template.loader import get_template
 from django.views.decorators.http import require_POST, require_safe
 
+from dashboard.access import own
 from dashboard.views.toasts import toast
 from health.status import Status
 
@@ -43,6 +44,7 @@ class Part:
     source: str
 
 
+@own
 @require_safe
 def page(request: HttpRequest) -> HttpResponse:
     _only_in_development()
@@ -50,6 +52,7 @@ def page(request: HttpRequest) -> HttpResponse:
     return render(request, "dashboard/design.html", shown)
 
 
+@own
 @require_POST
 def say(request: HttpRequest) -> HttpResponse:
     """A toast of the level that was asked for, as any action would send it."""

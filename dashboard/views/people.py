@@ -16,18 +16,18 @@ from django.utils.translation import gettext as _
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
+from dashboard.access import Right, needs
 from dashboard.errors import Refused
 from dashboard.services import people
 from dashboard.services.people import Admitted
 from dashboard.views.person_form import PersonForm
-from dashboard.views.tokens import for_administrators
 
 PAGE = 100
 
 
+@needs(Right.ADMINISTER)
 @require_http_methods(["GET", "HEAD", "POST"])
 @never_cache
-@for_administrators
 def page(request: HttpRequest) -> HttpResponse:
     form = PersonForm(request.POST or None)
     admitted = None
@@ -44,29 +44,29 @@ def page(request: HttpRequest) -> HttpResponse:
     return render(request, "dashboard/people.html", context)
 
 
+@needs(Right.ADMINISTER)
 @require_safe
 @never_cache
-@for_administrators
 def person(request: HttpRequest, person_id: int) -> HttpResponse:
     return _page_of(request, get_object_or_404(User, pk=person_id))
 
 
+@needs(Right.ADMINISTER)
 @require_POST
 @never_cache
-@for_administrators
 def reset_password(request: HttpRequest, person_id: int) -> HttpResponse:
     return _admit(request, person_id, people.reset_password)
 
 
+@needs(Right.ADMINISTER)
 @require_POST
 @never_cache
-@for_administrators
 def reactivate(request: HttpRequest, person_id: int) -> HttpResponse:
     return _admit(request, person_id, people.reactivate)
 
 
+@needs(Right.ADMINISTER)
 @require_POST
-@for_administrators
 def deactivate(request: HttpRequest, person_id: int) -> HttpResponse:
     found = get_object_or_404(User, pk=person_id)
     assert isinstance(request.user, User)
@@ -80,8 +80,8 @@ def deactivate(request: HttpRequest, person_id: int) -> HttpResponse:
     return redirect("people")
 
 
+@needs(Right.ADMINISTER)
 @require_POST
-@for_administrators
 def role(request: HttpRequest, person_id: int) -> HttpResponse:
     found = get_object_or_404(User, pk=person_id)
     assert isinstance(request.user, User)

@@ -13,6 +13,7 @@ from django.views.decorators.http import require_http_methods, require_POST, req
 from django_htmx.http import trigger_client_event
 
 from dashboard import probe_plan, progress
+from dashboard.access import Right, needs
 from dashboard.errors import Refused
 from dashboard.models import Endpoint, Run
 from dashboard.progress import Progress
@@ -20,18 +21,21 @@ from dashboard.services import runs
 from probes.suite import SUITES
 
 
+@needs(Right.READ)
 @require_safe
 def latest(request: HttpRequest, slug: str) -> HttpResponse:
     endpoint = get_object_or_404(Endpoint.objects.kept(), slug=slug)
     return _moved(request, progress.of_latest(endpoint))
 
 
+@needs(Right.READ)
 @require_safe
 def progress_of(request: HttpRequest, run_id: int) -> HttpResponse:
     run = get_object_or_404(Run, pk=run_id, endpoint__removed_at=None)
     return _moved(request, progress.of_run(run))
 
 
+@needs(Right.READ, change=Right.PROBE)
 @require_http_methods(["GET", "HEAD", "POST"])
 def probe(request: HttpRequest, slug: str) -> HttpResponse:
     """The plan of a run, in a dialog or as a page; a post asks for the run."""
@@ -58,6 +62,7 @@ def _ask(endpoint: Endpoint, *, by: User, suite: str) -> None:
     runs.request(endpoint, by=by, suite=suite)
 
 
+@needs(Right.PROBE)
 @require_POST
 def cancel(request: HttpRequest, run_id: int) -> HttpResponse:
     run = get_object_or_404(

@@ -8,11 +8,13 @@ from django.shortcuts import get_object_or_404, render
 from django.views.decorators.http import require_safe
 
 from dashboard import progress, run_results
+from dashboard.access import Right, needs
 from dashboard.exchanges import bundle
 from dashboard.models import Run
 from dashboard.views import downloads
 
 
+@needs(Right.READ)
 @require_safe
 def page(request: HttpRequest, run_id: int) -> HttpResponse:
     run = find(run_id)
@@ -28,6 +30,7 @@ def page(request: HttpRequest, run_id: int) -> HttpResponse:
     return render(request, "dashboard/run.html", context)
 
 
+@needs(Right.READ)
 @require_safe
 def attempts(request: HttpRequest, run_id: int) -> HttpResponse:
     run = find(run_id)
@@ -35,6 +38,7 @@ def attempts(request: HttpRequest, run_id: int) -> HttpResponse:
     return render(request, "dashboard/_attempts.html", context)
 
 
+@needs(Right.READ)
 @require_safe
 def download(request: HttpRequest, run_id: int) -> StreamingHttpResponse:
     run = find(run_id)

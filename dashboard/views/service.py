@@ -2,22 +2,22 @@
 
 from __future__ import annotations
 
-from django.contrib.auth.decorators import login_not_required
 from django.http import HttpRequest, HttpResponse, JsonResponse
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_safe
 
+from dashboard.access import public
 from dashboard.services import readiness
 
 
-@login_not_required
+@public
 @never_cache
 @require_safe
 def healthz(request: HttpRequest) -> HttpResponse:
     return HttpResponse("ok", content_type="text/plain")
 
 
-@login_not_required
+@public
 @never_cache
 @require_safe
 def readyz(request: HttpRequest) -> JsonResponse:

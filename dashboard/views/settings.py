@@ -7,16 +7,19 @@ from django.shortcuts import render
 from django.views.decorators.http import require_safe
 
 from dashboard import retention_page
+from dashboard.access import own
 from dashboard.services import stored
 from dashboard.settings_pages import groups_for
 
 
+@own
 @require_safe
 def page(request: HttpRequest) -> HttpResponse:
     groups = groups_for(administrator=request.user.is_superuser)
     return render(request, "dashboard/settings.html", {"groups": groups})
 
 
+@own
 @require_safe
 def retention(request: HttpRequest) -> HttpResponse:
     return render(request, "dashboard/retention.html", {"kept": retention_page.of(stored.read())})

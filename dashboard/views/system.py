@@ -5,9 +5,11 @@ from django.shortcuts import render
 from django.views.decorators.http import require_safe
 
 from dashboard import system_page
+from dashboard.access import Right, needs
 from dashboard.services import monitoring
 
 
+@needs(Right.READ)
 @require_safe
 def page(request: HttpRequest) -> HttpResponse:
     context = {"system": system_page.of(monitoring.state())}

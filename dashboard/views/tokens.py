@@ -2,13 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from functools import wraps
-from typing import Concatenate, ParamSpec
-
 from django.contrib import messages
 from django.contrib.auth.models import User
-from django.core.exceptions import PermissionDenied
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
 from django.utils import timezone
@@ -16,27 +11,15 @@ from django.utils.translation import gettext as _
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_http_methods
 
+from dashboard.access import Right, needs
 from dashboard.models import ApiToken
 from dashboard.services import tokens
 from dashboard.views.token_form import TokenForm
 
-P = ParamSpec("P")
-View = Callable[Concatenate[HttpRequest, P], HttpResponse]
 
-
-def for_administrators(view: View[P]) -> View[P]:
-    @wraps(view)
-    def guarded(request: HttpRequest, /, *args: P.args, **kwargs: P.kwargs) -> HttpResponse:
-        if not request.user.is_superuser:
-            raise PermissionDenied
-        return view(request, *args, **kwargs)
-
-    return guarded
-
-
+@needs(Right.ADMINISTER)
 @require_http_methods(["GET", "HEAD", "POST"])
 @never_cache
-@for_administrators
 def page(request: HttpRequest) -> HttpResponse:
     form = TokenForm(request.POST or None)
     made = None
@@ -50,8 +33,8 @@ def page(request: HttpRequest) -> HttpResponse:
     return render(request, "dashboard/tokens.html", context)
 
 
+@needs(Right.ADMINISTER)
 @require_http_methods(["GET", "HEAD", "POST"])
-@for_administrators
 def revoke(request: HttpRequest, prefix: str) -> HttpResponse:
     token = get_object_or_404(ApiToken, prefix=prefix)
     if request.method == "POST":

@@ -9,11 +9,11 @@ from django.shortcuts import get_object_or_404, redirect, render
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_http_methods, require_POST
 
+from dashboard.access import Right, needs
 from dashboard.errors import Refused
 from dashboard.models import ToolRule
 from dashboard.services import tool_rules
 from dashboard.spoken import RISKS, spoken
-from dashboard.views.tokens import for_administrators
 from dashboard.views.tool_rule_form import ToolRuleForm, TryForm
 from health.known_tools import DEFAULTS, KNOWN
 from health.risk import Risk, classify
@@ -25,8 +25,8 @@ _BY_CLASS = [
 ]
 
 
+@needs(Right.ADMINISTER)
 @require_http_methods(["GET", "HEAD", "POST"])
-@for_administrators
 def page(request: HttpRequest) -> HttpResponse:
     form = ToolRuleForm(request.POST or None)
     if request.method == "POST" and form.is_valid():
@@ -50,8 +50,8 @@ def page(request: HttpRequest) -> HttpResponse:
     return render(request, "dashboard/tool_rules.html", context)
 
 
+@needs(Right.ADMINISTER)
 @require_http_methods(["GET", "HEAD", "POST"])
-@for_administrators
 def change(request: HttpRequest, rule_id: int) -> HttpResponse:
     rule = get_object_or_404(ToolRule, pk=rule_id)
     initial = {"pattern": rule.pattern, "risk": rule.risk, "note": rule.note}
@@ -66,8 +66,8 @@ def change(request: HttpRequest, rule_id: int) -> HttpResponse:
     return render(request, "dashboard/tool_rule_form.html", {"form": form, "shown": initial})
 
 
+@needs(Right.ADMINISTER)
 @require_POST
-@for_administrators
 def move(request: HttpRequest, rule_id: int) -> HttpResponse:
     rule = get_object_or_404(ToolRule, pk=rule_id)
     try:
@@ -77,8 +77,8 @@ def move(request: HttpRequest, rule_id: int) -> HttpResponse:
     return redirect("tool-rules")
 
 
+@needs(Right.ADMINISTER)
 @require_POST
-@for_administrators
 def remove(request: HttpRequest, rule_id: int) -> HttpResponse:
     rule = get_object_or_404(ToolRule, pk=rule_id)
     if tool_rules.remove(rule):

@@ -13,6 +13,7 @@ from django.views.decorators.debug import sensitive_post_parameters
 from django.views.decorators.http import require_POST
 
 from dashboard import tried_words, trying
+from dashboard.access import Right, needs
 from dashboard.errors import Refused
 from dashboard.forms import EndpointForm, TryForm, kept_input
 from dashboard.models import Endpoint
@@ -22,6 +23,7 @@ from dashboard.views.endpoints import form_page
 from probes.secret import Secret
 
 
+@needs(Right.OPERATE)
 @sensitive_post_parameters("key")
 @require_POST
 @never_cache
@@ -29,6 +31,7 @@ def new(request: HttpRequest) -> HttpResponse:
     return _answer(request, None)
 
 
+@needs(Right.OPERATE)
 @sensitive_post_parameters("key")
 @require_POST
 @never_cache

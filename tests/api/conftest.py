@@ -7,9 +7,11 @@ import pytest
 from django.contrib.auth.models import User
 
 from dashboard.models.api_token import Scope
+from dashboard.models.team import Role
 from dashboard.services import tokens
 from tests.api.asking import Asking
 from tests.api.site import Site, serve
+from tests.factories import make_person
 
 
 @pytest.fixture(autouse=True)
@@ -19,7 +21,7 @@ def _static_files(static_files: Path) -> None:
 
 @pytest.fixture
 def person(db: None) -> User:
-    return User.objects.create_user("alice")
+    return make_person("alice", Role.OPERATOR)
 
 
 @pytest.fixture

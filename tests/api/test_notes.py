@@ -4,12 +4,12 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
-from django.contrib.auth.models import User
 
 from dashboard.models import Note
+from dashboard.models.team import Role
 from dashboard.services import notes
 from tests.api.asking import Asking, error_of
-from tests.factories import make_endpoint
+from tests.factories import make_endpoint, make_person
 
 PATH = "/endpoints/steady/notes"
 BODY: dict[str, Any] = {
@@ -73,7 +73,7 @@ def test_writing_needs_the_scope_and_removing_the_author(
 ) -> None:
     """Reading does not; nobody takes away what another person wrote."""
     endpoint = make_endpoint()
-    theirs = notes.add(endpoint, at=None, text="by bob", by=User.objects.create_user("bob"))
+    theirs = notes.add(endpoint, at=None, text="by bob", by=make_person("bob", Role.OPERATOR))
     reader = asking("read")
 
     assert reader.get(PATH).status_code == 200

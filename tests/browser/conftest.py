@@ -18,8 +18,10 @@ from django.db import connection
 from django.test import Client
 from playwright.sync_api import Browser, Page, sync_playwright
 
+from dashboard.models.team import Role
 from tests.browser import chromium
 from tests.browser.watch import Watch
+from tests.factories import make_person
 from tests.live import celery_worker, eventually, process
 
 PASSWORD = "correct horse battery"
@@ -52,7 +54,7 @@ def served(
 @pytest.fixture
 def site(transactional_db: None, served: Site) -> Site:
     """The product with an empty database, but for one person."""
-    User.objects.create_user("alice", password=PASSWORD)
+    make_person("alice", Role.OPERATOR, password=PASSWORD)
     return served
 
 

@@ -10,11 +10,12 @@ from playwright.sync_api import Page, expect
 
 from dashboard.models import Incident
 from dashboard.models.api_token import Scope
+from dashboard.models.team import Role
 from dashboard.services import tokens
 from tests.browser.conftest import PASSWORD, Site
 from tests.browser.watch import Watch
 from tests.dashboard.watching import degrade
-from tests.factories import make_endpoint, make_finished_run
+from tests.factories import make_endpoint, make_finished_run, make_person
 
 
 @pytest.fixture
@@ -34,7 +35,7 @@ def probed(site: Site) -> None:
 
 @pytest.fixture
 def bob(site: Site) -> User:
-    return User.objects.create_user("bob", password=PASSWORD)
+    return make_person("bob", Role.OPERATOR, password=PASSWORD)
 
 
 @pytest.fixture

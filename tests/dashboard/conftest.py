@@ -6,6 +6,9 @@ import pytest
 from django.contrib.auth.models import User
 from django.test import Client
 
+from dashboard.models.team import Role
+from tests.factories import make_person
+
 
 @pytest.fixture(autouse=True)
 def _hashed_files(static_files: Path) -> None:
@@ -14,7 +17,7 @@ def _hashed_files(static_files: Path) -> None:
 
 @pytest.fixture
 def person(db: None) -> User:
-    return User.objects.create_user("alice")
+    return make_person("alice", Role.OPERATOR)
 
 
 @pytest.fixture

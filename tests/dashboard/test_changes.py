@@ -11,10 +11,11 @@ from pytest_django.asserts import assertContains
 
 from dashboard import changes, who_changed
 from dashboard.models import Endpoint, EndpointEdit, FingerprintChange, Incident, Run
+from dashboard.models.team import Role
 from dashboard.services import endpoints
 from probes.secret import Secret
 from tests.dashboard.watching import degrade
-from tests.factories import make_endpoint, make_finished_run
+from tests.factories import make_endpoint, make_finished_run, make_person
 
 
 def test_without_changes_the_section_says_so(signed_in: Client) -> None:
@@ -54,7 +55,7 @@ def test_saving_without_a_change_is_no_edit() -> None:
 @pytest.mark.django_db
 def test_an_edit_that_opens_a_profile_is_told_once(django_user_model: Any) -> None:
     """Key change and edit are one line: ours, with its author and all that it changed."""
-    endpoint, bob = make_endpoint(), User.objects.create_user("bob")
+    endpoint, bob = make_endpoint(), make_person("bob", Role.OPERATOR)
 
     edit(endpoint, by=bob, model="m-2", ttl=timedelta(hours=1))
 

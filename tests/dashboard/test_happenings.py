@@ -3,7 +3,6 @@ from __future__ import annotations
 from datetime import timedelta
 
 import pytest
-from django.contrib.auth.models import User
 from django.db.models.functions import Now
 from django.test import Client
 from django.utils import timezone
@@ -12,12 +11,13 @@ from pytest_django.asserts import assertContains
 from dashboard import happenings
 from dashboard.charts.lanes import Happened
 from dashboard.models import Endpoint, Incident, ModeSwitch, WatchEvent
+from dashboard.models.team import Role
 from dashboard.services import detection, modes
 from health.detector import Baseline
 from health.modes import Mode
 from probes.attempts import Metric
 from tests.dashboard.watching import degrade, settle, watch_run
-from tests.factories import make_endpoint
+from tests.factories import make_endpoint, make_person
 
 DAY = timedelta(days=1)
 
@@ -115,7 +115,7 @@ def test_without_any_baseline_there_is_no_reference(endpoint: Endpoint) -> None:
 
 def test_a_run_that_ends_brings_strip_and_metrics_along(client: Client, endpoint: Endpoint) -> None:
     """The page of an endpoint learns of an incident without a reload."""
-    client.force_login(User.objects.create_user("alice"))
+    client.force_login(make_person("alice", Role.OPERATOR))
     degrade(endpoint)
 
     part = client.get("/endpoints/steady/runs/")

@@ -12,10 +12,11 @@ from django.utils import timezone
 from pytest_django.asserts import assertContains, assertNotContains
 
 from dashboard.models import ModeSwitch
+from dashboard.models.team import Role
 from dashboard.services import modes
 from health.modes import EFFECTS, Mode
 from tests.dashboard.watching import degrade, settle
-from tests.factories import make_endpoint
+from tests.factories import make_endpoint, make_person
 
 HTMX = {"HX-Request": "true"}
 URL = "/endpoints/steady/modes/"
@@ -117,7 +118,7 @@ def test_somebody_elses_switch_is_told(signed_in: Client) -> None:
 
 def test_the_other_person_is_named(signed_in: Client) -> None:
     """Whoever comes second reads who was first, for what reason, and sees one state."""
-    endpoint, bob = make_endpoint(), User.objects.create_user("bob")
+    endpoint, bob = make_endpoint(), make_person("bob", Role.OPERATOR)
     switch = modes.switch_on(endpoint.profile, Mode.NO_PARALLEL, by=bob, reason="<i>first</i>")
 
     late_on = signed_in.post(URL, _asked(), headers=HTMX)
@@ -132,7 +133,7 @@ def test_the_other_person_is_named(signed_in: Client) -> None:
 
 def test_a_card_that_is_no_longer_true_says_who_changed_it(signed_in: Client) -> None:
     """An open card asks whether it holds; it gets a word and a button, never a swap."""
-    endpoint, bob = make_endpoint(), User.objects.create_user("bob")
+    endpoint, bob = make_endpoint(), make_person("bob", Role.OPERATOR)
     seen = signed_in.get(URL).context["panel"].seen
     assert signed_in.get(URL, {"seen": seen}).status_code == 204
 

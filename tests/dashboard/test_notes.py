@@ -14,8 +14,9 @@ from dashboard import happenings
 from dashboard.charts.marks import Kind, Mark
 from dashboard.errors import Refused
 from dashboard.models import Endpoint, Note, PolicyVersion, Run
+from dashboard.models.team import Role
 from dashboard.services import notes
-from tests.factories import make_endpoint, make_finished_run
+from tests.factories import make_endpoint, make_finished_run, make_person
 
 HOUR = timedelta(hours=1)
 HTMX = {"HX-Request": "true"}
@@ -97,7 +98,7 @@ def test_only_its_author_and_administrators_remove_a_note(
     signed_in: Client, person: User, endpoint: Endpoint
 ) -> None:
     """Others have no button for it, and no right."""
-    bob = User.objects.create_user("bob")
+    bob = make_person("bob", Role.OPERATOR)
     theirs = notes.add(endpoint, at=None, text="by bob", by=bob)
     mine = notes.add(endpoint, at=None, text="by alice", by=person)
 
@@ -117,7 +118,7 @@ def test_only_its_author_and_administrators_remove_a_note(
 
 def test_notes_of_another_endpoint_are_not_found(signed_in: Client, endpoint: Endpoint) -> None:
     """An address put together by hand reaches nothing."""
-    bob = User.objects.create_user("bob")
+    bob = make_person("bob", Role.OPERATOR)
     note = notes.add(make_endpoint(slug="other"), at=None, text="t", by=bob)
 
     assert signed_in.post(f"/endpoints/steady/notes/{note.pk}/remove/").status_code == 404

@@ -14,9 +14,10 @@ from structlog.testing import capture_logs
 
 from dashboard import trying
 from dashboard.models import Credential, Endpoint, TryCount
+from dashboard.models.team import Role
 from dashboard.services import tries
 from probes.secret import Secret
-from tests.factories import make_endpoint
+from tests.factories import make_endpoint, make_person
 
 KEY = "sim-secret-of-the-person"
 TRY = "/endpoints/new/try/"
@@ -200,7 +201,7 @@ def test_a_key_that_is_to_be_forgotten_is_not_sent(signed_in: Client, vendor_url
 
 def test_one_person_may_not_hammer(signed_in: Client, person: User) -> None:
     """Ten a minute, counted in the database; another person is not held up."""
-    other = User.objects.create_user("bob")
+    other = make_person("bob", Role.OPERATOR)
     for _ in range(tries.MOST):
         tries.count(person)
 

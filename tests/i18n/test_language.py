@@ -15,6 +15,7 @@ from dashboard import durations
 from dashboard.models import Notice, Policy
 from dashboard.models.channel import Delivery
 from dashboard.models.run import State, Trigger
+from dashboard.models.team import Role
 from dashboard.models.watch import Incident
 from dashboard.services import detection, modes, tokens
 from dashboard.spoken import (
@@ -43,7 +44,7 @@ from probes.attempts import FindingKind, Metric, Outcome
 from probes.errors import TargetError
 from probes.suite import PROBES as ALL_PROBES
 from tests.dashboard.watching import degrade
-from tests.factories import make_endpoint
+from tests.factories import make_endpoint, make_person
 
 PAGE = "/settings/system/"
 CHINESE = "zh-hans"
@@ -53,7 +54,7 @@ CHINESE = "zh-hans"
 def reader(client: Client, db: None, static_files: Path) -> Client:
     """A person whose browser asks for Chinese."""
     client.defaults["HTTP_ACCEPT_LANGUAGE"] = "zh-CN,zh;q=0.9,en;q=0.5"
-    client.force_login(User.objects.create_user("alice"))
+    client.force_login(make_person("alice", Role.OPERATOR))
     return client
 
 

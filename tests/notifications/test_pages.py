@@ -12,7 +12,9 @@ from django.test import Client
 from pytest_django.asserts import assertContains, assertNotContains, assertRedirects
 
 from dashboard.models import Channel, Delivery, Endpoint
+from dashboard.models.team import Role
 from dashboard.services import deliveries
+from tests.factories import make_person
 from tests.notifications.making import make_webhook, tell, the_delivery, turn
 from tests.notifications.receiver import Receiver
 
@@ -195,7 +197,7 @@ def test_the_pages_are_for_administrators(client: Client, receiver: Receiver, db
     actions = ["/settings/channels/new/", own, f"{own}remove/", f"{own}secret/", f"{own}test/"]
     actions += ["/settings/deliveries/1/retry/"]
     assert {client.get(path).status_code for path in readable} == {302}
-    client.force_login(User.objects.create_user("alice"))
+    client.force_login(make_person("alice", Role.OPERATOR))
 
     assert {client.get(path).status_code for path in readable} == {403}
     assert {client.post(path, FORM).status_code for path in actions} == {403}

@@ -9,8 +9,10 @@ from pytest_django.asserts import assertContains, assertNotContains, assertRedir
 
 from dashboard.errors import Refused
 from dashboard.models import ToolRule
+from dashboard.models.team import Role
 from dashboard.services import tool_rules
 from health.risk import Risk
+from tests.factories import make_person
 from tests.policy.making import current, trusted
 
 PAGE = "/settings/tools/"
@@ -147,7 +149,7 @@ def test_only_administrators_see_and_change_rules(client: Client) -> None:
     addresses = [PAGE, f"{PAGE}{rule.pk}/", f"{PAGE}{rule.pk}/move/", f"{PAGE}{rule.pk}/remove/"]
 
     assert [client.post(address, FORM).status_code for address in addresses] == [302] * 4
-    client.force_login(User.objects.create_user("alice"))
+    client.force_login(make_person("alice", Role.OPERATOR))
     assert [client.post(address, FORM).status_code for address in addresses] == [403] * 4
     assert order() == ["a"]
 

@@ -4,11 +4,12 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from django.contrib.auth.models import User
 from django.test import Client
 from redis import Redis
 
 from dashboard.models import Endpoint
+from dashboard.models.team import Role
+from tests.factories import make_person
 from tests.live import broker
 from tests.system.making import make_healthy_system
 
@@ -26,7 +27,7 @@ def healthy(db: None) -> Endpoint:
 
 @pytest.fixture
 def signed_in(client: Client, db: None) -> Client:
-    client.force_login(User.objects.create_user("alice"))
+    client.force_login(make_person("alice", Role.OPERATOR))
     return client
 
 
