@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import secrets
-import signal
 import sys
 from collections.abc import Mapping
 from pathlib import Path
@@ -91,6 +90,8 @@ def _web(env: Mapping[str, str], log: Path, port: int) -> Part:
 
 def _worker(env: Mapping[str, str], log: Path) -> Part:
     name = f"worker@{secrets.token_hex(4)}"
+    # Orphaned, its main process is killed, and the kernel ends the pool's processes with it. It
+    # must not be asked to end: a worker that is still starting may not hear it.
     pool = ["--pool", "prefork", "--concurrency", "2"]
     command = _python(
         env,
@@ -98,7 +99,6 @@ def _worker(env: Mapping[str, str], log: Path) -> Part:
         *("-m", "celery", "-A", "workers", "worker", *pool, "--loglevel", "INFO"),
         *("--hostname", name),
         stop_seconds=25.0,
-        orphan_signal=signal.SIGQUIT,  # ends the pool's processes too, without waiting for runs
     )
     return Part("worker", command, is_ready=alive_for(1.5))
 
@@ -118,7 +118,6 @@ def _python(
     log: Path | None,
     *arguments: str,
     stop_seconds: float = 10.0,
-    orphan_signal: signal.Signals = signal.SIGKILL,
 ) -> Command:
     return Command(
         argv=(sys.executable, *arguments),
@@ -126,5 +125,4 @@ def _python(
         cwd=ROOT,
         log=log,
         stop_seconds=stop_seconds,
-        orphan_signal=orphan_signal,
     )
