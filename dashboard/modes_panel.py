@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from django.db.models import Q
 from django.utils.translation import gettext as _
 
 from dashboard import figure_words
@@ -76,10 +77,14 @@ class Panel:
 
 
 def read(profile: Profile, policy: Mapping[str, Any]) -> Panel:
-    """The modes of a profile; `policy` is the body of what holds now. Two queries."""
+    """The modes of the profile in force; `policy` is the body of what holds now. Two queries.
+
+    What incidents of the profile that waits switched on holds too.
+    """
     switches: dict[str, list[ModeSwitch]] = defaultdict(list)
-    held = profile.switches.on().select_related("author", "incident").order_by("on_at", "id")
-    for switch in held:
+    mine = Q(profile=profile) | Q(profile__endpoint=profile.endpoint_id, profile__ended_at=None)
+    held = ModeSwitch.objects.on().filter(mine).select_related("author", "incident")
+    for switch in held.order_by("on_at", "id"):
         switches[switch.mode].append(switch)
     default, ended = _defaults(policy), _ended(profile)
     shown = [_shown(mode, switches[mode], default[mode], ended.get(mode)) for mode in Mode]

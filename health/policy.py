@@ -15,7 +15,7 @@ from health.capabilities import CHOICES
 from health.detector import Known
 from health.known_tools import VERSION
 from health.modes import CONSERVATIVE, Mode, gated
-from health.policy_facts import Facts, Switched
+from health.policy_facts import Candidate, Facts, Switched
 from health.risk import Risk
 from health.wording import mark
 from probes.adapters import FORMATS, adapter_for
@@ -58,11 +58,20 @@ _STAGE_REASONS = {
 _NO_FORMAT = mark("No format of tool calls was measured that works.")
 _UNMEASURED = mark("Nothing was measured yet.")
 _STALE = mark("What was measured is too old.")
+_OLD_KEY = mark(
+    "What was measured is too old: the key has changed, and the profile of the new one was not "
+    "promoted yet."
+)
 _NO_BASELINE = mark("Too few trials were made to know what is normal.")
 _BELOW_GATE = {
     Metric.PARSE_SUCCESS: mark("Parse success never came up to the gate."),
     Metric.SCHEMA_FAILURE: mark("Schema failures never came up to the gate."),
     Metric.CLOSURE_ERROR: mark("Closure errors never came up to the gate."),
+}
+_CANDIDATE_BELOW_GATE = {
+    Metric.PARSE_SUCCESS: mark("Parse success of the new profile never came up to the gate."),
+    Metric.SCHEMA_FAILURE: mark("Schema failures of the new profile never came up to the gate."),
+    Metric.CLOSURE_ERROR: mark("Closure errors of the new profile never came up to the gate."),
 }
 
 
@@ -77,7 +86,7 @@ class Resolved:
 def resolve(facts: Facts) -> Resolved:
     """The policy that follows from the facts."""
     default = _default(facts)
-    switched = {switch.mode for switch in (*facts.automatic, *facts.manual)}
+    switched = {switch.mode for switch in (*facts.all_automatic, *facts.manual)}
     wanted = switched.union(*(modes for modes, _ in default))
     effective = tuple(mode for mode in Mode if mode in wanted)
     return Resolved(effective, _Resolving(facts, frozenset(wanted)).body(default))
@@ -89,11 +98,13 @@ def _default(facts: Facts) -> list[tuple[frozenset[Mode], str]]:
     if not facts.capabilities:
         found.append((CONSERVATIVE | {Mode.NO_TOOLS}, _UNMEASURED))
     if facts.is_stale:
-        found.append((CONSERVATIVE, _STALE))
+        found.append((CONSERVATIVE, _OLD_KEY if facts.candidate else _STALE))
     if facts.baseline is Known.NONE:
         found.append((CONSERVATIVE, _NO_BASELINE))
     for metric in sorted(facts.below_gate):
         found.append((gated(metric), _BELOW_GATE[metric]))
+    for metric in sorted(facts.candidate.below_gate if facts.candidate else ()):
+        found.append((gated(metric), _CANDIDATE_BELOW_GATE[metric]))
     return found
 
 
@@ -113,6 +124,7 @@ class _Resolving:
                 "chat_template_hash": facts.chat_template_hash,
                 "epoch": facts.epoch,
             },
+            "candidate": _waiting(facts.candidate),
             "stage": facts.stage,
             "stale": facts.is_stale,
             "baseline": facts.baseline.value,
@@ -206,7 +218,7 @@ class _Resolving:
         return {
             "automatic": [
                 {"mode": s.mode.value, "reason": s.reason, "incident": s.incident, "since": s.since}
-                for s in _ordered(self.facts.automatic)
+                for s in _ordered(self.facts.all_automatic)
             ],
             "manual": [
                 {
@@ -231,7 +243,7 @@ class _Resolving:
         if self.facts.capabilities and self._format() == "none":
             told.append(_NO_FORMAT)
         told += [reason for _, reason in default]
-        for switch in _ordered(self.facts.automatic):
+        for switch in _ordered(self.facts.all_automatic):
             told.append(f"{switch.mode.value} is on by incident {switch.incident}: {switch.reason}")
         for switch in _ordered(self.facts.manual):
             who = f" by {switch.author}" if switch.author else ""
@@ -246,6 +258,10 @@ def _rule(provider: str, measured: JSON) -> str:
         return "none"
     told = measured if isinstance(measured, str) else None
     return override(dialect, {"reasoning_replay": told}).replay.value
+
+
+def _waiting(candidate: Candidate | None) -> dict[str, JSON] | None:
+    return {"epoch": candidate.epoch, "stage": candidate.stage} if candidate else None
 
 
 def _wire(provider: str) -> str | None:

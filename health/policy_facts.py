@@ -26,6 +26,19 @@ class Switched:
 
 
 @dataclass(frozen=True, slots=True)
+class Candidate:
+    """The profile of the present key, where an older one is in force until it is promoted.
+
+    Callers' requests reach the new key already, so whatever speaks against it tightens.
+    """
+
+    epoch: int
+    stage: str = "shadow"
+    below_gate: Sequence[Metric] = ()
+    automatic: Sequence[Switched] = ()
+
+
+@dataclass(frozen=True, slots=True)
 class Facts:
     """All that a policy depends on. `capabilities` are as a profile keeps them."""
 
@@ -43,6 +56,12 @@ class Facts:
     automatic: Sequence[Switched] = ()
     manual: Sequence[Switched] = ()
     rules: Sequence[Rule] = ()
+    candidate: Candidate | None = None
+
+    @property
+    def all_automatic(self) -> list[Switched]:
+        """Modes by incidents, those of the profile that waits included."""
+        return [*self.automatic, *(self.candidate.automatic if self.candidate else ())]
 
     def measured(self, name: str) -> JSON:
         """The value of a capability; None where it is unknown or makes no sense."""

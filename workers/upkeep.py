@@ -7,7 +7,7 @@ from datetime import timedelta
 import structlog
 from celery import shared_task
 
-from dashboard.services import live_watch, policies, pulses, retention, rollups
+from dashboard.services import live_watch, policies, pulses, retention, rollouts, rollups
 
 log = structlog.get_logger()
 
@@ -26,6 +26,7 @@ def upkeep() -> None:
     if pulses.take_turn(pulses.LIVE_WATCH, every=live_watch.BUCKET / 5):
         live_watch.follow_live()
     policies.sweep()
+    rollouts.expire()
     if pulses.take_turn(pulses.RETENTION, every=RETENTION_EVERY):
         dropped = retention.enforce()
         log.info("retention done", dropped=dropped)

@@ -81,7 +81,7 @@ class SwitchList(BaseModel):
 )
 def list_modes(request: HttpRequest, slug: Slug) -> SwitchList:
     """Modes that hold because too little is known are told by the policy, not here."""
-    switches = find(slug).profile.switches.on().select_related("author").order_by("id")
+    switches = find(slug).profile_in_force.switches.on().select_related("author").order_by("id")
     return SwitchList(modes=[switch_out(switch) for switch in switches])
 
 
@@ -92,7 +92,9 @@ def switch_mode_on(request: HttpRequest, slug: Slug, body: ModeIn) -> Status[Swi
     """It holds for every caller at once: the policy has a new version with the answer."""
     lasts = None if body.lasts_s is None else timedelta(seconds=body.lasts_s)
     by = auth.token_of(request).created_by
-    made = service.switch_on(find(slug).profile, body.mode, by=by, reason=body.reason, lasts=lasts)
+    made = service.switch_on(
+        find(slug).profile_in_force, body.mode, by=by, reason=body.reason, lasts=lasts
+    )
     return Status(201, switch_out(made))
 
 

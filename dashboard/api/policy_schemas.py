@@ -69,6 +69,11 @@ class PolicyProfile(_Part):
     epoch: int = Field(description="Which profile of the endpoint")
 
 
+class PolicyCandidate(_Part):
+    epoch: int = Field(description="Which profile of the endpoint")
+    stage: str
+
+
 class AutomaticMode(_Part):
     mode: Mode
     reason: str
@@ -150,7 +155,10 @@ class PolicyOut(_Part):
 
     version: int = Field(description="Grows with every change; also the ETag")
     endpoint: str
-    profile: PolicyProfile
+    profile: PolicyProfile = Field(description="The one in force")
+    candidate: PolicyCandidate | None = Field(
+        description="The profile of the present key, where it waits to be promoted"
+    )
     stage: str
     stale: bool = Field(description="What was measured is too old")
     baseline: Known

@@ -98,7 +98,9 @@ def _text(notices: Sequence[Notice]) -> str:
 
 
 def _url(notice: Notice) -> str:
-    if notice.incident:
+    if request_id := notice.body.get("request"):
+        page = reverse("rollout", args=[request_id])
+    elif notice.incident:
         page = reverse("incident", args=[notice.incident.pk])
     else:
         page = notice.endpoint.get_absolute_url() if notice.endpoint else "/"

@@ -239,7 +239,14 @@ def _opened(profile: Profile, lane: Lane, seen: Seen, change: Change) -> Inciden
     )
     _switch(incident, seen, change)
     _tell(Notice.Kind.OPENED, incident, seen.at, _stored(incident))
+    _step_back(incident)
     return incident
+
+
+def _step_back(incident: Incident) -> None:
+    from dashboard.services import stage_steps
+
+    stage_steps.follow_incident(incident, reason=f"{_stored(incident)} (incident {incident.pk})")
 
 
 def _graded(incident: Incident, seen: Seen, change: Change) -> None:
@@ -254,6 +261,8 @@ def _graded(incident: Incident, seen: Seen, change: Change) -> None:
     kind = Notice.Kind.ESCALATED if worse else Notice.Kind.MODE_CHANGED
     what = f"is now of severity {incident.severity}"
     _tell(kind, incident, seen.at, f"{_stored(incident)}; it {what}")
+    if worse:
+        _step_back(incident)
 
 
 def _ended(incident: Incident, seen: Seen, change: Change) -> None:

@@ -18,7 +18,7 @@ from django.utils.translation import gettext as _
 from dashboard import durations
 from dashboard.errors import Refused
 from dashboard.models import Endpoint, EndpointEdit
-from dashboard.services import credentials, detection, policies, profiles, runs
+from dashboard.services import credentials, policies, profiles, rollouts, runs
 from dashboard.tags import check_tags
 from probes.secret import Secret
 from probes.target import check_base_url, check_options, origin
@@ -147,8 +147,9 @@ def remove(endpoint: Endpoint) -> None:
     endpoint = Endpoint.objects.select_for_update().get(pk=endpoint.pk)
     credentials.forget(endpoint)
     runs.abandon_active(endpoint, reason="the endpoint was removed")
-    detection.end_with(endpoint.profile, reason="The endpoint was removed.")
+    profiles.end_all(endpoint, reason="The endpoint was removed.")
     Endpoint.objects.kept().filter(pk=endpoint.pk).update(removed_at=Now(), enabled=False)
+    rollouts.void_changed(endpoint)
 
 
 def _note_edit(endpoint: Endpoint, before: Mapping[str, Any], *, by: User | None, key: str) -> None:

@@ -6,16 +6,58 @@ from collections.abc import Mapping
 from typing import Any
 
 from django.contrib.auth.models import User
+from django.db import transaction
+from django.utils.translation import gettext as _
 
+from dashboard import access
+from dashboard.access import Right
+from dashboard.errors import Refused
 from dashboard.models import GateVersion
-from health.gates import Gates
+from dashboard.models.audit import Action
+from dashboard.services import audit
+from dashboard.services.reasons import checked_reason
+from dashboard.services.statements import execute
+from health.gates import DEFAULTS, Gates, gates_from_json, mistakes
+
+# The lock between asking, which shares it, and changing what is asked by.
+_LOCK = 0x67617465
 
 
 def current() -> tuple[GateVersion | None, Gates]:
     """The gates that hold; without a version they are the default ones."""
-    raise NotImplementedError
+    version = GateVersion.objects.order_by("-id").first()
+    return version, gates_from_json(version.body) if version else DEFAULTS
 
 
+def hold_still() -> None:
+    """Let nobody change the gates until this transaction is over."""
+    execute("SELECT pg_advisory_xact_lock_shared(%(key)s)", {"key": _LOCK})
+
+
+@transaction.atomic
 def change(body: Mapping[str, Any], *, by: User, reason: str) -> GateVersion:
     """Let other gates hold from now on. Whatever was asked for under the old ones is void."""
-    raise NotImplementedError
+    from dashboard.services import rollouts
+
+    if not access.of_user(User.objects.get(pk=by.pk)).may(Right.ADMINISTER, None):
+        raise Refused(_("Only an administrator may change the gates."))
+    if found := mistakes(body):
+        where, why = found[0]
+        raise Refused(_("{where}: {why}").format(where=where, why=why) if where else why)
+    execute("SELECT pg_advisory_xact_lock(%(key)s)", {"key": _LOCK})
+    reason = checked_reason(reason)
+    before, held = current()
+    wanted = gates_from_json(body)
+    if wanted == held:
+        raise Refused(_("These are the gates that hold already."))
+    version = GateVersion.objects.create(body=wanted.as_json(), reason=reason, by=by)
+    audit.record(
+        Action.GATES_CHANGED,
+        subject=f"gates {version.pk}",
+        by=by,
+        reason=reason,
+        before={"version": before.pk if before else None, "gates": held.as_json()},
+        after={"version": version.pk, "gates": wanted.as_json()},
+    )
+    rollouts.void_all()
+    return version

@@ -10,16 +10,19 @@ from django.db import IntegrityError, transaction
 from django.db.models.functions import Now
 from django.utils.translation import gettext as _
 
+from dashboard import access
+from dashboard.access import Right
 from dashboard.errors import Refused
 from dashboard.models import Endpoint, Incident, ModeSwitch, Notice, Profile
-from dashboard.services import outbox, policies
+from dashboard.models.audit import Action
+from dashboard.services import audit, outbox, policies
+from dashboard.services.reasons import checked_reason
 from dashboard.services.statements import limit_idling
 from health.modes import EFFECTS, Mode, fallbacks
 from health.severity import Severity
 from probes.attempts import Metric
 
 LONGEST = timedelta(days=365)
-LONGEST_REASON = 1000
 
 
 def follow(
@@ -45,15 +48,24 @@ def follow(
 
 
 @transaction.atomic
-def switch_on(
-    profile: Profile, mode: Mode, *, by: User | None, reason: str, lasts: timedelta | None = None
+def switch_on(  # noqa: PLR0913 -- keyword-only: what a switch says
+    profile: Profile,
+    mode: Mode,
+    *,
+    by: User | None,
+    reason: str,
+    lasts: timedelta | None = None,
+    pinned: bool = False,
 ) -> ModeSwitch:
-    """Switch a mode on by hand, for some time or until somebody switches it off."""
+    """Switch a mode on by hand, for some time or until somebody switches it off.
+
+    One person pins it; to let go of a pinned one takes two.
+    """
     endpoint = Endpoint.objects.select_for_update().get(pk=profile.endpoint_id)
-    profile.refresh_from_db(fields=["ended_at"])
-    if profile.ended_at is not None:
+    profile.refresh_from_db(fields=["in_force"])
+    if not profile.in_force:
         raise Refused(
-            _("This profile has been superseded; switch the mode on for the present one.")
+            _("This profile has been superseded; switch the mode on for the one in force.")
         )
     _end_due(endpoint)
     try:
@@ -61,14 +73,24 @@ def switch_on(
             switch = ModeSwitch.objects.create(
                 profile=profile,
                 mode=mode.value,
-                reason=_checked(reason),
+                reason=checked_reason(reason),
                 author=by,
+                pinned=pinned,
                 expires_at=Now() + _checked_time(lasts) if lasts is not None else None,
             )
     except IntegrityError as exc:
         raise Refused(_held_by(profile, mode)) from exc
     switch.refresh_from_db()
-    _tell(endpoint, switch, f"{mode.value} was switched on", by, reason)
+    audit.record(
+        Action.MODE_ON,
+        subject=_subject(switch),
+        endpoint=endpoint,
+        by=by,
+        reason=switch.reason,
+        after=_as_json(switch),
+    )
+    what = "was pinned" if pinned else "was switched on"
+    _tell(endpoint, switch, f"{mode.value} {what}", by, reason)
     policies.refresh(endpoint)
     return switch
 
@@ -96,12 +118,51 @@ def switch_off(switch: ModeSwitch, *, by: User | None, reason: str = "") -> bool
     current = ModeSwitch.objects.get(pk=switch.pk)
     if current.off_at is not None:
         return False
+    if current.pinned:
+        raise Refused(
+            _("{mode} is pinned. Ask for its release: it takes a second person.").format(
+                mode=current.mode
+            )
+        )
     if current.incident_id is not None:
-        reason = _checked(reason)
-    _end(current, at=Now(), by=by, reason=reason)
-    _tell(endpoint, current, f"{current.mode} was switched off", by, reason)
-    policies.refresh(endpoint)
+        reason = checked_reason(reason)
+        _check_may_decide(by, endpoint)
+    let_go(endpoint, current, by=by, reason=reason)
     return True
+
+
+def let_go(endpoint: Endpoint, switch: ModeSwitch, *, by: User | None, reason: str) -> None:
+    """End a switch, pinned or not, and tell it; the endpoint is locked."""
+    before = _as_json(switch)
+    _end(switch, at=Now(), by=by, reason=reason)
+    audit.record(
+        Action.MODE_OFF,
+        subject=_subject(switch),
+        endpoint=endpoint,
+        by=by,
+        reason=reason,
+        before=before,
+    )
+    _tell(endpoint, switch, f"{switch.mode} was switched off", by, reason)
+    policies.refresh(endpoint)
+
+
+def _check_may_decide(by: User | None, endpoint: Endpoint) -> None:
+    """What an incident wants is not for everybody to undo; commands and schedules may."""
+    if by is not None and not access.of_user(by).may(Right.DECIDE, endpoint.team_id):
+        raise Refused(_("An incident switched it on: only an approver may switch it off."))
+
+
+def carry_over(older: Profile, newer: Profile, *, pinned_alone: bool = False) -> None:
+    """Have on for a profile what people switched on for the one before; the endpoint is locked.
+
+    A pinned mode always goes along: no edit of an endpoint lets go of it.
+    """
+    held = older.switches.on().manual()
+    for switch in held.filter(pinned=True) if pinned_alone else held:
+        _end(switch, at=Now(), reason=f"It went on for profile {newer.epoch}.")
+        same = ("mode", "reason", "author_id", "pinned", "on_at", "expires_at", "figures")
+        ModeSwitch.objects.create(profile=newer, **{name: getattr(switch, name) for name in same})
 
 
 def expire() -> int:
@@ -127,7 +188,15 @@ def _end_due(endpoint: Endpoint) -> int:
     switches = list(due)
     for switch in switches:
         assert switch.expires_at is not None
+        before = _as_json(switch)
         _end(switch, at=switch.expires_at, reason="Its time was over.")
+        audit.record(
+            Action.MODE_OFF,
+            subject=_subject(switch),
+            endpoint=endpoint,
+            reason=switch.off_reason,
+            before=before,
+        )
         _tell(endpoint, switch, f"{switch.mode} has run out", None, switch.reason)
     return len(switches)
 
@@ -148,20 +217,24 @@ def _end(switch: ModeSwitch, *, at: datetime | Now, reason: str, by: User | None
     switch.save(update_fields=["off_at", "off_by", "off_reason"])
 
 
-def _checked(reason: str) -> str:
-    reason = reason.strip().replace("\0", "")
-    if not reason:
-        raise Refused(_("Say why: others will want to know it."))
-    if len(reason) > LONGEST_REASON:
-        told = _("The reason is longer than {count} characters.")
-        raise Refused(told.format(count=LONGEST_REASON))
-    return reason
-
-
 def _checked_time(lasts: timedelta) -> timedelta:
     if not timedelta() < lasts <= LONGEST:
         raise Refused(_("A mode lasts at most a year; leave the time empty for no end."))
     return lasts
+
+
+def _subject(switch: ModeSwitch) -> str:
+    return f"mode {switch.mode}"
+
+
+def _as_json(switch: ModeSwitch) -> dict[str, Any]:
+    return {
+        "mode": switch.mode,
+        "switch": switch.pk,
+        "incident": switch.incident_id,
+        "pinned": switch.pinned,
+        "expires_at": switch.expires_at.isoformat() if switch.expires_at else None,
+    }
 
 
 def _tell(endpoint: Endpoint, switch: ModeSwitch, what: str, by: User | None, reason: str) -> None:

@@ -8,13 +8,13 @@ becomes stale without anybody doing anything. Whoever reads one that is past tha
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable
-from dataclasses import dataclass
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any
 
 from django.db import transaction
-from django.db.models import BooleanField, ExpressionWrapper, F, Q
+from django.db.models import BooleanField, ExpressionWrapper, F, Q, QuerySet
 from django.db.models.functions import Coalesce, Now
 
 from dashboard.models import Endpoint, ModeSwitch, Policy, PolicyVersion, Profile, ToolRule
@@ -22,7 +22,7 @@ from dashboard.services.statements import execute, limit_idling, row
 from health.detector import PROBE
 from health.modes import Mode
 from health.policy import resolve
-from health.policy_facts import Facts, Switched
+from health.policy_facts import Candidate, Facts, Switched
 from probes.attempts import Metric
 
 CHANNEL = "toolgauge_policy"
@@ -49,6 +49,7 @@ def refresh(endpoint: Endpoint) -> None:
         _put(endpoint, body, known.good_until)
     elif stored.good_until != known.good_until:
         Policy.objects.filter(endpoint=endpoint).update(good_until=known.good_until)
+    _void_requests(endpoint)
 
 
 def current(slug: str) -> Policy | None:
@@ -77,34 +78,78 @@ def outdate_all() -> None:
 _PAST = Q(policy=None) | Q(policy__good_until__lte=Now())
 
 
+def _void_requests(endpoint: Endpoint) -> None:
+    """Whatever changes a policy may be what a request for the next stage rests on."""
+    from dashboard.services import rollouts
+
+    rollouts.void_changed(endpoint)
+
+
+def effective_of(profile: Profile) -> list[str]:
+    """The modes that hold for a profile that is in force, or would if it were now."""
+    endpoint = profile.endpoint
+    manual = list(endpoint.profile_in_force.switches.on().manual().select_related("author"))
+    return [mode.value for mode in resolve(_of_profile(endpoint, profile, manual).facts).effective]
+
+
 def _known(endpoint: Endpoint) -> _Known:
+    """The facts of the profile in force, with what the profile of the present key adds."""
+    profiles = {each.in_force: each for each in _in_use(endpoint)}
+    manual = list(profiles[True].switches.on().manual().select_related("author"))
+    known = _of_profile(endpoint, profiles[True], manual)
+    if False not in profiles:
+        return known
+    return replace(known, facts=replace(known.facts, candidate=_candidate(profiles[False])))
+
+
+def _of_profile(endpoint: Endpoint, profile: Profile, manual: Sequence[ModeSwitch]) -> _Known:
     from dashboard.services import detection
 
-    seen_at = Coalesce(F("verified_at"), F("created_at"))
-    profile: Any = Profile.objects.annotate(now=Now(), seen_at=seen_at).get(
-        endpoint=endpoint, ended_at=None
-    )
-    stale_at: datetime = profile.seen_at + 2 * endpoint.ttl
-    is_stale = stale_at <= profile.now
-    switches = list(profile.switches.on().select_related("author"))
+    row: Any = Profile.objects.annotate(
+        now=Now(), seen_at=Coalesce(F("verified_at"), F("created_at"))
+    ).get(pk=profile.pk)
+    stale_at: datetime = row.seen_at + 2 * endpoint.ttl
+    is_stale = stale_at <= row.now
     watch = detection.watch_of(profile)
     facts = Facts(
         endpoint=endpoint.slug,
-        provider=profile.provider,
-        model=profile.model,
-        endpoint_url=profile.endpoint_url,
-        chat_template_hash=profile.chat_template_hash,
-        epoch=profile.epoch,
-        stage=profile.stage,
-        capabilities=profile.capabilities,
+        provider=row.provider,
+        model=row.model,
+        endpoint_url=row.endpoint_url,
+        chat_template_hash=row.chat_template_hash,
+        epoch=row.epoch,
+        stage=row.stage,
+        capabilities=row.capabilities,
         baseline=watch.gauge(Metric.PARSE_SUCCESS).known(PROBE),
         is_stale=is_stale,
         below_gate=watch.below_gate(),
-        automatic=[_switched(each) for each in switches if each.incident_id is not None],
-        manual=[_switched(each) for each in switches if each.incident_id is None],
+        automatic=_automatic(profile),
+        manual=[_switched(each) for each in manual],
         rules=[each.rule for each in ToolRule.objects.in_order()],
     )
-    return _Known(facts, _earliest([*_ends(switches), None if is_stale else stale_at]))
+    return _Known(facts, _earliest([*_ends(manual), None if is_stale else stale_at]))
+
+
+def _candidate(profile: Profile) -> Candidate:
+    from dashboard.services import detection
+
+    said = f"Profile {profile.epoch}, which waits to be promoted: "
+    return Candidate(
+        profile.epoch,
+        profile.stage,
+        detection.watch_of(profile).below_gate(),
+        [replace(each, reason=said + each.reason) for each in _automatic(profile)],
+    )
+
+
+def _in_use(endpoint: Endpoint) -> QuerySet[Profile]:
+    """The profile in force, and that of the present key where it is another one."""
+    return Profile.objects.filter(Q(in_force=True) | Q(ended_at=None), endpoint=endpoint)
+
+
+def _automatic(profile: Profile) -> list[Switched]:
+    by_incidents = profile.switches.on().filter(incident__isnull=False)
+    return [_switched(each) for each in by_incidents.select_related("author")]
 
 
 def _switched(switch: ModeSwitch) -> Switched:

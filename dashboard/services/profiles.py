@@ -7,15 +7,16 @@ from datetime import datetime
 
 from django.conf import settings
 from django.db import transaction
-from django.db.models import F
+from django.db.models import F, Q
 from django.db.models.functions import Now
 
 from dashboard.errors import LeaseLost
 from dashboard.models import Endpoint, FingerprintChange, Profile, Run
 from dashboard.models.run import State, Trigger
-from dashboard.services import detection, policies, runs
+from dashboard.services import detection, modes, policies, runs
 from dashboard.services.runs import Lease
 from dashboard.services.statements import limit_idling
+from health import stages
 from health.capabilities import Capability, text_format
 from probes.fingerprint import MOST_REQUESTS, MOST_TOKENS, Engine
 from probes.suite import SUITE_VERSION
@@ -25,11 +26,12 @@ from probes.target import ProfileKey
 MOST_VALUES = 10
 SUPERSEDED = "superseded by a changed profile key"
 KEY_CHANGED = "The profile key changed."
+PROMOTED = "The profile of the present key took its place."
 
 
 def open_first(endpoint: Endpoint) -> Profile:
     """The profile of an endpoint that was just registered."""
-    return _open(endpoint, _key(endpoint), epoch=1)
+    return _open(endpoint, _key(endpoint), epoch=1, in_force=True)
 
 
 def follow_edit(endpoint: Endpoint) -> bool:
@@ -122,9 +124,28 @@ def note_text_format(profile: Profile, found: Mapping[str, Capability]) -> str |
 def open_next(current: Profile, chat_template_hash: str, *, at: datetime) -> Profile:
     """The epoch after this one, from a moment of the past: for history that is made up later."""
     endpoint = current.endpoint
-    Profile.objects.filter(pk=current.pk).update(ended_at=at)
-    detection.end_with(current, reason=KEY_CHANGED, at=at)
-    return _open(endpoint, _key(endpoint, chat_template_hash), epoch=current.epoch + 1, at=at)
+    return _succeed(endpoint, current, _key(endpoint, chat_template_hash), at=at)
+
+
+def put_in_force(profile: Profile) -> None:
+    """Let the policy follow this profile from now on; the endpoint is locked.
+
+    What people switched on goes with it; incidents of the older one are over.
+    """
+    older = profile.endpoint.profile_in_force
+    if older.pk == profile.pk:
+        return
+    Profile.objects.filter(pk=older.pk).update(in_force=False)
+    Profile.objects.filter(pk=profile.pk).update(in_force=True)
+    profile.in_force = True
+    modes.carry_over(older, profile)
+    detection.end_with(older, reason=PROMOTED)
+
+
+def end_all(endpoint: Endpoint, *, reason: str) -> None:
+    """End what is open of an endpoint that is taken out; it is locked."""
+    for profile in Profile.objects.filter(Q(in_force=True) | Q(ended_at=None), endpoint=endpoint):
+        detection.end_with(profile, reason=reason)
 
 
 def adopt_template(profile: Profile, chat_template_hash: str) -> None:
@@ -135,9 +156,7 @@ def adopt_template(profile: Profile, chat_template_hash: str) -> None:
 
 
 def _supersede(endpoint: Endpoint, current: Profile, key: ProfileKey) -> None:
-    Profile.objects.filter(pk=current.pk).update(ended_at=Now())
-    detection.end_with(current, reason=KEY_CHANGED)
-    _open(endpoint, key, epoch=current.epoch + 1)
+    _succeed(endpoint, current, key)
     policies.refresh(endpoint)
     runs.abandon_active(endpoint, reason=SUPERSEDED)
     Endpoint.objects.filter(pk=endpoint.pk).update(
@@ -148,13 +167,35 @@ def _supersede(endpoint: Endpoint, current: Profile, key: ProfileKey) -> None:
     )
 
 
-def _open(
-    endpoint: Endpoint, key: ProfileKey, *, epoch: int, at: datetime | None = None
+def _succeed(
+    endpoint: Endpoint, current: Profile, key: ProfileKey, *, at: datetime | None = None
 ) -> Profile:
-    Profile.objects.filter(endpoint=endpoint, in_force=True).update(in_force=False)
+    """Open the next epoch, in shadow. What callers are allowed stays as it is.
+
+    The profile in force stays so while it allows anything; where it does not, nobody can tell the
+    difference, and the new one takes its place.
+    """
+    held = endpoint.profile_in_force
+    stays = stages.allows_tools(held.stage)
+    Profile.objects.filter(pk=current.pk).update(ended_at=at or Now())
+    if not stays:
+        Profile.objects.filter(pk=held.pk).update(in_force=False)
+    opened = _open(endpoint, key, epoch=current.epoch + 1, in_force=not stays, at=at)
+    if not stays:
+        modes.carry_over(held, opened, pinned_alone=True)
+    for over in {current, held}:
+        if not (stays and over == held):
+            detection.end_with(over, reason=KEY_CHANGED, at=at)
+    return opened
+
+
+def _open(
+    endpoint: Endpoint, key: ProfileKey, *, epoch: int, in_force: bool, at: datetime | None = None
+) -> Profile:
     return Profile.objects.create(
-        in_force=True,
+        in_force=in_force,
         created_at=at or Now(),
+        stage_at=at or Now(),
         endpoint=endpoint,
         epoch=epoch,
         provider=key.provider,

@@ -24,6 +24,8 @@ GRAVE = 3
 MOST_CHANGES = 4
 CALM = timedelta(hours=24)
 _CHANGES = (Notice.Kind.OPENED, Notice.Kind.RECOVERED)
+# Somebody has to decide: that is told whatever its severity, and at once.
+_WAITS = (Notice.Kind.DECISION_WANTED, Notice.Kind.ROLLOUT_REQUESTED)
 
 
 def route() -> int:
@@ -67,8 +69,7 @@ def wants(channel: Channel, notice: Notice) -> bool:
     """Whether the channel is told: by kind and severity; a wanted decision is always grave."""
     if channel.kinds and notice.kind not in channel.kinds:
         return False
-    is_grave = notice.kind == Notice.Kind.DECISION_WANTED
-    return is_grave or severity(notice) >= channel.min_severity
+    return notice.kind in _WAITS or severity(notice) >= channel.min_severity
 
 
 def is_held_back(endpoint_id: int | None) -> bool:
@@ -80,7 +81,7 @@ def is_held_back(endpoint_id: int | None) -> bool:
 
 def hand(channel: Channel, notice: Notice) -> Delivery:
     """Have the channel told; joins what gathers for it already. Its row must be locked."""
-    urgent = severity(notice) >= GRAVE or notice.kind == Notice.Kind.DECISION_WANTED
+    urgent = severity(notice) >= GRAVE or notice.kind in _WAITS
     delivery = Delivery.objects.gathering().filter(channel=channel).select_for_update().first()
     if delivery is None or delivery.notices.count() >= MOST_GATHERED:
         delivery = Delivery.objects.create(

@@ -29,6 +29,9 @@ _WORDS = {
     Notice.Kind.RECOVERED: _("It is over"),
     Notice.Kind.MODE_CHANGED: _("A mode was switched"),
     Notice.Kind.DECISION_WANTED: _("Somebody has to decide"),
+    Notice.Kind.ROLLOUT_REQUESTED: _("Somebody asks for the next stage"),
+    Notice.Kind.ROLLOUT_DECIDED: _("A request was decided on or is over"),
+    Notice.Kind.STAGE_CHANGED: _("A stage was stepped back"),
     Notice.Kind.REMINDER: _("It is still open"),
     Notice.Kind.FLAPPING: _("It comes and goes"),
 }

@@ -82,7 +82,7 @@ def _shown(request: HttpRequest, endpoint: Endpoint) -> HttpResponse:
 def context(endpoint: Endpoint) -> dict[str, Any]:
     """What the card needs, on its own and inside its page."""
     policy = policies.current(endpoint.slug)
-    panel = modes_panel.read(endpoint.profile, policy.body if policy else {})
+    panel = modes_panel.read(endpoint.profile_in_force, policy.body if policy else {})
     return {
         "endpoint": endpoint,
         "panel": panel,
@@ -96,7 +96,7 @@ def _switch_on(
 ) -> None:
     lasts = _until(chosen["until"]) if chosen["until"] else chosen["lasts"]
     by = cast(User, request.user)
-    modes.switch_on(endpoint.profile, mode, by=by, reason=chosen["reason"], lasts=lasts)
+    modes.switch_on(endpoint.profile_in_force, mode, by=by, reason=chosen["reason"], lasts=lasts)
 
 
 def _until(moment: datetime) -> timedelta:

@@ -4,8 +4,10 @@ import pytest
 from django.contrib.auth.models import User
 
 from dashboard.models import Endpoint
+from dashboard.models.team import Role
 from dashboard.services import endpoints
 from tests.detection.making import TAKEN, Past
+from tests.factories import make_person
 from tests.services.conftest import FIELDS
 
 
@@ -24,4 +26,4 @@ def past(endpoint: Endpoint) -> Past:
 
 @pytest.fixture
 def ann(db: None) -> User:
-    return User.objects.create_user("ann")
+    return make_person("ann", Role.APPROVER)

@@ -7,7 +7,7 @@ from django.contrib.auth.models import User
 from django.db import connection, transaction
 from django.test.utils import CaptureQueriesContext
 
-from dashboard.models import Endpoint, ModeSwitch, Policy, PolicyVersion, ToolRule
+from dashboard.models import Endpoint, ModeSwitch, Policy, PolicyVersion, Profile, ToolRule
 from dashboard.services import endpoints, modes, policies, tool_rules
 from health.modes import CONSERVATIVE, Mode
 from health.risk import Risk
@@ -166,8 +166,9 @@ def test_a_shorter_time_to_live_makes_a_profile_stale_at_once() -> None:
 
 
 def test_another_key_starts_from_nothing() -> None:
-    """What was known, trusted and switched on belongs to the old profile."""
+    """Where callers had no tools: what was known and switched on belongs to the old profile."""
     endpoint = trusted()
+    Profile.objects.update(stage="shadow")
     modes.switch_on(endpoint.profile, Mode.NO_PARALLEL, by=None, reason="trying")
     before = current(endpoint).version
 

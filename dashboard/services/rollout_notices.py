@@ -1,0 +1,92 @@
+"""Telling people about requests and stages: what is asked, by which figures, what came of it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django.contrib.auth.models import User
+
+from dashboard.models import Endpoint, Incident, Notice, Profile, RolloutRequest
+from dashboard.services import outbox
+
+_STATES = {
+    "approved": "approved by {name}",
+    "rejected": "rejected by {name}",
+    "withdrawn": "withdrawn by {name}",
+    "voided": "void, because what it rests on has changed",
+    "expired": "over, because nobody decided in time",
+}
+
+
+def requested(endpoint: Endpoint, request: RolloutRequest) -> None:
+    """Somebody has to decide."""
+    who = request.requested_by.get_username()
+    title = f"{endpoint.slug}: {who} asks {_what(request)}"
+    text = "\n".join([f"Reason: {request.reason}", *_figures_in_words(request)])
+    _put(Notice.Kind.ROLLOUT_REQUESTED, endpoint, request, title, text)
+
+
+def decided(endpoint: Endpoint, request: RolloutRequest, *, by: User | None) -> None:
+    """A request is over, this way or that."""
+    name = by.get_username() if by else "nobody"
+    how = _STATES[request.state].format(name=name)
+    title = f"{endpoint.slug}: the request {_what(request)} is {how}"
+    changed = [
+        f"{part}: it was {before}, and is {after} now" for part, before, after in _of(request)
+    ]
+    lines = [f"Reason: {request.decision_reason}" if request.decision_reason else "", *changed]
+    text = "\n".join([line for line in lines if line])
+    _put(Notice.Kind.ROLLOUT_DECIDED, endpoint, request, title, text)
+
+
+def stepped_back(
+    profile: Profile,
+    *,
+    before: str,
+    by: User | None,
+    reason: str,
+    incident: Incident | None = None,
+) -> None:
+    """A profile may do less than it did."""
+    who = f" by {by.get_username()}" if by else " by itself"
+    body: dict[str, Any] = {
+        "title": f"{profile.endpoint.slug}: stepped back from {before} to {profile.stage}{who}",
+        "text": f"{reason}\nGoing forward again takes a request and a decision.",
+        "severity": incident.severity if incident else 1,
+        "metric": incident.metric if incident else None,
+        "figures": incident.figures if incident else {},
+        "stage": profile.stage,
+    }
+    outbox.put(Notice.Kind.STAGE_CHANGED, endpoint=profile.endpoint, incident=incident, body=body)
+
+
+def _put(
+    kind: Notice.Kind, endpoint: Endpoint, request: RolloutRequest, title: str, text: str
+) -> None:
+    body = {
+        "title": title,
+        "text": text,
+        "request": request.pk,
+        "state": request.state,
+        "figures": request.evidence.get("figures", {}),
+    }
+    outbox.put(kind, endpoint=endpoint, body=body)
+
+
+def _what(request: RolloutRequest) -> str:
+    if request.switch is not None:
+        return f"to let go of {request.switch.mode}"
+    return (
+        f"for {request.to_stage} (it is at {request.from_stage}, profile {request.profile.epoch})"
+    )
+
+
+def _figures_in_words(request: RolloutRequest) -> list[str]:
+    return [
+        f"{name}: {each['failures']} of {each['trials']} trials failed, p_ref {each['p_ref']:.3f}"
+        for name, each in request.evidence.get("figures", {}).items()
+    ]
+
+
+def _of(request: RolloutRequest) -> list[tuple[str, str, str]]:
+    return [(part, before, after) for part, before, after in request.changed]

@@ -1,0 +1,115 @@
+"""Writing the stage of a profile: what a decision asks for, and steps back that need none."""
+
+from __future__ import annotations
+
+from django.contrib.auth.models import User
+from django.db import transaction
+from django.db.models.functions import Now
+from django.utils.translation import gettext as _
+
+from dashboard import access
+from dashboard.access import Right
+from dashboard.errors import Refused
+from dashboard.models import Endpoint, Incident, Profile
+from dashboard.models.audit import Action
+from dashboard.models.profile import Stage
+from dashboard.services import audit, policies, profiles, rollout_notices
+from dashboard.services.reasons import checked_reason
+from health import stages
+from health.severity import Severity
+
+
+def lock(endpoint_id: int) -> Endpoint:
+    return Endpoint.objects.select_for_update().get(pk=endpoint_id)
+
+
+def check_right(by: User, right: Right, endpoint: Endpoint) -> None:
+    """Refuse whoever may not do it now, whatever they could when they opened the page."""
+    person = User.objects.filter(pk=by.pk, is_active=True).first()
+    if person is None or not access.of_user(person).may(right, endpoint.team_id):
+        raise Refused(_NOT_ALLOWED[right]())
+
+
+@transaction.atomic
+def step_back(profile: Profile, *, to: str, by: User, reason: str) -> None:
+    """Let a profile do less, at once; one person is enough. Refuses what is not tighter."""
+    reason = checked_reason(reason)
+    endpoint, mine = _in_use(profile, by)
+    if to not in stages.STAGES or to == Stage.REJECTED or not stages.is_tighter(to, mine.stage):
+        raise Refused(_("That is no step back. Going forward takes a request and a decision."))
+    _step(endpoint, mine, to, by=by, reason=reason)
+    profile.refresh_from_db()
+
+
+@transaction.atomic
+def reject_profile(profile: Profile, *, by: User, reason: str) -> None:
+    """Let a profile have no tools, and say that it is not wanted."""
+    reason = checked_reason(reason)
+    endpoint, mine = _in_use(profile, by)
+    if mine.stage == Stage.REJECTED:
+        raise Refused(_("The profile was rejected already."))
+    _step(endpoint, mine, Stage.REJECTED, by=by, reason=reason)
+    profile.refresh_from_db()
+
+
+def follow_incident(incident: Incident, *, reason: str) -> None:
+    """Step back the profile of an incident as far as its severity asks; the endpoint is locked.
+
+    Whoever calls resolves the policy in the same transaction.
+    """
+    profile = Profile.objects.select_related("endpoint").get(pk=incident.profile_id)
+    to = stages.after_incident(profile.stage, Severity(incident.severity))
+    if to is None:
+        return
+    before = profile.stage
+    write(profile.endpoint, profile, to, by=None, reason=reason)
+    rollout_notices.stepped_back(profile, before=before, by=None, reason=reason, incident=incident)
+    _make_room(profile)
+
+
+def write(endpoint: Endpoint, profile: Profile, to: str, *, by: User | None, reason: str) -> None:
+    """Write the stage down, and who did it; the endpoint is locked."""
+    before = profile.stage
+    Profile.objects.filter(pk=profile.pk).update(stage=to, stage_at=Now())
+    profile.stage = to
+    audit.record(
+        Action.STAGE_CHANGED,
+        subject=f"profile {profile.epoch}",
+        endpoint=endpoint,
+        by=by,
+        reason=reason,
+        before={"stage": before, "epoch": profile.epoch},
+        after={"stage": to, "epoch": profile.epoch},
+    )
+
+
+def _step(endpoint: Endpoint, profile: Profile, to: str, *, by: User, reason: str) -> None:
+    before = profile.stage
+    write(endpoint, profile, to, by=by, reason=reason)
+    rollout_notices.stepped_back(profile, before=before, by=by, reason=reason)
+    _make_room(profile)
+    policies.refresh(endpoint)
+
+
+def _make_room(profile: Profile) -> None:
+    """A profile of an old key that allows nothing any more leaves its place to the present one."""
+    is_old = profile.in_force and profile.ended_at is not None
+    if is_old and not stages.allows_tools(profile.stage):
+        profiles.put_in_force(profile.endpoint.profile)
+
+
+def _in_use(profile: Profile, by: User) -> tuple[Endpoint, Profile]:
+    endpoint = lock(profile.endpoint_id)
+    check_right(by, Right.TIGHTEN, endpoint)
+    mine = Profile.objects.select_related("endpoint").get(pk=profile.pk)
+    if mine.ended_at is not None and not mine.in_force:
+        raise Refused(_("This profile is history: nothing follows it any more."))
+    return endpoint, mine
+
+
+_NOT_ALLOWED = {
+    Right.READ: lambda: _("You may not see this endpoint."),
+    Right.OPERATE: lambda: _("You may not ask for that: it takes an operator of this endpoint."),
+    Right.DECIDE: lambda: _("You may not decide on that: it takes an approver of this endpoint."),
+    Right.TIGHTEN: lambda: _("You may not do that: it takes an operator or an approver."),
+}
