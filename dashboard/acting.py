@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import os
+import pwd
 from collections.abc import Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, replace
 from enum import StrEnum
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from django.contrib.auth.models import User
+if TYPE_CHECKING:
+    from django.contrib.auth.models import User
 
 
 class Via(StrEnum):
@@ -31,7 +34,10 @@ class Acting:
     request_id: str = ""
 
     def actor_json(self, by: User | None = None) -> dict[str, Any]:
-        name, person_id = (by.get_username(), by.pk) if by else (self.name, self.person_id)
+        """Whoever acts; `by` may say it better, but not in whose name a command was run."""
+        name, person_id = self.name, self.person_id
+        if by and self.via is not Via.COMMAND:
+            name, person_id = by.get_username(), by.pk
         return {"name": name or self.via.value, "person": person_id, "token": self.token or None}
 
     def origin_json(self) -> dict[str, Any]:
@@ -53,6 +59,15 @@ def by(who: Acting) -> Iterator[None]:
         yield
     finally:
         _acting.reset(token)
+
+
+def command() -> Acting:
+    """Whoever runs a command on this machine, by the name that it knows them by."""
+    try:
+        name = pwd.getpwuid(os.getuid()).pw_name
+    except KeyError:  # in a container a user may have only a number
+        name = f"uid {os.getuid()}"
+    return Acting(Via.COMMAND, name=name)
 
 
 def identify(**known: Any) -> None:

@@ -8,15 +8,24 @@ that nothing is lost here when something is removed there.
 from __future__ import annotations
 
 import json
+from collections.abc import Iterable
 from datetime import UTC, datetime, timedelta
 from enum import StrEnum
 from typing import Any, Self
 
 from django.db import models
+from django.db.models import Q
 from typing_extensions import override
+
+from dashboard.models.endpoint import Endpoint
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _MICROSECOND = timedelta(microseconds=1)
+
+
+def microseconds(at: datetime) -> int:
+    """A moment as entries keep it."""
+    return (at - _EPOCH) // _MICROSECOND
 
 
 class Action(StrEnum):
@@ -66,6 +75,16 @@ class AuditEntryQuerySet(models.QuerySet["AuditEntry"]):
     def newest_first(self) -> Self:
         return self.order_by("-id")
 
+    def about_endpoints(self, teams: Iterable[int] | None) -> Self:
+        """Of endpoints of those teams, as they were then; None is of every endpoint."""
+        found = self.exclude(endpoint="")
+        return found if teams is None else found.filter(team__in=teams)
+
+    def of_endpoint(self, slug: str) -> Self:
+        """Under that name, and under the names that the endpoint of that name had before."""
+        now = Endpoint.objects.kept().filter(slug=slug).values("pk")
+        return self.filter(Q(endpoint=slug) | Q(endpoint_id__in=now))
+
 
 class AuditEntry(models.Model):
     """One thing that was done. `body` is all of it; the other columns are generated from it."""
@@ -76,6 +95,7 @@ class AuditEntry(models.Model):
     action = models.CharField(max_length=40)
     actor = models.CharField(max_length=150)
     endpoint = models.CharField(max_length=60)
+    endpoint_id = models.BigIntegerField(null=True)
     team = models.BigIntegerField(null=True)
 
     objects = AuditEntryQuerySet.as_manager()
@@ -114,3 +134,7 @@ class AuditLink(models.Model):
     @override
     def __str__(self) -> str:
         return f"link {self.seq}"
+
+    @property
+    def hex(self) -> str:
+        return bytes(self.digest).hex()

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 from collections.abc import Mapping
+from math import isfinite
 from typing import Any
 
 from django.contrib.auth.models import User
@@ -13,6 +15,11 @@ from dashboard import acting
 from dashboard.models import Endpoint
 from dashboard.models.audit import Action
 from dashboard.services.statements import execute
+
+# What is longer is cut, and its digest kept: whoever has the whole can prove that it is this.
+LONGEST_TEXT = 2_000
+MOST_OF_A_SIDE = 32_000
+DEEPEST = 20
 
 _INSERT = "INSERT INTO dashboard_auditentry (body) VALUES (%(body)s)"
 
@@ -41,21 +48,62 @@ def record(  # noqa: PLR0913 -- keyword-only: the columns of an entry
         "origin": now.origin_json(),
         "subject": subject,
         "endpoint": endpoint.slug if endpoint else None,
+        "endpoint_id": endpoint.pk if endpoint else None,
         "team": endpoint.team_id if endpoint else None,
         "reason": reason,
-        "before": before,
-        "after": after,
     }
-    text = json.dumps(_clean(body), ensure_ascii=False, sort_keys=True, default=str)
-    execute(_INSERT, {"body": text})
+    sides = {"before": _side(before), "after": _side(after)}
+    execute(_INSERT, {"body": _json({**_bounded(body), **sides})})
 
 
-def _clean(value: Any) -> Any:
-    """Without what Postgres cannot keep in text: NUL and halves of surrogate pairs."""
-    if isinstance(value, str):
-        return value.replace("\0", "").encode("utf-8", "replace").decode()
+def only_changes(
+    before: Mapping[str, Any], after: Mapping[str, Any]
+) -> dict[str, dict[str, Any]] | None:
+    """The values that differ, as `before` and `after` of an entry; None where none does."""
+    names = [name for name in after if before.get(name) != after[name]]
+    if not names:
+        return None
+    return {
+        "before": {name: before.get(name) for name in names},
+        "after": {name: after[name] for name in names},
+    }
+
+
+def _side(values: Mapping[str, Any] | None) -> Any:
+    """One side of a change; where it is too large as a whole, its beginning as text."""
+    bounded = _bounded(values)
+    if values is None or len(text := _json(bounded)) <= MOST_OF_A_SIDE:
+        return bounded
+    return {"cut": _cut(text)}
+
+
+def _bounded(value: Any, depth: int = 0) -> Any:
+    """The value with long texts cut, and without what Postgres cannot keep in text."""
+    if value is None or isinstance(value, bool | int):
+        return value
+    if isinstance(value, Mapping | list | tuple | set | frozenset) and depth == DEEPEST:
+        return "… [cut: nested too deep]"
     if isinstance(value, Mapping):
-        return {_clean(str(key)): _clean(each) for key, each in value.items()}
-    if isinstance(value, list | tuple | set | frozenset):
-        return [_clean(each) for each in value]
-    return value
+        return {_text(key): _bounded(each, depth + 1) for key, each in value.items()}
+    if isinstance(value, set | frozenset):
+        return sorted(map(_text, value))
+    if isinstance(value, list | tuple):
+        return [_bounded(each, depth + 1) for each in value]
+    # JSON has no word for infinity.
+    return value if isinstance(value, float) and isfinite(value) else _text(value)
+
+
+def _text(value: object) -> str:
+    """Without NUL and halves of surrogate pairs."""
+    return _cut(str(value).replace("\0", "").encode("utf-8", "replace").decode())
+
+
+def _cut(text: str) -> str:
+    if len(text) <= LONGEST_TEXT:
+        return text
+    digest = hashlib.sha256(text.encode()).hexdigest()
+    return f"{text[:LONGEST_TEXT]}… [cut: {len(text)} characters, sha256 {digest}]"
+
+
+def _json(value: Any) -> str:
+    return json.dumps(value, ensure_ascii=False, sort_keys=True)

@@ -1,0 +1,185 @@
+"""The audit log as it is read: who may see which entries, filters, a page at a time.
+
+Entries of an endpoint are seen by who may read what its team had then. All others (people, tokens,
+channels, rules, gates) are seen by administrators.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, fields, replace
+from datetime import UTC, datetime, timedelta
+from urllib.parse import urlencode
+
+from dashboard.access import Actor, Right
+from dashboard.models import AuditEntry, AuditLink
+from dashboard.models.audit import Action, AuditEntryQuerySet, microseconds
+
+PAGE = 50
+BATCH = 500
+_LONGEST = 200
+_MOST_ID = 2**63 - 1
+
+
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """Which entries are shown; what makes no sense is as if it were not asked for."""
+
+    actor: str = ""
+    action: str = ""  # one of them, or a group such as "endpoint."
+    endpoint: str = ""
+    text: str = ""
+    # Days or moments in UTC, as they were given; both ends belong to the span.
+    since: str = ""
+    until: str = ""
+    # The entry next to which the page begins: older ones, or newer ones.
+    before: int = 0
+    after: int = 0
+
+    @property
+    def is_filtered(self) -> bool:
+        return bool(self.filters)
+
+    @property
+    def filters(self) -> dict[str, str]:
+        told = {name: str(getattr(self, name)) for name in FILTERS}
+        return {name: value for name, value in told.items() if value}
+
+    def address(self, **over: object) -> str:
+        """The same filters at another place, as the end of an address."""
+        asked = {**self.filters, **over}
+        return urlencode({name: value for name, value in asked.items() if value})
+
+
+FILTERS = tuple(field.name for field in fields(Wanted) if field.type == "str")
+
+
+@dataclass(frozen=True, slots=True)
+class Linked:
+    """An entry with its place in the chain."""
+
+    entry: AuditEntry
+    link: AuditLink | None
+
+    @property
+    def seq(self) -> int | None:
+        return self.link.seq if self.link else None
+
+    @property
+    def digest(self) -> str:
+        return self.link.hex if self.link else ""
+
+
+@dataclass(frozen=True, slots=True)
+class Page:
+    """Some entries, the newest first; beside them what to ask for to see their neighbours."""
+
+    asked: Wanted
+    rows: tuple[Linked, ...]
+    newer: Wanted | None = None
+    older: Wanted | None = None
+
+
+def wanted(asked: Mapping[str, str]) -> Wanted:
+    """What an address asks for."""
+    action = asked.get("action", "")
+    return Wanted(
+        actor=asked.get("actor", "").strip()[:_LONGEST],
+        action=action if action in ACTIONS or action in GROUPS else "",
+        endpoint=asked.get("endpoint", "").strip()[:_LONGEST],
+        text=asked.get("text", "").strip().replace("\0", "")[:_LONGEST],
+        since=asked.get("since", "") if moment(asked.get("since", "")) else "",
+        until=asked.get("until", "") if moment(asked.get("until", "")) else "",
+        before=_number(asked.get("before", "")),
+        after=_number(asked.get("after", "")),
+    )
+
+
+def found(asked: Wanted, actor: Actor) -> AuditEntryQuerySet:
+    """All entries that the filters fit and the actor may see, the newest first."""
+    entries = seen_by(actor).newest_first()
+    if asked.actor:
+        entries = entries.filter(actor=asked.actor)
+    if asked.action:
+        entries = entries.filter(action__in=GROUPS.get(asked.action, (asked.action,)))
+    if asked.endpoint:
+        entries = entries.of_endpoint(asked.endpoint)
+    if start := moment(asked.since):
+        entries = entries.filter(at_us__gte=microseconds(start))
+    if end := moment(asked.until, is_end=True):
+        entries = entries.filter(at_us__lt=microseconds(end))
+    return entries.filter(body__icontains=asked.text) if asked.text else entries
+
+
+def seen_by(actor: Actor) -> AuditEntryQuerySet:
+    """The entries that somebody may see."""
+    if Right.ADMINISTER in actor.everywhere:
+        return AuditEntry.objects.all()
+    return AuditEntry.objects.all().about_endpoints(actor.teams(Right.READ))
+
+
+def read(asked: Wanted, actor: Actor, *, size: int = PAGE) -> Page:
+    """A page, by the numbers of entries, so that a long past costs no more. Two queries."""
+    entries = found(asked, actor)
+    if asked.after and not asked.before:
+        # The page just above: from its lower end upwards, one more than is shown.
+        rows = list(entries.filter(pk__gt=asked.after).order_by("id")[: size + 1])
+        return _page(asked, rows[:size][::-1], newer=len(rows) > size, older=True)
+    if asked.before:
+        entries = entries.filter(pk__lt=asked.before)
+    rows = list(entries[: size + 1])
+    return _page(asked, rows[:size], newer=bool(asked.before), older=len(rows) > size)
+
+
+def batches(asked: Wanted, actor: Actor, *, most: int = BATCH) -> Iterator[tuple[Linked, ...]]:
+    """All of them, some at a time: what is in memory does not grow with the log."""
+    place: Wanted | None = replace(asked, before=0, after=0)
+    while place:
+        page = read(place, actor, size=most)
+        if page.rows:
+            yield page.rows
+        place = page.older
+
+
+def linked(entries: Sequence[AuditEntry]) -> tuple[Linked, ...]:
+    """The entries with their places in the chain. One query."""
+    links = {link.entry_id: link for link in _links(entry.pk for entry in entries)}
+    return tuple(Linked(entry, links.get(entry.pk)) for entry in entries)
+
+
+def moment(text: str, *, is_end: bool = False) -> datetime | None:
+    """A day or a moment in UTC; the end of a day is the next one's beginning."""
+    try:
+        at = datetime.fromisoformat(text)
+        at = at if at.tzinfo else at.replace(tzinfo=UTC)
+        return at + timedelta(days=1) if is_end and len(text) == len("2026-01-31") else at
+    except (ValueError, OverflowError):
+        return None
+
+
+def _page(asked: Wanted, rows: list[AuditEntry], *, newer: bool, older: bool) -> Page:
+    if not rows:
+        return Page(asked, ())
+    return Page(
+        asked,
+        linked(rows),
+        newer=replace(asked, before=0, after=rows[0].pk) if newer else None,
+        older=replace(asked, before=rows[-1].pk, after=0) if older else None,
+    )
+
+
+def _links(ids: Iterable[int]) -> Iterable[AuditLink]:
+    return AuditLink.objects.filter(entry_id__in=list(ids))
+
+
+def _number(text: str) -> int:
+    is_number = text.isascii() and text.isdecimal() and len(text) < 20
+    return min(int(text), _MOST_ID) if is_number else 0
+
+
+ACTIONS = tuple(action.value for action in Action)
+# What is before the dot, such as "endpoint.": all actions of that kind.
+GROUPS: Mapping[str, tuple[str, ...]] = {
+    group: tuple(action for action in ACTIONS if action.startswith(group))
+    for group in dict.fromkeys(f"{action.partition('.')[0]}." for action in ACTIONS)
+}
