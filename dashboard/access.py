@@ -48,6 +48,8 @@ class Actor:
 
     everywhere: frozenset[Right] = _NONE
     by_team: Mapping[int, frozenset[Right]] = field(default_factory=dict)
+    # The roles behind it, each with the name of its team, for showing them.
+    held: tuple[tuple[Role, str | None], ...] = field(default=(), compare=False)
 
     def may(self, right: Right, team_id: int | None) -> bool:
         """Whether they may do it to an endpoint of that team; None is an endpoint without one."""
@@ -85,13 +87,15 @@ def of_user(user: User | AnonymousUser) -> Actor:
     if user.is_superuser:
         return EVERYBODY
     everywhere, by_team = _NONE, dict[int, frozenset[Right]]()
-    for grant in Grant.objects.filter(person=user):
+    held = []
+    for grant in Grant.objects.filter(person=user).select_related("team"):
+        held.append((Role(grant.role), grant.team.name if grant.team else None))
         rights = RIGHTS[Role(grant.role)]
         if grant.team_id is None:
             everywhere |= rights
         else:
             by_team[grant.team_id] = by_team.get(grant.team_id, _NONE) | rights
-    return Actor(everywhere, by_team)
+    return Actor(everywhere, by_team, tuple(held))
 
 
 def actor_of(request: HttpRequest) -> Actor:
@@ -201,4 +205,5 @@ OF_A_TEAM = frozenset(_OF_A_TEAM)
 OF_NO_TEAM = frozenset(
     {"probe", "trial", "step", "metric", "note_id", "switch_id"}  # inside something that has one
     | {"person_id", "prefix", "rule_id", "channel_id", "delivery_id", "team_id"}  # administrators'
+    | {"grant_id", "token"}  # of a person; the text of an invitation
 )

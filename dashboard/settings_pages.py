@@ -57,7 +57,13 @@ GROUPS = (
             SettingsPage(
                 "people",
                 _("People"),
-                _("Who may sign in: add somebody, end their access, give a new password."),
+                _("Who may sign in and what they may do: invite somebody, give roles, end access."),
+                for_administrators=True,
+            ),
+            SettingsPage(
+                "teams",
+                _("Teams"),
+                _("Groups of endpoints, each seen and worked on only by its people."),
                 for_administrators=True,
             ),
             SettingsPage(

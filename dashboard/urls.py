@@ -17,6 +17,7 @@ from dashboard.views import (
     fleet,
     importing,
     incidents,
+    invitations,
     maintenance,
     metrics,
     modes,
@@ -29,6 +30,7 @@ from dashboard.views import (
     service,
     settings,
     system,
+    teams,
     tokens,
     tool_rules,
     trying,
@@ -97,16 +99,26 @@ urlpatterns = [
     path("settings/password/", accounts.password, name="password"),
     path("settings/people/", people.page, name="people"),
     path("settings/people/<int:person_id>/", people.person, name="person"),
-    path(
-        "settings/people/<int:person_id>/password/", people.reset_password, name="person-password"
-    ),
+    path("settings/people/<int:person_id>/password/", people.new_link, name="person-password"),
     path("settings/people/<int:person_id>/role/", people.role, name="person-role"),
+    path("settings/people/<int:person_id>/grants/", people.give, name="person-grants"),
+    path(
+        "settings/people/<int:person_id>/grants/<int:grant_id>/take/",
+        people.take,
+        name="grant-take",
+    ),
+    path("settings/people/<int:person_id>/withdraw/", people.withdraw, name="person-withdraw"),
     path(
         "settings/people/<int:person_id>/deactivate/", people.deactivate, name="person-deactivate"
     ),
     path(
         "settings/people/<int:person_id>/reactivate/", people.reactivate, name="person-reactivate"
     ),
+    path("settings/teams/", teams.page, name="teams"),
+    path("settings/teams/<int:team_id>/", teams.team, name="team"),
+    path("settings/teams/<int:team_id>/endpoints/", teams.move, name="team-endpoints"),
+    path("settings/teams/<int:team_id>/remove/", teams.remove, name="team-remove"),
+    path("invitations/<str:token>/", invitations.page, name="invitation"),
     path("settings/demo/", demo.page, name="demo"),
     path("settings/demo/start/", demo.start, name="demo-start"),
     path("settings/demo/remove/", demo.remove, name="demo-remove"),

@@ -13,6 +13,7 @@ from dashboard.models.endpoint_edit import EndpointEdit
 from dashboard.models.evidence import Evidence
 from dashboard.models.fingerprint_change import FingerprintChange
 from dashboard.models.gate_version import GateVersion
+from dashboard.models.invitation import DrawnPassword, Invitation
 from dashboard.models.maintenance import MaintenanceWindow
 from dashboard.models.mode_switch import ModeSwitch
 from dashboard.models.note import Note
@@ -42,6 +43,7 @@ __all__ = [
     "Channel",
     "Credential",
     "Delivery",
+    "DrawnPassword",
     "Endpoint",
     "EndpointEdit",
     "Evidence",
@@ -49,6 +51,7 @@ __all__ = [
     "GateVersion",
     "Grant",
     "Incident",
+    "Invitation",
     "MaintenanceWindow",
     "ModeSwitch",
     "Note",

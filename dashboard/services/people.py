@@ -1,119 +1,144 @@
-"""The people who may sign in: adding them, ending their access, giving them a new password.
+"""The people who may sign in: inviting them, ending their access, letting them in again.
 
-Whoever is an administrator may change settings; all others may look and act on endpoints.
+Nobody but the person ever knows a password: whoever needs one gets a link and chooses it.
 """
 
 from __future__ import annotations
 
-import secrets
+from collections.abc import Collection
 from dataclasses import dataclass
+from typing import Any
 
 from django.contrib.auth.models import User
 from django.db import IntegrityError, transaction
 from django.utils.translation import gettext as _
 
 from dashboard.errors import Refused
+from dashboard.models import DrawnPassword, Invitation, Team
+from dashboard.models.audit import Action
+from dashboard.models.team import Role
+from dashboard.services import audit, invitations, roles
+from dashboard.services.invitations import Link
 
 
 @dataclass(frozen=True, slots=True)
-class Admitted:
-    """A person with a new password; its text exists only here and with whoever is told."""
+class Rights:
+    """What somebody is invited as: an administrator, or some roles in one place."""
 
-    person: User
-    password: str
-
-
-def add(*, username: str, administrator: bool) -> Admitted:
-    """Let somebody in. Refuses a name that is taken, in whatever case."""
-    if User.objects.filter(username__iexact=username).exists():
-        raise Refused(_taken(username))
-    password = _draw()
-    try:
-        with transaction.atomic():
-            person = User.objects.create_user(
-                username, password=password, is_superuser=administrator
-            )
-    except IntegrityError as exc:
-        raise Refused(_taken(username)) from exc
-    return Admitted(person, password)
+    administrator: bool = False
+    roles: Collection[Role] = ()
+    team: Team | None = None  # None is everywhere
 
 
 @transaction.atomic
-def deactivate(person: User, *, by: User) -> User:
+def invite(*, username: str, email: str = "", rights: Rights, by: User) -> Link:
+    """Let somebody in by a link. Refuses a name that is taken, in whatever case, and no role."""
+    if not rights.administrator and not rights.roles:
+        raise Refused(_("Choose at least one role."))
+    person = _create(username, email=email, administrator=rights.administrator)
+    after = {"name": person.username, "administrator": rights.administrator}
+    _tell(Action.PERSON_ADDED, person, by=by, after=after)
+    for role in [] if rights.administrator else rights.roles:
+        roles.add(person, role=role, team=rights.team, by=by)
+    return invitations.make(person, by=by)
+
+
+@transaction.atomic
+def withdraw(person: User, *, by: User, reason: str = "") -> None:
+    """Take back an invitation that nobody followed; the name is free again."""
+    person = roles.locked(person)
+    is_awaited = Invitation.objects.open().filter(person=person).exists()
+    if not is_awaited or person.last_login is not None:
+        raise Refused(_("They have signed in already; end their access instead."))
+    _tell(Action.PERSON_CHANGED, person, by=by, reason=reason, after={"invitation": "withdrawn"})
+    person.delete()
+
+
+@transaction.atomic
+def new_link(person: User, *, by: User) -> Link:
+    """A link to choose a new password; the old one and its sessions end now. Refuses oneself."""
+    person = roles.locked(person)
+    if person.pk == by.pk:
+        raise Refused(_("Change your own password under Settings, Password."))
+    if not person.is_active:
+        raise Refused(_("This account is not active; reactivate it instead."))
+    _tell(Action.PERSON_CHANGED, person, by=by, after={"password": "to be chosen by a link"})
+    return _without_password(person, by=by)
+
+
+@transaction.atomic
+def deactivate(person: User, *, by: User, reason: str = "") -> User:
     """End somebody's access at once. Refuses oneself and the last administrator.
 
     The password goes too: sessions are bound to it, so that none comes back to life with the
     account.
     """
-    person = _locked(person)
+    person = roles.locked(person)
     if person.pk == by.pk:
         raise Refused(_("You cannot deactivate yourself; another administrator can."))
-    _keep_one_administrator(person)
+    roles.keep_one_administrator(person)
     person.is_active = False
     person.set_unusable_password()
     person.save(update_fields=["is_active", "password"])
+    invitations.revoke(person)
+    states = {"before": {"active": True}, "after": {"active": False}}
+    _tell(Action.PERSON_CHANGED, person, by=by, reason=reason, **states)
     return person
 
 
 @transaction.atomic
-def reactivate(person: User) -> Admitted:
-    """Let somebody in again, with a new password."""
-    person = _locked(person)
+def reactivate(person: User, *, by: User) -> Link:
+    """Let somebody in again, by a link; their roles are those that they had."""
+    person = roles.locked(person)
+    if person.is_active:
+        raise Refused(_("This account is active."))
     person.is_active = True
-    return _with_new_password(person)
+    states = {"before": {"active": False}, "after": {"active": True}}
+    _tell(Action.PERSON_CHANGED, person, by=by, **states)
+    return _without_password(person, by=by)
 
 
 @transaction.atomic
-def reset_password(person: User) -> Admitted:
-    """Give somebody a new password; their sessions end. Refuses who is not active."""
-    person = _locked(person)
-    if not person.is_active:
-        raise Refused(_("This account is not active; reactivate it instead."))
-    return _with_new_password(person)
-
-
-@transaction.atomic
-def set_administrator(person: User, *, administrator: bool, by: User) -> User:
-    """Give or take the right to change settings. Refuses oneself and the last administrator."""
-    person = _locked(person)
-    if person.pk == by.pk:
-        raise Refused(_("You cannot change your own role; another administrator can."))
-    if not administrator:
-        _keep_one_administrator(person)
-    person.is_superuser = administrator
-    person.save(update_fields=["is_superuser"])
+def create_first(*, password: str) -> User:
+    """The administrator of a fresh installation, with a password that is printed."""
+    person = User.objects.create_superuser("admin", password=password)
+    DrawnPassword.objects.create(person=person, stored=person.password)
+    _tell(Action.PERSON_ADDED, person, after={"name": person.username, "administrator": True})
     return person
 
 
+def owes_a_password(person: User) -> bool:
+    """Whether they still have the password that was printed; asked for every page."""
+    # Nobody else ever has one, so that nobody else pays for the question.
+    drawn = DrawnPassword.objects.filter(person=person.pk, stored=person.password)
+    return person.is_superuser and drawn.exists()
+
+
+@transaction.atomic
 def change_password(person: User, *, password: str) -> None:
     """Give somebody the password that they chose."""
     person.set_password(password)
     person.save(update_fields=["password"])
+    DrawnPassword.objects.filter(person=person).delete()
+    _tell(Action.PASSWORD_CHANGED, person, by=person)
 
 
-def _locked(person: User) -> User:
-    """The person, locked with all administrators: of two who remove each other, one waits."""
-    both = User.objects.filter(is_superuser=True) | User.objects.filter(pk=person.pk)
-    found = {each.pk: each for each in both.order_by("pk").select_for_update()}
-    return found[person.pk]
+def _create(username: str, *, email: str, administrator: bool) -> User:
+    told = _("There is already somebody called “{name}”.").format(name=username)
+    if User.objects.filter(username__iexact=username).exists():
+        raise Refused(told)
+    try:
+        with transaction.atomic():
+            return User.objects.create_user(username, email=email, is_superuser=administrator)
+    except IntegrityError as exc:
+        raise Refused(told) from exc
 
 
-def _keep_one_administrator(person: User) -> None:
-    others = User.objects.filter(is_superuser=True, is_active=True).exclude(pk=person.pk)
-    if person.is_superuser and person.is_active and not others.exists():
-        raise Refused(_("This is the last administrator: make somebody else one first."))
-
-
-def _with_new_password(person: User) -> Admitted:
-    password = _draw()
-    person.set_password(password)
+def _without_password(person: User, *, by: User) -> Link:
+    person.set_unusable_password()
     person.save(update_fields=["is_active", "password"])
-    return Admitted(person, password)
+    return invitations.make(person, by=by)
 
 
-def _draw() -> str:
-    return secrets.token_urlsafe(15)
-
-
-def _taken(username: str) -> str:
-    return _("There is already somebody called “{name}”.").format(name=username)
+def _tell(action: Action, person: User, **more: Any) -> None:
+    audit.record(action, subject=f"person {person.username}", **more)

@@ -8,19 +8,23 @@ from typing import Any
 from django.contrib import messages
 from django.contrib.auth.models import User
 from django.core.paginator import Paginator
-from django.db.models import Q
+from django.db.models import Prefetch, Q, QuerySet
 from django.db.models.functions import Now
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
+from django.utils import timezone
 from django.utils.translation import gettext as _
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
+from dashboard import role_words
 from dashboard.access import Right, needs
 from dashboard.errors import Refused
-from dashboard.services import people
-from dashboard.services.people import Admitted
-from dashboard.views.person_form import PersonForm
+from dashboard.models import Grant, Invitation
+from dashboard.services import people, roles
+from dashboard.services.invitations import Link
+from dashboard.views.invitations import address_of
+from dashboard.views.person_form import GrantForm, InviteForm, WhyForm, reason_in
 
 PAGE = 100
 
@@ -29,65 +33,68 @@ PAGE = 100
 @require_http_methods(["GET", "HEAD", "POST"])
 @never_cache
 def page(request: HttpRequest) -> HttpResponse:
-    form = PersonForm(request.POST or None)
-    admitted = None
+    form = InviteForm(request.POST or None)
+    link = None
     if request.method == "POST" and form.is_valid():
+        data = form.cleaned_data
         try:
-            admitted = people.add(**form.cleaned_data)
-            form = PersonForm()
+            link = people.invite(
+                username=data["username"],
+                email=data["email"],
+                rights=form.rights(),
+                by=_signed_in(request),
+            )
+            form = InviteForm()
         except Refused as exc:
             form.add_error("username", exc.message)
-    # The answer to the post itself, not a redirect: the password is shown nowhere else.
-    everybody = User.objects.order_by("-is_active", "username")
-    shown = Paginator(everybody, PAGE).get_page(request.GET.get("page"))
-    context = {"form": form, "admitted": admitted, "page": shown}
-    return render(request, "dashboard/people.html", context)
+    # The answer to the post itself, not a redirect: the link is shown nowhere else.
+    context = {"form": form, "may": role_words.MAY, **_shown_once(link)}
+    return render(request, "dashboard/people.html", {**context, **_listed(request)})
 
 
 @needs(Right.ADMINISTER)
 @require_safe
 @never_cache
 def person(request: HttpRequest, person_id: int) -> HttpResponse:
-    return _page_of(request, get_object_or_404(User, pk=person_id))
+    return _page_of(request, person_id)
 
 
 @needs(Right.ADMINISTER)
 @require_POST
 @never_cache
-def reset_password(request: HttpRequest, person_id: int) -> HttpResponse:
-    return _admit(request, person_id, people.reset_password)
+def new_link(request: HttpRequest, person_id: int) -> HttpResponse:
+    return _link(request, person_id, people.new_link)
 
 
 @needs(Right.ADMINISTER)
 @require_POST
 @never_cache
 def reactivate(request: HttpRequest, person_id: int) -> HttpResponse:
-    return _admit(request, person_id, people.reactivate)
+    return _link(request, person_id, people.reactivate)
 
 
 @needs(Right.ADMINISTER)
 @require_POST
 def deactivate(request: HttpRequest, person_id: int) -> HttpResponse:
-    found = get_object_or_404(User, pk=person_id)
-    assert isinstance(request.user, User)
-    try:
-        people.deactivate(found, by=request.user)
-    except Refused as exc:
-        messages.error(request, exc.message)
-        return redirect("person", found.pk)
     told = _("{name} can no longer sign in; their sessions have ended.")
-    messages.success(request, told.format(name=found.username))
-    return redirect("people")
+    return _end(request, person_id, people.deactivate, told)
+
+
+@needs(Right.ADMINISTER)
+@require_POST
+def withdraw(request: HttpRequest, person_id: int) -> HttpResponse:
+    told = _("The invitation of {name} is withdrawn; the link opens nothing any more.")
+    return _end(request, person_id, people.withdraw, told)
 
 
 @needs(Right.ADMINISTER)
 @require_POST
 def role(request: HttpRequest, person_id: int) -> HttpResponse:
     found = get_object_or_404(User, pk=person_id)
-    assert isinstance(request.user, User)
     wanted = request.POST.get("administrator") == "yes"
+    reason = reason_in(WhyForm(request.POST))
     try:
-        people.set_administrator(found, administrator=wanted, by=request.user)
+        roles.set_administrator(found, administrator=wanted, by=_signed_in(request), reason=reason)
     except Refused as exc:
         messages.error(request, exc.message)
     else:
@@ -96,18 +103,94 @@ def role(request: HttpRequest, person_id: int) -> HttpResponse:
     return redirect("person", found.pk)
 
 
-def _admit(request: HttpRequest, person_id: int, admit: Callable[[User], Admitted]) -> HttpResponse:
+@needs(Right.ADMINISTER)
+@require_POST
+@never_cache
+def give(request: HttpRequest, person_id: int) -> HttpResponse:
+    found = get_object_or_404(User, pk=person_id)
+    form = GrantForm(request.POST)
+    if not form.is_valid():
+        return _page_of(request, person_id, form=form)
+    try:
+        roles.give(found, by=_signed_in(request), **form.cleaned_data)
+    except Refused as exc:
+        messages.error(request, exc.message)
+    else:
+        told = _("{name} has the role from now on.").format(name=found.username)
+        messages.success(request, told)
+    return redirect("person", found.pk)
+
+
+@needs(Right.ADMINISTER)
+@require_http_methods(["GET", "HEAD", "POST"])
+def take(request: HttpRequest, person_id: int, grant_id: int) -> HttpResponse:
+    grants = Grant.objects.select_related("person", "team")
+    grant = get_object_or_404(grants, pk=grant_id, person=person_id)
+    if request.method == "POST":
+        reason = reason_in(WhyForm(request.POST))
+        try:
+            roles.take(grant, by=_signed_in(request), reason=reason)
+        except Refused as exc:
+            messages.error(request, exc.message)
+        else:
+            told = _("{name} has lost the role.").format(name=grant.person.username)
+            messages.success(request, told)
+        return redirect("person", person_id)
+    return render(request, "dashboard/grant_take.html", {"grant": grant, "form": WhyForm()})
+
+
+def _link(request: HttpRequest, person_id: int, make: Callable[..., Link]) -> HttpResponse:
     found = get_object_or_404(User, pk=person_id)
     try:
-        admitted = admit(found)
+        link = make(found, by=_signed_in(request))
     except Refused as exc:
         messages.error(request, exc.message)
         return redirect("person", found.pk)
-    return _page_of(request, admitted.person, admitted=admitted)
+    return _page_of(request, person_id, **_shown_once(link))
 
 
-def _page_of(request: HttpRequest, found: User, **more: Any) -> HttpResponse:
+def _end(request: HttpRequest, person_id: int, end: Callable[..., Any], told: str) -> HttpResponse:
+    found = get_object_or_404(User, pk=person_id)
+    try:
+        end(found, by=_signed_in(request), reason=reason_in(WhyForm(request.POST)))
+    except Refused as exc:
+        messages.error(request, exc.message)
+        return redirect("person", person_id)
+    messages.success(request, told.format(name=found.username))
+    return redirect("people")
+
+
+def _shown_once(link: Link | None) -> dict[str, Any]:
+    return {"link": link, "address": address_of(link)} if link else {}
+
+
+def _with_roles() -> QuerySet[User]:
+    grants = Grant.objects.select_related("team").order_by("team__name", "role")
+    links = Invitation.objects.open()
+    return User.objects.prefetch_related(Prefetch("grants", grants), Prefetch("invitations", links))
+
+
+def _listed(request: HttpRequest) -> dict[str, Any]:
+    everybody = _with_roles().order_by("-is_active", "username")
+    shown = Paginator(everybody, PAGE).get_page(request.GET.get("page"))
+    return {"page": shown, "now": timezone.now()}
+
+
+def _page_of(request: HttpRequest, person_id: int, **more: Any) -> HttpResponse:
+    found = get_object_or_404(_with_roles(), pk=person_id)
     ends_later = Q(expires_at=None) | Q(expires_at__gt=Now())
     tokens = found.apitoken_set.filter(ends_later, revoked_at=None).count()
-    context = {"person": found, "living_tokens": tokens, **more}
-    return render(request, "dashboard/person.html", context)
+    context = {
+        "person": found,
+        "living_tokens": tokens,
+        "form": GrantForm(),
+        "why": WhyForm(auto_id=False),
+        "may": role_words.MAY,
+        "now": timezone.now(),
+    }
+    return render(request, "dashboard/person.html", {**context, **more})
+
+
+def _signed_in(request: HttpRequest) -> User:
+    assert isinstance(request.user, User)
+    return request.user

@@ -1,4 +1,4 @@
-"""The form that lets somebody in."""
+"""The forms that invite somebody and give them roles."""
 
 from __future__ import annotations
 
@@ -7,8 +7,31 @@ from django.contrib.auth.models import User
 from django.contrib.auth.validators import UnicodeUsernameValidator
 from django.utils.translation import gettext_lazy as _
 
+from dashboard.models import Team
+from dashboard.models.team import Role
+from dashboard.role_words import ADMINISTRATOR
+from dashboard.services.modes import LONGEST_REASON
+from dashboard.services.people import Rights
 
-class PersonForm(forms.Form):
+_ROLES = [*Role.choices, (ADMINISTRATOR, _("Administrator"))]
+
+
+class WhyForm(forms.Form):
+    reason = forms.CharField(
+        label=_("Reason"),
+        max_length=LONGEST_REASON,
+        required=False,
+        widget=forms.TextInput({"autocomplete": "off"}),
+    )
+
+
+def reason_in(form: WhyForm) -> str:
+    """What was given as a reason; one that is too long is cut, since nothing depends on it."""
+    given: str = form.data.get("reason", "")
+    return form.cleaned_data["reason"] if form.is_valid() else given[:LONGEST_REASON]
+
+
+class InviteForm(forms.Form):
     username = forms.CharField(
         label=_("Name"),
         max_length=150,
@@ -16,13 +39,49 @@ class PersonForm(forms.Form):
         help_text=_("What they sign in with: letters, digits and @ . + - _"),
         widget=forms.TextInput({"autocomplete": "off", "autocapitalize": "none"}),
     )
-    administrator = forms.BooleanField(
-        label=_("Administrator"),
+    email = forms.EmailField(
+        label=_("E-mail address"),
         required=False,
-        help_text=_("May change settings: people, API tokens, channels and tool rules."),
+        max_length=254,
+        help_text=_("A note of where to reach them; nothing is sent there."),
+        widget=forms.EmailInput({"autocomplete": "off"}),
+    )
+    roles = forms.MultipleChoiceField(
+        label=_("Roles"),
+        choices=_ROLES,
+        initial=[Role.VIEWER.value],
+        widget=forms.CheckboxSelectMultiple,
+        error_messages={"required": _("Choose at least one role.")},
+    )
+    team = forms.ModelChoiceField(
+        Team.objects.order_by("name"),
+        label=_("Where"),
+        required=False,
+        empty_label=_("Everywhere"),
+        help_text=_("Administrators may do everything everywhere."),
     )
 
     def clean_username(self) -> str:
         # As the model does it: two spellings of the same letters are one name.
         name: str = User.normalize_username(self.cleaned_data["username"])
         return name
+
+    def rights(self) -> Rights:
+        """What they are invited as, once the form is valid."""
+        chosen: list[str] = self.cleaned_data["roles"]
+        roles = [role for role in Role if role.value in chosen]
+        return Rights(ADMINISTRATOR in chosen, roles, self.cleaned_data["team"])
+
+
+class GrantForm(WhyForm):
+    role = forms.ChoiceField(label=_("Role"), choices=Role.choices)
+    team = forms.ModelChoiceField(
+        Team.objects.order_by("name"),
+        label=_("Where"),
+        required=False,
+        empty_label=_("Everywhere"),
+    )
+    field_order = ("role", "team", "reason")
+
+    def clean_role(self) -> Role:
+        return Role(self.cleaned_data["role"])

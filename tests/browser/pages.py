@@ -10,7 +10,9 @@ from django.utils import timezone
 
 from dashboard.models import Attempt, Endpoint
 from dashboard.models.api_token import Scope
-from dashboard.services import maintenance, modes, tokens, tool_rules
+from dashboard.models.team import Role
+from dashboard.services import maintenance, modes, people, teams, tokens, tool_rules
+from dashboard.services.people import Rights
 from health.modes import Mode
 from health.risk import Risk
 from tests.dashboard.watching import degrade
@@ -56,14 +58,17 @@ NOT_PAGES = frozenset(
         "nearby",
         "note-remove",
         "person-deactivate",
+        "person-grants",
         "person-password",
         "person-reactivate",
         "person-role",
+        "person-withdraw",
         "readyz",
         "run-attempts",
         "run-bundle",
         "run-cancel",
         "run-progress",
+        "team-endpoints",
         "tool-rule-move",
         "tool-rule-remove",
     }
@@ -84,6 +89,7 @@ EMPTY = (
     "retention",
     "password",
     "people",
+    "teams",
     "demo",
     "import",
 )
@@ -136,9 +142,23 @@ def fill() -> dict[str, list[str]]:
     found["token-revoke"] = [reverse("token-revoke", args=[token.prefix])]
     found["tool-rule"] = [reverse("tool-rule", args=[rule.pk])]
     found["demo-remove"] = [reverse("demo-remove")]
-    found["person"] = [reverse("person", args=[alice.pk])]
     found["design"] = [reverse("design")]
-    return found
+    return found | _people_and_teams(alice, steady)
+
+
+def _people_and_teams(by: User, endpoint: Endpoint) -> dict[str, list[str]]:
+    team, empty = (teams.make(name=name, by=by) for name in ("Search", "Ops"))
+    teams.move([endpoint], team=team, by=by)
+    rights = Rights(roles=[Role.OPERATOR, Role.APPROVER], team=team)
+    link = people.invite(username="bob", rights=rights, by=by)
+    grant = link.person.grants.order_by("pk")[0]
+    return {
+        "person": [reverse("person", args=[each.pk]) for each in (by, link.person)],
+        "grant-take": [reverse("grant-take", args=[link.person.pk, grant.pk])],
+        "team": [reverse("team", args=[each.pk]) for each in (team, empty)],
+        "team-remove": [reverse("team-remove", args=[team.pk])],
+        "invitation": [reverse("invitation", args=[link.text])],
+    }
 
 
 def _probe(endpoint: Endpoint) -> Attempt:

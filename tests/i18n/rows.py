@@ -18,19 +18,32 @@ from dashboard.models import (
     Delivery,
     Endpoint,
     Incident,
+    Invitation,
     Note,
     Profile,
     RollupHour,
     Run,
+    Team,
 )
-from dashboard.services import channels, maintenance, modes, partitions, tokens, tool_rules
+from dashboard.models.team import Role
+from dashboard.services import (
+    channels,
+    maintenance,
+    modes,
+    partitions,
+    people,
+    teams,
+    tokens,
+    tool_rules,
+)
 from dashboard.services.observations import PROBE
+from dashboard.services.people import Rights
 from health.modes import Mode
 from health.observations import PLACES
 from health.risk import Risk
 from probes.attempts import Metric
 from tests.dashboard.watching import degrade
-from tests.factories import make_endpoint
+from tests.factories import make_endpoint, make_person
 from tests.i18n import endpoint_rows, run_rows
 from tests.notifications.making import make_webhook, tell
 from tests.system.making import make_old_worker
@@ -66,6 +79,9 @@ class Rows:
     token: str
     webhook: Channel
     delivery: int
+    team: int
+    grant: int
+    invitation: str
 
     @property
     def others(self) -> Sequence[str]:
@@ -91,6 +107,7 @@ def make(person: User) -> Rows:
     make_old_worker("host-1", timedelta(hours=2))
     window = _windows(endpoint, person)
     webhook, delivery = _deliveries(endpoint, person)
+    grant = make_person("steady-one", Role.VIEWER, team=_teams(person)).grants.get()
     return Rows(
         endpoint=endpoint,
         run=run,
@@ -103,11 +120,14 @@ def make(person: User) -> Rows:
         automatic=incident.switches.order_by("pk")[0].pk,
         window=window,
         me=person.pk,
-        person=User.objects.create_user("steady-one").pk,
+        person=grant.person_id,
         rule=rule.pk,
         token=_tokens(person),
         webhook=webhook,
         delivery=delivery,
+        team=Team.objects.get(name="zeta-1").pk,
+        grant=grant.pk,
+        invitation=_invitation(person),
     )
 
 
@@ -162,6 +182,24 @@ def _windows(endpoint: Endpoint, person: User) -> int:
     )
     maintenance.cancel(over, by=person)
     return running.pk
+
+
+def _teams(person: User) -> Team:
+    team = teams.make(name="zeta-1", by=person)
+    teams.move([Endpoint.objects.get(slug="steady-two")], team=team, by=person)
+    teams.make(name="steady-two", by=person)
+    return team
+
+
+def _invitation(person: User) -> str:
+    """One link that waits, and people who were invited otherwise."""
+    rights = Rights(roles=[Role.OPERATOR, Role.APPROVER])
+    waits, late = (
+        people.invite(username=name, email="zeta-1@host-1.test", rights=rights, by=person)
+        for name in ("well-one", "zeta-1")
+    )
+    Invitation.objects.filter(person=late.person).update(expires_at=Now())
+    return waits.text
 
 
 def _tokens(person: User) -> str:

@@ -31,6 +31,7 @@ NO_PAGES = {
 }
 _HTMX = {"HX-Request": "true"}
 _FAR = "2099-01-01T00:00"
+_LONG = "a long enough sentence 7"
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,7 +51,6 @@ def visits(made: Rows) -> dict[str, list[Visit]]:
         **_of_the_fleet(),
         **_of_an_endpoint(endpoint, made),
         **_of_runs(made),
-        **_of_people(made),
         "incidents": _get(
             "/incidents/",
             "/incidents/?state=accepted",
@@ -104,6 +104,7 @@ def visits(made: Rows) -> dict[str, list[Visit]]:
         "demo": _get("/settings/demo/"),
         "demo-remove": _get("/settings/demo/remove/"),
         "demo-start": [Visit("/settings/demo/start/", {})] * 2,
+        **_of_people(made),
     }
 
 
@@ -111,7 +112,7 @@ def empty() -> list[Visit]:
     """Pages of an installation that has nothing yet."""
     paths = ("channels", "deliveries", "maintenance", "tokens", "demo", "retention", "system")
     return _get(
-        *("/", "/incidents/", "/compare/", "/first-run/nearby/"),
+        *("/", "/incidents/", "/compare/", "/first-run/nearby/", "/settings/teams/"),
         *(f"/settings/{path}/" for path in paths),
     )
 
@@ -251,6 +252,7 @@ def _of_runs(made: Rows) -> dict[str, list[Visit]]:
 
 def _of_people(made: Rows) -> dict[str, list[Visit]]:
     person, me = f"/settings/people/{made.person}/", f"/settings/people/{made.me}/"
+    team, link = f"/settings/teams/{made.team}/", f"/invitations/{made.invitation}/"
     wrong = {"old_password": "x", "new_password1": "1", "new_password2": "2"}
     return {
         "login": [],
@@ -258,12 +260,46 @@ def _of_people(made: Rows) -> dict[str, list[Visit]]:
         "people": [
             *_get("/settings/people/"),
             Visit("/settings/people/", {}),
-            Visit("/settings/people/", {"username": "alice"}),
-            Visit("/settings/people/", {"username": "zeta 1"}),
-            Visit("/settings/people/", {"username": "zeta-1", "administrator": "on"}),
+            Visit("/settings/people/", {"username": "alice", "roles": "viewer"}),
+            Visit("/settings/people/", {"username": "zeta 1", "email": "zeta-1"}),
+            Visit("/settings/people/", {"username": "steady-two", "roles": "administrator"}),
         ],
-        "person": _get(person, me),
-        "person-password": [Visit(f"{person}password/", {})],
+        "person": _get(person, me, *(f"/settings/people/{made.person + n}/" for n in (1, 2))),
+        "person-password": [Visit(f"{person}password/", {}), Visit(f"{me}password/", {})],
+        "person-grants": [
+            Visit(f"{person}grants/", {"role": "viewer"}),
+            Visit(f"{person}grants/", {"role": "viewer"}),
+            Visit(f"{person}grants/", {"role": "x"}),
+            Visit(f"{me}grants/", {"role": "viewer"}),
+        ],
+        "person-withdraw": [
+            Visit(f"{me}withdraw/", {}),
+            Visit(f"/settings/people/{made.person + 2}/withdraw/", {}),
+        ],
+        "grant-take": [
+            *_get(f"{person}grants/{made.grant}/take/"),
+            Visit(f"{person}grants/{made.grant}/take/", {"reason": "zeta-1"}),
+        ],
+        "teams": [
+            *_get("/settings/teams/"),
+            Visit("/settings/teams/", {}),
+            Visit("/settings/teams/", {"name": "zeta-1"}),
+            Visit("/settings/teams/", {"name": "well-one"}),
+        ],
+        "team": [
+            *_get(team, f"/settings/teams/{made.team + 1}/"),
+            Visit(team, {"name": "steady-two"}),
+            Visit(team, {"name": "zeta"}),
+        ],
+        "team-endpoints": [
+            Visit(f"{team}endpoints/", {"endpoint": "steady-one"}),
+            Visit(f"{team}endpoints/", {}),
+        ],
+        "team-remove": [
+            *_get(f"{team}remove/", f"/settings/teams/{made.team + 1}/remove/"),
+            Visit(f"{team}remove/", {}),
+            Visit(f"/settings/teams/{made.team + 1}/remove/", {}),
+        ],
         "person-role": [
             Visit(f"{person}role/", {"administrator": "yes"}),
             Visit(f"{person}role/", {}),
@@ -275,6 +311,12 @@ def _of_people(made: Rows) -> dict[str, list[Visit]]:
             Visit(person),
         ],
         "person-reactivate": [Visit(f"{person}reactivate/", {})] * 2,
+        # Nothing may come after it: who follows a link is somebody else from then on.
+        "invitation": [
+            *_get(link),
+            Visit(link, {"new_password1": "1", "new_password2": "2"}),
+            Visit(link, dict.fromkeys(("new_password1", "new_password2"), _LONG)),
+        ],
     }
 
 

@@ -1,0 +1,93 @@
+"""Links that work once: the person behind one chooses a password that nobody else knows.
+
+A new person gets one to join, and whoever forgot their password gets one to choose another.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import re
+import secrets
+from dataclasses import dataclass
+from datetime import timedelta
+
+from django.contrib.auth.models import User
+from django.db import transaction
+from django.db.models.functions import Now
+from django.utils.translation import gettext as _
+
+from dashboard.errors import Refused
+from dashboard.models import Invitation
+from dashboard.models.audit import Action
+from dashboard.services import audit
+
+LASTS = timedelta(days=7)
+# 256 random bits: nobody guesses one. By its beginning logs know a secret (config.logs).
+_BEGIN = "tg_invite_"
+_TEXT = re.compile(_BEGIN + r"[A-Za-z0-9_-]{43}")
+
+
+@dataclass(frozen=True, slots=True)
+class Link:
+    """A new link; its text exists only here and with whoever is told."""
+
+    person: User
+    text: str
+    is_first: bool  # they have never signed in
+
+
+@dataclass(frozen=True, slots=True)
+class Accepted:
+    person: User
+    is_first: bool
+
+
+def make(person: User, *, by: User) -> Link:
+    """A link for somebody without a password, in the caller's transaction; an older one dies."""
+    revoke(person)
+    text = _BEGIN + secrets.token_urlsafe(32)
+    Invitation.objects.create(
+        person=person, digest=_digest(text), created_by=by, expires_at=Now() + LASTS
+    )
+    return Link(person, text, is_first=person.last_login is None)
+
+
+def revoke(person: User) -> None:
+    """Take back whatever link of theirs is open."""
+    Invitation.objects.open().filter(person=person).update(revoked_at=Now())
+
+
+def find(text: str) -> Invitation | None:
+    """The invitation that a link opens; None for one that never did or no longer does."""
+    if not _TEXT.fullmatch(text):
+        return None
+    living = Invitation.objects.living().select_related("person")
+    return living.filter(digest=_digest(text)).first()
+
+
+@transaction.atomic
+def accept(text: str, *, password: str) -> Accepted:
+    """Use a link up. Refuses one that opens nothing, also when it was used a moment ago."""
+    found = find(text)
+    if found is None:
+        raise Refused(_("This link opens nothing any more."))
+    # In the order in which everybody locks: the person first.
+    person = User.objects.select_for_update().get(pk=found.person_id)
+    used = Invitation.objects.living().filter(pk=found.pk).update(used_at=Now())
+    if not used:
+        raise Refused(_("This link opens nothing any more."))
+    person.set_password(password)
+    person.save(update_fields=["password"])
+    is_first = person.last_login is None
+    audit.record(
+        Action.PASSWORD_CHANGED,
+        subject=f"person {person.username}",
+        by=person,
+        after={"link": "joined" if is_first else "new password"},
+    )
+    return Accepted(person, is_first)
+
+
+def _digest(text: str) -> bytes:
+    # Random bits need no slow hash; see dashboard.services.tokens.
+    return hashlib.sha256(text.encode()).digest()

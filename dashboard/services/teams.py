@@ -1,0 +1,141 @@
+"""Teams: making, renaming and removing them, and moving endpoints from one to another."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+
+from django.contrib.auth.models import User
+from django.db import IntegrityError, transaction
+from django.db.models import Model
+from django.db.models.deletion import ProtectedError
+from django.db.models.functions import Now
+from django.utils.translation import gettext as _
+
+from dashboard.errors import Refused
+from dashboard.models import Endpoint, Team
+from dashboard.models.audit import Action
+from dashboard.services import audit, roles
+
+LONGEST_NAME = 60
+_NAMED = 5  # so many endpoints a refusal names
+
+
+@transaction.atomic
+def make(*, name: str, by: User) -> Team:
+    """A new team, without endpoints and people. Refuses a name that is taken, in whatever case."""
+    team = Team(name=_checked(name))
+    _save(team)
+    audit.record(Action.TEAM_CHANGED, subject=_subject(team), by=by, after={"name": team.name})
+    return team
+
+
+@transaction.atomic
+def rename(team: Team, *, name: str, by: User) -> Team:
+    team = _locked(team)
+    before, after = team.name, _checked(name)
+    if before == after:
+        return team
+    team.name = after
+    _save(team, update_fields=["name"])
+    audit.record(
+        Action.TEAM_CHANGED,
+        subject=_subject(team),
+        by=by,
+        before={"name": before},
+        after={"name": after},
+    )
+    return team
+
+
+@transaction.atomic
+def remove(team: Team, *, by: User, reason: str = "") -> None:
+    """Take a team out, with the roles in it. Refuses while it has endpoints, and names them."""
+    team = _locked(team)
+    _refuse_with_endpoints(team)
+    for grant in team.grants.select_related("person", "team").order_by("pk"):
+        roles.tell_taken(grant, by=by, reason=reason)
+    audit.record(
+        Action.TEAM_CHANGED,
+        subject=_subject(team),
+        by=by,
+        reason=reason,
+        before={"name": team.name},
+    )
+    # Those that were removed long ago still say whose they were.
+    team.endpoints.filter(removed_at__isnull=False).update(team=None)
+    try:
+        team.delete()
+    except ProtectedError as exc:
+        raise Refused(_in_use(team, exc.protected_objects)) from exc
+
+
+@transaction.atomic
+def move(endpoints: Collection[Endpoint], *, team: Team | None, by: User, reason: str = "") -> int:
+    """Give endpoints to a team, or to nobody's; tells how many were elsewhere before."""
+    into = _locked(team) if team else None
+    found = Endpoint.objects.kept().filter(pk__in=[each.pk for each in endpoints])
+    moved = 0
+    for endpoint in found.select_for_update(of=("self",)).select_related("team").order_by("pk"):
+        if endpoint.team == into:
+            continue
+        before, endpoint.team, endpoint.updated_at = endpoint.team, into, Now()
+        endpoint.save(update_fields=["team", "updated_at"])
+        moved += 1
+        audit.record(
+            Action.ENDPOINT_CHANGED,
+            subject=f"endpoint {endpoint.slug}",
+            endpoint=endpoint,
+            by=by,
+            reason=reason,
+            before={"team": before.name if before else None},
+            after={"team": into.name if into else None},
+        )
+    return moved
+
+
+def _locked(team: Team) -> Team:
+    found = Team.objects.select_for_update().filter(pk=team.pk).first()
+    if found is None:
+        raise Refused(_("Somebody has removed this team meanwhile."))
+    return found
+
+
+def _refuse_with_endpoints(team: Team) -> None:
+    slugs = list(team.endpoints.kept().order_by("slug").values_list("slug", flat=True))
+    if not slugs:
+        return
+    if len(slugs) > _NAMED:
+        more = _("{names} and {count} more").format(
+            names=", ".join(slugs[:_NAMED]), count=len(slugs) - _NAMED
+        )
+    else:
+        more = ", ".join(slugs)
+    told = _("{team} still has endpoints: {names}. Move them out first.")
+    raise Refused(told.format(team=team.name, names=more))
+
+
+def _in_use(team: Team, rows: Collection[Model]) -> str:
+    told = _("{team} is still in use by {things}.")
+    things = ", ".join(sorted({str(row) for row in rows})[:_NAMED])
+    return told.format(team=team.name, things=things)
+
+
+def _checked(name: str) -> str:
+    name = " ".join(name.replace("\0", "").split())
+    if not name or len(name) > LONGEST_NAME or not name.isprintable():
+        told = _("A team's name has 1 to {count} printable characters.")
+        raise Refused(told.format(count=LONGEST_NAME))
+    return name
+
+
+def _save(team: Team, update_fields: list[str] | None = None) -> None:
+    try:
+        with transaction.atomic():
+            team.save(update_fields=update_fields)
+    except IntegrityError as exc:
+        told = _("There is already a team called “{name}”.")
+        raise Refused(told.format(name=team.name)) from exc
+
+
+def _subject(team: Team) -> str:
+    return f"team {team.name}"

@@ -1,0 +1,127 @@
+"""The settings pages of teams, for administrators."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django import forms
+from django.contrib import messages
+from django.contrib.auth.models import User
+from django.db.models import Count, Q, QuerySet
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import get_object_or_404, redirect, render
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy, ngettext
+from django.views.decorators.http import require_http_methods, require_POST
+
+from dashboard.access import Right, needs
+from dashboard.errors import Refused
+from dashboard.models import Endpoint, Grant, Team
+from dashboard.services import teams
+from dashboard.views.person_form import WhyForm, reason_in
+
+
+class TeamForm(forms.Form):
+    name = forms.CharField(
+        label=gettext_lazy("Name"),
+        max_length=teams.LONGEST_NAME,
+        widget=forms.TextInput({"autocomplete": "off"}),
+    )
+
+
+@needs(Right.ADMINISTER)
+@require_http_methods(["GET", "HEAD", "POST"])
+def page(request: HttpRequest) -> HttpResponse:
+    form = TeamForm(request.POST or None)
+    if request.method == "POST" and form.is_valid():
+        try:
+            made = teams.make(name=form.cleaned_data["name"], by=_signed_in(request))
+        except Refused as exc:
+            form.add_error("name", exc.message)
+        else:
+            told = _("{name} is made. Move endpoints in and give people roles there.")
+            messages.success(request, told.format(name=made.name))
+            return redirect("team", made.pk)
+    of_nobody = Endpoint.objects.kept().filter(team=None).count()
+    context = {"form": form, "teams": _counted(), "of_nobody": of_nobody}
+    return render(request, "dashboard/teams.html", context)
+
+
+@needs(Right.ADMINISTER)
+@require_http_methods(["GET", "HEAD", "POST"])
+def team(request: HttpRequest, team_id: int) -> HttpResponse:
+    found = get_object_or_404(Team, pk=team_id)
+    form = TeamForm(request.POST or None, initial={"name": found.name})
+    if request.method == "POST" and form.is_valid():
+        try:
+            renamed = teams.rename(found, name=form.cleaned_data["name"], by=_signed_in(request))
+        except Refused as exc:
+            form.add_error("name", exc.message)
+        else:
+            messages.success(request, _("The team is called {name} now.").format(name=renamed.name))
+            return redirect("team", found.pk)
+    return render(request, "dashboard/team.html", {"team": found, "form": form, **_of(found)})
+
+
+@needs(Right.ADMINISTER)
+@require_POST
+def move(request: HttpRequest, team_id: int) -> HttpResponse:
+    found = get_object_or_404(Team, pk=team_id)
+    slugs = [slug for slug in request.POST.getlist("endpoint") if "\0" not in slug]
+    chosen = Endpoint.objects.kept().filter(slug__in=slugs)
+    into = None if request.POST.get("to") == "nobody" else found
+    try:
+        moved = teams.move(list(chosen), team=into, by=_signed_in(request))
+    except Refused as exc:
+        messages.error(request, exc.message)
+        return redirect("teams")
+    if moved:
+        told = ngettext("{count} endpoint was moved.", "{count} endpoints were moved.", moved)
+        messages.success(request, told.format(count=moved))
+    else:
+        messages.warning(request, _("Nothing was moved: choose an endpoint first."))
+    return redirect("team", found.pk)
+
+
+@needs(Right.ADMINISTER)
+@require_http_methods(["GET", "HEAD", "POST"])
+def remove(request: HttpRequest, team_id: int) -> HttpResponse:
+    found = get_object_or_404(Team, pk=team_id)
+    if request.method == "POST":
+        try:
+            teams.remove(found, by=_signed_in(request), reason=reason_in(WhyForm(request.POST)))
+        except Refused as exc:
+            messages.error(request, exc.message)
+            return redirect("team", team_id)
+        messages.success(request, _("The team {name} is removed.").format(name=found.name))
+        return redirect("teams")
+    context = {"team": found, "form": WhyForm(), **_of(found)}
+    return render(request, "dashboard/team_remove.html", context)
+
+
+def _counted() -> QuerySet[Team]:
+    kept = Q(endpoints__removed_at=None)
+    return Team.objects.order_by("name").annotate(
+        endpoint_count=Count("endpoints", filter=kept, distinct=True),
+        people_count=Count("grants__person", distinct=True),
+    )
+
+
+def _of(found: Team) -> dict[str, Any]:
+    """What is in a team, and what could be."""
+    kept = Endpoint.objects.kept().select_related("team").order_by("slug")
+    people = User.objects.filter(grants__team=found).distinct().order_by("username")
+    grants = Grant.objects.filter(team=found).order_by("role")
+    by_person: dict[int, list[Grant]] = {}
+    for grant in grants:
+        by_person.setdefault(grant.person_id, []).append(grant)
+    return {
+        "endpoints": kept.filter(team=found),
+        "elsewhere": kept.exclude(team=found),
+        "people": [(person, by_person[person.pk]) for person in people],
+    }
+
+
+def _signed_in(request: HttpRequest) -> User:
+    assert isinstance(request.user, User)
+    return request.user

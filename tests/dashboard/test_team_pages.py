@@ -1,0 +1,142 @@
+"""Teams: making and removing them, and moving endpoints from one to another."""
+
+from __future__ import annotations
+
+import pytest
+from django.contrib.auth.models import User
+from django.db import connection
+from django.test import Client
+from django.test.utils import CaptureQueriesContext
+from pytest_django.asserts import assertContains, assertNotContains, assertRedirects
+
+from dashboard.models import Endpoint, Grant, Team
+from dashboard.models.team import Role
+from dashboard.services import endpoints
+from tests.factories import make_endpoint, make_person
+
+
+@pytest.fixture
+def as_administrator(client: Client, db: None) -> Client:
+    client.force_login(User.objects.create_superuser("root"))
+    return client
+
+
+def test_a_team_is_made_renamed_and_removed(as_administrator: Client) -> None:
+    """Each page leads to the next; names differ in more than their case."""
+    assertContains(as_administrator.get("/settings/teams/"), "No teams yet")
+
+    made = as_administrator.post("/settings/teams/", {"name": "  Search   and find "}, follow=True)
+    team = Team.objects.get()
+    here = f"/settings/teams/{team.pk}/"
+    assertRedirects(made, here)
+    assertContains(made, "Search and find is made.")
+    assertContains(made, "No endpoints yet")
+    assertContains(made, "Nobody yet")
+    taken = as_administrator.post("/settings/teams/", {"name": "SEARCH AND FIND"})
+    assertContains(taken, "There is already a team called")
+    Team.objects.create(name="Ops")
+    assertContains(as_administrator.post(here, {"name": "ops"}), "There is already a team called")
+    assertContains(as_administrator.post(here, {"name": "Find"}, follow=True), "called Find now")
+    for wrong in ("", " ", "x" * 61, "a\0b", "a\u202eb"):
+        page = as_administrator.post("/settings/teams/", {"name": wrong})
+        assertContains(page, "has-error")
+
+    assertContains(as_administrator.get(f"{here}remove/"), "Nobody has a role in it.")
+    gone = as_administrator.post(f"{here}remove/", follow=True)
+    assertContains(gone, "The team Find is removed.")
+    assert [team.name for team in Team.objects.all()] == ["Ops"]
+    assert as_administrator.get(here).status_code == 404
+
+
+def test_endpoints_are_moved_in_and_out(as_administrator: Client) -> None:
+    """Several at once, from nobody's and from another team; each side links to the other."""
+    team, other = Team.objects.create(name="Search"), Team.objects.create(name="Ops")
+    for slug in ("one", "two", "three"):
+        make_endpoint(slug=slug)
+    Endpoint.objects.filter(slug="two").update(team=other)
+    here = f"/settings/teams/{team.pk}/"
+
+    moved = as_administrator.post(f"{here}endpoints/", {"endpoint": ["one", "two", "x\0"]})
+    page = as_administrator.get(here)
+
+    assertRedirects(moved, here)
+    assertContains(page, "2 endpoints were moved.")
+    assertContains(page, 'href="/endpoints/one/"')
+    assertContains(page, 'type="checkbox" name="endpoint" value="three"')
+    assertNotContains(page, 'type="checkbox" name="endpoint" value="one"')
+    assert set(team.endpoints.values_list("slug", flat=True)) == {"one", "two"}
+    out = {"endpoint": "one", "to": "nobody"}
+    assertContains(
+        as_administrator.post(f"{here}endpoints/", out, follow=True), "1 endpoint was moved."
+    )
+    assert Endpoint.objects.get(slug="one").team is None
+    nothing = as_administrator.post(f"{here}endpoints/", {"endpoint": "gone"}, follow=True)
+    assertContains(nothing, "choose an endpoint first")
+    assertContains(as_administrator.get("/settings/teams/"), "2 endpoints are in no team")
+
+
+def test_a_team_with_endpoints_stays_and_one_without_takes_its_roles_along(
+    as_administrator: Client,
+) -> None:
+    """The refusal names the endpoints; one that was removed long ago keeps no team alive."""
+    team = Team.objects.create(name="Search")
+    bob = make_person("bob", Role.OPERATOR, Role.APPROVER, team=team)
+    make_person("carol", Role.VIEWER, team=team)
+    made = make_endpoint(slug="steady")
+    Endpoint.objects.filter(pk=made.pk).update(team=team)
+    here = f"/settings/teams/{team.pk}/"
+
+    assertContains(as_administrator.get(f"{here}remove/"), "steady")
+    refused = as_administrator.post(f"{here}remove/", follow=True)
+    assertContains(refused, "Search still has endpoints: steady. Move them out first.")
+    page = as_administrator.get(here)
+    assertContains(page, f'href="/settings/people/{bob.pk}/"')
+    assertContains(page, "Approver, Operator")
+
+    endpoints.remove(Endpoint.objects.get(pk=made.pk))
+    assertContains(as_administrator.get(f"{here}remove/"), "2 people lose their roles in it:")
+    as_administrator.post(f"{here}remove/", {"reason": "merged"})
+
+    assert not Team.objects.exists()
+    assert not Grant.objects.exists()
+    assert Endpoint.objects.get(pk=made.pk).team is None
+
+
+@pytest.mark.django_db
+def test_teams_are_for_administrators(client: Client) -> None:
+    """Anonymous is sent to sign in, whoever has roles is refused, and nothing changes."""
+    team = Team.objects.create(name="Search")
+    insider = make_person("bob", Role.OPERATOR, Role.APPROVER, team=team)
+    of_team = f"/settings/teams/{team.pk}/"
+    both = [("get", "/settings/teams/"), ("get", of_team), ("get", f"{of_team}remove/")]
+    posts = [("post", each) for _, each in both] + [("post", f"{of_team}endpoints/")]
+
+    for way, address in [*both, *posts]:
+        client.logout()
+        assert getattr(client, way)(address).headers["Location"].startswith("/login/")
+        client.force_login(insider)
+        assert getattr(client, way)(address, {"name": "x"}).status_code == 403
+
+    assert [each.name for each in Team.objects.all()] == ["Search"]
+
+
+def test_a_crowded_team_takes_as_many_queries_as_a_small_one(as_administrator: Client) -> None:
+    """No query for each endpoint, person or team."""
+    team = Team.objects.create(name="Search")
+    counted = []
+    for count in (1, 12):
+        Team.objects.bulk_create(Team(name=f"team {count}-{n}") for n in range(count))
+        made = User.objects.bulk_create(User(username=f"p{count}-{n}") for n in range(count))
+        Grant.objects.bulk_create(Grant(person=each, team=team, role="viewer") for each in made)
+        Endpoint.objects.bulk_create(
+            Endpoint(slug=f"e{count}-{n}", provider="openai", base_url="http://x", model="m")
+            for n in range(2 * count)
+        )
+        mine = Endpoint.objects.filter(slug__in=[f"e{count}-{n}" for n in range(count)])
+        mine.update(team=team)
+        with CaptureQueriesContext(connection) as queries:
+            as_administrator.get("/settings/teams/")
+            as_administrator.get(f"/settings/teams/{team.pk}/")
+        counted.append(len(queries))
+
+    assert counted[0] == counted[1]
