@@ -79,6 +79,7 @@ MIDDLEWARE = [
     # Every view needs a signed-in person unless it says otherwise.
     "config.middleware.SignInFirst",
     "config.middleware.RightsFirst",
+    "config.own_password.OwnPasswordFirst",
     "django.contrib.messages.middleware.MessageMiddleware",
     "django.middleware.clickjacking.XFrameOptionsMiddleware",
     "django_htmx.middleware.HtmxMiddleware",

@@ -15,7 +15,7 @@ from typing_extensions import override
 from dashboard.demo_history import register_with_history
 from dashboard.demo_progress import ProgressLine
 from dashboard.models import Endpoint
-from dashboard.services import backfill, demo, partitions
+from dashboard.services import backfill, demo, partitions, people
 
 
 class Command(BaseCommand):
@@ -55,8 +55,9 @@ class Command(BaseCommand):
 
     def _create_administrator(self) -> None:
         password = secrets.token_urlsafe(15)
-        User.objects.create_superuser("admin", password=password)
+        people.create_first(password=password)
         self.stdout.write(
             "Created the first administrator. The password is shown this once:\n"
-            f"    user      admin\n    password  {password}"
+            f"    user      admin\n    password  {password}\n"
+            "You choose another one when you have signed in."
         )
