@@ -204,6 +204,7 @@ _OF_A_TEAM: Mapping[str, Callable[[Any], Iterable[int | None]]] = MappingProxyTy
 OF_A_TEAM = frozenset(_OF_A_TEAM)
 OF_NO_TEAM = frozenset(
     {"probe", "trial", "step", "metric", "note_id", "switch_id"}  # inside something that has one
+    | {"code"}  # of the API's problems
     | {"person_id", "prefix", "rule_id", "channel_id", "delivery_id", "team_id"}  # administrators'
     | {"grant_id", "token"}  # of a person; the text of an invitation
 )

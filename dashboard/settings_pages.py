@@ -70,7 +70,6 @@ GROUPS = (
                 "tokens",
                 _("API tokens"),
                 _("What programs show to use the API, each revocable alone."),
-                for_administrators=True,
             ),
             SettingsPage(
                 "channels",

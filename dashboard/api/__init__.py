@@ -19,6 +19,7 @@ from dashboard.api import (
     mounting,
     notes,
     policies,
+    problems,
     profiles,
     run_events,
     runs,
@@ -65,5 +66,6 @@ api.add_router("/runs", run_events.router)
 api.add_router("/runs", attempts.router)
 api.add_router("/runs", metrics.of_run)
 api.add_router("/telemetry", telemetry.router)
+api.add_router("/problems", problems.router)
 
 urls = mounting.patterns_of(api)

@@ -1,15 +1,25 @@
-"""Who may use an operation: a token with its scope, or, for reading, a signed-in person."""
+"""Who may use an operation: a token with its scope, or, for reading, a signed-in person.
+
+Every operation names the right that it needs, and the scopes that open it for a token. The right is
+checked over what the address names; lists leave out what the caller may not see.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from django.conf import settings
 from django.contrib.auth.models import User
-from django.http import HttpRequest
+from django.core.exceptions import PermissionDenied
+from django.http import Http404, HttpRequest
 from ninja.security import HttpBearer
 from ninja.security.base import AuthBase
 from typing_extensions import override
 
-from dashboard.api.errors import CHALLENGE, ApiError
+from dashboard import access, acting, token_rights
+from dashboard.access import Actor, Right
+from dashboard.api import naming
+from dashboard.api.errors import CHALLENGE, ApiError, no_such
 from dashboard.errors import Refused
 from dashboard.models import ApiToken
 from dashboard.models.api_token import Scope
@@ -17,11 +27,12 @@ from dashboard.services import tokens
 
 
 class Token(HttpBearer):
-    """An API token in the Authorization header, with the scope that the operation needs."""
+    """An API token in the Authorization header, with one of the scopes that open the operation."""
 
-    def __init__(self, scope: Scope) -> None:
+    def __init__(self, right: Right | None, *scopes: Scope) -> None:
         super().__init__()
-        self.scope = scope
+        self.right = right
+        self.scopes = scopes
 
     @override
     def authenticate(self, request: HttpRequest, token: str) -> ApiToken:
@@ -29,11 +40,17 @@ class Token(HttpBearer):
             found = tokens.find(token.strip())
         except Refused as exc:
             raise _refusal(401, exc.message, 'error="invalid_token"') from exc
-        if self.scope not in found.scopes:
-            message = f"This API token has not the scope {self.scope.value!r}."
-            hint = f'error="insufficient_scope", scope="{self.scope.value}"'
-            raise _refusal(403, message, hint)
+        self._check_scope(found)
+        _act_as(request, found)
+        if self.right is not None:
+            _check(request, self.right, "Whoever made this API token")
         return found
+
+    def _check_scope(self, token: ApiToken) -> None:
+        if not set(self.scopes) & set(token.scopes):
+            wanted = " or ".join(repr(scope.value) for scope in self.scopes)
+            hint = f'error="insufficient_scope", scope="{self.scopes[0].value}"'
+            raise _refusal(403, f"This API token has not the scope {wanted}.", hint)
 
 
 class Session(AuthBase):
@@ -43,18 +60,30 @@ class Session(AuthBase):
     openapi_in = "cookie"
     openapi_name = settings.SESSION_COOKIE_NAME
 
+    def __init__(self, right: Right) -> None:
+        super().__init__()
+        self.right = right
+
     @override
     def __call__(self, request: HttpRequest) -> User | None:
         # Whoever shows a token means it; a cookie must not stand in for a wrong one.
-        if "Authorization" in request.headers:
+        if "Authorization" in request.headers or not isinstance(request.user, User):
             return None
-        return request.user if isinstance(request.user, User) else None
+        acting.identify(person_id=request.user.pk, name=request.user.get_username())
+        _check(request, self.right, "You")
+        return request.user
 
 
-READ = [Token(Scope.READ), Session()]
-PROBE = [Token(Scope.PROBE)]
-WRITE = [Token(Scope.WRITE)]
-TELEMETRY = [Token(Scope.TELEMETRY)]
+READ = [Token(Right.READ, Scope.READ), Session(Right.READ)]
+PROBE = [Token(Right.PROBE, Scope.PROBE, Scope.OPERATE)]
+OPERATE = [Token(Right.OPERATE, Scope.OPERATE)]
+TIGHTEN = [Token(Right.TIGHTEN, Scope.OPERATE, Scope.DECIDE)]
+DECIDE = [Token(Right.DECIDE, Scope.DECIDE)]
+# What only administrators see and change.
+LOOK_AFTER = [Token(Right.ADMINISTER, Scope.READ), Session(Right.ADMINISTER)]
+ADMINISTER = [Token(Right.ADMINISTER, Scope.DECIDE)]
+# Which endpoints a token may send it for is asked with each event.
+TELEMETRY = [Token(None, Scope.TELEMETRY)]
 
 
 def token_of(request: HttpRequest) -> ApiToken:
@@ -62,6 +91,50 @@ def token_of(request: HttpRequest) -> ApiToken:
     token = request.auth  # type: ignore[attr-defined]
     assert isinstance(token, ApiToken)
     return token
+
+
+def maker_of(request: HttpRequest) -> User:
+    """The person that a token stands for; refused where a command made it for nobody."""
+    maker = token_of(request).created_by
+    if maker is None:
+        raise ApiError(403, "This needs a person: use a token that somebody has made.")
+    return maker
+
+
+def seen_teams(request: HttpRequest) -> frozenset[int] | None:
+    """The teams whose endpoints a list may show; None is all endpoints."""
+    return access.actor_of(request).teams(Right.READ)
+
+
+def demand(request: HttpRequest, right: Right, team_id: int | None) -> None:
+    """Refuse unless the caller has a further right over an endpoint of that team."""
+    if not access.actor_of(request).may(right, team_id):
+        raise ApiError(403, f"This API token, or who made it, has not the right {right.value!r}.")
+
+
+def rights_of(callbacks: Sequence[object]) -> list[Right]:
+    """The rights that an operation declares."""
+    found = [each.right for each in callbacks if isinstance(each, Token | Session)]
+    return list(dict.fromkeys(right for right in found if right is not None))
+
+
+def _act_as(request: HttpRequest, token: ApiToken) -> None:
+    access.set_actor(request, token_rights.actor_of(token))
+    maker = token.created_by
+    name = maker.get_username() if maker else f"token {token.name}"
+    acting.identify(token=token.prefix, name=name, person_id=maker.pk if maker else None)
+
+
+def _check(request: HttpRequest, right: Right, who: str) -> None:
+    actor: Actor = access.actor_of(request)
+    try:
+        access.check(actor, right, naming.named(request))
+    except Http404 as exc:
+        raise no_such(naming.word(request)) from exc
+    except PermissionDenied as exc:
+        raise ApiError(
+            403, f"{who} may not do this: the right {right.value!r} is missing."
+        ) from exc
 
 
 def _refusal(status: int, message: str, hint: str) -> ApiError:

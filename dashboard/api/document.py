@@ -10,8 +10,8 @@ from ninja.operation import Operation
 from pydantic.json_schema import models_json_schema
 from typing_extensions import override
 
-from dashboard.api.auth import Token
-from dashboard.api.errors import Error
+from dashboard.api import auth
+from dashboard.api.errors import MEDIA_TYPE, Problem
 
 _REF = "#/components/schemas/{model}"
 
@@ -24,24 +24,38 @@ class Document(OpenAPISchema):
         }
 
     @override
-    def operation_security(self, operation: Operation) -> list[dict[str, Any]] | None:
-        found = super().operation_security(operation) or []
-        for named, auth in zip(found, operation.auth_callbacks, strict=True):
-            if isinstance(auth, Token):
-                named[type(auth).__name__] = [auth.scope.value]
+    def operation_details(self, operation: Operation) -> dict[str, Any]:
+        found: dict[str, Any] = super().operation_details(operation)
+        for right in auth.rights_of(operation.auth_callbacks):
+            found["x-right"] = right.value
         return found
 
     @override
+    def operation_security(self, operation: Operation) -> list[dict[str, Any]] | None:
+        found = super().operation_security(operation) or []
+        if not found:
+            return None
+        each = zip(found, operation.auth_callbacks, strict=True)
+        return [security for named, by in each for security in _security(named, by)]
+
+    @override
     def get_components(self) -> dict[str, Any]:
-        _, defined = models_json_schema([(Error, "serialization")], ref_template=_REF)
+        _, defined = models_json_schema([(Problem, "validation")], ref_template=_REF)
         self.schemas.update(defined["$defs"])
         return super().get_components()
+
+
+def _security(named: dict[str, Any], by: Any) -> list[dict[str, Any]]:
+    """One for each scope: any of them opens the operation."""
+    if not isinstance(by, auth.Token):
+        return [named]
+    return [{type(by).__name__: [scope.value]} for scope in by.scopes]
 
 
 def _refusals(operation: Operation) -> list[int]:
     """The statuses by which any operation of this kind may refuse."""
     sources = {model.__ninja_param_source__ for model in operation.models}
-    found = [401, 403]
+    found = [401, 403] if operation.auth_callbacks else []
     if "path" in sources:
         found.append(404)
     if set(operation.methods) - {"GET"}:
@@ -52,5 +66,5 @@ def _refusals(operation: Operation) -> list[int]:
 
 
 def _error(status: int) -> dict[str, Any]:
-    content = {"application/json": {"schema": {"$ref": _REF.format(model=Error.__name__)}}}
+    content = {MEDIA_TYPE: {"schema": {"$ref": _REF.format(model=Problem.__name__)}}}
     return {"description": HTTPStatus(status).phrase, "content": content}

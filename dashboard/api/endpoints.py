@@ -35,13 +35,18 @@ def list_endpoints(
     limit: Annotated[int, Query(ge=1, le=500)] = 100,
 ) -> EndpointList:
     after = cursor.replace("\0", "")
-    found = list(_kept().filter(slug__gt=after).order_by("slug")[: limit + 1])
+    found = list(
+        _kept()
+        .of_teams(auth.seen_teams(request))
+        .filter(slug__gt=after)
+        .order_by("slug")[: limit + 1]
+    )
     shown = found[:limit]
     next_cursor = shown[-1].slug if len(found) > limit else None
     return EndpointList(endpoints=[endpoint_out(e) for e in shown], next_cursor=next_cursor)
 
 
-@router.post("", auth=auth.WRITE, response={201: EndpointOut}, summary="Register an endpoint")
+@router.post("", auth=auth.OPERATE, response={201: EndpointOut}, summary="Register an endpoint")
 def create_endpoint(request: HttpRequest, body: EndpointIn) -> Status[EndpointOut]:
     """It is due at once: its first run is the full suite."""
     form = EndpointForm({**_defaults(), **_form_data(body)})
@@ -54,7 +59,7 @@ def read_endpoint(request: HttpRequest, slug: Slug) -> EndpointOut:
     return endpoint_out(find(slug))
 
 
-@router.patch("/{slug:slug}", auth=auth.WRITE, response=EndpointOut, summary="Change an endpoint")
+@router.patch("/{slug:slug}", auth=auth.OPERATE, response=EndpointOut, summary="Change an endpoint")
 def change_endpoint(request: HttpRequest, slug: Slug, body: EndpointPatch) -> EndpointOut:
     """Only what is given changes. Another provider, model or base URL opens a new profile; another
     scheme, host or port deletes the stored key, which never follows to another host."""
@@ -66,7 +71,9 @@ def change_endpoint(request: HttpRequest, slug: Slug, body: EndpointPatch) -> En
     return endpoint_out(find(updated.endpoint.slug))
 
 
-@router.delete("/{slug:slug}", auth=auth.WRITE, response={204: None}, summary="Remove an endpoint")
+@router.delete(
+    "/{slug:slug}", auth=auth.OPERATE, response={204: None}, summary="Remove an endpoint"
+)
 def remove_endpoint(request: HttpRequest, slug: Slug) -> Status[None]:
     """Its key is wiped, a run under way is stopped, and its name is free again."""
     service.remove(find(slug))

@@ -1,4 +1,4 @@
-"""One shape for everything that goes wrong: {"error": {"code", "message", "details"?}}."""
+"""One shape for everything that goes wrong: problem+json, as RFC 9457 has it."""
 
 from __future__ import annotations
 
@@ -13,24 +13,15 @@ from ninja import NinjaAPI
 from ninja.errors import AuthenticationError, HttpError, ValidationError
 from pydantic import BaseModel, ConfigDict, Field
 
+from dashboard.api import naming
+from dashboard.api.problems import ADDRESS, CODES, KINDS
 from dashboard.errors import Refused
 
 log = structlog.get_logger()
 
-MOST_DETAILS = 20
+MOST_ERRORS = 20
 CHALLENGE = 'Bearer realm="toolgauge"'
-CODES = {
-    400: "malformed",
-    401: "unauthorized",
-    403: "forbidden",
-    404: "not_found",
-    405: "method_not_allowed",
-    409: "conflict",
-    413: "too_large",
-    422: "invalid",
-    500: "internal",
-    503: "unavailable",
-}
+MEDIA_TYPE = "application/problem+json"
 # Pydantic's words where they do not say what to do.
 _WORDS = {
     "missing": "This field is required.",
@@ -46,18 +37,28 @@ class Detail(BaseModel):
 
 
 class Problem(BaseModel):
-    code: str = Field(description=f"One of {', '.join(CODES.values())}")
-    message: str = Field(description="A sentence for a person")
-    details: list[Detail] | None = None
-
-
-class Error(BaseModel):
     model_config = ConfigDict(
         json_schema_extra={
-            "examples": [{"error": {"code": "not_found", "message": "There is no such run."}}]
+            "examples": [
+                {
+                    "type": f"{ADDRESS}not_found",
+                    "title": KINDS["not_found"].title,
+                    "status": 404,
+                    "detail": "There is no such run.",
+                    "code": "not_found",
+                }
+            ]
         }
     )
-    error: Problem
+
+    type: str = Field(description="An address that tells what this kind of error means")
+    title: str = Field(description="The kind of error, in words")
+    status: int
+    detail: str = Field(description="What went wrong this time, in a sentence for a person")
+    code: str = Field(description=f"One of {', '.join(KINDS)}")
+    errors: list[Detail] = Field(
+        default_factory=list, description="Each field that needs mending, if any does"
+    )
 
 
 class ApiError(Exception):
@@ -70,9 +71,11 @@ class ApiError(Exception):
         *,
         details: Sequence[Detail] = (),
         headers: Mapping[str, str] | None = None,
+        code: str = "",
     ) -> None:
         super().__init__(message)
         self.status = status
+        self.code = code or CODES[status]
         self.message = message
         self.details = list(details)
         self.headers = dict(headers or {})
@@ -80,10 +83,18 @@ class ApiError(Exception):
 
 def response(error: ApiError) -> HttpResponse:
     """The error as it is sent."""
-    problem: dict[str, Any] = {"code": CODES[error.status], "message": error.message}
+    problem: dict[str, Any] = {
+        "type": f"{ADDRESS}{error.code}",
+        "title": KINDS[error.code].title,
+        "status": error.status,
+        "detail": error.message,
+        "code": error.code,
+    }
     if error.details:
-        problem["details"] = [detail.model_dump(exclude_none=True) for detail in error.details]
-    return JsonResponse({"error": problem}, status=error.status, headers=error.headers)
+        problem["errors"] = [detail.model_dump(exclude_none=True) for detail in error.details]
+    answer = JsonResponse(problem, status=error.status, headers=error.headers)
+    answer.headers["Content-Type"] = MEDIA_TYPE
+    return answer
 
 
 def no_such(thing: str) -> ApiError:
@@ -101,7 +112,6 @@ def handle_on(api: NinjaAPI) -> None:
         Refused: lambda exc: ApiError(409, exc.message),
         AuthenticationError: _unauthorized,
         HttpError: _malformed,
-        ValidationError: _invalid,
         Http404: lambda exc: no_such("thing"),
         ObjectDoesNotExist: lambda exc: no_such("thing"),
         RequestDataTooBig: _too_big,
@@ -109,6 +119,7 @@ def handle_on(api: NinjaAPI) -> None:
     }
     for kind, translate in translations.items():
         api.add_exception_handler(kind, _handler(translate))
+    api.add_exception_handler(ValidationError, _validation)
 
 
 def _handler(translate: Any) -> Any:
@@ -116,6 +127,16 @@ def _handler(translate: Any) -> Any:
         return response(translate(exc))
 
     return handle
+
+
+def _validation(request: HttpRequest, exc: Any) -> HttpResponse:
+    """What is wrong with the request, unless what it names is not there in the first place.
+
+    Things of foreign teams are not there either: what else was sent must not tell them apart.
+    """
+    only_address = all(error["loc"][0] == "path" for error in exc.errors)
+    missing = None if only_address else naming.missing(request)
+    return response(no_such(missing) if missing else _invalid(exc))
 
 
 def _unauthorized(_exc: AuthenticationError) -> ApiError:
@@ -135,7 +156,7 @@ def _too_big(_exc: RequestDataTooBig) -> ApiError:
 
 
 def _invalid(exc: ValidationError) -> ApiError:
-    details = [_detail(error) for error in exc.errors[:MOST_DETAILS]]
+    details = [_detail(error) for error in exc.errors[:MOST_ERRORS]]
     return ApiError(422, _summary(details, len(exc.errors)), details=details)
 
 

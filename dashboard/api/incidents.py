@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from typing import Annotated
 
 from django.db.models import QuerySet
@@ -35,7 +36,7 @@ def list_incidents(
     cursor: Annotated[int, Query(ge=1, le=MOST_ID, description="The `next_cursor`")] = MOST_ID,
     limit: Annotated[int, Query(ge=1, le=200)] = 50,
 ) -> IncidentList:
-    wanted = _kept().filter(pk__lt=cursor)
+    wanted = _of_teams(auth.seen_teams(request)).filter(pk__lt=cursor)
     if state:
         wanted = wanted.filter(state=state)
     if endpoint:
@@ -56,7 +57,7 @@ def read_incident(request: HttpRequest, incident_id: IncidentId) -> IncidentDeta
 
 @router.post(
     "/{int:incident_id}/acknowledge",
-    auth=auth.WRITE,
+    auth=auth.OPERATE,
     response=IncidentDetail,
     summary="Say that somebody has seen it",
 )
@@ -71,20 +72,20 @@ def acknowledge_incident(
 
 @router.post(
     "/{int:incident_id}/release",
-    auth=auth.WRITE,
+    auth=auth.DECIDE,
     response=IncidentDetail,
     summary="Allow a most severe incident to be left",
 )
 def release_incident(request: HttpRequest, incident_id: IncidentId, body: NoteIn) -> IncidentDetail:
     """Its modes are let go as soon as its runs speak for it, as they are for milder ones."""
-    by = auth.token_of(request).created_by
+    by = auth.maker_of(request)
     detection.release(_find(incident_id), by=by, note=body.note)
     return incident_detail(_find(incident_id))
 
 
 @router.post(
     "/{int:incident_id}/accept",
-    auth=auth.WRITE,
+    auth=auth.DECIDE,
     response=IncidentDetail,
     summary="Take what the endpoint does now for normal",
 )
@@ -95,7 +96,7 @@ def accept_incident(request: HttpRequest, incident_id: IncidentId, body: NoteIn)
         raise ApiError(409, "This incident is over.")
     if incident.lane != Lane.PROBE:
         raise ApiError(409, "Only incidents of the probe lane can be accepted.")
-    by = auth.token_of(request).created_by
+    by = auth.maker_of(request)
     detection.accept(incident.profile, Metric(incident.metric), by=by, note=body.note)
     return incident_detail(_find(incident_id))
 
@@ -105,6 +106,10 @@ def _find(incident_id: int) -> Incident:
     if incident is None:
         raise no_such("incident")
     return incident
+
+
+def _of_teams(teams: Collection[int] | None) -> QuerySet[Incident]:
+    return _kept() if teams is None else _kept().filter(profile__endpoint__team__in=teams)
 
 
 def _kept() -> QuerySet[Incident]:

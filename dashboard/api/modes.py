@@ -10,6 +10,7 @@ from ninja import Path, Query, Router
 from ninja.responses import Status
 from pydantic import BaseModel, ConfigDict, Field, StrictInt
 
+from dashboard.access import Right
 from dashboard.api import auth
 from dashboard.api.endpoints import Slug, find
 from dashboard.api.errors import no_such
@@ -86,7 +87,7 @@ def list_modes(request: HttpRequest, slug: Slug) -> SwitchList:
 
 
 @router.post(
-    "/{slug:slug}/modes", auth=auth.WRITE, response={201: SwitchOut}, summary="Switch a mode on"
+    "/{slug:slug}/modes", auth=auth.TIGHTEN, response={201: SwitchOut}, summary="Switch a mode on"
 )
 def switch_mode_on(request: HttpRequest, slug: Slug, body: ModeIn) -> Status[SwitchOut]:
     """It holds for every caller at once: the policy has a new version with the answer."""
@@ -100,7 +101,7 @@ def switch_mode_on(request: HttpRequest, slug: Slug, body: ModeIn) -> Status[Swi
 
 @router.delete(
     "/{slug:slug}/modes/{int:switch_id}",
-    auth=auth.WRITE,
+    auth=auth.TIGHTEN,
     response={204: None},
     summary="Switch a mode off",
 )
@@ -110,11 +111,16 @@ def switch_mode_off(
     switch_id: Annotated[int, Path(ge=1, le=MOST_ID, description="The `id` in the list")],
     reason: Annotated[str, Query(description="Needed for a mode that an incident wants")] = "",
 ) -> Status[None]:
-    """What an incident switched on stays off until the incident becomes more severe."""
+    """What an incident switched on stays off until the incident becomes more severe; switching
+    that off is a decision and needs the scope `decide`, anything else the scope `operate`."""
     on = ModeSwitch.objects.filter(profile__endpoint=find(slug), off_at=None)
-    switch = on.filter(pk=switch_id).first()
+    switch = on.filter(pk=switch_id).select_related("profile__endpoint").first()
+    if switch is None:
+        raise no_such("mode that is on")
+    needed = Right.OPERATE if switch.incident_id is None else Right.DECIDE
+    auth.demand(request, needed, switch.profile.endpoint.team_id)
     by = auth.token_of(request).created_by
-    if switch is None or not service.switch_off(switch, by=by, reason=reason):
+    if not service.switch_off(switch, by=by, reason=reason):
         raise no_such("mode that is on")
     return Status(204, None)
 

@@ -67,7 +67,9 @@ def list_notes(
     return NoteList(notes=[note_out(note) for note in found[:limit]])
 
 
-@router.post("/{slug:slug}/notes", auth=auth.WRITE, response={201: NoteOut}, summary="Write a note")
+@router.post(
+    "/{slug:slug}/notes", auth=auth.OPERATE, response={201: NoteOut}, summary="Write a note"
+)
 def add_note(request: HttpRequest, slug: Slug, body: NoteIn) -> Status[NoteOut]:
     """It is a mark in every chart of the endpoint: put one there with each deployment."""
     by = auth.token_of(request).created_by
@@ -78,7 +80,7 @@ def add_note(request: HttpRequest, slug: Slug, body: NoteIn) -> Status[NoteOut]:
 
 @router.delete(
     "/{slug:slug}/notes/{int:note_id}",
-    auth=auth.WRITE,
+    auth=auth.OPERATE,
     response={204: None},
     summary="Remove a note",
 )

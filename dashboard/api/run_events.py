@@ -33,7 +33,9 @@ _STREAM: dict[str, Any] = {
         },
         503: {
             "description": "Too many watch already; come back after Retry-After",
-            "content": {"application/json": {"schema": {"$ref": "#/components/schemas/Error"}}},
+            "content": {
+                "application/problem+json": {"schema": {"$ref": "#/components/schemas/Problem"}}
+            },
         },
     }
 }

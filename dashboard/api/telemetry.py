@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from functools import lru_cache
@@ -12,9 +12,10 @@ from django.db.models.functions import Now
 from django.http import HttpRequest
 from ninja import Router
 
+from dashboard import token_rights
 from dashboard.api import auth
 from dashboard.api.telemetry_schemas import Batch, Event, Receipt, Rejected
-from dashboard.models import ObservationBatch, Profile
+from dashboard.models import ApiToken, Endpoint, ObservationBatch, Profile
 from dashboard.services import observations
 from dashboard.services.observations import LIVE, Observation
 from health.observations import pack
@@ -38,7 +39,7 @@ def send_telemetry(request: HttpRequest, body: Batch) -> Receipt:
     """
     client = auth.token_of(request).pk
     batch = uuid5(_NAMESPACE, f"{client} {body.batch_id}")
-    rows, rejected = _sorted(body.events, client)
+    rows, rejected = _sorted(body.events, auth.token_of(request))
     if observations.store(rows, batch=batch):
         return Receipt(accepted=len(rows), duplicate=False, rejected=rejected)
     stored = ObservationBatch.objects.get(batch=batch).rows
@@ -67,23 +68,27 @@ class _Places:
         return next(named, f"{event.endpoint!r} has no profile {event.epoch}.")
 
 
-def _sorted(events: Sequence[Event], client: int) -> tuple[list[Observation], list[Rejected]]:
-    places = _places({event.endpoint for event in events})
+def _sorted(events: Sequence[Event], token: ApiToken) -> tuple[list[Observation], list[Rejected]]:
+    teams = token_rights.sending_teams(token)
+    places = _places({event.endpoint for event in events}, teams)
     rows, rejected = [], []
     for index, event in enumerate(events):
         place = places.find(event)
         if isinstance(place, str):
             rejected.append(Rejected(index=index, message=place))
         else:
-            rows.append(_row(event, place, client))
+            rows.append(_row(event, place, token.pk))
     return rows, rejected
 
 
-def _places(slugs: Iterable[str]) -> _Places:
+def _places(slugs: Iterable[str], teams: Collection[int] | None) -> _Places:
+    """Of endpoints that the sender has nothing to do with, it learns nothing."""
     profiles: dict[str, list[Profile]] = {}
     now = None
     found = (
-        Profile.objects.filter(endpoint__slug__in=slugs, endpoint__removed_at=None)
+        Profile.objects.filter(
+            endpoint__in=Endpoint.objects.kept().of_teams(teams).filter(slug__in=slugs)
+        )
         .select_related("endpoint")
         .only("epoch", "created_at", "endpoint__slug")
         .annotate(now=Now())

@@ -5,23 +5,32 @@ from __future__ import annotations
 from typing import Self
 
 from django.conf import settings
+from django.contrib.auth.models import User
 from django.db import models
 from django.db.models import Q
 from django.db.models.functions import Now
 from django.utils.translation import gettext_lazy as _
 from typing_extensions import override
 
+from dashboard.models.team import Team
+
 
 class Scope(models.TextChoices):
-    READ = "read", _("Read everything")
-    PROBE = "probe", _("Ask for runs")
-    WRITE = "write", _("Change endpoints, modes and incidents")
+    READ = "read", _("Read")
+    PROBE = "probe", _("Ask for runs and cancel them")
+    OPERATE = "operate", _("Change endpoints, modes and notes; ask for the next stage")
+    DECIDE = "decide", _("Decide on requests, releases and new normals")
     TELEMETRY = "telemetry", _("Send telemetry")
+    GATEWAY = "gateway", _("Use the gateway, once there is one")
 
 
 class ApiTokenQuerySet(models.QuerySet["ApiToken"]):
     def newest_first(self) -> Self:
         return self.order_by("-id")
+
+    def seen_by(self, person: User) -> Self:
+        """One's own; administrators see everybody's."""
+        return self if person.is_superuser else self.filter(created_by=person)
 
 
 class ApiToken(models.Model):
@@ -30,7 +39,10 @@ class ApiToken(models.Model):
     digest = models.BinaryField(max_length=32)  # sha256 of the whole token
     name = models.CharField(max_length=80)
     scopes = models.JSONField()
-    created_by = models.ForeignKey(settings.AUTH_USER_MODEL, models.SET_NULL, null=True)
+    # Whose rights it has at most; none for what a command on the server made. It goes with them:
+    # a token must not have more rights because somebody or some team is gone.
+    created_by = models.ForeignKey(settings.AUTH_USER_MODEL, models.CASCADE, null=True)
+    team = models.ForeignKey(Team, models.CASCADE, null=True, related_name="+")
     created_at = models.DateTimeField(db_default=Now())
     last_used_at = models.DateTimeField(null=True)  # to the minute
     expires_at = models.DateTimeField(null=True)

@@ -18,9 +18,12 @@ from django.db.models import Case, Q, Value, When
 from django.db.models.functions import Now
 from django.utils.translation import gettext as _
 
+from dashboard import token_rights
 from dashboard.errors import Refused
-from dashboard.models import ApiToken
+from dashboard.models import ApiToken, Team
 from dashboard.models.api_token import Scope
+from dashboard.models.audit import Action
+from dashboard.services import audit
 
 _ALPHABET = string.ascii_lowercase + string.digits
 _TOKEN = re.compile(r"tg_([a-z0-9]{8})_[A-Za-z0-9_-]{43}")
@@ -36,13 +39,18 @@ class Issued:
 
 
 def issue(
-    *, name: str, scopes: Sequence[str], by: User | None, lasts: timedelta | None = None
+    *,
+    name: str,
+    scopes: Sequence[str],
+    by: User | None,
+    lasts: timedelta | None = None,
+    team: Team | None = None,
 ) -> Issued:
-    """Make a token that may do what the scopes say; it never expires unless told how long."""
-    if not scopes or set(scopes) - set(Scope.values):
-        raise Refused(
-            _("A token needs scopes out of {scopes}.").format(scopes=", ".join(Scope.values))
-        )
+    """Make a token that may do what the scopes say, as far as its maker may do it.
+
+    It never expires unless told how long, and is good for all endpoints unless told a team.
+    """
+    _check(scopes, by, team)
     text = _draw()
     try:
         with transaction.atomic():
@@ -52,17 +60,42 @@ def issue(
                 name=name,
                 scopes=[scope for scope in Scope.values if scope in scopes],
                 created_by=by,
+                team=team,
                 expires_at=Now() + lasts if lasts else None,
             )
+            token.refresh_from_db()
+            audit.record(Action.TOKEN_ISSUED, subject=_subject(token), after=_told(token))
     except IntegrityError as exc:
         # One chance in 10^12 for each token that there is.
         raise Refused(_("The prefix was drawn before; make the token again.")) from exc
-    token.refresh_from_db()
     return Issued(token, text)
 
 
+def _check(scopes: Sequence[str], by: User | None, team: Team | None) -> None:
+    if not scopes or set(scopes) - set(Scope.values):
+        raise Refused(
+            _("A token needs scopes out of {scopes}.").format(scopes=", ".join(Scope.values))
+        )
+    missing = set(scopes) - set(token_rights.offered_to(by, team.pk if team else None))
+    if not missing:
+        return
+    named = ", ".join(scope for scope in Scope.values if scope in missing)
+    if by is None:
+        raise Refused(
+            _("The scope {scopes} needs a person: say whose token it is.").format(scopes=named)
+        )
+    raise Refused(
+        _("{name} may not do that, so no token of theirs may: {scopes}.").format(
+            name=by.get_username(), scopes=named
+        )
+    )
+
+
 def find(text: str) -> ApiToken:
-    """The token of that text, with its use noted. Refuses what is unknown, revoked or expired."""
+    """The token of that text, with its use noted.
+
+    Refuses what is unknown, revoked or expired, and what somebody made who may not sign in now.
+    """
     matched = _TOKEN.fullmatch(text)
     row = _with_standing(matched[1]) if matched else None
     if row is None or not hmac.compare_digest(bytes(row[0].digest), _digest(text)):
@@ -70,14 +103,35 @@ def find(text: str) -> ApiToken:
     token, standing = row
     if standing in {"revoked", "expired"}:
         raise Refused(f"This API token is {standing}. Make a new one under /settings/tokens/.")
+    if token.created_by is not None and not token.created_by.is_active:
+        raise Refused("Whoever made this API token may not sign in any more. Ask for a new one.")
     if standing == "to note":
         _note_use(token)
     return token
 
 
+@transaction.atomic
 def revoke(token: ApiToken) -> bool:
     """Take a token back for good; False where it was revoked already."""
-    return bool(ApiToken.objects.filter(pk=token.pk, revoked_at=None).update(revoked_at=Now()))
+    if not ApiToken.objects.filter(pk=token.pk, revoked_at=None).update(revoked_at=Now()):
+        return False
+    audit.record(Action.TOKEN_REVOKED, subject=_subject(token), before=_told(token))
+    return True
+
+
+def _subject(token: ApiToken) -> str:
+    return f"token {token.prefix}"
+
+
+def _told(token: ApiToken) -> dict[str, Any]:
+    """What the audit log keeps of a token: nothing that opens anything."""
+    return {
+        "name": token.name,
+        "scopes": token.scopes,
+        "person": token.created_by.get_username() if token.created_by else None,
+        "team": token.team.name if token.team else None,
+        "expires_at": token.expires_at,
+    }
 
 
 def _draw() -> str:
@@ -108,7 +162,7 @@ _STANDING = Case(
 
 
 def _with_standing(prefix: str) -> tuple[ApiToken, str] | None:
-    tokens: Any = ApiToken.objects.select_related("created_by").annotate(standing=_STANDING)
+    tokens: Any = ApiToken.objects.select_related("created_by", "team").annotate(standing=_STANDING)
     token = tokens.filter(prefix=prefix).first()
     return (token, token.standing) if token else None
 

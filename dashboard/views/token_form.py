@@ -1,13 +1,18 @@
-"""The form that makes an API token."""
+"""The form that makes an API token, with as much as its maker may give."""
 
 from __future__ import annotations
 
 from datetime import timedelta
+from typing import Any
 
 from django import forms
+from django.contrib.auth.models import User
+from django.db.models import QuerySet
 from django.utils.translation import gettext_lazy as _
 
-from dashboard.models.api_token import Scope
+from dashboard import access, token_rights
+from dashboard.access import Right
+from dashboard.models import Team
 
 _NEVER = ("never", _("never"))
 _LASTS = [("30", _("in 30 days")), ("90", _("in 90 days")), ("365", _("in a year")), _NEVER]
@@ -22,13 +27,40 @@ class TokenForm(forms.Form):
     )
     scopes = forms.MultipleChoiceField(
         label=_("It may"),
-        choices=Scope.choices,
-        initial=[Scope.READ.value],
+        initial=["read"],
         widget=forms.CheckboxSelectMultiple,
         error_messages={"required": _("Choose at least one.")},
     )
+    team = forms.ModelChoiceField(
+        queryset=Team.objects.none(),
+        label=_("Only endpoints of the team"),
+        required=False,
+        empty_label=_("all that I may reach"),
+    )
     lasts = forms.ChoiceField(label=_("Expires"), choices=_LASTS, initial="90")
+
+    def __init__(self, data: Any = None, *, person: User) -> None:
+        super().__init__(data)
+        offered = token_rights.offered_to(person)
+        self.fields["scopes"].choices = [(s.value, s.label) for s in offered]  # type: ignore[attr-defined]
+        self.fields["team"].queryset = _teams_of(person)  # type: ignore[attr-defined]
+
+    @property
+    def offers_something(self) -> bool:
+        """Whether there is anything that a token of this person could do."""
+        return bool(self.fields["scopes"].choices)  # type: ignore[attr-defined]
+
+    @property
+    def offers_teams(self) -> bool:
+        return bool(self.fields["team"].queryset)  # type: ignore[attr-defined]
 
     def clean_lasts(self) -> timedelta | None:
         days: str = self.cleaned_data["lasts"]
         return None if days == _NEVER[0] else timedelta(days=int(days))
+
+
+def _teams_of(person: User) -> QuerySet[Team]:
+    """The teams in which somebody may at least read."""
+    teams = access.of_user(person).teams(Right.READ)
+    found = Team.objects.order_by("name")
+    return found if teams is None else found.filter(pk__in=teams)

@@ -1,6 +1,8 @@
-"""The settings page of API tokens, for administrators."""
+"""The settings page of API tokens: everybody's own, and all of them for administrators."""
 
 from __future__ import annotations
+
+from typing import Any
 
 from django.contrib import messages
 from django.contrib.auth.models import User
@@ -11,35 +13,56 @@ from django.utils.translation import gettext as _
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_http_methods
 
-from dashboard.access import Right, needs
+from dashboard.access import own
+from dashboard.errors import Refused
 from dashboard.models import ApiToken
 from dashboard.services import tokens
+from dashboard.services.tokens import Issued
 from dashboard.views.token_form import TokenForm
 
 
-@needs(Right.ADMINISTER)
+@own
 @require_http_methods(["GET", "HEAD", "POST"])
 @never_cache
 def page(request: HttpRequest) -> HttpResponse:
-    form = TokenForm(request.POST or None)
-    made = None
-    if request.method == "POST" and form.is_valid():
-        assert isinstance(request.user, User)
-        made = tokens.issue(by=request.user, **form.cleaned_data)
-        form = TokenForm()
+    person = _person(request)
+    form = TokenForm(request.POST or None, person=person)
+    made = _made(form, person) if request.method == "POST" and form.is_valid() else None
     # The answer to the post itself, not a redirect: the text exists nowhere else.
-    listed = ApiToken.objects.select_related("created_by").newest_first()
-    context = {"form": form, "made": made, "tokens": listed, "now": timezone.now()}
+    context = {
+        "form": TokenForm(person=person) if made else form,
+        "made": made,
+        "tokens": _listed(person),
+        "now": timezone.now(),
+    }
     return render(request, "dashboard/tokens.html", context)
 
 
-@needs(Right.ADMINISTER)
+@own
 @require_http_methods(["GET", "HEAD", "POST"])
 def revoke(request: HttpRequest, prefix: str) -> HttpResponse:
-    token = get_object_or_404(ApiToken, prefix=prefix)
+    token = get_object_or_404(_listed(_person(request)), prefix=prefix)
     if request.method == "POST":
         if tokens.revoke(token):
             told = _("{name} is revoked. It opens nothing any more.").format(name=token.name)
             messages.success(request, told)
         return redirect("tokens")
     return render(request, "dashboard/token_revoke.html", {"token": token})
+
+
+def _made(form: TokenForm, person: User) -> Issued | None:
+    try:
+        return tokens.issue(by=person, **form.cleaned_data)
+    except Refused as exc:
+        form.add_error("scopes", exc.message)
+        return None
+
+
+def _listed(person: User) -> Any:
+    found = ApiToken.objects.seen_by(person).select_related("created_by", "team")
+    return found.newest_first()
+
+
+def _person(request: HttpRequest) -> User:
+    assert isinstance(request.user, User)
+    return request.user

@@ -52,8 +52,9 @@ def _encoded(body: Any) -> bytes:
 
 def error_of(answer: Any) -> dict[str, Any]:
     """The error of an answer, which must have the one shape."""
-    body = answer.json()
-    assert set(body) == {"error"}
-    assert set(body["error"]) <= {"code", "message", "details"}
-    found: dict[str, Any] = body["error"]
+    assert answer.headers["Content-Type"] == "application/problem+json"
+    found: dict[str, Any] = answer.json()
+    assert set(found) - {"errors"} == {"type", "title", "status", "detail", "code"}
+    assert found["status"] == answer.status_code
+    assert found["type"] == f"/api/v1/problems/{found['code']}"
     return found

@@ -21,7 +21,7 @@ def _static_files(static_files: Path) -> None:
 
 @pytest.fixture
 def person(db: None) -> User:
-    return make_person("alice", Role.OPERATOR)
+    return make_person("alice", Role.OPERATOR, Role.APPROVER)
 
 
 @pytest.fixture

@@ -9,6 +9,7 @@ from django.db.models.functions import Now
 from django.test import Client
 
 from dashboard.models import ApiToken, Run
+from dashboard.models.api_token import Scope
 from dashboard.services import tokens
 from tests.api.asking import Asking, error_of
 from tests.factories import make_endpoint
@@ -23,7 +24,7 @@ def test_without_a_token_one_is_asked_for() -> None:
 
     assert answer.status_code == 401
     assert error_of(answer)["code"] == "unauthorized"
-    assert "Authorization: Bearer" in error_of(answer)["message"]
+    assert "Authorization: Bearer" in error_of(answer)["detail"]
     assert answer.headers["WWW-Authenticate"].startswith("Bearer ")
 
 
@@ -63,7 +64,7 @@ def test_a_revoked_token_is_refused_and_told_so(api: Asking) -> None:
     answer = api.get("/endpoints")
 
     assert answer.status_code == 401
-    assert "revoked" in error_of(answer)["message"]
+    assert "revoked" in error_of(answer)["detail"]
 
 
 def test_an_expired_token_is_refused_and_told_so(api: Asking) -> None:
@@ -73,7 +74,7 @@ def test_an_expired_token_is_refused_and_told_so(api: Asking) -> None:
     answer = api.get("/endpoints")
 
     assert answer.status_code == 401
-    assert "expired" in error_of(answer)["message"]
+    assert "expired" in error_of(answer)["detail"]
 
 
 @pytest.mark.parametrize(
@@ -88,11 +89,17 @@ def test_an_expired_token_is_refused_and_told_so(api: Asking) -> None:
         ("read", "GET", "/runs/1/attempts/format/1/evidence", None),
         ("read", "GET", "/runs/1/metrics", None),
         ("read", "GET", "/runs/1/events", None),
-        ("probe", "POST", "/endpoints/steady/runs", {}),
-        ("probe", "POST", "/runs/1/cancel", None),
-        ("write", "POST", "/endpoints", {}),
-        ("write", "PATCH", "/endpoints/steady", {}),
-        ("write", "DELETE", "/endpoints/steady", None),
+        ("probe operate", "POST", "/endpoints/steady/runs", {}),
+        ("probe operate", "POST", "/runs/1/cancel", None),
+        ("operate", "POST", "/endpoints", {}),
+        ("operate", "PATCH", "/endpoints/steady", {}),
+        ("operate", "DELETE", "/endpoints/steady", None),
+        ("operate", "POST", "/endpoints/steady/notes", {}),
+        ("operate", "POST", "/incidents/1/acknowledge", {}),
+        ("operate decide", "POST", "/endpoints/steady/modes", {}),
+        ("operate decide", "DELETE", "/endpoints/steady/modes/1", None),
+        ("decide", "POST", "/incidents/1/release", {}),
+        ("decide", "POST", "/incidents/1/accept", {}),
         ("telemetry", "POST", "/telemetry", {}),
     ],
     ids=str,
@@ -102,13 +109,14 @@ def test_every_operation_needs_its_scope(
 ) -> None:
     """All other scopes together do not open it, and the answer names the one that would."""
     make_endpoint()
-    others = [name for name in ("read", "probe", "write", "telemetry") if name != scope]
+    opening = scope.split()
+    others = [name for name in Scope.values if name not in opening]
 
     answer = asking(*others).send(method, path, body)
 
     assert answer.status_code == 403
-    assert f"'{scope}'" in error_of(answer)["message"]
-    assert f'scope="{scope}"' in answer.headers["WWW-Authenticate"]
+    assert all(f"'{name}'" in error_of(answer)["detail"] for name in opening)
+    assert f'scope="{opening[0]}"' in answer.headers["WWW-Authenticate"]
 
 
 def test_a_signed_in_person_may_read(client: Client, person: User) -> None:

@@ -72,8 +72,8 @@ def test_bad_input_names_its_field_and_what_to_do(
 
     assert answer.status_code == 422
     error = error_of(answer)
-    assert [detail["field"] for detail in error["details"]] == [field]
-    assert message in error["details"][0]["message"]
+    assert [detail["field"] for detail in error["errors"]] == [field]
+    assert message in error["errors"][0]["message"]
     assert not Endpoint.objects.exists()
 
 
@@ -84,7 +84,7 @@ def test_a_taken_name_is_refused(api: Asking) -> None:
     answer = api.post("/endpoints", GOOD)
 
     assert answer.status_code == 422
-    assert "There is already an endpoint" in error_of(answer)["message"]
+    assert "There is already an endpoint" in error_of(answer)["detail"]
 
 
 def test_a_change_leaves_alone_what_it_does_not_name(api: Asking) -> None:
@@ -122,7 +122,7 @@ def test_a_change_must_say_what_it_has_seen(api: Asking) -> None:
 
     answer = api.patch("/endpoints/steady", {"model": "second"})
 
-    assert error_of(answer)["details"] == [
+    assert error_of(answer)["errors"] == [
         {"field": "updated_at", "message": "This field is required."}
     ]
 
@@ -174,12 +174,12 @@ def test_the_list_goes_on_where_the_cursor_says(api: Asking) -> None:
 def test_a_list_of_endpoints_costs_the_same_for_any_number(
     api: Asking, django_assert_num_queries: DjangoAssertNumQueries
 ) -> None:
-    """The token and the endpoints with their keys' hints: two queries."""
+    """The token, its maker's roles, the endpoints with their keys' hints: three queries."""
     for slug in ("a", "b", "c"):
         make_endpoint(slug=slug, key=Secret(KEY))
     api.get("/endpoints")  # the first use of the token is noted
 
-    with django_assert_num_queries(2):
+    with django_assert_num_queries(3):
         api.get("/endpoints")
 
 

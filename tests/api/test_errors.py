@@ -9,6 +9,8 @@ from dashboard.models import Run
 from tests.api.asking import Asking, error_of
 from tests.factories import make_endpoint
 
+PUBLIC = Client()
+
 
 @pytest.mark.parametrize(
     "path", ["/nothing", "/endpoints/", "/endpoints/steady/", "/", "/runs/x", "/runs/-1", "/a/b/c"]
@@ -56,7 +58,7 @@ def test_a_body_that_is_no_json_is_malformed(api: Asking, body: bytes, message: 
     answer = api.post("/endpoints/steady/runs", body)
 
     assert (answer.status_code, error_of(answer)["code"]) == (400, "malformed")
-    assert message in error_of(answer)["message"]
+    assert message in error_of(answer)["detail"]
     assert not Run.objects.exists()
 
 
@@ -67,7 +69,7 @@ def test_a_missing_body_is_named(api: Asking) -> None:
     answer = api.post("/endpoints/steady/runs")
 
     assert answer.status_code == 422
-    assert error_of(answer)["message"] == "The body: This field is required."
+    assert error_of(answer)["detail"] == "The body: This field is required."
 
 
 @pytest.mark.parametrize("body", [b"[]", b"1", b'"x"', b"null"])
@@ -87,7 +89,7 @@ def test_a_body_over_the_limit_is_too_large(api: Asking, settings: Settings) -> 
     just = api.post("/endpoints/steady/runs", b'{"suite": "light"}'.ljust(1000))
 
     assert (over.status_code, error_of(over)["code"]) == (413, "too_large")
-    assert "1,000 bytes" in error_of(over)["message"]
+    assert "1,000 bytes" in error_of(over)["detail"]
     assert just.status_code == 202
 
 
@@ -108,7 +110,17 @@ def test_a_bad_query_names_its_field(api: Asking, query: dict[str, str], field: 
     answer = api.get("/endpoints/steady/runs", **query)
 
     assert answer.status_code == 422
-    assert [detail["field"] for detail in error_of(answer)["details"]] == [field]
+    assert [detail["field"] for detail in error_of(answer)["errors"]] == [field]
+
+
+def test_every_kind_of_error_is_explained(api: Asking) -> None:
+    """The `type` of an error is an address that tells what to do, to everybody."""
+    kinds = PUBLIC.get("/api/v1/problems").json()["problems"]
+
+    assert {kind["code"] for kind in kinds} >= {"not_found", "invalid", "rate_limited"}
+    for kind in kinds:
+        assert PUBLIC.get(kind["type"]).json() == kind
+    assert PUBLIC.get("/api/v1/problems/unheard_of").status_code == 404
 
 
 def test_numbers_that_no_row_can_have_find_nothing(api: Asking) -> None:

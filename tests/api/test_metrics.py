@@ -91,7 +91,7 @@ def test_a_bad_question_names_its_field(api: Asking, query: dict[str, str], fiel
     answer = api.get("/endpoints/steady/metrics", **query)
 
     assert answer.status_code == 422
-    assert [detail["field"] for detail in error_of(answer)["details"]] == [field]
+    assert [detail["field"] for detail in error_of(answer)["errors"]] == [field]
 
 
 def test_the_longest_span_is_answered(api: Asking) -> None:

@@ -74,7 +74,7 @@ def test_a_malformed_wish_is_refused(api: Asking, over: dict[str, Any], field: s
     answer = api.post(PATH, {**BODY, **over})
 
     assert answer.status_code == 422
-    assert error_of(answer)["details"][0]["field"] == field
+    assert error_of(answer)["errors"][0]["field"] == field
     assert not ModeSwitch.objects.exists()
 
 

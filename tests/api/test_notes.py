@@ -64,7 +64,7 @@ def test_a_malformed_note_is_refused(api: Asking, over: dict[str, Any], status: 
     answer = api.post(PATH, {**BODY, **over})
 
     assert answer.status_code == status
-    assert error_of(answer)["message"]
+    assert error_of(answer)["detail"]
     assert not Note.objects.exists()
 
 

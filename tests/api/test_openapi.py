@@ -8,10 +8,12 @@ import jsonschema_rs
 import pytest
 from django.test import Client
 
+from dashboard.access import Right
 from dashboard.api import api
 from probes import strict_json
 
 PUBLIC = Client()
+PUBLIC_OPERATIONS = {"list_problems", "read_problem"}
 
 
 @cache
@@ -75,6 +77,8 @@ def test_the_promised_resources_are_there() -> None:
         "GET /api/v1/runs/{run_id}/attempts/{probe}/{trial}/evidence",
         "GET /api/v1/runs/{run_id}/metrics",
         "POST /api/v1/telemetry",
+        "GET /api/v1/problems",
+        "GET /api/v1/problems/{code}",
     }
 
 
@@ -102,24 +106,29 @@ def test_operation_ids_are_told_apart() -> None:
 
 @every_operation
 def test_every_operation_says_what_it_does_and_who_may(operation: dict[str, Any]) -> None:
-    """A summary, the scope of the token, and the errors with their shape."""
-    error = {"application/json": {"schema": {"$ref": "#/components/schemas/Error"}}}
+    """A summary, the scope of the token, the right behind it, and the errors with their shape."""
+    error = {"application/problem+json": {"schema": {"$ref": "#/components/schemas/Problem"}}}
 
     assert operation["summary"]
-    ((scheme, scopes),) = operation["security"][0].items()
-    assert (scheme, len(scopes)) == ("Token", 1)
     refusals = {int(status) for status in operation["responses"] if int(status) >= 400}
-    assert {401, 403} <= refusals
+    if operation["operationId"] not in PUBLIC_OPERATIONS:
+        ((scheme, scopes),) = operation["security"][0].items()
+        assert (scheme, len(scopes)) == ("Token", 1)
+        assert {401, 403} <= refusals
+        assert operation.get("x-right") in set(Right) or operation["tags"] == ["telemetry"]
     assert all(operation["responses"][status]["content"] == error for status in refusals)
 
 
 @every_operation
 def test_only_reading_is_open_to_sessions(operation: dict[str, Any]) -> None:
     """The document tells the same as the operation does."""
+    if operation["operationId"] in PUBLIC_OPERATIONS:
+        assert "security" not in operation
+        return
     schemes = [name for named in operation["security"] for name in named]
     reads = operation["security"][0]["Token"] == ["read"]
 
-    assert schemes == (["Token", "Session"] if reads else ["Token"])
+    assert set(schemes) == ({"Token", "Session"} if reads else {"Token"})
 
 
 @every_operation

@@ -69,8 +69,8 @@ def test_not_modified_has_no_body_and_the_same_headers(api: Asking) -> None:
     assert answer.headers["Cache-Control"] == "private, no-cache"
 
 
-def test_not_modified_costs_the_token_s_row_and_the_policy_s(api: Asking) -> None:
-    """Two statements: who asks, and what holds."""
+def test_not_modified_costs_four_small_rows(api: Asking) -> None:
+    """Four statements: who asks, what they may, whose it is, and what holds."""
     trusted()
     etag = api.get(PATH).headers["ETag"]
 
@@ -78,7 +78,8 @@ def test_not_modified_costs_the_token_s_row_and_the_policy_s(api: Asking) -> Non
         assert known(api, etag) == 304
 
     tables = [query["sql"].split(" FROM ")[1].split()[0] for query in sent]
-    assert tables == ['"dashboard_apitoken"', '"dashboard_policy"']
+    rights = ['"dashboard_grant"', '"dashboard_endpoint"']
+    assert tables == ['"dashboard_apitoken"', *rights, '"dashboard_policy"']
 
 
 def test_a_change_ends_not_modified(api: Asking) -> None:
@@ -102,7 +103,7 @@ def test_the_policy_needs_the_scope_to_read(asking: Callable[..., Asking]) -> No
     make_endpoint()
 
     assert asking("read").get(PATH).status_code == 200
-    assert asking("telemetry", "write").get(PATH).status_code == 403
+    assert asking("telemetry", "operate").get(PATH).status_code == 403
 
 
 def test_there_is_no_policy_of_what_is_not_there(api: Asking) -> None:

@@ -50,7 +50,7 @@ def test_an_unknown_suite_is_refused(api: Asking) -> None:
     answer = api.post("/endpoints/steady/runs", {"suite": "huge"})
 
     assert answer.status_code == 422
-    assert "'light' or 'full'" in error_of(answer)["details"][0]["message"]
+    assert "'light' or 'full'" in error_of(answer)["errors"][0]["message"]
 
 
 def test_a_run_tells_how_far_it_is(api: Asking) -> None:
@@ -104,13 +104,13 @@ def test_runs_are_listed_by_state(api: Asking) -> None:
 def test_a_list_of_runs_costs_the_same_for_any_number(
     api: Asking, django_assert_num_queries: DjangoAssertNumQueries
 ) -> None:
-    """The token, the endpoint, the runs: three queries."""
+    """The token, roles, whose the endpoint is, the endpoint, the runs: five queries."""
     endpoint = make_endpoint()
     for number in range(5):
         make_finished_run(endpoint, seq=number, requested_by=api.token.created_by)
     api.get("/endpoints")  # the first use of the token is noted
 
-    with django_assert_num_queries(3):
+    with django_assert_num_queries(5):
         api.get("/endpoints/steady/runs")
 
 
@@ -158,7 +158,7 @@ def test_evidence_that_is_not_there_is_told_apart(api: Asking, path: str, messag
     answer = api.get(f"/runs/{run.pk}/attempts/{path}")
 
     assert answer.status_code in {404, 422}
-    assert message in error_of(answer)["message"]
+    assert message in error_of(answer)["detail"]
 
 
 def test_a_run_of_a_removed_endpoint_is_gone(api: Asking) -> None:

@@ -170,7 +170,7 @@ def test_a_malformed_batch_is_refused_whole(api: Asking, over: dict[str, Any], f
     answer = api.post("/telemetry", batch(event(), event(**over)))
 
     assert answer.status_code == 422
-    details = error_of(answer)["details"]
+    details = error_of(answer)["errors"]
     assert [(d["field"], d["index"]) for d in details] == [(f"events.1.{field}", 1)]
     assert not ObservationBatch.objects.exists()
 
@@ -184,7 +184,7 @@ def test_a_batch_has_at_most_five_thousand_events(api: Asking) -> None:
     answer = api.post("/telemetry", batch(*[one] * 5001))
 
     assert answer.status_code == 422
-    assert "5000 items" in error_of(answer)["message"]
+    assert "5000 items" in error_of(answer)["detail"]
 
 
 def test_the_cost_of_a_batch_does_not_grow_with_it(api: Asking) -> None:

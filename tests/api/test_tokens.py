@@ -13,9 +13,11 @@ from django.utils import timezone
 from pytest_django.asserts import assertContains, assertNotContains, assertRedirects
 
 from dashboard.errors import Refused
-from dashboard.models import ApiToken
+from dashboard.models import ApiToken, AuditEntry, Grant, Team
+from dashboard.models.team import Role
 from dashboard.services import tokens
 from tests.api.asking import Asking
+from tests.factories import make_person
 
 SHAPE = re.compile(r"tg_[a-z0-9]{8}_[A-Za-z0-9_-]{43}")
 FORM = {"name": "nightly", "scopes": ["read", "probe"], "lasts": "30"}
@@ -122,15 +124,71 @@ def test_what_is_called_like_markup_stays_text(administrator: Client) -> None:
     assertContains(page, "&lt;script&gt;")
 
 
-def test_the_page_is_for_administrators(client: Client, person: User, api: Asking) -> None:
-    """Others can neither see tokens nor make or revoke them."""
+def test_everybody_has_their_own_tokens(client: Client, api: Asking) -> None:
+    """Others' tokens are not there for them: neither in the list nor to revoke."""
     addresses = ["/settings/tokens/", f"/settings/tokens/{api.token.prefix}/revoke/"]
     assert [client.get(address).status_code for address in addresses] == [302, 302]
-    client.force_login(person)
+    client.force_login(make_person("bob", Role.OPERATOR))
 
-    assert [client.get(address).status_code for address in addresses] == [403, 403]
-    assert [client.post(address, FORM).status_code for address in addresses] == [403, 403]
-    assert ApiToken.objects.filter(revoked_at=None).count() == 1
+    assert [client.get(address).status_code for address in addresses] == [200, 404]
+    assert client.post(addresses[1]).status_code == 404
+    assertNotContains(client.get("/settings/tokens/"), api.token.shown_prefix)
+    (text,) = SHAPE.findall(client.post("/settings/tokens/", FORM).content.decode())
+    made = tokens.find(text)
+    assert made.created_by is not None
+    assert made.created_by.get_username() == "bob"
+    client.post(f"/settings/tokens/{made.prefix}/revoke/")
+    assert [token.name for token in ApiToken.objects.filter(revoked_at=None)] == ["a script"]
+
+
+def test_only_what_one_may_do_is_offered(client: Client, db: None) -> None:
+    """Scopes and teams beyond one's own rights can be neither chosen nor sent."""
+    team, foreign = Team.objects.create(name="search"), Team.objects.create(name="billing")
+    client.force_login(make_person("vera", Role.VIEWER, team=team))
+
+    page = client.get("/settings/tokens/")
+    form = page.context["form"]
+    assert form.fields["scopes"].choices == [("read", "Read")]
+    assert list(form.fields["team"].queryset) == [team]
+    for wrong in ({"scopes": ["operate"]}, {"team": foreign.pk}):
+        sent = {**FORM, "scopes": ["read"], **wrong}
+        assertContains(client.post("/settings/tokens/", sent), "available choices")
+    assert not ApiToken.objects.exists()
+
+    client.force_login(make_person("new"))
+    assertContains(client.get("/settings/tokens/"), "Ask an administrator for a role")
+    assertContains(client.post("/settings/tokens/", FORM), "Ask an administrator for a role")
+    assert not ApiToken.objects.exists()
+
+
+def test_the_service_gives_no_more_than_its_maker_has(db: None) -> None:
+    """Whatever a form lets pass; and a decision needs somebody who has made it."""
+    team = Team.objects.create(name="search")
+    vera = make_person("vera", Role.VIEWER)
+    Grant.objects.create(person=vera, team=team, role=Role.APPROVER)
+
+    with pytest.raises(Refused, match="operate"):
+        tokens.issue(name="a", scopes=["read", "operate"], by=vera)
+    with pytest.raises(Refused, match="decide"):
+        tokens.issue(name="a", scopes=["decide"], by=vera, team=Team.objects.create(name="b"))
+    with pytest.raises(Refused, match="needs a person"):
+        tokens.issue(name="a", scopes=["decide"], by=None)
+    assert not ApiToken.objects.exists()
+    assert tokens.issue(name="a", scopes=["decide"], by=vera, team=team).token.team == team
+
+
+def test_issue_and_revocation_are_written_down(administrator: Client) -> None:
+    """Who made or revoked which token; nothing that opens anything is kept."""
+    (text,) = SHAPE.findall(administrator.post("/settings/tokens/", FORM).content.decode())
+    prefix = text.split("_")[1]
+    administrator.post(f"/settings/tokens/{prefix}/revoke/")
+
+    issued, revoked = AuditEntry.objects.filter(action__startswith="token.").order_by("id")
+    assert (issued.action, revoked.action) == ("token.issued", "token.revoked")
+    assert [entry.actor for entry in (issued, revoked)] == ["admin", "admin"]
+    assert issued.told["subject"] == f"token {prefix}"
+    assert issued.told["after"]["scopes"] == ["read", "probe"]
+    assert text.split("_", 2)[2] not in issued.body + revoked.body
 
 
 def test_an_unknown_token_cannot_be_revoked(administrator: Client) -> None:
@@ -154,7 +212,14 @@ def test_the_command_prints_the_token_alone(person: User) -> None:
 @pytest.mark.django_db
 @pytest.mark.parametrize(
     "arguments",
-    [["ci"], ["ci", "--scope", "all"], ["--lasts", "soon"], ["--user", "nobody"]],
+    [
+        ["ci"],
+        ["ci", "--scope", "all"],
+        ["ci", "--scope", "decide"],
+        ["--lasts", "soon"],
+        ["--user", "nobody"],
+        ["--team", "nobody's"],
+    ],
     ids=str,
 )
 def test_the_command_refuses_what_it_does_not_know(arguments: list[str]) -> None:

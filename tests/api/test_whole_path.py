@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from django.contrib.auth.models import User
 
 from dashboard.models.api_token import Scope
 from dashboard.services import tokens
@@ -18,7 +19,8 @@ SIMULATED = {"slug": "simulated", "provider": "openai", "model": "sim-steady", "
 @pytest.fixture
 def text(transactional_db: None) -> str:
     broker().flushdb()
-    return tokens.issue(name="a script", scopes=Scope.values, by=None).text
+    root = User.objects.create_superuser("root")
+    return tokens.issue(name="a script", scopes=Scope.values, by=root).text
 
 
 def test_a_program_needs_nothing_but_the_api(

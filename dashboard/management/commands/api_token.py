@@ -10,6 +10,7 @@ from typing_extensions import override
 
 from dashboard import durations
 from dashboard.errors import Refused
+from dashboard.models import Team
 from dashboard.models.api_token import Scope
 from dashboard.services import tokens
 
@@ -24,18 +25,24 @@ class Command(BaseCommand):
             "--scope", action="append", choices=Scope.values, required=True, dest="scopes"
         )
         parser.add_argument("--lasts", default="", help="until it expires: 30m, 6h, 90d")
-        parser.add_argument("--user", default="", help="whose token it is")
+        parser.add_argument("--user", default="", help="whose token it is, and whose rights it has")
+        parser.add_argument("--team", default="", help="whose endpoints alone it may touch")
 
     @override
     def handle(self, *args: Any, **options: Any) -> None:
         try:
             lasts = durations.parse(options["lasts"]) if options["lasts"] else None
             by = User.objects.get_by_natural_key(options["user"]) if options["user"] else None
-            made = tokens.issue(name=options["name"], scopes=options["scopes"], by=by, lasts=lasts)
+            team = Team.objects.get(name__iexact=options["team"]) if options["team"] else None
+            made = tokens.issue(
+                name=options["name"], scopes=options["scopes"], by=by, lasts=lasts, team=team
+            )
         except ValueError as exc:
             raise CommandError("--lasts takes a number and a unit: 30m, 6h, 90d.") from exc
         except User.DoesNotExist as exc:
             raise CommandError(f"There is no user {options['user']!r}.") from exc
+        except Team.DoesNotExist as exc:
+            raise CommandError(f"There is no team {options['team']!r}.") from exc
         except Refused as exc:
             raise CommandError(exc.message) from exc
         self.stdout.write(made.text)

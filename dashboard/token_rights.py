@@ -1,0 +1,68 @@
+"""What an API token may do: what its scopes open, of what its maker may do now."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from types import MappingProxyType
+
+from django.contrib.auth.models import User
+
+from dashboard import access
+from dashboard.access import Actor, Right
+from dashboard.models import ApiToken
+from dashboard.models.api_token import Scope
+
+# Whatever names a thing must at least see that it is there, hence READ everywhere; operations that
+# only read ask for the scope `read` itself. What administrators alone may do is opened by the scope
+# of its kind, read to look and decide to change: nobody else has the right, whatever the scope.
+_RIGHTS: Mapping[str, frozenset[Right]] = MappingProxyType(
+    {
+        Scope.READ: frozenset({Right.READ, Right.ADMINISTER}),
+        Scope.PROBE: frozenset({Right.READ, Right.PROBE}),
+        Scope.OPERATE: frozenset({Right.READ, Right.PROBE, Right.OPERATE, Right.TIGHTEN}),
+        Scope.DECIDE: frozenset({Right.READ, Right.TIGHTEN, Right.DECIDE, Right.ADMINISTER}),
+    }
+)
+# What somebody needs to have, somewhere, to make a token of that scope.
+_NEEDED: Mapping[Scope, Right] = MappingProxyType(
+    {
+        Scope.READ: Right.READ,
+        Scope.PROBE: Right.PROBE,
+        Scope.OPERATE: Right.OPERATE,
+        Scope.DECIDE: Right.DECIDE,
+        Scope.TELEMETRY: Right.OPERATE,
+        Scope.GATEWAY: Right.PROBE,
+    }
+)
+# A decision needs somebody who has made it.
+_PERSONAL = frozenset({Right.DECIDE, Right.ADMINISTER})
+
+
+def rights_of(scopes: Iterable[str]) -> frozenset[Right]:
+    return frozenset().union(*(_RIGHTS.get(scope, ()) for scope in scopes))
+
+
+def actor_of(token: ApiToken) -> Actor:
+    """What the token may do now."""
+    rights = rights_of(token.scopes)
+    if token.created_by is None:
+        return access.EVERYBODY.within(rights - _PERSONAL, token.team_id)
+    return access.of_user(token.created_by).within(rights, token.team_id)
+
+
+def sending_teams(token: ApiToken) -> frozenset[int] | None:
+    """The teams for whose endpoints the token may send telemetry; None is all endpoints."""
+    maker = access.of_user(token.created_by) if token.created_by else access.EVERYBODY
+    needed = _NEEDED[Scope.TELEMETRY]
+    return maker.within({needed}, token.team_id).teams(needed)
+
+
+def offered_to(person: User | None, team_id: int | None = None) -> list[Scope]:
+    """The scopes that somebody may give to a token, for everything or for one team.
+
+    Nobody in particular is who runs a command on the server.
+    """
+    if person is None:
+        return [scope for scope, needed in _NEEDED.items() if needed not in _PERSONAL]
+    actor = access.of_user(person).within(Right, team_id)
+    return [scope for scope, needed in _NEEDED.items() if actor.may_somewhere(needed)]
