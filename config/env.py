@@ -68,6 +68,16 @@ def env_counts(name: str) -> dict[str, int]:
     return counts
 
 
+def env_rate(name: str, *, default: str) -> tuple[int, float]:
+    """How many in how many seconds: 600/m; the unit is s, m or h."""
+    text = os.environ.get(name, default)
+    number, _, unit = text.partition("/")
+    seconds = {"s": 1.0, "m": 60.0, "h": 3600.0}.get(unit)
+    if seconds is None or not (number.isascii() and number.isdecimal() and int(number)):
+        raise ImproperlyConfigured(f"{name} must look like 600/m, not {text!r}.")
+    return int(number), seconds
+
+
 def env_secret(name: str, *, default: str | None = None) -> str:
     """The variable itself, or the content of the file that NAME_FILE points to."""
     if value := os.environ.get(name):

@@ -17,6 +17,7 @@ from config.env import (
     env_duration,
     env_int,
     env_list,
+    env_rate,
     env_secret,
     env_str,
 )
@@ -239,6 +240,11 @@ except ValueError as exc:
 
 # Who reads /metrics must send this as a Bearer token; open to all who reach it when empty.
 METRICS_TOKEN = env_secret("METRICS_TOKEN", default="")
+
+# --- API: how often one token may ask, send telemetry; how often one address may be wrong --------
+API_RATE = env_rate("API_RATE", default="600/m")
+API_TELEMETRY_RATE = env_rate("API_TELEMETRY_RATE", default="3000/m")
+API_AUTH_FAILURES = env_rate("API_AUTH_FAILURES", default="60/m")
 
 # --- Rollouts ----------------------------------------------------------------------------------
 # Whoever asks for the next stage may not approve it. Off only where one person is all there is.

@@ -7,7 +7,15 @@ from datetime import timedelta
 import structlog
 from celery import shared_task
 
-from dashboard.services import live_watch, policies, pulses, retention, rollouts, rollups
+from dashboard.services import (
+    idempotency,
+    live_watch,
+    policies,
+    pulses,
+    retention,
+    rollouts,
+    rollups,
+)
 
 log = structlog.get_logger()
 
@@ -29,4 +37,5 @@ def upkeep() -> None:
     rollouts.expire()
     if pulses.take_turn(pulses.RETENTION, every=RETENTION_EVERY):
         dropped = retention.enforce()
+        idempotency.forget()
         log.info("retention done", dropped=dropped)

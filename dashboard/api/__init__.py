@@ -18,6 +18,7 @@ from dashboard.api import (
     modes,
     mounting,
     notes,
+    once,
     policies,
     problems,
     profiles,
@@ -52,6 +53,7 @@ api = Api(
     renderer=Renderer(),
 )
 errors.handle_on(api)
+api.add_exception_handler(once.Replayed, lambda _request, exc: exc.answer)
 api.add_router("/endpoints", endpoints.router)
 api.add_router("/endpoints", profiles.router)
 api.add_router("/endpoints", runs.of_endpoint)

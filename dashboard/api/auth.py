@@ -16,13 +16,14 @@ from ninja.security import HttpBearer
 from ninja.security.base import AuthBase
 from typing_extensions import override
 
-from dashboard import access, acting, token_rights
+from dashboard import access, acting, client_address, rate_limits, token_rights
 from dashboard.access import Actor, Right
-from dashboard.api import naming
+from dashboard.api import naming, once
 from dashboard.api.errors import CHALLENGE, ApiError, no_such
 from dashboard.errors import Refused
 from dashboard.models import ApiToken
 from dashboard.models.api_token import Scope
+from dashboard.rate_limits import Counted, Rate
 from dashboard.services import tokens
 
 
@@ -39,12 +40,19 @@ class Token(HttpBearer):
         try:
             found = tokens.find(token.strip())
         except Refused as exc:
+            _count_failure(request)
             raise _refusal(401, exc.message, 'error="invalid_token"') from exc
+        _count(request, self.rate(), found)
         self._check_scope(found)
         _act_as(request, found)
         if self.right is not None:
             _check(request, self.right, "Whoever made this API token")
+        once.claim(request, found)
         return found
+
+    def rate(self) -> Rate:
+        is_telemetry = Scope.TELEMETRY in self.scopes
+        return rate_limits.telemetry() if is_telemetry else rate_limits.requests()
 
     def _check_scope(self, token: ApiToken) -> None:
         if not set(self.scopes) & set(token.scopes):
@@ -116,6 +124,26 @@ def rights_of(callbacks: Sequence[object]) -> list[Right]:
     """The rights that an operation declares."""
     found = [each.right for each in callbacks if isinstance(each, Token | Session)]
     return list(dict.fromkeys(right for right in found if right is not None))
+
+
+def _count(request: HttpRequest, rate: Rate, token: ApiToken) -> None:
+    counted = rate_limits.count(rate, token.prefix)
+    request._counted = counted  # type: ignore[attr-defined]
+    if not counted.is_allowed:
+        raise _too_often(counted, "This API token has asked too often")
+
+
+def _count_failure(request: HttpRequest) -> None:
+    """A wrong token costs whoever guesses; right ones from the same address go on working."""
+    address = rate_limits.neighbourhood(client_address.of(request))
+    counted = rate_limits.count(rate_limits.failures(), address)
+    if not counted.is_allowed:
+        raise _too_often(counted, "Too many wrong API tokens came from this address")
+
+
+def _too_often(counted: Counted, what: str) -> ApiError:
+    message = f"{what}. Send it again in {counted.wait_s} s."
+    return ApiError(429, message, headers=counted.headers())
 
 
 def _act_as(request: HttpRequest, token: ApiToken) -> None:

@@ -10,10 +10,17 @@ from ninja.operation import Operation
 from pydantic.json_schema import models_json_schema
 from typing_extensions import override
 
-from dashboard.api import auth
+from dashboard.api import auth, once
 from dashboard.api.errors import MEDIA_TYPE, Problem
 
 _REF = "#/components/schemas/{model}"
+_KEY: dict[str, Any] = {
+    "name": once.HEADER,
+    "in": "header",
+    "required": False,
+    "description": "Drawn by you: the same request with the same key is done once in 24 hours",
+    "schema": {"type": "string", "pattern": "^[!-~]{1,200}$", "title": once.HEADER},
+}
 
 
 class Document(OpenAPISchema):
@@ -28,6 +35,8 @@ class Document(OpenAPISchema):
         found: dict[str, Any] = super().operation_details(operation)
         for right in auth.rights_of(operation.auth_callbacks):
             found["x-right"] = right.value
+        if operation.auth_callbacks and set(operation.methods) - {"GET"}:
+            found["parameters"] = [*found["parameters"], _KEY]
         return found
 
     @override
@@ -55,14 +64,14 @@ def _security(named: dict[str, Any], by: Any) -> list[dict[str, Any]]:
 def _refusals(operation: Operation) -> list[int]:
     """The statuses by which any operation of this kind may refuse."""
     sources = {model.__ninja_param_source__ for model in operation.models}
-    found = [401, 403] if operation.auth_callbacks else []
+    found = [401, 403, 429] if operation.auth_callbacks else []
     if "path" in sources:
         found.append(404)
     if set(operation.methods) - {"GET"}:
-        found.append(409)
+        found += [400, 409, 422]
     if "body" in sources:
-        found += [400, 413]
-    return sorted([*found, 422] if sources else found)
+        found.append(413)
+    return sorted({*found, 422} if sources else set(found))
 
 
 def _error(status: int) -> dict[str, Any]:

@@ -115,7 +115,7 @@ def handle_on(api: NinjaAPI) -> None:
         Http404: lambda exc: no_such("thing"),
         ObjectDoesNotExist: lambda exc: no_such("thing"),
         RequestDataTooBig: _too_big,
-        Exception: _internal,
+        Exception: internal,
     }
     for kind, translate in translations.items():
         api.add_exception_handler(kind, _handler(translate))
@@ -180,6 +180,6 @@ def _words(error: Mapping[str, Any]) -> str:
     return _WORDS.get(error["type"], said if said.endswith(".") else f"{said}.")
 
 
-def _internal(exc: Exception) -> ApiError:
+def internal(exc: Exception) -> ApiError:
     log.error("api request failed", exc_info=exc)
     return ApiError(500, "This went wrong on our side. The server's log has it by X-Request-ID.")

@@ -14,6 +14,7 @@ from django.views.decorators.csrf import csrf_exempt
 from ninja import NinjaAPI
 
 from dashboard.access import public
+from dashboard.api import once
 from dashboard.api.errors import ApiError, response
 
 View = Callable[..., HttpResponseBase]
@@ -43,9 +44,11 @@ def _wrapped(view: Any) -> Any:
 
 
 def _view(view: View) -> View:
+    done = once.once(view)
+
     @wraps(view)
     def shaped(request: HttpRequest, **arguments: Any) -> HttpResponseBase:
-        return _in_shape(request, view(request, **arguments))
+        return _in_shape(request, done(request, **arguments))
 
     return shaped
 
@@ -59,6 +62,9 @@ def _async_view(view: AsyncView) -> AsyncView:
 
 
 def _in_shape(request: HttpRequest, answer: HttpResponseBase) -> HttpResponseBase:
+    if counted := getattr(request, "_counted", None):
+        for name, value in counted.headers().items():
+            answer.headers.setdefault(name, value)
     if not isinstance(answer, HttpResponseNotAllowed):
         # What one caller may see must not be kept for another, nor shown when it is old.
         answer.headers.setdefault("Cache-Control", "private, no-cache")

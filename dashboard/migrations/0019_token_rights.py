@@ -3,6 +3,7 @@ from __future__ import annotations
 from typing import Any
 
 import django.db.models.deletion
+import django.db.models.functions.datetime
 from django.conf import settings
 from django.db import migrations, models
 
@@ -58,5 +59,39 @@ class Migration(migrations.Migration):
                 related_name="+",
                 to="dashboard.team",
             ),
+        ),
+        migrations.CreateModel(
+            name="KeptAnswer",
+            fields=[
+                (
+                    "id",
+                    models.BigAutoField(
+                        auto_created=True, primary_key=True, serialize=False, verbose_name="ID"
+                    ),
+                ),
+                ("key", models.CharField(max_length=200)),
+                ("request", models.BinaryField(max_length=32)),
+                ("status", models.PositiveSmallIntegerField()),
+                ("content_type", models.CharField(max_length=100)),
+                ("body", models.BinaryField(null=True)),
+                (
+                    "created_at",
+                    models.DateTimeField(db_default=django.db.models.functions.datetime.Now()),
+                ),
+                (
+                    "token",
+                    models.ForeignKey(
+                        on_delete=django.db.models.deletion.CASCADE,
+                        related_name="+",
+                        to="dashboard.apitoken",
+                    ),
+                ),
+            ],
+            options={
+                "indexes": [models.Index(fields=["created_at"], name="kept_answer_age")],
+                "constraints": [
+                    models.UniqueConstraint(fields=["token", "key"], name="kept_answer_once")
+                ],
+            },
         ),
     ]

@@ -14,6 +14,7 @@ from dashboard.models.evidence import Evidence
 from dashboard.models.fingerprint_change import FingerprintChange
 from dashboard.models.gate_version import GateVersion
 from dashboard.models.invitation import DrawnPassword, Invitation
+from dashboard.models.kept_answer import KeptAnswer
 from dashboard.models.maintenance import MaintenanceWindow
 from dashboard.models.mode_switch import ModeSwitch
 from dashboard.models.note import Note
@@ -52,6 +53,7 @@ __all__ = [
     "Grant",
     "Incident",
     "Invitation",
+    "KeptAnswer",
     "MaintenanceWindow",
     "ModeSwitch",
     "Note",
