@@ -26,7 +26,7 @@ def _renaming(old: str, new: str) -> list[Any]:
 class Migration(migrations.Migration):
     dependencies = [
         migrations.swappable_dependency(settings.AUTH_USER_MODEL),
-        ("dashboard", "0017_audit_log"),
+        ("dashboard", "0018_rollout_notices"),
     ]
 
     operations = [

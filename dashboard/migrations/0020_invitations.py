@@ -11,7 +11,7 @@ from django.db import migrations, models
 class Migration(migrations.Migration):
     dependencies = [
         ("auth", "0012_alter_user_first_name_max_length"),
-        ("dashboard", "0017_audit_log"),
+        ("dashboard", "0019_token_rights"),
         migrations.swappable_dependency(settings.AUTH_USER_MODEL),
     ]
 

@@ -10,8 +10,8 @@ from django.utils.translation import gettext_lazy as _
 from dashboard.models import Team
 from dashboard.models.team import Role
 from dashboard.role_words import ADMINISTRATOR
-from dashboard.services.modes import LONGEST_REASON
 from dashboard.services.people import Rights
+from dashboard.services.reasons import LONGEST_REASON
 
 _ROLES = [*Role.choices, (ADMINISTRATOR, _("Administrator"))]
 
