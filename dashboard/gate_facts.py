@@ -27,21 +27,21 @@ _METRICS = {place: metric for metric, place in PLACES.items()}
 
 def facts_of(profile: Profile) -> Facts:
     """All that the conditions of the profile's next stage depend on, by the database's clock."""
-    runs = finished_runs(profile)
     row = _timed(profile)
+    runs = finished_runs(row)
     return Facts(
-        stage=profile.stage,
-        epoch=profile.epoch,
+        stage=row.stage,
+        epoch=row.epoch,
         age=row.now - row.stage_at,
         runs=runs,
         full_runs=_full(runs),
-        figures=figures(profile, runs),
-        baseline=detection.watch_of(profile).gauge(Metric.PARSE_SUCCESS).known(PROBE),
-        incidents=open_incidents(profile),
-        live=_live(profile),
-        is_stale=row.seen_at + 2 * profile.endpoint.ttl <= row.now,
+        figures=figures(row, runs),
+        baseline=detection.watch_of(row).gauge(Metric.PARSE_SUCCESS).known(PROBE),
+        incidents=open_incidents(row),
+        live=_live(row),
+        is_stale=row.seen_at + 2 * row.endpoint.ttl <= row.now,
         is_spent_out=row.endpoint.spent_out_on == row.today,
-        tool_call_format=_format(profile),
+        tool_call_format=_format(row),
     )
 
 
@@ -113,7 +113,7 @@ def _format(profile: Profile) -> str | None:
 
 
 def _timed(profile: Profile) -> Any:
-    """The profile with the times that it is judged by."""
+    """The profile as it is now, with the times that it is judged by."""
     seen_at = Coalesce("verified_at", "created_at")
     today = TruncDate(Now(), tzinfo=UTC)
     found = Profile.objects.annotate(now=Now(), today=today, seen_at=seen_at)

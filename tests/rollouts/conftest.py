@@ -1,0 +1,27 @@
+from __future__ import annotations
+
+import pytest
+from django.contrib.auth.models import User
+
+from dashboard.models import Endpoint
+from dashboard.models.team import Role
+from tests.factories import make_person
+from tests.rollouts.making import ready
+
+
+@pytest.fixture
+def ann(db: None) -> User:
+    """Asks."""
+    return make_person("ann", Role.OPERATOR)
+
+
+@pytest.fixture
+def bea(db: None) -> User:
+    """Decides."""
+    return make_person("bea", Role.APPROVER)
+
+
+@pytest.fixture
+def endpoint(db: None) -> Endpoint:
+    """In shadow, and good enough for tools that read."""
+    return ready()
