@@ -9,7 +9,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from config import detect_command, endpoints_command
+from config import audit_command, detect_command, endpoints_command
 from simulators.options import add_options
 
 PROJECT = Path(__file__).resolve().parent.parent
@@ -265,6 +265,12 @@ SUBCOMMANDS = (
         "write the endpoints to a YAML file",
         endpoints_command.add_export_arguments,
         endpoints_command.export,
+    ),
+    Subcommand(
+        "audit",
+        "check the audit log, print its head",
+        audit_command.add_arguments,
+        audit_command.run,
     ),
     Subcommand("simulate", "serve the simulated vendors", _simulate_arguments, _simulate),
     Subcommand("doctor", "say what is wrong and what to do", _doctor_arguments, _doctor),

@@ -56,21 +56,26 @@ def add_export_arguments(parser: argparse.ArgumentParser) -> None:
 
 def plan(options: argparse.Namespace) -> int:
     """Show what applying the file would change; nothing is changed."""
-    return _with_database(options, _plan)
+    return with_database(options, _plan)
 
 
 def apply(options: argparse.Namespace) -> int:
     """Make the registered endpoints what the file says, all or nothing."""
-    return _with_database(options, _apply)
+    return with_database(options, _apply)
 
 
 def export(options: argparse.Namespace) -> int:
     """Write the registered endpoints to the file."""
-    return _with_database(options, _export)
+    return with_database(options, _export)
 
 
 def _add_file(parser: argparse.ArgumentParser, words: str) -> None:
     parser.add_argument("file", metavar="FILE", help=words)
+    add_data_dir(parser)
+
+
+def add_data_dir(parser: argparse.ArgumentParser) -> None:
+    """Where the database of a product is found that runs on this machine."""
     parser.add_argument(
         "--data-dir",
         type=Path,
@@ -85,11 +90,13 @@ def _add_prune(parser: argparse.ArgumentParser) -> None:
     )
 
 
-def _with_database(options: argparse.Namespace, work: Callable[[argparse.Namespace], int]) -> int:
+def with_database(options: argparse.Namespace, work: Callable[[argparse.Namespace], int]) -> int:
+    """Do the work with the product's database; say what is wrong where it cannot be used."""
     import django
     from django.core.exceptions import ImproperlyConfigured
     from django.db import DatabaseError
 
+    from dashboard import acting
     from launcher import running
 
     # Keys of endpoints come from what the caller has set, not from what is found for us below.
@@ -98,7 +105,8 @@ def _with_database(options: argparse.Namespace, work: Callable[[argparse.Namespa
     os.environ |= {"DJANGO_SETTINGS_MODULE": "config.settings"}
     try:
         django.setup()
-        return work(options)
+        with acting.by(acting.command()):
+            return work(options)
     except (ImproperlyConfigured, ValueError) as exc:
         say(f"toolgauge: the settings cannot be used: {exc}\n{_WHERE}")
         return USAGE

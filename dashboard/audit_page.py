@@ -89,7 +89,7 @@ def wanted(asked: Mapping[str, str]) -> Wanted:
         endpoint=asked.get("endpoint", "").strip()[:_LONGEST],
         text=asked.get("text", "").strip().replace("\0", "")[:_LONGEST],
         since=asked.get("since", "") if moment(asked.get("since", "")) else "",
-        until=asked.get("until", "") if moment(asked.get("until", "")) else "",
+        until=asked.get("until", "") if moment(asked.get("until", ""), is_end=True) else "",
         before=_number(asked.get("before", "")),
         after=_number(asked.get("after", "")),
     )

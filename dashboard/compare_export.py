@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import csv
-from collections.abc import Iterable, Mapping, Sequence
-from io import StringIO
+from collections.abc import Iterable, Sequence
 
+from dashboard import spreadsheets
 from dashboard.compare import Cell, Line
 from dashboard.compare_asked import Span
 from dashboard.compare_capabilities import Ability
@@ -13,8 +12,6 @@ from dashboard.models import Endpoint
 from health.metrics import Rate, rate_of
 
 Record = dict[str, object]
-# What a spreadsheet takes for the beginning of a formula.
-_FORMULAS = ("=", "+", "-", "@", "\t", "\r", "\n")
 
 
 def of_cells(table: Iterable[tuple[Endpoint, Sequence[Cell]]], span: Span) -> list[Record]:
@@ -62,19 +59,7 @@ def of_lines(lines: Iterable[Line]) -> list[Record]:
 
 def as_csv(records: Sequence[Record]) -> str:
     """The records with a line of names on top; nothing in them is a formula."""
-    text = StringIO()
-    if records:
-        writer = csv.DictWriter(text, fieldnames=list(records[0]))
-        writer.writeheader()
-        writer.writerows(_neutral(record) for record in records)
-    return text.getvalue()
-
-
-def _neutral(record: Mapping[str, object]) -> Record:
-    return {
-        name: f"'{value}" if isinstance(value, str) and value.startswith(_FORMULAS) else value
-        for name, value in record.items()
-    }
+    return spreadsheets.as_csv(records, list(records[0])) if records else ""
 
 
 def _who(endpoint: Endpoint) -> Record:

@@ -9,6 +9,7 @@ from dashboard.access import own, public
 from dashboard.views import (
     accounts,
     attempts,
+    audit,
     channels,
     charts,
     compare,
@@ -66,6 +67,9 @@ urlpatterns = [
         name="incident-acknowledge",
     ),
     path("incidents/<int:incident_id>/release/", incidents.release, name="incident-release"),
+    path("audit/", audit.page, name="audit"),
+    path("audit/export/", audit.export, name="audit-export"),
+    path("audit/<int:entry_id>/", audit.detail, name="audit-entry"),
     path("compare/", compare.page, name="compare"),
     path("compare/export/", compare.export, name="compare-export"),
     path("runs/<int:run_id>/", runs.page, name="run"),

@@ -7,6 +7,7 @@ from datetime import timedelta
 import structlog
 from celery import shared_task
 
+from dashboard import audit_chain
 from dashboard.services import (
     idempotency,
     live_watch,
@@ -20,13 +21,17 @@ from dashboard.services import (
 log = structlog.get_logger()
 
 RETENTION_EVERY = timedelta(hours=1)
+AUDIT_HEAD_EVERY = timedelta(days=1)
 # Enough for a great heap, and not so many that the timer's other duties wait for ever.
 MOST_TURNS = 20
 
 
 @shared_task
 def upkeep() -> None:
-    """Roll up what came in, end what has run out; once an hour drop what is too old."""
+    """Roll up what came in, end what has run out; once an hour drop what is too old.
+
+    Once a day tell the log where the audit log stands.
+    """
     for _ in range(MOST_TURNS):
         if not rollups.roll_up():
             break
@@ -39,3 +44,6 @@ def upkeep() -> None:
         dropped = retention.enforce()
         idempotency.forget()
         log.info("retention done", dropped=dropped)
+    if pulses.take_turn(pulses.AUDIT_HEAD, every=AUDIT_HEAD_EVERY):
+        # Logs are kept elsewhere: who cuts the audit log off there leaves this behind.
+        log.info("audit head", head=str(audit_chain.head()))

@@ -15,7 +15,8 @@ from dashboard.as_code.planning import Action, Plan, Step
 from dashboard.as_code.reading import Declared
 from dashboard.errors import Refused
 from dashboard.models import Applied, Endpoint
-from dashboard.services import endpoints
+from dashboard.models.audit import Action as Audited
+from dashboard.services import audit, endpoints
 from dashboard.services.statements import execute
 
 # One apply at a time: two files that create the same name would else meet in the middle.
@@ -49,6 +50,9 @@ def apply(
         raise Outdated(plan)
     done = [(step, _take(step, by=by)) for step in plan.steps]
     _remember([(step, endpoint) for step, endpoint in done if endpoint], by=by)
+    if plan.changing:
+        told = {step.slug: step.action.value for step in plan.changing}
+        audit.record(Audited.ENDPOINTS_APPLIED, subject="endpoints of a file", by=by, after=told)
     return plan
 
 

@@ -58,15 +58,10 @@ def record(  # noqa: PLR0913 -- keyword-only: the columns of an entry
 
 def only_changes(
     before: Mapping[str, Any], after: Mapping[str, Any]
-) -> dict[str, dict[str, Any]] | None:
-    """The values that differ, as `before` and `after` of an entry; None where none does."""
+) -> tuple[dict[str, Any], dict[str, Any]]:
+    """The values that differ, before and after; nothing on either side where none does."""
     names = [name for name in after if before.get(name) != after[name]]
-    if not names:
-        return None
-    return {
-        "before": {name: before.get(name) for name in names},
-        "after": {name: after[name] for name in names},
-    }
+    return {name: before.get(name) for name in names}, {name: after[name] for name in names}
 
 
 def _side(values: Mapping[str, Any] | None) -> Any:

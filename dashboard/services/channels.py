@@ -22,7 +22,8 @@ from dashboard import egress, enqueue
 from dashboard.deliver import addresses, by_apprise
 from dashboard.errors import Refused
 from dashboard.models import Channel, Delivery, Notice
-from dashboard.services import sealing
+from dashboard.models.audit import Action
+from dashboard.services import audit, sealing
 from dashboard.services.statements import row
 from dashboard.spoken import told
 from probes.egress import Barred
@@ -32,6 +33,10 @@ log = structlog.get_logger()
 
 # How long the secret before the present one still signs.
 ROTATES_FOR = timedelta(days=1)
+_WISHES = (
+    *("kinds", "min_severity", "quiet_from", "quiet_until", "time_zone"),
+    *("remind_every", "group_for", "enabled"),
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,7 +63,12 @@ def create(
             if secret:
                 channel.sealed_secret = _sealed(channel, "secret", secret)
             channel.save()
+            audit.record(
+                Action.CHANNEL_ADDED, subject=_called(channel), by=by, after=_as_told(channel)
+            )
     except IntegrityError as exc:
+        if "channel_name_once" not in str(exc):
+            raise
         raise _taken(name) from exc
     return Made(channel, secret)
 
@@ -73,15 +83,19 @@ def change(
     try:
         with transaction.atomic():
             channel = Channel.objects.kept().select_for_update().get(pk=channel.pk)
+            before = _as_told(channel)
             channel.name, channel.note = name, ""
             for field, value in fields.items():
                 setattr(channel, field, value)
             if url:
                 _keep_url(channel, url)
             channel.save()
+            _note_change(channel, before, after=_as_told(channel), url=url)
             if not channel.enabled:
                 _drop_waiting(channel, "The channel was switched off.")
     except IntegrityError as exc:
+        if "channel_name_once" not in str(exc):
+            raise
         raise _taken(name) from exc
     return channel
 
@@ -91,14 +105,18 @@ def switch_off(channel: Channel, note: str) -> None:
     """Send nothing more to a channel that wants no more, and say why."""
     if Channel.objects.filter(pk=channel.pk, enabled=True).update(enabled=False, note=note):
         _drop_waiting(channel, note)
+        was, now = {"enabled": True}, {"enabled": False}
+        subject = _called(channel)
+        audit.record(Action.CHANNEL_CHANGED, subject=subject, reason=note, before=was, after=now)
 
 
 @transaction.atomic
 def remove(channel: Channel) -> None:
     """Remove a channel with its URL and secrets; its log stays."""
-    Channel.objects.filter(pk=channel.pk, removed_at=None).update(
+    if Channel.objects.filter(pk=channel.pk, removed_at=None).update(
         removed_at=Now(), enabled=False, sealed_url=b"", sealed_secret=None, sealed_previous=None
-    )
+    ):
+        audit.record(Action.CHANNEL_REMOVED, subject=_called(channel), before=_as_told(channel))
     _drop_waiting(channel, "The channel was removed.")
 
 
@@ -114,6 +132,7 @@ def rotate(channel: Channel) -> Made:
     channel.sealed_secret = _sealed(channel, "secret", secret)
     channel.previous_until = Now() + ROTATES_FOR
     channel.save()
+    audit.record(Action.CHANNEL_CHANGED, subject=_called(channel), after={"secret": "drawn anew"})
     channel.refresh_from_db()
     return Made(channel, secret)
 
@@ -132,6 +151,23 @@ def test(channel: Channel, *, by: User) -> Delivery:
     delivery.notices.add(notice)
     transaction.on_commit(_ring)
     return delivery
+
+
+def _called(channel: Channel) -> str:
+    return f"channel {channel.name}"
+
+
+def _as_told(channel: Channel) -> dict[str, Any]:
+    """What anybody may know of a channel."""
+    return {name: getattr(channel, name) for name in ("name", "kind", "hint", *_WISHES)}
+
+
+def _note_change(
+    channel: Channel, before: Mapping[str, Any], *, after: Mapping[str, Any], url: str
+) -> None:
+    was, now = audit.only_changes(before, {**after, **({"url": "given"} if url else {})})
+    if now:
+        audit.record(Action.CHANNEL_CHANGED, subject=_called(channel), before=was, after=now)
 
 
 def _ring() -> None:

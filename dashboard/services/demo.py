@@ -7,7 +7,8 @@ from django.db import transaction
 from dashboard.demo import among
 from dashboard.demo_fleet import AT_ONCE, KEY, TTL, Member, fleet
 from dashboard.models import Endpoint
-from dashboard.services import endpoints
+from dashboard.models.audit import Action
+from dashboard.services import audit, endpoints
 from probes.secret import Secret
 
 
@@ -20,11 +21,15 @@ def register(simulator_url: str, *, onboarding_runs: int | None = None) -> dict[
     members = fleet(simulator_url)
     names = [member.slug for member in members]
     taken = set(Endpoint.objects.kept().filter(slug__in=names).values_list("slug", flat=True))
-    return {
+    made = {
         member.slug: _create(member, onboarding_runs)
         for member in members
         if member.slug not in taken
     }
+    if made:
+        told = {"registered": sorted(made)}
+        audit.record(Action.DEMO_CHANGED, subject="simulated fleet", after=told)
+    return made
 
 
 @transaction.atomic
@@ -38,7 +43,11 @@ def remove() -> list[str]:
     found = list(among(Endpoint.objects.kept()).select_for_update().order_by("slug"))
     for endpoint in found:
         endpoints.remove(endpoint)
-    return [endpoint.slug for endpoint in found]
+    names = [endpoint.slug for endpoint in found]
+    if names:
+        told = {"registered": names}
+        audit.record(Action.DEMO_CHANGED, subject="simulated fleet", before=told)
+    return names
 
 
 def _create(member: Member, onboarding_runs: int | None) -> Endpoint:

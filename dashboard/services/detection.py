@@ -20,9 +20,10 @@ from django.utils.translation import gettext as _
 from dashboard.errors import Refused
 from dashboard.models import Endpoint, Incident, Notice, Profile, Run, RunMetric, WatchEvent
 from dashboard.models import Watch as WatchRow
+from dashboard.models.audit import Action
 from dashboard.models.run import State, Trigger
 from dashboard.models.watch import Lane
-from dashboard.services import evidence, modes, outbox, policies
+from dashboard.services import audit, evidence, modes, outbox, policies
 from health import watch as watching
 from health import wording
 from health.detector import PROBE, Baseline
@@ -126,6 +127,15 @@ def accept(profile: Profile, metric: Metric, *, by: User | None, note: str) -> N
         "before": before.gauge(metric).as_json(),
     }
     event = _act(profile, metric, ACCEPTED, before.last, by=by, note=note, figures=figures)
+    audit.record(
+        Action.BASELINE_ACCEPTED,
+        subject=f"{metric.value} of {endpoint}",
+        endpoint=endpoint,
+        by=by,
+        reason=note,
+        before={"gauge": figures["before"]},
+        after={"baseline": figures["baseline"]},
+    )
     if incident is not None:
         _finish(incident, Incident.State.ACCEPTED, event, reason=f"Accepted as normal: {note}")
         what = f"{_stored(incident)}; it was accepted as normal"
@@ -176,6 +186,8 @@ def release(incident: Incident, *, by: User | None, note: str) -> None:
     watch = watch_from_json(row.state)
     _keep(row, watching.release(watch, metric))
     _act(profile, metric, RELEASED, watch.last, by=by, note=note, incident=incident)
+    subject = str(incident)
+    audit.record(Action.INCIDENT_RELEASED, subject=subject, endpoint=endpoint, by=by, reason=note)
     incident.release_wanted = False
     incident.save(update_fields=["release_wanted"])
     # Somebody waits for it: look again soon.
@@ -192,7 +204,12 @@ def acknowledge(incident: Incident, *, by: User | None, note: str = "") -> bool:
     mine.save(update_fields=["acknowledged_at", "acknowledged_by"])
     watch = watch_of(mine.profile, Lane(mine.lane))
     metric = Metric(mine.metric)
-    _act(mine.profile, metric, ACKNOWLEDGED, watch.last, by=by, note=note.strip(), incident=mine)
+    note, endpoint = note.strip(), mine.profile.endpoint
+    _act(mine.profile, metric, ACKNOWLEDGED, watch.last, by=by, note=note, incident=mine)
+    subject = str(mine)
+    audit.record(
+        Action.INCIDENT_ACKNOWLEDGED, subject=subject, endpoint=endpoint, by=by, reason=note
+    )
     return True
 
 

@@ -18,7 +18,8 @@ from django.utils.translation import gettext as _
 from dashboard import durations
 from dashboard.errors import Refused
 from dashboard.models import Endpoint, EndpointEdit
-from dashboard.services import credentials, policies, profiles, rollouts, runs
+from dashboard.models.audit import Action
+from dashboard.services import audit, credentials, policies, profiles, rollouts, runs
 from dashboard.tags import check_tags
 from probes.secret import Secret
 from probes.target import check_base_url, check_options, origin
@@ -92,6 +93,8 @@ def create(  # noqa: PLR0913 -- keyword-only: the fields of a registration
     if key:
         credentials.store(endpoint, key)
     policies.refresh(endpoint)
+    told = {**_as_told(endpoint), **({"key": "given"} if key else {})}
+    audit.record(Action.ENDPOINT_CREATED, subject=_called(endpoint), endpoint=endpoint, after=told)
     return endpoint
 
 
@@ -145,10 +148,14 @@ def update(
 def remove(endpoint: Endpoint) -> None:
     """Take an endpoint out: its key is wiped, its run stops, its slug is free again."""
     endpoint = Endpoint.objects.select_for_update().get(pk=endpoint.pk)
+    told = {**_as_told(endpoint), **({"key": "given"} if credentials.is_stored(endpoint) else {})}
     credentials.forget(endpoint)
     runs.abandon_active(endpoint, reason="the endpoint was removed")
     profiles.end_all(endpoint, reason="The endpoint was removed.")
-    Endpoint.objects.kept().filter(pk=endpoint.pk).update(removed_at=Now(), enabled=False)
+    if Endpoint.objects.kept().filter(pk=endpoint.pk).update(removed_at=Now(), enabled=False):
+        audit.record(
+            Action.ENDPOINT_REMOVED, subject=_called(endpoint), endpoint=endpoint, before=told
+        )
     rollouts.void_changed(endpoint)
 
 
@@ -162,6 +169,24 @@ def _note_edit(endpoint: Endpoint, before: Mapping[str, Any], *, by: User | None
         changes.append(["key", "", key])
     if changes:
         EndpointEdit.objects.create(endpoint=endpoint, changes=changes, by=by)
+        audit.record(
+            Action.ENDPOINT_CHANGED,
+            subject=_called(endpoint),
+            endpoint=endpoint,
+            by=by,
+            before={name: old for name, old, _ in changes},
+            after={name: new for name, _, new in changes},
+        )
+
+
+def _called(endpoint: Endpoint) -> str:
+    return f"endpoint {endpoint.slug}"
+
+
+def _as_told(endpoint: Endpoint) -> dict[str, str]:
+    """Its fields as text, without those that are empty."""
+    told = {name: _as_text(getattr(endpoint, name)) for name in FIELDS}
+    return {name: text for name, text in told.items() if text}
 
 
 def _key_change(key: Secret | None, *, had: bool, has: bool) -> str:

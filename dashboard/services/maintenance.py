@@ -5,18 +5,22 @@ from __future__ import annotations
 from datetime import datetime, timedelta
 
 from django.contrib.auth.models import User
+from django.db import transaction
 from django.db.models import F, Q, Value
 from django.db.models.functions import Greatest, Now
 from django.utils.translation import gettext as _
 
 from dashboard.errors import Refused
 from dashboard.models import Endpoint, MaintenanceWindow
+from dashboard.models.audit import Action
+from dashboard.services import audit
 from dashboard.services.statements import row
 
 LONGEST = timedelta(days=90)
 LONGEST_REASON = 1000
 
 
+@transaction.atomic
 def plan(
     endpoint: Endpoint | None,
     starts_at: datetime,
@@ -38,13 +42,25 @@ def plan(
         created_by=by,
     )
     window.refresh_from_db()
+    audit.record(
+        Action.MAINTENANCE_PLANNED,
+        subject=str(window),
+        endpoint=endpoint,
+        by=by,
+        reason=window.reason,
+        after={"starts_at": window.starts_at, "ends_at": window.ends_at},
+    )
     return window
 
 
+@transaction.atomic
 def cancel(window: MaintenanceWindow, *, by: User | None) -> bool:
     """End a window before its time; False where it was over already."""
     mine = MaintenanceWindow.objects.filter(pk=window.pk, cancelled_at=None, ends_at__gt=Now())
-    return bool(mine.update(cancelled_at=Now(), cancelled_by=by))
+    if not mine.update(cancelled_at=Now(), cancelled_by=by):
+        return False
+    audit.record(Action.MAINTENANCE_CANCELLED, subject=str(window), endpoint=window.endpoint, by=by)
+    return True
 
 
 def is_quiet(endpoint_id: int) -> bool:

@@ -6,12 +6,15 @@ from datetime import datetime, timedelta
 from urllib.parse import urlsplit
 
 from django.contrib.auth.models import User
+from django.db import transaction
 from django.db.models.functions import Now
 from django.utils import timezone
 from django.utils.translation import gettext as _
 
 from dashboard.errors import Refused
 from dashboard.models import Endpoint, Note
+from dashboard.models.audit import Action
+from dashboard.services import audit
 from dashboard.services.observations import EARLIEST
 
 LONGEST_TEXT = 500
@@ -22,6 +25,7 @@ FARTHEST = timedelta(days=366)
 MOST_NOTES = 10_000
 
 
+@transaction.atomic
 def add(
     endpoint: Endpoint, *, at: datetime | None, text: str, link: str = "", by: User | None
 ) -> Note:
@@ -30,15 +34,19 @@ def add(
         raise Refused(
             _("There are {most} notes already. Remove some first.").format(most=MOST_NOTES)
         )
-    return Note.objects.create(
+    note = Note.objects.create(
         endpoint=endpoint,
         at=_moment(at or timezone.now()),
         text=_text(text),
         link=_link(link),
         author=by,
     )
+    told = {"at": note.at, "text": note.text, "link": note.link}
+    audit.record(Action.NOTE_ADDED, subject=str(note), endpoint=endpoint, by=by, after=told)
+    return note
 
 
+@transaction.atomic
 def remove(note: Note, *, by: User | None) -> bool:
     """Take a note away; False where it was gone already. Its author's, or an administrator's.
 
@@ -47,7 +55,11 @@ def remove(note: Note, *, by: User | None) -> bool:
     if note.author_id != (by.pk if by else None) and not (by and by.is_superuser):
         raise Refused(_("Only who wrote a note, or an administrator, may remove it."))
     mine = Note.objects.kept().filter(pk=note.pk)
-    return bool(mine.update(removed_at=Now(), removed_by=by))
+    if not mine.update(removed_at=Now(), removed_by=by):
+        return False
+    told = {"at": note.at, "text": note.text, "link": note.link}
+    audit.record(Action.NOTE_REMOVED, subject=str(note), endpoint=note.endpoint, by=by, before=told)
+    return True
 
 
 def _moment(at: datetime) -> datetime:

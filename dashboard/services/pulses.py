@@ -11,6 +11,7 @@ LOOK_AROUND = "look around"
 ROLL_UP = "roll up"
 LIVE_WATCH = "live watch"
 RETENTION = "retention"
+AUDIT_HEAD = "audit head"
 
 
 # Each of them one statement by itself: a worker that is cut off in the middle of a transaction

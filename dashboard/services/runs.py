@@ -25,8 +25,9 @@ from psycopg.types.json import Jsonb
 from dashboard import enqueue
 from dashboard.errors import LeaseLost, Refused
 from dashboard.models import Attempt, Endpoint, Run
+from dashboard.models.audit import Action
 from dashboard.models.run import PRIORITIES, State, Trigger
-from dashboard.services import credentials
+from dashboard.services import audit, credentials
 from dashboard.services.statements import execute, row
 from probes import fingerprint
 from probes.errors import TargetError
@@ -76,7 +77,12 @@ def request(
     """
     # The lock makes the two looks below one: no run of this endpoint can end or begin between.
     endpoint = Endpoint.objects.kept().select_for_update().get(pk=endpoint.pk)
+    asked = {"suite": suite, "trigger": trigger.value}
     if active := endpoint.runs.active().first():
+        told = {**asked, "under_way": True}
+        audit.record(
+            Action.RUN_REQUESTED, subject=str(active), endpoint=endpoint, by=by, after=told
+        )
         return _hastened(active, suite, trigger)
     profile = endpoint.profile
     run = Run.objects.create(
@@ -94,6 +100,7 @@ def request(
         dispatched_at=Now(),
         requested_by=by,
     )
+    audit.record(Action.RUN_REQUESTED, subject=str(run), endpoint=endpoint, by=by, after=asked)
     transaction.on_commit(lambda: _ring(run.pk))
     return run
 
@@ -157,10 +164,14 @@ def fail(lease: Lease, *, reason: str, due: str = "backoff") -> None:
     end(which, values, due=due)
 
 
+@transaction.atomic
 def cancel(run: Run, *, by: str) -> bool:
     """Stop a run on somebody's word; False where it had ended already."""
     values = {"run": run.pk, "state": "abandoned", "reason": f"cancelled by {by}"}
-    return bool(end("id = %(run)s", values))
+    if not end("id = %(run)s", values):
+        return False
+    audit.record(Action.RUN_CANCELLED, subject=str(run), endpoint=run.endpoint)
+    return True
 
 
 def abandon_active(endpoint: Endpoint, *, reason: str) -> None:

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from typing import Any
+
 from django.contrib.auth.models import User
 from django.db import transaction
 from django.utils.translation import gettext as _
 
 from dashboard.errors import Refused
 from dashboard.models import ToolRule
-from dashboard.services import policies
+from dashboard.models.audit import Action
+from dashboard.services import audit, policies
 from health.risk import LONGEST_PATTERN, Risk
 
 # All of them are in every policy.
@@ -29,6 +33,7 @@ def add(*, pattern: str, risk: Risk, note: str = "", by: User | None) -> ToolRul
             pattern=pattern, risk=risk.value, note=_noted(note), position=0, created_by=by
         )
         _number([rule, *rules])
+        _note(rule, by=by, after=_as_told(rule))
     policies.sweep()
     return rule
 
@@ -41,8 +46,12 @@ def change(rule: ToolRule, *, pattern: str, risk: Risk, note: str) -> None:
         if rule not in rules:
             raise Refused(_("Somebody has removed this rule meanwhile."))
         others = [each for each in rules if each != rule]
+        before = _as_told(rules[rules.index(rule)])
         rule.pattern, rule.risk, rule.note = _checked(pattern, others), risk.value, _noted(note)
         rule.save(update_fields=["pattern", "risk", "note"])
+        was, now = audit.only_changes(before, _as_told(rule))
+        if now:
+            _note(rule, before=was, after=now)
     policies.sweep()
 
 
@@ -57,6 +66,8 @@ def move(rule: ToolRule, *, up: bool) -> None:
         to = min(max(at - 1 if up else at + 1, 0), len(rules) - 1)
         rules[at], rules[to] = rules[to], rules[at]
         _number(rules)
+        if at != to:
+            _note(rule, before={"position": at + 1}, after={"position": to + 1})
     policies.sweep()
 
 
@@ -64,9 +75,28 @@ def remove(rule: ToolRule) -> bool:
     """Take a rule out; False where it was gone already."""
     with transaction.atomic():
         policies.outdate_all()
+        before = _as_told(rule)
         removed, _ = ToolRule.objects.filter(pk=rule.pk).delete()
+        if removed:
+            _note(rule, before=before)
     policies.sweep()
     return bool(removed)
+
+
+def _as_told(rule: ToolRule) -> dict[str, Any]:
+    return {"pattern": rule.pattern, "risk": rule.risk, "note": rule.note}
+
+
+def _note(
+    rule: ToolRule,
+    *,
+    by: User | None = None,
+    before: Mapping[str, Any] | None = None,
+    after: Mapping[str, Any] | None = None,
+) -> None:
+    """Write down what became of a rule, as it was and is."""
+    subject = f"tool rule {rule.pattern}"
+    audit.record(Action.TOOL_RULES_CHANGED, subject=subject, by=by, before=before, after=after)
 
 
 def _number(rules: list[ToolRule]) -> None:

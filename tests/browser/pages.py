@@ -8,7 +8,7 @@ from django.contrib.auth.models import User
 from django.urls import reverse
 from django.utils import timezone
 
-from dashboard.models import Attempt, Endpoint
+from dashboard.models import Attempt, AuditEntry, Endpoint
 from dashboard.models.api_token import Scope
 from dashboard.models.team import Role
 from dashboard.services import maintenance, modes, people, teams, tokens, tool_rules
@@ -26,6 +26,7 @@ NOT_PAGES = frozenset(
         "attempt-chunks",
         "attempt-difference",
         "attempt-raw",
+        "audit-export",
         "compare-export",
         "channel-test",
         "deliveries",
@@ -78,6 +79,7 @@ EMPTY = (
     "fleet",
     "incidents",
     "compare",
+    "audit",
     "endpoint-new",
     "channels",
     "channel-new",
@@ -136,6 +138,7 @@ def fill() -> dict[str, list[str]]:
         for name in ("channel-edit", "channel-remove", "channel-rotate")
     }
     found["endpoint-accept"] = [reverse("endpoint-accept", args=[fallen.slug, "parse_success"])]
+    found["audit-entry"] = [reverse("audit-entry", args=[AuditEntry.objects.latest("id").pk])]
     found["incident"] = [reverse("incident", args=[incident.pk])]
     found["run"] = [reverse("run", args=[attempt.run_id])]
     found["attempt"] = [reverse("attempt", args=[attempt.run_id, attempt.probe, attempt.trial])]

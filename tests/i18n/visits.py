@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
+from dashboard.models import AuditEntry
 from tests.as_code.making import NEW, STEADY
 from tests.i18n.rows import Rows
 
@@ -12,6 +13,7 @@ NO_PAGES = {
     "attempt-bundle",
     "attempt-raw",
     "channel-test",
+    "audit-export",
     "compare-export",
     "delivery-retry",
     "demo-hide",
@@ -97,6 +99,10 @@ def visits(made: Rows) -> dict[str, list[Visit]]:
         "channel-rotate": [*_get(f"{channel}secret/"), Visit(f"{channel}secret/", {})],
         "deliveries": _get("/settings/deliveries/"),
         "delivery-result": _get(f"/settings/deliveries/{made.delivery}/"),
+        "audit": _get(
+            "/audit/", "/audit/?actor=nobody", "/audit/?action=endpoint.&since=2020-01-01"
+        ),
+        "audit-entry": _get(f"/audit/{AuditEntry.objects.latest('id').pk}/"),
         "settings": _get("/settings/"),
         "retention": _get("/settings/retention/"),
         "import": _imports(),
@@ -112,7 +118,7 @@ def empty() -> list[Visit]:
     """Pages of an installation that has nothing yet."""
     paths = ("channels", "deliveries", "maintenance", "tokens", "demo", "retention", "system")
     return _get(
-        *("/", "/incidents/", "/compare/", "/first-run/nearby/", "/settings/teams/"),
+        *("/", "/incidents/", "/compare/", "/audit/", "/first-run/nearby/", "/settings/teams/"),
         *(f"/settings/{path}/" for path in paths),
     )
 

@@ -1,0 +1,92 @@
+"""`toolgauge audit verify`, `head` and `grant`: is the audit log whole, and who may write to it.
+
+Nothing of the project is imported before it is needed: `toolgauge --help` reads this file.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+from typing import TYPE_CHECKING
+
+from config import endpoints_command
+from config.console import say, tell
+from config.endpoints_command import BELOW, GOOD, USAGE
+
+if TYPE_CHECKING:
+    from dashboard.audit_chain import Verdict
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """What `toolgauge audit` can be told."""
+    jobs = parser.add_subparsers(title="jobs", metavar="JOB", required=True)
+    checking = jobs.add_parser("verify", help="check that the log is as it was written")
+    checking.add_argument(
+        "--expect",
+        metavar="SEQ:HEX",
+        help="a head that was kept elsewhere; the log must still lead to it",
+    )
+    checking.add_argument("--json", action="store_true", help="the result as JSON")
+    checking.set_defaults(job=_verify)
+    jobs.add_parser("head", help="print the newest link, to be kept elsewhere").set_defaults(
+        job=_head
+    )
+    granting = jobs.add_parser(
+        "grant", help="let a database role run the product without a right over the log"
+    )
+    granting.add_argument("role", metavar="ROLE", help="a role that can log in and owns nothing")
+    granting.set_defaults(job=_grant)
+    for job in (checking, granting, jobs.choices["head"]):
+        endpoints_command.add_data_dir(job)
+
+
+def run(options: argparse.Namespace) -> int:
+    """Do one of the jobs."""
+    return endpoints_command.with_database(options, options.job)
+
+
+def _verify(options: argparse.Namespace) -> int:
+    from dashboard import audit_chain
+
+    try:
+        expect = audit_chain.expected(options.expect) if options.expect else None
+    except ValueError as exc:
+        say(f"toolgauge audit verify: {exc}.")
+        return USAGE
+    found = audit_chain.verify(expect=expect)
+    _show(found)
+    tell(json.dumps(found.as_json(), indent=2) if options.json else str(found.head))
+    return GOOD if found.is_good else BELOW
+
+
+def _show(found: Verdict) -> None:
+    for each in found.breaks:
+        places = {"link": each.seq, "entry": each.entry}
+        where = ", ".join(f"{name} {at}" for name, at in places.items() if at is not None)
+        say(f"{each.kind.value}: {where}: {each.what}")
+    if found.more:
+        say("... and more.")
+    if found.is_good:
+        say(f"The audit log is whole: {found.links:,} entries.")
+    else:
+        say("The audit log is broken.")
+
+
+def _head(options: argparse.Namespace) -> int:
+    from dashboard import audit_chain
+
+    tell(str(audit_chain.head()))
+    return GOOD
+
+
+def _grant(options: argparse.Namespace) -> int:
+    from dashboard.errors import Refused
+    from dashboard.services import database_role
+
+    try:
+        database_role.grant(options.role)
+    except Refused as exc:
+        say(f"toolgauge audit grant: {exc.message}")
+        return USAGE
+    say(f"{options.role} can run the product. It can add to the audit log, and no more.")
+    return GOOD

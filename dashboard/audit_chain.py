@@ -1,0 +1,249 @@
+"""Checking the audit log: that nothing in it was changed, taken out, moved or cut off.
+
+Each link holds the digest of the link before, and its own: sha256 over both that and its entry.
+Everything is computed here anew, by nothing that the database says of itself. Who owns the
+tables could write a whole new chain; that is found by a head that was kept elsewhere.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from enum import StrEnum
+from typing import Any
+
+from django.db import connection, transaction
+from typing_extensions import override
+
+from dashboard.services.statements import execute, row, rows
+
+# Links that are read at once; what is in memory does not grow with the log.
+BATCH = 500
+# Where all is broken the first breaks say it.
+MOST_BREAKS = 20
+_FAR = 2**62
+
+
+class Kind(StrEnum):
+    CHANGED = "changed"
+    MISSING = "missing"
+    REORDERED = "reordered"
+    UNLINKED = "unlinked"
+    CUT_OFF = "cut off"
+
+
+@dataclass(frozen=True, slots=True)
+class Head:
+    """A place in the chain; whoever keeps it can prove later what came before it."""
+
+    seq: int = 0
+    digest: bytes = b""
+
+    @override
+    def __str__(self) -> str:
+        return f"{self.seq}:{self.digest.hex()}"
+
+
+@dataclass(frozen=True, slots=True)
+class Break:
+    kind: Kind
+    what: str
+    seq: int | None = None
+    entry: int | None = None
+
+    def as_json(self) -> dict[str, Any]:
+        return {"kind": self.kind.value, "seq": self.seq, "entry": self.entry, "what": self.what}
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """What the walk found; `more` says that not all breaks are told."""
+
+    head: Head
+    links: int
+    breaks: tuple[Break, ...]
+    more: bool = False
+
+    @property
+    def is_good(self) -> bool:
+        return not self.breaks
+
+    def as_json(self) -> dict[str, Any]:
+        return {
+            "good": self.is_good,
+            "links": self.links,
+            "head": str(self.head),
+            "breaks": [each.as_json() for each in self.breaks],
+            "more": self.more,
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class _Link:
+    """A row of the chain with its entry, as far as there is one."""
+
+    seq: int
+    entry_id: int
+    previous: bytes
+    digest: bytes
+    told: bytes | None  # what the digest is over, after the digest before
+    columns: tuple[Any, ...]
+    body: str
+
+    def digest_after(self, previous: bytes) -> bytes:
+        return hashlib.sha256(previous + (self.told or b"")).digest()
+
+
+@dataclass(slots=True)
+class _Walk:
+    """How far the chain was followed, and what was broken on the way."""
+
+    expected: Head | None
+    seq: int = 0
+    links: int = 0
+    # What the next link may have before it: two where it is not clear which of them was changed.
+    before: tuple[bytes, ...] = (b"",)
+    last: Head = field(default_factory=Head)
+    breaks: list[Break] = field(default_factory=list)
+    changed: list[_Link] = field(default_factory=list)
+
+
+def expected(text: str) -> Head:
+    """A head as `head` prints it; ValueError where it is none."""
+    matched = re.fullmatch(r"([0-9]{1,18}):((?:[0-9a-f]{64})?)", text.strip().lower())
+    if matched is None or (int(matched[1]) > 0) != bool(matched[2]):
+        raise ValueError(f"{text!r} is no head such as 17:9f86d0… with 64 digits")
+    return Head(int(matched[1]), bytes.fromhex(matched[2]))
+
+
+def head() -> Head:
+    """The newest link; 0 where there is none."""
+    found = row("SELECT seq, digest FROM dashboard_auditlink ORDER BY seq DESC LIMIT 1")
+    return Head(found[0], bytes(found[1])) if found else Head()
+
+
+def verify(*, expect: Head | None = None, batch: int = BATCH) -> Verdict:
+    """Walk the whole chain as it was at one moment, however much is written meanwhile."""
+    walk = _Walk(expect)
+    with transaction.atomic():
+        if not connection.savepoint_ids:
+            execute("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ, READ ONLY")
+        for link in _links(batch):
+            if len(walk.breaks) <= MOST_BREAKS:
+                _check(walk, link)
+            _advance(walk, link)
+        _find_unlinked(walk)
+    _find_cut(walk)
+    told = _told_reordered(walk)
+    return Verdict(walk.last, walk.links, tuple(told[:MOST_BREAKS]), len(told) > MOST_BREAKS)
+
+
+def _links(batch: int) -> Iterator[_Link]:
+    at = -_FAR
+    while found := rows(_LINKS, {"after": at, "most": batch}):
+        at = found[-1][0]
+        for seq, entry_id, previous, digest, at_us, body, *columns in found:
+            told = None if body is None else f"{entry_id}\n{at_us}\n{body}".encode()
+            yield _Link(
+                seq, entry_id, bytes(previous), bytes(digest), told, tuple(columns), body or ""
+            )
+
+
+def _advance(walk: _Walk, link: _Link) -> None:
+    walk.before = (link.digest, link.digest_after(link.previous))
+    walk.seq, walk.links, walk.last = link.seq, walk.links + 1, Head(link.seq, link.digest)
+
+
+def _check(walk: _Walk, link: _Link) -> None:
+    if link.seq != walk.seq + 1:
+        _note(walk, Kind.MISSING, link, f"there is no link {_span(walk.seq + 1, link.seq - 1)}")
+    computed = link.digest_after(link.previous)
+    if link.told is None:
+        _note(walk, Kind.MISSING, link, f"entry {link.entry_id} is gone")
+    elif computed != link.digest and link.digest_after(walk.before[0]) == link.digest:
+        _note(walk, Kind.CHANGED, link, "the link holds another digest before its own")
+    elif computed != link.digest:
+        walk.changed.append(link)
+        _note(walk, Kind.CHANGED, link, "the entry or its digest is not what was written")
+    elif link.previous not in walk.before and link.seq == walk.seq + 1:
+        _note(walk, _misplaced(link), link, f"it does not follow link {walk.seq}")
+    _check_columns(walk, link)
+    _check_expected(walk, link)
+
+
+def _misplaced(link: _Link) -> Kind:
+    """A link that is whole and hangs on another: is that one elsewhere, or gone?"""
+    there = row("SELECT 1 FROM dashboard_auditlink WHERE digest = %(it)s", {"it": link.previous})
+    return Kind.REORDERED if there or not link.previous else Kind.MISSING
+
+
+def _check_columns(walk: _Walk, link: _Link) -> None:
+    """What is filtered by must be what the body says."""
+    if link.told is None:
+        return
+    try:
+        body = json.loads(link.body)
+        said = [body["action"], body["actor"]["name"], body.get("endpoint") or ""]
+        said += [body.get("endpoint_id"), body.get("team")]
+    except (ValueError, TypeError, KeyError, AttributeError):
+        said = []
+    if said != list(link.columns):
+        _note(walk, Kind.CHANGED, link, "the columns are not what the body says")
+
+
+def _check_expected(walk: _Walk, link: _Link) -> None:
+    wanted = walk.expected
+    if wanted and wanted.seq == link.seq and wanted.digest != link.digest:
+        _note(walk, Kind.CHANGED, link, "the chain was written anew: the kept digest is another")
+
+
+def _find_unlinked(walk: _Walk) -> None:
+    for (entry,) in rows(_UNLINKED, {"most": MOST_BREAKS + 1}):
+        walk.breaks.append(Break(Kind.UNLINKED, "the entry is in no link", entry=entry))
+
+
+def _find_cut(walk: _Walk) -> None:
+    wanted = walk.expected
+    if wanted and wanted.seq > walk.last.seq:
+        what = f"the chain ends at link {walk.last.seq}, but there was one with number {wanted.seq}"
+        walk.breaks.append(Break(Kind.CUT_OFF, what, seq=walk.last.seq + 1))
+
+
+def _told_reordered(walk: _Walk) -> list[Break]:
+    """The breaks; where a link fits the entry of another, they were exchanged."""
+    exchanged = {
+        link.seq
+        for link in walk.changed
+        for other in walk.changed
+        if link is not other
+        and hashlib.sha256(link.previous + (other.told or b"")).digest() == link.digest
+    }
+    what = "it holds the entry of another link"
+    return [
+        Break(Kind.REORDERED, what, each.seq, each.entry) if each.seq in exchanged else each
+        for each in walk.breaks
+    ]
+
+
+def _note(walk: _Walk, kind: Kind, link: _Link, what: str) -> None:
+    walk.breaks.append(Break(kind, what, link.seq, link.entry_id))
+
+
+def _span(first: int, last: int) -> str:
+    return f"{first}" if first >= last else f"{first} to {last}"
+
+
+_LINKS = """
+SELECT l.seq, l.entry_id, l.previous, l.digest, e.at_us, e.body,
+    e.action, e.actor, e.endpoint, e.endpoint_id, e.team
+FROM dashboard_auditlink l LEFT JOIN dashboard_auditentry e ON e.id = l.entry_id
+WHERE l.seq > %(after)s ORDER BY l.seq LIMIT %(most)s
+"""
+_UNLINKED = """
+SELECT e.id FROM dashboard_auditentry e
+WHERE NOT EXISTS (SELECT FROM dashboard_auditlink l WHERE l.entry_id = e.id)
+ORDER BY e.id LIMIT %(most)s
+"""

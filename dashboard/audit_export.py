@@ -1,0 +1,69 @@
+"""The audit log as files: CSV for spreadsheets, JSON lines for programs."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+from dashboard.audit_page import Linked
+from dashboard.spreadsheets import as_csv
+
+_COLUMNS = (
+    *("seq", "entry", "at", "action", "actor", "person", "token", "via", "address", "request"),
+    *("subject", "endpoint", "team", "reason", "before", "after", "digest"),
+)
+
+
+def csv_pieces(batches: Iterable[tuple[Linked, ...]]) -> Iterator[bytes]:
+    """A line of names, then the entries, some at a time."""
+    yield as_csv((), _COLUMNS).encode()
+    for rows in batches:
+        records = [_record(row) for row in rows]
+        yield as_csv(records, _COLUMNS, with_names=False).encode()
+
+
+def jsonl_pieces(batches: Iterable[tuple[Linked, ...]]) -> Iterator[bytes]:
+    """A line for each entry, with all that its digest is over."""
+    for rows in batches:
+        yield "".join(f"{json.dumps(_whole(row), ensure_ascii=False)}\n" for row in rows).encode()
+
+
+def _whole(row: Linked) -> dict[str, Any]:
+    return {
+        "seq": row.seq,
+        "entry": row.entry.pk,
+        "at": row.entry.at.isoformat(),
+        "at_us": row.entry.at_us,
+        "previous": bytes(row.link.previous).hex() if row.link else None,
+        "digest": row.digest or None,
+        "body": row.entry.told,
+    }
+
+
+def _record(row: Linked) -> dict[str, object]:
+    told = row.entry.told
+    actor, origin = told["actor"], told.get("origin") or {}
+    return {
+        "seq": row.seq,
+        "entry": row.entry.pk,
+        "at": row.entry.at.isoformat(),
+        "action": row.entry.action,
+        "actor": row.entry.actor,
+        "person": actor.get("person"),
+        "token": actor.get("token"),
+        "via": origin.get("via"),
+        "address": origin.get("address"),
+        "request": origin.get("request"),
+        "subject": told.get("subject"),
+        "endpoint": row.entry.endpoint,
+        "team": row.entry.team,
+        "reason": told.get("reason"),
+        "before": _json(told.get("before")),
+        "after": _json(told.get("after")),
+        "digest": row.digest,
+    }
+
+
+def _json(value: Any) -> str:
+    return "" if value is None else json.dumps(value, ensure_ascii=False)

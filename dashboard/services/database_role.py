@@ -1,0 +1,59 @@
+"""A database role that runs the product and is not the owner of its tables.
+
+Who owns a table can switch its triggers off. Web, workers and gateway need not be able to: they
+get what they use, row by row, and of the audit log only to add and to read. Partitions are the
+exception: they come and go by the workers' hands, so these tables are the role's own.
+"""
+
+from __future__ import annotations
+
+from django.db import transaction
+
+from dashboard.errors import Refused
+from dashboard.services import partitions
+from dashboard.services.statements import execute, row, rows
+
+_OWN = (*partitions.MONTHLY, *partitions.DAILY)
+
+
+@transaction.atomic
+def grant(name: str) -> None:
+    """Give a role what the product needs; to be repeated after every migration. Owner's work."""
+    found = row(_ROLE, {"name": name})
+    if found is None:
+        raise Refused(f"There is no role {name!r}. CREATE ROLE {name} LOGIN PASSWORD '…' makes it.")
+    quoted, is_super, is_me, owner, schema = found
+    if is_super or is_me:
+        raise Refused(f"{name!r} is a superuser or the tables' owner: nothing would bind it.")
+    for statement in _GRANTS:
+        execute(statement.format(role=quoted, owner=owner, schema=schema))
+    for (table,) in rows(_PARTITIONED, {"parents": list(_OWN)}):
+        execute(f"ALTER TABLE {table} OWNER TO {quoted}")
+
+
+_ROLE = """
+SELECT quote_ident(rolname), rolsuper, rolname = current_user, quote_ident(current_user),
+    quote_ident(current_schema())
+FROM pg_roles WHERE rolname = %(name)s
+"""
+
+# The owner is a member of the role, so that migrations can change the tables that it owns.
+_GRANTS = (
+    "GRANT {role} TO {owner}",
+    "GRANT USAGE, CREATE ON SCHEMA {schema} TO {role}",
+    "GRANT SELECT, INSERT, UPDATE, DELETE ON ALL TABLES IN SCHEMA {schema} TO {role}",
+    "GRANT USAGE, SELECT ON ALL SEQUENCES IN SCHEMA {schema} TO {role}",
+    "REVOKE ALL ON dashboard_auditentry, dashboard_auditlink, dashboard_auditturn FROM {role}",
+    "GRANT SELECT, INSERT (body) ON dashboard_auditentry TO {role}",
+    "GRANT SELECT ON dashboard_auditlink TO {role}",
+    "REVOKE INSERT, UPDATE, DELETE ON django_migrations FROM {role}",
+)
+
+_PARTITIONED = """
+SELECT c.oid::regclass::text FROM pg_class c
+WHERE c.relkind IN ('r', 'p') AND pg_table_is_visible(c.oid)
+    AND (c.relname = ANY(%(parents)s) OR EXISTS (
+        SELECT FROM pg_inherits i JOIN pg_class p ON p.oid = i.inhparent
+        WHERE i.inhrelid = c.oid AND p.relname = ANY(%(parents)s)))
+ORDER BY c.relkind
+"""

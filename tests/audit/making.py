@@ -1,0 +1,41 @@
+"""What the tests of the audit log do to it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from dashboard.models import AuditEntry
+from dashboard.models.audit import Action
+from dashboard.services import audit
+from dashboard.services.statements import execute, rows
+
+TABLES = """
+SELECT c.relname FROM pg_class c WHERE c.relkind = 'r' AND pg_table_is_visible(c.oid)
+    AND c.relname ~ '^(dashboard|auth)_' AND NOT c.relispartition ORDER BY 1
+"""
+
+
+def link_now() -> None:
+    """What a commit does: entries get their places in the chain."""
+    execute("SET CONSTRAINTS ALL IMMEDIATE")
+    execute("SET CONSTRAINTS ALL DEFERRED")
+
+
+def record(*subjects: str) -> None:
+    for subject in subjects:
+        audit.record(Action.DEMO_CHANGED, subject=subject, after={"name": subject})
+
+
+def told() -> list[dict[str, Any]]:
+    """All entries, the oldest first."""
+    return [entry.told for entry in AuditEntry.objects.order_by("id")]
+
+
+def last() -> dict[str, Any]:
+    return told()[-1]
+
+
+def everything() -> dict[str, list[tuple[Any, ...]]]:
+    """All rows of all tables, as text."""
+    names = [name for (name,) in rows(TABLES)]
+    return {name: rows(f"SELECT t::text FROM {name} t ORDER BY 1") for name in names}  # noqa: S608
