@@ -72,7 +72,7 @@ def accept(text: str, *, password: str) -> Accepted:
     if found is None:
         raise Refused(_("This link opens nothing any more."))
     # In the order in which everybody locks: the person first.
-    person = User.objects.select_for_update().get(pk=found.person_id)
+    person = User.objects.select_for_update(no_key=True).get(pk=found.person_id)
     used = Invitation.objects.living().filter(pk=found.pk).update(used_at=Now())
     if not used:
         raise Refused(_("This link opens nothing any more."))

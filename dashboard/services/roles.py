@@ -88,7 +88,7 @@ def set_administrator(person: User, *, administrator: bool, by: User, reason: st
 def locked(person: User) -> User:
     """The person, locked with all administrators: of two who remove each other, one waits."""
     both = User.objects.filter(is_superuser=True) | User.objects.filter(pk=person.pk)
-    found = {each.pk: each for each in both.order_by("pk").select_for_update()}
+    found = {each.pk: each for each in both.order_by("pk").select_for_update(no_key=True)}
     if person.pk not in found:
         raise Refused(_("Somebody has removed this person meanwhile."))
     return found[person.pk]
