@@ -14,10 +14,10 @@ from django.db import IntegrityError, transaction
 from django.utils.translation import gettext as _
 
 from dashboard.errors import Refused
-from dashboard.models import DrawnPassword, Invitation, Team
+from dashboard.models import DrawnPassword, Invitation, RolloutRequest, Team
 from dashboard.models.audit import Action
 from dashboard.models.team import Role
-from dashboard.services import audit, invitations, roles
+from dashboard.services import audit, invitations, roles, rollouts
 from dashboard.services.invitations import Link
 
 
@@ -70,9 +70,11 @@ def new_link(person: User, *, by: User) -> Link:
 def deactivate(person: User, *, by: User, reason: str = "") -> User:
     """End somebody's access at once. Refuses oneself and the last administrator.
 
-    The password goes too: sessions are bound to it, so that none comes back to life with the
-    account.
+    What they asked for and nobody decided on is withdrawn. The password goes too: sessions are
+    bound to it, so that none comes back to life with the account.
     """
+    # Before people are locked: whoever decides on a request has locked its endpoint first.
+    _withdraw_requests(person, by=by)
     person = roles.locked(person)
     if person.pk == by.pk:
         raise Refused(_("You cannot deactivate yourself; another administrator can."))
@@ -121,6 +123,17 @@ def change_password(person: User, *, password: str) -> None:
     person.save(update_fields=["password"])
     DrawnPassword.objects.filter(person=person).delete()
     _tell(Action.PASSWORD_CHANGED, person, by=person)
+
+
+def _withdraw_requests(person: User, *, by: User) -> None:
+    pending = RolloutRequest.objects.pending().filter(requested_by=person)
+    for request in pending.select_related("profile").order_by("profile__endpoint", "pk"):
+        try:
+            with transaction.atomic():
+                rollouts.withdraw(request, by=by, reason="Whoever asked was deactivated.")
+        except Refused:
+            # Somebody decided on it, or it ran out, in this moment.
+            continue
 
 
 def _create(username: str, *, email: str, administrator: bool) -> User:

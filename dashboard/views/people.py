@@ -171,9 +171,13 @@ def _with_roles() -> QuerySet[User]:
 
 
 def _listed(request: HttpRequest) -> dict[str, Any]:
+    q = request.GET.get("q", "").replace("\0", "").strip()
     everybody = _with_roles().order_by("-is_active", "username")
+    if q:
+        named = Q(username__icontains=q) | Q(email__icontains=q)
+        everybody = everybody.filter(named | Q(grants__team__name__icontains=q)).distinct()
     shown = Paginator(everybody, PAGE).get_page(request.GET.get("page"))
-    return {"page": shown, "now": timezone.now()}
+    return {"page": shown, "q": q, "now": timezone.now()}
 
 
 def _page_of(request: HttpRequest, person_id: int, **more: Any) -> HttpResponse:

@@ -362,6 +362,23 @@ def test_the_list_takes_as_many_queries_for_sixty_as_for_two(as_administrator: C
     assert counted[0] == counted[1]
 
 
+def test_people_are_found_by_name_address_and_team(as_administrator: Client) -> None:
+    """Each of them once, whatever fits; nothing that fits is said in words."""
+    team = Team.objects.create(name="Search")
+    make_person("bob", Role.VIEWER, Role.OPERATOR, team=team)
+    User.objects.create_user("carol", email="carol@host-1.test")
+
+    def found(q: str) -> list[str]:
+        page = as_administrator.get("/settings/people/", {"q": q})
+        return [person.username for person in page.context["page"]]
+
+    assert found("sear") == ["bob"]
+    assert found("HOST-1") == ["carol"]
+    assert found(" o ") == ["bob", "carol", "root"]
+    assert found("\0") == ["bob", "carol", "root"]
+    assertContains(as_administrator.get("/settings/people/?q=nothing"), "Nobody fits")
+
+
 def change(client: Client, **over: str) -> Any:
     form = {"old_password": CHOSEN, "new_password1": OTHER, **over}
     form = {"new_password2": form["new_password1"], **form}

@@ -264,7 +264,7 @@ def _of_people(made: Rows) -> dict[str, list[Visit]]:
         "login": [],
         "password": [*_get("/settings/password/"), Visit("/settings/password/", wrong)],
         "people": [
-            *_get("/settings/people/"),
+            *_get("/settings/people/", "/settings/people/?q=gone"),
             Visit("/settings/people/", {}),
             Visit("/settings/people/", {"username": "alice", "roles": "viewer"}),
             Visit("/settings/people/", {"username": "zeta 1", "email": "zeta-1"}),

@@ -5,16 +5,18 @@ from __future__ import annotations
 import hashlib
 import threading
 from collections.abc import Callable
+from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
 import pytest
 from django.contrib.auth.models import User
 from django.db import connection, transaction
+from django.utils import timezone
 
 from dashboard.access import RIGHTS, Right, of_user
 from dashboard.errors import Refused
-from dashboard.models import AuditEntry, Grant, Invitation, Team
+from dashboard.models import AuditEntry, Grant, Invitation, RolloutRequest, Team
 from dashboard.models.team import Role
 from dashboard.role_words import told
 from dashboard.services import invitations, people, roles, teams
@@ -271,3 +273,30 @@ def test_the_page_about_people_says_what_the_code_does() -> None:
 
     expected = {right.value: [*(right in RIGHTS[role] for role in Role), True] for right in Right}
     assert table == expected
+
+
+def test_what_somebody_asked_for_goes_with_them(root: User) -> None:
+    """Nobody decides on a request of whoever is out; what others asked for stays."""
+    bob, carol = make_person("bob", Role.OPERATOR), make_person("carol", Role.OPERATOR)
+    of_bob, of_carol = (_asked(slug, by) for slug, by in (("one", bob), ("two", carol)))
+
+    people.deactivate(bob, by=root, reason="left")
+
+    of_bob.refresh_from_db()
+    of_carol.refresh_from_db()
+    assert (of_bob.state, of_bob.decided_by) == ("withdrawn", root)
+    assert of_carol.state == "pending"
+    assert "rollout.withdrawn" in [entry[0] for entry in written()]
+
+
+def _asked(slug: str, by: User) -> RolloutRequest:
+    return RolloutRequest.objects.create(
+        profile=make_endpoint(slug=slug).profile,
+        from_stage="shadow",
+        to_stage="read_only",
+        evidence={},
+        digest=b"",
+        requested_by=by,
+        reason="it is time",
+        expires_at=timezone.now() + timedelta(days=1),
+    )
