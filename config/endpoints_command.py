@@ -117,11 +117,16 @@ def with_database(options: argparse.Namespace, work: Callable[[argparse.Namespac
 
 def _plan(options: argparse.Namespace) -> int:
     from dashboard.as_code import planning
+    from dashboard.errors import Refused
 
     declared = _declared(options)
     if declared is None:
         return USAGE
-    made = planning.make(declared, prune=options.prune)
+    try:
+        made = planning.make(declared, prune=options.prune)
+    except Refused as exc:
+        say(f"toolgauge plan: {exc.message}")
+        return USAGE
     _show(made)
     tell(json.dumps(made.as_json(), indent=2, ensure_ascii=False))
     return BELOW if options.exit_code and made.changing else GOOD
@@ -153,7 +158,7 @@ def _apply(options: argparse.Namespace) -> int:
 def _export(options: argparse.Namespace) -> int:
     from dashboard.as_code import writing
 
-    text = writing.export()
+    text = writing.export(None)
     if options.file == _STANDARD:
         sys.stdout.buffer.write(text.encode())
         return GOOD

@@ -6,6 +6,8 @@ from django.urls import include, path
 
 import dashboard.api
 
+handler403 = "dashboard.views.faults.not_allowed"
+
 urlpatterns = [
     path("api/v1/", dashboard.api.urls),
     path("", include("dashboard.urls")),

@@ -165,7 +165,7 @@ def check_view(request: HttpRequest, view: Callable[..., Any], named: Mapping[st
 def check(actor: Actor, right: Right, named: Mapping[str, Any]) -> None:
     """Refuse unless the actor has the right over what the address names.
 
-    Whose endpoints somebody may not see, those do not exist for them.
+    Whose endpoints somebody may not see, those do not exist for them: the answer is the same.
     """
     found = [team for name, value in named.items() for team in _teams(name, value)]
     if any(not actor.may(Right.READ, team) for team in found):
@@ -176,11 +176,15 @@ def check(actor: Actor, right: Right, named: Mapping[str, Any]) -> None:
 
 
 def _teams(name: str, value: Any) -> list[int | None]:
-    """The team of what a part of an address names; nothing where it names nothing of a team."""
+    """The team of what a part of an address names; nothing where teams own nothing of that kind."""
     look_up = _OF_A_TEAM.get(name)
-    if look_up is None or (isinstance(value, int) and value > _MOST_ID):
+    if look_up is None:
         return []
-    return list(look_up(value))
+    is_none = isinstance(value, int) and value > _MOST_ID
+    found = [] if is_none else list(look_up(value))
+    if not found:
+        raise Http404
+    return found
 
 
 # What addresses name and a team owns. A part that is in neither list fails a test.

@@ -42,6 +42,7 @@ _FACTS = {
     "price_output": gettext_lazy("Price of output"),
     "currency": gettext_lazy("Currency"),
     "tags": gettext_lazy("Tags"),
+    "team": gettext_lazy("Team"),
     "key": gettext_lazy("API key"),
     "system_fingerprint": gettext_lazy("System fingerprint"),
     "server": gettext_lazy("Server header"),

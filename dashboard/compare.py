@@ -15,6 +15,7 @@ from django.db.models import Count, Min, Q
 from dashboard.compare_asked import Asked, Span
 from dashboard.models import Endpoint, Profile
 from dashboard.models.endpoint import EndpointQuerySet
+from dashboard.models.team import Teams
 from dashboard.series import Series, side_by_side
 from dashboard.services import observations
 from dashboard.services.rollups import ORIGIN
@@ -84,9 +85,9 @@ class Line:
         return rate_of(self.metric, found.trials, found.failures)
 
 
-def listed(asked: Asked) -> EndpointQuerySet:
-    """The endpoints that the table has rows for."""
-    found = Endpoint.objects.kept().order_by("slug")
+def listed(asked: Asked, teams: Teams) -> EndpointQuerySet:
+    """The endpoints of those teams that the table has rows for."""
+    found = Endpoint.objects.kept().of_teams(teams).order_by("slug")
     if asked.model:
         found = found.filter(model=asked.model)
     if asked.text:
@@ -94,9 +95,10 @@ def listed(asked: Asked) -> EndpointQuerySet:
     return found
 
 
-def shared_models() -> dict[str, int]:
-    """Every model that several endpoints serve, and how many do."""
-    kept = Endpoint.objects.kept().values("model").annotate(times=Count("pk"))
+def shared_models(teams: Teams) -> dict[str, int]:
+    """Every model that several endpoints of those teams serve, and how many do."""
+    seen = Endpoint.objects.kept().of_teams(teams)
+    kept = seen.values("model").annotate(times=Count("pk"))
     found = kept.filter(times__gt=1).order_by("model").values_list("model", "times")
     return dict(found)
 
@@ -115,12 +117,13 @@ def present_profiles(endpoints: Iterable[Endpoint]) -> dict[int, Profile]:
     return {profile.endpoint_id: profile for profile in found}
 
 
-def chosen(asked: Asked) -> list[Endpoint]:
+def chosen(asked: Asked, teams: Teams) -> list[Endpoint]:
     """The endpoints to draw; of a model nobody chose from, the first that serve it."""
     if asked.endpoints:
-        kept = Endpoint.objects.kept().filter(slug__in=asked.endpoints).order_by("slug")
+        seen = Endpoint.objects.kept().of_teams(teams)
+        kept = seen.filter(slug__in=asked.endpoints).order_by("slug")
     elif asked.model:
-        kept = listed(asked)
+        kept = listed(asked, teams)
     else:
         return []
     # One more, so that the page can say that not all are drawn.

@@ -9,6 +9,7 @@ from django.urls import reverse
 from django.utils.translation import gettext as _
 
 from dashboard.models import Incident
+from dashboard.models.team import Teams
 
 MOST = 20
 
@@ -24,16 +25,18 @@ class Decision:
     address: str
 
 
-def pending() -> list[Decision]:
-    """All that waits, the oldest first. A new kind of question joins here."""
-    return sorted(_releases(), key=lambda decision: decision.since)[:MOST]
+def pending(teams: Teams) -> list[Decision]:
+    """All that waits of those teams, the oldest first. A new kind of question joins here."""
+    return sorted(_releases(teams), key=lambda decision: decision.since)[:MOST]
 
 
-def _releases() -> list[Decision]:
+def _releases(teams: Teams) -> list[Decision]:
     """Incidents that could be left, but are so severe that somebody has to allow it."""
     waiting = Incident.objects.filter(
         ended_at=None, release_wanted=True, profile__endpoint__removed_at=None
     ).select_related("profile__endpoint")
+    if teams is not None:
+        waiting = waiting.filter(profile__endpoint__team__in=teams)
     return [
         Decision(
             key=f"release-{incident.pk}",

@@ -17,6 +17,7 @@ from django.urls import reverse
 
 from dashboard.conditions import UNKNOWN, Condition, condition
 from dashboard.models import Endpoint
+from dashboard.models.team import Teams
 from dashboard.models.watch import Lane
 from dashboard.services.statements import rows
 from health.metrics import Rate, rate_of
@@ -44,6 +45,7 @@ class Entry(NamedTuple):
     updated_s: float
     profile_id: int
     stage: str
+    team: str  # its name; empty without one
 
     @property
     def next_due_at(self) -> datetime:
@@ -97,9 +99,13 @@ class Fleet:
         return Counter(summary.status for summary in self.summaries)
 
 
-def read(now: datetime) -> Fleet:
-    """Every endpoint that is kept, with its status."""
-    summaries = [_summary(found, now) for found in rows(_ALL, {"lane": Lane.PROBE.value})]
+def read(now: datetime, teams: Teams) -> Fleet:
+    """Every endpoint of those teams that is kept, with its status."""
+    wanted: dict[str, Any] = {"lane": Lane.PROBE.value}
+    if teams is not None:
+        wanted["teams"] = list(teams)
+    found = rows(_ALL if teams is None else _OF_TEAMS, wanted)
+    summaries = [_summary(each, now) for each in found]
     summaries.sort(key=lambda s: (WORST_FIRST[s.status], s.endpoint.slug))
     return Fleet(tuple(summaries))
 
@@ -138,12 +144,13 @@ _ALL = """
 SELECT e.id, e.slug, e.provider, e.model, e.base_url, e.tags, e.enabled,
     extract(epoch FROM e.ttl)::float8, extract(epoch FROM e.next_due_at)::float8,
     extract(epoch FROM e.last_finished_at)::float8, extract(epoch FROM e.updated_at)::float8,
-    p.id, p.stage,
+    p.id, p.stage, coalesce(t.name, ''),
     last.id, extract(epoch FROM last.finished_at)::float8, m.trials, m.failures,
     w.known, array_to_string(w.below_gate, ','), i.opened, s.modes,
     a.id, a.state, a.done, a.planned
 FROM dashboard_endpoint e
 JOIN dashboard_profile p ON p.endpoint_id = e.id AND p.ended_at IS NULL
+LEFT JOIN dashboard_team t ON t.id = e.team_id
 LEFT JOIN LATERAL (
     SELECT id, finished_at FROM dashboard_run
     WHERE endpoint_id = e.id AND finished_at IS NOT NULL ORDER BY id DESC LIMIT 1) last ON true
@@ -160,4 +167,5 @@ LEFT JOIN (
 LEFT JOIN dashboard_run a ON a.endpoint_id = e.id AND a.finished_at IS NULL
 WHERE e.removed_at IS NULL
 """
+_OF_TEAMS = f"{_ALL} AND e.team_id = ANY(%(teams)s::bigint[])"
 _ONE = f"{_ALL} AND e.id = %(endpoint)s"

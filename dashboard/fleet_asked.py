@@ -14,12 +14,12 @@ from health.status import Status
 from probes.attempts import Metric
 from probes.target import Provider
 
-# Of the endpoints without any tag.
-UNTAGGED = "-"
+# Of the endpoints without any tag, or without a team.
+NONE = "-"
 SHOWN = (*WATCHED, Metric.AVAILABILITY)
 # A minus before it turns the order round.
 SORTS = ("status", "name", *(metric.value for metric in SHOWN), "last")
-GROUPS = ("provider", "model", "tag", "stage")
+GROUPS = ("provider", "model", "team", "tag", "stage")
 STATUSES = {status.value.replace(" ", "-"): status for status in Status}
 _LONGEST = 200
 
@@ -32,6 +32,7 @@ class Asked:
     status: str = ""
     provider: str = ""
     model: str = ""
+    team: str = ""
     tag: str = ""
     stage: str = ""
     sort: str = "status"
@@ -41,7 +42,7 @@ class Asked:
 
     @property
     def is_narrowed(self) -> bool:
-        return any((self.q, self.status, self.provider, self.model, self.tag, self.stage))
+        return any(getattr(self, name) for name in FILTERS)
 
     @property
     def metric(self) -> Metric | None:
@@ -57,7 +58,8 @@ class Asked:
 
 
 _METRICS = {metric.value for metric in SHOWN}
-_NAMES = ("q", "status", "provider", "model", "tag", "stage", "sort", "group")
+FILTERS = ("q", "status", "provider", "model", "team", "tag", "stage")
+_NAMES = (*FILTERS, "sort", "group")
 _DEFAULTS = {"sort": "status", "page": 1}
 
 
@@ -69,6 +71,7 @@ def asked_by(query: Mapping[str, str]) -> Asked:
         status=_one_of(query, "status", STATUSES, notes),
         provider=_one_of(query, "provider", [each.value for each in Provider], notes),
         model=_text(query, "model"),
+        team=_text(query, "team"),
         tag=_text(query, "tag").lower(),
         stage=_one_of(query, "stage", Stage.values, notes),
         sort=_sort(query, notes),

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from dashboard.fleet import WORST_FIRST, Entry, Summary
-from dashboard.fleet_asked import STATUSES, UNTAGGED, Asked
+from dashboard.fleet_asked import NONE, STATUSES, Asked
 from health.metrics import Rate
 from health.status import Status
 
@@ -92,8 +92,10 @@ def fitting(summaries: Iterable[Summary], asked: Asked) -> list[Summary]:
         tests.append(lambda s: s.endpoint.provider == asked.provider)
     if asked.model:
         tests.append(lambda s: s.endpoint.model == asked.model)
+    if asked.team:
+        tests.append(lambda s: (s.endpoint.team or NONE) == asked.team)
     if asked.tag:
-        tests.append(lambda s: asked.tag in (s.endpoint.tags or (UNTAGGED,)))
+        tests.append(lambda s: asked.tag in (s.endpoint.tags or (NONE,)))
     if asked.stage:
         tests.append(lambda s: s.endpoint.stage == asked.stage)
     left = list(summaries)
@@ -140,13 +142,13 @@ def _grouped(summaries: Sequence[Summary], by: str) -> list[Group]:
 
 def _names(entry: Entry, by: str) -> Sequence[str]:
     if by == "tag":
-        return entry.tags or (UNTAGGED,)
-    return (getattr(entry, by),)
+        return entry.tags or (NONE,)
+    return (getattr(entry, by) or NONE,)
 
 
 def _has_words(entry: Entry, words: Sequence[str]) -> bool:
-    text = "\n".join((entry.slug, entry.model, entry.provider, entry.base_url, *entry.tags))
-    text = text.casefold()
+    own = (entry.slug, entry.model, entry.provider, entry.base_url, entry.team)
+    text = "\n".join((*own, *entry.tags)).casefold()
     return all(word in text for word in words)
 
 

@@ -22,6 +22,7 @@ from dashboard.fleet_cells import Cell
 from dashboard.fleet_lists import Group, Listing
 from dashboard.models import Incident
 from dashboard.models.profile import Stage
+from dashboard.models.team import Teams
 from health.status import Status
 
 MOST_INCIDENTS = 5
@@ -83,6 +84,7 @@ class Look:
 
     asked: Asked
     fleet: Fleet
+    teams: Teams
 
     @property
     def width(self) -> int:
@@ -149,9 +151,9 @@ def row_key(group: Group, summary: Summary) -> str:
     return f"{pk}-{group.key}" if group.by == "tag" else str(pk)
 
 
-def look(query: Mapping[str, str], now: datetime) -> Look:
-    """The fleet as it is now, through what an address asks for."""
-    return Look(asked_by(query), fleet.read(now))
+def look(query: Mapping[str, str], now: datetime, teams: Teams) -> Look:
+    """What somebody may see of the fleet as it is now, through what an address asks for."""
+    return Look(asked_by(query), fleet.read(now, teams), teams)
 
 
 @dataclass(frozen=True)
@@ -159,15 +161,16 @@ class Top:
     """What stands above the list: the finding, what is open, what waits for a person."""
 
     fleet: Fleet
+    teams: Teams
 
     @cached_property
     def incidents(self) -> list[incidents.Titled]:
-        found = incidents.found(incidents.Wanted(state=Incident.State.OPEN))
+        found = incidents.found(incidents.Wanted(state=Incident.State.OPEN), self.teams)
         return [incidents.Titled(each) for each in found[:MOST_INCIDENTS]]
 
     @cached_property
     def decisions(self) -> list[decisions.Decision]:
-        return decisions.pending()
+        return decisions.pending(self.teams)
 
     @property
     def open_count(self) -> int:
@@ -218,6 +221,7 @@ def chips(asked: Asked) -> list[tuple[str, str, str]]:
         "status": _("status"),
         "provider": _("provider"),
         "model": _("model"),
+        "team": _("team"),
         "tag": _("tag"),
         "stage": _("stage"),
     }
@@ -233,6 +237,7 @@ def choices(found: Fleet) -> dict[str, Any]:
     entries = [summary.endpoint for summary in found.summaries]
     return {
         "providers": _counted(entry.provider for entry in entries),
+        "teams": _counted(entry.team for entry in entries if entry.team),
         "tags": _counted(tag for entry in entries for tag in entry.tags),
         "stages": _counted(entry.stage for entry in entries),
     }

@@ -7,16 +7,18 @@ import math
 import re
 from collections.abc import Mapping
 from datetime import datetime, timedelta
-from typing import Any
+from typing import Any, cast
 
 from django import forms
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
 from dashboard import durations, spoken
+from dashboard.access import Actor, Right
 from dashboard.errors import Refused
 from dashboard.models import Endpoint
 from dashboard.models.endpoint import TTL_MAX, TTL_MIN
+from dashboard.models.team import Team
 from dashboard.presets import Preset, of_provider
 from dashboard.tags import check_tags
 from probes.errors import TargetError
@@ -124,6 +126,20 @@ class EndpointForm(forms.Form):
         ),
         widget=forms.TextInput({"autocapitalize": "none", "autocomplete": "off"}),
     )
+    team = forms.ModelChoiceField(
+        Team.objects.none(),
+        label=gettext_lazy("Team"),
+        required=False,
+        to_field_name="name",
+        empty_label=gettext_lazy("no team"),
+        help_text=gettext_lazy(
+            "Whose it is. Its people see it, and those whose role holds for every endpoint."
+        ),
+        error_messages={
+            "invalid_choice": gettext_lazy("There is no team %(value)r that you may give it to."),
+        },
+        widget=forms.Select({"translate": "no"}),
+    )
     price_input = forms.DecimalField(
         label=gettext_lazy("Price of a million input tokens"),
         required=False,
@@ -177,10 +193,12 @@ class EndpointForm(forms.Form):
         *,
         endpoint: Endpoint | None = None,
         initial: Mapping[str, Any] | None = None,
+        actor: Actor | None = None,
     ) -> None:
         beginning = _initial(endpoint) if endpoint else {}
         super().__init__(data, initial={**beginning, **(initial or {})})
         self.endpoint = endpoint
+        _offer_teams(self, actor)
         example = of_provider(_chosen(self["provider"].value()))
         self.fields["base_url"].widget.attrs["placeholder"] = example.base_url
         self.fields["model"].widget.attrs["placeholder"] = example.model
@@ -264,6 +282,24 @@ class TryForm(EndpointForm):
             del self.fields[name]
 
 
+def _offer_teams(form: forms.Form, actor: Actor | None) -> None:
+    """The teams where the actor may operate; nothing to choose where there is no actor or no team.
+
+    Without a team it belongs to those whose role holds everywhere: only they may leave it so.
+    """
+    teams = actor.teams(Right.OPERATE) if actor else frozenset()
+    offered = Team.objects.order_by("name")
+    if teams is not None:
+        offered = offered.filter(pk__in=teams)
+    if not actor or not offered.exists():
+        del form.fields["team"]
+        return
+    field = cast("forms.ModelChoiceField[Team]", form.fields["team"])
+    field.queryset = offered
+    if teams is not None:
+        field.required, field.empty_label = True, None
+
+
 def beginning_of(preset: Preset, model: str) -> dict[str, Any]:
     """What a form begins with that is made from a preset, whose own model is only an example."""
     return {"provider": preset.provider.value, "base_url": preset.base_url, "model": model[:200]}
@@ -303,6 +339,7 @@ def _initial(endpoint: Endpoint) -> dict[str, Any]:
     return {
         **{name: getattr(endpoint, name) for name in same},
         "tags": ", ".join(endpoint.tags),
+        "team": endpoint.team,
         "seen": endpoint.updated_at.isoformat(),
         "ttl": durations.short(endpoint.ttl),
         "options": json.dumps(endpoint.options, indent=2, ensure_ascii=False),

@@ -12,6 +12,7 @@ from django.utils.translation import gettext_lazy
 
 from dashboard.figure_words import day
 from dashboard.models import Endpoint, Incident, Profile
+from dashboard.models.team import Teams
 from dashboard.services import detection
 from health.metrics import Rate, rate_of
 from health.modes import WATCHED
@@ -94,9 +95,11 @@ def wanted(asked: Mapping[str, str]) -> Wanted:
     )
 
 
-def found(asked: Wanted) -> QuerySet[Incident]:
-    """The incidents of endpoints that are kept: open ones first, then the newest."""
+def found(asked: Wanted, teams: Teams) -> QuerySet[Incident]:
+    """The incidents of kept endpoints of those teams: open ones first, then the newest."""
     incidents = Incident.objects.filter(profile__endpoint__removed_at=None)
+    if teams is not None:
+        incidents = incidents.filter(profile__endpoint__team__in=teams)
     if asked.state == PAST:
         incidents = incidents.filter(ended_at__isnull=False)
     elif asked.state:

@@ -38,9 +38,9 @@ class _Collector(Collector):
 
 def page(accept: str) -> tuple[bytes, str]:
     """The page and its content type, in the format that the reader prefers."""
-    state = monitoring.state()
+    state = monitoring.state(None)
     registry = CollectorRegistry()
-    registry.register(_Collector(state, fleet.read(state.at)))
+    registry.register(_Collector(state, fleet.read(state.at, None)))
     encode, content_type = choose_encoder(accept)
     return encode(registry), content_type
 

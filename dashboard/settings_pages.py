@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cache
 
+from django.urls import resolve, reverse
 from django.utils.functional import Promise
 from django.utils.translation import gettext_lazy as _
+
+from dashboard.access import Actor, Right, declared_by
 
 
 @dataclass(frozen=True, slots=True)
@@ -13,7 +17,6 @@ class SettingsPage:
     url_name: str
     title: Promise
     sentence: Promise
-    for_administrators: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,7 +38,6 @@ GROUPS = (
                 "import",
                 _("Import"),
                 _("Endpoints as a YAML file: what it would change, then apply it; or export one."),
-                for_administrators=True,
             ),
             SettingsPage(
                 "maintenance",
@@ -46,7 +48,6 @@ GROUPS = (
                 "tool-rules",
                 _("Tools"),
                 _("How risky each tool is, by the pattern of its name."),
-                for_administrators=True,
             ),
         ),
     ),
@@ -58,13 +59,11 @@ GROUPS = (
                 "people",
                 _("People"),
                 _("Who may sign in and what they may do: invite somebody, give roles, end access."),
-                for_administrators=True,
             ),
             SettingsPage(
                 "teams",
                 _("Teams"),
                 _("Groups of endpoints, each seen and worked on only by its people."),
-                for_administrators=True,
             ),
             SettingsPage(
                 "tokens",
@@ -75,7 +74,6 @@ GROUPS = (
                 "channels",
                 _("Channels"),
                 _("Where notices go when an endpoint degrades or recovers, with a test."),
-                for_administrators=True,
             ),
         ),
     ),
@@ -102,17 +100,29 @@ GROUPS = (
 )
 
 
-def tabs_for(*, administrator: bool) -> list[SettingsPage]:
+def tabs_for(actor: Actor) -> list[SettingsPage]:
     """The pages below /settings/ that somebody may open, in one row."""
-    groups = groups_for(administrator=administrator)
+    groups = groups_for(actor)
     return [page for group in groups for page in group.pages if page.url_name != "endpoint-new"]
 
 
-def groups_for(*, administrator: bool) -> list[Group]:
-    """The groups with the pages that somebody may open."""
-    return [
-        Group(
-            group.title, tuple(p for p in group.pages if administrator or not p.for_administrators)
-        )
+def groups_for(actor: Actor) -> list[Group]:
+    """The groups with the pages that somebody may open; a group without any is left out."""
+    groups = [
+        Group(group.title, tuple(page for page in group.pages if _is_open(page, actor)))
         for group in GROUPS
     ]
+    return [group for group in groups if group.pages]
+
+
+def _is_open(page: SettingsPage, actor: Actor) -> bool:
+    right = right_of(page.url_name)
+    return right is None or actor.may_somewhere(right)
+
+
+@cache
+def right_of(url_name: str) -> Right | None:
+    """What opening a page needs, as its view declares it; None where everybody may."""
+    declared = declared_by(resolve(reverse(url_name)).func)
+    assert declared is not None, url_name
+    return declared.safe

@@ -28,7 +28,7 @@ def of(endpoint: Endpoint) -> list[Edited]:
 
 def of_all(endpoint_ids: Iterable[int]) -> dict[int, list[Edited]]:
     """The same of many in one query, by their ids; whoever was not edited is left out."""
-    kept = Applied.objects.filter(pk__in=list(endpoint_ids)).select_related("endpoint")
+    kept = Applied.objects.filter(pk__in=list(endpoint_ids)).select_related("endpoint__team")
     found = {each.pk: between(each.fields, as_file(each.endpoint)) for each in kept}
     return {pk: edited for pk, edited in found.items() if edited}
 

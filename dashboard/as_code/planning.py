@@ -5,15 +5,20 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from functools import cached_property
 
+from django.utils.translation import gettext as _
+
 from dashboard.as_code import drift
 from dashboard.as_code.fields import as_file, telling
+from dashboard.as_code.mistakes import quoted
 from dashboard.as_code.reading import Declared
 from dashboard.as_code.values import same
+from dashboard.errors import Refused
 from dashboard.models import Applied, Credential, Endpoint
+from dashboard.models.team import Team
 from dashboard.services import credentials
 from probes.messages import JSON
 from probes.target import origin
@@ -120,11 +125,26 @@ _CHANGING = {Action.CREATE, Action.CHANGE, Action.REMOVE}
 
 
 def make(declared: Sequence[Declared], *, prune: bool) -> Plan:
-    """Compare a file with what is registered, in one query; nothing is changed."""
-    kept = Endpoint.objects.kept().select_related("credential", "applied").order_by("slug")
-    there = {endpoint.slug: endpoint for endpoint in kept}
-    wanted = {each.slug: each for each in declared}
+    """Compare a file with what is registered; nothing is changed. Refuses teams there are not."""
+    kept = Endpoint.objects.kept().select_related("credential", "applied", "team")
+    there = {endpoint.slug: endpoint for endpoint in kept.order_by("slug")}
+    wanted = {each.slug: each for each in _with_teams(declared)}
     return Plan(list(_steps(wanted, there, prune=prune)))
+
+
+def _with_teams(declared: Sequence[Declared]) -> list[Declared]:
+    """The same with the teams that they name, found whatever their case; asked where any is."""
+    named = {str(each.values["team"]) for each in declared if each.values["team"]}
+    teams = {team.name.lower(): team for team in Team.objects.all()} if named else {}
+    if missing := sorted(name for name in named if name.lower() not in teams):
+        told = _("There is no team {name}. Create it first, under Settings, or leave it out.")
+        raise Refused(told.format(name=quoted(missing[0])))
+    return [
+        replace(each, values={**each.values, "team": teams[str(each.values["team"]).lower()]})
+        if each.values["team"]
+        else each
+        for each in declared
+    ]
 
 
 def _steps(

@@ -38,6 +38,11 @@ def text(node: Node, mistakes: Mistakes) -> str:
     return node.text
 
 
+def name(node: Node, mistakes: Mistakes) -> str | None:
+    """Of something else that has one; nothing where it says nothing."""
+    return None if is_nothing(node) else text(node, mistakes).strip() or None
+
+
 def whole(node: Node, mistakes: Mistakes) -> int | None:
     if is_nothing(node):
         return None
@@ -86,6 +91,11 @@ def span_out(value: timedelta) -> JSON:
 
 def price_out(value: Decimal | None) -> JSON:
     return None if value is None else float(value)
+
+
+def name_out(value: object) -> JSON:
+    """Of a row that is called by its name, or the name itself."""
+    return None if value is None else str(value)
 
 
 def words_out(value: list[str]) -> JSON:

@@ -9,6 +9,7 @@ from typing import Any
 from dashboard.as_code.fields import as_file, telling
 from dashboard.as_code.scalars import means_itself
 from dashboard.models import Endpoint
+from dashboard.models.team import Teams
 
 _HEAD = """\
 # Endpoints of Toolgauge. `toolgauge plan FILE` shows what this file would change here, and
@@ -25,10 +26,10 @@ _ESCAPES = {"\\": "\\\\", '"': '\\"', "\n": "\\n", "\t": "\\t", "\r": "\\r"}
 LONGEST_KEY = 1000
 
 
-def export() -> str:
-    """All endpoints by name; the same rows give the same text, byte for byte."""
-    kept = Endpoint.objects.kept().select_related("credential").order_by("slug")
-    return "".join(_lines(kept))
+def export(teams: Teams) -> str:
+    """The endpoints of those teams by name; the same rows give the same text, byte for byte."""
+    kept = Endpoint.objects.kept().of_teams(teams).select_related("credential", "team")
+    return "".join(_lines(kept.order_by("slug")))
 
 
 def _lines(endpoints: Iterable[Endpoint]) -> Iterator[str]:

@@ -53,7 +53,7 @@ def examine() -> Report:
 
 def _running() -> list[Check]:
     try:
-        state = monitoring.state()
+        state = monitoring.state(None)
     except Error as exc:
         return [_failed("state", exc)]
     # The broker has a check of its own here.

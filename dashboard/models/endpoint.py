@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
 from datetime import timedelta
 from typing import TYPE_CHECKING, Self
 
@@ -14,7 +13,7 @@ from django.db.models.functions import Now
 from django.urls import reverse
 from typing_extensions import override
 
-from dashboard.models.team import Team
+from dashboard.models.team import Team, Teams
 from probes.target import Provider
 
 if TYPE_CHECKING:
@@ -27,7 +26,7 @@ class EndpointQuerySet(models.QuerySet["Endpoint"]):
     def kept(self) -> Self:
         return self.filter(removed_at=None)
 
-    def of_teams(self, teams: Collection[int] | None) -> Self:
+    def of_teams(self, teams: Teams) -> Self:
         """Those of some teams; None is all. See dashboard.access.Actor.teams."""
         return self if teams is None else self.filter(team__in=teams)
 

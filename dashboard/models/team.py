@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
+from typing import TypeAlias
+
 from django.conf import settings
 from django.db import models
 from django.db.models import Q
 from django.db.models.functions import Lower, Now
 from django.utils.translation import gettext_lazy as _
 from typing_extensions import override
+
+# Whose endpoints somebody may see; None is all of them, those without a team too.
+Teams: TypeAlias = Collection[int] | None
 
 
 class Role(models.TextChoices):

@@ -19,6 +19,7 @@ from dashboard import durations
 from dashboard.errors import Refused
 from dashboard.models import Endpoint, EndpointEdit
 from dashboard.models.audit import Action
+from dashboard.models.team import Team
 from dashboard.services import audit, credentials, policies, profiles, rollouts, runs
 from dashboard.tags import check_tags
 from probes.secret import Secret
@@ -39,6 +40,7 @@ FIELDS = (
     "price_output",
     "currency",
     "tags",
+    "team",
 )
 
 
@@ -67,6 +69,7 @@ def create(  # noqa: PLR0913 -- keyword-only: the fields of a registration
     price_output: Decimal | None = None,
     currency: str = "USD",
     tags: Iterable[str] = (),
+    team: Team | None = None,
     onboarding_runs: int | None = None,
 ) -> Endpoint:
     """Register an endpoint; it is due at once. Refuses a slug that is taken."""
@@ -86,6 +89,7 @@ def create(  # noqa: PLR0913 -- keyword-only: the fields of a registration
         price_output=price_output,
         currency=currency,
         tags=check_tags(tags),
+        team=team,
         onboarding_left=settings.BASELINE_RUNS if onboarding_runs is None else onboarding_runs,
     )
     _save(endpoint)

@@ -15,6 +15,7 @@ from dashboard import broker
 from dashboard.enqueue import BrokerDown
 from dashboard.models import Pulse
 from dashboard.models.run import ACTIVE, HELD, State
+from dashboard.models.team import Teams
 from dashboard.services import partitions
 from dashboard.services.statements import row, rows
 from dashboard.services.workers import ALIVE_WITHIN
@@ -46,11 +47,16 @@ class _Active:
     waiting_since: datetime | None
 
 
-def state() -> SystemState:
-    """The state at this moment, by the database's clock."""
+def state(teams: Teams) -> SystemState:
+    """The state at this moment, by the database's clock.
+
+    It counts and names endpoints of those teams alone; all else is of the whole installation.
+    """
     now = _now()
     active = [_Active(*line) for line in rows(_ACTIVE, {"grace": 2 * settings.RUN_LEASE})]
-    endpoints, providers, stale, spent_out = _endpoints()
+    endpoints, providers, stale, spent_out = _endpoints(teams)
+    if teams is None:
+        providers += [each.provider for each in active]
     workers = _workers()
     living = tuple(sign for sign in workers if sign.seen_at >= now - ALIVE_WITHIN)
     lag = row(_SCHEDULER_LAG)
@@ -86,8 +92,9 @@ def _count(active: list[_Active], *states: str) -> int:
 
 
 def _providers(active: list[_Active], known: list[str]) -> tuple[ProviderLoad, ...]:
-    names = sorted({*known, *(a.provider for a in active)})
-    return tuple(_load(name, [a for a in active if a.provider == name]) for name in names)
+    return tuple(
+        _load(name, [a for a in active if a.provider == name]) for name in sorted({*known})
+    )
 
 
 def _load(name: str, active: list[_Active]) -> ProviderLoad:
@@ -106,8 +113,9 @@ def _last_hour(active: list[_Active]) -> LastHour:
     )
 
 
-def _endpoints() -> tuple[int, list[str], Named, Named]:
-    found = row(_ENDPOINTS, {"most": MOST_NAMED})
+def _endpoints(teams: Teams) -> tuple[int, list[str], Named, Named]:
+    own = None if teams is None else list(teams)
+    found = row(_ENDPOINTS, {"most": MOST_NAMED, "teams": own})
     assert found is not None
     count, providers, stale, stale_slugs, spent, spent_slugs = found
     return (
@@ -201,7 +209,9 @@ FROM (
             AS is_stale,
         enabled AND spent_out_on = (statement_timestamp() AT TIME ZONE 'UTC')::date
             AS is_spent_out
-    FROM dashboard_endpoint WHERE removed_at IS NULL) kept
+    FROM dashboard_endpoint
+    WHERE removed_at IS NULL
+        AND (%(teams)s::bigint[] IS NULL OR team_id = ANY(%(teams)s::bigint[]))) kept
 """
 
 # Who was not seen for a day is forgotten, so these stay few.

@@ -11,6 +11,8 @@ from django.db.models.functions import Now
 from django.utils import timezone
 from django.utils.translation import gettext as _
 
+from dashboard import access
+from dashboard.access import Right
 from dashboard.errors import Refused
 from dashboard.models import Endpoint, Note
 from dashboard.models.audit import Action
@@ -52,7 +54,7 @@ def remove(note: Note, *, by: User | None) -> bool:
 
     What a token without an owner wrote, such a token may take away.
     """
-    if note.author_id != (by.pk if by else None) and not (by and by.is_superuser):
+    if note.author_id != (by.pk if by else None) and not _administers(by, note):
         raise Refused(_("Only who wrote a note, or an administrator, may remove it."))
     mine = Note.objects.kept().filter(pk=note.pk)
     if not mine.update(removed_at=Now(), removed_by=by):
@@ -60,6 +62,12 @@ def remove(note: Note, *, by: User | None) -> bool:
     told = {"at": note.at, "text": note.text, "link": note.link}
     audit.record(Action.NOTE_REMOVED, subject=str(note), endpoint=note.endpoint, by=by, before=told)
     return True
+
+
+def _administers(person: User | None, note: Note) -> bool:
+    if person is None:
+        return False
+    return access.of_user(person).may(Right.ADMINISTER, note.endpoint.team_id)
 
 
 def _moment(at: datetime) -> datetime:

@@ -6,8 +6,10 @@ from dataclasses import dataclass
 
 from django import template
 from django.conf import settings
+from django.template.context import RequestContext
 
 from dashboard import demo, durations, presets
+from dashboard.access import Right, actor_of
 from dashboard.demo_fleet import PATHS
 from dashboard.models import Endpoint
 from dashboard.presets import Preset
@@ -40,9 +42,10 @@ def is_simulated(endpoint: Endpoint) -> bool:
     return demo.is_simulated(endpoint)
 
 
-@register.simple_tag
-def simulated_fleet() -> SimulatedFleet:
-    return SimulatedFleet(demo.among(Endpoint.objects.kept()).count(), demo.can_start())
+@register.simple_tag(takes_context=True)
+def simulated_fleet(context: RequestContext) -> SimulatedFleet:
+    seen = Endpoint.objects.kept().of_teams(actor_of(context.request).teams(Right.READ))
+    return SimulatedFleet(demo.among(seen).count(), demo.can_start())
 
 
 @register.simple_tag

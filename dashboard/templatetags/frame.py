@@ -9,6 +9,7 @@ from django import template
 from django.template.context import RequestContext
 from django.utils.safestring import SafeString
 
+from dashboard.access import actor_of
 from dashboard.settings_pages import SettingsPage, tabs_for
 
 register = template.Library()
@@ -34,7 +35,7 @@ def current_section(context: RequestContext, name: str) -> str:
 @register.simple_tag(takes_context=True)
 def settings_tabs(context: RequestContext) -> list[SettingsPage]:
     """The pages of the settings that this person may open."""
-    return tabs_for(administrator=context.request.user.is_superuser)
+    return tabs_for(actor_of(context.request))
 
 
 @register.simple_tag

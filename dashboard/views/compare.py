@@ -14,11 +14,12 @@ from django.utils.translation import gettext as _
 from django.views.decorators.http import require_safe
 
 from dashboard import compare, compare_capabilities, compare_export
-from dashboard.access import Right, needs
+from dashboard.access import Right, actor_of, needs
 from dashboard.charts import compare as chart
 from dashboard.compare import Line
 from dashboard.compare_asked import Asked, Span, Tab, asked_by
 from dashboard.models import Endpoint
+from dashboard.models.team import Teams
 from dashboard.window import Range
 from health.metrics import DIRECTIONS, Good, rate_of
 from health.words import name_of
@@ -28,14 +29,14 @@ from probes.attempts import Metric
 @needs(Right.READ)
 @require_safe
 def page(request: HttpRequest) -> HttpResponse:
-    asked, now = asked_by(request.GET), timezone.now()
-    shown = _page(asked)
+    asked, now, teams = asked_by(request.GET), timezone.now(), _teams(request)
+    shown = _page(asked, teams)
     context = {
         "asked": asked,
         "page": shown,
-        **_choices(asked),
+        **_choices(asked, teams),
         **_table(asked, shown, now),
-        **_chart(asked, now),
+        **_chart(asked, now, teams),
         "before": asked.address(page=shown.number - 1),
         "after": asked.address(page=shown.number + 1),
     }
@@ -50,9 +51,9 @@ def page(request: HttpRequest) -> HttpResponse:
 @require_safe
 @translation.override("en")
 def export(request: HttpRequest) -> HttpResponse:
-    asked, now = asked_by(request.GET), timezone.now()
+    asked, now, teams = asked_by(request.GET), timezone.now(), _teams(request)
     of_chart = request.GET.get("what") == "chart"
-    records = _chart_records(asked, now) if of_chart else _table_records(asked, now)
+    records = (_chart_records if of_chart else _table_records)(asked, now, teams)
     name = f"toolgauge-compare-{'chart' if of_chart else asked.tab.value}"
     answer: HttpResponse
     if request.GET.get("format") == "csv":
@@ -64,13 +65,17 @@ def export(request: HttpRequest) -> HttpResponse:
     return answer
 
 
-def _page(asked: Asked) -> Page[Endpoint]:
-    return Paginator(compare.listed(asked), compare.PAGE).get_page(asked.page)
+def _teams(request: HttpRequest) -> Teams:
+    return actor_of(request).teams(Right.READ)
 
 
-def _choices(asked: Asked) -> dict[str, Any]:
+def _page(asked: Asked, teams: Teams) -> Page[Endpoint]:
+    return Paginator(compare.listed(asked, teams), compare.PAGE).get_page(asked.page)
+
+
+def _choices(asked: Asked, teams: Teams) -> dict[str, Any]:
     """What can be asked for."""
-    models = compare.shared_models()
+    models = compare.shared_models(teams)
     if asked.model and asked.model not in models:
         models = {asked.model: 1, **models}
     return {
@@ -106,8 +111,8 @@ def _rows(
     return [(each, cells[each.pk]) for each in endpoints]
 
 
-def _chart(asked: Asked, now: datetime) -> dict[str, Any]:
-    found = compare.chosen(asked)
+def _chart(asked: Asked, now: datetime, teams: Teams) -> dict[str, Any]:
+    found = compare.chosen(asked, teams)
     drawn = found[: compare.MOST_LINES]
     context: dict[str, Any] = {
         "chosen": [endpoint.slug for endpoint in drawn],
@@ -170,15 +175,15 @@ def _finding(lines: Sequence[Line]) -> str:
     )
 
 
-def _table_records(asked: Asked, now: datetime) -> list[compare_export.Record]:
-    rows = _rows(asked, list(_page(asked)), now)
+def _table_records(asked: Asked, now: datetime, teams: Teams) -> list[compare_export.Record]:
+    rows = _rows(asked, list(_page(asked, teams)), now)
     if asked.tab is Tab.CAPABILITIES:
         return compare_export.of_abilities(rows)
     return compare_export.of_cells(rows, asked.span)
 
 
-def _chart_records(asked: Asked, now: datetime) -> list[compare_export.Record]:
-    drawn = compare.chosen(asked)[: compare.MOST_LINES]
+def _chart_records(asked: Asked, now: datetime, teams: Teams) -> list[compare_export.Record]:
+    drawn = compare.chosen(asked, teams)[: compare.MOST_LINES]
     if len(drawn) < compare.FEWEST_LINES:
         return []
     return compare_export.of_lines(compare.lines(drawn, asked, now))

@@ -10,7 +10,7 @@ from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
-from dashboard.access import Right, needs, own
+from dashboard.access import Right, actor_of, needs, own
 from dashboard.demo import among, can_start
 from dashboard.demo_fleet import fleet
 from dashboard.errors import Refused
@@ -23,9 +23,10 @@ HIDDEN = "demo_banner_hidden"
 @needs(Right.READ)
 @require_safe
 def page(request: HttpRequest) -> HttpResponse:
-    found = list(among(Endpoint.objects.kept()).order_by("slug"))
+    everywhere = among(Endpoint.objects.kept())
+    found = list(everywhere.of_teams(actor_of(request).teams(Right.READ)).order_by("slug"))
     members = fleet(settings.SIMULATOR_URL)
-    there = {endpoint.slug for endpoint in found}
+    there = set(everywhere.values_list("slug", flat=True))
     missing = [member for member in members if member.slug not in there]
     context = {"simulated": found, "missing": missing, "can_start": can_start()}
     return render(request, "dashboard/demo.html", context)

@@ -10,7 +10,7 @@ from django.utils.translation import gettext as _
 from django.views.decorators.http import require_http_methods, require_safe
 
 from dashboard import endpoint_page, presets, progress, runs_table
-from dashboard.access import Right, needs
+from dashboard.access import Right, actor_of, needs
 from dashboard.errors import Refused
 from dashboard.forms import EndpointForm, beginning_of
 from dashboard.models import Credential, Endpoint, Spend
@@ -65,7 +65,7 @@ def policy(request: HttpRequest, slug: str) -> HttpResponse:
 def new(request: HttpRequest) -> HttpResponse:
     preset = presets.named(request.GET.get("preset", ""))
     initial = beginning_of(preset, request.GET.get("model", "")) if preset else None
-    form = EndpointForm(request.POST or None, initial=initial)
+    form = EndpointForm(request.POST or None, initial=initial, actor=actor_of(request))
     if request.method == "POST" and form.is_valid():
         try:
             endpoint = endpoints.create(**form.fields_to_create())
@@ -82,7 +82,7 @@ def new(request: HttpRequest) -> HttpResponse:
 @require_http_methods(["GET", "HEAD", "POST"])
 def edit(request: HttpRequest, slug: str) -> HttpResponse:
     endpoint = get_object_or_404(Endpoint.objects.kept(), slug=slug)
-    form = EndpointForm(request.POST or None, endpoint=endpoint)
+    form = EndpointForm(request.POST or None, endpoint=endpoint, actor=actor_of(request))
     if request.method == "POST" and form.is_valid():
         try:
             by = cast(User, request.user)

@@ -2,9 +2,18 @@
 
 from __future__ import annotations
 
+from django.core.exceptions import PermissionDenied
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
 from django.utils.http import url_has_allowed_host_and_scheme
+
+from dashboard.access import NOBODY, actor_of
+
+
+def not_allowed(request: HttpRequest, exception: PermissionDenied) -> HttpResponse:
+    """A right is missing; whoever was just admitted has none at all, and is told whom to ask."""
+    is_new = request.user.is_authenticated and actor_of(request) == NOBODY
+    return render(request, "no_role.html" if is_new else "403.html", status=403)
 
 
 def form_too_old(request: HttpRequest, reason: str = "") -> HttpResponse:

@@ -10,20 +10,21 @@ from django.utils.cache import patch_vary_headers
 from django.views.decorators.http import require_safe
 
 from dashboard import fleet_columns, fleet_news, fleet_page
-from dashboard.access import Right, needs
+from dashboard.access import Right, actor_of, needs
 from dashboard.fleet_page import Look, Top
 
 
 @needs(Right.READ)
 @require_safe
 def page(request: HttpRequest) -> HttpResponse:
-    look = fleet_page.look(request.GET.dict(), timezone.now())
+    look = _look(request)
     if request.headers.get("HX-Target") == "fleet":
         answer = render(request, "dashboard/_fleet.html", _list(look))
         # Without what was left empty in the form.
         answer["HX-Push-Url"] = request.path + look.asked.address(page=look.asked.page)
     else:
-        context = _list(look) | fleet_page.choices(look.fleet) | {"top": Top(look.fleet)}
+        top = Top(look.fleet, look.teams)
+        context = _list(look) | fleet_page.choices(look.fleet) | {"top": top}
         answer = render(request, "dashboard/fleet.html", context)
     patch_vary_headers(answer, ["HX-Target"])
     return answer
@@ -32,11 +33,16 @@ def page(request: HttpRequest) -> HttpResponse:
 @needs(Right.READ)
 @require_safe
 def rows(request: HttpRequest) -> HttpResponse:
-    look = fleet_page.look(request.GET.dict(), timezone.now())
+    look = _look(request)
     news = fleet_news.since(_seen(request.GET.getlist("seen")), look)
     if news is None:
         return HttpResponse(status=204)
     return render(request, "dashboard/_fleet_news.html", {"look": look, "news": news})
+
+
+def _look(request: HttpRequest) -> Look:
+    teams = actor_of(request).teams(Right.READ)
+    return fleet_page.look(request.GET.dict(), timezone.now(), teams)
 
 
 def _list(look: Look) -> dict[str, Any]:

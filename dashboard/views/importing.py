@@ -12,11 +12,12 @@ from django.shortcuts import render
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_http_methods, require_safe
 
-from dashboard.access import Right, needs
+from dashboard.access import Right, actor_of, needs
 from dashboard.as_code import planning, reading, writing
 from dashboard.as_code.excerpts import excerpts
 from dashboard.as_code.mistakes import Unreadable
 from dashboard.as_code.planning import Action, Plan
+from dashboard.as_code.reading import Declared
 from dashboard.errors import Refused
 from dashboard.services import applying
 
@@ -56,7 +57,8 @@ def page(request: HttpRequest) -> HttpResponse:
 @needs(Right.READ)
 @require_safe
 def export(request: HttpRequest) -> HttpResponse:
-    answer = HttpResponse(writing.export(), content_type="application/yaml; charset=utf-8")
+    text = writing.export(actor_of(request).teams(Right.READ))
+    answer = HttpResponse(text, content_type="application/yaml; charset=utf-8")
     answer["Content-Disposition"] = 'attachment; filename="endpoints.yaml"'
     return answer
 
@@ -68,17 +70,24 @@ def _answer(request: HttpRequest, asked: Asked) -> HttpResponse:
         asked.text = reading.decode(chosen.read(reading.MAX_BYTES + 1))
     # No variables: those of this process are its own secrets, not keys of endpoints.
     declared = reading.read(asked.text, variables=None)
-    if not asked.applies:
-        return _form(request, asked, plan=planning.make(declared, prune=asked.prune))
     by = cast(User, request.user)
     try:
+        if not asked.applies:
+            return _form(request, asked, plan=planning.make(declared, prune=asked.prune))
         done = applying.apply(declared, prune=asked.prune, expected=asked.state, by=by)
     except applying.Outdated as exc:
         return _form(request, asked, plan=exc.plan, refusal=exc.message)
     except Refused as exc:
-        plan = planning.make(declared, prune=asked.prune)
-        return _form(request, asked, plan=plan, refusal=exc.message)
+        return _form(request, asked, refusal=exc.message, **_planned(declared, asked))
     return render(request, "dashboard/import_result.html", _plan_context(done))
+
+
+def _planned(declared: list[Declared], asked: Asked) -> dict[str, Plan]:
+    """What is planned, beside why it was refused; nothing where that cannot be said either."""
+    try:
+        return {"plan": planning.make(declared, prune=asked.prune)}
+    except Refused:
+        return {}
 
 
 def _form(request: HttpRequest, asked: Asked, **found: Any) -> HttpResponse:

@@ -13,7 +13,7 @@ from django.utils.translation import gettext as _
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
 from dashboard import figure_words, incident_evidence, incidents, timeline
-from dashboard.access import Right, needs
+from dashboard.access import Right, actor_of, needs
 from dashboard.errors import Refused
 from dashboard.incidents import Titled
 from dashboard.models import Endpoint, Incident
@@ -29,8 +29,9 @@ from probes.attempts import Metric
 @needs(Right.READ)
 @require_safe
 def page(request: HttpRequest) -> HttpResponse:
-    asked = incidents.wanted(request.GET.dict())
-    pages = Paginator(incidents.found(asked), incidents.PAGE)
+    asked, teams = incidents.wanted(request.GET.dict()), actor_of(request).teams(Right.READ)
+    pages = Paginator(incidents.found(asked, teams), incidents.PAGE)
+    endpoints = Endpoint.objects.kept().of_teams(teams)
     shown = pages.get_page(request.GET.get("page"))
     context = {
         "asked": asked,
@@ -41,7 +42,7 @@ def page(request: HttpRequest) -> HttpResponse:
         "metrics": [(metric.value, name_of(metric)) for metric in WATCHED],
         "before": asked.address(page=shown.number - 1),
         "after": asked.address(page=shown.number + 1),
-        "slugs": Endpoint.objects.kept().order_by("slug").values_list("slug", flat=True)[:500],
+        "slugs": endpoints.order_by("slug").values_list("slug", flat=True)[:500],
     }
     return render(request, "dashboard/incidents.html", context)
 

@@ -15,7 +15,7 @@ from django.utils import timezone
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_http_methods, require_POST
 
-from dashboard.access import Right, needs
+from dashboard.access import Actor, Right, actor_of, needs
 from dashboard.errors import Refused
 from dashboard.models import Endpoint, MaintenanceWindow
 from dashboard.services import maintenance
@@ -28,7 +28,8 @@ USUAL = timedelta(hours=2)
 @needs(Right.READ, change=Right.OPERATE)
 @require_http_methods(["GET", "HEAD", "POST"])
 def page(request: HttpRequest) -> HttpResponse:
-    form = MaintenanceForm(request.POST or None, initial=_initial(request))
+    actor = actor_of(request)
+    form = MaintenanceForm(request.POST or None, actor=actor, initial=_initial(request))
     if request.method == "POST" and form.is_valid():
         try:
             maintenance.plan(by=cast(User, request.user), **form.cleaned_data)
@@ -37,7 +38,7 @@ def page(request: HttpRequest) -> HttpResponse:
         else:
             messages.success(request, _("Planned. Probing goes on; only notices are held back."))
             return redirect("maintenance")
-    return render(request, "dashboard/maintenance.html", {"form": form, **_windows()})
+    return render(request, "dashboard/maintenance.html", {"form": form, **_windows(actor)})
 
 
 @needs(Right.OPERATE)
@@ -51,9 +52,11 @@ def cancel(request: HttpRequest, window_id: int) -> HttpResponse:
     return redirect("maintenance")
 
 
-def _windows() -> dict[str, Any]:
+def _windows(actor: Actor) -> dict[str, Any]:
+    """Those of endpoints that somebody may see, and those of every endpoint."""
+    seen = Endpoint.objects.kept().of_teams(actor.teams(Right.READ))
     windows = MaintenanceWindow.objects.filter(
-        Q(endpoint=None) | Q(endpoint__removed_at=None)
+        Q(endpoint=None) | Q(endpoint__in=seen)
     ).select_related("endpoint", "created_by", "cancelled_by")
     over = Q(ends_at__lte=Now()) | Q(cancelled_at__isnull=False)
     return {

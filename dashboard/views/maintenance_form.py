@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from typing import Any, cast
+
 from django import forms
 from django.utils.translation import gettext_lazy as _
 
+from dashboard.access import Actor, Right
 from dashboard.models import Endpoint
 from dashboard.services.maintenance import LONGEST_REASON
 
@@ -18,7 +21,7 @@ class _Moment(forms.DateTimeInput):
 
 class MaintenanceForm(forms.Form):
     endpoint = forms.ModelChoiceField(
-        Endpoint.objects.kept().order_by("slug"),
+        Endpoint.objects.none(),
         label=_("Endpoint"),
         required=False,
         to_field_name="slug",
@@ -33,3 +36,12 @@ class MaintenanceForm(forms.Form):
         help_text=_("Shown here and in the charts, such as “the vendor moves data centres”."),
         widget=forms.TextInput({"autocomplete": "off"}),
     )
+
+    def __init__(self, data: Any, *, actor: Actor, initial: dict[str, Any]) -> None:
+        super().__init__(data, initial=initial)
+        teams = actor.teams(Right.OPERATE)
+        endpoint = cast("forms.ModelChoiceField[Endpoint]", self.fields["endpoint"])
+        endpoint.queryset = Endpoint.objects.kept().of_teams(teams).order_by("slug")
+        # Every endpoint is for those whose role holds for every endpoint.
+        if teams is not None:
+            endpoint.required, endpoint.empty_label = True, None

@@ -35,7 +35,7 @@ def progress_of(request: HttpRequest, run_id: int) -> HttpResponse:
     return _moved(request, progress.of_run(run))
 
 
-@needs(Right.READ, change=Right.PROBE)
+@needs(Right.PROBE)
 @require_http_methods(["GET", "HEAD", "POST"])
 def probe(request: HttpRequest, slug: str) -> HttpResponse:
     """The plan of a run, in a dialog or as a page; a post asks for the run."""

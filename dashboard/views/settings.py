@@ -7,7 +7,7 @@ from django.shortcuts import render
 from django.views.decorators.http import require_safe
 
 from dashboard import retention_page
-from dashboard.access import own
+from dashboard.access import actor_of, own
 from dashboard.services import stored
 from dashboard.settings_pages import groups_for
 
@@ -15,7 +15,7 @@ from dashboard.settings_pages import groups_for
 @own
 @require_safe
 def page(request: HttpRequest) -> HttpResponse:
-    groups = groups_for(administrator=request.user.is_superuser)
+    groups = groups_for(actor_of(request))
     return render(request, "dashboard/settings.html", {"groups": groups})
 
 

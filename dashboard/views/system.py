@@ -5,13 +5,14 @@ from django.shortcuts import render
 from django.views.decorators.http import require_safe
 
 from dashboard import system_page
-from dashboard.access import Right, needs
+from dashboard.access import Right, actor_of, needs
 from dashboard.services import monitoring
 
 
 @needs(Right.READ)
 @require_safe
 def page(request: HttpRequest) -> HttpResponse:
-    context = {"system": system_page.of(monitoring.state())}
+    state = monitoring.state(actor_of(request).teams(Right.READ))
+    context = {"system": system_page.of(state)}
     whole = not request.headers.get("HX-Request")
     return render(request, f"dashboard/{'system' if whole else '_system'}.html", context)

@@ -13,7 +13,7 @@ from django.views.decorators.debug import sensitive_post_parameters
 from django.views.decorators.http import require_POST
 
 from dashboard import tried_words, trying
-from dashboard.access import Right, needs
+from dashboard.access import Right, actor_of, needs
 from dashboard.errors import Refused
 from dashboard.forms import EndpointForm, TryForm, kept_input
 from dashboard.models import Endpoint
@@ -53,7 +53,8 @@ def _answer(request: HttpRequest, endpoint: Endpoint | None) -> HttpResponse:
         return render(request, "dashboard/_tried.html", context)
     # Without scripts the whole form comes back. A typed key does not: no page ever holds one.
     context["key_is_gone"] = bool(request.POST.get("key"))
-    kept = EndpointForm(endpoint=endpoint, initial=kept_input(request.POST.dict()))
+    typed = kept_input(request.POST.dict())
+    kept = EndpointForm(endpoint=endpoint, initial=typed, actor=actor_of(request))
     return form_page(request, kept, endpoint, **context)
 
 

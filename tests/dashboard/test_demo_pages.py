@@ -5,14 +5,16 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+from django.contrib.auth.models import User
 from django.test import Client
 from pytest_django.asserts import assertContains, assertNotContains, assertRedirects
 
 from dashboard.demo import among, is_simulated
 from dashboard.demo_fleet import PATHS, fleet
 from dashboard.models import Endpoint
+from dashboard.models.team import Role
 from dashboard.services import demo
-from tests.factories import make_endpoint, make_finished_run
+from tests.factories import make_endpoint, make_finished_run, make_person
 
 URL = "http://127.0.0.1:8900"
 
@@ -20,6 +22,12 @@ URL = "http://127.0.0.1:8900"
 @pytest.fixture(autouse=True)
 def _vendors(settings: Any) -> None:
     settings.SIMULATOR_URL = URL
+
+
+@pytest.fixture
+def administrator(client: Client, db: None) -> Client:
+    client.force_login(User.objects.create_superuser("root"))
+    return client
 
 
 @pytest.mark.django_db
@@ -55,39 +63,39 @@ def test_without_vendors_only_the_demo_itself_is_simulated(settings: Any) -> Non
     assert [endpoint.slug for endpoint in among(Endpoint.objects.kept())] == ["demo-gemini"]
 
 
-def test_the_simulated_fleet_is_removed_with_one_click(signed_in: Client) -> None:
+def test_the_simulated_fleet_is_removed_with_one_click(administrator: Client) -> None:
     """The question names each of them, the answer says how many; real endpoints stay."""
     demo.register(URL)
     make_endpoint(slug="by-hand", base_url=f"{URL}/openai/v1")
     make_endpoint(slug="real", base_url="https://api.example/v1")
 
-    question = signed_in.get("/settings/demo/remove/")
+    question = administrator.get("/settings/demo/remove/")
     for slug in (*PATHS, "by-hand"):
         assertContains(question, f">{slug}</a>")
     assertNotContains(question, ">real</a>")
-    page = signed_in.post("/settings/demo/remove/", follow=True)
+    page = administrator.post("/settings/demo/remove/", follow=True)
 
     assertContains(page, "11 simulated endpoints were removed.")
     assert [endpoint.slug for endpoint in Endpoint.objects.kept()] == ["real"]
 
 
-def test_removing_twice_is_said_and_does_no_harm(signed_in: Client) -> None:
+def test_removing_twice_is_said_and_does_no_harm(administrator: Client) -> None:
     """The second of two people reads that nothing was left."""
-    page = signed_in.post("/settings/demo/remove/", follow=True)
+    page = administrator.post("/settings/demo/remove/", follow=True)
 
     assertContains(page, "No simulated endpoint was left to remove.")
-    assertRedirects(signed_in.get("/settings/demo/remove/"), "/settings/demo/")
+    assertRedirects(administrator.get("/settings/demo/remove/"), "/settings/demo/")
 
 
-def test_the_fleet_comes_back(signed_in: Client) -> None:
+def test_the_fleet_comes_back(administrator: Client) -> None:
     """Removed and started again, under the same names; what is there is not registered twice."""
     demo.register(URL)
-    signed_in.post("/settings/demo/remove/")
+    administrator.post("/settings/demo/remove/")
     make_endpoint(slug="demo-steady", base_url="https://api.example/v1")
-    assertContains(signed_in.get("/settings/demo/"), "The simulated fleet is not here")
+    assertContains(administrator.get("/settings/demo/"), "The simulated fleet is not here")
 
-    page = signed_in.post("/settings/demo/start/", follow=True)
-    again = signed_in.post("/settings/demo/start/", follow=True)
+    page = administrator.post("/settings/demo/start/", follow=True)
+    again = administrator.post("/settings/demo/start/", follow=True)
 
     assertContains(page, "9 simulated endpoints are registered.")
     assertContains(again, "The simulated fleet is here already.")
@@ -96,12 +104,12 @@ def test_the_fleet_comes_back(signed_in: Client) -> None:
     assert kept["demo-steady"] == "https://api.example/v1"
 
 
-def test_without_vendors_there_is_nothing_to_start(signed_in: Client, settings: Any) -> None:
+def test_without_vendors_there_is_nothing_to_start(administrator: Client, settings: Any) -> None:
     """The page says what would be needed, and a post registers nothing."""
     settings.SIMULATOR_URL = ""
 
-    assertContains(signed_in.get("/settings/demo/"), "No simulated vendors run here")
-    page = signed_in.post("/settings/demo/start/", follow=True)
+    assertContains(administrator.get("/settings/demo/"), "No simulated vendors run here")
+    page = administrator.post("/settings/demo/start/", follow=True)
 
     assertContains(page, "start with SIMULATOR_URL set")
     assert not Endpoint.objects.exists()
@@ -116,6 +124,21 @@ def test_the_note_about_the_demo_can_be_hidden(signed_in: Client) -> None:
 
     assert part.content == b""
     assertNotContains(signed_in.get("/"), "endpoints here are simulated")
+
+
+def test_only_administrators_are_offered_to_start_or_remove_the_demo(
+    administrator: Client,
+) -> None:
+    """Others see what is simulated, and no button that would be refused."""
+    operator = Client()
+    operator.force_login(make_person("omar", Role.OPERATOR))
+    demo.register(URL)
+
+    for address in ("/", "/settings/demo/"):
+        assertContains(operator.get(address), "demo-steady")
+        assertNotContains(operator.get(address), "/settings/demo/remove/")
+        assertContains(administrator.get(address), "/settings/demo/remove/")
+    assert operator.post("/settings/demo/remove/").status_code == 403
 
 
 def test_a_fleet_of_real_endpoints_has_no_note(signed_in: Client) -> None:
@@ -139,25 +162,25 @@ def test_the_demo_needs_a_person(client: Client, db: None, address: str, method:
     assert Endpoint.objects.kept().count() == len(PATHS)
 
 
-def test_an_empty_installation_leads_to_the_first_verdict(signed_in: Client) -> None:
+def test_an_empty_installation_leads_to_the_first_verdict(administrator: Client) -> None:
     """Three steps, what it costs, one click to begin, and the way to look around."""
-    page = signed_in.get("/")
+    page = administrator.get("/")
 
     assertContains(page, "The first verdict takes a minute")
     assertContains(page, 'href="/endpoints/new/?preset=ollama"')
     assertContains(page, "Start the simulated fleet")
     assertContains(page, "up to 1")
     make_endpoint(base_url=fleet(URL)[0].base_url)
-    assertNotContains(signed_in.get("/"), "The first verdict takes a minute")
+    assertNotContains(administrator.get("/"), "The first verdict takes a minute")
 
 
 def test_an_empty_installation_without_vendors_offers_no_demo(
-    signed_in: Client, settings: Any
+    administrator: Client, settings: Any
 ) -> None:
     """No button that could only fail."""
     settings.SIMULATOR_URL = ""
 
-    assertNotContains(signed_in.get("/"), "Start the simulated fleet")
+    assertNotContains(administrator.get("/"), "Start the simulated fleet")
 
 
 @pytest.mark.parametrize("page", ["/", "/endpoints/demo-steady/", "/runs/{run}/", "/compare/"])

@@ -29,12 +29,12 @@ def news(client: Client, seen: list[str], **asked: str) -> HttpResponse:
 def test_nothing_moved_is_no_content(
     signed_in: Client, django_assert_num_queries: DjangoAssertNumQueries
 ) -> None:
-    """The poll of a page that is up to date gets 204, for five queries."""
+    """The poll of a page that is up to date gets 204, for six queries."""
     make_finished_run(make_endpoint())
     seen = seen_on(signed_in)
 
-    # Session, person, all endpoints, open incidents, decisions.
-    with django_assert_num_queries(5):
+    # Session, person, their roles, all endpoints, open incidents, decisions.
+    with django_assert_num_queries(6):
         answer = news(signed_in, seen)
 
     assert answer.status_code == 204

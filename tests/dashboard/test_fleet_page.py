@@ -16,9 +16,9 @@ from health.severity import Severity
 from tests.dashboard.watching import degrade, settle, watch_run
 from tests.factories import make_attempt, make_endpoint, make_finished_run, make_run
 
-# Session, person, all endpoints with how they do, cells of the page, edits of its endpoints since
+# Session, person, their roles, all endpoints with how they do, cells, edits of endpoints since
 # a file set them, open incidents, decisions, how many are simulated.
-QUERIES = 8
+QUERIES = 9
 
 
 def test_an_empty_fleet_says_how_to_begin(signed_in: Client) -> None:
@@ -94,7 +94,7 @@ def test_an_unlucky_run_leaves_a_known_endpoint_healthy(signed_in: Client) -> No
     endpoint = make_endpoint()
     watch_run(endpoint, 6, at=settle(endpoint, before=timezone.now() - timedelta(minutes=5)))
 
-    found = fleet.read(timezone.now()).summaries[0]
+    found = fleet.read(timezone.now(), None).summaries[0]
 
     assert found.status.value == "healthy"
     assert found.rate is not None

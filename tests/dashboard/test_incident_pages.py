@@ -17,8 +17,8 @@ from probes.attempts import Metric
 from tests.dashboard.watching import degrade, settle, watch_run
 from tests.factories import make_attempt, make_endpoint
 
-# Session, person, count, incidents with their endpoints, names for the filter.
-QUERIES = 5
+# Session, person, their roles, count, incidents with their endpoints, names for the filter.
+QUERIES = 6
 
 
 @pytest.fixture

@@ -8,6 +8,9 @@ from django.template.loader import render_to_string
 from django.test import Client
 from pytest_django.asserts import assertContains, assertRedirects
 
+from dashboard.models.team import Role
+from tests.factories import make_person
+
 
 def test_healthz_answers_without_a_database(client: Client) -> None:
     """The process lives, whatever else does not: no fixture gives this test a database."""
@@ -26,7 +29,7 @@ def test_readyz_says_that_nothing_is_wrong(client: Client, db: None) -> None:
 
 def test_a_person_signs_in_and_out(client: Client, db: None) -> None:
     """The login leads to where one wanted to go."""
-    User.objects.create_user("bob", password="correct horse battery")
+    make_person("bob", Role.OPERATOR, password="correct horse battery")
 
     form = {"username": "bob", "password": "correct horse battery", "next": "/endpoints/new/"}
     assertRedirects(client.post("/login/", form), "/endpoints/new/")

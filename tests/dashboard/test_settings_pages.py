@@ -15,10 +15,12 @@ from django.urls import reverse
 from pytest_django.asserts import assertContains, assertNotContains
 
 from dashboard import retention_page
+from dashboard.access import RIGHTS, Actor
+from dashboard.models.team import Role
 from dashboard.services import partitions, retention, stored
 from dashboard.services.stored import Piece, Stored
 from dashboard.settings_pages import GROUPS, tabs_for
-from tests.factories import make_attempt, make_endpoint, make_run
+from tests.factories import make_attempt, make_endpoint, make_person, make_run
 
 ENV_EXAMPLE = Path(__file__).resolve().parents[2] / ".env.example"
 TODAY = date(2026, 11, 16)
@@ -35,15 +37,21 @@ def test_every_settings_page_is_listed_for_an_administrator(client: Client) -> N
         assert client.get(reverse(page.url_name)).status_code == 200
 
 
-def test_a_member_is_shown_only_what_they_may_open(signed_in: Client) -> None:
-    """No link leads to a refusal."""
-    overview = signed_in.get("/settings/")
+@pytest.mark.django_db
+@pytest.mark.parametrize("roles", [(), *((role,) for role in Role)])
+def test_everybody_is_shown_what_they_may_open_and_nothing_else(
+    client: Client, roles: tuple[Role, ...]
+) -> None:
+    """No link leads to a refusal, and no page that would open is kept from them."""
+    client.force_login(make_person("zoe", *roles))
+    overview = client.get("/settings/")
 
     for page in (page for group in GROUPS for page in group.pages):
-        if page.for_administrators:
-            assertNotContains(overview, f'href="{reverse(page.url_name)}"')
+        address = reverse(page.url_name)
+        if client.get(address).status_code == 200:
+            assertContains(overview, f'href="{address}"')
         else:
-            assert signed_in.get(reverse(page.url_name)).status_code == 200
+            assertNotContains(overview, f'href="{address}"')
 
 
 @pytest.mark.parametrize("address", ["/settings/", "/settings/retention/"])
@@ -137,5 +145,5 @@ def test_the_tabs_are_the_pages_of_the_overview(signed_in: Client) -> None:
     """One list for both: a page cannot be in one and missing in the other."""
     page = signed_in.get("/settings/retention/")
 
-    for tab in tabs_for(administrator=False):
+    for tab in tabs_for(Actor(RIGHTS[Role.OPERATOR])):
         assertContains(page, f'<a href="{reverse(tab.url_name)}"')

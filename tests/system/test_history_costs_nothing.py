@@ -40,7 +40,7 @@ def test_the_state_reads_no_old_run_and_no_old_batch(healthy: Endpoint) -> None:
     grow_old(healthy)
 
     with CaptureQueriesContext(connection) as asked:
-        state()
+        state(None)
 
     assert scanned(asked) == set()
 

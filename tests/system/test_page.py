@@ -99,11 +99,11 @@ def test_a_stranger_sees_nothing(client: Client, db: None) -> None:
 def test_the_page_costs_the_same_for_any_fleet(
     signed_in: Client, healthy: Endpoint, django_assert_num_queries: DjangoAssertNumQueries
 ) -> None:
-    """The queries of the state, and two for who is signed in."""
+    """The queries of the state, and three for who is signed in and what they may see."""
     for number in range(5):
         make_endpoint(slug=f"e{number}")
 
-    with django_assert_num_queries(13):
+    with django_assert_num_queries(14):
         signed_in.get(URL)
 
 

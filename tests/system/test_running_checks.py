@@ -21,7 +21,7 @@ from tests.system.making import age, make_held_run, sql
 
 
 def troubles() -> dict[str, Check]:
-    return {check.name: check for check in running.troubles(state())}
+    return {check.name: check for check in running.troubles(state(None))}
 
 
 def only(name: str, verdict: Verdict) -> Check:

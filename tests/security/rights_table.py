@@ -1,0 +1,136 @@
+"""Who may do what at every address: the one table that the matrix of rights is generated from.
+
+It repeats on purpose what views declare (dashboard/access.py): a right that is changed by mistake
+in one of the two places is noticed. Whoever adds an address says here who may use it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from enum import StrEnum
+
+
+class Who(StrEnum):
+    """Everybody the matrix asks for; all but the last have their roles in the endpoint's team."""
+
+    ANONYMOUS = "anonymous"
+    NOBODY = "somebody without a role"
+    VIEWER = "viewer"
+    OPERATOR = "operator"
+    APPROVER = "approver"
+    ADMINISTRATOR = "administrator"
+    FOREIGN = "operator of another team"
+
+
+READERS = frozenset({Who.VIEWER, Who.OPERATOR, Who.APPROVER, Who.ADMINISTRATOR})
+# Those who may ask for runs, switch modes on and step back.
+PROBERS = frozenset({Who.OPERATOR, Who.APPROVER, Who.ADMINISTRATOR})
+OPERATORS = frozenset({Who.OPERATOR, Who.ADMINISTRATOR})
+APPROVERS = frozenset({Who.APPROVER, Who.ADMINISTRATOR})
+ADMINISTRATORS = frozenset({Who.ADMINISTRATOR})
+SIGNED_IN = frozenset(Who) - {Who.ANONYMOUS}
+ANYBODY = frozenset(Who)
+
+_FINE = frozenset({200, 204, 302})
+
+
+@dataclass(frozen=True, slots=True)
+class Page:
+    """Who may read it and who may send something there; None where that is no way to use it.
+
+    `answers` are the statuses that those who may get: there is more to it than a right.
+    """
+
+    get: frozenset[Who] | None = None
+    post: frozenset[Who] | None = None
+    answers: frozenset[int] = _FINE
+
+
+# By the names of their addresses.
+PAGES: Mapping[str, Page] = {
+    # The fleet, endpoints and their runs.
+    "fleet": Page(READERS),
+    "fleet-rows": Page(READERS),
+    "compare": Page(READERS),
+    "compare-export": Page(READERS),
+    "nearby": Page(OPERATORS),
+    "endpoint": Page(READERS),
+    "endpoint-new": Page(OPERATORS, OPERATORS),
+    "endpoint-new-try": Page(post=OPERATORS),
+    "endpoint-edit": Page(OPERATORS, OPERATORS),
+    "endpoint-try": Page(post=OPERATORS),
+    "endpoint-remove": Page(OPERATORS, OPERATORS),
+    "endpoint-runs": Page(READERS),
+    "endpoint-run": Page(READERS),
+    "endpoint-probe": Page(PROBERS, PROBERS),
+    "endpoint-chart": Page(READERS),
+    "endpoint-points": Page(READERS),
+    "endpoint-export": Page(READERS),
+    "endpoint-notes": Page(READERS, OPERATORS),
+    "note-remove": Page(post=OPERATORS),
+    "endpoint-policy": Page(READERS),
+    "endpoint-modes": Page(READERS, PROBERS),
+    "mode-off": Page(post=OPERATORS),
+    "endpoint-accept": Page(APPROVERS, APPROVERS),
+    "run": Page(READERS),
+    "run-progress": Page(READERS),
+    "run-cancel": Page(post=PROBERS),
+    "run-attempts": Page(READERS),
+    "run-bundle": Page(READERS),
+    "attempt": Page(READERS),
+    "attempt-difference": Page(READERS),
+    "attempt-bundle": Page(READERS),
+    "attempt-chunks": Page(READERS),
+    "attempt-raw": Page(READERS),
+    # Incidents.
+    "incidents": Page(READERS),
+    "incident": Page(READERS),
+    "incident-acknowledge": Page(post=OPERATORS),
+    "incident-release": Page(post=APPROVERS),
+    # Settings.
+    "settings": Page(SIGNED_IN),
+    "retention": Page(SIGNED_IN),
+    "password": Page(SIGNED_IN, SIGNED_IN),
+    "maintenance": Page(READERS, OPERATORS),
+    "maintenance-cancel": Page(post=OPERATORS),
+    "system": Page(READERS),
+    "export": Page(READERS),
+    "import": Page(ADMINISTRATORS, ADMINISTRATORS),
+    "demo": Page(READERS),
+    "demo-start": Page(post=ADMINISTRATORS),
+    "demo-remove": Page(ADMINISTRATORS, ADMINISTRATORS),
+    "demo-hide": Page(post=SIGNED_IN),
+    "people": Page(ADMINISTRATORS, ADMINISTRATORS),
+    "person": Page(ADMINISTRATORS),
+    "person-password": Page(post=ADMINISTRATORS),
+    "person-role": Page(post=ADMINISTRATORS),
+    "person-deactivate": Page(post=ADMINISTRATORS),
+    "person-reactivate": Page(post=ADMINISTRATORS),
+    "tokens": Page(ADMINISTRATORS, ADMINISTRATORS),
+    "token-revoke": Page(ADMINISTRATORS, ADMINISTRATORS),
+    "tool-rules": Page(ADMINISTRATORS, ADMINISTRATORS),
+    "tool-rule": Page(ADMINISTRATORS, ADMINISTRATORS),
+    "tool-rule-move": Page(post=ADMINISTRATORS),
+    "tool-rule-remove": Page(post=ADMINISTRATORS),
+    "channels": Page(ADMINISTRATORS),
+    "channel-new": Page(ADMINISTRATORS, ADMINISTRATORS),
+    "channel-edit": Page(ADMINISTRATORS, ADMINISTRATORS),
+    "channel-remove": Page(ADMINISTRATORS, ADMINISTRATORS),
+    "channel-rotate": Page(ADMINISTRATORS, ADMINISTRATORS),
+    "channel-test": Page(post=ADMINISTRATORS),
+    "deliveries": Page(ADMINISTRATORS),
+    "delivery-result": Page(ADMINISTRATORS),
+    "delivery-retry": Page(post=ADMINISTRATORS),
+    # The way in and out.
+    "language": Page(post=ANYBODY),
+    "login": Page(ANYBODY, ANYBODY),
+    "logout": Page(post=SIGNED_IN),
+    # Where DEBUG is off there are none of these.
+    "design": Page(SIGNED_IN, answers=frozenset({404})),
+    "design-toast": Page(post=SIGNED_IN, answers=frozenset({404})),
+    # For machines.
+    "healthz": Page(ANYBODY),
+    "readyz": Page(ANYBODY, answers=frozenset({200, 503})),
+    "metrics": Page(ANYBODY),
+}

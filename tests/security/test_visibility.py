@@ -1,0 +1,232 @@
+"""People see and change what their teams own; the rest is not there for them."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from datetime import timedelta
+
+import pytest
+from django.contrib.auth.models import User
+from django.test import Client
+from django.utils import timezone
+from pytest_django.asserts import assertContains, assertNotContains
+
+from dashboard.models import Endpoint, Incident, MaintenanceWindow
+from dashboard.models.team import Role, Team
+from dashboard.services import maintenance
+from tests.dashboard.watching import degrade
+from tests.factories import make_endpoint, make_finished_run, make_person
+
+pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("static_files")]
+SignIn = Callable[..., Client]
+FIELDS = {
+    "slug": "ours-new",
+    "provider": "openai",
+    "base_url": "http://127.0.0.1:9/v1",
+    "model": "m-1",
+    "ttl": "6h",
+    "max_concurrency": "2",
+}
+
+
+@pytest.fixture
+def teams() -> tuple[Team, Team]:
+    return Team.objects.create(name="Ours"), Team.objects.create(name="Theirs")
+
+
+@pytest.fixture
+def fleet(teams: tuple[Team, Team]) -> None:
+    """An endpoint of ours, one of theirs and one of nobody, each with something to see."""
+    for slug, team in (("ours-1", teams[0]), ("theirs-1", teams[1]), ("nobodys-1", None)):
+        endpoint = make_endpoint(slug=slug, model="shared-model", team=team)
+        make_finished_run(endpoint)
+        degrade(endpoint)
+        _plan(endpoint, f"reason of {slug}")
+    Endpoint.objects.update(created_at="2020-01-01T00:00Z", last_finished_at=None)
+    _plan(None, "reason of all")
+
+
+@pytest.fixture
+def as_(teams: tuple[Team, Team]) -> SignIn:
+    """A browser of somebody with those roles, in our team or everywhere."""
+
+    def sign_in(*roles: Role, everywhere: bool = False) -> Client:
+        client = Client()
+        name = f"p{User.objects.count()}"
+        client.force_login(make_person(name, *roles, team=None if everywhere else teams[0]))
+        return client
+
+    return sign_in
+
+
+def _plan(endpoint: Endpoint | None, reason: str) -> MaintenanceWindow:
+    now = timezone.now()
+    end = now + timedelta(hours=2)
+    return maintenance.plan(endpoint, starts_at=now, ends_at=end, by=None, reason=reason)
+
+
+@pytest.mark.usefixtures("fleet")
+def test_no_list_names_what_belongs_to_others(as_: SignIn) -> None:
+    """Not in rows, counts, choices, news, figures or files."""
+    viewer = as_(Role.VIEWER)
+    for address in (
+        "/",
+        "/?group=team",
+        "/?q=theirs",
+        "/fleet/rows/?seen=x",
+        "/compare/",
+        "/compare/?endpoint=ours-1&endpoint=theirs-1&endpoint=nobodys-1",
+        "/compare/?model=shared-model",
+        "/compare/export/?format=csv",
+        "/compare/export/?what=chart&model=shared-model",
+        "/incidents/",
+        "/incidents/?state=open",
+        "/settings/system/",
+        "/settings/maintenance/",
+        "/settings/demo/",
+        "/settings/export/",
+    ):
+        text = viewer.get(address).content.decode()
+        # What was asked for may be repeated; what is behind it may not.
+        seen = re.sub(r'endpoint=(theirs|nobodys)-1|value="(theirs|nobodys)-1"', "", text)
+        assert not re.search("theirs-1|nobodys-1|Theirs", seen), address
+    assertContains(viewer.get("/"), "<b>1</b> endpoint")
+    assertContains(viewer.get("/"), "ours-1")
+    assertContains(viewer.get("/settings/system/"), "ours-1")
+
+
+@pytest.mark.usefixtures("fleet")
+def test_whose_role_holds_everywhere_sees_all_of_it(as_: SignIn) -> None:
+    """Also what has no team; and can look at one team alone."""
+    viewer = as_(Role.VIEWER, everywhere=True)
+
+    for slug in ("ours-1", "theirs-1", "nobodys-1"):
+        assertContains(viewer.get("/"), slug)
+        assertContains(viewer.get("/settings/export/"), f"  {slug}:")
+        assertContains(viewer.get("/settings/maintenance/"), f"reason of {slug}")
+    rows = 'class="row-link"[^>]*>([^<]*)</a>'
+    for team, slugs in (("Ours", ["ours-1"]), ("-", ["nobodys-1"])):
+        assert re.findall(rows, viewer.get(f"/?team={team}").content.decode()) == slugs
+    grouped = viewer.get("/?group=team")
+    assertContains(grouped, 'href="?team=Theirs"')
+    assertContains(grouped, "without a team")
+
+
+@pytest.mark.usefixtures("fleet")
+def test_what_is_not_there_and_what_is_not_theirs_answers_alike(as_: SignIn) -> None:
+    """Nobody finds out by asking which names others have taken."""
+    operator, viewer = as_(Role.OPERATOR), as_(Role.VIEWER)
+    theirs = Incident.objects.get(profile__endpoint__slug="theirs-1")
+
+    for client in (operator, viewer):
+        for pair in (
+            ("/endpoints/theirs-1/", "/endpoints/gone/"),
+            ("/endpoints/theirs-1/edit/", "/endpoints/gone/edit/"),
+            (f"/incidents/{theirs.pk}/", "/incidents/999999/"),
+            (f"/incidents/{theirs.pk}/release/", "/incidents/999999/release/"),
+        ):
+            found = [client.post(path) for path in pair] + [client.get(path) for path in pair]
+            assert {each.status_code for each in found} == {404}, pair
+
+
+@pytest.mark.usefixtures("fleet")
+def test_viewers_are_offered_nothing_that_would_be_refused(as_: SignIn) -> None:
+    """No button on their pages leads to a refusal; operators and approvers have theirs."""
+    incident = Incident.objects.get(profile__endpoint__slug="ours-1")
+    Incident.objects.filter(pk=incident.pk).update(release_wanted=True)
+    offered = {
+        "/": {"endpoints/new/": Role.OPERATOR},
+        "/endpoints/ours-1/": {
+            "ours-1/edit/": Role.OPERATOR,
+            "ours-1/probe/": Role.OPERATOR,
+            'action="/endpoints/ours-1/notes/': Role.OPERATOR,
+            "ours-1/accept/": Role.APPROVER,
+            "#release": Role.APPROVER,
+        },
+        f"/incidents/{incident.pk}/": {
+            "/acknowledge/": Role.OPERATOR,
+            "/release/": Role.APPROVER,
+            "/accept/": Role.APPROVER,
+        },
+        "/settings/maintenance/": {"Plan a window": Role.OPERATOR, "/cancel/": Role.OPERATOR},
+        "/settings/": {"/endpoints/new/": Role.OPERATOR},
+    }
+    clients = {role: as_(role) for role in Role}
+
+    for address, parts in offered.items():
+        pages = {role: client.get(address) for role, client in clients.items()}
+        for part, needed in parts.items():
+            assertNotContains(pages[Role.VIEWER], part)
+            assertContains(pages[needed], part)
+            if needed is Role.APPROVER:
+                assertNotContains(pages[Role.OPERATOR], part)
+
+
+@pytest.mark.usefixtures("fleet")
+def test_maintenance_is_planned_for_ones_own_endpoints(as_: SignIn) -> None:
+    """Every endpoint at once is for those whose role holds for every endpoint."""
+    now = timezone.now()
+    given = {
+        "starts_at": now.strftime("%Y-%m-%dT%H:%M"),
+        "ends_at": (now + timedelta(hours=1)).strftime("%Y-%m-%dT%H:%M"),
+        "reason": "moving",
+    }
+    operator, everywhere = as_(Role.OPERATOR), as_(Role.OPERATOR, everywhere=True)
+    of_all = MaintenanceWindow.objects.get(endpoint=None)
+
+    page = operator.get("/settings/maintenance/")
+    assertNotContains(page, ">every endpoint</option>")
+    assertContains(page, "reason of all")  # it holds for theirs too
+    assertNotContains(page, f"/settings/maintenance/{of_all.pk}/cancel/")
+    for endpoint in ("", "theirs-1"):
+        operator.post("/settings/maintenance/", {**given, "endpoint": endpoint})
+    assert not MaintenanceWindow.objects.filter(reason="moving").exists()
+    assert operator.post(f"/settings/maintenance/{of_all.pk}/cancel/").status_code == 404
+    operator.post("/settings/maintenance/", {**given, "endpoint": "ours-1"})
+    everywhere.post("/settings/maintenance/", {**given, "endpoint": ""})
+    planned = MaintenanceWindow.objects.filter(reason="moving").order_by("pk")
+    assert [window.endpoint and window.endpoint.slug for window in planned] == ["ours-1", None]
+
+
+@pytest.mark.usefixtures("fleet")
+def test_endpoints_go_only_to_teams_where_one_may_operate(as_: SignIn, teams: object) -> None:
+    """When they are registered and when they are moved; without a team by the right everywhere."""
+    operator, everywhere = as_(Role.OPERATOR), as_(Role.OPERATOR, everywhere=True)
+
+    for team in ("Theirs", ""):
+        operator.post("/endpoints/new/", {**FIELDS, "team": team})
+        assert not Endpoint.objects.filter(slug="ours-new").exists()
+        operator.post("/endpoints/ours-1/edit/", {**FIELDS, "slug": "ours-1", "team": team})
+    operator.post("/endpoints/new/", {**FIELDS, "team": "Ours"})
+    assert _team_of("ours-new") == "Ours"
+    assert _team_of("ours-1") == "Ours"
+    assertContains(operator.get("/endpoints/ours-new/"), "?team=Ours")
+
+    for team, found in (("Theirs", "Theirs"), ("", None)):
+        everywhere.post("/endpoints/ours-new/edit/", {**FIELDS, "team": team})
+        assert _team_of("ours-new") == found
+
+
+def _team_of(slug: str) -> str | None:
+    team = Endpoint.objects.get(slug=slug).team
+    return team.name if team else None
+
+
+def test_whoever_has_no_role_yet_is_told_whom_to_ask(client: Client) -> None:
+    """A page with a way out, on every address that needs a role."""
+    client.force_login(make_person("newcomer"))
+
+    for address in ("/", "/incidents/", "/endpoints/new/"):
+        page = client.get(address)
+        assertContains(page, "You have no role yet", status_code=403)
+        assertContains(page, 'action="/logout/"', status_code=403)
+    assert client.get("/settings/").status_code == 200
+
+
+def test_a_fleet_that_is_empty_for_a_viewer_says_what_comes(as_: SignIn) -> None:
+    """They cannot register one, so they are not told how to."""
+    page = as_(Role.VIEWER).get("/")
+
+    assertContains(page, "No endpoint yet")
+    assertNotContains(page, "/endpoints/new/")
