@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from health.detector import Known
 from health.modes import CONSERVATIVE, Mode
 from health.policy import LEVELS, STAGES, resolve
-from health.policy_facts import Facts, Switched
+from health.policy_facts import Candidate, Facts, Switched
 from health.risk import Risk, Rule
 from health.severity import GATES
 from probes.attempts import Metric
@@ -223,6 +223,22 @@ def test_calls_in_text_name_their_parser() -> None:
     found = body(capabilities=able(tool_call_format="xml", parser="hermes"))
 
     assert found["tool_call"] == {"wire": "openai", "format": "xml", "parser": "hermes"}
+
+
+def test_a_profile_that_waits_tightens_and_is_otherwise_only_named() -> None:
+    """Its incidents and what never came up to the gate count; that it is unmeasured does not."""
+    quiet = body(candidate=Candidate(2))
+    assert quiet["candidate"] == {"epoch": 2, "stage": "shadow"}
+    assert {**quiet, "candidate": None} == body()
+
+    held = body(candidate=Candidate(2, automatic=[on(Mode.NO_PARALLEL, incident=4)]))
+    assert held["modes"]["effective"] == ["no_parallel"]
+    assert held["modes"]["automatic"][0]["incident"] == 4
+    gated = body(candidate=Candidate(2, below_gate=[Metric.PARSE_SUCCESS]))
+    assert gated["risk"]["allowed"] == []
+    assert "of the new profile" in gated["modes"]["default"][0]["reason"]
+    old = body(candidate=Candidate(2), is_stale=True)
+    assert any("the key has changed" in reason for reason in old["reasons"])
 
 
 def test_rules_of_the_operator_are_part_of_the_answer() -> None:
