@@ -74,7 +74,15 @@ class Shown:
 
     @property
     def subject(self) -> str:
-        return str(self.told.get("subject") or "")
+        """What it was done to; an endpoint by its name alone."""
+        told = str(self.told.get("subject") or "")
+        return self.row.entry.endpoint if told == f"endpoint {self.row.entry.endpoint}" else told
+
+    @property
+    def of_endpoint(self) -> str:
+        """The endpoint, where the subject does not name it."""
+        name = self.row.entry.endpoint
+        return "" if name in self.subject.split() else name
 
     @property
     def reason(self) -> str:
@@ -85,6 +93,14 @@ class Shown:
         before, after = self._part("before"), self._part("after")
         names = dict.fromkeys([*before, *after])
         return [Change(name, _text(before, name), _text(after, name)) for name in names]
+
+    @property
+    def has_before(self) -> bool:
+        return bool(self._part("before"))
+
+    @property
+    def has_after(self) -> bool:
+        return bool(self._part("after"))
 
     @property
     def whole(self) -> str:

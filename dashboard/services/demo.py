@@ -28,7 +28,7 @@ def register(simulator_url: str, *, onboarding_runs: int | None = None) -> dict[
     }
     if made:
         told = {"registered": sorted(made)}
-        audit.record(Action.DEMO_CHANGED, subject="simulated fleet", after=told)
+        audit.record(Action.DEMO_CHANGED, subject="demo", after=told)
     return made
 
 
@@ -46,7 +46,7 @@ def remove() -> list[str]:
     names = [endpoint.slug for endpoint in found]
     if names:
         told = {"registered": names}
-        audit.record(Action.DEMO_CHANGED, subject="simulated fleet", before=told)
+        audit.record(Action.DEMO_CHANGED, subject="demo", before=told)
     return names
 
 

@@ -21,6 +21,15 @@ def link_now() -> None:
     execute("SET CONSTRAINTS ALL DEFERRED")
 
 
+def close(table: str) -> None:
+    """Let every insert into a table fail, as where a disk is full, until the transaction ends."""
+    execute(
+        "CREATE FUNCTION pg_temp.closed() RETURNS trigger LANGUAGE plpgsql AS "
+        "$$ BEGIN RAISE EXCEPTION 'closed' USING ERRCODE = 'disk_full'; END $$"
+    )
+    execute(f"CREATE TRIGGER closed BEFORE INSERT ON {table} EXECUTE FUNCTION pg_temp.closed()")
+
+
 def record(*subjects: str) -> None:
     for subject in subjects:
         audit.record(Action.DEMO_CHANGED, subject=subject, after={"name": subject})
