@@ -203,6 +203,8 @@ def _environment(public_url: str, data: Path) -> dict[str, str]:
     }
     dropped = {
         "DEBUG",
+        # Hundreds of processes are started: each would compile all that it imports.
+        "PYTHONDONTWRITEBYTECODE",
         "DATABASE_URL_FILE",
         "REDIS_URL_FILE",
         "SECRET_KEY_FILE",
