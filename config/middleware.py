@@ -7,22 +7,26 @@ import time
 import uuid
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, cast
-from urllib.parse import urlsplit, urlunsplit
 
 import structlog
 from django.conf import settings
 from django.contrib import messages
 from django.contrib.auth.middleware import LoginRequiredMiddleware
+from django.contrib.auth.models import User
 from django.contrib.auth.views import redirect_to_login
 from django.http import HttpRequest, HttpResponseBase, HttpResponseRedirect
 from django.middleware.locale import LocaleMiddleware
+from django.shortcuts import redirect
+from django.urls import reverse
 from django.utils import translation
-from django.utils.http import url_has_allowed_host_and_scheme
 from django.utils.translation import gettext as _
+from django_htmx.http import HttpResponseClientRedirect
 from typing_extensions import override
 
-from dashboard import access, acting, client_address
+from dashboard import access, acting, browsers, client_address, second_factors, whence
 from dashboard.acting import Acting, Via
+from dashboard.services import sessions
+from dashboard.session_store import SessionStore
 
 log = structlog.get_logger()
 
@@ -70,7 +74,7 @@ class SignInFirst(LoginRequiredMiddleware):
         text = _("Your session had ended, so nothing was sent. Sign in, then send it again.")
         # The class tells static/js/drafts.js to keep what was typed.
         messages.warning(request, text, extra_tags="unsent")
-        return redirect_to_login(_page_of(request), self.get_login_url(view_func))
+        return redirect_to_login(whence.page_of(request), self.get_login_url(view_func))
 
 
 class RightsFirst:
@@ -99,13 +103,54 @@ class RightsFirst:
         access.check_view(request, view, named)
 
 
-def _page_of(request: HttpRequest) -> str:
-    """Where the form stood: the address it was sent to may not be one that can be read."""
-    page = request.headers.get("HX-Current-URL") or request.headers.get("Referer", "")
-    if not url_has_allowed_host_and_scheme(page, {request.get_host()}):
-        return "/"
-    parts = urlsplit(page)
-    return urlunsplit(("", "", parts.path or "/", parts.query, ""))
+class Presence:
+    """Notes that a person is here, which puts off the end of an idle session.
+
+    What a page asks for by itself does not count: a page left open must not keep its session alive.
+    """
+
+    def __init__(self, get_response: Next) -> None:
+        self.get_response = get_response
+
+    def __call__(self, request: HttpRequest) -> HttpResponseBase:
+        response = self.get_response(request)
+        session = cast(SessionStore, request.session)
+        by_itself = request.method == "GET" and "HX-Request" in request.headers
+        # Only where the session was looked at anyway, and has not just ended.
+        if session.accessed and not by_itself and session.session_key and session.is_to_be_noted():
+            assert session.row is not None
+            browser = browsers.name(request.headers.get("User-Agent", ""))
+            sessions.note(session.row, address=client_address.of(request), browser=browser)
+        return response
+
+
+class SecondFactorFirst:
+    """Who must have a second factor and has none sets one up before anything else."""
+
+    def __init__(self, get_response: Next) -> None:
+        self.get_response = get_response
+
+    def __call__(self, request: HttpRequest) -> HttpResponseBase:
+        return self.get_response(request)
+
+    def process_view(
+        self,
+        request: HttpRequest,
+        view: Callable[..., Any],
+        args: Sequence[Any],
+        named: Mapping[str, Any],
+    ) -> HttpResponseBase | None:
+        declared = access.declared_by(view)
+        if not settings.REQUIRE_SECOND_FACTOR or declared is None or declared.is_public:
+            return None
+        match = request.resolver_match
+        if match is not None and match.url_name in second_factors.OPEN_WITHOUT:
+            return None
+        if not second_factors.is_owed(cast(User, request.user)):
+            return None
+        messages.warning(request, _("Your role needs a second factor. Set one up to go on."))
+        to = reverse("security")
+        return HttpResponseClientRedirect(to) if "HX-Request" in request.headers else redirect(to)
 
 
 class RequestLog:

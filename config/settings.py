@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+from datetime import timedelta
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
@@ -58,6 +59,12 @@ CSRF_TRUSTED_ORIGINS = [PUBLIC_URL]
 
 # --- Django ------------------------------------------------------------------------------------
 INSTALLED_APPS = [
+    "allauth",
+    "allauth.account",
+    "allauth.mfa",
+    "allauth.socialaccount",
+    "allauth.socialaccount.providers.openid_connect",
+    "axes",
     "django.contrib.auth",
     "django.contrib.contenttypes",
     "django.contrib.humanize",
@@ -73,6 +80,7 @@ MIDDLEWARE = [
     "config.middleware.RequestLog",
     "whitenoise.middleware.WhiteNoiseMiddleware",
     "django.contrib.sessions.middleware.SessionMiddleware",
+    "config.middleware.Presence",
     "config.middleware.PageLanguage",
     "django.middleware.common.CommonMiddleware",
     "django.middleware.csrf.CsrfViewMiddleware",
@@ -82,8 +90,11 @@ MIDDLEWARE = [
     "config.middleware.RightsFirst",
     "config.own_password.OwnPasswordFirst",
     "django.contrib.messages.middleware.MessageMiddleware",
+    "config.middleware.SecondFactorFirst",
     "django.middleware.clickjacking.XFrameOptionsMiddleware",
     "django_htmx.middleware.HtmxMiddleware",
+    "allauth.account.middleware.AccountMiddleware",
+    "axes.middleware.AxesMiddleware",
 ]
 ROOT_URLCONF = "config.urls"
 ASGI_APPLICATION = "config.asgi.application"
@@ -137,6 +148,53 @@ AUTH_PASSWORD_VALIDATORS = [
 ]
 AUTH_PASSWORD_VALIDATORS[1]["OPTIONS"] = {"min_length": 12}  # type: ignore[assignment]
 
+# Guessing is slowed down (dashboard/guessing.py) before any password is looked at.
+AUTHENTICATION_BACKENDS = [
+    "dashboard.guessing.GuessingBackend",
+    "django.contrib.auth.backends.ModelBackend",
+]
+AXES_HANDLER = "dashboard.guessing.GuessingHandler"
+AXES_FAILURE_LIMIT = 1  # that handler counts
+AXES_LOCKOUT_PARAMETERS = [["username", "ip_address"]]
+AXES_COOLOFF_TIME = timedelta(hours=24)
+AXES_RESET_COOL_OFF_ON_FAILURE_DURING_LOCKOUT = False
+AXES_CLIENT_IP_CALLABLE = "dashboard.client_address.of"
+AXES_LOCKOUT_CALLABLE = "dashboard.views.sign_in.slowed"
+AXES_VERBOSE = False
+
+# Second factors, by allauth; pages, addresses and rules are ours.
+MFA_ADAPTER = "dashboard.second_factors.Adapter"
+MFA_SUPPORTED_TYPES = ["totp", "webauthn", "recovery_codes"]
+MFA_PASSKEY_LOGIN_ENABLED = True
+MFA_TOTP_TOLERANCE = 1
+ACCOUNT_LOGIN_METHODS = {"username"}
+ACCOUNT_SIGNUP_FIELDS = ["username*", "password1*"]
+ACCOUNT_EMAIL_VERIFICATION = "none"
+# Roles that must have a second factor: viewer, operator, approver, administrator, by comma.
+REQUIRE_SECOND_FACTOR = frozenset(env_list("REQUIRE_SECOND_FACTOR"))
+if _unknown := REQUIRE_SECOND_FACTOR - {"viewer", "operator", "approver", "administrator"}:
+    raise ImproperlyConfigured(f"REQUIRE_SECOND_FACTOR: {min(_unknown)!r} is not a role.")
+
+# Sign-in by an OpenID Connect provider; off unless all three are set.
+OIDC_ISSUER = env_str("OIDC_ISSUER", default="").rstrip("/")
+OIDC_CLIENT_ID = env_str("OIDC_CLIENT_ID", default="")
+OIDC_CLIENT_SECRET = env_secret("OIDC_CLIENT_SECRET", default="")
+OIDC_NAME = env_str("OIDC_NAME", default="") or "OpenID Connect"
+# The claim that holds a person's name here: whoever it names is linked when they first come.
+# Without it only those come in who linked their account themselves.
+OIDC_USERNAME_CLAIM = env_str("OIDC_USERNAME_CLAIM", default="")
+OIDC_CREATE_PEOPLE = env_bool("OIDC_CREATE_PEOPLE", default=False)
+OIDC_ON = bool(OIDC_ISSUER and OIDC_CLIENT_ID and OIDC_CLIENT_SECRET)
+if OIDC_ISSUER and not OIDC_ON:
+    raise ImproperlyConfigured("OIDC_ISSUER needs OIDC_CLIENT_ID and OIDC_CLIENT_SECRET.")
+_issuer = urlsplit(OIDC_ISSUER)
+if OIDC_ON and not (_issuer.scheme == "https" or _issuer.hostname in _LOOPBACK):
+    raise ImproperlyConfigured("OIDC_ISSUER must be https unless the host is this machine.")
+if OIDC_CREATE_PEOPLE and not OIDC_USERNAME_CLAIM:
+    raise ImproperlyConfigured("OIDC_CREATE_PEOPLE needs OIDC_USERNAME_CLAIM: what to call them.")
+SOCIALACCOUNT_ADAPTER = "dashboard.oidc.Adapter"
+SOCIALACCOUNT_STORE_TOKENS = False
+
 # --- Cookies and headers -----------------------------------------------------------------------
 _host_prefix = "__Host-" if SERVED_BY_HTTPS else ""
 SESSION_COOKIE_NAME = f"{_host_prefix}session"
@@ -145,7 +203,13 @@ SESSION_COOKIE_SECURE = CSRF_COOKIE_SECURE = SERVED_BY_HTTPS
 SESSION_COOKIE_HTTPONLY = CSRF_COOKIE_HTTPONLY = True
 SESSION_COOKIE_SAMESITE = CSRF_COOKIE_SAMESITE = "Lax"
 CSRF_FAILURE_VIEW = "dashboard.views.faults.form_too_old"
-SESSION_COOKIE_AGE = 12 * 3600
+SESSION_ENGINE = "dashboard.session_store"
+# A session ends when nobody was there for so long, and at the latest so long after signing in.
+SESSION_IDLE = env_duration("SESSION_IDLE", default="30m")
+SESSION_AGE = env_duration("SESSION_AGE", default="12h")
+SESSION_COOKIE_AGE = int(SESSION_AGE.total_seconds())
+# A sign-in or a confirmation this young is needed for what changes credentials or decides.
+CONFIRMED_FOR = timedelta(minutes=15)
 LANGUAGE_COOKIE_NAME = f"{_host_prefix}language"
 LANGUAGE_COOKIE_SECURE = SERVED_BY_HTTPS
 LANGUAGE_COOKIE_HTTPONLY = True
@@ -175,7 +239,10 @@ CONTENT_SECURITY_POLICY = "; ".join(
         "img-src 'self' data: blob:",
         "font-src 'self'",
         "connect-src 'self'",
-        "form-action 'self'",
+        # A form's redirect counts too: signing in leads to the provider.
+        f"form-action 'self' {_issuer.scheme}://{_issuer.netloc}"
+        if OIDC_ON
+        else "form-action 'self'",
         "base-uri 'none'",
         "frame-ancestors 'none'",
     ]
@@ -190,6 +257,7 @@ STORAGES = {
     "staticfiles": {"BACKEND": "whitenoise.storage.CompressedManifestStaticFilesStorage"},
 }
 WHITENOISE_USE_FINDERS = False
+WHITENOISE_ALLOW_ALL_ORIGINS = False  # nobody else has a use for them
 
 # --- Logging -----------------------------------------------------------------------------------
 LOG_FORMAT = env_str("LOG_FORMAT", default="json")

@@ -210,6 +210,7 @@ OF_NO_TEAM = frozenset(
     {"probe", "trial", "step", "metric", "note_id", "switch_id"}  # inside something that has one
     | {"code"}  # of the API's problems
     | {"entry_id"}  # looked up among what one may see
+    | {"factor_id", "session_id"}  # of whoever asks
     | {"person_id", "prefix", "rule_id", "channel_id", "delivery_id", "team_id"}  # administrators'
     | {"grant_id", "token"}  # of a person; the text of an invitation
 )

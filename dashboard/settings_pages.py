@@ -56,6 +56,16 @@ GROUPS = (
         (
             SettingsPage("password", _("Password"), _("Change the password you sign in with.")),
             SettingsPage(
+                "security",
+                _("Second factor"),
+                _("Codes of an app, passkeys and recovery codes, beside your password."),
+            ),
+            SettingsPage(
+                "sessions",
+                _("Sessions"),
+                _("Where you are signed in, and ending that."),
+            ),
+            SettingsPage(
                 "people",
                 _("People"),
                 _("Who may sign in and what they may do: invite somebody, give roles, end access."),

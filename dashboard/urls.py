@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from django.contrib.auth.views import LogoutView
 from django.urls import path
 
-from dashboard.access import own, public
+from dashboard.access import public
 from dashboard.views import (
     accounts,
     attempts,
@@ -13,6 +12,7 @@ from dashboard.views import (
     channels,
     charts,
     compare,
+    confirm,
     demo,
     endpoints,
     fleet,
@@ -24,12 +24,17 @@ from dashboard.views import (
     modes,
     nearby,
     notes,
+    oidc,
     parts,
     people,
+    person_sign_in,
     probing,
     runs,
+    security,
     service,
+    sessions,
     settings,
+    sign_in,
     system,
     teams,
     tokens,
@@ -101,6 +106,15 @@ urlpatterns = [
     path("settings/", settings.page, name="settings"),
     path("settings/retention/", settings.retention, name="retention"),
     path("settings/password/", accounts.password, name="password"),
+    path("settings/security/", security.page, name="security"),
+    path("settings/security/app/", security.app, name="security-app"),
+    path("settings/security/passkeys/new/", security.new_passkey, name="security-passkey-new"),
+    path("settings/security/<int:factor_id>/remove/", security.remove, name="security-remove"),
+    path("settings/security/codes/", security.codes, name="security-codes"),
+    path("settings/security/link/", oidc.link, name="security-link"),
+    path("settings/security/unlink/", oidc.unlink, name="security-unlink"),
+    path("settings/sessions/", sessions.page, name="sessions"),
+    path("settings/sessions/<uuid:session_id>/end/", sessions.end, name="session-end"),
     path("settings/people/", people.page, name="people"),
     path("settings/people/<int:person_id>/", people.person, name="person"),
     path("settings/people/<int:person_id>/password/", people.new_link, name="person-password"),
@@ -123,6 +137,12 @@ urlpatterns = [
     path("settings/teams/<int:team_id>/endpoints/", teams.move, name="team-endpoints"),
     path("settings/teams/<int:team_id>/remove/", teams.remove, name="team-remove"),
     path("invitations/<str:token>/", invitations.page, name="invitation"),
+    path("settings/people/<int:person_id>/unlock/", person_sign_in.unlock, name="person-unlock"),
+    path(
+        "settings/people/<int:person_id>/second-factor/",
+        person_sign_in.reset_second_factor,
+        name="person-second-factor",
+    ),
     path("settings/demo/", demo.page, name="demo"),
     path("settings/demo/start/", demo.start, name="demo-start"),
     path("settings/demo/remove/", demo.remove, name="demo-remove"),
@@ -154,8 +174,14 @@ urlpatterns = [
     path("design/", parts.page, name="design"),
     path("design/toast/", parts.say, name="design-toast"),
     path("language/", accounts.language, name="language"),
-    path("login/", public(accounts.Login.as_view()), name="login"),
-    path("logout/", own(LogoutView.as_view()), name="logout"),
+    path("login/", public(sign_in.Login.as_view()), name="login"),
+    path("login/code/", sign_in.code, name="login-code"),
+    path("login/passkey/", sign_in.passkey, name="login-passkey"),
+    path("login/passkey/options/", sign_in.passkey_options, name="passkey-options"),
+    path("login/oidc/", oidc.begin, name="login-oidc"),
+    path("login/oidc/back/", oidc.back, name="login-oidc-back"),
+    path("logout/", sign_in.leave, name="logout"),
+    path("confirm/", confirm.page, name="confirm"),
     path("healthz", service.healthz, name="healthz"),
     path("readyz", service.readyz, name="readyz"),
     path("metrics", metrics.page, name="metrics"),

@@ -20,6 +20,7 @@ from dashboard.models.mode_switch import ModeSwitch
 from dashboard.models.note import Note
 from dashboard.models.notice import Notice
 from dashboard.models.observation_batch import ObservationBatch
+from dashboard.models.person_session import PersonSession
 from dashboard.models.pinned_evidence import Pin, PinnedEvidence
 from dashboard.models.policy import Policy, PolicyVersion
 from dashboard.models.profile import Profile
@@ -59,6 +60,7 @@ __all__ = [
     "Note",
     "Notice",
     "ObservationBatch",
+    "PersonSession",
     "Pin",
     "PinnedEvidence",
     "Policy",

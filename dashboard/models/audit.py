@@ -68,6 +68,7 @@ class Action(StrEnum):
     SIGNED_IN = "session.signed_in"
     SIGNED_OUT = "session.signed_out"
     SIGN_IN_FAILED = "session.sign_in_failed"
+    SIGN_IN_UNLOCKED = "session.unlocked"
     PASSWORD_CHANGED = "password.changed"  # noqa: S105 -- the name of an action
     SECOND_FACTOR_CHANGED = "second_factor.changed"
     DEMO_CHANGED = "demo.changed"

@@ -15,6 +15,7 @@ from django.views.decorators.http import require_http_methods, require_POST, req
 
 from dashboard.access import Right, needs
 from dashboard.errors import Refused
+from dashboard.fresh import fresh
 from dashboard.models import Channel, Delivery
 from dashboard.services import channels, deliveries
 from dashboard.services.channels import Made
@@ -47,6 +48,7 @@ def log(request: HttpRequest) -> HttpResponse:
 
 
 @needs(Right.ADMINISTER)
+@fresh
 @require_http_methods(["GET", "HEAD", "POST"])
 @never_cache
 def new(request: HttpRequest) -> HttpResponse:
@@ -69,6 +71,7 @@ def new(request: HttpRequest) -> HttpResponse:
 
 
 @needs(Right.ADMINISTER)
+@fresh
 @require_http_methods(["GET", "HEAD", "POST"])
 def edit(request: HttpRequest, channel_id: int) -> HttpResponse:
     channel = _channel(channel_id)
@@ -97,6 +100,7 @@ def remove(request: HttpRequest, channel_id: int) -> HttpResponse:
 
 
 @needs(Right.ADMINISTER)
+@fresh
 @require_http_methods(["GET", "HEAD", "POST"])
 @never_cache
 def rotate(request: HttpRequest, channel_id: int) -> HttpResponse:

@@ -13,12 +13,17 @@ from dashboard import endpoint_page, presets, progress, runs_table
 from dashboard.access import Right, actor_of, needs
 from dashboard.errors import Refused
 from dashboard.forms import EndpointForm, beginning_of
+from dashboard.fresh import fresh_when
 from dashboard.models import Credential, Endpoint, Spend
 from dashboard.services import endpoints, policies
 from dashboard.views import addresses, charts, modes
 
 # What a person uses to turn the table of runs, as against a run that ended.
 _TURNS = {"runs-filter", "runs-all", "runs-newer", "runs-older"}
+
+
+def _is_about_the_key(request: HttpRequest) -> bool:
+    return bool(request.POST.get("key") or request.POST.get("forget_key"))
 
 
 @needs(Right.READ)
@@ -61,6 +66,7 @@ def policy(request: HttpRequest, slug: str) -> HttpResponse:
 
 
 @needs(Right.OPERATE)
+@fresh_when(_is_about_the_key)
 @require_http_methods(["GET", "HEAD", "POST"])
 def new(request: HttpRequest) -> HttpResponse:
     preset = presets.named(request.GET.get("preset", ""))
@@ -79,6 +85,7 @@ def new(request: HttpRequest) -> HttpResponse:
 
 
 @needs(Right.OPERATE)
+@fresh_when(_is_about_the_key)
 @require_http_methods(["GET", "HEAD", "POST"])
 def edit(request: HttpRequest, slug: str) -> HttpResponse:
     endpoint = get_object_or_404(Endpoint.objects.kept(), slug=slug)

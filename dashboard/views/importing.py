@@ -19,6 +19,7 @@ from dashboard.as_code.mistakes import Unreadable
 from dashboard.as_code.planning import Action, Plan
 from dashboard.as_code.reading import Declared
 from dashboard.errors import Refused
+from dashboard.fresh import fresh_when
 from dashboard.services import applying
 
 # A page with thousands of steps is read by nobody; the command prints them all.
@@ -36,6 +37,7 @@ class Asked:
 
 
 @needs(Right.ADMINISTER)
+@fresh_when(lambda request: request.POST.get("do") == "apply")
 @require_http_methods(["GET", "HEAD", "POST"])
 @never_cache
 def page(request: HttpRequest) -> HttpResponse:

@@ -20,6 +20,7 @@ from django.views.decorators.http import require_http_methods, require_POST, req
 from dashboard import role_words
 from dashboard.access import Right, needs
 from dashboard.errors import Refused
+from dashboard.fresh import fresh
 from dashboard.models import Grant, Invitation
 from dashboard.services import people, roles
 from dashboard.services.invitations import Link
@@ -30,6 +31,7 @@ PAGE = 100
 
 
 @needs(Right.ADMINISTER)
+@fresh
 @require_http_methods(["GET", "HEAD", "POST"])
 @never_cache
 def page(request: HttpRequest) -> HttpResponse:
@@ -60,6 +62,7 @@ def person(request: HttpRequest, person_id: int) -> HttpResponse:
 
 
 @needs(Right.ADMINISTER)
+@fresh
 @require_POST
 @never_cache
 def new_link(request: HttpRequest, person_id: int) -> HttpResponse:
@@ -67,6 +70,7 @@ def new_link(request: HttpRequest, person_id: int) -> HttpResponse:
 
 
 @needs(Right.ADMINISTER)
+@fresh
 @require_POST
 @never_cache
 def reactivate(request: HttpRequest, person_id: int) -> HttpResponse:
@@ -74,6 +78,7 @@ def reactivate(request: HttpRequest, person_id: int) -> HttpResponse:
 
 
 @needs(Right.ADMINISTER)
+@fresh
 @require_POST
 def deactivate(request: HttpRequest, person_id: int) -> HttpResponse:
     told = _("{name} can no longer sign in; their sessions have ended.")
@@ -81,6 +86,7 @@ def deactivate(request: HttpRequest, person_id: int) -> HttpResponse:
 
 
 @needs(Right.ADMINISTER)
+@fresh
 @require_POST
 def withdraw(request: HttpRequest, person_id: int) -> HttpResponse:
     told = _("The invitation of {name} is withdrawn; the link opens nothing any more.")
@@ -88,6 +94,7 @@ def withdraw(request: HttpRequest, person_id: int) -> HttpResponse:
 
 
 @needs(Right.ADMINISTER)
+@fresh
 @require_POST
 def role(request: HttpRequest, person_id: int) -> HttpResponse:
     found = get_object_or_404(User, pk=person_id)
@@ -104,6 +111,7 @@ def role(request: HttpRequest, person_id: int) -> HttpResponse:
 
 
 @needs(Right.ADMINISTER)
+@fresh
 @require_POST
 @never_cache
 def give(request: HttpRequest, person_id: int) -> HttpResponse:
@@ -122,6 +130,7 @@ def give(request: HttpRequest, person_id: int) -> HttpResponse:
 
 
 @needs(Right.ADMINISTER)
+@fresh
 @require_http_methods(["GET", "HEAD", "POST"])
 def take(request: HttpRequest, person_id: int, grant_id: int) -> HttpResponse:
     grants = Grant.objects.select_related("person", "team")

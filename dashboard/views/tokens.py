@@ -15,6 +15,7 @@ from django.views.decorators.http import require_http_methods
 
 from dashboard.access import own
 from dashboard.errors import Refused
+from dashboard.fresh import fresh
 from dashboard.models import ApiToken
 from dashboard.services import tokens
 from dashboard.services.tokens import Issued
@@ -22,6 +23,7 @@ from dashboard.views.token_form import TokenForm
 
 
 @own
+@fresh
 @require_http_methods(["GET", "HEAD", "POST"])
 @never_cache
 def page(request: HttpRequest) -> HttpResponse:
@@ -39,6 +41,7 @@ def page(request: HttpRequest) -> HttpResponse:
 
 
 @own
+@fresh
 @require_http_methods(["GET", "HEAD", "POST"])
 def revoke(request: HttpRequest, prefix: str) -> HttpResponse:
     token = get_object_or_404(_listed(_person(request)), prefix=prefix)

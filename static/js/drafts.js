@@ -34,8 +34,9 @@
 
   const keep = (event) => {
     const form = event.target;
-    // Signing in is what happens in between.
-    if (form.method !== "post" || form.querySelector("[autocomplete=current-password]")) return;
+    // Signing in and confirming who one is happen in between.
+    const passing = "[autocomplete=current-password]";
+    if (form.method !== "post" || form.hasAttribute("data-passing") || form.querySelector(passing)) return;
     const fields = typed(form).map((field) => [field.name, field.value, Boolean(field.checked)]);
     if (fields.length) save({ path: location.pathname, form: nameOf(form), fields });
   };

@@ -52,24 +52,36 @@ NOT_PAGES = frozenset(
         "incident-acknowledge",
         "incident-release",
         "language",
+        "login-code",
+        "login-oidc",
+        "login-oidc-back",
+        "login-passkey",
         "logout",
         "maintenance-cancel",
         "metrics",
         "mode-off",
         "nearby",
         "note-remove",
+        "passkey-options",
         "person-deactivate",
         "person-grants",
         "person-password",
         "person-reactivate",
         "person-role",
         "person-withdraw",
+        "person-second-factor",
+        "person-unlock",
         "readyz",
         "run-attempts",
         "run-bundle",
         "run-cancel",
         "run-progress",
         "team-endpoints",
+        "security-codes",
+        "security-link",
+        "security-remove",
+        "security-unlink",
+        "session-end",
         "tool-rule-move",
         "tool-rule-remove",
     }
@@ -90,6 +102,9 @@ EMPTY = (
     "settings",
     "retention",
     "password",
+    "security",
+    "sessions",
+    "confirm",
     "people",
     "teams",
     "demo",
@@ -145,6 +160,9 @@ def fill() -> dict[str, list[str]]:
     found["token-revoke"] = [reverse("token-revoke", args=[token.prefix])]
     found["tool-rule"] = [reverse("tool-rule", args=[rule.pk])]
     found["demo-remove"] = [reverse("demo-remove")]
+    found["person"] = [reverse("person", args=[alice.pk])]
+    found["security-app"] = [reverse("security-app")]
+    found["security-passkey-new"] = [reverse("security-passkey-new")]
     found["design"] = [reverse("design")]
     return found | _people_and_teams(alice, steady)
 

@@ -5,11 +5,10 @@ from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 
 import pytest
-from django.contrib.sessions.models import Session
 from django.db import connection
 from playwright.sync_api import Page, expect
 
-from dashboard.models import Endpoint
+from dashboard.models import Endpoint, PersonSession
 from tests.browser.conftest import PASSWORD, Site
 from tests.browser.watch import Watch
 from tests.factories import make_endpoint, make_finished_run
@@ -118,7 +117,7 @@ def _end_sessions() -> None:
     """In a thread, since the browser's event loop keeps this one from rows."""
 
     def end() -> None:
-        Session.objects.all().delete()
+        PersonSession.objects.all().delete()
         connection.close()
 
     with ThreadPoolExecutor(max_workers=1) as thread:

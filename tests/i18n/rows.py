@@ -12,6 +12,7 @@ from django.contrib.auth.models import User
 from django.db.models.functions import Now
 from django.utils import timezone
 
+from dashboard import second_factors
 from dashboard.as_code.fields import FIELDS, KEY_FIELD
 from dashboard.models import (
     Channel,
@@ -46,6 +47,7 @@ from tests.dashboard.watching import degrade
 from tests.factories import make_endpoint, make_person
 from tests.i18n import endpoint_rows, run_rows
 from tests.notifications.making import make_webhook, tell
+from tests.security.people import with_app
 from tests.system.making import make_old_worker
 
 # Names that people, vendors and machines gave: the same in every language.
@@ -82,6 +84,7 @@ class Rows:
     team: int
     grant: int
     invitation: str
+    factor: int
 
     @property
     def others(self) -> Sequence[str]:
@@ -128,7 +131,13 @@ def make(person: User) -> Rows:
         team=Team.objects.get(name="zeta-1").pk,
         grant=grant.pk,
         invitation=_invitation(person),
+        factor=_factor(person),
     )
+
+
+def _factor(person: User) -> int:
+    with_app(person)
+    return int(second_factors.of(person).get().pk)
 
 
 def _endpoint(slug: str, failures: int) -> Endpoint:

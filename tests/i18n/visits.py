@@ -21,7 +21,12 @@ NO_PAGES = {
     "export",
     "healthz",
     "language",
+    "login-oidc",
+    "login-oidc-back",
     "logout",
+    "passkey-options",
+    "security-link",
+    "security-unlink",
     "metrics",
     "readyz",
     "run-bundle",
@@ -34,6 +39,7 @@ NO_PAGES = {
 _HTMX = {"HX-Request": "true"}
 _FAR = "2099-01-01T00:00"
 _LONG = "a long enough sentence 7"
+_NO_SESSION = "00000000-0000-0000-0000-000000000000"
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,6 +136,7 @@ def strangers() -> list[Visit]:
         *_get("/login/", "/login/?next=/settings/"),
         Visit("/login/", {}),
         Visit("/login/", wrong),
+        Visit("/login/passkey/", {"credential": "x"}),
     ]
 
 
@@ -263,6 +270,24 @@ def _of_people(made: Rows) -> dict[str, list[Visit]]:
     return {
         "login": [],
         "password": [*_get("/settings/password/"), Visit("/settings/password/", wrong)],
+        "login-code": [],
+        "login-passkey": [],
+        "confirm": [*_get("/confirm/"), Visit("/confirm/", {"password": "x"})],
+        "security": _get("/settings/security/"),
+        "security-app": [
+            *_get("/settings/security/app/"),
+            Visit("/settings/security/app/", {"code": "1"}),
+        ],
+        "security-passkey-new": [
+            *_get("/settings/security/passkeys/new/"),
+            Visit("/settings/security/passkeys/new/", {"name": "zeta-1"}),
+        ],
+        "security-remove": [Visit(f"/settings/security/{made.factor}/remove/", {})],
+        "security-codes": [Visit("/settings/security/codes/", {})] * 2,
+        "sessions": [*_get("/settings/sessions/"), Visit("/settings/sessions/", {})],
+        "session-end": [Visit(f"/settings/sessions/{_NO_SESSION}/end/", {})],
+        "person-unlock": [Visit(f"{person}unlock/", {})],
+        "person-second-factor": [Visit(f"{person}second-factor/", {})] * 2,
         "people": [
             *_get("/settings/people/", "/settings/people/?q=gone"),
             Visit("/settings/people/", {}),

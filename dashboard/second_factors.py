@@ -1,0 +1,69 @@
+"""Second factors: who has which, who must have one, and how allauth keeps theirs."""
+
+from __future__ import annotations
+
+import base64
+from typing import Any
+
+from allauth.mfa.adapter import DefaultMFAAdapter
+from allauth.mfa.models import Authenticator
+from django.conf import settings
+from django.contrib.auth.models import AnonymousUser, User
+from django.db.models import QuerySet
+from typing_extensions import override
+
+from dashboard.models import Grant
+from dashboard.services import sealing
+from probes.secret import Secret
+
+# What somebody may open who must set up a second factor first.
+OPEN_WITHOUT = frozenset(
+    {"security", "security-app", "security-passkey-new", "security-codes", "confirm", "logout"}
+)
+_BOUND_TO = b"second factor"
+
+
+def of(person: User) -> QuerySet[Authenticator]:
+    """Their second factors. Recovery codes are none: they stand in for a lost one."""
+    recovery = Authenticator.Type.RECOVERY_CODES
+    found: QuerySet[Authenticator] = Authenticator.objects.filter(user=person)
+    return found.exclude(type=recovery).order_by("pk")
+
+
+def has_any(person: User) -> bool:
+    return of(person).exists()
+
+
+def is_owed(person: User | AnonymousUser) -> bool:
+    """Whether somebody must have a second factor by REQUIRE_SECOND_FACTOR, and has none."""
+    if isinstance(person, AnonymousUser):
+        return False
+    roles = set(Grant.objects.filter(person=person).values_list("role", flat=True))
+    if person.is_superuser:
+        roles.add("administrator")
+    return bool(roles & settings.REQUIRE_SECOND_FACTOR) and not has_any(person)
+
+
+class Adapter(DefaultMFAAdapter):  # type: ignore[misc]
+    """Secrets are sealed with CREDENTIAL_KEYS, and bear the product's name in people's apps."""
+
+    @override
+    def encrypt(self, text: str) -> str:
+        return base64.b64encode(sealing.seal(Secret(text), _BOUND_TO)).decode()
+
+    @override
+    def decrypt(self, encrypted_text: str) -> str:
+        return sealing.unseal(base64.b64decode(encrypted_text), _BOUND_TO).reveal()
+
+    @override
+    def get_totp_issuer(self) -> str:
+        return "Toolgauge"
+
+    @override
+    def _get_site_name(self) -> str:
+        return "Toolgauge"
+
+    @override
+    def get_public_key_credential_user_entity(self, user: Any) -> dict[str, Any]:
+        # The number alone: an authenticator shows the rest, and keeps this.
+        return {**super().get_public_key_credential_user_entity(user), "name": user.username}

@@ -1,0 +1,26 @@
+"""Setting a password: one place that checks the rules, wherever a password comes from."""
+
+from __future__ import annotations
+
+from django.contrib.auth.models import User
+from django.contrib.auth.password_validation import validate_password
+from django.core.exceptions import ValidationError
+from django.db import transaction
+
+from dashboard.errors import Refused
+from dashboard.models.audit import Action
+from dashboard.services import audit, sessions
+
+
+@transaction.atomic
+def choose(person: User, *, password: str, session_key: str | None = None) -> None:
+    """Give somebody the password that they chose. All their sessions end but the one given."""
+    try:
+        validate_password(password, person)
+    except ValidationError as exc:
+        raise Refused(" ".join(exc.messages)) from exc
+    person.set_password(password)
+    person.save(update_fields=["password"])
+    subject = f"person {person.get_username()}"
+    audit.record(Action.PASSWORD_CHANGED, subject=subject, by=person)
+    sessions.end_all(person, but=session_key, reason="the password was changed")

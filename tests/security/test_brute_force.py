@@ -1,0 +1,146 @@
+"""Guessing passwords and codes is slowed down, from wherever it comes."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from datetime import timedelta
+from typing import Any
+
+import pytest
+from axes.models import AccessAttempt
+from django.contrib.auth.models import User
+from django.test import Client
+
+from dashboard import guessing
+from dashboard.models.audit import Action
+from tests.factories import make_person
+from tests.security.people import PASSWORD, CountingHasher, code_of, is_in, sign_in, told, with_app
+
+pytestmark = pytest.mark.usefixtures("static_files")
+
+
+@pytest.fixture
+def bob(db: None, settings: Any) -> User:
+    settings.PASSWORD_HASHERS = [f"{CountingHasher.__module__}.CountingHasher"]
+    return make_person("bob", password=PASSWORD)
+
+
+def try_it(client: Client, number: int, password: str) -> Any:
+    """One try of many, from another address each time, or so it says."""
+    forwarded = f"198.51.{number // 250}.{number % 250 + 1}"
+    form = {"username": "bob", "password": password}
+    headers = {"X-Forwarded-For": forwarded, "User-Agent": f"guesser/{number}"}
+    return client.post("/login/", form, headers=headers)
+
+
+@pytest.mark.usefixtures("bob")
+@pytest.mark.parametrize(("proxies", "free", "tries"), [(0, 5, 1000), (1, 20, 60)])
+def test_a_thousand_tries_are_slowed(
+    settings: Any, monkeypatch: pytest.MonkeyPatch, proxies: int, free: int, tries: int
+) -> None:
+    """After a few free ones all are told to wait, the right password too; they cost no hash."""
+    client = Client()
+    settings.TRUSTED_PROXIES = proxies
+    # As slow as this machine may be, no wait ends before the tries do.
+    for name in ("FROM_ONE_ADDRESS", "FROM_ANYWHERE"):
+        pace = replace(
+            getattr(guessing, name), first=timedelta(hours=1), longest=timedelta(hours=1)
+        )
+        monkeypatch.setattr(guessing, name, pace)
+    CountingHasher.count = 0
+
+    statuses = [try_it(client, number, "wrong").status_code for number in range(tries)]
+    answer = try_it(client, tries, PASSWORD)
+
+    assert statuses == [200] * (free - 1) + [429] * (tries - free + 1)
+    assert CountingHasher.count == free
+    assert (answer.status_code, is_in(client)) == (429, False)
+    assert 1 <= int(answer.headers["Retry-After"]) <= 3600
+    assert "try again" in answer.content.decode()
+    assert len(told(Action.SIGN_IN_FAILED)) == 1
+    assert AccessAttempt.objects.count() <= free
+
+
+def test_names_that_nobody_has_are_answered_alike(client: Client, bob: User) -> None:
+    """The same pages, the same work and the same wait: no answer tells who exists."""
+    seen = {}
+    for name in ("bob", "nobody-here"):
+        CountingHasher.count = 0
+        answers = [sign_in(client, name, "wrong") for _ in range(7)]
+        pages = [answer.content.decode().replace(name, "") for answer in answers]
+        texts = [page.partition("<main")[2].partition("csrfmiddlewaretoken")[0] for page in pages]
+        seen[name] = ([answer.status_code for answer in answers], texts, CountingHasher.count)
+
+    assert seen["bob"] == seen["nobody-here"]
+    # What was typed as a name may be a password: it is not in the log.
+    assert [entry["subject"] for entry in told(Action.SIGN_IN_FAILED)] == [
+        "person bob",
+        "a name that nobody has",
+    ]
+
+
+def test_waits_grow_and_end(client: Client, bob: User) -> None:
+    """Each further failure doubles the wait; past it one try is taken, and a success clears it."""
+    for _ in range(5):
+        sign_in(client, password="wrong")
+    first = guessing.waits("BOB", "127.0.0.1")
+    _later(first)
+    again = sign_in(client, password="wrong")
+
+    assert timedelta(seconds=25) < first <= timedelta(seconds=30)
+    assert again.status_code == 429
+    assert timedelta(seconds=50) < guessing.waits("bob", "127.0.0.1") <= timedelta(seconds=60)
+    # Somebody else's guessing is not this person's address.
+    assert guessing.waits("bob", "192.0.2.7") == timedelta()
+    _later(timedelta(minutes=1))
+    assert sign_in(client).status_code == 302
+    assert guessing.waits("bob", "127.0.0.1") == timedelta()
+
+
+def test_strangers_cannot_shut_somebody_out_for_long() -> None:
+    """However many fail from anywhere, a name waits two minutes; one address a quarter hour."""
+    assert guessing.FROM_ANYWHERE.wait(100_000) == timedelta(minutes=2)
+    assert guessing.FROM_ONE_ADDRESS.wait(100_000) == timedelta(minutes=15)
+
+
+def test_an_administrator_lets_somebody_try_at_once(client: Client, bob: User) -> None:
+    """The wait is gone, and the log says who ended it."""
+    for _ in range(6):
+        sign_in(client, password="wrong")
+    admin = Client()
+    admin.force_login(User.objects.create_superuser("root"))
+
+    admin.post(f"/settings/people/{bob.pk}/unlock/")
+
+    assert sign_in(client).status_code == 302
+    assert told(Action.SIGN_IN_UNLOCKED)[0]["actor"]["name"] == "root"
+
+
+def test_codes_and_confirmations_cannot_be_guessed_either(client: Client, bob: User) -> None:
+    """Wrong codes count like wrong passwords, and starting again does not begin anew."""
+    secret = with_app(bob)
+    for _ in range(3):
+        sign_in(client)
+        client.post("/login/code/", {"code": "000000"})
+    sign_in(client)
+    statuses = [client.post("/login/code/", {"code": "000000"}).status_code for _ in range(3)]
+    right = client.post("/login/code/", {"code": code_of(secret)})
+
+    assert (statuses, right.status_code) == ([200, 429, 429], 429)
+    assert sign_in(client).status_code == 429
+    assert not is_in(client)
+
+    inside = Client()
+    inside.force_login(bob)
+    for page in ("/confirm/", "/settings/password/"):
+        AccessAttempt.objects.all().delete()
+        form = {"password": "wrong", "old_password": "wrong"}
+        codes = [inside.post(page, form).status_code for _ in range(6)]
+        assert codes == [200] * 4 + [429] * 2, page
+
+
+def _later(span: timedelta) -> None:
+    """As if so much time had passed since the last failure."""
+    for row in AccessAttempt.objects.all():
+        earlier = row.attempt_time - span - timedelta(seconds=1)
+        AccessAttempt.objects.filter(pk=row.pk).update(attempt_time=earlier)

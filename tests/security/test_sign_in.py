@@ -1,0 +1,112 @@
+"""The way in: what is written down, what changes, and who must do more."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from django.contrib.auth.models import User
+from django.test import Client
+from pytest_django.asserts import assertContains, assertRedirects
+
+from dashboard.errors import Refused
+from dashboard.models.audit import Action
+from dashboard.models.team import Role
+from dashboard.services import passwords
+from tests.factories import make_person
+from tests.security.people import PASSWORD, code_of, is_in, sign_in, told, with_app
+
+pytestmark = pytest.mark.usefixtures("static_files")
+
+
+@pytest.fixture
+def bob(db: None, settings: Any) -> User:
+    settings.PASSWORD_HASHERS = ["django.contrib.auth.hashers.MD5PasswordHasher"]
+    return make_person("bob", password=PASSWORD)
+
+
+def test_coming_and_going_is_written_down(client: Client, bob: User) -> None:
+    """Who, how and with which browser; a new session key each time, and none left after."""
+    client.cookies["session"] = "fixed-by-somebody-else-0123456789"
+    agent = "Mozilla/5.0 (X11; Linux x86_64; rv:130.0) Gecko/20100101 Firefox/130.0"
+    client.post("/login/", {"username": "bob", "password": PASSWORD}, headers={"User-Agent": agent})
+    first = client.cookies["session"].value
+    client.post("/logout/")
+    sign_in(client)
+
+    assert first not in {"fixed-by-somebody-else-0123456789", client.cookies["session"].value}
+    assert [entry["after"] for entry in told(Action.SIGNED_IN)] == [
+        {"browser": "Firefox, Linux", "how": "password"},
+        {"browser": "", "how": "password"},
+    ]
+    assert [entry["actor"]["name"] for entry in told(Action.SIGNED_OUT)] == ["bob"]
+
+
+def test_deactivated_people_are_answered_like_a_wrong_password(client: Client, bob: User) -> None:
+    """Nothing tells whether the account exists."""
+    User.objects.filter(pk=bob.pk).update(is_active=False)
+
+    assertContains(sign_in(client), "Please enter a correct username and password")
+    assert not is_in(client)
+
+
+def test_the_second_step_is_needed_and_leads_on(client: Client, bob: User) -> None:
+    """The password alone opens nothing; a code opens once; foreign addresses are not led to."""
+    secret = with_app(bob)
+
+    assertRedirects(sign_in(client, next="/incidents/"), "/login/code/")
+    assert not is_in(client)
+    code = code_of(secret)
+    answer = client.post("/login/code/", {"code": code})
+    assert answer.headers["Location"] == "/incidents/"
+    assert told(Action.SIGNED_IN)[0]["after"]["how"] == "password and code"
+
+    other = Client()
+    sign_in(other, next="//evil.example/")
+    assertContains(other.post("/login/code/", {"code": code}), "Each code works once")
+    answer = other.post("/login/code/", {"code": code_of(secret, later=1)})
+    assert answer.headers["Location"] == "/"
+    assertRedirects(Client().get("/login/code/"), "/login/")
+
+
+def test_a_changed_password_voids_the_first_step(client: Client, bob: User) -> None:
+    """Who knew the old password cannot go on with a code."""
+    secret = with_app(bob)
+    sign_in(client)
+    passwords.choose(bob, password="another battery of horses")
+
+    assertRedirects(client.post("/login/code/", {"code": code_of(secret)}), "/login/")
+
+
+def test_roles_that_need_a_second_factor_set_one_up_first(
+    client: Client, bob: User, settings: Any
+) -> None:
+    """All else waits; others are not bothered."""
+    settings.REQUIRE_SECOND_FACTOR = frozenset({"approver", "administrator"})
+    client.force_login(bob)
+    assert client.get("/incidents/").status_code == 403  # no role at all, and no detour
+    approver = make_person("ann", Role.APPROVER)
+    client.force_login(approver)
+
+    assertRedirects(client.get("/incidents/"), "/settings/security/")
+    part = client.get("/fleet/rows/", headers={"HX-Request": "true"})
+    assert part.headers["HX-Redirect"] == "/settings/security/"
+    assert client.get("/settings/security/app/").status_code == 200
+    with_app(approver)
+    assert client.get("/incidents/").status_code == 200
+
+
+@pytest.mark.parametrize(
+    "password", ["short", "password1234", "123456789012345", "bob-bob-bob-bob"]
+)
+def test_password_rules_hold_wherever_one_is_set(client: Client, bob: User, password: str) -> None:
+    """Too short, too common, only digits, or too like the name: refused in page and service."""
+    bob = User.objects.create_user("bob-bob-bob", password=PASSWORD)
+    client.force_login(bob)
+    form = {"old_password": PASSWORD, "new_password1": password, "new_password2": password}
+
+    assertContains(client.post("/settings/password/", form), "error-text")
+    with pytest.raises(Refused):
+        passwords.choose(bob, password=password)
+    bob.refresh_from_db()
+    assert bob.check_password(PASSWORD)
