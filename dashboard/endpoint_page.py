@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 from django.utils import timezone
@@ -15,10 +16,13 @@ from dashboard import (
     incidents,
     policy_words,
     rollout_panel,
+    rollout_sides,
     watch_table,
     who_changed,
 )
 from dashboard.models import Endpoint, Policy, Profile
+from dashboard.rollout_panel import Panel
+from dashboard.rollout_sides import Two
 from dashboard.services import detection
 
 MOST_PROFILES = 10
@@ -42,6 +46,7 @@ def standing(endpoint: Endpoint, profile: Profile, policy: Policy | None) -> dic
     summary = fleet.summary_of(endpoint, timezone.now())
     opened = incidents.open_of(profile)
     watched = watch_table.read(endpoint, detection.watch_of(profile))
+    rollout = rollout_panel.read(endpoint, profile)
     return {
         "endpoint": endpoint,
         "profile": profile,
@@ -51,9 +56,17 @@ def standing(endpoint: Endpoint, profile: Profile, policy: Policy | None) -> dic
         "policy": policy,
         "policy_lines": policy_words.lines(body),
         "open_incidents": opened,
-        "rollout": rollout_panel.read(profile, body, len(opened), watched.rows),
+        "rollout": rollout,
+        "two": _two(rollout, body),
         "watched": watched,
     }
+
+
+def _two(rollout: Panel, policy: Mapping[str, Any]) -> Two | None:
+    """Both profiles side by side, while the present one waits to be promoted."""
+    if not rollout.waits_beside:
+        return None
+    return rollout_sides.beside(rollout.in_force, rollout.profile, policy)
 
 
 def _changes(endpoint: Endpoint, profiles: list[Profile]) -> dict[str, Any]:

@@ -11,7 +11,7 @@ from django.db.models import Q
 from django.utils.translation import gettext as _
 
 from dashboard import figure_words
-from dashboard.models import ModeSwitch, Profile
+from dashboard.models import ModeSwitch, Profile, RolloutRequest
 from dashboard.services import detection
 from health.modes import Mode, effect_of
 from health.wording import say
@@ -23,6 +23,8 @@ class Held:
     """One switch that is on."""
 
     switch: ModeSwitch
+    # Of a pinned one: the request to let go of it that waits for a decision.
+    asked: RolloutRequest | None = None
 
     @property
     def headline(self) -> str:
@@ -77,7 +79,7 @@ class Panel:
 
 
 def read(profile: Profile, policy: Mapping[str, Any]) -> Panel:
-    """The modes of the profile in force; `policy` is the body of what holds now. Two queries.
+    """The modes of the profile in force; `policy` is the body of what holds now. Three queries.
 
     What incidents of the profile that waits switched on holds too.
     """
@@ -86,9 +88,9 @@ def read(profile: Profile, policy: Mapping[str, Any]) -> Panel:
     held = ModeSwitch.objects.on().filter(mine).select_related("author", "incident")
     for switch in held.order_by("on_at", "id"):
         switches[switch.mode].append(switch)
-    default, ended = _defaults(policy), _ended(profile)
-    shown = [_shown(mode, switches[mode], default[mode], ended.get(mode)) for mode in Mode]
-    return Panel(tuple(shown), _seen(switches, ended))
+    default, ended, asked = _defaults(policy), _ended(profile), _asked(switches)
+    shown = [_shown(mode, switches[mode], default[mode], ended.get(mode), asked) for mode in Mode]
+    return Panel(tuple(shown), _seen(switches, ended, asked))
 
 
 def last_change(panel: Panel) -> ModeSwitch | None:
@@ -101,9 +103,13 @@ def last_change(panel: Panel) -> ModeSwitch | None:
 
 
 def _shown(
-    mode: Mode, switches: list[ModeSwitch], default: list[str], ended: ModeSwitch | None
+    mode: Mode,
+    switches: list[ModeSwitch],
+    default: list[str],
+    ended: ModeSwitch | None,
+    asked: Mapping[int, RolloutRequest],
 ) -> Shown:
-    by_hand = [Held(switch) for switch in switches if switch.incident_id is None]
+    by_hand = [Held(each, asked.get(each.pk)) for each in switches if each.incident_id is None]
     return Shown(
         mode,
         automatic=tuple(Held(switch) for switch in switches if switch.incident_id is not None),
@@ -120,10 +126,24 @@ def _ended(profile: Profile) -> dict[str, ModeSwitch]:
     return {switch.mode: switch for switch in newest}
 
 
-def _seen(switches: Mapping[str, list[ModeSwitch]], ended: Mapping[str, ModeSwitch]) -> str:
+def _asked(switches: Mapping[str, list[ModeSwitch]]) -> dict[int, RolloutRequest]:
+    """The requests that wait to let go of a pinned mode, by its switch."""
+    pinned = [switch.pk for each in switches.values() for switch in each if switch.pinned]
+    if not pinned:
+        return {}
+    waiting = RolloutRequest.objects.pending().filter(switch__in=pinned)
+    return {each.switch_id: each for each in waiting if each.switch_id is not None}
+
+
+def _seen(
+    switches: Mapping[str, list[ModeSwitch]],
+    ended: Mapping[str, ModeSwitch],
+    asked: Mapping[int, RolloutRequest],
+) -> str:
     on = sorted(switch.pk for each in switches.values() for switch in each)
     off = max((switch.pk for switch in ended.values()), default=0)
-    return "-".join(str(number) for number in [*on, f"o{off}"])
+    waiting = [f"r{each.pk}" for each in asked.values()]
+    return "-".join(str(number) for number in [*on, f"o{off}", *waiting])
 
 
 def _defaults(policy: Mapping[str, Any]) -> Mapping[str, list[str]]:

@@ -2,148 +2,121 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 from django.utils.translation import gettext as _
-from django.utils.translation import gettext_lazy, ngettext
 
-from dashboard.figure_words import shown
-from dashboard.models import Profile
+from dashboard import stage_words
+from dashboard.gate_conditions import Shown, shown
+from dashboard.models import Endpoint, Profile, RolloutRequest
 from dashboard.models.profile import Stage
-from dashboard.watch_table import Watched
-from health.detector import Known
-from health.severity import GATES
-
-LADDER = (Stage.SHADOW, Stage.READ_ONLY, Stage.WRITE, Stage.FULL)
-NAMED = {
-    Stage.SHADOW: gettext_lazy("Shadow"),
-    Stage.READ_ONLY: gettext_lazy("Read only"),
-    Stage.WRITE: gettext_lazy("Write"),
-    Stage.FULL: gettext_lazy("Full"),
-    Stage.REJECTED: gettext_lazy("Rejected"),
-    Stage.ROLLED_BACK: gettext_lazy("Rolled back"),
-}
-_ALLOWS = {
-    Stage.SHADOW: gettext_lazy("It is probed. Callers get no tools."),
-    Stage.READ_ONLY: gettext_lazy("Callers may use tools that read."),
-    Stage.WRITE: gettext_lazy("Callers may use tools that read or write."),
-    Stage.FULL: gettext_lazy("Callers may use every tool."),
-    Stage.REJECTED: gettext_lazy("It was rejected. Callers get no tools."),
-    Stage.ROLLED_BACK: gettext_lazy("It was stepped back. Callers may use tools that read."),
-}
-# Where the way up begins again for those beside the ladder.
-_FROM = {Stage.REJECTED: Stage.SHADOW, Stage.ROLLED_BACK: Stage.READ_ONLY}
+from dashboard.services import rollouts
+from health import stages
+from health.gates import Standing
 
 
 @dataclass(frozen=True, slots=True)
 class Step:
     """One rung of the ladder."""
 
-    stage: Stage
+    stage: str
     is_now: bool
     is_passed: bool
 
     @property
     def name(self) -> str:
-        return str(NAMED[self.stage])
-
-
-@dataclass(frozen=True, slots=True)
-class Need:
-    """Something that the next stage rests on, and whether it is there."""
-
-    words: str
-    is_met: bool
+        return stage_words.name_of(self.stage)
 
 
 @dataclass(frozen=True, slots=True)
 class Panel:
-    """Where a profile stands."""
+    """Where the profile of the present key stands, and which profile the policy follows."""
 
-    stage: Stage
-    needs: tuple[Need, ...]
+    endpoint: Endpoint
+    profile: Profile
+    in_force: Profile
+    standing: Standing
+    pending: RolloutRequest | None
+
+    @property
+    def waits_beside(self) -> bool:
+        """Whether the policy follows another profile than the one that is probed."""
+        return self.profile.pk != self.in_force.pk
+
+    @property
+    def stage(self) -> str:
+        return self.profile.stage
 
     @property
     def name(self) -> str:
-        return str(NAMED[self.stage])
+        return stage_words.name_of(self.stage)
 
     @property
     def allows(self) -> str:
-        return str(_ALLOWS[self.stage])
+        if self.waits_beside:
+            said = _("It is probed. Callers follow profile {epoch} until this one is promoted.")
+            return said.format(epoch=self.in_force.epoch)
+        return stage_words.allows(self.stage)
+
+    @property
+    def trusted(self) -> str:
+        """The name of the stage that callers feel."""
+        return stage_words.name_of(self.in_force.stage)
 
     @property
     def steps(self) -> list[Step]:
-        place = LADDER.index(_FROM.get(self.stage, self.stage))
+        place = stages.place_of(self.stage)
         return [
-            Step(stage, is_now=stage is self.stage, is_passed=number < place)
-            for number, stage in enumerate(LADDER)
+            Step(stage, is_now=stage == self.stage, is_passed=number < place)
+            for number, stage in enumerate(stages.LADDER)
         ]
 
     @property
     def next(self) -> str:
         """The name of the next stage; empty at the top."""
-        place = LADDER.index(_FROM.get(self.stage, self.stage)) + 1
-        return str(NAMED[LADDER[place]]) if place < len(LADDER) else ""
+        return stage_words.name_of(self.standing.next) if self.standing.next else ""
 
     @property
     def next_allows(self) -> str:
-        place = LADDER.index(_FROM.get(self.stage, self.stage)) + 1
-        return str(_ALLOWS[LADDER[place]]) if place < len(LADDER) else ""
+        return stage_words.allows(self.standing.next) if self.standing.next else ""
 
     @property
-    def missing(self) -> int:
-        return sum(not need.is_met for need in self.needs)
+    def needs(self) -> list[Shown]:
+        return shown(self.standing.conditions, self.endpoint)
+
+    @property
+    def may_be_asked(self) -> bool:
+        return self.standing.may_be_asked and self.pending is None
+
+    @property
+    def verdict(self) -> str:
+        """What the conditions come to, in one sentence."""
+        return verdict(self.standing)
+
+    @property
+    def can_step_back(self) -> bool:
+        """Whether there is anything tighter than what is in force."""
+        return stages.place_of(self.in_force.stage) > 0
+
+    @property
+    def can_reject(self) -> bool:
+        return self.stage != Stage.REJECTED
 
 
-def read(
-    profile: Profile, policy: Mapping[str, Any], opened: int, watched: Sequence[Watched]
-) -> Panel:
-    """The panel of a profile; `opened` incidents are open, `watched` says how each metric does."""
-    return Panel(Stage(profile.stage), tuple(_needs(profile, policy, opened, watched)))
+def verdict(standing: Standing) -> str:
+    """What the conditions of a gate come to, in one sentence."""
+    if standing.next is None:
+        return ""
+    if standing.may_be_asked:
+        return _("All conditions are met: it may be asked for.")
+    if standing.paused:
+        return _("Paused: nothing speaks against it, but more trials have to settle it.")
+    return _("Not yet: a condition is not met.")
 
 
-def _needs(
-    profile: Profile, policy: Mapping[str, Any], opened: int, watched: Sequence[Watched]
-) -> list[Need]:
-    known = policy.get("baseline") not in (None, Known.NONE.value)
-    fresh = profile.verified_at is not None and not policy.get("stale")
-    return [
-        Need(_measured(profile, fresh=fresh), fresh),
-        Need(
-            _("It is known what is normal for it.")
-            if known
-            else _("Too few trials were made to know what is normal for it."),
-            known,
-        ),
-        Need(_incidents(opened), not opened),
-        *(_gate(row) for row in watched if row.metric in GATES),
-    ]
-
-
-def _measured(profile: Profile, *, fresh: bool) -> str:
-    if fresh:
-        return _("Its capabilities were measured, and not long ago.")
-    if profile.verified_at is None:
-        return _("Its capabilities were not measured yet: a full run does it.")
-    return _("What was measured is too old: a run makes it fresh.")
-
-
-def _incidents(opened: int) -> str:
-    if not opened:
-        return _("No incident is open.")
-    said = ngettext("{count} incident is open.", "{count} incidents are open.", opened)
-    return said.format(count=opened)
-
-
-def _gate(row: Watched) -> Need:
-    """Whether the last run lies on the good side of the gate of a metric."""
-    gate, rate = GATES[row.metric], row.last
-    words = {"metric": row.name, "gate": f"{shown(row.metric, gate):.0%}"}
-    if rate is None:
-        said = _("{metric}: no data in the last run; the gate is at {gate}.")
-        return Need(said.format(**words), is_met=False)
-    said = _("{metric}: {count} of {trials} ({rate}) in the last run; the gate is at {gate}.")
-    figures = {"count": rate.count, "trials": rate.trials, "rate": f"{rate.value:.0%}"}
-    return Need(said.format(**words, **figures), shown(row.metric, rate.value or 0.0) >= gate)
+def read(endpoint: Endpoint, profile: Profile) -> Panel:
+    """The panel of the profile of the present key."""
+    in_force = profile if profile.in_force else endpoint.profile_in_force
+    asked = RolloutRequest.objects.pending().filter(profile=profile, switch=None)
+    pending = asked.select_related("requested_by").first()
+    return Panel(endpoint, profile, in_force, rollouts.standing(profile), pending)

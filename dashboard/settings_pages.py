@@ -49,6 +49,11 @@ GROUPS = (
                 _("Tools"),
                 _("How risky each tool is, by the pattern of its name."),
             ),
+            SettingsPage(
+                "gates",
+                _("Gates"),
+                _("What must hold before anybody may ask for the next stage of an endpoint."),
+            ),
         ),
     ),
     Group(

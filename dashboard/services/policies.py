@@ -92,6 +92,15 @@ def effective_of(profile: Profile) -> list[str]:
     return [mode.value for mode in resolve(_of_profile(endpoint, profile, manual).facts).effective]
 
 
+def would_be(profile: Profile, stage: str, *, without: ModeSwitch | None = None) -> dict[str, Any]:
+    """The policy if that profile were in force at that stage, and that mode let go of."""
+    endpoint = profile.endpoint
+    held = endpoint.profile_in_force.switches.on().manual().select_related("author")
+    manual = [each for each in held if each != without]
+    facts = _of_profile(endpoint, profile, manual).facts
+    return resolve(replace(facts, stage=stage)).body
+
+
 def _known(endpoint: Endpoint) -> _Known:
     """The facts of the profile in force, with what the profile of the present key adds."""
     profiles = {each.in_force: each for each in _in_use(endpoint)}

@@ -15,7 +15,7 @@ from dashboard.settings_pages import SettingsPage, tabs_for
 register = template.Library()
 
 # Everything that starts otherwise belongs to the fleet: endpoints and their runs.
-_SECTIONS = ("incidents", "compare", "audit", "settings")
+_SECTIONS = ("incidents", "rollouts", "compare", "audit", "settings")
 _CURRENT = SafeString(' aria-current="page"')
 _WITHIN = SafeString(' aria-current="true"')
 

@@ -17,7 +17,7 @@ from dashboard import modes_panel
 from dashboard.access import Right, needs
 from dashboard.errors import Refused
 from dashboard.models import Endpoint, ModeSwitch
-from dashboard.services import modes, policies
+from dashboard.services import modes, policies, rollouts
 from dashboard.services.statements import row
 from dashboard.views.reasons import ReasonForm, SwitchOnForm
 from health.modes import Mode
@@ -37,10 +37,12 @@ def part(request: HttpRequest, slug: str) -> HttpResponse:
         _switch_on(request, endpoint, mode, form.cleaned_data)
     except Refused as exc:
         return _answer(request, endpoint, refusal=exc.message, form=form)
-    return _answer(request, endpoint, done=_("{mode} is on.").format(mode=mode.value))
+    said = _("{mode} is pinned.") if form.cleaned_data["pinned"] else _("{mode} is on.")
+    return _answer(request, endpoint, done=said.format(mode=mode.value))
 
 
-@needs(Right.OPERATE)
+# Whoever may switch modes on may let go of them; the service says who may undo an incident's.
+@needs(Right.TIGHTEN)
 @require_POST
 def off(request: HttpRequest, slug: str, switch_id: int) -> HttpResponse:
     endpoint = get_object_or_404(Endpoint.objects.kept(), slug=slug)
@@ -53,6 +55,21 @@ def off(request: HttpRequest, slug: str, switch_id: int) -> HttpResponse:
     if not was_on:
         return _answer(request, endpoint, refusal=_was_off(switch))
     return _answer(request, endpoint, done=_("{mode} is off.").format(mode=switch.mode))
+
+
+@needs(Right.OPERATE)
+@require_POST
+def release(request: HttpRequest, slug: str, switch_id: int) -> HttpResponse:
+    """Ask that a pinned mode be let go of; somebody else decides."""
+    endpoint = get_object_or_404(Endpoint.objects.kept(), slug=slug)
+    switch = get_object_or_404(ModeSwitch, pk=switch_id, profile__endpoint=endpoint)
+    by, reason = cast(User, request.user), request.POST.get("reason", "")
+    try:
+        rollouts.ask_unpin(switch, by=by, reason=reason)
+    except Refused as exc:
+        return _answer(request, endpoint, refusal=exc.message)
+    said = _("Asked to let go of {mode}. It holds until somebody else approves.")
+    return _answer(request, endpoint, done=said.format(mode=switch.mode))
 
 
 def _was_off(switch: ModeSwitch) -> str:
@@ -96,7 +113,8 @@ def _switch_on(
 ) -> None:
     lasts = _until(chosen["until"]) if chosen["until"] else chosen["lasts"]
     by = cast(User, request.user)
-    modes.switch_on(endpoint.profile_in_force, mode, by=by, reason=chosen["reason"], lasts=lasts)
+    given = {"reason": chosen["reason"], "lasts": lasts, "pinned": chosen["pinned"]}
+    modes.switch_on(endpoint.profile_in_force, mode, by=by, **given)
 
 
 def _until(moment: datetime) -> timedelta:

@@ -48,6 +48,9 @@ class SwitchOnForm(ReasonForm):
         error_messages={"invalid": _("Write the time as 2026-11-30 18:00, in UTC.")},
     )
 
+    # Letting go of a pinned one takes a second person.
+    pinned = forms.BooleanField(required=False)
+
     def clean_mode(self) -> Mode:
         return Mode(self.cleaned_data["mode"])
 

@@ -79,9 +79,11 @@ def browser(site: Site) -> Iterator[Browser]:
 
 @pytest.fixture
 def open_page(browser: Browser, site: Site) -> Iterator[Callable[..., tuple[Page, Watch]]]:
-    """A page of the given width and colour scheme, signed in as alice, and what watches it."""
+    """A page of the given width and colour scheme, signed in as somebody, and what watches it."""
 
-    def open_(width: int = 1440, scheme: str = "light", **options: Any) -> tuple[Page, Watch]:
+    def open_(
+        width: int = 1440, scheme: str = "light", who: str = "alice", **options: Any
+    ) -> tuple[Page, Watch]:
         context = browser.new_context(
             base_url=site.url,
             viewport={"width": width, "height": 900},
@@ -89,7 +91,7 @@ def open_page(browser: Browser, site: Site) -> Iterator[Callable[..., tuple[Page
             **options,
         )
         cookie = settings.SESSION_COOKIE_NAME
-        context.add_cookies([{"name": cookie, "value": _session_of("alice"), "url": site.url}])
+        context.add_cookies([{"name": cookie, "value": _session_of(who), "url": site.url}])
         page = context.new_page()
         watch = Watch(page)
         page.goto("/")

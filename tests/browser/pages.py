@@ -8,15 +8,22 @@ from django.contrib.auth.models import User
 from django.urls import reverse
 from django.utils import timezone
 
-from dashboard.models import Attempt, AuditEntry, Endpoint
+from dashboard.models import Attempt, AuditEntry, Endpoint, RolloutRequest
 from dashboard.models.api_token import Scope
 from dashboard.models.team import Role
-from dashboard.services import maintenance, modes, people, teams, tokens, tool_rules
+from dashboard.services import maintenance, modes, people, rollouts, teams, tokens, tool_rules
 from dashboard.services.people import Rights
 from health.modes import Mode
 from health.risk import Risk
+from tests.dashboard.rolling import ease_gates, make_ready, make_request, swap_template
 from tests.dashboard.watching import degrade
-from tests.factories import make_attempt, make_endpoint, make_finished_run, make_run
+from tests.factories import (
+    make_attempt,
+    make_endpoint,
+    make_finished_run,
+    make_person,
+    make_run,
+)
 from tests.notifications.making import make_webhook
 
 # Addresses that answer with a part of a page, a file, a redirect, or something for machines.
@@ -60,6 +67,7 @@ NOT_PAGES = frozenset(
         "maintenance-cancel",
         "metrics",
         "mode-off",
+        "mode-release",
         "nearby",
         "note-remove",
         "passkey-options",
@@ -72,6 +80,9 @@ NOT_PAGES = frozenset(
         "person-second-factor",
         "person-unlock",
         "readyz",
+        "rollout-ask",
+        "rollout-decide",
+        "rollout-withdraw",
         "run-attempts",
         "run-bundle",
         "run-cancel",
@@ -90,6 +101,8 @@ NOT_PAGES = frozenset(
 EMPTY = (
     "fleet",
     "incidents",
+    "rollouts",
+    "gates",
     "compare",
     "audit",
     "endpoint-new",
@@ -140,6 +153,7 @@ def fill() -> dict[str, list[str]]:
     rule = tool_rules.add(pattern="read_*", risk=Risk.READ, note="files", by=alice)
     soon = timezone.now() + timedelta(hours=1)
     maintenance.plan(steady, soon, soon + timedelta(hours=1), by=alice, reason="new engine")
+    requests = _requests(alice)
     slug, one = {"slug": steady.slug}, {"channel_id": channel.pk}
     found: dict[str, list[str]] = {name: [reverse(name)] for name in (*EMPTY, "login")}
     found |= {
@@ -154,6 +168,9 @@ def fill() -> dict[str, list[str]]:
     }
     found["endpoint-accept"] = [reverse("endpoint-accept", args=[fallen.slug, "parse_success"])]
     found["audit-entry"] = [reverse("audit-entry", args=[AuditEntry.objects.latest("id").pk])]
+    found["rollout"] = [request.get_absolute_url() for request in requests]
+    found["rollout-step-back"] = [reverse("rollout-step-back", args=["swapped"])]
+    found["endpoint"] += ["/endpoints/swapped/"]
     found["incident"] = [reverse("incident", args=[incident.pk])]
     found["run"] = [reverse("run", args=[attempt.run_id])]
     found["attempt"] = [reverse("attempt", args=[attempt.run_id, attempt.probe, attempt.trial])]
@@ -171,7 +188,7 @@ def _people_and_teams(by: User, endpoint: Endpoint) -> dict[str, list[str]]:
     team, empty = (teams.make(name=name, by=by) for name in ("Search", "Ops"))
     teams.move([endpoint], team=team, by=by)
     rights = Rights(roles=[Role.OPERATOR, Role.APPROVER], team=team)
-    link = people.invite(username="bob", rights=rights, by=by)
+    link = people.invite(username="carl", rights=rights, by=by)
     grant = link.person.grants.order_by("pk")[0]
     return {
         "person": [reverse("person", args=[each.pk]) for each in (by, link.person)],
@@ -180,6 +197,22 @@ def _people_and_teams(by: User, endpoint: Endpoint) -> dict[str, list[str]]:
         "team-remove": [reverse("team-remove", args=[team.pk])],
         "invitation": [reverse("invitation", args=[link.text])],
     }
+
+
+def _requests(alice: User) -> list[RolloutRequest]:
+    """One that was approved, one that waits beside a profile in force, one for a pinned mode."""
+    bob = make_person("bob", Role.APPROVER)
+    ease_gates()
+    swapped = make_ready(slug="swapped")
+    decided = make_request(swapped, alice)
+    rollouts.approve(decided, by=bob, reason="it does")
+    swap_template(swapped, stage="write")
+    make_ready(slug="ready")
+    reason = "nobody writes tonight"
+    held = swapped.profile_in_force
+    pinned = modes.switch_on(held, Mode.READ_ONLY_TOOLS, by=bob, reason=reason, pinned=True)
+    unpin = rollouts.ask_unpin(pinned, by=alice, reason="the night is over")
+    return [decided, make_request(swapped, alice), unpin]
 
 
 def _probe(endpoint: Endpoint) -> Attempt:

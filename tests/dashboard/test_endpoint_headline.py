@@ -9,8 +9,7 @@ from pytest_django.asserts import assertContains, assertNotContains
 
 from dashboard.figure_words import day
 from dashboard.models import Incident, Profile
-from dashboard.models.profile import Stage
-from dashboard.rollout_panel import Panel, read
+from dashboard.rollout_panel import read
 from tests.dashboard.watching import degrade, settle
 from tests.factories import make_endpoint, make_finished_run
 
@@ -63,16 +62,16 @@ def test_states_without_a_verdict_say_so(signed_in: Client) -> None:
     assert _headline(signed_in).startswith("Nothing is wrong so far, but too few trials")
 
 
-def test_the_rollout_panel_offers_no_decision(signed_in: Client) -> None:
-    """Stage, what it allows and what is missing are told; there is nothing to press yet."""
+def test_the_rollout_panel_says_what_is_missing(signed_in: Client) -> None:
+    """Stage, what it allows and what is missing are told; nothing can be asked for yet."""
     make_endpoint()
 
     page = signed_in.get("/endpoints/steady/")
 
     assertContains(page, "It is probed. Callers get no tools.")
     assertContains(page, "What the next stage rests on: Read only")
-    assertContains(page, "Its capabilities were not measured yet")
-    assertNotContains(page, "/rollouts/")
+    assertContains(page, "Nobody has measured yet whether tool calls work")
+    assertNotContains(page, "Send the request")
 
 
 @pytest.mark.parametrize(
@@ -85,38 +84,27 @@ def test_the_rollout_panel_offers_no_decision(signed_in: Client) -> None:
         ("rolled_back", "", "Write"),
     ],
 )
-def test_every_stage_has_its_place(stage: str, step: str, following: str) -> None:
+def test_every_stage_has_its_place(stage: str, step: str, following: str, db: None) -> None:
     """The ladder marks where a profile stands; beside it nothing is marked."""
-    panel = _panel(stage=stage)
+    endpoint = make_endpoint()
+    Profile.objects.update(stage=stage)
+    panel = read(endpoint, endpoint.profile)
 
     assert [each.name for each in panel.steps if each.is_now] == ([step] if step else [])
     assert panel.next == following
     assert panel.allows
 
 
-def test_needs_are_met_or_missing_with_the_reason() -> None:
-    """Each need says what is there or what is not."""
-    good = _panel({"baseline": "frozen", "stale": False}, verified_at=timezone.now())
-    bad = _panel({"baseline": "none", "stale": True}, opened=2, verified_at=timezone.now())
-
-    assert (good.missing, bad.missing) == (0, 3)
-    assert "2 incidents are open." in [need.words for need in bad.needs]
-
-
-def test_a_gate_is_held_against_the_last_run(signed_in: Client) -> None:
-    """What fell below its gate speaks against the next stage, with its figures."""
-    degrade(make_endpoint())
+def test_an_open_incident_speaks_against_the_next_stage(signed_in: Client) -> None:
+    """What fell is not met, with its figures and the way to what it rests on."""
+    incident = degrade(make_endpoint())
 
     page = signed_in.get("/endpoints/steady/")
 
-    needs = {need.words: need.is_met for need in page.context["rollout"].needs}
-    assert needs["Parse success: 0 of 10 (0%) in the last run; the gate is at 80%."] is False
-    assert needs["Closure errors: no data in the last run; the gate is at 10%."] is False
-
-
-def _panel(policy: dict[str, object] | None = None, *, opened: int = 0, **fields: object) -> Panel:
-    profile = Profile(**{"stage": Stage.SHADOW.value, **fields})
-    return read(profile, policy or {}, opened, ())
+    needs = {need.words: need for need in page.context["rollout"].needs}
+    assert needs["1 incident is open."].state == "not_met"
+    assert needs["1 incident is open."].address == f"/incidents/{incident.pk}/"
+    assert page.context["rollout"].verdict == "Not yet: a condition is not met."
 
 
 def _headline(client: Client) -> str:

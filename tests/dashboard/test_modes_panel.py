@@ -174,15 +174,22 @@ def test_undo_is_one_click(signed_in: Client) -> None:
 
 
 def test_an_automatic_mode_names_its_incident_and_asks_why(signed_in: Client) -> None:
-    """Cause, figures and severity beside it; switching it off wants a reason."""
+    """Cause, figures and severity beside it; only who decides may switch it off, with a reason."""
     incident = degrade(make_endpoint())
     switch = incident.switches.get(mode="no_tools")
     url = f"{URL}{switch.pk}/off/"
+    approver = Client()
+    approver.force_login(make_person("bob", Role.APPROVER))
 
     page = signed_in.get("/endpoints/steady/")
-    without = signed_in.post(url, {"reason": ""}, headers=HTMX)
-    given = signed_in.post(url, {"reason": "we need it"}, headers=HTMX)
+    offered = approver.get("/endpoints/steady/")
+    refused = signed_in.post(url, {"reason": "we need it"}, headers=HTMX)
+    without = approver.post(url, {"reason": ""}, headers=HTMX)
+    given = approver.post(url, {"reason": "we need it"}, headers=HTMX)
 
+    assertContains(offered, "Switch no_tools off")
+    assertNotContains(page, "Switch no_tools off")
+    assertContains(refused, "only an approver may switch it off")
     assertContains(page, f'<a href="/incidents/{incident.pk}/">Parse success fell')
     assertContains(page, "of 9.9 needed")
     assertContains(without, "Say why")

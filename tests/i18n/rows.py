@@ -45,7 +45,7 @@ from health.risk import Risk
 from probes.attempts import Metric
 from tests.dashboard.watching import degrade
 from tests.factories import make_endpoint, make_person
-from tests.i18n import endpoint_rows, run_rows
+from tests.i18n import endpoint_rows, rollout_rows, run_rows
 from tests.notifications.making import make_webhook, tell
 from tests.security.people import with_app
 from tests.system.making import make_old_worker
@@ -54,6 +54,7 @@ from tests.system.making import make_old_worker
 DATA = (
     *("alice", "steady-one", "steady-two", "well-one", "zeta-1", "tool-probe-v1", "host-1"),
     *endpoint_rows.OTHERS,
+    *rollout_rows.DATA,
     # Codes, and what Python says of text that is no JSON.
     *(mode.value for mode in Mode),
     *(*FIELDS, KEY_FIELD, "version", "endpoints", "/api/v1/openapi.json"),
@@ -85,6 +86,8 @@ class Rows:
     grant: int
     invitation: str
     factor: int
+    requests: Sequence[int]
+    pinned: int
 
     @property
     def others(self) -> Sequence[str]:
@@ -111,6 +114,7 @@ def make(person: User) -> Rows:
     window = _windows(endpoint, person)
     webhook, delivery = _deliveries(endpoint, person)
     grant = make_person("steady-one", Role.VIEWER, team=_teams(person)).grants.get()
+    requests, pinned = rollout_rows.make(person)
     return Rows(
         endpoint=endpoint,
         run=run,
@@ -132,6 +136,8 @@ def make(person: User) -> Rows:
         grant=grant.pk,
         invitation=_invitation(person),
         factor=_factor(person),
+        requests=requests,
+        pinned=pinned,
     )
 
 

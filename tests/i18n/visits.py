@@ -59,6 +59,7 @@ def visits(made: Rows) -> dict[str, list[Visit]]:
         **_of_the_fleet(),
         **_of_an_endpoint(endpoint, made),
         **_of_runs(made),
+        **_of_rollouts(made),
         "incidents": _get(
             "/incidents/",
             "/incidents/?state=accepted",
@@ -124,7 +125,8 @@ def empty() -> list[Visit]:
     """Pages of an installation that has nothing yet."""
     paths = ("channels", "deliveries", "maintenance", "tokens", "demo", "retention", "system")
     return _get(
-        *("/", "/incidents/", "/compare/", "/audit/", "/first-run/nearby/", "/settings/teams/"),
+        *("/", "/incidents/", "/rollouts/", "/settings/gates/", "/compare/", "/audit/"),
+        *("/first-run/nearby/", "/settings/teams/"),
         *(f"/settings/{path}/" for path in paths),
     )
 
@@ -347,6 +349,36 @@ def _of_people(made: Rows) -> dict[str, list[Visit]]:
             *_get(link),
             Visit(link, {"new_password1": "1", "new_password2": "2"}),
             Visit(link, dict.fromkeys(("new_password1", "new_password2"), _LONG)),
+        ],
+    }
+
+
+def _of_rollouts(made: Rows) -> dict[str, list[Visit]]:
+    first = f"/rollouts/{made.requests[0]}/"
+    ask, back = "/endpoints/ready-one/rollout/", "/endpoints/swapped-one/step-back/"
+    release = f"/endpoints/swapped-one/modes/{made.pinned}/release/"
+    return {
+        "rollouts": _get(
+            "/rollouts/",
+            "/rollouts/?state=voided",
+            "/rollouts/?state=x&endpoint=x&person=x&page=x",
+        ),
+        "rollout": _get(*(f"/rollouts/{each}/" for each in made.requests), f"{first}?seen=x"),
+        "rollout-decide": [
+            Visit(f"{first}decide/", given)
+            for given in ({}, {"verdict": "approve"}, {"verdict": "reject", "reason": "zeta-1"})
+        ],
+        "rollout-withdraw": [Visit(f"/rollouts/{made.requests[1]}/withdraw/", {})] * 2,
+        "rollout-ask": [Visit(ask, {}, _HTMX), Visit(ask, {"reason": "zeta-1"})],
+        "rollout-step-back": [
+            *_get(back, "/endpoints/idle-one/step-back/"),
+            Visit(back, {}),
+            Visit(back, {"to": "full", "reason": "zeta-1"}),
+        ],
+        "mode-release": [Visit(release, {}, _HTMX), Visit(release, {"reason": "zeta-1"}, _HTMX)],
+        "gates": [
+            *_get("/settings/gates/"),
+            Visit("/settings/gates/", {"write-runs": "x", "full-rate_leak": "0"}),
         ],
     }
 

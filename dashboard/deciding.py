@@ -1,0 +1,22 @@
+"""Who may decide on a request, and in words why somebody may not."""
+
+from __future__ import annotations
+
+from django.contrib.auth.models import User
+from django.utils.translation import gettext as _
+
+from dashboard.access import Actor, Right
+from dashboard.models import RolloutRequest
+
+
+def why_not(request: RolloutRequest, user: User, actor: Actor) -> str:
+    """Why this person does not decide on it; empty where they may."""
+    if request.four_eyes and request.requested_by_id == user.pk:
+        return _("You asked for it: somebody else decides.")
+    if not actor.may(Right.DECIDE, request.profile.endpoint.team_id):
+        return _("Approvers decide on it, and you are none of this endpoint.")
+    return ""
+
+
+def may_decide(request: RolloutRequest, user: User, actor: Actor) -> bool:
+    return not why_not(request, user, actor)

@@ -1,0 +1,67 @@
+"""The settings page of the gates: what each stage asks for before anybody may ask for it."""
+
+from __future__ import annotations
+
+from typing import cast
+
+from django.contrib import messages
+from django.contrib.auth.models import User
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import redirect, render
+from django.utils.translation import gettext as _
+from django.views.decorators.http import require_http_methods
+
+from dashboard import gates_page
+from dashboard.access import Right, actor_of, needs
+from dashboard.errors import Refused
+from dashboard.services import gates
+from dashboard.views.gates_form import GatesForm
+from health.gates import mistakes
+
+
+@needs(Right.READ, change=Right.ADMINISTER)
+@require_http_methods(["GET", "HEAD", "POST"])
+def page(request: HttpRequest) -> HttpResponse:
+    version, now = gates.current()
+    seen = str(version.pk if version else 0)
+    form = GatesForm(now, request.POST or None)
+    refusal = ""
+    if request.method == "POST" and form.is_valid():
+        refusal = _refusal(request, form, seen) or _change(request, form)
+        if not refusal and not form.has_errors:
+            messages.success(request, _("These gates hold from now on."))
+            return redirect("gates")
+    context = {
+        "version": version,
+        "seen": seen,
+        "form": form,
+        "refusal": refusal,
+        "may_change": actor_of(request).may_somewhere(Right.ADMINISTER),
+        "told": gates_page.told(now),
+        "versions": gates_page.versions(),
+        "voids": gates_page.would_void(),
+    }
+    return render(request, "dashboard/gates.html", context)
+
+
+def _refusal(request: HttpRequest, form: GatesForm, seen: str) -> str:
+    if request.POST.get("seen", seen) != seen:
+        return _(
+            "Somebody has changed the gates since you opened this page. Compare your values with "
+            "what holds now, below, and save again to replace it."
+        )
+    if not form.is_changed():
+        return _("These are the gates that hold already; nothing was changed.")
+    return ""
+
+
+def _change(request: HttpRequest, form: GatesForm) -> str:
+    body = form.body()
+    if wrong := mistakes(body):
+        form.mark(wrong)
+        return ""
+    try:
+        gates.change(body, by=cast(User, request.user), reason=form.reason.cleaned_data["reason"])
+    except Refused as exc:
+        return exc.message
+    return ""

@@ -1,0 +1,56 @@
+"""The form that lets an endpoint do less, at once and by one person."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from django import forms
+from django.contrib.auth.models import User
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
+
+from dashboard.models import Endpoint
+from dashboard.services import rollouts
+from dashboard.stage_words import allows, name_of
+from dashboard.views.reasons import ReasonForm
+from health.stages import LADDER, is_tighter
+
+REJECT = "reject"
+
+
+class StepBackForm(ReasonForm):
+    to = forms.ChoiceField(
+        label=gettext_lazy("Down to"),
+        widget=forms.RadioSelect,
+        error_messages={"required": gettext_lazy("Choose how far it goes back.")},
+    )
+    field_order = ("to", "reason")
+
+    def __init__(
+        self, endpoint: Endpoint, data: Mapping[str, Any] | None, *, may_reject: bool
+    ) -> None:
+        super().__init__(data)
+        self.in_force, self.present = endpoint.profile_in_force, endpoint.profile
+        tighter = [each for each in reversed(LADDER) if is_tighter(each, self.in_force.stage)]
+        choices = [(stage, _called(stage)) for stage in tighter]
+        if may_reject and self.present.stage != "rejected":
+            said = _("Reject profile {epoch}: it is not wanted. Callers get no tools from it.")
+            choices.append((REJECT, said.format(epoch=self.present.epoch)))
+        self.choices = choices
+        field = self.fields["to"]
+        assert isinstance(field, forms.ChoiceField)
+        field.choices = choices
+
+    def step_back(self, *, by: User) -> str:
+        """Do it; returns what was done, in words."""
+        to, reason = self.cleaned_data["to"], self.cleaned_data["reason"]
+        if to == REJECT:
+            rollouts.reject_profile(self.present, by=by, reason=reason)
+            return _("Profile {epoch} is rejected.").format(epoch=self.present.epoch)
+        rollouts.step_back(self.in_force, to=to, by=by, reason=reason)
+        return _("It is stepped back to {stage}.").format(stage=name_of(to))
+
+
+def _called(stage: str) -> str:
+    return _("{stage}. {allows}").format(stage=name_of(stage), allows=allows(stage))

@@ -1,0 +1,139 @@
+"""One walk through everything: real vendors, a real worker, two people in two browsers."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from datetime import timedelta
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pytest
+from django.contrib.auth.models import User
+from playwright.sync_api import Page, expect
+
+from dashboard.models import Endpoint, Run
+from dashboard.models.api_token import Scope
+from dashboard.models.team import Role
+from dashboard.services import endpoints, rollouts, tokens
+from tests.browser.conftest import Site
+from tests.browser.watch import Watch
+from tests.dashboard.rolling import ease_gates
+from tests.factories import make_person
+from tests.live import celery_worker, eventually
+from tests.simulators.plugin import served
+
+SWAPS, DECAYS = 1_000_000, 2_000_000
+STORY = f"with/new-template,from={SWAPS}+leak-hermes,p=1,from={DECAYS}/llamacpp/v1"
+SECONDS_TO_THE_POLICY = 5
+
+pytestmark = pytest.mark.timeout(300)
+
+
+@pytest.fixture
+def vendors() -> Iterator[str]:
+    """Their own, since this test moves their clock."""
+    with served() as (url, _):
+        yield url
+
+
+@pytest.fixture
+def trusted(site: Site, vendors: str, tmp_path: Path) -> Iterator[str]:
+    """An endpoint that is probed, and that two people have brought to its last stage; a token."""
+    alice, bob = User.objects.get(username="alice"), make_person("bob", Role.APPROVER)
+    ease_gates()
+    # Nothing is probed but when a key changes, an alarm has to be confirmed, or somebody asks.
+    with celery_worker(tmp_path / "worker.log", BASELINE_EVERY="5h", CONFIRM_AFTER="0.1s"):
+        endpoint = endpoints.create(
+            slug="swapped",
+            provider="openai",
+            base_url=f"{vendors}/{STORY}",
+            model="sim-steady",
+            options={},
+            ttl=timedelta(hours=6),
+            max_concurrency=8,
+            enabled=True,
+            key=None,
+        )
+        eventually(lambda: Run.objects.filter(state="finished").exists(), seconds=120)
+        for _ in range(3):
+            _promote(endpoint, alice, bob)
+        yield tokens.issue(name="c", scopes=[Scope.READ.value], lasts=None, by=alice).text
+
+
+def test_a_new_template_goes_up_by_two_people_and_down_by_itself(
+    trusted: str, vendors: str, open_page: Callable[..., tuple[Page, Watch]]
+) -> None:
+    """Swap, shadow, probes, gate, request, approval, policy; then decay, and nobody has to act."""
+    alice, watch = open_page()
+    bob, other = open_page(who="bob")
+
+    def policy() -> dict[str, Any]:
+        told = {"Authorization": f"Bearer {trusted}"}
+        found: dict[str, Any] = alice.request.get(
+            "/api/v1/endpoints/swapped/policy", headers=told
+        ).json()
+        return found
+
+    assert (policy()["stage"], policy()["profile"]["epoch"]) == ("full", 1)
+    _advance(vendors)
+    _probe(alice, "light")
+    _reload_until(alice, "#two-profiles", "Profile 2")
+    expect(alice.locator("#lead")).to_contain_text("Profile 2 waits beside it, at Shadow")
+    assert (policy()["stage"], policy()["profile"]["epoch"]) == ("full", 1)
+
+    _reload_until(alice, "#rollout", "All conditions are met")
+    alice.get_by_text("Ask for Read only…").click()
+    alice.get_by_label("Reason", exact=True).last.fill("the new template was measured")
+    alice.get_by_role("button", name="Send the request").click()
+    alice.wait_for_url("**/rollouts/*/")
+    expect(alice.locator("#decide")).to_contain_text("You asked for it: somebody else decides.")
+
+    bob.goto("/rollouts/")
+    bob.get_by_role("link", name="You may decide").click()
+    expect(bob.locator("#request")).to_contain_text("Approving takes something away.")
+    bob.get_by_label("Reason", exact=True).first.fill("read first, then we see")
+    bob.get_by_role("button", name="Approve").click()
+
+    now = ("read_only", 2)
+    eventually(
+        lambda: (policy()["stage"], policy()["profile"]["epoch"]) == now,
+        seconds=SECONDS_TO_THE_POLICY,
+    )
+    # The page of whoever asked learns it without a reload.
+    expect(alice.locator("#request")).to_contain_text("approved by bob", timeout=30_000)
+
+    _advance(vendors)
+    _probe(alice, "full")
+    _reload_until(alice, "#rollout", "Shadow.")
+    assert (policy()["stage"], policy()["risk"]["allowed"]) == ("shadow", [])
+    expect(alice.locator("#lead")).to_contain_text("Parse success fell from 100%")
+    assert (watch.troubles, other.troubles) == ([], [])
+
+
+def _promote(endpoint: Endpoint, alice: User, bob: User) -> None:
+    asked = rollouts.ask(endpoint.profile, by=alice, reason="it is measured")
+    rollouts.approve(asked, by=bob, reason="so it is")
+
+
+def _advance(vendors: str) -> None:
+    """To the next chapter of the story."""
+    with httpx.Client(trust_env=False) as client:
+        client.post(f"{vendors}/_clock", json={"advance": SWAPS}).raise_for_status()
+
+
+def _probe(page: Page, suite: str) -> None:
+    page.goto("/endpoints/swapped/", wait_until="networkidle")
+    page.get_by_role("link", name="Re-probe").click()
+    page.get_by_role("button", name=f"Start the {suite} run").click()
+    expect(page.get_by_role("dialog")).to_be_hidden()
+
+
+def _reload_until(page: Page, part: str, words: str) -> None:
+    """What runs bring about is there after a while, however busy the machine is."""
+
+    def is_there() -> bool:
+        page.reload(wait_until="networkidle")
+        return words in page.locator(part).inner_text()
+
+    eventually(is_there, seconds=120)
