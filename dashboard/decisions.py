@@ -5,13 +5,29 @@ from __future__ import annotations
 from dataclasses import dataclass
 from datetime import datetime
 
+from django.contrib.auth.models import User
 from django.urls import reverse
 from django.utils.translation import gettext as _
 
-from dashboard.models import Incident
+from dashboard import deciding
+from dashboard.access import Actor, Right
+from dashboard.models import Endpoint, Incident, RolloutRequest
 from dashboard.models.team import Teams
+from dashboard.stage_words import asked_for
 
 MOST = 20
+
+
+@dataclass(frozen=True, slots=True)
+class Viewer:
+    """Whoever looks: what they may see, and what they may decide on."""
+
+    user: User
+    actor: Actor
+
+    @property
+    def teams(self) -> Teams:
+        return self.actor.teams(Right.READ)
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,9 +41,32 @@ class Decision:
     address: str
 
 
-def pending(teams: Teams) -> list[Decision]:
-    """All that waits of those teams, the oldest first. A new kind of question joins here."""
-    return sorted(_releases(teams), key=lambda decision: decision.since)[:MOST]
+def pending(viewer: Viewer) -> list[Decision]:
+    """All that waits of their teams, the oldest first. A new kind of question joins here."""
+    found = [*_releases(viewer.teams), *_requests(viewer)]
+    return sorted(found, key=lambda decision: decision.since)[:MOST]
+
+
+def _requests(viewer: Viewer) -> list[Decision]:
+    """Requests that this person may decide on; what they asked for themselves they may not."""
+    if not viewer.actor.may_somewhere(Right.DECIDE):
+        return []
+    theirs = Endpoint.objects.kept().of_teams(viewer.actor.teams(Right.DECIDE))
+    waiting = RolloutRequest.objects.pending().filter(profile__endpoint__in=theirs)
+    found = waiting.select_related("profile__endpoint", "switch", "requested_by")
+    return [
+        Decision(
+            key=f"request-{request.pk}",
+            endpoint=request.profile.endpoint.slug,
+            question=_("{name} asks: {what}").format(
+                name=request.requested_by.get_username(), what=asked_for(request)
+            ),
+            since=request.requested_at,
+            address=request.get_absolute_url(),
+        )
+        for request in found.order_by("requested_at")[: 2 * MOST]
+        if deciding.may_decide(request, viewer.user, viewer.actor)
+    ]
 
 
 def _releases(teams: Teams) -> list[Decision]:

@@ -29,7 +29,7 @@ WORST_FIRST = {status: place for place, status in enumerate(Status)}
 
 # A tuple: a thousand of them are made for every look at the page.
 class Entry(NamedTuple):
-    """An endpoint as it is registered, with the stage of its present profile."""
+    """An endpoint as it is registered, with the stage that callers feel."""
 
     pk: int
     slug: str
@@ -46,6 +46,7 @@ class Entry(NamedTuple):
     profile_id: int
     stage: str
     team: str  # its name; empty without one
+    waiting: str  # the stage of a profile that waits beside the one in force; empty without one
 
     @property
     def next_due_at(self) -> datetime:
@@ -81,7 +82,8 @@ class Summary:
         """Changes when anything that a row shows has changed, apart from the time of day."""
         entry = self.endpoint
         facts = (
-            *(entry.updated_s, entry.next_due_s, entry.stage, self.status, self.last_run_id),
+            *(entry.updated_s, entry.next_due_s, entry.stage, entry.waiting, self.status),
+            self.last_run_id,
             *(self.condition.incidents, self.condition.modes, self.condition.below_gate),
             self.active,
         )
@@ -144,12 +146,14 @@ _ALL = """
 SELECT e.id, e.slug, e.provider, e.model, e.base_url, e.tags, e.enabled,
     extract(epoch FROM e.ttl)::float8, extract(epoch FROM e.next_due_at)::float8,
     extract(epoch FROM e.last_finished_at)::float8, extract(epoch FROM e.updated_at)::float8,
-    p.id, p.stage, coalesce(t.name, ''),
+    p.id, coalesce(f.stage, p.stage), coalesce(t.name, ''),
+    CASE WHEN f.id <> p.id THEN p.stage ELSE '' END,
     last.id, extract(epoch FROM last.finished_at)::float8, m.trials, m.failures,
     w.known, array_to_string(w.below_gate, ','), i.opened, s.modes,
     a.id, a.state, a.done, a.planned
 FROM dashboard_endpoint e
 JOIN dashboard_profile p ON p.endpoint_id = e.id AND p.ended_at IS NULL
+LEFT JOIN dashboard_profile f ON f.endpoint_id = e.id AND f.in_force
 LEFT JOIN dashboard_team t ON t.id = e.team_id
 LEFT JOIN LATERAL (
     SELECT id, finished_at FROM dashboard_run
@@ -161,9 +165,10 @@ LEFT JOIN (
         string_agg(metric || ':' || severity, ',' ORDER BY severity DESC, id) AS opened
     FROM dashboard_incident WHERE ended_at IS NULL GROUP BY 1) i ON i.profile_id = p.id
 LEFT JOIN (
-    SELECT profile_id, string_agg(mode, ',') AS modes FROM dashboard_modeswitch
+    SELECT o.endpoint_id, string_agg(mode, ',') AS modes
+    FROM dashboard_modeswitch JOIN dashboard_profile o ON o.id = profile_id
     WHERE off_at IS NULL AND (expires_at IS NULL OR expires_at > statement_timestamp())
-    GROUP BY 1) s ON s.profile_id = p.id
+    GROUP BY 1) s ON s.endpoint_id = e.id
 LEFT JOIN dashboard_run a ON a.endpoint_id = e.id AND a.finished_at IS NULL
 WHERE e.removed_at IS NULL
 """

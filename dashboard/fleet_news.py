@@ -31,7 +31,7 @@ class News:
 
 def since(seen: Mapping[str, str], look: Look) -> News | None:
     """What differs from what was seen; None where nothing does."""
-    top = Top(look.fleet, look.teams)
+    top = Top(look.fleet, look.viewer)
     news = News(
         rows=_rows(seen, look),
         groups=_groups(seen, look),

@@ -16,13 +16,13 @@ from django.utils.translation import ngettext
 from dashboard import decisions, fleet, fleet_cells, fleet_lists, incidents
 from dashboard.as_code import drift
 from dashboard.as_code.drift import Edited
+from dashboard.decisions import Viewer
 from dashboard.fleet import Fleet, Summary
 from dashboard.fleet_asked import SHOWN, STATUSES, Asked, asked_by
 from dashboard.fleet_cells import Cell
 from dashboard.fleet_lists import Group, Listing
 from dashboard.models import Incident
 from dashboard.models.profile import Stage
-from dashboard.models.team import Teams
 from health.status import Status
 
 MOST_INCIDENTS = 5
@@ -84,7 +84,7 @@ class Look:
 
     asked: Asked
     fleet: Fleet
-    teams: Teams
+    viewer: Viewer
 
     @property
     def width(self) -> int:
@@ -151,9 +151,9 @@ def row_key(group: Group, summary: Summary) -> str:
     return f"{pk}-{group.key}" if group.by == "tag" else str(pk)
 
 
-def look(query: Mapping[str, str], now: datetime, teams: Teams) -> Look:
+def look(query: Mapping[str, str], now: datetime, viewer: Viewer) -> Look:
     """What somebody may see of the fleet as it is now, through what an address asks for."""
-    return Look(asked_by(query), fleet.read(now, teams), teams)
+    return Look(asked_by(query), fleet.read(now, viewer.teams), viewer)
 
 
 @dataclass(frozen=True)
@@ -161,16 +161,16 @@ class Top:
     """What stands above the list: the finding, what is open, what waits for a person."""
 
     fleet: Fleet
-    teams: Teams
+    viewer: Viewer
 
     @cached_property
     def incidents(self) -> list[incidents.Titled]:
-        found = incidents.found(incidents.Wanted(state=Incident.State.OPEN), self.teams)
+        found = incidents.found(incidents.Wanted(state=Incident.State.OPEN), self.viewer.teams)
         return [incidents.Titled(each) for each in found[:MOST_INCIDENTS]]
 
     @cached_property
     def decisions(self) -> list[decisions.Decision]:
-        return decisions.pending(self.teams)
+        return decisions.pending(self.viewer)
 
     @property
     def open_count(self) -> int:

@@ -1,8 +1,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Any
+from typing import Any, cast
 
+from django.contrib.auth.models import User
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
 from django.utils import timezone
@@ -11,6 +12,7 @@ from django.views.decorators.http import require_safe
 
 from dashboard import fleet_columns, fleet_news, fleet_page
 from dashboard.access import Right, actor_of, needs
+from dashboard.decisions import Viewer
 from dashboard.fleet_page import Look, Top
 
 
@@ -23,7 +25,7 @@ def page(request: HttpRequest) -> HttpResponse:
         # Without what was left empty in the form.
         answer["HX-Push-Url"] = request.path + look.asked.address(page=look.asked.page)
     else:
-        top = Top(look.fleet, look.teams)
+        top = Top(look.fleet, look.viewer)
         context = _list(look) | fleet_page.choices(look.fleet) | {"top": top}
         answer = render(request, "dashboard/fleet.html", context)
     patch_vary_headers(answer, ["HX-Target"])
@@ -41,8 +43,8 @@ def rows(request: HttpRequest) -> HttpResponse:
 
 
 def _look(request: HttpRequest) -> Look:
-    teams = actor_of(request).teams(Right.READ)
-    return fleet_page.look(request.GET.dict(), timezone.now(), teams)
+    viewer = Viewer(cast(User, request.user), actor_of(request))
+    return fleet_page.look(request.GET.dict(), timezone.now(), viewer)
 
 
 def _list(look: Look) -> dict[str, Any]:

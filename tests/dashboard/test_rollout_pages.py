@@ -247,6 +247,23 @@ def test_a_profile_that_waits_is_seen_beside_the_one_in_force(
     assertContains(decision, "Profile 1")
 
 
+def test_the_fleet_tells_what_somebody_may_decide_on(
+    signed_in: Client, ready: Endpoint, person: User, bob: User
+) -> None:
+    """Approvers are asked in the fleet, whoever asked is not; a waiting profile has a mark."""
+    swap_template(ready)
+    request = make_request(ready, person)
+
+    mine, theirs = signed_in.get("/"), as_(bob).get("/")
+
+    assertContains(theirs, "alice asks: Shadow → Read only")
+    assertContains(theirs, f'href="{request.get_absolute_url()}"')
+    assertNotContains(mine, "alice asks")
+    assertContains(mine, "new: shadow")
+    (row,) = mine.context["sections"][0].rows
+    assert (row.summary.endpoint.stage, row.summary.endpoint.waiting) == ("full", "shadow")
+
+
 def test_one_person_steps_back_at_once_and_an_approver_rejects(
     signed_in: Client, ready: Endpoint, bob: User
 ) -> None:
