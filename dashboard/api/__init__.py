@@ -11,17 +11,20 @@ from typing_extensions import override
 
 from dashboard.api import (
     attempts,
+    audit,
     endpoints,
     errors,
+    gates,
     incidents,
     metrics,
     modes,
     mounting,
     notes,
-    once,
+    people,
     policies,
     problems,
     profiles,
+    rollouts,
     run_events,
     runs,
     telemetry,
@@ -53,7 +56,6 @@ api = Api(
     renderer=Renderer(),
 )
 errors.handle_on(api)
-api.add_exception_handler(once.Replayed, lambda _request, exc: exc.answer)
 api.add_router("/endpoints", endpoints.router)
 api.add_router("/endpoints", profiles.router)
 api.add_router("/endpoints", runs.of_endpoint)
@@ -61,12 +63,17 @@ api.add_router("/endpoints", metrics.of_endpoint)
 api.add_router("/endpoints", policies.router)
 api.add_router("/endpoints", modes.router)
 api.add_router("/endpoints", notes.router)
+api.add_router("/endpoints", rollouts.of_endpoint)
+api.add_router("/rollouts", rollouts.router)
+api.add_router("/gates", gates.router)
 api.add_router("/incidents", incidents.router)
 api.add_router("/tool-rules", tool_rules.router)
 api.add_router("/runs", runs.router)
 api.add_router("/runs", run_events.router)
 api.add_router("/runs", attempts.router)
 api.add_router("/runs", metrics.of_run)
+api.add_router("/audit", audit.router)
+api.add_router("", people.router)
 api.add_router("/telemetry", telemetry.router)
 api.add_router("/problems", problems.router)
 

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from typing import Annotated, Any
 
+from django.db.models import Q
 from django.http import HttpRequest, JsonResponse
-from ninja import Path, Router
+from ninja import Path, Query, Router
 
-from dashboard.api import auth
-from dashboard.api.errors import ApiError, no_such
+from dashboard.api import auth, paging
+from dashboard.api.errors import ApiError, Detail, no_such
 from dashboard.api.run_schemas import AttemptList, attempt_out
 from dashboard.api.runs import RunId, find
 from dashboard.models import Attempt
@@ -38,9 +39,27 @@ _EVIDENCE: dict[str, Any] = {
     response=AttemptList,
     summary="List the attempts of a run",
 )
-def list_attempts(request: HttpRequest, run_id: RunId) -> AttemptList:
+def list_attempts(
+    request: HttpRequest,
+    run_id: RunId,
+    cursor: Annotated[str, Query(description="The `next_cursor` of the page before")] = "",
+    limit: Annotated[int, Query(ge=1, le=1000, description="The most on a page")] = 500,
+) -> AttemptList:
     found = Attempt.objects.of(find(run_id)).order_by("probe", "trial")
-    return AttemptList(attempts=[attempt_out(attempt) for attempt in found])
+    if cursor:
+        trial, probe = _place(cursor)
+        found = found.filter(Q(probe__gt=probe) | Q(probe=probe, trial__gt=trial))
+    shown, next_cursor = paging.cut(found, limit, lambda row: f"{row.trial}.{row.probe}")
+    return AttemptList(attempts=[attempt_out(row) for row in shown], next_cursor=next_cursor)
+
+
+def _place(cursor: str) -> tuple[int, str]:
+    number, _, probe = cursor.partition(".")
+    if number.isascii() and number.isdecimal() and int(number) <= _MOST_TRIAL and "\0" not in probe:
+        return int(number), probe
+    message = "Give a `next_cursor` of this list."
+    detail = Detail(field="cursor", message=message)
+    raise ApiError(422, f"cursor: {message}", details=[detail])
 
 
 @router.get(

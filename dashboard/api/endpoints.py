@@ -9,7 +9,7 @@ from django.http import HttpRequest
 from ninja import Path, Query, Router
 from ninja.responses import Status
 
-from dashboard.api import auth
+from dashboard.api import auth, paging
 from dashboard.api.endpoint_schemas import (
     EndpointFields,
     EndpointIn,
@@ -35,14 +35,9 @@ def list_endpoints(
     limit: Annotated[int, Query(ge=1, le=500)] = 100,
 ) -> EndpointList:
     after = cursor.replace("\0", "")
-    found = list(
-        _kept()
-        .of_teams(auth.seen_teams(request))
-        .filter(slug__gt=after)
-        .order_by("slug")[: limit + 1]
-    )
-    shown = found[:limit]
-    next_cursor = shown[-1].slug if len(found) > limit else None
+    seen = _kept().of_teams(auth.seen_teams(request))
+    found = seen.filter(slug__gt=after).order_by("slug")
+    shown, next_cursor = paging.cut(found, limit, lambda each: each.slug)
     return EndpointList(endpoints=[endpoint_out(e) for e in shown], next_cursor=next_cursor)
 
 

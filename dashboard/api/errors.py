@@ -81,6 +81,14 @@ class ApiError(Exception):
         self.headers = dict(headers or {})
 
 
+class Answered(Exception):
+    """The request was answered before; this is the answer."""
+
+    def __init__(self, answer: HttpResponse) -> None:
+        super().__init__("answered before")
+        self.answer = answer
+
+
 def response(error: ApiError) -> HttpResponse:
     """The error as it is sent."""
     problem: dict[str, Any] = {
@@ -117,6 +125,7 @@ def handle_on(api: NinjaAPI) -> None:
         RequestDataTooBig: _too_big,
         Exception: internal,
     }
+    api.add_exception_handler(Answered, _answered)
     for kind, translate in translations.items():
         api.add_exception_handler(kind, _handler(translate))
     api.add_exception_handler(ValidationError, _validation)
@@ -137,6 +146,11 @@ def _validation(request: HttpRequest, exc: Any) -> HttpResponse:
     only_address = all(error["loc"][0] == "path" for error in exc.errors)
     missing = None if only_address else naming.missing(request)
     return response(no_such(missing) if missing else _invalid(exc))
+
+
+def _answered(_request: HttpRequest, exc: Any) -> HttpResponse:
+    answer: HttpResponse = exc.answer
+    return answer
 
 
 def _unauthorized(_exc: AuthenticationError) -> ApiError:

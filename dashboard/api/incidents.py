@@ -9,7 +9,7 @@ from django.db.models import QuerySet
 from django.http import HttpRequest
 from ninja import Path, Query, Router
 
-from dashboard.api import auth
+from dashboard.api import auth, paging
 from dashboard.api.errors import ApiError, no_such
 from dashboard.api.incident_schemas import (
     IncidentDetail,
@@ -18,7 +18,7 @@ from dashboard.api.incident_schemas import (
     incident_detail,
     incident_out,
 )
-from dashboard.api.runs import MOST_ID
+from dashboard.api.paging import MOST_ID, Below, Limit
 from dashboard.models import Incident
 from dashboard.models.watch import Lane
 from dashboard.services import detection
@@ -33,17 +33,15 @@ def list_incidents(
     request: HttpRequest,
     state: Annotated[Incident.State | None, Query(description="Only those in this state")] = None,
     endpoint: Annotated[str, Query(description="Only those of this endpoint")] = "",
-    cursor: Annotated[int, Query(ge=1, le=MOST_ID, description="The `next_cursor`")] = MOST_ID,
-    limit: Annotated[int, Query(ge=1, le=200)] = 50,
+    cursor: Below = MOST_ID,
+    limit: Limit = 50,
 ) -> IncidentList:
     wanted = _of_teams(auth.seen_teams(request)).filter(pk__lt=cursor)
     if state:
         wanted = wanted.filter(state=state)
     if endpoint:
         wanted = wanted.filter(profile__endpoint__slug=endpoint.replace("\0", ""))
-    found = list(wanted.order_by("-id")[: limit + 1])
-    shown = found[:limit]
-    next_cursor = shown[-1].pk if len(found) > limit else None
+    shown, next_cursor = paging.cut(wanted.order_by("-id"), limit, lambda each: each.pk)
     return IncidentList(incidents=[incident_out(each) for each in shown], next_cursor=next_cursor)
 
 

@@ -8,13 +8,13 @@ from typing import Annotated, Any
 from django.http import HttpRequest
 from ninja import Path, Query, Router
 from ninja.responses import Status
-from pydantic import BaseModel, ConfigDict, Field, StrictInt
+from pydantic import BaseModel, ConfigDict, Field, StrictBool, StrictInt
 
 from dashboard.access import Right
-from dashboard.api import auth
+from dashboard.api import auth, paging
 from dashboard.api.endpoints import Slug, find
 from dashboard.api.errors import no_such
-from dashboard.api.runs import MOST_ID
+from dashboard.api.paging import MOST_ID, Above, Limit
 from dashboard.models import ModeSwitch
 from dashboard.services import modes as service
 from health.modes import EFFECTS, Mode
@@ -26,6 +26,7 @@ _SWITCH: dict[str, Any] = {
     "mode": "no_parallel",
     "effect": EFFECTS[Mode.NO_PARALLEL],
     "automatic": False,
+    "pinned": False,
     "reason": "The agent mixes up results while we upgrade it.",
     "author": "alice",
     "incident": None,
@@ -45,6 +46,9 @@ class ModeIn(BaseModel):
 
     mode: Mode
     reason: str = Field(description="Why: others will want to know it")
+    pinned: StrictBool = Field(
+        default=False, description="One person pins it; to let go of it takes two"
+    )
     lasts_s: StrictInt | None = Field(
         default=None,
         ge=1,
@@ -60,6 +64,7 @@ class SwitchOut(BaseModel):
     mode: Mode
     effect: str
     automatic: bool = Field(description="By an incident; otherwise by a person")
+    pinned: bool = Field(description="To let go of it takes a request that somebody else approves")
     reason: str
     author: str | None
     incident: int | None
@@ -69,9 +74,12 @@ class SwitchOut(BaseModel):
 
 
 class SwitchList(BaseModel):
-    model_config = ConfigDict(json_schema_extra={"examples": [{"modes": [_SWITCH]}]})
+    model_config = ConfigDict(
+        json_schema_extra={"examples": [{"modes": [_SWITCH], "next_cursor": None}]}
+    )
 
     modes: list[SwitchOut]
+    next_cursor: int | None = Field(description=paging.NEXT)
 
 
 @router.get(
@@ -80,10 +88,14 @@ class SwitchList(BaseModel):
     response=SwitchList,
     summary="List the modes that are on, by incidents and by people",
 )
-def list_modes(request: HttpRequest, slug: Slug) -> SwitchList:
+def list_modes(
+    request: HttpRequest, slug: Slug, cursor: Above = 0, limit: Limit = 100
+) -> SwitchList:
     """Modes that hold because too little is known are told by the policy, not here."""
-    switches = find(slug).profile_in_force.switches.on().select_related("author").order_by("id")
-    return SwitchList(modes=[switch_out(switch) for switch in switches])
+    on = find(slug).profile_in_force.switches.on().filter(pk__gt=cursor)
+    switches = on.select_related("author").order_by("id")
+    shown, next_cursor = paging.cut(switches, limit, lambda switch: switch.pk)
+    return SwitchList(modes=[switch_out(switch) for switch in shown], next_cursor=next_cursor)
 
 
 @router.post(
@@ -94,7 +106,12 @@ def switch_mode_on(request: HttpRequest, slug: Slug, body: ModeIn) -> Status[Swi
     lasts = None if body.lasts_s is None else timedelta(seconds=body.lasts_s)
     by = auth.token_of(request).created_by
     made = service.switch_on(
-        find(slug).profile_in_force, body.mode, by=by, reason=body.reason, lasts=lasts
+        find(slug).profile_in_force,
+        body.mode,
+        by=by,
+        reason=body.reason,
+        lasts=lasts,
+        pinned=body.pinned,
     )
     return Status(201, switch_out(made))
 
@@ -132,6 +149,7 @@ def switch_out(switch: ModeSwitch) -> SwitchOut:
         mode=mode,
         effect=EFFECTS[mode],
         automatic=switch.incident_id is not None,
+        pinned=switch.pinned,
         reason=switch.reason,
         author=switch.author.get_username() if switch.author else None,
         incident=switch.incident_id,

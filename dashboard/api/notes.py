@@ -5,15 +5,16 @@ from __future__ import annotations
 from datetime import datetime
 from typing import Annotated, Any
 
+from django.db.models import Q
 from django.http import HttpRequest
 from ninja import Path, Query, Router
 from ninja.responses import Status
 from pydantic import AwareDatetime, BaseModel, ConfigDict, Field
 
-from dashboard.api import auth
+from dashboard.api import auth, paging
 from dashboard.api.endpoints import Slug, find
-from dashboard.api.errors import no_such
-from dashboard.api.runs import MOST_ID
+from dashboard.api.errors import ApiError, Detail, no_such
+from dashboard.api.paging import MOST_ID, Below
 from dashboard.models import Note
 from dashboard.services import notes as service
 
@@ -27,6 +28,9 @@ _NOTE: dict[str, Any] = {
     "author": "alice",
     "created_at": "2026-05-01T09:30:02Z",
 }
+
+
+_NO_PAGE = Detail(field="cursor", message="Give a `next_cursor` of this list.")
 
 
 class NoteIn(BaseModel):
@@ -52,19 +56,33 @@ class NoteOut(BaseModel):
 
 
 class NoteList(BaseModel):
-    model_config = ConfigDict(json_schema_extra={"examples": [{"notes": [_NOTE]}]})
+    model_config = ConfigDict(
+        json_schema_extra={"examples": [{"notes": [_NOTE], "next_cursor": None}]}
+    )
 
     notes: list[NoteOut]
+    next_cursor: int | None = Field(description=paging.NEXT)
 
 
 @router.get(
     "/{slug:slug}/notes", auth=auth.READ, response=NoteList, summary="List notes, newest first"
 )
 def list_notes(
-    request: HttpRequest, slug: Slug, limit: Annotated[int, Query(ge=1, le=500)] = 100
+    request: HttpRequest,
+    slug: Slug,
+    cursor: Below = MOST_ID,
+    limit: Annotated[int, Query(ge=1, le=500, description="The most on a page")] = 100,
 ) -> NoteList:
-    found = Note.objects.kept().filter(endpoint=find(slug)).select_related("author").newest_first()
-    return NoteList(notes=[note_out(note) for note in found[:limit]])
+    of_endpoint = Note.objects.filter(endpoint=find(slug)).select_related("author").newest_first()
+    found = of_endpoint.kept()
+    # By time, which people may give: the note at the cursor says when that was.
+    last = of_endpoint.filter(pk=cursor).first()
+    if last is not None:
+        found = found.filter(Q(at__lt=last.at) | Q(at=last.at, pk__lt=last.pk))
+    elif cursor != MOST_ID:
+        raise ApiError(422, "cursor: There is no such page.", details=[_NO_PAGE])
+    shown, next_cursor = paging.cut(found, limit, lambda note: note.pk)
+    return NoteList(notes=[note_out(note) for note in shown], next_cursor=next_cursor)
 
 
 @router.post(

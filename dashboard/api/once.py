@@ -11,7 +11,7 @@ from django.db import DatabaseError, transaction
 from django.http import HttpRequest, HttpResponse
 from django.http.response import HttpResponseBase
 
-from dashboard.api.errors import ApiError, internal, response
+from dashboard.api.errors import Answered, ApiError, internal, response
 from dashboard.models import ApiToken, KeptAnswer
 from dashboard.services import idempotency
 from dashboard.services.idempotency import AnotherRequest, Claim, UnderWay
@@ -22,14 +22,6 @@ _KEY = re.compile(r"[\x21-\x7e]{1,200}")
 _SAFE = frozenset({"GET", "HEAD", "OPTIONS"})
 
 View = Callable[..., HttpResponseBase]
-
-
-class Replayed(Exception):
-    """The request was answered before; this is the answer."""
-
-    def __init__(self, answer: HttpResponse) -> None:
-        super().__init__("answered before")
-        self.answer = answer
 
 
 def once(view: View) -> View:
@@ -68,7 +60,7 @@ def claim(request: HttpRequest, token: ApiToken) -> None:
         message = f"This {HEADER} was sent before with another method, address or body."
         raise ApiError(422, message, code="key_reused") from exc
     if isinstance(found, KeptAnswer):
-        raise Replayed(_answer(found))
+        raise Answered(_answer(found))
     request._claim = found  # type: ignore[attr-defined]
 
 

@@ -2,19 +2,17 @@
 
 from __future__ import annotations
 
-from typing import Annotated
-
 from django.http import HttpRequest, HttpResponse
 from django.http.response import HttpResponseBase
 from django.utils.cache import get_conditional_response
-from ninja import Query, Router
+from ninja import Router
 from pydantic_core import to_json
 
-from dashboard.api import auth
+from dashboard.api import auth, paging
 from dashboard.api.endpoints import Slug, find
 from dashboard.api.errors import no_such
+from dashboard.api.paging import MOST_ID, Below, Limit
 from dashboard.api.policy_schemas import PolicyOut, PolicyVersionList, version_out
-from dashboard.api.runs import MOST_ID
 from dashboard.models import PolicyVersion
 from dashboard.services import policies
 
@@ -51,11 +49,9 @@ def read_policy(request: HttpRequest, slug: Slug) -> HttpResponseBase:
 def list_policy_versions(
     request: HttpRequest,
     slug: Slug,
-    cursor: Annotated[int, Query(ge=1, le=MOST_ID, description="The `next_cursor`")] = MOST_ID,
-    limit: Annotated[int, Query(ge=1, le=200)] = 20,
+    cursor: Below = MOST_ID,
+    limit: Limit = 20,
 ) -> PolicyVersionList:
     rows = PolicyVersion.objects.filter(endpoint=find(slug), version__lt=cursor)
-    found = list(rows.order_by("-version")[: limit + 1])
-    shown = found[:limit]
-    next_cursor = shown[-1].version if len(found) > limit else None
+    shown, next_cursor = paging.cut(rows.order_by("-version"), limit, lambda row: row.version)
     return PolicyVersionList(versions=[version_out(row) for row in shown], next_cursor=next_cursor)

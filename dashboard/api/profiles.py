@@ -9,11 +9,13 @@ from django.http import HttpRequest
 from ninja import Router
 from pydantic import BaseModel, ConfigDict, Field
 
-from dashboard.api import auth
+from dashboard.api import auth, paging
 from dashboard.api.endpoints import Slug, find
+from dashboard.api.paging import Below, Limit
 from dashboard.models import Profile
 
 router = Router(tags=["profiles"])
+MOST_EPOCH = 2**31 - 1
 
 
 class ProfileKey(BaseModel):
@@ -27,6 +29,7 @@ class ProfileOut(BaseModel):
     epoch: int
     key: ProfileKey
     stage: str = Field(description="shadow, read_only, write, full; rejected, rolled_back")
+    in_force: bool = Field(description="The policy follows this one")
     capabilities: dict[str, Any] = Field(description="Each with value, trials and interval")
     fingerprint: dict[str, Any]
     probe_version: str
@@ -50,6 +53,7 @@ class ProfileList(BaseModel):
                                 "chat_template_hash": "",
                             },
                             "stage": "shadow",
+                            "in_force": True,
                             "capabilities": {
                                 "supports_parallel_tool_use": {"value": True, "trials": 8}
                             },
@@ -59,13 +63,15 @@ class ProfileList(BaseModel):
                             "created_at": "2026-04-01T08:00:00Z",
                             "ended_at": None,
                         }
-                    ]
+                    ],
+                    "next_cursor": None,
                 }
             ]
         }
     )
 
     profiles: list[ProfileOut]
+    next_cursor: int | None = Field(description=paging.NEXT)
 
 
 @router.get(
@@ -74,13 +80,16 @@ class ProfileList(BaseModel):
     response=ProfileList,
     summary="List the profiles of an endpoint, the present one first",
 )
-def list_profiles(request: HttpRequest, slug: Slug) -> ProfileList:
-    profiles = Profile.objects.filter(endpoint=find(slug)).order_by("-epoch")
-    return ProfileList(profiles=[_out(profile) for profile in profiles])
+def list_profiles(
+    request: HttpRequest, slug: Slug, cursor: Below = MOST_EPOCH, limit: Limit = 100
+) -> ProfileList:
+    profiles = Profile.objects.filter(endpoint=find(slug), epoch__lt=min(cursor, MOST_EPOCH))
+    shown, next_cursor = paging.cut(profiles.order_by("-epoch"), limit, lambda row: row.epoch)
+    return ProfileList(profiles=[_out(profile) for profile in shown], next_cursor=next_cursor)
 
 
 def _out(profile: Profile) -> ProfileOut:
-    same = ("epoch", "stage", "capabilities", "fingerprint", "probe_version")
+    same = ("epoch", "stage", "in_force", "capabilities", "fingerprint", "probe_version")
     times = ("verified_at", "created_at", "ended_at")
     return ProfileOut(
         **{name: getattr(profile, name) for name in (*same, *times)},

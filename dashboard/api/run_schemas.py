@@ -8,6 +8,7 @@ from typing import Any
 
 from pydantic import BaseModel, ConfigDict, Field
 
+from dashboard.api import paging
 from dashboard.models import Attempt, Run
 
 _RUN: dict[str, Any] = {
@@ -127,13 +128,15 @@ class AttemptList(BaseModel):
                             "has_evidence": True,
                             "started_at": "2026-05-01T12:00:02Z",
                         }
-                    ]
+                    ],
+                    "next_cursor": None,
                 }
             ]
         }
     )
 
     attempts: list[AttemptOut]
+    next_cursor: str | None = Field(description=paging.NEXT)
 
 
 _RUN_FIELDS = (

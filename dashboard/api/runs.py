@@ -8,17 +8,16 @@ from django.http import HttpRequest
 from ninja import Path, Query, Router
 from ninja.responses import Status
 
-from dashboard.api import auth
+from dashboard.api import auth, paging
 from dashboard.api.endpoints import Slug
 from dashboard.api.endpoints import find as find_endpoint
 from dashboard.api.errors import ApiError, no_such
+from dashboard.api.paging import MOST_ID, Below, Limit
 from dashboard.api.run_schemas import RunIn, RunList, RunOut, run_out
 from dashboard.models import Run
 from dashboard.models.run import RunQuerySet, State, Trigger
 from dashboard.services import runs as service
 
-# A run's id is a bigint; what does not fit cannot be one.
-MOST_ID = 2**63 - 1
 RunId = Annotated[int, Path(ge=1, le=MOST_ID, description="The run's id")]
 
 of_endpoint = Router(tags=["runs"])
@@ -35,13 +34,12 @@ def list_runs(
     request: HttpRequest,
     slug: Slug,
     state: Annotated[State | None, Query(description="Only runs in this state")] = None,
-    cursor: Annotated[int, Query(ge=1, le=MOST_ID, description="The `next_cursor`")] = MOST_ID,
-    limit: Annotated[int, Query(ge=1, le=200)] = 50,
+    cursor: Below = MOST_ID,
+    limit: Limit = 50,
 ) -> RunList:
     runs = _runs().of(find_endpoint(slug)).filter(pk__lt=cursor).newest_first()
-    found = list((runs.filter(state=state) if state else runs)[: limit + 1])
-    shown = found[:limit]
-    next_cursor = shown[-1].pk if len(found) > limit else None
+    found = runs.filter(state=state) if state else runs
+    shown, next_cursor = paging.cut(found, limit, lambda run: run.pk)
     return RunList(runs=[run_out(run) for run in shown], next_cursor=next_cursor)
 
 

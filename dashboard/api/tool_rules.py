@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+from typing import Annotated
+
 from django.http import HttpRequest
-from ninja import Router
+from ninja import Query, Router
 from pydantic import BaseModel, ConfigDict, Field
 
-from dashboard.api import auth
+from dashboard.api import auth, paging
+from dashboard.api.paging import Above
 from dashboard.models import ToolRule
 from health.known_tools import DEFAULTS, VERSION
 from health.risk import Risk, Rule
 
 router = Router(tags=["policy"])
+_MOST_RULES = 2**31
 
 
 class NotedRule(BaseModel):
@@ -41,6 +45,7 @@ class ToolRuleList(BaseModel):
                             {"pattern": "Bash", "risk": "dangerous", "note": "", "agent": "Claude"}
                         ],
                     },
+                    "next_cursor": None,
                 }
             ]
         }
@@ -48,14 +53,24 @@ class ToolRuleList(BaseModel):
 
     rules: list[NotedRule] = Field(description="Of the operator, in their order")
     defaults: KnownTools = Field(description="Where none of them fits")
+    next_cursor: int | None = Field(description=paging.NEXT)
 
 
 @router.get("", auth=auth.READ, response=ToolRuleList, summary="List how tools are classed")
-def list_tool_rules(request: HttpRequest) -> ToolRuleList:
+def list_tool_rules(
+    request: HttpRequest,
+    cursor: Above = 0,
+    limit: Annotated[int, Query(ge=1, le=1000, description="The most on a page")] = 500,
+) -> ToolRuleList:
     """The first rule that fits a name decides; what fits none is dangerous."""
-    rules = [_noted(each.rule) for each in ToolRule.objects.in_order()]
+    # By how many were before: their order is what matters, and people change it.
+    place = min(cursor, _MOST_RULES)
+    found = list(ToolRule.objects.in_order()[place : place + limit + 1])
+    rules = [_noted(each.rule) for each in found[:limit]]
+    next_cursor = place + limit if len(found) > limit else None
     known = [KnownTool(**_noted(rule).model_dump(), agent=rule.agent) for rule in DEFAULTS]
-    return ToolRuleList(rules=rules, defaults=KnownTools(version=VERSION, rules=known))
+    defaults = KnownTools(version=VERSION, rules=known)
+    return ToolRuleList(rules=rules, defaults=defaults, next_cursor=next_cursor)
 
 
 def _noted(rule: Rule) -> NotedRule:

@@ -8,7 +8,7 @@ import structlog
 from django.conf import settings
 from django.db import OperationalError, ProgrammingError
 
-from dashboard.services import partitions
+from dashboard.services import idempotency, partitions
 from dashboard.services.partitions import Partition, Tie
 from dashboard.services.statements import execute, row
 
@@ -29,6 +29,7 @@ def enforce() -> list[str]:
     """
     dropped = [part.name for part in _over() if _drop(part)]
     execute(_FORGET, {"kept": timedelta(days=settings.KEEP_RAW_DAYS + LATE_DAYS)})
+    idempotency.forget()
     return dropped
 
 

@@ -1,0 +1,104 @@
+"""The gates: what each stage asks for, in every version that ever held."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import Any
+
+from django.http import HttpRequest
+from ninja import Router
+from pydantic import BaseModel, ConfigDict, Field, StrictInt
+
+from dashboard.api import auth, paging
+from dashboard.api.errors import ApiError, Detail
+from dashboard.api.paging import MOST_ID, Below, Limit
+from dashboard.models import GateVersion
+from dashboard.services import gates as service
+from health.gates import DEFAULTS, Gates, mistakes
+
+router = Router(tags=["gates"])
+
+_VERSION: dict[str, Any] = {
+    "version": 3,
+    "gates": DEFAULTS.as_json(),
+    "reason": "Twice the trials before writing tools.",
+    "by": "root",
+    "at": "2026-05-01T12:00:00Z",
+}
+
+
+class GatesOut(BaseModel):
+    model_config = ConfigDict(json_schema_extra={"examples": [_VERSION]})
+
+    version: int | None = Field(description="null: nobody has changed them, the default ones hold")
+    gates: dict[str, dict[str, Any]] = Field(
+        description="For each stage that can be asked for, its conditions; docs/rollouts.md"
+    )
+    reason: str
+    by: str | None
+    at: datetime | None
+
+
+class GateVersions(BaseModel):
+    model_config = ConfigDict(
+        json_schema_extra={"examples": [{"versions": [_VERSION], "next_cursor": 3}]}
+    )
+
+    versions: list[GatesOut]
+    next_cursor: int | None = Field(description=paging.NEXT)
+
+
+class GatesIn(BaseModel):
+    model_config = ConfigDict(
+        extra="forbid",
+        json_schema_extra={
+            "examples": [{name: _VERSION[name] for name in ("version", "gates", "reason")}]
+        },
+    )
+
+    version: StrictInt | None = Field(
+        description="As it was read: a change by somebody else in between is a conflict"
+    )
+    gates: dict[str, dict[str, Any]] = Field(description="All of them, as they are to be")
+    reason: str = Field(description="Why: others will want to know it")
+
+
+@router.get("", auth=auth.READ, response=GatesOut, summary="Read what each stage asks for")
+def read_gates(request: HttpRequest) -> GatesOut:
+    return _out(*service.current())
+
+
+@router.put("", auth=auth.ADMINISTER, response=GatesOut, summary="Change what the stages ask for")
+def change_gates(request: HttpRequest, body: GatesIn) -> GatesOut:
+    """Whatever was asked for under the old ones is void."""
+    found = [Detail(field=f"gates.{where}", message=why) for where, why in mistakes(body.gates)]
+    if found:
+        raise ApiError(422, f"{found[0].field}: {found[0].message}", details=found[:20])
+    version, _ = service.current()
+    if body.version != (version.pk if version else None):
+        raise ApiError(409, "Somebody else has changed the gates since. Read them again.")
+    service.change(body.gates, by=auth.maker_of(request), reason=body.reason)
+    return _out(*service.current())
+
+
+@router.get("/versions", auth=auth.READ, response=GateVersions, summary="List the gates of before")
+def list_gate_versions(
+    request: HttpRequest, cursor: Below = MOST_ID, limit: Limit = 20
+) -> GateVersions:
+    """The newest first."""
+    rows = GateVersion.objects.filter(pk__lt=cursor).select_related("by").order_by("-id")
+    shown, next_cursor = paging.cut(rows, limit, lambda row: row.pk)
+    return GateVersions(versions=[_kept(row) for row in shown], next_cursor=next_cursor)
+
+
+def _out(version: GateVersion | None, held: Gates) -> GatesOut:
+    if version is not None:
+        return _kept(version)
+    return GatesOut(version=None, gates=held.as_json(), reason="", by=None, at=None)
+
+
+def _kept(version: GateVersion) -> GatesOut:
+    by = version.by.get_username() if version.by else None
+    return GatesOut(
+        version=version.pk, gates=version.body, reason=version.reason, by=by, at=version.at
+    )

@@ -1,0 +1,30 @@
+"""Pages of lists: `limit` rows after `cursor`, and the cursor of what follows."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Annotated, TypeVar
+
+from django.db.models import Model, QuerySet
+from ninja import Query
+
+# An id is a bigint; what does not fit cannot be one.
+MOST_ID = 2**63 - 1
+
+Row = TypeVar("Row", bound=Model)
+Cursor = TypeVar("Cursor")
+
+# For lists with the newest first, and for those that begin with the oldest.
+Below = Annotated[int, Query(ge=1, le=MOST_ID, description="The `next_cursor` of the page before")]
+Above = Annotated[int, Query(ge=0, le=MOST_ID, description="The `next_cursor` of the page before")]
+Limit = Annotated[int, Query(ge=1, le=200, description="The most on a page")]
+NEXT = "Give it as `cursor` for what follows; null at the end"
+
+
+def cut(
+    rows: QuerySet[Row], limit: int, key: Callable[[Row], Cursor]
+) -> tuple[list[Row], Cursor | None]:
+    """The rows of a page, and the cursor of the next one if there is one."""
+    found = list(rows[: limit + 1])
+    shown = found[:limit]
+    return shown, key(shown[-1]) if len(found) > limit else None

@@ -1,0 +1,176 @@
+"""People, teams and roles, for administrators."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import Annotated, Any
+
+from django.contrib.auth.models import User
+from django.db.models import Count, Q
+from django.http import HttpRequest
+from ninja import Path, Router
+from ninja.responses import Status
+from pydantic import BaseModel, ConfigDict, Field, StrictInt
+
+from dashboard.api import auth, paging
+from dashboard.api.errors import no_such
+from dashboard.api.paging import MOST_ID, Above, Limit
+from dashboard.models import Grant, Team
+from dashboard.models.team import Role
+from dashboard.services import roles
+
+router = Router(tags=["people"])
+PersonId = Annotated[int, Path(ge=1, le=MOST_ID, description="The person's id")]
+GrantId = Annotated[int, Path(ge=1, le=MOST_ID, description="The id of the role they have")]
+
+_GRANT: dict[str, Any] = {"id": 9, "role": "operator", "team": 2, "team_name": "search"}
+_PERSON: dict[str, Any] = {
+    "id": 4,
+    "name": "anna",
+    "email": "anna@example.org",
+    "is_active": True,
+    "is_administrator": False,
+    "last_signed_in_at": "2026-05-01T12:00:00Z",
+    "roles": [_GRANT],
+}
+_TEAM: dict[str, Any] = {
+    "id": 2,
+    "name": "search",
+    "endpoints": 3,
+    "people": 5,
+    "created_at": "2026-04-01T08:00:00Z",
+}
+
+
+class GrantOut(BaseModel):
+    model_config = ConfigDict(json_schema_extra={"examples": [_GRANT]})
+
+    id: int
+    role: str = Field(description="viewer, operator or approver")
+    team: int | None = Field(description="null: it holds for every endpoint")
+    team_name: str | None
+
+
+class GrantIn(BaseModel):
+    model_config = ConfigDict(
+        extra="forbid",
+        json_schema_extra={"examples": [{"role": "operator", "team": 2, "reason": "On call."}]},
+    )
+
+    role: Role
+    team: StrictInt | None = Field(default=None, ge=1, le=MOST_ID, description="null: everywhere")
+    reason: str = Field(default="", max_length=1000)
+
+
+class PersonOut(BaseModel):
+    id: int
+    name: str
+    email: str
+    is_active: bool
+    is_administrator: bool
+    last_signed_in_at: datetime | None
+    roles: list[GrantOut]
+
+
+class PersonList(BaseModel):
+    model_config = ConfigDict(
+        json_schema_extra={"examples": [{"people": [_PERSON], "next_cursor": None}]}
+    )
+
+    people: list[PersonOut]
+    next_cursor: int | None = Field(description=paging.NEXT)
+
+
+class TeamOut(BaseModel):
+    id: int
+    name: str
+    endpoints: int = Field(description="How many it has")
+    people: int = Field(description="How many have a role in it")
+    created_at: datetime
+
+
+class TeamList(BaseModel):
+    model_config = ConfigDict(
+        json_schema_extra={"examples": [{"teams": [_TEAM], "next_cursor": None}]}
+    )
+
+    teams: list[TeamOut]
+    next_cursor: int | None = Field(description=paging.NEXT)
+
+
+@router.get("/people", auth=auth.LOOK_AFTER, response=PersonList, summary="List people")
+def list_people(request: HttpRequest, cursor: Above = 0, limit: Limit = 100) -> PersonList:
+    """With what they may do, in the order in which they came."""
+    rows = User.objects.filter(pk__gt=cursor).order_by("pk").prefetch_related("grants__team")
+    shown, next_cursor = paging.cut(rows, limit, lambda row: row.pk)
+    return PersonList(people=[_person(row) for row in shown], next_cursor=next_cursor)
+
+
+@router.get("/teams", auth=auth.LOOK_AFTER, response=TeamList, summary="List teams")
+def list_teams(request: HttpRequest, cursor: Above = 0, limit: Limit = 100) -> TeamList:
+    kept = Q(endpoints__removed_at=None) & Q(endpoints__isnull=False)
+    rows: Any = Team.objects.filter(pk__gt=cursor).order_by("pk")
+    rows = rows.annotate(
+        kept=Count("endpoints", filter=kept, distinct=True),
+        held=Count("grants__person", distinct=True),
+    )
+    shown, next_cursor = paging.cut(rows, limit, lambda row: int(row.pk))
+    teams = [
+        TeamOut(
+            id=row.pk, name=row.name, endpoints=row.kept, people=row.held, created_at=row.created_at
+        )
+        for row in shown
+    ]
+    return TeamList(teams=teams, next_cursor=next_cursor)
+
+
+@router.post(
+    "/people/{int:person_id}/roles",
+    auth=auth.ADMINISTER,
+    response={201: GrantOut},
+    summary="Give somebody a role",
+)
+def give_role(request: HttpRequest, person_id: PersonId, body: GrantIn) -> Status[GrantOut]:
+    """In one team or everywhere. Refused for oneself."""
+    person = User.objects.filter(pk=person_id).first()
+    if person is None:
+        raise no_such("person")
+    team = Team.objects.filter(pk=body.team).first() if body.team else None
+    if body.team and team is None:
+        raise no_such("team")
+    by = auth.maker_of(request)
+    made = roles.give(person, role=body.role, team=team, by=by, reason=body.reason)
+    return Status(201, _grant(made))
+
+
+@router.delete(
+    "/people/{int:person_id}/roles/{int:grant_id}",
+    auth=auth.ADMINISTER,
+    response={204: None},
+    summary="Take a role away",
+)
+def take_role(request: HttpRequest, person_id: PersonId, grant_id: GrantId) -> Status[None]:
+    """At once, and from their tokens too. Refused for oneself."""
+    found = Grant.objects.filter(pk=grant_id, person=person_id)
+    grant = found.select_related("person", "team").first()
+    if grant is None:
+        raise no_such("role")
+    roles.take(grant, by=auth.maker_of(request))
+    return Status(204, None)
+
+
+def _person(person: User) -> PersonOut:
+    return PersonOut(
+        id=person.pk,
+        name=person.get_username(),
+        email=person.email,
+        is_active=person.is_active,
+        is_administrator=person.is_superuser,
+        last_signed_in_at=person.last_login,
+        roles=[_grant(grant) for grant in person.grants.all()],
+    )
+
+
+def _grant(grant: Grant) -> GrantOut:
+    name = grant.team.name if grant.team else None
+    return GrantOut(id=grant.pk, role=str(grant.role), team=grant.team_id, team_name=name)

@@ -1,0 +1,195 @@
+"""Stages: asking for the next one, deciding about it, and stepping back."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from django.http import HttpRequest
+from ninja import Path, Query, Router
+from ninja.responses import Status
+
+from dashboard.api import auth, paging
+from dashboard.api.endpoints import Slug
+from dashboard.api.endpoints import find as find_endpoint
+from dashboard.api.errors import no_such
+from dashboard.api.paging import MOST_ID, Below, Limit
+from dashboard.api.rollout_schemas import (
+    ReasonIn,
+    ReasonMayBeIn,
+    RolloutDetail,
+    RolloutList,
+    StandingOut,
+    StepBackIn,
+    conditions_out,
+    rollout_detail,
+    rollout_out,
+)
+from dashboard.models import Endpoint, ModeSwitch, RolloutRequest
+from dashboard.models.profile import Stage
+from dashboard.models.rollout_request import RolloutRequestQuerySet
+from dashboard.services import rollouts as service
+
+of_endpoint = Router(tags=["rollouts"])
+router = Router(tags=["rollouts"])
+RequestId = Annotated[int, Path(ge=1, le=MOST_ID, description="The request's id")]
+SwitchId = Annotated[int, Path(ge=1, le=MOST_ID, description="The `id` in the list of modes")]
+
+
+@of_endpoint.get(
+    "/{slug:slug}/gate",
+    auth=auth.READ,
+    response=StandingOut,
+    summary="Read what the next stage asks for, and whether it may be asked for",
+)
+def read_gate(request: HttpRequest, slug: Slug) -> StandingOut:
+    """Each condition with its figures and what they rest on."""
+    return _standing(find_endpoint(slug))
+
+
+@of_endpoint.post(
+    "/{slug:slug}/rollout",
+    auth=auth.OPERATE,
+    response={201: RolloutDetail},
+    summary="Ask for the next stage",
+)
+def ask_for_stage(request: HttpRequest, slug: Slug, body: ReasonIn) -> Status[RolloutDetail]:
+    """Of the profile of the present key. Somebody else decides; what the request rests on is kept
+    with it, and if any of that changes before, the request is void."""
+    by, token = auth.maker_of(request), auth.token_of(request)
+    made = service.ask(find_endpoint(slug).profile, by=by, reason=body.reason, token=token)
+    return Status(201, rollout_detail(_find(made.pk)))
+
+
+@of_endpoint.post(
+    "/{slug:slug}/step-back",
+    auth=auth.TIGHTEN,
+    response=StandingOut,
+    summary="Trust an endpoint less, at once",
+)
+def step_back(request: HttpRequest, slug: Slug, body: StepBackIn) -> StandingOut:
+    """One person is enough for it; going forward again takes a request and a decision."""
+    by = auth.maker_of(request)
+    endpoint = find_endpoint(slug)
+    if body.epoch is None:
+        profile = endpoint.profile_in_force
+    elif (named := endpoint.profiles.filter(epoch=body.epoch).first()) is not None:
+        profile = named
+    else:
+        raise no_such("profile")
+    if body.to is Stage.REJECTED:
+        service.reject_profile(profile, by=by, reason=body.reason)
+    else:
+        service.step_back(profile, to=body.to.value, by=by, reason=body.reason)
+    return _standing(find_endpoint(slug))
+
+
+@of_endpoint.post(
+    "/{slug:slug}/modes/{int:switch_id}/unpin",
+    auth=auth.OPERATE,
+    response={201: RolloutDetail},
+    summary="Ask that a pinned mode be let go of",
+)
+def ask_to_unpin(
+    request: HttpRequest, slug: Slug, switch_id: SwitchId, body: ReasonIn
+) -> Status[RolloutDetail]:
+    """One person pins a mode; letting go of it takes a second one, who decides on the request."""
+    by, token = auth.maker_of(request), auth.token_of(request)
+    found = ModeSwitch.objects.filter(profile__endpoint=find_endpoint(slug), off_at=None)
+    switch = found.select_related("profile").filter(pk=switch_id).first()
+    if switch is None:
+        raise no_such("mode that is on")
+    made = service.ask_unpin(switch, by=by, reason=body.reason, token=token)
+    return Status(201, rollout_detail(_find(made.pk)))
+
+
+@router.get("", auth=auth.READ, response=RolloutList, summary="List requests, newest first")
+def list_rollouts(
+    request: HttpRequest,
+    state: Annotated[
+        RolloutRequest.State | None, Query(description="Only those in this state")
+    ] = None,
+    endpoint: Annotated[str, Query(description="Only those of this endpoint")] = "",
+    cursor: Below = MOST_ID,
+    limit: Limit = 50,
+) -> RolloutList:
+    wanted = _requests().filter(pk__lt=cursor).newest_first()
+    teams = auth.seen_teams(request)
+    if teams is not None:
+        wanted = wanted.filter(profile__endpoint__team__in=teams)
+    if state:
+        wanted = wanted.filter(state=state)
+    if endpoint:
+        wanted = wanted.filter(profile__endpoint__slug=endpoint.replace("\0", ""))
+    shown, next_cursor = paging.cut(wanted, limit, lambda each: each.pk)
+    return RolloutList(rollouts=[rollout_out(each) for each in shown], next_cursor=next_cursor)
+
+
+@router.get("/{int:request_id}", auth=auth.READ, response=RolloutDetail, summary="Read one request")
+def read_rollout(request: HttpRequest, request_id: RequestId) -> RolloutDetail:
+    """With all that it rests on, and what of that is different now."""
+    return rollout_detail(_find(request_id))
+
+
+@router.post(
+    "/{int:request_id}/approve",
+    auth=auth.DECIDE,
+    response=RolloutDetail,
+    summary="Let what was asked for happen",
+)
+def approve_rollout(request: HttpRequest, request_id: RequestId, body: ReasonIn) -> RolloutDetail:
+    """Refused for whoever asked, by page or by any token of theirs. Refused too if anything that it
+    rests on has changed: then the request is void, and `detail` says what changed."""
+    service.approve(_find(request_id), by=auth.maker_of(request), reason=body.reason)
+    return rollout_detail(_find(request_id))
+
+
+@router.post("/{int:request_id}/reject", auth=auth.DECIDE, response=RolloutDetail, summary="Say no")
+def reject_rollout(request: HttpRequest, request_id: RequestId, body: ReasonIn) -> RolloutDetail:
+    """The stage stays as it is; another request may be made."""
+    service.reject(_find(request_id), by=auth.maker_of(request), reason=body.reason)
+    return rollout_detail(_find(request_id))
+
+
+@router.post(
+    "/{int:request_id}/withdraw",
+    auth=auth.OPERATE,
+    response=RolloutDetail,
+    summary="Take a request back",
+)
+def withdraw_rollout(
+    request: HttpRequest, request_id: RequestId, body: ReasonMayBeIn
+) -> RolloutDetail:
+    """By whoever asked, or anybody who may ask."""
+    service.withdraw(_find(request_id), by=auth.maker_of(request), reason=body.reason)
+    return rollout_detail(_find(request_id))
+
+
+def _standing(endpoint: Endpoint) -> StandingOut:
+    profile, held = endpoint.profile, endpoint.profile_in_force
+    found = service.standing(profile)
+    pending = profile.requests.pending().filter(kind=RolloutRequest.Kind.STAGE).first()
+    return StandingOut(
+        epoch=profile.epoch,
+        stage=found.stage,
+        next=found.next,
+        gates=found.version,
+        may_be_asked=found.may_be_asked,
+        paused=found.paused,
+        pending=pending.pk if pending else None,
+        conditions=conditions_out(found),
+        in_force={"epoch": held.epoch, "stage": held.stage},
+    )
+
+
+def _find(request_id: int) -> RolloutRequest:
+    found = _requests().filter(pk=request_id).first()
+    if found is None:
+        raise no_such("request")
+    return found
+
+
+def _requests() -> RolloutRequestQuerySet:
+    kept = RolloutRequest.objects.filter(profile__endpoint__removed_at=None)
+    return kept.select_related(
+        "profile__endpoint", "requested_by", "decided_by", "requested_token", "switch"
+    )
