@@ -60,7 +60,7 @@ def test_pages_without_anything_to_show_are_translated(strangers_client: Client)
 def _no_rows() -> Rows:
     run, incident = Run(pk=1), Incident(pk=1)
     numbers = ("note", "switch", "automatic", "window", "me", "person", "rule", "delivery")
-    given: dict[str, Any] = dict.fromkeys((*numbers, "team", "grant", "factor"), 1)
+    given: dict[str, Any] = dict.fromkeys((*numbers, "team", "grant", "factor", "pinned"), 1)
     return Rows(
         endpoint=Endpoint(slug="x"),
         run=run,
@@ -68,6 +68,7 @@ def _no_rows() -> Rows:
         stopped=(),
         incident=incident,
         ended=(),
+        requests=(1, 1, 1),
         token="x",
         invitation="x",
         webhook=Channel(pk=1),
