@@ -14,12 +14,14 @@ from django.views.decorators.http import require_http_methods
 from dashboard import gates_page
 from dashboard.access import Right, actor_of, needs
 from dashboard.errors import Refused
+from dashboard.fresh import fresh
 from dashboard.services import gates
 from dashboard.views.gates_form import GatesForm
 from health.gates import mistakes
 
 
 @needs(Right.READ, change=Right.ADMINISTER)
+@fresh
 @require_http_methods(["GET", "HEAD", "POST"])
 def page(request: HttpRequest) -> HttpResponse:
     version, now = gates.current()

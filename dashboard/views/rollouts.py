@@ -17,6 +17,7 @@ from django_htmx.http import HttpResponseClientRedirect
 from dashboard import endpoint_page, rollout_page, rollouts_page, stage_words
 from dashboard.access import Right, actor_of, needs
 from dashboard.errors import Refused
+from dashboard.fresh import fresh
 from dashboard.models import Endpoint, RolloutRequest
 from dashboard.services import policies, rollouts
 from dashboard.stage_words import STATES
@@ -61,6 +62,7 @@ def detail(request: HttpRequest, request_id: int) -> HttpResponse:
 
 
 @needs(Right.DECIDE)
+@fresh
 @require_POST
 def decide(request: HttpRequest, request_id: int) -> HttpResponse:
     """Whoever comes second reads who was first, on the page of the request."""
