@@ -37,7 +37,7 @@ def hold_still() -> None:
 @transaction.atomic
 def change(body: Mapping[str, Any], *, by: User, reason: str) -> GateVersion:
     """Let other gates hold from now on. Whatever was asked for under the old ones is void."""
-    from dashboard.services import rollouts
+    from dashboard.services import rollout_ends
 
     if not access.of_user(User.objects.get(pk=by.pk)).may(Right.ADMINISTER, None):
         raise Refused(_("Only an administrator may change the gates."))
@@ -59,5 +59,5 @@ def change(body: Mapping[str, Any], *, by: User, reason: str) -> GateVersion:
         before={"version": before.pk if before else None, "gates": held.as_json()},
         after={"version": version.pk, "gates": wanted.as_json()},
     )
-    rollouts.void_all()
+    rollout_ends.void_all()
     return version

@@ -80,9 +80,9 @@ _PAST = Q(policy=None) | Q(policy__good_until__lte=Now())
 
 def _void_requests(endpoint: Endpoint) -> None:
     """Whatever changes a policy may be what a request for the next stage rests on."""
-    from dashboard.services import rollouts
+    from dashboard.services import rollout_ends
 
-    rollouts.void_changed(endpoint)
+    rollout_ends.void_changed(endpoint)
 
 
 def effective_of(profile: Profile) -> list[str]:

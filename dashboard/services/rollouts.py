@@ -1,8 +1,8 @@
-"""Stages of profiles: asking for the next one, deciding, and what ends a request without anybody.
+"""Stages of profiles: asking for the next one, and deciding.
 
 Whoever asks may not decide while four eyes are wanted. A decision is bound to the evidence that
-the request was made on: what has changed by then voids it. dashboard/services/stage_steps.py
-writes stages, and steps them back.
+the request was made on: what has changed by then voids it (services/rollout_ends.py). Stages are
+written, and stepped back, by services/stage_steps.py.
 """
 
 from __future__ import annotations
@@ -24,8 +24,8 @@ from dashboard.rollout_evidence import Changed
 from dashboard.services import gates, modes, policies, profiles, rollout_notices, stage_steps
 from dashboard.services.reasons import checked_reason
 from dashboard.services.rollout_audit import record
+from dashboard.services.rollout_ends import expire, run_out, void, void_all, void_changed
 from dashboard.services.stage_steps import check_right, lock, reject_profile, step_back
-from dashboard.services.statements import limit_idling
 from health.gates import Standing
 
 __all__ = [
@@ -119,10 +119,10 @@ def _approve(request_id: int, *, by: User, reason: str) -> str | None:
     endpoint, request = _for_decision(request_id, by)
     if request.four_eyes and request.requested_by_id == by.pk:
         raise Refused(_("Whoever asked may not approve: it takes a second person."))
-    if refusal := _run_out(endpoint, request):
+    if refusal := run_out(endpoint, request):
         return refusal
     if changed := differences(request):
-        _void(endpoint, request, changed)
+        void(endpoint, request, changed)
         told = _("What the request rests on has changed, so it is void. {changed}")
         return told.format(changed=" ".join(each.words for each in changed))
     _decide(request, State.APPROVED, by=by, reason=reason)
@@ -144,7 +144,7 @@ def reject(request: RolloutRequest, *, by: User, reason: str) -> RolloutRequest:
 @transaction.atomic
 def _reject(request_id: int, *, by: User, reason: str) -> str | None:
     endpoint, request = _for_decision(request_id, by)
-    if refusal := _run_out(endpoint, request):
+    if refusal := run_out(endpoint, request):
         return refusal
     _decide(request, State.REJECTED, by=by, reason=reason)
     record(Action.ROLLOUT_REJECTED, endpoint, request, by=by, reason=reason)
@@ -163,36 +163,6 @@ def withdraw(request: RolloutRequest, *, by: User, reason: str = "") -> RolloutR
     record(Action.ROLLOUT_WITHDRAWN, endpoint, request, by=by, reason=reason)
     rollout_notices.decided(endpoint, request, by=by)
     return request
-
-
-def void_changed(endpoint: Endpoint) -> int:
-    """End the pending requests whose ground has changed; the endpoint is locked."""
-    pending = RolloutRequest.objects.pending().filter(profile__endpoint=endpoint)
-    ended = 0
-    for request in pending.select_related("profile").order_by("id"):
-        if changed := differences(request):
-            _void(endpoint, request, changed)
-            ended += 1
-    return ended
-
-
-def void_all() -> int:
-    """The same for every endpoint: for what all requests rest on, such as the gates."""
-    pending = RolloutRequest.objects.pending().values("profile__endpoint")
-    endpoints = Endpoint.objects.filter(pk__in=pending).select_for_update().order_by("pk")
-    return sum(void_changed(endpoint) for endpoint in endpoints)
-
-
-def expire() -> int:
-    """End the requests that nobody decided on in time; returns how many. Any number at once."""
-    due = RolloutRequest.objects.pending().filter(expires_at__lte=Now()).order_by("id")
-    return sum(_expire(request) for request in due.select_related("profile"))
-
-
-@transaction.atomic
-def _expire(request: RolloutRequest) -> bool:
-    limit_idling()
-    return _run_out(lock(request.profile.endpoint_id), request) is not None
 
 
 def _put(  # noqa: PLR0913 -- keyword-only: who asks, and why
@@ -243,27 +213,6 @@ def _carry_out(endpoint: Endpoint, request: RolloutRequest, *, by: User, reason:
     stage_steps.write(endpoint, profile, request.to_stage, by=by, reason=reason)
     profiles.put_in_force(profile)
     policies.refresh(endpoint)
-
-
-def _void(endpoint: Endpoint, request: RolloutRequest, changed: list[Changed]) -> None:
-    RolloutRequest.objects.pending().filter(pk=request.pk).update(
-        state=State.VOIDED, decided_at=Now(), changed=[each.as_json() for each in changed]
-    )
-    request.refresh_from_db()
-    told = "; ".join(f"{each.part}: {each.before} -> {each.after}" for each in changed)
-    record(Action.ROLLOUT_VOIDED, endpoint, request, by=None, reason=told)
-    rollout_notices.decided(endpoint, request, by=None)
-
-
-def _run_out(endpoint: Endpoint, request: RolloutRequest) -> str | None:
-    """End a request whose time is over, and say so; None where it is not."""
-    over = RolloutRequest.objects.pending().filter(pk=request.pk, expires_at__lte=Now())
-    if not over.update(state=State.EXPIRED, decided_at=Now()):
-        return None
-    request.refresh_from_db()
-    record(Action.ROLLOUT_EXPIRED, endpoint, request, by=None, reason="")
-    rollout_notices.decided(endpoint, request, by=None)
-    return _("The request has run out; ask again.")
 
 
 def _check_pending(request: RolloutRequest) -> None:

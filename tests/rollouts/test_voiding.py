@@ -25,6 +25,7 @@ from dashboard.services import detection, endpoints, gates, modes, rollouts
 from health.gates import DEFAULTS, Gates
 from health.modes import Mode
 from probes.attempts import Metric
+from probes.suite import SUITE_VERSION
 from tests.rollouts.making import audited, degrade, measure, missing, noticed, stage
 
 pytestmark = pytest.mark.django_db
@@ -167,7 +168,7 @@ def test_a_new_normal_begins_the_figures_anew(endpoint: Endpoint) -> None:
         last = measure(endpoint, failures=30)
     profile = endpoint.profile
     watch = profile.watches.get()
-    watch.state["last"] = last.pk
+    watch.state |= {"last": last.pk, "suite_version": SUITE_VERSION}
     watch.save()
     detection.accept(profile, Metric.PARSE_SUCCESS, by=None, note="That is how it is now.")
     measure(endpoint)
