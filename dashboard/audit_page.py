@@ -6,6 +6,7 @@ channels, rules, gates) are seen by administrators.
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from datetime import UTC, datetime, timedelta
@@ -108,7 +109,7 @@ def found(asked: Wanted, actor: Actor) -> AuditEntryQuerySet:
         entries = entries.filter(at_us__gte=microseconds(start))
     if end := moment(asked.until, is_end=True):
         entries = entries.filter(at_us__lt=microseconds(end))
-    return entries.filter(body__icontains=asked.text) if asked.text else entries
+    return entries.filter(body__icontains=_in_json(asked.text)) if asked.text else entries
 
 
 def seen_by(actor: Actor) -> AuditEntryQuerySet:
@@ -170,6 +171,11 @@ def _page(asked: Wanted, rows: list[AuditEntry], *, newer: bool, older: bool) ->
 
 def _links(ids: Iterable[int]) -> Iterable[AuditLink]:
     return AuditLink.objects.filter(entry_id__in=list(ids))
+
+
+def _in_json(text: str) -> str:
+    """As it stands in a body, where quotes and lines are written with a backslash."""
+    return json.dumps(text, ensure_ascii=False)[1:-1]
 
 
 def _number(text: str) -> int:

@@ -125,16 +125,17 @@ def test_filters_narrow_and_nonsense_is_left_out() -> None:
         make_endpoint()
         record("alpha")
     with acting.by(Acting(Via.COMMAND, name="root")):
-        record("beta 100%_")
+        record('beta 100%_ "so"')
 
     def subjects(**asked: str) -> list[str]:
         found = audit_page.found(audit_page.wanted(asked), EVERYBODY)
         return [entry.told["subject"] for entry in found]
 
-    every = ["beta 100%_", "alpha", "endpoint steady"]
+    every = ['beta 100%_ "so"', "alpha", "endpoint steady"]
     assert subjects(actor="alice") == ["alpha", "endpoint steady"]
     assert subjects(action="demo.changed") == subjects(action="demo.") == every[:2]
-    assert subjects(text="BETA") == subjects(text="100%_") == ["beta 100%_"]
+    for text in ("BETA", "100%_", '"so"'):
+        assert subjects(text=text) == every[:1], text
     today = datetime.now(UTC).date()
     day = timedelta(days=1)
     assert subjects(since=str(today - day), until=str(today + day)) == every
