@@ -4,6 +4,8 @@ import io
 import json
 import logging
 import logging.config
+import subprocess
+import sys
 from collections.abc import Iterator
 
 import pytest
@@ -54,6 +56,18 @@ def test_secrets_inside_a_sentence_are_hidden(lines: io.StringIO, text: str) -> 
 
     assert CANARY not in lines.getvalue()
     assert lines.getvalue().count(HIDDEN) == 2
+
+
+def test_the_web_process_hides_them_too() -> None:
+    """A form that was refused is logged with its address, which may be a link that still works."""
+    address = "/invitations/tg_invite_0123456789abcdef/"
+    program = f"import config.asgi, logging; logging.getLogger('django').warning('no: {address}')"
+    run = [sys.executable, "-c", program]
+
+    said = subprocess.run(run, capture_output=True, text=True, check=True).stderr
+
+    assert f"/invitations/{HIDDEN}/" in said
+    assert "0123456789abcdef" not in said
 
 
 def test_a_secret_in_a_traceback_is_hidden(lines: io.StringIO) -> None:
