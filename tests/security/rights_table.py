@@ -107,6 +107,13 @@ PAGES: Mapping[str, Page] = {
     "person-role": Page(post=ADMINISTRATORS),
     "person-deactivate": Page(post=ADMINISTRATORS),
     "person-reactivate": Page(post=ADMINISTRATORS),
+    "person-withdraw": Page(post=ADMINISTRATORS),
+    "person-grants": Page(post=ADMINISTRATORS),
+    "grant-take": Page(ADMINISTRATORS, ADMINISTRATORS),
+    "teams": Page(ADMINISTRATORS, ADMINISTRATORS),
+    "team": Page(ADMINISTRATORS, ADMINISTRATORS),
+    "team-endpoints": Page(post=ADMINISTRATORS),
+    "team-remove": Page(ADMINISTRATORS, ADMINISTRATORS),
     "tokens": Page(ADMINISTRATORS, ADMINISTRATORS),
     "token-revoke": Page(ADMINISTRATORS, ADMINISTRATORS),
     "tool-rules": Page(ADMINISTRATORS, ADMINISTRATORS),
@@ -125,6 +132,7 @@ PAGES: Mapping[str, Page] = {
     # The way in and out.
     "language": Page(post=ANYBODY),
     "login": Page(ANYBODY, ANYBODY),
+    "invitation": Page(ANYBODY, ANYBODY),
     "logout": Page(post=SIGNED_IN),
     # Where DEBUG is off there are none of these.
     "design": Page(SIGNED_IN, answers=frozenset({404})),

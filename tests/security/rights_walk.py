@@ -93,6 +93,9 @@ class World:
             "rule_id": made.rule,
             "channel_id": made.webhook.pk,
             "delivery_id": made.delivery,
+            "team_id": made.team,
+            "grant_id": made.grant,
+            "token": made.invitation,
         }
 
     def path(self, address: Address) -> str:
