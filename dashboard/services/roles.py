@@ -27,7 +27,7 @@ def give(
     _refuse_oneself(person, by)
     if not person.is_active:
         raise Refused(_("This account is not active; reactivate it first."))
-    if team and not Team.objects.select_for_update().filter(pk=team.pk).exists():
+    if team and not Team.objects.select_for_update(no_key=True).filter(pk=team.pk).exists():
         raise Refused(_("Somebody has removed this team meanwhile."))
     return add(person, role=role, team=team, by=by, reason=reason)
 

@@ -8,13 +8,12 @@ from django.contrib.auth.models import User
 from django.db import IntegrityError, transaction
 from django.db.models import Model
 from django.db.models.deletion import ProtectedError
-from django.db.models.functions import Now
 from django.utils.translation import gettext as _
 
 from dashboard.errors import Refused
 from dashboard.models import Endpoint, Team
 from dashboard.models.audit import Action
-from dashboard.services import audit, roles
+from dashboard.services import audit, endpoints, roles
 
 LONGEST_NAME = 60
 _NAMED = 5  # so many endpoints a refusal names
@@ -31,7 +30,7 @@ def make(*, name: str, by: User) -> Team:
 
 @transaction.atomic
 def rename(team: Team, *, name: str, by: User) -> Team:
-    team = _locked(team)
+    team = _locked(team, to_remove=False)
     before, after = team.name, _checked(name)
     if before == after:
         return team
@@ -50,7 +49,7 @@ def rename(team: Team, *, name: str, by: User) -> Team:
 @transaction.atomic
 def remove(team: Team, *, by: User, reason: str = "") -> None:
     """Take a team out, with the roles in it. Refuses while it has endpoints, and names them."""
-    team = _locked(team)
+    team = _locked(team, to_remove=True)
     _refuse_with_endpoints(team)
     for grant in team.grants.select_related("person", "team").order_by("pk"):
         roles.tell_taken(grant, by=by, reason=reason)
@@ -70,31 +69,20 @@ def remove(team: Team, *, by: User, reason: str = "") -> None:
 
 
 @transaction.atomic
-def move(endpoints: Collection[Endpoint], *, team: Team | None, by: User, reason: str = "") -> int:
+def move(chosen: Collection[Endpoint], *, team: Team | None, by: User) -> int:
     """Give endpoints to a team, or to nobody's; tells how many were elsewhere before."""
-    into = _locked(team) if team else None
-    found = Endpoint.objects.kept().filter(pk__in=[each.pk for each in endpoints])
-    moved = 0
-    for endpoint in found.select_for_update(of=("self",)).select_related("team").order_by("pk"):
-        if endpoint.team == into:
-            continue
-        before, endpoint.team, endpoint.updated_at = endpoint.team, into, Now()
-        endpoint.save(update_fields=["team", "updated_at"])
-        moved += 1
-        audit.record(
-            Action.ENDPOINT_CHANGED,
-            subject=f"endpoint {endpoint.slug}",
-            endpoint=endpoint,
-            by=by,
-            reason=reason,
-            before={"team": before.name if before else None},
-            after={"team": into.name if into else None},
-        )
-    return moved
+    into = _locked(team, to_remove=False) if team else None
+    found = Endpoint.objects.kept().filter(pk__in=[each.pk for each in chosen])
+    elsewhere = found.exclude(team=into) if into else found.exclude(team=None)
+    moved = list(elsewhere.order_by("pk"))
+    for endpoint in moved:
+        endpoints.update(endpoint, key=None, forget_key=False, by=by, team=into)
+    return len(moved)
 
 
-def _locked(team: Team) -> Team:
-    found = Team.objects.select_for_update().filter(pk=team.pk).first()
+def _locked(team: Team, *, to_remove: bool) -> Team:
+    # Rows that refer to it wait only for its removal.
+    found = Team.objects.select_for_update(no_key=not to_remove).filter(pk=team.pk).first()
     if found is None:
         raise Refused(_("Somebody has removed this team meanwhile."))
     return found

@@ -70,6 +70,8 @@ class InviteForm(forms.Form):
         """What they are invited as, once the form is valid."""
         chosen: list[str] = self.cleaned_data["roles"]
         roles = [role for role in Role if role.value in chosen]
+        if len(roles) > 1:
+            roles = [role for role in roles if role is not Role.VIEWER]  # every other one reads too
         return Rights(ADMINISTRATOR in chosen, roles, self.cleaned_data["team"])
 
 

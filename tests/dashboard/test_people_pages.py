@@ -152,11 +152,11 @@ def test_a_bad_name_is_refused_beside_its_field(
 
 
 def test_an_invitation_says_what_somebody_will_be(as_administrator: Client) -> None:
-    """An administrator, or roles in one team; nobody is invited as nothing."""
+    """An administrator, or roles in one team, without what others include; nobody is nothing."""
     search_team = Team.objects.create(name="Search")
 
     invite(as_administrator, "eve", roles=["administrator", "viewer"])
-    invite(as_administrator, "bob", roles=["approver"], team=search_team.pk)
+    invite(as_administrator, "bob", roles=["viewer", "approver"], team=search_team.pk)
     nothing = invite(as_administrator, "carol", roles=[])
 
     eve, bob = (User.objects.get(username=name) for name in ("eve", "bob"))
@@ -288,15 +288,21 @@ def test_an_administrator_is_made_and_unmade(as_administrator: Client) -> None:
     assert not User.objects.get(username="bob").is_superuser
 
 
-def test_living_tokens_are_named_before_somebody_goes(as_administrator: Client) -> None:
-    """Programs that use them stop, which an administrator has to know."""
-    bob = User.objects.create_user("bob")
-    tokens.issue(name="report", scopes=["read"], by=bob)
+def test_living_tokens_are_named_before_somebody_goes_and_stop_with_them(
+    as_administrator: Client,
+) -> None:
+    """Programs that use them are refused at once, which an administrator has to know."""
+    bob = make_person("bob", Role.VIEWER)
+    report = tokens.issue(name="report", scopes=["read"], by=bob)
     tokens.revoke(tokens.issue(name="old", scopes=["read"], by=bob).token)
+    shown = {"Authorization": f"Bearer {report.text}"}
+    assert Client().get("/api/v1/endpoints", headers=shown).status_code == 200
 
     page = as_administrator.get(f"/settings/people/{bob.pk}/")
+    as_administrator.post(f"/settings/people/{bob.pk}/deactivate/")
 
     assertContains(page, "1 API token that they made stops working with them.")
+    assert Client().get("/api/v1/endpoints", headers=shown).status_code == 401
 
 
 def test_somebody_who_came_is_not_withdrawn(as_administrator: Client) -> None:

@@ -183,8 +183,8 @@ def test_everything_is_written_down(root: User) -> None:
         ("person.changed", person, "root", "", None, {"password": "to be chosen by a link"}),
         ("person.changed", person, "root", "left", {"active": True}, {"active": False}),
         ("person.changed", person, "root", "", {"active": False}, {"active": True}),
-        ("endpoint.changed", "endpoint steady", "root", "", {"team": None}, {"team": "Find"}),
-        ("endpoint.changed", "endpoint steady", "root", "", {"team": "Find"}, {"team": None}),
+        ("endpoint.changed", "endpoint steady", "root", "", {"team": ""}, {"team": "Find"}),
+        ("endpoint.changed", "endpoint steady", "root", "", {"team": "Find"}, {"team": ""}),
         (
             *("person.added", "person eve", "root", "", None),
             {"name": "eve", "administrator": False},
