@@ -10,8 +10,9 @@ from django.urls import reverse
 from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
+from dashboard.inert import visible
 from dashboard.models import Endpoint
-from dashboard.spoken import spoken
+from dashboard.spoken import KNOWN
 from health.gates import Condition, Evidence, State
 from health.words import name_of
 from probes.attempts import Metric
@@ -34,6 +35,14 @@ _KEYS = {
     "incidents": _("Open incidents"),
     "age": _("Hours at the stage before"),
     "budget": _("Budget for probing"),
+}
+_CODES = {
+    "measured": _("measured"),
+    "fresh": _("fresh"),
+    "stale": _("stale"),
+    "left": _("left"),
+    "spent": _("spent"),
+    **KNOWN,
 }
 # Apart in shape as well as in colour. Drawn on 12 x 12.
 _SHAPES = {
@@ -96,7 +105,9 @@ def _figure(value: object) -> str:
     # Rates are kept as success rates, all else as counts, hours and codes.
     if isinstance(value, float) and value <= 1:
         return f"{value:.1%}"
-    return f"{value:g}" if isinstance(value, int | float) else spoken(value)
+    if isinstance(value, int | float):
+        return f"{value:g}"
+    return str(_CODES[str(value)]) if str(value) in _CODES else visible(str(value))
 
 
 def _kept_address(kept: Mapping[str, Any], endpoint: Endpoint) -> str:

@@ -14,6 +14,7 @@ from django.utils.translation import gettext as _
 from dashboard import (
     deciding,
     gate_facts,
+    rollout_changes,
     rollout_panel,
     rollout_sides,
     rollout_story,
@@ -21,6 +22,7 @@ from dashboard import (
 from dashboard.access import Actor, Right
 from dashboard.gate_conditions import Shown, shown, told
 from dashboard.models import Endpoint, Profile, RolloutRequest
+from dashboard.rollout_changes import Difference
 from dashboard.rollout_evidence import Changed
 from dashboard.rollout_sides import Line
 from dashboard.rollout_story import Moment
@@ -60,8 +62,8 @@ class Look:
     candidate: Profile
     # The profile that was in force when it was asked for; the candidate itself, mostly.
     current: Profile
-    # What of its evidence differs, in words: now while it waits, or what had ended it.
-    changed: Sequence[str]
+    # What of its evidence differs: now while it waits, or what had ended it.
+    changed: Sequence[Difference]
     # Empty where this person may decide.
     why_not: str
     is_mine: bool
@@ -144,9 +146,12 @@ class Look:
 
     @property
     def losses(self) -> list[str]:
+        """What an approval takes away; nobody can tell any more once it is decided."""
         if self.before is None or self.after is None:
             return []
-        return rollout_sides.losses(self.before, self.after)
+        found = rollout_sides.losses(self.before, self.after)
+        held, to = self.current.stage, self.request.to_stage
+        return found or (rollout_sides.lowered(held, to) if self.has_two else [])
 
     @property
     def effect(self) -> str:
@@ -265,10 +270,10 @@ def _current(request: RolloutRequest) -> Profile:
     return found or request.profile
 
 
-def _changed(request: RolloutRequest) -> list[str]:
+def _changed(request: RolloutRequest) -> list[Difference]:
     if request.state == RolloutRequest.State.PENDING:
-        return [each.words for each in rollouts.differences(request)]
-    return [Changed(*each).words for each in request.changed]
+        return rollout_changes.told(rollouts.differences(request))
+    return rollout_changes.told(Changed(*each) for each in request.changed)
 
 
 def _after(request: RolloutRequest) -> dict[str, Any]:

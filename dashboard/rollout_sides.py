@@ -11,6 +11,7 @@ from django.utils.translation import gettext as _
 from dashboard import capability_words, policy_words, stage_words
 from dashboard.figure_words import day
 from dashboard.models import Profile
+from health.stages import is_tighter
 
 _SHOWN_HASH = 12
 
@@ -106,6 +107,14 @@ def losses(before: Mapping[str, Any], after: Mapping[str, Any]) -> list[str]:
         return []
     said = _("Approving takes something away. Callers have now: {now}. After it: {after}.")
     return [said.format(now=tools(before), after=tools(after))]
+
+
+def lowered(before: str, after: str) -> list[str]:
+    """Where the new profile would begin below the one in force."""
+    if not is_tighter(after, before):
+        return []
+    told = {"before": stage_words.name_of(before), "after": stage_words.name_of(after)}
+    return [_("Approving lowers the stage, from {before} to {after}.").format(**told)]
 
 
 def tools(body: Mapping[str, Any]) -> str:

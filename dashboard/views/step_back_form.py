@@ -23,7 +23,9 @@ class StepBackForm(ReasonForm):
     to = forms.ChoiceField(
         label=gettext_lazy("Down to"),
         widget=forms.RadioSelect,
-        error_messages={"required": gettext_lazy("Choose how far it goes back.")},
+        error_messages=dict.fromkeys(
+            ("required", "invalid_choice"), gettext_lazy("Choose how far it goes back.")
+        ),
     )
     field_order = ("to", "reason")
 

@@ -14,7 +14,8 @@ from health.modes import Mode
 from tests.dashboard.rolling import ease_gates, make_ready, make_request, swap_template
 from tests.factories import make_person
 
-DATA = ("swapped-one", "ready-one", "bob", "chief", "b" * 12)
+# Names, and formats of calls: what an adapter is called.
+DATA = ("swapped-one", "ready-one", "bob", "chief", "b" * 12, "json_text", "openai")
 
 
 def make(person: User) -> tuple[list[int], int]:

@@ -87,6 +87,7 @@ class World:
             "note_id": made.note,
             "switch_id": made.switch,
             "incident_id": made.incident.pk,
+            "request_id": made.requests[0],
             "window_id": made.window,
             "person_id": made.person,
             "prefix": made.token,
