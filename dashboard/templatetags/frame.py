@@ -16,6 +16,8 @@ register = template.Library()
 
 # Everything that starts otherwise belongs to the fleet: endpoints and their runs.
 _SECTIONS = ("incidents", "rollouts", "compare", "audit", "settings")
+# Pages that one passes on the way to another.
+_BETWEEN = {"login", "login-code", "confirm"}
 _CURRENT = SafeString(' aria-current="page"')
 _WITHIN = SafeString(' aria-current="true"')
 
@@ -27,7 +29,7 @@ def current_section(context: RequestContext, name: str) -> str:
     if match is None:
         return ""
     section = match.route.split("/", 1)[0]
-    if (section if section in _SECTIONS else "fleet") != name or match.url_name == "login":
+    if (section if section in _SECTIONS else "fleet") != name or match.url_name in _BETWEEN:
         return ""
     return _CURRENT if match.url_name == name else _WITHIN
 

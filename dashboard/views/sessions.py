@@ -16,6 +16,7 @@ from django.utils.translation import ngettext
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_http_methods, require_POST
 
+from dashboard import durations
 from dashboard.access import own
 from dashboard.models import PersonSession
 from dashboard.services import sessions
@@ -38,8 +39,8 @@ def page(request: HttpRequest) -> HttpResponse:
     context = {
         "sessions": listed,
         "here": key,
-        "idle": settings.SESSION_IDLE,
-        "age": settings.SESSION_AGE,
+        "idle": durations.rough(settings.SESSION_IDLE),
+        "age": durations.rough(settings.SESSION_AGE),
     }
     return render(request, "dashboard/sessions.html", context)
 

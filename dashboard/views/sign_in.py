@@ -136,11 +136,11 @@ def leave(request: HttpRequest) -> HttpResponse:
     return redirect("login")
 
 
-def slowed(
-    request: HttpRequest, answer: HttpResponse | None, credentials: dict[str, Any] | None
-) -> HttpResponse:
+def slowed(request: HttpRequest, *_given: Any) -> HttpResponse:
     """What axes answers to the failure that was one too many; the same for names nobody has."""
-    name = str((credentials or {}).get("username") or "")
+    # Not by what axes gives: under ASGI its middleware mixes up the order.
+    credentials: dict[str, Any] = request.axes_credentials  # type: ignore[attr-defined]
+    name = str(credentials.get("username") or "")
     return too_soon(request, guessing.waits(name, client_address.of(request)))
 
 

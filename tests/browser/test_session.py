@@ -3,12 +3,15 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from datetime import timedelta
 
 import pytest
 from django.db import connection
+from django.utils import timezone
 from playwright.sync_api import Page, expect
 
 from dashboard.models import Endpoint, PersonSession
+from dashboard.session_store import SessionStore
 from tests.browser.conftest import PASSWORD, Site
 from tests.browser.watch import Watch
 from tests.factories import make_endpoint, make_finished_run
@@ -87,6 +90,28 @@ def test_a_form_of_an_older_session_says_what_to_do(
     assert [each for each in watch.troubles if "403" not in each] == []
 
 
+def test_a_confirmation_in_between_loses_nothing(
+    open_page: Callable[..., tuple[Page, Watch]],
+) -> None:
+    """Who gives a key long after signing in confirms first; then the words are back, not the key."""
+    page, watch = open_page()
+    page.goto("/endpoints/new/")
+    page.get_by_label("Name").fill("my-endpoint")
+    page.get_by_label("API key").fill("sk-1")
+    _in_a_thread(_make_stale)
+
+    page.get_by_role("button", name="Add endpoint").click()
+    expect(page.get_by_text("Nothing was sent yet: confirm that it is you")).to_be_visible()
+    page.get_by_label("Password").fill(PASSWORD)
+    page.get_by_role("button", name="Confirm").click()
+
+    expect(page).to_have_url(re.compile("/endpoints/new/"))
+    expect(page.get_by_label("Name")).to_have_value("my-endpoint")
+    expect(page.get_by_label("API key")).to_have_value("")
+    expect(page.locator(".toast")).to_contain_text("It was not sent")
+    assert watch.troubles == []
+
+
 def test_a_server_that_is_gone_is_said_and_forgotten_when_it_is_back(
     open_page: Callable[..., tuple[Page, Watch]],
 ) -> None:
@@ -114,11 +139,22 @@ def _sign_in(page: Page) -> None:
 
 
 def _end_sessions() -> None:
-    """In a thread, since the browser's event loop keeps this one from rows."""
+    _in_a_thread(lambda: PersonSession.objects.all().delete())
 
-    def end() -> None:
-        PersonSession.objects.all().delete()
+
+def _make_stale() -> None:
+    """As if they had signed in an hour ago."""
+    session = SessionStore(PersonSession.objects.get().pk)
+    session["since"] = (timezone.now() - timedelta(hours=1)).isoformat()
+    session.save()
+
+
+def _in_a_thread(act: Callable[[], object]) -> None:
+    """Since the browser's event loop keeps this one from rows."""
+
+    def run() -> None:
+        act()
         connection.close()
 
     with ThreadPoolExecutor(max_workers=1) as thread:
-        thread.submit(end).result()
+        thread.submit(run).result()
