@@ -12,6 +12,7 @@ from typing import Any
 
 from django.contrib.auth.models import User
 from django.core.management import call_command
+from django.urls import resolve
 from django.utils import timezone
 
 from dashboard.models import Endpoint, Run
@@ -49,6 +50,16 @@ def test_every_command_of_the_page_works(site: Site, transactional_db: None) -> 
 
     assert len(answers) == len(COMMANDS) - 1 > 12
     assert {answer.status for answer in answers} == {200, 201, 202, 204}
+
+
+def test_every_address_of_the_page_is_one_of_the_api() -> None:
+    """Also of commands that need a second person, and are therefore not run here."""
+    found = re.findall(r"\$TOOLGAUGE(/api/v1/[^\"?\s]+)", PAGE)
+
+    assert len(found) > 30
+    for address in found:
+        match = resolve(re.sub(r"\$[A-Z]+", "1", address))
+        assert match.func.__name__ != "_unknown", address
 
 
 def _learned(answer: Answer) -> dict[str, str]:
