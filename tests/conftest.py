@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from django.contrib.auth.hashers import Argon2PasswordHasher
 from django.core.management import call_command
 from django.db import connection
 from pytest_django import DjangoDbBlocker
@@ -79,6 +80,16 @@ def certificates_read_once() -> Iterator[None]:
     """To read the root certificates takes longer than most questions to a simulated vendor."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(ssl, "create_default_context", cache(ssl.create_default_context))
+        yield
+
+
+@pytest.fixture(scope="session", autouse=True)
+def passwords_hashed_quickly() -> Iterator[None]:
+    """The same hash with the least memory and time; the processes of the product take theirs."""
+    least = {"time_cost": 1, "memory_cost": 8, "parallelism": 1}
+    with pytest.MonkeyPatch.context() as patch:
+        for name, value in least.items():
+            patch.setattr(Argon2PasswordHasher, name, value)
         yield
 
 
