@@ -15,6 +15,9 @@ from django.contrib.auth.hashers import Argon2PasswordHasher
 from django.core.management import call_command
 from django.db import connection
 from pytest_django import DjangoDbBlocker
+from typing_extensions import override
+from xdist.remote import Producer
+from xdist.scheduler import LoadFileScheduling
 
 pytest_plugins = ["tests.simulators.plugin"]
 
@@ -40,9 +43,10 @@ END IF; END $$
 """
 
 
+FAULTS = "tests/faults/"
 # They take long, so they begin first: whoever runs beside them has the short ones left.
 LONG = (
-    "tests/faults/",
+    FAULTS,
     "tests/stories/",
     "tests/services/test_run_machine.py",
     "tests/launcher/",
@@ -55,8 +59,21 @@ LONG = (
 
 @pytest.hookimpl(trylast=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Long files first, after the order was shuffled."""
-    items.sort(key=lambda item: not item.nodeid.startswith(LONG))
+    """Long files first, the longest before the others, after the order was shuffled."""
+    items.sort(key=lambda item: [not item.nodeid.startswith(long) for long in LONG])
+
+
+class ByFile(LoadFileScheduling):  # type: ignore[misc]  # it ships no types
+    """A file stays in one process, and all tests of faults do: their servers are made but once."""
+
+    @override
+    def _split_scope(self, nodeid: str) -> str:
+        return FAULTS if nodeid.startswith(FAULTS) else super()._split_scope(nodeid)
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Producer) -> ByFile | None:
+    return ByFile(config, log) if config.getvalue("dist") == "loadfile" else None
 
 
 @pytest.fixture(scope="session", autouse=True)
