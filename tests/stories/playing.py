@@ -120,7 +120,7 @@ class Stage:
         end = time.monotonic() + PATIENCE_SECONDS
         while self.sql(_BUSY):
             assert time.monotonic() < end, f"still busy: {self.sql(_BUSY)}"
-            time.sleep(0.01)
+            time.sleep(0.03)
 
 
 @contextmanager
