@@ -236,10 +236,10 @@ def test_the_google_sdk_holds_a_conversation(
                 parts = [
                     part
                     for chunk in sdk.models.generate_content_stream(**asked)
-                    for part in (chunk.candidates or [])[0].content.parts or []  # type: ignore[union-attr]
+                    for part in (chunk.candidates or [])[0].content.parts or []
                 ]
             else:
-                parts = sdk.models.generate_content(**asked).candidates[0].content.parts  # type: ignore[index, union-attr, assignment]
+                parts = sdk.models.generate_content(**asked).candidates[0].content.parts
             assert any(part.thought for part in parts) is thinks
             calls: list[Any] = [part.function_call for part in parts if part.function_call]
             steps.append([(call.name, call.args) for call in calls])

@@ -115,7 +115,7 @@ def test_the_sdk_reads_our_stream(sdk: genai.Client, loopback: Loopback) -> None
 
     chunks = list(sdk.models.generate_content_stream(model="m", contents="go"))
 
-    parts = [part for chunk in chunks for part in chunk.candidates[0].content.parts or []]  # type: ignore[index, union-attr]
+    parts = [part for chunk in chunks for part in chunk.candidates[0].content.parts or []]
     assert seen(parts) == SEEN
     assert chunks[-1].response_id == "r1"
     assert f"{loopback.last.path}?{loopback.last.query}" == ADAPTER.stream_path.format(model="m")
