@@ -25,6 +25,7 @@ _REGISTERED: dict[str, Any] = {
     "price_output": 1.2,
     "currency": "USD",
     "tags": ["eu", "team:search"],
+    "team": "search",
 }
 
 
@@ -55,6 +56,9 @@ class EndpointFields(BaseModel):
     currency: str | None = Field(default=None, description="A short word, such as USD")
     tags: list[Annotated[str, Field(pattern=r"^[^\s,]+$")]] | None = Field(
         default=None, description="Words to find and group it by"
+    )
+    team: str | None = Field(
+        default=None, description="Whose it is, by the team's name; null: of no team"
     )
 
 
@@ -117,6 +121,7 @@ class EndpointOut(BaseModel):
     price_output: float | None
     currency: str
     tags: list[str]
+    team: str | None
     key: Key
     next_due_at: datetime
     last_finished_at: datetime | None
@@ -142,5 +147,6 @@ def endpoint_out(endpoint: Endpoint) -> EndpointOut:
     return EndpointOut(
         **{name: getattr(endpoint, name) for name in (*same, *times, *limits)},
         ttl=durations.short(endpoint.ttl),
+        team=endpoint.team.name if endpoint.team else None,
         key=Key(stored=credential is not None, hint=credential.hint if credential else ""),
     )

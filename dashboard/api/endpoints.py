@@ -9,6 +9,7 @@ from django.http import HttpRequest
 from ninja import Path, Query, Router
 from ninja.responses import Status
 
+from dashboard import access
 from dashboard.api import auth, paging
 from dashboard.api.endpoint_schemas import (
     EndpointFields,
@@ -44,7 +45,8 @@ def list_endpoints(
 @router.post("", auth=auth.OPERATE, response={201: EndpointOut}, summary="Register an endpoint")
 def create_endpoint(request: HttpRequest, body: EndpointIn) -> Status[EndpointOut]:
     """It is due at once: its first run is the full suite."""
-    form = EndpointForm({**_defaults(), **_form_data(body)})
+    form = EndpointForm({**_defaults(), **_form_data(body)}, actor=access.actor_of(request))
+    _check_team(body, form)
     made = service.create(**_checked(form).fields_to_create())
     return Status(201, endpoint_out(find(made.slug)))
 
@@ -61,8 +63,10 @@ def change_endpoint(request: HttpRequest, slug: Slug, body: EndpointPatch) -> En
     endpoint = find(slug)
     data = {**EndpointForm(endpoint=endpoint).initial, **_form_data(body)}
     data |= {"seen": body.updated_at.isoformat(), "forget_key": body.forget_key}
-    form = EndpointForm(data, endpoint=endpoint)
-    updated = service.update(endpoint, **_checked(form).cleaned_data)
+    form = EndpointForm(data, endpoint=endpoint, actor=access.actor_of(request))
+    _check_team(body, form)
+    by = auth.token_of(request).created_by
+    updated = service.update(endpoint, by=by, **_checked(form).cleaned_data)
     return endpoint_out(find(updated.endpoint.slug))
 
 
@@ -84,7 +88,7 @@ def find(slug: str) -> Endpoint:
 
 
 def _kept() -> EndpointQuerySet:
-    return Endpoint.objects.kept().select_related("credential")
+    return Endpoint.objects.kept().select_related("credential", "team")
 
 
 def _defaults() -> dict[str, Any]:
@@ -103,6 +107,13 @@ def _form_data(body: EndpointFields) -> dict[str, Any]:
     if isinstance(given.get("tags"), list):
         given["tags"] = ",".join(given["tags"])
     return given
+
+
+def _check_team(body: EndpointFields, form: EndpointForm) -> None:
+    """The form asks for a team only where there is one to choose."""
+    if body.team and "team" not in form.fields:
+        message = f"There is no team {body.team!r} that you may give it to."
+        raise ApiError(422, f"team: {message}", details=[Detail(field="team", message=message)])
 
 
 def _checked(form: EndpointForm) -> EndpointForm:

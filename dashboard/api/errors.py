@@ -13,7 +13,6 @@ from ninja import NinjaAPI
 from ninja.errors import AuthenticationError, HttpError, ValidationError
 from pydantic import BaseModel, ConfigDict, Field
 
-from dashboard.api import naming
 from dashboard.api.problems import ADDRESS, CODES, KINDS
 from dashboard.errors import Refused
 
@@ -120,6 +119,7 @@ def handle_on(api: NinjaAPI) -> None:
         Refused: lambda exc: ApiError(409, exc.message),
         AuthenticationError: _unauthorized,
         HttpError: _malformed,
+        ValidationError: _invalid,
         Http404: lambda exc: no_such("thing"),
         ObjectDoesNotExist: lambda exc: no_such("thing"),
         RequestDataTooBig: _too_big,
@@ -128,7 +128,6 @@ def handle_on(api: NinjaAPI) -> None:
     api.add_exception_handler(Answered, _answered)
     for kind, translate in translations.items():
         api.add_exception_handler(kind, _handler(translate))
-    api.add_exception_handler(ValidationError, _validation)
 
 
 def _handler(translate: Any) -> Any:
@@ -136,16 +135,6 @@ def _handler(translate: Any) -> Any:
         return response(translate(exc))
 
     return handle
-
-
-def _validation(request: HttpRequest, exc: Any) -> HttpResponse:
-    """What is wrong with the request, unless what it names is not there in the first place.
-
-    Things of foreign teams are not there either: what else was sent must not tell them apart.
-    """
-    only_address = all(error["loc"][0] == "path" for error in exc.errors)
-    missing = None if only_address else naming.missing(request)
-    return response(no_such(missing) if missing else _invalid(exc))
 
 
 def _answered(_request: HttpRequest, exc: Any) -> HttpResponse:

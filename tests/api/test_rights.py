@@ -185,3 +185,21 @@ def test_what_a_token_does_is_done_by_its_maker(teams: tuple[Endpoint, Endpoint]
     assert (who.via, who.person_id, who.name) == (acting.Via.API, alice.pk, "alice")
     assert who.token == api.token.prefix
     assert acting.now().token == ""
+
+
+def test_whoever_works_for_a_team_registers_for_it(teams: tuple[Endpoint, Endpoint]) -> None:
+    """A team must be named by who may not do it for everybody, and it must be theirs."""
+    ours, _ = teams
+    api = token_for(make_person("olga", Role.OPERATOR, team=ours.team), "read", "operate")
+    new = {"provider": "openai", "base_url": "https://a.example/v1", "model": "m", "key": "sk-1"}
+
+    for wrong in ({}, {"team": None}, {"team": "theirs"}, {"team": "nobody's"}):
+        refused = api.post("/endpoints", {"slug": "fresh", **new, **wrong})
+        assert (refused.status_code, error_of(refused)["errors"][0]["field"]) == (422, "team")
+    made = api.post("/endpoints", {"slug": "fresh", **new, "team": "ours"})
+    assert (made.status_code, made.json()["team"]) == (201, "ours")
+    change = {"updated_at": made.json()["updated_at"]}
+    assert api.patch("/endpoints/fresh", {**change, "team": "theirs"}).status_code == 422
+    assert api.patch("/endpoints/fresh", {**change, "ttl": "30m"}).json()["team"] == "ours"
+    nobody = token_for(None, "operate")
+    assert nobody.post("/endpoints", {"slug": "free", **new}).json()["team"] is None

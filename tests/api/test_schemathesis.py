@@ -39,7 +39,7 @@ from tests.api.incidents import make_incident
 from tests.factories import make_attempt, make_person, make_run
 from tests.rollouts.making import ready
 
-EXAMPLES = int(os.environ.get("SCHEMATHESIS_EXAMPLES", "3"))
+EXAMPLES = int(os.environ.get("SCHEMATHESIS_EXAMPLES", "2"))
 CHECKS = [
     not_a_server_error,
     status_code_conformance,
@@ -122,6 +122,7 @@ def _known(operation: Any, places: dict[str, Any], mode: GenerationMode) -> dict
     return {name: places[name] for name in names} if names and fixed else None
 
 
+@pytest.mark.timeout(180 + 60 * EXAMPLES)
 @pytest.mark.parametrize("mode", list(GenerationMode), ids=lambda mode: mode.value)
 def test_every_answer_is_one_that_the_document_tells(
     places: dict[str, Any], settings: Settings, mode: GenerationMode
