@@ -50,6 +50,7 @@
       form.elements.credential.value = JSON.stringify(await passkey(form));
       form.submit();
     } catch {
+      trouble.className = "message error";
       trouble.textContent = form.dataset.refused;
       trouble.hidden = false;
     }

@@ -93,7 +93,7 @@ def test_a_form_of_an_older_session_says_what_to_do(
 def test_a_confirmation_in_between_loses_nothing(
     open_page: Callable[..., tuple[Page, Watch]],
 ) -> None:
-    """Who gives a key long after signing in confirms first; then the words are back, not the key."""
+    """Who gives a key long after signing in confirms first; then the words are back."""
     page, watch = open_page()
     page.goto("/endpoints/new/")
     page.get_by_label("Name").fill("my-endpoint")
