@@ -15,6 +15,7 @@ from django.utils import timezone
 from dashboard import second_factors
 from dashboard.as_code.fields import FIELDS, KEY_FIELD
 from dashboard.models import (
+    AuditEntry,
     Channel,
     Delivery,
     Endpoint,
@@ -88,6 +89,7 @@ class Rows:
     factor: int
     requests: Sequence[int]
     pinned: int
+    entry: int
 
     @property
     def others(self) -> Sequence[str]:
@@ -138,6 +140,7 @@ def make(person: User) -> Rows:
         factor=_factor(person),
         requests=requests,
         pinned=pinned,
+        entry=AuditEntry.objects.latest("id").pk,
     )
 
 

@@ -60,7 +60,8 @@ def test_pages_without_anything_to_show_are_translated(strangers_client: Client)
 def _no_rows() -> Rows:
     run, incident = Run(pk=1), Incident(pk=1)
     numbers = ("note", "switch", "automatic", "window", "me", "person", "rule", "delivery")
-    given: dict[str, Any] = dict.fromkeys((*numbers, "team", "grant", "factor", "pinned"), 1)
+    more = ("team", "grant", "factor", "pinned", "entry")
+    given: dict[str, Any] = dict.fromkeys((*numbers, *more), 1)
     return Rows(
         endpoint=Endpoint(slug="x"),
         run=run,

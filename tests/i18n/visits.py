@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from dashboard.models import AuditEntry
 from tests.as_code.making import NEW, STEADY
 from tests.i18n.rows import Rows
 
@@ -109,7 +108,7 @@ def visits(made: Rows) -> dict[str, list[Visit]]:
         "audit": _get(
             "/audit/", "/audit/?actor=nobody", "/audit/?action=endpoint.&since=2020-01-01"
         ),
-        "audit-entry": _get(f"/audit/{AuditEntry.objects.latest('id').pk}/"),
+        "audit-entry": _get(f"/audit/{made.entry}/"),
         "settings": _get("/settings/"),
         "retention": _get("/settings/retention/"),
         "import": _imports(),
