@@ -18,8 +18,7 @@ from django.utils.translation import gettext as _
 
 from dashboard.errors import Refused
 from dashboard.models import Invitation
-from dashboard.models.audit import Action
-from dashboard.services import audit
+from dashboard.services import passwords
 
 LASTS = timedelta(days=7)
 # 256 random bits: nobody guesses one. By its beginning logs know a secret (config.logs).
@@ -34,12 +33,6 @@ class Link:
     person: User
     text: str
     is_first: bool  # they have never signed in
-
-
-@dataclass(frozen=True, slots=True)
-class Accepted:
-    person: User
-    is_first: bool
 
 
 def make(person: User, *, by: User) -> Link:
@@ -66,8 +59,8 @@ def find(text: str) -> Invitation | None:
 
 
 @transaction.atomic
-def accept(text: str, *, password: str) -> Accepted:
-    """Use a link up. Refuses one that opens nothing, also when it was used a moment ago."""
+def accept(text: str, *, password: str) -> User:
+    """Use a link up for a password. Refuses one that opens nothing, or was used a moment ago."""
     found = find(text)
     if found is None:
         raise Refused(_("This link opens nothing any more."))
@@ -76,16 +69,8 @@ def accept(text: str, *, password: str) -> Accepted:
     used = Invitation.objects.living().filter(pk=found.pk).update(used_at=Now())
     if not used:
         raise Refused(_("This link opens nothing any more."))
-    person.set_password(password)
-    person.save(update_fields=["password"])
-    is_first = person.last_login is None
-    audit.record(
-        Action.PASSWORD_CHANGED,
-        subject=f"person {person.username}",
-        by=person,
-        after={"link": "joined" if is_first else "new password"},
-    )
-    return Accepted(person, is_first)
+    passwords.choose(person, password=password)
+    return person
 
 
 def _digest(text: str) -> bytes:

@@ -17,7 +17,7 @@ from dashboard.errors import Refused
 from dashboard.models import DrawnPassword, Invitation, RolloutRequest, Team
 from dashboard.models.audit import Action
 from dashboard.models.team import Role
-from dashboard.services import audit, invitations, roles, rollouts
+from dashboard.services import audit, invitations, roles, rollouts, sessions
 from dashboard.services.invitations import Link
 
 
@@ -82,6 +82,7 @@ def deactivate(person: User, *, by: User, reason: str = "") -> User:
     person.is_active = False
     person.set_unusable_password()
     person.save(update_fields=["is_active", "password"])
+    sessions.end_all(person, reason="the account was deactivated")
     invitations.revoke(person)
     states = {"before": {"active": True}, "after": {"active": False}}
     _tell(Action.PERSON_CHANGED, person, by=by, reason=reason, **states)
@@ -116,15 +117,6 @@ def owes_a_password(person: User) -> bool:
     return person.is_superuser and drawn.exists()
 
 
-@transaction.atomic
-def change_password(person: User, *, password: str) -> None:
-    """Give somebody the password that they chose."""
-    person.set_password(password)
-    person.save(update_fields=["password"])
-    DrawnPassword.objects.filter(person=person).delete()
-    _tell(Action.PASSWORD_CHANGED, person, by=person)
-
-
 def _withdraw_requests(person: User, *, by: User) -> None:
     pending = RolloutRequest.objects.pending().filter(requested_by=person)
     for request in pending.select_related("profile").order_by("profile__endpoint", "pk"):
@@ -150,6 +142,7 @@ def _create(username: str, *, email: str, administrator: bool) -> User:
 def _without_password(person: User, *, by: User) -> Link:
     person.set_unusable_password()
     person.save(update_fields=["is_active", "password"])
+    sessions.end_all(person, reason="a new password is to be chosen")
     return invitations.make(person, by=by)
 
 

@@ -4,17 +4,17 @@ from __future__ import annotations
 
 from django.conf import settings
 from django.contrib import messages
-from django.contrib.auth import authenticate, login, logout
 from django.contrib.auth.forms import SetPasswordForm
 from django.contrib.auth.models import User
 from django.http import HttpRequest, HttpResponse
-from django.shortcuts import redirect, render
+from django.shortcuts import render
 from django.urls import reverse
 from django.utils.translation import gettext as _
 from django.views.decorators.cache import never_cache
 from django.views.decorators.debug import sensitive_post_parameters, sensitive_variables
 from django.views.decorators.http import require_http_methods
 
+from dashboard import signing_in
 from dashboard.access import public
 from dashboard.errors import Refused
 from dashboard.services import invitations
@@ -39,28 +39,21 @@ def page(request: HttpRequest, token: str) -> HttpResponse:
     if request.method == "POST" and form.is_valid():
         password: str = form.cleaned_data["new_password1"]
         try:
-            accepted = invitations.accept(token, password=password)
+            person = invitations.accept(token, password=password)
         except Refused:
             return _opens_nothing(request)
-        return _let_in(request, accepted, password)
+        return _let_in(request, person)
     context = {"form": form, "person": found.person, "expires_at": found.expires_at}
     return render(request, "dashboard/invitation.html", context)
 
 
-def _let_in(request: HttpRequest, accepted: invitations.Accepted, password: str) -> HttpResponse:
-    """A new person is signed in. Whoever only forgot a password signs in as always.
-
-    They may have a second factor, and a link to a new password is none.
-    """
-    logout(request)
-    name = accepted.person.get_username()
-    person = authenticate(request, username=name, password=password) if accepted.is_first else None
-    if person is None:
-        messages.success(request, _("Your password is set. Sign in with it."))
-        return redirect("login")
-    login(request, person)
-    messages.success(request, _("Welcome, {name}. Your password is set.").format(name=name))
-    return redirect("fleet")
+def _let_in(request: HttpRequest, person: User) -> HttpResponse:
+    """Sign them in by the one door, which asks for a second factor where somebody has one."""
+    signing_in.leave(request)
+    answer = signing_in.begin(request, person, how="invitation", next_page=reverse("fleet"))
+    told = _("Welcome, {name}. Your password is set.").format(name=person.get_username())
+    messages.success(request, told)
+    return answer
 
 
 def _opens_nothing(request: HttpRequest) -> HttpResponse:
