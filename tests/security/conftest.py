@@ -5,6 +5,14 @@ from collections.abc import Iterator
 import pytest
 
 from tests.security.doorkeeper import Doorkeeper, serve
+from tests.security.people import Log
+
+
+@pytest.fixture(autouse=True)
+def log_begins(request: pytest.FixtureRequest) -> None:
+    if "db" in request.fixturenames:
+        request.getfixturevalue("db")
+        Log.begin()
 
 
 @pytest.fixture(scope="module")

@@ -10,6 +10,7 @@ from allauth.mfa.totp.internal import auth as totp
 from allauth.mfa.totp.internal.auth import TOTP, generate_totp_secret
 from django.contrib.auth.hashers import MD5PasswordHasher
 from django.contrib.auth.models import User
+from django.db.models import Max
 from django.test import Client
 from typing_extensions import override
 
@@ -52,6 +53,17 @@ def code_of(secret: str, *, later: int = 0) -> str:
     return shown
 
 
+class Log:
+    """Entries cannot be removed, so those of tests before this one may still be there."""
+
+    last = 0
+
+    @classmethod
+    def begin(cls) -> None:
+        cls.last = AuditEntry.objects.aggregate(last=Max("id"))["last"] or 0
+
+
 def told(action: Action) -> list[dict[str, Any]]:
-    entries = AuditEntry.objects.filter(action=action.value).order_by("id")
+    """What was written down since this test began."""
+    entries = AuditEntry.objects.filter(action=action.value, id__gt=Log.last).order_by("id")
     return [entry.told for entry in entries]
