@@ -21,6 +21,7 @@ from hypothesis.errors import Unsatisfiable
 from pytest_django import Settings
 from schemathesis import Case, GenerationMode
 from schemathesis.checks import not_a_server_error
+from schemathesis.core.result import Ok
 from schemathesis.specs.openapi.checks import (
     content_type_conformance,
     response_headers_conformance,
@@ -109,6 +110,7 @@ def _operations() -> Iterator[Any]:
     )
     schema.app = WSGIHandler()
     for found in schema.get_all_operations():
+        assert isinstance(found, Ok)
         operation = found.ok()
         if operation.definition.raw["operationId"] not in STREAMS:
             yield operation
@@ -141,7 +143,7 @@ def test_every_answer_is_one_that_the_document_tells(
                 generation_mode=mode, path_parameters=_known(operation, places, mode)
             )
         )
-        def try_one(case: Case) -> None:
+        def try_one(case: Case[Any]) -> None:
             with transaction.atomic():
                 answer = case.call(headers={"Authorization": f"Bearer {text}"})
                 transaction.set_rollback(True)

@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import re
 from datetime import timedelta
+from importlib import import_module
 from io import StringIO
 
 import pytest
@@ -16,6 +17,7 @@ from dashboard.errors import Refused
 from dashboard.models import ApiToken, AuditEntry, Grant, Team
 from dashboard.models.team import Role
 from dashboard.services import tokens
+from dashboard.services.statements import execute
 from tests.api.asking import Asking
 from tests.factories import make_person
 
@@ -231,3 +233,21 @@ def test_the_command_refuses_what_it_does_not_know(arguments: list[str]) -> None
         call_command("api_token", *arguments)
 
     assert not ApiToken.objects.exists()
+
+
+@pytest.mark.django_db
+def test_tokens_of_before_keep_what_they_could() -> None:
+    """The scope that was called write is operate; nothing else of a token changes."""
+    migration = import_module("dashboard.migrations.0019_token_rights")
+    made = [tokens.issue(name="a", scopes=scopes, by=None) for scopes in (["read"], ["probe"])]
+    execute("SET CONSTRAINTS ALL IMMEDIATE")
+    execute("ALTER TABLE dashboard_apitoken DROP CONSTRAINT api_token_scopes_known")
+    ApiToken.objects.filter(pk=made[1].token.pk).update(scopes=["read", "write", "telemetry"])
+
+    for statement, values in migration._renaming("write", "operate"):
+        execute(statement, values)
+
+    assert [tokens.find(each.text).scopes for each in made] == [
+        ["read"],
+        ["read", "operate", "telemetry"],
+    ]
