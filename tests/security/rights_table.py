@@ -39,12 +39,14 @@ _FINE = frozenset({200, 204, 302})
 class Page:
     """Who may read it and who may send something there; None where that is no way to use it.
 
-    `answers` are the statuses that those who may get: there is more to it than a right.
+    `answers` are the statuses that those who may get: there is more to it than a right. For those
+    in `unseen` it is not there: the view looks it up among what they may see.
     """
 
     get: frozenset[Who] | None = None
     post: frozenset[Who] | None = None
     answers: frozenset[int] = _FINE
+    unseen: frozenset[Who] = frozenset()
 
 
 # By the names of their addresses.
@@ -84,11 +86,6 @@ PAGES: Mapping[str, Page] = {
     "attempt-bundle": Page(READERS),
     "attempt-chunks": Page(READERS),
     "attempt-raw": Page(READERS),
-    # Incidents.
-    "incidents": Page(READERS),
-    "incident": Page(READERS),
-    "incident-acknowledge": Page(post=OPERATORS),
-    "incident-release": Page(post=APPROVERS),
     # Rollouts.
     "rollouts": Page(READERS),
     "rollout": Page(READERS),
@@ -96,8 +93,17 @@ PAGES: Mapping[str, Page] = {
     "rollout-decide": Page(post=APPROVERS),
     "rollout-withdraw": Page(post=OPERATORS),
     "rollout-step-back": Page(PROBERS, PROBERS),
-    # Settings.
     "gates": Page(READERS, ADMINISTRATORS),
+    # What was done.
+    "audit": Page(READERS),
+    "audit-export": Page(READERS),
+    "audit-entry": Page(READERS, unseen=frozenset({Who.FOREIGN})),
+    # Incidents.
+    "incidents": Page(READERS),
+    "incident": Page(READERS),
+    "incident-acknowledge": Page(post=OPERATORS),
+    "incident-release": Page(post=APPROVERS),
+    # Settings.
     "settings": Page(SIGNED_IN),
     "retention": Page(SIGNED_IN),
     "password": Page(SIGNED_IN, SIGNED_IN),
@@ -116,15 +122,16 @@ PAGES: Mapping[str, Page] = {
     "person-role": Page(post=ADMINISTRATORS),
     "person-deactivate": Page(post=ADMINISTRATORS),
     "person-reactivate": Page(post=ADMINISTRATORS),
-    "person-withdraw": Page(post=ADMINISTRATORS),
     "person-grants": Page(post=ADMINISTRATORS),
     "grant-take": Page(ADMINISTRATORS, ADMINISTRATORS),
+    "person-withdraw": Page(post=ADMINISTRATORS),
     "teams": Page(ADMINISTRATORS, ADMINISTRATORS),
     "team": Page(ADMINISTRATORS, ADMINISTRATORS),
     "team-endpoints": Page(post=ADMINISTRATORS),
     "team-remove": Page(ADMINISTRATORS, ADMINISTRATORS),
-    "tokens": Page(ADMINISTRATORS, ADMINISTRATORS),
-    "token-revoke": Page(ADMINISTRATORS, ADMINISTRATORS),
+    # Their own; those of others are an administrator's.
+    "tokens": Page(SIGNED_IN, SIGNED_IN),
+    "token-revoke": Page(SIGNED_IN, SIGNED_IN, unseen=SIGNED_IN - ADMINISTRATORS),
     "tool-rules": Page(ADMINISTRATORS, ADMINISTRATORS),
     "tool-rule": Page(ADMINISTRATORS, ADMINISTRATORS),
     "tool-rule-move": Page(post=ADMINISTRATORS),
@@ -141,8 +148,8 @@ PAGES: Mapping[str, Page] = {
     # The way in and out.
     "language": Page(post=ANYBODY),
     "login": Page(ANYBODY, ANYBODY),
-    "invitation": Page(ANYBODY, ANYBODY),
     "logout": Page(post=SIGNED_IN),
+    "invitation": Page(ANYBODY, ANYBODY),
     # Where DEBUG is off there are none of these.
     "design": Page(SIGNED_IN, answers=frozenset({404})),
     "design-toast": Page(post=SIGNED_IN, answers=frozenset({404})),
@@ -151,3 +158,62 @@ PAGES: Mapping[str, Page] = {
     "readyz": Page(ANYBODY, answers=frozenset({200, 503})),
     "metrics": Page(ANYBODY),
 }
+
+# Of the API, by the names of its operations: who may, with a token of every scope.
+OPERATIONS: Mapping[str, frozenset[Who]] = {
+    "list_endpoints": READERS,
+    "create_endpoint": OPERATORS,
+    "read_endpoint": READERS,
+    "change_endpoint": OPERATORS,
+    "remove_endpoint": OPERATORS,
+    "list_profiles": READERS,
+    "list_runs": READERS,
+    "request_run": PROBERS,
+    "endpoint_metrics": READERS,
+    "read_policy": READERS,
+    "list_policy_versions": READERS,
+    "list_modes": READERS,
+    "switch_mode_on": PROBERS,
+    # What somebody switched on by hand, only those who operate switch off.
+    "switch_mode_off": OPERATORS,
+    "list_notes": READERS,
+    "add_note": OPERATORS,
+    "remove_note": OPERATORS,
+    "list_incidents": READERS,
+    "read_incident": READERS,
+    "acknowledge_incident": OPERATORS,
+    "release_incident": APPROVERS,
+    "accept_incident": APPROVERS,
+    "read_run": READERS,
+    "cancel_run": PROBERS,
+    "follow_run": READERS,
+    "list_attempts": READERS,
+    "read_evidence": READERS,
+    "run_metrics": READERS,
+    "read_gate": READERS,
+    "ask_for_stage": OPERATORS,
+    "step_back": PROBERS,
+    "ask_to_unpin": OPERATORS,
+    "list_rollouts": READERS,
+    "read_rollout": READERS,
+    "approve_rollout": APPROVERS,
+    "reject_rollout": APPROVERS,
+    "withdraw_rollout": OPERATORS,
+    "read_gates": READERS,
+    "change_gates": ADMINISTRATORS,
+    "list_gate_versions": READERS,
+    "list_tool_rules": READERS,
+    "list_audit": READERS,
+    "list_people": ADMINISTRATORS,
+    "list_teams": ADMINISTRATORS,
+    "give_role": ADMINISTRATORS,
+    "take_role": ADMINISTRATORS,
+    # Each event says whose endpoint it is of, and is taken or refused by itself.
+    "send_telemetry": SIGNED_IN,
+    # What the answers of the API mean, and what it offers.
+    "list_problems": ANYBODY,
+    "read_problem": ANYBODY,
+}
+# They hand their connection to the database back, which here holds all rows: whoever is let in is
+# asked for in tests/api.
+STREAMS = frozenset({"follow_run"})

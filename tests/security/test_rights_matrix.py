@@ -3,18 +3,37 @@
 from __future__ import annotations
 
 import logging
+import re
 from typing import Any
 
 import pytest
 
 from dashboard import access
-from tests.security.rights_table import PAGES
-from tests.security.rights_walk import addresses, every_pattern, make_world, wrong_answers
+from tests.security.rights_table import OPERATIONS, PAGES
+from tests.security.rights_walk import API, addresses, every_pattern, wrong_answers
+from tests.security.rights_walk_api import operations, wrong_answers_of_the_api
+from tests.security.rights_world import make_world
 
 
 def test_every_address_is_in_the_table_of_rights() -> None:
     """Whoever adds an address says in tests/security/rights_table.py who may use it."""
     assert {address.name for address in addresses()} == set(PAGES)
+
+
+def test_every_operation_of_the_api_is_in_the_table_of_rights() -> None:
+    """Each has one name, and nothing else of the API can be reached without being described."""
+    found = operations()
+
+    assert {each.name for each in found} == set(OPERATIONS)
+    assert len(found) == len(OPERATIONS)
+    paths = {each.path.removeprefix(f"/{API}") for each in found}
+    reached = {_described(str(pattern.pattern)) for prefix, pattern in every_pattern() if prefix}
+    assert reached - paths == {"", "openapi.json"}
+
+
+def _described(route: str) -> str:
+    """An address of the resolver as the document of the API writes it."""
+    return re.sub(r"<(\w+:)?(\w+)>", r"{\2}", route)
 
 
 def test_every_view_declares_its_right() -> None:
@@ -30,7 +49,8 @@ def test_every_view_declares_its_right() -> None:
 
 def test_whatever_stands_in_an_address_has_a_team_or_is_known_to_have_none() -> None:
     """A new name in an address is put into one of the two lists of dashboard/access.py."""
-    named = {name for address in addresses() for name in address.kwargs}
+    patterns = [pattern.pattern for _, pattern in every_pattern()]
+    named = {name for pattern in patterns for name in pattern.regex.groupindex}
 
     assert named <= access.OF_A_TEAM | access.OF_NO_TEAM
     assert not access.OF_A_TEAM & access.OF_NO_TEAM
@@ -38,12 +58,16 @@ def test_whatever_stands_in_an_address_has_a_team_or_is_known_to_have_none() -> 
 
 @pytest.mark.django_db
 @pytest.mark.usefixtures("static_files")
-def test_everybody_gets_from_every_page_what_the_table_says(
+def test_everybody_gets_from_every_address_what_the_table_says(
     settings: Any, caplog: pytest.LogCaptureFixture
 ) -> None:
-    """Each address and method × nobody, each role, an administrator and another team's operator."""
+    """Each address, operation and method × nobody, each role, administrator, another team."""
     caplog.set_level(logging.CRITICAL)
     settings.SIMULATOR_URL = "http://127.0.0.1:9"
     settings.PASSWORD_HASHERS = ["django.contrib.auth.hashers.MD5PasswordHasher"]
 
-    assert wrong_answers(make_world()) == {}
+    settings.API_RATE = settings.API_AUTH_FAILURES = (100_000, 60)
+    world = make_world()
+
+    assert wrong_answers(world) == {}
+    assert wrong_answers_of_the_api(world) == {}
