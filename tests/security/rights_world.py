@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
+from uuid import UUID
 
 from django.conf import settings
 from django.contrib.auth.models import User
@@ -65,6 +66,8 @@ class World:
             "token": made.invitation,
             "entry_id": self.entry,
             "code": "conflict",
+            "factor_id": made.factor,
+            "session_id": UUID(int=0),
         }
 
 
