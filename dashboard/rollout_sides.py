@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from django.utils.translation import gettext as _
+from django.utils.translation import pgettext
 
 from dashboard import capability_words, policy_words, stage_words
 from dashboard.figure_words import day
@@ -121,7 +122,7 @@ def tools(body: Mapping[str, Any]) -> str:
     """Which tools a policy gives callers, in a few words."""
     allowed = _allowed(body)
     if not allowed:
-        return _("no tools")
+        return pgettext("what callers get", "no tools")
     if allowed == {"read"}:
         return _("tools that read, and no others")
     if allowed == {"read", "write"}:

@@ -47,7 +47,7 @@ def page(request: HttpRequest) -> HttpResponse:
     person = cast(User, request.user)
     asked = request.POST.get("next") or request.GET.get("next", "")
     to = whence.kept_inside(request, asked, otherwise=reverse("settings"))
-    form = ConfirmForm(request.POST or None)
+    form = ConfirmForm(request.POST if request.method == "POST" else None)
     if request.method == "POST":
         if wait := guessing.waits(person.username, client_address.of(request)):
             return too_soon(request, wait)

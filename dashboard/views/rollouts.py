@@ -101,7 +101,7 @@ def ask(request: HttpRequest, slug: str) -> HttpResponse:
         found = rollouts.ask(endpoint.profile, by=cast(User, request.user), reason=reason)
     except Refused as exc:
         return _not_asked(request, endpoint, exc.message, reason)
-    said = _("Asked for {stage}. It is valid until somebody else has decided.")
+    said = _("Asked for {stage}. Somebody else decides now; the request says until when.")
     messages.success(request, said.format(stage=stage_words.name_of(found.to_stage)))
     address = found.get_absolute_url()
     is_part = request.headers.get("HX-Request")

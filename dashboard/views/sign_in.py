@@ -167,5 +167,7 @@ def _shown(request: HttpRequest, person: User, form: CodeForm) -> str:
 
 def _wrong(form: CodeForm) -> str:
     form.is_valid()
-    form.add_error("code", _("This was not right. Each code works once, and only for a minute."))
+    form.add_error(
+        "code", _("This was not right. Each code works once, and one of an app only for a minute.")
+    )
     return ""
