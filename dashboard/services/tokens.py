@@ -66,6 +66,8 @@ def issue(
             token.refresh_from_db()
             audit.record(Action.TOKEN_ISSUED, subject=_subject(token), after=_told(token))
     except IntegrityError as exc:
+        if "prefix" not in str(exc):
+            raise
         # One chance in 10^12 for each token that there is.
         raise Refused(_("The prefix was drawn before; make the token again.")) from exc
     return Issued(token, text)
