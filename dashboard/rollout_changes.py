@@ -7,30 +7,12 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from django.utils.translation import gettext as _
-from django.utils.translation import gettext_lazy
 
 from dashboard import capability_words
 from dashboard.inert import visible
-from dashboard.rollout_evidence import Changed
+from dashboard.rollout_evidence import PARTS, Changed
 from health.words import name_of
 from probes.attempts import Metric
-
-_PARTS = {
-    "evidence": gettext_lazy("The evidence itself"),
-    "endpoint": gettext_lazy("The endpoint"),
-    "key": gettext_lazy("The profile key"),
-    "suite_version": gettext_lazy("The version of the suite"),
-    "runs": gettext_lazy("The runs"),
-    "figures": gettext_lazy("The figures"),
-    "capabilities": gettext_lazy("A capability"),
-    "gates": gettext_lazy("The gates"),
-    "modes": gettext_lazy("The modes"),
-    "incidents": gettext_lazy("The open incidents"),
-    "stage": gettext_lazy("The stage"),
-    "in_force": gettext_lazy("The profile in force"),
-    "switch": gettext_lazy("The pinned mode"),
-    "condition": gettext_lazy("A condition of the stage"),
-}
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,7 +34,7 @@ def told(changes: Iterable[Changed]) -> list[Difference]:
 
 def _named(part: str) -> str:
     family, _dot, name = part.partition(".")
-    what = str(_PARTS.get(family, visible(family)))
+    what = str(PARTS.get(family, visible(family)))
     match family:
         case "figures" if name in set(Metric):
             inside = name_of(Metric(name))

@@ -32,7 +32,8 @@ LONGEST = 300
 _BY_NAME = ("key", "figures", "capabilities", "modes")
 # What was judged then; now it is judged anew.
 _JUDGED = "conditions"
-_PARTS = {
+# What each part is called; what a name has in it comes after a dot.
+PARTS = {
     "evidence": gettext_lazy("The evidence itself"),
     "endpoint": gettext_lazy("The endpoint"),
     "key": gettext_lazy("The profile key"),
@@ -62,7 +63,7 @@ class Changed:
     def words(self) -> str:
         """What changed, as a sentence in the reader's language."""
         family, _dot, name = self.part.partition(".")
-        what = str(_PARTS.get(family, family))
+        what = str(PARTS.get(family, family))
         if name:
             what = _("{what} ({name})").format(what=what, name=name)
         said = _("{what} changed: it was {before}, and is {after} now.")
