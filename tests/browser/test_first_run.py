@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import pytest
+from django.contrib.auth.models import User
 from playwright.sync_api import Page, expect
 
 from dashboard.services import demo
@@ -41,13 +42,14 @@ def test_an_empty_installation_leads_to_a_verdict(
 @pytest.fixture
 def simulated_fleet(site: Site) -> None:
     demo.register("http://127.0.0.1:9")
+    User.objects.create_superuser("root")
 
 
 def test_the_simulated_fleet_goes_with_one_click(
     simulated_fleet: None, open_page: Callable[..., tuple[Page, Watch]]
 ) -> None:
     """The note leads to a question that names them all; one button later the first run is back."""
-    page, watch = open_page(width=390)
+    page, watch = open_page(width=390, who="root")
 
     page.get_by_role("link", name="Remove the simulated fleet").click()
     expect(page.get_by_role("link", name="demo-steady")).to_be_visible()

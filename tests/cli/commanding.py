@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+import importlib
 import json
+import multiprocessing
 import os
 import subprocess
 import sys
+import tempfile
 import threading
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
 from typing import Any
 
 from typing_extensions import override
@@ -23,18 +27,55 @@ COMMAND = (sys.executable, "-m", "config.cli")
 TIMEOUT = 120
 
 
+# Each command is a process of its own, but starts where all modules are there already.
+_WARM = multiprocessing.get_context("forkserver")
+_WARM.set_forkserver_preload(
+    ["config.cli", "config.probe_command", "config.replay_command", "config.selfcheck_command"]
+)
+
+
 def toolgauge(
     *arguments: str, env: Mapping[str, str] | None = None
+) -> subprocess.CompletedProcess[str]:
+    given = {**os.environ, **(env or {})}
+    # What Python reads when it starts cannot be told to one that has started.
+    if any(name.startswith("PYTHON") for name in env or ()):
+        return _started(arguments, given)
+    with tempfile.TemporaryDirectory() as folder:
+        child = _WARM.Process(target=_run, args=(arguments, given, folder))
+        child.start()
+        child.join(TIMEOUT)
+        if child.exitcode is None:
+            child.kill()
+            raise subprocess.TimeoutExpired(arguments, TIMEOUT)
+        said = [(Path(folder) / name).read_text() for name in ("stdout", "stderr")]
+    return subprocess.CompletedProcess(arguments, child.exitcode, *said)
+
+
+def _started(
+    arguments: tuple[str, ...], env: Mapping[str, str]
 ) -> subprocess.CompletedProcess[str]:
     return subprocess.run(
         [*COMMAND, *arguments],
         cwd=ROOT,
-        env={**os.environ, **(env or {})},
+        env=env,
         capture_output=True,
         text=True,
         check=False,
         timeout=TIMEOUT,
     )
+
+
+def _run(arguments: tuple[str, ...], env: Mapping[str, str], folder: str) -> None:
+    os.chdir(ROOT)
+    os.environ.clear()
+    os.environ.update(env)
+    os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
+    for number, name in ((1, "stdout"), (2, "stderr")):
+        os.dup2(os.open(f"{folder}/{name}", os.O_WRONLY | os.O_CREAT), number)
+    sys.argv = ["toolgauge", *arguments]
+    cli = importlib.import_module("config.cli")
+    sys.exit(cli.main())
 
 
 def probing(url: str, *arguments: str) -> tuple[str, ...]:
