@@ -75,8 +75,8 @@ def _tests(rest: Sequence[str]) -> dict[str, Sequence[str]]:
     # of its own on the one server, and a broker of its own (tests/own_broker.py).
     # In our order, the longest files first: xdist's own puts those with one long test last.
     by_file = ("--dist", "loadfile", "--no-loadscope-reorder")
-    # Tests with servers wait for them now and then, so one process more than there are cores.
-    waiting = str((os.cpu_count() or 1) + 1)
+    # Tests with servers wait for them now and then, so two processes more than there are cores.
+    waiting = str((os.cpu_count() or 1) + 2)
     return {
         "tests alone": ("--numprocesses", "auto", *by_file, *folders),
         "tests": ("--numprocesses", waiting, *by_file, *others),

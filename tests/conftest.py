@@ -48,12 +48,15 @@ FAULTS = "tests/faults/"
 LONG = (
     FAULTS,
     "tests/stories/",
+    "tests/browser/test_axe.py",
     "tests/services/test_run_machine.py",
     "tests/launcher/",
     "tests/workers/",
     "tests/operations/",
     "tests/browser/",
     "tests/demo/",
+    "tests/security/",
+    "tests/i18n/",
 )
 
 
