@@ -39,6 +39,8 @@ RIGHTS: Mapping[Role, frozenset[Right]] = MappingProxyType(
 )
 _ALL = frozenset(Right)
 _NONE: frozenset[Right] = frozenset()
+# People, channels and gates are no team's: whoever is held to one team does not touch them.
+_OF_ALL_TEAMS = frozenset({Right.ADMINISTER})
 _MOST_ID = 2**63 - 1
 
 
@@ -73,7 +75,7 @@ class Actor:
             by_team = {team: found & kept for team, found in self.by_team.items()}
             return Actor(self.everywhere & kept, by_team)
         inside = self.everywhere | self.by_team.get(team_id, _NONE)
-        return Actor(_NONE, {team_id: inside & kept})
+        return Actor(_NONE, {team_id: inside & kept - _OF_ALL_TEAMS})
 
 
 NOBODY = Actor()
