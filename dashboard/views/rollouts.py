@@ -112,8 +112,7 @@ def ask(request: HttpRequest, slug: str) -> HttpResponse:
 @require_http_methods(["GET", "HEAD", "POST"])
 def step_back(request: HttpRequest, slug: str) -> HttpResponse:
     endpoint = get_object_or_404(Endpoint.objects.kept(), slug=slug)
-    may_reject = actor_of(request).may(Right.DECIDE, endpoint.team_id)
-    form = StepBackForm(endpoint, request.POST or None, may_reject=may_reject)
+    form = StepBackForm(endpoint, request.POST or None)
     if request.method == "POST" and form.is_valid():
         try:
             said = form.step_back(by=cast(User, request.user))

@@ -29,14 +29,12 @@ class StepBackForm(ReasonForm):
     )
     field_order = ("to", "reason")
 
-    def __init__(
-        self, endpoint: Endpoint, data: Mapping[str, Any] | None, *, may_reject: bool
-    ) -> None:
+    def __init__(self, endpoint: Endpoint, data: Mapping[str, Any] | None) -> None:
         super().__init__(data)
         self.in_force, self.present = endpoint.profile_in_force, endpoint.profile
         tighter = [each for each in reversed(LADDER) if is_tighter(each, self.in_force.stage)]
         choices = [(stage, _called(stage)) for stage in tighter]
-        if may_reject and self.present.stage != "rejected":
+        if self.present.stage != "rejected":
             said = _("Reject profile {epoch}: it is not wanted. Callers get no tools from it.")
             choices.append((REJECT, said.format(epoch=self.present.epoch)))
         self.choices = choices
