@@ -74,10 +74,8 @@ def change_gates(request: HttpRequest, body: GatesIn) -> GatesOut:
     found = [Detail(field=f"gates.{where}", message=why) for where, why in mistakes(body.gates)]
     if found:
         raise ApiError(422, f"{found[0].field}: {found[0].message}", details=found[:20])
-    version, _ = service.current()
-    if body.version != (version.pk if version else None):
-        raise ApiError(409, "Somebody else has changed the gates since. Read them again.")
-    service.change(body.gates, by=auth.maker_of(request), reason=body.reason)
+    by, seen = auth.maker_of(request), body.version or 0
+    service.change(body.gates, by=by, reason=body.reason, seen=seen)
     return _out(*service.current())
 
 

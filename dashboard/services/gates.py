@@ -35,8 +35,13 @@ def hold_still() -> None:
 
 
 @transaction.atomic
-def change(body: Mapping[str, Any], *, by: User, reason: str) -> GateVersion:
-    """Let other gates hold from now on. Whatever was asked for under the old ones is void."""
+def change(
+    body: Mapping[str, Any], *, by: User, reason: str, seen: int | None = None
+) -> GateVersion:
+    """Let other gates hold from now on. Whatever was asked for under the old ones is void.
+
+    `seen` is the version that they were made from, 0 for the default ones: another one refuses.
+    """
     from dashboard.services import rollout_ends
 
     if not access.of_user(User.objects.get(pk=by.pk)).may(Right.ADMINISTER, None):
@@ -47,6 +52,8 @@ def change(body: Mapping[str, Any], *, by: User, reason: str) -> GateVersion:
     execute("SELECT pg_advisory_xact_lock(%(key)s)", {"key": _LOCK})
     reason = checked_reason(reason)
     before, held = current()
+    if seen is not None and seen != (before.pk if before else 0):
+        raise Refused(_("Somebody else has changed the gates since. Look at them again."))
     wanted = gates_from_json(body)
     if wanted == held:
         raise Refused(_("These are the gates that hold already."))

@@ -29,7 +29,7 @@ def page(request: HttpRequest) -> HttpResponse:
     form = GatesForm(now, request.POST or None)
     refusal = ""
     if request.method == "POST" and form.is_valid():
-        refusal = _refusal(request, form, seen) or _change(request, form)
+        refusal = _refusal(request, form, seen) or _change(request, form, seen)
         if not refusal and not form.has_errors:
             messages.success(request, _("These gates hold from now on."))
             return redirect("gates")
@@ -57,13 +57,14 @@ def _refusal(request: HttpRequest, form: GatesForm, seen: str) -> str:
     return ""
 
 
-def _change(request: HttpRequest, form: GatesForm) -> str:
+def _change(request: HttpRequest, form: GatesForm, seen: str) -> str:
     body = form.body()
     if wrong := mistakes(body):
         form.mark(wrong)
         return ""
+    by, reason = cast(User, request.user), form.reason.cleaned_data["reason"]
     try:
-        gates.change(body, by=cast(User, request.user), reason=form.reason.cleaned_data["reason"])
+        gates.change(body, by=by, reason=reason, seen=int(seen))
     except Refused as exc:
         return exc.message
     return ""

@@ -13,6 +13,7 @@ from dashboard.models import AuditEntry, Endpoint, Incident, Notice, Profile, Ru
 from dashboard.models.run import State
 from dashboard.models.watch import Lane
 from dashboard.services import detection, policies, rollouts
+from health.gates import DEFAULTS
 from health.severity import Severity
 from health.watch import Change, Kind, Seen
 from probes.attempts import Metric
@@ -87,6 +88,12 @@ def put_in_place(profile: Profile) -> None:
     state = before.watches.get(lane=Lane.PROBE).state
     profile.watches.update_or_create(lane=Lane.PROBE, defaults={"state": state})
     measure(profile.endpoint)
+
+
+def other_gates(**over: Any) -> dict[str, Any]:
+    """The default gates, with another one in front of the first stage."""
+    found = DEFAULTS.as_json()
+    return {**found, "read_only": {**found["read_only"], **over}}
 
 
 def body(endpoint: Endpoint) -> dict[str, Any]:

@@ -10,13 +10,13 @@ from django.contrib.auth.models import User
 from django.db import connection, transaction
 
 from dashboard.errors import Refused
-from dashboard.models import AuditEntry, Endpoint, Profile, RolloutRequest
+from dashboard.models import AuditEntry, Endpoint, GateVersion, Profile, RolloutRequest
 from dashboard.models.team import Role
-from dashboard.services import rollouts
+from dashboard.services import gates, rollouts
 from tests.factories import make_person
 from tests.live import eventually
 from tests.policy.test_at_once import own_connection
-from tests.rollouts.making import audited, measure, ready, stage
+from tests.rollouts.making import audited, measure, other_gates, ready, stage
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -77,6 +77,27 @@ def test_a_change_that_commits_while_somebody_approves_still_voids() -> None:
 
     assert (RolloutRequest.objects.get().state, Profile.objects.get().stage) == ("voided", "shadow")
     assert AuditEntry.objects.filter(action="rollout.voided").count() == 1
+
+
+def test_of_two_who_change_the_same_gates_one_is_told() -> None:
+    """Nobody writes over what they have not seen."""
+    people = [User.objects.create_superuser(name) for name in ("ada", "ben")]
+    together = Barrier(len(people))
+
+    @own_connection
+    def change(by: User) -> str:
+        together.wait()
+        try:
+            gates.change(other_gates(runs=by.pk), by=by, reason="mine", seen=0)
+        except Refused as refused:
+            return refused.message
+        return "changed"
+
+    with ThreadPoolExecutor(len(people)) as pool:
+        answers = sorted(pool.map(change, people))
+
+    assert answers == ["Somebody else has changed the gates since. Look at them again.", "changed"]
+    assert GateVersion.objects.count() == 1
 
 
 def _somebody_waits() -> bool:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
 
 import pytest
 from django.contrib.auth.models import User
@@ -26,14 +25,17 @@ from health.gates import DEFAULTS, Gates
 from health.modes import Mode
 from probes.attempts import Metric
 from probes.suite import SUITE_VERSION
-from tests.rollouts.making import audited, degrade, measure, missing, noticed, stage
+from tests.rollouts.making import (
+    audited,
+    degrade,
+    measure,
+    missing,
+    noticed,
+    other_gates,
+    stage,
+)
 
 pytestmark = pytest.mark.django_db
-
-
-def other_gates(**over: Any) -> dict[str, Any]:
-    body = DEFAULTS.as_json()
-    return {**body, "read_only": {**body["read_only"], **over}}
 
 
 def another_capability(endpoint: Endpoint) -> None:
