@@ -27,7 +27,9 @@ from dashboard.api import (
     rollouts,
     run_events,
     runs,
+    teams,
     telemetry,
+    tokens,
     tool_rules,
 )
 from dashboard.api.document import Document
@@ -73,7 +75,9 @@ api.add_router("/runs", run_events.router)
 api.add_router("/runs", attempts.router)
 api.add_router("/runs", metrics.of_run)
 api.add_router("/audit", audit.router)
-api.add_router("", people.router)
+api.add_router("/people", people.router)
+api.add_router("/teams", teams.router)
+api.add_router("/tokens", tokens.router)
 api.add_router("/telemetry", telemetry.router)
 api.add_router("/problems", problems.router)
 

@@ -90,6 +90,8 @@ DECIDE = [Token(Right.DECIDE, Scope.DECIDE)]
 # What only administrators see and change.
 LOOK_AFTER = [Token(Right.ADMINISTER, Scope.READ), Session(Right.ADMINISTER)]
 ADMINISTER = [Token(Right.ADMINISTER, Scope.DECIDE)]
+# Which tokens are one's own is asked by the operation.
+REVOKE = [Token(Right.READ, Scope.OPERATE, Scope.DECIDE)]
 # Which endpoints a token may send it for is asked with each event.
 TELEMETRY = [Token(None, Scope.TELEMETRY)]
 

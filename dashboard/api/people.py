@@ -1,4 +1,4 @@
-"""People, teams and roles, for administrators."""
+"""People and their roles, for administrators."""
 
 from __future__ import annotations
 
@@ -6,7 +6,6 @@ from datetime import datetime
 from typing import Annotated, Any
 
 from django.contrib.auth.models import User
-from django.db.models import Count, Q
 from django.http import HttpRequest
 from ninja import Path, Router
 from ninja.responses import Status
@@ -17,7 +16,7 @@ from dashboard.api.errors import no_such
 from dashboard.api.paging import MOST_ID, Above, Limit
 from dashboard.models import Grant, Team
 from dashboard.models.team import Role
-from dashboard.services import roles
+from dashboard.services import people, roles
 
 router = Router(tags=["people"])
 PersonId = Annotated[int, Path(ge=1, le=MOST_ID, description="The person's id")]
@@ -32,13 +31,6 @@ _PERSON: dict[str, Any] = {
     "is_administrator": False,
     "last_signed_in_at": "2026-05-01T12:00:00Z",
     "roles": [_GRANT],
-}
-_TEAM: dict[str, Any] = {
-    "id": 2,
-    "name": "search",
-    "endpoints": 3,
-    "people": 5,
-    "created_at": "2026-04-01T08:00:00Z",
 }
 
 
@@ -62,7 +54,17 @@ class GrantIn(BaseModel):
     reason: str = Field(default="", max_length=1000)
 
 
+class WhyIn(BaseModel):
+    model_config = ConfigDict(
+        extra="forbid", json_schema_extra={"examples": [{"reason": "She has left the company."}]}
+    )
+
+    reason: str = Field(default="", max_length=1000)
+
+
 class PersonOut(BaseModel):
+    model_config = ConfigDict(json_schema_extra={"examples": [_PERSON]})
+
     id: int
     name: str
     email: str
@@ -81,24 +83,7 @@ class PersonList(BaseModel):
     next_cursor: int | None = Field(description=paging.NEXT)
 
 
-class TeamOut(BaseModel):
-    id: int
-    name: str
-    endpoints: int = Field(description="How many it has")
-    people: int = Field(description="How many have a role in it")
-    created_at: datetime
-
-
-class TeamList(BaseModel):
-    model_config = ConfigDict(
-        json_schema_extra={"examples": [{"teams": [_TEAM], "next_cursor": None}]}
-    )
-
-    teams: list[TeamOut]
-    next_cursor: int | None = Field(description=paging.NEXT)
-
-
-@router.get("/people", auth=auth.LOOK_AFTER, response=PersonList, summary="List people")
+@router.get("", auth=auth.LOOK_AFTER, response=PersonList, summary="List people")
 def list_people(request: HttpRequest, cursor: Above = 0, limit: Limit = 100) -> PersonList:
     """With what they may do, in the order in which they came."""
     rows = User.objects.filter(pk__gt=cursor).order_by("pk").prefetch_related("grants__team")
@@ -106,35 +91,15 @@ def list_people(request: HttpRequest, cursor: Above = 0, limit: Limit = 100) -> 
     return PersonList(people=[_person(row) for row in shown], next_cursor=next_cursor)
 
 
-@router.get("/teams", auth=auth.LOOK_AFTER, response=TeamList, summary="List teams")
-def list_teams(request: HttpRequest, cursor: Above = 0, limit: Limit = 100) -> TeamList:
-    kept = Q(endpoints__removed_at=None) & Q(endpoints__isnull=False)
-    rows: Any = Team.objects.filter(pk__gt=cursor).order_by("pk")
-    rows = rows.annotate(
-        kept=Count("endpoints", filter=kept, distinct=True),
-        held=Count("grants__person", distinct=True),
-    )
-    shown, next_cursor = paging.cut(rows, limit, lambda row: int(row.pk))
-    teams = [
-        TeamOut(
-            id=row.pk, name=row.name, endpoints=row.kept, people=row.held, created_at=row.created_at
-        )
-        for row in shown
-    ]
-    return TeamList(teams=teams, next_cursor=next_cursor)
-
-
 @router.post(
-    "/people/{int:person_id}/roles",
+    "/{int:person_id}/roles",
     auth=auth.ADMINISTER,
     response={201: GrantOut},
     summary="Give somebody a role",
 )
 def give_role(request: HttpRequest, person_id: PersonId, body: GrantIn) -> Status[GrantOut]:
     """In one team or everywhere. Refused for oneself."""
-    person = User.objects.filter(pk=person_id).first()
-    if person is None:
-        raise no_such("person")
+    person = _find(person_id)
     team = Team.objects.filter(pk=body.team).first() if body.team else None
     if body.team and team is None:
         raise no_such("team")
@@ -144,7 +109,7 @@ def give_role(request: HttpRequest, person_id: PersonId, body: GrantIn) -> Statu
 
 
 @router.delete(
-    "/people/{int:person_id}/roles/{int:grant_id}",
+    "/{int:person_id}/roles/{int:grant_id}",
     auth=auth.ADMINISTER,
     response={204: None},
     summary="Take a role away",
@@ -157,6 +122,25 @@ def take_role(request: HttpRequest, person_id: PersonId, grant_id: GrantId) -> S
         raise no_such("role")
     roles.take(grant, by=auth.maker_of(request))
     return Status(204, None)
+
+
+@router.post(
+    "/{int:person_id}/deactivate",
+    auth=auth.ADMINISTER,
+    response=PersonOut,
+    summary="End somebody's access",
+)
+def deactivate_person(request: HttpRequest, person_id: PersonId, body: WhyIn) -> PersonOut:
+    """At once: sessions, password, links and tokens of theirs. Refused for oneself."""
+    by = auth.maker_of(request)
+    return _person(people.deactivate(_find(person_id), by=by, reason=body.reason))
+
+
+def _find(person_id: int) -> User:
+    person = User.objects.filter(pk=person_id).first()
+    if person is None:
+        raise no_such("person")
+    return person
 
 
 def _person(person: User) -> PersonOut:

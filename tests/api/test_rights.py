@@ -122,6 +122,22 @@ def test_a_token_of_one_team_reaches_nothing_else(teams: tuple[Endpoint, Endpoin
         assert api.post("/telemetry", batch).json()["accepted"] == 0
 
 
+def test_an_administrators_token_of_one_team_administers_nothing(
+    teams: tuple[Endpoint, Endpoint],
+) -> None:
+    """People, gates and the whole audit log are no team's, so they take a token without one."""
+    root, vera = User.objects.create_superuser("root"), make_person("vera", Role.VIEWER)
+    held, free = (token_for(root, team=team) for team in (teams[0].team, None))
+    role = {"role": "approver"}
+
+    for path in ("/people", "/teams"):
+        assert (held.get(path).status_code, free.get(path).status_code) == (403, 200)
+    assert held.send("PUT", "/gates", {}).status_code == 403
+    assert held.post(f"/people/{vera.pk}/roles", role).status_code == 403
+    assert not held.get("/audit", action="token.").json()["entries"]
+    assert free.post(f"/people/{vera.pk}/roles", role).status_code == 201
+
+
 def test_a_session_reads_what_its_person_may(
     client: Client, teams: tuple[Endpoint, Endpoint]
 ) -> None:
@@ -136,12 +152,14 @@ def test_a_session_reads_what_its_person_may(
 
 
 def test_decisions_need_the_scope_and_the_right(teams: tuple[Endpoint, Endpoint]) -> None:
-    """An operator operates, an approver decides, and a token for nobody decides nothing."""
+    """An operator operates, an approver decides, and a token for nobody decides nothing; what one
+    of them switched on by hand, the other may switch off."""
     ours, _ = teams
     incident = make_incident(ours, severity=3, worst=3)
     switch_modes_on(incident)
     automatic = ModeSwitch.objects.filter(incident=incident).earliest("pk")
     manual = modes.switch_on(ours.profile, Mode.NO_PARALLEL, by=None, reason="so")
+    other = modes.switch_on(ours.profile, Mode.STRICT_SCHEMA, by=None, reason="so")
     path = f"/endpoints/ours/modes/{automatic.pk}?reason=mended"
     operator = token_for(make_person("olga", Role.OPERATOR), "operate")
     approver = token_for(make_person("anna", Role.APPROVER), "decide")
@@ -152,11 +170,11 @@ def test_decisions_need_the_scope_and_the_right(teams: tuple[Endpoint, Endpoint]
         403
     ] * 2
     assert [each.delete(path).status_code for each in (operator, nobody)] == [403, 403]
-    assert approver.delete(f"/endpoints/ours/modes/{manual.pk}").status_code == 403
     assert approver.post("/endpoints/ours/notes", {"text": "x"}).status_code == 403
 
     assert approver.delete(path).status_code == 204
     assert operator.delete(f"/endpoints/ours/modes/{manual.pk}").status_code == 204
+    assert approver.delete(f"/endpoints/ours/modes/{other.pk}").status_code == 204
     assert (
         approver.post("/endpoints/ours/modes", {"mode": "no_tools", "reason": "x"}).status_code
         == 201

@@ -90,6 +90,8 @@ def places(db: None) -> dict[str, Any]:
         "note_id": notes.add(endpoint, at=None, text="new engine", by=None).pk,
         "request_id": asked,
         "person_id": olga.pk,
+        "team_id": Team.objects.get().pk,
+        "prefix": tokens.issue(name="old", scopes=["read"], by=olga).token.prefix,
         "grant_id": Grant.objects.filter(person=olga).earliest("pk").pk,
         "code": "not_found",
     }

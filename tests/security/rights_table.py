@@ -193,8 +193,7 @@ OPERATIONS: Mapping[str, frozenset[Who]] = {
     "list_policy_versions": READERS,
     "list_modes": READERS,
     "switch_mode_on": PROBERS,
-    # What somebody switched on by hand, only those who operate switch off.
-    "switch_mode_off": OPERATORS,
+    "switch_mode_off": PROBERS,
     "list_notes": READERS,
     "add_note": OPERATORS,
     "remove_note": OPERATORS,
@@ -225,13 +224,24 @@ OPERATIONS: Mapping[str, frozenset[Who]] = {
     "list_audit": READERS,
     "list_people": ADMINISTRATORS,
     "list_teams": ADMINISTRATORS,
+    "make_team": ADMINISTRATORS,
+    "rename_team": ADMINISTRATORS,
+    "remove_team": ADMINISTRATORS,
+    "deactivate_person": ADMINISTRATORS,
     "give_role": ADMINISTRATORS,
     "take_role": ADMINISTRATORS,
+    # Their own; those of others are an administrator's.
+    "list_tokens": READERS,
+    "revoke_token": READERS,
     # Each event says whose endpoint it is of, and is taken or refused by itself.
     "send_telemetry": SIGNED_IN,
     # What the answers of the API mean, and what it offers.
     "list_problems": ANYBODY,
     "read_problem": ANYBODY,
+}
+# For whom what an operation names is not there: it is looked up among what they may see.
+UNSEEN: Mapping[str, frozenset[Who]] = {
+    "revoke_token": frozenset({Who.VIEWER, Who.OPERATOR, Who.APPROVER, Who.FOREIGN}),
 }
 # They hand their connection to the database back, which here holds all rows: whoever is let in is
 # asked for in tests/api.

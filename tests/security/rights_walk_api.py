@@ -9,7 +9,7 @@ from django.http import HttpResponseBase
 
 from dashboard.access import OF_A_TEAM
 from dashboard.api import api
-from tests.security.rights_table import OPERATIONS, STREAMS, Who
+from tests.security.rights_table import OPERATIONS, STREAMS, UNSEEN, Who
 from tests.security.rights_walk import API
 from tests.security.rights_world import BLIND, World, sent
 
@@ -69,6 +69,8 @@ def _told(status: int) -> str:
 
 def _owed(operation: Operation, who: Who) -> str:
     may = OPERATIONS[operation.name]
+    if who in UNSEEN.get(operation.name, ()):
+        return "404"
     if who in may:
         return "allowed"
     if who is Who.ANONYMOUS:
