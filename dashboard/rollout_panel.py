@@ -95,12 +95,8 @@ class Panel:
 
     @property
     def can_step_back(self) -> bool:
-        """Whether there is anything tighter than what is in force."""
-        return stages.place_of(self.in_force.stage) > 0
-
-    @property
-    def can_reject(self) -> bool:
-        return self.stage != Stage.REJECTED
+        """Whether what is in force could allow less, or the present profile be rejected."""
+        return stages.allows_tools(self.in_force.stage) or self.stage != Stage.REJECTED
 
 
 def verdict(standing: Standing) -> str:

@@ -14,6 +14,7 @@ from pydantic import BaseModel, ConfigDict, Field, StrictInt
 from dashboard.api import auth, paging
 from dashboard.api.errors import no_such
 from dashboard.api.paging import MOST_ID, Above, Limit
+from dashboard.api.rollout_schemas import ReasonMayBeIn
 from dashboard.models import Grant, Team
 from dashboard.models.team import Role
 from dashboard.services import people, roles
@@ -51,14 +52,6 @@ class GrantIn(BaseModel):
 
     role: Role
     team: StrictInt | None = Field(default=None, ge=1, le=MOST_ID, description="null: everywhere")
-    reason: str = Field(default="", max_length=1000)
-
-
-class WhyIn(BaseModel):
-    model_config = ConfigDict(
-        extra="forbid", json_schema_extra={"examples": [{"reason": "She has left the company."}]}
-    )
-
     reason: str = Field(default="", max_length=1000)
 
 
@@ -130,7 +123,7 @@ def take_role(request: HttpRequest, person_id: PersonId, grant_id: GrantId) -> S
     response=PersonOut,
     summary="End somebody's access",
 )
-def deactivate_person(request: HttpRequest, person_id: PersonId, body: WhyIn) -> PersonOut:
+def deactivate_person(request: HttpRequest, person_id: PersonId, body: ReasonMayBeIn) -> PersonOut:
     """At once: sessions, password, links and tokens of theirs. Refused for oneself."""
     by = auth.maker_of(request)
     return _person(people.deactivate(_find(person_id), by=by, reason=body.reason))

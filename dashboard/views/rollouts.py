@@ -96,9 +96,12 @@ def withdraw(request: HttpRequest, request_id: int) -> HttpResponse:
 @require_POST
 def ask(request: HttpRequest, slug: str) -> HttpResponse:
     endpoint = get_object_or_404(Endpoint.objects.kept(), slug=slug)
-    reason = request.POST.get("reason", "")
+    reason, profile = request.POST.get("reason", ""), endpoint.profile
+    if request.POST.get("profile", str(profile.epoch)) != str(profile.epoch):
+        gone = _("The key has changed since you opened this page: look at the new profile first.")
+        return _not_asked(request, endpoint, gone, reason)
     try:
-        found = rollouts.ask(endpoint.profile, by=cast(User, request.user), reason=reason)
+        found = rollouts.ask(profile, by=cast(User, request.user), reason=reason)
     except Refused as exc:
         return _not_asked(request, endpoint, exc.message, reason)
     said = _("Asked for {stage}. Somebody else decides now; the request says until when.")

@@ -25,6 +25,10 @@ WIDTHS = (1440, 390)
 SHOWN = ("fleet", "endpoint", "attempt", "compare")  # in docs/
 # Pages that are found by following links from the ones before: name, where from, which link.
 FOLLOWED = (
+    ("rollout", "/rollouts/", r"^/rollouts/\d+/$"),
+    ("audit-entry", "/audit/", r"^/audit/\d+/$"),
+    ("person", "/settings/people/", r"^/settings/people/\d+/$"),
+    ("team", "/settings/teams/", r"^/settings/teams/\d+/$"),
     ("incident", "/incidents/", r"^/incidents/\d+/$"),
     ("run", "/endpoints/{endpoint}/", r"^/runs/\d+/$"),
     ("attempt", "{run}", r"^/runs/\d+/attempts/[^/]+/\d+/$"),
@@ -69,6 +73,8 @@ def _all(page: Page, options: argparse.Namespace) -> dict[str, str]:
     endpoint: str = options.endpoint
     found = {"fleet": "/", "endpoint": f"/endpoints/{endpoint}/?range=30d"}
     found |= {"incidents": "/incidents/", "compare": "/compare/"}
+    found |= {"rollouts": "/rollouts/", "audit": "/audit/", "confirm": "/confirm/"}
+    found |= {"step-back": f"/endpoints/{endpoint}/step-back/"}
     found |= {"new": "/endpoints/new/", "edit": f"/endpoints/{endpoint}/edit/"}
     found |= {"remove": f"/endpoints/{endpoint}/remove/", "nothing": "/nothing-here/"}
     for name, start, pattern in FOLLOWED:

@@ -228,6 +228,20 @@ def test_an_operator_asks_in_the_panel_and_takes_it_back(
     assertContains(done, "Asked for by alice, and taken back.")
 
 
+def test_nobody_asks_for_a_profile_that_they_have_not_seen(
+    signed_in: Client, ready: Endpoint
+) -> None:
+    """The key changed after the page was opened: the new profile is another one."""
+    page = signed_in.get("/endpoints/steady/")
+    swap_template(ready)
+    given = {"reason": "ready", "profile": "1"}
+    answer = signed_in.post("/endpoints/steady/rollout/", given, headers=HTMX)
+
+    assertContains(page, '<input type="hidden" name="profile" value="1">', html=True)
+    assertContains(answer, "The key has changed since you opened this page")
+    assert not RolloutRequest.objects.exists()
+
+
 def test_a_profile_that_waits_is_seen_beside_the_one_in_force(
     signed_in: Client, ready: Endpoint, person: User, bob: User
 ) -> None:
