@@ -16,6 +16,7 @@ from django.core.management import call_command
 from django.db import connection
 from pytest_django import DjangoDbBlocker
 from typing_extensions import override
+from whitenoise.middleware import WhiteNoiseMiddleware
 from xdist.remote import Producer
 from xdist.scheduler import LoadFileScheduling
 
@@ -100,6 +101,22 @@ def certificates_read_once() -> Iterator[None]:
     """To read the root certificates takes longer than most questions to a simulated vendor."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(ssl, "create_default_context", cache(ssl.create_default_context))
+        yield
+
+
+@pytest.fixture(scope="session", autouse=True)
+def static_files_listed_once() -> Iterator[None]:
+    """Every client makes the middleware anew, which reads a folder that stays as it is."""
+    read, kept = WhiteNoiseMiddleware.update_files_dictionary, dict[tuple[str, str], Any]()
+
+    def listed(self: WhiteNoiseMiddleware, root: str, prefix: str) -> None:
+        if (root, prefix) not in kept:
+            read(self, root, prefix)
+            kept[root, prefix] = self.files
+        self.files = kept[root, prefix]
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(WhiteNoiseMiddleware, "update_files_dictionary", listed)
         yield
 
 
