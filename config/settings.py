@@ -63,7 +63,6 @@ INSTALLED_APPS = [
     "allauth.account",
     "allauth.mfa",
     "allauth.socialaccount",
-    "allauth.socialaccount.providers.openid_connect",
     "axes",
     "django.contrib.auth",
     "django.contrib.contenttypes",

@@ -16,8 +16,10 @@ import structlog
 from allauth.core.exceptions import ImmediateHttpResponse
 from allauth.socialaccount.adapter import DefaultSocialAccountAdapter
 from allauth.socialaccount.models import SocialApp
+from allauth.socialaccount.providers import registry
 from allauth.socialaccount.providers.oauth2.client import OAuth2Error
 from allauth.socialaccount.providers.oauth2.views import OAuth2CallbackView
+from allauth.socialaccount.providers.openid_connect.provider import OpenIDConnectProvider
 from allauth.socialaccount.providers.openid_connect.views import OpenIDConnectOAuth2Adapter
 from django.conf import settings
 from django.http import HttpRequest, HttpResponse
@@ -25,6 +27,9 @@ from django.urls import reverse
 from typing_extensions import override
 
 log = structlog.get_logger()
+
+# Here and not as an app: nobody signs in at a worker, which then loads no further HTTP client.
+registry.register(OpenIDConnectProvider)
 
 # Never one that a public key could be mistaken for the secret of.
 _ALGORITHMS = ["RS256", "RS384", "RS512", "PS256", "PS384", "PS512", "ES256", "ES384", "EdDSA"]
