@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from django.urls import path
 
-from dashboard.access import public
 from dashboard.views import (
     accounts,
     attempts,
@@ -186,7 +185,7 @@ urlpatterns = [
     path("design/", parts.page, name="design"),
     path("design/toast/", parts.say, name="design-toast"),
     path("language/", accounts.language, name="language"),
-    path("login/", public(sign_in.Login.as_view()), name="login"),
+    path("login/", sign_in.page, name="login"),
     path("login/code/", sign_in.code, name="login-code"),
     path("login/passkey/", sign_in.passkey, name="login-passkey"),
     path("login/passkey/options/", sign_in.passkey_options, name="passkey-options"),

@@ -38,7 +38,6 @@ TYPES = (str(BIN / "mypy"),)
 # Tests that touch neither the database nor the broker: they need all of the cores.
 WITHOUT_SERVERS = ("charts", "cli", "health", "probes", "simulators", "zoo")
 MIGRATIONS_CHECK = (*MANAGE, "makemigrations", "--check", "--dry-run")
-MIGRATE = (*MANAGE, "migrate", "--verbosity", "0")
 
 
 def main(arguments: Sequence[str]) -> int:
@@ -52,10 +51,6 @@ def main(arguments: Sequence[str]) -> int:
             if not rest:
                 steps.run("migrations", MIGRATIONS_CHECK, env)
             if command == "test":
-                if not rest:
-                    # Each process of the tests copies this database instead of migrating its own.
-                    steps.run("schema", MIGRATE, env)
-                    env["TEST_TEMPLATE"] = "yes"
                 for name, chosen in _tests(rest).items():
                     steps.run(name, (sys.executable, "-m", "pytest", *chosen), env)
             steps.wait_for_those_beside()

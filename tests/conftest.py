@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ipaddress
-import os
 import socket
 import ssl
 from collections.abc import Iterator
@@ -129,14 +128,6 @@ def passwords_hashed_quickly() -> Iterator[None]:
         for name, value in least.items():
             patch.setattr(Argon2PasswordHasher, name, value)
         yield
-
-
-@pytest.fixture(scope="session")
-def django_db_modify_db_settings(django_db_modify_db_settings: None) -> None:
-    """Where all tests are run, a database was migrated before, and every process copies it."""
-    if os.environ.get("TEST_TEMPLATE"):
-        database = connection.settings_dict
-        database["TEST"]["TEMPLATE"] = database["NAME"]
 
 
 @pytest.fixture(scope="session")

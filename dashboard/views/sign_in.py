@@ -77,6 +77,9 @@ class Login(LoginView):
         return super().get_context_data(**given, oidc=oidc)
 
 
+page = public(require_http_methods(["GET", "HEAD", "POST"])(Login.as_view()))
+
+
 @public
 @sensitive_post_parameters()
 @require_http_methods(["GET", "HEAD", "POST"])

@@ -69,6 +69,18 @@ def wrong_answers(world: World) -> dict[str, str]:
     return wrong
 
 
+def unknown_methods(world: World) -> dict[str, int]:
+    """Every address that answers an administrator to a method that no page has."""
+    found = {}
+    for address in addresses():
+        path = path_of(address, world)
+        for method in ("PUT", "PATCH", "DELETE"):
+            status = _ask(world, Who.ADMINISTRATOR, method, path).status_code
+            if status not in {404, 405}:
+                found[f"{method} {path} ({address.name})"] = status
+    return found
+
+
 def _ask(world: World, who: Who, method: str, path: str) -> HttpResponseBase:
     world.client.cookies.clear()
     if who in world.cookies:

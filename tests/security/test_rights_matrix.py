@@ -11,7 +11,13 @@ import pytest
 
 from dashboard import access
 from tests.security.rights_table import OPERATIONS, PAGES
-from tests.security.rights_walk import API, addresses, every_pattern, wrong_answers
+from tests.security.rights_walk import (
+    API,
+    addresses,
+    every_pattern,
+    unknown_methods,
+    wrong_answers,
+)
 from tests.security.rights_walk_api import operations, wrong_answers_of_the_api
 from tests.security.rights_world import make_world
 
@@ -62,7 +68,8 @@ def test_whatever_stands_in_an_address_has_a_team_or_is_known_to_have_none() -> 
 def test_everybody_gets_from_every_address_what_the_table_says(
     settings: Any, caplog: pytest.LogCaptureFixture
 ) -> None:
-    """Each address, operation and method × nobody, each role, administrator, another team."""
+    """Each address, operation and method × nobody, each role, administrator, another team. Pages
+    know no further methods: who may do everything gets nothing by them."""
     caplog.set_level(logging.CRITICAL)
     settings.SIMULATOR_URL = "http://127.0.0.1:9"
     settings.PASSWORD_HASHERS = ["django.contrib.auth.hashers.MD5PasswordHasher"]
@@ -73,4 +80,5 @@ def test_everybody_gets_from_every_address_what_the_table_says(
     gc.freeze()
 
     assert wrong_answers(world) == {}
+    assert unknown_methods(world) == {}
     assert wrong_answers_of_the_api(world) == {}
