@@ -139,8 +139,8 @@ FROM generate_series(1, %(count)s) n
 
 _PROFILES: LiteralString = """
 INSERT INTO dashboard_profile (endpoint_id, epoch, provider, model, endpoint_url,
-    chat_template_hash, key_hash, fingerprint)
-SELECT id, 1, provider, model, base_url, '', '', '{}'
+    chat_template_hash, key_hash, fingerprint, in_force)
+SELECT id, 1, provider, model, base_url, '', '', '{}', true
 FROM dashboard_endpoint
 """
 

@@ -79,8 +79,8 @@ FROM generate_series(%(first)s, %(last)s) n
 
 _PROFILES = """
 INSERT INTO dashboard_profile (id, endpoint_id, epoch, provider, model, endpoint_url,
-    chat_template_hash, key_hash, fingerprint, stage, created_at)
-SELECT id, id, 1, provider, model, base_url, '', '', '{}',
+    chat_template_hash, key_hash, fingerprint, in_force, stage, created_at)
+SELECT id, id, 1, provider, model, base_url, '', '', '{}', true,
     (%(stages)s::text[])[1 + id %% 4], statement_timestamp() - interval '366 days'
 FROM dashboard_endpoint WHERE id BETWEEN %(first)s AND %(last)s
 """
