@@ -129,7 +129,7 @@ def installed(folder: Path) -> tuple[Path, Path]:
 def serving(python: Path, model: Path, template: str, folder: Path) -> Iterator[Server]:
     """The server on a free port of this machine only; it ends with the block."""
     # Imported before anything loads: loading takes a second, and so do the imports.
-    import config.probe_command  # noqa: F401
+    import cli.probe.command  # noqa: F401
 
     port = free_port()
     command = [str(python), str(ROOT / "benchmarks" / "llama_server.py"), "--model", str(model)]
@@ -146,7 +146,7 @@ def serving(python: Path, model: Path, template: str, folder: Path) -> Iterator[
 
 def while_loading(server: Server) -> int:
     """The exit code of a light suite against a server that answers 503, as it does at first."""
-    from config.cli import main as toolgauge
+    from cli.main import main as toolgauge
 
     server.wait_for(503)
     with contextlib.redirect_stdout(io.StringIO()) as out:
@@ -158,7 +158,7 @@ def while_loading(server: Server) -> int:
 def probed(server: Server, suite: str, deadline: float) -> int:
     """The exit code of the suite against the loaded model."""
     files = ["--transcript", str(server.file("transcript.jsonl")), "--deadline", f"{deadline:g}"]
-    command = [sys.executable, "-m", "config.cli", *server.arguments(suite), *files]
+    command = [sys.executable, "-m", "cli.main", *server.arguments(suite), *files]
     with server.file("profile.json").open("wb") as out:
         return subprocess.run(command, cwd=ROOT, stdout=out, check=False).returncode
 

@@ -57,7 +57,7 @@ def parts(env: Mapping[str, str], data: DataFolder, port: int, since: str | None
 
 def _vendors(env: Mapping[str, str], log: Path, port: int, since: str | None) -> Part:
     options = ["--port", str(port), *_since(since)]
-    command = _python(env, log, "-m", "config.cli", "simulate", *options)
+    command = _python(env, log, "-m", "cli.main", "simulate", *options)
     return Part(
         "vendors",
         command,

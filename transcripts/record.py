@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from io import StringIO
 from pathlib import Path
 
-from config.cli import main as toolgauge
+from cli.main import main as toolgauge
 from simulators.server import build
 from simulators.serving import served
 

@@ -15,7 +15,7 @@ from typing import Any
 
 import pytest
 
-from config.cli import main
+from cli.main import main
 from dashboard.models import Credential, Endpoint
 from tests.as_code.making import NEW, STEADY
 from tests.factories import make_endpoint
@@ -118,7 +118,7 @@ def test_a_process_without_settings_or_database_says_so(
 ) -> None:
     """Exit 2 for what the caller can mend, 3 where nothing can be known; no traceback."""
     done = subprocess.run(
-        [sys.executable, "-m", "config.cli", "plan", "-", "--data-dir", "/nowhere"],
+        [sys.executable, "-m", "cli.main", "plan", "-", "--data-dir", "/nowhere"],
         cwd=ROOT,
         env={**os.environ, **environment(), **env},
         input=STEADY,

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 import structlog
 
-from config.cli import main
+from cli.main import main
 from dashboard import audit_chain
 from dashboard.services.statements import execute
 from tests.audit.making import link_now, record
@@ -56,7 +56,7 @@ def test_a_log_is_checked_against_a_head_that_was_kept(capfd: pytest.CaptureFixt
 def test_without_a_database_there_is_no_verdict() -> None:
     """3, and a word on where to run it."""
     env = {**os.environ, "DATABASE_URL": "postgresql://x@127.0.0.1:1/x", "SECRET_KEY": "x" * 50}
-    command = [sys.executable, "-m", "config.cli", "audit", "verify", "--data-dir", "/nowhere"]
+    command = [sys.executable, "-m", "cli.main", "audit", "verify", "--data-dir", "/nowhere"]
     done = subprocess.run(command, cwd=ROOT, env=env, capture_output=True, text=True, check=False)
     assert done.returncode == 3, done.stderr
     assert "DATABASE_URL" in done.stderr

@@ -15,7 +15,7 @@ from django.contrib.auth.models import User
 from django.test import Client
 from django.utils import timezone
 
-from config.cli import main
+from cli.main import main
 from dashboard import acting
 from dashboard.acting import Acting, Via
 from dashboard.models import AuditEntry, Channel, Endpoint

@@ -22,7 +22,7 @@ from typing_extensions import override
 from probes.messages import JSON
 from tests.simulators.plugin import ROOT
 
-COMMAND = (sys.executable, "-m", "config.cli")
+COMMAND = (sys.executable, "-m", "cli.main")
 # Against a process that hangs; nothing is measured by it.
 TIMEOUT = 120
 
@@ -30,7 +30,7 @@ TIMEOUT = 120
 # Each command is a process of its own, but starts where all modules are there already.
 _WARM = multiprocessing.get_context("forkserver")
 _WARM.set_forkserver_preload(
-    ["config.cli", "config.probe_command", "config.replay_command", "config.selfcheck_command"]
+    ["cli.main", "cli.probe.command", "cli.replay", "cli.selfcheck.command"]
 )
 
 
@@ -74,7 +74,7 @@ def _run(arguments: tuple[str, ...], env: Mapping[str, str], folder: str) -> Non
     for number, name in ((1, "stdout"), (2, "stderr")):
         os.dup2(os.open(f"{folder}/{name}", os.O_WRONLY | os.O_CREAT), number)
     sys.argv = ["toolgauge", *arguments]
-    cli = importlib.import_module("config.cli")
+    cli = importlib.import_module("cli.main")
     sys.exit(cli.main())
 
 

@@ -9,13 +9,13 @@ from typing import Any
 
 import pytest
 
-from config.detect_command import add_arguments, detect
+from cli.detect import add_arguments, detect
 from probes.messages import JSON
 from tests.simulators.plugin import ROOT
 
-# The command is its own arguments and streams; config/cli.py adds one line to it.
+# The command is its own arguments and streams; cli/main.py adds one line to it.
 ALONE = (
-    "import argparse, sys; from config.detect_command import add_arguments, run;"
+    "import argparse, sys; from cli.detect import add_arguments, run;"
     "parser = argparse.ArgumentParser(); add_arguments(parser);"
     "sys.exit(run(parser.parse_args(sys.argv[1:])))"
 )
@@ -264,7 +264,7 @@ def test_a_reader_that_leaves_is_no_error() -> None:
 def test_reading_the_arguments_loads_nothing_of_the_project() -> None:
     """`toolgauge --help` stays light."""
     code = (
-        "import sys, config.detect_command;"
+        "import sys, cli.detect;"
         "print([name for name in sys.modules if name.split('.')[0] in ('health', 'probes')])"
     )
 

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from config.parse_command import run
+from cli.parse import run
 from probes.messages import JSON
 
 PROJECT = Path(__file__).resolve().parents[2]
@@ -266,7 +266,7 @@ def test_a_thousand_lines_go_through_one_process() -> None:
     lines = "".join(line(text, number) for number, text in enumerate(texts))
 
     done = subprocess.run(
-        [sys.executable, "-m", "config.cli", "parse", "--jsonl", "--stream", "3"],
+        [sys.executable, "-m", "cli.main", "parse", "--jsonl", "--stream", "3"],
         input=lines.encode(),
         capture_output=True,
         cwd=PROJECT,
@@ -282,7 +282,7 @@ def test_a_thousand_lines_go_through_one_process() -> None:
 
 def test_the_command_does_not_wait_for_django() -> None:
     """A pipe in a shell should start at once."""
-    code = "import sys, config.parse_command; print('django' in sys.modules)"
+    code = "import sys, cli.parse; print('django' in sys.modules)"
     done = subprocess.run(
         [sys.executable, "-c", code], capture_output=True, cwd=PROJECT, check=True, timeout=60
     )

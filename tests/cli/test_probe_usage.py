@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from config.cli import main
+from cli.main import main
 from probes.target import Provider
 from tests.cli.commanding import MiniVendor, probing, toolgauge
 

@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 from typing_extensions import override
 
-from config.replay_command import SHIPPED
+from cli.replay import SHIPPED
 from probes.adapters.openai_chat.adapter import OpenAIChatAdapter
 from probes.attempts import Outcome
 from probes.messages import JSON, ModelCall, Reply
@@ -33,7 +33,7 @@ def watch(event, arguments):
     if event in ("socket.__new__", "socket.connect", "socket.getaddrinfo"):
         raise AssertionError("a socket was opened")
 sys.addaudithook(watch)
-from config.cli import main
+from cli.main import main
 sys.exit(main(sys.argv[1:]))
 """
 Lines = list[dict[str, Any]]

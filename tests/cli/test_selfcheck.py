@@ -10,9 +10,9 @@ from dataclasses import dataclass, replace
 import pytest
 from typing_extensions import override
 
-from config.selfcheck_command import check
-from config.selfcheck_faults import SELFCHECK_FAULTS
-from config.selfcheck_table import CASES, Case
+from cli.selfcheck.command import check
+from cli.selfcheck.expected_failures import CASES, Case
+from cli.selfcheck.suite_faults import SELFCHECK_FAULTS
 from probes.attempts import Finding, Metric, Outcome
 from probes.suite import PROBES, Probe
 from probes.suite.base import Drawn, Script

@@ -27,7 +27,7 @@ REQUEST = {
 
 
 def translate(text: str, source: str, target: str) -> subprocess.CompletedProcess[str]:
-    command = [sys.executable, "-m", "config.cli", "translate", "--from", source, "--to", target]
+    command = [sys.executable, "-m", "cli.main", "translate", "--from", source, "--to", target]
     return subprocess.run(
         command, input=text, cwd=ROOT, capture_output=True, text=True, check=False
     )

@@ -26,7 +26,7 @@ class Product:
         env = {name: value for name, value in os.environ.items() if name not in GIVEN}
         with screen.open("wb") as output:
             self.process = subprocess.Popen(
-                [sys.executable, "-m", "config.cli", "serve", "--data-dir", data, *arguments],
+                [sys.executable, "-m", "cli.main", "serve", "--data-dir", data, *arguments],
                 cwd=ROOT,
                 env=env | given,
                 stdout=output,

@@ -25,7 +25,7 @@ CLIENTS = {
     "xmlrpc.client",
 }
 CALLS = {"create_connection", "open_connection", "open_unix_connection", "create_datagram_endpoint"}
-PACKAGES = ("config", "dashboard", "gateway", "health", "probes", "workers")
+PACKAGES = ("cli", "config", "dashboard", "gateway", "health", "probes", "workers")
 
 
 @cache
@@ -100,4 +100,4 @@ def test_every_transport_of_the_service_is_guarded() -> None:
             return False
         return not any(keyword.arg == "egress" for keyword in node.keywords)
 
-    assert found_in(unguarded) == {"config/probe_command.py", "probes/runner.py"}
+    assert found_in(unguarded) == {"cli/probe/command.py", "probes/runner.py"}

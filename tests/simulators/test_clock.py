@@ -9,7 +9,7 @@ from datetime import UTC, datetime, timedelta, timezone
 import httpx
 import pytest
 
-from config.cli import main
+from cli.main import main
 from simulators.clock import Clock
 from simulators.options import since
 from tests.simulators.plugin import served

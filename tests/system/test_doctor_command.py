@@ -28,7 +28,7 @@ def doctor(
     """The exit code, and what the command wrote to its outputs."""
     given = {name: text for name, text in os.environ.items() if name not in without}
     done = subprocess.run(
-        [sys.executable, "-m", "config.cli", "doctor", *options],
+        [sys.executable, "-m", "cli.main", "doctor", *options],
         cwd=ROOT,
         env={**given, **(env or {})},
         capture_output=True,

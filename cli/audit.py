@@ -9,9 +9,9 @@ import argparse
 import json
 from typing import TYPE_CHECKING
 
-from config import endpoints_command
-from config.console import say, tell
-from config.endpoints_command import BELOW, GOOD, USAGE
+from cli import endpoints
+from cli.endpoints import BELOW, GOOD, USAGE
+from cli.terminal import say, tell
 
 if TYPE_CHECKING:
     from dashboard.audit_chain import Verdict
@@ -37,12 +37,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     granting.add_argument("role", metavar="ROLE", help="a role that can log in and owns nothing")
     granting.set_defaults(job=_grant)
     for job in (checking, granting, jobs.choices["head"]):
-        endpoints_command.add_data_dir(job)
+        endpoints.add_data_dir(job)
 
 
 def run(options: argparse.Namespace) -> int:
     """Do one of the jobs."""
-    return endpoints_command.with_database(options, options.job)
+    return endpoints.with_database(options, options.job)
 
 
 def _verify(options: argparse.Namespace) -> int:

@@ -6,7 +6,7 @@ import json
 from collections.abc import Iterator
 from xml.etree import ElementTree
 
-from config.console import inert
+from cli.terminal import inert
 from health.metrics import DIRECTIONS, Rate
 from health.report import Report
 from probes.attempts import Attempt, Outcome

@@ -10,9 +10,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from contextlib import aclosing
 from dataclasses import dataclass, field
 
-from config.console import say, tell
-from config.selfcheck_faults import SELFCHECK_FAULTS
-from config.selfcheck_table import CASES, PLAIN, Case
+from cli.selfcheck.expected_failures import CASES, PLAIN, Case
+from cli.selfcheck.suite_faults import SELFCHECK_FAULTS
+from cli.terminal import say, tell
 from probes import runner
 from probes.attempts import Attempt, Outcome
 from probes.messages import JSON

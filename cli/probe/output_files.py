@@ -7,7 +7,7 @@ import secrets
 from contextlib import suppress
 from pathlib import Path
 
-from config.probe_options import UsageError
+from cli.probe.probe_options import UsageError
 
 
 def check_writable(path: Path) -> None:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import django
 from django.core.exceptions import ImproperlyConfigured
 
-from config.console import inert, say, tell
+from cli.terminal import inert, say, tell
 from launcher import running
 
 if TYPE_CHECKING:

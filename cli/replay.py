@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from config.console import say, tell
+from cli.terminal import say, tell
 from probes.errors import TargetError
 from probes.transcripts import replay
 

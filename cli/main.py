@@ -9,7 +9,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from config import audit_command, detect_command, endpoints_command
+from cli import audit, detect, endpoints
 from simulators.options import add_options
 
 PROJECT = Path(__file__).resolve().parent.parent
@@ -100,7 +100,7 @@ def _parse_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def _parse(options: argparse.Namespace) -> int:
-    from config.parse_command import run
+    from cli.parse import run
 
     try:
         return run(options, sys.stdin.buffer, sys.stdout, sys.stderr)
@@ -124,7 +124,7 @@ def _translate_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def _translate(options: argparse.Namespace) -> int:
-    from config.translate_command import run
+    from cli.translate import run
 
     return run(options)
 
@@ -186,7 +186,7 @@ def _probe_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def _probe(options: argparse.Namespace) -> int:
-    from config.probe_command import run
+    from cli.probe.command import run
 
     return run(options)
 
@@ -198,7 +198,7 @@ def _replay_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def _replay(options: argparse.Namespace) -> int:
-    from config.replay_command import run
+    from cli.replay import run
 
     return run(options)
 
@@ -208,7 +208,7 @@ def _selfcheck_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def _selfcheck(options: argparse.Namespace) -> int:
-    from config.selfcheck_command import run
+    from cli.selfcheck.command import run
 
     return run(options)
 
@@ -225,7 +225,7 @@ def _doctor_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def _doctor(options: argparse.Namespace) -> int:
-    from config.doctor_command import run
+    from cli.doctor import run
 
     return run(options)
 
@@ -245,32 +245,32 @@ SUBCOMMANDS = (
     Subcommand(
         "detect",
         "say what the detector makes of a history of runs",
-        detect_command.add_arguments,
-        detect_command.run,
+        detect.add_arguments,
+        detect.run,
     ),
     Subcommand(
         "plan",
         "show what a YAML file of endpoints would change",
-        endpoints_command.add_plan_arguments,
-        endpoints_command.plan,
+        endpoints.add_plan_arguments,
+        endpoints.plan,
     ),
     Subcommand(
         "apply",
         "make the endpoints what a YAML file says",
-        endpoints_command.add_apply_arguments,
-        endpoints_command.apply,
+        endpoints.add_apply_arguments,
+        endpoints.apply,
     ),
     Subcommand(
         "export",
         "write the endpoints to a YAML file",
-        endpoints_command.add_export_arguments,
-        endpoints_command.export,
+        endpoints.add_export_arguments,
+        endpoints.export,
     ),
     Subcommand(
         "audit",
         "check the audit log, print its head",
-        audit_command.add_arguments,
-        audit_command.run,
+        audit.add_arguments,
+        audit.run,
     ),
     Subcommand("simulate", "serve the simulated vendors", _simulate_arguments, _simulate),
     Subcommand("doctor", "say what is wrong and what to do", _doctor_arguments, _doctor),

@@ -1,11 +1,11 @@
-"""The suite as Markdown, for docs/probes.md. `python -m config.probe_table` prints it."""
+"""The suite as Markdown, for docs/probes.md. `python -m cli.probe.suite_table` prints it."""
 
 from __future__ import annotations
 
 import sys
 from collections.abc import Iterator
 
-from config.selfcheck_table import CASES
+from cli.selfcheck.expected_failures import CASES
 from probes.suite import PROBES, SUITES, Probe
 from probes.suite.sampling import first_trials, price
 

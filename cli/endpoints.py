@@ -13,7 +13,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from config.console import say, tell
+from cli.terminal import say, tell
 
 if TYPE_CHECKING:
     from dashboard.as_code.mistakes import Unreadable

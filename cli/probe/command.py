@@ -9,11 +9,11 @@ from collections.abc import Mapping
 from contextlib import aclosing
 from datetime import UTC, datetime
 
-from config.console import say, tell
-from config.probe_files import check_writable, write
-from config.probe_options import UsageError, read_bars, read_earlier, read_plan, read_target
-from config.probe_outputs import as_junit, as_markdown, summary
-from config.probe_progress import Progress
+from cli.probe.output_files import check_writable, write
+from cli.probe.probe_options import UsageError, read_bars, read_earlier, read_plan, read_target
+from cli.probe.report_formats import as_junit, as_markdown, summary
+from cli.probe.terminal_progress import Progress
+from cli.terminal import say, tell
 from health.comparison import worse
 from health.report import Report
 from probes import fingerprint

@@ -1,0 +1,3 @@
+"""The `toolgauge` command line: one module or folder per command."""
+
+from __future__ import annotations

@@ -1,0 +1,3 @@
+"""`toolgauge probe`."""
+
+from __future__ import annotations

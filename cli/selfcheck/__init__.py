@@ -1,0 +1,3 @@
+"""`toolgauge selfcheck`."""
+
+from __future__ import annotations
