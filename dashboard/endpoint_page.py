@@ -20,10 +20,9 @@ from dashboard import (
     watch_table,
     who_changed,
 )
-from dashboard.models import Endpoint, Policy, Profile
+from dashboard.models import Endpoint, Policy, Profile, Watch
 from dashboard.rollout_panel import Panel
 from dashboard.rollout_sides import Two
-from dashboard.services import detection
 
 MOST_PROFILES = 10
 
@@ -45,7 +44,7 @@ def standing(endpoint: Endpoint, profile: Profile, policy: Policy | None) -> dic
     body = policy.body if policy else {}
     summary = fleet.summary_of(endpoint, timezone.now())
     opened = incidents.open_of(profile)
-    watched = watch_table.read(endpoint, detection.watch_of(profile))
+    watched = watch_table.read(endpoint, Watch.objects.state_of(profile))
     rollout = rollout_panel.read(endpoint, profile)
     return {
         "endpoint": endpoint,

@@ -9,10 +9,9 @@ from typing import Any
 from django.db.models import Count, QuerySet, Sum
 from django.db.models.functions import Coalesce, Now, TruncDate
 
-from dashboard.models import Incident, Profile, Rollup5m, Run, RunMetric, WatchEvent
+from dashboard.models import Incident, Profile, Rollup5m, Run, RunMetric, Watch, WatchEvent
 from dashboard.models.run import State
-from dashboard.models.watch import Lane
-from dashboard.services import detection
+from dashboard.models.watch import ACCEPTED, Lane
 from health.detector import PROBE
 from health.gates import Facts, Figure
 from health.observations import PLACES
@@ -36,7 +35,7 @@ def facts_of(profile: Profile) -> Facts:
         runs=runs,
         full_runs=_full(runs),
         figures=figures(row, runs),
-        baseline=detection.watch_of(row).gauge(Metric.PARSE_SUCCESS).known(PROBE),
+        baseline=Watch.objects.state_of(row).gauge(Metric.PARSE_SUCCESS).known(PROBE),
         incidents=open_incidents(row),
         live=_live(row),
         is_stale=row.seen_at + 2 * row.endpoint.ttl <= row.now,
@@ -85,7 +84,7 @@ def open_incidents(profile: Profile) -> list[int]:
 
 def _accepted(profile: Profile) -> Mapping[str, WatchEvent]:
     """Of each metric the last time that somebody took what it did for normal."""
-    acts = WatchEvent.objects.filter(profile=profile, kind=detection.ACCEPTED, lane=Lane.PROBE)
+    acts = WatchEvent.objects.filter(profile=profile, kind=ACCEPTED, lane=Lane.PROBE)
     newest = acts.order_by("metric", "-id").distinct("metric")
     return {act.metric: act for act in newest}
 

@@ -12,9 +12,8 @@ from django.utils.translation import ngettext
 
 from dashboard.charts.lanes import Reference
 from dashboard.figure_words import shown
-from dashboard.models import Endpoint, WatchEvent
-from dashboard.models.watch import Lane
-from dashboard.services import detection
+from dashboard.models import Endpoint, Watch, WatchEvent
+from dashboard.models.watch import ACCEPTED, Lane
 from health import lines
 from health.detector import PROBE, Baseline, Known, threshold
 from health.metrics import rate_of
@@ -22,7 +21,7 @@ from health.watch import YEAR, Kind
 from probes.attempts import Metric
 
 MOST = 100
-_SETTLING = (Kind.FROZEN.value, Kind.CORRELATED.value, detection.ACCEPTED)
+_SETTLING = (Kind.FROZEN.value, Kind.CORRELATED.value, ACCEPTED)
 
 
 def references(
@@ -69,7 +68,7 @@ def _provisional(
     endpoint: Endpoint, metric: Metric, since: datetime, end: datetime
 ) -> list[Reference]:
     """What runs are compared with while the baseline is not full; it moves with every run."""
-    gauge = detection.watch_of(endpoint.profile).gauge(metric)
+    gauge = Watch.objects.state_of(endpoint.profile).gauge(metric)
     rate = gauge.judged_by(PROBE)
     if rate is None or gauge.reference is not None or since > end:
         return []

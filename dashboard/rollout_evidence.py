@@ -16,9 +16,9 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
 from dashboard import gate_facts
-from dashboard.models import Endpoint, ModeSwitch, Profile, RolloutRequest, Run
+from dashboard.models import Endpoint, GateVersion, ModeSwitch, Profile, RolloutRequest, Run
 from dashboard.models.run import State
-from dashboard.services import gates, policies
+from dashboard.services import policies
 from health import gates as judging
 from health import wording
 from health.detector import PROBE
@@ -75,7 +75,7 @@ class Changed:
 
 def standing(profile: Profile) -> Standing:
     """Where the profile stands before its next stage, by the gates that hold."""
-    version, held = gates.current()
+    version, held = GateVersion.current()
     facts = gate_facts.facts_of(profile)
     return judging.evaluate(held, facts, version=version.pk if version else None)
 
@@ -116,7 +116,7 @@ def differences(request: RolloutRequest) -> list[Changed]:
 
 
 def _stage_parts(profile: Profile, runs: Sequence[int]) -> dict[str, Any]:
-    version, held = gates.current()
+    version, held = GateVersion.current()
     wanted = next_of(profile.stage)
     return {
         "key": {**_key(profile), "is_present": profile.ended_at is None},

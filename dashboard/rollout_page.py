@@ -27,6 +27,7 @@ from dashboard.rollout_evidence import Changed
 from dashboard.rollout_sides import Line
 from dashboard.rollout_story import Moment
 from dashboard.services import policies, rollouts
+from dashboard.services.policy_renewal import current_policy
 from dashboard.stage_words import allows, name_of
 from health.gates import Standing
 from health.metrics import Rate, rate_of
@@ -245,7 +246,7 @@ def read(request: RolloutRequest, user: User, actor: Actor) -> Look:
     endpoint, candidate = request.profile.endpoint, request.profile
     is_pending = request.state == RolloutRequest.State.PENDING
     is_mine = request.requested_by_id == user.pk
-    policy = policies.current(endpoint.slug) if is_pending else None
+    policy = current_policy(endpoint.slug) if is_pending else None
     is_stage = request.kind == RolloutRequest.Kind.STAGE
     return Look(
         request=request,

@@ -14,10 +14,9 @@ from typing import Any
 from django.db.models.functions import Coalesce, Now, TruncDate
 
 from dashboard import gate_facts
-from dashboard.models import Incident, Profile, WatchEvent
+from dashboard.models import GateVersion, Incident, Profile, WatchEvent
 from dashboard.models import Watch as WatchRow
-from dashboard.models.watch import Lane
-from dashboard.services import detection, gates
+from dashboard.models.watch import ACCEPTED, Lane
 from dashboard.services.statements import rows
 from health.detector import Known
 from health.gates import Facts, Figure, Gates, Standing, evaluate
@@ -57,16 +56,14 @@ class Standings:
 
 def read(profiles: Sequence[Profile]) -> Standings:
     """Where these profiles stand under the gates that hold now."""
-    version, now = gates.current()
+    version, now = GateVersion.current()
     return Standings(_facts(profiles), now, version.pk if version else None)
 
 
 def _facts(profiles: Sequence[Profile]) -> dict[int, Facts]:
     keys = [profile.pk for profile in profiles]
     accepted = set(
-        WatchEvent.objects.filter(profile__in=keys, kind=detection.ACCEPTED).values_list(
-            "profile", flat=True
-        )
+        WatchEvent.objects.filter(profile__in=keys, kind=ACCEPTED).values_list("profile", flat=True)
     )
     read = _Read(keys)
     return {

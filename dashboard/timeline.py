@@ -13,9 +13,8 @@ from django.utils.translation import gettext_lazy, ngettext
 
 from dashboard import figure_words
 from dashboard.models import Incident, ModeSwitch, RunMetric, WatchEvent
-from dashboard.models.watch import Lane
+from dashboard.models.watch import ACCEPTED, ACKNOWLEDGED, RELEASED, Lane
 from dashboard.runs_table import TRIGGER_WORDS
-from dashboard.services import detection
 from health.metrics import Good, Rate, rate_of
 from health.watch import Kind
 from probes.attempts import Metric
@@ -29,12 +28,12 @@ _TITLES = {
     Kind.RELEASE_WANTED.value: gettext_lazy("Could be left, but somebody has to allow it"),
     Kind.RECOVERED.value: gettext_lazy("Recovered"),
     Kind.SUPERSEDED.value: gettext_lazy("Superseded by another key or suite"),
-    detection.RELEASED: gettext_lazy("Leaving was allowed"),
-    detection.ACCEPTED: gettext_lazy("Accepted as the new normal"),
-    detection.ACKNOWLEDGED: gettext_lazy("Acknowledged"),
+    RELEASED: gettext_lazy("Leaving was allowed"),
+    ACCEPTED: gettext_lazy("Accepted as the new normal"),
+    ACKNOWLEDGED: gettext_lazy("Acknowledged"),
 }
 # Between these an incident cannot have been warned of.
-_QUIET = (Kind.CALMED.value, Kind.RECOVERED.value, Kind.SUPERSEDED.value, detection.ACCEPTED)
+_QUIET = (Kind.CALMED.value, Kind.RECOVERED.value, Kind.SUPERSEDED.value, ACCEPTED)
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,7 +104,7 @@ def _events(incident: Incident) -> Iterable[WatchEvent]:
 
 def _of_events(events: Iterable[WatchEvent]) -> Iterator[Moment]:
     for event in events:
-        act = event.kind in (detection.ACCEPTED, detection.RELEASED, detection.ACKNOWLEDGED)
+        act = event.kind in (ACCEPTED, RELEASED, ACKNOWLEDGED)
         yield Moment(
             event.at,
             event.kind,

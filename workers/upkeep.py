@@ -11,7 +11,7 @@ from dashboard import audit_chain
 from dashboard.services import (
     idempotency,
     live_watch,
-    policies,
+    policy_renewal,
     pulses,
     retention,
     rollouts,
@@ -38,7 +38,7 @@ def upkeep() -> None:
     pulses.note(pulses.ROLL_UP)
     if pulses.take_turn(pulses.LIVE_WATCH, every=live_watch.BUCKET / 5):
         live_watch.follow_live()
-    policies.sweep()
+    policy_renewal.renew_outdated()
     rollouts.expire()
     if pulses.take_turn(pulses.RETENTION, every=RETENTION_EVERY):
         dropped = retention.enforce()

@@ -65,7 +65,7 @@ class GatesIn(BaseModel):
 
 @router.get("", auth=auth.READ, response=GatesOut, summary="Read what each stage asks for")
 def read_gates(request: HttpRequest) -> GatesOut:
-    return _out(*service.current())
+    return _out(*GateVersion.current())
 
 
 @router.put("", auth=auth.ADMINISTER, response=GatesOut, summary="Change what the stages ask for")
@@ -76,7 +76,7 @@ def change_gates(request: HttpRequest, body: GatesIn) -> GatesOut:
         raise ApiError(422, f"{found[0].field}: {found[0].message}", details=found[:20])
     by, seen = auth.maker_of(request), body.version or 0
     service.change(body.gates, by=by, reason=body.reason, seen=seen)
-    return _out(*service.current())
+    return _out(*GateVersion.current())
 
 
 @router.get("/versions", auth=auth.READ, response=GateVersions, summary="List the gates of before")

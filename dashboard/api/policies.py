@@ -14,7 +14,7 @@ from dashboard.api.errors import no_such
 from dashboard.api.paging import MOST_ID, Below, Limit
 from dashboard.api.policy_schemas import PolicyOut, PolicyVersionList, version_out
 from dashboard.models import PolicyVersion
-from dashboard.services import policies
+from dashboard.services.policy_renewal import current_policy
 
 router = Router(tags=["policy"])
 
@@ -28,7 +28,7 @@ router = Router(tags=["policy"])
 )
 def read_policy(request: HttpRequest, slug: Slug) -> HttpResponseBase:
     """Send the `ETag` of the last answer as `If-None-Match`: 304 says that nothing has changed."""
-    policy = policies.current(slug)
+    policy = current_policy(slug)
     if policy is None:
         raise no_such("endpoint")
     # It was checked when it was resolved; going through the schema again would only cost time.

@@ -7,6 +7,8 @@ from django.db import models
 from django.db.models.functions import Now
 from typing_extensions import override
 
+from health.gates import DEFAULTS, Gates, gates_from_json
+
 
 class GateVersion(models.Model):
     """The newest holds; before the first, health.gates has what holds by default."""
@@ -20,3 +22,9 @@ class GateVersion(models.Model):
     @override
     def __str__(self) -> str:
         return f"gates {self.pk}"
+
+    @classmethod
+    def current(cls) -> tuple[GateVersion | None, Gates]:
+        """The gates that hold; without a version they are the default ones."""
+        version = cls.objects.order_by("-id").first()
+        return version, gates_from_json(version.body) if version else DEFAULTS

@@ -62,7 +62,7 @@ class ModeSwitch(models.Model):
         ]
         indexes = [
             models.Index(fields=["profile"], condition=Q(off_at=None), name="mode_switch_on"),
-            # policies.sweep: those that run out.
+            # modes.expire: those that run out.
             models.Index(
                 fields=["expires_at"],
                 condition=Q(off_at=None, expires_at__isnull=False),

@@ -9,11 +9,23 @@ from django.db.models.functions import Now
 from typing_extensions import override
 
 from dashboard.models.profile import Profile
+from health.watch import Watch as WatchState
+from health.watch import watch_from_json
+
+# What people do to a watch: kinds of a WatchEvent beside those of health.watch.
+ACCEPTED, RELEASED, ACKNOWLEDGED = "accepted", "released", "acknowledged"
 
 
 class Lane(models.IntegerChoices):
     PROBE = 0
     LIVE = 1
+
+
+class WatchQuerySet(models.QuerySet["Watch"]):
+    def state_of(self, profile: Profile, lane: Lane = Lane.PROBE) -> WatchState:
+        """The detector's state of a profile; that of a profile without runs is empty."""
+        row = self.filter(profile=profile, lane=lane).first()
+        return watch_from_json(row.state if row else {})
 
 
 class Watch(models.Model):
@@ -30,6 +42,8 @@ class Watch(models.Model):
     # Of the live lane: trials and failures that are too few to be looked at.
     pending = models.JSONField(default=dict)
     updated_at = models.DateTimeField(db_default=Now())
+
+    objects = WatchQuerySet.as_manager()
 
     class Meta:
         constraints = [

@@ -22,8 +22,10 @@ from dashboard.models import Endpoint, Incident, Notice, Profile, Run, RunMetric
 from dashboard.models import Watch as WatchRow
 from dashboard.models.audit import Action
 from dashboard.models.run import State, Trigger
-from dashboard.models.watch import Lane
-from dashboard.services import audit, evidence, modes, outbox, policies
+from dashboard.models.watch import ACCEPTED, ACKNOWLEDGED, RELEASED, Lane
+from dashboard.services import audit, evidence, modes, outbox, stage_steps
+from dashboard.services.incident_end import end_incident, record_act
+from dashboard.services.settle import settle
 from health import watch as watching
 from health import wording
 from health.detector import PROBE, Baseline
@@ -31,7 +33,6 @@ from health.watch import Change, Count, Kind, Seen, Watch, watch_from_json
 from health.words import headline
 from probes.attempts import Metric
 
-ACCEPTED, RELEASED, ACKNOWLEDGED = "accepted", "released", "acknowledged"
 # Runs that make up the new normal, at most.
 MOST_ACCEPTED = 40
 _ENDS = {
@@ -72,12 +73,6 @@ def follow_changes(profile: Profile, lane: Lane, seen: Seen, changes: Iterable[C
             after=seen.number,
             figures=dict(change.figures),
         )
-
-
-def watch_of(profile: Profile, lane: Lane = Lane.PROBE) -> Watch:
-    """The watch as it stands."""
-    row = WatchRow.objects.filter(profile=profile, lane=lane).first()
-    return watch_from_json(row.state if row else {})
 
 
 def replay(profile: Profile) -> Watch:
@@ -126,7 +121,7 @@ def accept(profile: Profile, metric: Metric, *, by: User | None, note: str) -> N
         "baseline": [baseline.successes, baseline.trials, baseline.runs],
         "before": before.gauge(metric).as_json(),
     }
-    event = _act(profile, metric, ACCEPTED, before.last, by=by, note=note, figures=figures)
+    event = record_act(profile, metric, ACCEPTED, before.last, by=by, note=note, figures=figures)
     audit.record(
         Action.BASELINE_ACCEPTED,
         subject=f"{metric.value} of {endpoint}",
@@ -137,13 +132,13 @@ def accept(profile: Profile, metric: Metric, *, by: User | None, note: str) -> N
         after={"baseline": figures["baseline"]},
     )
     if incident is not None:
-        _finish(incident, Incident.State.ACCEPTED, event, reason=f"Accepted as normal: {note}")
+        end_incident(incident, Incident.State.ACCEPTED, event, reason=f"Accepted as normal: {note}")
         what = f"{_stored(incident)}; it was accepted as normal"
         _tell(Notice.Kind.MODE_CHANGED, incident, event.at, what)
     endpoint.onboarding_left = max(endpoint.onboarding_left, settings.BASELINE_RUNS)
     endpoint.next_trigger, endpoint.next_due_at = Trigger.BASELINE, Now()
     endpoint.save(update_fields=["onboarding_left", "next_trigger", "next_due_at"])
-    policies.refresh(endpoint)
+    settle(endpoint)
 
 
 def _took_text_format(profile: Profile) -> bool:
@@ -159,7 +154,7 @@ def _took_text_format(profile: Profile) -> bool:
 def accepted_runs(profile: Profile, metric: Metric) -> list[RunMetric]:
     """What would be taken for normal now, newest first: runs as far apart as of any baseline."""
     rows = RunMetric.objects.filter(profile=profile, metric=metric.value, watched_trials__gt=0)
-    version = watch_of(profile).suite_version
+    version = WatchRow.objects.state_of(profile).suite_version
     rows = rows.filter(run__suite_version=version, run__state=State.FINISHED)
     incident = _open(profile, metric, Lane.PROBE)
     if incident is not None:
@@ -185,7 +180,7 @@ def release(incident: Incident, *, by: User | None, note: str) -> None:
     row = _row(profile, Lane(incident.lane))
     watch = watch_from_json(row.state)
     _keep(row, watching.release(watch, metric))
-    _act(profile, metric, RELEASED, watch.last, by=by, note=note, incident=incident)
+    record_act(profile, metric, RELEASED, watch.last, by=by, note=note, incident=incident)
     subject = str(incident)
     audit.record(Action.INCIDENT_RELEASED, subject=subject, endpoint=endpoint, by=by, reason=note)
     incident.release_wanted = False
@@ -202,25 +197,15 @@ def acknowledge(incident: Incident, *, by: User | None, note: str = "") -> bool:
         return False
     mine.acknowledged_at, mine.acknowledged_by = Now(), by
     mine.save(update_fields=["acknowledged_at", "acknowledged_by"])
-    watch = watch_of(mine.profile, Lane(mine.lane))
+    watch = WatchRow.objects.state_of(mine.profile, Lane(mine.lane))
     metric = Metric(mine.metric)
     note, endpoint = note.strip(), mine.profile.endpoint
-    _act(mine.profile, metric, ACKNOWLEDGED, watch.last, by=by, note=note, incident=mine)
+    record_act(mine.profile, metric, ACKNOWLEDGED, watch.last, by=by, note=note, incident=mine)
     subject = str(mine)
     audit.record(
         Action.INCIDENT_ACKNOWLEDGED, subject=subject, endpoint=endpoint, by=by, reason=note
     )
     return True
-
-
-def end_with(profile: Profile, *, reason: str, at: datetime | None = None) -> None:
-    """End what is open of a profile that is over; the endpoint is locked."""
-    for incident in profile.incidents.filter(ended_at=None):
-        watch = watch_of(profile, Lane(incident.lane))
-        metric, kind = Metric(incident.metric), Kind.SUPERSEDED.value
-        event = _act(profile, metric, kind, watch.last, incident=incident, at=at)
-        _finish(incident, Incident.State.SUPERSEDED, event, reason=reason)
-    modes.drop_all(profile, reason=reason, at=at)
 
 
 def _incident(profile: Profile, lane: Lane, seen: Seen, change: Change) -> Incident | None:
@@ -261,8 +246,6 @@ def _opened(profile: Profile, lane: Lane, seen: Seen, change: Change) -> Inciden
 
 
 def _step_back(incident: Incident) -> None:
-    from dashboard.services import stage_steps
-
     stage_steps.follow_incident(incident, reason=f"{_stored(incident)} (incident {incident.pk})")
 
 
@@ -298,13 +281,6 @@ def _switch(incident: Incident, seen: Seen, change: Change) -> None:
     modes.follow(incident, reason=reason, figures=figures, at=seen.at, tighten=tighten)
 
 
-def _finish(incident: Incident, state: Incident.State, event: WatchEvent, *, reason: str) -> None:
-    incident.state, incident.ended_at, incident.release_wanted = state, event.at, False
-    incident.save(update_fields=["state", "ended_at", "release_wanted"])
-    WatchEvent.objects.filter(pk=event.pk).update(incident=incident)
-    modes.follow(incident, reason=reason, figures={}, at=event.at, tighten=False)
-
-
 def _stored(incident: Incident) -> str:
     """The incident in one sentence for everybody: rows and notices have no reader yet."""
     with wording.english():
@@ -338,35 +314,6 @@ def _tell(kind: Notice.Kind, incident: Incident, at: datetime, what: str) -> Non
 
 def _open(profile: Profile, metric: Metric, lane: Lane) -> Incident | None:
     return profile.incidents.filter(metric=metric.value, lane=lane, ended_at=None).first()
-
-
-def _act(  # noqa: PLR0913 -- keyword-only: the columns of an event
-    profile: Profile,
-    metric: Metric,
-    kind: str,
-    after: int,
-    *,
-    by: User | None = None,
-    note: str = "",
-    figures: dict[str, Any] | None = None,
-    incident: Incident | None = None,
-    at: datetime | None = None,
-) -> WatchEvent:
-    event = WatchEvent.objects.create(
-        profile=profile,
-        incident=incident,
-        metric=metric.value,
-        kind=kind,
-        at=at or Now(),
-        after=after,
-        figures=figures or {},
-        by=by,
-        note=note,
-        lane=incident.lane if incident else Lane.PROBE,
-        severity=incident.severity if incident else None,
-    )
-    event.refresh_from_db()
-    return event
 
 
 def _acted(

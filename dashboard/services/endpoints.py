@@ -20,7 +20,8 @@ from dashboard.errors import Refused
 from dashboard.models import Endpoint, EndpointEdit
 from dashboard.models.audit import Action
 from dashboard.models.team import Team
-from dashboard.services import audit, credentials, policies, profiles, rollouts, runs
+from dashboard.services import audit, credentials, profiles, rollouts, runs
+from dashboard.services.settle import settle
 from dashboard.tags import check_tags
 from probes.secret import Secret
 from probes.target import check_base_url, check_options, origin
@@ -96,7 +97,7 @@ def create(  # noqa: PLR0913 -- keyword-only: the fields of a registration
     profiles.open_first(endpoint)
     if key:
         credentials.store(endpoint, key)
-    policies.refresh(endpoint)
+    settle(endpoint)
     told = {**_as_told(endpoint), **({"key": "given"} if key else {})}
     audit.record(Action.ENDPOINT_CREATED, subject=_called(endpoint), endpoint=endpoint, after=told)
     return endpoint
@@ -143,7 +144,7 @@ def update(
     is_stored = credentials.is_stored(endpoint)
     _note_edit(endpoint, before, by=by, key=_key_change(key, had=had_key, has=is_stored))
     new_epoch = profiles.follow_edit(endpoint)
-    policies.refresh(endpoint)
+    settle(endpoint)
     lost = had_key and not forget_key and not is_stored
     return Updated(endpoint, key_wiped=lost, new_epoch=new_epoch)
 

@@ -1,4 +1,4 @@
-"""The conditions of the stages: which hold, and changing them."""
+"""Changing the conditions of the stages."""
 
 from __future__ import annotations
 
@@ -14,19 +14,13 @@ from dashboard.access import Right
 from dashboard.errors import Refused
 from dashboard.models import GateVersion
 from dashboard.models.audit import Action
-from dashboard.services import audit
+from dashboard.services import audit, rollout_ends
 from dashboard.services.reasons import checked_reason
 from dashboard.services.statements import execute
-from health.gates import DEFAULTS, Gates, gates_from_json, mistakes
+from health.gates import gates_from_json, mistakes
 
 # The lock between asking, which shares it, and changing what is asked by.
 _LOCK = 0x67617465
-
-
-def current() -> tuple[GateVersion | None, Gates]:
-    """The gates that hold; without a version they are the default ones."""
-    version = GateVersion.objects.order_by("-id").first()
-    return version, gates_from_json(version.body) if version else DEFAULTS
 
 
 def hold_still() -> None:
@@ -42,8 +36,6 @@ def change(
 
     `seen` is the version that they were made from, 0 for the default ones: another one refuses.
     """
-    from dashboard.services import rollout_ends
-
     if not access.of_user(User.objects.get(pk=by.pk)).may(Right.ADMINISTER, None):
         raise Refused(_("Only an administrator may change the gates."))
     if found := mistakes(body):
@@ -51,7 +43,7 @@ def change(
         raise Refused(_("{where}: {why}").format(where=where, why=why) if where else why)
     execute("SELECT pg_advisory_xact_lock(%(key)s)", {"key": _LOCK})
     reason = checked_reason(reason)
-    before, held = current()
+    before, held = GateVersion.current()
     if seen is not None and seen != (before.pk if before else 0):
         raise Refused(_("Somebody else has changed the gates since. Look at them again."))
     wanted = gates_from_json(body)

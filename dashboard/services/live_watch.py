@@ -18,7 +18,8 @@ from dashboard.models import Endpoint, Profile
 from dashboard.models import Watch as WatchRow
 from dashboard.models.run import Trigger
 from dashboard.models.watch import Lane
-from dashboard.services import detection, policies
+from dashboard.services import detection
+from dashboard.services.settle import settle
 from dashboard.services.statements import limit_idling, rows
 from health import detector
 from health import watch as watching
@@ -77,11 +78,11 @@ def _follow(profile_id: int, values: dict[str, Any]) -> None:
         Endpoint.objects.filter(pk=endpoint.pk).update(
             next_due_at=Least("next_due_at", Now()), next_trigger=Trigger.CONFIRM
         )
-    policies.refresh(endpoint)
+    settle(endpoint)
 
 
 def _seen(bucket: int, counts: dict[Metric, Count], profile: Profile) -> Seen:
-    probed = detection.watch_of(profile).alarms
+    probed = WatchRow.objects.state_of(profile).alarms
     most = {m: Severity.S3 if m in probed else Severity.S1 for m in WATCHED}
     at = datetime.fromtimestamp(bucket, UTC) + BUCKET
     return Seen(bucket, at, SUITE, BUCKET, counts, most)

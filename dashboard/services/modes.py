@@ -15,8 +15,9 @@ from dashboard.access import Right
 from dashboard.errors import Refused
 from dashboard.models import Endpoint, Incident, ModeSwitch, Notice, Profile
 from dashboard.models.audit import Action
-from dashboard.services import audit, outbox, policies
+from dashboard.services import audit, outbox
 from dashboard.services.reasons import checked_reason
+from dashboard.services.settle import settle
 from dashboard.services.statements import limit_idling
 from health.modes import EFFECTS, Mode, fallbacks
 from health.severity import Severity
@@ -91,7 +92,7 @@ def switch_on(  # noqa: PLR0913 -- keyword-only: what a switch says
     )
     what = "was pinned" if pinned else "was switched on"
     _tell(endpoint, switch, f"{mode.value} {what}", by, reason)
-    policies.refresh(endpoint)
+    settle(endpoint)
     return switch
 
 
@@ -144,7 +145,7 @@ def let_go(endpoint: Endpoint, switch: ModeSwitch, *, by: User | None, reason: s
         before=before,
     )
     _tell(endpoint, switch, f"{switch.mode} was switched off", by, reason)
-    policies.refresh(endpoint)
+    settle(endpoint)
 
 
 def _check_may_decide(by: User | None, endpoint: Endpoint) -> None:
@@ -179,7 +180,7 @@ def _expire_of(endpoint_id: int) -> int:
     limit_idling()
     endpoint = Endpoint.objects.select_for_update().get(pk=endpoint_id)
     ended = _end_due(endpoint)
-    policies.refresh(endpoint)
+    settle(endpoint)
     return ended
 
 

@@ -1,8 +1,8 @@
 """Resolving what holds now for an endpoint, with a version that only grows.
 
-A policy is resolved by whoever changes what it depends on, under the lock on the endpoint's row,
-in the same transaction. It says itself until when it is good: a mode may run out and a profile
-becomes stale without anybody doing anything. Whoever reads one that is past that resolves it anew.
+A service that changes what a policy depends on resolves it through settle.py, under the lock on
+the endpoint's row, in the same transaction. The policy states until when it is good: a mode may
+run out and a profile becomes stale without any change (policy_renewal.py).
 """
 
 from __future__ import annotations
@@ -13,12 +13,19 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any
 
-from django.db import transaction
-from django.db.models import BooleanField, ExpressionWrapper, F, Q, QuerySet
+from django.db.models import F, Q, QuerySet
 from django.db.models.functions import Coalesce, Now
 
-from dashboard.models import Endpoint, ModeSwitch, Policy, PolicyVersion, Profile, ToolRule
-from dashboard.services.statements import execute, limit_idling, row
+from dashboard.models import (
+    Endpoint,
+    ModeSwitch,
+    Policy,
+    PolicyVersion,
+    Profile,
+    ToolRule,
+    Watch,
+)
+from dashboard.services.statements import execute, row
 from health.detector import PROBE
 from health.modes import Mode
 from health.policy import resolve
@@ -49,21 +56,6 @@ def refresh(endpoint: Endpoint) -> None:
         _put(endpoint, body, known.good_until)
     elif stored.good_until != known.good_until:
         Policy.objects.filter(endpoint=endpoint).update(good_until=known.good_until)
-    _void_requests(endpoint)
-
-
-def current(slug: str) -> Policy | None:
-    """What holds now for the endpoint of that name; None where there is none."""
-    policy, is_good = _read(slug)
-    return policy if is_good else _renewed(slug)
-
-
-def sweep() -> int:
-    """Resolve anew what is past its time, or was never resolved; returns how many."""
-    from dashboard.services import modes
-
-    modes.expire()
-    return _refresh(Endpoint.objects.kept().filter(_PAST))
 
 
 def outdate_all() -> None:
@@ -73,16 +65,6 @@ def outdate_all() -> None:
     """
     execute("SELECT pg_advisory_xact_lock(%(key)s)", {"key": _RULES})
     Policy.objects.update(good_until=Now())
-
-
-_PAST = Q(policy=None) | Q(policy__good_until__lte=Now())
-
-
-def _void_requests(endpoint: Endpoint) -> None:
-    """Whatever changes a policy may be what a request for the next stage rests on."""
-    from dashboard.services import rollout_ends
-
-    rollout_ends.void_changed(endpoint)
 
 
 def effective_of(profile: Profile) -> list[str]:
@@ -112,14 +94,12 @@ def _known(endpoint: Endpoint) -> _Known:
 
 
 def _of_profile(endpoint: Endpoint, profile: Profile, manual: Sequence[ModeSwitch]) -> _Known:
-    from dashboard.services import detection
-
     row: Any = Profile.objects.annotate(
         now=Now(), seen_at=Coalesce(F("verified_at"), F("created_at"))
     ).get(pk=profile.pk)
     stale_at: datetime = row.seen_at + 2 * endpoint.ttl
     is_stale = stale_at <= row.now
-    watch = detection.watch_of(profile)
+    watch = Watch.objects.state_of(profile)
     facts = Facts(
         endpoint=endpoint.slug,
         provider=row.provider,
@@ -140,13 +120,11 @@ def _of_profile(endpoint: Endpoint, profile: Profile, manual: Sequence[ModeSwitc
 
 
 def _candidate(profile: Profile) -> Candidate:
-    from dashboard.services import detection
-
     said = f"Profile {profile.epoch}, which waits to be promoted: "
     return Candidate(
         profile.epoch,
         profile.stage,
-        detection.watch_of(profile).below_gate(),
+        Watch.objects.state_of(profile).below_gate(),
         [replace(each, reason=said + each.reason) for each in _automatic(profile)],
     )
 
@@ -205,34 +183,3 @@ def _next_version() -> int:
     found = row("SELECT nextval('dashboard_policy_number')")
     assert found
     return int(found[0])
-
-
-def _read(slug: str) -> tuple[Policy | None, bool]:
-    """The stored policy, and whether it is still good by the database's clock: one statement."""
-    good = ExpressionWrapper(
-        Q(good_until=None) | Q(good_until__gt=Now()), output_field=BooleanField()
-    )
-    kept = Policy.objects.filter(endpoint__slug=slug, endpoint__removed_at=None)
-    # Not first(): sorting could make another index look better.
-    policy: Any = next(iter(kept.annotate(is_good=good)[:1]), None)
-    return policy, policy is not None and policy.is_good
-
-
-def _renewed(slug: str) -> Policy | None:
-    from dashboard.services import modes
-
-    modes.expire()
-    _refresh(Endpoint.objects.kept().filter(slug=slug))
-    return _read(slug)[0]
-
-
-def _refresh(endpoints: Any) -> int:
-    """Each in a transaction of its own, so that no worker waits for a whole fleet."""
-    found = list(endpoints.order_by("pk").values_list("pk", flat=True))
-    for endpoint_id in found:
-        with transaction.atomic():
-            limit_idling()
-            locked = Endpoint.objects.kept().select_for_update().filter(pk=endpoint_id).first()
-            if locked is not None:
-                refresh(locked)
-    return len(found)

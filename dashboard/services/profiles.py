@@ -13,8 +13,10 @@ from django.db.models.functions import Now
 from dashboard.errors import LeaseLost
 from dashboard.models import Endpoint, FingerprintChange, Profile, Run
 from dashboard.models.run import State, Trigger
-from dashboard.services import detection, modes, policies, runs
+from dashboard.services import modes, runs
+from dashboard.services.incident_end import end_incidents_of
 from dashboard.services.runs import Lease
+from dashboard.services.settle import settle
 from dashboard.services.statements import limit_idling
 from health import stages
 from health.capabilities import Capability, text_format
@@ -139,13 +141,13 @@ def put_in_force(profile: Profile) -> None:
     Profile.objects.filter(pk=profile.pk).update(in_force=True)
     profile.in_force = True
     modes.carry_over(older, profile)
-    detection.end_with(older, reason=PROMOTED)
+    end_incidents_of(older, reason=PROMOTED)
 
 
 def end_all(endpoint: Endpoint, *, reason: str) -> None:
     """End what is open of an endpoint that is taken out; it is locked."""
     for profile in Profile.objects.filter(Q(in_force=True) | Q(ended_at=None), endpoint=endpoint):
-        detection.end_with(profile, reason=reason)
+        end_incidents_of(profile, reason=reason)
 
 
 def adopt_template(profile: Profile, chat_template_hash: str) -> None:
@@ -157,7 +159,7 @@ def adopt_template(profile: Profile, chat_template_hash: str) -> None:
 
 def _supersede(endpoint: Endpoint, current: Profile, key: ProfileKey) -> None:
     _succeed(endpoint, current, key)
-    policies.refresh(endpoint)
+    settle(endpoint)
     runs.abandon_active(endpoint, reason=SUPERSEDED)
     Endpoint.objects.filter(pk=endpoint.pk).update(
         next_due_at=Now(),
@@ -185,7 +187,7 @@ def _succeed(
         modes.carry_over(held, opened, pinned_alone=True)
     for over in {current, held}:
         if not (stays and over == held):
-            detection.end_with(over, reason=KEY_CHANGED, at=at)
+            end_incidents_of(over, reason=KEY_CHANGED, at=at)
     return opened
 
 

@@ -14,10 +14,11 @@ from dashboard.errors import LeaseLost
 from dashboard.models import Attempt as AttemptRow
 from dashboard.models import Endpoint, Profile, Run, RunMetric
 from dashboard.models.run import State
-from dashboard.services import detection, observations, policies, profiles
+from dashboard.services import detection, observations, profiles
 from dashboard.services.attempts import as_value
 from dashboard.services.observations import Observation
 from dashboard.services.runs import FRUITLESS_WAIT, Lease
+from dashboard.services.settle import settle
 from dashboard.services.statements import execute, limit_idling
 from health import cadence
 from health.capabilities import capabilities, settled
@@ -55,7 +56,7 @@ def finish(lease: Lease) -> None:
         _plan_next(run, endpoint, watch)
     else:
         _back_off(run)
-    policies.refresh(endpoint)
+    settle(endpoint)
     log.info("run ended", state=run.state, passed=run.passed, failed=run.failed, void=run.void)
 
 

@@ -12,7 +12,6 @@ from dashboard.models.audit import Action
 from dashboard.rollout_evidence import Changed
 from dashboard.services import rollout_notices
 from dashboard.services.rollout_audit import record
-from dashboard.services.stage_steps import lock
 from dashboard.services.statements import limit_idling
 
 State = RolloutRequest.State
@@ -45,7 +44,8 @@ def expire() -> int:
 @transaction.atomic
 def _expire(request: RolloutRequest) -> bool:
     limit_idling()
-    return run_out(lock(request.profile.endpoint_id), request) is not None
+    endpoint = Endpoint.objects.select_for_update().get(pk=request.profile.endpoint_id)
+    return run_out(endpoint, request) is not None
 
 
 def void(endpoint: Endpoint, request: RolloutRequest, changed: list[Changed]) -> None:

@@ -21,10 +21,11 @@ from dashboard.errors import Refused
 from dashboard.models import ApiToken, Endpoint, ModeSwitch, Profile, RolloutRequest
 from dashboard.models.audit import Action
 from dashboard.rollout_evidence import Changed
-from dashboard.services import gates, modes, policies, profiles, rollout_notices, stage_steps
+from dashboard.services import gates, modes, profiles, rollout_notices, stage_steps
 from dashboard.services.reasons import checked_reason
 from dashboard.services.rollout_audit import record
 from dashboard.services.rollout_ends import expire, run_out, void, void_all, void_changed
+from dashboard.services.settle import settle
 from dashboard.services.stage_steps import check_right, lock, reject_profile, step_back
 from health.gates import Standing
 
@@ -212,7 +213,7 @@ def _carry_out(endpoint: Endpoint, request: RolloutRequest, *, by: User, reason:
     profile = request.profile
     stage_steps.write(endpoint, profile, request.to_stage, by=by, reason=reason)
     profiles.put_in_force(profile)
-    policies.refresh(endpoint)
+    settle(endpoint)
 
 
 def _check_pending(request: RolloutRequest) -> None:

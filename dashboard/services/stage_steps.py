@@ -13,8 +13,9 @@ from dashboard.errors import Refused
 from dashboard.models import Endpoint, Incident, Profile
 from dashboard.models.audit import Action
 from dashboard.models.profile import Stage
-from dashboard.services import audit, policies, profiles, rollout_notices
+from dashboard.services import audit, profiles, rollout_notices
 from dashboard.services.reasons import checked_reason
+from dashboard.services.settle import settle
 from health import stages
 from health.severity import Severity
 
@@ -55,7 +56,7 @@ def reject_profile(profile: Profile, *, by: User, reason: str) -> None:
 def follow_incident(incident: Incident, *, reason: str) -> None:
     """Step back the profile of an incident as far as its severity asks; the endpoint is locked.
 
-    Whoever calls resolves the policy in the same transaction.
+    The caller settles the endpoint in the same transaction.
     """
     profile = Profile.objects.select_related("endpoint").get(pk=incident.profile_id)
     to = stages.after_incident(profile.stage, Severity(incident.severity))
@@ -88,7 +89,7 @@ def _step(endpoint: Endpoint, profile: Profile, to: str, *, by: User, reason: st
     write(endpoint, profile, to, by=by, reason=reason)
     rollout_notices.stepped_back(profile, before=before, by=by, reason=reason)
     _make_room(profile)
-    policies.refresh(endpoint)
+    settle(endpoint)
 
 
 def _make_room(profile: Profile) -> None:

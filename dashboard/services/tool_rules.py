@@ -12,7 +12,7 @@ from django.utils.translation import gettext as _
 from dashboard.errors import Refused
 from dashboard.models import ToolRule
 from dashboard.models.audit import Action
-from dashboard.services import audit, policies
+from dashboard.services import audit, policies, policy_renewal
 from health.risk import LONGEST_PATTERN, Risk
 
 # All of them are in every policy.
@@ -34,7 +34,7 @@ def add(*, pattern: str, risk: Risk, note: str = "", by: User | None) -> ToolRul
         )
         _number([rule, *rules])
         _note(rule, by=by, after=_as_told(rule))
-    policies.sweep()
+    policy_renewal.renew_outdated()
     return rule
 
 
@@ -52,7 +52,7 @@ def change(rule: ToolRule, *, pattern: str, risk: Risk, note: str) -> None:
         was, now = audit.only_changes(before, _as_told(rule))
         if now:
             _note(rule, before=was, after=now)
-    policies.sweep()
+    policy_renewal.renew_outdated()
 
 
 def move(rule: ToolRule, *, up: bool) -> None:
@@ -68,7 +68,7 @@ def move(rule: ToolRule, *, up: bool) -> None:
         _number(rules)
         if at != to:
             _note(rule, before={"position": at + 1}, after={"position": to + 1})
-    policies.sweep()
+    policy_renewal.renew_outdated()
 
 
 def remove(rule: ToolRule) -> bool:
@@ -79,7 +79,7 @@ def remove(rule: ToolRule) -> bool:
         removed, _ = ToolRule.objects.filter(pk=rule.pk).delete()
         if removed:
             _note(rule, before=before)
-    policies.sweep()
+    policy_renewal.renew_outdated()
     return bool(removed)
 
 

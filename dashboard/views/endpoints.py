@@ -15,7 +15,8 @@ from dashboard.errors import Refused
 from dashboard.forms import EndpointForm, beginning_of
 from dashboard.fresh import fresh_when
 from dashboard.models import Credential, Endpoint, Spend
-from dashboard.services import endpoints, policies
+from dashboard.services import endpoints
+from dashboard.services.policy_renewal import current_policy
 from dashboard.views import addresses, charts, modes
 
 # What a person uses to turn the table of runs, as against a run that ended.
@@ -53,7 +54,7 @@ def runs(request: HttpRequest, slug: str) -> HttpResponse:
         response = render(request, "dashboard/_runs.html", {"endpoint": endpoint, **table})
         response["HX-Push-Url"] = addresses.page_with(request, endpoint, table["runs"].asked.here)
         return response
-    found = endpoint_page.context(endpoint, policies.current(slug))
+    found = endpoint_page.context(endpoint, current_policy(slug))
     return render(request, "dashboard/_runs.html", {**found, **table, "oob": True})
 
 
@@ -61,7 +62,7 @@ def runs(request: HttpRequest, slug: str) -> HttpResponse:
 @require_safe
 def policy(request: HttpRequest, slug: str) -> HttpResponse:
     endpoint = get_object_or_404(Endpoint.objects.kept(), slug=slug)
-    context = endpoint_page.standing(endpoint, endpoint.profile, policies.current(slug))
+    context = endpoint_page.standing(endpoint, endpoint.profile, current_policy(slug))
     return render(request, "dashboard/_policy.html", {**context, "oob": True})
 
 

@@ -15,6 +15,7 @@ from dashboard import gates_page
 from dashboard.access import Right, actor_of, needs
 from dashboard.errors import Refused
 from dashboard.fresh import fresh
+from dashboard.models import GateVersion
 from dashboard.services import gates
 from dashboard.views.gates_form import GatesForm
 from health.gates import mistakes
@@ -24,7 +25,7 @@ from health.gates import mistakes
 @fresh
 @require_http_methods(["GET", "HEAD", "POST"])
 def page(request: HttpRequest) -> HttpResponse:
-    version, now = gates.current()
+    version, now = GateVersion.current()
     seen = str(version.pk if version else 0)
     form = GatesForm(now, request.POST or None)
     refusal = ""

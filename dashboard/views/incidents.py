@@ -16,7 +16,7 @@ from dashboard import figure_words, incident_evidence, incidents, timeline
 from dashboard.access import Right, actor_of, needs
 from dashboard.errors import Refused
 from dashboard.incidents import Titled
-from dashboard.models import Endpoint, Incident
+from dashboard.models import Endpoint, Incident, Watch
 from dashboard.services import detection
 from dashboard.views.reasons import NoteForm, ReasonForm
 from dashboard.watch_table import read as watch_table
@@ -107,7 +107,7 @@ def accept(request: HttpRequest, slug: str, metric: str) -> HttpResponse:
         else:
             messages.success(request, _("What the endpoint does now is its new normal."))
             return redirect(endpoint)
-    rows = watch_table(endpoint, detection.watch_of(profile)).rows
+    rows = watch_table(endpoint, Watch.objects.state_of(profile)).rows
     context = {
         "endpoint": endpoint,
         "watched": next(row for row in rows if row.metric is chosen),

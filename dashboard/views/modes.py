@@ -17,7 +17,8 @@ from dashboard import modes_panel
 from dashboard.access import Right, needs
 from dashboard.errors import Refused
 from dashboard.models import Endpoint, ModeSwitch
-from dashboard.services import modes, policies, rollouts
+from dashboard.services import modes, rollouts
+from dashboard.services.policy_renewal import current_policy
 from dashboard.services.statements import row
 from dashboard.views.reasons import ReasonForm, SwitchOnForm
 from health.modes import Mode
@@ -98,7 +99,7 @@ def _shown(request: HttpRequest, endpoint: Endpoint) -> HttpResponse:
 
 def context(endpoint: Endpoint) -> dict[str, Any]:
     """What the card needs, on its own and inside its page."""
-    policy = policies.current(endpoint.slug)
+    policy = current_policy(endpoint.slug)
     panel = modes_panel.read(endpoint.profile_in_force, policy.body if policy else {})
     return {
         "endpoint": endpoint,

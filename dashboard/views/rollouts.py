@@ -19,7 +19,8 @@ from dashboard.access import Right, actor_of, needs
 from dashboard.errors import Refused
 from dashboard.fresh import fresh
 from dashboard.models import Endpoint, RolloutRequest
-from dashboard.services import policies, rollouts
+from dashboard.services import rollouts
+from dashboard.services.policy_renewal import current_policy
 from dashboard.stage_words import STATES
 from dashboard.views.reasons import ReasonForm
 from dashboard.views.step_back_form import StepBackForm
@@ -160,7 +161,7 @@ def _not_asked(request: HttpRequest, endpoint: Endpoint, refusal: str, reason: s
     if not request.headers.get("HX-Request"):
         messages.error(request, refusal)
         return redirect(f"{endpoint.get_absolute_url()}#rollout")
-    profile, policy = endpoint.profile, policies.current(endpoint.slug)
+    profile, policy = endpoint.profile, current_policy(endpoint.slug)
     context = endpoint_page.standing(endpoint, profile, policy)
     typed = {"ask_refusal": refusal, "ask_reason": reason}
     return render(request, "dashboard/_rollout.html", {**context, **typed})

@@ -10,7 +10,8 @@ from django.db import transaction
 from django.utils import timezone
 
 from dashboard.models import Endpoint, GateVersion, Profile, RolloutRequest
-from dashboard.services import gates, policies, profiles, rollouts
+from dashboard.services import gates, profiles, rollouts
+from dashboard.services.settle import settle as settle_endpoint
 from health.gates import ASKED_FOR, Gate, Gates
 from probes.attempts import Metric
 from tests.dashboard.watching import settle
@@ -64,4 +65,4 @@ def _measure(endpoint: Endpoint) -> None:
         capabilities=_CAPABLE, verified_at=timezone.now(), probe_version="tool-probe-v1"
     )
     with transaction.atomic():
-        policies.refresh(Endpoint.objects.select_for_update().get(pk=endpoint.pk))
+        settle_endpoint(Endpoint.objects.select_for_update().get(pk=endpoint.pk))

@@ -10,7 +10,6 @@ from pytest_django.asserts import assertContains, assertNotContains
 
 from dashboard.models import GateVersion, RolloutRequest
 from dashboard.models.team import Role
-from dashboard.services import gates
 from health.gates import DEFAULTS
 from probes.attempts import Metric
 from tests.dashboard.rolling import ease_gates, make_ready, make_request
@@ -49,7 +48,7 @@ def test_an_administrator_changes_the_gates_and_sees_what_changed(chief: Client)
     assertContains(done, "we learned")
     text = re.sub(r"<[^>]+>|\s+", " ", done.content.decode())
     assert "Write · Runs: at least 20 → at least 25" in re.sub(r"\s+", " ", text)
-    _version, now = gates.current()
+    _version, now = GateVersion.current()
     assert now.of["write"].runs == 25
     assert now.of["full"].rates[Metric.SCHEMA_FAILURE] == 0.875
     assert now.of["full"].live_wanted

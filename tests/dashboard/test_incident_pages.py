@@ -12,7 +12,8 @@ from pytest_django.asserts import assertContains, assertNotContains
 
 from dashboard.models import Incident, Run, WatchEvent
 from dashboard.models.team import Role
-from dashboard.services import detection, modes
+from dashboard.models.watch import ACCEPTED
+from dashboard.services import modes
 from health.detector import Baseline, Known
 from probes.attempts import Metric
 from tests.dashboard.watching import degrade, settle, watch_run
@@ -240,7 +241,7 @@ def test_accepting_shows_both_normals_and_keeps_what_it_showed(administrator: Cl
     page = administrator.get(url)
     answer = administrator.post(url, {"reason": "a smaller model"}, follow=True)
 
-    accepted = WatchEvent.objects.get(kind=detection.ACCEPTED).figures["baseline"]
+    accepted = WatchEvent.objects.get(kind=ACCEPTED).figures["baseline"]
     together, runs = page.context["normal"].together, page.context["normal"].runs
     assert accepted == [together.count, together.trials, len(runs)]
     assertContains(page, "200/200")

@@ -8,7 +8,7 @@ from typing import Any
 
 from django.db.models.functions import Now
 
-from dashboard.models import Endpoint, Incident, ModeSwitch, Notice, Profile, Run, WatchEvent
+from dashboard.models import Endpoint, Incident, ModeSwitch, Notice, Profile, Run, Watch, WatchEvent
 from dashboard.playing import Simulated
 from dashboard.services import attempts, backfill, detection, results, runs, schedule
 from probes.attempts import Attempt, Evidence, Metric, Outcome, Verdict
@@ -114,4 +114,4 @@ def the_incident(profile: Profile) -> Incident:
 
 def is_replayed(profile: Profile) -> bool:
     """Whether all runs and acts, followed again, give the watch as it stands."""
-    return detection.replay(profile) == detection.watch_of(profile)
+    return detection.replay(profile) == Watch.objects.state_of(profile)

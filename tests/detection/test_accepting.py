@@ -6,7 +6,7 @@ import pytest
 from django.contrib.auth.models import User
 
 from dashboard.errors import Refused
-from dashboard.models import Endpoint, Incident, Run
+from dashboard.models import Endpoint, Incident, Run, Watch
 from dashboard.services import detection, endpoints
 from tests.detection.making import (
     CLOSURE,
@@ -50,12 +50,12 @@ def test_what_was_accepted_a_moment_ago_is_not_accepted_again(past: Past) -> Non
     past.runs(3, REFUSED)
     profile = past.endpoint.profile
     detection.accept(profile, CLOSURE, by=None, note="So be it.")
-    before = detection.watch_of(profile)
+    before = Watch.objects.state_of(profile)
 
     with pytest.raises(Refused, match="meanwhile"):
         detection.accept(profile, CLOSURE, by=None, note="Me too.")
 
-    assert detection.watch_of(profile) == before
+    assert Watch.objects.state_of(profile) == before
     past.run(REFUSED)
     detection.accept(profile, CLOSURE, by=None, note="With one more run.")
     assert is_replayed(profile)
@@ -69,7 +69,7 @@ def test_runs_of_one_moment_count_once_in_the_new_normal(past: Past) -> None:
     detection.accept(past.endpoint.profile, CLOSURE, by=None, note="So be it.")
 
     # A minute and a half apart: every fourth.
-    assert detection.watch_of(past.endpoint.profile).gauge(CLOSURE).baseline.runs == 1 + 8 // 4
+    assert Watch.objects.state_of(past.endpoint.profile).gauge(CLOSURE).baseline.runs == 1 + 8 // 4
 
 
 def test_accepting_without_an_incident_takes_the_latest_runs(past: Past) -> None:
@@ -78,7 +78,7 @@ def test_accepting_without_an_incident_takes_the_latest_runs(past: Past) -> None
 
     detection.accept(past.endpoint.profile, CLOSURE, by=None, note="It is a cheaper plan.")
 
-    baseline = detection.watch_of(past.endpoint.profile).gauge(CLOSURE).baseline
+    baseline = Watch.objects.state_of(past.endpoint.profile).gauge(CLOSURE).baseline
     assert (baseline.runs, baseline.successes) == (4, 3 * 9 + 10)
     assert is_replayed(past.endpoint.profile)
 
@@ -90,7 +90,7 @@ def test_questions_of_an_older_suite_are_not_part_of_the_new_normal(past: Past) 
 
     detection.accept(past.endpoint.profile, CLOSURE, by=None, note="So be it.")
 
-    assert detection.watch_of(past.endpoint.profile).gauge(CLOSURE).baseline.runs == 2
+    assert Watch.objects.state_of(past.endpoint.profile).gauge(CLOSURE).baseline.runs == 2
 
 
 @pytest.mark.parametrize("note", ["", "   ", "\0"], ids=["empty", "blank", "nul"])

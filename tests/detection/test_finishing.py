@@ -14,7 +14,17 @@ import pytest
 from django.db import OperationalError, connection
 
 from dashboard.errors import LeaseLost, Refused
-from dashboard.models import Endpoint, Incident, ModeSwitch, Notice, Pin, Profile, Run, WatchEvent
+from dashboard.models import (
+    Endpoint,
+    Incident,
+    ModeSwitch,
+    Notice,
+    Pin,
+    Profile,
+    Run,
+    Watch,
+    WatchEvent,
+)
 from dashboard.services import attempts, detection, endpoints, results, schedule
 from dashboard.services.runs import Lease
 from dashboard.services.statements import row, rows
@@ -127,7 +137,7 @@ def test_a_run_that_was_followed_is_not_followed_again(endpoint: Endpoint) -> No
     """Whoever asks once more gets the watch as it stands, for every run so far."""
     finished(endpoint, *STORY)
     profile = endpoint.profile
-    watch, before = detection.watch_of(profile), everything()
+    watch, before = Watch.objects.state_of(profile), everything()
 
     for run in Run.objects.order_by("-id"):
         assert detection.follow(run, profile) == watch

@@ -6,7 +6,16 @@ import pytest
 from django.contrib.auth.models import User
 from django.db.models.functions import Now
 
-from dashboard.models import Endpoint, Incident, ModeSwitch, Notice, Run, RunMetric, WatchEvent
+from dashboard.models import (
+    Endpoint,
+    Incident,
+    ModeSwitch,
+    Notice,
+    Run,
+    RunMetric,
+    Watch,
+    WatchEvent,
+)
 from dashboard.services import detection, endpoints
 from probes.attempts import Metric
 from tests.detection.making import (
@@ -124,12 +133,12 @@ def test_the_incident_and_its_modes_carry_the_figures_they_rest_on(settled: Past
 
 def test_an_outage_opens_nothing_and_switches_nothing(past: Past) -> None:
     """Runs of void alone are no verdict, so nothing about tools was learned."""
-    before = detection.watch_of(past.endpoint.profile)
+    before = Watch.objects.state_of(past.endpoint.profile)
 
     for _ in range(5):
         assert past.run(TAKEN, void=True).state == "failed"
 
-    assert detection.watch_of(past.endpoint.profile) == before
+    assert Watch.objects.state_of(past.endpoint.profile) == before
     assert not Incident.objects.exists()
     assert not ModeSwitch.objects.exists()
     assert not Notice.objects.exists()
@@ -191,7 +200,7 @@ def test_another_template_in_a_made_up_past_ends_them_at_its_time(endpoint: Endp
 def test_a_run_of_a_superseded_profile_changes_nothing(past: Past) -> None:
     """A worker that comes late with what belongs to the old key is not listened to."""
     old = past.endpoint.profile
-    before = detection.watch_of(old)
+    before = Watch.objects.state_of(old)
     endpoints.update(past.endpoint, key=None, forget_key=False, model="n")
     old.refresh_from_db()
     run = make_finished_run(past.endpoint, profile=old, key_epoch=old.epoch)
@@ -244,7 +253,7 @@ def test_an_incident_is_acknowledged_once(past: Past, ann: User) -> None:
     """The first who says so is noted; nothing else changes by it."""
     past.run(REFUSED)
     profile = past.endpoint.profile
-    before = detection.watch_of(profile)
+    before = Watch.objects.state_of(profile)
     incident = the_incident(profile)
 
     assert detection.acknowledge(incident, by=ann, note=" looking ")
@@ -255,7 +264,7 @@ def test_an_incident_is_acknowledged_once(past: Past, ann: User) -> None:
     assert incident.state == "open"
     acts = WatchEvent.objects.filter(kind="acknowledged")
     assert [(act.by, act.note) for act in acts] == [(ann, "looking")]
-    assert detection.watch_of(profile) == before
+    assert Watch.objects.state_of(profile) == before
     assert is_replayed(profile)
 
 
@@ -277,7 +286,7 @@ def test_an_incident_of_a_relapse_is_another_one(settled: Past) -> None:
     settled.runs(7, NINE)
 
     states = list(Incident.objects.order_by("id").values_list("state", flat=True))
-    alarm = detection.watch_of(settled.endpoint.profile).gauge(PARSE).alarm
+    alarm = Watch.objects.state_of(settled.endpoint.profile).gauge(PARSE).alarm
     assert states == ["recovered", "open"]
     assert alarm
     assert (alarm.relapses, alarm.dwell) == (1, 2 * DAY)

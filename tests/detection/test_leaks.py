@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from django.contrib.auth.models import User
 
-from dashboard.models import Endpoint, RunMetric
+from dashboard.models import Endpoint, RunMetric, Watch
 from dashboard.playing import Simulated
 from dashboard.services import backfill, detection
 from probes.attempts import Attempt, Metric, Verdict
@@ -52,7 +52,7 @@ def test_a_leak_that_was_accepted_as_normal_counts_as_success_from_then_on(
     detection.accept(profile, PARSE, by=ann, note="The relay has no parser any more.")
     past.runs(1, "hermes")
 
-    assert detection.watch_of(profile).gauge(PARSE).baseline.successes == 10
+    assert Watch.objects.state_of(profile).gauge(PARSE).baseline.successes == 10
     assert _parsed(endpoint)[-1] == (10, 0)
 
 

@@ -10,7 +10,7 @@ import pytest
 from dashboard.models import Endpoint, Incident, Profile, Rollup5m, WatchEvent
 from dashboard.models import Watch as WatchRow
 from dashboard.models.watch import Lane
-from dashboard.services import detection, live_watch, partitions
+from dashboard.services import live_watch, partitions
 from health.detector import LIVE, Baseline
 from health.gauge import Alarm, Gauge
 from health.observations import PLACES
@@ -37,7 +37,7 @@ def test_healthy_traffic_opens_nothing(profile: Profile) -> None:
     assert live_watch.follow_live() == 1
 
     assert not WatchEvent.objects.exists()
-    assert detection.watch_of(profile, Lane.LIVE).runs == 1 + 12
+    assert WatchRow.objects.state_of(profile, Lane.LIVE).runs == 1 + 12
 
 
 def test_a_collapse_of_live_traffic_alone_raises_the_mildest_alarm_and_asks_for_a_probe(
@@ -80,12 +80,12 @@ def test_few_trials_are_added_up_until_there_are_enough(profile: Profile) -> Non
     traffic(profile, [(7, 7), (7, 7)])
 
     live_watch.follow_live()
-    quiet = detection.watch_of(profile, Lane.LIVE).gauge(PARSE)
+    quiet = WatchRow.objects.state_of(profile, Lane.LIVE).gauge(PARSE)
     traffic(profile, [(7, 7)], ago=timedelta(minutes=10))
     live_watch.follow_live()
 
     assert quiet.recent == ()
-    assert detection.watch_of(profile, Lane.LIVE).gauge(PARSE).recent == ((0, 21),)
+    assert WatchRow.objects.state_of(profile, Lane.LIVE).gauge(PARSE).recent == ((0, 21),)
 
 
 def test_following_twice_is_following_once(profile: Profile) -> None:
@@ -94,11 +94,11 @@ def test_following_twice_is_following_once(profile: Profile) -> None:
     traffic(profile, [(100, 90)] * 4)
 
     live_watch.follow_live()
-    once = detection.watch_of(profile, Lane.LIVE)
+    once = WatchRow.objects.state_of(profile, Lane.LIVE)
     told = live_watch.follow_live()
 
     assert told == 0
-    assert detection.watch_of(profile, Lane.LIVE) == once
+    assert WatchRow.objects.state_of(profile, Lane.LIVE) == once
     assert Incident.objects.count() == 1
 
 
@@ -116,10 +116,10 @@ def test_live_traffic_learns_its_own_normal(profile: Profile) -> None:
 
     live_watch.follow_live()
 
-    gauge = detection.watch_of(profile, Lane.LIVE).gauge(PARSE)
+    gauge = WatchRow.objects.state_of(profile, Lane.LIVE).gauge(PARSE)
     assert (gauge.baseline.trials, gauge.baseline.successes) == (1200, 1188)
     assert gauge.known(LIVE) == "provisional"
-    assert detection.watch_of(profile).gauges == {}
+    assert WatchRow.objects.state_of(profile).gauges == {}
 
 
 def known(profile: Profile, baseline: Baseline) -> None:

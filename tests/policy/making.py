@@ -10,7 +10,8 @@ from django.db.models import F
 from django.db.models.functions import Now
 
 from dashboard.models import Endpoint, ModeSwitch, Policy, Profile, Watch
-from dashboard.services import policies
+from dashboard.services.policy_renewal import current_policy
+from dashboard.services.settle import settle
 from health import watch as watching
 from health.detector import Baseline
 from probes.attempts import Metric
@@ -45,11 +46,11 @@ def trusted(**over: Any) -> Endpoint:
 
 def resolve(endpoint: Endpoint) -> None:
     with transaction.atomic():
-        policies.refresh(Endpoint.objects.select_for_update().get(pk=endpoint.pk))
+        settle(Endpoint.objects.select_for_update().get(pk=endpoint.pk))
 
 
 def current(endpoint: Endpoint) -> Policy:
-    policy = policies.current(endpoint.slug)
+    policy = current_policy(endpoint.slug)
     assert policy is not None
     return policy
 

@@ -13,6 +13,7 @@ from django.db import connection, connections, transaction
 
 from dashboard.models import Endpoint, PolicyVersion
 from dashboard.services import modes, policies, tool_rules
+from dashboard.services.settle import settle
 from health.modes import Mode
 from health.risk import Risk
 from tests.live import environment, eventually
@@ -60,7 +61,7 @@ def test_a_rule_that_comes_while_somebody_resolves_is_not_lost() -> None:
 
     with ThreadPoolExecutor(1) as pool:
         with transaction.atomic():
-            policies.refresh(Endpoint.objects.select_for_update().get(pk=endpoint.pk))
+            settle(Endpoint.objects.select_for_update().get(pk=endpoint.pk))
             adding = pool.submit(
                 own_connection(lambda: tool_rules.add(pattern="a", risk=Risk.READ, by=None))
             )

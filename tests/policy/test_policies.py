@@ -8,7 +8,8 @@ from django.db import connection, transaction
 from django.test.utils import CaptureQueriesContext
 
 from dashboard.models import Endpoint, ModeSwitch, Policy, PolicyVersion, Profile, ToolRule
-from dashboard.services import endpoints, modes, policies, tool_rules
+from dashboard.services import endpoints, modes, policies, policy_renewal, tool_rules
+from dashboard.services.policy_renewal import current_policy
 from health.modes import CONSERVATIVE, Mode
 from health.risk import Risk
 from probes.attempts import Outcome
@@ -37,7 +38,7 @@ def test_resolving_again_changes_nothing() -> None:
     before = current(endpoint).version
 
     resolve(endpoint)
-    policies.sweep()
+    policy_renewal.renew_outdated()
 
     assert current(endpoint).version == before
     assert PolicyVersion.objects.count() == 2
@@ -118,7 +119,7 @@ def test_the_sweep_ends_what_nobody_asks_for() -> None:
     modes.switch_on(endpoint.profile, Mode.NO_TOOLS, by=None, reason="trying", lasts=HOUR)
     let_pass(2 * HOUR)
 
-    policies.sweep()
+    policy_renewal.renew_outdated()
 
     assert Policy.objects.get().body["modes"]["effective"] == []
 
@@ -187,7 +188,7 @@ def test_the_version_grows_when_a_name_is_given_again() -> None:
     before = current(endpoint).version
 
     endpoints.remove(endpoint)
-    gone = policies.current(endpoint.slug)
+    gone = current_policy(endpoint.slug)
     again = make_endpoint(slug=endpoint.slug)
 
     assert gone is None
@@ -237,7 +238,7 @@ def test_the_stored_answer_is_found_by_its_indexes() -> None:
         cursor.execute(_FIVE_THOUSAND)
         cursor.execute("ANALYZE dashboard_endpoint, dashboard_policy")
     with CaptureQueriesContext(connection) as sent:
-        assert policies.current("many-77") is not None
+        assert current_policy("many-77") is not None
 
     (statement,) = [query["sql"] for query in sent]
     with connection.cursor() as cursor:

@@ -12,7 +12,9 @@ from django.utils import timezone
 from dashboard.models import AuditEntry, Endpoint, Incident, Notice, Profile, Run, RunMetric
 from dashboard.models.run import State
 from dashboard.models.watch import Lane
-from dashboard.services import detection, policies, rollouts
+from dashboard.services import detection, rollouts
+from dashboard.services.policy_renewal import current_policy
+from dashboard.services.settle import settle
 from health.gates import DEFAULTS
 from health.severity import Severity
 from health.watch import Change, Kind, Seen
@@ -58,7 +60,7 @@ def measure(endpoint: Endpoint, *, trials: int = 60, failures: int = 0) -> Run:
 
 def resolve(endpoint: Endpoint) -> None:
     with transaction.atomic():
-        policies.refresh(Endpoint.objects.select_for_update().get(pk=endpoint.pk))
+        settle(Endpoint.objects.select_for_update().get(pk=endpoint.pk))
 
 
 @transaction.atomic
@@ -75,7 +77,7 @@ def degrade(
     seen = Seen(1 + Incident.objects.count(), timezone.now(), SUITE_VERSION, endpoint.ttl, {})
     change = Change(kind, metric, Severity(severity), figures)
     detection.follow_changes(profile, Lane.PROBE, seen, [change])
-    policies.refresh(endpoint)
+    settle(endpoint)
     return Incident.objects.get(profile=profile, metric=metric.value, ended_at=None)
 
 
@@ -97,7 +99,7 @@ def other_gates(**over: Any) -> dict[str, Any]:
 
 
 def body(endpoint: Endpoint) -> dict[str, Any]:
-    policy = policies.current(endpoint.slug)
+    policy = current_policy(endpoint.slug)
     assert policy is not None
     found: dict[str, Any] = policy.body
     return found

@@ -9,7 +9,7 @@ from django.contrib.auth.models import User
 
 from dashboard.errors import Refused
 from dashboard.models import Endpoint, ModeSwitch, RolloutRequest
-from dashboard.services import modes, policies, rollouts
+from dashboard.services import modes, policy_renewal, rollouts
 from health.modes import Mode
 from tests.policy.making import effective, let_pass
 from tests.rollouts.making import audited, degrade, noticed, ready
@@ -67,7 +67,7 @@ def test_a_pinned_mode_runs_out_when_its_author_said_so(ann: User) -> None:
     rollouts.ask_unpin(switch, by=ann, reason="why")
 
     let_pass(timedelta(hours=2))
-    policies.sweep()
+    policy_renewal.renew_outdated()
 
     switch.refresh_from_db()
     assert switch.off_at is not None

@@ -14,7 +14,7 @@ from dashboard.errors import Refused
 from dashboard.models import AuditEntry, Endpoint, Grant, Notice, Profile, RolloutRequest, RunMetric
 from dashboard.models.team import Role, Team
 from dashboard.rollout_evidence import digest
-from dashboard.services import policies, rollouts
+from dashboard.services import policy_renewal, rollouts
 from tests.factories import make_person
 from tests.policy.making import current
 from tests.rollouts.making import audited, body, missing, noticed, ready, stage
@@ -228,7 +228,7 @@ def test_each_stage_has_its_own_gate(ann: User, bea: User) -> None:
 
     assert body(endpoint)["risk"]["allowed"] == ["read", "write", "dangerous"]
     assert rollouts.standing(endpoint.profile).next is None
-    policies.sweep()
+    policy_renewal.renew_outdated()
     assert stage(endpoint.profile) == "full"
 
 

@@ -187,7 +187,7 @@ def test_gates_are_changed_by_administrators_with_a_reason_and_kept(
 ) -> None:
     """Every version that ever held can be read, and none can be written over."""
     root = User.objects.create_superuser("root")
-    assert gates.current() == (None, DEFAULTS)
+    assert GateVersion.current() == (None, DEFAULTS)
 
     for body, by, reason, why in (
         (other_gates(runs=5), ann, "why", "Only an administrator"),
@@ -199,7 +199,7 @@ def test_gates_are_changed_by_administrators_with_a_reason_and_kept(
             gates.change(body, by=by, reason=reason)
     first = gates.change(other_gates(runs=5), by=root, reason="Five are better than one.")
 
-    version, held = gates.current()
+    version, held = GateVersion.current()
     assert (version, held.of["read_only"].runs) == (first, 5)
     assert isinstance(held, Gates)
     assert missing(endpoint.profile) == ["runs"]

@@ -26,7 +26,7 @@ from hypothesis.stateful import (
     run_state_machine_as_test,
 )
 
-from dashboard.models import Endpoint, Run
+from dashboard.models import Endpoint, Run, Watch
 from dashboard.models.run import HELD, PRIORITIES, Trigger
 from dashboard.services import attempts, detection, profiles, results, runs, schedule
 from dashboard.services.runs import Lease
@@ -258,7 +258,7 @@ class Runs(RunMachine):
         assert run.state == ("finished" if outcomes - {Outcome.VOID} else "failed")
         assert run.passed + run.failed + run.void == run.done
         profile = run.profile
-        assert detection.replay(profile) == detection.watch_of(profile)
+        assert detection.replay(profile) == Watch.objects.state_of(profile)
 
     @rule(lease=leases)
     def fail(self, lease: Lease) -> None:

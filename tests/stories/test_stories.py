@@ -236,11 +236,12 @@ def _minutes_between(runs: Sequence[Made]) -> list[float]:
 
 _REPLAY = """
 import json
-from dashboard.models import Endpoint
+from dashboard.models import Endpoint, Watch
 from dashboard.services import detection
 profiles = {endpoint.slug: endpoint.profile for endpoint in Endpoint.objects.all()}
 print(json.dumps({
-    slug: bool(profile.runs.count()) and detection.replay(profile) == detection.watch_of(profile)
+    slug: bool(profile.runs.count())
+    and detection.replay(profile) == Watch.objects.state_of(profile)
     for slug, profile in profiles.items()
 }))
 """
