@@ -16,7 +16,7 @@ from probes.suite import PROBES
 
 ROOT = Path(__file__).resolve().parent.parent
 _SOURCES = (
-    "config/middleware.py",
+    "dashboard/middleware.py",
     "dashboard/**/*.py",
     "health/**/*.py",
     "probes/egress.py",

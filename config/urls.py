@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from django.urls import include, path
 
-import dashboard.api
+from dashboard import api_root
 
 handler403 = "dashboard.views.faults.not_allowed"
 
 urlpatterns = [
-    path("api/v1/", dashboard.api.urls),
+    path("api/v1/", api_root.urls),
     path("", include("dashboard.urls")),
 ]

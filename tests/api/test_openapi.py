@@ -9,7 +9,7 @@ import pytest
 from django.test import Client
 
 from dashboard.access import Right
-from dashboard.api import api
+from dashboard.api_root import api
 from probes import strict_json
 
 PUBLIC = Client()

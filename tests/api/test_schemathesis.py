@@ -29,7 +29,7 @@ from schemathesis.specs.openapi.checks import (
     status_code_conformance,
 )
 
-from dashboard.api import api as described
+from dashboard.api_root import api as described
 from dashboard.models import Endpoint, Grant, Team
 from dashboard.models.api_token import Scope
 from dashboard.models.team import Role

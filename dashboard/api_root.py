@@ -1,0 +1,84 @@
+"""The HTTP API under /api/v1/, described at /api/v1/openapi.json and in docs/api.md."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ninja import NinjaAPI
+from ninja.openapi.schema import OpenAPISchema
+from ninja.operation import Operation
+from typing_extensions import override
+
+from dashboard.api import (
+    attempts,
+    audit,
+    endpoints,
+    errors,
+    gates,
+    incidents,
+    metrics,
+    modes,
+    mounting,
+    notes,
+    people,
+    policies,
+    problems,
+    profiles,
+    rollouts,
+    run_events,
+    runs,
+    teams,
+    telemetry,
+    tokens,
+    tool_rules,
+)
+from dashboard.api.document import Document
+from dashboard.api.wire import Renderer, StrictParser
+
+
+class Api(NinjaAPI):
+    @override
+    def get_openapi_schema(
+        self, *, path_prefix: str | None = None, path_params: dict[str, Any] | None = None
+    ) -> OpenAPISchema:
+        return Document(self, path_prefix or self.get_root_path(path_params or {}))
+
+    @override
+    def get_openapi_operation_id(self, operation: Operation) -> str:
+        return operation.view_func.__name__
+
+
+api = Api(
+    title="Toolgauge",
+    version="1",
+    description="How well model endpoints call tools, with the evidence behind every number.",
+    urls_namespace="api-v1",
+    docs_url=None,  # it needs inline scripts, which no page here may have
+    parser=StrictParser(),
+    renderer=Renderer(),
+)
+errors.handle_on(api)
+api.add_router("/endpoints", endpoints.router)
+api.add_router("/endpoints", profiles.router)
+api.add_router("/endpoints", runs.of_endpoint)
+api.add_router("/endpoints", metrics.of_endpoint)
+api.add_router("/endpoints", policies.router)
+api.add_router("/endpoints", modes.router)
+api.add_router("/endpoints", notes.router)
+api.add_router("/endpoints", rollouts.of_endpoint)
+api.add_router("/rollouts", rollouts.router)
+api.add_router("/gates", gates.router)
+api.add_router("/incidents", incidents.router)
+api.add_router("/tool-rules", tool_rules.router)
+api.add_router("/runs", runs.router)
+api.add_router("/runs", run_events.router)
+api.add_router("/runs", attempts.router)
+api.add_router("/runs", metrics.of_run)
+api.add_router("/audit", audit.router)
+api.add_router("/people", people.router)
+api.add_router("/teams", teams.router)
+api.add_router("/tokens", tokens.router)
+api.add_router("/telemetry", telemetry.router)
+api.add_router("/problems", problems.router)
+
+urls = mounting.patterns_of(api)
