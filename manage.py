@@ -11,9 +11,9 @@ def main() -> None:
     os.environ.setdefault("DJANGO_SETTINGS_MODULE", "config.settings")
     from django.core.management import execute_from_command_line
 
-    from dashboard import acting
+    from dashboard.core import actor_context
 
-    with acting.by(acting.command()):
+    with actor_context.by(actor_context.command()):
         execute_from_command_line(sys.argv)
 
 

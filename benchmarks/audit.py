@@ -127,8 +127,8 @@ def _checked(count: int) -> float:
 
 def _fill(count: int) -> None:
     """Entries like those of changes to endpoints, up to so many, linked by the database."""
+    from dashboard.core.sql import execute
     from dashboard.models import AuditLink
-    from dashboard.services.statements import execute
 
     left = count - AuditLink.objects.count()
     with transaction.atomic():

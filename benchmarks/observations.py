@@ -161,7 +161,8 @@ def _charts(few: int, many: int) -> float:
 
 def _fleet() -> Endpoint:
     """As many endpoints as there are profiles; charts are drawn of one of them."""
-    from dashboard.services import endpoints, partitions
+    from dashboard.core import partitions
+    from dashboard.services import endpoints
 
     today = partitions.today()
     days = [today - timedelta(days=number) for number in range(DAYS + 1)]
@@ -259,7 +260,7 @@ def _connect(cluster: postgres.Cluster) -> None:
         "CREDENTIAL_KEYS": base64.b64encode(secrets.token_bytes(32)).decode(),
     }
     django.setup()
-    from dashboard.services import partitions
+    from dashboard.core import partitions
 
     call_command("migrate", verbosity=0)
     partitions.ensure()

@@ -80,7 +80,7 @@ def _head(options: argparse.Namespace) -> int:
 
 
 def _grant(options: argparse.Namespace) -> int:
-    from dashboard.errors import Refused
+    from dashboard.core.errors import Refused
     from dashboard.services import database_role
 
     try:

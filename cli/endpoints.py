@@ -96,7 +96,7 @@ def with_database(options: argparse.Namespace, work: Callable[[argparse.Namespac
     from django.core.exceptions import ImproperlyConfigured
     from django.db import DatabaseError
 
-    from dashboard import acting
+    from dashboard.core import actor_context
     from launcher import running
 
     # Keys of endpoints come from what the caller has set, not from what is found for us below.
@@ -105,7 +105,7 @@ def with_database(options: argparse.Namespace, work: Callable[[argparse.Namespac
     os.environ |= {"DJANGO_SETTINGS_MODULE": "config.settings"}
     try:
         django.setup()
-        with acting.by(acting.command()):
+        with actor_context.by(actor_context.command()):
             return work(options)
     except (ImproperlyConfigured, ValueError) as exc:
         say(f"toolgauge: the settings cannot be used: {exc}\n{_WHERE}")
@@ -117,7 +117,7 @@ def with_database(options: argparse.Namespace, work: Callable[[argparse.Namespac
 
 def _plan(options: argparse.Namespace) -> int:
     from dashboard.as_code import planning
-    from dashboard.errors import Refused
+    from dashboard.core.errors import Refused
 
     declared = _declared(options)
     if declared is None:
@@ -133,7 +133,7 @@ def _plan(options: argparse.Namespace) -> int:
 
 
 def _apply(options: argparse.Namespace) -> int:
-    from dashboard.errors import Refused
+    from dashboard.core.errors import Refused
     from dashboard.services import applying
 
     declared = _declared(options)

@@ -18,7 +18,7 @@ from typing import Any
 from django.db import connection, transaction
 from typing_extensions import override
 
-from dashboard.services.statements import execute, row, rows
+from dashboard.core.sql import execute, row, rows
 
 # Links that are read at once; what is in memory does not grow with the log.
 BATCH = 500

@@ -9,9 +9,9 @@ from datetime import datetime
 from typing import Any
 
 from dashboard import audit_words
-from dashboard.access import Actor, Right
-from dashboard.acting import Via
 from dashboard.audit_page import Linked
+from dashboard.core.actor_context import Via
+from dashboard.core.permissions import Actor, Right
 from dashboard.models import Endpoint
 
 ADDED, REMOVED, CHANGED = "added", "removed", "changed"

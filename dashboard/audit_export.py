@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator
 from typing import Any
 
 from dashboard.audit_page import Linked
-from dashboard.spreadsheets import as_csv
+from dashboard.core.safe_csv import as_csv
 
 _COLUMNS = (
     *("seq", "entry", "at", "action", "actor", "person", "token", "via", "address", "request"),

@@ -12,7 +12,7 @@ from dataclasses import dataclass, fields, replace
 from datetime import UTC, datetime, timedelta
 from urllib.parse import urlencode
 
-from dashboard.access import Actor, Right
+from dashboard.core.permissions import Actor, Right
 from dashboard.models import AuditEntry, AuditLink
 from dashboard.models.audit import Action, AuditEntryQuerySet, microseconds
 

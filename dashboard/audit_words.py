@@ -8,7 +8,7 @@ from types import MappingProxyType
 from django.utils.functional import Promise
 from django.utils.translation import gettext_lazy as _
 
-from dashboard.acting import Via
+from dashboard.core.actor_context import Via
 from dashboard.models.audit import Action
 
 _ACTIONS: Mapping[str, Promise] = MappingProxyType(

@@ -16,7 +16,7 @@ from itertools import groupby, pairwise
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
-from dashboard.inert import clip, visible
+from dashboard.core.safe_text import clip, visible
 from dashboard.models import Endpoint, EndpointEdit, FingerprintChange, Profile, Run
 from dashboard.models.run import State
 

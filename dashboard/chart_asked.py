@@ -8,7 +8,7 @@ from datetime import datetime
 from urllib.parse import urlencode
 
 from dashboard.charts.measure import Measure
-from dashboard.window import Range, Window, window_of
+from dashboard.core.time_range import Range, Window, window_of
 from probes.attempts import Metric
 
 Subject = Metric | Measure

@@ -13,13 +13,13 @@ from enum import StrEnum
 from django.db.models import Count, Min, Q
 
 from dashboard.compare_asked import Asked, Span
+from dashboard.core.sql import rows
 from dashboard.models import Endpoint, Profile
 from dashboard.models.endpoint import EndpointQuerySet
 from dashboard.models.team import Teams
 from dashboard.series import Series, side_by_side
 from dashboard.services import observations
 from dashboard.services.rollups import ORIGIN
-from dashboard.services.statements import rows
 from health.metrics import Rate, rate_of
 from health.observations import PLACES
 from health.status import FAILING_BELOW, HEALTHY_FROM

@@ -11,7 +11,7 @@ from urllib.parse import urlencode
 from django.http import QueryDict
 from django.utils.translation import gettext as _
 
-from dashboard.window import Range, range_named
+from dashboard.core.time_range import Range, range_named
 from probes.attempts import Metric
 
 # More ticks than anybody reads: an address is no place for a whole fleet.

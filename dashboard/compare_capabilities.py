@@ -9,8 +9,8 @@ from typing import Any
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
-from dashboard.inert import clip, visible
-from dashboard.spoken import CAPABILITIES, FINDINGS, spoken
+from dashboard.core.labels import CAPABILITIES, FINDINGS, spoken
+from dashboard.core.safe_text import clip, visible
 
 # In the order of the table; what a profile has beside them stays on the endpoint's page.
 FIELDS = {

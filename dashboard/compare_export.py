@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from dashboard import spreadsheets
 from dashboard.compare import Cell, Line
 from dashboard.compare_asked import Span
 from dashboard.compare_capabilities import Ability
+from dashboard.core import safe_csv
 from dashboard.models import Endpoint
 from health.metrics import Rate, rate_of
 
@@ -59,7 +59,7 @@ def of_lines(lines: Iterable[Line]) -> list[Record]:
 
 def as_csv(records: Sequence[Record]) -> str:
     """The records with a line of names on top; nothing in them is a formula."""
-    return spreadsheets.as_csv(records, list(records[0])) if records else ""
+    return safe_csv.as_csv(records, list(records[0])) if records else ""
 
 
 def _who(endpoint: Endpoint) -> Record:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from django.contrib.auth.models import User
 from django.utils.translation import gettext as _
 
-from dashboard.access import Actor, Right
+from dashboard.core.permissions import Actor, Right
 from dashboard.models import RolloutRequest
 
 

@@ -10,7 +10,7 @@ from django.urls import reverse
 from django.utils.translation import gettext as _
 
 from dashboard import deciding
-from dashboard.access import Actor, Right
+from dashboard.core.permissions import Actor, Right
 from dashboard.models import Endpoint, Incident, RolloutRequest
 from dashboard.models.team import Teams
 from dashboard.stage_words import asked_for

@@ -10,7 +10,7 @@ from django.utils import timezone
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
-from dashboard import durations
+from dashboard.core import durations
 from dashboard.figure_words import day
 from dashboard.fleet import Summary
 from dashboard.incidents import Titled

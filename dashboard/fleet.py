@@ -16,10 +16,10 @@ from typing import Any, NamedTuple
 from django.urls import reverse
 
 from dashboard.conditions import UNKNOWN, Condition, condition
+from dashboard.core.sql import rows
 from dashboard.models import Endpoint
 from dashboard.models.team import Teams
 from dashboard.models.watch import Lane
-from dashboard.services.statements import rows
 from health.metrics import Rate, rate_of
 from health.status import Standing, Status, status_of
 from probes.attempts import Metric

@@ -12,10 +12,10 @@ from django.utils.translation import get_language
 from django.utils.translation import gettext as _
 
 from dashboard.charts.sparkline import Sparkline, sparkline
+from dashboard.core.sql import rows
 from dashboard.fleet import Summary
 from dashboard.fleet_asked import SHOWN
 from dashboard.fleet_columns import short
-from dashboard.services.statements import rows
 from dashboard.templatetags.health import percent
 from health.detector import Known
 from health.metrics import Rate, rate_of

@@ -13,9 +13,9 @@ from django import forms
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
-from dashboard import durations, spoken
-from dashboard.access import Actor, Right
-from dashboard.errors import Refused
+from dashboard.core import durations, labels
+from dashboard.core.errors import Refused
+from dashboard.core.permissions import Actor, Right
 from dashboard.models import Endpoint
 from dashboard.models.endpoint import TTL_MAX, TTL_MIN
 from dashboard.models.team import Team
@@ -215,14 +215,14 @@ class EndpointForm(forms.Form):
         try:
             return check_base_url(self.cleaned_data["base_url"])
         except TargetError as exc:
-            raise forms.ValidationError(spoken.told(exc)) from exc
+            raise forms.ValidationError(labels.told(exc)) from exc
 
     def clean_key(self) -> Secret | None:
         text: str = self.cleaned_data["key"]
         try:
             return check_key(text) if text else None
         except TargetError as exc:
-            raise forms.ValidationError(spoken.told(exc)) from exc
+            raise forms.ValidationError(labels.told(exc)) from exc
 
     def clean_ttl(self) -> timedelta:
         try:
@@ -238,7 +238,7 @@ class EndpointForm(forms.Form):
         try:
             check_options(options)
         except TargetError as exc:
-            raise forms.ValidationError(spoken.told(exc)) from exc
+            raise forms.ValidationError(labels.told(exc)) from exc
         return options
 
     def clean_tags(self) -> list[str]:

@@ -10,9 +10,9 @@ from django.urls import reverse
 from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
-from dashboard.inert import visible
+from dashboard.core.labels import KNOWN
+from dashboard.core.safe_text import visible
 from dashboard.models import Endpoint
-from dashboard.spoken import KNOWN
 from health.gates import Condition, Evidence, State
 from health.words import name_of
 from probes.attempts import Metric

@@ -8,9 +8,9 @@ from datetime import timedelta
 
 from django.utils.translation import gettext as _
 
-from dashboard import durations
+from dashboard.core import durations
+from dashboard.core.labels import KNOWN, spoken
 from dashboard.figure_words import shown
-from dashboard.spoken import KNOWN, spoken
 from dashboard.stage_words import name_of as stage_name
 from health.gates import ASKED_FOR, Gate, Gates
 from health.metrics import DIRECTIONS, Good

@@ -21,7 +21,7 @@ from django.http import HttpRequest
 from django.utils import timezone
 from typing_extensions import override
 
-from dashboard import client_address
+from dashboard.core import client_address
 from dashboard.services import sign_in
 
 

@@ -7,13 +7,14 @@ from datetime import datetime
 from django.db.models import Min, Q
 from django.utils.translation import gettext as _
 
-from dashboard import changes, spoken
+from dashboard import changes
 from dashboard.charts.lanes import Episode, Happened
 from dashboard.charts.marks import Kind, Mark
+from dashboard.core import labels
+from dashboard.core.sql import rows
 from dashboard.models import Endpoint, FingerprintChange, Incident, ModeSwitch, Note, Run
 from dashboard.references import references
 from dashboard.services import detection, maintenance
-from dashboard.services.statements import rows
 from probes.attempts import Metric
 
 MOST = 100
@@ -143,7 +144,7 @@ def _stages(endpoint: Endpoint, start: datetime, end: datetime) -> list[Mark]:
 
 
 def _stage(code: str) -> str:
-    return spoken.spoken(code, spoken.STAGES)
+    return labels.spoken(code, labels.STAGES)
 
 
 def _notes(endpoint: Endpoint, start: datetime, end: datetime) -> list[Mark]:

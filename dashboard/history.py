@@ -9,13 +9,13 @@ from typing import Any
 
 from django.db.models import F, FilteredRelation, Q
 
-from dashboard import spoken
 from dashboard.charts.rows import Row, Shown
+from dashboard.core import labels
+from dashboard.core.time_range import Window
 from dashboard.models import Attempt, Endpoint, Run
 from dashboard.models.run import ENDED, RunQuerySet, State
 from dashboard.series import series
 from dashboard.services import observations
-from dashboard.window import Window
 from health.metrics import rate_of
 from probes.attempts import Metric, Outcome
 
@@ -37,7 +37,7 @@ class Repeated:
 
     @property
     def kind_words(self) -> str:
-        return spoken.spoken(self.kind, spoken.FINDINGS)
+        return labels.spoken(self.kind, labels.FINDINGS)
 
 
 def shown(endpoint: Endpoint, metric: Metric, window: Window) -> Shown:

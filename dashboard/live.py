@@ -15,8 +15,8 @@ from dataclasses import asdict, dataclass
 import structlog
 from django.db import Error, connection
 
+from dashboard.core.sql import rows
 from dashboard.models.run import ENDED
-from dashboard.services.statements import rows
 
 log = structlog.get_logger()
 

@@ -23,8 +23,9 @@ from django.utils.translation import gettext as _
 from django_htmx.http import HttpResponseClientRedirect
 from typing_extensions import override
 
-from dashboard import access, acting, browsers, client_address, second_factors, whence
-from dashboard.acting import Acting, Via
+from dashboard import second_factors
+from dashboard.core import actor_context, client_address, permissions, redirects, user_agents
+from dashboard.core.actor_context import Acting, Via
 from dashboard.services import sessions
 from dashboard.session_store import SessionStore
 
@@ -74,7 +75,7 @@ class SignInFirst(LoginRequiredMiddleware):
         text = _("Your session had ended, so nothing was sent. Sign in, then send it again.")
         # The class tells static/js/drafts.js to keep what was typed.
         messages.warning(request, text, extra_tags="unsent")
-        return redirect_to_login(whence.page_of(request), self.get_login_url(view_func))
+        return redirect_to_login(redirects.page_of(request), self.get_login_url(view_func))
 
 
 class RightsFirst:
@@ -86,7 +87,7 @@ class RightsFirst:
     def __call__(self, request: HttpRequest) -> HttpResponseBase:
         via = Via.API if request.path.startswith("/api/") else Via.PAGE
         known = structlog.contextvars.get_contextvars().get("request_id", "")
-        with acting.by(Acting(via, address=client_address.of(request), request_id=known)):
+        with actor_context.by(Acting(via, address=client_address.of(request), request_id=known)):
             return self.get_response(request)
 
     def process_view(
@@ -96,11 +97,11 @@ class RightsFirst:
         args: Sequence[Any],
         named: Mapping[str, Any],
     ) -> None:
-        declared = access.declared_by(view)
+        declared = permissions.declared_by(view)
         # Who asks for something public is not asked who they are: no session is looked up.
         if declared is None or not declared.is_public:
-            acting.identify(person_id=request.user.pk, name=request.user.get_username())
-        access.check_view(request, view, named)
+            actor_context.identify(person_id=request.user.pk, name=request.user.get_username())
+        permissions.check_view(request, view, named)
 
 
 class Presence:
@@ -119,7 +120,7 @@ class Presence:
         # Only where the session was looked at anyway, and has not just ended.
         if session.accessed and not by_itself and session.session_key and session.is_to_be_noted():
             assert session.row is not None
-            browser = browsers.name(request.headers.get("User-Agent", ""))
+            browser = user_agents.name(request.headers.get("User-Agent", ""))
             sessions.note(session.row, address=client_address.of(request), browser=browser)
         return response
 
@@ -140,7 +141,7 @@ class SecondFactorFirst:
         args: Sequence[Any],
         named: Mapping[str, Any],
     ) -> HttpResponseBase | None:
-        declared = access.declared_by(view)
+        declared = permissions.declared_by(view)
         if not settings.REQUIRE_SECOND_FACTOR or declared is None or declared.is_public:
             return None
         match = request.resolver_match

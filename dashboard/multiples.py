@@ -9,11 +9,11 @@ from datetime import datetime, timedelta
 
 from dashboard import history
 from dashboard.charts.small import Dot, Drawn, draw
+from dashboard.core.sql import rows
+from dashboard.core.time_range import Window
 from dashboard.models import Endpoint
 from dashboard.series import every_metric
 from dashboard.services import observations
-from dashboard.services.statements import rows
-from dashboard.window import Window
 from health.metrics import DIRECTIONS, Good, Rate, rate_of
 from health.words import name_of
 from probes.attempts import Metric

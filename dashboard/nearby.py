@@ -8,9 +8,9 @@ from urllib.parse import urlencode
 
 from asgiref.sync import async_to_sync
 
-from dashboard import egress
+from dashboard.core import egress_grants
+from dashboard.core.sql import release
 from dashboard.presets import of_provider
-from dashboard.services.statements import release
 from probes.egress import Rules
 from probes.errors import ProbesError
 from probes.target import Limits, Provider
@@ -34,7 +34,7 @@ class Model:
 
 def ollama_models() -> list[Model] | None:
     """The first few models that it has, or None where it does not answer."""
-    rules = egress.rules()
+    rules = egress_grants.rules()
     release()
     return async_to_sync(_ask)(rules)
 

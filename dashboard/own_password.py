@@ -11,7 +11,7 @@ from django.shortcuts import redirect
 from django.urls import reverse
 from django_htmx.http import HttpResponseClientRedirect
 
-from dashboard import access
+from dashboard.core import permissions
 from dashboard.services import people
 
 # What stays open until then; programs come with tokens, to views that are public.
@@ -33,7 +33,7 @@ class OwnPasswordFirst:
         args: Sequence[Any],
         named: Mapping[str, Any],
     ) -> HttpResponseBase | None:
-        declared = access.declared_by(view)
+        declared = permissions.declared_by(view)
         match = request.resolver_match
         if declared is None or declared.is_public or (match and match.url_name in OPEN):
             return None

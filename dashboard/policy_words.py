@@ -8,8 +8,8 @@ from typing import Any
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy, ngettext, pgettext
 
-from dashboard.inert import visible
-from dashboard.spoken import RISKS, spoken
+from dashboard.core.labels import RISKS, spoken
+from dashboard.core.safe_text import visible
 
 Body = Mapping[str, Any]
 

@@ -9,7 +9,7 @@ from django.contrib.humanize.templatetags.humanize import intcomma
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
-from dashboard import durations
+from dashboard.core import durations
 from dashboard.models import Endpoint, Run, Spend
 from dashboard.models.run import State
 from dashboard.services import runs

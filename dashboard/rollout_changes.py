@@ -8,8 +8,8 @@ from dataclasses import dataclass
 
 from django.utils.translation import gettext as _
 
-from dashboard import capability_words
-from dashboard.inert import visible
+from dashboard.core import capability_labels
+from dashboard.core.safe_text import visible
 from dashboard.rollout_evidence import PARTS, Changed
 from health.words import name_of
 from probes.attempts import Metric
@@ -39,7 +39,7 @@ def _named(part: str) -> str:
         case "figures" if name in set(Metric):
             inside = name_of(Metric(name))
         case "capabilities":
-            inside = capability_words.name_of(name)
+            inside = capability_labels.name_of(name)
         case _:
             inside = ""
     return _("{what} ({name})").format(what=what, name=inside) if inside else what

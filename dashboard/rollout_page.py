@@ -19,7 +19,7 @@ from dashboard import (
     rollout_sides,
     rollout_story,
 )
-from dashboard.access import Actor, Right
+from dashboard.core.permissions import Actor, Right
 from dashboard.gate_conditions import Shown, shown, told
 from dashboard.models import Endpoint, Profile, RolloutRequest
 from dashboard.rollout_changes import Difference

@@ -9,7 +9,8 @@ from typing import Any
 from django.utils.translation import gettext as _
 from django.utils.translation import pgettext
 
-from dashboard import capability_words, policy_words, stage_words
+from dashboard import policy_words, stage_words
+from dashboard.core import capability_labels
 from dashboard.figure_words import day
 from dashboard.models import Profile
 from health.stages import is_tighter
@@ -88,10 +89,10 @@ def modes(before: Sequence[str], after: Sequence[str]) -> Line:
 
 def capabilities(before: Mapping[str, Any], after: Mapping[str, Any]) -> tuple[list[Line], int]:
     """The capabilities that differ, and how many do not. Values by name."""
-    named = [name for name in capability_words.NAMES if name in before or name in after]
+    named = [name for name in capability_labels.NAMES if name in before or name in after]
     found = [
         Line(
-            capability_words.name_of(name),
+            capability_labels.name_of(name),
             _meaning(name, before.get(name)),
             _meaning(name, after.get(name)),
         )
@@ -141,4 +142,4 @@ def _allowed(body: Mapping[str, Any]) -> set[str]:
 def _meaning(name: str, value: object) -> str:
     if value in (None, "unknown"):
         return _("unknown")
-    return capability_words.meaning_of(name, value)
+    return capability_labels.meaning_of(name, value)

@@ -13,7 +13,7 @@ from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
 from dashboard import deciding, standings
-from dashboard.access import Actor, Right
+from dashboard.core.permissions import Actor, Right
 from dashboard.models import Endpoint, Profile, RolloutRequest
 from dashboard.models.rollout_request import RolloutRequestQuerySet
 from dashboard.stage_words import STATES, asked_for, name_of

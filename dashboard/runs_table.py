@@ -11,7 +11,7 @@ from django.db.models import Q
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
-from dashboard import spoken
+from dashboard.core import labels
 from dashboard.models import Endpoint, Run
 from dashboard.models.run import ACTIVE, State, Trigger
 from probes.suite import SUITES
@@ -91,7 +91,7 @@ class Choice:
 
 def choices(asked: Wanted) -> list[Choice]:
     """The filters with what can be chosen in each."""
-    suites = {suite: spoken.spoken(suite, spoken.SUITES) for suite in SUITES}
+    suites = {suite: labels.spoken(suite, labels.SUITES) for suite in SUITES}
     return [
         Choice("suite", _("Suite"), asked.suite, _options(suites)),
         Choice("trigger", _("Why"), asked.trigger, _options(TRIGGER_WORDS)),

@@ -12,8 +12,8 @@ from django.contrib.auth.models import AnonymousUser, User
 from django.db.models import QuerySet
 from typing_extensions import override
 
+from dashboard.core import encryption
 from dashboard.models import Grant
-from dashboard.services import sealing
 from probes.secret import Secret
 
 # What somebody may open who must set up a second factor first.
@@ -51,11 +51,11 @@ class Adapter(DefaultMFAAdapter):  # type: ignore[misc]
 
     @override
     def encrypt(self, text: str) -> str:
-        return base64.b64encode(sealing.seal(Secret(text), _BOUND_TO)).decode()
+        return base64.b64encode(encryption.seal(Secret(text), _BOUND_TO)).decode()
 
     @override
     def decrypt(self, encrypted_text: str) -> str:
-        return sealing.unseal(base64.b64decode(encrypted_text), _BOUND_TO).reveal()
+        return encryption.unseal(base64.b64decode(encrypted_text), _BOUND_TO).reveal()
 
     @override
     def get_totp_issuer(self) -> str:

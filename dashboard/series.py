@@ -11,9 +11,9 @@ from typing import Any
 
 from django.conf import settings
 
+from dashboard.core.sql import row, rows
 from dashboard.models import Endpoint, Profile
 from dashboard.services.rollups import ORIGIN
-from dashboard.services.statements import row, rows
 from health.observations import PLACES
 from probes.attempts import Metric
 

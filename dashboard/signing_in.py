@@ -19,7 +19,8 @@ from django.urls import reverse
 from django.utils import timezone
 from django.utils.translation import gettext as _
 
-from dashboard import browsers, client_address, second_factors, whence
+from dashboard import second_factors
+from dashboard.core import client_address, redirects, user_agents
 from dashboard.services import sign_in
 from dashboard.session_store import SessionStore
 
@@ -73,11 +74,11 @@ def complete(request: HttpRequest, who: Pending) -> HttpResponse:
     """Let them in, under a new session key, and write it down."""
     request.session.pop(_PENDING, None)
     login(request, who.person, backend=BACKEND)
-    browser = browsers.name(request.headers.get("User-Agent", ""))
+    browser = user_agents.name(request.headers.get("User-Agent", ""))
     session = cast(SessionStore, request.session)
     session.begin(address=client_address.of(request), browser=browser)
     sign_in.succeeded(who.person, how=who.how, browser=browser)
-    return redirect(whence.kept_inside(request, who.next_page, otherwise=reverse("fleet")))
+    return redirect(redirects.kept_inside(request, who.next_page, otherwise=reverse("fleet")))
 
 
 def leave(request: HttpRequest) -> None:

@@ -14,10 +14,10 @@ from typing import Any
 from django.db.models.functions import Coalesce, Now, TruncDate
 
 from dashboard import gate_facts
+from dashboard.core.sql import rows
 from dashboard.models import GateVersion, Incident, Profile, WatchEvent
 from dashboard.models import Watch as WatchRow
 from dashboard.models.watch import ACCEPTED, Lane
-from dashboard.services.statements import rows
 from health.detector import Known
 from health.gates import Facts, Figure, Gates, Standing, evaluate
 from health.observations import PLACES

@@ -10,9 +10,9 @@ from django.utils.functional import Promise
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy, ngettext
 
+from dashboard.core.durations import relative, rough
 from dashboard.doctor import running
 from dashboard.doctor.check import Check, Verdict
-from dashboard.durations import relative, rough
 from dashboard.services import pulses
 from dashboard.services.monitoring import MOST_COUNTED
 from dashboard.system_state import PartitionedTable, ProviderLoad, SystemState

@@ -7,7 +7,7 @@ from collections.abc import Iterable
 
 from django.utils.translation import gettext as _
 
-from dashboard.errors import Refused
+from dashboard.core.errors import Refused
 
 MOST, LONGEST = 20, 40
 # It begins with a letter or digit, so that "-" is free to stand for "none".

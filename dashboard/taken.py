@@ -6,10 +6,10 @@ from datetime import UTC, datetime
 
 from dashboard import history, series
 from dashboard.charts.measure import Price, Took
+from dashboard.core.sql import rows
+from dashboard.core.time_range import Window
 from dashboard.models import Endpoint, Profile, Run
 from dashboard.services.rollups import ORIGIN
-from dashboard.services.statements import rows
-from dashboard.window import Window
 
 
 def read(endpoint: Endpoint, window: Window) -> list[Took]:

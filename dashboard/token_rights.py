@@ -7,8 +7,8 @@ from types import MappingProxyType
 
 from django.contrib.auth.models import User
 
-from dashboard import access
-from dashboard.access import Actor, Right
+from dashboard.core import permissions
+from dashboard.core.permissions import Actor, Right
 from dashboard.models import ApiToken
 from dashboard.models.api_token import Scope
 
@@ -46,13 +46,13 @@ def actor_of(token: ApiToken) -> Actor:
     """What the token may do now."""
     rights = rights_of(token.scopes)
     if token.created_by is None:
-        return access.EVERYBODY.within(rights - _PERSONAL, token.team_id)
-    return access.of_user(token.created_by).within(rights, token.team_id)
+        return permissions.EVERYBODY.within(rights - _PERSONAL, token.team_id)
+    return permissions.of_user(token.created_by).within(rights, token.team_id)
 
 
 def sending_teams(token: ApiToken) -> frozenset[int] | None:
     """The teams for whose endpoints the token may send telemetry; None is all endpoints."""
-    maker = access.of_user(token.created_by) if token.created_by else access.EVERYBODY
+    maker = permissions.of_user(token.created_by) if token.created_by else permissions.EVERYBODY
     needed = _NEEDED[Scope.TELEMETRY]
     return maker.within({needed}, token.team_id).teams(needed)
 
@@ -64,5 +64,5 @@ def offered_to(person: User | None, team_id: int | None = None) -> list[Scope]:
     """
     if person is None:
         return [scope for scope, needed in _NEEDED.items() if needed not in _PERSONAL]
-    actor = access.of_user(person).within(Right, team_id)
+    actor = permissions.of_user(person).within(Right, team_id)
     return [scope for scope, needed in _NEEDED.items() if actor.may_somewhere(needed)]

@@ -16,11 +16,11 @@ from asgiref.sync import async_to_sync
 from django.conf import settings
 from django.utils.translation import gettext as _
 
-from dashboard import egress
-from dashboard.errors import Refused
+from dashboard.core import egress_grants
+from dashboard.core.errors import Refused
+from dashboard.core.sql import release
 from dashboard.models import Endpoint
 from dashboard.services import credentials
-from dashboard.services.statements import release
 from probes.egress import Rules
 from probes.secret import Secret
 from probes.target import Limits, Provider, Target, origin
@@ -68,7 +68,7 @@ def ask(target: Target) -> Tried:
     if not places.acquire(blocking=False):
         raise Refused(_("Several endpoints are being tried just now. Try again in a moment."))
     try:
-        rules = egress.rules()
+        rules = egress_grants.rules()
         release()
         tried = async_to_sync(_ask)(target, rules)
     finally:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from django.urls import path
 
+from dashboard.core import design_views
 from dashboard.views import (
     accounts,
     attempts,
@@ -25,7 +26,6 @@ from dashboard.views import (
     nearby,
     notes,
     oidc,
-    parts,
     people,
     person_sign_in,
     probing,
@@ -182,8 +182,8 @@ urlpatterns = [
     path("settings/import/", importing.page, name="import"),
     path("settings/export/", importing.export, name="export"),
     path("settings/system/", system.page, name="system"),
-    path("design/", parts.page, name="design"),
-    path("design/toast/", parts.say, name="design-toast"),
+    path("design/", design_views.page, name="design"),
+    path("design/toast/", design_views.say, name="design-toast"),
     path("language/", accounts.language, name="language"),
     path("login/", sign_in.page, name="login"),
     path("login/code/", sign_in.code, name="login-code"),

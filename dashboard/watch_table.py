@@ -12,7 +12,7 @@ from math import inf, log
 
 from django.utils.translation import gettext as _
 
-from dashboard import durations
+from dashboard.core import durations
 from dashboard.figure_words import shown
 from dashboard.models import Endpoint, RunMetric
 from health import detector

@@ -7,8 +7,9 @@ from datetime import timedelta
 
 from django.utils.translation import gettext as _
 
-from dashboard import changes, durations
+from dashboard import changes
 from dashboard.changes import Changed
+from dashboard.core import durations
 from dashboard.incidents import Titled
 from dashboard.models import Endpoint, Incident, Profile
 

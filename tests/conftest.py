@@ -133,7 +133,7 @@ def passwords_hashed_quickly() -> Iterator[None]:
 @pytest.fixture(scope="session")
 def django_db_setup(django_db_setup: None, django_db_blocker: DjangoDbBlocker) -> None:
     """The test database has the partitions that a running product would have made."""
-    from dashboard.services import partitions
+    from dashboard.core import partitions
 
     with django_db_blocker.unblock():
         partitions.ensure()

@@ -14,18 +14,10 @@ from celery import shared_task
 from django.conf import settings
 from django.db import Error, close_old_connections
 
-from dashboard import broker, egress, enqueue
-from dashboard.errors import LeaseLost
-from dashboard.services import (
-    attempts,
-    partitions,
-    profiles,
-    pulses,
-    results,
-    runs,
-    schedule,
-    workers,
-)
+from dashboard.core import broker as enqueue
+from dashboard.core import broker_state, egress_grants, partitions
+from dashboard.core.errors import LeaseLost
+from dashboard.services import attempts, profiles, pulses, results, runs, schedule, workers
 from dashboard.services.runs import Lease
 from probes import fingerprint, runner
 from probes.fingerprint import Engine
@@ -63,7 +55,7 @@ def look_around() -> None:
     schedule.retire_unserved()
     schedule.schedule_due()
     pulses.note(pulses.LOOK_AROUND)
-    room = enqueue.MOST_WAITING - broker.waiting()
+    room = enqueue.MOST_WAITING - broker_state.waiting()
     if room > 0:
         enqueue.ring(schedule.to_ring(room))
 
@@ -123,7 +115,7 @@ async def _carry_out(lease: Lease) -> None:
 
 
 async def _probe(lease: Lease, work: runs.Work) -> None:
-    rules = await sync_to_async(egress.rules)()
+    rules = await sync_to_async(egress_grants.rules)()
     async with Transport(work.target.limits, egress=rules) as transport:
         if work.ask_engine:
             engine = await _engine(work, transport)

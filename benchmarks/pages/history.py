@@ -37,7 +37,7 @@ def add_endpoints(first: int, last: int, *, days: int) -> None:
 
 
 def make_partitions(days: int) -> None:
-    from dashboard.services import partitions
+    from dashboard.core import partitions
 
     today = partitions.today()
     partitions.ensure_for([today - timedelta(days=number) for number in range(days + 31)])

@@ -9,11 +9,12 @@ from django.http import HttpRequest
 from ninja import Query, Router
 from pydantic import AwareDatetime, BaseModel, ConfigDict, Field
 
-from dashboard import access, audit_page
+from dashboard import audit_page
 from dashboard.api import auth, paging
 from dashboard.api.errors import ApiError, Detail
 from dashboard.api.paging import MOST_ID
 from dashboard.audit_page import Linked
+from dashboard.core import permissions
 
 router = Router(tags=["audit"])
 
@@ -85,7 +86,7 @@ class Asked(BaseModel):
 @router.get("", auth=auth.READ, response=EntryList, summary="List what was done, newest first")
 def list_audit(request: HttpRequest, asked: Annotated[Asked, Query()]) -> EntryList:
     """Of the endpoints that you may see; administrators see all of it."""
-    page = audit_page.read(asked.wanted(), access.actor_of(request), size=asked.limit)
+    page = audit_page.read(asked.wanted(), permissions.actor_of(request), size=asked.limit)
     entries = [_out(each) for each in page.rows]
     return EntryList(entries=entries, next_cursor=page.older.before if page.older else None)
 

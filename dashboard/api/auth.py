@@ -16,14 +16,15 @@ from ninja.security import HttpBearer
 from ninja.security.base import AuthBase
 from typing_extensions import override
 
-from dashboard import access, acting, client_address, rate_limits, token_rights
-from dashboard.access import Actor, Right
+from dashboard import token_rights
 from dashboard.api import naming, once
 from dashboard.api.errors import CHALLENGE, ApiError, no_such
-from dashboard.errors import Refused
+from dashboard.core import actor_context, client_address, permissions, rate_limits
+from dashboard.core.errors import Refused
+from dashboard.core.permissions import Actor, Right
+from dashboard.core.rate_limits import Counted, Rate
 from dashboard.models import ApiToken
 from dashboard.models.api_token import Scope
-from dashboard.rate_limits import Counted, Rate
 from dashboard.services import tokens
 
 
@@ -77,7 +78,7 @@ class Session(AuthBase):
         # Whoever shows a token means it; a cookie must not stand in for a wrong one.
         if "Authorization" in request.headers or not isinstance(request.user, User):
             return None
-        acting.identify(person_id=request.user.pk, name=request.user.get_username())
+        actor_context.identify(person_id=request.user.pk, name=request.user.get_username())
         _check(request, self.right, "You")
         return request.user
 
@@ -113,12 +114,12 @@ def maker_of(request: HttpRequest) -> User:
 
 def seen_teams(request: HttpRequest) -> frozenset[int] | None:
     """The teams whose endpoints a list may show; None is all endpoints."""
-    return access.actor_of(request).teams(Right.READ)
+    return permissions.actor_of(request).teams(Right.READ)
 
 
 def demand(request: HttpRequest, right: Right, team_id: int | None) -> None:
     """Refuse unless the caller has a further right over an endpoint of that team."""
-    if not access.actor_of(request).may(right, team_id):
+    if not permissions.actor_of(request).may(right, team_id):
         raise ApiError(403, f"This API token, or who made it, has not the right {right.value!r}.")
 
 
@@ -149,16 +150,16 @@ def _too_often(counted: Counted, what: str) -> ApiError:
 
 
 def _act_as(request: HttpRequest, token: ApiToken) -> None:
-    access.set_actor(request, token_rights.actor_of(token))
+    permissions.set_actor(request, token_rights.actor_of(token))
     maker = token.created_by
     name = maker.get_username() if maker else f"token {token.name}"
-    acting.identify(token=token.prefix, name=name, person_id=maker.pk if maker else None)
+    actor_context.identify(token=token.prefix, name=name, person_id=maker.pk if maker else None)
 
 
 def _check(request: HttpRequest, right: Right, who: str) -> None:
-    actor: Actor = access.actor_of(request)
+    actor: Actor = permissions.actor_of(request)
     try:
-        access.check(actor, right, naming.named(request))
+        permissions.check(actor, right, naming.named(request))
     except Http404 as exc:
         raise no_such(naming.word(request)) from exc
     except PermissionDenied as exc:

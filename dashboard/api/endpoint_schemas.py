@@ -7,7 +7,7 @@ from typing import Annotated, Any
 
 from pydantic import AwareDatetime, BaseModel, ConfigDict, Field, StrictBool, StrictInt
 
-from dashboard import durations
+from dashboard.core import durations
 from dashboard.models import Credential, Endpoint
 
 _REGISTERED: dict[str, Any] = {

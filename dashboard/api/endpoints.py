@@ -9,7 +9,6 @@ from django.http import HttpRequest
 from ninja import Path, Query, Router
 from ninja.responses import Status
 
-from dashboard import access
 from dashboard.api import auth, paging
 from dashboard.api.endpoint_schemas import (
     EndpointFields,
@@ -20,6 +19,7 @@ from dashboard.api.endpoint_schemas import (
     endpoint_out,
 )
 from dashboard.api.errors import ApiError, Detail, no_such
+from dashboard.core import permissions
 from dashboard.forms import EndpointForm
 from dashboard.models import Endpoint
 from dashboard.models.endpoint import EndpointQuerySet
@@ -45,7 +45,7 @@ def list_endpoints(
 @router.post("", auth=auth.OPERATE, response={201: EndpointOut}, summary="Register an endpoint")
 def create_endpoint(request: HttpRequest, body: EndpointIn) -> Status[EndpointOut]:
     """It is due at once: its first run is the full suite."""
-    form = EndpointForm({**_defaults(), **_form_data(body)}, actor=access.actor_of(request))
+    form = EndpointForm({**_defaults(), **_form_data(body)}, actor=permissions.actor_of(request))
     _check_team(body, form)
     made = service.create(**_checked(form).fields_to_create())
     return Status(201, endpoint_out(find(made.slug)))
@@ -63,7 +63,7 @@ def change_endpoint(request: HttpRequest, slug: Slug, body: EndpointPatch) -> En
     endpoint = find(slug)
     data = {**EndpointForm(endpoint=endpoint).initial, **_form_data(body)}
     data |= {"seen": body.updated_at.isoformat(), "forget_key": body.forget_key}
-    form = EndpointForm(data, endpoint=endpoint, actor=access.actor_of(request))
+    form = EndpointForm(data, endpoint=endpoint, actor=permissions.actor_of(request))
     _check_team(body, form)
     by = auth.token_of(request).created_by
     updated = service.update(endpoint, by=by, **_checked(form).cleaned_data)

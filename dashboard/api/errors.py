@@ -14,7 +14,7 @@ from ninja.errors import AuthenticationError, HttpError, ValidationError
 from pydantic import BaseModel, ConfigDict, Field
 
 from dashboard.api.problems import ADDRESS, CODES, KINDS
-from dashboard.errors import Refused
+from dashboard.core.errors import Refused
 
 log = structlog.get_logger()
 

@@ -13,9 +13,9 @@ from django.urls import URLPattern, path, re_path
 from django.views.decorators.csrf import csrf_exempt
 from ninja import NinjaAPI
 
-from dashboard.access import public
 from dashboard.api import once
 from dashboard.api.errors import ApiError, response
+from dashboard.core.permissions import public
 
 View = Callable[..., HttpResponseBase]
 AsyncView = Callable[..., Awaitable[HttpResponseBase]]

@@ -11,11 +11,11 @@ from ninja import Path, Router
 from ninja.responses import Status
 from pydantic import BaseModel, ConfigDict, Field
 
-from dashboard import access
-from dashboard.access import Right
 from dashboard.api import auth, paging
 from dashboard.api.errors import no_such
 from dashboard.api.paging import MOST_ID, Below, Limit
+from dashboard.core import permissions
+from dashboard.core.permissions import Right
 from dashboard.models import ApiToken
 from dashboard.models.api_token import ApiTokenQuerySet
 from dashboard.services import tokens
@@ -79,7 +79,7 @@ def revoke_token(request: HttpRequest, prefix: Prefix) -> Status[None]:
 
 
 def _seen(request: HttpRequest) -> ApiTokenQuerySet:
-    if Right.ADMINISTER in access.actor_of(request).everywhere:
+    if Right.ADMINISTER in permissions.actor_of(request).everywhere:
         return ApiToken.objects.all()
     caller = request.auth  # type: ignore[attr-defined]
     if isinstance(caller, User):

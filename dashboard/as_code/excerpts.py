@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from dashboard import inert
 from dashboard.as_code.mistakes import Mistake
+from dashboard.core import safe_text
 
 AROUND = 1
 LONGEST = 160
@@ -52,8 +52,8 @@ def _lines(
 def _window(line: str, column: int) -> str:
     """The line, or the part of a long one that the mistake is in."""
     if len(line) <= LONGEST:
-        return inert.visible(line)
+        return safe_text.visible(line)
     start = max(0, min(column - LONGEST // 2, len(line) - LONGEST))
     end = start + LONGEST
     before, after = "…" if start else "", "…" if end < len(line) else ""
-    return f"{before}{inert.visible(line[start:end])}{after}"
+    return f"{before}{safe_text.visible(line[start:end])}{after}"

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from django.utils.translation import gettext as _
 
-from dashboard import inert
+from dashboard.core import safe_text
 
 # A file of another kind is wrong in every line; nobody reads more than these.
 MOST = 200
@@ -64,4 +64,4 @@ class Mistakes:
 def quoted(text: str) -> str:
     """A word of the file inside a message: bounded, and with nothing hidden in it."""
     short = text if len(text) <= LONGEST_QUOTE else f"{text[:LONGEST_QUOTE]}…"
-    return _("“{text}”").format(text=inert.visible(short))
+    return _("“{text}”").format(text=safe_text.visible(short))

@@ -16,7 +16,7 @@ from dashboard.as_code.fields import as_file, telling
 from dashboard.as_code.mistakes import quoted
 from dashboard.as_code.reading import Declared
 from dashboard.as_code.values import same
-from dashboard.errors import Refused
+from dashboard.core.errors import Refused
 from dashboard.models import Applied, Credential, Endpoint
 from dashboard.models.team import Team
 from dashboard.services import credentials

@@ -17,7 +17,7 @@ from dashboard.as_code.mistakes import Mistakes, Place, quoted
 from dashboard.as_code.scalars import is_nothing
 from dashboard.as_code.tree import Node, Scalar, Table
 from dashboard.as_code.values import WrongType
-from dashboard.errors import Refused
+from dashboard.core.errors import Refused
 from probes.messages import JSON
 from probes.secret import Secret
 from probes.target import Provider

@@ -8,8 +8,8 @@ from collections.abc import Iterator
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
-from dashboard import inert
 from dashboard.as_code.planning import Action, Change, Effect, Plan, Step
+from dashboard.core import safe_text
 from probes.messages import JSON
 
 # A sign for each action, so that none is told by its colour alone.
@@ -117,4 +117,4 @@ def shown(value: JSON) -> str:
     if value is None:
         return "–"
     text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
-    return inert.visible(inert.clip(text, LONGEST_VALUE))
+    return safe_text.visible(safe_text.clip(text, LONGEST_VALUE))

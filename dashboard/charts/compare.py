@@ -11,8 +11,8 @@ from typing import Any
 import plotly.graph_objects as go
 
 from dashboard.charts import theme
-from dashboard.durations import short
-from dashboard.inert import visible
+from dashboard.core.durations import short
+from dashboard.core.safe_text import visible
 from health.metrics import Rate
 from health.wording import say
 

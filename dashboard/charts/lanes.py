@@ -12,7 +12,7 @@ import plotly.graph_objects as go
 
 from dashboard.charts import theme
 from dashboard.charts.marks import Mark
-from dashboard.inert import clip, visible
+from dashboard.core.safe_text import clip, visible
 from health.wording import say, say_many
 
 # Names of the style sheet.

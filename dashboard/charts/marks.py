@@ -11,7 +11,7 @@ from html import escape
 import plotly.graph_objects as go
 
 from dashboard.charts import theme
-from dashboard.inert import clip, visible
+from dashboard.core.safe_text import clip, visible
 from health.wording import say, say_many
 
 Y = 1.08

@@ -12,7 +12,7 @@ import plotly.graph_objects as go
 from dashboard.charts import lanes, marks, references, seams, theme
 from dashboard.charts.lanes import Happened
 from dashboard.charts.rows import Row, Shown, suite_word
-from dashboard.durations import short
+from dashboard.core.durations import short
 from health.metrics import DIRECTIONS, Good
 from health.wording import say
 

@@ -12,7 +12,7 @@ from dashboard.charts.lanes import NOTHING, Happened
 from dashboard.charts.measure import Measure, Price, Took
 from dashboard.charts.metric import BOTTOM, LEGEND, fitting
 from dashboard.charts.rows import Bounds
-from dashboard.durations import short
+from dashboard.core.durations import short
 from health.wording import say, say_many
 
 Value = Callable[[Took], float | None]

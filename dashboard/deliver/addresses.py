@@ -6,9 +6,9 @@ from urllib.parse import SplitResult, parse_qsl, unquote, urlsplit
 
 from django.utils.translation import gettext
 
-from dashboard import inert
+from dashboard.core import safe_text
+from dashboard.core.errors import Refused
 from dashboard.deliver.services import SERVICES
-from dashboard.errors import Refused
 from dashboard.models import Channel
 from probes.errors import TargetError
 from probes.redaction import MARK
@@ -65,7 +65,7 @@ def cleaned(text: str, url: str) -> str:
     """What went wrong, in one line to store and show, without any secret part of the URL."""
     for secret in secrets_in(url):
         text = text.replace(secret, MARK)
-    return inert.visible(" ".join(text.split()))[:MOST_ERROR]
+    return safe_text.visible(" ".join(text.split()))[:MOST_ERROR]
 
 
 def _check_webhook(parts: SplitResult) -> None:

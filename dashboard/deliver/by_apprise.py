@@ -15,9 +15,9 @@ from typing import Any
 
 from django.conf import settings
 
+from dashboard.core.errors import Refused
 from dashboard.deliver.message import Message
 from dashboard.deliver.outcome import Outcome
-from dashboard.errors import Refused
 from health.wording import mark, say
 from probes.egress import Rules
 from probes.secret import Secret

@@ -12,8 +12,8 @@ from uuid import UUID
 from django.conf import settings
 from django.urls import reverse
 
-from dashboard import inert
-from dashboard.errors import Refused
+from dashboard.core import safe_text
+from dashboard.core.errors import Refused
 from dashboard.models import Delivery, Notice
 
 MOST_TOLD = 20
@@ -108,11 +108,11 @@ def _url(notice: Notice) -> str:
 
 
 def _line(text: object) -> str:
-    return inert.visible(" ".join(str(text).split()))[:LONGEST_TITLE]
+    return safe_text.visible(" ".join(str(text).split()))[:LONGEST_TITLE]
 
 
 def _clip(text: object) -> str:
-    return inert.visible(str(text))[:LONGEST_TEXT]
+    return safe_text.visible(str(text))[:LONGEST_TEXT]
 
 
 def _iso(moment: datetime) -> str:

@@ -12,8 +12,8 @@ from django.conf import settings
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
+from dashboard.core.durations import rough
 from dashboard.doctor.check import Check, Verdict, bad, counted, listed, ok, warn
-from dashboard.durations import rough
 from dashboard.services import pulses
 from dashboard.services.monitoring import MOST_COUNTED
 from dashboard.system_state import Named, SystemState

@@ -10,10 +10,11 @@ from django.conf import settings
 from django.db import Error
 from django.template.defaultfilters import filesizeformat
 
+from dashboard.core import partitions
+from dashboard.core.durations import rough
+from dashboard.core.sql import row
 from dashboard.doctor.check import Check, bad, counted, ok, warn
-from dashboard.durations import rough
-from dashboard.services import partitions, readiness, retention, rollups
-from dashboard.services.statements import row
+from dashboard.services import readiness, retention, rollups
 
 OLDEST_POSTGRES = 14
 MOST_SKEW = timedelta(seconds=5)

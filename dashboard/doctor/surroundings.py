@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from django.conf import settings
 
-from dashboard import broker
+from dashboard.core import broker_state
+from dashboard.core.broker import BrokerDown
+from dashboard.core.errors import Refused
 from dashboard.doctor.check import Check, bad, counted, listed, ok
-from dashboard.enqueue import BrokerDown
-from dashboard.errors import Refused
 from dashboard.models import Endpoint
 from dashboard.services import credentials
 from dashboard.services.monitoring import MOST_NAMED
@@ -19,7 +19,7 @@ KEY_BYTES = 32
 
 def redis() -> Check:
     try:
-        server = broker.server()
+        server = broker_state.server()
     except BrokerDown as exc:
         return bad(
             "redis",

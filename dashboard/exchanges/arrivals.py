@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from itertools import accumulate, islice, pairwise
 from math import sqrt
 
-from dashboard.inert import clip, visible
+from dashboard.core.safe_text import clip, visible
 from probes.wire import Chunk
 
 # However many chunks there are, the picture has at most so many bars, and a page so many rows.

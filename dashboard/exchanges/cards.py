@@ -8,9 +8,9 @@ from typing import Any
 
 from django.utils.translation import gettext as _
 
+from dashboard.core.safe_text import clip, visible
 from dashboard.exchanges import plain_json
 from dashboard.exchanges.talk import Read
-from dashboard.inert import clip, visible
 from probes.arguments import Checker, json_path
 from probes.messages import BrokenCall, ModelCall, ToolCall, ToolResult
 

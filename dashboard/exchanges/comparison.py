@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from dashboard.core.safe_text import clip, visible
 from dashboard.exchanges import drawn, plain_json
 from dashboard.exchanges.differing import Difference, compare
 from dashboard.exchanges.stored import Exchange, exchanges
-from dashboard.inert import clip, visible
 from dashboard.last_good import LastGood
 from dashboard.models import Attempt, Run
 from dashboard.services import evidence

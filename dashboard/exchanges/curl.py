@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from string import ascii_letters, digits
 
+from dashboard.core.safe_text import visible
 from dashboard.exchanges.stored import Sent
-from dashboard.inert import visible
 from probes.adapters import adapter_for
 from probes.redaction import MARK
 from probes.secret import Secret

@@ -6,7 +6,7 @@ import re
 from dataclasses import dataclass
 from difflib import SequenceMatcher
 
-from dashboard.inert import Piece, visible
+from dashboard.core.safe_text import Piece, visible
 
 # Comparing costs up to the product of both lengths; difflib itself looks past lines that abound.
 LINES = 1500

@@ -6,13 +6,13 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from dashboard.core.safe_text import SHOWN, Marked, Span, clip, marked, visible
 from dashboard.exchanges import cards, curl, locating, plain_json, talk
 from dashboard.exchanges.arrivals import Timeline, timeline
 from dashboard.exchanges.cards import Card
 from dashboard.exchanges.locating import Place
 from dashboard.exchanges.stored import Exchange, Got, Sent, exchanges
 from dashboard.exchanges.talk import Line, Read
-from dashboard.inert import SHOWN, Marked, Span, clip, marked, visible
 from probes.messages import Usage
 
 _LINE = 4000

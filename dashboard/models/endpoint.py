@@ -27,7 +27,7 @@ class EndpointQuerySet(models.QuerySet["Endpoint"]):
         return self.filter(removed_at=None)
 
     def of_teams(self, teams: Teams) -> Self:
-        """Those of some teams; None is all. See dashboard.access.Actor.teams."""
+        """Those of some teams; None is all. See dashboard.core.permissions.Actor.teams."""
         return self if teams is None else self.filter(team__in=teams)
 
 

@@ -13,9 +13,9 @@ from django.db import IntegrityError, connection
 from psycopg.types.json import Jsonb
 
 from dashboard import models
-from dashboard.errors import LeaseLost
+from dashboard.core import partitions
+from dashboard.core.errors import LeaseLost
 from dashboard.models import Run
-from dashboard.services import partitions
 from dashboard.services.runs import Lease
 from probes.attempts import Attempt, Evidence, Finding, FindingKind, Metric, Outcome, Verdict
 from probes.messages import Usage

@@ -11,10 +11,10 @@ from typing import Any
 from django.contrib.auth.models import User
 from django.db import transaction
 
-from dashboard import acting
+from dashboard.core import actor_context
+from dashboard.core.sql import execute
 from dashboard.models import Endpoint
 from dashboard.models.audit import Action
-from dashboard.services.statements import execute
 
 # What is longer is cut, and its digest kept: whoever has the whole can prove that it is this.
 LONGEST_TEXT = 2_000
@@ -41,7 +41,7 @@ def record(  # noqa: PLR0913 -- keyword-only: the columns of an entry
     """
     if not transaction.get_connection().in_atomic_block:
         raise RuntimeError("An audit entry belongs into the transaction of what it tells about.")
-    now = acting.now()
+    now = actor_context.now()
     body = {
         "action": action.value,
         "actor": now.actor_json(by),

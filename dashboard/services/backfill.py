@@ -7,10 +7,11 @@ from datetime import UTC, date
 
 from django.db import connection, transaction
 
+from dashboard.core import partitions
 from dashboard.models import Endpoint, Profile, Run
 from dashboard.models.run import State
 from dashboard.playing import Simulated
-from dashboard.services import attempts, partitions, profiles, results
+from dashboard.services import attempts, profiles, results
 from probes.attempts import Attempt, Outcome
 from probes.suite import SUITE_VERSION
 

@@ -18,14 +18,14 @@ from django.db import DataError, IntegrityError, transaction
 from django.db.models.functions import Now
 from django.utils.translation import gettext as _
 
-from dashboard import egress, enqueue
+from dashboard.core import broker, egress_grants, encryption
+from dashboard.core.errors import Refused
+from dashboard.core.labels import told
+from dashboard.core.sql import row
 from dashboard.deliver import addresses, by_apprise
-from dashboard.errors import Refused
 from dashboard.models import Channel, Delivery, Notice
 from dashboard.models.audit import Action
-from dashboard.services import audit, sealing
-from dashboard.services.statements import row
-from dashboard.spoken import told
+from dashboard.services import audit
 from probes.egress import Barred
 from probes.secret import Secret
 
@@ -172,8 +172,8 @@ def _note_change(
 
 def _ring() -> None:
     try:
-        enqueue.ring_for_notices()
-    except enqueue.BrokerDown as exc:
+        broker.ring_for_notices()
+    except broker.BrokerDown as exc:
         # The row is the obligation: a worker's own timer finds it.
         log.warning("doorbell not rung", error=str(exc))
 
@@ -202,7 +202,7 @@ def _checked_url(kind: str, text: str) -> str:
     if host.replace(".", "").isdigit() or ":" in host:
         # A name is judged when it is connected to; an address can be judged here and now.
         try:
-            egress.rules().check(host, port)
+            egress_grants.rules().check(host, port)
         except Barred as exc:
             raise Refused(told(exc)) from exc
     return url
@@ -237,13 +237,13 @@ def _keep_url(channel: Channel, url: str) -> None:
 
 
 def _sealed(channel: Channel, part: str, text: str) -> bytes:
-    return sealing.seal(Secret(text), f"channel:{channel.pk} {part}".encode())
+    return encryption.seal(Secret(text), f"channel:{channel.pk} {part}".encode())
 
 
 def _unsealed(channel: Channel, part: str, sealed: bytes | memoryview | None) -> Secret:
     if not sealed:
         raise Refused(_("The URL or the secret of this channel is gone; enter it again."))
-    return sealing.unseal(bytes(sealed), f"channel:{channel.pk} {part}".encode())
+    return encryption.unseal(bytes(sealed), f"channel:{channel.pk} {part}".encode())
 
 
 def _drop_waiting(channel: Channel, reason: str) -> None:

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from django.utils.translation import gettext as _
 
-from dashboard.errors import Refused
+from dashboard.core import encryption
+from dashboard.core.errors import Refused
 from dashboard.models import Credential, Endpoint
-from dashboard.services import sealing
 from probes.secret import Secret
 from probes.target import origin
 
@@ -14,7 +14,7 @@ from probes.target import origin
 def store(endpoint: Endpoint, key: Secret) -> None:
     """Seal the key for the endpoint's present origin; replaces what was stored."""
     place = origin(endpoint.base_url)
-    sealed = sealing.seal(key, _bound_to(endpoint.pk, place))
+    sealed = encryption.seal(key, _bound_to(endpoint.pk, place))
     Credential.objects.update_or_create(
         endpoint=endpoint, defaults={"origin": place, "sealed": sealed, "hint": key.hint}
     )
@@ -32,7 +32,7 @@ def holds(credential: Credential, key: Secret) -> bool:
     """Is this the key that is stored? One that no longer opens is not."""
     place = _bound_to(credential.endpoint_id, credential.origin)
     try:
-        return sealing.unseal(bytes(credential.sealed), place) == key
+        return encryption.unseal(bytes(credential.sealed), place) == key
     except Refused:
         return False
 
@@ -44,7 +44,7 @@ def reveal(endpoint: Endpoint) -> Secret | None:
         return None
     if credential.origin != origin(endpoint.base_url):
         raise Refused(_("The stored key belongs to another host; enter the key again."))
-    return sealing.unseal(bytes(credential.sealed), _bound_to(endpoint.pk, credential.origin))
+    return encryption.unseal(bytes(credential.sealed), _bound_to(endpoint.pk, credential.origin))
 
 
 def _bound_to(endpoint_id: int, place: str) -> bytes:

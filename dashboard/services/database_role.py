@@ -9,9 +9,9 @@ from __future__ import annotations
 
 from django.db import transaction
 
-from dashboard.errors import Refused
-from dashboard.services import partitions
-from dashboard.services.statements import execute, row, rows
+from dashboard.core import partitions
+from dashboard.core.errors import Refused
+from dashboard.core.sql import execute, row, rows
 
 _OWN = (*partitions.MONTHLY, *partitions.DAILY)
 

@@ -14,13 +14,13 @@ import structlog
 from django.db.models import F, Q
 from django.db.models.functions import Now
 
-from dashboard import egress
+from dashboard.core import egress_grants
+from dashboard.core.errors import Refused
+from dashboard.core.sql import row, rows
 from dashboard.deliver import addresses, by_apprise, message, webhook
 from dashboard.deliver.outcome import Outcome
-from dashboard.errors import Refused
 from dashboard.models import Channel, Delivery
 from dashboard.services import channels
-from dashboard.services.statements import row, rows
 from probes.secret import Secret
 
 log = structlog.get_logger()
@@ -113,7 +113,7 @@ def _send(lease: Lease) -> Outcome:
 
 
 def _hand_over(delivery: Delivery, url: Secret, now: datetime) -> Outcome:
-    said, rules = message.of(delivery), egress.rules()
+    said, rules = message.of(delivery), egress_grants.rules()
     if delivery.channel.kind == Channel.Kind.APPRISE:
         return by_apprise.send(url, said, within=SEND_WITHIN, rules=rules)
     signer = webhook.Signer(channels.secrets_of(delivery.channel), now.astimezone(UTC))

@@ -17,7 +17,7 @@ from django.db.models import QuerySet
 from django.db.models.functions import Now
 from django.utils.translation import gettext as _
 
-from dashboard.errors import Refused
+from dashboard.core.errors import Refused
 from dashboard.models import Endpoint, Incident, Notice, Profile, Run, RunMetric, WatchEvent
 from dashboard.models import Watch as WatchRow
 from dashboard.models.audit import Action

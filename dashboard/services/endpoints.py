@@ -15,8 +15,8 @@ from django.db import IntegrityError, transaction
 from django.db.models.functions import Least, Now
 from django.utils.translation import gettext as _
 
-from dashboard import durations
-from dashboard.errors import Refused
+from dashboard.core import durations
+from dashboard.core.errors import Refused
 from dashboard.models import Endpoint, EndpointEdit
 from dashboard.models.audit import Action
 from dashboard.models.team import Team

@@ -10,8 +10,8 @@ import structlog
 import zstandard
 from django.db import transaction
 
+from dashboard.core.sql import execute
 from dashboard.models import Attempt, Evidence, Pin, PinnedEvidence, Run
-from dashboard.services.statements import execute
 
 log = structlog.get_logger()
 

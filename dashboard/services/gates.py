@@ -9,14 +9,14 @@ from django.contrib.auth.models import User
 from django.db import transaction
 from django.utils.translation import gettext as _
 
-from dashboard import access
-from dashboard.access import Right
-from dashboard.errors import Refused
+from dashboard.core import permissions
+from dashboard.core.errors import Refused
+from dashboard.core.permissions import Right
+from dashboard.core.reasons import checked_reason
+from dashboard.core.sql import execute
 from dashboard.models import GateVersion
 from dashboard.models.audit import Action
 from dashboard.services import audit, rollout_ends
-from dashboard.services.reasons import checked_reason
-from dashboard.services.statements import execute
 from health.gates import gates_from_json, mistakes
 
 # The lock between asking, which shares it, and changing what is asked by.
@@ -36,7 +36,7 @@ def change(
 
     `seen` is the version that they were made from, 0 for the default ones: another one refuses.
     """
-    if not access.of_user(User.objects.get(pk=by.pk)).may(Right.ADMINISTER, None):
+    if not permissions.of_user(User.objects.get(pk=by.pk)).may(Right.ADMINISTER, None):
         raise Refused(_("Only an administrator may change the gates."))
     if found := mistakes(body):
         where, why = found[0]

@@ -14,8 +14,8 @@ from typing import Any
 from django.db.models import DurationField, ExpressionWrapper, F
 from django.db.models.functions import Now
 
+from dashboard.core.sql import execute, row
 from dashboard.models import ApiToken, KeptAnswer
-from dashboard.services.statements import execute, row
 
 KEPT = timedelta(hours=24)
 LARGEST = 256 * 1024

@@ -16,7 +16,7 @@ from django.db import transaction
 from django.db.models.functions import Now
 from django.utils.translation import gettext as _
 
-from dashboard.errors import Refused
+from dashboard.core.errors import Refused
 from dashboard.models import Invitation
 from dashboard.services import passwords
 

@@ -14,13 +14,13 @@ from typing import Any
 from django.db import transaction
 from django.db.models.functions import Least, Now
 
+from dashboard.core.sql import limit_idling, rows
 from dashboard.models import Endpoint, Profile
 from dashboard.models import Watch as WatchRow
 from dashboard.models.run import Trigger
 from dashboard.models.watch import Lane
 from dashboard.services import detection
 from dashboard.services.settle import settle
-from dashboard.services.statements import limit_idling, rows
 from health import detector
 from health import watch as watching
 from health.modes import WATCHED

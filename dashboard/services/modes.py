@@ -10,15 +10,15 @@ from django.db import IntegrityError, transaction
 from django.db.models.functions import Now
 from django.utils.translation import gettext as _
 
-from dashboard import access
-from dashboard.access import Right
-from dashboard.errors import Refused
+from dashboard.core import permissions
+from dashboard.core.errors import Refused
+from dashboard.core.permissions import Right
+from dashboard.core.reasons import checked_reason
+from dashboard.core.sql import limit_idling
 from dashboard.models import Endpoint, Incident, ModeSwitch, Notice, Profile
 from dashboard.models.audit import Action
 from dashboard.services import audit, outbox
-from dashboard.services.reasons import checked_reason
 from dashboard.services.settle import settle
-from dashboard.services.statements import limit_idling
 from health.modes import EFFECTS, Mode, fallbacks
 from health.severity import Severity
 from probes.attempts import Metric
@@ -150,7 +150,7 @@ def let_go(endpoint: Endpoint, switch: ModeSwitch, *, by: User | None, reason: s
 
 def _check_may_decide(by: User | None, endpoint: Endpoint) -> None:
     """What an incident wants is not for everybody to undo; commands and schedules may."""
-    if by is not None and not access.of_user(by).may(Right.DECIDE, endpoint.team_id):
+    if by is not None and not permissions.of_user(by).may(Right.DECIDE, endpoint.team_id):
         raise Refused(_("An incident switched it on: only an approver may switch it off."))
 
 

@@ -11,13 +11,12 @@ from datetime import date, datetime, timedelta
 
 from django.conf import settings
 
-from dashboard import broker
-from dashboard.enqueue import BrokerDown
+from dashboard.core import broker_state, partitions
+from dashboard.core.broker import BrokerDown
+from dashboard.core.sql import row, rows
 from dashboard.models import Pulse
 from dashboard.models.run import ACTIVE, HELD, State
 from dashboard.models.team import Teams
-from dashboard.services import partitions
-from dashboard.services.statements import row, rows
 from dashboard.services.workers import ALIVE_WITHIN
 from dashboard.system_state import (
     LastHour,
@@ -166,7 +165,7 @@ def _begins(partition: str | None) -> date | None:
 
 def _doorbells() -> int | None:
     try:
-        return broker.waiting()
+        return broker_state.waiting()
     except BrokerDown:
         return None
 

@@ -11,9 +11,9 @@ from django.db.models.functions import Now
 from django.utils import timezone
 from django.utils.translation import gettext as _
 
-from dashboard import access
-from dashboard.access import Right
-from dashboard.errors import Refused
+from dashboard.core import permissions
+from dashboard.core.errors import Refused
+from dashboard.core.permissions import Right
 from dashboard.models import Endpoint, Note
 from dashboard.models.audit import Action
 from dashboard.services import audit
@@ -67,7 +67,7 @@ def remove(note: Note, *, by: User | None) -> bool:
 def _administers(person: User | None, note: Note) -> bool:
     if person is None:
         return False
-    return access.of_user(person).may(Right.ADMINISTER, note.endpoint.team_id)
+    return permissions.of_user(person).may(Right.ADMINISTER, note.endpoint.team_id)
 
 
 def _moment(at: datetime) -> datetime:

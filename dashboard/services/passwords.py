@@ -7,7 +7,7 @@ from django.contrib.auth.password_validation import validate_password
 from django.core.exceptions import ValidationError
 from django.db import transaction
 
-from dashboard.errors import Refused
+from dashboard.core.errors import Refused
 from dashboard.models.audit import Action
 from dashboard.services import audit, sessions
 

@@ -13,7 +13,7 @@ from django.contrib.auth.models import User
 from django.db import IntegrityError, transaction
 from django.utils.translation import gettext as _
 
-from dashboard.errors import Refused
+from dashboard.core.errors import Refused
 from dashboard.models import DrawnPassword, Invitation, RolloutRequest, Team
 from dashboard.models.audit import Action
 from dashboard.models.team import Role

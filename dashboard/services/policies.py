@@ -16,6 +16,7 @@ from typing import Any
 from django.db.models import F, Q, QuerySet
 from django.db.models.functions import Coalesce, Now
 
+from dashboard.core.sql import execute, row
 from dashboard.models import (
     Endpoint,
     ModeSwitch,
@@ -25,7 +26,6 @@ from dashboard.models import (
     ToolRule,
     Watch,
 )
-from dashboard.services.statements import execute, row
 from health.detector import PROBE
 from health.modes import Mode
 from health.policy import resolve

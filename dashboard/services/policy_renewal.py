@@ -11,11 +11,11 @@ from django.db import transaction
 from django.db.models import BooleanField, ExpressionWrapper, Q
 from django.db.models.functions import Now
 
+from dashboard.core.sql import limit_idling
 from dashboard.models import Endpoint, Policy
 from dashboard.models.endpoint import EndpointQuerySet
 from dashboard.services import modes
 from dashboard.services.settle import settle
-from dashboard.services.statements import limit_idling
 
 
 def current_policy(slug: str) -> Policy | None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from datetime import timedelta
 
-from dashboard.services.statements import execute
+from dashboard.core.sql import execute
 
 BEAT = "beat"  # a beat's message arrived and was carried out
 LOOK_AROUND = "look around"

@@ -8,10 +8,10 @@ from django.db import transaction
 from django.db.models import Exists, OuterRef, QuerySet
 from django.db.models.functions import Now
 
-from dashboard import durations
+from dashboard.core import durations
+from dashboard.core.sql import limit_idling, row
 from dashboard.models import Channel, Incident, Notice
 from dashboard.services import routing
-from dashboard.services.statements import limit_idling, row
 from health.words import NAMES
 from probes.attempts import Metric
 

@@ -10,7 +10,8 @@ import structlog
 from django.conf import settings
 from django.db import connection, transaction
 
-from dashboard.errors import LeaseLost
+from dashboard.core.errors import LeaseLost
+from dashboard.core.sql import execute, limit_idling
 from dashboard.models import Attempt as AttemptRow
 from dashboard.models import Endpoint, Profile, Run, RunMetric
 from dashboard.models.run import State
@@ -19,7 +20,6 @@ from dashboard.services.attempts import as_value
 from dashboard.services.observations import Observation
 from dashboard.services.runs import FRUITLESS_WAIT, Lease
 from dashboard.services.settle import settle
-from dashboard.services.statements import execute, limit_idling
 from health import cadence
 from health.capabilities import capabilities, settled
 from health.effort import effort_of

@@ -8,9 +8,10 @@ import structlog
 from django.conf import settings
 from django.db import OperationalError, ProgrammingError
 
-from dashboard.services import idempotency, partitions
-from dashboard.services.partitions import Partition, Tie
-from dashboard.services.statements import execute, row
+from dashboard.core import partitions
+from dashboard.core.partitions import Partition, Tie
+from dashboard.core.sql import execute, row
+from dashboard.services import idempotency
 
 log = structlog.get_logger()
 

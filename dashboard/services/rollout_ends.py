@@ -7,12 +7,12 @@ from django.db.models.functions import Now
 from django.utils.translation import gettext as _
 
 from dashboard import rollout_evidence
+from dashboard.core.sql import limit_idling
 from dashboard.models import Endpoint, RolloutRequest
 from dashboard.models.audit import Action
 from dashboard.rollout_evidence import Changed
 from dashboard.services import rollout_notices
 from dashboard.services.rollout_audit import record
-from dashboard.services.statements import limit_idling
 
 State = RolloutRequest.State
 

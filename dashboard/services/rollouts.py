@@ -16,13 +16,13 @@ from django.db.models.functions import Now
 from django.utils.translation import gettext as _
 
 from dashboard import rollout_evidence
-from dashboard.access import Right
-from dashboard.errors import Refused
+from dashboard.core.errors import Refused
+from dashboard.core.permissions import Right
+from dashboard.core.reasons import checked_reason
 from dashboard.models import ApiToken, Endpoint, ModeSwitch, Profile, RolloutRequest
 from dashboard.models.audit import Action
 from dashboard.rollout_evidence import Changed
 from dashboard.services import gates, modes, profiles, rollout_notices, stage_steps
-from dashboard.services.reasons import checked_reason
 from dashboard.services.rollout_audit import record
 from dashboard.services.rollout_ends import expire, run_out, void, void_all, void_changed
 from dashboard.services.settle import settle

@@ -12,8 +12,8 @@ from django.conf import settings
 from django.db import IntegrityError, transaction
 from psycopg.errors import CheckViolation
 
-from dashboard.services import partitions
-from dashboard.services.statements import execute, limit_idling, row, rows
+from dashboard.core import partitions
+from dashboard.core.sql import execute, limit_idling, row, rows
 from health.observations import PLACES
 
 # A Monday at midnight: buckets of any width up to a week begin where people expect it.

@@ -10,10 +10,10 @@ from itertools import pairwise
 from django.db import transaction
 from django.db.models.functions import Now
 
+from dashboard.core.sql import limit_idling
 from dashboard.deliver.message import severity
 from dashboard.models import Channel, Delivery, Notice
 from dashboard.services import outbox
-from dashboard.services.statements import limit_idling
 
 MOST_NOTICES = 200
 # What one message takes in at most.

@@ -22,13 +22,13 @@ from django.db.models import F
 from django.db.models.functions import Least, Now
 from psycopg.types.json import Jsonb
 
-from dashboard import enqueue
-from dashboard.errors import LeaseLost, Refused
+from dashboard.core import broker
+from dashboard.core.errors import LeaseLost, Refused
+from dashboard.core.sql import execute, row
 from dashboard.models import Attempt, Endpoint, Run
 from dashboard.models.audit import Action
 from dashboard.models.run import PRIORITIES, State, Trigger
 from dashboard.services import audit, credentials
-from dashboard.services.statements import execute, row
 from probes import fingerprint
 from probes.errors import TargetError
 from probes.suite import SUITE_VERSION, Trial, plan
@@ -230,8 +230,8 @@ def _price(left: tuple[Trial, ...], *, ask_engine: bool) -> Price:
 
 def _ring(run_id: int) -> None:
     try:
-        enqueue.ring([run_id])
-    except enqueue.BrokerDown as exc:
+        broker.ring([run_id])
+    except broker.BrokerDown as exc:
         # The row is the obligation: a worker's own timer finds it.
         log.warning("doorbell not rung", run=run_id, error=str(exc))
 

@@ -8,9 +8,9 @@ from __future__ import annotations
 from django.conf import settings
 from psycopg.types.json import Jsonb
 
+from dashboard.core.sql import execute, row, rows
 from dashboard.models.run import FULL_SUITE, PRIORITIES
 from dashboard.services import runs, workers
-from dashboard.services.statements import execute, row, rows
 from probes.suite import SUITE_VERSION, plan
 
 DUE_AT_ONCE = 1000

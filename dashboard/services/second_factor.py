@@ -15,7 +15,7 @@ from django.db import IntegrityError, transaction
 from django.utils.translation import gettext as _
 
 from dashboard import second_factors
-from dashboard.errors import Refused
+from dashboard.core.errors import Refused
 from dashboard.models.audit import Action
 from dashboard.services import audit
 

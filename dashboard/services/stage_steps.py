@@ -7,14 +7,14 @@ from django.db import transaction
 from django.db.models.functions import Now
 from django.utils.translation import gettext as _
 
-from dashboard import access
-from dashboard.access import Right
-from dashboard.errors import Refused
+from dashboard.core import permissions
+from dashboard.core.errors import Refused
+from dashboard.core.permissions import Right
+from dashboard.core.reasons import checked_reason
 from dashboard.models import Endpoint, Incident, Profile
 from dashboard.models.audit import Action
 from dashboard.models.profile import Stage
 from dashboard.services import audit, profiles, rollout_notices
-from dashboard.services.reasons import checked_reason
 from dashboard.services.settle import settle
 from health import stages
 from health.severity import Severity
@@ -27,7 +27,7 @@ def lock(endpoint_id: int) -> Endpoint:
 def check_right(by: User, right: Right, endpoint: Endpoint) -> None:
     """Refuse whoever may not do it now, whatever they could when they opened the page."""
     person = User.objects.filter(pk=by.pk, is_active=True).first()
-    if person is None or not access.of_user(person).may(right, endpoint.team_id):
+    if person is None or not permissions.of_user(person).may(right, endpoint.team_id):
         raise Refused(_NOT_ALLOWED[right]())
 
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from datetime import date
 
-from dashboard.services import partitions
-from dashboard.services.partitions import Partition
-from dashboard.services.statements import row, rows
+from dashboard.core import partitions
+from dashboard.core.partitions import Partition
+from dashboard.core.sql import row, rows
 
 _PARTITIONED = (*partitions.DAILY, *partitions.MONTHLY)
 

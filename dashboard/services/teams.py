@@ -10,7 +10,7 @@ from django.db.models import Model
 from django.db.models.deletion import ProtectedError
 from django.utils.translation import gettext as _
 
-from dashboard.errors import Refused
+from dashboard.core.errors import Refused
 from dashboard.models import Endpoint, Team
 from dashboard.models.audit import Action
 from dashboard.services import audit, endpoints, roles

@@ -19,7 +19,7 @@ from django.db.models.functions import Now
 from django.utils.translation import gettext as _
 
 from dashboard import token_rights
-from dashboard.errors import Refused
+from dashboard.core.errors import Refused
 from dashboard.models import ApiToken, Team
 from dashboard.models.api_token import Scope
 from dashboard.models.audit import Action

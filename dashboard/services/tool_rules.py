@@ -9,7 +9,7 @@ from django.contrib.auth.models import User
 from django.db import transaction
 from django.utils.translation import gettext as _
 
-from dashboard.errors import Refused
+from dashboard.core.errors import Refused
 from dashboard.models import ToolRule
 from dashboard.models.audit import Action
 from dashboard.services import audit, policies, policy_renewal

@@ -7,8 +7,8 @@ from datetime import timedelta
 from django.contrib.auth.models import User
 from django.utils.translation import gettext as _
 
-from dashboard.errors import Refused
-from dashboard.services.statements import row
+from dashboard.core.errors import Refused
+from dashboard.core.sql import row
 
 MOST = 10
 WITHIN = timedelta(minutes=1)

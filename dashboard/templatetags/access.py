@@ -5,7 +5,7 @@ from __future__ import annotations
 from django import template
 from django.template.context import RequestContext
 
-from dashboard.access import Right, actor_of
+from dashboard.core.permissions import Right, actor_of
 from dashboard.models import Endpoint
 
 register = template.Library()

@@ -8,8 +8,9 @@ from django import template
 from django.conf import settings
 from django.template.context import RequestContext
 
-from dashboard import demo, durations, presets
-from dashboard.access import Right, actor_of
+from dashboard import demo, presets
+from dashboard.core import durations
+from dashboard.core.permissions import Right, actor_of
 from dashboard.demo_fleet import PATHS
 from dashboard.models import Endpoint
 from dashboard.presets import Preset

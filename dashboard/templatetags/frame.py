@@ -9,8 +9,8 @@ from django import template
 from django.template.context import RequestContext
 from django.utils.safestring import SafeString
 
-from dashboard.access import actor_of
-from dashboard.settings_pages import SettingsPage, tabs_for
+from dashboard.core.navigation import SettingsPage, tabs_for
+from dashboard.core.permissions import actor_of
 
 register = template.Library()
 

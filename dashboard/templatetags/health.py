@@ -11,7 +11,8 @@ from django.utils import formats, timezone
 from django.utils.translation import gettext as _
 from django.utils.translation import pgettext
 
-from dashboard import changes, durations, inert, spoken
+from dashboard import changes
+from dashboard.core import durations, labels, safe_text
 from health.status import Status
 from health.wording import say
 
@@ -32,12 +33,12 @@ _OUTCOMES = {"pass": Status.HEALTHY, "fail": Status.FAILING, "void": Status.NO_V
 
 @register.inclusion_tag("dashboard/_status.html")
 def status_badge(status: Status, words: str = "") -> dict[str, Any]:
-    return _badge(status, words or spoken.spoken(status.value, spoken.STATUSES))
+    return _badge(status, words or labels.spoken(status.value, labels.STATUSES))
 
 
 @register.inclusion_tag("dashboard/_status.html")
 def outcome_badge(outcome: str) -> dict[str, Any]:
-    return _badge(_OUTCOMES[outcome], spoken.spoken(outcome, spoken.OUTCOMES))
+    return _badge(_OUTCOMES[outcome], labels.spoken(outcome, labels.OUTCOMES))
 
 
 @register.inclusion_tag("dashboard/_time.html")
@@ -74,7 +75,7 @@ def took(run: Any) -> str:
 
 @register.filter
 def visible(text: object) -> str:
-    return inert.visible(inert.clip(str(text), 2000))
+    return safe_text.visible(safe_text.clip(str(text), 2000))
 
 
 @register.filter
@@ -84,37 +85,37 @@ def json(value: object) -> str:
 
 @register.filter
 def words(name: object) -> str:
-    return spoken.spoken(name)
+    return labels.spoken(name)
 
 
 @register.filter
 def state_words(state: str) -> str:
-    return spoken.spoken(state, spoken.RUN_STATES)
+    return labels.spoken(state, labels.RUN_STATES)
 
 
 @register.filter
 def suite_words(suite: str) -> str:
-    return spoken.spoken(suite, spoken.SUITES)
+    return labels.spoken(suite, labels.SUITES)
 
 
 @register.filter
 def stage_words(stage: str) -> str:
-    return spoken.spoken(stage, spoken.STAGES)
+    return labels.spoken(stage, labels.STAGES)
 
 
 @register.filter
 def risk_words(risk: str) -> str:
-    return spoken.spoken(risk, spoken.RISKS)
+    return labels.spoken(risk, labels.RISKS)
 
 
 @register.filter
 def delivery_words(state: str) -> str:
-    return spoken.spoken(state, spoken.DELIVERIES)
+    return labels.spoken(state, labels.DELIVERIES)
 
 
 @register.filter
 def check_words(name: str) -> str:
-    return spoken.spoken(name, spoken.CHECKS)
+    return labels.spoken(name, labels.CHECKS)
 
 
 @register.filter

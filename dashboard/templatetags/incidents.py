@@ -7,7 +7,7 @@ from typing import Any
 
 from django import template
 
-from dashboard import durations
+from dashboard.core import durations
 from health.severity import Severity, word_of
 
 register = template.Library()

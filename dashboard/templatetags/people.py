@@ -7,7 +7,7 @@ from django.contrib.auth.models import User
 from django.template.context import RequestContext
 
 from dashboard import role_words
-from dashboard.access import actor_of
+from dashboard.core.permissions import actor_of
 from dashboard.models import Grant, Invitation
 from dashboard.models.team import Role
 from dashboard.services import people

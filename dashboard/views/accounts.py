@@ -16,8 +16,9 @@ from django.views.decorators.debug import sensitive_post_parameters
 from django.views.decorators.http import require_http_methods, require_POST
 from django.views.i18n import set_language
 
-from dashboard import client_address, fresh, guessing
-from dashboard.access import own, public
+from dashboard import fresh, guessing
+from dashboard.core import client_address
+from dashboard.core.permissions import own, public
 from dashboard.services import passwords
 from dashboard.views.sign_in import too_soon
 

@@ -11,14 +11,14 @@ from django.views.decorators.http import require_safe
 from django.views.decorators.vary import vary_on_headers
 
 from dashboard import last_good, probe_words
-from dashboard.access import Right, needs
+from dashboard.core import downloads
+from dashboard.core.permissions import Right, needs
+from dashboard.core.safe_text import MOST_SHOWN, SHOWN
 from dashboard.exchanges import arrivals, bundle, comparison
 from dashboard.exchanges.shown import EvidenceShown, Source, inert_finding, shown
 from dashboard.exchanges.stored import Exchange, exchanges
-from dashboard.inert import MOST_SHOWN, SHOWN
 from dashboard.models import Attempt, Run
 from dashboard.services import evidence
-from dashboard.views import downloads
 from dashboard.views.runs import find
 
 # Beyond what the table's column can hold there is no trial.

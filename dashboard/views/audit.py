@@ -10,9 +10,9 @@ from django.shortcuts import render
 from django.views.decorators.http import require_safe
 
 from dashboard import audit_chain, audit_entry, audit_export, audit_page, audit_words
-from dashboard.access import Actor, Right, actor_of, needs
+from dashboard.core import downloads
+from dashboard.core.permissions import Actor, Right, actor_of, needs
 from dashboard.models import Endpoint
-from dashboard.views import downloads
 
 _FORMATS = {
     "csv": (audit_export.csv_pieces, "text/csv; charset=utf-8"),

@@ -9,7 +9,7 @@ from django import forms
 from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
-from dashboard import durations
+from dashboard.core import durations
 from dashboard.models import Channel, Notice
 from dashboard.models.channel import WANTED
 

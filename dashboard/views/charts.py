@@ -10,14 +10,14 @@ from django.utils import timezone
 from django.views.decorators.http import require_safe
 
 from dashboard import chart_asked, chart_card, multiples
-from dashboard.access import Right, needs
 from dashboard.chart_asked import Asked
 from dashboard.charts import measure as measures
 from dashboard.charts.measure import Measure
 from dashboard.compare_export import as_csv
+from dashboard.core.permissions import Right, needs
+from dashboard.core.time_range import Range
 from dashboard.models import Endpoint
 from dashboard.views import notes
-from dashboard.window import Range
 from health.words import NAMES, name_of
 
 # Of the newest points below the chart; all of them have a page of their own.

@@ -14,13 +14,13 @@ from django.utils.translation import gettext as _
 from django.views.decorators.http import require_safe
 
 from dashboard import compare, compare_capabilities, compare_export
-from dashboard.access import Right, actor_of, needs
 from dashboard.charts import compare as chart
 from dashboard.compare import Line
 from dashboard.compare_asked import Asked, Span, Tab, asked_by
+from dashboard.core.permissions import Right, actor_of, needs
+from dashboard.core.time_range import Range
 from dashboard.models import Endpoint
 from dashboard.models.team import Teams
-from dashboard.window import Range
 from health.metrics import DIRECTIONS, Good, rate_of
 from health.words import name_of
 from probes.attempts import Metric

@@ -17,8 +17,9 @@ from django.views.decorators.cache import never_cache
 from django.views.decorators.debug import sensitive_post_parameters
 from django.views.decorators.http import require_http_methods
 
-from dashboard import client_address, fresh, guessing, passkeys, second_factors, whence
-from dashboard.access import own
+from dashboard import fresh, guessing, passkeys, second_factors
+from dashboard.core import client_address, redirects
+from dashboard.core.permissions import own
 from dashboard.services import external_accounts, second_factor
 from dashboard.views.sign_in import too_soon
 
@@ -47,7 +48,7 @@ class ConfirmForm(forms.Form):
 def page(request: HttpRequest) -> HttpResponse:
     person = cast(User, request.user)
     asked = request.POST.get("next") or request.GET.get("next", "")
-    to = whence.kept_inside(request, asked, otherwise=reverse("settings"))
+    to = redirects.kept_inside(request, asked, otherwise=reverse("settings"))
     form = ConfirmForm(request.POST if request.method == "POST" else None)
     if request.method == "POST":
         if wait := guessing.waits(person.username, client_address.of(request)):

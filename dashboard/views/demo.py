@@ -10,10 +10,10 @@ from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
-from dashboard.access import Right, actor_of, needs, own
+from dashboard.core.errors import Refused
+from dashboard.core.permissions import Right, actor_of, needs, own
 from dashboard.demo import among, can_start
 from dashboard.demo_fleet import fleet
-from dashboard.errors import Refused
 from dashboard.models import Endpoint
 from dashboard.services import demo
 

@@ -10,14 +10,15 @@ from django.utils.translation import gettext as _
 from django.views.decorators.http import require_http_methods, require_safe
 
 from dashboard import endpoint_page, presets, progress, runs_table
-from dashboard.access import Right, actor_of, needs
-from dashboard.errors import Refused
+from dashboard.core import page_links
+from dashboard.core.errors import Refused
+from dashboard.core.permissions import Right, actor_of, needs
 from dashboard.forms import EndpointForm, beginning_of
 from dashboard.fresh import fresh_when
 from dashboard.models import Credential, Endpoint, Spend
 from dashboard.services import endpoints
 from dashboard.services.policy_renewal import current_policy
-from dashboard.views import addresses, charts, modes
+from dashboard.views import charts, modes
 
 # What a person uses to turn the table of runs, as against a run that ended.
 _TURNS = {"runs-filter", "runs-all", "runs-newer", "runs-older"}
@@ -52,7 +53,7 @@ def runs(request: HttpRequest, slug: str) -> HttpResponse:
     table = _runs(request, endpoint)
     if request.headers.get("HX-Trigger") in _TURNS:
         response = render(request, "dashboard/_runs.html", {"endpoint": endpoint, **table})
-        response["HX-Push-Url"] = addresses.page_with(request, endpoint, table["runs"].asked.here)
+        response["HX-Push-Url"] = page_links.page_with(request, endpoint, table["runs"].asked.here)
         return response
     found = endpoint_page.context(endpoint, current_policy(slug))
     return render(request, "dashboard/_runs.html", {**found, **table, "oob": True})
@@ -119,7 +120,7 @@ def _runs(request: HttpRequest, endpoint: Endpoint) -> dict[str, Any]:
     return {
         "runs": runs_table.read(endpoint, asked),
         "runs_choices": runs_table.choices(asked),
-        "kept": addresses.kept(request, runs_table.PARTS),
+        "kept": page_links.kept(request, runs_table.PARTS),
     }
 
 

@@ -11,7 +11,7 @@ from django.utils.cache import patch_vary_headers
 from django.views.decorators.http import require_safe
 
 from dashboard import fleet_columns, fleet_news, fleet_page
-from dashboard.access import Right, actor_of, needs
+from dashboard.core.permissions import Right, actor_of, needs
 from dashboard.decisions import Viewer
 from dashboard.fleet_page import Look, Top
 

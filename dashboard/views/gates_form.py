@@ -10,11 +10,11 @@ from django import forms
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
+from dashboard.core.labels import KNOWN
+from dashboard.core.reason_forms import ReasonForm
 from dashboard.gate_words import percent_of, success_of
-from dashboard.spoken import KNOWN
 from dashboard.stage_words import allows
 from dashboard.stage_words import name_of as stage_name
-from dashboard.views.reasons import ReasonForm
 from health.detector import Known
 from health.gate_table import (
     HIGHEST_RATE,

@@ -15,8 +15,8 @@ from django.views.decorators.debug import sensitive_post_parameters, sensitive_v
 from django.views.decorators.http import require_http_methods
 
 from dashboard import signing_in
-from dashboard.access import public
-from dashboard.errors import Refused
+from dashboard.core.errors import Refused
+from dashboard.core.permissions import public
 from dashboard.services import invitations
 from dashboard.services.invitations import Link
 

@@ -15,8 +15,8 @@ from django.utils import timezone
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_http_methods, require_POST
 
-from dashboard.access import Actor, Right, actor_of, needs
-from dashboard.errors import Refused
+from dashboard.core.errors import Refused
+from dashboard.core.permissions import Actor, Right, actor_of, needs
 from dashboard.models import Endpoint, MaintenanceWindow
 from dashboard.services import maintenance
 from dashboard.views.maintenance_form import MaintenanceForm

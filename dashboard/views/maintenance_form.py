@@ -7,7 +7,7 @@ from typing import Any, cast
 from django import forms
 from django.utils.translation import gettext_lazy as _
 
-from dashboard.access import Actor, Right
+from dashboard.core.permissions import Actor, Right
 from dashboard.models import Endpoint
 from dashboard.services.maintenance import LONGEST_REASON
 

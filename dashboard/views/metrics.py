@@ -11,7 +11,7 @@ from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_safe
 
 from dashboard import metrics_page
-from dashboard.access import public
+from dashboard.core.permissions import public
 
 
 @public

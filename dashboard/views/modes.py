@@ -14,13 +14,13 @@ from django.views.decorators.http import require_http_methods, require_POST
 from django_htmx.http import trigger_client_event
 
 from dashboard import modes_panel
-from dashboard.access import Right, needs
-from dashboard.errors import Refused
+from dashboard.core.errors import Refused
+from dashboard.core.permissions import Right, needs
+from dashboard.core.reason_forms import ReasonForm, SwitchOnForm
+from dashboard.core.sql import row
 from dashboard.models import Endpoint, ModeSwitch
 from dashboard.services import modes, rollouts
 from dashboard.services.policy_renewal import current_policy
-from dashboard.services.statements import row
-from dashboard.views.reasons import ReasonForm, SwitchOnForm
 from health.modes import Mode
 
 

@@ -5,7 +5,7 @@ from django.shortcuts import render
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_safe
 
-from dashboard.access import Right, needs
+from dashboard.core.permissions import Right, needs
 from dashboard.nearby import ollama_models
 
 

@@ -14,9 +14,10 @@ from django.utils.translation import gettext as _
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_POST, require_safe
 
-from dashboard import client_address, fresh, guessing, oidc, signing_in, whence
-from dashboard.access import own, public
-from dashboard.errors import Refused
+from dashboard import fresh, guessing, oidc, signing_in
+from dashboard.core import client_address, redirects
+from dashboard.core.errors import Refused
+from dashboard.core.permissions import own, public
 from dashboard.services import external_accounts
 from dashboard.views.sign_in import too_soon
 
@@ -83,7 +84,7 @@ def _arrived(
             raise Refused(_("That is somebody else's account."))
         fresh.confirm(request)
         page = str(kept.get("next", ""))
-        return redirect(whence.kept_inside(request, page, otherwise=reverse("settings")))
+        return redirect(redirects.kept_inside(request, page, otherwise=reverse("settings")))
     if wait := guessing.waits(person.username, client_address.of(request)):
         return too_soon(request, wait)
     page = str(kept.get("next", ""))

@@ -7,11 +7,11 @@ from django.contrib.auth.models import User
 from django.contrib.auth.validators import UnicodeUsernameValidator
 from django.utils.translation import gettext_lazy as _
 
+from dashboard.core.reasons import LONGEST_REASON
 from dashboard.models import Team
 from dashboard.models.team import Role
 from dashboard.role_words import ADMINISTRATOR
 from dashboard.services.people import Rights
-from dashboard.services.reasons import LONGEST_REASON
 
 _ROLES = [*Role.choices, (ADMINISTRATOR, _("Administrator"))]
 

@@ -9,7 +9,7 @@ from django.shortcuts import get_object_or_404, redirect
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_POST
 
-from dashboard.access import Right, needs
+from dashboard.core.permissions import Right, needs
 from dashboard.fresh import fresh
 from dashboard.services import second_factor, sign_in
 

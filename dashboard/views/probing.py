@@ -13,8 +13,8 @@ from django.views.decorators.http import require_http_methods, require_POST, req
 from django_htmx.http import trigger_client_event
 
 from dashboard import probe_plan, progress
-from dashboard.access import Right, needs
-from dashboard.errors import Refused
+from dashboard.core.errors import Refused
+from dashboard.core.permissions import Right, needs
 from dashboard.models import Endpoint, Run
 from dashboard.progress import Progress
 from dashboard.services import runs

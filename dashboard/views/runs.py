@@ -8,10 +8,10 @@ from django.shortcuts import get_object_or_404, render
 from django.views.decorators.http import require_safe
 
 from dashboard import progress, run_results
-from dashboard.access import Right, needs
+from dashboard.core import downloads
+from dashboard.core.permissions import Right, needs
 from dashboard.exchanges import bundle
 from dashboard.models import Run
-from dashboard.views import downloads
 
 
 @needs(Right.READ)

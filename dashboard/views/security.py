@@ -19,8 +19,8 @@ from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
 from dashboard import passkeys, second_factors
-from dashboard.access import own
-from dashboard.errors import Refused
+from dashboard.core.errors import Refused
+from dashboard.core.permissions import own
 from dashboard.fresh import fresh, fresh_when
 from dashboard.services import external_accounts, second_factor
 

@@ -16,8 +16,8 @@ from django.utils.translation import ngettext
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_http_methods, require_POST
 
-from dashboard import durations
-from dashboard.access import own
+from dashboard.core import durations
+from dashboard.core.permissions import own
 from dashboard.models import PersonSession
 from dashboard.services import sessions
 

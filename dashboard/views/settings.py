@@ -7,9 +7,9 @@ from django.shortcuts import render
 from django.views.decorators.http import require_safe
 
 from dashboard import retention_page
-from dashboard.access import actor_of, own
+from dashboard.core.navigation import groups_for
+from dashboard.core.permissions import actor_of, own
 from dashboard.services import stored
-from dashboard.settings_pages import groups_for
 
 
 @own

@@ -25,8 +25,9 @@ from django_htmx.http import HttpResponseClientRedirect
 from django_htmx.middleware import HtmxDetails
 from typing_extensions import override
 
-from dashboard import client_address, durations, guessing, passkeys, second_factors, signing_in
-from dashboard.access import own, public
+from dashboard import guessing, passkeys, second_factors, signing_in
+from dashboard.core import client_address, durations
+from dashboard.core.permissions import own, public
 from dashboard.services import second_factor
 from dashboard.signing_in import Pending
 

@@ -10,10 +10,10 @@ from django.contrib.auth.models import User
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
+from dashboard.core.reason_forms import ReasonForm
 from dashboard.models import Endpoint
 from dashboard.services import rollouts
 from dashboard.stage_words import allows, name_of
-from dashboard.views.reasons import ReasonForm
 from health.stages import LADDER, is_tighter
 
 REJECT = "reject"

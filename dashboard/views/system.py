@@ -5,7 +5,7 @@ from django.shortcuts import render
 from django.views.decorators.http import require_safe
 
 from dashboard import system_page
-from dashboard.access import Right, actor_of, needs
+from dashboard.core.permissions import Right, actor_of, needs
 from dashboard.services import monitoring
 
 

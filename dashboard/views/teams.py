@@ -14,8 +14,8 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy, ngettext
 from django.views.decorators.http import require_http_methods, require_POST
 
-from dashboard.access import Right, needs
-from dashboard.errors import Refused
+from dashboard.core.errors import Refused
+from dashboard.core.permissions import Right, needs
 from dashboard.models import Endpoint, Grant, Team
 from dashboard.services import teams
 from dashboard.views.person_form import WhyForm, reason_in

@@ -10,8 +10,9 @@ from django.contrib.auth.models import User
 from django.db.models import QuerySet
 from django.utils.translation import gettext_lazy as _
 
-from dashboard import access, token_rights
-from dashboard.access import Right
+from dashboard import token_rights
+from dashboard.core import permissions
+from dashboard.core.permissions import Right
 from dashboard.models import Team
 
 _NEVER = ("never", _("never"))
@@ -61,6 +62,6 @@ class TokenForm(forms.Form):
 
 def _teams_of(person: User) -> QuerySet[Team]:
     """The teams in which somebody may at least read."""
-    teams = access.of_user(person).teams(Right.READ)
+    teams = permissions.of_user(person).teams(Right.READ)
     found = Team.objects.order_by("name")
     return found if teams is None else found.filter(pk__in=teams)

@@ -9,11 +9,11 @@ from django.shortcuts import get_object_or_404, redirect, render
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_http_methods, require_POST
 
-from dashboard.access import Right, needs
-from dashboard.errors import Refused
+from dashboard.core.errors import Refused
+from dashboard.core.labels import RISKS, spoken
+from dashboard.core.permissions import Right, needs
 from dashboard.models import ToolRule
 from dashboard.services import tool_rules
-from dashboard.spoken import RISKS, spoken
 from dashboard.views.tool_rule_form import ToolRuleForm, TryForm
 from health.known_tools import DEFAULTS, KNOWN
 from health.risk import Risk, classify

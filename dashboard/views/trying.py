@@ -13,8 +13,8 @@ from django.views.decorators.debug import sensitive_post_parameters
 from django.views.decorators.http import require_POST
 
 from dashboard import tried_words, trying
-from dashboard.access import Right, actor_of, needs
-from dashboard.errors import Refused
+from dashboard.core.errors import Refused
+from dashboard.core.permissions import Right, actor_of, needs
 from dashboard.forms import EndpointForm, TryForm, kept_input
 from dashboard.models import Endpoint
 from dashboard.services import credentials, tries

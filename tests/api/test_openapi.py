@@ -8,8 +8,8 @@ import jsonschema_rs
 import pytest
 from django.test import Client
 
-from dashboard.access import Right
 from dashboard.api_root import api
+from dashboard.core.permissions import Right
 from probes import strict_json
 
 PUBLIC = Client()

@@ -10,8 +10,8 @@ import pytest
 from django.test import Client
 from pytest_django import Settings
 
-from dashboard import rate_limits
-from dashboard.rate_limits import Rate
+from dashboard.core import rate_limits
+from dashboard.core.rate_limits import Rate
 from tests.api.asking import Asking, error_of
 
 WRONG = {"Authorization": "Bearer tg_abcdefgh_" + "x" * 43}

@@ -184,7 +184,7 @@ def test_decisions_need_the_scope_and_the_right(teams: tuple[Endpoint, Endpoint]
 
 def test_what_a_token_does_is_done_by_its_maker(teams: tuple[Endpoint, Endpoint]) -> None:
     """The log tells person, token and way."""
-    from dashboard import acting
+    from dashboard.core import actor_context
 
     seen = []
     alice = make_person("alice", Role.OPERATOR)
@@ -192,7 +192,7 @@ def test_what_a_token_does_is_done_by_its_maker(teams: tuple[Endpoint, Endpoint]
     original = Endpoint.objects.kept
 
     def noticing() -> Any:
-        seen.append(acting.now())
+        seen.append(actor_context.now())
         return original()
 
     with pytest.MonkeyPatch.context() as patch:
@@ -200,9 +200,9 @@ def test_what_a_token_does_is_done_by_its_maker(teams: tuple[Endpoint, Endpoint]
         api.get("/endpoints")
 
     who = seen[-1]
-    assert (who.via, who.person_id, who.name) == (acting.Via.API, alice.pk, "alice")
+    assert (who.via, who.person_id, who.name) == (actor_context.Via.API, alice.pk, "alice")
     assert who.token == api.token.prefix
-    assert acting.now().token == ""
+    assert actor_context.now().token == ""
 
 
 def test_whoever_works_for_a_team_registers_for_it(teams: tuple[Endpoint, Endpoint]) -> None:

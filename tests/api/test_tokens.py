@@ -13,11 +13,11 @@ from django.test import Client
 from django.utils import timezone
 from pytest_django.asserts import assertContains, assertNotContains, assertRedirects
 
-from dashboard.errors import Refused
+from dashboard.core.errors import Refused
+from dashboard.core.sql import execute
 from dashboard.models import ApiToken, AuditEntry, Grant, Team
 from dashboard.models.team import Role
 from dashboard.services import tokens
-from dashboard.services.statements import execute
 from tests.api.asking import Asking
 from tests.factories import make_person
 

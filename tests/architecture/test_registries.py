@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 from pathlib import Path
 
-from dashboard import enqueue
+from dashboard.core import broker
 from workers.celery import app
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -15,7 +15,7 @@ def test_every_task_that_the_dashboard_names_exists() -> None:
     """The dashboard sends tasks by name; a name without a task would be lost work."""
     app.loader.import_default_modules()
 
-    assert set(enqueue.TASKS) <= set(app.tasks)
+    assert set(broker.TASKS) <= set(app.tasks)
 
 
 def test_every_scheduled_task_exists() -> None:

@@ -9,10 +9,10 @@ from pytest_django.fixtures import DjangoAssertNumQueries
 
 from dashboard.as_code import drift
 from dashboard.as_code.planning import Action, Effect
-from dashboard.errors import Refused
+from dashboard.core.errors import Refused
+from dashboard.core.sql import execute
 from dashboard.models import Applied, Credential, Endpoint
 from dashboard.services import applying, credentials, endpoints
-from dashboard.services.statements import execute
 from probes.secret import Secret
 from tests.as_code.making import NEW, STEADY, applied, declared, planned
 from tests.factories import make_endpoint

@@ -8,7 +8,7 @@ from django.test import Client
 from pytest_django.asserts import assertContains
 
 from dashboard.as_code import drift, writing
-from dashboard.errors import Refused
+from dashboard.core.errors import Refused
 from dashboard.models import Endpoint
 from dashboard.models.team import Team
 from tests.as_code.making import NEW, STEADY, applied, planned

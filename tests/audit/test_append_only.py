@@ -12,19 +12,11 @@ import pytest
 from django.db import DatabaseError, connection, transaction
 
 from dashboard import audit_chain
-from dashboard.errors import Refused
+from dashboard.core import partitions
+from dashboard.core.errors import Refused
+from dashboard.core.sql import execute, row
 from dashboard.models import AuditEntry, AuditLink, Endpoint
-from dashboard.services import (
-    database_role,
-    endpoints,
-    maintenance,
-    modes,
-    partitions,
-    retention,
-    runs,
-    tokens,
-)
-from dashboard.services.statements import execute, row
+from dashboard.services import database_role, endpoints, maintenance, modes, retention, runs, tokens
 from health.modes import Mode
 from tests.audit.making import link_now, record
 from tests.factories import make_endpoint

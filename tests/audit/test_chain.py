@@ -12,10 +12,10 @@ from django.db import connection, transaction
 
 from dashboard import audit_chain
 from dashboard.audit_chain import Head, Kind
+from dashboard.core.sql import execute, row
 from dashboard.models import AuditEntry, Endpoint, Note
 from dashboard.models.audit import Action
 from dashboard.services import audit, notes
-from dashboard.services.statements import execute, row
 from tests.audit.making import link_now, record
 from tests.factories import make_endpoint, make_person
 

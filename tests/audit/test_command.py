@@ -13,7 +13,7 @@ import structlog
 
 from cli.main import main
 from dashboard import audit_chain
-from dashboard.services.statements import execute
+from dashboard.core.sql import execute
 from tests.audit.making import link_now, record
 from tests.live import ROOT
 from workers.upkeep import upkeep

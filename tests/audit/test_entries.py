@@ -16,8 +16,8 @@ from django.test import Client
 from django.utils import timezone
 
 from cli.main import main
-from dashboard import acting
-from dashboard.acting import Acting, Via
+from dashboard.core import actor_context
+from dashboard.core.actor_context import Acting, Via
 from dashboard.models import AuditEntry, Channel, Endpoint
 from dashboard.models.audit import Action
 from dashboard.models.team import Role, Team
@@ -135,8 +135,8 @@ def test_commands_act_in_the_name_of_who_runs_them(tmp_path: Path) -> None:
     assert {entry["actor"]["name"] for entry in entries} == {me}
     assert {entry["origin"]["via"] for entry in entries} == {"command"}
     assert set(entries[-1]["after"].values()) == {"create"}
-    with acting.by(acting.command()):
-        assert acting.now().actor_json(make_person("bob"))["name"] == me
+    with actor_context.by(actor_context.command()):
+        assert actor_context.now().actor_json(make_person("bob"))["name"] == me
     assert main(["apply", str(file), "--data-dir", "/nowhere"]) == 0
     assert len(told()) == len(entries)
 
@@ -144,7 +144,7 @@ def test_commands_act_in_the_name_of_who_runs_them(tmp_path: Path) -> None:
 def test_a_token_is_told_beside_whose_it_is() -> None:
     """The prefix, never the token."""
     who = Acting(Via.API, 7, "alice", token="tg_abcd1234", address="10.0.0.1")
-    with acting.by(who):
+    with actor_context.by(who):
         demo.register("http://127.0.0.1:9")
     assert last()["actor"] == {"name": "alice", "person": 7, "token": "tg_abcd1234"}
     assert last()["origin"]["via"] == "api"

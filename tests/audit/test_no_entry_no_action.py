@@ -9,6 +9,7 @@ import pytest
 from django.db import DatabaseError, IntegrityError, transaction
 from django.utils import timezone
 
+from dashboard.core.sql import execute
 from dashboard.models import Channel, Endpoint, Incident, MaintenanceWindow, Note, Run, ToolRule
 from dashboard.services import (
     channels,
@@ -20,7 +21,6 @@ from dashboard.services import (
     runs,
     tool_rules,
 )
-from dashboard.services.statements import execute
 from health.risk import Risk
 from probes.attempts import Metric
 from probes.secret import Secret

@@ -18,10 +18,11 @@ from django.http import StreamingHttpResponse
 from django.test import Client
 from django.test.utils import CaptureQueriesContext
 
-from dashboard import access, acting, audit_page
-from dashboard.access import EVERYBODY
-from dashboard.acting import Acting, Via
+from dashboard import audit_page
 from dashboard.audit_page import Wanted
+from dashboard.core import actor_context, permissions
+from dashboard.core.actor_context import Acting, Via
+from dashboard.core.permissions import EVERYBODY
 from dashboard.models import AuditEntry, Endpoint
 from dashboard.models.audit import Action
 from dashboard.models.team import Role, Team
@@ -59,7 +60,7 @@ def as_(client: Client, person: User) -> Client:
 
 
 def notes_seen(asked: Wanted, person: User) -> set[str]:
-    found = audit_page.found(asked, access.of_user(person))
+    found = audit_page.found(asked, permissions.of_user(person))
     return {entry.endpoint for entry in found if entry.action != Action.ENDPOINT_CREATED}
 
 
@@ -107,7 +108,7 @@ def test_what_was_a_teams_stays_with_it() -> None:
         if team is teams[0]:
             endpoints.remove(endpoint)
     person = make_person("nina", Role.VIEWER, team=teams[1])
-    found = audit_page.found(Wanted(endpoint="shared"), access.of_user(person))
+    found = audit_page.found(Wanted(endpoint="shared"), permissions.of_user(person))
     assert {entry.told["after"]["text"] for entry in found} == {"of new"}
 
 
@@ -121,10 +122,10 @@ def test_an_endpoint_is_followed_through_its_names() -> None:
 
 def test_filters_narrow_and_nonsense_is_left_out() -> None:
     """By who, what, when and any word; an address that makes no sense shows all."""
-    with acting.by(Acting(Via.PAGE, 1, "alice")):
+    with actor_context.by(Acting(Via.PAGE, 1, "alice")):
         make_endpoint()
         record("alpha")
-    with acting.by(Acting(Via.COMMAND, name="root")):
+    with actor_context.by(Acting(Via.COMMAND, name="root")):
         record('beta 100%_ "so"')
 
     def subjects(**asked: str) -> list[str]:

@@ -9,8 +9,8 @@ import pytest
 from django.utils import timezone
 from playwright.sync_api import Page, expect
 
+from dashboard.core import partitions
 from dashboard.models import RollupHour
-from dashboard.services import partitions
 from dashboard.services.observations import PROBE
 from health.observations import PLACES
 from probes.attempts import Metric

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 from playwright.sync_api import Page, expect
 
-from dashboard.inert import visible
+from dashboard.core.safe_text import visible
 from dashboard.models import Run
 from tests.browser.payloads import HIT, payloads
 from tests.browser.watch import Watch

@@ -8,7 +8,7 @@ from django.utils import timezone
 from pytest_django.asserts import assertContains, assertNotContains
 
 from dashboard import capability_profile
-from dashboard.capability_words import NAMES, meaning_of
+from dashboard.core.capability_labels import NAMES, meaning_of
 from dashboard.models import Attempt, Endpoint, Profile, Run
 from health.capabilities import Capability
 from tests.factories import make_attempt, make_endpoint, make_finished_run

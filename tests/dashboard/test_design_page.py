@@ -7,7 +7,7 @@ import pytest
 from django.test import Client
 from pytest_django import Settings
 
-from dashboard.views.parts import PARTS
+from dashboard.core.design_views import PARTS
 
 TEMPLATES = Path(__file__).resolve().parents[2] / "templates" / "design"
 

@@ -4,7 +4,7 @@ from datetime import timedelta
 
 import pytest
 
-from dashboard import durations
+from dashboard.core import durations
 
 
 @pytest.mark.parametrize("text", ["5m", "90s", "6h", "1d", "30d"])

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from dashboard.inert import clip, visible
+from dashboard.core.safe_text import clip, visible
 
 
 @pytest.mark.parametrize(

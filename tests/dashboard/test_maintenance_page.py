@@ -11,7 +11,7 @@ from django.test import Client
 from django.utils import timezone
 from pytest_django.asserts import assertContains
 
-from dashboard.errors import Refused
+from dashboard.core.errors import Refused
 from dashboard.models import Endpoint, MaintenanceWindow
 from dashboard.services import maintenance
 from tests.factories import make_endpoint, make_finished_run

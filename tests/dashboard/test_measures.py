@@ -14,8 +14,8 @@ from django.utils import timezone
 from pytest_django.asserts import assertContains
 
 from dashboard import taken
+from dashboard.core.time_range import window_of
 from dashboard.models import Run
-from dashboard.window import window_of
 from probes.attempts import Outcome
 from probes.messages import Usage
 from tests.factories import make_attempt, make_endpoint, make_finished_run

@@ -12,8 +12,8 @@ from django.utils import timezone
 from pytest_django.asserts import assertContains, assertNotContains
 
 from dashboard import multiples
+from dashboard.core.time_range import Window, window_of
 from dashboard.models import Endpoint, RollupHour, Run, RunMetric
-from dashboard.window import Window, window_of
 from health.metrics import rate_of
 from health.modes import WATCHED
 from health.observations import PLACES

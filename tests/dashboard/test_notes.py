@@ -12,7 +12,7 @@ from pytest_django.asserts import assertContains, assertNotContains
 
 from dashboard import happenings
 from dashboard.charts.marks import Kind, Mark
-from dashboard.errors import Refused
+from dashboard.core.errors import Refused
 from dashboard.models import Endpoint, Note, PolicyVersion, Run
 from dashboard.models.team import Role
 from dashboard.services import notes

@@ -15,11 +15,12 @@ from django.urls import reverse
 from pytest_django.asserts import assertContains, assertNotContains
 
 from dashboard import retention_page
-from dashboard.access import RIGHTS, Actor
+from dashboard.core import partitions
+from dashboard.core.navigation import GROUPS, tabs_for
+from dashboard.core.permissions import RIGHTS, Actor
 from dashboard.models.team import Role
-from dashboard.services import partitions, retention, stored
+from dashboard.services import retention, stored
 from dashboard.services.stored import Piece, Stored
-from dashboard.settings_pages import GROUPS, tabs_for
 from tests.factories import make_attempt, make_endpoint, make_person, make_run
 
 ENV_EXAMPLE = Path(__file__).resolve().parents[2] / ".env.example"

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from dashboard.errors import Refused
+from dashboard.core.errors import Refused
 from dashboard.services import endpoints
 from dashboard.tags import check_tags
 from tests.factories import make_endpoint

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from django.contrib.auth.models import User
 
-from dashboard.errors import Refused
+from dashboard.core.errors import Refused
 from dashboard.models import Endpoint, Incident, Run, Watch
 from dashboard.services import detection, endpoints
 from tests.detection.making import (

@@ -13,7 +13,8 @@ from typing import Any
 import pytest
 from django.db import OperationalError, connection
 
-from dashboard.errors import LeaseLost, Refused
+from dashboard.core.errors import LeaseLost, Refused
+from dashboard.core.sql import row, rows
 from dashboard.models import (
     Endpoint,
     Incident,
@@ -27,7 +28,6 @@ from dashboard.models import (
 )
 from dashboard.services import attempts, detection, endpoints, results, schedule
 from dashboard.services.runs import Lease
-from dashboard.services.statements import row, rows
 from tests.detection.making import (
     CLOSURE,
     DEAD,

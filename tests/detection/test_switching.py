@@ -9,7 +9,7 @@ import pytest
 from django.contrib.auth.models import User
 from django.db.models.functions import Now
 
-from dashboard.errors import Refused
+from dashboard.core.errors import Refused
 from dashboard.models import Endpoint, ModeSwitch, Profile
 from dashboard.services import detection, endpoints, modes
 from health.modes import Mode

@@ -14,6 +14,7 @@ from django.utils import timezone
 
 from dashboard import second_factors
 from dashboard.as_code.fields import FIELDS, KEY_FIELD
+from dashboard.core import partitions
 from dashboard.models import (
     AuditEntry,
     Channel,
@@ -28,16 +29,7 @@ from dashboard.models import (
     Team,
 )
 from dashboard.models.team import Role
-from dashboard.services import (
-    channels,
-    maintenance,
-    modes,
-    partitions,
-    people,
-    teams,
-    tokens,
-    tool_rules,
-)
+from dashboard.services import channels, maintenance, modes, people, teams, tokens, tool_rules
 from dashboard.services.observations import PROBE
 from dashboard.services.people import Rights
 from health.modes import Mode

@@ -11,14 +11,8 @@ from django.test import Client
 from django.utils import translation
 from pytest_django.asserts import assertContains
 
-from dashboard import durations
-from dashboard.models import Notice, Policy
-from dashboard.models.channel import Delivery
-from dashboard.models.run import State, Trigger
-from dashboard.models.team import Role
-from dashboard.models.watch import Incident
-from dashboard.services import detection, modes, tokens
-from dashboard.spoken import (
+from dashboard.core import durations
+from dashboard.core.labels import (
     DELIVERIES,
     FINDINGS,
     INCIDENTS,
@@ -33,6 +27,12 @@ from dashboard.spoken import (
     spoken,
     told,
 )
+from dashboard.models import Notice, Policy
+from dashboard.models.channel import Delivery
+from dashboard.models.run import State, Trigger
+from dashboard.models.team import Role
+from dashboard.models.watch import Incident
+from dashboard.services import detection, modes, tokens
 from dashboard.templatetags.health import day, minute, second
 from health import wording
 from health.modes import Mode

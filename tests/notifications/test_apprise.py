@@ -8,9 +8,9 @@ from typing import Any
 
 import pytest
 
+from dashboard.core.errors import Refused
 from dashboard.deliver import addresses
 from dashboard.deliver.services import SERVICES
-from dashboard.errors import Refused
 from dashboard.models import Channel, Endpoint
 from dashboard.services import channels, deliveries
 from tests.notifications.making import AT_ONCE, tell, the_delivery, turn

@@ -69,7 +69,7 @@ def test_the_waits_between_tries_double_up_to_an_hour(
 
 
 def now() -> Any:
-    from dashboard.services.statements import row
+    from dashboard.core.sql import row
 
     found = row("SELECT statement_timestamp()")
     assert found is not None

@@ -7,10 +7,10 @@ from typing import Any
 
 import pytest
 
-from dashboard.errors import Refused
+from dashboard.core.errors import Refused
+from dashboard.core.sql import row
 from dashboard.models import Channel, Endpoint
 from dashboard.services import channels, deliveries
-from dashboard.services.statements import row
 from tests.notifications.making import make_webhook, tell, turn
 from tests.notifications.receiver import Receiver
 

@@ -12,7 +12,7 @@ from django.core.exceptions import ImproperlyConfigured
 from django.db import connection
 from django.test import Client
 
-from dashboard.errors import Refused
+from dashboard.core.errors import Refused
 from dashboard.models import Channel, Endpoint
 from dashboard.services import channels
 from tests.notifications.making import make_webhook, tell, turn

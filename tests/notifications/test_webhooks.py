@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from standardwebhooks.webhooks import Webhook, WebhookVerificationError
 
-from dashboard.errors import Refused
+from dashboard.core.errors import Refused
 from dashboard.models import Channel, Endpoint
 from dashboard.services import channels
 from tests.notifications.making import (

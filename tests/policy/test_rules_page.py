@@ -7,7 +7,7 @@ from django.contrib.auth.models import User
 from django.test import Client
 from pytest_django.asserts import assertContains, assertNotContains, assertRedirects
 
-from dashboard.errors import Refused
+from dashboard.core.errors import Refused
 from dashboard.models import ToolRule
 from dashboard.models.team import Role
 from dashboard.services import tool_rules

@@ -9,7 +9,7 @@ import pytest
 from django.contrib.auth.models import User
 from django.db import connection, transaction
 
-from dashboard.errors import Refused
+from dashboard.core.errors import Refused
 from dashboard.models import AuditEntry, Endpoint, GateVersion, Profile, RolloutRequest
 from dashboard.models.team import Role
 from dashboard.services import gates, rollouts

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from django.contrib.auth.models import User
 
-from dashboard.errors import Refused
+from dashboard.core.errors import Refused
 from dashboard.models import Endpoint, Incident, ModeSwitch, Profile
 from dashboard.modes_panel import read
 from dashboard.services import endpoints, modes, rollouts

@@ -7,7 +7,7 @@ from datetime import timedelta
 import pytest
 from django.contrib.auth.models import User
 
-from dashboard.errors import Refused
+from dashboard.core.errors import Refused
 from dashboard.models import Endpoint, ModeSwitch, RolloutRequest
 from dashboard.services import modes, policy_renewal, rollouts
 from health.modes import Mode

@@ -10,7 +10,7 @@ from django.db import IntegrityError, connection, transaction
 from django.db.models.functions import Now
 from django.utils import timezone
 
-from dashboard.errors import Refused
+from dashboard.core.errors import Refused
 from dashboard.models import AuditEntry, Endpoint, Grant, Notice, Profile, RolloutRequest, RunMetric
 from dashboard.models.team import Role, Team
 from dashboard.rollout_evidence import digest

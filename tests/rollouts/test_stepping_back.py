@@ -8,7 +8,7 @@ import pytest
 from django.contrib.auth.models import User
 from django.db.models.functions import Now
 
-from dashboard.errors import Refused
+from dashboard.core.errors import Refused
 from dashboard.models import AuditEntry, Endpoint, Notice, Profile, RolloutRequest
 from dashboard.models.team import Role
 from dashboard.services import rollouts

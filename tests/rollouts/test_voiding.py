@@ -10,7 +10,7 @@ from django.db import transaction
 from django.db.models import F
 from django.db.models.functions import Now
 
-from dashboard.errors import Refused
+from dashboard.core.errors import Refused
 from dashboard.models import (
     AuditEntry,
     Endpoint,

@@ -1,6 +1,6 @@
 """Who may do what at every address: the one table that the matrix of rights is generated from.
 
-It repeats on purpose what views declare (dashboard/access.py): a right that is changed by mistake
+It repeats on purpose what views declare (dashboard/core/permissions.py): a right that is changed by mistake
 in one of the two places is noticed. Whoever adds an address says here who may use it.
 """
 

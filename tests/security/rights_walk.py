@@ -9,7 +9,7 @@ from django.conf import settings
 from django.http import HttpResponseBase
 from django.urls import URLPattern, URLResolver, get_resolver, reverse
 
-from dashboard.access import OF_A_TEAM
+from dashboard.core.permissions import OF_A_TEAM
 from tests.security.rights_table import PAGES, Page, Who
 from tests.security.rights_world import BLIND, World, sent
 

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 
 from django.http import HttpResponseBase
 
-from dashboard.access import OF_A_TEAM
 from dashboard.api_root import api
+from dashboard.core.permissions import OF_A_TEAM
 from tests.security.rights_table import OPERATIONS, STREAMS, UNSEEN, Who
 from tests.security.rights_walk import API
 from tests.security.rights_world import BLIND, World, sent

@@ -11,7 +11,7 @@ from django.contrib.auth.models import User
 from django.test import Client
 from pytest_django.asserts import assertContains
 
-from dashboard import access
+from dashboard.core import permissions
 from dashboard.models.audit import Action
 from tests.factories import make_person
 from tests.security.people import PASSWORD, code_of, is_in, sign_in, told, with_app
@@ -124,7 +124,7 @@ def test_a_configured_claim_links_and_may_make_people(
     settings.OIDC_CREATE_PEOPLE = True
     come(other, provider, sub="subject-3", email="eve@x.example", email_verified=True)
     eve = User.objects.get(username="eve@x.example")
-    assert (is_in(other), access.of_user(eve)) == (True, access.NOBODY)
+    assert (is_in(other), permissions.of_user(eve)) == (True, permissions.NOBODY)
     assert not eve.has_usable_password()
 
 

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from dashboard import egress
+from dashboard.core import egress_grants
 from probes.attempts import Attempt, Outcome
 from probes.egress import Barred, Rules, parse_grants
 from probes.errors import ConnectFailed, ProbesError
@@ -270,7 +270,7 @@ def test_our_own_database_and_broker_are_refused(
     monkeypatch.setitem(settings.DATABASES["default"], "PORT", "5433")
     settings.REDIS_URL = "redis://:word@127.0.0.1/0"
 
-    rules = egress.rules()
+    rules = egress_grants.rules()
 
     rules.check("10.0.0.1", 5433)
     rules.check("127.0.0.1", 80)
@@ -289,4 +289,4 @@ def test_servers_without_an_address_are_no_trouble(
     monkeypatch.setitem(settings.DATABASES["default"], "PORT", "")
     settings.REDIS_URL = "redis://127.0.0.1:6379/0"
 
-    assert egress.rules().denied == {("127.0.0.1", 6379)}
+    assert egress_grants.rules().denied == {("127.0.0.1", 6379)}

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from dashboard import access
+from dashboard.core import permissions
 from tests.security.rights_table import OPERATIONS, PAGES
 from tests.security.rights_walk import (
     API,
@@ -44,23 +44,23 @@ def _described(route: str) -> str:
 
 
 def test_every_view_declares_its_right() -> None:
-    """A view without a declaration refuses everybody: see dashboard/access.py."""
+    """A view without a declaration refuses everybody: see dashboard/core/permissions.py."""
     undeclared = [
         f"{prefix}{pattern.pattern}"
         for prefix, pattern in every_pattern()
-        if access.declared_by(pattern.callback) is None
+        if permissions.declared_by(pattern.callback) is None
     ]
 
     assert undeclared == []
 
 
 def test_whatever_stands_in_an_address_has_a_team_or_is_known_to_have_none() -> None:
-    """A new name in an address is put into one of the two lists of dashboard/access.py."""
+    """A new name in an address is put into one of the two lists of dashboard/core/permissions.py."""
     patterns = [pattern.pattern for _, pattern in every_pattern()]
     named = {name for pattern in patterns for name in pattern.regex.groupindex}
 
-    assert named <= access.OF_A_TEAM | access.OF_NO_TEAM
-    assert not access.OF_A_TEAM & access.OF_NO_TEAM
+    assert named <= permissions.OF_A_TEAM | permissions.OF_NO_TEAM
+    assert not permissions.OF_A_TEAM & permissions.OF_NO_TEAM
 
 
 @pytest.mark.django_db

@@ -9,7 +9,7 @@ from django.contrib.auth.models import User
 from django.test import Client
 from pytest_django.asserts import assertContains, assertRedirects
 
-from dashboard.errors import Refused
+from dashboard.core.errors import Refused
 from dashboard.models.audit import Action
 from dashboard.models.team import Role
 from dashboard.services import passwords

@@ -6,7 +6,7 @@ from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from dashboard.services.statements import rows
+from dashboard.core.sql import rows
 from health.modes import fallbacks
 from health.severity import Severity
 from probes.attempts import Metric

@@ -20,11 +20,11 @@ from django.test import override_settings
 from hypothesis.stateful import RuleBasedStateMachine, invariant
 from typing_extensions import override
 
-from dashboard.errors import LeaseLost
+from dashboard.core.errors import LeaseLost
+from dashboard.core.sql import execute, row, rows
 from dashboard.models import Endpoint, Run, Spend
 from dashboard.services import endpoints
 from dashboard.services.runs import Lease
-from dashboard.services.statements import execute, row, rows
 from probes.fingerprint import MOST_REQUESTS, MOST_TOKENS
 from probes.suite import SUITE_VERSION, Trial, plan
 from probes.suite.sampling import price

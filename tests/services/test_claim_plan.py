@@ -15,8 +15,8 @@ import pytest
 from django.db import connection, transaction
 from pytest_django import DjangoDbBlocker
 
+from dashboard.core.sql import execute, row, rows
 from dashboard.services import runs, schedule
-from dashboard.services.statements import execute, row, rows
 from probes.suite import SUITE_VERSION
 
 OLD_RUNS = 1_000_000

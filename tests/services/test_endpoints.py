@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from dashboard.errors import Refused
+from dashboard.core.errors import Refused
 from dashboard.models import Credential, Endpoint, Run
 from dashboard.services import credentials, endpoints, schedule
 from probes.secret import Secret

@@ -5,8 +5,9 @@ from datetime import UTC, datetime
 import pytest
 from django.db import connection
 
+from dashboard.core import partitions
 from dashboard.models import Attempt, Run
-from dashboard.services import attempts, partitions, runs, schedule
+from dashboard.services import attempts, runs, schedule
 from tests.factories import make_endpoint
 from tests.services.making import attempt, claimed
 

@@ -14,8 +14,8 @@ from django.contrib.auth.models import User
 from django.db import connection, transaction
 from django.utils import timezone
 
-from dashboard.access import RIGHTS, Right, of_user
-from dashboard.errors import Refused
+from dashboard.core.errors import Refused
+from dashboard.core.permissions import RIGHTS, Right, of_user
 from dashboard.models import AuditEntry, Grant, Invitation, RolloutRequest, Team
 from dashboard.models.team import Role
 from dashboard.role_words import told
@@ -263,7 +263,7 @@ def test_the_roles_of_an_actor_come_with_their_rights(root: User) -> None:
 
 
 def test_the_page_about_people_says_what_the_code_does() -> None:
-    """The table of docs/people.md is dashboard.access.RIGHTS."""
+    """The table of docs/people.md is dashboard.core.permissions.RIGHTS."""
     lines = [line for line in PAGE.read_text().splitlines() if line.startswith("| `")]
     table = {
         cells[0].strip("` "): [cell.strip() == "yes" for cell in cells[2:6]]

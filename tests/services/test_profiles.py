@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from dashboard.errors import LeaseLost
+from dashboard.core.errors import LeaseLost
 from dashboard.models import Endpoint, FingerprintChange, Profile, Run, RunMetric
 from dashboard.services import attempts, profiles, results, runs, schedule
 from probes.attempts import Metric, Outcome, Verdict

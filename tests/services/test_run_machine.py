@@ -26,11 +26,11 @@ from hypothesis.stateful import (
     run_state_machine_as_test,
 )
 
+from dashboard.core.sql import row
 from dashboard.models import Endpoint, Run, Watch
 from dashboard.models.run import HELD, PRIORITIES, Trigger
 from dashboard.services import attempts, detection, profiles, results, runs, schedule
 from dashboard.services.runs import Lease
-from dashboard.services.statements import row
 from probes.adapters import adapter_for
 from probes.attempts import Evidence, Metric, Outcome, Verdict
 from probes.fingerprint import MOST_REQUESTS, MOST_TOKENS, Engine

@@ -8,7 +8,7 @@ from django.contrib.auth.models import User
 from django.db import IntegrityError, transaction
 from django.db.models.functions import Now
 
-from dashboard.errors import LeaseLost
+from dashboard.core.errors import LeaseLost
 from dashboard.models import Attempt, Endpoint, Evidence, Run, RunMetric
 from dashboard.services import attempts, credentials, evidence, results, runs, schedule
 from probes.attempts import Evidence as Exchanges

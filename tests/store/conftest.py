@@ -5,7 +5,7 @@ from collections.abc import Iterator
 import pytest
 from pytest_django import DjangoDbBlocker
 
-from dashboard.services import partitions
+from dashboard.core import partitions
 from tests.store.making import sql
 
 

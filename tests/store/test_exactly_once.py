@@ -15,8 +15,9 @@ from django.db import Error, connection, transaction
 from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 
+from dashboard.core import partitions
 from dashboard.models import ObservationBatch
-from dashboard.services import observations, partitions, retention, rollups
+from dashboard.services import observations, retention, rollups
 from dashboard.services.observations import LIVE, PROBE, Observation
 from tests.conftest import PARTITIONED
 from tests.store.making import assert_rolled, at_once, overflow, roll_all, sql

@@ -5,8 +5,8 @@ from datetime import date, timedelta
 import psycopg
 import pytest
 
-from dashboard.services import partitions
-from dashboard.services.partitions import Tie
+from dashboard.core import partitions
+from dashboard.core.partitions import Tie
 from tests.live import environment
 from tests.store.making import at_once, sql
 

@@ -7,9 +7,10 @@ import psycopg
 import pytest
 from django.db import connection
 
+from dashboard.core import partitions
+from dashboard.core.partitions import Tie
 from dashboard.models import ObservationBatch
-from dashboard.services import partitions, retention
-from dashboard.services.partitions import Tie
+from dashboard.services import retention
 from tests.live import environment
 from tests.store.making import observe, raw, roll_all, sql, store
 

@@ -7,8 +7,9 @@ from uuid import uuid4
 import pytest
 from django.db import connection, transaction
 
+from dashboard.core import partitions
 from dashboard.models import ObservationBatch
-from dashboard.services import observations, partitions, rollups
+from dashboard.services import observations, rollups
 from probes.attempts import Metric
 from tests.store.making import (
     LEVELS,

@@ -8,9 +8,9 @@ from typing import Any
 import pytest
 from django.db import connection, transaction
 
+from dashboard.core import partitions
 from dashboard.models import Endpoint, Profile
 from dashboard.series import Point, series
-from dashboard.services import partitions
 from dashboard.services.observations import LIVE, PROBE
 from health.observations import PLACES
 from probes.attempts import Metric

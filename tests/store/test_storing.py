@@ -7,8 +7,9 @@ from uuid import UUID, uuid4
 import pytest
 from django.db import transaction
 
+from dashboard.core import partitions
 from dashboard.models import ObservationBatch
-from dashboard.services import observations, partitions
+from dashboard.services import observations
 from dashboard.services.observations import PROBE, Observation
 from tests.store.making import at_once, observe, overflow, raw, roll_all, sql, store
 

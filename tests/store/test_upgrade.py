@@ -5,8 +5,8 @@ from datetime import UTC, datetime, timedelta
 import pytest
 from django.core.management import call_command
 
+from dashboard.core import partitions
 from dashboard.models import ObservationBatch
-from dashboard.services import partitions
 from dashboard.services.observations import PROBE
 from tests.store.making import assert_rolled, observe, roll_all, sql
 

@@ -10,12 +10,12 @@ from pathlib import Path
 import pytest
 from django.conf import LazySettings
 
-from dashboard import broker
+from dashboard.core import broker_state, partitions
+from dashboard.core.broker import BrokerDown
 from dashboard.doctor import examine, store
 from dashboard.doctor.check import Check, Verdict
-from dashboard.enqueue import BrokerDown
 from dashboard.models import Endpoint
-from dashboard.services import credentials, observations, partitions, rollups
+from dashboard.services import credentials, observations, rollups
 from dashboard.services.observations import Observation
 from launcher.binaries import valkey_server
 from launcher.ports import free_port
@@ -53,7 +53,7 @@ def evicting(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[None]:
 
 def _answers() -> bool:
     try:
-        return broker.waiting() == 0
+        return broker_state.waiting() == 0
     except BrokerDown:
         return False
 

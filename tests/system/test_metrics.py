@@ -11,8 +11,8 @@ from prometheus_client.openmetrics.parser import (
 )
 from prometheus_client.parser import text_string_to_metric_families as parse
 
+from dashboard.core import partitions
 from dashboard.models import Endpoint
-from dashboard.services import partitions
 from tests.factories import make_endpoint, make_finished_run
 from tests.system.making import make_held_run
 

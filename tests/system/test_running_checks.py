@@ -10,10 +10,11 @@ from django.conf import LazySettings
 from django.db.models.functions import Now
 from django.utils import timezone
 
+from dashboard.core import partitions
 from dashboard.doctor import running
 from dashboard.doctor.check import Check, Verdict
 from dashboard.models import Endpoint, Worker
-from dashboard.services import observations, partitions
+from dashboard.services import observations
 from dashboard.services.monitoring import state
 from dashboard.services.observations import Observation
 from tests.factories import make_endpoint, make_run

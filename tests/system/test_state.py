@@ -10,8 +10,9 @@ from django.utils import timezone
 from pytest_django import DjangoAssertNumQueries
 from redis import Redis
 
+from dashboard.core import partitions
 from dashboard.models import Endpoint
-from dashboard.services import observations, partitions
+from dashboard.services import observations
 from dashboard.services.monitoring import state
 from dashboard.services.observations import Observation
 from dashboard.system_state import Named

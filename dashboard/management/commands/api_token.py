@@ -8,8 +8,8 @@ from django.contrib.auth.models import User
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 from typing_extensions import override
 
-from dashboard import durations
-from dashboard.errors import Refused
+from dashboard.core import durations
+from dashboard.core.errors import Refused
 from dashboard.models import Team
 from dashboard.models.api_token import Scope
 from dashboard.services import tokens

@@ -12,10 +12,11 @@ from django.core.management import call_command
 from django.core.management.base import BaseCommand, CommandParser
 from typing_extensions import override
 
+from dashboard.core import partitions
 from dashboard.demo_history import register_with_history
 from dashboard.demo_progress import ProgressLine
 from dashboard.models import Endpoint
-from dashboard.services import backfill, demo, partitions, people
+from dashboard.services import backfill, demo, people
 
 
 class Command(BaseCommand):

@@ -11,7 +11,7 @@ from celery import current_app
 from kombu.exceptions import OperationalError
 from redis.exceptions import RedisError
 
-from dashboard.enqueue import BrokerDown
+from dashboard.core.broker import BrokerDown
 
 _QUEUE = "celery"
 # A page must not wait for a broker that is gone.

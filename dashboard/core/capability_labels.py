@@ -8,8 +8,8 @@ from typing import Any
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy, pgettext, pgettext_lazy
 
-from dashboard.inert import clip, visible
-from dashboard.spoken import FINDINGS
+from dashboard.core.labels import FINDINGS
+from dashboard.core.safe_text import clip, visible
 
 # A value of an unexpected kind is a few words; what is longer is not meant for a table.
 _SHOWN = 120

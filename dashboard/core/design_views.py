@@ -10,8 +10,8 @@ from django.shortcuts import render
 from django.template.loader import get_template
 from django.views.decorators.http import require_POST, require_safe
 
-from dashboard.access import own
-from dashboard.views.toasts import toast
+from dashboard.core.permissions import own
+from dashboard.core.toasts import toast
 from health.status import Status
 
 # One file of templates/design/ each, in the order of the page.

@@ -7,7 +7,7 @@ from datetime import timedelta
 from django import forms
 from django.utils.translation import gettext_lazy as _
 
-from dashboard.services.reasons import LONGEST_REASON
+from dashboard.core.reasons import LONGEST_REASON
 from health.modes import Mode
 
 _NO_END = "none"

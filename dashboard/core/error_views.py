@@ -7,7 +7,7 @@ from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
 from django.utils.http import url_has_allowed_host_and_scheme
 
-from dashboard.access import NOBODY, actor_of
+from dashboard.core.permissions import NOBODY, actor_of
 
 
 def not_allowed(request: HttpRequest, exception: PermissionDenied) -> HttpResponse:

@@ -9,7 +9,7 @@ from enum import StrEnum
 
 from django.utils.translation import gettext as _
 
-from dashboard.errors import Refused
+from dashboard.core.errors import Refused
 from dashboard.services.observations import EARLIEST
 
 SHORTEST = timedelta(minutes=1)

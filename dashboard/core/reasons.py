@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from django.utils.translation import gettext as _
 
-from dashboard.errors import Refused
+from dashboard.core.errors import Refused
 
 LONGEST_REASON = 1000
 

@@ -9,7 +9,7 @@ from django.urls import resolve, reverse
 from django.utils.functional import Promise
 from django.utils.translation import gettext_lazy as _
 
-from dashboard.access import Actor, Right, declared_by
+from dashboard.core.permissions import Actor, Right, declared_by
 
 
 @dataclass(frozen=True, slots=True)
