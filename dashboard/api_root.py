@@ -18,7 +18,6 @@ from dashboard.api import (
     incidents,
     metrics,
     modes,
-    mounting,
     notes,
     people,
     policies,
@@ -32,7 +31,8 @@ from dashboard.api import (
     tokens,
     tool_rules,
 )
-from dashboard.api.document import Document
+from dashboard.api import urls as mounting
+from dashboard.api.openapi import Document
 from dashboard.api.wire import Renderer, StrictParser
 
 

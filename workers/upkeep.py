@@ -8,15 +8,8 @@ import structlog
 from celery import shared_task
 
 from dashboard import audit_chain
-from dashboard.services import (
-    idempotency,
-    live_watch,
-    policy_renewal,
-    pulses,
-    retention,
-    rollouts,
-    rollups,
-)
+from dashboard.api import services as idempotency
+from dashboard.services import live_watch, policy_renewal, pulses, retention, rollouts, rollups
 
 log = structlog.get_logger()
 

@@ -17,7 +17,7 @@ from ninja.security.base import AuthBase
 from typing_extensions import override
 
 from dashboard import token_rights
-from dashboard.api import naming, once
+from dashboard.api import idempotency, not_found
 from dashboard.api.errors import CHALLENGE, ApiError, no_such
 from dashboard.core import actor_context, client_address, permissions, rate_limits
 from dashboard.core.errors import Refused
@@ -48,7 +48,7 @@ class Token(HttpBearer):
         _act_as(request, found)
         if self.right is not None:
             _check(request, self.right, "Whoever made this API token")
-        once.claim(request, found)
+        idempotency.claim(request, found)
         return found
 
     def rate(self) -> Rate:
@@ -159,9 +159,9 @@ def _act_as(request: HttpRequest, token: ApiToken) -> None:
 def _check(request: HttpRequest, right: Right, who: str) -> None:
     actor: Actor = permissions.actor_of(request)
     try:
-        permissions.check(actor, right, naming.named(request))
+        permissions.check(actor, right, not_found.named(request))
     except Http404 as exc:
-        raise no_such(naming.word(request)) from exc
+        raise no_such(not_found.word(request)) from exc
     except PermissionDenied as exc:
         raise ApiError(
             403, f"{who} may not do this: the right {right.value!r} is missing."

@@ -8,10 +8,10 @@ import structlog
 from django.conf import settings
 from django.db import OperationalError, ProgrammingError
 
+from dashboard.api import services as idempotency
 from dashboard.core import partitions
 from dashboard.core.partitions import Partition, Tie
 from dashboard.core.sql import execute, row
-from dashboard.services import idempotency
 
 log = structlog.get_logger()
 

@@ -11,9 +11,10 @@ import pytest
 from django.db import connection, transaction
 from django.db.models import F
 
+from dashboard.api import services as idempotency
 from dashboard.core.sql import execute
 from dashboard.models import KeptAnswer, ModeSwitch, Note, Run
-from dashboard.services import idempotency, tokens
+from dashboard.services import tokens
 from tests.api.asking import Asking, error_of
 from tests.factories import make_endpoint
 

@@ -10,16 +10,16 @@ from ninja.operation import Operation
 from pydantic.json_schema import models_json_schema
 from typing_extensions import override
 
-from dashboard.api import auth, once
+from dashboard.api import auth, idempotency
 from dashboard.api.errors import MEDIA_TYPE, Problem
 
 _REF = "#/components/schemas/{model}"
 _KEY: dict[str, Any] = {
-    "name": once.HEADER,
+    "name": idempotency.HEADER,
     "in": "header",
     "required": False,
     "description": "Drawn by you: the same request with the same key is done once in 24 hours",
-    "schema": {"type": "string", "pattern": "^[!-~]{1,200}$", "title": once.HEADER},
+    "schema": {"type": "string", "pattern": "^[!-~]{1,200}$", "title": idempotency.HEADER},
 }
 
 

@@ -13,7 +13,7 @@ from django.urls import URLPattern, path, re_path
 from django.views.decorators.csrf import csrf_exempt
 from ninja import NinjaAPI
 
-from dashboard.api import once
+from dashboard.api import idempotency
 from dashboard.api.errors import ApiError, response
 from dashboard.core.permissions import public
 
@@ -44,7 +44,7 @@ def _wrapped(view: Any) -> Any:
 
 
 def _view(view: View) -> View:
-    done = once.once(view)
+    done = idempotency.once(view)
 
     @wraps(view)
     def shaped(request: HttpRequest, **arguments: Any) -> HttpResponseBase:

@@ -11,10 +11,10 @@ from django.db import DatabaseError, transaction
 from django.http import HttpRequest, HttpResponse
 from django.http.response import HttpResponseBase
 
+from dashboard.api import services as idempotency
 from dashboard.api.errors import Answered, ApiError, internal, response
+from dashboard.api.services import AnotherRequest, Claim, UnderWay
 from dashboard.models import ApiToken, KeptAnswer
-from dashboard.services import idempotency
-from dashboard.services.idempotency import AnotherRequest, Claim, UnderWay
 
 HEADER = "Idempotency-Key"
 REPLAYED = "Idempotency-Replayed"
