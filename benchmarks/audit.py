@@ -71,7 +71,7 @@ def _kinds() -> dict[str, Callable[[], object]]:
 
 def _times(act: Callable[[], object]) -> tuple[float, float]:
     """The median of each way."""
-    from dashboard.services import audit
+    from dashboard.audit import services as audit
 
     record = audit.record
     taken: dict[bool, list[float]] = {False: [], True: []}
@@ -107,15 +107,15 @@ def _checking(few: int, many: int) -> float:
 
 
 def _checked(count: int) -> float:
-    from dashboard import audit_chain
+    from dashboard.audit import chain
 
     _fill(count)
     started = time.perf_counter()
-    found = audit_chain.verify()
+    found = chain.verify()
     took = time.perf_counter() - started
     assert found.is_good
     tracemalloc.start()
-    audit_chain.verify()
+    chain.verify()
     most = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
     _say(
@@ -138,8 +138,8 @@ def _fill(count: int) -> None:
 
 
 def _record_one() -> None:
+    from dashboard.audit import services as audit
     from dashboard.models.audit import Action
-    from dashboard.services import audit
 
     sides = {"model": "some-model-of-a-vendor", "ttl": "6h", "tags": '["production"]'}
     audit.record(

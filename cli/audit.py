@@ -14,7 +14,7 @@ from cli.endpoints import BELOW, GOOD, USAGE
 from cli.terminal import say, tell
 
 if TYPE_CHECKING:
-    from dashboard.audit_chain import Verdict
+    from dashboard.audit.chain import Verdict
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -46,14 +46,14 @@ def run(options: argparse.Namespace) -> int:
 
 
 def _verify(options: argparse.Namespace) -> int:
-    from dashboard import audit_chain
+    from dashboard.audit import chain
 
     try:
-        expect = audit_chain.expected(options.expect) if options.expect else None
+        expect = chain.expected(options.expect) if options.expect else None
     except ValueError as exc:
         say(f"toolgauge audit verify: {exc}.")
         return USAGE
-    found = audit_chain.verify(expect=expect)
+    found = chain.verify(expect=expect)
     _show(found)
     tell(json.dumps(found.as_json(), indent=2) if options.json else str(found.head))
     return GOOD if found.is_good else BELOW
@@ -73,15 +73,15 @@ def _show(found: Verdict) -> None:
 
 
 def _head(options: argparse.Namespace) -> int:
-    from dashboard import audit_chain
+    from dashboard.audit import chain as audit_chain
 
-    tell(str(audit_chain.head()))
+    tell(str(chain.head()))
     return GOOD
 
 
 def _grant(options: argparse.Namespace) -> int:
+    from dashboard.audit import database_role
     from dashboard.core.errors import Refused
-    from dashboard.services import database_role
 
     try:
         database_role.grant(options.role)

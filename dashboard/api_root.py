@@ -11,7 +11,6 @@ from typing_extensions import override
 
 from dashboard.api import (
     attempts,
-    audit,
     endpoints,
     errors,
     gates,
@@ -34,6 +33,7 @@ from dashboard.api import (
 from dashboard.api import urls as mounting
 from dashboard.api.openapi import Document
 from dashboard.api.wire import Renderer, StrictParser
+from dashboard.audit import api as audit
 
 
 class Api(NinjaAPI):

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from django.urls import path
 
+from dashboard.audit import views as audit
 from dashboard.core import design_views
 from dashboard.views import (
     accounts,
     attempts,
-    audit,
     channels,
     charts,
     compare,

@@ -7,8 +7,8 @@ from datetime import timedelta
 import structlog
 from celery import shared_task
 
-from dashboard import audit_chain
 from dashboard.api import services as idempotency
+from dashboard.audit import chain
 from dashboard.services import live_watch, policy_renewal, pulses, retention, rollouts, rollups
 
 log = structlog.get_logger()
@@ -39,4 +39,4 @@ def upkeep() -> None:
         log.info("retention done", dropped=dropped)
     if pulses.take_turn(pulses.AUDIT_HEAD, every=AUDIT_HEAD_EVERY):
         # Logs are kept elsewhere: who cuts the audit log off there leaves this behind.
-        log.info("audit head", head=str(audit_chain.head()))
+        log.info("audit head", head=str(chain.head()))

@@ -18,6 +18,7 @@ from django.db import DataError, IntegrityError, transaction
 from django.db.models.functions import Now
 from django.utils.translation import gettext as _
 
+from dashboard.audit import services as audit
 from dashboard.core import broker, egress_grants, encryption
 from dashboard.core.errors import Refused
 from dashboard.core.labels import told
@@ -25,7 +26,6 @@ from dashboard.core.sql import row
 from dashboard.deliver import addresses, by_apprise
 from dashboard.models import Channel, Delivery, Notice
 from dashboard.models.audit import Action
-from dashboard.services import audit
 from probes.egress import Barred
 from probes.secret import Secret
 

@@ -17,13 +17,14 @@ from django.db.models import QuerySet
 from django.db.models.functions import Now
 from django.utils.translation import gettext as _
 
+from dashboard.audit import services as audit
 from dashboard.core.errors import Refused
 from dashboard.models import Endpoint, Incident, Notice, Profile, Run, RunMetric, WatchEvent
 from dashboard.models import Watch as WatchRow
 from dashboard.models.audit import Action
 from dashboard.models.run import State, Trigger
 from dashboard.models.watch import ACCEPTED, ACKNOWLEDGED, RELEASED, Lane
-from dashboard.services import audit, evidence, modes, outbox, stage_steps
+from dashboard.services import evidence, modes, outbox, stage_steps
 from dashboard.services.incident_end import end_incident, record_act
 from dashboard.services.settle import settle
 from health import watch as watching

@@ -15,12 +15,13 @@ from django.db import IntegrityError, transaction
 from django.db.models.functions import Least, Now
 from django.utils.translation import gettext as _
 
+from dashboard.audit import services as audit
 from dashboard.core import durations
 from dashboard.core.errors import Refused
 from dashboard.models import Endpoint, EndpointEdit
 from dashboard.models.audit import Action
 from dashboard.models.team import Team
-from dashboard.services import audit, credentials, profiles, rollouts, runs
+from dashboard.services import credentials, profiles, rollouts, runs
 from dashboard.services.settle import settle
 from dashboard.tags import check_tags
 from probes.secret import Secret

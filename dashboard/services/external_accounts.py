@@ -17,9 +17,9 @@ from django.core.exceptions import ValidationError
 from django.db import IntegrityError, transaction
 from django.utils.translation import gettext as _
 
+from dashboard.audit import services as audit
 from dashboard.core.errors import Refused
 from dashboard.models.audit import Action
-from dashboard.services import audit
 
 
 def link_of(person: User) -> SocialAccount | None:

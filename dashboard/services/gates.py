@@ -9,6 +9,7 @@ from django.contrib.auth.models import User
 from django.db import transaction
 from django.utils.translation import gettext as _
 
+from dashboard.audit import services as audit
 from dashboard.core import permissions
 from dashboard.core.errors import Refused
 from dashboard.core.permissions import Right
@@ -16,7 +17,7 @@ from dashboard.core.reasons import checked_reason
 from dashboard.core.sql import execute
 from dashboard.models import GateVersion
 from dashboard.models.audit import Action
-from dashboard.services import audit, rollout_ends
+from dashboard.services import rollout_ends
 from health.gates import gates_from_json, mistakes
 
 # The lock between asking, which shares it, and changing what is asked by.

@@ -10,11 +10,11 @@ from django.db.models import F, Q, Value
 from django.db.models.functions import Greatest, Now
 from django.utils.translation import gettext as _
 
+from dashboard.audit import services as audit
 from dashboard.core.errors import Refused
 from dashboard.core.sql import row
 from dashboard.models import Endpoint, MaintenanceWindow
 from dashboard.models.audit import Action
-from dashboard.services import audit
 
 LONGEST = timedelta(days=90)
 LONGEST_REASON = 1000

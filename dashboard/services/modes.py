@@ -10,6 +10,7 @@ from django.db import IntegrityError, transaction
 from django.db.models.functions import Now
 from django.utils.translation import gettext as _
 
+from dashboard.audit import services as audit
 from dashboard.core import permissions
 from dashboard.core.errors import Refused
 from dashboard.core.permissions import Right
@@ -17,7 +18,7 @@ from dashboard.core.reasons import checked_reason
 from dashboard.core.sql import limit_idling
 from dashboard.models import Endpoint, Incident, ModeSwitch, Notice, Profile
 from dashboard.models.audit import Action
-from dashboard.services import audit, outbox
+from dashboard.services import outbox
 from dashboard.services.settle import settle
 from health.modes import EFFECTS, Mode, fallbacks
 from health.severity import Severity

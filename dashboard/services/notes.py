@@ -11,12 +11,12 @@ from django.db.models.functions import Now
 from django.utils import timezone
 from django.utils.translation import gettext as _
 
+from dashboard.audit import services as audit
 from dashboard.core import permissions
 from dashboard.core.errors import Refused
 from dashboard.core.permissions import Right
 from dashboard.models import Endpoint, Note
 from dashboard.models.audit import Action
-from dashboard.services import audit
 from dashboard.services.observations import EARLIEST
 
 LONGEST_TEXT = 500

@@ -11,11 +11,11 @@ from django.contrib.auth.models import User
 from django.db import IntegrityError, transaction
 from django.utils.translation import gettext as _
 
+from dashboard.audit import services as audit
 from dashboard.core.errors import Refused
 from dashboard.models import Grant, Invitation, Team
 from dashboard.models.audit import Action
 from dashboard.models.team import Role
-from dashboard.services import audit
 
 
 @transaction.atomic

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from django.contrib.auth.models import User
 
+from dashboard.audit import services as audit
 from dashboard.models import Endpoint, RolloutRequest
 from dashboard.models.audit import Action
-from dashboard.services import audit
 
 
 def record(

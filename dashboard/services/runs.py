@@ -22,13 +22,14 @@ from django.db.models import F
 from django.db.models.functions import Least, Now
 from psycopg.types.json import Jsonb
 
+from dashboard.audit import services as audit
 from dashboard.core import broker
 from dashboard.core.errors import LeaseLost, Refused
 from dashboard.core.sql import execute, row
 from dashboard.models import Attempt, Endpoint, Run
 from dashboard.models.audit import Action
 from dashboard.models.run import PRIORITIES, State, Trigger
-from dashboard.services import audit, credentials
+from dashboard.services import credentials
 from probes import fingerprint
 from probes.errors import TargetError
 from probes.suite import SUITE_VERSION, Trial, plan

@@ -15,9 +15,9 @@ from django.db import IntegrityError, transaction
 from django.utils.translation import gettext as _
 
 from dashboard import second_factors
+from dashboard.audit import services as audit
 from dashboard.core.errors import Refused
 from dashboard.models.audit import Action
-from dashboard.services import audit
 
 _TOTP, _CODES = Authenticator.Type.TOTP, Authenticator.Type.RECOVERY_CODES
 

@@ -8,9 +8,9 @@ from django.contrib.auth.models import User
 from django.db import transaction
 from django.utils import timezone
 
+from dashboard.audit import services as audit
 from dashboard.models import PersonSession
 from dashboard.models.audit import Action
-from dashboard.services import audit
 from dashboard.session_store import end_of
 
 

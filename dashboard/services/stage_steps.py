@@ -7,6 +7,7 @@ from django.db import transaction
 from django.db.models.functions import Now
 from django.utils.translation import gettext as _
 
+from dashboard.audit import services as audit
 from dashboard.core import permissions
 from dashboard.core.errors import Refused
 from dashboard.core.permissions import Right
@@ -14,7 +15,7 @@ from dashboard.core.reasons import checked_reason
 from dashboard.models import Endpoint, Incident, Profile
 from dashboard.models.audit import Action
 from dashboard.models.profile import Stage
-from dashboard.services import audit, profiles, rollout_notices
+from dashboard.services import profiles, rollout_notices
 from dashboard.services.settle import settle
 from health import stages
 from health.severity import Severity

@@ -10,10 +10,11 @@ from django.db.models import Model
 from django.db.models.deletion import ProtectedError
 from django.utils.translation import gettext as _
 
+from dashboard.audit import services as audit
 from dashboard.core.errors import Refused
 from dashboard.models import Endpoint, Team
 from dashboard.models.audit import Action
-from dashboard.services import audit, endpoints, roles
+from dashboard.services import endpoints, roles
 
 LONGEST_NAME = 60
 _NAMED = 5  # so many endpoints a refusal names

@@ -9,10 +9,11 @@ from django.contrib.auth.models import User
 from django.db import transaction
 from django.utils.translation import gettext as _
 
+from dashboard.audit import services as audit
 from dashboard.core.errors import Refused
 from dashboard.models import ToolRule
 from dashboard.models.audit import Action
-from dashboard.services import audit, policies, policy_renewal
+from dashboard.services import policies, policy_renewal
 from health.risk import LONGEST_PATTERN, Risk
 
 # All of them are in every policy.

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
+from dashboard.audit import services as audit
 from dashboard.core.sql import execute, rows
 from dashboard.models import AuditEntry
 from dashboard.models.audit import Action
-from dashboard.services import audit
 
 TABLES = """
 SELECT c.relname FROM pg_class c WHERE c.relkind = 'r' AND pg_table_is_visible(c.oid)

@@ -11,12 +11,12 @@ from importlib import import_module
 import pytest
 from django.db import DatabaseError, connection, transaction
 
-from dashboard import audit_chain
+from dashboard.audit import chain, database_role
 from dashboard.core import partitions
 from dashboard.core.errors import Refused
 from dashboard.core.sql import execute, row
 from dashboard.models import AuditEntry, AuditLink, Endpoint
-from dashboard.services import database_role, endpoints, maintenance, modes, retention, runs, tokens
+from dashboard.services import endpoints, maintenance, modes, retention, runs, tokens
 from health.modes import Mode
 from tests.audit.making import link_now, record
 from tests.factories import make_endpoint
@@ -112,7 +112,7 @@ def test_a_role_with_ordinary_grants_is_stopped_by_the_triggers(role: str) -> No
             assert "the audit log can only be added to" in refusal(change), change
         with transaction.atomic():
             record("two")
-        assert audit_chain.verify().is_good
+        assert chain.verify().is_good
 
 
 def test_a_role_that_only_runs_the_product_has_no_right_over_the_log(role: str) -> None:
@@ -133,7 +133,7 @@ def test_a_role_that_only_runs_the_product_has_no_right_over_the_log(role: str) 
         for statement in (*CHANGES, *TRICKS):
             why = refusal(statement)
             assert "permission denied" in why or "must be owner" in why, statement
-        verdict = audit_chain.verify()
+        verdict = chain.verify()
 
     assert verdict.is_good
     assert verdict.links == AuditEntry.objects.count() >= 4
@@ -166,7 +166,7 @@ def test_the_log_works_where_its_owner_is_no_superuser() -> None:
     link_now()
 
     assert row("SELECT count(*) FROM audited.dashboard_auditlink") == (2,)
-    assert audit_chain.verify().is_good
+    assert chain.verify().is_good
     for change in CHANGES:
         assert "permission denied" in refusal(change), change
     execute("RESET ROLE")

@@ -10,12 +10,13 @@ import pytest
 from django.contrib.auth.models import User
 from django.db import connection, transaction
 
-from dashboard import audit_chain
-from dashboard.audit_chain import Head, Kind
+from dashboard.audit import chain
+from dashboard.audit import services as audit
+from dashboard.audit.chain import Head, Kind
 from dashboard.core.sql import execute, row
 from dashboard.models import AuditEntry, Endpoint, Note
 from dashboard.models.audit import Action
-from dashboard.services import audit, notes
+from dashboard.services import notes
 from tests.audit.making import link_now, record
 from tests.factories import make_endpoint, make_person
 
@@ -118,11 +119,11 @@ def six(db: None) -> Head:
     """Six entries in the chain, and the head of it."""
     record("one", "two", "three", "four", "five", "six")
     link_now()
-    return audit_chain.head()
+    return chain.head()
 
 
 def found(expect: Head | None = None) -> list[tuple[Kind, int | None]]:
-    verdict = audit_chain.verify(expect=expect, batch=4)
+    verdict = chain.verify(expect=expect, batch=4)
     assert verdict.is_good != bool(verdict.breaks)
     return [(each.kind, each.seq) for each in verdict.breaks]
 
@@ -163,19 +164,19 @@ def test_of_many_breaks_the_first_are_told_and_the_head_is_right(six: Head) -> N
     execute(f"ALTER TABLE {ENTRY} DISABLE TRIGGER audit_no_change")
     execute(f"UPDATE {ENTRY} SET at_us = at_us + 1")
 
-    verdict = audit_chain.verify()
+    verdict = chain.verify()
 
-    assert (len(verdict.breaks), verdict.more) == (audit_chain.MOST_BREAKS, True)
-    assert (verdict.head, verdict.links) == (audit_chain.head(), 36)
+    assert (len(verdict.breaks), verdict.more) == (chain.MOST_BREAKS, True)
+    assert (verdict.head, verdict.links) == (chain.head(), 36)
 
 
 def test_heads_are_read_as_they_are_printed(six: Head) -> None:
     """A head survives being written down; what is none is refused."""
-    assert audit_chain.expected(f" {six}\n") == six
-    assert audit_chain.expected("0:") == Head()
+    assert chain.expected(f" {six}\n") == six
+    assert chain.expected("0:") == Head()
     for text in ("", "6", "6:", "0:" + "0" * 64, f"x{six}", str(six)[:-1], f"{six}0"):
         with pytest.raises(ValueError, match="is no head"):
-            audit_chain.expected(text)
+            chain.expected(text)
 
 
 @pytest.mark.django_db(transaction=True)
@@ -211,7 +212,7 @@ def test_those_who_write_at_once_make_one_chain_and_wait_for_nobody_in_a_circle(
         for done in [pool.submit(work, job) for job in jobs]:
             done.result()
 
-    verdict = audit_chain.verify()
+    verdict = chain.verify()
     assert verdict.is_good, verdict.breaks
     assert verdict.links == AuditEntry.objects.count() == rounds * threads + 2
     assert row("SELECT count(*) FROM dashboard_auditturn") == (0,)
@@ -232,6 +233,6 @@ def test_what_is_rolled_back_leaves_no_hole() -> None:
         give_up("in part")
 
     assert [entry.told["subject"] for entry in AuditEntry.objects.all()] == ["kept"]
-    assert audit_chain.verify().links == 1
+    assert chain.verify().links == 1
     with pytest.raises(RuntimeError):
         record("outside of any transaction")

@@ -16,12 +16,13 @@ from django.test import Client
 from django.utils import timezone
 
 from cli.main import main
+from dashboard.audit import services as audit
 from dashboard.core import actor_context
 from dashboard.core.actor_context import Acting, Via
 from dashboard.models import AuditEntry, Channel, Endpoint
 from dashboard.models.audit import Action
 from dashboard.models.team import Role, Team
-from dashboard.services import audit, channels, demo, endpoints, maintenance, notes
+from dashboard.services import channels, demo, endpoints, maintenance, notes
 from probes.secret import Secret
 from tests.as_code.making import NEW, STEADY
 from tests.audit.making import last, told

@@ -18,15 +18,16 @@ from django.http import StreamingHttpResponse
 from django.test import Client
 from django.test.utils import CaptureQueriesContext
 
-from dashboard import audit_page
-from dashboard.audit_page import Wanted
+from dashboard.audit import queries as audit_page
+from dashboard.audit import services as audit
+from dashboard.audit.queries import Wanted
 from dashboard.core import actor_context, permissions
 from dashboard.core.actor_context import Acting, Via
 from dashboard.core.permissions import EVERYBODY
 from dashboard.models import AuditEntry, Endpoint
 from dashboard.models.audit import Action
 from dashboard.models.team import Role, Team
-from dashboard.services import audit, endpoints, notes
+from dashboard.services import endpoints, notes
 from tests.audit.making import link_now, record
 from tests.factories import make_endpoint, make_person
 

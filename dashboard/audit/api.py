@@ -9,11 +9,11 @@ from django.http import HttpRequest
 from ninja import Query, Router
 from pydantic import AwareDatetime, BaseModel, ConfigDict, Field
 
-from dashboard import audit_page
 from dashboard.api import auth, paging
 from dashboard.api.errors import ApiError, Detail
 from dashboard.api.paging import MOST_ID
-from dashboard.audit_page import Linked
+from dashboard.audit import queries as audit_page
+from dashboard.audit.queries import Linked
 from dashboard.core import permissions
 
 router = Router(tags=["audit"])

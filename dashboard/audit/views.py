@@ -9,7 +9,10 @@ from django.http import Http404, HttpRequest, HttpResponse, StreamingHttpRespons
 from django.shortcuts import render
 from django.views.decorators.http import require_safe
 
-from dashboard import audit_chain, audit_entry, audit_export, audit_page, audit_words
+from dashboard.audit import chain, entries
+from dashboard.audit import export as audit_export
+from dashboard.audit import queries as audit_page
+from dashboard.audit import text as audit_words
 from dashboard.core import downloads
 from dashboard.core.permissions import Actor, Right, actor_of, needs
 from dashboard.models import Endpoint
@@ -29,11 +32,11 @@ def page(request: HttpRequest) -> HttpResponse:
     context = {
         "asked": asked,
         "page": found,
-        "rows": audit_entry.shown(found.rows, actor),
+        "rows": entries.shown(found.rows, actor),
         "groups": _choices(),
         "slugs": _slugs(asked, actor),
         "sees_all": sees_all,
-        "head": audit_chain.head() if sees_all else None,
+        "head": chain.head() if sees_all else None,
         "here": asked.address(),
         "newer": found.newer.address(after=found.newer.after) if found.newer else "",
         "older": found.older.address(before=found.older.before) if found.older else "",
@@ -48,7 +51,7 @@ def detail(request: HttpRequest, entry_id: int) -> HttpResponse:
     found = audit_page.seen_by(actor).filter(pk=min(entry_id, 2**63 - 1)).first()
     if found is None:
         raise Http404
-    row = audit_entry.shown(audit_page.linked([found]), actor)[0]
+    row = entries.shown(audit_page.linked([found]), actor)[0]
     return render(request, "dashboard/audit_entry.html", {"row": row})
 
 

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
-from dashboard import audit_words
-from dashboard.audit_page import Linked
+from dashboard.audit import text as audit_words
+from dashboard.audit.queries import Linked
 from dashboard.core.actor_context import Via
 from dashboard.core.permissions import Actor, Right
 from dashboard.models import Endpoint

@@ -6,7 +6,7 @@ import json
 from collections.abc import Iterable, Iterator
 from typing import Any
 
-from dashboard.audit_page import Linked
+from dashboard.audit.queries import Linked
 from dashboard.core.safe_csv import as_csv
 
 _COLUMNS = (
