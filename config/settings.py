@@ -147,22 +147,22 @@ AUTH_PASSWORD_VALIDATORS = [
 ]
 AUTH_PASSWORD_VALIDATORS[1]["OPTIONS"] = {"min_length": 12}  # type: ignore[assignment]
 
-# Guessing is slowed down (dashboard/guessing.py) before any password is looked at.
+# Guessing is slowed down (dashboard/accounts/login_throttle.py) before any password is looked at.
 AUTHENTICATION_BACKENDS = [
-    "dashboard.guessing.GuessingBackend",
+    "dashboard.accounts.login_throttle.GuessingBackend",
     "django.contrib.auth.backends.ModelBackend",
 ]
-AXES_HANDLER = "dashboard.guessing.GuessingHandler"
+AXES_HANDLER = "dashboard.accounts.login_throttle.GuessingHandler"
 AXES_FAILURE_LIMIT = 1  # that handler counts
 AXES_LOCKOUT_PARAMETERS = [["username", "ip_address"]]
 AXES_COOLOFF_TIME = timedelta(hours=24)
 AXES_RESET_COOL_OFF_ON_FAILURE_DURING_LOCKOUT = False
 AXES_CLIENT_IP_CALLABLE = "dashboard.core.client_address.of"
-AXES_LOCKOUT_CALLABLE = "dashboard.views.sign_in.slowed"
+AXES_LOCKOUT_CALLABLE = "dashboard.accounts.views.sign_in.slowed"
 AXES_VERBOSE = False
 
 # Second factors, by allauth; pages, addresses and rules are ours.
-MFA_ADAPTER = "dashboard.second_factors.Adapter"
+MFA_ADAPTER = "dashboard.accounts.second_factor.Adapter"
 MFA_SUPPORTED_TYPES = ["totp", "webauthn", "recovery_codes"]
 MFA_PASSKEY_LOGIN_ENABLED = True
 MFA_TOTP_TOLERANCE = 1
@@ -191,7 +191,7 @@ if OIDC_ON and not (_issuer.scheme == "https" or _issuer.hostname in _LOOPBACK):
     raise ImproperlyConfigured("OIDC_ISSUER must be https unless the host is this machine.")
 if OIDC_CREATE_PEOPLE and not OIDC_USERNAME_CLAIM:
     raise ImproperlyConfigured("OIDC_CREATE_PEOPLE needs OIDC_USERNAME_CLAIM: what to call them.")
-SOCIALACCOUNT_ADAPTER = "dashboard.oidc.Adapter"
+SOCIALACCOUNT_ADAPTER = "dashboard.accounts.oidc.Adapter"
 SOCIALACCOUNT_STORE_TOKENS = False
 
 # --- Cookies and headers -----------------------------------------------------------------------
@@ -202,7 +202,7 @@ SESSION_COOKIE_SECURE = CSRF_COOKIE_SECURE = SERVED_BY_HTTPS
 SESSION_COOKIE_HTTPONLY = CSRF_COOKIE_HTTPONLY = True
 SESSION_COOKIE_SAMESITE = CSRF_COOKIE_SAMESITE = "Lax"
 CSRF_FAILURE_VIEW = "dashboard.core.error_views.form_too_old"
-SESSION_ENGINE = "dashboard.session_store"
+SESSION_ENGINE = "dashboard.accounts.session_store"
 # A session ends when nobody was there for so long, and at the latest so long after signing in.
 SESSION_IDLE = env_duration("SESSION_IDLE", default="30m")
 SESSION_AGE = env_duration("SESSION_AGE", default="12h")

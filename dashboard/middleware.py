@@ -23,11 +23,11 @@ from django.utils.translation import gettext as _
 from django_htmx.http import HttpResponseClientRedirect
 from typing_extensions import override
 
-from dashboard import second_factors
+from dashboard.accounts import second_factor
+from dashboard.accounts.services import sessions
+from dashboard.accounts.session_store import SessionStore
 from dashboard.core import actor_context, client_address, permissions, redirects, user_agents
 from dashboard.core.actor_context import Acting, Via
-from dashboard.services import sessions
-from dashboard.session_store import SessionStore
 
 log = structlog.get_logger()
 
@@ -145,9 +145,9 @@ class SecondFactorFirst:
         if not settings.REQUIRE_SECOND_FACTOR or declared is None or declared.is_public:
             return None
         match = request.resolver_match
-        if match is not None and match.url_name in second_factors.OPEN_WITHOUT:
+        if match is not None and match.url_name in second_factor.OPEN_WITHOUT:
             return None
-        if not second_factors.is_owed(cast(User, request.user)):
+        if not second_factor.is_owed(cast(User, request.user)):
             return None
         messages.warning(request, _("Your role needs a second factor. Set one up to go on."))
         to = reverse("security")

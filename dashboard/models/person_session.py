@@ -11,7 +11,7 @@ from django.db import models
 from typing_extensions import override
 
 if TYPE_CHECKING:
-    from dashboard.session_store import SessionStore
+    from dashboard.accounts.session_store import SessionStore
 
 
 class PersonSession(AbstractBaseSession):
@@ -39,6 +39,6 @@ class PersonSession(AbstractBaseSession):
     @classmethod
     @override
     def get_session_store_class(cls) -> type[SessionStore]:
-        from dashboard.session_store import SessionStore
+        from dashboard.accounts.session_store import SessionStore
 
         return SessionStore

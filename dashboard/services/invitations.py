@@ -16,9 +16,9 @@ from django.db import transaction
 from django.db.models.functions import Now
 from django.utils.translation import gettext as _
 
+from dashboard.accounts.services import passwords
 from dashboard.core.errors import Refused
 from dashboard.models import Invitation
-from dashboard.services import passwords
 
 LASTS = timedelta(days=7)
 # 256 random bits: nobody guesses one. By its beginning logs know a secret (config.logs).

@@ -13,12 +13,13 @@ from django.contrib.auth.models import User
 from django.db import IntegrityError, transaction
 from django.utils.translation import gettext as _
 
+from dashboard.accounts.services import sessions
 from dashboard.audit import services as audit
 from dashboard.core.errors import Refused
 from dashboard.models import DrawnPassword, Invitation, RolloutRequest, Team
 from dashboard.models.audit import Action
 from dashboard.models.team import Role
-from dashboard.services import invitations, roles, rollouts, sessions
+from dashboard.services import invitations, roles, rollouts
 from dashboard.services.invitations import Link
 
 

@@ -7,7 +7,7 @@ from typing import Any
 from django import template
 from django.contrib.auth.models import User
 
-from dashboard import guessing, second_factors
+from dashboard.accounts import login_throttle, second_factor
 
 register = template.Library()
 
@@ -16,6 +16,6 @@ register = template.Library()
 def sign_in_of(person: User) -> dict[str, Any]:
     """Whether they have a second factor, and until when wrong tries make them wait."""
     return {
-        "factors": second_factors.has_any(person),
-        "waits_until": guessing.waits_until(person.username),
+        "factors": second_factor.has_any(person),
+        "waits_until": login_throttle.waits_until(person.username),
     }

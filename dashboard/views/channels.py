@@ -13,9 +13,9 @@ from django.utils.translation import gettext as _
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
+from dashboard.accounts.reauthentication import fresh
 from dashboard.core.errors import Refused
 from dashboard.core.permissions import Right, needs
-from dashboard.fresh import fresh
 from dashboard.models import Channel, Delivery
 from dashboard.services import channels, deliveries
 from dashboard.services.channels import Made

@@ -12,9 +12,9 @@ from django.utils.translation import gettext as _
 from django.views.decorators.http import require_http_methods
 
 from dashboard import gates_page
+from dashboard.accounts.reauthentication import fresh
 from dashboard.core.errors import Refused
 from dashboard.core.permissions import Right, actor_of, needs
-from dashboard.fresh import fresh
 from dashboard.models import GateVersion
 from dashboard.services import gates
 from dashboard.views.gates_form import GatesForm

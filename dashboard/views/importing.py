@@ -12,6 +12,7 @@ from django.shortcuts import render
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_http_methods, require_safe
 
+from dashboard.accounts.reauthentication import fresh_when
 from dashboard.as_code import planning, reading, writing
 from dashboard.as_code.excerpts import excerpts
 from dashboard.as_code.mistakes import Unreadable
@@ -19,7 +20,6 @@ from dashboard.as_code.planning import Action, Plan
 from dashboard.as_code.reading import Declared
 from dashboard.core.errors import Refused
 from dashboard.core.permissions import Right, actor_of, needs
-from dashboard.fresh import fresh_when
 from dashboard.services import applying
 
 # A page with thousands of steps is read by nobody; the command prints them all.

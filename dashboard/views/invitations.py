@@ -14,7 +14,7 @@ from django.views.decorators.cache import never_cache
 from django.views.decorators.debug import sensitive_post_parameters, sensitive_variables
 from django.views.decorators.http import require_http_methods
 
-from dashboard import signing_in
+from dashboard.accounts import sign_in
 from dashboard.core.errors import Refused
 from dashboard.core.permissions import public
 from dashboard.services import invitations
@@ -49,8 +49,8 @@ def page(request: HttpRequest, token: str) -> HttpResponse:
 
 def _let_in(request: HttpRequest, person: User) -> HttpResponse:
     """Sign them in by the one door, which asks for a second factor where somebody has one."""
-    signing_in.leave(request)
-    answer = signing_in.begin(request, person, how="invitation", next_page=reverse("fleet"))
+    sign_in.leave(request)
+    answer = sign_in.begin(request, person, how="invitation", next_page=reverse("fleet"))
     told = _("Welcome, {name}. Your password is set.").format(name=person.get_username())
     messages.success(request, told)
     return answer

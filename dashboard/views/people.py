@@ -18,9 +18,9 @@ from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
 from dashboard import role_words
+from dashboard.accounts.reauthentication import fresh
 from dashboard.core.errors import Refused
 from dashboard.core.permissions import Right, needs
-from dashboard.fresh import fresh
 from dashboard.models import Grant, Invitation
 from dashboard.services import people, roles
 from dashboard.services.invitations import Link

@@ -9,9 +9,9 @@ from django.shortcuts import get_object_or_404, redirect
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_POST
 
+from dashboard.accounts.reauthentication import fresh
+from dashboard.accounts.services import second_factor, sign_in
 from dashboard.core.permissions import Right, needs
-from dashboard.fresh import fresh
-from dashboard.services import second_factor, sign_in
 
 
 @needs(Right.ADMINISTER)

@@ -15,10 +15,10 @@ from django.views.decorators.http import require_http_methods, require_POST, req
 from django_htmx.http import HttpResponseClientRedirect
 
 from dashboard import endpoint_page, rollout_page, rollouts_page, stage_words
+from dashboard.accounts.reauthentication import fresh
 from dashboard.core.errors import Refused
 from dashboard.core.permissions import Right, actor_of, needs
 from dashboard.core.reason_forms import ReasonForm
-from dashboard.fresh import fresh
 from dashboard.models import Endpoint, RolloutRequest
 from dashboard.services import rollouts
 from dashboard.services.policy_renewal import current_policy

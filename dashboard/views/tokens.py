@@ -13,9 +13,9 @@ from django.utils.translation import gettext as _
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_http_methods
 
+from dashboard.accounts.reauthentication import fresh
 from dashboard.core.errors import Refused
 from dashboard.core.permissions import own
-from dashboard.fresh import fresh
 from dashboard.models import ApiToken
 from dashboard.services import tokens
 from dashboard.services.tokens import Issued

@@ -10,8 +10,8 @@ from django.db import connection
 from django.utils import timezone
 from playwright.sync_api import Page, expect
 
+from dashboard.accounts.session_store import SessionStore
 from dashboard.models import Endpoint, PersonSession
-from dashboard.session_store import SessionStore
 from tests.browser.conftest import PASSWORD, Site
 from tests.browser.watch import Watch
 from tests.factories import make_endpoint, make_finished_run

@@ -12,7 +12,7 @@ from django.contrib.auth.models import User
 from django.db.models.functions import Now
 from django.utils import timezone
 
-from dashboard import second_factors
+from dashboard.accounts import second_factor
 from dashboard.as_code.fields import FIELDS, KEY_FIELD
 from dashboard.core import partitions
 from dashboard.models import (
@@ -138,7 +138,7 @@ def make(person: User) -> Rows:
 
 def _factor(person: User) -> int:
     with_app(person)
-    return int(second_factors.of(person).get().pk)
+    return int(second_factor.of(person).get().pk)
 
 
 def _endpoint(slug: str, failures: int) -> Endpoint:

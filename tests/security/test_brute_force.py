@@ -11,7 +11,7 @@ from axes.models import AccessAttempt
 from django.contrib.auth.models import User
 from django.test import Client
 
-from dashboard import guessing
+from dashboard.accounts import login_throttle
 from dashboard.models.audit import Action
 from tests.factories import make_person
 from tests.security.people import PASSWORD, CountingHasher, code_of, is_in, sign_in, told, with_app
@@ -44,9 +44,9 @@ def test_a_thousand_tries_are_slowed(
     # As slow as this machine may be, no wait ends before the tries do.
     for name in ("FROM_ONE_ADDRESS", "FROM_ANYWHERE"):
         pace = replace(
-            getattr(guessing, name), first=timedelta(hours=1), longest=timedelta(hours=1)
+            getattr(login_throttle, name), first=timedelta(hours=1), longest=timedelta(hours=1)
         )
-        monkeypatch.setattr(guessing, name, pace)
+        monkeypatch.setattr(login_throttle, name, pace)
     CountingHasher.count = 0
 
     statuses = [try_it(client, number, "wrong").status_code for number in range(tries)]
@@ -82,25 +82,25 @@ def test_names_that_nobody_has_are_answered_alike(client: Client, bob: User) -> 
 def test_waits_grow_and_end(client: Client, bob: User) -> None:
     """Each further failure doubles the wait; past it one try is taken, and a success clears it."""
     last = [sign_in(client, password="wrong") for _ in range(5)][-1]
-    first = guessing.waits("BOB", "127.0.0.1")
+    first = login_throttle.waits("BOB", "127.0.0.1")
     _later(first)
     again = sign_in(client, password="wrong")
 
     assert timedelta(seconds=25) < first <= timedelta(seconds=30)
     assert (last.status_code, again.status_code) == (429, 429)
     assert 25 < int(last.headers["Retry-After"]) <= 30
-    assert timedelta(seconds=50) < guessing.waits("bob", "127.0.0.1") <= timedelta(seconds=60)
+    assert timedelta(seconds=50) < login_throttle.waits("bob", "127.0.0.1") <= timedelta(seconds=60)
     # Somebody else's guessing is not this person's address.
-    assert guessing.waits("bob", "192.0.2.7") == timedelta()
+    assert login_throttle.waits("bob", "192.0.2.7") == timedelta()
     _later(timedelta(minutes=1))
     assert sign_in(client).status_code == 302
-    assert guessing.waits("bob", "127.0.0.1") == timedelta()
+    assert login_throttle.waits("bob", "127.0.0.1") == timedelta()
 
 
 def test_strangers_cannot_shut_somebody_out_for_long() -> None:
     """However many fail from anywhere, a name waits two minutes; one address a quarter hour."""
-    assert guessing.FROM_ANYWHERE.wait(100_000) == timedelta(minutes=2)
-    assert guessing.FROM_ONE_ADDRESS.wait(100_000) == timedelta(minutes=15)
+    assert login_throttle.FROM_ANYWHERE.wait(100_000) == timedelta(minutes=2)
+    assert login_throttle.FROM_ONE_ADDRESS.wait(100_000) == timedelta(minutes=15)
 
 
 def test_an_administrator_lets_somebody_try_at_once(client: Client, bob: User) -> None:

@@ -61,7 +61,7 @@ def test_only_named_files_know_a_client() -> None:
 def test_only_the_sign_in_by_a_provider_goes_by_another_way() -> None:
     """What allauth fetches is what OIDC_ISSUER names, which no person or endpoint chooses."""
 
-    # It has a client of its own, past the guard: dashboard/oidc.py alone sets it going, without
+    # It has a client of its own, past the guard: dashboard/accounts/oidc.py alone sets it going, without
     # redirects and without the proxies of the environment (tests/security/test_oidc.py).
     def walks_with_allauth(node: ast.AST) -> bool:
         module = node.module or "" if isinstance(node, ast.ImportFrom) else ""
@@ -72,7 +72,7 @@ def test_only_the_sign_in_by_a_provider_goes_by_another_way() -> None:
     def fetches_keys(node: ast.AST) -> bool:
         return isinstance(node, ast.Attribute) and node.attr == "PyJWKClient"
 
-    assert found_in(walks_with_allauth) == {"dashboard/oidc.py"}
+    assert found_in(walks_with_allauth) == {"dashboard/accounts/oidc.py"}
     assert found_in(fetches_keys) == set()
 
 

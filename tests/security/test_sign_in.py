@@ -9,10 +9,10 @@ from django.contrib.auth.models import User
 from django.test import Client
 from pytest_django.asserts import assertContains, assertRedirects
 
+from dashboard.accounts.services import passwords
 from dashboard.core.errors import Refused
 from dashboard.models.audit import Action
 from dashboard.models.team import Role
-from dashboard.services import passwords
 from tests.factories import make_person
 from tests.security.people import PASSWORD, code_of, is_in, sign_in, told, with_app
 

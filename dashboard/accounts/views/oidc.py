@@ -14,12 +14,12 @@ from django.utils.translation import gettext as _
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_POST, require_safe
 
-from dashboard import fresh, guessing, oidc, signing_in
+from dashboard.accounts import login_throttle, oidc, reauthentication, sign_in
+from dashboard.accounts.services import external_accounts
+from dashboard.accounts.views.sign_in import too_soon
 from dashboard.core import client_address, redirects
 from dashboard.core.errors import Refused
 from dashboard.core.permissions import own, public
-from dashboard.services import external_accounts
-from dashboard.views.sign_in import too_soon
 
 
 @public
@@ -34,7 +34,7 @@ def begin(request: HttpRequest) -> HttpResponse:
 
 
 @own
-@fresh.fresh
+@reauthentication.fresh
 @require_POST
 @never_cache
 def link(request: HttpRequest) -> HttpResponse:
@@ -42,7 +42,7 @@ def link(request: HttpRequest) -> HttpResponse:
 
 
 @own
-@fresh.fresh
+@reauthentication.fresh
 @require_POST
 def unlink(request: HttpRequest) -> HttpResponse:
     try:
@@ -82,13 +82,13 @@ def _arrived(
     if kept.get("for") == "confirm" and me:
         if person.pk != me.pk:
             raise Refused(_("That is somebody else's account."))
-        fresh.confirm(request)
+        reauthentication.confirm(request)
         page = str(kept.get("next", ""))
         return redirect(redirects.kept_inside(request, page, otherwise=reverse("settings")))
-    if wait := guessing.waits(person.username, client_address.of(request)):
+    if wait := login_throttle.waits(person.username, client_address.of(request)):
         return too_soon(request, wait)
     page = str(kept.get("next", ""))
-    return signing_in.begin(request, person, how="OpenID Connect", next_page=page)
+    return sign_in.begin(request, person, how="OpenID Connect", next_page=page)
 
 
 def _begin(request: HttpRequest, kept: dict[str, Any]) -> HttpResponse:

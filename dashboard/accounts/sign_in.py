@@ -19,10 +19,10 @@ from django.urls import reverse
 from django.utils import timezone
 from django.utils.translation import gettext as _
 
-from dashboard import second_factors
+from dashboard.accounts import second_factor
+from dashboard.accounts.services import sign_in
+from dashboard.accounts.session_store import SessionStore
 from dashboard.core import client_address, redirects, user_agents
-from dashboard.services import sign_in
-from dashboard.session_store import SessionStore
 
 BACKEND = "django.contrib.auth.backends.ModelBackend"
 _PENDING = "pending_sign_in"
@@ -46,7 +46,7 @@ def begin(
     if not person.is_active:
         messages.error(request, _("This account is not active. Ask an administrator."))
         return redirect("login")
-    if not is_both and second_factors.has_any(person):
+    if not is_both and second_factor.has_any(person):
         request.session[_PENDING] = {
             "person": person.pk,
             "bound_to": person.get_session_auth_hash(),

@@ -10,9 +10,9 @@ from django.db import transaction
 from django.db.models import F
 from django.utils import timezone
 
+from dashboard.accounts.services import sessions
 from dashboard.audit import services as audit
 from dashboard.models.audit import Action
-from dashboard.services import sessions
 
 # For how long a failure counts.
 REMEMBERED = timedelta(hours=24)

@@ -7,10 +7,10 @@ from django.contrib.auth.password_validation import validate_password
 from django.core.exceptions import ValidationError
 from django.db import transaction
 
+from dashboard.accounts.services import sessions
 from dashboard.audit import services as audit
 from dashboard.core.errors import Refused
 from dashboard.models.audit import Action
-from dashboard.services import sessions
 
 
 @transaction.atomic

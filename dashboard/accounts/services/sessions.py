@@ -8,10 +8,10 @@ from django.contrib.auth.models import User
 from django.db import transaction
 from django.utils import timezone
 
+from dashboard.accounts.session_store import end_of
 from dashboard.audit import services as audit
 from dashboard.models import PersonSession
 from dashboard.models.audit import Action
-from dashboard.session_store import end_of
 
 
 def note(session: PersonSession, *, address: str, browser: str) -> None:

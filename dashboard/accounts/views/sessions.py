@@ -16,10 +16,10 @@ from django.utils.translation import ngettext
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_http_methods, require_POST
 
+from dashboard.accounts.services import sessions
 from dashboard.core import durations
 from dashboard.core.permissions import own
 from dashboard.models import PersonSession
-from dashboard.services import sessions
 
 
 @own

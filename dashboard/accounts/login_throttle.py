@@ -21,8 +21,8 @@ from django.http import HttpRequest
 from django.utils import timezone
 from typing_extensions import override
 
+from dashboard.accounts.services import sign_in
 from dashboard.core import client_address
-from dashboard.services import sign_in
 
 
 @dataclass(frozen=True, slots=True)

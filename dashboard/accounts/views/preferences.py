@@ -16,11 +16,11 @@ from django.views.decorators.debug import sensitive_post_parameters
 from django.views.decorators.http import require_http_methods, require_POST
 from django.views.i18n import set_language
 
-from dashboard import fresh, guessing
+from dashboard.accounts import login_throttle, reauthentication
+from dashboard.accounts.services import passwords
+from dashboard.accounts.views.sign_in import too_soon
 from dashboard.core import client_address
 from dashboard.core.permissions import own, public
-from dashboard.services import passwords
-from dashboard.views.sign_in import too_soon
 
 
 @own
@@ -32,12 +32,12 @@ def password(request: HttpRequest) -> HttpResponse:
     form = PasswordChangeForm(person, request.POST or None)
     if request.method == "POST":
         # The old password is asked for here too, and must not be guessed here either.
-        if wait := guessing.waits(person.username, client_address.of(request)):
+        if wait := login_throttle.waits(person.username, client_address.of(request)):
             return too_soon(request, wait)
         if form.is_valid():
             return _changed(request, person, form.cleaned_data["new_password1"])
         if "old_password" in form.errors and form.data.get("old_password"):
-            guessing.failed(request, person.username)
+            login_throttle.failed(request, person.username)
     return render(request, "dashboard/password.html", {"form": form})
 
 
@@ -45,7 +45,7 @@ def _changed(request: HttpRequest, person: User, chosen: str) -> HttpResponse:
     passwords.choose(person, password=chosen, session_key=request.session.session_key)
     # This session goes on; all others of this person were bound to the old password.
     update_session_auth_hash(request, person)
-    fresh.confirm(request)
+    reauthentication.confirm(request)
     messages.success(request, _("Your password is changed. Other sessions have ended."))
     return redirect("settings")
 

@@ -20,7 +20,7 @@ from django.utils import timezone
 from django.utils.translation import gettext as _
 from django_htmx.http import HttpResponseClientRedirect
 
-from dashboard import session_store
+from dashboard.accounts import session_store
 from dashboard.core import redirects
 
 _CONFIRMED = "confirmed_at"

@@ -18,11 +18,12 @@ from django.utils.translation import gettext_lazy
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
-from dashboard import passkeys, second_factors
+from dashboard.accounts import passkeys
+from dashboard.accounts import second_factor as second_factors
+from dashboard.accounts.reauthentication import fresh, fresh_when
+from dashboard.accounts.services import external_accounts, second_factor
 from dashboard.core.errors import Refused
 from dashboard.core.permissions import own
-from dashboard.fresh import fresh, fresh_when
-from dashboard.services import external_accounts, second_factor
 
 
 class AppForm(forms.Form):

@@ -17,11 +17,12 @@ from django.views.decorators.cache import never_cache
 from django.views.decorators.debug import sensitive_post_parameters
 from django.views.decorators.http import require_http_methods
 
-from dashboard import fresh, guessing, passkeys, second_factors
+from dashboard.accounts import login_throttle, passkeys, reauthentication
+from dashboard.accounts import second_factor as second_factors
+from dashboard.accounts.services import external_accounts, second_factor
+from dashboard.accounts.views.sign_in import too_soon
 from dashboard.core import client_address, redirects
 from dashboard.core.permissions import own
-from dashboard.services import external_accounts, second_factor
-from dashboard.views.sign_in import too_soon
 
 
 class ConfirmForm(forms.Form):
@@ -51,12 +52,12 @@ def page(request: HttpRequest) -> HttpResponse:
     to = redirects.kept_inside(request, asked, otherwise=reverse("settings"))
     form = ConfirmForm(request.POST if request.method == "POST" else None)
     if request.method == "POST":
-        if wait := guessing.waits(person.username, client_address.of(request)):
+        if wait := login_throttle.waits(person.username, client_address.of(request)):
             return too_soon(request, wait)
         if _is_them(request, person, form):
-            fresh.confirm(request)
+            reauthentication.confirm(request)
             return redirect(to)
-        guessing.failed(request, person.username)
+        login_throttle.failed(request, person.username)
         form.add_error(None, _("This was not right. Nothing was changed; try again."))
     oidc_linked = settings.OIDC_ON and external_accounts.link_of(person)
     kinds = set(second_factors.of(person).values_list("type", flat=True))

@@ -14,7 +14,7 @@ from django.contrib.auth.models import User
 from django.db import IntegrityError, transaction
 from django.utils.translation import gettext as _
 
-from dashboard import second_factors
+from dashboard.accounts import second_factor
 from dashboard.audit import services as audit
 from dashboard.core.errors import Refused
 from dashboard.models.audit import Action
@@ -49,7 +49,7 @@ def remove(person: User, factor: Authenticator) -> None:
     """Take one away; with the last one go the recovery codes."""
     told = _told(factor)
     factor.delete()
-    if not second_factors.has_any(person):
+    if not second_factor.has_any(person):
         Authenticator.objects.filter(user=person, type=_CODES).delete()
     _record(person, before={"removed": told})
 
@@ -57,7 +57,7 @@ def remove(person: User, factor: Authenticator) -> None:
 @transaction.atomic
 def new_codes(person: User) -> list[str]:
     """Recovery codes anew; those from before open nothing any more."""
-    if not second_factors.has_any(person):
+    if not second_factor.has_any(person):
         raise Refused(_("Recovery codes stand in for a lost second factor: set one up first."))
     codes = _draw(person)
     _record(person, after={"recovery codes": "new"})
@@ -67,7 +67,7 @@ def new_codes(person: User) -> list[str]:
 @transaction.atomic
 def reset(person: User) -> bool:
     """Take all second factors from somebody who lost theirs; they sign in by password alone."""
-    found = [_told(each) for each in second_factors.of(person)]
+    found = [_told(each) for each in second_factor.of(person)]
     Authenticator.objects.filter(user=person).delete()
     if found:
         _record(person, before={"removed": found})

@@ -25,11 +25,12 @@ from django_htmx.http import HttpResponseClientRedirect
 from django_htmx.middleware import HtmxDetails
 from typing_extensions import override
 
-from dashboard import guessing, passkeys, second_factors, signing_in
+from dashboard.accounts import login_throttle, passkeys, sign_in
+from dashboard.accounts import second_factor as second_factors
+from dashboard.accounts.services import second_factor
+from dashboard.accounts.sign_in import Pending
 from dashboard.core import client_address, durations
 from dashboard.core.permissions import own, public
-from dashboard.services import second_factor
-from dashboard.signing_in import Pending
 
 
 class CodeForm(forms.Form):
@@ -61,16 +62,14 @@ class Login(LoginView):
     def post(self, request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponse:
         # Before the form, which would be drawn in vain for each of a thousand guesses.
         name = request.POST.get("username", "")
-        if wait := guessing.waits(name, client_address.of(request)):
+        if wait := login_throttle.waits(name, client_address.of(request)):
             return too_soon(request, wait)
         return super().post(request, *args, **kwargs)
 
     @override
     def form_valid(self, form: AuthenticationForm) -> HttpResponse:
         person = form.get_user()
-        return signing_in.begin(
-            self.request, person, how="password", next_page=self.get_success_url()
-        )
+        return sign_in.begin(self.request, person, how="password", next_page=self.get_success_url())
 
     @override
     def get_context_data(self, **given: Any) -> dict[str, Any]:
@@ -87,16 +86,16 @@ page = public(require_http_methods(["GET", "HEAD", "POST"])(Login.as_view()))
 @never_cache
 def code(request: HttpRequest) -> HttpResponse:
     """The second step, for those who have a second factor."""
-    who = signing_in.pending(request)
+    who = sign_in.pending(request)
     if who is None:
         return redirect("login")
     form = CodeForm(request.POST or None)
     if request.method == "POST":
-        if wait := guessing.waits(who.person.username, client_address.of(request)):
+        if wait := login_throttle.waits(who.person.username, client_address.of(request)):
             return too_soon(request, wait)
         if how := _shown(request, who.person, form):
-            return signing_in.complete(request, Pending(who.person, how, who.next_page))
-        guessing.failed(request, who.person.username)
+            return sign_in.complete(request, Pending(who.person, how, who.next_page))
+        login_throttle.failed(request, who.person.username)
     has_passkeys = second_factors.of(who.person).filter(type="webauthn").exists()
     context = {"form": form, "has_passkeys": has_passkeys}
     return render(request, "dashboard/login_code.html", context)
@@ -111,12 +110,12 @@ def passkey(request: HttpRequest) -> HttpResponse:
     person = passkeys.claimed_by(answer) if answer else None
     name = person.username if person else ""
     # Nobody guesses a passkey: only the address that sends wrong ones waits, not the person.
-    if wait := guessing.waits(name, client_address.of(request), anywhere=False):
+    if wait := login_throttle.waits(name, client_address.of(request), anywhere=False):
         return too_soon(request, wait)
     if answer and person and passkeys.verify(person, answer):
         next_page = request.POST.get("next", "")
-        return signing_in.begin(request, person, how="passkey", next_page=next_page, is_both=True)
-    guessing.failed(request, name)
+        return sign_in.begin(request, person, how="passkey", next_page=next_page, is_both=True)
+    login_throttle.failed(request, name)
     form = AuthenticationForm(request)
     told = _("This passkey opens nothing here. Sign in with your password, or try again.")
     context = {"form": form, "next": request.POST.get("next", ""), "refusal": told}
@@ -128,7 +127,7 @@ def passkey(request: HttpRequest) -> HttpResponse:
 @never_cache
 def passkey_options(request: HttpRequest) -> HttpResponse:
     """What the browser asks a passkey: of whoever is signed in, or half signed in, or anybody."""
-    who = signing_in.pending(request)
+    who = sign_in.pending(request)
     person = request.user if isinstance(request.user, User) else who.person if who else None
     return JsonResponse(passkeys.question(person))
 
@@ -136,7 +135,7 @@ def passkey_options(request: HttpRequest) -> HttpResponse:
 @own
 @require_POST
 def leave(request: HttpRequest) -> HttpResponse:
-    signing_in.leave(request)
+    sign_in.leave(request)
     return redirect("login")
 
 
@@ -145,7 +144,7 @@ def slowed(request: HttpRequest, *_given: Any) -> HttpResponse:
     # Not by what axes gives: under ASGI its middleware mixes up the order.
     credentials: dict[str, Any] = request.axes_credentials  # type: ignore[attr-defined]
     name = str(credentials.get("username") or "")
-    return too_soon(request, guessing.waits(name, client_address.of(request)))
+    return too_soon(request, login_throttle.waits(name, client_address.of(request)))
 
 
 def too_soon(request: HttpRequest, wait: timedelta) -> HttpResponse:
