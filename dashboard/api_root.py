@@ -18,22 +18,20 @@ from dashboard.api import (
     metrics,
     modes,
     notes,
-    people,
     policies,
     problems,
     profiles,
     rollouts,
     run_events,
     runs,
-    teams,
     telemetry,
-    tokens,
     tool_rules,
 )
 from dashboard.api import urls as mounting
 from dashboard.api.openapi import Document
 from dashboard.api.wire import Renderer, StrictParser
 from dashboard.audit import api as audit
+from dashboard.people.api import people, teams, tokens
 
 
 class Api(NinjaAPI):

@@ -12,7 +12,7 @@ from django.urls import reverse
 from django_htmx.http import HttpResponseClientRedirect
 
 from dashboard.core import permissions
-from dashboard.services import people
+from dashboard.people.services import people
 
 # What stays open until then; programs come with tokens, to views that are public.
 OPEN = frozenset({"password", "logout"})

@@ -14,6 +14,7 @@ from dashboard.accounts.views import (
 )
 from dashboard.audit import views as audit
 from dashboard.core import design_views
+from dashboard.people.views import account_recovery, invitations, people, teams, tokens
 from dashboard.views import (
     attempts,
     channels,
@@ -25,22 +26,17 @@ from dashboard.views import (
     gates,
     importing,
     incidents,
-    invitations,
     maintenance,
     metrics,
     modes,
     nearby,
     notes,
-    people,
-    person_sign_in,
     probing,
     rollouts,
     runs,
     service,
     settings,
     system,
-    teams,
-    tokens,
     tool_rules,
     trying,
 )
@@ -149,10 +145,10 @@ urlpatterns = [
     path("settings/teams/<int:team_id>/endpoints/", teams.move, name="team-endpoints"),
     path("settings/teams/<int:team_id>/remove/", teams.remove, name="team-remove"),
     path("invitations/<str:token>/", invitations.page, name="invitation"),
-    path("settings/people/<int:person_id>/unlock/", person_sign_in.unlock, name="person-unlock"),
+    path("settings/people/<int:person_id>/unlock/", account_recovery.unlock, name="person-unlock"),
     path(
         "settings/people/<int:person_id>/second-factor/",
-        person_sign_in.reset_second_factor,
+        account_recovery.reset_second_factor,
         name="person-second-factor",
     ),
     path("settings/demo/", demo.page, name="demo"),

@@ -16,7 +16,6 @@ from ninja.security import HttpBearer
 from ninja.security.base import AuthBase
 from typing_extensions import override
 
-from dashboard import token_rights
 from dashboard.api import idempotency, not_found
 from dashboard.api.errors import CHALLENGE, ApiError, no_such
 from dashboard.core import actor_context, client_address, permissions, rate_limits
@@ -25,7 +24,8 @@ from dashboard.core.permissions import Actor, Right
 from dashboard.core.rate_limits import Counted, Rate
 from dashboard.models import ApiToken
 from dashboard.models.api_token import Scope
-from dashboard.services import tokens
+from dashboard.people import token_rights
+from dashboard.people.services import tokens
 
 
 class Token(HttpBearer):

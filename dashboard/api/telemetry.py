@@ -12,10 +12,10 @@ from django.db.models.functions import Now
 from django.http import HttpRequest
 from ninja import Router
 
-from dashboard import token_rights
 from dashboard.api import auth
 from dashboard.api.telemetry_schemas import Batch, Event, Receipt, Rejected
 from dashboard.models import ApiToken, Endpoint, ObservationBatch, Profile
+from dashboard.people import token_rights
 from dashboard.services import observations
 from dashboard.services.observations import LIVE, Observation
 from health.observations import pack

@@ -6,11 +6,11 @@ from django import template
 from django.contrib.auth.models import User
 from django.template.context import RequestContext
 
-from dashboard import role_words
 from dashboard.core.permissions import actor_of
 from dashboard.models import Grant, Invitation
 from dashboard.models.team import Role
-from dashboard.services import people
+from dashboard.people import text as role_words
+from dashboard.people.services import people
 
 register = template.Library()
 

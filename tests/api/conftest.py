@@ -8,7 +8,7 @@ from django.contrib.auth.models import User
 
 from dashboard.models.api_token import Scope
 from dashboard.models.team import Role
-from dashboard.services import tokens
+from dashboard.people.services import tokens
 from tests.api.asking import Asking
 from tests.api.site import Site, serve
 from tests.factories import make_person

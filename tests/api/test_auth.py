@@ -10,7 +10,7 @@ from django.test import Client
 
 from dashboard.models import ApiToken, Run
 from dashboard.models.api_token import Scope
-from dashboard.services import tokens
+from dashboard.people.services import tokens
 from tests.api.asking import Asking, error_of
 from tests.factories import make_endpoint
 

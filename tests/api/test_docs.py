@@ -17,7 +17,7 @@ from django.utils import timezone
 
 from dashboard.models import Endpoint, Run
 from dashboard.models.api_token import Scope
-from dashboard.services import tokens
+from dashboard.people.services import tokens
 from tests.api.incidents import make_incident
 from tests.api.site import Site
 from tests.factories import make_attempt

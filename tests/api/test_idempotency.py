@@ -14,7 +14,7 @@ from django.db.models import F
 from dashboard.api import services as idempotency
 from dashboard.core.sql import execute
 from dashboard.models import KeptAnswer, ModeSwitch, Note, Run
-from dashboard.services import tokens
+from dashboard.people.services import tokens
 from tests.api.asking import Asking, error_of
 from tests.factories import make_endpoint
 

@@ -11,7 +11,7 @@ from django.test import Client
 from dashboard.models import ApiToken, Team
 from dashboard.models.audit import Action
 from dashboard.models.team import Role
-from dashboard.services import tokens
+from dashboard.people.services import tokens
 from tests.api.asking import Asking, error_of
 from tests.factories import make_endpoint, make_person
 from tests.security.people import Log, told

@@ -12,7 +12,8 @@ from django.utils import timezone
 from dashboard.models import Endpoint, Grant, ModeSwitch, Team
 from dashboard.models.api_token import Scope
 from dashboard.models.team import Role
-from dashboard.services import modes, tokens
+from dashboard.people.services import tokens
+from dashboard.services import modes
 from health.modes import Mode
 from tests.api.asking import Asking, error_of
 from tests.api.incidents import make_incident, switch_modes_on

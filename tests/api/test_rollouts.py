@@ -10,7 +10,7 @@ from django.db.models import F
 
 from dashboard.models import AuditEntry, Endpoint, GateVersion, Grant, Profile, RolloutRequest, Team
 from dashboard.models.team import Role
-from dashboard.services import tokens
+from dashboard.people.services import tokens
 from tests.api.asking import Asking, error_of
 from tests.factories import make_person
 from tests.rollouts.making import measure, ready

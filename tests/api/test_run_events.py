@@ -17,7 +17,8 @@ from django.utils import timezone
 from dashboard.live import EVERY_S
 from dashboard.models import Endpoint, Run
 from dashboard.models.run import State
-from dashboard.services import runs, tokens
+from dashboard.people.services import tokens
+from dashboard.services import runs
 from tests.api.site import Site
 from tests.api.stream import Stream
 from tests.factories import make_attempt, make_endpoint, make_run

@@ -33,7 +33,8 @@ from dashboard.api_root import api as described
 from dashboard.models import Endpoint, Grant, Team
 from dashboard.models.api_token import Scope
 from dashboard.models.team import Role
-from dashboard.services import gates, modes, notes, rollouts, tokens
+from dashboard.people.services import tokens
+from dashboard.services import gates, modes, notes, rollouts
 from health.gates import DEFAULTS
 from health.modes import Mode
 from tests.api.incidents import make_incident

@@ -8,7 +8,7 @@ from uuid import uuid4
 from django.db import connection
 from django.utils import timezone
 
-from dashboard.services import tokens
+from dashboard.people.services import tokens
 from tests.api.site import Site
 from tests.factories import make_endpoint
 

@@ -17,7 +17,7 @@ from dashboard.core.errors import Refused
 from dashboard.core.sql import execute
 from dashboard.models import ApiToken, AuditEntry, Grant, Team
 from dashboard.models.team import Role
-from dashboard.services import tokens
+from dashboard.people.services import tokens
 from tests.api.asking import Asking
 from tests.factories import make_person
 

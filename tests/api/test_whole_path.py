@@ -8,7 +8,7 @@ import pytest
 from django.contrib.auth.models import User
 
 from dashboard.models.api_token import Scope
-from dashboard.services import tokens
+from dashboard.people.services import tokens
 from tests.api.site import Site
 from tests.api.stream import Stream
 from tests.live import broker, celery_worker

@@ -11,8 +11,9 @@ from django.db import DatabaseError, transaction
 from dashboard.core.sql import execute
 from dashboard.models import ApiToken, Endpoint, Grant, ModeSwitch, Team
 from dashboard.models.team import Role
-from dashboard.services import modes, people, roles, teams, tokens
-from dashboard.services.people import Rights
+from dashboard.people.services import people, roles, teams, tokens
+from dashboard.people.services.people import Rights
+from dashboard.services import modes
 from health.modes import Mode
 from tests.audit.making import close, everything, link_now
 from tests.factories import make_endpoint, make_person

@@ -12,7 +12,7 @@ from playwright.sync_api import Page, expect
 from dashboard.models import Incident
 from dashboard.models.api_token import Scope
 from dashboard.models.team import Role
-from dashboard.services import tokens
+from dashboard.people.services import tokens
 from tests.browser.conftest import PASSWORD, Site
 from tests.browser.watch import Watch
 from tests.dashboard.watching import degrade

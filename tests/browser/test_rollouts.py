@@ -15,7 +15,8 @@ from playwright.sync_api import Page, expect
 from dashboard.models import Endpoint, Run
 from dashboard.models.api_token import Scope
 from dashboard.models.team import Role
-from dashboard.services import endpoints, rollouts, tokens
+from dashboard.people.services import tokens
+from dashboard.services import endpoints, rollouts
 from tests.browser.conftest import Site
 from tests.browser.watch import Watch
 from tests.dashboard.rolling import ease_gates

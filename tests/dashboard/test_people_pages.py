@@ -18,7 +18,7 @@ from pytest_django.asserts import assertContains, assertNotContains, assertRedir
 
 from dashboard.models import Grant, Invitation, Team
 from dashboard.models.team import Role
-from dashboard.services import tokens
+from dashboard.people.services import tokens
 from tests.factories import make_person
 
 CHOSEN = "a long enough sentence 7"

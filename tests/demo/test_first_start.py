@@ -15,7 +15,7 @@ from django.test import Client
 from pytest_django.asserts import assertContains, assertNotContains
 
 from dashboard.models import Attempt, Endpoint, Run
-from dashboard.services import tokens
+from dashboard.people.services import tokens
 from tests.demo.played import FLEET
 
 CHOSEN = "a long enough sentence 7"

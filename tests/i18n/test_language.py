@@ -32,7 +32,8 @@ from dashboard.models.channel import Delivery
 from dashboard.models.run import State, Trigger
 from dashboard.models.team import Role
 from dashboard.models.watch import Incident
-from dashboard.services import detection, modes, tokens
+from dashboard.people.services import tokens
+from dashboard.services import detection, modes
 from dashboard.templatetags.health import day, minute, second
 from health import wording
 from health.modes import Mode

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from dashboard.services import tokens
+from dashboard.people.services import tokens
 from tests.api.site import Site, serve
 from tests.policy.making import trusted
 

@@ -18,9 +18,9 @@ from dashboard.core.errors import Refused
 from dashboard.core.permissions import RIGHTS, Right, of_user
 from dashboard.models import AuditEntry, Grant, Invitation, RolloutRequest, Team
 from dashboard.models.team import Role
-from dashboard.role_words import told
-from dashboard.services import invitations, people, roles, teams
-from dashboard.services.people import Rights
+from dashboard.people.services import invitations, people, roles, teams
+from dashboard.people.services.people import Rights
+from dashboard.people.text import told
 from tests.factories import make_endpoint, make_person
 
 CHOSEN = "a long enough sentence 7"

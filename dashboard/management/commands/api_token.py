@@ -12,7 +12,7 @@ from dashboard.core import durations
 from dashboard.core.errors import Refused
 from dashboard.models import Team
 from dashboard.models.api_token import Scope
-from dashboard.services import tokens
+from dashboard.people.services import tokens
 
 
 class Command(BaseCommand):

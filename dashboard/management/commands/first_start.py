@@ -16,7 +16,8 @@ from dashboard.core import partitions
 from dashboard.demo_history import register_with_history
 from dashboard.demo_progress import ProgressLine
 from dashboard.models import Endpoint
-from dashboard.services import backfill, demo, people
+from dashboard.people.services import people
+from dashboard.services import backfill, demo
 
 
 class Command(BaseCommand):

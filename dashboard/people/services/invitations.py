@@ -74,5 +74,5 @@ def accept(text: str, *, password: str) -> User:
 
 
 def _digest(text: str) -> bytes:
-    # Random bits need no slow hash; see dashboard.services.tokens.
+    # Random bits need no slow hash; see dashboard.people.services.tokens.
     return hashlib.sha256(text.encode()).digest()

@@ -17,8 +17,8 @@ from django.views.decorators.http import require_http_methods, require_POST
 from dashboard.core.errors import Refused
 from dashboard.core.permissions import Right, needs
 from dashboard.models import Endpoint, Grant, Team
-from dashboard.services import teams
-from dashboard.views.person_form import WhyForm, reason_in
+from dashboard.people.forms import WhyForm, reason_in
+from dashboard.people.services import teams
 
 
 class TeamForm(forms.Form):

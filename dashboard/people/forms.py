@@ -10,8 +10,8 @@ from django.utils.translation import gettext_lazy as _
 from dashboard.core.reasons import LONGEST_REASON
 from dashboard.models import Team
 from dashboard.models.team import Role
-from dashboard.role_words import ADMINISTRATOR
-from dashboard.services.people import Rights
+from dashboard.people.services.people import Rights
+from dashboard.people.text import ADMINISTRATOR
 
 _ROLES = [*Role.choices, (ADMINISTRATOR, _("Administrator"))]
 

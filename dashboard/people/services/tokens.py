@@ -18,12 +18,12 @@ from django.db.models import Case, Q, Value, When
 from django.db.models.functions import Now
 from django.utils.translation import gettext as _
 
-from dashboard import token_rights
 from dashboard.audit import services as audit
 from dashboard.core.errors import Refused
 from dashboard.models import ApiToken, Team
 from dashboard.models.api_token import Scope
 from dashboard.models.audit import Action
+from dashboard.people import token_rights
 
 _ALPHABET = string.ascii_lowercase + string.digits
 _TOKEN = re.compile(r"tg_([a-z0-9]{8})_[A-Za-z0-9_-]{43}")

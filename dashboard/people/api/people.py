@@ -17,7 +17,7 @@ from dashboard.api.paging import MOST_ID, Above, Limit
 from dashboard.api.rollout_schemas import ReasonMayBeIn
 from dashboard.models import Grant, Team
 from dashboard.models.team import Role
-from dashboard.services import people, roles
+from dashboard.people.services import people, roles
 
 router = Router(tags=["people"])
 PersonId = Annotated[int, Path(ge=1, le=MOST_ID, description="The person's id")]

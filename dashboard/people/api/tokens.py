@@ -18,7 +18,7 @@ from dashboard.core import permissions
 from dashboard.core.permissions import Right
 from dashboard.models import ApiToken
 from dashboard.models.api_token import ApiTokenQuerySet
-from dashboard.services import tokens
+from dashboard.people.services import tokens
 
 router = Router(tags=["tokens"])
 Prefix = Annotated[

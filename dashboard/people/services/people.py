@@ -19,8 +19,9 @@ from dashboard.core.errors import Refused
 from dashboard.models import DrawnPassword, Invitation, RolloutRequest, Team
 from dashboard.models.audit import Action
 from dashboard.models.team import Role
-from dashboard.services import invitations, roles, rollouts
-from dashboard.services.invitations import Link
+from dashboard.people.services import invitations, roles
+from dashboard.people.services.invitations import Link
+from dashboard.services import rollouts
 
 
 @dataclass(frozen=True, slots=True)

@@ -17,9 +17,9 @@ from dashboard.accounts.reauthentication import fresh
 from dashboard.core.errors import Refused
 from dashboard.core.permissions import own
 from dashboard.models import ApiToken
-from dashboard.services import tokens
-from dashboard.services.tokens import Issued
-from dashboard.views.token_form import TokenForm
+from dashboard.people.services import tokens
+from dashboard.people.services.tokens import Issued
+from dashboard.people.token_form import TokenForm
 
 
 @own

@@ -17,8 +17,8 @@ from django.views.decorators.http import require_http_methods
 from dashboard.accounts import sign_in
 from dashboard.core.errors import Refused
 from dashboard.core.permissions import public
-from dashboard.services import invitations
-from dashboard.services.invitations import Link
+from dashboard.people.services import invitations
+from dashboard.people.services.invitations import Link
 
 
 def address_of(link: Link) -> str:

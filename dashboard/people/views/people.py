@@ -17,15 +17,15 @@ from django.utils.translation import gettext as _
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
-from dashboard import role_words
 from dashboard.accounts.reauthentication import fresh
 from dashboard.core.errors import Refused
 from dashboard.core.permissions import Right, needs
 from dashboard.models import Grant, Invitation
-from dashboard.services import people, roles
-from dashboard.services.invitations import Link
-from dashboard.views.invitations import address_of
-from dashboard.views.person_form import GrantForm, InviteForm, WhyForm, reason_in
+from dashboard.people import text as role_words
+from dashboard.people.forms import GrantForm, InviteForm, WhyForm, reason_in
+from dashboard.people.services import people, roles
+from dashboard.people.services.invitations import Link
+from dashboard.people.views.invitations import address_of
 
 PAGE = 100
 

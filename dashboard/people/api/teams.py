@@ -15,7 +15,7 @@ from dashboard.api import auth, paging
 from dashboard.api.errors import no_such
 from dashboard.api.paging import MOST_ID, Above, Limit
 from dashboard.models import Team
-from dashboard.services import teams
+from dashboard.people.services import teams
 
 router = Router(tags=["teams"])
 TeamId = Annotated[int, Path(ge=1, le=MOST_ID, description="The team's id")]
