@@ -13,8 +13,9 @@ from dashboard.charts.marks import Kind, Mark
 from dashboard.core import labels
 from dashboard.core.sql import rows
 from dashboard.models import Endpoint, FingerprintChange, Incident, ModeSwitch, Note, Run
+from dashboard.notifications.services import maintenance
 from dashboard.references import references
-from dashboard.services import detection, maintenance
+from dashboard.services import detection
 from probes.attempts import Metric
 
 MOST = 100

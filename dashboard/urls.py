@@ -14,10 +14,10 @@ from dashboard.accounts.views import (
 )
 from dashboard.audit import views as audit
 from dashboard.core import design_views
+from dashboard.notifications.views import channels, maintenance
 from dashboard.people.views import account_recovery, invitations, people, teams, tokens
 from dashboard.views import (
     attempts,
-    channels,
     charts,
     compare,
     demo,
@@ -26,7 +26,6 @@ from dashboard.views import (
     gates,
     importing,
     incidents,
-    maintenance,
     metrics,
     modes,
     nearby,

@@ -6,7 +6,7 @@ import time
 
 from celery import shared_task
 
-from dashboard.services import deliveries, reminders, routing
+from dashboard.notifications.services import deliveries, reminders, routing
 from workers import stopping
 
 # A turn sends no more than this and begins nothing after so long, so that probing is not held up.

@@ -24,7 +24,8 @@ from dashboard.models import Watch as WatchRow
 from dashboard.models.audit import Action
 from dashboard.models.run import State, Trigger
 from dashboard.models.watch import ACCEPTED, ACKNOWLEDGED, RELEASED, Lane
-from dashboard.services import evidence, modes, outbox, stage_steps
+from dashboard.notifications.services import outbox
+from dashboard.services import evidence, modes, stage_steps
 from dashboard.services.incident_end import end_incident, record_act
 from dashboard.services.settle import settle
 from health import watch as watching

@@ -7,7 +7,7 @@ from typing import Any
 from django.contrib.auth.models import User
 
 from dashboard.models import Endpoint, Incident, Notice, Profile, RolloutRequest
-from dashboard.services import outbox
+from dashboard.notifications.services import outbox
 
 _STATES = {
     "approved": "approved by {name}",

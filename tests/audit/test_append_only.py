@@ -16,8 +16,9 @@ from dashboard.core import partitions
 from dashboard.core.errors import Refused
 from dashboard.core.sql import execute, row
 from dashboard.models import AuditEntry, AuditLink, Endpoint
+from dashboard.notifications.services import maintenance
 from dashboard.people.services import tokens
-from dashboard.services import endpoints, maintenance, modes, retention, runs
+from dashboard.services import endpoints, modes, retention, runs
 from health.modes import Mode
 from tests.audit.making import link_now, record
 from tests.factories import make_endpoint

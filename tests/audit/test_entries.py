@@ -22,7 +22,8 @@ from dashboard.core.actor_context import Acting, Via
 from dashboard.models import AuditEntry, Channel, Endpoint
 from dashboard.models.audit import Action
 from dashboard.models.team import Role, Team
-from dashboard.services import channels, demo, endpoints, maintenance, notes
+from dashboard.notifications.services import channels, maintenance
+from dashboard.services import demo, endpoints, notes
 from probes.secret import Secret
 from tests.as_code.making import NEW, STEADY
 from tests.audit.making import last, told

@@ -11,9 +11,10 @@ from django.utils import timezone
 from dashboard.models import Attempt, AuditEntry, Endpoint, RolloutRequest
 from dashboard.models.api_token import Scope
 from dashboard.models.team import Role
+from dashboard.notifications.services import maintenance
 from dashboard.people.services import people, teams, tokens
 from dashboard.people.services.people import Rights
-from dashboard.services import maintenance, modes, rollouts, tool_rules
+from dashboard.services import modes, rollouts, tool_rules
 from health.modes import Mode
 from health.risk import Risk
 from tests.dashboard.rolling import ease_gates, make_ready, make_request, swap_template

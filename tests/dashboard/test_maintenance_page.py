@@ -13,7 +13,7 @@ from pytest_django.asserts import assertContains
 
 from dashboard.core.errors import Refused
 from dashboard.models import Endpoint, MaintenanceWindow
-from dashboard.services import maintenance
+from dashboard.notifications.services import maintenance
 from tests.factories import make_endpoint, make_finished_run
 
 URL = "/settings/maintenance/"

@@ -29,9 +29,10 @@ from dashboard.models import (
     Team,
 )
 from dashboard.models.team import Role
+from dashboard.notifications.services import channels, maintenance
 from dashboard.people.services import people, teams, tokens
 from dashboard.people.services.people import Rights
-from dashboard.services import channels, maintenance, modes, tool_rules
+from dashboard.services import modes, tool_rules
 from dashboard.services.observations import PROBE
 from health.modes import Mode
 from health.observations import PLACES

@@ -10,8 +10,8 @@ from django.db.models.functions import Now
 from django.utils import timezone
 
 from dashboard.models import Channel, Delivery, Endpoint, Incident, Notice
-from dashboard.services import channels, deliveries, outbox, routing
-from dashboard.services.channels import Made
+from dashboard.notifications.services import channels, deliveries, outbox, routing
+from dashboard.notifications.services.channels import Made
 
 AT_ONCE = {"group_for": timedelta()}
 

@@ -9,10 +9,10 @@ from typing import Any
 import pytest
 
 from dashboard.core.errors import Refused
-from dashboard.deliver import addresses
-from dashboard.deliver.services import SERVICES
 from dashboard.models import Channel, Endpoint
-from dashboard.services import channels, deliveries
+from dashboard.notifications.senders import channel_urls
+from dashboard.notifications.senders.apprise_services import SERVICES
+from dashboard.notifications.services import channels, deliveries
 from tests.notifications.making import AT_ONCE, tell, the_delivery, turn
 from tests.notifications.receiver import Receiver, hang, redirect_to
 
@@ -21,7 +21,7 @@ SECRET = "Sw0rdfish-9f8e7d"
 
 def make_apprise(receiver: Receiver, monkeypatch: pytest.MonkeyPatch) -> Channel:
     """A channel for Apprise's plain JSON; that the URL is understood has a test of its own."""
-    monkeypatch.setattr("dashboard.deliver.by_apprise.check", lambda url: None)
+    monkeypatch.setattr("dashboard.notifications.senders.apprise_sender.check", lambda url: None)
     url = f"json://robot:{SECRET}@127.0.0.1:{receiver.server_port}/{SECRET}?rto=1"
     made = channels.create(name="chat", kind="apprise", url=url, by=None, wishes=AT_ONCE)
     return made.channel
@@ -148,7 +148,7 @@ def test_what_apprise_does_not_understand_cannot_be_saved() -> None:
 def test_services_that_reach_into_the_machine_are_refused(url: str) -> None:
     """No programs, files, windows or buses; one receiver, and nothing but a message for it."""
     with pytest.raises(Refused):
-        addresses.checked("apprise", url)
+        channel_urls.checked("apprise", url)
 
 
 @pytest.mark.filterwarnings("ignore::DeprecationWarning:apprise")
@@ -176,7 +176,7 @@ def as_list(schemes: str | tuple[str, ...] | None) -> list[str]:
 )
 def test_the_hint_gives_nothing_away(kind: str, url: str, hint: str) -> None:
     """Scheme and host; where the host is the token, the scheme alone."""
-    assert addresses.hint(addresses.checked(kind, url)) == hint
+    assert channel_urls.hint(channel_urls.checked(kind, url)) == hint
 
 
 @pytest.mark.parametrize(
@@ -195,4 +195,4 @@ def test_the_hint_gives_nothing_away(kind: str, url: str, hint: str) -> None:
 def test_a_webhook_needs_a_plain_address(url: str) -> None:
     """Only http and https, one host in its one spelling, no user and no fragment."""
     with pytest.raises(Refused):
-        addresses.checked("webhook", url)
+        channel_urls.checked("webhook", url)

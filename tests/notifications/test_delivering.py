@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from dashboard.models import Channel, Delivery, Endpoint
-from dashboard.services import deliveries, routing
+from dashboard.notifications.services import deliveries, routing
 from tests.notifications.making import (
     make_due,
     make_webhook,

@@ -13,7 +13,7 @@ from pytest_django.asserts import assertContains, assertNotContains, assertRedir
 
 from dashboard.models import Channel, Delivery, Endpoint
 from dashboard.models.team import Role
-from dashboard.services import deliveries
+from dashboard.notifications.services import deliveries
 from tests.factories import make_person
 from tests.notifications.making import make_webhook, tell, the_delivery, turn
 from tests.notifications.receiver import Receiver

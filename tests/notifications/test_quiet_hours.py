@@ -10,7 +10,7 @@ import pytest
 from dashboard.core.errors import Refused
 from dashboard.core.sql import row
 from dashboard.models import Channel, Endpoint
-from dashboard.services import channels, deliveries
+from dashboard.notifications.services import channels, deliveries
 from tests.notifications.making import make_webhook, tell, turn
 from tests.notifications.receiver import Receiver
 

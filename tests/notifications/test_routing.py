@@ -9,7 +9,7 @@ import pytest
 from django.utils import timezone
 
 from dashboard.models import Delivery, Endpoint, Notice
-from dashboard.services import channels, deliveries, maintenance, routing
+from dashboard.notifications.services import channels, deliveries, maintenance, routing
 from tests.factories import make_endpoint
 from tests.notifications.making import (
     make_due,

@@ -14,7 +14,7 @@ from django.test import Client
 
 from dashboard.core.errors import Refused
 from dashboard.models import Channel, Endpoint
-from dashboard.services import channels
+from dashboard.notifications.services import channels
 from tests.notifications.making import make_webhook, tell, turn
 from tests.notifications.receiver import Receiver
 

@@ -11,7 +11,7 @@ from standardwebhooks.webhooks import Webhook, WebhookVerificationError
 
 from dashboard.core.errors import Refused
 from dashboard.models import Channel, Endpoint
-from dashboard.services import channels
+from dashboard.notifications.services import channels
 from tests.notifications.making import (
     make_incident,
     make_webhook,

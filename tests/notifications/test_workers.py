@@ -14,7 +14,7 @@ import pytest
 from django.db import connection
 
 from dashboard.models import Delivery
-from dashboard.services import deliveries, reminders, routing
+from dashboard.notifications.services import deliveries, reminders, routing
 from tests.factories import make_endpoint
 from tests.live import eventually, process
 from tests.notifications.making import (

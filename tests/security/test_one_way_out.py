@@ -52,7 +52,7 @@ def test_only_named_files_know_a_client() -> None:
         return False
 
     assert found_in(imports_one) == {
-        "dashboard/deliver/child.py",
+        "dashboard/notifications/senders/apprise_process.py",
         "probes/guarded.py",
         "probes/transport.py",
     }

@@ -8,8 +8,8 @@ from django.utils.translation import gettext
 
 from dashboard.core import safe_text
 from dashboard.core.errors import Refused
-from dashboard.deliver.services import SERVICES
 from dashboard.models import Channel
+from dashboard.notifications.senders.apprise_services import SERVICES
 from probes.errors import TargetError
 from probes.redaction import MARK
 from probes.target import MAX_URL_LENGTH, check_base_url

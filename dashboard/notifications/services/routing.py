@@ -11,9 +11,9 @@ from django.db import transaction
 from django.db.models.functions import Now
 
 from dashboard.core.sql import limit_idling
-from dashboard.deliver.message import severity
 from dashboard.models import Channel, Delivery, Notice
-from dashboard.services import outbox
+from dashboard.notifications.senders.message import severity
+from dashboard.notifications.services import outbox
 
 MOST_NOTICES = 200
 # What one message takes in at most.
@@ -74,7 +74,7 @@ def wants(channel: Channel, notice: Notice) -> bool:
 
 def is_held_back(endpoint_id: int | None) -> bool:
     """Whether the endpoint is in maintenance."""
-    from dashboard.services import maintenance
+    from dashboard.notifications.services import maintenance
 
     return endpoint_id is not None and maintenance.is_quiet(endpoint_id)
 

@@ -23,9 +23,9 @@ from dashboard.core import broker, egress_grants, encryption
 from dashboard.core.errors import Refused
 from dashboard.core.labels import told
 from dashboard.core.sql import row
-from dashboard.deliver import addresses, by_apprise
 from dashboard.models import Channel, Delivery, Notice
 from dashboard.models.audit import Action
+from dashboard.notifications.senders import apprise_sender, channel_urls
 from probes.egress import Barred
 from probes.secret import Secret
 
@@ -193,9 +193,9 @@ def secrets_of(channel: Channel) -> list[Secret]:
 
 
 def _checked_url(kind: str, text: str) -> str:
-    url = addresses.checked(kind, text)
+    url = channel_urls.checked(kind, text)
     if kind == Channel.Kind.APPRISE:
-        by_apprise.check(Secret(url))
+        apprise_sender.check(Secret(url))
         return url
     parts = urlsplit(url)
     host, port = parts.hostname or "", parts.port or (443 if parts.scheme == "https" else 80)
@@ -233,7 +233,7 @@ def _draw() -> str:
 
 def _keep_url(channel: Channel, url: str) -> None:
     channel.sealed_url = _sealed(channel, "url", url)
-    channel.hint = addresses.hint(url)
+    channel.hint = channel_urls.hint(url)
 
 
 def _sealed(channel: Channel, part: str, text: str) -> bytes:

@@ -9,7 +9,7 @@ from django.utils.translation import gettext_lazy as _
 
 from dashboard.core.permissions import Actor, Right
 from dashboard.models import Endpoint
-from dashboard.services.maintenance import LONGEST_REASON
+from dashboard.notifications.services.maintenance import LONGEST_REASON
 
 
 class _Moment(forms.DateTimeInput):

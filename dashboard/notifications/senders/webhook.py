@@ -10,8 +10,8 @@ from urllib.parse import urlsplit
 from asgiref.sync import async_to_sync
 from standardwebhooks.webhooks import Webhook
 
-from dashboard.deliver.message import Message
-from dashboard.deliver.outcome import Outcome
+from dashboard.notifications.senders.message import Message
+from dashboard.notifications.senders.send_result import Outcome
 from probes.answers import retry_after
 from probes.egress import Barred, Rules
 from probes.errors import ProbesError, TargetError

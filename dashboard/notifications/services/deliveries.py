@@ -17,10 +17,10 @@ from django.db.models.functions import Now
 from dashboard.core import egress_grants
 from dashboard.core.errors import Refused
 from dashboard.core.sql import row, rows
-from dashboard.deliver import addresses, by_apprise, message, webhook
-from dashboard.deliver.outcome import Outcome
 from dashboard.models import Channel, Delivery
-from dashboard.services import channels
+from dashboard.notifications.senders import apprise_sender, channel_urls, message, webhook
+from dashboard.notifications.senders.send_result import Outcome
+from dashboard.notifications.services import channels
 from probes.secret import Secret
 
 log = structlog.get_logger()
@@ -109,13 +109,13 @@ def _send(lease: Lease) -> Outcome:
         outcome = _hand_over(delivery, url, lease.now)
     except Refused as exc:
         return Outcome(is_sent=False, error=exc.message, is_final=True)
-    return replace(outcome, error=addresses.cleaned(outcome.error, url.reveal()))
+    return replace(outcome, error=channel_urls.cleaned(outcome.error, url.reveal()))
 
 
 def _hand_over(delivery: Delivery, url: Secret, now: datetime) -> Outcome:
     said, rules = message.of(delivery), egress_grants.rules()
     if delivery.channel.kind == Channel.Kind.APPRISE:
-        return by_apprise.send(url, said, within=SEND_WITHIN, rules=rules)
+        return apprise_sender.send(url, said, within=SEND_WITHIN, rules=rules)
     signer = webhook.Signer(channels.secrets_of(delivery.channel), now.astimezone(UTC))
     return webhook.send(url, said, signer=signer, within=SEND_WITHIN, rules=rules)
 

@@ -16,8 +16,8 @@ from typing import Any
 from django.conf import settings
 
 from dashboard.core.errors import Refused
-from dashboard.deliver.message import Message
-from dashboard.deliver.outcome import Outcome
+from dashboard.notifications.senders.message import Message
+from dashboard.notifications.senders.send_result import Outcome
 from health.wording import mark, say
 from probes.egress import Rules
 from probes.secret import Secret
@@ -52,7 +52,7 @@ def _ask(what: dict[str, str], url: Secret, within: timedelta, rules: Rules) -> 
     question["within_s"] = within.total_seconds()
     try:
         done = subprocess.run(
-            [sys.executable, "-m", "dashboard.deliver.child"],
+            [sys.executable, "-m", "dashboard.notifications.senders.apprise_process"],
             input=json.dumps(question).encode(),
             capture_output=True,
             check=False,

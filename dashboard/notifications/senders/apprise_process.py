@@ -1,6 +1,6 @@
 """The confined process that runs Apprise: one question in, one answer out, both JSON.
 
-Started by dashboard.deliver.by_apprise. The URL comes by standard input, where no list of
+Started by dashboard.notifications.senders.apprise_sender. The URL comes by standard input, where no list of
 processes shows it.
 """
 
@@ -17,7 +17,7 @@ from apprise import Apprise, AppriseAsset, NotifyBase, NotifyFormat, PersistentS
 from apprise.exception import AppriseException
 from typing_extensions import override
 
-from dashboard.deliver.services import SERVICES
+from dashboard.notifications.senders.apprise_services import SERVICES
 from probes.confinement import confine
 from probes.egress import Grant, Rules
 

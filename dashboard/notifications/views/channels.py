@@ -17,9 +17,9 @@ from dashboard.accounts.reauthentication import fresh
 from dashboard.core.errors import Refused
 from dashboard.core.permissions import Right, needs
 from dashboard.models import Channel, Delivery
-from dashboard.services import channels, deliveries
-from dashboard.services.channels import Made
-from dashboard.views.channel_form import ChannelForm
+from dashboard.notifications.channel_form import ChannelForm
+from dashboard.notifications.services import channels, deliveries
+from dashboard.notifications.services.channels import Made
 
 MOST_LOGGED = 100
 

@@ -11,7 +11,7 @@ from django.db.models.functions import Now
 from dashboard.core import durations
 from dashboard.core.sql import limit_idling, row
 from dashboard.models import Channel, Incident, Notice
-from dashboard.services import routing
+from dashboard.notifications.services import routing
 from health.words import NAMES
 from probes.attempts import Metric
 

@@ -18,8 +18,8 @@ from django.views.decorators.http import require_http_methods, require_POST
 from dashboard.core.errors import Refused
 from dashboard.core.permissions import Actor, Right, actor_of, needs
 from dashboard.models import Endpoint, MaintenanceWindow
-from dashboard.services import maintenance
-from dashboard.views.maintenance_form import MaintenanceForm
+from dashboard.notifications.maintenance_form import MaintenanceForm
+from dashboard.notifications.services import maintenance
 
 MOST_PAST = 30
 USUAL = timedelta(hours=2)
