@@ -11,10 +11,10 @@ from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
 from dashboard.core import durations
-from dashboard.figure_words import day
 from dashboard.fleet import Summary
 from dashboard.incidents import Titled
 from dashboard.models import Profile
+from dashboard.trust.text import day
 from health.detector import Known
 from health.status import Status
 from health.words import name_of

@@ -15,7 +15,7 @@ from dashboard.charts.measure import Measure, Price, Took
 from dashboard.charts.rows import Row, Shown
 from dashboard.models import Incident
 from dashboard.models.watch import Lane
-from dashboard.services import detection
+from dashboard.trust import detection
 from health.metrics import Rate, rate_of
 from health.words import name_of
 from probes.attempts import Metric

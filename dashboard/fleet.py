@@ -15,11 +15,11 @@ from typing import Any, NamedTuple
 
 from django.urls import reverse
 
-from dashboard.conditions import UNKNOWN, Condition, condition
 from dashboard.core.sql import rows
 from dashboard.models import Endpoint
 from dashboard.models.team import Teams
 from dashboard.models.watch import Lane
+from dashboard.trust.watch_summary import UNKNOWN, Condition, condition
 from health.metrics import Rate, rate_of
 from health.status import Standing, Status, status_of
 from probes.attempts import Metric

@@ -10,8 +10,8 @@ from django.utils.translation import gettext as _
 
 from dashboard.core import durations
 from dashboard.core.labels import KNOWN, spoken
-from dashboard.figure_words import shown
 from dashboard.stage_words import name_of as stage_name
+from dashboard.trust.text import shown
 from health.gates import ASKED_FOR, Gate, Gates
 from health.metrics import DIRECTIONS, Good
 from health.words import name_of

@@ -15,7 +15,7 @@ from dashboard.core.sql import rows
 from dashboard.models import Endpoint, FingerprintChange, Incident, ModeSwitch, Note, Run
 from dashboard.notifications.services import maintenance
 from dashboard.references import references
-from dashboard.services import detection
+from dashboard.trust import detection
 from probes.attempts import Metric
 
 MOST = 100

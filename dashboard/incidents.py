@@ -10,10 +10,10 @@ from django.db.models import F, Q, QuerySet
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
-from dashboard.figure_words import day
 from dashboard.models import Endpoint, Incident, Profile
 from dashboard.models.team import Teams
-from dashboard.services import detection
+from dashboard.trust import detection
+from dashboard.trust.text import day
 from health.metrics import Rate, rate_of
 from health.modes import WATCHED
 from health.severity import Severity

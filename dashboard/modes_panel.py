@@ -10,9 +10,9 @@ from typing import Any
 from django.db.models import Q
 from django.utils.translation import gettext as _
 
-from dashboard import figure_words
 from dashboard.models import ModeSwitch, Profile, RolloutRequest
-from dashboard.services import detection
+from dashboard.trust import detection
+from dashboard.trust import text as figure_words
 from health.modes import Mode, effect_of
 from health.wording import say
 from probes.attempts import Metric

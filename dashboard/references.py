@@ -11,9 +11,9 @@ from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
 from dashboard.charts.lanes import Reference
-from dashboard.figure_words import shown
 from dashboard.models import Endpoint, Watch, WatchEvent
 from dashboard.models.watch import ACCEPTED, Lane
+from dashboard.trust.text import shown
 from health import lines
 from health.detector import PROBE, Baseline, Known, threshold
 from health.metrics import rate_of

@@ -11,24 +11,17 @@ from typing import Any
 from django.contrib.auth.models import User
 from django.utils.translation import gettext as _
 
-from dashboard import (
-    deciding,
-    gate_facts,
-    rollout_changes,
-    rollout_panel,
-    rollout_sides,
-    rollout_story,
-)
+from dashboard import deciding, rollout_changes, rollout_panel, rollout_sides, rollout_story
 from dashboard.core.permissions import Actor, Right
 from dashboard.gate_conditions import Shown, shown, told
 from dashboard.models import Endpoint, Profile, RolloutRequest
 from dashboard.rollout_changes import Difference
-from dashboard.rollout_evidence import Changed
 from dashboard.rollout_sides import Line
 from dashboard.rollout_story import Moment
-from dashboard.services import policies, rollouts
 from dashboard.services.policy_renewal import current_policy
 from dashboard.stage_words import allows, name_of
+from dashboard.trust import gate_facts, policies, rollout_requests
+from dashboard.trust.decision_evidence import Changed
 from health.gates import Standing
 from health.metrics import Rate, rate_of
 from health.modes import Mode, effect_of
@@ -257,7 +250,7 @@ def read(request: RolloutRequest, user: User, actor: Actor) -> Look:
         why_not=deciding.why_not(request, user, actor),
         is_mine=is_mine,
         may_withdraw=is_pending and actor.may(Right.OPERATE, endpoint.team_id),
-        standing=rollouts.standing(candidate) if is_pending and is_stage else None,
+        standing=rollout_requests.standing(candidate) if is_pending and is_stage else None,
         before=policy.body if policy else None,
         after=_after(request) if is_pending else None,
     )
@@ -273,7 +266,7 @@ def _current(request: RolloutRequest) -> Profile:
 
 def _changed(request: RolloutRequest) -> list[Difference]:
     if request.state == RolloutRequest.State.PENDING:
-        return rollout_changes.told(rollouts.differences(request))
+        return rollout_changes.told(rollout_requests.differences(request))
     return rollout_changes.told(Changed(*each) for each in request.changed)
 
 

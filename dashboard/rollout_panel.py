@@ -10,7 +10,7 @@ from dashboard import stage_words
 from dashboard.gate_conditions import Shown, shown
 from dashboard.models import Endpoint, Profile, RolloutRequest
 from dashboard.models.profile import Stage
-from dashboard.services import rollouts
+from dashboard.trust import rollout_requests
 from health import stages
 from health.gates import Standing
 
@@ -115,4 +115,4 @@ def read(endpoint: Endpoint, profile: Profile) -> Panel:
     in_force = profile if profile.in_force else endpoint.profile_in_force
     asked = RolloutRequest.objects.pending().filter(profile=profile, switch=None)
     pending = asked.select_related("requested_by").first()
-    return Panel(endpoint, profile, in_force, rollouts.standing(profile), pending)
+    return Panel(endpoint, profile, in_force, rollout_requests.standing(profile), pending)

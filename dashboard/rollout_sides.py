@@ -11,8 +11,8 @@ from django.utils.translation import pgettext
 
 from dashboard import policy_words, stage_words
 from dashboard.core import capability_labels
-from dashboard.figure_words import day
 from dashboard.models import Profile
+from dashboard.trust.text import day
 from health.stages import is_tighter
 
 _SHOWN_HASH = 12

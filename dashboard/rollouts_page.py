@@ -12,11 +12,12 @@ from django.db.models import Q, QuerySet
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
-from dashboard import deciding, standings
+from dashboard import deciding
 from dashboard.core.permissions import Actor, Right
 from dashboard.models import Endpoint, Profile, RolloutRequest
 from dashboard.models.rollout_request import RolloutRequestQuerySet
 from dashboard.stage_words import STATES, asked_for, name_of
+from dashboard.trust import standings
 from health.gates import Standing, State
 from health.stages import LADDER
 

@@ -11,10 +11,10 @@ from django.db.models import Q
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy, ngettext
 
-from dashboard import figure_words
 from dashboard.models import Incident, ModeSwitch, RunMetric, WatchEvent
 from dashboard.models.watch import ACCEPTED, ACKNOWLEDGED, RELEASED, Lane
 from dashboard.runs_table import TRIGGER_WORDS
+from dashboard.trust import text as figure_words
 from health.metrics import Good, Rate, rate_of
 from health.watch import Kind
 from probes.attempts import Metric

@@ -13,8 +13,8 @@ from math import inf, log
 from django.utils.translation import gettext as _
 
 from dashboard.core import durations
-from dashboard.figure_words import shown
 from dashboard.models import Endpoint, RunMetric
+from dashboard.trust.text import shown
 from health import detector
 from health.detectable import detectable_drop
 from health.detector import PROBE, Known

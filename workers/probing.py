@@ -17,8 +17,9 @@ from django.db import Error, close_old_connections
 from dashboard.core import broker as enqueue
 from dashboard.core import broker_state, egress_grants, partitions
 from dashboard.core.errors import LeaseLost
-from dashboard.services import attempts, profiles, pulses, results, runs, schedule, workers
+from dashboard.services import attempts, pulses, runs, schedule, workers
 from dashboard.services.runs import Lease
+from dashboard.trust import finish, profiles
 from probes import fingerprint, runner
 from probes.fingerprint import Engine
 from probes.transport import Transport
@@ -126,7 +127,7 @@ async def _probe(lease: Lease, work: runs.Work) -> None:
         async with aclosing(made):
             async for attempt in made:
                 await sync_to_async(attempts.record)(lease, attempt)
-    await sync_to_async(results.finish)(lease)
+    await sync_to_async(finish.finish)(lease)
 
 
 async def _engine(work: runs.Work, transport: Transport) -> Engine:

@@ -9,7 +9,8 @@ from celery import shared_task
 
 from dashboard.api import services as idempotency
 from dashboard.audit import chain
-from dashboard.services import live_watch, policy_renewal, pulses, retention, rollouts, rollups
+from dashboard.services import policy_renewal, pulses, retention, rollups
+from dashboard.trust import live_watch, rollout_requests
 
 log = structlog.get_logger()
 
@@ -32,7 +33,7 @@ def upkeep() -> None:
     if pulses.take_turn(pulses.LIVE_WATCH, every=live_watch.BUCKET / 5):
         live_watch.follow_live()
     policy_renewal.renew_outdated()
-    rollouts.expire()
+    rollout_requests.expire()
     if pulses.take_turn(pulses.RETENTION, every=RETENTION_EVERY):
         dropped = retention.enforce()
         idempotency.forget()

@@ -13,7 +13,7 @@ from dashboard.api import auth, paging
 from dashboard.api.errors import ApiError, Detail
 from dashboard.api.paging import MOST_ID, Below, Limit
 from dashboard.models import GateVersion
-from dashboard.services import gates as service
+from dashboard.trust import gates as service
 from health.gates import DEFAULTS, Gates, mistakes
 
 router = Router(tags=["gates"])

@@ -21,7 +21,7 @@ from dashboard.api.incident_schemas import (
 from dashboard.api.paging import MOST_ID, Below, Limit
 from dashboard.models import Incident
 from dashboard.models.watch import Lane
-from dashboard.services import detection
+from dashboard.trust import detection
 from probes.attempts import Metric
 
 router = Router(tags=["incidents"])

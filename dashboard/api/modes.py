@@ -16,7 +16,7 @@ from dashboard.api.errors import no_such
 from dashboard.api.paging import MOST_ID, Above, Limit
 from dashboard.core.permissions import Right
 from dashboard.models import ModeSwitch
-from dashboard.services import modes as service
+from dashboard.trust import modes as service
 from health.modes import EFFECTS, Mode
 
 router = Router(tags=["modes"])

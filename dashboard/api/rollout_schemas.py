@@ -11,8 +11,8 @@ from pydantic import BaseModel, ConfigDict, Field
 from dashboard.api import paging
 from dashboard.models import RolloutRequest
 from dashboard.models.profile import Stage
-from dashboard.rollout_evidence import Changed
-from dashboard.services import rollouts
+from dashboard.trust import rollout_requests as rollouts
+from dashboard.trust.decision_evidence import Changed
 from health.gates import Condition, Standing
 
 _STAGE = "shadow, read_only, write, full; rejected, rolled_back"

@@ -27,7 +27,7 @@ from dashboard.api.rollout_schemas import (
 from dashboard.models import Endpoint, ModeSwitch, RolloutRequest
 from dashboard.models.profile import Stage
 from dashboard.models.rollout_request import RolloutRequestQuerySet
-from dashboard.services import rollouts as service
+from dashboard.trust import rollout_requests as service
 
 of_endpoint = Router(tags=["rollouts"])
 router = Router(tags=["rollouts"])

@@ -11,7 +11,8 @@ from dashboard.core import partitions
 from dashboard.models import Endpoint, Profile, Run
 from dashboard.models.run import State
 from dashboard.playing import Simulated
-from dashboard.services import attempts, profiles, results
+from dashboard.services import attempts
+from dashboard.trust import finish, profiles
 from probes.attempts import Attempt, Outcome
 from probes.suite import SUITE_VERSION
 
@@ -27,7 +28,7 @@ def store(endpoint: Endpoint, simulated: Simulated) -> Run:
     profile = _profile(endpoint, simulated)
     run = _run(endpoint, profile, simulated)
     _store_attempts(run, simulated.attempts, month)
-    results.follow(run, profile, simulated.attempts, told=simulated.engine.facts.items())
+    finish.follow(run, profile, simulated.attempts, told=simulated.engine.facts.items())
     if run.state == State.FINISHED:
         Endpoint.objects.filter(pk=endpoint.pk).update(
             last_finished_at=run.finished_at, next_trigger="ttl"

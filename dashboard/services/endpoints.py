@@ -21,9 +21,10 @@ from dashboard.core.errors import Refused
 from dashboard.models import Endpoint, EndpointEdit
 from dashboard.models.audit import Action
 from dashboard.models.team import Team
-from dashboard.services import credentials, profiles, rollouts, runs
-from dashboard.services.settle import settle
+from dashboard.services import credentials, runs
 from dashboard.tags import check_tags
+from dashboard.trust import profiles, rollout_requests
+from dashboard.trust.settle import settle
 from probes.secret import Secret
 from probes.target import check_base_url, check_options, origin
 
@@ -162,7 +163,7 @@ def remove(endpoint: Endpoint) -> None:
         audit.record(
             Action.ENDPOINT_REMOVED, subject=_called(endpoint), endpoint=endpoint, before=told
         )
-    rollouts.void_changed(endpoint)
+    rollout_requests.void_changed(endpoint)
 
 
 def _note_edit(endpoint: Endpoint, before: Mapping[str, Any], *, by: User | None, key: str) -> None:

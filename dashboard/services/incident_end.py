@@ -10,7 +10,7 @@ from django.db.models.functions import Now
 
 from dashboard.models import Incident, Profile, Watch, WatchEvent
 from dashboard.models.watch import Lane
-from dashboard.services import modes
+from dashboard.trust import modes
 from health.watch import Kind
 from probes.attempts import Metric
 

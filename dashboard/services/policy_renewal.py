@@ -14,8 +14,8 @@ from django.db.models.functions import Now
 from dashboard.core.sql import limit_idling
 from dashboard.models import Endpoint, Policy
 from dashboard.models.endpoint import EndpointQuerySet
-from dashboard.services import modes
-from dashboard.services.settle import settle
+from dashboard.trust import modes
+from dashboard.trust.settle import settle
 
 
 def current_policy(slug: str) -> Policy | None:

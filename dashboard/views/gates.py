@@ -16,7 +16,7 @@ from dashboard.accounts.reauthentication import fresh
 from dashboard.core.errors import Refused
 from dashboard.core.permissions import Right, actor_of, needs
 from dashboard.models import GateVersion
-from dashboard.services import gates
+from dashboard.trust import gates
 from dashboard.views.gates_form import GatesForm
 from health.gates import mistakes
 

@@ -12,13 +12,14 @@ from django.shortcuts import get_object_or_404, redirect, render
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
-from dashboard import figure_words, incident_evidence, incidents, timeline
+from dashboard import incident_evidence, incidents, timeline
 from dashboard.core.errors import Refused
 from dashboard.core.permissions import Right, actor_of, needs
 from dashboard.core.reason_forms import NoteForm, ReasonForm
 from dashboard.incidents import Titled
 from dashboard.models import Endpoint, Incident, Watch
-from dashboard.services import detection
+from dashboard.trust import detection
+from dashboard.trust import text as figure_words
 from dashboard.watch_table import read as watch_table
 from health.modes import WATCHED
 from health.severity import Severity

@@ -19,8 +19,8 @@ from dashboard.core.permissions import Right, needs
 from dashboard.core.reason_forms import ReasonForm, SwitchOnForm
 from dashboard.core.sql import row
 from dashboard.models import Endpoint, ModeSwitch
-from dashboard.services import modes, rollouts
 from dashboard.services.policy_renewal import current_policy
+from dashboard.trust import modes, rollout_requests
 from health.modes import Mode
 
 
@@ -66,7 +66,7 @@ def release(request: HttpRequest, slug: str, switch_id: int) -> HttpResponse:
     switch = get_object_or_404(ModeSwitch, pk=switch_id, profile__endpoint=endpoint)
     by, reason = cast(User, request.user), request.POST.get("reason", "")
     try:
-        rollouts.ask_unpin(switch, by=by, reason=reason)
+        rollout_requests.ask_unpin(switch, by=by, reason=reason)
     except Refused as exc:
         return _answer(request, endpoint, refusal=exc.message)
     said = _("Asked to let go of {mode}. It holds until somebody else approves.")

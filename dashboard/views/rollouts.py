@@ -20,9 +20,9 @@ from dashboard.core.errors import Refused
 from dashboard.core.permissions import Right, actor_of, needs
 from dashboard.core.reason_forms import ReasonForm
 from dashboard.models import Endpoint, RolloutRequest
-from dashboard.services import rollouts
 from dashboard.services.policy_renewal import current_policy
 from dashboard.stage_words import STATES
+from dashboard.trust import rollout_requests
 from dashboard.views.step_back_form import StepBackForm
 
 
@@ -86,7 +86,7 @@ def decide(request: HttpRequest, request_id: int) -> HttpResponse:
 def withdraw(request: HttpRequest, request_id: int) -> HttpResponse:
     found, reason = _found(request_id), request.POST.get("reason", "")
     try:
-        rollouts.withdraw(found, by=cast(User, request.user), reason=reason)
+        rollout_requests.withdraw(found, by=cast(User, request.user), reason=reason)
     except Refused as exc:
         return _page(request, _look(request, request_id), refusal=exc.message)
     messages.success(request, _("The request is withdrawn; nothing was changed by it."))
@@ -102,7 +102,7 @@ def ask(request: HttpRequest, slug: str) -> HttpResponse:
         gone = _("The key has changed since you opened this page: look at the new profile first.")
         return _not_asked(request, endpoint, gone, reason)
     try:
-        found = rollouts.ask(profile, by=cast(User, request.user), reason=reason)
+        found = rollout_requests.ask(profile, by=cast(User, request.user), reason=reason)
     except Refused as exc:
         return _not_asked(request, endpoint, exc.message, reason)
     said = _("Asked for {stage}. Somebody else decides now; the request says until when.")
@@ -129,8 +129,8 @@ def step_back(request: HttpRequest, slug: str) -> HttpResponse:
 
 
 _VERDICTS = {
-    "approve": (rollouts.approve, gettext_lazy("Approved. It holds from now on.")),
-    "reject": (rollouts.reject, gettext_lazy("Rejected. Nothing was changed by it.")),
+    "approve": (rollout_requests.approve, gettext_lazy("Approved. It holds from now on.")),
+    "reject": (rollout_requests.reject, gettext_lazy("Rejected. Nothing was changed by it.")),
 }
 
 

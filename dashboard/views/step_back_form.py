@@ -12,8 +12,8 @@ from django.utils.translation import gettext_lazy
 
 from dashboard.core.reason_forms import ReasonForm
 from dashboard.models import Endpoint
-from dashboard.services import rollouts
 from dashboard.stage_words import allows, name_of
+from dashboard.trust import rollout_requests
 from health.stages import LADDER, is_tighter
 
 REJECT = "reject"
@@ -46,9 +46,9 @@ class StepBackForm(ReasonForm):
         """Do it; returns what was done, in words."""
         to, reason = self.cleaned_data["to"], self.cleaned_data["reason"]
         if to == REJECT:
-            rollouts.reject_profile(self.present, by=by, reason=reason)
+            rollout_requests.reject_profile(self.present, by=by, reason=reason)
             return _("Profile {epoch} is rejected.").format(epoch=self.present.epoch)
-        rollouts.step_back(self.in_force, to=to, by=by, reason=reason)
+        rollout_requests.step_back(self.in_force, to=to, by=by, reason=reason)
         return _("It is stepped back to {stage}.").format(stage=name_of(to))
 
 

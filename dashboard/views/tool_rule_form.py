@@ -5,7 +5,7 @@ from __future__ import annotations
 from django import forms
 from django.utils.translation import gettext_lazy as _
 
-from dashboard.services.tool_rules import LONGEST_NOTE
+from dashboard.trust.tool_rules import LONGEST_NOTE
 from health.risk import LONGEST_NAME, LONGEST_PATTERN, Risk
 
 _CHOICES = [

@@ -7,7 +7,7 @@ from typing import Any
 from django.utils import timezone
 
 from dashboard.models import Endpoint, Incident
-from dashboard.services import modes
+from dashboard.trust import modes
 
 
 def make_incident(endpoint: Endpoint, **over: Any) -> Incident:

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from dashboard.models import Incident, ModeSwitch
-from dashboard.services import modes
+from dashboard.trust import modes
 from health.modes import Mode
 from tests.api.asking import Asking, error_of
 from tests.api.incidents import make_incident, switch_modes_on

@@ -9,7 +9,8 @@ import pytest
 from django.utils import timezone
 
 from dashboard.models import Profile
-from dashboard.services import modes, notes, tool_rules
+from dashboard.services import notes
+from dashboard.trust import modes, tool_rules
 from health.modes import Mode
 from health.risk import Risk
 from tests.api.asking import Asking

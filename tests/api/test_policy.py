@@ -7,7 +7,8 @@ from django.db import connection
 from django.test.utils import CaptureQueriesContext
 
 from dashboard.api.policy_schemas import PolicyOut
-from dashboard.services import endpoints, modes, tool_rules
+from dashboard.services import endpoints
+from dashboard.trust import modes, tool_rules
 from health.modes import Mode
 from health.risk import Risk
 from tests.api.asking import Asking, error_of

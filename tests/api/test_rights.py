@@ -13,7 +13,7 @@ from dashboard.models import Endpoint, Grant, ModeSwitch, Team
 from dashboard.models.api_token import Scope
 from dashboard.models.team import Role
 from dashboard.people.services import tokens
-from dashboard.services import modes
+from dashboard.trust import modes
 from health.modes import Mode
 from tests.api.asking import Asking, error_of
 from tests.api.incidents import make_incident, switch_modes_on

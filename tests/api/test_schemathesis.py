@@ -34,7 +34,8 @@ from dashboard.models import Endpoint, Grant, Team
 from dashboard.models.api_token import Scope
 from dashboard.models.team import Role
 from dashboard.people.services import tokens
-from dashboard.services import gates, modes, notes, rollouts
+from dashboard.services import notes
+from dashboard.trust import gates, modes, rollout_requests
 from health.gates import DEFAULTS
 from health.modes import Mode
 from tests.api.incidents import make_incident
@@ -103,7 +104,7 @@ def _gated(endpoint: Endpoint, olga: User) -> int:
     body = DEFAULTS.as_json()
     body["read_only"]["trials"] = 29
     gates.change(body, by=root, reason="one less")
-    return rollouts.ask(endpoint.profile, by=olga, reason="a good week").pk
+    return rollout_requests.ask(endpoint.profile, by=olga, reason="a good week").pk
 
 
 def _operations() -> Iterator[Any]:

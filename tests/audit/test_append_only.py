@@ -18,7 +18,8 @@ from dashboard.core.sql import execute, row
 from dashboard.models import AuditEntry, AuditLink, Endpoint
 from dashboard.notifications.services import maintenance
 from dashboard.people.services import tokens
-from dashboard.services import endpoints, modes, retention, runs
+from dashboard.services import endpoints, retention, runs
+from dashboard.trust import modes
 from health.modes import Mode
 from tests.audit.making import link_now, record
 from tests.factories import make_endpoint

@@ -12,7 +12,8 @@ from django.utils import timezone
 from dashboard.core.sql import execute
 from dashboard.models import Channel, Endpoint, Incident, MaintenanceWindow, Note, Run, ToolRule
 from dashboard.notifications.services import channels, maintenance
-from dashboard.services import demo, detection, endpoints, notes, runs, tool_rules
+from dashboard.services import demo, endpoints, notes, runs
+from dashboard.trust import detection, tool_rules
 from health.risk import Risk
 from probes.attempts import Metric
 from probes.secret import Secret

@@ -13,7 +13,7 @@ from dashboard.models import ApiToken, Endpoint, Grant, ModeSwitch, Team
 from dashboard.models.team import Role
 from dashboard.people.services import people, roles, teams, tokens
 from dashboard.people.services.people import Rights
-from dashboard.services import modes
+from dashboard.trust import modes
 from health.modes import Mode
 from tests.audit.making import close, everything, link_now
 from tests.factories import make_endpoint, make_person

@@ -14,7 +14,7 @@ from dashboard.models.team import Role
 from dashboard.notifications.services import maintenance
 from dashboard.people.services import people, teams, tokens
 from dashboard.people.services.people import Rights
-from dashboard.services import modes, rollouts, tool_rules
+from dashboard.trust import modes, rollout_requests, tool_rules
 from health.modes import Mode
 from health.risk import Risk
 from tests.dashboard.rolling import ease_gates, make_ready, make_request, swap_template
@@ -207,13 +207,13 @@ def _requests(alice: User) -> list[RolloutRequest]:
     ease_gates()
     swapped = make_ready(slug="swapped")
     decided = make_request(swapped, alice)
-    rollouts.approve(decided, by=bob, reason="it does")
+    rollout_requests.approve(decided, by=bob, reason="it does")
     swap_template(swapped, stage="write")
     make_ready(slug="ready")
     reason = "nobody writes tonight"
     held = swapped.profile_in_force
     pinned = modes.switch_on(held, Mode.READ_ONLY_TOOLS, by=bob, reason=reason, pinned=True)
-    unpin = rollouts.ask_unpin(pinned, by=alice, reason="the night is over")
+    unpin = rollout_requests.ask_unpin(pinned, by=alice, reason="the night is over")
     return [decided, make_request(swapped, alice), unpin]
 
 

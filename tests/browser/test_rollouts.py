@@ -16,7 +16,8 @@ from dashboard.models import Endpoint, Run
 from dashboard.models.api_token import Scope
 from dashboard.models.team import Role
 from dashboard.people.services import tokens
-from dashboard.services import endpoints, rollouts
+from dashboard.services import endpoints
+from dashboard.trust import rollout_requests
 from tests.browser.conftest import Site
 from tests.browser.watch import Watch
 from tests.dashboard.rolling import ease_gates
@@ -113,8 +114,8 @@ def test_a_new_template_goes_up_by_two_people_and_down_by_itself(
 
 
 def _promote(endpoint: Endpoint, alice: User, bob: User) -> None:
-    asked = rollouts.ask(endpoint.profile, by=alice, reason="it is measured")
-    rollouts.approve(asked, by=bob, reason="so it is")
+    asked = rollout_requests.ask(endpoint.profile, by=alice, reason="it is measured")
+    rollout_requests.approve(asked, by=bob, reason="so it is")
 
 
 def _advance(vendors: str) -> None:

@@ -10,8 +10,8 @@ from django.db import transaction
 from django.utils import timezone
 
 from dashboard.models import Endpoint, GateVersion, Profile, RolloutRequest
-from dashboard.services import gates, profiles, rollouts
-from dashboard.services.settle import settle as settle_endpoint
+from dashboard.trust import gates, profiles, rollout_requests
+from dashboard.trust.settle import settle as settle_endpoint
 from health.gates import ASKED_FOR, Gate, Gates
 from probes.attempts import Metric
 from tests.dashboard.watching import settle
@@ -46,7 +46,7 @@ def make_ready(**over: Any) -> Endpoint:
 
 
 def make_request(endpoint: Endpoint, by: User, reason: str = "it holds") -> RolloutRequest:
-    return rollouts.ask(endpoint.profile, by=by, reason=reason)
+    return rollout_requests.ask(endpoint.profile, by=by, reason=reason)
 
 
 def swap_template(endpoint: Endpoint, *, stage: str = "full") -> Profile:

@@ -7,9 +7,9 @@ from django.test import Client
 from django.utils import timezone
 from pytest_django.asserts import assertContains, assertNotContains
 
-from dashboard.figure_words import day
 from dashboard.models import Incident, Profile
 from dashboard.rollout_panel import read
+from dashboard.trust.text import day
 from tests.dashboard.watching import degrade, settle
 from tests.factories import make_endpoint, make_finished_run
 

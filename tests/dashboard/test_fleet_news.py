@@ -8,7 +8,8 @@ from django.test import Client
 from pytest_django import DjangoAssertNumQueries
 from pytest_django.asserts import assertContains, assertNotContains
 
-from dashboard.services import endpoints, modes
+from dashboard.services import endpoints
+from dashboard.trust import modes
 from health.modes import Mode
 from tests.dashboard.watching import degrade
 from tests.factories import make_attempt, make_endpoint, make_finished_run, make_run

@@ -12,7 +12,7 @@ from dashboard import happenings
 from dashboard.charts.lanes import Happened
 from dashboard.models import Endpoint, Incident, ModeSwitch, WatchEvent
 from dashboard.models.team import Role
-from dashboard.services import detection, modes
+from dashboard.trust import detection, modes
 from health.detector import Baseline
 from health.modes import Mode
 from probes.attempts import Metric

@@ -13,7 +13,7 @@ from pytest_django.asserts import assertContains, assertNotContains
 from dashboard.models import Incident, Run, WatchEvent
 from dashboard.models.team import Role
 from dashboard.models.watch import ACCEPTED
-from dashboard.services import modes
+from dashboard.trust import modes
 from health.detector import Baseline, Known
 from probes.attempts import Metric
 from tests.dashboard.watching import degrade, settle, watch_run

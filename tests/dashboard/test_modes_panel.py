@@ -13,7 +13,7 @@ from pytest_django.asserts import assertContains, assertNotContains
 
 from dashboard.models import ModeSwitch
 from dashboard.models.team import Role
-from dashboard.services import modes
+from dashboard.trust import modes
 from health.modes import EFFECTS, Mode
 from tests.dashboard.watching import degrade, settle
 from tests.factories import make_endpoint, make_person

@@ -10,10 +10,9 @@ from django.test import Client
 from django.test.utils import CaptureQueriesContext
 from pytest_django.asserts import assertContains, assertNotContains
 
-from dashboard import gate_facts, standings
 from dashboard.models import Endpoint, Profile, RolloutRequest
 from dashboard.models.team import Role, Team
-from dashboard.services import modes, rollouts
+from dashboard.trust import gate_facts, modes, rollout_requests, standings
 from health.modes import Mode
 from tests.dashboard.rolling import ease_gates, make_ready, make_request, swap_template
 from tests.dashboard.watching import settle
@@ -90,14 +89,17 @@ def test_many_profiles_cost_as_many_queries_as_few(signed_in: Client, person: Us
     for profile in Profile.objects.filter(ended_at=None).select_related("endpoint"):
         one, all_ = gate_facts.facts_of(profile), standings.read([profile]).facts[profile.pk]
         assert (one.runs, one.figures, one.baseline) == (all_.runs, all_.figures, all_.baseline)
-        assert rollouts.standing(profile).missing == standings.read([profile]).of(profile).missing
+        assert (
+            rollout_requests.standing(profile).missing
+            == standings.read([profile]).of(profile).missing
+        )
     assert standings.read([first.profile]).is_ready(first.profile)
 
 
 def test_whoever_asked_reads_why_they_cannot_approve(asked: RolloutRequest, person: User) -> None:
     """Not even an approver who asked gets a button, and sending the form anyway is refused."""
     alone = make_person("carol", Role.OPERATOR, Role.APPROVER)
-    rollouts.withdraw(asked, by=person)
+    rollout_requests.withdraw(asked, by=person)
     own = make_request(asked.profile.endpoint, alone)
     client = as_(alone)
 
@@ -154,7 +156,7 @@ def test_the_page_moves_with_the_request(asked: RolloutRequest, bob: User) -> No
 
     assert client.get(address, headers=HTMX).status_code == 204
     assert client.get(f"/rollouts/{asked.pk}/decide/?verdict=approve").status_code == 405
-    rollouts.reject(asked, by=bob, reason="not today")
+    rollout_requests.reject(asked, by=bob, reason="not today")
     moved = client.get(address, headers=HTMX)
 
     assert moved.headers["HX-Retarget"] == "#request"

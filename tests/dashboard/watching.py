@@ -10,7 +10,7 @@ from django.utils import timezone
 from dashboard.models import Endpoint, Incident, Run, RunMetric
 from dashboard.models import Watch as WatchRow
 from dashboard.models.watch import Lane
-from dashboard.services import detection
+from dashboard.trust import detection
 from health.watch import Change, Count, Seen, Watch, follow
 from probes.attempts import Metric
 from probes.suite import SUITE_VERSION

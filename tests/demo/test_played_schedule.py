@@ -13,7 +13,8 @@ from dashboard.models import Endpoint, WatchEvent
 from dashboard.models.run import FULL_SUITE as FULL_OF_PRODUCT
 from dashboard.played_schedule import BASELINE_RUNS, FULL_SUITE, MOST_VALUES, WAITS, Schedule
 from dashboard.playing import Simulated
-from dashboard.services import backfill, endpoints, profiles
+from dashboard.services import backfill, endpoints
+from dashboard.trust import profiles
 from health.cadence import Waits
 from probes.target import Provider
 from tests.demo.played import FLEET, played

@@ -10,7 +10,8 @@ from django.db.models.functions import Now
 
 from dashboard.models import Endpoint, Incident, ModeSwitch, Notice, Profile, Run, Watch, WatchEvent
 from dashboard.playing import Simulated
-from dashboard.services import attempts, backfill, detection, results, runs, schedule
+from dashboard.services import attempts, backfill, runs, schedule
+from dashboard.trust import detection, finish
 from probes.attempts import Attempt, Evidence, Metric, Outcome, Verdict
 from probes.fingerprint import Engine
 from tests.services.making import attempt, started
@@ -57,7 +58,7 @@ def finished(endpoint: Endpoint, *found: Trials) -> Run:
     """One run after the other; returns the last."""
     for trials in found:
         lease = begun(endpoint, trials)
-        results.finish(lease)
+        finish.finish(lease)
     return Run.objects.get(pk=lease.run_id)
 
 

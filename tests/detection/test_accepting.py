@@ -7,7 +7,8 @@ from django.contrib.auth.models import User
 
 from dashboard.core.errors import Refused
 from dashboard.models import Endpoint, Incident, Run, Watch
-from dashboard.services import detection, endpoints
+from dashboard.services import endpoints
+from dashboard.trust import detection
 from tests.detection.making import (
     CLOSURE,
     REFUSED,

@@ -26,8 +26,9 @@ from dashboard.models import (
     Watch,
     WatchEvent,
 )
-from dashboard.services import attempts, detection, endpoints, results, schedule
+from dashboard.services import attempts, endpoints, schedule
 from dashboard.services.runs import Lease
+from dashboard.trust import detection, finish
 from tests.detection.making import (
     CLOSURE,
     DEAD,
@@ -95,7 +96,7 @@ def test_a_crash_at_any_statement_leaves_nothing_and_the_next_try_everything(
     for statement in count():
         try:
             with connection.execute_wrapper(Crash(statement)):
-                results.finish(lease)
+                finish.finish(lease)
         except OperationalError:
             assert everything() == before, f"statement {statement} left a trace"
         else:
@@ -124,11 +125,11 @@ def test_a_replayed_finish_is_refused_and_doubles_nothing(endpoint: Endpoint) ->
     """A message that is delivered twice finds no lease."""
     finished(endpoint, *STORY[:-1])
     lease = begun(endpoint, STORY[-1])
-    results.finish(lease)
+    finish.finish(lease)
     before = everything()
 
     with pytest.raises(LeaseLost):
-        results.finish(lease)
+        finish.finish(lease)
 
     assert everything() == before
 
@@ -159,12 +160,12 @@ def test_a_worker_that_lost_its_run_cannot_finish_it_after_the_next_one(
     quick = started()
     assert quick.run_id == slow.run_id
 
-    results.finish(quick)
+    finish.finish(quick)
     with pytest.raises(LeaseLost):
-        results.finish(slow)
+        finish.finish(slow)
     finished(endpoint, REFUSING)
     with pytest.raises(LeaseLost):
-        results.finish(slow)
+        finish.finish(slow)
 
     assert told_of(endpoint) == told_of(straight)
     assert is_replayed(endpoint.profile)
@@ -227,7 +228,7 @@ def test_a_finish_beside_a_changed_key_or_an_acceptance_comes_before_or_after_it
 
 def _finish(lease: Lease) -> str:
     try:
-        results.finish(lease)
+        finish.finish(lease)
     except LeaseLost:
         return "refused"
     return "finished"

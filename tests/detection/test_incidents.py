@@ -16,7 +16,8 @@ from dashboard.models import (
     Watch,
     WatchEvent,
 )
-from dashboard.services import detection, endpoints
+from dashboard.services import endpoints
+from dashboard.trust import detection
 from probes.attempts import Metric
 from tests.detection.making import (
     CLOSURE,

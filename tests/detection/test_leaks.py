@@ -6,7 +6,8 @@ from django.contrib.auth.models import User
 
 from dashboard.models import Endpoint, RunMetric, Watch
 from dashboard.playing import Simulated
-from dashboard.services import backfill, detection
+from dashboard.services import backfill
+from dashboard.trust import detection
 from probes.attempts import Attempt, Metric, Verdict
 from probes.fingerprint import Engine
 from tests.detection.making import BEGAN, EVERY, PARSE, the_incident

@@ -11,7 +11,7 @@ from dashboard.core import partitions
 from dashboard.models import Endpoint, Incident, Profile, Rollup5m, WatchEvent
 from dashboard.models import Watch as WatchRow
 from dashboard.models.watch import Lane
-from dashboard.services import live_watch
+from dashboard.trust import live_watch
 from health.detector import LIVE, Baseline
 from health.gauge import Alarm, Gauge
 from health.observations import PLACES

@@ -11,7 +11,8 @@ from django.db.models.functions import Now
 
 from dashboard.core.errors import Refused
 from dashboard.models import Endpoint, ModeSwitch, Profile
-from dashboard.services import detection, endpoints, modes
+from dashboard.services import endpoints
+from dashboard.trust import detection, modes
 from health.modes import Mode
 from probes.attempts import Metric
 from tests.detection.making import (

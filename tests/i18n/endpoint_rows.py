@@ -19,7 +19,8 @@ from dashboard.models import (
     Run,
     Spend,
 )
-from dashboard.services import detection, notes
+from dashboard.services import notes
+from dashboard.trust import detection
 from probes.attempts import Metric
 from probes.secret import Secret
 from tests.dashboard.watching import degrade, watch_run

@@ -9,7 +9,7 @@ from django.db.models.functions import Now
 
 from dashboard.models import RolloutRequest
 from dashboard.models.team import Role
-from dashboard.services import modes, rollouts
+from dashboard.trust import modes, rollout_requests
 from health.modes import Mode
 from tests.dashboard.rolling import ease_gates, make_ready, make_request, swap_template
 from tests.factories import make_person
@@ -25,18 +25,18 @@ def make(person: User) -> tuple[list[int], int]:
     make_ready(slug="ready-one")
     swapped = make_ready(slug="swapped-one")
     ended = [make_request(swapped, bob, "zeta-1")]
-    rollouts.approve(ended[0], by=person, reason="zeta-1")
+    rollout_requests.approve(ended[0], by=person, reason="zeta-1")
     swap_template(swapped)
-    for end in (rollouts.reject, rollouts.withdraw):
+    for end in (rollout_requests.reject, rollout_requests.withdraw):
         ended.append(make_request(swapped, bob, "zeta-1"))
         end(ended[-1], by=bob, reason="zeta-1")
     ended.append(make_request(swapped, bob, "zeta-1"))
     RolloutRequest.objects.filter(pk=ended[-1].pk).update(expires_at=Now() - timedelta(hours=1))
-    rollouts.expire()
+    rollout_requests.expire()
     ended.append(make_request(swapped, bob, "zeta-1"))
     held = swapped.profile_in_force
     pinned = modes.switch_on(held, Mode.NO_TOOLS, by=bob, reason="zeta-1", pinned=True)
-    unpin = rollouts.ask_unpin(pinned, by=bob, reason="zeta-1")
+    unpin = rollout_requests.ask_unpin(pinned, by=bob, reason="zeta-1")
     other = modes.switch_on(held, Mode.NO_PARALLEL, by=bob, reason="zeta-1", pinned=True)
     waiting = [make_request(swapped, bob, "zeta-1"), unpin]
     return [request.pk for request in (*waiting, *ended)], other.pk

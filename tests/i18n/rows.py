@@ -32,8 +32,8 @@ from dashboard.models.team import Role
 from dashboard.notifications.services import channels, maintenance
 from dashboard.people.services import people, teams, tokens
 from dashboard.people.services.people import Rights
-from dashboard.services import modes, tool_rules
 from dashboard.services.observations import PROBE
+from dashboard.trust import modes, tool_rules
 from health.modes import Mode
 from health.observations import PLACES
 from health.risk import Risk

@@ -33,8 +33,8 @@ from dashboard.models.run import State, Trigger
 from dashboard.models.team import Role
 from dashboard.models.watch import Incident
 from dashboard.people.services import tokens
-from dashboard.services import detection, modes
 from dashboard.templatetags.health import day, minute, second
+from dashboard.trust import detection, modes
 from health import wording
 from health.modes import Mode
 from health.policy import STAGES as ALL_STAGES

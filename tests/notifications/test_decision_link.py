@@ -9,7 +9,7 @@ import pytest
 from django.test import Client
 
 from dashboard.models.team import Role
-from dashboard.services import rollouts
+from dashboard.trust import rollout_requests
 from tests.factories import make_person
 from tests.notifications.making import make_webhook, turn
 from tests.notifications.receiver import Receiver
@@ -23,7 +23,7 @@ def test_a_link_leads_to_the_decision_and_decides_nothing(
     """Whoever follows it signs in first and finds the form; opening it changes nothing."""
     made = make_webhook(receiver.url)
     approver = make_person("bea", Role.APPROVER)
-    asked = rollouts.ask(
+    asked = rollout_requests.ask(
         ready().profile, by=make_person("ann", Role.OPERATOR), reason="We need it."
     )
 

@@ -14,7 +14,8 @@ from django.db import connection
 from psycopg import sql
 
 from dashboard.models import Run
-from dashboard.services import attempts, credentials, results, runs, schedule
+from dashboard.services import attempts, credentials, runs, schedule
+from dashboard.trust import finish
 from launcher.binaries import postgres_folder
 from probes.secret import Secret
 from tests.factories import make_endpoint
@@ -70,7 +71,7 @@ def test_a_restored_backup_has_everything_and_goes_on(
     lease = started()
     for trial in (1, 2, 3):
         attempts.record(lease, attempt(trial))
-    results.finish(lease)
+    finish.finish(lease)
     runs.request(endpoint, by=None)
     connection.close()
 

@@ -11,7 +11,7 @@ from django.db.models.functions import Now
 
 from dashboard.models import Endpoint, ModeSwitch, Policy, Profile, Watch
 from dashboard.services.policy_renewal import current_policy
-from dashboard.services.settle import settle
+from dashboard.trust.settle import settle
 from health import watch as watching
 from health.detector import Baseline
 from probes.attempts import Metric

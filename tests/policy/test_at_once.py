@@ -12,8 +12,8 @@ import pytest
 from django.db import connection, connections, transaction
 
 from dashboard.models import Endpoint, PolicyVersion
-from dashboard.services import modes, policies, tool_rules
-from dashboard.services.settle import settle
+from dashboard.trust import modes, policies, tool_rules
+from dashboard.trust.settle import settle
 from health.modes import Mode
 from health.risk import Risk
 from tests.live import environment, eventually

@@ -6,7 +6,7 @@ import json
 import re
 
 from dashboard.api.policy_schemas import EXAMPLE
-from dashboard.services.policies import CHANNEL
+from dashboard.trust.policies import CHANNEL
 from health.known_tools import KNOWN, VERSION
 from health.modes import Mode
 from health.policy import STAGES

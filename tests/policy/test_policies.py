@@ -8,8 +8,9 @@ from django.db import connection, transaction
 from django.test.utils import CaptureQueriesContext
 
 from dashboard.models import Endpoint, ModeSwitch, Policy, PolicyVersion, Profile, ToolRule
-from dashboard.services import endpoints, modes, policies, policy_renewal, tool_rules
+from dashboard.services import endpoints, policy_renewal
 from dashboard.services.policy_renewal import current_policy
+from dashboard.trust import modes, policies, tool_rules
 from health.modes import CONSERVATIVE, Mode
 from health.risk import Risk
 from probes.attempts import Outcome

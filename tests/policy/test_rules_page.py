@@ -10,7 +10,7 @@ from pytest_django.asserts import assertContains, assertNotContains, assertRedir
 from dashboard.core.errors import Refused
 from dashboard.models import ToolRule
 from dashboard.models.team import Role
-from dashboard.services import tool_rules
+from dashboard.trust import tool_rules
 from health.risk import Risk
 from tests.factories import make_person
 from tests.policy.making import current, trusted

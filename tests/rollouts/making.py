@@ -12,9 +12,9 @@ from django.utils import timezone
 from dashboard.models import AuditEntry, Endpoint, Incident, Notice, Profile, Run, RunMetric
 from dashboard.models.run import State
 from dashboard.models.watch import Lane
-from dashboard.services import detection, rollouts
 from dashboard.services.policy_renewal import current_policy
-from dashboard.services.settle import settle
+from dashboard.trust import detection, rollout_requests
+from dashboard.trust.settle import settle
 from health.gates import DEFAULTS
 from health.severity import Severity
 from health.watch import Change, Kind, Seen
@@ -123,4 +123,4 @@ def noticed(prefix: str = "") -> list[str]:
 
 
 def missing(profile: Profile) -> list[str]:
-    return [condition.key for condition in rollouts.standing(profile).missing]
+    return [condition.key for condition in rollout_requests.standing(profile).missing]

@@ -12,7 +12,7 @@ from django.db import connection, transaction
 from dashboard.core.errors import Refused
 from dashboard.models import AuditEntry, Endpoint, GateVersion, Profile, RolloutRequest
 from dashboard.models.team import Role
-from dashboard.services import gates, rollouts
+from dashboard.trust import gates, rollout_requests
 from tests.factories import make_person
 from tests.live import eventually
 from tests.policy.test_at_once import own_connection
@@ -26,7 +26,7 @@ def test_two_approvers_at_once_give_one_decision() -> None:
     ann = make_person("ann", Role.OPERATOR)
     deciding = [make_person(name, Role.APPROVER) for name in ("bea", "cy", "dee")]
     endpoint = ready()
-    request = rollouts.ask(endpoint.profile, by=ann, reason="why")
+    request = rollout_requests.ask(endpoint.profile, by=ann, reason="why")
     together = Barrier(len(deciding))
 
     @own_connection
@@ -34,7 +34,7 @@ def test_two_approvers_at_once_give_one_decision() -> None:
         mine = RolloutRequest.objects.get(pk=request.pk)
         together.wait()
         try:
-            rollouts.approve(mine, by=by, reason=f"says {by.username}")
+            rollout_requests.approve(mine, by=by, reason=f"says {by.username}")
         except Refused as refused:
             return refused.message
         return "approved"
@@ -56,12 +56,14 @@ def test_a_change_that_commits_while_somebody_approves_still_voids() -> None:
     """The approver waits for whoever holds the endpoint, and sees what they did."""
     ann, bea = make_person("ann", Role.OPERATOR), make_person("bea", Role.APPROVER)
     endpoint = ready()
-    request = rollouts.ask(endpoint.profile, by=ann, reason="why")
+    request = rollout_requests.ask(endpoint.profile, by=ann, reason="why")
 
     @own_connection
     def approve() -> str:
         try:
-            rollouts.approve(RolloutRequest.objects.get(pk=request.pk), by=bea, reason="yes")
+            rollout_requests.approve(
+                RolloutRequest.objects.get(pk=request.pk), by=bea, reason="yes"
+            )
         except Refused as refused:
             return refused.message
         return "approved"

@@ -11,7 +11,8 @@ from django.contrib.auth.models import User
 from dashboard.core.errors import Refused
 from dashboard.models import Endpoint, Incident, ModeSwitch, Profile
 from dashboard.modes_panel import read
-from dashboard.services import endpoints, modes, rollouts
+from dashboard.services import endpoints
+from dashboard.trust import modes, rollout_requests
 from health.modes import Mode
 from probes.attempts import Metric
 from tests.policy.making import effective, let_pass
@@ -109,12 +110,12 @@ def test_promotion_switches_over_and_takes_manual_modes_along(ann: User, bea: Us
     incident = degrade(old, 1)
     new = change_key(endpoint)
     put_in_place(new)
-    assert rollouts.standing(new).may_be_asked
+    assert rollout_requests.standing(new).may_be_asked
 
-    request = rollouts.ask(new, by=ann, reason="The new model is fine.")
+    request = rollout_requests.ask(new, by=ann, reason="The new model is fine.")
     assert request.evidence["in_force"] == {"epoch": 1, "stage": "full"}
     assert request.evidence["modes"]["effective"] == ["no_parallel", "strict_schema"]
-    rollouts.approve(request, by=bea, reason="yes")
+    rollout_requests.approve(request, by=bea, reason="yes")
 
     assert (endpoint.profile_in_force, stage(new)) == (new, "read_only")
     found = body(endpoint)
@@ -126,7 +127,7 @@ def test_promotion_switches_over_and_takes_manual_modes_along(ann: User, bea: Us
     incident.refresh_from_db()
     assert incident.state == "superseded"
     with pytest.raises(Refused, match="history"):
-        rollouts.step_back(old, to="shadow", by=bea, reason="why")
+        rollout_requests.step_back(old, to="shadow", by=bea, reason="why")
 
 
 def test_a_third_key_ends_the_one_that_waited(ann: User) -> None:
@@ -135,7 +136,7 @@ def test_a_third_key_ends_the_one_that_waited(ann: User) -> None:
     old = endpoint.profile
     second = change_key(endpoint)
     put_in_place(second)
-    request = rollouts.ask(second, by=ann, reason="why")
+    request = rollout_requests.ask(second, by=ann, reason="why")
     degrade(second, 1, metric=Metric.SCHEMA_FAILURE)
 
     third = change_key(endpoint, "m-3")
@@ -146,7 +147,7 @@ def test_a_third_key_ends_the_one_that_waited(ann: User) -> None:
     assert body(endpoint)["modes"]["automatic"] == []
     assert Incident.objects.get().state == "superseded"
     with pytest.raises(Refused, match="key has changed"):
-        rollouts.ask(old, by=ann, reason="for the old one")
+        rollout_requests.ask(old, by=ann, reason="for the old one")
     assert third.epoch == 3
 
 
@@ -157,7 +158,7 @@ def test_an_old_profile_that_is_stepped_back_to_nothing_makes_room(bea: User) ->
     modes.switch_on(old, Mode.NO_PARALLEL, by=bea, reason="by hand")
     new = change_key(endpoint)
 
-    rollouts.step_back(old, to="shadow", by=bea, reason="Enough.")
+    rollout_requests.step_back(old, to="shadow", by=bea, reason="Enough.")
 
     assert endpoint.profile_in_force == new
     assert (body(endpoint)["profile"]["epoch"], body(endpoint)["candidate"]) == (2, None)

@@ -9,7 +9,8 @@ from django.contrib.auth.models import User
 
 from dashboard.core.errors import Refused
 from dashboard.models import Endpoint, ModeSwitch, RolloutRequest
-from dashboard.services import modes, policy_renewal, rollouts
+from dashboard.services import policy_renewal
+from dashboard.trust import modes, rollout_requests
 from health.modes import Mode
 from tests.policy.making import effective, let_pass
 from tests.rollouts.making import audited, degrade, noticed, ready
@@ -31,40 +32,40 @@ def test_to_let_go_of_a_pinned_mode_takes_two(ann: User, bea: User) -> None:
     with pytest.raises(Refused, match="takes a second person"):
         modes.switch_off(switch, by=bea, reason="I do not care.")
 
-    request = rollouts.ask_unpin(switch, by=ann, reason="It is mended.")
+    request = rollout_requests.ask_unpin(switch, by=ann, reason="It is mended.")
     with pytest.raises(Refused, match="ann has asked"):
-        rollouts.ask_unpin(switch, by=ann, reason="Really.")
+        rollout_requests.ask_unpin(switch, by=ann, reason="Really.")
     with pytest.raises(Refused):
-        rollouts.approve(request, by=ann, reason="yes")
+        rollout_requests.approve(request, by=ann, reason="yes")
     assert effective(endpoint) == ["no_tools"]
-    rollouts.approve(request, by=bea, reason="So it is.")
+    rollout_requests.approve(request, by=bea, reason="So it is.")
 
     switch.refresh_from_db()
     assert (switch.off_by, switch.off_reason, effective(endpoint)) == (bea, "So it is.", [])
     assert audited() == ["mode.on", "rollout.requested", "rollout.approved", "mode.off"]
     assert noticed("rollout") == ["rollout.requested", "rollout.decided"]
     with pytest.raises(Refused, match="not pinned, or it is off"):
-        rollouts.ask_unpin(switch, by=ann, reason="again")
+        rollout_requests.ask_unpin(switch, by=ann, reason="again")
 
 
 def test_a_request_to_let_go_is_void_when_an_incident_opens(ann: User, bea: User) -> None:
     """It was about a healthy endpoint; and a mode that is over needs no decision."""
     endpoint = ready("full")
-    request = rollouts.ask_unpin(pin(endpoint, ann), by=ann, reason="why")
+    request = rollout_requests.ask_unpin(pin(endpoint, ann), by=ann, reason="why")
 
     degrade(endpoint.profile, 1)
 
     request.refresh_from_db()
     assert (request.state, request.changed[0][0]) == ("voided", "modes.effective")
     with pytest.raises(Refused, match="void"):
-        rollouts.approve(request, by=bea, reason="yes")
+        rollout_requests.approve(request, by=bea, reason="yes")
 
 
 def test_a_pinned_mode_runs_out_when_its_author_said_so(ann: User) -> None:
     """That is no letting go: it was meant to last so long, and its request is void."""
     endpoint = ready("full")
     switch = pin(endpoint, ann, lasts=timedelta(hours=1))
-    rollouts.ask_unpin(switch, by=ann, reason="why")
+    rollout_requests.ask_unpin(switch, by=ann, reason="why")
 
     let_pass(timedelta(hours=2))
     policy_renewal.renew_outdated()

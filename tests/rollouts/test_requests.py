@@ -13,8 +13,9 @@ from django.utils import timezone
 from dashboard.core.errors import Refused
 from dashboard.models import AuditEntry, Endpoint, Grant, Notice, Profile, RolloutRequest, RunMetric
 from dashboard.models.team import Role, Team
-from dashboard.rollout_evidence import digest
-from dashboard.services import policy_renewal, rollouts
+from dashboard.services import policy_renewal
+from dashboard.trust import rollout_requests
+from dashboard.trust.decision_evidence import digest
 from tests.factories import make_person
 from tests.policy.making import current
 from tests.rollouts.making import audited, body, missing, noticed, ready, stage
@@ -25,7 +26,7 @@ pytestmark = pytest.mark.django_db
 def test_an_operator_asks_and_an_approver_decides(endpoint: Endpoint, ann: User, bea: User) -> None:
     """From shadow to tools that read: every step is told, written down and in the policy."""
     before = current(endpoint).version
-    request = rollouts.ask(endpoint.profile, by=ann, reason=" It parses \0well. ")
+    request = rollout_requests.ask(endpoint.profile, by=ann, reason=" It parses \0well. ")
 
     assert (request.state, request.from_stage, request.to_stage) == (
         "pending",
@@ -40,7 +41,7 @@ def test_an_operator_asks_and_an_approver_decides(endpoint: Endpoint, ann: User,
     assert {each["state"] for each in request.evidence["conditions"]} == {"met"}
     assert body(endpoint)["risk"]["allowed"] == []
 
-    rollouts.approve(request, by=bea, reason="So it does.")
+    rollout_requests.approve(request, by=bea, reason="So it does.")
 
     assert (request.state, request.decided_by, request.decision_reason) == (
         "approved",
@@ -67,10 +68,10 @@ def test_the_policy_changes_in_the_transaction_of_the_decision(
     endpoint: Endpoint, ann: User, bea: User
 ) -> None:
     """Either both are there or neither."""
-    request = rollouts.ask(endpoint.profile, by=ann, reason="why")
+    request = rollout_requests.ask(endpoint.profile, by=ann, reason="why")
 
     with transaction.atomic():
-        rollouts.approve(request, by=bea, reason="yes")
+        rollout_requests.approve(request, by=bea, reason="yes")
         assert body(endpoint)["stage"] == "read_only"
         transaction.set_rollback(True)
 
@@ -87,11 +88,11 @@ def test_what_is_missing_is_said(endpoint: Endpoint, ann: User) -> None:
         "rate.closure_error",
     ]
     with pytest.raises(Refused, match="Parse success: 30 of 60 trials went well"):
-        rollouts.ask(endpoint.profile, by=ann, reason="why")
+        rollout_requests.ask(endpoint.profile, by=ann, reason="why")
 
     Profile.objects.update(stage="full")
     with pytest.raises(Refused, match="no stage beyond"):
-        rollouts.ask(endpoint.profile, by=ann, reason="why")
+        rollout_requests.ask(endpoint.profile, by=ann, reason="why")
     assert not RolloutRequest.objects.exists()
 
 
@@ -101,39 +102,39 @@ def test_a_reason_is_wanted_for_everything(
 ) -> None:
     """For asking, approving, rejecting and stepping back."""
     with pytest.raises(Refused):
-        rollouts.ask(endpoint.profile, by=ann, reason=reason)
-    request = rollouts.ask(endpoint.profile, by=ann, reason="why")
-    for act in (rollouts.approve, rollouts.reject):
+        rollout_requests.ask(endpoint.profile, by=ann, reason=reason)
+    request = rollout_requests.ask(endpoint.profile, by=ann, reason="why")
+    for act in (rollout_requests.approve, rollout_requests.reject):
         with pytest.raises(Refused):
             act(request, by=bea, reason=reason)
     with pytest.raises(Refused):
-        rollouts.reject_profile(endpoint.profile, by=bea, reason=reason)
+        rollout_requests.reject_profile(endpoint.profile, by=bea, reason=reason)
     request.refresh_from_db()
     assert request.state == "pending"
 
 
 def test_one_request_a_profile_waits(endpoint: Endpoint, ann: User) -> None:
     """The second one is told who was first."""
-    rollouts.ask(endpoint.profile, by=ann, reason="why")
+    rollout_requests.ask(endpoint.profile, by=ann, reason="why")
 
     with pytest.raises(Refused, match="ann has asked for it already"):
-        rollouts.ask(endpoint.profile, by=make_person("al", Role.OPERATOR), reason="me too")
+        rollout_requests.ask(endpoint.profile, by=make_person("al", Role.OPERATOR), reason="me too")
 
 
 def test_whoever_asked_may_not_approve(endpoint: Endpoint, ann: User) -> None:
     """Not by the service, and not by SQL either."""
     Grant.objects.create(person=ann, role=Role.APPROVER)
-    request = rollouts.ask(endpoint.profile, by=ann, reason="why")
+    request = rollout_requests.ask(endpoint.profile, by=ann, reason="why")
 
     with pytest.raises(Refused, match="a second person"):
-        rollouts.approve(request, by=ann, reason="I say so.")
+        rollout_requests.approve(request, by=ann, reason="I say so.")
     with pytest.raises(IntegrityError, match="rollout_four_eyes"), transaction.atomic():
         _by_sql(request, ann)
     admin = User.objects.create_superuser("root")
     own = RolloutRequest.objects.get()
     RolloutRequest.objects.update(requested_by=admin)
     with pytest.raises(Refused, match="a second person"):
-        rollouts.approve(own, by=admin, reason="I may do everything.")
+        rollout_requests.approve(own, by=admin, reason="I may do everything.")
     assert stage(endpoint.profile) == "shadow"
 
 
@@ -143,10 +144,10 @@ def test_with_four_eyes_off_one_person_is_enough_and_the_log_says_so(
     """The row keeps what held when it was asked for."""
     settings.FOUR_EYES = False  # type: ignore[attr-defined]
     Grant.objects.create(person=ann, role=Role.APPROVER)
-    request = rollouts.ask(endpoint.profile, by=ann, reason="why")
+    request = rollout_requests.ask(endpoint.profile, by=ann, reason="why")
     settings.FOUR_EYES = True  # type: ignore[attr-defined]
 
-    rollouts.approve(request, by=ann, reason="I am alone.")
+    rollout_requests.approve(request, by=ann, reason="I am alone.")
 
     assert stage(endpoint.profile) == "read_only"
     told = AuditEntry.objects.get(action="rollout.approved").told["after"]
@@ -159,16 +160,16 @@ def test_a_role_counts_at_the_moment_of_deciding(endpoint: Endpoint, ann: User, 
     team = Team.objects.create(name="others")
     foreign = make_person("foe", Role.APPROVER, team=team)
     gone = make_person("gus", Role.APPROVER)
-    request = rollouts.ask(endpoint.profile, by=ann, reason="why")
+    request = rollout_requests.ask(endpoint.profile, by=ann, reason="why")
     Grant.objects.filter(person=bea).delete()
     User.objects.filter(pk=gone.pk).update(is_active=False)
 
     for who in (bea, gone, foreign, ann):
-        for act in (rollouts.approve, rollouts.reject):
+        for act in (rollout_requests.approve, rollout_requests.reject):
             with pytest.raises(Refused):
                 act(request, by=who, reason="yes")
     with pytest.raises(Refused, match="takes an operator"):
-        rollouts.ask(endpoint.profile, by=bea, reason="why")
+        rollout_requests.ask(endpoint.profile, by=bea, reason="why")
 
     assert RolloutRequest.objects.get().state == "pending"
     assert stage(endpoint.profile) == "shadow"
@@ -176,36 +177,36 @@ def test_a_role_counts_at_the_moment_of_deciding(endpoint: Endpoint, ann: User, 
 
 def test_a_request_that_ran_out_is_over(endpoint: Endpoint, ann: User, bea: User) -> None:
     """By the database's clock; whoever decides too late is told, and it is written down."""
-    late = rollouts.ask(endpoint.profile, by=ann, reason="why")
+    late = rollout_requests.ask(endpoint.profile, by=ann, reason="why")
     RolloutRequest.objects.update(expires_at=Now())
 
     with pytest.raises(Refused, match="run out"):
-        rollouts.approve(late, by=bea, reason="yes")
+        rollout_requests.approve(late, by=bea, reason="yes")
     assert late.state == "expired"
     with pytest.raises(Refused, match="run out"):
-        rollouts.reject(late, by=bea, reason="no")
+        rollout_requests.reject(late, by=bea, reason="no")
 
-    rollouts.ask(endpoint.profile, by=ann, reason="once more")
-    assert rollouts.expire() == 0
+    rollout_requests.ask(endpoint.profile, by=ann, reason="once more")
+    assert rollout_requests.expire() == 0
     RolloutRequest.objects.pending().update(expires_at=Now())
-    assert (rollouts.expire(), rollouts.expire()) == (1, 0)
+    assert (rollout_requests.expire(), rollout_requests.expire()) == (1, 0)
     assert stage(endpoint.profile) == "shadow"
     assert audited("rollout.expired") == ["rollout.expired"] * 2
 
 
 def test_a_request_can_be_rejected_or_withdrawn(endpoint: Endpoint, ann: User, bea: User) -> None:
     """The stage stays; afterwards nothing can be decided, and asking again is possible."""
-    no = rollouts.ask(endpoint.profile, by=ann, reason="why")
-    rollouts.reject(no, by=bea, reason="Not this week.")
+    no = rollout_requests.ask(endpoint.profile, by=ann, reason="why")
+    rollout_requests.reject(no, by=bea, reason="Not this week.")
     with pytest.raises(Refused, match="bea has rejected it"):
-        rollouts.approve(no, by=bea, reason="Or yes?")
+        rollout_requests.approve(no, by=bea, reason="Or yes?")
 
-    back = rollouts.ask(endpoint.profile, by=ann, reason="now?")
+    back = rollout_requests.ask(endpoint.profile, by=ann, reason="now?")
     with pytest.raises(Refused, match="takes an operator"):
-        rollouts.withdraw(back, by=bea)
-    rollouts.withdraw(back, by=ann)
+        rollout_requests.withdraw(back, by=bea)
+    rollout_requests.withdraw(back, by=ann)
     with pytest.raises(Refused, match="ann has withdrawn it"):
-        rollouts.approve(back, by=bea, reason="yes")
+        rollout_requests.approve(back, by=bea, reason="yes")
 
     assert (no.state, back.state, stage(endpoint.profile)) == ("rejected", "withdrawn", "shadow")
     assert audited("rollout.") == [
@@ -220,14 +221,14 @@ def test_each_stage_has_its_own_gate(ann: User, bea: User) -> None:
     """From tools that read to everything, with ever more asked of the figures and of time."""
     endpoint = ready("read_only", runs=31)
     for wanted in ("write", "full"):
-        request = rollouts.ask(endpoint.profile, by=ann, reason="why")
+        request = rollout_requests.ask(endpoint.profile, by=ann, reason="why")
         assert request.to_stage == wanted
-        rollouts.approve(request, by=bea, reason="yes")
+        rollout_requests.approve(request, by=bea, reason="yes")
         assert missing(endpoint.profile) == (["age"] if wanted == "write" else [])
         Profile.objects.update(stage_at=Now() - timedelta(days=4))
 
     assert body(endpoint)["risk"]["allowed"] == ["read", "write", "dangerous"]
-    assert rollouts.standing(endpoint.profile).next is None
+    assert rollout_requests.standing(endpoint.profile).next is None
     policy_renewal.renew_outdated()
     assert stage(endpoint.profile) == "full"
 

@@ -11,7 +11,7 @@ from django.db.models.functions import Now
 from dashboard.core.errors import Refused
 from dashboard.models import AuditEntry, Endpoint, Notice, Profile, RolloutRequest
 from dashboard.models.team import Role
-from dashboard.services import rollouts
+from dashboard.trust import rollout_requests
 from health.watch import Kind
 from tests.detection.making import DEAD, HEALTHY, Past, finished
 from tests.factories import make_endpoint, make_person
@@ -56,7 +56,7 @@ def test_an_incident_that_gets_worse_steps_back_further(ann: User, bea: User) ->
     """And a request that waited for more is void; forward again is a decision alone."""
     endpoint = ready("write", runs=31)
     profile = endpoint.profile
-    rollouts.ask(profile, by=ann, reason="why")
+    rollout_requests.ask(profile, by=ann, reason="why")
 
     degrade(profile, 2)
     assert (stage(profile), RolloutRequest.objects.get().state) == ("rolled_back", "voided")
@@ -67,8 +67,8 @@ def test_an_incident_that_gets_worse_steps_back_further(ann: User, bea: User) ->
     profile.switches.update(off_at=Now())
     assert stage(profile) == "shadow"
     assert missing(profile) == []
-    request = rollouts.ask(profile, by=ann, reason="It has recovered.")
-    rollouts.approve(request, by=bea, reason="yes")
+    request = rollout_requests.ask(profile, by=ann, reason="It has recovered.")
+    rollout_requests.approve(request, by=bea, reason="yes")
     assert stage(profile) == "read_only"
 
 
@@ -94,22 +94,22 @@ def test_one_person_steps_back_and_never_forward(bea: User) -> None:
     viewer = make_person("vic", Role.VIEWER)
 
     with pytest.raises(Refused, match="takes an operator or an approver"):
-        rollouts.step_back(profile, to="shadow", by=viewer, reason="why")
+        rollout_requests.step_back(profile, to="shadow", by=viewer, reason="why")
     for to, after in (("write", "write"), ("rolled_back", "rolled_back"), ("shadow", "shadow")):
-        rollouts.step_back(profile, to=to, by=bea, reason="An emergency.")
+        rollout_requests.step_back(profile, to=to, by=bea, reason="An emergency.")
         assert (profile.stage, body(endpoint)["stage"]) == (after, after)
         for forward in ("full", to, "read_only", "rejected", "no such stage"):
             if forward != "read_only" or after == "shadow":
                 with pytest.raises(Refused, match="no step back"):
-                    rollouts.step_back(profile, to=forward, by=bea, reason="why")
+                    rollout_requests.step_back(profile, to=forward, by=bea, reason="why")
     assert noticed() == ["stage.changed"] * 3
 
 
 def test_a_profile_can_be_rejected(endpoint: Endpoint, ann: User, bea: User) -> None:
     """One person says that it is not wanted; its way up begins with tools that read."""
-    rollouts.reject_profile(endpoint.profile, by=ann, reason="It invents calls.")
+    rollout_requests.reject_profile(endpoint.profile, by=ann, reason="It invents calls.")
     with pytest.raises(Refused, match="rejected already"):
-        rollouts.reject_profile(endpoint.profile, by=bea, reason="why")
+        rollout_requests.reject_profile(endpoint.profile, by=bea, reason="why")
 
     assert body(endpoint)["stage"] == "rejected"
-    assert rollouts.standing(endpoint.profile).next == "read_only"
+    assert rollout_requests.standing(endpoint.profile).next == "read_only"

@@ -20,7 +20,8 @@ from dashboard.models import (
     Run,
     RunMetric,
 )
-from dashboard.services import detection, endpoints, gates, modes, rollouts
+from dashboard.services import endpoints
+from dashboard.trust import detection, gates, modes, rollout_requests
 from health.gates import DEFAULTS, Gates
 from health.modes import Mode
 from probes.attempts import Metric
@@ -89,22 +90,22 @@ def test_what_changed_meanwhile_voids_and_is_named(
     endpoint: Endpoint, ann: User, bea: User, change: Callable[[Endpoint], object], part: str
 ) -> None:
     """The approver hears what it is; the row keeps it, and the stage stays."""
-    request = rollouts.ask(endpoint.profile, by=ann, reason="why")
-    assert rollouts.differences(request) == []
+    request = rollout_requests.ask(endpoint.profile, by=ann, reason="why")
+    assert rollout_requests.differences(request) == []
     before = stage(endpoint.profile)
 
     change(endpoint)
-    found = [each.part for each in rollouts.differences(RolloutRequest.objects.get())]
+    found = [each.part for each in rollout_requests.differences(RolloutRequest.objects.get())]
     assert part in found
     with pytest.raises(Refused, match="so it is void"):
-        rollouts.approve(request, by=bea, reason="yes")
+        rollout_requests.approve(request, by=bea, reason="yes")
 
     assert request.state == "voided"
     assert part in [each[0] for each in request.changed]
     assert stage(endpoint.profile) in {before, "rejected"}
     assert part in AuditEntry.objects.get(action="rollout.voided").told["reason"]
     with pytest.raises(Refused, match="is void"):
-        rollouts.approve(request, by=bea, reason="yes")
+        rollout_requests.approve(request, by=bea, reason="yes")
 
 
 # By the services: void in the same transaction, so that nobody sees it alive.
@@ -126,7 +127,7 @@ ALOUD: dict[str, tuple[Callable[[Endpoint], object], str]] = {
         "gates",
     ),
     "a step back": (
-        lambda e: rollouts.reject_profile(
+        lambda e: rollout_requests.reject_profile(
             e.profile, by=User.objects.create_superuser("root"), reason="no"
         ),
         "stage",
@@ -139,7 +140,7 @@ def test_whoever_changes_its_ground_voids_a_request(
     endpoint: Endpoint, ann: User, change: Callable[[Endpoint], object], part: str
 ) -> None:
     """At once, with a notice: approvers see no dead request as alive."""
-    rollouts.ask(endpoint.profile, by=ann, reason="why")
+    rollout_requests.ask(endpoint.profile, by=ann, reason="why")
 
     change(endpoint)
 
@@ -154,13 +155,13 @@ def test_later_runs_that_say_the_same_leave_the_request_alone(
     endpoint: Endpoint, ann: User, bea: User
 ) -> None:
     """They are judged, but do not replace what the request was made on."""
-    request = rollouts.ask(endpoint.profile, by=ann, reason="why")
+    request = rollout_requests.ask(endpoint.profile, by=ann, reason="why")
     runs = request.evidence["runs"]
 
     measure(endpoint)
     Profile.objects.update(verified_at=Now())
 
-    rollouts.approve(request, by=bea, reason="yes")
+    rollout_requests.approve(request, by=bea, reason="yes")
     assert (request.state, request.evidence["runs"]) == ("approved", runs)
 
 
@@ -175,7 +176,7 @@ def test_a_new_normal_begins_the_figures_anew(endpoint: Endpoint) -> None:
     detection.accept(profile, Metric.PARSE_SUCCESS, by=None, note="That is how it is now.")
     measure(endpoint)
 
-    found = {each.key: each for each in rollouts.standing(profile).conditions}
+    found = {each.key: each for each in rollout_requests.standing(profile).conditions}
 
     # Runs that lie so near to each other are accepted as one, with what came after.
     assert "90 of 120 trials went well" in found["rate.parse_success"].words
@@ -203,7 +204,7 @@ def test_gates_are_changed_by_administrators_with_a_reason_and_kept(
     assert (version, held.of["read_only"].runs) == (first, 5)
     assert isinstance(held, Gates)
     assert missing(endpoint.profile) == ["runs"]
-    assert rollouts.standing(endpoint.profile).version == first.pk
+    assert rollout_requests.standing(endpoint.profile).version == first.pk
     told = AuditEntry.objects.get(action="gates.changed").told
     assert told["before"]["gates"]["read_only"]["runs"] == 1
     assert told["after"]["gates"]["read_only"]["runs"] == 5

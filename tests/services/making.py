@@ -10,7 +10,8 @@ from django.db import connection
 from django.db.models.functions import Now
 
 from dashboard.models import Endpoint, Run
-from dashboard.services import attempts, results, runs, schedule
+from dashboard.services import attempts, runs, schedule
+from dashboard.trust import finish
 from health.observations import unpack
 from probes.attempts import Attempt, Evidence, Finding, FindingKind, Metric, Outcome, Verdict
 from probes.messages import Usage
@@ -63,7 +64,7 @@ def carry_through(*made: Attempt) -> Run:
     lease = started()
     for one in made or (attempt(),):
         attempts.record(lease, one)
-    results.finish(lease)
+    finish.finish(lease)
     return Run.objects.get(pk=lease.run_id)
 
 

@@ -9,7 +9,8 @@ import pytest
 from django.db import IntegrityError, transaction
 
 from dashboard.models import Endpoint, Run, Spend
-from dashboard.services import attempts, endpoints, results, runs, schedule
+from dashboard.services import attempts, endpoints, runs, schedule
+from dashboard.trust import finish
 from probes.attempts import Evidence, Outcome
 from probes.messages import Usage
 from tests.services.conftest import FIELDS
@@ -53,7 +54,7 @@ def test_a_place_is_free_again_when_its_run_ends(db: None, settings: Any) -> Non
 
     finished = started()
     attempts.record(finished, attempt())
-    results.finish(finished)
+    finish.finish(finished)
     failed = claimed()
     runs.fail(failed, reason="no")
     expire(claimed())
@@ -95,7 +96,7 @@ def test_what_a_run_may_cost_is_reserved_and_what_it_did_not_cost_is_given_back(
     Run.objects.update(fingerprint={}, reserved_requests=0, reserved_tokens=0)
     before = spent()
 
-    results.finish(lease)
+    finish.finish(lease)
 
     assert reserved[0] > 60
     assert spent() == before
@@ -172,7 +173,7 @@ def test_budgets_hold_over_the_runs_of_a_day(endpoint: Endpoint, kind: str) -> N
         lease = claimed()
         if runs.start(lease):
             attempts.record(lease, attempt(1, usage=Usage(1000, 1000)))
-            results.finish(lease)
+            finish.finish(lease)
         states.append(Run.objects.get(pk=lease.run_id).state)
         requests, tokens = spent()
         assert (requests if kind == "daily_requests" else tokens) <= limit

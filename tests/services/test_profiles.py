@@ -6,7 +6,9 @@ import pytest
 
 from dashboard.core.errors import LeaseLost
 from dashboard.models import Endpoint, FingerprintChange, Profile, Run, RunMetric
-from dashboard.services import attempts, profiles, results, runs, schedule
+from dashboard.services import attempts, runs, schedule
+from dashboard.trust import finish as results
+from dashboard.trust import profiles
 from probes.attempts import Metric, Outcome, Verdict
 from probes.fingerprint import Engine
 from tests.services.making import attempt, carry_through, due_now, expire, observed, started

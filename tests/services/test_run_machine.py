@@ -29,8 +29,10 @@ from hypothesis.stateful import (
 from dashboard.core.sql import row
 from dashboard.models import Endpoint, Run, Watch
 from dashboard.models.run import HELD, PRIORITIES, Trigger
-from dashboard.services import attempts, detection, profiles, results, runs, schedule
+from dashboard.services import attempts, runs, schedule
 from dashboard.services.runs import Lease
+from dashboard.trust import detection, profiles
+from dashboard.trust import finish as results
 from probes.adapters import adapter_for
 from probes.attempts import Evidence, Metric, Outcome, Verdict
 from probes.fingerprint import MOST_REQUESTS, MOST_TOKENS, Engine

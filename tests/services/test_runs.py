@@ -10,7 +10,8 @@ from django.db.models.functions import Now
 
 from dashboard.core.errors import LeaseLost
 from dashboard.models import Attempt, Endpoint, Evidence, Run, RunMetric
-from dashboard.services import attempts, credentials, evidence, results, runs, schedule
+from dashboard.services import attempts, credentials, evidence, runs, schedule
+from dashboard.trust import finish
 from probes.attempts import Evidence as Exchanges
 from probes.attempts import Finding, FindingKind, Metric, Outcome
 from probes.secret import Secret
@@ -77,7 +78,7 @@ def test_finishing_writes_everything_that_follows_once(
     for trial in range(1, 5):
         attempts.record(lease, attempt(trial, Outcome.FAIL if trial == 4 else Outcome.PASS))
 
-    results.finish(lease)
+    finish.finish(lease)
 
     run = Run.objects.get()
     figure = RunMetric.objects.get(metric="parse_success")
@@ -95,10 +96,10 @@ def test_finishing_writes_everything_that_follows_once(
 def test_a_run_cannot_be_finished_twice(lease: runs.Lease) -> None:
     """The second finish finds no run to finish and writes nothing."""
     attempts.record(lease, attempt())
-    results.finish(lease)
+    finish.finish(lease)
 
     with pytest.raises(LeaseLost):
-        results.finish(lease)
+        finish.finish(lease)
 
     assert RunMetric.objects.filter(metric="parse_success").count() == 1
     assert len([v for v in observed() if v.metric is Metric.PARSE_SUCCESS]) == 1
@@ -123,7 +124,7 @@ def test_a_worker_without_the_lease_writes_nothing(lease: runs.Lease) -> None:
     with pytest.raises(LeaseLost):
         attempts.record(lease, attempt())
     with pytest.raises(LeaseLost):
-        results.finish(lease)
+        finish.finish(lease)
 
     assert Attempt.objects.count() == 0
     assert Run.objects.get().state == "running"
@@ -174,7 +175,7 @@ def test_a_run_of_nothing_but_void_has_no_verdict(endpoint: Endpoint, lease: run
     finding = Finding(FindingKind.UNREACHABLE, "The connection was refused.")
     attempts.record(lease, attempt(1, Outcome.VOID, findings=(finding,)))
 
-    results.finish(lease)
+    finish.finish(lease)
 
     run = Run.objects.get()
     endpoint.refresh_from_db()

@@ -12,7 +12,8 @@ from django.db.models.functions import Now
 
 from dashboard.models import Endpoint, Incident, Run, RunMetric, Watch, Worker
 from dashboard.models.run import Trigger
-from dashboard.services import detection, endpoints, runs, schedule, workers
+from dashboard.services import endpoints, runs, schedule, workers
+from dashboard.trust import detection
 from tests.detection.making import DEAD, HEALTHY, PARSE, answer
 from tests.services.conftest import FIELDS
 from tests.services.making import carry_through, due_now, ended_at, expire, pieces, started

@@ -21,7 +21,7 @@ from dashboard.models.audit import Action
 from dashboard.models.team import Role
 from dashboard.people.services import invitations, roles
 from dashboard.people.services.invitations import Link
-from dashboard.services import rollouts
+from dashboard.trust import rollout_requests
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,7 +125,7 @@ def _withdraw_requests(person: User, *, by: User) -> None:
     for request in pending.select_related("profile").order_by("profile__endpoint", "pk"):
         try:
             with transaction.atomic():
-                rollouts.withdraw(request, by=by, reason="Whoever asked was deactivated.")
+                rollout_requests.withdraw(request, by=by, reason="Whoever asked was deactivated.")
         except Refused:
             # Somebody decided on it, or it ran out, in this moment.
             continue

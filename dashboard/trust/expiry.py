@@ -6,13 +6,12 @@ from django.db import transaction
 from django.db.models.functions import Now
 from django.utils.translation import gettext as _
 
-from dashboard import rollout_evidence
 from dashboard.core.sql import limit_idling
 from dashboard.models import Endpoint, RolloutRequest
 from dashboard.models.audit import Action
-from dashboard.rollout_evidence import Changed
-from dashboard.services import rollout_notices
-from dashboard.services.rollout_audit import record
+from dashboard.trust import decision_evidence, rollout_notices
+from dashboard.trust.decision_evidence import Changed
+from dashboard.trust.rollout_audit import record
 
 State = RolloutRequest.State
 
@@ -22,7 +21,7 @@ def void_changed(endpoint: Endpoint) -> int:
     pending = RolloutRequest.objects.pending().filter(profile__endpoint=endpoint)
     ended = 0
     for request in pending.select_related("profile").order_by("id"):
-        if changed := rollout_evidence.differences(request):
+        if changed := decision_evidence.differences(request):
             void(endpoint, request, changed)
             ended += 1
     return ended

@@ -15,8 +15,8 @@ from dashboard.core.reasons import checked_reason
 from dashboard.models import Endpoint, Incident, Profile
 from dashboard.models.audit import Action
 from dashboard.models.profile import Stage
-from dashboard.services import profiles, rollout_notices
-from dashboard.services.settle import settle
+from dashboard.trust import profiles, rollout_notices
+from dashboard.trust.settle import settle
 from health import stages
 from health.severity import Severity
 

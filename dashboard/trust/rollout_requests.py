@@ -15,18 +15,24 @@ from django.db import transaction
 from django.db.models.functions import Now
 from django.utils.translation import gettext as _
 
-from dashboard import rollout_evidence
 from dashboard.core.errors import Refused
 from dashboard.core.permissions import Right
 from dashboard.core.reasons import checked_reason
 from dashboard.models import ApiToken, Endpoint, ModeSwitch, Profile, RolloutRequest
 from dashboard.models.audit import Action
-from dashboard.rollout_evidence import Changed
-from dashboard.services import gates, modes, profiles, rollout_notices, stage_steps
-from dashboard.services.rollout_audit import record
-from dashboard.services.rollout_ends import expire, run_out, void, void_all, void_changed
-from dashboard.services.settle import settle
-from dashboard.services.stage_steps import check_right, lock, reject_profile, step_back
+from dashboard.trust import (
+    decision_evidence,
+    gates,
+    modes,
+    profiles,
+    rollout_notices,
+    stage_changes,
+)
+from dashboard.trust.decision_evidence import Changed
+from dashboard.trust.expiry import expire, run_out, void, void_all, void_changed
+from dashboard.trust.rollout_audit import record
+from dashboard.trust.settle import settle
+from dashboard.trust.stage_changes import check_right, lock, reject_profile, step_back
 from health.gates import Standing
 
 __all__ = [
@@ -50,12 +56,12 @@ Kind, State = RolloutRequest.Kind, RolloutRequest.State
 
 def standing(profile: Profile) -> Standing:
     """Where the profile stands before its next stage."""
-    return rollout_evidence.standing(profile)
+    return decision_evidence.standing(profile)
 
 
 def differences(request: RolloutRequest) -> list[Changed]:
     """What of the evidence of a request is another one now."""
-    return rollout_evidence.differences(request)
+    return decision_evidence.differences(request)
 
 
 @transaction.atomic
@@ -79,7 +85,7 @@ def ask(
             _("The next stage cannot be asked for yet. {missing}").format(missing=missing)
         )
     _check_none_pending(profile.requests.pending().filter(kind=Kind.STAGE).first())
-    evidence = rollout_evidence.of_stage(profile, where)
+    evidence = decision_evidence.of_stage(profile, where)
     request = RolloutRequest(profile=profile, from_stage=profile.stage, to_stage=where.next)
     request.gates_id = where.version
     return _put(endpoint, request, evidence, by=by, reason=reason, token=token)
@@ -99,7 +105,7 @@ def ask_unpin(
     request = RolloutRequest(
         kind=Kind.UNPIN, profile=switch.profile, from_stage=stage, to_stage=stage, switch=switch
     )
-    evidence = rollout_evidence.of_unpin(switch)
+    evidence = decision_evidence.of_unpin(switch)
     return _put(endpoint, request, evidence, by=by, reason=reason, token=token)
 
 
@@ -175,7 +181,7 @@ def _put(  # noqa: PLR0913 -- keyword-only: who asks, and why
     reason: str,
     token: ApiToken | None,
 ) -> RolloutRequest:
-    request.evidence, request.digest = evidence, rollout_evidence.digest(evidence)
+    request.evidence, request.digest = evidence, decision_evidence.digest(evidence)
     request.four_eyes = settings.FOUR_EYES
     request.requested_by, request.requested_token = by, token
     request.reason, request.expires_at = reason, Now() + settings.REQUEST_EXPIRES
@@ -211,7 +217,7 @@ def _carry_out(endpoint: Endpoint, request: RolloutRequest, *, by: User, reason:
         modes.let_go(endpoint, request.switch, by=by, reason=reason)
         return
     profile = request.profile
-    stage_steps.write(endpoint, profile, request.to_stage, by=by, reason=reason)
+    stage_changes.write(endpoint, profile, request.to_stage, by=by, reason=reason)
     profiles.put_in_force(profile)
     settle(endpoint)
 

@@ -15,10 +15,9 @@ from typing import Any
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
-from dashboard import gate_facts
 from dashboard.models import Endpoint, GateVersion, ModeSwitch, Profile, RolloutRequest, Run
 from dashboard.models.run import State
-from dashboard.services import policies
+from dashboard.trust import gate_facts, policies
 from health import gates as judging
 from health import wording
 from health.detector import PROBE

@@ -14,10 +14,11 @@ from dashboard.core.errors import LeaseLost
 from dashboard.core.sql import limit_idling
 from dashboard.models import Endpoint, FingerprintChange, Profile, Run
 from dashboard.models.run import State, Trigger
-from dashboard.services import modes, runs
+from dashboard.services import runs
 from dashboard.services.incident_end import end_incidents_of
 from dashboard.services.runs import Lease
-from dashboard.services.settle import settle
+from dashboard.trust import modes
+from dashboard.trust.settle import settle
 from health import stages
 from health.capabilities import Capability, text_format
 from probes.fingerprint import MOST_REQUESTS, MOST_TOKENS, Engine

@@ -19,7 +19,7 @@ from dashboard.core.sql import limit_idling
 from dashboard.models import Endpoint, Incident, ModeSwitch, Notice, Profile
 from dashboard.models.audit import Action
 from dashboard.notifications.services import outbox
-from dashboard.services.settle import settle
+from dashboard.trust.settle import settle
 from health.modes import EFFECTS, Mode, fallbacks
 from health.severity import Severity
 from probes.attempts import Metric

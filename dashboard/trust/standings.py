@@ -1,6 +1,6 @@
 """Where many profiles stand: as many queries for hundreds of them as for one.
 
-dashboard.gate_facts reads the same facts of a single profile; a test holds the two together.
+dashboard.trust.gate_facts reads the same facts of a single profile; a test holds the two together.
 """
 
 from __future__ import annotations
@@ -13,11 +13,11 @@ from typing import Any
 
 from django.db.models.functions import Coalesce, Now, TruncDate
 
-from dashboard import gate_facts
 from dashboard.core.sql import rows
 from dashboard.models import GateVersion, Incident, Profile, WatchEvent
 from dashboard.models import Watch as WatchRow
 from dashboard.models.watch import ACCEPTED, Lane
+from dashboard.trust import gate_facts
 from health.detector import Known
 from health.gates import Facts, Figure, Gates, Standing, evaluate
 from health.observations import PLACES

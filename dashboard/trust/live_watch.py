@@ -19,8 +19,8 @@ from dashboard.models import Endpoint, Profile
 from dashboard.models import Watch as WatchRow
 from dashboard.models.run import Trigger
 from dashboard.models.watch import Lane
-from dashboard.services import detection
-from dashboard.services.settle import settle
+from dashboard.trust import detection
+from dashboard.trust.settle import settle
 from health import detector
 from health import watch as watching
 from health.modes import WATCHED

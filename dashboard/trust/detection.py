@@ -25,9 +25,10 @@ from dashboard.models.audit import Action
 from dashboard.models.run import State, Trigger
 from dashboard.models.watch import ACCEPTED, ACKNOWLEDGED, RELEASED, Lane
 from dashboard.notifications.services import outbox
-from dashboard.services import evidence, modes, stage_steps
+from dashboard.services import evidence
 from dashboard.services.incident_end import end_incident, record_act
-from dashboard.services.settle import settle
+from dashboard.trust import modes, stage_changes
+from dashboard.trust.settle import settle
 from health import watch as watching
 from health import wording
 from health.detector import PROBE, Baseline
@@ -248,7 +249,7 @@ def _opened(profile: Profile, lane: Lane, seen: Seen, change: Change) -> Inciden
 
 
 def _step_back(incident: Incident) -> None:
-    stage_steps.follow_incident(incident, reason=f"{_stored(incident)} (incident {incident.pk})")
+    stage_changes.follow_incident(incident, reason=f"{_stored(incident)} (incident {incident.pk})")
 
 
 def _graded(incident: Incident, seen: Seen, change: Change) -> None:

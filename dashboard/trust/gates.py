@@ -17,7 +17,7 @@ from dashboard.core.reasons import checked_reason
 from dashboard.core.sql import execute
 from dashboard.models import GateVersion
 from dashboard.models.audit import Action
-from dashboard.services import rollout_ends
+from dashboard.trust import expiry
 from health.gates import gates_from_json, mistakes
 
 # The lock between asking, which shares it, and changing what is asked by.
@@ -59,5 +59,5 @@ def change(
         before={"version": before.pk if before else None, "gates": held.as_json()},
         after={"version": version.pk, "gates": wanted.as_json()},
     )
-    rollout_ends.void_all()
+    expiry.void_all()
     return version

@@ -15,11 +15,12 @@ from dashboard.core.sql import execute, limit_idling
 from dashboard.models import Attempt as AttemptRow
 from dashboard.models import Endpoint, Profile, Run, RunMetric
 from dashboard.models.run import State
-from dashboard.services import detection, observations, profiles
+from dashboard.services import observations
 from dashboard.services.attempts import as_value
 from dashboard.services.observations import Observation
 from dashboard.services.runs import FRUITLESS_WAIT, Lease
-from dashboard.services.settle import settle
+from dashboard.trust import detection, profiles
+from dashboard.trust.settle import settle
 from health import cadence
 from health.capabilities import capabilities, settled
 from health.effort import effort_of

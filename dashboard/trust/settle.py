@@ -6,10 +6,10 @@ Every service that changes what a policy depends on calls `settle` at its end, i
 from __future__ import annotations
 
 from dashboard.models import Endpoint
-from dashboard.services import policies, rollout_ends
+from dashboard.trust import expiry, policies
 
 
 def settle(endpoint: Endpoint) -> None:
     """Resolve the endpoint's policy, then void requests whose ground changed; it is locked."""
     policies.refresh(endpoint)
-    rollout_ends.void_changed(endpoint)
+    expiry.void_changed(endpoint)
