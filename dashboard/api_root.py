@@ -16,22 +16,20 @@ from dashboard.api import (
     gates,
     incidents,
     metrics,
-    modes,
     notes,
-    policies,
     problems,
     profiles,
     rollouts,
     run_events,
     runs,
     telemetry,
-    tool_rules,
 )
 from dashboard.api import urls as mounting
 from dashboard.api.openapi import Document
 from dashboard.api.wire import Renderer, StrictParser
 from dashboard.audit import api as audit
 from dashboard.people.api import people, teams, tokens
+from dashboard.policy.api import modes, policies, tool_rules
 
 
 class Api(NinjaAPI):

@@ -14,13 +14,13 @@ from dashboard import (
     fleet,
     history,
     incidents,
-    policy_words,
     rollout_panel,
     rollout_sides,
     watch_table,
     who_changed,
 )
 from dashboard.models import Endpoint, Policy, Profile, Watch
+from dashboard.policy import text as policy_words
 from dashboard.rollout_panel import Panel
 from dashboard.rollout_sides import Two
 

@@ -16,6 +16,7 @@ from dashboard.audit import views as audit
 from dashboard.core import design_views
 from dashboard.notifications.views import channels, maintenance
 from dashboard.people.views import account_recovery, invitations, people, teams, tokens
+from dashboard.policy.views import modes, tool_rules
 from dashboard.views import (
     attempts,
     charts,
@@ -27,7 +28,6 @@ from dashboard.views import (
     importing,
     incidents,
     metrics,
-    modes,
     nearby,
     notes,
     probing,
@@ -36,7 +36,6 @@ from dashboard.views import (
     service,
     settings,
     system,
-    tool_rules,
     trying,
 )
 

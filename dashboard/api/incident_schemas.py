@@ -7,9 +7,9 @@ from typing import Any
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from dashboard.api.modes import SwitchOut, switch_out
 from dashboard.models import Incident, WatchEvent
 from dashboard.models.watch import Lane
+from dashboard.policy.api.modes import SwitchOut, switch_out
 from dashboard.trust.detection import headline_of
 
 _FIGURES = {"trials": 20, "failures": 9, "reference": 0.93, "estimate": 0.61, "known": "frozen"}

@@ -16,9 +16,10 @@ from dashboard.core.errors import Refused
 from dashboard.core.permissions import Right, actor_of, needs
 from dashboard.forms import EndpointForm, beginning_of
 from dashboard.models import Credential, Endpoint, Spend
+from dashboard.policy.views import modes
 from dashboard.services import endpoints
 from dashboard.services.policy_renewal import current_policy
-from dashboard.views import charts, modes
+from dashboard.views import charts
 
 # What a person uses to turn the table of runs, as against a run that ended.
 _TURNS = {"runs-filter", "runs-all", "runs-newer", "runs-older"}

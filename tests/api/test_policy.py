@@ -6,7 +6,7 @@ import pytest
 from django.db import connection
 from django.test.utils import CaptureQueriesContext
 
-from dashboard.api.policy_schemas import PolicyOut
+from dashboard.policy.schemas import PolicyOut
 from dashboard.services import endpoints
 from dashboard.trust import modes, tool_rules
 from health.modes import Mode

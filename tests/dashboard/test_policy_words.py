@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from dashboard.policy_words import lines, trust
+from dashboard.policy.text import lines, trust
 
 BODY: dict[str, Any] = {
     "risk": {"allowed": ["read", "write"]},

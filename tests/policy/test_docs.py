@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import re
 
-from dashboard.api.policy_schemas import EXAMPLE
+from dashboard.policy.schemas import EXAMPLE
 from dashboard.trust.policies import CHANNEL
 from health.known_tools import KNOWN, VERSION
 from health.modes import Mode

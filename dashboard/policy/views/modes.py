@@ -13,12 +13,12 @@ from django.utils.translation import gettext as _
 from django.views.decorators.http import require_http_methods, require_POST
 from django_htmx.http import trigger_client_event
 
-from dashboard import modes_panel
 from dashboard.core.errors import Refused
 from dashboard.core.permissions import Right, needs
 from dashboard.core.reason_forms import ReasonForm, SwitchOnForm
 from dashboard.core.sql import row
 from dashboard.models import Endpoint, ModeSwitch
+from dashboard.policy import modes_panel
 from dashboard.services.policy_renewal import current_policy
 from dashboard.trust import modes, rollout_requests
 from health.modes import Mode

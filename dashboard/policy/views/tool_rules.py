@@ -13,8 +13,8 @@ from dashboard.core.errors import Refused
 from dashboard.core.labels import RISKS, spoken
 from dashboard.core.permissions import Right, needs
 from dashboard.models import ToolRule
+from dashboard.policy.forms import ToolRuleForm, TryForm
 from dashboard.trust import tool_rules
-from dashboard.views.tool_rule_form import ToolRuleForm, TryForm
 from health.known_tools import DEFAULTS, KNOWN
 from health.risk import Risk, classify
 

@@ -12,8 +12,8 @@ from dashboard.api import auth, paging
 from dashboard.api.endpoints import Slug, find
 from dashboard.api.errors import no_such
 from dashboard.api.paging import MOST_ID, Below, Limit
-from dashboard.api.policy_schemas import PolicyOut, PolicyVersionList, version_out
 from dashboard.models import PolicyVersion
+from dashboard.policy.schemas import PolicyOut, PolicyVersionList, version_out
 from dashboard.services.policy_renewal import current_policy
 
 router = Router(tags=["policy"])
