@@ -14,7 +14,6 @@ from dashboard.api import (
     endpoints,
     errors,
     gates,
-    incidents,
     metrics,
     notes,
     problems,
@@ -28,6 +27,7 @@ from dashboard.api import urls as mounting
 from dashboard.api.openapi import Document
 from dashboard.api.wire import Renderer, StrictParser
 from dashboard.audit import api as audit
+from dashboard.incidents import api as incidents
 from dashboard.people.api import people, teams, tokens
 from dashboard.policy.api import modes, policies, tool_rules
 

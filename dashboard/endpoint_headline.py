@@ -12,7 +12,7 @@ from django.utils.translation import ngettext
 
 from dashboard.core import durations
 from dashboard.fleet import Summary
-from dashboard.incidents import Titled
+from dashboard.incidents.queries import Titled
 from dashboard.models import Profile
 from dashboard.trust.text import day
 from health.detector import Known

@@ -13,12 +13,12 @@ from dashboard import (
     endpoint_headline,
     fleet,
     history,
-    incidents,
     rollout_panel,
     rollout_sides,
-    watch_table,
     who_changed,
 )
+from dashboard.incidents import queries as incidents
+from dashboard.incidents import watch_table
 from dashboard.models import Endpoint, Policy, Profile, Watch
 from dashboard.policy import text as policy_words
 from dashboard.rollout_panel import Panel

@@ -14,6 +14,7 @@ from dashboard.accounts.views import (
 )
 from dashboard.audit import views as audit
 from dashboard.core import design_views
+from dashboard.incidents import views as incidents
 from dashboard.notifications.views import channels, maintenance
 from dashboard.people.views import account_recovery, invitations, people, teams, tokens
 from dashboard.policy.views import modes, tool_rules
@@ -26,7 +27,6 @@ from dashboard.views import (
     fleet,
     gates,
     importing,
-    incidents,
     metrics,
     nearby,
     notes,

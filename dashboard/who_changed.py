@@ -10,7 +10,7 @@ from django.utils.translation import gettext as _
 from dashboard import changes
 from dashboard.changes import Changed
 from dashboard.core import durations
-from dashboard.incidents import Titled
+from dashboard.incidents.queries import Titled
 from dashboard.models import Endpoint, Incident, Profile
 
 # What changed longer ago than this, or than two runs, hardly explains a fall.

@@ -85,7 +85,7 @@ def test_a_long_list_has_pages_that_keep_the_filter(
     signed_in: Client, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Turning a page does not lose what was asked for."""
-    monkeypatch.setattr("dashboard.incidents.PAGE", 1)
+    monkeypatch.setattr("dashboard.incidents.queries.PAGE", 1)
     degrade(make_endpoint(slug="one"))
     degrade(make_endpoint(slug="two"))
 

@@ -12,15 +12,16 @@ from django.shortcuts import get_object_or_404, redirect, render
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
-from dashboard import incident_evidence, incidents, timeline
 from dashboard.core.errors import Refused
 from dashboard.core.permissions import Right, actor_of, needs
 from dashboard.core.reason_forms import NoteForm, ReasonForm
-from dashboard.incidents import Titled
+from dashboard.incidents import failed_attempts, timeline
+from dashboard.incidents import queries as incidents
+from dashboard.incidents.queries import Titled
+from dashboard.incidents.watch_table import read as watch_table
 from dashboard.models import Endpoint, Incident, Watch
 from dashboard.trust import detection
 from dashboard.trust import text as figure_words
-from dashboard.watch_table import read as watch_table
 from health.modes import WATCHED
 from health.severity import Severity
 from health.words import name_of
@@ -58,7 +59,7 @@ def detail(request: HttpRequest, incident_id: int) -> HttpResponse:
         "titled": Titled(incident),
         "figures": figure_words.sentences(metric, incident.figures),
         "moments": timeline.of(incident),
-        "evidence": incident_evidence.read(incident),
+        "evidence": failed_attempts.read(incident),
         "modes": incident.switches.on().order_by("mode"),
         "note_form": NoteForm(),
         "reason_form": ReasonForm(auto_id="release_%s"),

@@ -11,14 +11,14 @@ from ninja import Path, Query, Router
 
 from dashboard.api import auth, paging
 from dashboard.api.errors import ApiError, no_such
-from dashboard.api.incident_schemas import (
+from dashboard.api.paging import MOST_ID, Below, Limit
+from dashboard.incidents.schemas import (
     IncidentDetail,
     IncidentList,
     NoteIn,
     incident_detail,
     incident_out,
 )
-from dashboard.api.paging import MOST_ID, Below, Limit
 from dashboard.models import Incident
 from dashboard.models.watch import Lane
 from dashboard.trust import detection
