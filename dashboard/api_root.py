@@ -13,12 +13,10 @@ from dashboard.api import (
     attempts,
     endpoints,
     errors,
-    gates,
     metrics,
     notes,
     problems,
     profiles,
-    rollouts,
     run_events,
     runs,
     telemetry,
@@ -30,6 +28,7 @@ from dashboard.audit import api as audit
 from dashboard.incidents import api as incidents
 from dashboard.people.api import people, teams, tokens
 from dashboard.policy.api import modes, policies, tool_rules
+from dashboard.rollouts.api import gates, rollouts
 
 
 class Api(NinjaAPI):

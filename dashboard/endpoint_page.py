@@ -7,22 +7,14 @@ from typing import Any
 
 from django.utils import timezone
 
-from dashboard import (
-    capability_profile,
-    changes,
-    endpoint_headline,
-    fleet,
-    history,
-    rollout_panel,
-    rollout_sides,
-    who_changed,
-)
+from dashboard import capability_profile, changes, endpoint_headline, fleet, history, who_changed
 from dashboard.incidents import queries as incidents
 from dashboard.incidents import watch_table
 from dashboard.models import Endpoint, Policy, Profile, Watch
 from dashboard.policy import text as policy_words
-from dashboard.rollout_panel import Panel
-from dashboard.rollout_sides import Two
+from dashboard.rollouts import diff, stage_panel
+from dashboard.rollouts.diff import Two
+from dashboard.rollouts.stage_panel import Panel
 
 MOST_PROFILES = 10
 
@@ -45,7 +37,7 @@ def standing(endpoint: Endpoint, profile: Profile, policy: Policy | None) -> dic
     summary = fleet.summary_of(endpoint, timezone.now())
     opened = incidents.open_of(profile)
     watched = watch_table.read(endpoint, Watch.objects.state_of(profile))
-    rollout = rollout_panel.read(endpoint, profile)
+    rollout = stage_panel.read(endpoint, profile)
     return {
         "endpoint": endpoint,
         "profile": profile,
@@ -65,7 +57,7 @@ def _two(rollout: Panel, policy: Mapping[str, Any]) -> Two | None:
     """Both profiles side by side, while the present one waits to be promoted."""
     if not rollout.waits_beside:
         return None
-    return rollout_sides.beside(rollout.in_force, rollout.profile, policy)
+    return diff.beside(rollout.in_force, rollout.profile, policy)
 
 
 def _changes(endpoint: Endpoint, profiles: list[Profile]) -> dict[str, Any]:

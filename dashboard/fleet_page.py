@@ -13,10 +13,9 @@ from typing import Any
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
-from dashboard import decisions, fleet, fleet_cells, fleet_lists
+from dashboard import fleet, fleet_cells, fleet_lists
 from dashboard.as_code import drift
 from dashboard.as_code.drift import Edited
-from dashboard.decisions import Viewer
 from dashboard.fleet import Fleet, Summary
 from dashboard.fleet_asked import SHOWN, STATUSES, Asked, asked_by
 from dashboard.fleet_cells import Cell
@@ -24,6 +23,8 @@ from dashboard.fleet_lists import Group, Listing
 from dashboard.incidents import queries as incidents
 from dashboard.models import Incident
 from dashboard.models.profile import Stage
+from dashboard.rollouts import approvals as decisions
+from dashboard.rollouts.approvals import Viewer
 from health.status import Status
 
 MOST_INCIDENTS = 5

@@ -18,6 +18,7 @@ from dashboard.incidents import views as incidents
 from dashboard.notifications.views import channels, maintenance
 from dashboard.people.views import account_recovery, invitations, people, teams, tokens
 from dashboard.policy.views import modes, tool_rules
+from dashboard.rollouts.views import gates, rollouts
 from dashboard.views import (
     attempts,
     charts,
@@ -25,13 +26,11 @@ from dashboard.views import (
     demo,
     endpoints,
     fleet,
-    gates,
     importing,
     metrics,
     nearby,
     notes,
     probing,
-    rollouts,
     runs,
     service,
     settings,

@@ -6,8 +6,8 @@ from typing import Any
 
 from django import template
 
-from dashboard import stage_words
 from dashboard.models import RolloutRequest
+from dashboard.rollouts import text as stage_words
 
 register = template.Library()
 

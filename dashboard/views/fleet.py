@@ -12,8 +12,8 @@ from django.views.decorators.http import require_safe
 
 from dashboard import fleet_columns, fleet_news, fleet_page
 from dashboard.core.permissions import Right, actor_of, needs
-from dashboard.decisions import Viewer
 from dashboard.fleet_page import Look, Top
+from dashboard.rollouts.approvals import Viewer
 
 
 @needs(Right.READ)

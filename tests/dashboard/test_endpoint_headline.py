@@ -8,7 +8,7 @@ from django.utils import timezone
 from pytest_django.asserts import assertContains, assertNotContains
 
 from dashboard.models import Incident, Profile
-from dashboard.rollout_panel import read
+from dashboard.rollouts.stage_panel import read
 from dashboard.trust.text import day
 from tests.dashboard.watching import degrade, settle
 from tests.factories import make_endpoint, make_finished_run

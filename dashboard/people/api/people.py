@@ -14,10 +14,10 @@ from pydantic import BaseModel, ConfigDict, Field, StrictInt
 from dashboard.api import auth, paging
 from dashboard.api.errors import no_such
 from dashboard.api.paging import MOST_ID, Above, Limit
-from dashboard.api.rollout_schemas import ReasonMayBeIn
 from dashboard.models import Grant, Team
 from dashboard.models.team import Role
 from dashboard.people.services import people, roles
+from dashboard.rollouts.schemas import ReasonMayBeIn
 
 router = Router(tags=["people"])
 PersonId = Annotated[int, Path(ge=1, le=MOST_ID, description="The person's id")]

@@ -9,10 +9,10 @@ from typing import Any
 from django.utils.translation import gettext as _
 from django.utils.translation import pgettext
 
-from dashboard import stage_words
 from dashboard.core import capability_labels
 from dashboard.models import Profile
 from dashboard.policy import text as policy_words
+from dashboard.rollouts import text as stage_words
 from dashboard.trust.text import day
 from health.stages import is_tighter
 

@@ -11,15 +11,15 @@ from typing import Any
 from django.contrib.auth.models import User
 from django.utils.translation import gettext as _
 
-from dashboard import deciding, rollout_changes, rollout_panel, rollout_sides, rollout_story
 from dashboard.core.permissions import Actor, Right
-from dashboard.gate_conditions import Shown, shown, told
 from dashboard.models import Endpoint, Profile, RolloutRequest
-from dashboard.rollout_changes import Difference
-from dashboard.rollout_sides import Line
-from dashboard.rollout_story import Moment
+from dashboard.rollouts import diff, evidence_diff, request_events, stage_panel, who_decides
+from dashboard.rollouts.diff import Line
+from dashboard.rollouts.evidence_diff import Difference
+from dashboard.rollouts.gate_conditions import Shown, shown, told
+from dashboard.rollouts.request_events import Moment
+from dashboard.rollouts.text import allows, name_of
 from dashboard.services.policy_renewal import current_policy
-from dashboard.stage_words import allows, name_of
 from dashboard.trust import gate_facts, policies, rollout_requests
 from dashboard.trust.decision_evidence import Changed
 from health.gates import Standing
@@ -103,15 +103,15 @@ class Look:
 
     @property
     def finding(self) -> str:
-        return rollout_story.finding(self.request)
+        return request_events.finding(self.request)
 
     @property
     def moments(self) -> list[Moment]:
-        return rollout_story.moments(self.request)
+        return request_events.moments(self.request)
 
     @property
     def verdict(self) -> str:
-        return rollout_panel.verdict(self.standing) if self.standing else ""
+        return stage_panel.verdict(self.standing) if self.standing else ""
 
     @property
     def conditions(self) -> Sequence[Shown]:
@@ -122,15 +122,15 @@ class Look:
 
     @property
     def left(self) -> str:
-        return rollout_sides.title(self.current) if self.has_two else _("Now")
+        return diff.title(self.current) if self.has_two else _("Now")
 
     @property
     def right(self) -> str:
-        return rollout_sides.title(self.candidate) if self.has_two else _("After approval")
+        return diff.title(self.candidate) if self.has_two else _("After approval")
 
     @cached_property
     def lines(self) -> list[Line]:
-        keys = rollout_sides.keys(self.current, self.candidate) if self.has_two else []
+        keys = diff.keys(self.current, self.candidate) if self.has_two else []
         differing = self._capabilities[0] if self.has_two else []
         return [*self._stages(), *keys, *self._policies(), *differing]
 
@@ -143,18 +143,16 @@ class Look:
         """What an approval takes away; nobody can tell any more once it is decided."""
         if self.before is None or self.after is None:
             return []
-        found = rollout_sides.losses(self.before, self.after)
+        found = diff.losses(self.before, self.after)
         held, to = self.current.stage, self.request.to_stage
-        return found or (rollout_sides.lowered(held, to) if self.has_two else [])
+        return found or (diff.lowered(held, to) if self.has_two else [])
 
     @property
     def effect(self) -> str:
         """What an approval does, in one sentence."""
         if self.after is None:
             return ""
-        return _("After approval callers get {tools}.").format(
-            tools=rollout_sides.tools(self.after)
-        )
+        return _("After approval callers get {tools}.").format(tools=diff.tools(self.after))
 
     @cached_property
     def figures(self) -> list[Measured]:
@@ -217,21 +215,21 @@ class Look:
         found = [Line(_("Stage"), name_of(held), name_of(self.request.to_stage))]
         if self.before is None or self.after is None:
             return [*found, Line(_("Callers"), allows(held), allows(self.request.to_stage))]
-        now, then = rollout_sides.tools(self.before), rollout_sides.tools(self.after)
+        now, then = diff.tools(self.before), diff.tools(self.after)
         return [*found, Line(_("Callers get"), now, then)]
 
     def _policies(self) -> list[Line]:
         if self.before is None or self.after is None:
             return []
         on = [body.get("modes", {}).get("effective", []) for body in (self.before, self.after)]
-        differing = rollout_sides.policies(self.before, self.after)
-        return [rollout_sides.modes(*on), *differing]
+        differing = diff.policies(self.before, self.after)
+        return [diff.modes(*on), *differing]
 
     @cached_property
     def _capabilities(self) -> tuple[list[Line], int]:
         mine = self.request.evidence.get("capabilities", {})
         theirs = {name: each.get("value") for name, each in self.current.capabilities.items()}
-        return rollout_sides.capabilities(theirs, mine)
+        return diff.capabilities(theirs, mine)
 
 
 def read(request: RolloutRequest, user: User, actor: Actor) -> Look:
@@ -247,7 +245,7 @@ def read(request: RolloutRequest, user: User, actor: Actor) -> Look:
         candidate=candidate,
         current=_current(request),
         changed=_changed(request),
-        why_not=deciding.why_not(request, user, actor),
+        why_not=who_decides.why_not(request, user, actor),
         is_mine=is_mine,
         may_withdraw=is_pending and actor.may(Right.OPERATE, endpoint.team_id),
         standing=rollout_requests.standing(candidate) if is_pending and is_stage else None,
@@ -266,8 +264,8 @@ def _current(request: RolloutRequest) -> Profile:
 
 def _changed(request: RolloutRequest) -> list[Difference]:
     if request.state == RolloutRequest.State.PENDING:
-        return rollout_changes.told(rollout_requests.differences(request))
-    return rollout_changes.told(Changed(*each) for each in request.changed)
+        return evidence_diff.told(rollout_requests.differences(request))
+    return evidence_diff.told(Changed(*each) for each in request.changed)
 
 
 def _after(request: RolloutRequest) -> dict[str, Any]:

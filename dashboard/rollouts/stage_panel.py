@@ -6,10 +6,10 @@ from dataclasses import dataclass
 
 from django.utils.translation import gettext as _
 
-from dashboard import stage_words
-from dashboard.gate_conditions import Shown, shown
 from dashboard.models import Endpoint, Profile, RolloutRequest
 from dashboard.models.profile import Stage
+from dashboard.rollouts import text as stage_words
+from dashboard.rollouts.gate_conditions import Shown, shown
 from dashboard.trust import rollout_requests
 from health import stages
 from health.gates import Standing

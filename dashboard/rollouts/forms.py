@@ -12,7 +12,7 @@ from django.utils.translation import gettext_lazy
 
 from dashboard.core.reason_forms import ReasonForm
 from dashboard.models import Endpoint
-from dashboard.stage_words import allows, name_of
+from dashboard.rollouts.text import allows, name_of
 from dashboard.trust import rollout_requests
 from health.stages import LADDER, is_tighter
 

@@ -14,16 +14,19 @@ from django.utils.translation import gettext_lazy
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 from django_htmx.http import HttpResponseClientRedirect
 
-from dashboard import endpoint_page, rollout_page, rollouts_page, stage_words
+from dashboard import endpoint_page
 from dashboard.accounts.reauthentication import fresh
 from dashboard.core.errors import Refused
 from dashboard.core.permissions import Right, actor_of, needs
 from dashboard.core.reason_forms import ReasonForm
 from dashboard.models import Endpoint, RolloutRequest
+from dashboard.rollouts import queries as rollouts_page
+from dashboard.rollouts import request_page
+from dashboard.rollouts import text as stage_words
+from dashboard.rollouts.forms import StepBackForm
+from dashboard.rollouts.text import STATES
 from dashboard.services.policy_renewal import current_policy
-from dashboard.stage_words import STATES
 from dashboard.trust import rollout_requests
-from dashboard.views.step_back_form import StepBackForm
 
 
 @needs(Right.READ)
@@ -140,14 +143,14 @@ def _found(request_id: int) -> RolloutRequest:
     return get_object_or_404(kept.select_related(*related), pk=request_id)
 
 
-def _look(request: HttpRequest, request_id: int) -> rollout_page.Look:
+def _look(request: HttpRequest, request_id: int) -> request_page.Look:
     user, actor = cast(User, request.user), actor_of(request)
-    return rollout_page.read(_found(request_id), user, actor)
+    return request_page.read(_found(request_id), user, actor)
 
 
 def _page(
     request: HttpRequest,
-    look: rollout_page.Look,
+    look: request_page.Look,
     *,
     form: ReasonForm | None = None,
     refusal: str = "",

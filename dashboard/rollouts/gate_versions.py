@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from datetime import datetime
 from itertools import pairwise
 
-from dashboard.gate_words import Difference, differences, lines
 from dashboard.models import GateVersion, RolloutRequest
-from dashboard.stage_words import allows, name_of
+from dashboard.rollouts.gate_text import Difference, differences, lines
+from dashboard.rollouts.text import allows, name_of
 from health.gates import ASKED_FOR, DEFAULTS, Gates, gates_from_json
 
 MOST_VERSIONS = 30

@@ -11,13 +11,13 @@ from django.shortcuts import redirect, render
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_http_methods
 
-from dashboard import gates_page
 from dashboard.accounts.reauthentication import fresh
 from dashboard.core.errors import Refused
 from dashboard.core.permissions import Right, actor_of, needs
 from dashboard.models import GateVersion
+from dashboard.rollouts import gate_versions
+from dashboard.rollouts.gate_form import GatesForm
 from dashboard.trust import gates
-from dashboard.views.gates_form import GatesForm
 from health.gates import mistakes
 
 
@@ -40,9 +40,9 @@ def page(request: HttpRequest) -> HttpResponse:
         "form": form,
         "refusal": refusal,
         "may_change": actor_of(request).may_somewhere(Right.ADMINISTER),
-        "told": gates_page.told(now),
-        "versions": gates_page.versions(),
-        "voids": gates_page.would_void(),
+        "told": gate_versions.told(now),
+        "versions": gate_versions.versions(),
+        "voids": gate_versions.would_void(),
     }
     return render(request, "dashboard/gates.html", context)
 

@@ -12,9 +12,9 @@ from django.utils.translation import gettext_lazy
 
 from dashboard.core.labels import KNOWN
 from dashboard.core.reason_forms import ReasonForm
-from dashboard.gate_words import percent_of, success_of
-from dashboard.stage_words import allows
-from dashboard.stage_words import name_of as stage_name
+from dashboard.rollouts.gate_text import percent_of, success_of
+from dashboard.rollouts.text import allows
+from dashboard.rollouts.text import name_of as stage_name
 from health.detector import Known
 from health.gate_table import (
     HIGHEST_RATE,

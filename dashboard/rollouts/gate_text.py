@@ -10,7 +10,7 @@ from django.utils.translation import gettext as _
 
 from dashboard.core import durations
 from dashboard.core.labels import KNOWN, spoken
-from dashboard.stage_words import name_of as stage_name
+from dashboard.rollouts.text import name_of as stage_name
 from dashboard.trust.text import shown
 from health.gates import ASKED_FOR, Gate, Gates
 from health.metrics import DIRECTIONS, Good

@@ -13,7 +13,10 @@ from dashboard.api.endpoints import Slug
 from dashboard.api.endpoints import find as find_endpoint
 from dashboard.api.errors import no_such
 from dashboard.api.paging import MOST_ID, Below, Limit
-from dashboard.api.rollout_schemas import (
+from dashboard.models import Endpoint, ModeSwitch, RolloutRequest
+from dashboard.models.profile import Stage
+from dashboard.models.rollout_request import RolloutRequestQuerySet
+from dashboard.rollouts.schemas import (
     ReasonIn,
     ReasonMayBeIn,
     RolloutDetail,
@@ -24,9 +27,6 @@ from dashboard.api.rollout_schemas import (
     rollout_detail,
     rollout_out,
 )
-from dashboard.models import Endpoint, ModeSwitch, RolloutRequest
-from dashboard.models.profile import Stage
-from dashboard.models.rollout_request import RolloutRequestQuerySet
 from dashboard.trust import rollout_requests as service
 
 of_endpoint = Router(tags=["rollouts"])

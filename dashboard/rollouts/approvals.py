@@ -9,11 +9,11 @@ from django.contrib.auth.models import User
 from django.urls import reverse
 from django.utils.translation import gettext as _
 
-from dashboard import deciding
 from dashboard.core.permissions import Actor, Right
 from dashboard.models import Endpoint, Incident, RolloutRequest
 from dashboard.models.team import Teams
-from dashboard.stage_words import asked_for
+from dashboard.rollouts import who_decides
+from dashboard.rollouts.text import asked_for
 
 MOST = 20
 
@@ -65,7 +65,7 @@ def _requests(viewer: Viewer) -> list[Decision]:
             address=request.get_absolute_url(),
         )
         for request in found.order_by("requested_at")[: 2 * MOST]
-        if deciding.may_decide(request, viewer.user, viewer.actor)
+        if who_decides.may_decide(request, viewer.user, viewer.actor)
     ]
 
 

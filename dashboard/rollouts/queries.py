@@ -12,11 +12,11 @@ from django.db.models import Q, QuerySet
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
-from dashboard import deciding
 from dashboard.core.permissions import Actor, Right
 from dashboard.models import Endpoint, Profile, RolloutRequest
 from dashboard.models.rollout_request import RolloutRequestQuerySet
-from dashboard.stage_words import STATES, asked_for, name_of
+from dashboard.rollouts import who_decides
+from dashboard.rollouts.text import STATES, asked_for, name_of
 from dashboard.trust import standings
 from health.gates import Standing, State
 from health.stages import LADDER
@@ -145,7 +145,7 @@ def standing(user: User, actor: Actor) -> dict[str, Any]:
     rows = [
         Waiting(
             each,
-            deciding.why_not(each, user, actor),
+            who_decides.why_not(each, user, actor),
             judged.of(each.profile) if each.switch is None else None,
         )
         for each in asked
