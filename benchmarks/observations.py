@@ -162,7 +162,7 @@ def _charts(few: int, many: int) -> float:
 def _fleet() -> Endpoint:
     """As many endpoints as there are profiles; charts are drawn of one of them."""
     from dashboard.core import partitions
-    from dashboard.services import endpoints
+    from dashboard.endpoints.services import endpoints
 
     today = partitions.today()
     days = [today - timedelta(days=number) for number in range(DAYS + 1)]

@@ -16,9 +16,9 @@ from typing import TYPE_CHECKING
 from cli.terminal import say, tell
 
 if TYPE_CHECKING:
-    from dashboard.as_code.mistakes import Unreadable
-    from dashboard.as_code.planning import Plan
-    from dashboard.as_code.reading import Declared
+    from dashboard.endpoints.as_code.mistakes import Unreadable
+    from dashboard.endpoints.as_code.planning import Plan
+    from dashboard.endpoints.as_code.reading import Declared
 
 GOOD, BELOW, USAGE, NO_VERDICT = 0, 1, 2, 3
 _STANDARD = "-"
@@ -116,8 +116,8 @@ def with_database(options: argparse.Namespace, work: Callable[[argparse.Namespac
 
 
 def _plan(options: argparse.Namespace) -> int:
-    from dashboard.as_code import planning
     from dashboard.core.errors import Refused
+    from dashboard.endpoints.as_code import planning
 
     declared = _declared(options)
     if declared is None:
@@ -134,14 +134,14 @@ def _plan(options: argparse.Namespace) -> int:
 
 def _apply(options: argparse.Namespace) -> int:
     from dashboard.core.errors import Refused
-    from dashboard.services import applying
+    from dashboard.endpoints.services import apply_file
 
     declared = _declared(options)
     if declared is None:
         return USAGE
     try:
-        done = applying.apply(declared, prune=options.prune, expected=options.expect, by=None)
-    except applying.Outdated as exc:
+        done = apply_file.apply(declared, prune=options.prune, expected=options.expect, by=None)
+    except apply_file.Outdated as exc:
         _show(exc.plan)
         say(f"toolgauge apply: {exc.message}")
         tell(json.dumps({"applied": False, **exc.plan.as_json()}, indent=2, ensure_ascii=False))
@@ -156,7 +156,7 @@ def _apply(options: argparse.Namespace) -> int:
 
 
 def _export(options: argparse.Namespace) -> int:
-    from dashboard.as_code import writing
+    from dashboard.endpoints.as_code import writing
 
     text = writing.export(None)
     if options.file == _STANDARD:
@@ -178,8 +178,8 @@ def _export(options: argparse.Namespace) -> int:
 
 def _declared(options: argparse.Namespace) -> Sequence[Declared] | None:
     """What the file declares; None, and all that is wrong on both outputs, where it cannot be."""
-    from dashboard.as_code import reading
-    from dashboard.as_code.mistakes import Unreadable
+    from dashboard.endpoints.as_code import reading
+    from dashboard.endpoints.as_code.mistakes import Unreadable
 
     try:
         data = _bytes(options.file, reading.MAX_BYTES)
@@ -213,7 +213,7 @@ def _complain(name: str, unreadable: Unreadable) -> None:
 
 
 def _show(made: Plan) -> None:
-    from dashboard.as_code.wording import plan_lines
+    from dashboard.endpoints.as_code.wording import plan_lines
 
     for line in plan_lines(made):
         say(line)

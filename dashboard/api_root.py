@@ -9,22 +9,12 @@ from ninja.openapi.schema import OpenAPISchema
 from ninja.operation import Operation
 from typing_extensions import override
 
-from dashboard.api import (
-    attempts,
-    endpoints,
-    errors,
-    metrics,
-    notes,
-    problems,
-    profiles,
-    run_events,
-    runs,
-    telemetry,
-)
+from dashboard.api import attempts, errors, metrics, notes, problems, run_events, runs, telemetry
 from dashboard.api import urls as mounting
 from dashboard.api.openapi import Document
 from dashboard.api.wire import Renderer, StrictParser
 from dashboard.audit import api as audit
+from dashboard.endpoints.api import endpoints, profiles
 from dashboard.incidents import api as incidents
 from dashboard.people.api import people, teams, tokens
 from dashboard.policy.api import modes, policies, tool_rules

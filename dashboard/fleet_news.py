@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from dashboard import fleet_cells
-from dashboard.as_code import drift
+from dashboard.endpoints.as_code import drift
 from dashboard.fleet_lists import rows_of
 from dashboard.fleet_page import Look, Row, Section, Top, row_key
 

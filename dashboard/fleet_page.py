@@ -14,8 +14,8 @@ from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
 from dashboard import fleet, fleet_cells, fleet_lists
-from dashboard.as_code import drift
-from dashboard.as_code.drift import Edited
+from dashboard.endpoints.as_code import drift
+from dashboard.endpoints.as_code.drift import Edited
 from dashboard.fleet import Fleet, Summary
 from dashboard.fleet_asked import SHOWN, STATUSES, Asked, asked_by
 from dashboard.fleet_cells import Cell

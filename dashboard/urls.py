@@ -14,6 +14,7 @@ from dashboard.accounts.views import (
 )
 from dashboard.audit import views as audit
 from dashboard.core import design_views
+from dashboard.endpoints.views import endpoints, import_file, ollama_discovery, try_out
 from dashboard.incidents import views as incidents
 from dashboard.notifications.views import channels, maintenance
 from dashboard.people.views import account_recovery, invitations, people, teams, tokens
@@ -24,29 +25,25 @@ from dashboard.views import (
     charts,
     compare,
     demo,
-    endpoints,
     fleet,
-    importing,
     metrics,
-    nearby,
     notes,
     probing,
     runs,
     service,
     settings,
     system,
-    trying,
 )
 
 urlpatterns = [
     path("", fleet.page, name="fleet"),
     path("fleet/rows/", fleet.rows, name="fleet-rows"),
     path("endpoints/new/", endpoints.new, name="endpoint-new"),
-    path("endpoints/new/try/", trying.new, name="endpoint-new-try"),
-    path("first-run/nearby/", nearby.part, name="nearby"),
+    path("endpoints/new/try/", try_out.new, name="endpoint-new-try"),
+    path("first-run/nearby/", ollama_discovery.part, name="nearby"),
     path("endpoints/<slug:slug>/", endpoints.page, name="endpoint"),
     path("endpoints/<slug:slug>/edit/", endpoints.edit, name="endpoint-edit"),
-    path("endpoints/<slug:slug>/try/", trying.edit, name="endpoint-try"),
+    path("endpoints/<slug:slug>/try/", try_out.edit, name="endpoint-try"),
     path("endpoints/<slug:slug>/remove/", endpoints.remove, name="endpoint-remove"),
     path("endpoints/<slug:slug>/runs/", endpoints.runs, name="endpoint-runs"),
     path("endpoints/<slug:slug>/run/", probing.latest, name="endpoint-run"),
@@ -174,8 +171,8 @@ urlpatterns = [
     path("settings/deliveries/", channels.log, name="deliveries"),
     path("settings/deliveries/<int:delivery_id>/", channels.result, name="delivery-result"),
     path("settings/deliveries/<int:delivery_id>/retry/", channels.retry, name="delivery-retry"),
-    path("settings/import/", importing.page, name="import"),
-    path("settings/export/", importing.export, name="export"),
+    path("settings/import/", import_file.page, name="import"),
+    path("settings/export/", import_file.export, name="export"),
     path("settings/system/", system.page, name="system"),
     path("design/", design_views.page, name="design"),
     path("design/toast/", design_views.say, name="design-toast"),

@@ -13,10 +13,10 @@ from django.db.models import F
 from django.utils import timezone
 
 from dashboard.core import partitions
+from dashboard.endpoints.services import endpoints
 from dashboard.models import Attempt, Endpoint, Evidence, RollupDay, RollupHour, Run, RunMetric
 from dashboard.models.run import State, Trigger
 from dashboard.models.team import Grant, Role, Team
-from dashboard.services import endpoints
 from dashboard.services.observations import PROBE
 from health.observations import PLACES
 from probes.attempts import Metric

@@ -12,9 +12,9 @@ from ninja.responses import Status
 from pydantic import AwareDatetime, BaseModel, ConfigDict, Field
 
 from dashboard.api import auth, paging
-from dashboard.api.endpoints import Slug, find
 from dashboard.api.errors import ApiError, Detail, no_such
 from dashboard.api.paging import MOST_ID, Below
+from dashboard.endpoints.api.endpoints import Slug, find
 from dashboard.models import Note
 from dashboard.services import notes as service
 

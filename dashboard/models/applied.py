@@ -14,7 +14,7 @@ class Applied(models.Model):
     endpoint = models.OneToOneField(
         Endpoint, models.CASCADE, primary_key=True, related_name="applied"
     )
-    # In the words of the file, as dashboard/as_code/fields.py writes them.
+    # In the words of the file, as dashboard/endpoints/as_code/fields.py writes them.
     fields = models.JSONField()
     at = models.DateTimeField(db_default=Now())
     # Nobody where the command line did it.

@@ -7,9 +7,9 @@ from django.db import transaction
 from dashboard.audit import services as audit
 from dashboard.demo import among
 from dashboard.demo_fleet import AT_ONCE, KEY, TTL, Member, fleet
+from dashboard.endpoints.services import endpoints
 from dashboard.models import Endpoint
 from dashboard.models.audit import Action
-from dashboard.services import endpoints
 from probes.secret import Secret
 
 

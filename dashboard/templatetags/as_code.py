@@ -6,8 +6,8 @@ from typing import Any
 
 from django import template
 
-from dashboard.as_code import drift, wording
-from dashboard.as_code.planning import Action, Effect
+from dashboard.endpoints.as_code import drift, wording
+from dashboard.endpoints.as_code.planning import Action, Effect
 from dashboard.models import Applied, Endpoint
 from probes.messages import JSON
 

@@ -8,12 +8,13 @@ from django import template
 from django.conf import settings
 from django.template.context import RequestContext
 
-from dashboard import demo, presets
+from dashboard import demo
 from dashboard.core import durations
 from dashboard.core.permissions import Right, actor_of
 from dashboard.demo_fleet import PATHS
+from dashboard.endpoints import presets
+from dashboard.endpoints.presets import Preset
 from dashboard.models import Endpoint
-from dashboard.presets import Preset
 from dashboard.services import runs
 
 register = template.Library()

@@ -6,9 +6,9 @@ import pytest
 from django.db import connection
 from django.test.utils import CaptureQueriesContext
 
+from dashboard.endpoints.services import endpoints
 from dashboard.models import Incident
 from dashboard.models.watch import Lane
-from dashboard.services import endpoints
 from tests.api.asking import Asking, error_of
 from tests.api.incidents import make_incident, switch_modes_on
 from tests.factories import make_endpoint

@@ -6,8 +6,8 @@ import pytest
 from django.db import connection
 from django.test.utils import CaptureQueriesContext
 
+from dashboard.endpoints.services import endpoints
 from dashboard.policy.schemas import PolicyOut
-from dashboard.services import endpoints
 from dashboard.trust import modes, tool_rules
 from health.modes import Mode
 from health.risk import Risk

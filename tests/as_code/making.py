@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from dashboard.as_code import planning, reading
-from dashboard.as_code.mistakes import Mistake, Unreadable
-from dashboard.as_code.planning import Plan
-from dashboard.as_code.reading import Declared
-from dashboard.services import applying
+from dashboard.endpoints.as_code import planning, reading
+from dashboard.endpoints.as_code.mistakes import Mistake, Unreadable
+from dashboard.endpoints.as_code.planning import Plan
+from dashboard.endpoints.as_code.reading import Declared
+from dashboard.endpoints.services import apply_file
 
 # What tests/factories.py makes, word for word.
 STEADY = """\
@@ -49,4 +49,4 @@ def planned(text: str, *, prune: bool = False, **variables: str) -> Plan:
 def applied(
     text: str, *, prune: bool = False, expected: str | None = None, **variables: str
 ) -> Plan:
-    return applying.apply(declared(text, variables), prune=prune, expected=expected, by=None)
+    return apply_file.apply(declared(text, variables), prune=prune, expected=expected, by=None)

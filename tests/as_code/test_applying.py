@@ -7,12 +7,13 @@ import pytest
 from django.db import IntegrityError, connection, transaction
 from pytest_django.fixtures import DjangoAssertNumQueries
 
-from dashboard.as_code import drift
-from dashboard.as_code.planning import Action, Effect
 from dashboard.core.errors import Refused
 from dashboard.core.sql import execute
+from dashboard.endpoints.as_code import drift
+from dashboard.endpoints.as_code.planning import Action, Effect
+from dashboard.endpoints.services import apply_file, endpoints
 from dashboard.models import Applied, Credential, Endpoint
-from dashboard.services import applying, credentials, endpoints
+from dashboard.services import credentials
 from probes.secret import Secret
 from tests.as_code.making import NEW, STEADY, applied, declared, planned
 from tests.factories import make_endpoint
@@ -124,7 +125,7 @@ def test_an_apply_is_bound_to_what_was_shown() -> None:
     shown = planned(STEADY).state
     endpoints.update(endpoint, key=None, forget_key=False, max_concurrency=7)
 
-    with pytest.raises(applying.Outdated) as caught:
+    with pytest.raises(apply_file.Outdated) as caught:
         applied(STEADY, expected=shown)
 
     (step,) = caught.value.plan.changing
@@ -245,8 +246,8 @@ def test_two_applies_at_once_end_as_one_after_the_other() -> None:
     def go() -> None:
         start.wait()
         try:
-            ends.append(applying.apply(file, prune=False, expected=state, by=None))
-        except applying.Outdated as exc:
+            ends.append(apply_file.apply(file, prune=False, expected=state, by=None))
+        except apply_file.Outdated as exc:
             ends.append(exc.plan.changing)
         finally:
             connection.close()

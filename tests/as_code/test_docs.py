@@ -3,8 +3,8 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
-from dashboard.as_code.fields import FIELDS, KEY_FIELD
-from dashboard.as_code.planning import Action, Effect
+from dashboard.endpoints.as_code.fields import FIELDS, KEY_FIELD
+from dashboard.endpoints.as_code.planning import Action, Effect
 from tests.as_code.making import declared
 
 PAGE = (Path(__file__).parents[2] / "docs/endpoints-as-code.md").read_text()

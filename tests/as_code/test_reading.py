@@ -4,8 +4,8 @@ from datetime import timedelta
 
 import pytest
 
-from dashboard.as_code import reading
-from dashboard.as_code.mistakes import MOST, Unreadable
+from dashboard.endpoints.as_code import reading
+from dashboard.endpoints.as_code.mistakes import MOST, Unreadable
 from tests.as_code.making import STEADY, declared, wrong
 
 HEAD = "version: 1\nendpoints:\n  a:\n    provider: openai\n    base_url: http://h/v1\n"

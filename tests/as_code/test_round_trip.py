@@ -9,10 +9,10 @@ from django.db import transaction
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from dashboard.as_code import writing
-from dashboard.as_code.mistakes import Mistakes
-from dashboard.as_code.scalars import value_of
-from dashboard.as_code.tree import read
+from dashboard.endpoints.as_code import writing
+from dashboard.endpoints.as_code.mistakes import Mistakes
+from dashboard.endpoints.as_code.scalars import value_of
+from dashboard.endpoints.as_code.tree import read
 from probes.secret import Secret
 from tests.as_code.making import applied, planned
 from tests.factories import make_endpoint

@@ -7,8 +7,8 @@ from django.contrib.auth.models import User
 from django.test import Client
 from pytest_django.asserts import assertContains
 
-from dashboard.as_code import drift, writing
 from dashboard.core.errors import Refused
+from dashboard.endpoints.as_code import drift, writing
 from dashboard.models import Endpoint
 from dashboard.models.team import Team
 from tests.as_code.making import NEW, STEADY, applied, planned

@@ -15,10 +15,11 @@ from dashboard.audit import chain, database_role
 from dashboard.core import partitions
 from dashboard.core.errors import Refused
 from dashboard.core.sql import execute, row
+from dashboard.endpoints.services import endpoints
 from dashboard.models import AuditEntry, AuditLink, Endpoint
 from dashboard.notifications.services import maintenance
 from dashboard.people.services import tokens
-from dashboard.services import endpoints, retention, runs
+from dashboard.services import retention, runs
 from dashboard.trust import modes
 from health.modes import Mode
 from tests.audit.making import link_now, record

@@ -19,11 +19,12 @@ from cli.main import main
 from dashboard.audit import services as audit
 from dashboard.core import actor_context
 from dashboard.core.actor_context import Acting, Via
+from dashboard.endpoints.services import endpoints
 from dashboard.models import AuditEntry, Channel, Endpoint
 from dashboard.models.audit import Action
 from dashboard.models.team import Role, Team
 from dashboard.notifications.services import channels, maintenance
-from dashboard.services import demo, endpoints, notes
+from dashboard.services import demo, notes
 from probes.secret import Secret
 from tests.as_code.making import NEW, STEADY
 from tests.audit.making import last, told

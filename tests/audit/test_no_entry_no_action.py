@@ -10,9 +10,10 @@ from django.db import DatabaseError, IntegrityError, transaction
 from django.utils import timezone
 
 from dashboard.core.sql import execute
+from dashboard.endpoints.services import endpoints
 from dashboard.models import Channel, Endpoint, Incident, MaintenanceWindow, Note, Run, ToolRule
 from dashboard.notifications.services import channels, maintenance
-from dashboard.services import demo, endpoints, notes, runs
+from dashboard.services import demo, notes, runs
 from dashboard.trust import detection, tool_rules
 from health.risk import Risk
 from probes.attempts import Metric

@@ -24,10 +24,11 @@ from dashboard.audit.queries import Wanted
 from dashboard.core import actor_context, permissions
 from dashboard.core.actor_context import Acting, Via
 from dashboard.core.permissions import EVERYBODY
+from dashboard.endpoints.services import endpoints
 from dashboard.models import AuditEntry, Endpoint
 from dashboard.models.audit import Action
 from dashboard.models.team import Role, Team
-from dashboard.services import endpoints, notes
+from dashboard.services import notes
 from tests.audit.making import link_now, record
 from tests.factories import make_endpoint, make_person
 

@@ -12,11 +12,11 @@ import pytest
 from django.contrib.auth.models import User
 from playwright.sync_api import Page, expect
 
+from dashboard.endpoints.services import endpoints
 from dashboard.models import Endpoint, Run
 from dashboard.models.api_token import Scope
 from dashboard.models.team import Role
 from dashboard.people.services import tokens
-from dashboard.services import endpoints
 from dashboard.trust import rollout_requests
 from tests.browser.conftest import Site
 from tests.browser.watch import Watch

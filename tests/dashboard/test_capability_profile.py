@@ -7,8 +7,8 @@ from django.test import Client
 from django.utils import timezone
 from pytest_django.asserts import assertContains, assertNotContains
 
-from dashboard import capability_profile
 from dashboard.core.capability_labels import NAMES, meaning_of
+from dashboard.endpoints import capability_table
 from dashboard.models import Attempt, Endpoint, Profile, Run
 from health.capabilities import Capability
 from tests.factories import make_attempt, make_endpoint, make_finished_run
@@ -42,7 +42,7 @@ def test_what_is_unknown_and_what_follows_are_told_apart() -> None:
     """No trial and no value is unknown; a value without trials follows from other fields."""
     endpoint = Profile(capabilities={"schema_level": {"value": "none"}, "accepts": {"value": None}})
 
-    found = capability_profile.read(endpoint, None)
+    found = capability_table.read(endpoint, None)
 
     assert found is not None
     told = {field.code: (field.is_known, field.follows) for field in found.fields}
@@ -123,7 +123,7 @@ def measure(endpoint: Endpoint, **found: Capability) -> Run:
     return run
 
 
-def _field(endpoint: Endpoint, code: str) -> capability_profile.Field:
-    found = capability_profile.read(endpoint.profile, None)
+def _field(endpoint: Endpoint, code: str) -> capability_table.Field:
+    found = capability_table.read(endpoint.profile, None)
     assert found is not None
     return next(field for field in found.fields if field.code == code)

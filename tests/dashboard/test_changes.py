@@ -9,10 +9,11 @@ from django.test import Client
 from django.utils import timezone
 from pytest_django.asserts import assertContains
 
-from dashboard import changes, who_changed
+from dashboard import changes
+from dashboard.endpoints import change_attribution
+from dashboard.endpoints.services import endpoints
 from dashboard.models import Endpoint, EndpointEdit, FingerprintChange, Incident, Run
 from dashboard.models.team import Role
-from dashboard.services import endpoints
 from probes.secret import Secret
 from tests.dashboard.watching import degrade
 from tests.factories import make_endpoint, make_finished_run, make_person
@@ -138,7 +139,7 @@ def read(endpoint: Endpoint) -> list[changes.Changed]:
 
 
 def sentence(endpoint: Endpoint) -> str:
-    return who_changed.sentence(endpoint, endpoint.profile, read(endpoint))
+    return change_attribution.sentence(endpoint, endpoint.profile, read(endpoint))
 
 
 def tell(run: Run, fact: str, before: str, after: str) -> None:

@@ -7,9 +7,9 @@ import pytest
 from django.test import Client
 from pytest_django.asserts import assertContains, assertNotContains, assertRedirects
 
-from dashboard import presets
+from dashboard.endpoints import presets
+from dashboard.endpoints.presets import PRESETS, Preset
 from dashboard.models import Credential, Endpoint
-from dashboard.presets import PRESETS, Preset
 from probes.secret import Secret
 from probes.target import Provider, check_base_url
 from tests.factories import make_endpoint

@@ -8,7 +8,7 @@ from django.test import Client
 from pytest_django import DjangoAssertNumQueries
 from pytest_django.asserts import assertContains, assertNotContains
 
-from dashboard.services import endpoints
+from dashboard.endpoints.services import endpoints
 from dashboard.trust import modes
 from health.modes import Mode
 from tests.dashboard.watching import degrade

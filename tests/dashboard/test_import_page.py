@@ -9,8 +9,8 @@ from django.test import Client
 from pytest_django.asserts import assertContains, assertNotContains, assertRedirects
 from pytest_django.fixtures import DjangoAssertNumQueries
 
+from dashboard.endpoints.services import endpoints
 from dashboard.models import Applied, Endpoint
-from dashboard.services import endpoints
 from probes.secret import Secret
 from tests.as_code.making import NEW, STEADY, applied, planned
 from tests.factories import make_endpoint

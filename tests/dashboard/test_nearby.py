@@ -9,7 +9,7 @@ import pytest
 from django.test import Client
 from pytest_django.asserts import assertNotContains
 
-from dashboard.nearby import Model, read_models
+from dashboard.endpoints.ollama_discovery import Model, read_models
 
 
 def test_its_models_lead_to_a_form_that_is_filled_in() -> None:

@@ -3,8 +3,8 @@ from __future__ import annotations
 import pytest
 
 from dashboard.core.errors import Refused
-from dashboard.services import endpoints
-from dashboard.tags import check_tags
+from dashboard.endpoints.services import endpoints
+from dashboard.endpoints.tags import check_tags
 from tests.factories import make_endpoint
 
 

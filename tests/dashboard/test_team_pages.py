@@ -9,9 +9,9 @@ from django.test import Client
 from django.test.utils import CaptureQueriesContext
 from pytest_django.asserts import assertContains, assertNotContains, assertRedirects
 
+from dashboard.endpoints.services import endpoints
 from dashboard.models import Endpoint, Grant, Team
 from dashboard.models.team import Role
-from dashboard.services import endpoints
 from tests.factories import make_endpoint, make_person
 
 

@@ -12,10 +12,10 @@ from django.test import Client
 from pytest_django.asserts import assertContains, assertNotContains
 from structlog.testing import capture_logs
 
-from dashboard import trying
+from dashboard.endpoints.services import try_limit
+from dashboard.endpoints.try_out import try_request
 from dashboard.models import Credential, Endpoint, TryCount
 from dashboard.models.team import Role
-from dashboard.services import tries
 from probes.secret import Secret
 from tests.factories import make_endpoint, make_person
 
@@ -202,35 +202,35 @@ def test_a_key_that_is_to_be_forgotten_is_not_sent(signed_in: Client, vendor_url
 def test_one_person_may_not_hammer(signed_in: Client, person: User) -> None:
     """Ten a minute, counted in the database; another person is not held up."""
     other = make_person("bob", Role.OPERATOR)
-    for _ in range(tries.MOST):
-        tries.count(person)
+    for _ in range(try_limit.MOST):
+        try_limit.count(person)
 
     part = ask(signed_in, "http://127.0.0.1:9/v1")
-    tries.count(other)
+    try_limit.count(other)
 
     assertContains(part, "10 tries a minute are enough for one person.")
 
 
 def test_after_a_minute_the_count_begins_anew(person: User) -> None:
     """The bound is on a minute, not on a life."""
-    for _ in range(tries.MOST):
-        tries.count(person)
+    for _ in range(try_limit.MOST):
+        try_limit.count(person)
     TryCount.objects.update(begun_at="2026-01-01T00:00Z")
 
-    tries.count(person)
+    try_limit.count(person)
 
     assert TryCount.objects.get().used == 1
 
 
 def test_only_a_few_wait_at_once(signed_in: Client) -> None:
     """However many press the button, most threads stay free for pages."""
-    for _ in range(trying.AT_ONCE):
-        trying.places.acquire()
+    for _ in range(try_request.AT_ONCE):
+        try_request.places.acquire()
     try:
         part = ask(signed_in, "http://127.0.0.1:9/v1")
     finally:
-        for _ in range(trying.AT_ONCE):
-            trying.places.release()
+        for _ in range(try_request.AT_ONCE):
+            try_request.places.release()
 
     assertContains(part, "Several endpoints are being tried just now.")
 

@@ -9,11 +9,12 @@ from itertools import pairwise
 import pytest
 from django.conf import settings
 
+from dashboard.endpoints.services import endpoints
 from dashboard.models import Endpoint, WatchEvent
 from dashboard.models.run import FULL_SUITE as FULL_OF_PRODUCT
 from dashboard.played_schedule import BASELINE_RUNS, FULL_SUITE, MOST_VALUES, WAITS, Schedule
 from dashboard.playing import Simulated
-from dashboard.services import backfill, endpoints
+from dashboard.services import backfill
 from dashboard.trust import profiles
 from health.cadence import Waits
 from probes.target import Provider

@@ -3,9 +3,9 @@ from __future__ import annotations
 import pytest
 from django.contrib.auth.models import User
 
+from dashboard.endpoints.services import endpoints
 from dashboard.models import Endpoint
 from dashboard.models.team import Role
-from dashboard.services import endpoints
 from tests.detection.making import TAKEN, Past
 from tests.factories import make_person
 from tests.services.conftest import FIELDS

@@ -6,8 +6,8 @@ import pytest
 from django.contrib.auth.models import User
 
 from dashboard.core.errors import Refused
+from dashboard.endpoints.services import endpoints
 from dashboard.models import Endpoint, Incident, Run, Watch
-from dashboard.services import endpoints
 from dashboard.trust import detection
 from tests.detection.making import (
     CLOSURE,

@@ -15,6 +15,7 @@ from django.db import OperationalError, connection
 
 from dashboard.core.errors import LeaseLost, Refused
 from dashboard.core.sql import row, rows
+from dashboard.endpoints.services import endpoints
 from dashboard.models import (
     Endpoint,
     Incident,
@@ -26,7 +27,7 @@ from dashboard.models import (
     Watch,
     WatchEvent,
 )
-from dashboard.services import attempts, endpoints, schedule
+from dashboard.services import attempts, schedule
 from dashboard.services.runs import Lease
 from dashboard.trust import detection, finish
 from tests.detection.making import (

@@ -6,6 +6,7 @@ import pytest
 from django.contrib.auth.models import User
 from django.db.models.functions import Now
 
+from dashboard.endpoints.services import endpoints
 from dashboard.models import (
     Endpoint,
     Incident,
@@ -16,7 +17,6 @@ from dashboard.models import (
     Watch,
     WatchEvent,
 )
-from dashboard.services import endpoints
 from dashboard.trust import detection
 from probes.attempts import Metric
 from tests.detection.making import (

@@ -10,8 +10,8 @@ from django.contrib.auth.models import User
 from django.db.models.functions import Now
 
 from dashboard.core.errors import Refused
+from dashboard.endpoints.services import endpoints
 from dashboard.models import Endpoint, ModeSwitch, Profile
-from dashboard.services import endpoints
 from dashboard.trust import detection, modes
 from health.modes import Mode
 from probes.attempts import Metric

@@ -13,8 +13,8 @@ from django.db.models.functions import Now
 from django.utils import timezone
 
 from dashboard.accounts import second_factor
-from dashboard.as_code.fields import FIELDS, KEY_FIELD
 from dashboard.core import partitions
+from dashboard.endpoints.as_code.fields import FIELDS, KEY_FIELD
 from dashboard.models import (
     AuditEntry,
     Channel,

@@ -8,9 +8,9 @@ from typing import Any
 import pytest
 from django.utils import timezone
 
+from dashboard.endpoints.services import endpoints
 from dashboard.models import Endpoint, Incident, Notice
 from dashboard.notifications.services import maintenance, reminders
-from dashboard.services import endpoints
 from tests.notifications.making import make_incident, make_webhook, pass_time, tell, turn
 from tests.notifications.receiver import Receiver
 

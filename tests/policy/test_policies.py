@@ -7,8 +7,9 @@ from django.contrib.auth.models import User
 from django.db import connection, transaction
 from django.test.utils import CaptureQueriesContext
 
+from dashboard.endpoints.services import endpoints
 from dashboard.models import Endpoint, ModeSwitch, Policy, PolicyVersion, Profile, ToolRule
-from dashboard.services import endpoints, policy_renewal
+from dashboard.services import policy_renewal
 from dashboard.services.policy_renewal import current_policy
 from dashboard.trust import modes, policies, tool_rules
 from health.modes import CONSERVATIVE, Mode

@@ -9,9 +9,9 @@ import pytest
 from django.contrib.auth.models import User
 
 from dashboard.core.errors import Refused
+from dashboard.endpoints.services import endpoints
 from dashboard.models import Endpoint, Incident, ModeSwitch, Profile
 from dashboard.policy.modes_panel import read
-from dashboard.services import endpoints
 from dashboard.trust import modes, rollout_requests
 from health.modes import Mode
 from probes.attempts import Metric

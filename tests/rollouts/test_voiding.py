@@ -11,6 +11,7 @@ from django.db.models import F
 from django.db.models.functions import Now
 
 from dashboard.core.errors import Refused
+from dashboard.endpoints.services import endpoints
 from dashboard.models import (
     AuditEntry,
     Endpoint,
@@ -20,7 +21,6 @@ from dashboard.models import (
     Run,
     RunMetric,
 )
-from dashboard.services import endpoints
 from dashboard.trust import detection, gates, modes, rollout_requests
 from health.gates import DEFAULTS, Gates
 from health.modes import Mode

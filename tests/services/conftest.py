@@ -5,8 +5,8 @@ from typing import Any
 
 import pytest
 
+from dashboard.endpoints.services import endpoints
 from dashboard.models import Endpoint
-from dashboard.services import endpoints
 
 FIELDS: dict[str, Any] = {
     "slug": "one",

@@ -22,8 +22,8 @@ from typing_extensions import override
 
 from dashboard.core.errors import LeaseLost
 from dashboard.core.sql import execute, row, rows
+from dashboard.endpoints.services import endpoints
 from dashboard.models import Endpoint, Run, Spend
-from dashboard.services import endpoints
 from dashboard.services.runs import Lease
 from probes.fingerprint import MOST_REQUESTS, MOST_TOKENS
 from probes.suite import SUITE_VERSION, Trial, plan

@@ -8,8 +8,9 @@ from typing import Any
 import pytest
 from django.db import IntegrityError, transaction
 
+from dashboard.endpoints.services import endpoints
 from dashboard.models import Endpoint, Run, Spend
-from dashboard.services import attempts, endpoints, runs, schedule
+from dashboard.services import attempts, runs, schedule
 from dashboard.trust import finish
 from probes.attempts import Evidence, Outcome
 from probes.messages import Usage

@@ -6,8 +6,9 @@ from typing import Any
 import pytest
 
 from dashboard.core.errors import Refused
+from dashboard.endpoints.services import endpoints
 from dashboard.models import Credential, Endpoint, Run
-from dashboard.services import credentials, endpoints, schedule
+from dashboard.services import credentials, schedule
 from probes.secret import Secret
 from tests.services.conftest import FIELDS
 

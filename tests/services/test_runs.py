@@ -208,7 +208,7 @@ def test_asking_for_a_run_while_one_is_under_way_returns_that_one(
 
 def test_a_manual_run_goes_before_scheduled_ones(endpoint: Endpoint, person: User) -> None:
     """Who waits in front of the page is served first."""
-    from dashboard.services import endpoints
+    from dashboard.endpoints.services import endpoints
     from tests.services.conftest import FIELDS
 
     other = endpoints.create(**{**FIELDS, "slug": "two"})

@@ -10,9 +10,10 @@ from django.contrib.auth.models import User
 from django.db.models import F
 from django.db.models.functions import Now
 
+from dashboard.endpoints.services import endpoints
 from dashboard.models import Endpoint, Incident, Run, RunMetric, Watch, Worker
 from dashboard.models.run import Trigger
-from dashboard.services import endpoints, runs, schedule, workers
+from dashboard.services import runs, schedule, workers
 from dashboard.trust import detection
 from tests.detection.making import DEAD, HEALTHY, PARSE, answer
 from tests.services.conftest import FIELDS

@@ -7,8 +7,9 @@ from typing import Any
 
 import pytest
 
+from dashboard.endpoints.services import endpoints
 from dashboard.models import Attempt, Endpoint, Run, RunMetric
-from dashboard.services import endpoints, runs
+from dashboard.services import runs
 from workers.probing import carry_out
 
 pytestmark = pytest.mark.django_db(transaction=True)

@@ -8,8 +8,9 @@ from pathlib import Path
 import pytest
 from django.db import connection
 
+from dashboard.endpoints.services import endpoints
 from dashboard.models import Attempt, Endpoint, Run, RunMetric
-from dashboard.services import endpoints, runs
+from dashboard.services import runs
 from health.observations import pack
 from probes.attempts import Metric, Verdict
 from tests.live import broker, celery_worker, eventually

@@ -12,10 +12,10 @@ from django.utils.translation import gettext as _
 
 from dashboard.audit import services as audit
 from dashboard.core.errors import Refused
+from dashboard.endpoints.services import endpoints
 from dashboard.models import Endpoint, Team
 from dashboard.models.audit import Action
 from dashboard.people.services import roles
-from dashboard.services import endpoints
 
 LONGEST_NAME = 60
 _NAMED = 5  # so many endpoints a refusal names

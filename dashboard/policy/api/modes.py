@@ -11,10 +11,10 @@ from ninja.responses import Status
 from pydantic import BaseModel, ConfigDict, Field, StrictBool, StrictInt
 
 from dashboard.api import auth, paging
-from dashboard.api.endpoints import Slug, find
 from dashboard.api.errors import no_such
 from dashboard.api.paging import MOST_ID, Above, Limit
 from dashboard.core.permissions import Right
+from dashboard.endpoints.api.endpoints import Slug, find
 from dashboard.models import ModeSwitch
 from dashboard.trust import modes as service
 from health.modes import EFFECTS, Mode

@@ -9,9 +9,9 @@ from ninja import Router
 from pydantic_core import to_json
 
 from dashboard.api import auth, paging
-from dashboard.api.endpoints import Slug, find
 from dashboard.api.errors import no_such
 from dashboard.api.paging import MOST_ID, Below, Limit
+from dashboard.endpoints.api.endpoints import Slug, find
 from dashboard.models import PolicyVersion
 from dashboard.policy.schemas import PolicyOut, PolicyVersionList, version_out
 from dashboard.services.policy_renewal import current_policy

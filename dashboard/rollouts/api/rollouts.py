@@ -9,10 +9,10 @@ from ninja import Path, Query, Router
 from ninja.responses import Status
 
 from dashboard.api import auth, paging
-from dashboard.api.endpoints import Slug
-from dashboard.api.endpoints import find as find_endpoint
 from dashboard.api.errors import no_such
 from dashboard.api.paging import MOST_ID, Below, Limit
+from dashboard.endpoints.api.endpoints import Slug
+from dashboard.endpoints.api.endpoints import find as find_endpoint
 from dashboard.models import Endpoint, ModeSwitch, RolloutRequest
 from dashboard.models.profile import Stage
 from dashboard.models.rollout_request import RolloutRequestQuerySet

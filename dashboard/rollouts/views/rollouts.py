@@ -14,11 +14,11 @@ from django.utils.translation import gettext_lazy
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 from django_htmx.http import HttpResponseClientRedirect
 
-from dashboard import endpoint_page
 from dashboard.accounts.reauthentication import fresh
 from dashboard.core.errors import Refused
 from dashboard.core.permissions import Right, actor_of, needs
 from dashboard.core.reason_forms import ReasonForm
+from dashboard.endpoints import endpoint_page
 from dashboard.models import Endpoint, RolloutRequest
 from dashboard.rollouts import queries as rollouts_page
 from dashboard.rollouts import request_page

@@ -8,11 +8,11 @@ from django.test import Client
 from pytest_django.asserts import assertContains, assertNotContains
 
 from dashboard import last_good
+from dashboard.endpoints.services import endpoints
 from dashboard.exchanges import drawn
 from dashboard.exchanges.differing import compare
 from dashboard.last_good import Kind
 from dashboard.models import Endpoint
-from dashboard.services import endpoints
 from tests.dashboard.exchanges.making import a_reply, an_exchange, evidence
 from tests.factories import make_attempt, make_endpoint, make_finished_run
 

@@ -9,10 +9,10 @@ from typing import Any
 
 from django.utils.translation import gettext as _
 
-from dashboard.as_code.mistakes import Mistakes, quoted
-from dashboard.as_code.scalars import SWITCHES, is_nothing, value_of
-from dashboard.as_code.tree import Listing, Node, Scalar, Table
 from dashboard.core import durations
+from dashboard.endpoints.as_code.mistakes import Mistakes, quoted
+from dashboard.endpoints.as_code.scalars import SWITCHES, is_nothing, value_of
+from dashboard.endpoints.as_code.tree import Listing, Node, Scalar, Table
 from probes.messages import JSON
 
 _WHOLE = re.compile(r"[0-9]{1,18}")

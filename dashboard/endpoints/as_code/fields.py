@@ -10,12 +10,12 @@ from typing import Any
 from django import forms
 from django.db import models
 
-from dashboard.as_code import values
-from dashboard.as_code.mistakes import Mistakes
-from dashboard.as_code.tree import Node
-from dashboard.forms import EndpointForm, check_slug
+from dashboard.endpoints.as_code import values
+from dashboard.endpoints.as_code.mistakes import Mistakes
+from dashboard.endpoints.as_code.tree import Node
+from dashboard.endpoints.forms import EndpointForm, check_slug
+from dashboard.endpoints.tags import check_tags
 from dashboard.models import Endpoint
-from dashboard.tags import check_tags
 from probes.messages import JSON
 
 # Names the variable of the environment that holds the key; no field of the row.

@@ -13,14 +13,14 @@ from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_http_methods, require_safe
 
 from dashboard.accounts.reauthentication import fresh_when
-from dashboard.as_code import planning, reading, writing
-from dashboard.as_code.excerpts import excerpts
-from dashboard.as_code.mistakes import Unreadable
-from dashboard.as_code.planning import Action, Plan
-from dashboard.as_code.reading import Declared
 from dashboard.core.errors import Refused
 from dashboard.core.permissions import Right, actor_of, needs
-from dashboard.services import applying
+from dashboard.endpoints.as_code import planning, reading, writing
+from dashboard.endpoints.as_code.excerpts import excerpts
+from dashboard.endpoints.as_code.mistakes import Unreadable
+from dashboard.endpoints.as_code.planning import Action, Plan
+from dashboard.endpoints.as_code.reading import Declared
+from dashboard.endpoints.services import apply_file
 
 # A page with thousands of steps is read by nobody; the command prints them all.
 MOST_SHOWN = 100
@@ -76,8 +76,8 @@ def _answer(request: HttpRequest, asked: Asked) -> HttpResponse:
     try:
         if not asked.applies:
             return _form(request, asked, plan=planning.make(declared, prune=asked.prune))
-        done = applying.apply(declared, prune=asked.prune, expected=asked.state, by=by)
-    except applying.Outdated as exc:
+        done = apply_file.apply(declared, prune=asked.prune, expected=asked.state, by=by)
+    except apply_file.Outdated as exc:
         return _form(request, asked, plan=exc.plan, refusal=exc.message)
     except Refused as exc:
         return _form(request, asked, refusal=exc.message, **_planned(declared, asked))

@@ -10,15 +10,15 @@ from django.db import transaction
 from django.db.models.functions import Now
 from django.utils.translation import gettext as _
 
-from dashboard.as_code import planning
-from dashboard.as_code.planning import Action, Plan, Step
-from dashboard.as_code.reading import Declared
 from dashboard.audit import services as audit
 from dashboard.core.errors import Refused
 from dashboard.core.sql import execute
+from dashboard.endpoints.as_code import planning
+from dashboard.endpoints.as_code.planning import Action, Plan, Step
+from dashboard.endpoints.as_code.reading import Declared
+from dashboard.endpoints.services import endpoints
 from dashboard.models import Applied, Endpoint
 from dashboard.models.audit import Action as Audited
-from dashboard.services import endpoints
 
 # One apply at a time: two files that create the same name would else meet in the middle.
 _APPLYING = 0x6170706C

@@ -10,7 +10,10 @@ from ninja import Path, Query, Router
 from ninja.responses import Status
 
 from dashboard.api import auth, paging
-from dashboard.api.endpoint_schemas import (
+from dashboard.api.errors import ApiError, Detail, no_such
+from dashboard.core import permissions
+from dashboard.endpoints.forms import EndpointForm
+from dashboard.endpoints.schemas import (
     EndpointFields,
     EndpointIn,
     EndpointList,
@@ -18,12 +21,9 @@ from dashboard.api.endpoint_schemas import (
     EndpointPatch,
     endpoint_out,
 )
-from dashboard.api.errors import ApiError, Detail, no_such
-from dashboard.core import permissions
-from dashboard.forms import EndpointForm
+from dashboard.endpoints.services import endpoints as service
 from dashboard.models import Endpoint
 from dashboard.models.endpoint import EndpointQuerySet
-from dashboard.services import endpoints as service
 
 router = Router(tags=["endpoints"])
 Slug = Annotated[str, Path(description="The endpoint's name")]

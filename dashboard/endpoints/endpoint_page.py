@@ -7,7 +7,8 @@ from typing import Any
 
 from django.utils import timezone
 
-from dashboard import capability_profile, changes, endpoint_headline, fleet, history, who_changed
+from dashboard import changes, fleet, history
+from dashboard.endpoints import capability_table, change_attribution, headline
 from dashboard.incidents import queries as incidents
 from dashboard.incidents import watch_table
 from dashboard.models import Endpoint, Policy, Profile, Watch
@@ -25,7 +26,7 @@ def context(endpoint: Endpoint, policy: Policy | None) -> dict[str, Any]:
     return {
         **standing(endpoint, profiles[0], policy),
         "profiles": profiles,
-        "capabilities": capability_profile.read(profiles[0], _earlier(profiles)),
+        "capabilities": capability_table.read(profiles[0], _earlier(profiles)),
         "findings": history.latest_findings(endpoint),
         **_changes(endpoint, profiles),
     }
@@ -42,7 +43,7 @@ def standing(endpoint: Endpoint, profile: Profile, policy: Policy | None) -> dic
         "endpoint": endpoint,
         "profile": profile,
         "summary": summary,
-        "headline": endpoint_headline.headline(summary, profile, opened),
+        "headline": headline.headline(summary, profile, opened),
         "trust": policy_words.trust(body),
         "policy": policy,
         "policy_lines": policy_words.lines(body),
@@ -64,7 +65,7 @@ def _changes(endpoint: Endpoint, profiles: list[Profile]) -> dict[str, Any]:
     found = changes.read(endpoint, profiles)
     return {
         "changes": found,
-        "who_changed": who_changed.sentence(endpoint, profiles[0], found),
+        "who_changed": change_attribution.sentence(endpoint, profiles[0], found),
     }
 
 

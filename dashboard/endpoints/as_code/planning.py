@@ -11,12 +11,12 @@ from functools import cached_property
 
 from django.utils.translation import gettext as _
 
-from dashboard.as_code import drift
-from dashboard.as_code.fields import as_file, telling
-from dashboard.as_code.mistakes import quoted
-from dashboard.as_code.reading import Declared
-from dashboard.as_code.values import same
 from dashboard.core.errors import Refused
+from dashboard.endpoints.as_code import drift
+from dashboard.endpoints.as_code.fields import as_file, telling
+from dashboard.endpoints.as_code.mistakes import quoted
+from dashboard.endpoints.as_code.reading import Declared
+from dashboard.endpoints.as_code.values import same
 from dashboard.models import Applied, Credential, Endpoint
 from dashboard.models.team import Team
 from dashboard.services import credentials

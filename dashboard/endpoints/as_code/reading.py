@@ -11,13 +11,13 @@ from typing import Any
 from django import forms
 from django.utils.translation import gettext as _
 
-from dashboard.as_code import keys, tree
-from dashboard.as_code.fields import FIELDS, KEY_FIELD, Rules, said
-from dashboard.as_code.mistakes import Mistakes, Place, quoted
-from dashboard.as_code.scalars import is_nothing
-from dashboard.as_code.tree import Node, Scalar, Table
-from dashboard.as_code.values import WrongType
 from dashboard.core.errors import Refused
+from dashboard.endpoints.as_code import keys, tree
+from dashboard.endpoints.as_code.fields import FIELDS, KEY_FIELD, Rules, said
+from dashboard.endpoints.as_code.mistakes import Mistakes, Place, quoted
+from dashboard.endpoints.as_code.scalars import is_nothing
+from dashboard.endpoints.as_code.tree import Node, Scalar, Table
+from dashboard.endpoints.as_code.values import WrongType
 from probes.messages import JSON
 from probes.secret import Secret
 from probes.target import Provider

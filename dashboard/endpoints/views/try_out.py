@@ -12,14 +12,16 @@ from django.views.decorators.cache import never_cache
 from django.views.decorators.debug import sensitive_post_parameters
 from django.views.decorators.http import require_POST
 
-from dashboard import tried_words, trying
 from dashboard.core.errors import Refused
 from dashboard.core.permissions import Right, actor_of, needs
-from dashboard.forms import EndpointForm, TryForm, kept_input
+from dashboard.endpoints.forms import EndpointForm, TryForm, kept_input
+from dashboard.endpoints.services import try_limit
+from dashboard.endpoints.try_out import report as tried_words
+from dashboard.endpoints.try_out import try_request
+from dashboard.endpoints.try_out.report import Told
+from dashboard.endpoints.views.endpoints import form_page
 from dashboard.models import Endpoint
-from dashboard.services import credentials, tries
-from dashboard.tried_words import Told
-from dashboard.views.endpoints import form_page
+from dashboard.services import credentials
 from probes.secret import Secret
 
 
@@ -45,7 +47,7 @@ def _answer(request: HttpRequest, endpoint: Endpoint | None) -> HttpResponse:
     assert isinstance(request.user, User)
     try:
         if form.is_valid():
-            tries.count(request.user)
+            try_limit.count(request.user)
             context["tried"] = _try(form, endpoint)
     except Refused as exc:
         context["refusal"] = exc.message
@@ -61,8 +63,8 @@ def _answer(request: HttpRequest, endpoint: Endpoint | None) -> HttpResponse:
 def _try(form: TryForm, endpoint: Endpoint | None) -> Told:
     fields = form.cleaned_data
     key, words = _key(fields, endpoint)
-    target = trying.target_of(fields, key)
-    return tried_words.tell(trying.ask(target), target, with_key=words)
+    target = try_request.target_of(fields, key)
+    return tried_words.tell(try_request.ask(target), target, with_key=words)
 
 
 def _key(fields: dict[str, Any], endpoint: Endpoint | None) -> tuple[Secret | None, str]:
@@ -71,7 +73,7 @@ def _key(fields: dict[str, Any], endpoint: Endpoint | None) -> tuple[Secret | No
         return fields["key"], _("the one entered above")
     if endpoint is None or fields["forget_key"] or not credentials.is_stored(endpoint):
         return None, _("none")
-    key = trying.stored_key(endpoint, fields["base_url"])
+    key = try_request.stored_key(endpoint, fields["base_url"])
     if key is None:
         return None, _("none: the stored one belongs to another host, and is not sent to this one")
     return key, _("the stored one")

@@ -16,11 +16,11 @@ from django.utils.translation import gettext_lazy
 from dashboard.core import durations, labels
 from dashboard.core.errors import Refused
 from dashboard.core.permissions import Actor, Right
+from dashboard.endpoints.presets import Preset, of_provider
+from dashboard.endpoints.tags import check_tags
 from dashboard.models import Endpoint
 from dashboard.models.endpoint import TTL_MAX, TTL_MIN
 from dashboard.models.team import Team
-from dashboard.presets import Preset, of_provider
-from dashboard.tags import check_tags
 from probes.errors import TargetError
 from probes.secret import Secret
 from probes.target import Provider, check_base_url, check_key, check_options

@@ -10,8 +10,8 @@ from ninja import Router
 from pydantic import BaseModel, ConfigDict, Field
 
 from dashboard.api import auth, paging
-from dashboard.api.endpoints import Slug, find
 from dashboard.api.paging import Below, Limit
+from dashboard.endpoints.api.endpoints import Slug, find
 from dashboard.models import Profile
 
 router = Router(tags=["profiles"])

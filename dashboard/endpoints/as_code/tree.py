@@ -8,7 +8,7 @@ from typing import Any, TypeAlias
 import yaml
 from django.utils.translation import gettext as _
 
-from dashboard.as_code.mistakes import Mistakes, Place, quoted
+from dashboard.endpoints.as_code.mistakes import Mistakes, Place, quoted
 
 # How deep lists and mappings may lie in each other.
 MAX_DEPTH = 24

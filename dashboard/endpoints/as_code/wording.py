@@ -8,8 +8,8 @@ from collections.abc import Iterator
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
-from dashboard.as_code.planning import Action, Change, Effect, Plan, Step
 from dashboard.core import safe_text
+from dashboard.endpoints.as_code.planning import Action, Change, Effect, Plan, Step
 from probes.messages import JSON
 
 # A sign for each action, so that none is told by its colour alone.

@@ -7,9 +7,9 @@ from collections.abc import Mapping
 
 from django.utils.translation import gettext as _
 
-from dashboard.as_code.mistakes import quoted
-from dashboard.as_code.scalars import is_nothing
-from dashboard.as_code.tree import Node, Scalar
+from dashboard.endpoints.as_code.mistakes import quoted
+from dashboard.endpoints.as_code.scalars import is_nothing
+from dashboard.endpoints.as_code.tree import Node, Scalar
 from probes.errors import TargetError
 from probes.secret import Secret
 from probes.target import check_key

@@ -9,15 +9,16 @@ from django.shortcuts import get_object_or_404, redirect, render
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_http_methods, require_safe
 
-from dashboard import endpoint_page, presets, progress, runs_table
+from dashboard import progress, runs_table
 from dashboard.accounts.reauthentication import fresh_when
 from dashboard.core import page_links
 from dashboard.core.errors import Refused
 from dashboard.core.permissions import Right, actor_of, needs
-from dashboard.forms import EndpointForm, beginning_of
+from dashboard.endpoints import endpoint_page, presets
+from dashboard.endpoints.forms import EndpointForm, beginning_of
+from dashboard.endpoints.services import endpoints
 from dashboard.models import Credential, Endpoint, Spend
 from dashboard.policy.views import modes
-from dashboard.services import endpoints
 from dashboard.services.policy_renewal import current_policy
 from dashboard.views import charts
 

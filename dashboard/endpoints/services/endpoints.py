@@ -18,11 +18,11 @@ from django.utils.translation import gettext as _
 from dashboard.audit import services as audit
 from dashboard.core import durations
 from dashboard.core.errors import Refused
+from dashboard.endpoints.tags import check_tags
 from dashboard.models import Endpoint, EndpointEdit
 from dashboard.models.audit import Action
 from dashboard.models.team import Team
 from dashboard.services import credentials, runs
-from dashboard.tags import check_tags
 from dashboard.trust import profiles, rollout_requests
 from dashboard.trust.settle import settle
 from probes.secret import Secret

@@ -10,8 +10,8 @@ import re
 
 from django.utils.translation import gettext as _
 
-from dashboard.as_code.mistakes import Mistakes
-from dashboard.as_code.tree import Listing, Node, Scalar
+from dashboard.endpoints.as_code.mistakes import Mistakes
+from dashboard.endpoints.as_code.tree import Listing, Node, Scalar
 from probes.messages import JSON
 
 NOTHING = frozenset({"", "~", "null", "Null", "NULL"})

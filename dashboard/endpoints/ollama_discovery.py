@@ -10,7 +10,7 @@ from asgiref.sync import async_to_sync
 
 from dashboard.core import egress_grants
 from dashboard.core.sql import release
-from dashboard.presets import of_provider
+from dashboard.endpoints.presets import of_provider
 from probes.egress import Rules
 from probes.errors import ProbesError
 from probes.target import Limits, Provider

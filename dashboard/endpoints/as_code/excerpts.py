@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from dashboard.as_code.mistakes import Mistake
 from dashboard.core import safe_text
+from dashboard.endpoints.as_code.mistakes import Mistake
 
 AROUND = 1
 LONGEST = 160

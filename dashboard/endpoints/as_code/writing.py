@@ -6,8 +6,8 @@ import re
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
-from dashboard.as_code.fields import as_file, telling
-from dashboard.as_code.scalars import means_itself
+from dashboard.endpoints.as_code.fields import as_file, telling
+from dashboard.endpoints.as_code.scalars import means_itself
 from dashboard.models import Endpoint
 from dashboard.models.team import Teams
 

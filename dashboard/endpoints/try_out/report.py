@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from django.utils.translation import gettext as _
 
-from dashboard.tried_advice import advice, suggestion
+from dashboard.endpoints.try_out.advice import advice, suggestion
 from health.status import Status
 from probes.adapters import FORMATS
 from probes.errors import ProbesError, ProviderError, WireError

@@ -6,7 +6,7 @@ from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_safe
 
 from dashboard.core.permissions import Right, needs
-from dashboard.nearby import ollama_models
+from dashboard.endpoints.ollama_discovery import ollama_models
 
 
 @needs(Right.OPERATE)
