@@ -13,8 +13,8 @@ from prometheus_client.exposition import choose_encoder
 from prometheus_client.registry import Collector
 from typing_extensions import override
 
-from dashboard import fleet
-from dashboard.fleet import Fleet
+from dashboard.fleet import queries as fleet
+from dashboard.fleet.queries import Fleet
 from dashboard.services import monitoring
 from dashboard.system_state import SystemState
 from health.severity import Severity

@@ -13,8 +13,10 @@ from dashboard.accounts.views import (
     sign_in,
 )
 from dashboard.audit import views as audit
+from dashboard.compare import views as compare
 from dashboard.core import design_views
 from dashboard.endpoints.views import endpoints, import_file, ollama_discovery, try_out
+from dashboard.fleet import views as fleet
 from dashboard.incidents import views as incidents
 from dashboard.notifications.views import channels, maintenance
 from dashboard.people.views import account_recovery, invitations, people, teams, tokens
@@ -23,9 +25,7 @@ from dashboard.rollouts.views import gates, rollouts
 from dashboard.views import (
     attempts,
     charts,
-    compare,
     demo,
-    fleet,
     metrics,
     notes,
     probing,

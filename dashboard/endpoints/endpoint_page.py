@@ -7,8 +7,9 @@ from typing import Any
 
 from django.utils import timezone
 
-from dashboard import changes, fleet, history
+from dashboard import changes, history
 from dashboard.endpoints import capability_table, change_attribution, headline
+from dashboard.fleet import queries as fleet
 from dashboard.incidents import queries as incidents
 from dashboard.incidents import watch_table
 from dashboard.models import Endpoint, Policy, Profile, Watch

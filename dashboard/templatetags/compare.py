@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from django import template
 
-from dashboard.compare import Level
+from dashboard.compare.queries import Level
 
 register = template.Library()
 

@@ -13,7 +13,7 @@ from dashboard import chart_asked, chart_card, multiples
 from dashboard.chart_asked import Asked
 from dashboard.charts import measure as measures
 from dashboard.charts.measure import Measure
-from dashboard.compare_export import as_csv
+from dashboard.compare.export import as_csv
 from dashboard.core.permissions import Right, needs
 from dashboard.core.time_range import Range
 from dashboard.models import Endpoint

@@ -13,9 +13,9 @@ from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 from pytest_django.asserts import assertContains, assertNotContains
 
-from dashboard.compare import Cell, Level
-from dashboard.compare_capabilities import abilities, words
-from dashboard.compare_export import as_csv
+from dashboard.compare.capabilities import abilities, words
+from dashboard.compare.export import as_csv
+from dashboard.compare.queries import Cell, Level
 from dashboard.models import Endpoint, Profile, RollupDay
 from dashboard.services.observations import LIVE
 from health.metrics import rate_of

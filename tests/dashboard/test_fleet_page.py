@@ -9,7 +9,7 @@ from django.utils import timezone
 from pytest_django import DjangoAssertNumQueries
 from pytest_django.asserts import assertContains, assertNotContains
 
-from dashboard import fleet
+from dashboard.fleet import queries as fleet
 from dashboard.models import Endpoint, Incident, ModeSwitch, Profile, Run, RunMetric, Watch
 from health.modes import EFFECTS, Mode
 from health.severity import Severity

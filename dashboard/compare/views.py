@@ -13,10 +13,12 @@ from django.utils import timezone, translation
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_safe
 
-from dashboard import compare, compare_capabilities, compare_export
 from dashboard.charts import compare as chart
-from dashboard.compare import Line
-from dashboard.compare_asked import Asked, Span, Tab, asked_by
+from dashboard.compare import capabilities
+from dashboard.compare import export as compare_export
+from dashboard.compare import queries as compare
+from dashboard.compare.filters import Asked, Span, Tab, asked_by
+from dashboard.compare.queries import Line
 from dashboard.core.permissions import Right, actor_of, needs
 from dashboard.core.time_range import Range
 from dashboard.models import Endpoint
@@ -90,7 +92,7 @@ def _choices(asked: Asked, teams: Teams) -> dict[str, Any]:
 def _table(asked: Asked, shown: Page[Endpoint], now: datetime) -> dict[str, Any]:
     endpoints = list(shown)
     if asked.tab is Tab.CAPABILITIES:
-        named = compare_capabilities.FIELDS.values()
+        named = capabilities.FIELDS.values()
         columns: list[tuple[str, str]] = [(str(name), "") for name in named]
     else:
         good = {Good.HIGH: _("high is good"), Good.LOW: _("low is good")}
@@ -104,8 +106,7 @@ def _rows(
     if asked.tab is Tab.CAPABILITIES:
         profiles = compare.present_profiles(endpoints)
         return [
-            (each, compare_capabilities.abilities(profiles[each.pk].capabilities))
-            for each in endpoints
+            (each, capabilities.abilities(profiles[each.pk].capabilities)) for each in endpoints
         ]
     cells = compare.cells(endpoints, asked.span, now)
     return [(each, cells[each.pk]) for each in endpoints]

@@ -13,13 +13,15 @@ from typing import Any
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
-from dashboard import fleet, fleet_cells, fleet_lists
 from dashboard.endpoints.as_code import drift
 from dashboard.endpoints.as_code.drift import Edited
-from dashboard.fleet import Fleet, Summary
-from dashboard.fleet_asked import SHOWN, STATUSES, Asked, asked_by
-from dashboard.fleet_cells import Cell
-from dashboard.fleet_lists import Group, Listing
+from dashboard.fleet import cells as fleet_cells
+from dashboard.fleet import listing as fleet_lists
+from dashboard.fleet import queries as fleet
+from dashboard.fleet.cells import Cell
+from dashboard.fleet.filters import SHOWN, STATUSES, Asked, asked_by
+from dashboard.fleet.listing import Group, Listing
+from dashboard.fleet.queries import Fleet, Summary
 from dashboard.incidents import queries as incidents
 from dashboard.models import Incident
 from dashboard.models.profile import Stage

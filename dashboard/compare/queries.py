@@ -12,7 +12,7 @@ from enum import StrEnum
 
 from django.db.models import Count, Min, Q
 
-from dashboard.compare_asked import Asked, Span
+from dashboard.compare.filters import Asked, Span
 from dashboard.core.sql import rows
 from dashboard.models import Endpoint, Profile
 from dashboard.models.endpoint import EndpointQuerySet

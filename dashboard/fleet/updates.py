@@ -6,10 +6,10 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from dashboard import fleet_cells
 from dashboard.endpoints.as_code import drift
-from dashboard.fleet_lists import rows_of
-from dashboard.fleet_page import Look, Row, Section, Top, row_key
+from dashboard.fleet import cells as fleet_cells
+from dashboard.fleet.fleet_page import Look, Row, Section, Top, row_key
+from dashboard.fleet.listing import rows_of
 
 # More than any page holds.
 MOST_SEEN = 200

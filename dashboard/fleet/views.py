@@ -10,9 +10,9 @@ from django.utils import timezone
 from django.utils.cache import patch_vary_headers
 from django.views.decorators.http import require_safe
 
-from dashboard import fleet_columns, fleet_news, fleet_page
 from dashboard.core.permissions import Right, actor_of, needs
-from dashboard.fleet_page import Look, Top
+from dashboard.fleet import columns, fleet_page, updates
+from dashboard.fleet.fleet_page import Look, Top
 from dashboard.rollouts.approvals import Viewer
 
 
@@ -36,7 +36,7 @@ def page(request: HttpRequest) -> HttpResponse:
 @require_safe
 def rows(request: HttpRequest) -> HttpResponse:
     look = _look(request)
-    news = fleet_news.since(_seen(request.GET.getlist("seen")), look)
+    news = updates.since(_seen(request.GET.getlist("seen")), look)
     if news is None:
         return HttpResponse(status=204)
     return render(request, "dashboard/_fleet_news.html", {"look": look, "news": news})
@@ -54,7 +54,7 @@ def _list(look: Look) -> dict[str, Any]:
         "asked": asked,
         "listing": listing,
         "sections": look.sections(),
-        "columns": fleet_columns.columns(asked),
+        "columns": columns.columns(asked),
         "chips": fleet_page.chips(asked),
         "here": asked.address(page=listing.number),
         "before": asked.address(page=listing.number - 1) if listing.number > 1 else "",
@@ -64,5 +64,5 @@ def _list(look: Look) -> dict[str, Any]:
 
 def _seen(values: Iterable[str]) -> dict[str, str]:
     """By what is named, in the order of the page, what it looked like there."""
-    pairs = [value[:60].partition(".") for value in list(values)[: fleet_news.MOST_SEEN]]
+    pairs = [value[:60].partition(".") for value in list(values)[: updates.MOST_SEEN]]
     return {name: digest for name, _, digest in pairs}

@@ -13,9 +13,9 @@ from django.utils.translation import gettext as _
 
 from dashboard.charts.sparkline import Sparkline, sparkline
 from dashboard.core.sql import rows
-from dashboard.fleet import Summary
-from dashboard.fleet_asked import SHOWN
-from dashboard.fleet_columns import short
+from dashboard.fleet.columns import short
+from dashboard.fleet.filters import SHOWN
+from dashboard.fleet.queries import Summary
 from dashboard.templatetags.health import percent
 from health.detector import Known
 from health.metrics import Rate, rate_of

@@ -8,8 +8,8 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from dashboard.fleet import WORST_FIRST, Entry, Summary
-from dashboard.fleet_asked import NONE, STATUSES, Asked
+from dashboard.fleet.filters import NONE, STATUSES, Asked
+from dashboard.fleet.queries import WORST_FIRST, Entry, Summary
 from health.metrics import Rate
 from health.status import Status
 

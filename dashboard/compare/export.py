@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from dashboard.compare import Cell, Line
-from dashboard.compare_asked import Span
-from dashboard.compare_capabilities import Ability
+from dashboard.compare.capabilities import Ability
+from dashboard.compare.filters import Span
+from dashboard.compare.queries import Cell, Line
 from dashboard.core import safe_csv
 from dashboard.models import Endpoint
 from health.metrics import Rate, rate_of

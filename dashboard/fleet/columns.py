@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from django.utils.translation import pgettext
 
-from dashboard.fleet_asked import SHOWN, Asked
+from dashboard.fleet.filters import SHOWN, Asked
 from health.metrics import DIRECTIONS, Good
 from health.words import name_of
 from probes.attempts import Metric
