@@ -14,8 +14,8 @@ from cli.terminal import inert, say, tell
 from launcher import running
 
 if TYPE_CHECKING:
-    from dashboard.doctor import Report
-    from dashboard.doctor.check import Check
+    from dashboard.system.doctor import Report
+    from dashboard.system.doctor.check import Check
 
 GOOD, BELOW, USAGE = 0, 1, 2
 _MARKS = {"ok": "ok  ", "warn": "WARN", "bad": "BAD "}
@@ -42,7 +42,7 @@ def _unreadable(reason: str) -> int:
 
 
 def _tell(options: argparse.Namespace) -> int:
-    from dashboard.doctor import examine
+    from dashboard.system.doctor import examine
 
     report = examine()
     tell(_as_json(report) if options.json else "\n".join(map(_line, report.checks)))

@@ -15,6 +15,7 @@ from dashboard.accounts.views import (
 from dashboard.audit import views as audit
 from dashboard.compare import views as compare
 from dashboard.core import design_views
+from dashboard.demo import views as demo
 from dashboard.endpoints.views import endpoints, import_file, ollama_discovery, try_out
 from dashboard.fleet import views as fleet
 from dashboard.incidents import views as incidents
@@ -22,18 +23,8 @@ from dashboard.notifications.views import channels, maintenance
 from dashboard.people.views import account_recovery, invitations, people, teams, tokens
 from dashboard.policy.views import modes, tool_rules
 from dashboard.rollouts.views import gates, rollouts
-from dashboard.views import (
-    attempts,
-    charts,
-    demo,
-    metrics,
-    notes,
-    probing,
-    runs,
-    service,
-    settings,
-    system,
-)
+from dashboard.system.views import health_checks, prometheus, settings, system
+from dashboard.views import attempts, charts, notes, probing, runs
 
 urlpatterns = [
     path("", fleet.page, name="fleet"),
@@ -185,7 +176,7 @@ urlpatterns = [
     path("login/oidc/back/", oidc.back, name="login-oidc-back"),
     path("logout/", sign_in.leave, name="logout"),
     path("confirm/", reauthentication.page, name="confirm"),
-    path("healthz", service.healthz, name="healthz"),
-    path("readyz", service.readyz, name="readyz"),
-    path("metrics", metrics.page, name="metrics"),
+    path("healthz", health_checks.healthz, name="healthz"),
+    path("readyz", health_checks.readyz, name="readyz"),
+    path("metrics", prometheus.page, name="metrics"),
 ]

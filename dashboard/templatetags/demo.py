@@ -8,10 +8,10 @@ from django import template
 from django.conf import settings
 from django.template.context import RequestContext
 
-from dashboard import demo
 from dashboard.core import durations
 from dashboard.core.permissions import Right, actor_of
-from dashboard.demo_fleet import PATHS
+from dashboard.demo import queries as demo
+from dashboard.demo.demo_fleet import PATHS
 from dashboard.endpoints import presets
 from dashboard.endpoints.presets import Preset
 from dashboard.models import Endpoint

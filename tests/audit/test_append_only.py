@@ -19,7 +19,8 @@ from dashboard.endpoints.services import endpoints
 from dashboard.models import AuditEntry, AuditLink, Endpoint
 from dashboard.notifications.services import maintenance
 from dashboard.people.services import tokens
-from dashboard.services import retention, runs
+from dashboard.services import runs
+from dashboard.system import retention
 from dashboard.trust import modes
 from health.modes import Mode
 from tests.audit.making import link_now, record

@@ -19,12 +19,13 @@ from cli.main import main
 from dashboard.audit import services as audit
 from dashboard.core import actor_context
 from dashboard.core.actor_context import Acting, Via
+from dashboard.demo.services import fleet
 from dashboard.endpoints.services import endpoints
 from dashboard.models import AuditEntry, Channel, Endpoint
 from dashboard.models.audit import Action
 from dashboard.models.team import Role, Team
 from dashboard.notifications.services import channels, maintenance
-from dashboard.services import demo, notes
+from dashboard.services import notes
 from probes.secret import Secret
 from tests.as_code.making import NEW, STEADY
 from tests.audit.making import last, told
@@ -148,7 +149,7 @@ def test_a_token_is_told_beside_whose_it_is() -> None:
     """The prefix, never the token."""
     who = Acting(Via.API, 7, "alice", token="tg_abcd1234", address="10.0.0.1")
     with actor_context.by(who):
-        demo.register("http://127.0.0.1:9")
+        fleet.register("http://127.0.0.1:9")
     assert last()["actor"] == {"name": "alice", "person": 7, "token": "tg_abcd1234"}
     assert last()["origin"]["via"] == "api"
 

@@ -10,10 +10,11 @@ from django.db import DatabaseError, IntegrityError, transaction
 from django.utils import timezone
 
 from dashboard.core.sql import execute
+from dashboard.demo.services import fleet
 from dashboard.endpoints.services import endpoints
 from dashboard.models import Channel, Endpoint, Incident, MaintenanceWindow, Note, Run, ToolRule
 from dashboard.notifications.services import channels, maintenance
-from dashboard.services import demo, notes, runs
+from dashboard.services import notes, runs
 from dashboard.trust import detection, tool_rules
 from health.risk import Risk
 from probes.attempts import Metric
@@ -60,7 +61,7 @@ ACTIONS: dict[str, Callable[[], object]] = {
     "maintenance.cancel": lambda: maintenance.cancel(MaintenanceWindow.objects.get(), by=None),
     "notes.add": lambda: notes.add(Endpoint.objects.get(slug="steady"), at=None, text="x", by=None),
     "notes.remove": lambda: notes.remove(Note.objects.get(), by=None),
-    "demo.register": lambda: demo.register("http://127.0.0.1:9"),
+    "demo.register": lambda: fleet.register("http://127.0.0.1:9"),
 }
 
 

@@ -8,7 +8,7 @@ import pytest
 from django.contrib.auth.models import User
 from playwright.sync_api import Page, expect
 
-from dashboard.services import demo
+from dashboard.demo.services import fleet
 from tests.browser.conftest import Site
 from tests.browser.watch import Watch
 
@@ -41,7 +41,7 @@ def test_an_empty_installation_leads_to_a_verdict(
 
 @pytest.fixture
 def simulated_fleet(site: Site) -> None:
-    demo.register("http://127.0.0.1:9")
+    fleet.register("http://127.0.0.1:9")
     User.objects.create_superuser("root")
 
 

@@ -9,11 +9,11 @@ from django.contrib.auth.models import User
 from django.test import Client
 from pytest_django.asserts import assertContains, assertNotContains, assertRedirects
 
-from dashboard.demo import among, is_simulated
-from dashboard.demo_fleet import PATHS, fleet
+from dashboard.demo.demo_fleet import PATHS, fleet
+from dashboard.demo.queries import among, is_simulated
+from dashboard.demo.services import fleet as demo
 from dashboard.models import Endpoint
 from dashboard.models.team import Role
-from dashboard.services import demo
 from tests.factories import make_endpoint, make_finished_run, make_person
 
 URL = "http://127.0.0.1:8900"

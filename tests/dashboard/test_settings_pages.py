@@ -14,13 +14,12 @@ from django.test.utils import CaptureQueriesContext
 from django.urls import reverse
 from pytest_django.asserts import assertContains, assertNotContains
 
-from dashboard import retention_page
 from dashboard.core import partitions
 from dashboard.core.navigation import GROUPS, tabs_for
 from dashboard.core.permissions import RIGHTS, Actor
 from dashboard.models.team import Role
-from dashboard.services import retention, stored
-from dashboard.services.stored import Piece, Stored
+from dashboard.system import retention, retention_page, table_sizes
+from dashboard.system.table_sizes import Piece, Stored
 from tests.factories import make_attempt, make_endpoint, make_person, make_run
 
 ENV_EXAMPLE = Path(__file__).resolve().parents[2] / ".env.example"
@@ -116,7 +115,7 @@ def test_an_empty_store_says_so(signed_in: Client) -> None:
 @pytest.mark.django_db
 def test_every_table_of_ours_is_counted_once() -> None:
     """The sizes of the page add up to those of all our tables."""
-    found = stored.read()
+    found = table_sizes.read()
 
     names = [piece.partition.name if piece.partition else piece.table for piece in found.pieces]
     assert len(names) == len(set(names))

@@ -5,8 +5,8 @@ from __future__ import annotations
 from contextlib import suppress
 from datetime import UTC, datetime, timedelta
 
-from dashboard.demo_fleet import Member, fleet
-from dashboard.playing import Simulated, Span, play
+from dashboard.demo.demo_fleet import Member, fleet
+from dashboard.demo.player import Simulated, Span, play
 from probes.attempts import Metric
 
 BEGAN = datetime(2026, 3, 1, tzinfo=UTC)

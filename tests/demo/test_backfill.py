@@ -8,8 +8,8 @@ from datetime import timedelta
 
 import pytest
 
-from dashboard.backfill import LONGEST, PlayingFailed, history
-from dashboard.demo_fleet import Member
+from dashboard.demo.backfill import LONGEST, PlayingFailed, history
+from dashboard.demo.demo_fleet import Member
 from tests.demo.played import BEGAN, DAY, FLEET, played
 from tests.demo.test_playing import told
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from dashboard.demo_fleet import Member
+from dashboard.demo.demo_fleet import Member
 from probes.attempts import Outcome
 from simulators.stories import STORIES
 from simulators.vendors.registry import SPECS

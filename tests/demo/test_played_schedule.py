@@ -9,12 +9,12 @@ from itertools import pairwise
 import pytest
 from django.conf import settings
 
+from dashboard.demo.player import Simulated
+from dashboard.demo.player_schedule import BASELINE_RUNS, FULL_SUITE, MOST_VALUES, WAITS, Schedule
+from dashboard.demo.services import history
 from dashboard.endpoints.services import endpoints
 from dashboard.models import Endpoint, WatchEvent
 from dashboard.models.run import FULL_SUITE as FULL_OF_PRODUCT
-from dashboard.played_schedule import BASELINE_RUNS, FULL_SUITE, MOST_VALUES, WAITS, Schedule
-from dashboard.playing import Simulated
-from dashboard.services import backfill
 from dashboard.trust import profiles
 from health.cadence import Waits
 from probes.target import Provider
@@ -76,7 +76,7 @@ def test_the_database_notices_what_the_player_noticed(slug: str) -> None:
     told_news = False
 
     for run in _played(slug):
-        stored = backfill.store(endpoint, run)
+        stored = history.store(endpoint, run)
         assert schedule.trigger(run.engine) == run.trigger
         assert (run.trigger == "fingerprint") == told_news
         told_news = stored.fingerprint_changed and run.suite == "light"

@@ -8,10 +8,10 @@ from itertools import pairwise
 
 import pytest
 
-from dashboard.demo_history import register_with_history
+from dashboard.demo.demo_history import register_with_history
+from dashboard.demo.player import Simulated
+from dashboard.demo.services import fleet
 from dashboard.models import Endpoint
-from dashboard.playing import Simulated
-from dashboard.services import demo
 from tests.demo.played import FLEET
 
 URL = "http://127.0.0.1:8900"
@@ -73,5 +73,5 @@ def test_a_history_that_breaks_off_leaves_nothing_behind() -> None:
 @pytest.mark.django_db
 def test_without_a_history_runs_are_wanted_at_once() -> None:
     """The burst of every new endpoint: there is soon something to see either way."""
-    assert list(demo.register(URL)) == list(FLEET)
+    assert list(fleet.register(URL)) == list(FLEET)
     assert set(Endpoint.objects.values_list("onboarding_left", flat=True)) == {20}

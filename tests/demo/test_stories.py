@@ -7,8 +7,8 @@ from itertools import pairwise
 
 import pytest
 
-from dashboard.demo_fleet import Member
-from dashboard.playing import Simulated
+from dashboard.demo.demo_fleet import Member
+from dashboard.demo.player import Simulated
 from probes.attempts import Metric, Outcome
 from tests.demo.played import BEGAN, bad, day_of, played, rate
 

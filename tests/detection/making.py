@@ -8,9 +8,10 @@ from typing import Any
 
 from django.db.models.functions import Now
 
+from dashboard.demo.player import Simulated
+from dashboard.demo.services import history
 from dashboard.models import Endpoint, Incident, ModeSwitch, Notice, Profile, Run, Watch, WatchEvent
-from dashboard.playing import Simulated
-from dashboard.services import attempts, backfill, runs, schedule
+from dashboard.services import attempts, runs, schedule
 from dashboard.trust import detection, finish
 from probes.attempts import Attempt, Evidence, Metric, Outcome, Verdict
 from probes.fingerprint import Engine
@@ -86,7 +87,7 @@ class Past:
             attempts=(made,),
             every=EVERY,
         )
-        return backfill.store(self.endpoint, run)
+        return history.store(self.endpoint, run)
 
 
 def told(profile: Profile) -> list[str]:

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from django.contrib.auth.models import User
 
+from dashboard.demo.player import Simulated
+from dashboard.demo.services import history
 from dashboard.models import Endpoint, RunMetric, Watch
-from dashboard.playing import Simulated
-from dashboard.services import backfill
 from dashboard.trust import detection
 from probes.attempts import Attempt, Metric, Verdict
 from probes.fingerprint import Engine
@@ -76,7 +76,7 @@ class _Calls:
                 attempts=tuple(_call(form, trial) for trial in range(1, 11)),
                 every=EVERY,
             )
-            backfill.store(self.endpoint, run)
+            history.store(self.endpoint, run)
 
 
 def _call(form: str, trial: int) -> Attempt:

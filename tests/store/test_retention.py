@@ -10,7 +10,7 @@ from django.db import connection
 from dashboard.core import partitions
 from dashboard.core.partitions import Tie
 from dashboard.models import ObservationBatch
-from dashboard.services import retention
+from dashboard.system import retention
 from tests.live import environment
 from tests.store.making import observe, raw, roll_all, sql, store
 

@@ -12,11 +12,11 @@ from django.conf import LazySettings
 
 from dashboard.core import broker_state, partitions
 from dashboard.core.broker import BrokerDown
-from dashboard.doctor import examine, store
-from dashboard.doctor.check import Check, Verdict
 from dashboard.models import Endpoint
 from dashboard.services import credentials, observations, rollups
 from dashboard.services.observations import Observation
+from dashboard.system.doctor import examine, store
+from dashboard.system.doctor.check import Check, Verdict
 from launcher.binaries import valkey_server
 from launcher.ports import free_port
 from probes.secret import Secret

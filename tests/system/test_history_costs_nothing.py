@@ -9,9 +9,9 @@ from typing import Any
 from django.db import connection
 from django.test.utils import CaptureQueriesContext
 
-from dashboard import metrics_page
 from dashboard.models import Endpoint
-from dashboard.services.monitoring import state
+from dashboard.system import prometheus
+from dashboard.system.queries import state
 from tests.system.making import sql
 
 OLD = 30_000
@@ -50,7 +50,7 @@ def test_metrics_read_the_last_run_of_each_endpoint_only(healthy: Endpoint) -> N
     grow_old(healthy)
 
     with CaptureQueriesContext(connection) as asked:
-        metrics_page.page("")
+        prometheus.page("")
 
     assert scanned(asked) == set()
 

@@ -11,12 +11,12 @@ from django.db.models.functions import Now
 from django.utils import timezone
 
 from dashboard.core import partitions
-from dashboard.doctor import running
-from dashboard.doctor.check import Check, Verdict
 from dashboard.models import Endpoint, Worker
 from dashboard.services import observations
-from dashboard.services.monitoring import state
 from dashboard.services.observations import Observation
+from dashboard.system.doctor import running
+from dashboard.system.doctor.check import Check, Verdict
+from dashboard.system.queries import state
 from tests.factories import make_endpoint, make_run
 from tests.system.making import age, make_held_run, sql
 

@@ -13,9 +13,9 @@ from redis import Redis
 from dashboard.core import partitions
 from dashboard.models import Endpoint
 from dashboard.services import observations
-from dashboard.services.monitoring import state
 from dashboard.services.observations import Observation
-from dashboard.system_state import Named
+from dashboard.system.queries import state
+from dashboard.system.state import Named
 from tests.factories import make_endpoint, make_finished_run, make_run
 from tests.system.making import age, make_held_run, make_old_worker, sql
 

@@ -13,11 +13,11 @@ from django.core.management.base import BaseCommand, CommandParser
 from typing_extensions import override
 
 from dashboard.core import partitions
-from dashboard.demo_history import register_with_history
-from dashboard.demo_progress import ProgressLine
+from dashboard.demo.demo_history import register_with_history
+from dashboard.demo.demo_progress import ProgressLine
+from dashboard.demo.services import fleet, history
 from dashboard.models import Endpoint
 from dashboard.people.services import people
-from dashboard.services import backfill, demo
 
 
 class Command(BaseCommand):
@@ -44,10 +44,10 @@ class Command(BaseCommand):
 
     def _register_fleet(self, began: datetime | None) -> list[str]:
         if began is None:
-            return list(demo.register(settings.SIMULATOR_URL))
+            return list(fleet.register(settings.SIMULATOR_URL))
         line = ProgressLine(self._write, is_terminal=self.stdout.isatty())
         return register_with_history(
-            settings.SIMULATOR_URL, began=began, store=backfill.store, tell=line.show
+            settings.SIMULATOR_URL, began=began, store=history.store, tell=line.show
         )
 
     def _write(self, text: str) -> None:

@@ -10,8 +10,8 @@ from django.http import HttpRequest, HttpResponse
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_safe
 
-from dashboard import metrics_page
 from dashboard.core.permissions import public
+from dashboard.system import prometheus
 
 
 @public
@@ -21,7 +21,7 @@ def page(request: HttpRequest) -> HttpResponse:
     if not _may_read(request):
         return _plain("Send the METRICS_TOKEN as a Bearer token.", 401)
     try:
-        body, content_type = metrics_page.page(request.headers.get("Accept", ""))
+        body, content_type = prometheus.page(request.headers.get("Accept", ""))
     except Error:
         return _plain("The database does not answer.", 503)
     return HttpResponse(body, content_type=content_type)

@@ -7,7 +7,7 @@ from enum import StrEnum
 
 from django.utils.translation import gettext as _
 
-from dashboard.system_state import Named
+from dashboard.system.state import Named
 
 
 class Verdict(StrEnum):

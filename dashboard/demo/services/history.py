@@ -8,9 +8,9 @@ from datetime import UTC, date
 from django.db import connection, transaction
 
 from dashboard.core import partitions
+from dashboard.demo.player import Simulated
 from dashboard.models import Endpoint, Profile, Run
 from dashboard.models.run import State
-from dashboard.playing import Simulated
 from dashboard.services import attempts
 from dashboard.trust import finish, profiles
 from probes.attempts import Attempt, Outcome

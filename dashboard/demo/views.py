@@ -12,10 +12,10 @@ from django.views.decorators.http import require_http_methods, require_POST, req
 
 from dashboard.core.errors import Refused
 from dashboard.core.permissions import Right, actor_of, needs, own
-from dashboard.demo import among, can_start
-from dashboard.demo_fleet import fleet
+from dashboard.demo.demo_fleet import fleet
+from dashboard.demo.queries import among, can_start
+from dashboard.demo.services import fleet as demo
 from dashboard.models import Endpoint
-from dashboard.services import demo
 
 HIDDEN = "demo_banner_hidden"
 

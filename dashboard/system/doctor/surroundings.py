@@ -7,11 +7,11 @@ from django.conf import settings
 from dashboard.core import broker_state
 from dashboard.core.broker import BrokerDown
 from dashboard.core.errors import Refused
-from dashboard.doctor.check import Check, bad, counted, listed, ok
 from dashboard.models import Endpoint
 from dashboard.services import credentials
-from dashboard.services.monitoring import MOST_NAMED
-from dashboard.system_state import Named
+from dashboard.system.doctor.check import Check, bad, counted, listed, ok
+from dashboard.system.queries import MOST_NAMED
+from dashboard.system.state import Named
 
 SHORTEST_SECRET = 50
 KEY_BYTES = 32

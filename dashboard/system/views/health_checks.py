@@ -7,7 +7,7 @@ from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_safe
 
 from dashboard.core.permissions import public
-from dashboard.services import readiness
+from dashboard.system import readiness
 
 
 @public

@@ -5,8 +5,8 @@ from __future__ import annotations
 from django.db import transaction
 
 from dashboard.audit import services as audit
-from dashboard.demo import among
-from dashboard.demo_fleet import AT_ONCE, KEY, TTL, Member, fleet
+from dashboard.demo.demo_fleet import AT_ONCE, KEY, TTL, Member, fleet
+from dashboard.demo.queries import among
 from dashboard.endpoints.services import endpoints
 from dashboard.models import Endpoint
 from dashboard.models.audit import Action

@@ -9,8 +9,8 @@ from datetime import date, timedelta
 from django.template.defaultfilters import filesizeformat
 from django.utils.translation import gettext as _
 
-from dashboard.services import retention
-from dashboard.services.stored import Piece, Stored
+from dashboard.system import retention
+from dashboard.system.table_sizes import Piece, Stored
 
 # The setting that each limit comes from, in the order of the page.
 VARIABLES = {

@@ -4,9 +4,9 @@ from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
 from django.views.decorators.http import require_safe
 
-from dashboard import system_page
 from dashboard.core.permissions import Right, actor_of, needs
-from dashboard.services import monitoring
+from dashboard.system import queries as monitoring
+from dashboard.system import system_page
 
 
 @needs(Right.READ)

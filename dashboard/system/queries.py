@@ -18,7 +18,7 @@ from dashboard.models import Pulse
 from dashboard.models.run import ACTIVE, HELD, State
 from dashboard.models.team import Teams
 from dashboard.services.workers import ALIVE_WITHIN
-from dashboard.system_state import (
+from dashboard.system.state import (
     LastHour,
     Named,
     PartitionedTable,

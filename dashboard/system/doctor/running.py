@@ -13,10 +13,10 @@ from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
 from dashboard.core.durations import rough
-from dashboard.doctor.check import Check, Verdict, bad, counted, listed, ok, warn
 from dashboard.services import pulses
-from dashboard.services.monitoring import MOST_COUNTED
-from dashboard.system_state import Named, SystemState
+from dashboard.system.doctor.check import Check, Verdict, bad, counted, listed, ok, warn
+from dashboard.system.queries import MOST_COUNTED
+from dashboard.system.state import Named, SystemState
 from probes.suite import SUITE_VERSION
 
 LATE_AFTER = timedelta(minutes=2)

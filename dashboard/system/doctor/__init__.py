@@ -7,9 +7,9 @@ from dataclasses import dataclass
 
 from django.db import Error
 
-from dashboard.doctor import running, store, surroundings
-from dashboard.doctor.check import Check, Verdict, bad
-from dashboard.services import monitoring
+from dashboard.system import queries as monitoring
+from dashboard.system.doctor import running, store, surroundings
+from dashboard.system.doctor.check import Check, Verdict, bad
 
 Examination = Callable[[], Check]
 

@@ -13,8 +13,9 @@ from django.template.defaultfilters import filesizeformat
 from dashboard.core import partitions
 from dashboard.core.durations import rough
 from dashboard.core.sql import row
-from dashboard.doctor.check import Check, bad, counted, ok, warn
-from dashboard.services import readiness, retention, rollups
+from dashboard.services import rollups
+from dashboard.system import readiness, retention
+from dashboard.system.doctor.check import Check, bad, counted, ok, warn
 
 OLDEST_POSTGRES = 14
 MOST_SKEW = timedelta(seconds=5)

@@ -7,11 +7,11 @@ from datetime import UTC, datetime
 
 from django.db import transaction
 
-from dashboard.backfill import LONGEST, history
-from dashboard.demo_fleet import fleet
+from dashboard.demo.backfill import LONGEST, history
+from dashboard.demo.demo_fleet import fleet
+from dashboard.demo.player import Simulated
+from dashboard.demo.services import fleet as demo
 from dashboard.models import Endpoint
-from dashboard.playing import Simulated
-from dashboard.services import demo
 
 Store = Callable[[Endpoint, Simulated], object]
 

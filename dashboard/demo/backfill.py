@@ -11,8 +11,8 @@ from datetime import datetime, timedelta
 from multiprocessing.connection import Connection, wait
 from multiprocessing.context import SpawnProcess
 
-from dashboard.demo_fleet import Member
-from dashboard.playing import Simulated, Span, play
+from dashboard.demo.demo_fleet import Member
+from dashboard.demo.player import Simulated, Span, play
 
 # A story that began earlier is played from here on only.
 LONGEST = timedelta(days=30)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from django.conf import settings
 from django.db.models import Q
 
-from dashboard.demo_fleet import PATHS
+from dashboard.demo.demo_fleet import PATHS
 from dashboard.models import Endpoint
 from dashboard.models.endpoint import EndpointQuerySet
 

@@ -6,10 +6,9 @@ from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
 from django.views.decorators.http import require_safe
 
-from dashboard import retention_page
 from dashboard.core.navigation import groups_for
 from dashboard.core.permissions import actor_of, own
-from dashboard.services import stored
+from dashboard.system import retention_page, table_sizes
 
 
 @own
@@ -22,4 +21,6 @@ def page(request: HttpRequest) -> HttpResponse:
 @own
 @require_safe
 def retention(request: HttpRequest) -> HttpResponse:
-    return render(request, "dashboard/retention.html", {"kept": retention_page.of(stored.read())})
+    return render(
+        request, "dashboard/retention.html", {"kept": retention_page.of(table_sizes.read())}
+    )

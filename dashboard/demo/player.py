@@ -11,8 +11,8 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 
-from dashboard.demo_fleet import Member
-from dashboard.played_schedule import Schedule
+from dashboard.demo.demo_fleet import Member
+from dashboard.demo.player_schedule import Schedule
 from probes import fingerprint, runner
 from probes.attempts import Attempt, Outcome
 from probes.fingerprint import Engine

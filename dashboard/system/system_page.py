@@ -11,11 +11,11 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy, ngettext
 
 from dashboard.core.durations import relative, rough
-from dashboard.doctor import running
-from dashboard.doctor.check import Check, Verdict
 from dashboard.services import pulses
-from dashboard.services.monitoring import MOST_COUNTED
-from dashboard.system_state import PartitionedTable, ProviderLoad, SystemState
+from dashboard.system.doctor import running
+from dashboard.system.doctor.check import Check, Verdict
+from dashboard.system.queries import MOST_COUNTED
+from dashboard.system.state import PartitionedTable, ProviderLoad, SystemState
 from health.status import Status
 
 # What a person calls the tables.

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from dashboard.backfill import LONGEST
+from dashboard.demo.backfill import LONGEST
 
 _STEPS = 4  # lines in a log
 

@@ -15,8 +15,8 @@ from typing_extensions import override
 
 from dashboard.fleet import queries as fleet
 from dashboard.fleet.queries import Fleet
-from dashboard.services import monitoring
-from dashboard.system_state import SystemState
+from dashboard.system import queries as monitoring
+from dashboard.system.state import SystemState
 from health.severity import Severity
 
 # A value with the values of its labels.
