@@ -16,7 +16,7 @@ from benchmarks import claiming_worker  # noqa: F401 -- a suite of one trial
 
 def main() -> None:
     django.setup()
-    from dashboard.services import runs
+    from dashboard.runs import services as runs
     from dashboard.trust import finish
 
     def end_one() -> bool:

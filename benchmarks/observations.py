@@ -33,7 +33,7 @@ from launcher.supervisor import StopRequest, Supervisor
 
 if TYPE_CHECKING:
     from dashboard.models import Endpoint
-    from dashboard.services.observations import Observation
+    from dashboard.runs.observations import Observation
 
 BATCH_SIZES = (500, 5_000, 50_000)
 ROWS_A_SIZE = 500_000  # recorded by each way, in batches of that size
@@ -73,7 +73,7 @@ def _recording() -> float:
 
 def _rates(size: int, rounds: int) -> dict[str, float]:
     """Rows a second by each way, in turns, the median of all rounds."""
-    from dashboard.services import observations
+    from dashboard.runs import observations
 
     rows = [_row() for _ in range(size)]
     binary, text = _formatted(rows, binary=True), _formatted(rows, binary=False)
@@ -92,7 +92,7 @@ def _rates(size: int, rounds: int) -> dict[str, float]:
 
 def _row() -> Observation:
     """A live event such as the gateway sends: nothing is null but the run."""
-    from dashboard.services.observations import LIVE, Observation
+    from dashboard.runs.observations import LIVE, Observation
 
     return Observation(
         profile_id=DICE.randrange(1, PROFILES),
@@ -114,7 +114,7 @@ def _row() -> Observation:
 
 def _formatted(rows: Sequence[Observation], *, binary: bool) -> bytes:
     """The bytes that COPY takes, made beforehand."""
-    from dashboard.services.observations import _TYPES
+    from dashboard.runs.observations import _TYPES
 
     out = io.BytesIO()
     with (
@@ -129,7 +129,7 @@ def _formatted(rows: Sequence[Observation], *, binary: bool) -> bytes:
 
 @transaction.atomic
 def _copy(formatted: bytes, *, binary: bool) -> None:
-    from dashboard.services.observations import COLUMNS
+    from dashboard.runs.observations import COLUMNS
 
     form = "binary" if binary else "text"
     statement = f"COPY {TABLE} ({', '.join(COLUMNS)}) FROM STDIN (FORMAT {form})"
@@ -187,7 +187,7 @@ def _fleet() -> Endpoint:
 
 def _fill(millions: int) -> None:
     """Add raw rows, one batch an hour, on the server; then roll them up as the product does."""
-    from dashboard.services import rollups
+    from dashboard.runs import rollups
 
     rows = millions * 1_000_000
     size = rows // (DAYS * 24)
@@ -207,8 +207,8 @@ def _fill(millions: int) -> None:
 
 
 def _chart_seconds(endpoint: Endpoint) -> list[float]:
+    from dashboard.runs.observations import LIVE
     from dashboard.series import series
-    from dashboard.services.observations import LIVE
     from probes.attempts import Metric
 
     end = datetime.now(UTC)

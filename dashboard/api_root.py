@@ -9,7 +9,7 @@ from ninja.openapi.schema import OpenAPISchema
 from ninja.operation import Operation
 from typing_extensions import override
 
-from dashboard.api import attempts, errors, metrics, notes, problems, run_events, runs, telemetry
+from dashboard.api import errors, metrics, notes, problems
 from dashboard.api import urls as mounting
 from dashboard.api.openapi import Document
 from dashboard.api.wire import Renderer, StrictParser
@@ -19,6 +19,7 @@ from dashboard.incidents import api as incidents
 from dashboard.people.api import people, teams, tokens
 from dashboard.policy.api import modes, policies, tool_rules
 from dashboard.rollouts.api import gates, rollouts
+from dashboard.runs.api import attempts, run_events, runs, telemetry
 
 
 class Api(NinjaAPI):

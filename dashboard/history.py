@@ -14,8 +14,8 @@ from dashboard.core import labels
 from dashboard.core.time_range import Window
 from dashboard.models import Attempt, Endpoint, Run
 from dashboard.models.run import ENDED, RunQuerySet, State
+from dashboard.runs import observations
 from dashboard.series import series
-from dashboard.services import observations
 from health.metrics import rate_of
 from probes.attempts import Metric, Outcome
 

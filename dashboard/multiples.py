@@ -12,8 +12,8 @@ from dashboard.charts.small import Dot, Drawn, draw
 from dashboard.core.sql import rows
 from dashboard.core.time_range import Window
 from dashboard.models import Endpoint
+from dashboard.runs import observations
 from dashboard.series import every_metric
-from dashboard.services import observations
 from health.metrics import DIRECTIONS, Good, Rate, rate_of
 from health.words import name_of
 from probes.attempts import Metric

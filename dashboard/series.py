@@ -13,7 +13,7 @@ from django.conf import settings
 
 from dashboard.core.sql import row, rows
 from dashboard.models import Endpoint, Profile
-from dashboard.services.rollups import ORIGIN
+from dashboard.runs.rollups import ORIGIN
 from health.observations import PLACES
 from probes.attempts import Metric
 

@@ -9,7 +9,7 @@ from dashboard.charts.measure import Price, Took
 from dashboard.core.sql import rows
 from dashboard.core.time_range import Window
 from dashboard.models import Endpoint, Profile, Run
-from dashboard.services.rollups import ORIGIN
+from dashboard.runs.rollups import ORIGIN
 
 
 def read(endpoint: Endpoint, window: Window) -> list[Took]:

@@ -23,8 +23,9 @@ from dashboard.notifications.views import channels, maintenance
 from dashboard.people.views import account_recovery, invitations, people, teams, tokens
 from dashboard.policy.views import modes, tool_rules
 from dashboard.rollouts.views import gates, rollouts
+from dashboard.runs.views import attempts, reprobe, runs
 from dashboard.system.views import health_checks, prometheus, settings, system
-from dashboard.views import attempts, charts, notes, probing, runs
+from dashboard.views import charts, notes
 
 urlpatterns = [
     path("", fleet.page, name="fleet"),
@@ -37,8 +38,8 @@ urlpatterns = [
     path("endpoints/<slug:slug>/try/", try_out.edit, name="endpoint-try"),
     path("endpoints/<slug:slug>/remove/", endpoints.remove, name="endpoint-remove"),
     path("endpoints/<slug:slug>/runs/", endpoints.runs, name="endpoint-runs"),
-    path("endpoints/<slug:slug>/run/", probing.latest, name="endpoint-run"),
-    path("endpoints/<slug:slug>/probe/", probing.probe, name="endpoint-probe"),
+    path("endpoints/<slug:slug>/run/", reprobe.latest, name="endpoint-run"),
+    path("endpoints/<slug:slug>/probe/", reprobe.probe, name="endpoint-probe"),
     path("endpoints/<slug:slug>/chart/", charts.part, name="endpoint-chart"),
     path("endpoints/<slug:slug>/chart/points/", charts.points, name="endpoint-points"),
     path("endpoints/<slug:slug>/chart/export/", charts.export, name="endpoint-export"),
@@ -71,8 +72,8 @@ urlpatterns = [
     path("compare/", compare.page, name="compare"),
     path("compare/export/", compare.export, name="compare-export"),
     path("runs/<int:run_id>/", runs.page, name="run"),
-    path("runs/<int:run_id>/progress/", probing.progress_of, name="run-progress"),
-    path("runs/<int:run_id>/cancel/", probing.cancel, name="run-cancel"),
+    path("runs/<int:run_id>/progress/", reprobe.progress_of, name="run-progress"),
+    path("runs/<int:run_id>/cancel/", reprobe.cancel, name="run-cancel"),
     path("runs/<int:run_id>/attempts/", runs.attempts, name="run-attempts"),
     path("runs/<int:run_id>/bundle/", runs.download, name="run-bundle"),
     path("runs/<int:run_id>/attempts/<str:probe>/<int:trial>/", attempts.page, name="attempt"),

@@ -17,7 +17,7 @@ from dashboard.endpoints.services import endpoints
 from dashboard.models import Attempt, Endpoint, Evidence, RollupDay, RollupHour, Run, RunMetric
 from dashboard.models.run import State, Trigger
 from dashboard.models.team import Grant, Role, Team
-from dashboard.services.observations import PROBE
+from dashboard.runs.observations import PROBE
 from health.observations import PLACES
 from probes.attempts import Metric
 from probes.suite import SUITE_VERSION

@@ -17,8 +17,9 @@ from django.db import Error, close_old_connections
 from dashboard.core import broker as enqueue
 from dashboard.core import broker_state, egress_grants, partitions
 from dashboard.core.errors import LeaseLost
-from dashboard.services import attempts, pulses, runs, schedule, workers
-from dashboard.services.runs import Lease
+from dashboard.runs import attempts, pulses, schedule, workers
+from dashboard.runs import services as runs
+from dashboard.runs.services import Lease
 from dashboard.trust import finish, profiles
 from probes import fingerprint, runner
 from probes.fingerprint import Engine

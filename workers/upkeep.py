@@ -9,7 +9,8 @@ from celery import shared_task
 
 from dashboard.api import services as idempotency
 from dashboard.audit import chain
-from dashboard.services import policy_renewal, pulses, rollups
+from dashboard.runs import pulses, rollups
+from dashboard.services import policy_renewal
 from dashboard.system import retention
 from dashboard.trust import live_watch, rollout_requests
 

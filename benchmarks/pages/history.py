@@ -46,7 +46,7 @@ def make_partitions(days: int) -> None:
 
 def add_raw_rows(endpoint: int, *, attempts: range, events: int) -> int:
     """Attempts of the endpoint's past runs and events of live traffic; returns how many in all."""
-    from dashboard.services import rollups
+    from dashboard.runs import rollups
 
     made = _sql(_ATTEMPTS, endpoint=endpoint, first=attempts.start, last=attempts.stop - 1)
     made += _sql(_EVENTS, endpoint=endpoint, events=events, hours=RAW_DAYS * 24)

@@ -14,12 +14,12 @@ from pydantic import AwareDatetime, BaseModel, ConfigDict, Field
 from dashboard import series
 from dashboard.api import auth
 from dashboard.api.errors import ApiError, Detail
-from dashboard.api.runs import RunId
-from dashboard.api.runs import find as find_run
 from dashboard.endpoints.api.endpoints import Slug
 from dashboard.endpoints.api.endpoints import find as find_endpoint
-from dashboard.services import observations
-from dashboard.services.observations import EARLIEST, LATEST
+from dashboard.runs import observations
+from dashboard.runs.api.runs import RunId
+from dashboard.runs.api.runs import find as find_run
+from dashboard.runs.observations import EARLIEST, LATEST
 from health.metrics import Rate, rate_of
 from probes.attempts import Metric
 

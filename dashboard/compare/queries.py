@@ -17,9 +17,9 @@ from dashboard.core.sql import rows
 from dashboard.models import Endpoint, Profile
 from dashboard.models.endpoint import EndpointQuerySet
 from dashboard.models.team import Teams
+from dashboard.runs import observations
+from dashboard.runs.rollups import ORIGIN
 from dashboard.series import Series, side_by_side
-from dashboard.services import observations
-from dashboard.services.rollups import ORIGIN
 from health.metrics import Rate, rate_of
 from health.observations import PLACES
 from health.status import FAILING_BELOW, HEALTHY_FROM

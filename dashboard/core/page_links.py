@@ -7,8 +7,8 @@ from urllib.parse import parse_qsl, urlencode
 
 from django.http import HttpRequest
 
-from dashboard import runs_table
 from dashboard.models import Endpoint
+from dashboard.runs import table
 
 # A page asks for far fewer; a longer address is nobody's honest wish.
 _MOST = 20
@@ -22,7 +22,7 @@ def kept(request: HttpRequest, parts: Collection[str]) -> list[tuple[str, str]]:
 
 def page_with(request: HttpRequest, endpoint: Endpoint, runs: str) -> str:
     """The endpoint's page as it is, with another place in the table of runs."""
-    others = urlencode(kept(request, runs_table.PARTS))
+    others = urlencode(kept(request, table.PARTS))
     query = "&".join(part for part in (others, runs) if part)
     path = endpoint.get_absolute_url()
     return f"{path}?{query}" if query else path

@@ -13,7 +13,7 @@ from django.utils.translation import gettext_lazy, ngettext
 
 from dashboard.models import Incident, ModeSwitch, RunMetric, WatchEvent
 from dashboard.models.watch import ACCEPTED, ACKNOWLEDGED, RELEASED, Lane
-from dashboard.runs_table import TRIGGER_WORDS
+from dashboard.runs.table import TRIGGER_WORDS
 from dashboard.trust import text as figure_words
 from health.metrics import Good, Rate, rate_of
 from health.watch import Kind

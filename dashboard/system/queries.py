@@ -17,7 +17,7 @@ from dashboard.core.sql import row, rows
 from dashboard.models import Pulse
 from dashboard.models.run import ACTIVE, HELD, State
 from dashboard.models.team import Teams
-from dashboard.services.workers import ALIVE_WITHIN
+from dashboard.runs.workers import ALIVE_WITHIN
 from dashboard.system.state import (
     LastHour,
     Named,

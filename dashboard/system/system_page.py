@@ -11,7 +11,7 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy, ngettext
 
 from dashboard.core.durations import relative, rough
-from dashboard.services import pulses
+from dashboard.runs import pulses
 from dashboard.system.doctor import running
 from dashboard.system.doctor.check import Check, Verdict
 from dashboard.system.queries import MOST_COUNTED

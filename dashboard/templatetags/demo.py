@@ -15,7 +15,7 @@ from dashboard.demo.demo_fleet import PATHS
 from dashboard.endpoints import presets
 from dashboard.endpoints.presets import Preset
 from dashboard.models import Endpoint
-from dashboard.services import runs
+from dashboard.runs import services as runs
 
 register = template.Library()
 

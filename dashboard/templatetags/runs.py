@@ -9,8 +9,8 @@ from django import template
 from django.utils.translation import gettext as _
 
 from dashboard.models import Run
-from dashboard.run_reasons import Reason, told
-from dashboard.runs_table import TRIGGER_WORDS
+from dashboard.runs.failure_reasons import Reason, told
+from dashboard.runs.table import TRIGGER_WORDS
 
 register = template.Library()
 

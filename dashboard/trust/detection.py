@@ -25,7 +25,7 @@ from dashboard.models.audit import Action
 from dashboard.models.run import State, Trigger
 from dashboard.models.watch import ACCEPTED, ACKNOWLEDGED, RELEASED, Lane
 from dashboard.notifications.services import outbox
-from dashboard.services import evidence
+from dashboard.runs import evidence
 from dashboard.services.incident_end import end_incident, record_act
 from dashboard.trust import modes, stage_changes
 from dashboard.trust.settle import settle

@@ -15,10 +15,10 @@ from dashboard.core.sql import execute, limit_idling
 from dashboard.models import Attempt as AttemptRow
 from dashboard.models import Endpoint, Profile, Run, RunMetric
 from dashboard.models.run import State
-from dashboard.services import observations
-from dashboard.services.attempts import as_value
-from dashboard.services.observations import Observation
-from dashboard.services.runs import FRUITLESS_WAIT, Lease
+from dashboard.runs import observations
+from dashboard.runs.attempts import as_value
+from dashboard.runs.observations import Observation
+from dashboard.runs.services import FRUITLESS_WAIT, Lease
 from dashboard.trust import detection, profiles
 from dashboard.trust.settle import settle
 from health import cadence

@@ -14,9 +14,9 @@ from dashboard.core.errors import LeaseLost
 from dashboard.core.sql import limit_idling
 from dashboard.models import Endpoint, FingerprintChange, Profile, Run
 from dashboard.models.run import State, Trigger
-from dashboard.services import runs
+from dashboard.runs import services as runs
+from dashboard.runs.services import Lease
 from dashboard.services.incident_end import end_incidents_of
-from dashboard.services.runs import Lease
 from dashboard.trust import modes
 from dashboard.trust.settle import settle
 from health import stages

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from dashboard.live import MOST_WATCHERS
+from dashboard.runs.progress_stream import MOST_WATCHERS
 from tests.live import eventually, process
 
 

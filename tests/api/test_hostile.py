@@ -9,8 +9,8 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from dashboard.api.telemetry_schemas import Event
 from dashboard.endpoints.schemas import EndpointFields, EndpointPatch
+from dashboard.runs.telemetry_schemas import Event
 from tests.api.asking import Asking
 from tests.factories import make_attempt, make_endpoint, make_run
 

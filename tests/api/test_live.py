@@ -6,7 +6,7 @@ from typing import Any
 
 from django.db import OperationalError
 
-from dashboard.live import Board, Standing
+from dashboard.runs.progress_stream import Board, Standing
 
 
 class Runs:

@@ -6,8 +6,8 @@ from uuid import uuid4
 import pytest
 from django.utils import timezone
 
-from dashboard.services import observations, rollups
-from dashboard.services.observations import LIVE, Observation
+from dashboard.runs import observations, rollups
+from dashboard.runs.observations import LIVE, Observation
 from health.observations import pack
 from probes.attempts import Metric, Verdict
 from tests.api.asking import Asking, error_of

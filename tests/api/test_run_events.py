@@ -14,11 +14,11 @@ import pytest
 from django.db import transaction
 from django.utils import timezone
 
-from dashboard.live import EVERY_S
 from dashboard.models import Endpoint, Run
 from dashboard.models.run import State
 from dashboard.people.services import tokens
-from dashboard.services import runs
+from dashboard.runs import services as runs
+from dashboard.runs.progress_stream import EVERY_S
 from tests.api.site import Site
 from tests.api.stream import Stream
 from tests.factories import make_attempt, make_endpoint, make_run

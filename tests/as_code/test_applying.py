@@ -13,7 +13,7 @@ from dashboard.endpoints.as_code import drift
 from dashboard.endpoints.as_code.planning import Action, Effect
 from dashboard.endpoints.services import apply_file, endpoints
 from dashboard.models import Applied, Credential, Endpoint
-from dashboard.services import credentials
+from dashboard.runs import credentials
 from probes.secret import Secret
 from tests.as_code.making import NEW, STEADY, applied, declared, planned
 from tests.factories import make_endpoint

@@ -19,7 +19,7 @@ from dashboard.endpoints.services import endpoints
 from dashboard.models import AuditEntry, AuditLink, Endpoint
 from dashboard.notifications.services import maintenance
 from dashboard.people.services import tokens
-from dashboard.services import runs
+from dashboard.runs import services as runs
 from dashboard.system import retention
 from dashboard.trust import modes
 from health.modes import Mode

@@ -14,7 +14,8 @@ from dashboard.demo.services import fleet
 from dashboard.endpoints.services import endpoints
 from dashboard.models import Channel, Endpoint, Incident, MaintenanceWindow, Note, Run, ToolRule
 from dashboard.notifications.services import channels, maintenance
-from dashboard.services import notes, runs
+from dashboard.runs import services as runs
+from dashboard.services import notes
 from dashboard.trust import detection, tool_rules
 from health.risk import Risk
 from probes.attempts import Metric

@@ -11,7 +11,7 @@ from playwright.sync_api import Page, expect
 
 from dashboard.core import partitions
 from dashboard.models import RollupHour
-from dashboard.services.observations import PROBE
+from dashboard.runs.observations import PROBE
 from health.observations import PLACES
 from probes.attempts import Metric
 from tests.browser.conftest import Site

@@ -5,7 +5,7 @@ from collections.abc import Callable
 
 from playwright.sync_api import Page, expect
 
-from dashboard.services.runs import ceiling
+from dashboard.runs.services import ceiling
 from probes.suite import plan
 from tests.browser.watch import Watch
 

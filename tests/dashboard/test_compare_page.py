@@ -17,7 +17,7 @@ from dashboard.compare.capabilities import abilities, words
 from dashboard.compare.export import as_csv
 from dashboard.compare.queries import Cell, Level
 from dashboard.models import Endpoint, Profile, RollupDay
-from dashboard.services.observations import LIVE
+from dashboard.runs.observations import LIVE
 from health.metrics import rate_of
 from probes.attempts import Metric
 from tests.factories import make_endpoint, make_finished_run, make_rollup

@@ -7,9 +7,9 @@ from django.test import Client
 from django.utils import timezone
 from pytest_django.asserts import assertContains, assertNotContains
 
-from dashboard import probe_plan
 from dashboard.models import Run, Spend
-from dashboard.services import runs
+from dashboard.runs import plan as probe_plan
+from dashboard.runs import services as runs
 from probes.suite import plan
 from tests.factories import make_endpoint, make_finished_run, make_run
 

@@ -8,7 +8,7 @@ from django.utils import timezone
 from pytest_django import DjangoAssertNumQueries
 from pytest_django.asserts import assertContains, assertNotContains
 
-from dashboard.probe_words import OTHER, group_of, question
+from dashboard.runs.text import OTHER, group_of, question
 from probes.suite import PROBES
 from tests.factories import make_attempt, make_endpoint, make_finished_run, make_run
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 from django.utils import translation
 
-from dashboard.run_reasons import Reason, told
-from dashboard.services import runs
+from dashboard.runs import services as runs
+from dashboard.runs.failure_reasons import Reason, told
 from probes.suite.sampling import Price
 from tests.factories import make_endpoint
 

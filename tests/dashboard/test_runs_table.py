@@ -8,8 +8,8 @@ from django.test import Client
 from django.test.utils import CaptureQueriesContext
 from pytest_django.asserts import assertContains, assertNotContains
 
-from dashboard import runs_table
 from dashboard.models import Endpoint, Run
+from dashboard.runs import table as runs_table
 from tests.factories import make_endpoint, make_finished_run, make_run
 
 TURN = {"HX-Request": "true", "HX-Trigger": "runs-filter"}
@@ -108,7 +108,7 @@ def test_the_end_of_a_run_refreshes_the_page_around(signed_in: Client) -> None:
 @pytest.mark.django_db
 def test_pages_lead_there_and_back(monkeypatch: pytest.MonkeyPatch) -> None:
     """Older, then newer, shows the same runs again; the ends have no way on."""
-    monkeypatch.setattr("dashboard.runs_table.PAGE", 2)
+    monkeypatch.setattr("dashboard.runs.table.PAGE", 2)
     endpoint = make_endpoint()
     ids = [make_finished_run(endpoint).pk for _ in range(5)][::-1]
 

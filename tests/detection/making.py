@@ -11,7 +11,8 @@ from django.db.models.functions import Now
 from dashboard.demo.player import Simulated
 from dashboard.demo.services import history
 from dashboard.models import Endpoint, Incident, ModeSwitch, Notice, Profile, Run, Watch, WatchEvent
-from dashboard.services import attempts, runs, schedule
+from dashboard.runs import attempts, schedule
+from dashboard.runs import services as runs
 from dashboard.trust import detection, finish
 from probes.attempts import Attempt, Evidence, Metric, Outcome, Verdict
 from probes.fingerprint import Engine

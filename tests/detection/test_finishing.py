@@ -27,8 +27,8 @@ from dashboard.models import (
     Watch,
     WatchEvent,
 )
-from dashboard.services import attempts, schedule
-from dashboard.services.runs import Lease
+from dashboard.runs import attempts, schedule
+from dashboard.runs.services import Lease
 from dashboard.trust import detection, finish
 from tests.detection.making import (
     CLOSURE,

@@ -32,7 +32,7 @@ from dashboard.models.team import Role
 from dashboard.notifications.services import channels, maintenance
 from dashboard.people.services import people, teams, tokens
 from dashboard.people.services.people import Rights
-from dashboard.services.observations import PROBE
+from dashboard.runs.observations import PROBE
 from dashboard.trust import modes, tool_rules
 from health.modes import Mode
 from health.observations import PLACES

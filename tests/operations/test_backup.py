@@ -14,7 +14,8 @@ from django.db import connection
 from psycopg import sql
 
 from dashboard.models import Run
-from dashboard.services import attempts, credentials, runs, schedule
+from dashboard.runs import attempts, credentials, schedule
+from dashboard.runs import services as runs
 from dashboard.trust import finish
 from launcher.binaries import postgres_folder
 from probes.secret import Secret

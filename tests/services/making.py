@@ -10,7 +10,8 @@ from django.db import connection
 from django.db.models.functions import Now
 
 from dashboard.models import Endpoint, Run
-from dashboard.services import attempts, runs, schedule
+from dashboard.runs import attempts, schedule
+from dashboard.runs import services as runs
 from dashboard.trust import finish
 from health.observations import unpack
 from probes.attempts import Attempt, Evidence, Finding, FindingKind, Metric, Outcome, Verdict

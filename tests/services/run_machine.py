@@ -24,7 +24,7 @@ from dashboard.core.errors import LeaseLost
 from dashboard.core.sql import execute, row, rows
 from dashboard.endpoints.services import endpoints
 from dashboard.models import Endpoint, Run, Spend
-from dashboard.services.runs import Lease
+from dashboard.runs.services import Lease
 from probes.fingerprint import MOST_REQUESTS, MOST_TOKENS
 from probes.suite import SUITE_VERSION, Trial, plan
 from probes.suite.sampling import price

@@ -6,7 +6,7 @@ from collections import Counter
 from dataclasses import dataclass, field
 from datetime import date, timedelta
 
-from dashboard.services.runs import Lease
+from dashboard.runs.services import Lease
 from health.capabilities import capabilities, settled
 from health.observations import pack
 from probes.attempts import Attempt

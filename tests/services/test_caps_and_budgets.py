@@ -10,7 +10,8 @@ from django.db import IntegrityError, transaction
 
 from dashboard.endpoints.services import endpoints
 from dashboard.models import Endpoint, Run, Spend
-from dashboard.services import attempts, runs, schedule
+from dashboard.runs import attempts, schedule
+from dashboard.runs import services as runs
 from dashboard.trust import finish
 from probes.attempts import Evidence, Outcome
 from probes.messages import Usage

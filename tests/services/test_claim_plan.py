@@ -16,7 +16,8 @@ from django.db import connection, transaction
 from pytest_django import DjangoDbBlocker
 
 from dashboard.core.sql import execute, row, rows
-from dashboard.services import runs, schedule
+from dashboard.runs import schedule
+from dashboard.runs import services as runs
 from probes.suite import SUITE_VERSION
 
 OLD_RUNS = 1_000_000

@@ -8,7 +8,7 @@ import pytest
 from dashboard.core.errors import Refused
 from dashboard.endpoints.services import endpoints
 from dashboard.models import Credential, Endpoint, Run
-from dashboard.services import credentials, schedule
+from dashboard.runs import credentials, schedule
 from probes.secret import Secret
 from tests.services.conftest import FIELDS
 

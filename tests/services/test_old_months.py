@@ -7,7 +7,8 @@ from django.db import connection
 
 from dashboard.core import partitions
 from dashboard.models import Attempt, Run
-from dashboard.services import attempts, runs, schedule
+from dashboard.runs import attempts, schedule
+from dashboard.runs import services as runs
 from tests.factories import make_endpoint
 from tests.services.making import attempt, claimed
 

@@ -6,7 +6,8 @@ import pytest
 
 from dashboard.core.errors import LeaseLost
 from dashboard.models import Endpoint, FingerprintChange, Profile, Run, RunMetric
-from dashboard.services import attempts, runs, schedule
+from dashboard.runs import attempts, schedule
+from dashboard.runs import services as runs
 from dashboard.trust import finish as results
 from dashboard.trust import profiles
 from probes.attempts import Metric, Outcome, Verdict

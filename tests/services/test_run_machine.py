@@ -29,8 +29,9 @@ from hypothesis.stateful import (
 from dashboard.core.sql import row
 from dashboard.models import Endpoint, Run, Watch
 from dashboard.models.run import HELD, PRIORITIES, Trigger
-from dashboard.services import attempts, runs, schedule
-from dashboard.services.runs import Lease
+from dashboard.runs import attempts, schedule
+from dashboard.runs import services as runs
+from dashboard.runs.services import Lease
 from dashboard.trust import detection, profiles
 from dashboard.trust import finish as results
 from probes.adapters import adapter_for

@@ -10,7 +10,8 @@ from django.db.models.functions import Now
 
 from dashboard.core.errors import LeaseLost
 from dashboard.models import Attempt, Endpoint, Evidence, Run, RunMetric
-from dashboard.services import attempts, credentials, evidence, runs, schedule
+from dashboard.runs import attempts, credentials, evidence, schedule
+from dashboard.runs import services as runs
 from dashboard.trust import finish
 from probes.attempts import Evidence as Exchanges
 from probes.attempts import Finding, FindingKind, Metric, Outcome

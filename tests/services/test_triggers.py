@@ -13,7 +13,8 @@ from django.db.models.functions import Now
 from dashboard.endpoints.services import endpoints
 from dashboard.models import Endpoint, Incident, Run, RunMetric, Watch, Worker
 from dashboard.models.run import Trigger
-from dashboard.services import runs, schedule, workers
+from dashboard.runs import schedule, workers
+from dashboard.runs import services as runs
 from dashboard.trust import detection
 from tests.detection.making import DEAD, HEALTHY, PARSE, answer
 from tests.services.conftest import FIELDS

@@ -14,8 +14,8 @@ from django.db import connection
 
 from dashboard.models import Rollup5m, RollupDay, RollupHour
 from dashboard.models.rollup import Rollup
-from dashboard.services import observations, rollups
-from dashboard.services.observations import LIVE, Observation
+from dashboard.runs import observations, rollups
+from dashboard.runs.observations import LIVE, Observation
 from health.observations import PLACES, pack, unpack
 from probes.attempts import Metric, Verdict
 

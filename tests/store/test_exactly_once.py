@@ -17,8 +17,8 @@ from hypothesis import strategies as st
 
 from dashboard.core import partitions
 from dashboard.models import ObservationBatch
-from dashboard.services import observations, rollups
-from dashboard.services.observations import LIVE, PROBE, Observation
+from dashboard.runs import observations, rollups
+from dashboard.runs.observations import LIVE, PROBE, Observation
 from dashboard.system import retention
 from tests.conftest import PARTITIONED
 from tests.store.making import assert_rolled, at_once, overflow, roll_all, sql

@@ -4,7 +4,7 @@ import pytest
 import zstandard
 
 from dashboard.models import Attempt, Evidence, Pin, PinnedEvidence
-from dashboard.services import evidence
+from dashboard.runs import evidence
 from tests.factories import make_attempt, make_endpoint, make_finished_run
 from tests.store.making import at_once
 

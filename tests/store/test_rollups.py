@@ -9,7 +9,7 @@ from django.db import connection, transaction
 
 from dashboard.core import partitions
 from dashboard.models import ObservationBatch
-from dashboard.services import observations, rollups
+from dashboard.runs import observations, rollups
 from probes.attempts import Metric
 from tests.store.making import (
     LEVELS,

@@ -10,8 +10,8 @@ from django.db import connection, transaction
 
 from dashboard.core import partitions
 from dashboard.models import Endpoint, Profile
+from dashboard.runs.observations import LIVE, PROBE
 from dashboard.series import Point, series
-from dashboard.services.observations import LIVE, PROBE
 from health.observations import PLACES
 from probes.attempts import Metric
 from tests.factories import make_endpoint

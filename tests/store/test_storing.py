@@ -9,8 +9,8 @@ from django.db import transaction
 
 from dashboard.core import partitions
 from dashboard.models import ObservationBatch
-from dashboard.services import observations
-from dashboard.services.observations import PROBE, Observation
+from dashboard.runs import observations
+from dashboard.runs.observations import PROBE, Observation
 from tests.store.making import at_once, observe, overflow, raw, roll_all, sql, store
 
 FULL = Observation(

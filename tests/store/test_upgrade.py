@@ -7,7 +7,7 @@ from django.core.management import call_command
 
 from dashboard.core import partitions
 from dashboard.models import ObservationBatch
-from dashboard.services.observations import PROBE
+from dashboard.runs.observations import PROBE
 from tests.store.making import assert_rolled, observe, roll_all, sql
 
 NOW = datetime.now(UTC)

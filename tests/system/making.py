@@ -10,7 +10,7 @@ from django.db.models.functions import Now
 
 from dashboard.models import Endpoint, Pulse, Run, Worker
 from dashboard.models.run import State
-from dashboard.services import pulses, workers
+from dashboard.runs import pulses, workers
 from tests.factories import make_endpoint, make_run
 
 DUTIES = (pulses.BEAT, pulses.LOOK_AROUND, pulses.ROLL_UP, pulses.RETENTION)

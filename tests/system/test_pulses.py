@@ -9,7 +9,7 @@ from django.db import connection
 from django.test.utils import CaptureQueriesContext
 
 from dashboard.models import Pulse
-from dashboard.services import pulses
+from dashboard.runs import pulses
 
 HOUR = timedelta(hours=1)
 

@@ -12,8 +12,8 @@ from redis import Redis
 
 from dashboard.core import partitions
 from dashboard.models import Endpoint
-from dashboard.services import observations
-from dashboard.services.observations import Observation
+from dashboard.runs import observations
+from dashboard.runs.observations import Observation
 from dashboard.system.queries import state
 from dashboard.system.state import Named
 from tests.factories import make_endpoint, make_finished_run, make_run

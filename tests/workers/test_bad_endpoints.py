@@ -9,7 +9,7 @@ import pytest
 
 from dashboard.endpoints.services import endpoints
 from dashboard.models import Attempt, Endpoint, Run, RunMetric
-from dashboard.services import runs
+from dashboard.runs import services as runs
 from workers.probing import carry_out
 
 pytestmark = pytest.mark.django_db(transaction=True)

@@ -10,7 +10,7 @@ from django.db import connection
 
 from dashboard.endpoints.services import endpoints
 from dashboard.models import Attempt, Endpoint, Run, RunMetric
-from dashboard.services import runs
+from dashboard.runs import services as runs
 from health.observations import pack
 from probes.attempts import Metric, Verdict
 from tests.live import broker, celery_worker, eventually

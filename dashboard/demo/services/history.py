@@ -11,7 +11,7 @@ from dashboard.core import partitions
 from dashboard.demo.player import Simulated
 from dashboard.models import Endpoint, Profile, Run
 from dashboard.models.run import State
-from dashboard.services import attempts
+from dashboard.runs import attempts
 from dashboard.trust import finish, profiles
 from probes.attempts import Attempt, Outcome
 from probes.suite import SUITE_VERSION

@@ -22,7 +22,8 @@ from dashboard.endpoints.tags import check_tags
 from dashboard.models import Endpoint, EndpointEdit
 from dashboard.models.audit import Action
 from dashboard.models.team import Team
-from dashboard.services import credentials, runs
+from dashboard.runs import credentials
+from dashboard.runs import services as runs
 from dashboard.trust import profiles, rollout_requests
 from dashboard.trust.settle import settle
 from probes.secret import Secret

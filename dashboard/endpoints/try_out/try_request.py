@@ -20,7 +20,7 @@ from dashboard.core import egress_grants
 from dashboard.core.errors import Refused
 from dashboard.core.sql import release
 from dashboard.models import Endpoint
-from dashboard.services import credentials
+from dashboard.runs import credentials
 from probes.egress import Rules
 from probes.secret import Secret
 from probes.target import Limits, Provider, Target, origin

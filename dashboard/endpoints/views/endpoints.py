@@ -9,7 +9,6 @@ from django.shortcuts import get_object_or_404, redirect, render
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_http_methods, require_safe
 
-from dashboard import progress, runs_table
 from dashboard.accounts.reauthentication import fresh_when
 from dashboard.core import page_links
 from dashboard.core.errors import Refused
@@ -19,6 +18,8 @@ from dashboard.endpoints.forms import EndpointForm, beginning_of
 from dashboard.endpoints.services import endpoints
 from dashboard.models import Credential, Endpoint, Spend
 from dashboard.policy.views import modes
+from dashboard.runs import progress
+from dashboard.runs import table as runs_table
 from dashboard.services.policy_renewal import current_policy
 from dashboard.views import charts
 

@@ -21,7 +21,7 @@ from dashboard.endpoints.try_out import try_request
 from dashboard.endpoints.try_out.report import Told
 from dashboard.endpoints.views.endpoints import form_page
 from dashboard.models import Endpoint
-from dashboard.services import credentials
+from dashboard.runs import credentials
 from probes.secret import Secret
 
 

@@ -9,7 +9,7 @@ from typing import Any
 from django.core.management.base import BaseCommand, CommandError
 from typing_extensions import override
 
-from dashboard.services import workers
+from dashboard.runs import workers
 
 
 class Command(BaseCommand):

@@ -13,7 +13,7 @@ from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
 from dashboard.core.durations import rough
-from dashboard.services import pulses
+from dashboard.runs import pulses
 from dashboard.system.doctor.check import Check, Verdict, bad, counted, listed, ok, warn
 from dashboard.system.queries import MOST_COUNTED
 from dashboard.system.state import Named, SystemState

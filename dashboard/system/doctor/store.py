@@ -13,7 +13,7 @@ from django.template.defaultfilters import filesizeformat
 from dashboard.core import partitions
 from dashboard.core.durations import rough
 from dashboard.core.sql import row
-from dashboard.services import rollups
+from dashboard.runs import rollups
 from dashboard.system import readiness, retention
 from dashboard.system.doctor.check import Check, bad, counted, ok, warn
 

@@ -8,7 +8,7 @@ from dashboard.core import broker_state
 from dashboard.core.broker import BrokerDown
 from dashboard.core.errors import Refused
 from dashboard.models import Endpoint
-from dashboard.services import credentials
+from dashboard.runs import credentials
 from dashboard.system.doctor.check import Check, bad, counted, listed, ok
 from dashboard.system.queries import MOST_NAMED
 from dashboard.system.state import Named

@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from dashboard.core.safe_text import visible
-from dashboard.exchanges import curl
-from dashboard.exchanges.stored import Sent
+from dashboard.runs.exchange import curl
+from dashboard.runs.exchange.stored_evidence import Sent
 
 # Stands in for curl: tells its arguments and what it was piped, each ended by a NUL.
 FAKE = """#!/bin/sh

@@ -7,12 +7,12 @@ import pytest
 from django.test import Client
 from pytest_django.asserts import assertContains, assertNotContains
 
-from dashboard import last_good
 from dashboard.endpoints.services import endpoints
-from dashboard.exchanges import drawn
-from dashboard.exchanges.differing import compare
-from dashboard.last_good import Kind
 from dashboard.models import Endpoint
+from dashboard.runs import last_passing
+from dashboard.runs.exchange import normalise
+from dashboard.runs.exchange.text_diff import compare
+from dashboard.runs.last_passing import Kind
 from tests.dashboard.exchanges.making import a_reply, an_exchange, evidence
 from tests.factories import make_attempt, make_endpoint, make_finished_run
 
@@ -73,9 +73,9 @@ def test_what_was_drawn_is_replaced_by_its_name() -> None:
     """Two runs ask with other values; side by side they read alike."""
     sides = []
     for seed in (1, 2):
-        values = drawn.values("round_trip", 1, seed=seed, suite_version="tool-probe-v1")
+        values = normalise.values("round_trip", 1, seed=seed, suite_version="tool-probe-v1")
         nonce = next(text for text, name in values.items() if name == "‹nonce›")
-        sides.append(drawn.without(f'{{"id": "chatcmpl-{seed}", "nonce": "{nonce}"}}', values))
+        sides.append(normalise.without(f'{{"id": "chatcmpl-{seed}", "nonce": "{nonce}"}}', values))
 
     assert sides[0] == sides[1] == '{"id": "‹id›", "nonce": "‹nonce›"}'
 
@@ -84,14 +84,14 @@ def test_the_choices_of_a_schema_are_left_alone() -> None:
     """Which of two words was drawn does not make two equal schemas differ."""
     text = '{"tag": "alpha", "schema": {"enum": ["alpha", "beta"]}}'
 
-    said = drawn.without(text, {"alpha": "‹tag›"})
+    said = normalise.without(text, {"alpha": "‹tag›"})
 
     assert said == '{"tag": "‹tag›", "schema": {"enum": ["alpha", "beta"]}}'
 
 
 def test_nothing_is_replaced_for_another_suite() -> None:
     """A changed suite draws other values, so none of them is known."""
-    assert drawn.values("round_trip", 1, seed=1, suite_version="tool-probe-v0") == {}
+    assert normalise.values("round_trip", 1, seed=1, suite_version="tool-probe-v0") == {}
 
 
 def test_the_last_good_one_is_the_newest_of_the_same_profile(db: None) -> None:
@@ -107,7 +107,7 @@ def test_the_last_good_one_is_the_newest_of_the_same_profile(db: None) -> None:
     failed = make_attempt(this, outcome="fail")
     make_attempt(make_finished_run(endpoint))
 
-    found = last_good.of(failed, this)
+    found = last_passing.of(failed, this)
 
     assert found is not None
     assert (found.run.pk, found.kind) == (good.pk, Kind.SAME_PROFILE)
@@ -120,7 +120,7 @@ def test_an_earlier_profile_stands_in_and_is_named(db: None) -> None:
     _change_the_key(endpoint)
     this = make_finished_run(endpoint)
 
-    found = last_good.of(make_attempt(this, outcome="fail"), this)
+    found = last_passing.of(make_attempt(this, outcome="fail"), this)
 
     assert found is not None
     assert found.kind is Kind.EARLIER_PROFILE
@@ -131,7 +131,7 @@ def test_another_attempt_of_the_run_stands_in_last(db: None) -> None:
     this = make_finished_run(make_endpoint())
     make_attempt(this, trial=2)
 
-    found = last_good.of(make_attempt(this, outcome="fail"), this)
+    found = last_passing.of(make_attempt(this, outcome="fail"), this)
 
     assert found is not None
     assert found.kind is Kind.SAME_RUN

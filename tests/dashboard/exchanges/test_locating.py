@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from dashboard.exchanges.shown import EvidenceShown, Source, shown
+from dashboard.runs.exchange.evidence_view import EvidenceShown, Source, shown
 from tests.dashboard.exchanges.making import (
     a_call,
     a_reply,

@@ -12,7 +12,7 @@ from django.utils.translation import gettext_lazy
 from dashboard.core import durations
 from dashboard.models import Endpoint, Run, Spend
 from dashboard.models.run import State
-from dashboard.services import runs
+from dashboard.runs import services as runs
 from probes.suite import SUITES, plan
 from probes.suite.sampling import MAX_PROMPT_TOKENS
 from probes.suite.setting import MAX_TOKENS

@@ -11,10 +11,10 @@ from django.db import connection
 from django.http import HttpRequest, StreamingHttpResponse
 from ninja import Router
 
-from dashboard import live
 from dashboard.api import auth
 from dashboard.api.errors import ApiError
-from dashboard.api.runs import RunId, find
+from dashboard.runs import progress_stream
+from dashboard.runs.api.runs import RunId, find
 
 router = Router(tags=["runs"])
 
@@ -50,8 +50,10 @@ _STREAM: dict[str, Any] = {
 async def follow_run(request: HttpRequest, run_id: RunId) -> StreamingHttpResponse:
     """One `progress` event now and one whenever the run has moved, at most two a second."""
     await sync_to_async(_check)(run_id)
-    if live.board.is_full:
-        message = f"{live.board.most} watchers follow runs here already. Try again in a while."
+    if progress_stream.board.is_full:
+        message = (
+            f"{progress_stream.board.most} watchers follow runs here already. Try again in a while."
+        )
         raise ApiError(503, message, headers={"Retry-After": "5"})
     return StreamingHttpResponse(
         _events(run_id),
@@ -70,7 +72,7 @@ def _check(run_id: int) -> None:
 
 
 async def _events(run_id: int) -> AsyncIterator[str]:
-    async for standing in live.board.watch(run_id):
+    async for standing in progress_stream.board.watch(run_id):
         if standing is None:
             yield ": still here\n\n"
         else:

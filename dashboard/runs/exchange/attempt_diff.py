@@ -5,12 +5,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from dashboard.core.safe_text import clip, visible
-from dashboard.exchanges import drawn, plain_json
-from dashboard.exchanges.differing import Difference, compare
-from dashboard.exchanges.stored import Exchange, exchanges
-from dashboard.last_good import LastGood
 from dashboard.models import Attempt, Run
-from dashboard.services import evidence
+from dashboard.runs import evidence
+from dashboard.runs.exchange import bounded_json
+from dashboard.runs.exchange import normalise as drawn
+from dashboard.runs.exchange.stored_evidence import Exchange, exchanges
+from dashboard.runs.exchange.text_diff import Difference, compare
+from dashboard.runs.last_passing import LastGood
 
 # Scripts ask some ten times at most.
 _STEPS = 12
@@ -68,17 +69,17 @@ class _Texts:
 
     def request(self, exchange: Exchange | None) -> str:
         sent = exchange.sent if exchange else None
-        return self._written(plain_json.pretty(sent.body)) if sent else ""
+        return self._written(bounded_json.pretty(sent.body)) if sent else ""
 
     def calls(self, exchange: Exchange | None) -> str:
-        return self._written(plain_json.dump(exchange.calls)) if exchange else ""
+        return self._written(bounded_json.dump(exchange.calls)) if exchange else ""
 
     def reply(self, exchange: Exchange | None) -> str:
         got = exchange.got if exchange else None
         if exchange is None or got is None:
             return exchange.error if exchange else ""
         head = f"HTTP {got.status}"
-        return self._written(f"{head}\n{plain_json.pretty(got.text)}")
+        return self._written(f"{head}\n{bounded_json.pretty(got.text)}")
 
     def _written(self, text: str) -> str:
         return text if self.is_raw else drawn.without(text, self.drawn)

@@ -6,8 +6,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import takewhile
 
-from dashboard.exchanges import plain_json
-from dashboard.exchanges.stored import Exchange
+from dashboard.runs.exchange import bounded_json
+from dashboard.runs.exchange.stored_evidence import Exchange
 from probes.adapters import adapter_for
 from probes.adapters.base import Adapter
 from probes.asking import read_reply
@@ -108,7 +108,7 @@ def _read(
 
 
 def _call(exchange: Exchange, adapter: Adapter) -> ModelCall | None:
-    body = plain_json.read(exchange.sent.body) if exchange.sent else None
+    body = bounded_json.read(exchange.sent.body) if exchange.sent else None
     if not isinstance(body, Mapping):
         return None
     try:
@@ -156,7 +156,7 @@ def _lines(turn: Turn) -> Iterator[Line]:
             case ToolResult():
                 yield Line("tool", "result", part.content, part.name, part.is_error)
             case ToolCall():
-                yield Line(who, "call", part.raw or plain_json.dump(part.input), part.name)
+                yield Line(who, "call", part.raw or bounded_json.dump(part.input), part.name)
             case _:
                 pass
 

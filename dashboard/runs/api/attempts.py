@@ -10,10 +10,10 @@ from ninja import Path, Query, Router
 
 from dashboard.api import auth, paging
 from dashboard.api.errors import ApiError, Detail, no_such
-from dashboard.api.run_schemas import AttemptList, attempt_out
-from dashboard.api.runs import RunId, find
 from dashboard.models import Attempt
-from dashboard.services import evidence
+from dashboard.runs import evidence
+from dashboard.runs.api.runs import RunId, find
+from dashboard.runs.schemas import AttemptList, attempt_out
 
 router = Router(tags=["attempts"])
 

@@ -15,10 +15,10 @@ from typing import Any
 
 from typing_extensions import override
 
-from dashboard.exchanges import curl
-from dashboard.exchanges.stored import Exchange, Got, exchanges
 from dashboard.models import Attempt, Run
-from dashboard.services import evidence
+from dashboard.runs import evidence
+from dashboard.runs.exchange import curl
+from dashboard.runs.exchange.stored_evidence import Exchange, Got, exchanges
 from probes.target import Provider
 from probes.wire import Chunk
 

@@ -12,9 +12,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from dashboard.exchanges import fragments
-from dashboard.exchanges.fragments import Joined
-from dashboard.exchanges.talk import Read
+from dashboard.runs.exchange import string_fragments
+from dashboard.runs.exchange.conversation_view import Read
+from dashboard.runs.exchange.string_fragments import Joined
 
 _LEAST = 3
 _MOST = 2000
@@ -49,7 +49,7 @@ class _Text:
     def of(cls, read: Read) -> _Text:
         assert read.exchange.got is not None
         raw = read.exchange.got.text
-        return cls(read, raw, fragments.joined(raw))
+        return cls(read, raw, string_fragments.joined(raw))
 
 
 def _place(finding: Mapping[str, Any], texts: Sequence[_Text]) -> Place | None:
@@ -63,7 +63,7 @@ def _place(finding: Mapping[str, Any], texts: Sequence[_Text]) -> Place | None:
         if _LEAST <= len(snippet) <= _MOST
     ]
     for _, text, snippet in sorted(sought, key=lambda each: each[0]):
-        if found := fragments.find(text.raw, text.fields, snippet):
+        if found := string_fragments.find(text.raw, text.fields, snippet):
             return Place(text.read.exchange.number, tuple(found))
     return None
 

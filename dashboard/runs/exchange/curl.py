@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from string import ascii_letters, digits
 
 from dashboard.core.safe_text import visible
-from dashboard.exchanges.stored import Sent
+from dashboard.runs.exchange.stored_evidence import Sent
 from probes.adapters import adapter_for
 from probes.redaction import MARK
 from probes.secret import Secret

@@ -9,9 +9,9 @@ from itertools import groupby
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
-from dashboard import probe_words
 from dashboard.models import Attempt, Run
 from dashboard.models.run import State
+from dashboard.runs import text as probe_words
 
 OUTCOMES = ("fail", "void", "pass")
 # So many different findings stand on top; the rest is with its attempts.

@@ -10,7 +10,8 @@ from psycopg.types.json import Jsonb
 
 from dashboard.core.sql import execute, row, rows
 from dashboard.models.run import FULL_SUITE, PRIORITIES
-from dashboard.services import runs, workers
+from dashboard.runs import services as runs
+from dashboard.runs import workers
 from probes.suite import SUITE_VERSION, plan
 
 DUE_AT_ONCE = 1000

@@ -12,12 +12,13 @@ from django.utils.translation import gettext as _
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 from django_htmx.http import trigger_client_event
 
-from dashboard import probe_plan, progress
 from dashboard.core.errors import Refused
 from dashboard.core.permissions import Right, needs
 from dashboard.models import Endpoint, Run
-from dashboard.progress import Progress
-from dashboard.services import runs
+from dashboard.runs import plan as probe_plan
+from dashboard.runs import progress
+from dashboard.runs import services as runs
+from dashboard.runs.progress import Progress
 from probes.suite import SUITES
 
 

@@ -9,8 +9,8 @@ from typing import Any
 from django.utils.translation import gettext as _
 
 from dashboard.core.safe_text import clip, visible
-from dashboard.exchanges import plain_json
-from dashboard.exchanges.talk import Read
+from dashboard.runs.exchange import bounded_json
+from dashboard.runs.exchange.conversation_view import Read
 from probes.arguments import Checker, json_path
 from probes.messages import BrokenCall, ModelCall, ToolCall, ToolResult
 
@@ -81,7 +81,7 @@ def _card(
         repairs=tuple(_inert(repair) for repair in call.get("repairs") or ()),
         arguments=_arguments(call.get("input")),
         raw=_inert(call.get("raw", "")),
-        result=_inert(plain_json.pretty(result.content)) if result else None,
+        result=_inert(bounded_json.pretty(result.content)) if result else None,
         result_is_error=bool(result and result.is_error),
         is_leaked=is_leaked,
     )
@@ -108,7 +108,7 @@ def _arguments(given: object) -> tuple[Argument, ...]:
     if not isinstance(given, Mapping):
         return ()
     return tuple(
-        Argument(_inert(name), plain_json.type_of(value), _inert(plain_json.dump(value)))
+        Argument(_inert(name), bounded_json.type_of(value), _inert(bounded_json.dump(value)))
         for name, value in list(given.items())[:_MOST_ARGUMENTS]
     )
 

@@ -16,7 +16,7 @@ from dashboard import models
 from dashboard.core import partitions
 from dashboard.core.errors import LeaseLost
 from dashboard.models import Run
-from dashboard.services.runs import Lease
+from dashboard.runs.services import Lease
 from probes.attempts import Attempt, Evidence, Finding, FindingKind, Metric, Outcome, Verdict
 from probes.messages import Usage
 from probes.suite import Trial

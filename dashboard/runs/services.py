@@ -29,7 +29,7 @@ from dashboard.core.sql import execute, row
 from dashboard.models import Attempt, Endpoint, Run
 from dashboard.models.audit import Action
 from dashboard.models.run import PRIORITIES, State, Trigger
-from dashboard.services import credentials
+from dashboard.runs import credentials
 from probes import fingerprint
 from probes.errors import TargetError
 from probes.suite import SUITE_VERSION, Trial, plan

@@ -11,12 +11,12 @@ from ninja.responses import Status
 from dashboard.api import auth, paging
 from dashboard.api.errors import ApiError, no_such
 from dashboard.api.paging import MOST_ID, Below, Limit
-from dashboard.api.run_schemas import RunIn, RunList, RunOut, run_out
 from dashboard.endpoints.api.endpoints import Slug
 from dashboard.endpoints.api.endpoints import find as find_endpoint
 from dashboard.models import Run
 from dashboard.models.run import RunQuerySet, State, Trigger
-from dashboard.services import runs as service
+from dashboard.runs import services as service
+from dashboard.runs.schemas import RunIn, RunList, RunOut, run_out
 
 RunId = Annotated[int, Path(ge=1, le=MOST_ID, description="The run's id")]
 

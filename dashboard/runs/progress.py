@@ -12,9 +12,9 @@ from django.utils import timezone
 from django.utils.functional import Promise
 from django.utils.translation import gettext_lazy as _
 
-from dashboard import probe_words
 from dashboard.models import Attempt, Endpoint, Run
 from dashboard.models.run import State
+from dashboard.runs import text as probe_words
 from probes.suite import SUITES
 
 _WORDS: Mapping[State, Promise | str] = {

@@ -10,16 +10,16 @@ from django.shortcuts import get_object_or_404, render
 from django.views.decorators.http import require_safe
 from django.views.decorators.vary import vary_on_headers
 
-from dashboard import last_good, probe_words
 from dashboard.core import downloads
 from dashboard.core.permissions import Right, needs
 from dashboard.core.safe_text import MOST_SHOWN, SHOWN
-from dashboard.exchanges import arrivals, bundle, comparison
-from dashboard.exchanges.shown import EvidenceShown, Source, inert_finding, shown
-from dashboard.exchanges.stored import Exchange, exchanges
 from dashboard.models import Attempt, Run
-from dashboard.services import evidence
-from dashboard.views.runs import find
+from dashboard.runs import evidence, last_passing
+from dashboard.runs import text as probe_words
+from dashboard.runs.exchange import attempt_diff, chunk_timeline, evidence_bundle
+from dashboard.runs.exchange.evidence_view import EvidenceShown, Source, inert_finding, shown
+from dashboard.runs.exchange.stored_evidence import Exchange, exchanges
+from dashboard.runs.views.runs import find
 
 # Beyond what the table's column can hold there is no trial.
 _MOST = 2**31 - 1
@@ -69,8 +69,8 @@ def chunks(request: HttpRequest, run_id: int, probe: str, trial: int, step: int)
     context = {
         **found.context(),
         "exchange": exchange,
-        "page": arrivals.page(got.chunks if got else (), number),
-        "timeline": arrivals.timeline(got.chunks if got else ()),
+        "page": chunk_timeline.page(got.chunks if got else (), number),
+        "timeline": chunk_timeline.timeline(got.chunks if got else ()),
     }
     part = request.headers.get("HX-Request")
     template = "dashboard/_chunks.html" if part else "dashboard/chunks.html"
@@ -81,9 +81,9 @@ def chunks(request: HttpRequest, run_id: int, probe: str, trial: int, step: int)
 @require_safe
 def difference(request: HttpRequest, run_id: int, probe: str, trial: int) -> HttpResponse:
     found = _find(run_id, probe, trial)
-    good = last_good.of(found.attempt, found.run)
+    good = last_passing.of(found.attempt, found.run)
     is_raw = request.GET.get("as") == "raw"
-    compared = comparison.of(found.attempt, found.run, good, is_raw=is_raw) if good else None
+    compared = attempt_diff.of(found.attempt, found.run, good, is_raw=is_raw) if good else None
     context = {"good": good, "compared": compared, "is_raw": is_raw}
     return render(request, "dashboard/difference.html", {**found.context(), **context})
 
@@ -95,7 +95,7 @@ def raw(request: HttpRequest, run_id: int, probe: str, trial: int, step: int) ->
     exchange = _exchange(found, step)
     if exchange.got is None:
         raise Http404("No reply arrived.")
-    name = f"{bundle.file_name(found.run, found.attempt)}-{step}-reply.bin"
+    name = f"{evidence_bundle.file_name(found.run, found.attempt)}-{step}-reply.bin"
     return HttpResponse(exchange.got.body, headers=downloads.headers(name))
 
 
@@ -103,8 +103,8 @@ def raw(request: HttpRequest, run_id: int, probe: str, trial: int, step: int) ->
 @require_safe
 def download(request: HttpRequest, run_id: int, probe: str, trial: int) -> HttpResponse:
     found = _find(run_id, probe, trial)
-    name = f"{bundle.file_name(found.run, found.attempt)}.zip"
-    body = bundle.of_attempt(found.run, found.attempt)
+    name = f"{evidence_bundle.file_name(found.run, found.attempt)}.zip"
+    body = evidence_bundle.of_attempt(found.run, found.attempt)
     return HttpResponse(body, headers=downloads.headers(name, "application/zip"))
 
 

@@ -13,11 +13,11 @@ from django.http import HttpRequest
 from ninja import Router
 
 from dashboard.api import auth
-from dashboard.api.telemetry_schemas import Batch, Event, Receipt, Rejected
 from dashboard.models import ApiToken, Endpoint, ObservationBatch, Profile
 from dashboard.people import token_rights
-from dashboard.services import observations
-from dashboard.services.observations import LIVE, Observation
+from dashboard.runs import observations
+from dashboard.runs.observations import LIVE, Observation
+from dashboard.runs.telemetry_schemas import Batch, Event, Receipt, Rejected
 from health.observations import pack
 from probes.attempts import Metric, Verdict
 from probes.messages import Stop

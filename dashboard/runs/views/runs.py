@@ -7,11 +7,11 @@ from django.http import HttpRequest, HttpResponse, StreamingHttpResponse
 from django.shortcuts import get_object_or_404, render
 from django.views.decorators.http import require_safe
 
-from dashboard import progress, run_results
 from dashboard.core import downloads
 from dashboard.core.permissions import Right, needs
-from dashboard.exchanges import bundle
 from dashboard.models import Run
+from dashboard.runs import progress, results
+from dashboard.runs.exchange import evidence_bundle
 
 
 @needs(Right.READ)
@@ -21,7 +21,7 @@ def page(request: HttpRequest, run_id: int) -> HttpResponse:
     beside = Run.objects.of(run.endpoint)
     context = {
         "run": run,
-        "title": run_results.title(run),
+        "title": results.title(run),
         "progress": progress.of_run(run),
         "results": _results(request, run),
         "before": beside.filter(pk__lt=run.pk).order_by("-pk").first(),
@@ -43,8 +43,8 @@ def attempts(request: HttpRequest, run_id: int) -> HttpResponse:
 def download(request: HttpRequest, run_id: int) -> StreamingHttpResponse:
     run = find(run_id)
     return StreamingHttpResponse(
-        _async(bundle.of_run(run)),
-        headers=downloads.headers(f"{bundle.file_name(run)}.zip", "application/zip"),
+        _async(evidence_bundle.of_run(run)),
+        headers=downloads.headers(f"{evidence_bundle.file_name(run)}.zip", "application/zip"),
     )
 
 
@@ -53,8 +53,8 @@ def find(run_id: int) -> Run:
     return get_object_or_404(runs, pk=run_id, endpoint__removed_at=None)
 
 
-def _results(request: HttpRequest, run: Run) -> run_results.Results:
-    return run_results.of(run, request.GET.get("outcome", ""))
+def _results(request: HttpRequest, run: Run) -> results.Results:
+    return results.of(run, request.GET.get("outcome", ""))
 
 
 async def _async(pieces: Iterator[bytes]) -> AsyncIterator[bytes]:

@@ -7,12 +7,13 @@ from dataclasses import dataclass
 from typing import Any
 
 from dashboard.core.safe_text import SHOWN, Marked, Span, clip, marked, visible
-from dashboard.exchanges import cards, curl, locating, plain_json, talk
-from dashboard.exchanges.arrivals import Timeline, timeline
-from dashboard.exchanges.cards import Card
-from dashboard.exchanges.locating import Place
-from dashboard.exchanges.stored import Exchange, Got, Sent, exchanges
-from dashboard.exchanges.talk import Line, Read
+from dashboard.runs.exchange import bounded_json, conversation_view, curl, finding_location
+from dashboard.runs.exchange import call_cards as cards
+from dashboard.runs.exchange.call_cards import Card
+from dashboard.runs.exchange.chunk_timeline import Timeline, timeline
+from dashboard.runs.exchange.conversation_view import Line, Read
+from dashboard.runs.exchange.finding_location import Place
+from dashboard.runs.exchange.stored_evidence import Exchange, Got, Sent, exchanges
 from probes.messages import Usage
 
 _LINE = 4000
@@ -88,10 +89,10 @@ def shown(
     limit: int = SHOWN,
 ) -> EvidenceShown:
     """Everything a page shows of an attempt; no text is longer than the limit."""
-    told = talk.read(exchanges(evidence), source.provider)
-    places = locating.places(findings, told)
+    told = conversation_view.read(exchanges(evidence), source.provider)
+    places = finding_location.places(findings, told)
     spans = _spans(places, source.prefix)
-    fed_back = talk.results(told)
+    fed_back = conversation_view.results(told)
     steps = [
         _exchange(
             read, cards.cards(read, fed_back), spans.get(read.exchange.number, []), source, limit
@@ -129,7 +130,7 @@ def _finding(
 ) -> FindingShown:
     plain = inert_finding(finding)
     if place is None:
-        why_not = "absent" if plain.kind in locating.ABSENT else "nowhere"
+        why_not = "absent" if plain.kind in finding_location.ABSENT else "nowhere"
         return FindingShown(plain.kind, plain.message, plain.path, why_not=why_not)
     if mark not in marks:
         return FindingShown(
@@ -158,12 +159,12 @@ def _exchange(
 
 
 def _line(line: Line) -> Line:
-    text = plain_json.pretty(line.text) if line.kind in {"result", "call"} else line.text
+    text = bounded_json.pretty(line.text) if line.kind in {"result", "call"} else line.text
     return Line(line.who, line.kind, _inert(text, _LINE), _inert(line.name, 200), line.is_error)
 
 
 def _request(sent: Sent, source: Source, limit: int) -> RequestShown:
-    pretty = plain_json.pretty(sent.body)
+    pretty = bounded_json.pretty(sent.body)
     return RequestShown(
         line=_inert(f"{sent.method} {sent.url}", 3000),
         headers=_headers(sent.headers),
