@@ -10,9 +10,8 @@ from celery import shared_task
 from dashboard.api import services as idempotency
 from dashboard.audit import chain
 from dashboard.runs import pulses, rollups
-from dashboard.services import policy_renewal
 from dashboard.system import retention
-from dashboard.trust import live_watch, rollout_requests
+from dashboard.trust import live_watch, policy_renewal, rollout_requests
 
 log = structlog.get_logger()
 

@@ -19,9 +19,9 @@ from dashboard.rollouts.evidence_diff import Difference
 from dashboard.rollouts.gate_conditions import Shown, shown, told
 from dashboard.rollouts.request_events import Moment
 from dashboard.rollouts.text import allows, name_of
-from dashboard.services.policy_renewal import current_policy
 from dashboard.trust import gate_facts, policies, rollout_requests
 from dashboard.trust.decision_evidence import Changed
+from dashboard.trust.policy_renewal import current_policy
 from health.gates import Standing
 from health.metrics import Rate, rate_of
 from health.modes import Mode, effect_of

@@ -26,8 +26,8 @@ from dashboard.models.run import State, Trigger
 from dashboard.models.watch import ACCEPTED, ACKNOWLEDGED, RELEASED, Lane
 from dashboard.notifications.services import outbox
 from dashboard.runs import evidence
-from dashboard.services.incident_end import end_incident, record_act
 from dashboard.trust import modes, stage_changes
+from dashboard.trust.incident_end import end_incident, record_act
 from dashboard.trust.settle import settle
 from health import watch as watching
 from health import wording

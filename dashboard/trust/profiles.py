@@ -16,8 +16,8 @@ from dashboard.models import Endpoint, FingerprintChange, Profile, Run
 from dashboard.models.run import State, Trigger
 from dashboard.runs import services as runs
 from dashboard.runs.services import Lease
-from dashboard.services.incident_end import end_incidents_of
 from dashboard.trust import modes
+from dashboard.trust.incident_end import end_incidents_of
 from dashboard.trust.settle import settle
 from health import stages
 from health.capabilities import Capability, text_format

@@ -13,8 +13,7 @@ from dashboard.audit import services as audit
 from dashboard.core.errors import Refused
 from dashboard.models import ToolRule
 from dashboard.models.audit import Action
-from dashboard.services import policy_renewal
-from dashboard.trust import policies
+from dashboard.trust import policies, policy_renewal
 from health.risk import LONGEST_PATTERN, Risk
 
 # All of them are in every policy.

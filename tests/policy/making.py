@@ -10,7 +10,7 @@ from django.db.models import F
 from django.db.models.functions import Now
 
 from dashboard.models import Endpoint, ModeSwitch, Policy, Profile, Watch
-from dashboard.services.policy_renewal import current_policy
+from dashboard.trust.policy_renewal import current_policy
 from dashboard.trust.settle import settle
 from health import watch as watching
 from health.detector import Baseline

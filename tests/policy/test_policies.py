@@ -9,9 +9,8 @@ from django.test.utils import CaptureQueriesContext
 
 from dashboard.endpoints.services import endpoints
 from dashboard.models import Endpoint, ModeSwitch, Policy, PolicyVersion, Profile, ToolRule
-from dashboard.services import policy_renewal
-from dashboard.services.policy_renewal import current_policy
-from dashboard.trust import modes, policies, tool_rules
+from dashboard.trust import modes, policies, policy_renewal, tool_rules
+from dashboard.trust.policy_renewal import current_policy
 from health.modes import CONSERVATIVE, Mode
 from health.risk import Risk
 from probes.attempts import Outcome

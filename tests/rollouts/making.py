@@ -12,8 +12,8 @@ from django.utils import timezone
 from dashboard.models import AuditEntry, Endpoint, Incident, Notice, Profile, Run, RunMetric
 from dashboard.models.run import State
 from dashboard.models.watch import Lane
-from dashboard.services.policy_renewal import current_policy
 from dashboard.trust import detection, rollout_requests
+from dashboard.trust.policy_renewal import current_policy
 from dashboard.trust.settle import settle
 from health.gates import DEFAULTS
 from health.severity import Severity

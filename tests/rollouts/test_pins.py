@@ -9,8 +9,7 @@ from django.contrib.auth.models import User
 
 from dashboard.core.errors import Refused
 from dashboard.models import Endpoint, ModeSwitch, RolloutRequest
-from dashboard.services import policy_renewal
-from dashboard.trust import modes, rollout_requests
+from dashboard.trust import modes, policy_renewal, rollout_requests
 from health.modes import Mode
 from tests.policy.making import effective, let_pass
 from tests.rollouts.making import audited, degrade, noticed, ready

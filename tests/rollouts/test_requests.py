@@ -13,8 +13,7 @@ from django.utils import timezone
 from dashboard.core.errors import Refused
 from dashboard.models import AuditEntry, Endpoint, Grant, Notice, Profile, RolloutRequest, RunMetric
 from dashboard.models.team import Role, Team
-from dashboard.services import policy_renewal
-from dashboard.trust import rollout_requests
+from dashboard.trust import policy_renewal, rollout_requests
 from dashboard.trust.decision_evidence import digest
 from tests.factories import make_person
 from tests.policy.making import current

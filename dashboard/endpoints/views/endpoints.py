@@ -20,7 +20,7 @@ from dashboard.models import Credential, Endpoint, Spend
 from dashboard.policy.views import modes
 from dashboard.runs import progress
 from dashboard.runs import table as runs_table
-from dashboard.services.policy_renewal import current_policy
+from dashboard.trust.policy_renewal import current_policy
 from dashboard.views import charts
 
 # What a person uses to turn the table of runs, as against a run that ended.

@@ -14,7 +14,7 @@ from dashboard.api.paging import MOST_ID, Below, Limit
 from dashboard.endpoints.api.endpoints import Slug, find
 from dashboard.models import PolicyVersion
 from dashboard.policy.schemas import PolicyOut, PolicyVersionList, version_out
-from dashboard.services.policy_renewal import current_policy
+from dashboard.trust.policy_renewal import current_policy
 
 router = Router(tags=["policy"])
 

@@ -19,8 +19,8 @@ from dashboard.core.reason_forms import ReasonForm, SwitchOnForm
 from dashboard.core.sql import row
 from dashboard.models import Endpoint, ModeSwitch
 from dashboard.policy import modes_panel
-from dashboard.services.policy_renewal import current_policy
 from dashboard.trust import modes, rollout_requests
+from dashboard.trust.policy_renewal import current_policy
 from health.modes import Mode
 
 

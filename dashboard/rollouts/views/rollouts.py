@@ -25,8 +25,8 @@ from dashboard.rollouts import request_page
 from dashboard.rollouts import text as stage_words
 from dashboard.rollouts.forms import StepBackForm
 from dashboard.rollouts.text import STATES
-from dashboard.services.policy_renewal import current_policy
 from dashboard.trust import rollout_requests
+from dashboard.trust.policy_renewal import current_policy
 
 
 @needs(Right.READ)
