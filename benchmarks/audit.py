@@ -50,8 +50,8 @@ def _actions() -> float:
 def _kinds() -> dict[str, Callable[[], object]]:
     from datetime import timedelta
 
+    from dashboard.charts import services as notes
     from dashboard.endpoints.services import endpoints
-    from dashboard.services import notes
 
     given: dict[str, Any] = {"provider": "openai", "base_url": "http://127.0.0.1:9/v1"}
     given |= {"model": "m", "options": {}, "ttl": timedelta(hours=6), "max_concurrency": 2}

@@ -207,8 +207,8 @@ def _fill(millions: int) -> None:
 
 
 def _chart_seconds(endpoint: Endpoint) -> list[float]:
+    from dashboard.charts.series import series
     from dashboard.runs.observations import LIVE
-    from dashboard.series import series
     from probes.attempts import Metric
 
     end = datetime.now(UTC)

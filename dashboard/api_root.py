@@ -9,11 +9,12 @@ from ninja.openapi.schema import OpenAPISchema
 from ninja.operation import Operation
 from typing_extensions import override
 
-from dashboard.api import errors, metrics, notes, problems
+from dashboard.api import errors, problems
 from dashboard.api import urls as mounting
 from dashboard.api.openapi import Document
 from dashboard.api.wire import Renderer, StrictParser
 from dashboard.audit import api as audit
+from dashboard.charts.api import metrics, notes
 from dashboard.endpoints.api import endpoints, profiles
 from dashboard.incidents import api as incidents
 from dashboard.people.api import people, teams, tokens

@@ -13,6 +13,7 @@ from dashboard.accounts.views import (
     sign_in,
 )
 from dashboard.audit import views as audit
+from dashboard.charts.views import charts, notes
 from dashboard.compare import views as compare
 from dashboard.core import design_views
 from dashboard.demo import views as demo
@@ -25,7 +26,6 @@ from dashboard.policy.views import modes, tool_rules
 from dashboard.rollouts.views import gates, rollouts
 from dashboard.runs.views import attempts, reprobe, runs
 from dashboard.system.views import health_checks, prometheus, settings, system
-from dashboard.views import charts, notes
 
 urlpatterns = [
     path("", fleet.page, name="fleet"),

@@ -12,6 +12,7 @@ from enum import StrEnum
 
 from django.db.models import Count, Min, Q
 
+from dashboard.charts.series import Series, side_by_side
 from dashboard.compare.filters import Asked, Span
 from dashboard.core.sql import rows
 from dashboard.models import Endpoint, Profile
@@ -19,7 +20,6 @@ from dashboard.models.endpoint import EndpointQuerySet
 from dashboard.models.team import Teams
 from dashboard.runs import observations
 from dashboard.runs.rollups import ORIGIN
-from dashboard.series import Series, side_by_side
 from health.metrics import Rate, rate_of
 from health.observations import PLACES
 from health.status import FAILING_BELOW, HEALTHY_FROM

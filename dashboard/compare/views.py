@@ -13,7 +13,7 @@ from django.utils import timezone, translation
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_safe
 
-from dashboard.charts import compare as chart
+from dashboard.charts.figures import compare as chart
 from dashboard.compare import capabilities
 from dashboard.compare import export as compare_export
 from dashboard.compare import queries as compare

@@ -7,8 +7,8 @@ from datetime import timedelta
 
 from django.utils.translation import gettext as _
 
-from dashboard import changes
-from dashboard.changes import Changed
+from dashboard.charts import endpoint_changes
+from dashboard.charts.endpoint_changes import Changed
 from dashboard.core import durations
 from dashboard.incidents.queries import Titled
 from dashboard.models import Endpoint, Incident, Profile
@@ -28,7 +28,7 @@ def sentence(endpoint: Endpoint, profile: Profile, found: Sequence[Changed]) -> 
     if last is None:
         return _("There was no incident so far that a change could explain.")
     span = max(LONG_BEFORE, 2 * endpoint.ttl)
-    near = changes.around(found, last.opened_at, span)
+    near = endpoint_changes.around(found, last.opened_at, span)
     words = {"finding": Titled(last).title, "span": durations.rough(span), **_names(near)}
     return _verdict(near, silent=not profile.fingerprint).format(**words)
 

@@ -7,7 +7,7 @@ from typing import Any
 
 from django.utils import timezone
 
-from dashboard import changes, history
+from dashboard.charts import endpoint_changes, run_history
 from dashboard.endpoints import capability_table, change_attribution, headline
 from dashboard.fleet import queries as fleet
 from dashboard.incidents import queries as incidents
@@ -28,7 +28,7 @@ def context(endpoint: Endpoint, policy: Policy | None) -> dict[str, Any]:
         **standing(endpoint, profiles[0], policy),
         "profiles": profiles,
         "capabilities": capability_table.read(profiles[0], _earlier(profiles)),
-        "findings": history.latest_findings(endpoint),
+        "findings": run_history.latest_findings(endpoint),
         **_changes(endpoint, profiles),
     }
 
@@ -63,7 +63,7 @@ def _two(rollout: Panel, policy: Mapping[str, Any]) -> Two | None:
 
 
 def _changes(endpoint: Endpoint, profiles: list[Profile]) -> dict[str, Any]:
-    found = changes.read(endpoint, profiles)
+    found = endpoint_changes.read(endpoint, profiles)
     return {
         "changes": found,
         "who_changed": change_attribution.sentence(endpoint, profiles[0], found),

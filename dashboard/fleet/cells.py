@@ -11,7 +11,7 @@ from django.utils.safestring import SafeString
 from django.utils.translation import get_language
 from django.utils.translation import gettext as _
 
-from dashboard.charts.sparkline import Sparkline, sparkline
+from dashboard.charts.figures.sparkline import Sparkline, sparkline
 from dashboard.core.sql import rows
 from dashboard.fleet.columns import short
 from dashboard.fleet.filters import SHOWN

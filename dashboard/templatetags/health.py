@@ -11,7 +11,7 @@ from django.utils import formats, timezone
 from django.utils.translation import gettext as _
 from django.utils.translation import pgettext
 
-from dashboard import changes
+from dashboard.charts import endpoint_changes
 from dashboard.core import durations, labels, safe_text
 from health.status import Status
 from health.wording import say
@@ -121,7 +121,7 @@ def check_words(name: str) -> str:
 @register.filter
 def fact_name(fact: str) -> str:
     """What something is called that an endpoint tells about itself."""
-    return changes.name_of(fact)
+    return endpoint_changes.name_of(fact)
 
 
 @register.filter

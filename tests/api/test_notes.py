@@ -5,9 +5,9 @@ from typing import Any
 
 import pytest
 
+from dashboard.charts import services as notes
 from dashboard.models import Note
 from dashboard.models.team import Role
-from dashboard.services import notes
 from tests.api.asking import Asking, error_of
 from tests.factories import make_endpoint, make_person
 

@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 from django.utils import timezone
 
+from dashboard.charts import services as notes
 from dashboard.models import Profile
-from dashboard.services import notes
 from dashboard.trust import modes, tool_rules
 from health.modes import Mode
 from health.risk import Risk

@@ -30,11 +30,11 @@ from schemathesis.specs.openapi.checks import (
 )
 
 from dashboard.api_root import api as described
+from dashboard.charts import services as notes
 from dashboard.models import Endpoint, Grant, Team
 from dashboard.models.api_token import Scope
 from dashboard.models.team import Role
 from dashboard.people.services import tokens
-from dashboard.services import notes
 from dashboard.trust import gates, modes, rollout_requests
 from health.gates import DEFAULTS
 from health.modes import Mode

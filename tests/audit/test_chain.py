@@ -13,10 +13,10 @@ from django.db import connection, transaction
 from dashboard.audit import chain
 from dashboard.audit import services as audit
 from dashboard.audit.chain import Head, Kind
+from dashboard.charts import services as notes
 from dashboard.core.sql import execute, row
 from dashboard.models import AuditEntry, Endpoint, Note
 from dashboard.models.audit import Action
-from dashboard.services import notes
 from tests.audit.making import link_now, record
 from tests.factories import make_endpoint, make_person
 

@@ -17,6 +17,7 @@ from django.utils import timezone
 
 from cli.main import main
 from dashboard.audit import services as audit
+from dashboard.charts import services as notes
 from dashboard.core import actor_context
 from dashboard.core.actor_context import Acting, Via
 from dashboard.demo.services import fleet
@@ -25,7 +26,6 @@ from dashboard.models import AuditEntry, Channel, Endpoint
 from dashboard.models.audit import Action
 from dashboard.models.team import Role, Team
 from dashboard.notifications.services import channels, maintenance
-from dashboard.services import notes
 from probes.secret import Secret
 from tests.as_code.making import NEW, STEADY
 from tests.audit.making import last, told

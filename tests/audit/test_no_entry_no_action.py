@@ -9,13 +9,13 @@ import pytest
 from django.db import DatabaseError, IntegrityError, transaction
 from django.utils import timezone
 
+from dashboard.charts import services as notes
 from dashboard.core.sql import execute
 from dashboard.demo.services import fleet
 from dashboard.endpoints.services import endpoints
 from dashboard.models import Channel, Endpoint, Incident, MaintenanceWindow, Note, Run, ToolRule
 from dashboard.notifications.services import channels, maintenance
 from dashboard.runs import services as runs
-from dashboard.services import notes
 from dashboard.trust import detection, tool_rules
 from health.risk import Risk
 from probes.attempts import Metric

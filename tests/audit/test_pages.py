@@ -21,6 +21,7 @@ from django.test.utils import CaptureQueriesContext
 from dashboard.audit import queries as audit_page
 from dashboard.audit import services as audit
 from dashboard.audit.queries import Wanted
+from dashboard.charts import services as notes
 from dashboard.core import actor_context, permissions
 from dashboard.core.actor_context import Acting, Via
 from dashboard.core.permissions import EVERYBODY
@@ -28,7 +29,6 @@ from dashboard.endpoints.services import endpoints
 from dashboard.models import AuditEntry, Endpoint
 from dashboard.models.audit import Action
 from dashboard.models.team import Role, Team
-from dashboard.services import notes
 from tests.audit.making import link_now, record
 from tests.factories import make_endpoint, make_person
 

@@ -3,7 +3,7 @@ from __future__ import annotations
 import json
 from datetime import UTC, datetime, timedelta
 
-from dashboard.charts.compare import Drawn, Point, figure
+from dashboard.charts.figures.compare import Drawn, Point, figure
 from health.metrics import Good, Rate
 
 START = datetime(2026, 11, 3, 12, tzinfo=UTC)

@@ -6,10 +6,10 @@ from typing import Any
 
 import pytest
 
-from dashboard.charts.lanes import NOTHING, Episode, Happened, Reference
-from dashboard.charts.marks import Kind, Mark
-from dashboard.charts.metric import figure
-from dashboard.charts.rows import Row, Shown
+from dashboard.charts.figures.change_marks import Kind, Mark
+from dashboard.charts.figures.chart_values import Row, Shown
+from dashboard.charts.figures.lanes import NOTHING, Episode, Happened, Reference
+from dashboard.charts.figures.metric import figure
 from health.metrics import Rate, rate_of
 from probes.attempts import Metric
 

@@ -1,6 +1,6 @@
 from __future__ import annotations
 
-from dashboard.charts.sparkline import HEIGHT, SLOTS, Bar, sparkline
+from dashboard.charts.figures.sparkline import HEIGHT, SLOTS, Bar, sparkline
 from health.metrics import Good, Rate
 from health.status import Status
 

@@ -7,10 +7,10 @@ from typing import Any
 
 import pytest
 
-from dashboard.charts.lanes import Happened
-from dashboard.charts.marks import Kind, Mark
-from dashboard.charts.measure import Measure, Price, Took, has_data
-from dashboard.charts.took import figure
+from dashboard.charts.figures.change_marks import Kind, Mark
+from dashboard.charts.figures.lanes import Happened
+from dashboard.charts.figures.measure import Measure, Price, Took, has_data
+from dashboard.charts.figures.run_costs import figure
 
 START = datetime(2026, 11, 3, 12, tzinfo=UTC)
 PRICE = Price(Decimal("0.5"), Decimal(2), "EUR")

@@ -14,8 +14,8 @@ from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 from pytest_django.asserts import assertContains, assertNotContains
 
+from dashboard.charts import services as notes
 from dashboard.models import Endpoint, Run
-from dashboard.services import notes
 from tests.dashboard.watching import degrade
 from tests.factories import make_endpoint, make_finished_run
 

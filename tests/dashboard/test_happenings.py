@@ -8,8 +8,8 @@ from django.test import Client
 from django.utils import timezone
 from pytest_django.asserts import assertContains
 
-from dashboard import happenings
-from dashboard.charts.lanes import Happened
+from dashboard.charts import chart_annotations
+from dashboard.charts.figures.lanes import Happened
 from dashboard.models import Endpoint, Incident, ModeSwitch, WatchEvent
 from dashboard.models.team import Role
 from dashboard.trust import detection, modes
@@ -126,4 +126,4 @@ def test_a_run_that_ends_brings_strip_and_metrics_along(client: Client, endpoint
 
 def _read(endpoint: Endpoint, metric: Metric = Metric.PARSE_SUCCESS) -> Happened:
     now = timezone.now()
-    return happenings.read(endpoint, metric, now - 30 * DAY, now)
+    return chart_annotations.read(endpoint, metric, now - 30 * DAY, now)

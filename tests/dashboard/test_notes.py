@@ -10,12 +10,12 @@ from django.test import Client
 from django.utils import timezone
 from pytest_django.asserts import assertContains, assertNotContains
 
-from dashboard import happenings
-from dashboard.charts.marks import Kind, Mark
+from dashboard.charts import chart_annotations
+from dashboard.charts import services as notes
+from dashboard.charts.figures.change_marks import Kind, Mark
 from dashboard.core.errors import Refused
 from dashboard.models import Endpoint, Note, PolicyVersion, Run
 from dashboard.models.team import Role
-from dashboard.services import notes
 from tests.factories import make_endpoint, make_finished_run, make_person
 
 HOUR = timedelta(hours=1)
@@ -142,4 +142,4 @@ def test_another_suite_and_another_stage_are_marks(endpoint: Endpoint) -> None:
 
 def _marks(endpoint: Endpoint) -> list[Mark]:
     now = timezone.now()
-    return list(happenings.read(endpoint, None, now - 5 * HOUR, now + HOUR).marks)
+    return list(chart_annotations.read(endpoint, None, now - 5 * HOUR, now + HOUR).marks)

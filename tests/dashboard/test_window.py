@@ -4,8 +4,8 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from dashboard import chart_asked
-from dashboard.charts.measure import Measure
+from dashboard.charts import filters
+from dashboard.charts.figures.measure import Measure
 from dashboard.core.time_range import Range, window_of
 from probes.attempts import Metric
 
@@ -81,10 +81,10 @@ def test_an_end_that_lies_ahead_is_now() -> None:
 def test_links_keep_the_window_and_a_range_leaves_it() -> None:
     """Another metric is shown for the same time; the reset goes to where the zoom began."""
     query = {"metric": "leak", "range": "30d", "from": "2026-11-03T12:00", "to": "2026-11-04T12:00"}
-    asked = chart_asked.read(query, NOW)
+    asked = filters.read(query, NOW)
     window = "from=2026-11-03T12%3A00%3A00Z&to=2026-11-04T12%3A00%3A00Z"
 
     assert asked.of(Measure.COST) == f"?metric=cost&range=30d&{window}"
     assert asked.in_range(Range.DAY) == "?metric=leak&range=24h"
     assert asked.reset == "?metric=leak&range=30d"
-    assert chart_asked.read({"metric": "<b>"}, NOW).subject is Metric.PARSE_SUCCESS
+    assert filters.read({"metric": "<b>"}, NOW).subject is Metric.PARSE_SUCCESS

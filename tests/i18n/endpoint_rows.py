@@ -9,6 +9,7 @@ from django.contrib.auth.models import User
 from django.db.models.functions import Now
 from django.utils import timezone
 
+from dashboard.charts import services as notes
 from dashboard.models import (
     Applied,
     Endpoint,
@@ -19,7 +20,6 @@ from dashboard.models import (
     Run,
     Spend,
 )
-from dashboard.services import notes
 from dashboard.trust import detection
 from probes.attempts import Metric
 from probes.secret import Secret

@@ -13,11 +13,11 @@ from django.db import transaction
 from django.http import HttpResponseBase
 from django.test import Client
 
+from dashboard.charts import services as notes
 from dashboard.models import ApiToken, AuditEntry, Endpoint
 from dashboard.models.api_token import Scope
 from dashboard.models.team import Role, Team
 from dashboard.people.services import tokens
-from dashboard.services import notes
 from tests.audit.making import link_now
 from tests.factories import make_person
 from tests.i18n import rows

@@ -8,10 +8,10 @@ from typing import Any
 import pytest
 from django.db import connection, transaction
 
+from dashboard.charts.series import Point, series
 from dashboard.core import partitions
 from dashboard.models import Endpoint, Profile
 from dashboard.runs.observations import LIVE, PROBE
-from dashboard.series import Point, series
 from health.observations import PLACES
 from probes.attempts import Metric
 from tests.factories import make_endpoint

@@ -10,6 +10,7 @@ from django.utils.translation import gettext as _
 from django.views.decorators.http import require_http_methods, require_safe
 
 from dashboard.accounts.reauthentication import fresh_when
+from dashboard.charts.views import charts
 from dashboard.core import page_links
 from dashboard.core.errors import Refused
 from dashboard.core.permissions import Right, actor_of, needs
@@ -21,7 +22,6 @@ from dashboard.policy.views import modes
 from dashboard.runs import progress
 from dashboard.runs import table as runs_table
 from dashboard.trust.policy_renewal import current_policy
-from dashboard.views import charts
 
 # What a person uses to turn the table of runs, as against a run that ended.
 _TURNS = {"runs-filter", "runs-all", "runs-newer", "runs-older"}

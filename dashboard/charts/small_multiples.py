@@ -7,13 +7,13 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
-from dashboard import history
-from dashboard.charts.small import Dot, Drawn, draw
+from dashboard.charts import run_history
+from dashboard.charts.figures.small_multiples import Dot, Drawn, draw
+from dashboard.charts.series import every_metric
 from dashboard.core.sql import rows
 from dashboard.core.time_range import Window
 from dashboard.models import Endpoint
 from dashboard.runs import observations
-from dashboard.series import every_metric
 from health.metrics import DIRECTIONS, Good, Rate, rate_of
 from health.words import name_of
 from probes.attempts import Metric
@@ -43,10 +43,10 @@ class Small:
 
 def read(endpoint: Endpoint, window: Window) -> list[Small]:
     """All metrics in their order; neither queries nor rows read grow with the runs."""
-    newest = history.ended(endpoint, window).values_list("finished_at", flat=True)
-    times = [at for at in newest[: history.MOST_RUNS + 1] if at]
-    many = len(times) > history.MOST_RUNS
-    first = history.beginning(endpoint, window) if many or not times else times[-1]
+    newest = run_history.ended(endpoint, window).values_list("finished_at", flat=True)
+    times = [at for at in newest[: run_history.MOST_RUNS + 1] if at]
+    many = len(times) > run_history.MOST_RUNS
+    first = run_history.beginning(endpoint, window) if many or not times else times[-1]
     last = times[0] if times else window.end
     counted = (_by_steps if many else _by_run)(endpoint, first, last)
     return [_small(metric, counted.get(metric, ()), first, last) for metric in Metric]

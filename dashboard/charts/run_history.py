@@ -9,13 +9,13 @@ from typing import Any
 
 from django.db.models import F, FilteredRelation, Q
 
-from dashboard.charts.rows import Row, Shown
+from dashboard.charts.figures.chart_values import Row, Shown
+from dashboard.charts.series import series
 from dashboard.core import labels
 from dashboard.core.time_range import Window
 from dashboard.models import Attempt, Endpoint, Run
 from dashboard.models.run import ENDED, RunQuerySet, State
 from dashboard.runs import observations
-from dashboard.series import series
 from health.metrics import rate_of
 from probes.attempts import Metric, Outcome
 

@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from datetime import datetime, timedelta
 from typing import Any, Protocol, TypeVar
 
-from dashboard.charts import theme
-from dashboard.charts.rows import Row
+from dashboard.charts.figures import theme
+from dashboard.charts.figures.chart_values import Row
 from health.wording import say, say_many
 
 # Of the whole axis: words along two lines that are nearer would cover each other.

@@ -10,7 +10,7 @@ from html import escape
 
 import plotly.graph_objects as go
 
-from dashboard.charts import theme
+from dashboard.charts.figures import theme
 from dashboard.core.safe_text import clip, visible
 from health.wording import say, say_many
 

@@ -11,9 +11,9 @@ from django.utils import timezone
 from ninja import Query, Router
 from pydantic import AwareDatetime, BaseModel, ConfigDict, Field
 
-from dashboard import series
 from dashboard.api import auth
 from dashboard.api.errors import ApiError, Detail
+from dashboard.charts import series
 from dashboard.endpoints.api.endpoints import Slug
 from dashboard.endpoints.api.endpoints import find as find_endpoint
 from dashboard.runs import observations

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from datetime import UTC, datetime
 
-from dashboard import history, series
-from dashboard.charts.measure import Price, Took
+from dashboard.charts import run_history, series
+from dashboard.charts.figures.measure import Price, Took
 from dashboard.core.sql import rows
 from dashboard.core.time_range import Window
 from dashboard.models import Endpoint, Profile, Run
@@ -15,11 +15,11 @@ from dashboard.runs.rollups import ORIGIN
 def read(endpoint: Endpoint, window: Window) -> list[Took]:
     """A row for each run, the oldest first; for each step of time where there are many."""
     runs = list(
-        history.ended(endpoint, window)
+        run_history.ended(endpoint, window)
         .filter(requests__gt=0)
-        .select_related("profile")[: history.MOST_RUNS + 1]
+        .select_related("profile")[: run_history.MOST_RUNS + 1]
     )
-    if len(runs) > history.MOST_RUNS:
+    if len(runs) > run_history.MOST_RUNS:
         return _steps(endpoint, window)
     return [_of_run(run) for run in reversed(runs)]
 
@@ -48,8 +48,8 @@ def _of_run(run: Run) -> Took:
 
 
 def _steps(endpoint: Endpoint, window: Window) -> list[Took]:
-    start = history.beginning(endpoint, window)
-    step = series.step_for(start, window.end, history.MOST_STEPS)
+    start = run_history.beginning(endpoint, window)
+    step = series.step_for(start, window.end, run_history.MOST_STEPS)
     since = dict(Profile.objects.filter(endpoint=endpoint).values_list("epoch", "created_at"))
     wanted = {"endpoint": endpoint.pk, "start": start, "end": window.end}
     found = rows(_STEPS, wanted | {"step": step, "origin": ORIGIN})

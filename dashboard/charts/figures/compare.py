@@ -10,7 +10,7 @@ from typing import Any
 
 import plotly.graph_objects as go
 
-from dashboard.charts import theme
+from dashboard.charts.figures import theme
 from dashboard.core.durations import short
 from dashboard.core.safe_text import visible
 from health.metrics import Rate

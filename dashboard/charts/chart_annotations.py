@@ -7,14 +7,14 @@ from datetime import datetime
 from django.db.models import Min, Q
 from django.utils.translation import gettext as _
 
-from dashboard import changes
-from dashboard.charts.lanes import Episode, Happened
-from dashboard.charts.marks import Kind, Mark
+from dashboard.charts import endpoint_changes
+from dashboard.charts.baselines import references
+from dashboard.charts.figures.change_marks import Kind, Mark
+from dashboard.charts.figures.lanes import Episode, Happened
 from dashboard.core import labels
 from dashboard.core.sql import rows
 from dashboard.models import Endpoint, FingerprintChange, Incident, ModeSwitch, Note, Run
 from dashboard.notifications.services import maintenance
-from dashboard.references import references
 from dashboard.trust import detection
 from probes.attempts import Metric
 
@@ -117,7 +117,7 @@ def _fingerprints(endpoint: Endpoint, start: datetime, end: datetime) -> list[Ma
 
 
 def _told(change: FingerprintChange) -> str:
-    fact = changes.name_of(change.fact)
+    fact = endpoint_changes.name_of(change.fact)
     if not change.before:
         return _("{fact}: {after}, not told before").format(fact=fact, after=change.after)
     words = _("{fact}: {before} is now {after}")

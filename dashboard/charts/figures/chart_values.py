@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
-from dashboard.charts.lanes import NOTHING, Happened
+from dashboard.charts.figures.lanes import NOTHING, Happened
 from health.metrics import Rate
 from health.wording import mark, say
 from probes.attempts import Metric

@@ -6,8 +6,8 @@ from collections.abc import Callable, Sequence
 
 import plotly.graph_objects as go
 
-from dashboard.charts import theme
-from dashboard.charts.lanes import INCIDENT, MODE, Reference
+from dashboard.charts.figures import theme
+from dashboard.charts.figures.lanes import INCIDENT, MODE, Reference
 from health.wording import say
 
 Point = Callable[[Reference], tuple[float | None, str]]

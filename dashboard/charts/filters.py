@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from urllib.parse import urlencode
 
-from dashboard.charts.measure import Measure
+from dashboard.charts.figures.measure import Measure
 from dashboard.core.time_range import Range, Window, window_of
 from probes.attempts import Metric
 

@@ -10,7 +10,7 @@ from itertools import groupby
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
-from dashboard.charts.lanes import Reference
+from dashboard.charts.figures.lanes import Reference
 from dashboard.models import Endpoint, Watch, WatchEvent
 from dashboard.models.watch import ACCEPTED, Lane
 from dashboard.trust.text import shown

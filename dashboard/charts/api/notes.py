@@ -14,9 +14,9 @@ from pydantic import AwareDatetime, BaseModel, ConfigDict, Field
 from dashboard.api import auth, paging
 from dashboard.api.errors import ApiError, Detail, no_such
 from dashboard.api.paging import MOST_ID, Below
+from dashboard.charts import services as service
 from dashboard.endpoints.api.endpoints import Slug, find
 from dashboard.models import Note
-from dashboard.services import notes as service
 
 router = Router(tags=["notes"])
 

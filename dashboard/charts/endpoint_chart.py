@@ -8,14 +8,17 @@ from datetime import datetime, timedelta
 from decimal import Decimal
 from typing import Any
 
-from dashboard import chart_points, finding, happenings, history, taken
-from dashboard.chart_asked import Asked
-from dashboard.chart_points import Record
-from dashboard.charts import measure as measures
-from dashboard.charts import metric as metric_chart
-from dashboard.charts import took as took_chart
-from dashboard.charts.measure import Measure, Price, Took, has_data
-from dashboard.charts.rows import Row
+from dashboard.charts import chart_annotations, run_history
+from dashboard.charts import chart_title as finding
+from dashboard.charts import points as chart_points
+from dashboard.charts import run_costs as taken
+from dashboard.charts.figures import measure as measures
+from dashboard.charts.figures import metric as metric_chart
+from dashboard.charts.figures import run_costs as took_chart
+from dashboard.charts.figures.chart_values import Row
+from dashboard.charts.figures.measure import Measure, Price, Took, has_data
+from dashboard.charts.filters import Asked
+from dashboard.charts.points import Record
 from dashboard.models import Endpoint
 from health.words import name_of
 from probes.attempts import Metric
@@ -56,15 +59,15 @@ def read(endpoint: Endpoint, asked: Asked) -> Card:
 
 
 def _of_metric(endpoint: Endpoint, metric: Metric, asked: Asked) -> Card:
-    shown = history.shown(endpoint, metric, asked.window)
+    shown = run_history.shown(endpoint, metric, asked.window)
     rows = shown.rows
     if not rows:
         return Card(name_of(metric), name_of(metric), None, [])
     start, end = _span(rows[0].at, asked)
-    happened = happenings.read(endpoint, metric, start, end)
+    happened = chart_annotations.read(endpoint, metric, start, end)
     return Card(
         name=name_of(metric),
-        finding=finding.of_metric(shown, happenings.incidents(endpoint, start, end)),
+        finding=finding.of_metric(shown, chart_annotations.incidents(endpoint, start, end)),
         figure=metric_chart.figure(replace(shown, happened=happened)),
         records=chart_points.of_rates(endpoint, metric, rows),
         rates=rows,
@@ -78,7 +81,7 @@ def _of_measure(endpoint: Endpoint, measure: Measure, asked: Asked) -> Card:
     figure = None
     if has_data(measure, rows, price):
         start, end = _span(rows[0].at, asked)
-        happened = happenings.read(endpoint, None, start, end)
+        happened = chart_annotations.read(endpoint, None, start, end)
         bounds = (start, end) if asked.window.is_custom else None
         figure = took_chart.figure(measure, rows, price=price, happened=happened, bounds=bounds)
     return Card(

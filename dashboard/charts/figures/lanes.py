@@ -10,8 +10,8 @@ from typing import Any
 
 import plotly.graph_objects as go
 
-from dashboard.charts import theme
-from dashboard.charts.marks import Mark
+from dashboard.charts.figures import theme
+from dashboard.charts.figures.change_marks import Mark
 from dashboard.core.safe_text import clip, visible
 from health.wording import say, say_many
 

@@ -9,15 +9,15 @@ from django.shortcuts import get_object_or_404, render
 from django.utils import timezone
 from django.views.decorators.http import require_safe
 
-from dashboard import chart_asked, chart_card, multiples
-from dashboard.chart_asked import Asked
-from dashboard.charts import measure as measures
-from dashboard.charts.measure import Measure
+from dashboard.charts import endpoint_chart, filters, small_multiples
+from dashboard.charts.figures import measure as measures
+from dashboard.charts.figures.measure import Measure
+from dashboard.charts.filters import Asked
+from dashboard.charts.views import notes
 from dashboard.compare.export import as_csv
 from dashboard.core.permissions import Right, needs
 from dashboard.core.time_range import Range
 from dashboard.models import Endpoint
-from dashboard.views import notes
 from health.words import NAMES, name_of
 
 # Of the newest points below the chart; all of them have a page of their own.
@@ -37,7 +37,7 @@ def part(request: HttpRequest, slug: str) -> HttpResponse:
 @require_safe
 def points(request: HttpRequest, slug: str) -> HttpResponse:
     endpoint, asked = get_object_or_404(Endpoint.objects.kept(), slug=slug), _asked(request.GET)
-    context = {"endpoint": endpoint, "asked": asked, "card": chart_card.read(endpoint, asked)}
+    context = {"endpoint": endpoint, "asked": asked, "card": endpoint_chart.read(endpoint, asked)}
     return render(request, "dashboard/chart_points.html", context)
 
 
@@ -45,7 +45,7 @@ def points(request: HttpRequest, slug: str) -> HttpResponse:
 @require_safe
 def export(request: HttpRequest, slug: str) -> HttpResponse:
     endpoint, asked = get_object_or_404(Endpoint.objects.kept(), slug=slug), _asked(request.GET)
-    records = chart_card.read(endpoint, asked).records
+    records = endpoint_chart.read(endpoint, asked).records
     name = f"{endpoint.slug}-{asked.subject.value}"
     if request.GET.get("format") == "json":
         answer: HttpResponse = JsonResponse({"points": records})
@@ -59,7 +59,7 @@ def context(endpoint: Endpoint, query: QueryDict) -> dict[str, Any]:
 
 
 def _part_context(endpoint: Endpoint, asked: Asked) -> dict[str, Any]:
-    card = chart_card.read(endpoint, asked)
+    card = endpoint_chart.read(endpoint, asked)
     return {
         "endpoint": endpoint,
         "asked": asked,
@@ -75,14 +75,15 @@ def _part_context(endpoint: Endpoint, asked: Asked) -> dict[str, Any]:
         "live_points": card.live_points,
         "table_rows": TABLE_ROWS,
         "multiples": [
-            (small, asked.of(small.metric)) for small in multiples.read(endpoint, asked.window)
+            (small, asked.of(small.metric))
+            for small in small_multiples.read(endpoint, asked.window)
         ],
     }
 
 
 def _asked(query: QueryDict) -> Asked:
     given = {name: str(value) for name, value in query.items()}
-    return chart_asked.read(given, timezone.now())
+    return filters.read(given, timezone.now())
 
 
 def _as_file(answer: HttpResponse, name: str) -> HttpResponse:

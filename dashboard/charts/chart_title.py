@@ -10,9 +10,9 @@ from django.utils.formats import date_format
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext, pgettext
 
-from dashboard.charts import measure as measures
-from dashboard.charts.measure import Measure, Price, Took
-from dashboard.charts.rows import Row, Shown
+from dashboard.charts.figures import measure as measures
+from dashboard.charts.figures.chart_values import Row, Shown
+from dashboard.charts.figures.measure import Measure, Price, Took
 from dashboard.models import Incident
 from dashboard.models.watch import Lane
 from dashboard.trust import detection

@@ -7,11 +7,11 @@ from typing import Any
 
 import plotly.graph_objects as go
 
-from dashboard.charts import lanes, marks, seams, theme
-from dashboard.charts.lanes import NOTHING, Happened
-from dashboard.charts.measure import Measure, Price, Took
-from dashboard.charts.metric import BOTTOM, LEGEND, fitting
-from dashboard.charts.rows import Bounds
+from dashboard.charts.figures import change_marks, key_changes, lanes, theme
+from dashboard.charts.figures.chart_values import Bounds
+from dashboard.charts.figures.lanes import NOTHING, Happened
+from dashboard.charts.figures.measure import Measure, Price, Took
+from dashboard.charts.figures.metric import BOTTOM, LEGEND, fitting
 from dashboard.core.durations import short
 from health.wording import say, say_many
 
@@ -32,12 +32,15 @@ def figure(
 ) -> dict[str, Any]:
     """The Plotly figure, as plain data; there is a row."""
     left, right = bounds or fitting([row.at for row in rows], happened)
-    changed, lines = seams.firsts(rows), _lines(measure, price)
+    changed, lines = key_changes.firsts(rows), _lines(measure, price)
     drawn = [_line(name, rows, value, place) for place, (name, value) in enumerate(lines)]
     chart = go.Figure(
         data=[
             *drawn,
-            *(trace.update(yaxis="y2") for trace in marks.traces(happened.marks, left, right)),
+            *(
+                trace.update(yaxis="y2")
+                for trace in change_marks.traces(happened.marks, left, right)
+            ),
             *(trace.update(yaxis="y2") for trace in lanes.traces(happened, left, right)),
         ],
         layout=theme.layout(
@@ -53,10 +56,13 @@ def figure(
                 "visible": False,
                 "fixedrange": True,
             },
-            shapes=[*lanes.bands(happened.windows, right), *(seams.line(row) for row in changed)],
+            shapes=[
+                *lanes.bands(happened.windows, right),
+                *(key_changes.line(row) for row in changed),
+            ],
             annotations=[
                 *lanes.band_words(happened.windows, left),
-                *seams.words(changed, [], right - left),
+                *key_changes.words(changed, [], right - left),
             ],
         ),
     )

@@ -9,9 +9,9 @@ from typing import Any
 
 import plotly.graph_objects as go
 
-from dashboard.charts import lanes, marks, references, seams, theme
-from dashboard.charts.lanes import Happened
-from dashboard.charts.rows import Row, Shown, suite_word
+from dashboard.charts.figures import baselines, change_marks, key_changes, lanes, theme
+from dashboard.charts.figures.chart_values import Row, Shown, suite_word
+from dashboard.charts.figures.lanes import Happened
 from dashboard.core.durations import short
 from health.metrics import DIRECTIONS, Good
 from health.wording import say
@@ -26,16 +26,16 @@ LEGEND = {"orientation": "h", "x": 0, "y": -0.24, "yanchor": "top", "font": {"si
 
 def figure(shown: Shown) -> dict[str, Any]:
     """The Plotly figure, as plain data. What it shows is said above it, by the page."""
-    happened, rows, changed = shown.happened, shown.rows, seams.firsts(shown.rows)
+    happened, rows, changed = shown.happened, shown.rows, key_changes.firsts(shown.rows)
     left, right = shown.bounds or fitting([row.at for row in rows], happened)
     chart = go.Figure(
         data=[
             _band(shown.runs),
-            *references.traces(happened.references),
+            *baselines.traces(happened.references),
             _line(shown.runs),
             _live_line(shown.live),
             _no_verdict(shown.runs),
-            *marks.traces(happened.marks, left, right),
+            *change_marks.traces(happened.marks, left, right),
             *lanes.traces(happened, left, right),
         ],
         layout=theme.layout(
@@ -44,10 +44,13 @@ def figure(shown: Shown) -> dict[str, Any]:
             legend=LEGEND,
             xaxis=theme.time_axis(left, right),
             yaxis=_rate_axis(shown),
-            shapes=[*lanes.bands(happened.windows, right), *(seams.line(row) for row in changed)],
+            shapes=[
+                *lanes.bands(happened.windows, right),
+                *(key_changes.line(row) for row in changed),
+            ],
             annotations=[
                 *lanes.band_words(happened.windows, left),
-                *seams.words(changed, rows, right - left),
+                *key_changes.words(changed, rows, right - left),
             ],
         ),
     )

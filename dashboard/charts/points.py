@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta
 
-from dashboard.charts.measure import Measure, Price, Took
-from dashboard.charts.rows import Row
+from dashboard.charts.figures.chart_values import Row
+from dashboard.charts.figures.measure import Measure, Price, Took
 from dashboard.models import Endpoint
 from probes.attempts import Metric
 
