@@ -1,1 +1,0 @@
-"""The exchanges behind an attempt, from stored evidence to what a page or a download shows."""
