@@ -208,7 +208,7 @@ def _fill(millions: int) -> None:
 def _chart_seconds(endpoint: Endpoint) -> list[float]:
     from dashboard.series import series
     from dashboard.services.observations import LIVE
-    from probes.attempts import Metric
+    from probes.outcomes import Metric
 
     end = datetime.now(UTC)
     span: dict[str, Any] = {"start": end - timedelta(days=DAYS), "end": end}

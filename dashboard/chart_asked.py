@@ -9,7 +9,7 @@ from urllib.parse import urlencode
 
 from dashboard.charts.measure import Measure
 from dashboard.window import Range, Window, window_of
-from probes.attempts import Metric
+from probes.outcomes import Metric
 
 Subject = Metric | Measure
 

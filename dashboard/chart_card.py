@@ -18,7 +18,7 @@ from dashboard.charts.measure import Measure, Price, Took, has_data
 from dashboard.charts.rows import Row
 from dashboard.models import Endpoint
 from health.words import name_of
-from probes.attempts import Metric
+from probes.outcomes import Metric
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,7 +8,7 @@ from datetime import UTC, datetime, timedelta
 from dashboard.charts.measure import Measure, Price, Took
 from dashboard.charts.rows import Row
 from dashboard.models import Endpoint
-from probes.attempts import Metric
+from probes.outcomes import Metric
 
 Record = dict[str, object]
 

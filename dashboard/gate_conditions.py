@@ -15,7 +15,7 @@ from dashboard.models import Endpoint
 from dashboard.spoken import KNOWN
 from health.gates import Condition, Evidence, State
 from health.words import name_of
-from probes.attempts import Metric
+from probes.outcomes import Metric
 
 _STATES = {
     State.MET: _("met"),

@@ -15,7 +15,7 @@ from dashboard.stage_words import name_of as stage_name
 from health.gates import ASKED_FOR, Gate, Gates
 from health.metrics import DIRECTIONS, Good
 from health.words import name_of
-from probes.attempts import Metric
+from probes.outcomes import Metric
 
 
 @dataclass(frozen=True, slots=True)

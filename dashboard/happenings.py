@@ -14,7 +14,7 @@ from dashboard.models import Endpoint, FingerprintChange, Incident, ModeSwitch, 
 from dashboard.references import references
 from dashboard.services import detection, maintenance
 from dashboard.services.statements import rows
-from probes.attempts import Metric
+from probes.outcomes import Metric
 
 MOST = 100
 # A policy has a new version with every change; stages are looked for in so many of them.

@@ -17,7 +17,7 @@ from dashboard.series import series
 from dashboard.services import observations
 from dashboard.window import Window
 from health.metrics import rate_of
-from probes.attempts import Metric, Outcome
+from probes.outcomes import Metric, Outcome
 
 # A chart of more runs than this shows them together, by spans of time.
 MOST_RUNS = 600

@@ -15,7 +15,7 @@ from dashboard.models import ModeSwitch, Profile, RolloutRequest
 from dashboard.services import detection
 from health.modes import Mode, effect_of
 from health.wording import say
-from probes.attempts import Metric
+from probes.outcomes import Metric
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,7 +12,7 @@ from dashboard import capability_words
 from dashboard.inert import visible
 from dashboard.rollout_evidence import PARTS, Changed
 from health.words import name_of
-from probes.attempts import Metric
+from probes.outcomes import Metric
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,7 +15,7 @@ from dashboard.models import Endpoint, Profile
 from dashboard.services.rollups import ORIGIN
 from dashboard.services.statements import row, rows
 from health.observations import PLACES
-from probes.attempts import Metric
+from probes.outcomes import Metric
 
 # What a browser draws and a person can read.
 MOST_POINTS = 1500

@@ -17,7 +17,7 @@ from dashboard.models.watch import ACCEPTED, ACKNOWLEDGED, RELEASED, Lane
 from dashboard.runs_table import TRIGGER_WORDS
 from health.metrics import Good, Rate, rate_of
 from health.watch import Kind
-from probes.attempts import Metric
+from probes.outcomes import Metric
 
 MOST_RUNS = 300
 _TITLES = {

@@ -18,7 +18,7 @@ from dashboard.models.team import Grant, Role, Team
 from dashboard.services import endpoints, partitions
 from dashboard.services.observations import PROBE
 from health.observations import PLACES
-from probes.attempts import Metric
+from probes.outcomes import Metric
 from probes.suite import SUITE_VERSION
 
 

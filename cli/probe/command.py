@@ -17,11 +17,11 @@ from cli.terminal import say, tell
 from health.comparison import worse
 from health.report import Report
 from probes import fingerprint
-from probes.attempts import Attempt, Metric, Outcome
 from probes.errors import ProbesError
 from probes.fingerprint import Engine
-from probes.measuring import Plan, measure
+from probes.measurement import Plan, measure
 from probes.messages import JSON
+from probes.outcomes import Attempt, Metric, Outcome
 from probes.suite import SUITE_VERSION
 from probes.suite.sampling import MAX_PROMPT_TOKENS, price
 from probes.suite.setting import MAX_TOKENS

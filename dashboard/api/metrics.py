@@ -21,7 +21,7 @@ from dashboard.api.runs import find as find_run
 from dashboard.services import observations
 from dashboard.services.observations import EARLIEST, LATEST
 from health.metrics import Rate, rate_of
-from probes.attempts import Metric
+from probes.outcomes import Metric
 
 of_run = Router(tags=["metrics"])
 of_endpoint = Router(tags=["metrics"])

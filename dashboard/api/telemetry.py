@@ -19,8 +19,8 @@ from dashboard.models import ApiToken, Endpoint, ObservationBatch, Profile
 from dashboard.services import observations
 from dashboard.services.observations import LIVE, Observation
 from health.observations import pack
-from probes.attempts import Metric, Verdict
 from probes.messages import Stop
+from probes.outcomes import Metric, Verdict
 
 router = Router(tags=["telemetry"])
 

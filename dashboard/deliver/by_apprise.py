@@ -19,7 +19,7 @@ from dashboard.deliver.message import Message
 from dashboard.deliver.outcome import Outcome
 from dashboard.errors import Refused
 from health.wording import mark, say
-from probes.egress import Rules
+from probes.egress_rules import Rules
 from probes.secret import Secret
 
 # Starting Python and loading Apprise, which is not the receiver's fault.

@@ -18,8 +18,8 @@ from apprise.exception import AppriseException
 from typing_extensions import override
 
 from dashboard.deliver.services import SERVICES
-from probes.confinement import confine
-from probes.egress import Grant, Rules
+from probes.egress_rules import Grant, Rules
+from probes.sandbox import confine
 
 
 def main() -> None:

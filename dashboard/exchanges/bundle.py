@@ -19,8 +19,8 @@ from dashboard.exchanges import curl
 from dashboard.exchanges.stored import Exchange, Got, exchanges
 from dashboard.models import Attempt, Run
 from dashboard.services import evidence
+from probes.http_messages import Chunk
 from probes.target import Provider
-from probes.wire import Chunk
 
 # Of all files of a run together; what is beyond is named in LEFT_OUT.txt.
 MOST_BYTES = 64 * 1024 * 1024

@@ -11,7 +11,7 @@ from django.utils.translation import gettext as _
 from dashboard.exchanges import plain_json
 from dashboard.exchanges.talk import Read
 from dashboard.inert import clip, visible
-from probes.arguments import Checker, json_path
+from probes.call_arguments import Checker, json_path
 from probes.messages import BrokenCall, ModelCall, ToolCall, ToolResult
 
 EXECUTABLE, BLOCKED, BROKEN = "executable", "blocked", "broken"

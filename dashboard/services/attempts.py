@@ -17,8 +17,8 @@ from dashboard.errors import LeaseLost
 from dashboard.models import Run
 from dashboard.services import partitions
 from dashboard.services.runs import Lease
-from probes.attempts import Attempt, Evidence, Finding, FindingKind, Metric, Outcome, Verdict
 from probes.messages import Usage
+from probes.outcomes import Attempt, Evidence, Finding, FindingKind, Metric, Outcome, Verdict
 from probes.suite import Trial
 from probes.suite.sampling import price
 

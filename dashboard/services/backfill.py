@@ -11,7 +11,7 @@ from dashboard.models import Endpoint, Profile, Run
 from dashboard.models.run import State
 from dashboard.playing import Simulated
 from dashboard.services import attempts, partitions, profiles, results
-from probes.attempts import Attempt, Outcome
+from probes.outcomes import Attempt, Outcome
 from probes.suite import SUITE_VERSION
 
 # The fence of a lease that nobody ever held.

@@ -26,7 +26,7 @@ from dashboard.models.audit import Action
 from dashboard.services import audit, sealing
 from dashboard.services.statements import row
 from dashboard.spoken import told
-from probes.egress import Barred
+from probes.egress_rules import Barred
 from probes.secret import Secret
 
 log = structlog.get_logger()

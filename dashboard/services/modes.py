@@ -21,7 +21,7 @@ from dashboard.services.settle import settle
 from dashboard.services.statements import limit_idling
 from health.modes import EFFECTS, Mode, fallbacks
 from health.severity import Severity
-from probes.attempts import Metric
+from probes.outcomes import Metric
 
 LONGEST = timedelta(days=365)
 

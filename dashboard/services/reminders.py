@@ -13,7 +13,7 @@ from dashboard.models import Channel, Incident, Notice
 from dashboard.services import routing
 from dashboard.services.statements import limit_idling, row
 from health.words import NAMES
-from probes.attempts import Metric
+from probes.outcomes import Metric
 
 
 def remind() -> int:

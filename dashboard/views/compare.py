@@ -23,7 +23,7 @@ from dashboard.models.team import Teams
 from dashboard.window import Range
 from health.metrics import DIRECTIONS, Good, rate_of
 from health.words import name_of
-from probes.attempts import Metric
+from probes.outcomes import Metric
 
 
 @needs(Right.READ)

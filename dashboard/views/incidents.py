@@ -23,7 +23,7 @@ from dashboard.watch_table import read as watch_table
 from health.modes import WATCHED
 from health.severity import Severity
 from health.words import name_of
-from probes.attempts import Metric
+from probes.outcomes import Metric
 
 
 @needs(Right.READ)

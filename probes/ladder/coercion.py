@@ -22,7 +22,7 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from probes.arguments import Checker
+from probes.call_arguments import Checker
 from probes.ladder.repair import read_json, read_strictly
 from probes.messages import JSON
 from probes.parsers.base import Parameter

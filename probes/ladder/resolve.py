@@ -22,7 +22,7 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from probes.arguments import MAX_BYTES, Checker, json_path
+from probes.call_arguments import MAX_BYTES, Checker, json_path
 from probes.ladder.coercion import Reading, read_parameters
 from probes.ladder.ids import mint
 from probes.ladder.names import MAX_NAME, find, normalise

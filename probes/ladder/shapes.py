@@ -14,7 +14,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from probes.arguments import Checker, Misfit, kind_of
+from probes.call_arguments import Checker, Misfit, kind_of
 from probes.ladder.repair import read_strictly
 from probes.messages import JSON
 from probes.schemas.types import declared_keys, properties_at, type_name, types_of

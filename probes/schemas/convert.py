@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TypeAlias
 
-from probes.arguments import Checker
+from probes.call_arguments import Checker
 from probes.ladder.repair import read_json
 from probes.messages import JSON
 

@@ -12,9 +12,9 @@ from collections.abc import Generator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Protocol, TypeAlias
 
-from probes.attempts import Finding, Metric, Outcome, Verdict
 from probes.errors import Refused
 from probes.messages import JSON, ModelCall, Reply
+from probes.outcomes import Finding, Metric, Outcome, Verdict
 from probes.suite.setting import Setting
 
 

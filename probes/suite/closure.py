@@ -5,10 +5,10 @@ from __future__ import annotations
 import random
 from dataclasses import dataclass, replace
 
-from probes.attempts import Metric, Verdict
-from probes.history.conversation import Conversation
+from probes.history.model_conversation import Conversation
 from probes.history.trimming import Budget, trim
 from probes.messages import JSON, ModelCall, Reply, Role, Stop, Text, ToolResult, Turn
+from probes.outcomes import Metric, Verdict
 from probes.suite import two_turns
 from probes.suite.base import Answer, Drawn, Question, Script
 from probes.suite.setting import HERE, Setting

@@ -4,8 +4,8 @@ import random
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from probes.attempts import FindingKind, Metric, Verdict
 from probes.messages import JSON, ToolCall
+from probes.outcomes import FindingKind, Metric, Verdict
 from probes.suite.base import Drawn, Script
 from probes.suite.setting import Setting
 from probes.suite.steps import Talk, answered, asking

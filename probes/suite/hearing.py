@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from probes.arguments import validate
-from probes.attempts import Finding, FindingKind, Metric, Verdict
+from probes.call_arguments import validate
 from probes.messages import (
     JSON,
     Breakage,
@@ -19,6 +18,7 @@ from probes.messages import (
     ToolCall,
     ToolSpec,
 )
+from probes.outcomes import Finding, FindingKind, Metric, Verdict
 from probes.text_answer import TextAnswer, read_answer
 
 # The kinds of broken calls that could be read, and broke their tool's schema.

@@ -7,7 +7,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
 from probes.adapters import FORMATS
-from probes.attempts import FindingKind, Metric
 from probes.losses import LossKind
 from probes.messages import (
     AUTO,
@@ -22,6 +21,7 @@ from probes.messages import (
     ToolResult,
     Turn,
 )
+from probes.outcomes import FindingKind, Metric
 from probes.suite.base import Answer, Drawn, Question, Script
 from probes.suite.hearing import hear
 from probes.suite.setting import Setting

@@ -7,8 +7,8 @@ import random
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from probes.attempts import FindingKind, Metric, Verdict
 from probes.messages import JSON
+from probes.outcomes import FindingKind, Metric, Verdict
 from probes.suite.base import Drawn, Script
 from probes.suite.hearing import wrong_values
 from probes.suite.setting import Setting

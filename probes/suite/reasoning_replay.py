@@ -6,8 +6,7 @@ import random
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from probes.attempts import Metric
-from probes.history.conversation import Conversation
+from probes.history.model_conversation import Conversation
 from probes.messages import (
     JSON,
     ModelCall,
@@ -20,6 +19,7 @@ from probes.messages import (
     ToolCall,
     Turn,
 )
+from probes.outcomes import Metric
 from probes.suite import two_turns
 from probes.suite.base import Answer, Drawn, Judged, Question, Script
 from probes.suite.setting import Setting

@@ -3,7 +3,7 @@ from __future__ import annotations
 import random
 from dataclasses import dataclass
 
-from probes.attempts import FindingKind, Metric
+from probes.outcomes import FindingKind, Metric
 from probes.suite.base import Drawn, Script
 from probes.suite.hearing import wrong_values
 from probes.suite.setting import Setting

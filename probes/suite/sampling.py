@@ -6,7 +6,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from probes.attempts import Attempt, Outcome
+from probes.outcomes import Attempt, Outcome
 from probes.suite import PROBES, Trial, plan
 from probes.suite.setting import MAX_TOKENS
 

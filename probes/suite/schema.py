@@ -7,8 +7,8 @@ import random
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
-from probes.attempts import FindingKind, Metric
 from probes.messages import JSON, ToolSpec
+from probes.outcomes import FindingKind, Metric
 from probes.suite.base import Answer, Drawn, Question, Script
 from probes.suite.hearing import Heard, hear, wrong_values
 from probes.suite.setting import Setting

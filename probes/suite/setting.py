@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
-from probes.dialects.applying import apply
+from probes.dialects.apply import apply
 from probes.dialects.base import EVERY_CHOICE, Dialect, ReplayRule
-from probes.history.conversation import Conversation, Sending
+from probes.history.model_conversation import Conversation, Sending
 from probes.messages import JSON, ModelCall, ReasoningKind, ToolChoice, ToolSpec, Turn
 
 # Room for a model that thinks before it calls.

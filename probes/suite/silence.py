@@ -5,8 +5,8 @@ from __future__ import annotations
 import random
 from dataclasses import dataclass
 
-from probes.attempts import FindingKind, Metric
 from probes.messages import Reply
+from probes.outcomes import FindingKind, Metric
 from probes.suite.base import Drawn, Script
 from probes.suite.hearing import hear
 from probes.suite.setting import Setting

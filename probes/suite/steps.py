@@ -7,10 +7,9 @@ from collections.abc import Generator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TypeAlias
 
-from probes.attempts import Finding, FindingKind, Metric, Outcome, Verdict
+from probes.error_judge import judge_error
 from probes.errors import Refused
-from probes.history.conversation import Conversation
-from probes.judgement import judge_error
+from probes.history.model_conversation import Conversation
 from probes.messages import (
     JSON,
     Reasoning,
@@ -22,6 +21,7 @@ from probes.messages import (
     ToolSpec,
     Turn,
 )
+from probes.outcomes import Finding, FindingKind, Metric, Outcome, Verdict
 from probes.suite.base import Answer, Judged, Question
 from probes.suite.hearing import Heard, hear
 from probes.suite.setting import HERE, Setting

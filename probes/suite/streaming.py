@@ -5,8 +5,8 @@ import random
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from probes.attempts import FindingKind, Metric, Verdict
 from probes.messages import JSON, Stop
+from probes.outcomes import FindingKind, Metric, Verdict
 from probes.suite.base import Drawn, Question, Script
 from probes.suite.hearing import Heard, hear
 from probes.suite.setting import Setting

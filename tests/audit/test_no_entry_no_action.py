@@ -22,7 +22,7 @@ from dashboard.services import (
 )
 from dashboard.services.statements import execute
 from health.risk import Risk
-from probes.attempts import Metric
+from probes.outcomes import Metric
 from probes.secret import Secret
 from tests.audit.making import close, everything, link_now
 from tests.dashboard.watching import degrade

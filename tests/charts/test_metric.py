@@ -11,7 +11,7 @@ from dashboard.charts.marks import Kind, Mark
 from dashboard.charts.metric import figure
 from dashboard.charts.rows import Row, Shown
 from health.metrics import Rate, rate_of
-from probes.attempts import Metric
+from probes.outcomes import Metric
 
 START = datetime(2026, 11, 3, 12, tzinfo=UTC)
 

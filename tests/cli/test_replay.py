@@ -16,8 +16,8 @@ from typing_extensions import override
 
 from cli.replay import SHIPPED
 from probes.adapters.openai_chat.adapter import OpenAIChatAdapter
-from probes.attempts import Outcome
 from probes.messages import JSON, ModelCall, Reply
+from probes.outcomes import Outcome
 from probes.suite import PROBES
 from probes.suite.base import Drawn, Judged, Script
 from probes.suite.format import FormatProbe

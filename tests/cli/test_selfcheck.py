@@ -13,7 +13,7 @@ from typing_extensions import override
 from cli.selfcheck.command import check
 from cli.selfcheck.expected_failures import CASES, Case
 from cli.selfcheck.suite_faults import SELFCHECK_FAULTS
-from probes.attempts import Finding, Metric, Outcome
+from probes.outcomes import Finding, Metric, Outcome
 from probes.suite import PROBES, Probe
 from probes.suite.base import Drawn, Script
 from probes.suite.setting import Setting

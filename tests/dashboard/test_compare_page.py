@@ -19,7 +19,7 @@ from dashboard.compare_export import as_csv
 from dashboard.models import Endpoint, Profile, RollupDay
 from dashboard.services.observations import LIVE
 from health.metrics import rate_of
-from probes.attempts import Metric
+from probes.outcomes import Metric
 from tests.factories import make_endpoint, make_finished_run, make_rollup
 
 URL = "/compare/"

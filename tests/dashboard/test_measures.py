@@ -16,8 +16,8 @@ from pytest_django.asserts import assertContains
 from dashboard import taken
 from dashboard.models import Run
 from dashboard.window import window_of
-from probes.attempts import Outcome
 from probes.messages import Usage
+from probes.outcomes import Outcome
 from tests.factories import make_attempt, make_endpoint, make_finished_run
 from tests.services.making import attempt, carry_through
 

@@ -7,7 +7,7 @@ import pytest
 from dashboard import chart_asked
 from dashboard.charts.measure import Measure
 from dashboard.window import Range, window_of
-from probes.attempts import Metric
+from probes.outcomes import Metric
 
 NOW = datetime(2026, 11, 16, 12, tzinfo=UTC)
 

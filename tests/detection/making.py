@@ -11,8 +11,8 @@ from django.db.models.functions import Now
 from dashboard.models import Endpoint, Incident, ModeSwitch, Notice, Profile, Run, Watch, WatchEvent
 from dashboard.playing import Simulated
 from dashboard.services import attempts, backfill, detection, results, runs, schedule
-from probes.attempts import Attempt, Evidence, Metric, Outcome, Verdict
 from probes.fingerprint import Engine
+from probes.outcomes import Attempt, Evidence, Metric, Outcome, Verdict
 from tests.services.making import attempt, started
 
 PARSE, CLOSURE = Metric.PARSE_SUCCESS, Metric.CLOSURE_ERROR

@@ -17,7 +17,7 @@ from dashboard.models import (
     WatchEvent,
 )
 from dashboard.services import detection, endpoints
-from probes.attempts import Metric
+from probes.outcomes import Metric
 from tests.detection.making import (
     CLOSURE,
     DAY,

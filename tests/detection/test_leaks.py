@@ -7,8 +7,8 @@ from django.contrib.auth.models import User
 from dashboard.models import Endpoint, RunMetric, Watch
 from dashboard.playing import Simulated
 from dashboard.services import backfill, detection
-from probes.attempts import Attempt, Metric, Verdict
 from probes.fingerprint import Engine
+from probes.outcomes import Attempt, Metric, Verdict
 from tests.detection.making import BEGAN, EVERY, PARSE, the_incident
 from tests.services.making import attempt
 

@@ -13,7 +13,7 @@ from dashboard.errors import Refused
 from dashboard.models import Endpoint, ModeSwitch, Profile
 from dashboard.services import detection, endpoints, modes
 from health.modes import Mode
-from probes.attempts import Metric
+from probes.outcomes import Metric
 from tests.detection.making import (
     CLOSURE,
     HEALTHY,

@@ -3,9 +3,9 @@ from __future__ import annotations
 import pytest
 
 from probes.adapters.openai_chat.adapter import OpenAIChatAdapter
-from probes.answers import read_answer
 from probes.errors import NotJSON, Overloaded, ProviderError, RateLimited
-from probes.wire import Chunk, Incoming
+from probes.http_messages import Chunk, Incoming
+from probes.http_reply import read_answer
 
 
 def answer(status: int, body: bytes = b"", **headers: str) -> Incoming:

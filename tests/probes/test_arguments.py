@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from probes.arguments import MAX_BYTES, Arguments, read_arguments, validate
+from probes.call_arguments import MAX_BYTES, Arguments, read_arguments, validate
 from probes.findings import Finding, FindingKind
 from probes.messages import JSON
 

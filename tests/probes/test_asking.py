@@ -9,9 +9,9 @@ import httpx
 import pytest
 
 from probes.adapters import adapter_for
-from probes.asking import Asker
 from probes.errors import ConnectFailed, NotJSON, Overloaded, ProbesError, WireError
-from probes.evidence import Exchange
+from probes.exchange import Asker
+from probes.exchange_evidence import Exchange
 from probes.messages import BrokenCall, ModelCall, Role, Stop, Text, Turn
 from probes.pacing import Pacer
 from probes.secret import Secret

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from probes.egress import NEVER, Barred, Network, Rules, parse_grants
+from probes.egress_rules import NEVER, Barred, Network, Rules, parse_grants
 
 EVERYWHERE = parse_grants("0.0.0.0/0, ::/0")
 

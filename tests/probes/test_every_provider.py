@@ -9,8 +9,8 @@ import httpx
 import pytest
 
 from probes.adapters import ADAPTERS
-from probes.attempts import Outcome
 from probes.messages import Reply, Stop, Text, ToolCall, Usage
+from probes.outcomes import Outcome
 from probes.runner import run
 from probes.secret import Secret
 from probes.suite import Trial

@@ -3,12 +3,12 @@ from __future__ import annotations
 import base64
 import json
 
-from probes.evidence import MAX_BODY, Evidence, Exchange, record
+from probes.exchange_evidence import MAX_BODY, Evidence, Exchange, record
 from probes.findings import Finding, FindingKind
+from probes.http_messages import Chunk, Incoming, Outgoing
 from probes.messages import JSON, BrokenCall, Reply, Stop, ToolCall
 from probes.redaction import Redactor
 from probes.secret import Secret
-from probes.wire import Chunk, Incoming, Outgoing
 
 KEY = "sk-canary-4711"
 OUTGOING = Outgoing(

@@ -7,7 +7,7 @@ import asyncio
 import pytest
 
 from probes import runner
-from probes.attempts import Attempt, Outcome
+from probes.outcomes import Attempt, Outcome
 from probes.secret import Secret
 from probes.suite import plan
 from probes.target import Provider, Target

@@ -8,8 +8,8 @@ from dataclasses import replace
 import httpx
 import pytest
 
-from probes.attempts import Attempt, Evidence, FindingKind, Metric, Outcome, Verdict
-from probes.measuring import ROUNDS, Plan, measure
+from probes.measurement import ROUNDS, Plan, measure
+from probes.outcomes import Attempt, Evidence, FindingKind, Metric, Outcome, Verdict
 from probes.suite import plan
 from probes.suite.sampling import price
 from probes.target import Limits, Provider, Target

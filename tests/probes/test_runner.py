@@ -10,8 +10,8 @@ from typing import Any
 import httpx
 import pytest
 
-from probes.attempts import Attempt, FindingKind, Metric, Outcome, Verdict
 from probes.errors import TargetError
+from probes.outcomes import Attempt, FindingKind, Metric, Outcome, Verdict
 from probes.runner import run
 from probes.secret import Secret
 from probes.suite import PROBES, Trial

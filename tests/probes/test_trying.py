@@ -13,7 +13,7 @@ from probes.findings import FindingKind
 from probes.secret import Secret
 from probes.target import Provider, Target
 from probes.transport import Transport
-from probes.trying import FEW_TOKENS, MAX_SHOWN, Tried, try_once
+from probes.try_endpoint import FEW_TOKENS, MAX_SHOWN, Tried, try_once
 from tests.probes.mocking import answer
 
 pytestmark = pytest.mark.anyio

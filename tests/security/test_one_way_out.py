@@ -53,7 +53,7 @@ def test_only_named_files_know_a_client() -> None:
 
     assert found_in(imports_one) == {
         "dashboard/deliver/child.py",
-        "probes/guarded.py",
+        "probes/egress_backend.py",
         "probes/transport.py",
     }
 

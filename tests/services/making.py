@@ -12,8 +12,8 @@ from django.db.models.functions import Now
 from dashboard.models import Endpoint, Run
 from dashboard.services import attempts, results, runs, schedule
 from health.observations import unpack
-from probes.attempts import Attempt, Evidence, Finding, FindingKind, Metric, Outcome, Verdict
 from probes.messages import Usage
+from probes.outcomes import Attempt, Evidence, Finding, FindingKind, Metric, Outcome, Verdict
 from probes.suite import plan
 
 

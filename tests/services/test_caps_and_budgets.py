@@ -10,8 +10,8 @@ from django.db import IntegrityError, transaction
 
 from dashboard.models import Endpoint, Run, Spend
 from dashboard.services import attempts, endpoints, results, runs, schedule
-from probes.attempts import Evidence, Outcome
 from probes.messages import Usage
+from probes.outcomes import Evidence, Outcome
 from tests.services.conftest import FIELDS
 from tests.services.making import attempt, carry_through, claimed, due_now, expire, started
 

@@ -7,8 +7,8 @@ import pytest
 from dashboard.errors import LeaseLost
 from dashboard.models import Endpoint, FingerprintChange, Profile, Run, RunMetric
 from dashboard.services import attempts, profiles, results, runs, schedule
-from probes.attempts import Metric, Outcome, Verdict
 from probes.fingerprint import Engine
+from probes.outcomes import Metric, Outcome, Verdict
 from tests.services.making import attempt, carry_through, due_now, expire, observed, started
 
 TOLD = Engine("a" * 64, {"engine": "b100", "model": "m-1"})

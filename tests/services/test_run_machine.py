@@ -32,9 +32,9 @@ from dashboard.services import attempts, detection, profiles, results, runs, sch
 from dashboard.services.runs import Lease
 from dashboard.services.statements import row
 from probes.adapters import adapter_for
-from probes.attempts import Evidence, Metric, Outcome, Verdict
 from probes.fingerprint import MOST_REQUESTS, MOST_TOKENS, Engine
 from probes.messages import Usage
+from probes.outcomes import Evidence, Metric, Outcome, Verdict
 from probes.suite import plan
 from probes.suite.sampling import price
 from probes.target import Provider

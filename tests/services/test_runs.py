@@ -11,8 +11,8 @@ from django.db.models.functions import Now
 from dashboard.errors import LeaseLost
 from dashboard.models import Attempt, Endpoint, Evidence, Run, RunMetric
 from dashboard.services import attempts, credentials, evidence, results, runs, schedule
-from probes.attempts import Evidence as Exchanges
-from probes.attempts import Finding, FindingKind, Metric, Outcome
+from probes.outcomes import Evidence as Exchanges
+from probes.outcomes import Finding, FindingKind, Metric, Outcome
 from probes.secret import Secret
 from probes.suite import Trial, plan
 from tests.services.making import attempt, claimed, ended_at, expire, observed, started

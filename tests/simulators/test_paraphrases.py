@@ -10,7 +10,7 @@ from typing import Any
 import httpx
 import pytest
 
-from probes.history.conversation import Conversation
+from probes.history.model_conversation import Conversation
 from probes.messages import (
     AUTO,
     JSON,

@@ -9,7 +9,7 @@ from django.db import connection, transaction
 
 from dashboard.models import ObservationBatch
 from dashboard.services import observations, partitions, rollups
-from probes.attempts import Metric
+from probes.outcomes import Metric
 from tests.store.making import (
     LEVELS,
     assert_rolled,

@@ -13,7 +13,7 @@ from dashboard.series import Point, series
 from dashboard.services import partitions
 from dashboard.services.observations import LIVE, PROBE
 from health.observations import PLACES
-from probes.attempts import Metric
+from probes.outcomes import Metric
 from tests.factories import make_endpoint
 from tests.store.making import observe, roll_all, sql, store
 

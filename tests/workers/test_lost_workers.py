@@ -11,7 +11,7 @@ from django.db import connection
 from dashboard.models import Attempt, Endpoint, Run, RunMetric
 from dashboard.services import endpoints, runs
 from health.observations import pack
-from probes.attempts import Metric, Verdict
+from probes.outcomes import Metric, Verdict
 from tests.live import broker, celery_worker, eventually
 from workers.probing import look_around
 

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from probes.dialects import NAMED, Dialect, override
 from probes.dialects.anthropic import ANTHROPIC, ANTHROPIC_BOUND
-from probes.dialects.applying import apply, is_thinking
+from probes.dialects.apply import apply, is_thinking
 from probes.dialects.deepseek import DEEPSEEK, DEEPSEEK_ANTHROPIC
 from probes.dialects.gemini import GEMINI
 from probes.dialects.glm import GLM
@@ -20,7 +20,7 @@ from probes.dialects.ollama import OLLAMA
 from probes.dialects.openai import OPENAI, OPENAI_REASONING
 from probes.dialects.plain import PLAIN
 from probes.dialects.qwen import QWEN, QWEN_PRESERVED
-from probes.history.changes import ChangeKind
+from probes.history.request_changes import ChangeKind
 from probes.messages import (
     AUTO,
     JSON,

@@ -6,8 +6,8 @@ from collections import Counter
 import pytest
 from hypothesis import given
 
-from probes.history.changes import ChangeKind
-from probes.history.closure import check, repair
+from probes.history.call_closure import check, repair
+from probes.history.request_changes import ChangeKind
 from probes.messages import (
     Breakage,
     BrokenCall,

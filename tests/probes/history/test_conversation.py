@@ -16,9 +16,9 @@ from probes.dialects.mistral import MISTRAL
 from probes.dialects.openai import OPENAI_RESPONSES
 from probes.errors import HistoryError, WireError
 from probes.findings import FindingKind
-from probes.history.changes import ChangeKind
-from probes.history.closure import check
-from probes.history.conversation import Conversation, Sending
+from probes.history.call_closure import check
+from probes.history.model_conversation import Conversation, Sending
+from probes.history.request_changes import ChangeKind
 from probes.history.trimming import Budget
 from probes.ladder.ids import RULES
 from probes.losses import LossKind

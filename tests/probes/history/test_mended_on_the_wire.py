@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 
 from probes.errors import HistoryError
-from probes.history.closure import check
-from probes.history.conversation import Conversation
+from probes.history.call_closure import check
+from probes.history.model_conversation import Conversation
 from probes.history.trimming import Budget
 from probes.messages import JSON, Text, ToolResult
 from tests.probes.history.answers import (

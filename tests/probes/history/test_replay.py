@@ -17,9 +17,9 @@ from probes.dialects.mistral import MISTRAL
 from probes.dialects.ollama import OLLAMA
 from probes.dialects.openai import OPENAI, OPENAI_RESPONSES
 from probes.dialects.qwen import QWEN_PRESERVED
-from probes.history.changes import ChangeKind
-from probes.history.closure import IN_HISTORY
-from probes.history.replay import Receiver, replay
+from probes.history.call_closure import IN_HISTORY
+from probes.history.reasoning_replay import Receiver, replay
+from probes.history.request_changes import ChangeKind
 from probes.losses import LossKind
 from probes.messages import JSON, Reasoning, ReasoningKind, Role, Text, ToolCall, Turn
 from tests.probes.history.generate import any_turns

@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 
 from probes.dialects import override
-from probes.history.conversation import Sending
+from probes.history.model_conversation import Sending
 from probes.messages import AUTO, JSON
 from tests.probes.history.answers import (
     ANTHROPIC,

@@ -4,8 +4,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from probes.dialects import ReplayRule
-from probes.history.closure import check
-from probes.history.replay import is_question, last_question
+from probes.history.call_closure import check
+from probes.history.reasoning_replay import is_question, last_question
 from probes.history.trimming import Budget, trim
 from probes.messages import Role, Text, Turn
 from tests.probes.history.generate import any_turns, closed_turns

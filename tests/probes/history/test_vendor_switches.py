@@ -11,8 +11,8 @@ from typing import Any
 
 import pytest
 
-from probes.history.closure import check
-from probes.history.conversation import Conversation
+from probes.history.call_closure import check
+from probes.history.model_conversation import Conversation
 from probes.losses import LossKind
 from probes.messages import JSON, Reasoning, Text, ToolCall, ToolResult
 from tests.probes.history.answers import (

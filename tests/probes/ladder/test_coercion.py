@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from probes.arguments import Checker
+from probes.call_arguments import Checker
 from probes.ladder.coercion import Reading, read_parameters
 from probes.messages import JSON
 from probes.parsers.base import Parameter

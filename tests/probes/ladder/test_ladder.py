@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from probes.arguments import MAX_BYTES, argument_text
+from probes.call_arguments import MAX_BYTES, argument_text
 from probes.ladder.resolve import resolve, resolve_json
 from probes.messages import JSON, Breakage, BrokenCall, Location, ToolCall, ToolSpec
 from probes.parsers.base import JsonText, Parameter, Parameters, RawCall

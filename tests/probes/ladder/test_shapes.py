@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from probes.arguments import Checker
+from probes.call_arguments import Checker
 from probes.ladder.shapes import fit
 from probes.messages import JSON
 

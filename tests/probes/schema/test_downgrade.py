@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from probes.arguments import Checker
+from probes.call_arguments import Checker
 from probes.messages import JSON
 from probes.schemas.downgrade import Level, downgrade
 

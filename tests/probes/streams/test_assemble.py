@@ -2,7 +2,7 @@ from __future__ import annotations
 
 from probes.events import PartDelta, PartEnded, PartKind, PartStarted, ReplyEnded
 from probes.messages import BrokenCall, Reasoning, ReasoningKind, Reply, Stop, Text, ToolCall
-from probes.streams.assemble import Assembler, replay
+from probes.streams.assembler import Assembler, replay
 
 
 def test_parts_keep_the_order_in_which_they_began() -> None:

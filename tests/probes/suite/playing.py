@@ -7,7 +7,6 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import TypeAlias
 
-from probes.attempts import FindingKind
 from probes.dialects import DIALECTS
 from probes.errors import Refused
 from probes.messages import (
@@ -21,6 +20,7 @@ from probes.messages import (
     Text,
     ToolCall,
 )
+from probes.outcomes import FindingKind
 from probes.suite import Answer, Drawn, Judged, Probe, Question
 from probes.suite.setting import Setting
 from probes.target import Provider

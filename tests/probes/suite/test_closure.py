@@ -4,9 +4,9 @@ import json
 
 import pytest
 
-from probes.attempts import FindingKind
-from probes.history.closure import check
+from probes.history.call_closure import check
 from probes.messages import Role
+from probes.outcomes import FindingKind
 from probes.suite.base import Drawn
 from probes.suite.closure import CLOSURE, GREETING
 from tests.probes.suite.playing import (

@@ -7,7 +7,6 @@ from typing import Any
 
 import pytest
 
-from probes.attempts import FindingKind, Metric
 from probes.messages import (
     JSON,
     Breakage,
@@ -20,6 +19,7 @@ from probes.messages import (
     Text,
     ToolCall,
 )
+from probes.outcomes import FindingKind, Metric
 from probes.suite.hearing import Heard, hear, wrong_values
 from probes.suite.tools import PROBE_ADD, PROBE_ECHO
 from tests.probes.suite.playing import call, thought

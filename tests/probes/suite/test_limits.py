@@ -5,9 +5,9 @@ from collections.abc import Mapping
 import pytest
 
 from probes.adapters import adapter_for
-from probes.attempts import FindingKind
 from probes.dialects import DIALECTS
 from probes.messages import ModelCall, Role
+from probes.outcomes import FindingKind
 from probes.suite.base import Drawn
 from probes.suite.limits import FOREIGN_IDS, FOREIGN_IDS_PROBE, PARAMETERS, TOOL_CHOICE
 from probes.suite.setting import Setting

@@ -6,8 +6,8 @@ from dataclasses import replace
 
 import pytest
 
-from probes.attempts import FindingKind
 from probes.messages import Reply, ToolCall
+from probes.outcomes import FindingKind
 from probes.suite.base import Drawn
 from probes.suite.parallel import PARALLEL_MIXED, PARALLEL_OFF, PARALLEL_SAME, ParallelProbe
 from tests.probes.suite.playing import (

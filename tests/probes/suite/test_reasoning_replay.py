@@ -5,9 +5,9 @@ from dataclasses import replace
 import pytest
 
 from probes.adapters import adapter_for
-from probes.attempts import FindingKind
 from probes.dialects import DIALECTS, NAMED
 from probes.messages import ModelCall, Reasoning, ReasoningKind, Reply, Role, Text
+from probes.outcomes import FindingKind
 from probes.suite.base import Drawn
 from probes.suite.reasoning_replay import REASONING_REPLAY
 from probes.suite.setting import Setting

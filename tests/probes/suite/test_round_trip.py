@@ -4,8 +4,8 @@ import json
 
 import pytest
 
-from probes.attempts import FindingKind
 from probes.messages import Reply, Role, Stop, Text
+from probes.outcomes import FindingKind
 from probes.suite.base import Drawn
 from probes.suite.round_trip import ROUND_TRIP
 from tests.probes.suite.playing import (

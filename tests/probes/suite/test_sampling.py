@@ -4,8 +4,8 @@ from datetime import UTC, datetime
 
 import pytest
 
-from probes.attempts import Attempt, Evidence, Outcome
 from probes.errors import TargetError
+from probes.outcomes import Attempt, Evidence, Outcome
 from probes.suite import PROBES, Trial, plan
 from probes.suite.sampling import (
     MAX_PROMPT_TOKENS,

@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
-from probes.arguments import validate
-from probes.attempts import FindingKind
+from probes.call_arguments import validate
 from probes.messages import JSON, Reply, Text
+from probes.outcomes import FindingKind
 from probes.suite.base import Drawn, Probe
 from probes.suite.schema import (
     HOSTILE,

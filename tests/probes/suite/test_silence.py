@@ -4,8 +4,8 @@ import random
 
 import pytest
 
-from probes.attempts import FindingKind
 from probes.messages import BrokenCall, Reply, Stop, Text
+from probes.outcomes import FindingKind
 from probes.suite.base import Drawn
 from probes.suite.silence import MENTIONS, NO_CALL_WANTED, TAG_IN_TEXT, SilenceProbe
 from tests.probes.suite.playing import call, calls, play, prose, refusal, thought

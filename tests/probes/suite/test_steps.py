@@ -2,8 +2,8 @@ from __future__ import annotations
 
 import pytest
 
-from probes.attempts import FindingKind, Metric, Verdict
 from probes.messages import Reasoning, ReasoningKind, Role, Text, ToolCall, ToolResult, Turn
+from probes.outcomes import FindingKind, Metric, Verdict
 from probes.suite.base import Answer
 from probes.suite.steps import (
     CLOSURE_KINDS,

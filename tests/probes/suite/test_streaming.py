@@ -2,8 +2,8 @@ from __future__ import annotations
 
 import pytest
 
-from probes.attempts import FindingKind
 from probes.messages import BrokenCall, Deviation, Reply, Stop, Text
+from probes.outcomes import FindingKind
 from probes.suite.base import Drawn
 from probes.suite.streaming import STREAMING
 from tests.probes.suite.playing import (

@@ -7,10 +7,10 @@ import random
 import pytest
 
 from probes.adapters import adapter_for
-from probes.attempts import FindingKind
 from probes.dialects import DIALECTS
 from probes.errors import TargetError
 from probes.messages import Role
+from probes.outcomes import FindingKind
 from probes.suite import PROBES, SUITES, Probe, Question, Trial, plan
 from probes.suite.setting import Setting
 from probes.target import Provider

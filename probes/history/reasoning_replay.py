@@ -11,9 +11,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from probes.dialects.base import Dialect, Due, ReplayRule
-from probes.history.changes import Change, ChangeKind
-from probes.history.closure import IN_HISTORY
+from probes.history.call_closure import IN_HISTORY
 from probes.history.item_pairs import drop_lone_items, is_item, without_item_ids
+from probes.history.request_changes import Change, ChangeKind
 from probes.history.signatures import (
     FORMAT,
     has_signature,

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from enum import StrEnum
 
-from probes.evidence import Evidence
+from probes.exchange_evidence import Evidence
 from probes.findings import Finding, FindingKind
 from probes.messages import JSON, Usage
 

@@ -7,7 +7,7 @@ import uuid
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from probes.adapters.fields import object_or_empty, own_inner, text_or_empty
+from probes.adapters.json_fields import object_or_empty, own_inner, text_or_empty
 from probes.adapters.openai_responses.items import FORMAT, item_id, write_items, write_text
 from probes.adapters.openai_responses.reply import write_reply
 from probes.events import Event, PartDelta, PartEnded, PartKind, PartStarted, ReplyEnded

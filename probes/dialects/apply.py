@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 
-from probes.dialects.asked import asks, client_asks, mentions, other_tools, says, without
 from probes.dialects.base import EVERY_CHOICE, Dialect, Strict
-from probes.dialects.turns import (
+from probes.dialects.request_fields import asks, client_asks, mentions, other_tools, says, without
+from probes.dialects.turn_rules import (
     bridged,
     in_call_order,
     results_apart,
@@ -15,7 +15,7 @@ from probes.dialects.turns import (
     with_roles,
     without_blank_text,
 )
-from probes.history.changes import Change, ChangeKind
+from probes.history.request_changes import Change, ChangeKind
 from probes.messages import JSON, ModelCall, ToolSpec
 
 EMPTY_SCHEMA: Mapping[str, JSON] = {"type": "object", "properties": {}}

@@ -15,7 +15,7 @@ from collections.abc import Callable, Mapping
 from contextlib import suppress
 from typing import Any
 
-from probes.egress import Barred, Rules
+from probes.egress_rules import Barred, Rules
 
 MOST_MEMORY = 1536 * 1024 * 1024
 MOST_CPU_S = 30

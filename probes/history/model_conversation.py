@@ -5,15 +5,15 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
-from probes.dialects.applying import apply, is_thinking
-from probes.dialects.asked import mentions
+from probes.dialects.apply import apply, is_thinking
 from probes.dialects.base import Dialect
+from probes.dialects.request_fields import mentions
 from probes.errors import HistoryError, WireError
 from probes.findings import Finding
-from probes.history.changes import Change, ChangeKind
-from probes.history.closure import check, repair
+from probes.history.call_closure import check, repair
 from probes.history.pairing import Ref, pair
-from probes.history.replay import Receiver, missing_reasoning, replay
+from probes.history.reasoning_replay import Receiver, missing_reasoning, replay
+from probes.history.request_changes import Change, ChangeKind
 from probes.history.trimming import Budget, trim
 from probes.ladder.ids import RULES, IdMap, IdWalk
 from probes.losses import Loss, LossKind

@@ -1,6 +1,5 @@
 from __future__ import annotations
 
-from probes.attempts import Finding, FindingKind, Metric, Outcome, Verdict
 from probes.errors import (
     AuthRejected,
     ConnectFailed,
@@ -19,6 +18,7 @@ from probes.errors import (
     TransportError,
     WireError,
 )
+from probes.outcomes import Finding, FindingKind, Metric, Outcome, Verdict
 from probes.suite.base import Judged
 
 # The first class that fits names the finding.

@@ -9,7 +9,7 @@ from collections.abc import Iterable
 import httpcore
 from typing_extensions import override
 
-from probes.egress import Barred, Rules
+from probes.egress_rules import Barred, Rules
 
 # Of the addresses of one name that are tried, and how long each but the last may take.
 MOST_ADDRESSES = 4

@@ -9,9 +9,9 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 
 from probes import runner
-from probes.attempts import Attempt, Finding, FindingKind, Metric, Outcome, Verdict
 from probes.dialects.base import Dialect
-from probes.evidence import Evidence
+from probes.exchange_evidence import Evidence
+from probes.outcomes import Attempt, Finding, FindingKind, Metric, Outcome, Verdict
 from probes.suite import Trial
 from probes.suite.sampling import first_trials, further_trials, price
 from probes.target import Target

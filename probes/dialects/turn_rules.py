@@ -7,8 +7,8 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import filterfalse
 
-from probes.history.changes import Change, ChangeKind
 from probes.history.pairing import Ref, pair
+from probes.history.request_changes import Change, ChangeKind
 from probes.messages import JSON, Part, Role, Text, ToolCall, ToolResult, Turn
 
 BRIDGE = "Done."

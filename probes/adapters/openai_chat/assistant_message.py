@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from probes.adapters.fields import (
+from probes.adapters.json_fields import (
     argument_text,
     kept,
     levels,

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 
 from probes.adapters.anthropic.blocks import FORMAT
 from probes.adapters.anthropic.reply import stop_word, write_error, write_reply_block, write_usage
-from probes.adapters.fields import own, rest, submapping
+from probes.adapters.json_fields import own, rest, submapping
 from probes.events import Event, PartDelta, PartEnded, PartKind, PartStarted, ReplyEnded
 from probes.messages import JSON, Part, Reasoning, Reply, Stop, Text, ToolCall
 

@@ -4,12 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 
-from probes.adapters.fields import (
-    list_or_empty,
-    own_inner,
-    own_outer,
-)
-from probes.adapters.openai_chat.message import FORMAT, REASONING_FIELDS, is_custom_call
+from probes.adapters.json_fields import list_or_empty, own_inner, own_outer
+from probes.adapters.openai_chat.assistant_message import FORMAT, REASONING_FIELDS, is_custom_call
 from probes.adapters.openai_chat.reply import STOPS, read_usage, write_usage
 from probes.adapters.openai_chat.request import read_choice
 from probes.adapters.openai_chat.tools import has_text_blocks, write_function, write_tools
@@ -33,7 +29,7 @@ from probes.messages import (
     Turn,
     Usage,
 )
-from probes.streams.assemble import text_label
+from probes.streams.assembler import text_label
 from probes.streams.call_text import arguments_text
 
 FINISHES = {Stop.LENGTH: "length", Stop.REFUSAL: "content_filter", Stop.ERROR: "error"}

@@ -6,15 +6,15 @@ import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from probes.adapters.fields import object_or_empty, own_inner, own_outer
-from probes.adapters.openai_chat.errors import INTERRUPTED, write_error
-from probes.adapters.openai_chat.message import FORMAT, REASONING_FIELDS, is_custom_call
-from probes.adapters.openai_chat.write import (
+from probes.adapters.json_fields import object_or_empty, own_inner, own_outer
+from probes.adapters.openai_chat.assistant_message import FORMAT, REASONING_FIELDS, is_custom_call
+from probes.adapters.openai_chat.body_writer import (
     DEFAULT_FIELD,
     finish_reason,
     reply_head,
     reply_usage,
 )
+from probes.adapters.openai_chat.errors import INTERRUPTED, write_error
 from probes.events import Event, PartDelta, PartEnded, PartKind, PartStarted, ReplyEnded
 from probes.messages import (
     JSON,

@@ -5,9 +5,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from probes.findings import Finding
+from probes.http_messages import Chunk, Incoming, Outgoing
 from probes.messages import JSON, BrokenCall, Reply, ToolCall
 from probes.redaction import Redactor
-from probes.wire import Chunk, Incoming, Outgoing
 
 MAX_BODY = 256 * 1024
 MAX_CHUNKS = 4096

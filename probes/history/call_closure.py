@@ -8,9 +8,9 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from probes.findings import Finding, FindingKind
-from probes.history.changes import Change, ChangeKind
 from probes.history.merging import merge
 from probes.history.pairing import Pairs, Ref, pair
+from probes.history.request_changes import Change, ChangeKind
 from probes.messages import JSON, BrokenCall, Part, Role, Text, ToolCall, ToolResult, Turn
 
 INTERRUPTED: Mapping[str, JSON] = {

@@ -10,9 +10,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
 from probes.errors import ProbesError, Refused, TargetError
+from probes.http_messages import Chunk, Incoming
 from probes.messages import JSON, Reply
 from probes.suite.base import Answer
-from probes.wire import Chunk, Incoming
 
 
 @dataclass(frozen=True, slots=True)

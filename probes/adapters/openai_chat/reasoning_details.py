@@ -3,7 +3,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from probes.adapters.fields import object_or_empty
+from probes.adapters.json_fields import object_or_empty
 from probes.messages import JSON
 
 GROWING = frozenset({"text", "summary", "data", "signature"})

@@ -15,10 +15,10 @@ from probes.errors import (
     Refused,
 )
 from probes.findings import FindingKind
+from probes.http_messages import Incoming
 from probes.messages import JSON, Reply
-from probes.relays import error_inside, relayed_error
+from probes.relayed_errors import error_inside, relayed_error
 from probes.strict_json import Parsed, parse
-from probes.wire import Incoming
 
 MAX_RETRY_AFTER_S = 24 * 3600
 MAX_PLAIN_ERROR = 300

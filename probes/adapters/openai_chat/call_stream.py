@@ -9,19 +9,13 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
-from probes.adapters.fields import (
-    argument_text,
-    kept,
-    mint_id,
-    object_or_empty,
-    text_or_empty,
-)
-from probes.adapters.openai_chat.message import FORMAT, MAX_CALLS, call_leftover
+from probes.adapters.json_fields import argument_text, kept, mint_id, object_or_empty, text_or_empty
+from probes.adapters.openai_chat.assistant_message import FORMAT, MAX_CALLS, call_leftover
 from probes.adapters.openai_chat.reply import MESSAGE
 from probes.adapters.tool_calls import LOST, NAMELESS, broken, cut_off, read_call
 from probes.events import PartKind
 from probes.messages import JSON, Breakage, BrokenCall, ToolCall
-from probes.streams.assemble import Assembler
+from probes.streams.assembler import Assembler
 
 _BLANK = frozenset(" \t\r\n")
 

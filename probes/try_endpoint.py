@@ -12,12 +12,12 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from probes.adapters import adapter_for
-from probes.asking import Asker
 from probes.dialects import DIALECTS
+from probes.error_judge import judge_error
 from probes.errors import ProbesError
-from probes.evidence import Exchange
+from probes.exchange import Asker
+from probes.exchange_evidence import Exchange
 from probes.findings import Finding
-from probes.judgement import judge_error
 from probes.messages import Reply, Usage
 from probes.pacing import Pacer
 from probes.redaction import Redactor

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from enum import Enum, auto
 from itertools import chain
 
-from probes.adapters.fields import MINTED
+from probes.adapters.json_fields import MINTED
 from probes.losses import Loss, LossKind
 from probes.messages import (
     JSON,

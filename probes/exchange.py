@@ -6,18 +6,18 @@ import asyncio
 import json
 from dataclasses import dataclass, replace
 
-from probes.adapters.addresses import request_url
 from probes.adapters.base import Adapter
-from probes.answers import read_answer
+from probes.adapters.request_url import request_url
 from probes.errors import Overloaded, ProbesError, Refused
 from probes.events import ReplyEnded
-from probes.evidence import Exchange
+from probes.exchange_evidence import Exchange
+from probes.http_messages import Incoming, Outgoing
+from probes.http_reply import read_answer
 from probes.messages import Breakage, Reply, Stop
 from probes.pacing import Pacer
 from probes.suite.base import Answer, Question
 from probes.target import Target
 from probes.transport import Transport
-from probes.wire import Incoming, Outgoing
 
 
 @dataclass(frozen=True, slots=True)
