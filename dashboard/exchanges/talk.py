@@ -13,7 +13,6 @@ from probes.adapters.base import Adapter
 from probes.errors import ProbesError
 from probes.exchange import read_reply
 from probes.http_messages import Incoming
-from probes.ladder.resolve import resolve
 from probes.messages import (
     BrokenCall,
     ModelCall,
@@ -28,6 +27,7 @@ from probes.messages import (
 )
 from probes.parsers.base import RawCall
 from probes.parsers.reader import TextReader
+from probes.resolve.call import resolve
 from probes.target import Provider
 
 # Of a long history only the newest turns are told; the request has all of it.

@@ -15,7 +15,6 @@ from probes.history.pairing import Ref, pair
 from probes.history.reasoning_replay import Receiver, missing_reasoning, replay
 from probes.history.request_changes import Change, ChangeKind
 from probes.history.trimming import Budget, trim
-from probes.ladder.ids import RULES, IdMap, IdWalk
 from probes.losses import Loss, LossKind
 from probes.messages import (
     JSON,
@@ -29,6 +28,7 @@ from probes.messages import (
     ToolResult,
     Turn,
 )
+from probes.resolve.call_ids import RULES, IdMap, IdWalk
 from probes.serialise import turns_from_json, turns_to_json
 
 VERSION = 1

@@ -4,11 +4,11 @@ import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
-from probes.ladder.names import declared
 from probes.messages import Location, ToolSpec
 from probes.parsers.base import Parameters, RawCall
 from probes.parsers.cursor import Cursor, Reading
 from probes.parsers.output import Output
+from probes.resolve.tool_names import declared
 
 MAX_CALLS = 10_000
 MAX_NAME = 256

@@ -8,8 +8,8 @@ from dataclasses import dataclass, replace
 from typing import TypeAlias
 
 from probes.call_arguments import Checker
-from probes.ladder.repair import read_json
 from probes.messages import JSON
+from probes.resolve.json_repair import read_json
 
 Convert: TypeAlias = Callable[[JSON], JSON]
 

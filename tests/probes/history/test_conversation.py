@@ -20,7 +20,6 @@ from probes.history.call_closure import check
 from probes.history.model_conversation import Conversation, Sending
 from probes.history.request_changes import ChangeKind
 from probes.history.trimming import Budget
-from probes.ladder.ids import RULES
 from probes.losses import LossKind
 from probes.messages import (
     JSON,
@@ -36,6 +35,7 @@ from probes.messages import (
     ToolSpec,
     Turn,
 )
+from probes.resolve.call_ids import RULES
 from tests.probes.history.generate import any_turns
 from tests.probes.history.speech import block, call, result, thought
 

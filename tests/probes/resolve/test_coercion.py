@@ -5,9 +5,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from probes.call_arguments import Checker
-from probes.ladder.coercion import Reading, read_parameters
 from probes.messages import JSON
 from probes.parsers.base import Parameter
+from probes.resolve.coercion import Reading, read_parameters
 
 
 def value_of(text: str, schema: JSON, *, is_string: bool | None = None) -> Reading:

@@ -3,8 +3,8 @@ from __future__ import annotations
 import pytest
 
 from probes.call_arguments import Checker
-from probes.ladder.shapes import fit
 from probes.messages import JSON
+from probes.resolve.argument_shapes import fit
 
 SCHEMA: dict[str, JSON] = {
     "type": "object",

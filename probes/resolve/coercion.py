@@ -12,7 +12,7 @@ character. Reading by type is how these formats work and is no repair; these are
 | `retyped` | the markup's own type flag did not fit the schema |
 | `duplicate_keys` | a parameter came twice; the last one counts |
 
-and those of `probes/ladder/repair.py` inside objects and arrays.
+and those of `probes/resolve/json_repair.py` inside objects and arrays.
 """
 
 from __future__ import annotations
@@ -23,9 +23,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from probes.call_arguments import Checker
-from probes.ladder.repair import read_json, read_strictly
 from probes.messages import JSON
 from probes.parsers.base import Parameter
+from probes.resolve.json_repair import read_json, read_strictly
 from probes.schemas.types import properties_at, type_name, types_of
 
 MAX_DIGITS = 400

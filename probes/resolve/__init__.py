@@ -2,6 +2,6 @@
 
 from __future__ import annotations
 
-from probes.ladder.resolve import resolve, resolve_json
+from probes.resolve.call import resolve, resolve_json
 
 __all__ = ["resolve", "resolve_json"]

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from probes.errors import WireError
-from probes.ladder.ids import RULES, IdMap, mint
+from probes.resolve.call_ids import RULES, IdMap, mint
 
 
 def test_a_minted_id_depends_on_its_seed_alone() -> None:

@@ -1,4 +1,4 @@
-"""A JSON reader that forgives what `probes/ladder/repair.py` names, one pass, left to right.
+"""A JSON reader that forgives what `probes/resolve/json_repair.py` names, one pass, left to right.
 
 Each leniency is used only where strict JSON has no reading at all, so a text that is JSON is never
 read in another way.

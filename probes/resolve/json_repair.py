@@ -20,9 +20,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-from probes.ladder.lenient_json import Ended, Malformed, Reader, TooDeep
-from probes.ladder.names import MARKUP
 from probes.messages import JSON
+from probes.resolve.lenient_json import Ended, Malformed, Reader, TooDeep
+from probes.resolve.tool_names import MARKUP
 from probes.strict_json import parse
 
 MAX_BYTES = 1024 * 1024

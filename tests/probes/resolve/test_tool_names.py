@@ -4,8 +4,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from probes.ladder.names import Match, declared, find, normalise
 from probes.messages import ToolSpec
+from probes.resolve.tool_names import Match, declared, find, normalise
 
 
 def tools(*names: str) -> list[ToolSpec]:

@@ -4,10 +4,10 @@ The rungs, in this order; the first that fits ends the climb, and each change is
 `ToolCall.repairs` in the order it was made:
 
 1. what the text parser needed (`RawCall.notes`), and `unterminated` where an end tag is missing
-2. the tool's name: `name_*`, the table in `probes/ladder/names.py`
-3. the arguments: strict JSON, else the repairs in the table of `probes/ladder/repair.py`; or text
-   between tags, read by the schema as the table in `probes/ladder/coercion.py` says
-4. their shape: the table in `probes/ladder/shapes.py`
+2. the tool's name: `name_*`, the table in `probes/resolve/tool_names.py`
+3. the arguments: strict JSON, else the repairs in the table of `probes/resolve/json_repair.py`;
+   or text between tags, read by the schema as the table in `probes/resolve/coercion.py` says
+4. their shape: the table in `probes/resolve/argument_shapes.py`
 5. validation by the tool's schema. What does not validate is never handed out. On a call whose
    tool has a schema that nobody could check stands `schema_not_compiled`
 
@@ -23,13 +23,13 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from probes.call_arguments import MAX_BYTES, Checker, json_path
-from probes.ladder.coercion import Reading, read_parameters
-from probes.ladder.ids import mint
-from probes.ladder.names import MAX_NAME, find, normalise
-from probes.ladder.repair import Read, read_json, read_strictly
-from probes.ladder.shapes import Fitted, fit, fit_as_it_is
 from probes.messages import JSON, Breakage, BrokenCall, ToolCall, ToolSpec
 from probes.parsers.base import JsonText, Parameters, RawCall
+from probes.resolve.argument_shapes import Fitted, fit, fit_as_it_is
+from probes.resolve.call_ids import mint
+from probes.resolve.coercion import Reading, read_parameters
+from probes.resolve.json_repair import Read, read_json, read_strictly
+from probes.resolve.tool_names import MAX_NAME, find, normalise
 from probes.schemas.types import declared_keys
 
 MAX_LISTED = 50

@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from probes.ladder.repair import MAX_BYTES, ORDER, read_json
 from probes.messages import JSON
+from probes.resolve.json_repair import MAX_BYTES, ORDER, read_json
 from tests.probes.test_arguments import JSON_VALUES
 
 FIRES: list[tuple[str, JSON, tuple[str, ...]]] = [

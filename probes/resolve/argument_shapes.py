@@ -15,8 +15,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from probes.call_arguments import Checker, Misfit, kind_of
-from probes.ladder.repair import read_strictly
 from probes.messages import JSON
+from probes.resolve.json_repair import read_strictly
 from probes.schemas.types import declared_keys, properties_at, type_name, types_of
 
 WRAPPERS = ("arguments", "input", "parameters", "args", "params")

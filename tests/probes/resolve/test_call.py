@@ -8,9 +8,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from probes.call_arguments import MAX_BYTES, argument_text
-from probes.ladder.resolve import resolve, resolve_json
 from probes.messages import JSON, Breakage, BrokenCall, Location, ToolCall, ToolSpec
 from probes.parsers.base import JsonText, Parameter, Parameters, RawCall
+from probes.resolve.call import resolve, resolve_json
 from tests.probes.test_arguments import JSON_VALUES
 
 WEATHER: dict[str, JSON] = {
