@@ -29,7 +29,7 @@ from probes.recorded_exchange import Recorded, from_evidence
 from probes.secret import Secret
 from probes.suite import PROBES
 from probes.suite.base import Answer, Question, rng_for
-from probes.suite.setting import Setting
+from probes.suite.question_builder import Setting
 from probes.target import Provider, Target
 from probes.transport import Transport
 

@@ -24,8 +24,8 @@ from probes.pacing import Pacer
 from probes.redaction import Redactor
 from probes.strict_json import parse
 from probes.suite.base import Answer, Question
-from probes.suite.setting import Setting
-from probes.suite.steps import asking
+from probes.suite.question_builder import Setting
+from probes.suite.script_steps import asking
 from probes.suite.tools import PROBE_ADD, PROBE_ECHO
 from probes.target import Provider, Target
 from probes.transport import Transport

@@ -22,7 +22,7 @@ from probes.pacing import Pacer
 from probes.redaction import Redactor
 from probes.suite import PROBES, Trial
 from probes.suite.base import Answer, Judged, Probe, Question, rng_for
-from probes.suite.setting import Setting
+from probes.suite.question_builder import Setting
 from probes.target import Target
 from probes.transport import Transport
 

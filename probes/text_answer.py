@@ -8,8 +8,8 @@ from dataclasses import dataclass, replace
 
 from probes.messages import BrokenCall, Location, ToolCall, ToolSpec
 from probes.parsers.base import RawCall
-from probes.parsers.found import Found, FoundReasoning, FoundText
 from probes.parsers.reader import TextReader
+from probes.parsers.text_items import Found, FoundReasoning, FoundText
 from probes.resolve.call import resolve
 from probes.resolve.call_ids import RULES, IdMap
 

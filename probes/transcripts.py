@@ -24,7 +24,7 @@ from probes.recorded_exchange import Recorded, from_evidence, from_json, in_shor
 from probes.redaction import Redactor
 from probes.suite import PROBES, SUITE_VERSION
 from probes.suite.base import Answer, Judged, Probe, Question, Script, rng_for
-from probes.suite.setting import Setting
+from probes.suite.question_builder import Setting
 from probes.target import ProfileKey, Provider, Target
 
 VERSION = 1

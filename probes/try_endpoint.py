@@ -22,8 +22,8 @@ from probes.messages import Reply, Usage
 from probes.pacing import Pacer
 from probes.redaction import Redactor
 from probes.suite.base import Answer, Judged
-from probes.suite.format import FORMAT
-from probes.suite.setting import MAX_TOKENS, Setting
+from probes.suite.format_probe import FORMAT
+from probes.suite.question_builder import MAX_TOKENS, Setting
 from probes.target import Target
 from probes.transport import Transport
 

@@ -7,9 +7,9 @@ from dataclasses import dataclass, field
 
 from probes.messages import JSON, ToolSpec
 from probes.parsers.base import Parameter, Parameters, RawCall
-from probes.parsers.bundles import swallow
+from probes.parsers.context import Parser, Scene
 from probes.parsers.cursor import Cursor, Marks, Reading
-from probes.parsers.scene import Parser, Scene
+from probes.parsers.json_output import swallow
 from probes.resolve.tool_names import declared
 
 NAME = "minimax_m3"

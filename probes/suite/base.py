@@ -15,7 +15,7 @@ from typing import Protocol, TypeAlias
 from probes.errors import Refused
 from probes.messages import JSON, ModelCall, Reply
 from probes.outcomes import Finding, Metric, Outcome, Verdict
-from probes.suite.setting import Setting
+from probes.suite.question_builder import Setting
 
 
 @dataclass(frozen=True, slots=True)

@@ -20,8 +20,8 @@ from probes.messages import JSON, ModelCall, Reply
 from probes.outcomes import Outcome
 from probes.suite import PROBES
 from probes.suite.base import Drawn, Judged, Script
-from probes.suite.format import FormatProbe
-from probes.suite.setting import Setting
+from probes.suite.format_probe import FormatProbe
+from probes.suite.question_builder import Setting
 from probes.transcripts import Played, replay
 from tests.cli.commanding import probing, toolgauge
 from tests.simulators.plugin import ROOT

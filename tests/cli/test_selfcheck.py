@@ -16,7 +16,7 @@ from cli.selfcheck.suite_faults import SELFCHECK_FAULTS
 from probes.outcomes import Finding, Metric, Outcome
 from probes.suite import PROBES, Probe
 from probes.suite.base import Drawn, Script
-from probes.suite.setting import Setting
+from probes.suite.question_builder import Setting
 from simulators.server import build
 from simulators.serving import served
 from tests.cli.commanding import toolgauge

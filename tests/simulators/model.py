@@ -14,8 +14,8 @@ from probes.events import ReplyEnded
 from probes.history.model_conversation import Conversation
 from probes.messages import Reply, ToolChoice, ToolSpec
 from probes.secret import Secret
-from probes.suite.setting import Setting
-from probes.suite.steps import asking
+from probes.suite.question_builder import Setting
+from probes.suite.script_steps import asking
 from probes.target import Provider
 
 

@@ -8,8 +8,8 @@ from typing import Any
 
 from probes.messages import ToolSpec
 from probes.parsers.base import JsonText, RawCall
-from probes.parsers.found import Found, FoundReasoning, FoundText, merged
 from probes.parsers.reader import TextReader, read_text
+from probes.parsers.text_items import Found, FoundReasoning, FoundText, merged
 
 TOOLS = tuple(ToolSpec(name, "", None) for name in ("f", "g", "get_weather", "write_file"))
 

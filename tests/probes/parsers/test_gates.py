@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from probes.parsers.found import FoundText
+from probes.parsers.text_items import FoundText
 from tests.probes.parsers.reading import calls, raw_calls, read_every_way, text_of
 
 

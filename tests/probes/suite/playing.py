@@ -22,7 +22,7 @@ from probes.messages import (
 )
 from probes.outcomes import FindingKind
 from probes.suite import Answer, Drawn, Judged, Probe, Question
-from probes.suite.setting import Setting
+from probes.suite.question_builder import Setting
 from probes.target import Provider
 
 OPENAI = Setting("m", DIALECTS[Provider.OPENAI], "openai")

@@ -8,7 +8,7 @@ from probes.history.call_closure import check
 from probes.messages import Role
 from probes.outcomes import FindingKind
 from probes.suite.base import Drawn
-from probes.suite.closure import CLOSURE, GREETING
+from probes.suite.closure_probe import CLOSURE, GREETING
 from tests.probes.suite.playing import (
     Played,
     Said,

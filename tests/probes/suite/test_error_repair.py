@@ -8,7 +8,7 @@ import pytest
 from probes.messages import BrokenCall, Reply, Role, Stop
 from probes.outcomes import FindingKind
 from probes.suite.base import Drawn
-from probes.suite.error_repair import ERROR, ERROR_REPAIR, MAX_TRIES
+from probes.suite.error_repair_probe import ERROR, ERROR_REPAIR, MAX_TRIES
 from tests.probes.suite.playing import Said, call, calls, play, prose, refusal, thought
 
 LEAKED = "leaked_call"

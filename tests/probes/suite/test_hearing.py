@@ -20,8 +20,8 @@ from probes.messages import (
     ToolCall,
 )
 from probes.outcomes import FindingKind, Metric
-from probes.suite.hearing import Heard, hear, wrong_values
 from probes.suite.tools import PROBE_ADD, PROBE_ECHO
+from probes.suite.turn_judge import Heard, hear, wrong_values
 from tests.probes.suite.playing import call, thought
 
 TOOLS = (PROBE_ECHO, PROBE_ADD)

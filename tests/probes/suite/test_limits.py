@@ -9,8 +9,8 @@ from probes.dialects import DIALECTS
 from probes.messages import ModelCall, Role
 from probes.outcomes import FindingKind
 from probes.suite.base import Drawn
-from probes.suite.limits import FOREIGN_IDS, FOREIGN_IDS_PROBE, PARAMETERS, TOOL_CHOICE
-from probes.suite.setting import Setting
+from probes.suite.limits_probes import FOREIGN_IDS, FOREIGN_IDS_PROBE, PARAMETERS, TOOL_CHOICE
+from probes.suite.question_builder import Setting
 from probes.target import Provider
 from tests.probes.suite.playing import (
     DEEPSEEK,

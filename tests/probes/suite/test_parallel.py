@@ -9,7 +9,7 @@ import pytest
 from probes.messages import Reply, ToolCall
 from probes.outcomes import FindingKind
 from probes.suite.base import Drawn
-from probes.suite.parallel import PARALLEL_MIXED, PARALLEL_OFF, PARALLEL_SAME, ParallelProbe
+from probes.suite.parallel_probes import PARALLEL_MIXED, PARALLEL_OFF, PARALLEL_SAME, ParallelProbe
 from tests.probes.suite.playing import (
     OPENAI,
     Said,

@@ -9,8 +9,8 @@ from probes.dialects import DIALECTS, NAMED
 from probes.messages import ModelCall, Reasoning, ReasoningKind, Reply, Role, Text
 from probes.outcomes import FindingKind
 from probes.suite.base import Drawn
-from probes.suite.reasoning_replay import REASONING_REPLAY
-from probes.suite.setting import Setting
+from probes.suite.question_builder import Setting
+from probes.suite.reasoning_replay_probe import REASONING_REPLAY
 from probes.target import Provider
 from tests.probes.suite.playing import (
     DEEPSEEK,

@@ -7,7 +7,7 @@ import pytest
 from probes.messages import Reply, Role, Stop, Text
 from probes.outcomes import FindingKind
 from probes.suite.base import Drawn
-from probes.suite.round_trip import ROUND_TRIP
+from probes.suite.round_trip_probe import ROUND_TRIP
 from tests.probes.suite.playing import (
     DEEPSEEK,
     Said,

@@ -11,7 +11,7 @@ from probes.call_arguments import validate
 from probes.messages import JSON, Reply, Text
 from probes.outcomes import FindingKind
 from probes.suite.base import Drawn, Probe
-from probes.suite.schema import (
+from probes.suite.schema_probes import (
     HOSTILE,
     HOSTILE_TEXT,
     NO_ARGUMENTS,

@@ -3,8 +3,8 @@ from __future__ import annotations
 from dataclasses import replace
 
 from probes.messages import REQUIRED, Role, Text, ToolResult, Turn
-from probes.suite.setting import MAX_TOKENS
-from probes.suite.steps import asking
+from probes.suite.question_builder import MAX_TOKENS
+from probes.suite.script_steps import asking
 from probes.suite.tools import PROBE_ADD, PROBE_ECHO
 from tests.probes.suite.playing import DEEPSEEK, OPENAI, call, calls, thought
 

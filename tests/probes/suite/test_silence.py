@@ -7,7 +7,7 @@ import pytest
 from probes.messages import BrokenCall, Reply, Stop, Text
 from probes.outcomes import FindingKind
 from probes.suite.base import Drawn
-from probes.suite.silence import MENTIONS, NO_CALL_WANTED, TAG_IN_TEXT, SilenceProbe
+from probes.suite.no_call_probe import MENTIONS, NO_CALL_WANTED, TAG_IN_TEXT, SilenceProbe
 from tests.probes.suite.playing import call, calls, play, prose, refusal, thought
 
 TEXT = "amber cedar 4711"

@@ -5,7 +5,7 @@ import pytest
 from probes.messages import Reasoning, ReasoningKind, Role, Text, ToolCall, ToolResult, Turn
 from probes.outcomes import FindingKind, Metric, Verdict
 from probes.suite.base import Answer
-from probes.suite.steps import (
+from probes.suite.script_steps import (
     CLOSURE_KINDS,
     REPLAY_KINDS,
     Talk,

@@ -5,7 +5,7 @@ import pytest
 from probes.messages import BrokenCall, Deviation, Reply, Stop, Text
 from probes.outcomes import FindingKind
 from probes.suite.base import Drawn
-from probes.suite.streaming import STREAMING
+from probes.suite.streaming_probe import STREAMING
 from tests.probes.suite.playing import (
     Played,
     Said,

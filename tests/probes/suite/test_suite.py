@@ -12,7 +12,7 @@ from probes.errors import TargetError
 from probes.messages import Role
 from probes.outcomes import FindingKind
 from probes.suite import PROBES, SUITES, Probe, Question, Trial, plan
-from probes.suite.setting import Setting
+from probes.suite.question_builder import Setting
 from probes.target import Provider
 from tests.probes.suite.playing import Said, call, calls, play_with, prose, refusal, thought
 

@@ -23,8 +23,8 @@ from probes.messages import (
 )
 from probes.outcomes import Finding, FindingKind, Metric, Outcome, Verdict
 from probes.suite.base import Answer, Judged, Question
-from probes.suite.hearing import Heard, hear
-from probes.suite.setting import HERE, Setting
+from probes.suite.question_builder import HERE, Setting
+from probes.suite.turn_judge import Heard, hear
 
 REPLAY_KINDS = frozenset(
     {

@@ -10,9 +10,9 @@ from dataclasses import dataclass
 from probes.messages import JSON, ToolSpec
 from probes.outcomes import FindingKind, Metric
 from probes.suite.base import Answer, Drawn, Question, Script
-from probes.suite.hearing import Heard, hear, wrong_values
-from probes.suite.setting import Setting
-from probes.suite.steps import Talk, asking
+from probes.suite.question_builder import Setting
+from probes.suite.random_words import nonce, phrase
+from probes.suite.script_steps import Talk, asking
 from probes.suite.tools import (
     LEVELS,
     PROBE_ECHO,
@@ -23,7 +23,7 @@ from probes.suite.tools import (
     PROBE_STORE,
     TAGS,
 )
-from probes.suite.words import nonce, phrase
+from probes.suite.turn_judge import Heard, hear, wrong_values
 
 PROMPT = """\
 Call the tool {tool} exactly once, with exactly these arguments, given here as JSON:

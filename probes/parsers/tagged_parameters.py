@@ -12,8 +12,8 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from probes.parsers.base import Parameter, Parameters
+from probes.parsers.context import Scene
 from probes.parsers.cursor import Cursor, Marks, Reading
-from probes.parsers.scene import Scene
 
 MAX_PARAMETERS = 10_000
 

@@ -7,10 +7,10 @@ from dataclasses import dataclass
 from probes.messages import JSON, ToolCall
 from probes.outcomes import FindingKind, Metric, Verdict
 from probes.suite.base import Drawn, Script
-from probes.suite.setting import Setting
-from probes.suite.steps import Talk, answered, asking
+from probes.suite.question_builder import Setting
+from probes.suite.random_words import WORDS
+from probes.suite.script_steps import Talk, answered, asking
 from probes.suite.tools import PROBE_FAIL_ONCE, SAFE
-from probes.suite.words import WORDS
 
 MAX_TRIES = 2
 PROMPT = """\

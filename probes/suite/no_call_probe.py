@@ -8,11 +8,11 @@ from dataclasses import dataclass
 from probes.messages import Reply
 from probes.outcomes import FindingKind, Metric
 from probes.suite.base import Drawn, Script
-from probes.suite.hearing import hear
-from probes.suite.setting import Setting
-from probes.suite.steps import Talk, asking
+from probes.suite.question_builder import Setting
+from probes.suite.random_words import phrase
+from probes.suite.script_steps import Talk, asking
 from probes.suite.tools import PROBE_ADD, PROBE_ECHO
-from probes.suite.words import phrase
+from probes.suite.turn_judge import hear
 
 PROMPT = """\
 Reply with exactly "{text}" and nothing else. Do not call any tool."""

@@ -10,11 +10,11 @@ from dataclasses import dataclass
 from probes.messages import JSON
 from probes.outcomes import FindingKind, Metric, Verdict
 from probes.suite.base import Drawn, Script
-from probes.suite.hearing import wrong_values
-from probes.suite.setting import Setting
-from probes.suite.steps import Talk, answered, asking
+from probes.suite.question_builder import Setting
+from probes.suite.random_words import nonce, phrase
+from probes.suite.script_steps import Talk, answered, asking
 from probes.suite.tools import PROBE_ADD, PROBE_ECHO, TAGS
-from probes.suite.words import nonce, phrase
+from probes.suite.turn_judge import wrong_values
 
 PROMPT = """\
 Make these two tool calls at the same time, both in one turn, without waiting in between:

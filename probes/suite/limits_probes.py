@@ -23,11 +23,11 @@ from probes.messages import (
 )
 from probes.outcomes import FindingKind, Metric
 from probes.suite.base import Answer, Drawn, Question, Script
-from probes.suite.hearing import hear
-from probes.suite.setting import Setting
-from probes.suite.steps import CLOSURE_KINDS, Talk, asking
+from probes.suite.question_builder import Setting
+from probes.suite.random_words import phrase
+from probes.suite.script_steps import CLOSURE_KINDS, Talk, asking
 from probes.suite.tools import PROBE_ADD, PROBE_ECHO, TAGS
-from probes.suite.words import phrase
+from probes.suite.turn_judge import hear
 
 GREETING = """\
 Good morning. My word of the day is "{message}"."""

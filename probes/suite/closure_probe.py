@@ -11,8 +11,8 @@ from probes.messages import JSON, ModelCall, Reply, Role, Stop, Text, ToolResult
 from probes.outcomes import Metric, Verdict
 from probes.suite import two_turns
 from probes.suite.base import Answer, Drawn, Question, Script
-from probes.suite.setting import HERE, Setting
-from probes.suite.steps import CLOSURE_KINDS, Talk, answered, asking, continued, went_on
+from probes.suite.question_builder import HERE, Setting
+from probes.suite.script_steps import CLOSURE_KINDS, Talk, answered, asking, continued, went_on
 from probes.suite.tools import PROBE_ADD, PROBE_ECHO
 from probes.suite.two_turns import NEXT, PROMPT
 

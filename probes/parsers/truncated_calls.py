@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 
-from probes.parsers.scene import Scene
+from probes.parsers.context import Scene
 
 # No header of a call is longer; the pattern never sees more.
 MAX_HEAD = 700

@@ -4,10 +4,10 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from probes.parsers.base import JsonText, RawCall
+from probes.parsers.context import MAX_CALLS, Scene
 from probes.parsers.cursor import Cursor, Reading
 from probes.parsers.json_calls import JsonCall, call_in, objects, without_comments
 from probes.parsers.json_scan import JsonBody
-from probes.parsers.scene import MAX_CALLS, Scene
 from probes.resolve.json_repair import read_json
 
 

@@ -8,11 +8,11 @@ from dataclasses import dataclass
 from probes.messages import JSON, Stop
 from probes.outcomes import FindingKind, Metric, Verdict
 from probes.suite.base import Drawn, Question, Script
-from probes.suite.hearing import Heard, hear
-from probes.suite.setting import Setting
-from probes.suite.steps import Talk, asking
+from probes.suite.question_builder import Setting
+from probes.suite.random_words import phrase
+from probes.suite.script_steps import Talk, asking
 from probes.suite.tools import PROBE_ADD, PROBE_ECHO, TAGS
-from probes.suite.words import phrase
+from probes.suite.turn_judge import Heard, hear
 
 PROMPT = """\
 Make these two tool calls at the same time, both in one turn:

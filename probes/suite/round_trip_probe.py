@@ -5,11 +5,11 @@ from dataclasses import dataclass
 
 from probes.outcomes import FindingKind, Metric
 from probes.suite.base import Drawn, Script
-from probes.suite.hearing import wrong_values
-from probes.suite.setting import Setting
-from probes.suite.steps import Talk, answered, asking
+from probes.suite.question_builder import Setting
+from probes.suite.random_words import nonce, phrase
+from probes.suite.script_steps import Talk, answered, asking
 from probes.suite.tools import PROBE_ECHO, TAGS
-from probes.suite.words import nonce, phrase
+from probes.suite.turn_judge import wrong_values
 
 PROMPT = """\
 Call the tool {tool} once, with these arguments:

@@ -22,8 +22,8 @@ from probes.messages import (
 from probes.outcomes import Metric
 from probes.suite import two_turns
 from probes.suite.base import Answer, Drawn, Judged, Question, Script
-from probes.suite.setting import Setting
-from probes.suite.steps import (
+from probes.suite.question_builder import Setting
+from probes.suite.script_steps import (
     REPLAY_KINDS,
     Talk,
     answered,
