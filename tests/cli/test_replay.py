@@ -23,7 +23,7 @@ from probes.suite.base import Drawn, Judged, Script
 from probes.suite.format_probe import FormatProbe
 from probes.suite.question_builder import Setting
 from probes.transcripts import Played, replay
-from tests.cli.commanding import probing, toolgauge
+from tests.cli.command_line import probing, toolgauge
 from tests.simulators.plugin import ROOT
 from transcripts.record import RECORDINGS
 

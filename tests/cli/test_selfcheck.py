@@ -19,7 +19,7 @@ from probes.suite.base import Drawn, Script
 from probes.suite.question_builder import Setting
 from simulators.server import build
 from simulators.serving import served
-from tests.cli.commanding import toolgauge
+from tests.cli.command_line import toolgauge
 
 CHECKS = list(dict.fromkeys((case.probe, case.finding, case.says) for case in CASES))
 

@@ -16,7 +16,7 @@ from probes.secret import Secret
 from probes.suite import Trial
 from probes.target import Provider, Target
 from probes.transport import Transport
-from tests.probes.mocking import answer
+from tests.probes.httpx_responses import answer
 
 pytestmark = pytest.mark.anyio
 

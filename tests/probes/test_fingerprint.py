@@ -17,7 +17,7 @@ from probes.outcomes import Attempt, Evidence, Outcome
 from probes.secret import Secret
 from probes.target import Provider, Target
 from probes.transport import Transport
-from tests.probes.mocking import answer
+from tests.probes.httpx_responses import answer
 
 pytestmark = pytest.mark.anyio
 

@@ -18,7 +18,7 @@ from probes.suite import PROBES, Trial
 from probes.target import Limits, Provider, Target
 from probes.transport import Transport
 from simulators import virtual_time
-from tests.probes.mocking import answer
+from tests.probes.httpx_responses import answer
 
 pytestmark = pytest.mark.anyio
 

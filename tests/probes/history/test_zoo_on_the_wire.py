@@ -13,7 +13,7 @@ from probes.dialects.apply import apply
 from probes.history.model_conversation import Conversation, Sending
 from probes.history.request_changes import ChangeKind
 from probes.messages import JSON, ModelCall, ToolSpec
-from tests.probes.history.speech import result
+from tests.probes.history.turn_builders import result
 from tests.probes.history.vendors import called
 
 CHAT = FORMATS["openai"]

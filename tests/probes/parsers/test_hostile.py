@@ -15,7 +15,7 @@ from probes.parsers.context import MAX_CALLS
 from probes.parsers.pythonic import calls_in
 from probes.parsers.reader import TextReader, read_text
 from probes.parsers.text_items import FoundText, merged
-from tests.probes.parsers.reading import TOOLS, raw_calls, text_of
+from tests.probes.parsers.read_helpers import TOOLS, raw_calls, text_of
 
 PATTERNS = {
     "angle": "<",

@@ -5,7 +5,7 @@ import pytest
 from probes.parsers.output import MAX_HELD
 from probes.parsers.reader import TextReader, read_text
 from probes.parsers.text_items import FoundReasoning, FoundText
-from tests.probes.parsers.reading import TOOLS, calls, read_every_way, text_of
+from tests.probes.parsers.read_helpers import TOOLS, calls, read_every_way, text_of
 from tests.probes.parsers.writers import hermes
 
 CALL = hermes([("f", {"a": "1"})])

@@ -11,7 +11,7 @@ from probes.call_arguments import MAX_BYTES, argument_text
 from probes.messages import JSON, Breakage, BrokenCall, Location, ToolCall, ToolSpec
 from probes.parsers.base import JsonText, Parameter, Parameters, RawCall
 from probes.resolve.call import resolve, resolve_json
-from tests.probes.test_arguments import JSON_VALUES
+from tests.probes.test_call_arguments import JSON_VALUES
 
 WEATHER: dict[str, JSON] = {
     "type": "object",

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from probes.messages import JSON
 from probes.resolve.json_repair import MAX_BYTES, ORDER, read_json
-from tests.probes.test_arguments import JSON_VALUES
+from tests.probes.test_call_arguments import JSON_VALUES
 
 FIRES: list[tuple[str, JSON, tuple[str, ...]]] = [
     ('\ufeff{"a": 1}', {"a": 1}, ("strip_bom",)),

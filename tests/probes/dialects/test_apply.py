@@ -33,7 +33,7 @@ from probes.messages import (
     ToolSpec,
     Turn,
 )
-from tests.probes.history.speech import ASK, NEXT, answer, call, result, tool
+from tests.probes.history.turn_builders import ASK, NEXT, answer, call, result, tool
 
 TOOL = ToolSpec("f", "Does f.", {"type": "object"})
 NAMED_F = ToolChoice("named", "f")

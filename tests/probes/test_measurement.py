@@ -15,7 +15,7 @@ from probes.suite.sampling import price
 from probes.target import Limits, Provider, Target
 from probes.transport import Transport
 from simulators import virtual_time
-from tests.probes.mocking import answer
+from tests.probes.httpx_responses import answer
 
 LIMITS = Limits(1000, 1000, 1000, 1000, 1000)
 TARGET = Target(Provider.OPENAI, "https://e.test/v1", "m", limits=LIMITS)

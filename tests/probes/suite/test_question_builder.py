@@ -6,7 +6,7 @@ from probes.messages import REQUIRED, Role, Text, ToolResult, Turn
 from probes.suite.question_builder import MAX_TOKENS
 from probes.suite.script_steps import asking
 from probes.suite.tools import PROBE_ADD, PROBE_ECHO
-from tests.probes.suite.playing import DEEPSEEK, OPENAI, call, calls, thought
+from tests.probes.suite.script_player import DEEPSEEK, OPENAI, call, calls, thought
 
 RESULT = ToolResult("c1", "{}", name="probe_add")
 

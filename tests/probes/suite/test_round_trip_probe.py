@@ -8,7 +8,7 @@ from probes.messages import Reply, Role, Stop, Text
 from probes.outcomes import FindingKind
 from probes.suite.base import Drawn
 from probes.suite.round_trip_probe import ROUND_TRIP
-from tests.probes.suite.playing import (
+from tests.probes.suite.script_player import (
     DEEPSEEK,
     Said,
     call,

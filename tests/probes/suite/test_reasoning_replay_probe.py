@@ -12,7 +12,7 @@ from probes.suite.base import Drawn
 from probes.suite.question_builder import Setting
 from probes.suite.reasoning_replay_probe import REASONING_REPLAY
 from probes.target import Provider
-from tests.probes.suite.playing import (
+from tests.probes.suite.script_player import (
     DEEPSEEK,
     OPENAI,
     Played,

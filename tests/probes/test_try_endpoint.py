@@ -14,7 +14,7 @@ from probes.secret import Secret
 from probes.target import Provider, Target
 from probes.transport import Transport
 from probes.try_endpoint import FEW_TOKENS, MAX_SHOWN, Tried, try_once
-from tests.probes.mocking import answer
+from tests.probes.httpx_responses import answer
 
 pytestmark = pytest.mark.anyio
 KEY = "sk-a-secret-of-somebody"

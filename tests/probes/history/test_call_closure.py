@@ -19,8 +19,8 @@ from probes.messages import (
     ToolResult,
     Turn,
 )
-from tests.probes.history.generate import any_turns, closed_turns
-from tests.probes.history.speech import ASK, NEXT, answer, call, result, tool
+from tests.probes.history.strategies import any_turns, closed_turns
+from tests.probes.history.turn_builders import ASK, NEXT, answer, call, result, tool
 
 
 def kinds(turns: list[Turn]) -> list[tuple[str, str]]:

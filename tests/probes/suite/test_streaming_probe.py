@@ -6,7 +6,7 @@ from probes.messages import BrokenCall, Deviation, Reply, Stop, Text
 from probes.outcomes import FindingKind
 from probes.suite.base import Drawn
 from probes.suite.streaming_probe import STREAMING
-from tests.probes.suite.playing import (
+from tests.probes.suite.script_player import (
     Played,
     Said,
     by_label,

@@ -36,8 +36,8 @@ from probes.messages import (
     Turn,
 )
 from probes.resolve.call_ids import RULES
-from tests.probes.history.generate import any_turns
-from tests.probes.history.speech import block, call, result, thought
+from tests.probes.history.strategies import any_turns
+from tests.probes.history.turn_builders import block, call, result, thought
 
 TOOL = ToolSpec("f", "Does f.", {"type": "object"})
 ASKED = ModelCall("m", (), (TOOL,))

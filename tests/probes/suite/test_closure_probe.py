@@ -9,7 +9,7 @@ from probes.messages import Role
 from probes.outcomes import FindingKind
 from probes.suite.base import Drawn
 from probes.suite.closure_probe import CLOSURE, GREETING
-from tests.probes.suite.playing import (
+from tests.probes.suite.script_player import (
     Played,
     Said,
     by_label,

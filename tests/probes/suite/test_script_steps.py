@@ -13,7 +13,7 @@ from probes.suite.script_steps import (
     has_reasoned_call,
 )
 from probes.suite.tools import PROBE_ECHO
-from tests.probes.suite.playing import OPENAI, call, calls, prose, refusal, thought
+from tests.probes.suite.script_player import OPENAI, call, calls, prose, refusal, thought
 
 USER = Turn(Role.USER, (Text("Go."),))
 CALLED = Turn(Role.ASSISTANT, (call("probe_echo", {}),))

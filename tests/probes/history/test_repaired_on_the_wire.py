@@ -12,7 +12,8 @@ from probes.history.call_closure import check
 from probes.history.model_conversation import Conversation
 from probes.history.trimming import Budget
 from probes.messages import JSON, Text, ToolResult
-from tests.probes.history.answers import (
+from tests.probes.history.sdk_shapes import accept
+from tests.probes.history.vendor_answers import (
     ANTHROPIC,
     ANTHROPIC_BOUND,
     DEEPSEEK,
@@ -28,7 +29,6 @@ from tests.probes.history.answers import (
     RESPONSES,
     function_call,
 )
-from tests.probes.history.sdk_shapes import accept
 from tests.probes.history.vendors import (
     PARIS,
     Vendor,

@@ -7,7 +7,7 @@ import pytest
 from probes.messages import JSON, Deviation, Reply, Stop, Text
 from probes.suite.base import Drawn, rng_for
 from probes.suite.format_probe import FORMAT
-from tests.probes.suite.playing import OPENAI, call, calls, play, prose
+from tests.probes.suite.script_player import OPENAI, call, calls, play, prose
 
 DRAWN = Drawn({"message": 'amber 4711 "fjord"', "tag": "beta"})
 GOOD: dict[str, JSON] = dict(DRAWN.values)

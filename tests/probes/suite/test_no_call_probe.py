@@ -8,7 +8,7 @@ from probes.messages import BrokenCall, Reply, Stop, Text
 from probes.outcomes import FindingKind
 from probes.suite.base import Drawn
 from probes.suite.no_call_probe import MENTIONS, NO_CALL_WANTED, TAG_IN_TEXT, SilenceProbe
-from tests.probes.suite.playing import call, calls, play, prose, refusal, thought
+from tests.probes.suite.script_player import call, calls, play, prose, refusal, thought
 
 TEXT = "amber cedar 4711"
 DRAWN = Drawn({"text": TEXT})

@@ -12,7 +12,7 @@ from probes.suite.base import Drawn
 from probes.suite.limits_probes import FOREIGN_IDS, FOREIGN_IDS_PROBE, PARAMETERS, TOOL_CHOICE
 from probes.suite.question_builder import Setting
 from probes.target import Provider
-from tests.probes.suite.playing import (
+from tests.probes.suite.script_player import (
     DEEPSEEK,
     OPENAI,
     Played,

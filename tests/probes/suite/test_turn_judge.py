@@ -22,7 +22,7 @@ from probes.messages import (
 from probes.outcomes import FindingKind, Metric
 from probes.suite.tools import PROBE_ADD, PROBE_ECHO
 from probes.suite.turn_judge import Heard, hear, wrong_values
-from tests.probes.suite.playing import call, thought
+from tests.probes.suite.script_player import call, thought
 
 TOOLS = (PROBE_ECHO, PROBE_ADD)
 ECHO: dict[str, JSON] = {"message": "amber 4711", "tag": "beta"}

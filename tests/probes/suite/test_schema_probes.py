@@ -21,7 +21,7 @@ from probes.suite.schema_probes import (
     SchemaProbe,
 )
 from probes.suite.tools import PROBE_ORDER, PROBE_ORDER_LINE
-from tests.probes.suite.playing import (
+from tests.probes.suite.script_player import (
     OPENAI,
     Played,
     Said,

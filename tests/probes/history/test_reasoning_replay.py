@@ -22,8 +22,8 @@ from probes.history.reasoning_replay import Receiver, replay
 from probes.history.request_changes import ChangeKind
 from probes.losses import LossKind
 from probes.messages import JSON, Reasoning, ReasoningKind, Role, Text, ToolCall, Turn
-from tests.probes.history.generate import any_turns
-from tests.probes.history.speech import (
+from tests.probes.history.strategies import any_turns
+from tests.probes.history.turn_builders import (
     ASK,
     NEXT,
     answer,

@@ -9,7 +9,7 @@ from probes.messages import BrokenCall, Reply, Role, Stop
 from probes.outcomes import FindingKind
 from probes.suite.base import Drawn
 from probes.suite.error_repair_probe import ERROR, ERROR_REPAIR, MAX_TRIES
-from tests.probes.suite.playing import Said, call, calls, play, prose, refusal, thought
+from tests.probes.suite.script_player import Said, call, calls, play, prose, refusal, thought
 
 LEAKED = "leaked_call"
 DRAWN = Drawn({"path": "/data/amber/cedar-1.txt"})

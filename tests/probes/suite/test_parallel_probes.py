@@ -10,15 +10,7 @@ from probes.messages import Reply, ToolCall
 from probes.outcomes import FindingKind
 from probes.suite.base import Drawn
 from probes.suite.parallel_probes import PARALLEL_MIXED, PARALLEL_OFF, PARALLEL_SAME, ParallelProbe
-from tests.probes.suite.playing import (
-    OPENAI,
-    Said,
-    call,
-    calls,
-    play,
-    prose,
-    refusal,
-)
+from tests.probes.suite.script_player import OPENAI, Said, call, calls, play, prose, refusal
 
 ECHO = {"message": "hi 1", "tag": "beta"}
 DRAWN = Drawn(
