@@ -19,7 +19,7 @@ from typing import Any
 import httpx
 
 from health.report import Report
-from probes.measuring import Plan, measure
+from probes.measurement import Plan, measure
 from probes.secret import Secret
 from probes.target import Target
 from probes.transport import Transport

@@ -209,7 +209,7 @@ def _fill(millions: int) -> None:
 def _chart_seconds(endpoint: Endpoint) -> list[float]:
     from dashboard.charts.series import series
     from dashboard.runs.observations import LIVE
-    from probes.attempts import Metric
+    from probes.outcomes import Metric
 
     end = datetime.now(UTC)
     span: dict[str, Any] = {"start": end - timedelta(days=DAYS), "end": end}

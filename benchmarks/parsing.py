@@ -10,10 +10,10 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
 from probes.adapters import ADAPTERS
-from probes.ladder.resolve import resolve, resolve_json
 from probes.messages import JSON, Reply, Stop, Text, ToolCall, ToolSpec
 from probes.parsers.base import JsonText, Parameter, Parameters, RawCall
 from probes.parsers.reader import TextReader
+from probes.resolve.call import resolve, resolve_json
 
 SIZES = {"1 KB": 1_000, "100 KB": 100_000, "10 MB": 10_000_000}
 PIECE = 20

@@ -20,16 +20,16 @@ from benchmarks.simulators import Server
 from launcher.ports import free_port
 from probes.adapters import adapter_for
 from probes.adapters.base import Adapter
-from probes.asking import read_reply
-from probes.attempts import Attempt, Outcome
 from probes.dialects import DIALECTS
 from probes.errors import Refused
-from probes.measuring import Plan, measure
-from probes.recordings import Recorded, from_evidence
+from probes.exchange import read_reply
+from probes.measurement import Plan, measure
+from probes.outcomes import Attempt, Outcome
+from probes.recorded_exchange import Recorded, from_evidence
 from probes.secret import Secret
 from probes.suite import PROBES
 from probes.suite.base import Answer, Question, rng_for
-from probes.suite.setting import Setting
+from probes.suite.question_builder import Setting
 from probes.target import Provider, Target
 from probes.transport import Transport
 

@@ -19,7 +19,7 @@ _SOURCES = (
     "dashboard/middleware.py",
     "dashboard/**/*.py",
     "health/**/*.py",
-    "probes/egress.py",
+    "probes/egress_rules.py",
     "probes/target.py",
 )
 # Django turns a template into calls of gettext among blanked-out text.

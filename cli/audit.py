@@ -73,7 +73,7 @@ def _show(found: Verdict) -> None:
 
 
 def _head(options: argparse.Namespace) -> int:
-    from dashboard.audit import chain as audit_chain
+    from dashboard.audit import chain
 
     tell(str(chain.head()))
     return GOOD

@@ -23,7 +23,7 @@ from config.env import (
     env_str,
 )
 from config.logs import logging_config
-from probes.egress import parse_grants
+from probes.egress_rules import parse_grants
 
 BASE_DIR = Path(__file__).resolve().parent.parent
 

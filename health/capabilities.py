@@ -11,8 +11,8 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from health.metrics import interval
-from probes.attempts import Attempt, FindingKind, Metric, Verdict
 from probes.messages import JSON
+from probes.outcomes import Attempt, FindingKind, Metric, Verdict
 from probes.parsers import JSON_BODIES
 
 # Fewer owed turns than this without any call do not prove that there never is one.

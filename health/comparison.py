@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from health.metrics import DIRECTIONS, Good
-from probes.attempts import Metric
+from probes.outcomes import Metric
 
 # From best to worst; what a client must do more of is worse.
 _RANKS: Mapping[str, tuple[object, ...]] = {

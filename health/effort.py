@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from math import ceil
 
-from probes.attempts import Attempt, Outcome
+from probes.outcomes import Attempt, Outcome
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,7 +12,7 @@ from health.detector import PROBE, Known
 from health.metrics import DIRECTIONS
 from health.stages import LADDER
 from health.wording import say
-from probes.attempts import Metric
+from probes.outcomes import Metric
 
 # The stages that can be asked for.
 ASKED_FOR = LADDER[1:]

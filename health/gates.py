@@ -16,7 +16,7 @@ from health.gate_table import ASKED_FOR, DEFAULTS, Gate, Gates, gates_from_json,
 from health.rate_bounds import bounds, trials_to_settle
 from health.stages import next_of
 from health.standing import Condition, Evidence, Facts, Figure, Named, Standing, State, Told
-from probes.attempts import Metric
+from probes.outcomes import Metric
 
 _HOUR = timedelta(hours=1)
 _KNOWN = list(Known)

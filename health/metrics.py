@@ -8,7 +8,7 @@ from enum import StrEnum
 from math import sqrt
 from types import MappingProxyType
 
-from probes.attempts import Metric
+from probes.outcomes import Metric
 
 
 class Good(StrEnum):

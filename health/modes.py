@@ -8,7 +8,7 @@ from types import MappingProxyType
 
 from health.severity import Severity
 from health.wording import mark, say
-from probes.attempts import Metric
+from probes.outcomes import Metric
 
 
 class Mode(StrEnum):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable
 
-from probes.attempts import Metric, Verdict
+from probes.outcomes import Metric, Verdict
 
 # The place of each metric in the packed number. Append only: stored rows depend on it.
 PLACES = {metric: place for place, metric in enumerate(Metric)}

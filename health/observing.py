@@ -15,7 +15,7 @@ from health.detector import QUIET, Known, Lane, Verdict
 from health.gauge import RELAPSE_WITHIN, Alarm, Gauge
 from health.modes import fallbacks
 from health.severity import LOOKED_AT, Severity, estimate, severity
-from probes.attempts import Metric
+from probes.outcomes import Metric
 
 CONFIRMATIONS = 4
 # Runs of a baseline lie at least this far apart.

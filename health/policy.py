@@ -19,9 +19,9 @@ from health.policy_facts import Candidate, Facts, Switched
 from health.risk import Risk
 from health.wording import mark
 from probes.adapters import FORMATS, adapter_for
-from probes.attempts import Metric
 from probes.dialects import DIALECTS, override
 from probes.messages import JSON
+from probes.outcomes import Metric
 from probes.target import Provider
 
 # A turn with more calls than this is a fault, whatever an endpoint can do.

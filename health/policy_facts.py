@@ -9,8 +9,8 @@ from typing import Any
 from health.detector import Known
 from health.modes import Mode
 from health.risk import Rule
-from probes.attempts import Metric
 from probes.messages import JSON
+from probes.outcomes import Metric
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,8 +10,8 @@ from datetime import datetime
 from health.capabilities import Capability, capabilities, settled
 from health.metrics import Rate, rate_of
 from probes.adapters import adapter_for
-from probes.attempts import Attempt, Metric, Verdict
 from probes.messages import JSON
+from probes.outcomes import Attempt, Metric, Verdict
 from probes.suite import SUITE_VERSION
 from probes.target import ProfileKey, Provider
 

@@ -8,7 +8,7 @@ from types import MappingProxyType
 
 from health.beta import quantile
 from health.wording import mark, say
-from probes.attempts import Metric
+from probes.outcomes import Metric
 
 LOOKED_AT = 3  # runs
 HOPELESS = 0.30

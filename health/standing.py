@@ -13,7 +13,7 @@ from typing_extensions import override
 from health.detector import Known
 from health.wording import say
 from health.words import name_of
-from probes.attempts import Metric
+from probes.outcomes import Metric
 
 # What a condition rests on: ("run", id), ("incident", id), ("metric", name), ("profile", epoch).
 Evidence = tuple[str, int | str]

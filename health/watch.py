@@ -15,7 +15,7 @@ from health.gauge import Alarm, Gauge, gauge_from_json
 from health.modes import WATCHED
 from health.observing import APART, YEAR, Change, Count, Kind, Observed, Seen
 from health.severity import GATES, Severity, is_surely_below_gate
-from probes.attempts import Metric
+from probes.outcomes import Metric
 
 
 @dataclass(frozen=True, slots=True)

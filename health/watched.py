@@ -9,7 +9,7 @@ from functools import cache
 from health.capabilities import settled
 from health.metrics import Rate
 from health.report import rates
-from probes.attempts import Attempt, FindingKind, Metric
+from probes.outcomes import Attempt, FindingKind, Metric
 from probes.suite import plan
 
 # Every failure of these is a refusal by the endpoint.

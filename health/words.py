@@ -7,7 +7,7 @@ from types import MappingProxyType
 
 from health.metrics import DIRECTIONS, Good
 from health.wording import mark, say
-from probes.attempts import Metric
+from probes.outcomes import Metric
 
 NAMES: Mapping[Metric, str] = MappingProxyType(
     {

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from probes.adapters import ADAPTERS, adapter_for
-from probes.attempts import Attempt, Evidence, Finding, FindingKind, Metric, Outcome, Verdict
 from probes.errors import ProbesError, TargetError
+from probes.outcomes import Attempt, Evidence, Finding, FindingKind, Metric, Outcome, Verdict
 from probes.runner import run
 from probes.secret import Secret
 from probes.suite import SUITE_VERSION, SUITES, Trial, plan

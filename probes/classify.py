@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from probes.adapters.base import ErrorBody
 from probes.error_table import ACTIONS, ROWS, Action, ErrorClass, Row
-from probes.relays import Layer, layers
+from probes.relayed_errors import Layer, layers
 
 __all__ = ["Action", "Classified", "ErrorClass", "Row", "classify"]
 

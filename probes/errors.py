@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from probes.findings import Finding, FindingKind
-    from probes.wire import Incoming
+    from probes.http_messages import Incoming
 
 
 class Phase(StrEnum):

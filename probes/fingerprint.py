@@ -13,22 +13,22 @@ from collections.abc import Awaitable, Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 
 from probes.adapters import adapter_for
-from probes.adapters.addresses import VERSIONS
-from probes.asking import Asker
-from probes.attempts import Attempt
+from probes.adapters.request_url import VERSIONS
 from probes.dialects import DIALECTS
 from probes.errors import ProbesError
+from probes.exchange import Asker
+from probes.http_messages import Incoming, Outgoing
 from probes.messages import JSON, Reply
+from probes.outcomes import Attempt
 from probes.pacing import Pacer
 from probes.redaction import Redactor
 from probes.strict_json import parse
 from probes.suite.base import Answer, Question
-from probes.suite.setting import Setting
-from probes.suite.steps import asking
+from probes.suite.question_builder import Setting
+from probes.suite.script_steps import asking
 from probes.suite.tools import PROBE_ADD, PROBE_ECHO
 from probes.target import Provider, Target
 from probes.transport import Transport
-from probes.wire import Incoming, Outgoing
 
 MAX_FACT = 200
 MAX_BODY = 4 * 1024 * 1024

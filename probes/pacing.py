@@ -9,9 +9,9 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Awaitable, Callable
 
-from probes.answers import retry_after
 from probes.errors import AuthRejected, ConnectFailed, ProbesError, RateLimited
-from probes.wire import Incoming
+from probes.http_messages import Incoming
+from probes.http_reply import retry_after
 
 DEFAULT_REST_S = 1.0
 LONGEST_REST_S = 30.0

@@ -10,19 +10,19 @@ from datetime import UTC, datetime
 
 from probes import fingerprint
 from probes.adapters import adapter_for
-from probes.asking import Asker
-from probes.attempts import Attempt, Finding, Metric, Verdict
 from probes.dialects import DIALECTS
 from probes.dialects.base import Dialect
+from probes.error_judge import judge_error
 from probes.errors import Phase, ProbesError, TargetError, TimedOut
-from probes.evidence import Exchange, record
-from probes.judgement import judge_error
+from probes.exchange import Asker
+from probes.exchange_evidence import Exchange, record
 from probes.messages import Usage
+from probes.outcomes import Attempt, Finding, Metric, Verdict
 from probes.pacing import Pacer
 from probes.redaction import Redactor
 from probes.suite import PROBES, Trial
 from probes.suite.base import Answer, Judged, Probe, Question, rng_for
-from probes.suite.setting import Setting
+from probes.suite.question_builder import Setting
 from probes.target import Target
 from probes.transport import Transport
 

@@ -6,12 +6,12 @@ import json
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
-from probes.ladder.ids import RULES, IdMap
-from probes.ladder.resolve import resolve
 from probes.messages import BrokenCall, Location, ToolCall, ToolSpec
 from probes.parsers.base import RawCall
-from probes.parsers.found import Found, FoundReasoning, FoundText
 from probes.parsers.reader import TextReader
+from probes.parsers.text_items import Found, FoundReasoning, FoundText
+from probes.resolve.call import resolve
+from probes.resolve.call_ids import RULES, IdMap
 
 IN_REASONING = "found_in_reasoning"
 

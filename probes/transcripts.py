@@ -14,17 +14,17 @@ from dataclasses import dataclass, field
 
 from probes.adapters import adapter_for
 from probes.adapters.base import Adapter
-from probes.asking import read_reply
-from probes.attempts import Attempt, Metric
 from probes.dialects import DIALECTS
+from probes.error_judge import judge_error
 from probes.errors import ProbesError, Refused, TargetError
-from probes.judgement import judge_error
+from probes.exchange import read_reply
 from probes.messages import JSON
-from probes.recordings import Recorded, from_evidence, from_json, in_short, plain
+from probes.outcomes import Attempt, Metric
+from probes.recorded_exchange import Recorded, from_evidence, from_json, in_short, plain
 from probes.redaction import Redactor
 from probes.suite import PROBES, SUITE_VERSION
 from probes.suite.base import Answer, Judged, Probe, Question, Script, rng_for
-from probes.suite.setting import Setting
+from probes.suite.question_builder import Setting
 from probes.target import ProfileKey, Provider, Target
 
 VERSION = 1

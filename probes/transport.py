@@ -17,7 +17,8 @@ import httpcore
 import httpx
 from typing_extensions import override
 
-from probes.egress import Rules
+from probes.egress_backend import GuardedBackend
+from probes.egress_rules import Rules
 from probes.errors import (
     ConnectFailed,
     Missed,
@@ -28,9 +29,8 @@ from probes.errors import (
     TooLarge,
     TransportError,
 )
-from probes.guarded import GuardedBackend
+from probes.http_messages import Chunk, Incoming, Outgoing
 from probes.target import Limits
-from probes.wire import Chunk, Incoming, Outgoing
 
 __all__ = ["Chunk", "Incoming", "Outgoing", "Transport"]
 

@@ -10,9 +10,9 @@ from starlette.types import ASGIApp, Message, Receive, Scope
 from typing_extensions import override
 
 from probes.errors import Phase, TimedOut, TooLarge, TransportError
+from probes.http_messages import Chunk, Incoming, Outgoing
 from probes.target import Limits
 from probes.transport import Transport
-from probes.wire import Chunk, Incoming, Outgoing
 from simulators.vendors.sent import BrokenOff
 
 HTTP_VERSION = "HTTP/1.1"

@@ -10,9 +10,9 @@ from hashlib import sha256
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 
-from probes.attempts import Metric
 from probes.dialects import DIALECTS, ReplayRule
 from probes.messages import JSON
+from probes.outcomes import Metric
 from probes.target import Provider
 from simulators.faults.fault import Effect
 from simulators.faults.silence import NOTHING_KNOWN

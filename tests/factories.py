@@ -19,7 +19,7 @@ from dashboard.models.run import State, Trigger
 from dashboard.models.team import Grant, Role, Team
 from dashboard.runs.observations import PROBE
 from health.observations import PLACES
-from probes.attempts import Metric
+from probes.outcomes import Metric
 from probes.suite import SUITE_VERSION
 
 

@@ -17,14 +17,14 @@ from cli.terminal import say, tell
 from health.comparison import worse
 from health.report import Report
 from probes import fingerprint
-from probes.attempts import Attempt, Metric, Outcome
 from probes.errors import ProbesError
 from probes.fingerprint import Engine
-from probes.measuring import Plan, measure
+from probes.measurement import Plan, measure
 from probes.messages import JSON
+from probes.outcomes import Attempt, Metric, Outcome
 from probes.suite import SUITE_VERSION
+from probes.suite.question_builder import MAX_TOKENS
 from probes.suite.sampling import MAX_PROMPT_TOKENS, price
-from probes.suite.setting import MAX_TOKENS
 from probes.target import Target
 from probes.transcripts import transcript
 from probes.transport import Transport

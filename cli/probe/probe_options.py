@@ -10,9 +10,9 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from probes import fingerprint
-from probes.attempts import Metric
-from probes.measuring import Plan
+from probes.measurement import Plan
 from probes.messages import JSON
+from probes.outcomes import Metric
 from probes.suite.sampling import price
 from probes.target import Provider, Target, check_key
 

@@ -9,7 +9,7 @@ from xml.etree import ElementTree
 from cli.terminal import inert
 from health.metrics import DIRECTIONS, Rate
 from health.report import Report
-from probes.attempts import Attempt, Outcome
+from probes.outcomes import Attempt, Outcome
 from probes.suite import PROBES, SUITE_VERSION
 
 # Nothing else is allowed in XML 1.0.

@@ -11,8 +11,8 @@ from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, TextColumn, TimeElapsedColumn
 from rich.progress import Progress as Bar
 
-from probes.attempts import Attempt, Outcome
-from probes.measuring import Plan
+from probes.measurement import Plan
+from probes.outcomes import Attempt, Outcome
 from probes.target import Target
 
 

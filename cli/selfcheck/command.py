@@ -14,8 +14,8 @@ from cli.selfcheck.expected_failures import CASES, PLAIN, Case
 from cli.selfcheck.suite_faults import SELFCHECK_FAULTS
 from cli.terminal import say, tell
 from probes import runner
-from probes.attempts import Attempt, Outcome
 from probes.messages import JSON
+from probes.outcomes import Attempt, Outcome
 from probes.secret import Secret
 from probes.suite import PROBES, SUITE_VERSION, Probe, Trial
 from probes.target import Provider, Target

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from probes.attempts import FindingKind as Kind
+from probes.outcomes import FindingKind as Kind
 from probes.suite import PROBES
 
 # The vendor of most rows: plain Chat Completions, no key, no reasoning.

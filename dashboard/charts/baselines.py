@@ -18,7 +18,7 @@ from health import lines
 from health.detector import PROBE, Baseline, Known, threshold
 from health.metrics import rate_of
 from health.watch import YEAR, Kind
-from probes.attempts import Metric
+from probes.outcomes import Metric
 
 MOST = 100
 _SETTLING = (Kind.FROZEN.value, Kind.CORRELATED.value, ACCEPTED)

@@ -16,7 +16,7 @@ from dashboard.core.sql import rows
 from dashboard.models import Endpoint, FingerprintChange, Incident, ModeSwitch, Note, Run
 from dashboard.notifications.services import maintenance
 from dashboard.trust import detection
-from probes.attempts import Metric
+from probes.outcomes import Metric
 
 MOST = 100
 # A policy has a new version with every change; stages are looked for in so many of them.

@@ -18,7 +18,7 @@ from dashboard.models.watch import Lane
 from dashboard.trust import detection
 from health.metrics import Rate, rate_of
 from health.words import name_of
-from probes.attempts import Metric
+from probes.outcomes import Metric
 
 
 def of_metric(shown: Shown, incidents: Sequence[Incident]) -> str:

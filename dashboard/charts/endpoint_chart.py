@@ -21,7 +21,7 @@ from dashboard.charts.filters import Asked
 from dashboard.charts.points import Record
 from dashboard.models import Endpoint
 from health.words import name_of
-from probes.attempts import Metric
+from probes.outcomes import Metric
 
 
 @dataclass(frozen=True, slots=True)

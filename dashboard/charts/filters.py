@@ -9,7 +9,7 @@ from urllib.parse import urlencode
 
 from dashboard.charts.figures.measure import Measure
 from dashboard.core.time_range import Range, Window, window_of
-from probes.attempts import Metric
+from probes.outcomes import Metric
 
 Subject = Metric | Measure
 

@@ -8,7 +8,7 @@ from datetime import UTC, datetime, timedelta
 from dashboard.charts.figures.chart_values import Row
 from dashboard.charts.figures.measure import Measure, Price, Took
 from dashboard.models import Endpoint
-from probes.attempts import Metric
+from probes.outcomes import Metric
 
 Record = dict[str, object]
 

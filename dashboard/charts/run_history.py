@@ -17,7 +17,7 @@ from dashboard.models import Attempt, Endpoint, Run
 from dashboard.models.run import ENDED, RunQuerySet, State
 from dashboard.runs import observations
 from health.metrics import rate_of
-from probes.attempts import Metric, Outcome
+from probes.outcomes import Metric, Outcome
 
 # A chart of more runs than this shows them together, by spans of time.
 MOST_RUNS = 600

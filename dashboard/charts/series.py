@@ -15,7 +15,7 @@ from dashboard.core.sql import row, rows
 from dashboard.models import Endpoint, Profile
 from dashboard.runs.rollups import ORIGIN
 from health.observations import PLACES
-from probes.attempts import Metric
+from probes.outcomes import Metric
 
 # What a browser draws and a person can read.
 MOST_POINTS = 1500

@@ -16,7 +16,7 @@ from dashboard.models import Endpoint
 from dashboard.runs import observations
 from health.metrics import DIRECTIONS, Good, Rate, rate_of
 from health.words import name_of
-from probes.attempts import Metric
+from probes.outcomes import Metric
 
 # Few enough that each holds some runs, else the interval jumps from one to the next.
 STEPS = 24

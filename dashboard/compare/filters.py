@@ -12,7 +12,7 @@ from django.http import QueryDict
 from django.utils.translation import gettext as _
 
 from dashboard.core.time_range import Range, range_named
-from probes.attempts import Metric
+from probes.outcomes import Metric
 
 # More ticks than anybody reads: an address is no place for a whole fleet.
 MOST_CHOSEN = 50

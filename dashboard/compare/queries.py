@@ -23,7 +23,7 @@ from dashboard.runs.rollups import ORIGIN
 from health.metrics import Rate, rate_of
 from health.observations import PLACES
 from health.status import FAILING_BELOW, HEALTHY_FROM
-from probes.attempts import Metric
+from probes.outcomes import Metric
 
 PAGE = 50
 FEWEST_LINES, MOST_LINES = 2, 6

@@ -25,7 +25,7 @@ from dashboard.models import Endpoint
 from dashboard.models.team import Teams
 from health.metrics import DIRECTIONS, Good, rate_of
 from health.words import name_of
-from probes.attempts import Metric
+from probes.outcomes import Metric
 
 
 @needs(Right.READ)

@@ -1,4 +1,4 @@
-"""Where this installation may connect to: the rules of probes.egress, from the settings."""
+"""Where this installation may connect to: the rules of probes.egress_rules, from the settings."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from urllib.parse import urlsplit
 
 from django.conf import settings
 
-from probes.egress import Rules, parse_grants
+from probes.egress_rules import Rules, parse_grants
 
 
 def rules() -> Rules:

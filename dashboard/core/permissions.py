@@ -1,6 +1,6 @@
 """Rights: who may do what to which endpoints, and how a view says what it needs.
 
-Every view declares its right by `needs`, `own` or `public`. dashboard.middleware.RightsFirst refuses
+Every view declares its right by `needs`, `own` or `public`. `dashboard.middleware` refuses
 the rest, so that nothing is open because somebody forgot.
 """
 

@@ -14,8 +14,8 @@ from datetime import datetime, timedelta
 from dashboard.demo.demo_fleet import Member
 from dashboard.demo.player_schedule import Schedule
 from probes import fingerprint, runner
-from probes.attempts import Attempt, Outcome
 from probes.fingerprint import Engine
+from probes.outcomes import Attempt, Outcome
 from probes.suite import plan
 from simulators import virtual_time
 from simulators.clock import Clock

@@ -10,8 +10,8 @@ from health.capabilities import capabilities, text_format
 from health.watch import Change, Count, Seen, Watch, follow
 from health.watched import refusals, watch_counts
 from probes.adapters import adapter_for
-from probes.attempts import Attempt, Metric, Outcome
 from probes.fingerprint import Engine
+from probes.outcomes import Attempt, Metric, Outcome
 from probes.suite import SUITE_VERSION
 from probes.target import Provider
 

@@ -11,11 +11,11 @@ from asgiref.sync import async_to_sync
 from dashboard.core import egress_grants
 from dashboard.core.sql import release
 from dashboard.endpoints.presets import of_provider
-from probes.egress import Rules
+from probes.egress_rules import Rules
 from probes.errors import ProbesError
+from probes.http_messages import Outgoing
 from probes.target import Limits, Provider
 from probes.transport import Transport
-from probes.wire import Outgoing
 
 MOST = 6
 # It is on this machine or it is not there: nobody waits for it.

@@ -23,7 +23,7 @@ from health.severity import Severity
 from health.status import Status, status_of_rate
 from health.wording import say
 from health.words import name_of
-from probes.attempts import Metric
+from probes.outcomes import Metric
 
 # The last runs that a cell draws.
 RUNS = 12

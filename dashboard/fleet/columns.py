@@ -9,7 +9,7 @@ from django.utils.translation import pgettext
 from dashboard.fleet.filters import SHOWN, Asked
 from health.metrics import DIRECTIONS, Good
 from health.words import name_of
-from probes.attempts import Metric
+from probes.outcomes import Metric
 
 
 @dataclass(frozen=True, slots=True)

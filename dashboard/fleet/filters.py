@@ -11,7 +11,7 @@ from django.utils.translation import gettext as _
 from dashboard.models.profile import Stage
 from health.modes import WATCHED
 from health.status import Status
-from probes.attempts import Metric
+from probes.outcomes import Metric
 from probes.target import Provider
 
 # Of the endpoints without any tag, or without a team.

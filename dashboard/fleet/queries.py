@@ -22,7 +22,7 @@ from dashboard.models.watch import Lane
 from dashboard.trust.watch_summary import UNKNOWN, Condition, condition
 from health.metrics import Rate, rate_of
 from health.status import Standing, Status, status_of
-from probes.attempts import Metric
+from probes.outcomes import Metric
 
 WORST_FIRST = {status: place for place, status in enumerate(Status)}
 

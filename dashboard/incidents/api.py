@@ -22,7 +22,7 @@ from dashboard.incidents.schemas import (
 from dashboard.models import Incident
 from dashboard.models.watch import Lane
 from dashboard.trust import detection
-from probes.attempts import Metric
+from probes.outcomes import Metric
 
 router = Router(tags=["incidents"])
 IncidentId = Annotated[int, Path(ge=1, le=MOST_ID, description="The incident's id")]

@@ -10,7 +10,7 @@ from typing import Any
 
 from dashboard.models import Attempt, Incident, Run, RunMetric
 from dashboard.models.watch import Lane
-from probes.attempts import Metric, Outcome
+from probes.outcomes import Metric, Outcome
 
 # Runs before the one that opened it, and attempts of all of them.
 MOST_RUNS = 6

@@ -18,7 +18,7 @@ from health.metrics import Rate, rate_of
 from health.modes import WATCHED
 from health.severity import Severity
 from health.words import name_of
-from probes.attempts import Metric
+from probes.outcomes import Metric
 
 PAGE = 50
 PAST = "past"

@@ -17,7 +17,7 @@ from dashboard.runs.table import TRIGGER_WORDS
 from dashboard.trust import text as figure_words
 from health.metrics import Good, Rate, rate_of
 from health.watch import Kind
-from probes.attempts import Metric
+from probes.outcomes import Metric
 
 MOST_RUNS = 300
 _TITLES = {

@@ -25,7 +25,7 @@ from dashboard.trust import text as figure_words
 from health.modes import WATCHED
 from health.severity import Severity
 from health.words import name_of
-from probes.attempts import Metric
+from probes.outcomes import Metric
 
 
 @needs(Right.READ)

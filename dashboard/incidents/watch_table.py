@@ -23,7 +23,7 @@ from health.metrics import DIRECTIONS, Good, Rate, rate_of
 from health.modes import WATCHED
 from health.watch import YEAR, Watch
 from health.words import name_of
-from probes.attempts import Metric
+from probes.outcomes import Metric
 
 WITHIN_RUNS = 10
 WARN_AT = log(detector.WARN)

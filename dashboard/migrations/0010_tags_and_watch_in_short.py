@@ -9,7 +9,7 @@ from django.db import migrations, models
 
 from health.detector import PROBE
 from health.watch import watch_from_json
-from probes.attempts import Metric
+from probes.outcomes import Metric
 
 
 def fill(apps: Any, schema_editor: Any) -> None:

@@ -43,7 +43,7 @@ class Endpoint(models.Model):
         "requests at once", default=4, validators=[MinValueValidator(1), MaxValueValidator(64)]
     )
     enabled = models.BooleanField("probe on schedule", default=True)
-    # As dashboard.endpoints.tags has checked them: what lists are searched, filtered and grouped by.
+    # Checked by dashboard.endpoints.tags. Lists are searched, filtered and grouped by them.
     tags = ArrayField(models.CharField(max_length=40), default=list, db_default=[], blank=True)
     # Whose it is; without a team it belongs to those whose role holds everywhere.
     team = models.ForeignKey(Team, models.PROTECT, null=True, blank=True, related_name="endpoints")

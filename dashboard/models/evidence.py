@@ -10,7 +10,7 @@ class Evidence(models.Model):
     pk = models.CompositePrimaryKey("sha256", "month")
     sha256 = models.BinaryField(max_length=32)
     month = models.DateField()  # the month of the run: the partition key
-    body = models.BinaryField()  # zstd of the JSON that probes.evidence writes
+    body = models.BinaryField()  # zstd of the JSON that probes.exchange_evidence writes
     size = models.IntegerField()  # of the JSON
     created_at = models.DateTimeField()
 

@@ -15,7 +15,7 @@ from dashboard.trust import detection
 from dashboard.trust import text as figure_words
 from health.modes import Mode, effect_of
 from health.wording import say
-from probes.attempts import Metric
+from probes.outcomes import Metric
 
 
 @dataclass(frozen=True, slots=True)

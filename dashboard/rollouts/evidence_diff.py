@@ -12,7 +12,7 @@ from dashboard.core import capability_labels
 from dashboard.core.safe_text import visible
 from dashboard.trust.decision_evidence import PARTS, Changed
 from health.words import name_of
-from probes.attempts import Metric
+from probes.outcomes import Metric
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,7 +15,7 @@ from dashboard.core.safe_text import visible
 from dashboard.models import Endpoint
 from health.gates import Condition, Evidence, State
 from health.words import name_of
-from probes.attempts import Metric
+from probes.outcomes import Metric
 
 _STATES = {
     State.MET: _("met"),

@@ -27,7 +27,7 @@ from health.gates import ASKED_FOR, Gate, Gates
 from health.metrics import DIRECTIONS, Good
 from health.severity import GATES
 from health.words import name_of
-from probes.attempts import Metric
+from probes.outcomes import Metric
 
 _LANES = {"rates": "rate", "live_rates": "live"}
 

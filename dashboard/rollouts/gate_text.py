@@ -15,7 +15,7 @@ from dashboard.trust.text import shown
 from health.gates import ASKED_FOR, Gate, Gates
 from health.metrics import DIRECTIONS, Good
 from health.words import name_of
-from probes.attempts import Metric
+from probes.outcomes import Metric
 
 
 @dataclass(frozen=True, slots=True)

@@ -26,7 +26,7 @@ from health.gates import Standing
 from health.metrics import Rate, rate_of
 from health.modes import Mode, effect_of
 from health.words import name_of as metric_name
-from probes.attempts import Metric
+from probes.outcomes import Metric
 
 # More runs than this are counted.
 SHOWN_RUNS = 12

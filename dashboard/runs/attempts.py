@@ -17,8 +17,8 @@ from dashboard.core import partitions
 from dashboard.core.errors import LeaseLost
 from dashboard.models import Run
 from dashboard.runs.services import Lease
-from probes.attempts import Attempt, Evidence, Finding, FindingKind, Metric, Outcome, Verdict
 from probes.messages import Usage
+from probes.outcomes import Attempt, Evidence, Finding, FindingKind, Metric, Outcome, Verdict
 from probes.suite import Trial
 from probes.suite.sampling import price
 

@@ -15,7 +15,7 @@ from dashboard.models import Attempt, Evidence, Pin, PinnedEvidence, Run
 
 log = structlog.get_logger()
 
-# Far above what probes.evidence writes; a damaged row must not fill the memory.
+# Far above what probes.exchange_evidence writes; a damaged row must not fill the memory.
 MAX_SIZE = 16 * 1024 * 1024
 
 

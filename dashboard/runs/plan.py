@@ -14,8 +14,8 @@ from dashboard.models import Endpoint, Run, Spend
 from dashboard.models.run import State
 from dashboard.runs import services as runs
 from probes.suite import SUITES, plan
+from probes.suite.question_builder import MAX_TOKENS
 from probes.suite.sampling import MAX_PROMPT_TOKENS
-from probes.suite.setting import MAX_TOKENS
 
 _MILLION = 1_000_000
 _PURPOSES = {

@@ -7,8 +7,8 @@ from uuid import UUID
 
 from pydantic import AwareDatetime, BaseModel, ConfigDict, Field, StrictBool, StrictInt
 
-from probes.attempts import Metric
 from probes.messages import Stop
+from probes.outcomes import Metric
 
 MOST_EVENTS = 5000
 

@@ -34,7 +34,7 @@ from health import wording
 from health.detector import PROBE, Baseline
 from health.watch import Change, Count, Kind, Seen, Watch, watch_from_json
 from health.words import headline
-from probes.attempts import Metric
+from probes.outcomes import Metric
 
 # Runs that make up the new normal, at most.
 MOST_ACCEPTED = 40

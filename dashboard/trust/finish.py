@@ -29,7 +29,7 @@ from health.report import rates
 from health.watch import Watch
 from health.watched import refusals, watch_counts
 from probes.adapters import adapter_for
-from probes.attempts import Attempt
+from probes.outcomes import Attempt
 from probes.target import Provider
 
 log = structlog.get_logger()

@@ -15,7 +15,7 @@ from dashboard.models.watch import ACCEPTED, Lane
 from health.detector import PROBE
 from health.gates import Facts, Figure
 from health.observations import PLACES
-from probes.attempts import Metric
+from probes.outcomes import Metric
 from probes.suite import SUITE_VERSION
 
 # The newest runs alone are looked at, so that years of history neither hide the present nor

@@ -12,7 +12,7 @@ from dashboard.models import Incident, Profile, Watch, WatchEvent
 from dashboard.models.watch import Lane
 from dashboard.trust import modes
 from health.watch import Kind
-from probes.attempts import Metric
+from probes.outcomes import Metric
 
 
 def end_incidents_of(profile: Profile, *, reason: str, at: datetime | None = None) -> None:

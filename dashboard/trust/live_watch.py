@@ -27,7 +27,7 @@ from health.modes import WATCHED
 from health.observations import PLACES
 from health.severity import Severity
 from health.watch import Change, Count, Kind, Seen, watch_from_json
-from probes.attempts import Metric
+from probes.outcomes import Metric
 
 BUCKET = timedelta(minutes=5)
 # Fewer trials than this wait for the next bucket.

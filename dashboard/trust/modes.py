@@ -22,7 +22,7 @@ from dashboard.notifications.services import outbox
 from dashboard.trust.settle import settle
 from health.modes import EFFECTS, Mode, fallbacks
 from health.severity import Severity
-from probes.attempts import Metric
+from probes.outcomes import Metric
 
 LONGEST = timedelta(days=365)
 

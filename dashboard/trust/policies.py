@@ -30,7 +30,7 @@ from health.detector import PROBE
 from health.modes import Mode
 from health.policy import resolve
 from health.policy_facts import Candidate, Facts, Switched
-from probes.attempts import Metric
+from probes.outcomes import Metric
 
 CHANNEL = "toolgauge_policy"
 # The lock between resolving, which shares it, and changing the rules that all policies share.

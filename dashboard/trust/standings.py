@@ -22,7 +22,7 @@ from health.detector import Known
 from health.gates import Facts, Figure, Gates, Standing, evaluate
 from health.observations import PLACES
 from health.stages import next_of
-from probes.attempts import Metric
+from probes.outcomes import Metric
 from probes.suite import SUITE_VERSION
 
 _METRICS = {place: metric for metric, place in PLACES.items()}

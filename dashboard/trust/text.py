@@ -13,7 +13,7 @@ from django.utils.translation import gettext_lazy, ngettext, pgettext
 
 from health.metrics import DIRECTIONS, Good, Rate, rate_of
 from health.words import name_of
-from probes.attempts import Metric
+from probes.outcomes import Metric
 
 Figures = Mapping[str, Any]
 

@@ -9,7 +9,7 @@ from health.detector import Known
 from health.modes import EFFECTS, Mode
 from health.severity import Severity
 from health.wording import say
-from probes.attempts import Metric
+from probes.outcomes import Metric
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
-from probes.adapters.fields import Notes, argument_text
-from probes.arguments import MAX_BYTES, read_arguments
+from probes.adapters.json_fields import Notes, argument_text
+from probes.call_arguments import MAX_BYTES, read_arguments
 from probes.messages import JSON, Breakage, BrokenCall, Part, ToolCall, ToolResult
 
 CUT = "The call was cut off by the token limit."

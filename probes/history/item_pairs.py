@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
-from probes.history.changes import Change, ChangeKind
+from probes.history.request_changes import Change, ChangeKind
 from probes.losses import Loss, LossKind
 from probes.messages import JSON, Opaque, Part, Reasoning, ReasoningKind, Text, ToolCall
 

@@ -3,7 +3,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
-from probes.history.changes import Change, ChangeKind
+from probes.history.request_changes import Change, ChangeKind
 from probes.messages import BrokenCall, Extra, Role, ToolCall, Turn
 
 

@@ -8,7 +8,7 @@ from itertools import accumulate
 
 from probes.dialects.base import ReplayRule
 from probes.history.pairing import pair
-from probes.history.replay import is_question
+from probes.history.reasoning_replay import is_question
 from probes.messages import Role, Turn
 
 

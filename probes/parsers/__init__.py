@@ -29,7 +29,7 @@ from probes.parsers import (
     pythonic,
     qwen_xml,
 )
-from probes.parsers.scene import Parser
+from probes.parsers.context import Parser
 
 __all__ = ["JSON_BODIES", "PARSERS", "Parser"]
 

@@ -3,9 +3,9 @@ from __future__ import annotations
 import re
 
 from probes.parsers.base import Parameter, Parameters, RawCall
-from probes.parsers.bundles import swallow
+from probes.parsers.context import MAX_NAME, Parser, Scene
 from probes.parsers.cursor import Cursor, Marks, Reading
-from probes.parsers.scene import MAX_NAME, Parser, Scene
+from probes.parsers.json_output import swallow
 
 NAME = "child_invoke"
 MAX_ARGUMENTS = 1_000

@@ -3,9 +3,9 @@ from __future__ import annotations
 import re
 
 from probes.parsers.base import RawCall
+from probes.parsers.context import MAX_NAME, Parser, Scene
 from probes.parsers.cursor import Cursor, Marks, Reading
-from probes.parsers.scene import MAX_NAME, Parser, Scene
-from probes.parsers.tagged import Tags, read_parameters
+from probes.parsers.tagged_parameters import Tags, read_parameters
 
 NAME = "dsml"
 

@@ -3,10 +3,10 @@ from __future__ import annotations
 import re
 
 from probes.parsers.base import JsonText, RawCall
-from probes.parsers.bundles import swallow
+from probes.parsers.context import MAX_NAME, Parser, Scene
 from probes.parsers.cursor import Cursor, Marks, Reading
+from probes.parsers.json_output import swallow
 from probes.parsers.json_scan import JsonBody, read_values
-from probes.parsers.scene import MAX_NAME, Parser, Scene
 
 NAME = "harmony"
 MESSAGE = "<|message|>"

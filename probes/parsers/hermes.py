@@ -1,9 +1,9 @@
 from __future__ import annotations
 
-from probes.parsers.bundles import hand_out, swallow
+from probes.parsers.context import Parser, Scene
 from probes.parsers.cursor import Cursor, Reading
+from probes.parsers.json_output import hand_out, swallow
 from probes.parsers.json_scan import read_values
-from probes.parsers.scene import Parser, Scene
 
 NAME = "hermes"
 CLOSERS = ("</tool_call>", "</tools>", "</function_call>", "</minimax:tool_call>")

@@ -3,11 +3,11 @@ from __future__ import annotations
 import re
 
 from probes.parsers.base import RawCall
-from probes.parsers.bundles import swallow
+from probes.parsers.context import Parser, Scene
 from probes.parsers.cursor import Cursor, Marks, Reading
+from probes.parsers.json_output import swallow
 from probes.parsers.qwen_xml import read_name, unquoted
-from probes.parsers.scene import Parser, Scene
-from probes.parsers.tagged import Tags, read_parameters
+from probes.parsers.tagged_parameters import Tags, read_parameters
 
 NAME = "invoke"
 OPEN = "<invoke name="

@@ -2,12 +2,12 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from probes.parsers.bundles import hand_out
+from probes.parsers.context import Parser, Scene
 from probes.parsers.cursor import Cursor, Reading
+from probes.parsers.json_output import hand_out
 from probes.parsers.json_scan import read_values
 from probes.parsers.llama_json import read_whole, says_calls
 from probes.parsers.pythonic import MAX_DEPTH
-from probes.parsers.scene import Parser, Scene
 
 NAME = "json_text"
 FENCE = "```"

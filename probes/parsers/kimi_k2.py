@@ -1,10 +1,10 @@
 from __future__ import annotations
 
 from probes.parsers.base import JsonText, RawCall
-from probes.parsers.bundles import swallow
+from probes.parsers.context import MAX_NAME, Parser, Scene
 from probes.parsers.cursor import Cursor, Reading
+from probes.parsers.json_output import swallow
 from probes.parsers.json_scan import JsonBody, read_values
-from probes.parsers.scene import MAX_NAME, Parser, Scene
 
 NAME = "kimi_k2"
 CALL = "<|tool_call_begin|>"

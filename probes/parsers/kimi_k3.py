@@ -3,10 +3,10 @@ from __future__ import annotations
 import re
 
 from probes.parsers.base import RawCall
-from probes.parsers.bundles import swallow
+from probes.parsers.context import Parser, Scene
 from probes.parsers.cursor import Cursor, Marks, Reading
-from probes.parsers.scene import Parser, Scene
-from probes.parsers.tagged import Tags, read_parameters
+from probes.parsers.json_output import swallow
+from probes.parsers.tagged_parameters import Tags, read_parameters
 
 NAME = "kimi_k3"
 TOOLS = "<|open|>tools<|sep|>"

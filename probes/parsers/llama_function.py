@@ -1,11 +1,11 @@
 from __future__ import annotations
 
 from probes.parsers.base import JsonText, RawCall
-from probes.parsers.bundles import swallow
+from probes.parsers.context import Parser, Scene
 from probes.parsers.cursor import Cursor, Reading
+from probes.parsers.json_output import swallow
 from probes.parsers.json_scan import read_values
 from probes.parsers.qwen_xml import OPEN, read_name
-from probes.parsers.scene import Parser, Scene
 
 NAME = "llama_function"
 CLOSERS = ("</function>", "</tool_call>")

@@ -4,12 +4,12 @@ import re
 from dataclasses import replace
 
 from probes.parsers.base import JsonText, RawCall
-from probes.parsers.bundles import hand_out
+from probes.parsers.context import MAX_CALLS, Parser, Scene
 from probes.parsers.cursor import Cursor, Marks, Reading
 from probes.parsers.json_calls import call_in, objects
+from probes.parsers.json_output import hand_out
 from probes.parsers.json_scan import JsonBody, read_values
 from probes.parsers.pythonic import MAX_DEPTH, calls_in
-from probes.parsers.scene import MAX_CALLS, Parser, Scene
 
 NAME = "llama_json"
 TAG = "<|python_tag|>"

@@ -1,8 +1,8 @@
 from __future__ import annotations
 
+from probes.parsers.context import Parser, Scene
 from probes.parsers.cursor import Cursor, Reading
 from probes.parsers.invoke import OPEN, read_invokes
-from probes.parsers.scene import Parser, Scene
 
 NAME = "minimax_m2"
 

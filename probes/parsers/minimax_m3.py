@@ -5,12 +5,12 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from probes.ladder.names import declared
 from probes.messages import JSON, ToolSpec
 from probes.parsers.base import Parameter, Parameters, RawCall
-from probes.parsers.bundles import swallow
+from probes.parsers.context import Parser, Scene
 from probes.parsers.cursor import Cursor, Marks, Reading
-from probes.parsers.scene import Parser, Scene
+from probes.parsers.json_output import swallow
+from probes.resolve.tool_names import declared
 
 NAME = "minimax_m3"
 PREFIX = "]<]minimax[>["

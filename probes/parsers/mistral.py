@@ -4,10 +4,10 @@ import re
 from dataclasses import replace
 
 from probes.parsers.base import JsonText, RawCall
-from probes.parsers.bundles import hand_out
+from probes.parsers.context import Parser, Scene
 from probes.parsers.cursor import Cursor, Reading
+from probes.parsers.json_output import hand_out
 from probes.parsers.json_scan import read_value
-from probes.parsers.scene import Parser, Scene
 
 NAME = "mistral"
 OPEN = "[TOOL_CALLS]"

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 from probes.messages import Location
 from probes.parsers.base import RawCall
-from probes.parsers.found import Found, FoundReasoning, FoundText
+from probes.parsers.text_items import Found, FoundReasoning, FoundText
 
 # How much text may wait for a closing think tag that had no opening one.
 MAX_HELD = 64 * 1024

@@ -11,8 +11,8 @@ from types import MappingProxyType
 
 from probes.messages import JSON
 from probes.parsers.base import JsonText, RawCall
+from probes.parsers.context import Parser, Scene
 from probes.parsers.cursor import Cursor, Marks, Reading
-from probes.parsers.scene import Parser, Scene
 
 NAME = "pythonic"
 MAX_SIZE = 256 * 1024

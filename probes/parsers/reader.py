@@ -8,13 +8,13 @@ from functools import lru_cache
 from probes.messages import ToolSpec
 from probes.parsers import PARSERS
 from probes.parsers.base import RawCall
+from probes.parsers.context import Scene
 from probes.parsers.cursor import Cursor
-from probes.parsers.found import Found, FoundReasoning, FoundText, merged
 from probes.parsers.harmony import ENDS
 from probes.parsers.output import Output
 from probes.parsers.scanner import THINK, WRAPPERS, Formats, Scanner
-from probes.parsers.scene import Scene
-from probes.parsers.table import Words
+from probes.parsers.text_items import Found, FoundReasoning, FoundText, merged
+from probes.parsers.word_search import Words
 
 __all__ = ["Found", "FoundReasoning", "FoundText", "RawCall", "TextReader", "read_text"]
 

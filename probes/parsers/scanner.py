@@ -10,11 +10,11 @@ from __future__ import annotations
 from collections.abc import Iterable
 from types import MappingProxyType
 
+from probes.parsers.context import Parser, Scene
 from probes.parsers.cursor import Cursor, Reading
-from probes.parsers.cut_off import MAX_HEAD, begins_call
 from probes.parsers.harmony import ENDS
-from probes.parsers.scene import Parser, Scene
-from probes.parsers.table import Words
+from probes.parsers.truncated_calls import MAX_HEAD, begins_call
+from probes.parsers.word_search import Words
 
 THINK = MappingProxyType(
     {

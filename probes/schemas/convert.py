@@ -7,9 +7,9 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TypeAlias
 
-from probes.arguments import Checker
-from probes.ladder.repair import read_json
+from probes.call_arguments import Checker
 from probes.messages import JSON
+from probes.resolve.json_repair import read_json
 
 Convert: TypeAlias = Callable[[JSON], JSON]
 

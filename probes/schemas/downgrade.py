@@ -13,7 +13,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from enum import StrEnum
 
-from probes.arguments import Checker
+from probes.call_arguments import Checker
 from probes.messages import JSON
 from probes.schemas.convert import (
     Convert,

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import json
 
-from probes.arguments import read_arguments
+from probes.call_arguments import read_arguments
 from probes.messages import BrokenCall, ToolCall
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from probes.streams.lines import MAX_LINE, Line, LineDecoder
+from probes.streams.line_decoder import MAX_LINE, Line, LineDecoder
 
 MAX_EVENT = 8 * 1024 * 1024
 _BOM = b"\xef\xbb\xbf"

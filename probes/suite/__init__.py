@@ -6,22 +6,22 @@ from types import MappingProxyType
 
 from probes.errors import TargetError
 from probes.suite.base import Answer, Drawn, Judged, Probe, Question, Script
-from probes.suite.closure import CLOSURE
-from probes.suite.error_repair import ERROR_REPAIR
-from probes.suite.format import FORMAT
-from probes.suite.limits import FOREIGN_IDS_PROBE, PARAMETERS, TOOL_CHOICE
-from probes.suite.parallel import PARALLEL_MIXED, PARALLEL_OFF, PARALLEL_SAME
-from probes.suite.reasoning_replay import REASONING_REPLAY
-from probes.suite.round_trip import ROUND_TRIP
-from probes.suite.schema import (
+from probes.suite.closure_probe import CLOSURE
+from probes.suite.error_repair_probe import ERROR_REPAIR
+from probes.suite.format_probe import FORMAT
+from probes.suite.limits_probes import FOREIGN_IDS_PROBE, PARAMETERS, TOOL_CHOICE
+from probes.suite.no_call_probe import NO_CALL_WANTED, TAG_IN_TEXT
+from probes.suite.parallel_probes import PARALLEL_MIXED, PARALLEL_OFF, PARALLEL_SAME
+from probes.suite.reasoning_replay_probe import REASONING_REPLAY
+from probes.suite.round_trip_probe import ROUND_TRIP
+from probes.suite.schema_probes import (
     HOSTILE_TEXT,
     NO_ARGUMENTS,
     SCHEMA_NESTED,
     SCHEMA_TYPES,
     SCHEMA_UNION,
 )
-from probes.suite.silence import NO_CALL_WANTED, TAG_IN_TEXT
-from probes.suite.streaming import STREAMING
+from probes.suite.streaming_probe import STREAMING
 
 __all__ = [
     "PROBES",

@@ -12,10 +12,10 @@ from collections.abc import Generator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Protocol, TypeAlias
 
-from probes.attempts import Finding, Metric, Outcome, Verdict
 from probes.errors import Refused
 from probes.messages import JSON, ModelCall, Reply
-from probes.suite.setting import Setting
+from probes.outcomes import Finding, Metric, Outcome, Verdict
+from probes.suite.question_builder import Setting
 
 
 @dataclass(frozen=True, slots=True)

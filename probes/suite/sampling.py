@@ -6,9 +6,9 @@ from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from probes.attempts import Attempt, Outcome
+from probes.outcomes import Attempt, Outcome
 from probes.suite import PROBES, Trial, plan
-from probes.suite.setting import MAX_TOKENS
+from probes.suite.question_builder import MAX_TOKENS
 
 # No probe is asked more often than this because its answers differ.
 MOST_SAMPLES = 12

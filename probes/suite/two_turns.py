@@ -5,8 +5,8 @@ from __future__ import annotations
 import random
 
 from probes.suite.base import Drawn
+from probes.suite.random_words import nonce, phrase
 from probes.suite.tools import TAGS
-from probes.suite.words import nonce, phrase
 
 PROMPT = """\
 Call the tool {tool} once, with a = {a} and b = {b}. Its result holds a nonce.

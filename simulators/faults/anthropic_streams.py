@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import replace
 
-from probes.adapters.fields import list_or_empty, object_or_empty, text_or_empty
+from probes.adapters.json_fields import list_or_empty, object_or_empty, text_or_empty
 from probes.messages import JSON
 from simulators.faults.chat_chunks import parsed
 from simulators.faults.fault import Fault

@@ -8,10 +8,10 @@ from dataclasses import dataclass, replace
 
 from typing_extensions import override
 
-from probes.adapters.fields import own_inner
-from probes.attempts import Metric
+from probes.adapters.json_fields import own_inner
 from probes.events import Event, PartDelta, PartEnded
 from probes.messages import JSON, Extra, Reply, ToolCall
+from probes.outcomes import Metric
 from simulators.faults.fault import Effect, Fault
 from simulators.faults.json_texts import as_json
 from simulators.faults.silence import NO_CALLS

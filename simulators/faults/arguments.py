@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from itertools import count
 
-from probes.arguments import Checker
-from probes.attempts import Metric
+from probes.call_arguments import Checker
 from probes.messages import JSON, Role, ToolCall
+from probes.outcomes import Metric
 from simulators.faults import argument_texts, markup_arguments
 from simulators.faults.every_call import EveryCall, Schema, given, schema_of
 from simulators.faults.fault import Effect, Fault

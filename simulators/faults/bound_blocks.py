@@ -9,7 +9,7 @@ from dataclasses import replace
 
 from typing_extensions import override
 
-from probes.adapters.fields import list_or_empty, object_or_empty, text_or_empty
+from probes.adapters.json_fields import list_or_empty, object_or_empty, text_or_empty
 from probes.messages import JSON, Part, Reasoning, ReasoningKind, Reply
 from simulators.faults.fault import Fault
 from simulators.faults.refusing import (

@@ -8,8 +8,8 @@ from dataclasses import dataclass, replace
 
 from typing_extensions import override
 
-from probes.attempts import Metric
 from probes.messages import NONE, Reasoning, Reply, Role, ToolCall, ToolResult, ToolSpec
+from probes.outcomes import Metric
 from simulators import mind
 from simulators.faults.efforts import EFFORT_IGNORED
 from simulators.faults.fault import EVERY_FORMAT, Effect, Fault

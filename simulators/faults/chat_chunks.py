@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from typing import TypeAlias
 
-from probes.adapters.fields import list_or_empty, object_or_empty, text_or_empty, text_or_none
+from probes.adapters.json_fields import list_or_empty, object_or_empty, text_or_empty, text_or_none
 from probes.messages import JSON
 from simulators.faults.frames import Frame, Rewrite
 

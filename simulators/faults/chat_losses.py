@@ -8,9 +8,9 @@ from dataclasses import dataclass, replace
 
 from typing_extensions import override
 
-from probes.adapters.fields import list_or_empty, object_or_empty, text_or_empty
-from probes.attempts import Metric
+from probes.adapters.json_fields import list_or_empty, object_or_empty, text_or_empty
 from probes.messages import JSON
+from probes.outcomes import Metric
 from simulators.faults.chat_chunks import (
     Call,
     each_call,

@@ -5,8 +5,8 @@ from __future__ import annotations
 import json
 from itertools import pairwise
 
-from probes.adapters.fields import object_or_empty, text_or_empty
-from probes.attempts import Metric
+from probes.adapters.json_fields import object_or_empty, text_or_empty
+from probes.outcomes import Metric
 from simulators.faults.fault import Effect
 from simulators.faults.refusing import (
     Body,

@@ -8,7 +8,7 @@ from dataclasses import replace
 
 from typing_extensions import override
 
-from probes.adapters.fields import object_or_empty
+from probes.adapters.json_fields import object_or_empty
 from probes.messages import JSON, Reply
 from simulators.faults.fault import Fault
 from simulators.faults.thinking import thinking

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
-from probes.attempts import Metric
 from probes.messages import JSON
+from probes.outcomes import Metric
 from simulators.vendors.bending import Bend
 
 EVERY_FORMAT = frozenset({"anthropic", "gemini", "ollama", "openai", "openai_responses"})

@@ -8,7 +8,7 @@ from functools import partial
 
 from typing_extensions import override
 
-from probes.adapters.fields import list_or_empty, object_or_empty
+from probes.adapters.json_fields import list_or_empty, object_or_empty
 from probes.messages import JSON, Part, Reasoning, ReasoningKind, Reply
 from simulators.faults.refusing import Body, Refusing, fault, while_thinking
 from simulators.faults.thinking import thinking

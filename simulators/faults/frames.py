@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TypeAlias
 
-from probes.adapters.fields import text_or_empty
+from probes.adapters.json_fields import text_or_empty
 from probes.messages import JSON
 
 _BLANK = b"\n\n"

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from dataclasses import replace
 
-from probes.adapters.fields import text_or_empty
+from probes.adapters.json_fields import text_or_empty
 from simulators.faults.refusing import (
     Body,
     Refusing,

@@ -8,8 +8,8 @@ from dataclasses import replace
 
 from typing_extensions import override
 
-from probes.attempts import Metric
 from probes.messages import Reply, Text, ToolCall
+from probes.outcomes import Metric
 from simulators.faults.fault import Effect, Fault
 from simulators.faults.json_texts import as_json, harmony, hermes
 from simulators.faults.leaking import leak, only_thought, without_calls

@@ -8,8 +8,8 @@ from dataclasses import dataclass, replace
 
 from typing_extensions import override
 
-from probes.attempts import Metric
 from probes.messages import JSON, Part, Reasoning, ReasoningKind, Reply, Stop, Text, ToolCall
+from probes.outcomes import Metric
 from simulators.faults.fault import Effect, Fault
 from simulators.faults.texts import SHAPES, Writer
 from simulators.vendors.bending import Bend

@@ -8,7 +8,7 @@ from dataclasses import replace
 
 from typing_extensions import override
 
-from probes.adapters.fields import object_or_empty
+from probes.adapters.json_fields import object_or_empty
 from probes.events import Event
 from probes.messages import JSON, BrokenCall, Reply, Stop, ToolCall
 from simulators.faults.argument_texts import streamed, with_text

@@ -10,8 +10,8 @@ from itertools import count
 
 from typing_extensions import override
 
-from probes.attempts import Metric
 from probes.messages import JSON, Reply, Stop, ToolCall
+from probes.outcomes import Metric
 from simulators.faults.every_call import EveryCall, given, schema_of
 from simulators.faults.fault import Effect, Fault
 from simulators.faults.leaking import without_calls

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 
-from probes.adapters.fields import list_or_empty, object_or_empty
+from probes.adapters.json_fields import list_or_empty, object_or_empty
 from probes.messages import JSON
 from simulators.faults.fault import Fault
 from simulators.faults.frames import Frame

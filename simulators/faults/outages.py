@@ -10,8 +10,8 @@ from dataclasses import dataclass, replace
 
 from typing_extensions import override
 
-from probes.attempts import Metric
 from probes.messages import JSON
+from probes.outcomes import Metric
 from simulators.faults.fault import CHAT, Effect, Fault
 from simulators.faults.switch import SwitchError
 from simulators.vendors.auth import Auth

@@ -6,7 +6,7 @@ import json
 from collections.abc import Callable
 from dataclasses import replace
 
-from probes.adapters.fields import object_or_empty, text_or_empty
+from probes.adapters.json_fields import object_or_empty, text_or_empty
 from simulators.faults.forced_choice import FORCED_CHOICE_REFUSED
 from simulators.faults.refusing import Body, Refusing, entries, fault, on_body
 from simulators.faults.wrapping import RELAY_WRAPPED

@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 
 from typing_extensions import override
 
-from probes.adapters.fields import list_or_empty, object_or_empty, text_or_empty
+from probes.adapters.json_fields import list_or_empty, object_or_empty, text_or_empty
 from probes.messages import JSON
 from simulators.faults.fault import Effect, Fault
 from simulators.vendors.bending import Bend

@@ -6,8 +6,8 @@ from collections.abc import Callable, Iterator
 from dataclasses import replace
 from functools import partial
 
-from probes.adapters.fields import text_or_empty
-from probes.attempts import Metric
+from probes.adapters.json_fields import text_or_empty
+from probes.outcomes import Metric
 from simulators.faults.bound_blocks import BLOCKS_UNMODIFIED, PREFIX_BOUND, THINKING
 from simulators.faults.fault import Effect, Fault
 from simulators.faults.filled_reasoning import REFUSES_FILLER

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from types import MappingProxyType
 
-from probes.attempts import Metric
 from probes.messages import JSON
+from probes.outcomes import Metric
 from simulators.faults.fault import Effect
 
 # An answer to an error owes a call as well.

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from typing_extensions import override
 
-from probes.attempts import Metric
+from probes.outcomes import Metric
 from simulators.faults.fault import Effect, Fault
 from simulators.faults.frames import Rewrite, format_of, read_frames
 from simulators.vendors.bending import Bend

@@ -10,7 +10,7 @@ from functools import cache
 
 from typing_extensions import override
 
-from probes.attempts import Metric
+from probes.outcomes import Metric
 from simulators.faults import outages
 from simulators.faults.fault import Effect, Fault
 from simulators.faults.outages import NO_VERDICT

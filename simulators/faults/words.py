@@ -8,8 +8,8 @@ from dataclasses import dataclass, replace
 
 from typing_extensions import override
 
-from probes.attempts import Metric
 from probes.messages import JSON, Reasoning, ReasoningKind, Reply, Stop, Text
+from probes.outcomes import Metric
 from simulators.faults import lost_calls, server_parse
 from simulators.faults.fault import Effect, Fault
 from simulators.faults.leaking import only_thought

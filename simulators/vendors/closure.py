@@ -10,8 +10,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import takewhile
 
-from probes.adapters.fields import list_or_empty, object_or_empty, text_or_empty
-from probes.adapters.gemini.parts import camel
+from probes.adapters.gemini.content_parts import camel
+from probes.adapters.json_fields import list_or_empty, object_or_empty, text_or_empty
 from probes.messages import JSON
 from simulators.vendors.complaints import Complaint
 

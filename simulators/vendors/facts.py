@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Mapping
 
-from probes.adapters.fields import object_or_empty
+from probes.adapters.json_fields import object_or_empty
 from probes.messages import JSON, Extra
 from simulators.vendors.complaints import RELAY_HOST
 

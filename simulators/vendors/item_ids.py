@@ -11,7 +11,7 @@ import random
 from collections.abc import Sequence
 from dataclasses import replace
 
-from probes.adapters.fields import object_or_empty, text_or_empty
+from probes.adapters.json_fields import object_or_empty, text_or_empty
 from probes.messages import JSON, Part, Reasoning, Text, ToolCall
 
 FORMAT = "openai_responses"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from probes.adapters.fields import list_or_empty, object_or_empty, text_or_empty
+from probes.adapters.json_fields import list_or_empty, object_or_empty, text_or_empty
 from probes.messages import JSON
 from simulators.vendors import closure
 from simulators.vendors.complaints import Complaint

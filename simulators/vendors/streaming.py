@@ -5,15 +5,15 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
-from probes.adapters.anthropic.events import AnthropicStreamWriter
+from probes.adapters.anthropic.stream_writer import AnthropicStreamWriter
 from probes.adapters.base import StreamWriter
 from probes.adapters.gemini.stream import GeminiStreamWriter
 from probes.adapters.ollama.stream import OllamaStreamWriter
-from probes.adapters.openai_chat.events import OpenAIStreamWriter
-from probes.adapters.openai_responses.events import ResponsesStreamWriter
+from probes.adapters.openai_chat.stream_writer import OpenAIStreamWriter
+from probes.adapters.openai_responses.stream_writer import ResponsesStreamWriter
 from probes.events import Event, PartDelta
 from probes.messages import Reply
-from probes.streams.assemble import replay
+from probes.streams.assembler import replay
 
 PIECE = 12
 MEDIA_TYPES = {"ollama": "application/x-ndjson"}

@@ -12,7 +12,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
-from probes.attempts import Metric
+from probes.outcomes import Metric
 from simulators.clock import Clock
 from simulators.faults.switch import Switch
 from simulators.vendors.sent import Sent

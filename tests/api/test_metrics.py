@@ -9,7 +9,7 @@ from django.utils import timezone
 from dashboard.runs import observations, rollups
 from dashboard.runs.observations import LIVE, Observation
 from health.observations import pack
-from probes.attempts import Metric, Verdict
+from probes.outcomes import Metric, Verdict
 from tests.api.asking import Asking, error_of
 from tests.factories import make_endpoint, make_finished_run, make_run
 

@@ -12,7 +12,7 @@ from django.utils import timezone
 
 from dashboard.models import Endpoint, ObservationBatch, Profile
 from health.observations import unpack
-from probes.attempts import Metric, Verdict
+from probes.outcomes import Metric, Verdict
 from tests.api.asking import Asking, error_of
 from tests.factories import make_endpoint
 

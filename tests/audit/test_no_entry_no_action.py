@@ -18,7 +18,7 @@ from dashboard.notifications.services import channels, maintenance
 from dashboard.runs import services as runs
 from dashboard.trust import detection, tool_rules
 from health.risk import Risk
-from probes.attempts import Metric
+from probes.outcomes import Metric
 from probes.secret import Secret
 from tests.audit.making import close, everything, link_now
 from tests.dashboard.watching import degrade

@@ -13,7 +13,7 @@ from dashboard.core import partitions
 from dashboard.models import RollupHour
 from dashboard.runs.observations import PROBE
 from health.observations import PLACES
-from probes.attempts import Metric
+from probes.outcomes import Metric
 from tests.browser.conftest import Site
 from tests.browser.watch import Watch
 from tests.factories import make_endpoint, make_finished_run

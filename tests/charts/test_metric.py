@@ -11,7 +11,7 @@ from dashboard.charts.figures.chart_values import Row, Shown
 from dashboard.charts.figures.lanes import NOTHING, Episode, Happened, Reference
 from dashboard.charts.figures.metric import figure
 from health.metrics import Rate, rate_of
-from probes.attempts import Metric
+from probes.outcomes import Metric
 
 START = datetime(2026, 11, 3, 12, tzinfo=UTC)
 

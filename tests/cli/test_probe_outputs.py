@@ -11,7 +11,7 @@ from xml.etree import ElementTree
 
 import pytest
 
-from tests.cli.commanding import COMMAND, TIMEOUT, probing, toolgauge
+from tests.cli.command_line import COMMAND, TIMEOUT, probing, toolgauge
 from tests.simulators.plugin import ROOT
 
 KEY = "sim-Zq8-secret-key-77"

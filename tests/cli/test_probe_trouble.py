@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from probes.messages import JSON
-from tests.cli.commanding import COMMAND, TIMEOUT, MiniVendor, probing, toolgauge
+from tests.cli.command_line import COMMAND, TIMEOUT, MiniVendor, probing, toolgauge
 from tests.simulators.plugin import ROOT
 
 TROUBLE = {

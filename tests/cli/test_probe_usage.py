@@ -8,7 +8,7 @@ import pytest
 
 from cli.main import main
 from probes.target import Provider
-from tests.cli.commanding import MiniVendor, probing, toolgauge
+from tests.cli.command_line import MiniVendor, probing, toolgauge
 
 WELL = ("probe", "--provider", "openai", "--base-url", "http://127.0.0.1:9/v1", "--model", "m")
 WRONG = {

@@ -16,14 +16,14 @@ from typing_extensions import override
 
 from cli.replay import SHIPPED
 from probes.adapters.openai_chat.adapter import OpenAIChatAdapter
-from probes.attempts import Outcome
 from probes.messages import JSON, ModelCall, Reply
+from probes.outcomes import Outcome
 from probes.suite import PROBES
 from probes.suite.base import Drawn, Judged, Script
-from probes.suite.format import FormatProbe
-from probes.suite.setting import Setting
+from probes.suite.format_probe import FormatProbe
+from probes.suite.question_builder import Setting
 from probes.transcripts import Played, replay
-from tests.cli.commanding import probing, toolgauge
+from tests.cli.command_line import probing, toolgauge
 from tests.simulators.plugin import ROOT
 from transcripts.record import RECORDINGS
 

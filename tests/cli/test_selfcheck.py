@@ -13,13 +13,13 @@ from typing_extensions import override
 from cli.selfcheck.command import check
 from cli.selfcheck.expected_failures import CASES, Case
 from cli.selfcheck.suite_faults import SELFCHECK_FAULTS
-from probes.attempts import Finding, Metric, Outcome
+from probes.outcomes import Finding, Metric, Outcome
 from probes.suite import PROBES, Probe
 from probes.suite.base import Drawn, Script
-from probes.suite.setting import Setting
+from probes.suite.question_builder import Setting
 from simulators.server import build
 from simulators.serving import served
-from tests.cli.commanding import toolgauge
+from tests.cli.command_line import toolgauge
 
 CHECKS = list(dict.fromkeys((case.probe, case.finding, case.says) for case in CASES))
 

@@ -13,7 +13,7 @@ from dashboard.models import Endpoint, GateVersion, Profile, RolloutRequest
 from dashboard.trust import gates, profiles, rollout_requests
 from dashboard.trust.settle import settle as settle_endpoint
 from health.gates import ASKED_FOR, Gate, Gates
-from probes.attempts import Metric
+from probes.outcomes import Metric
 from tests.dashboard.watching import settle
 from tests.factories import make_endpoint
 

@@ -19,7 +19,7 @@ from dashboard.compare.queries import Cell, Level
 from dashboard.models import Endpoint, Profile, RollupDay
 from dashboard.runs.observations import LIVE
 from health.metrics import rate_of
-from probes.attempts import Metric
+from probes.outcomes import Metric
 from tests.factories import make_endpoint, make_finished_run, make_rollup
 
 URL = "/compare/"

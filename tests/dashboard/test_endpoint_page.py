@@ -13,7 +13,7 @@ from pytest_django.asserts import assertContains, assertNotContains
 
 from dashboard.models import Profile, RollupHour, Run, Spend
 from health.observations import PLACES
-from probes.attempts import Metric
+from probes.outcomes import Metric
 from probes.secret import Secret
 from probes.suite import plan
 from tests.factories import make_attempt, make_endpoint, make_finished_run, make_run

@@ -11,7 +11,7 @@ from pytest_django.asserts import assertContains, assertNotContains
 from dashboard.models import GateVersion, RolloutRequest
 from dashboard.models.team import Role
 from health.gates import DEFAULTS
-from probes.attempts import Metric
+from probes.outcomes import Metric
 from tests.dashboard.rolling import ease_gates, make_ready, make_request
 from tests.factories import make_person
 

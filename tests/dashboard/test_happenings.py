@@ -15,7 +15,7 @@ from dashboard.models.team import Role
 from dashboard.trust import detection, modes
 from health.detector import Baseline
 from health.modes import Mode
-from probes.attempts import Metric
+from probes.outcomes import Metric
 from tests.dashboard.watching import degrade, settle, watch_run
 from tests.factories import make_endpoint, make_person
 

@@ -15,7 +15,7 @@ from dashboard.models.team import Role
 from dashboard.models.watch import ACCEPTED
 from dashboard.trust import modes
 from health.detector import Baseline, Known
-from probes.attempts import Metric
+from probes.outcomes import Metric
 from tests.dashboard.watching import degrade, settle, watch_run
 from tests.factories import make_attempt, make_endpoint, make_person
 

@@ -16,8 +16,8 @@ from pytest_django.asserts import assertContains
 from dashboard.charts import run_costs
 from dashboard.core.time_range import window_of
 from dashboard.models import Run
-from probes.attempts import Outcome
 from probes.messages import Usage
+from probes.outcomes import Outcome
 from tests.factories import make_attempt, make_endpoint, make_finished_run
 from tests.services.making import attempt, carry_through
 

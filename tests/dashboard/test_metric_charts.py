@@ -17,7 +17,7 @@ from dashboard.models import Endpoint, RollupHour, Run, RunMetric
 from health.metrics import rate_of
 from health.modes import WATCHED
 from health.observations import PLACES
-from probes.attempts import Metric
+from probes.outcomes import Metric
 from tests.factories import make_endpoint, make_finished_run
 
 HOUR = timedelta(hours=1)

@@ -7,7 +7,7 @@ import pytest
 from dashboard.charts import filters
 from dashboard.charts.figures.measure import Measure
 from dashboard.core.time_range import Range, window_of
-from probes.attempts import Metric
+from probes.outcomes import Metric
 
 NOW = datetime(2026, 11, 16, 12, tzinfo=UTC)
 

@@ -12,7 +12,7 @@ from dashboard.models import Watch as WatchRow
 from dashboard.models.watch import Lane
 from dashboard.trust import detection
 from health.watch import Change, Count, Seen, Watch, follow
-from probes.attempts import Metric
+from probes.outcomes import Metric
 from probes.suite import SUITE_VERSION
 from tests.factories import make_finished_run
 

@@ -7,7 +7,7 @@ from datetime import UTC, datetime, timedelta
 
 from dashboard.demo.demo_fleet import Member, fleet
 from dashboard.demo.player import Simulated, Span, play
-from probes.attempts import Metric
+from probes.outcomes import Metric
 
 BEGAN = datetime(2026, 3, 1, tzinfo=UTC)
 DAY = timedelta(days=1)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from dashboard.demo.demo_fleet import Member
-from probes.attempts import Outcome
+from probes.outcomes import Outcome
 from simulators.stories import STORIES
 from simulators.vendors.registry import SPECS
 from simulators.vendors.spec import Spec

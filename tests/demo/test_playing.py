@@ -8,7 +8,7 @@ from datetime import timedelta
 from itertools import pairwise
 
 from dashboard.demo.player import Simulated
-from probes.attempts import Outcome
+from probes.outcomes import Outcome
 from probes.suite import plan
 from tests.demo.played import BEGAN, DAY, FLEET, day_of, first_run, played
 

@@ -9,7 +9,7 @@ import pytest
 
 from dashboard.demo.demo_fleet import Member
 from dashboard.demo.player import Simulated
-from probes.attempts import Metric, Outcome
+from probes.outcomes import Metric, Outcome
 from tests.demo.played import BEGAN, bad, day_of, played, rate
 
 

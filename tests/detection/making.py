@@ -14,8 +14,8 @@ from dashboard.models import Endpoint, Incident, ModeSwitch, Notice, Profile, Ru
 from dashboard.runs import attempts, schedule
 from dashboard.runs import services as runs
 from dashboard.trust import detection, finish
-from probes.attempts import Attempt, Evidence, Metric, Outcome, Verdict
 from probes.fingerprint import Engine
+from probes.outcomes import Attempt, Evidence, Metric, Outcome, Verdict
 from tests.services.making import attempt, started
 
 PARSE, CLOSURE = Metric.PARSE_SUCCESS, Metric.CLOSURE_ERROR

@@ -18,7 +18,7 @@ from dashboard.models import (
     WatchEvent,
 )
 from dashboard.trust import detection
-from probes.attempts import Metric
+from probes.outcomes import Metric
 from tests.detection.making import (
     CLOSURE,
     DAY,

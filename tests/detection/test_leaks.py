@@ -8,8 +8,8 @@ from dashboard.demo.player import Simulated
 from dashboard.demo.services import history
 from dashboard.models import Endpoint, RunMetric, Watch
 from dashboard.trust import detection
-from probes.attempts import Attempt, Metric, Verdict
 from probes.fingerprint import Engine
+from probes.outcomes import Attempt, Metric, Verdict
 from tests.detection.making import BEGAN, EVERY, PARSE, the_incident
 from tests.services.making import attempt
 

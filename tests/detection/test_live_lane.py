@@ -17,7 +17,7 @@ from health.gauge import Alarm, Gauge
 from health.observations import PLACES
 from health.severity import Severity
 from health.watch import Watch
-from probes.attempts import Metric
+from probes.outcomes import Metric
 from tests.factories import make_endpoint
 
 pytestmark = pytest.mark.django_db

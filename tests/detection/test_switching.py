@@ -14,7 +14,7 @@ from dashboard.endpoints.services import endpoints
 from dashboard.models import Endpoint, ModeSwitch, Profile
 from dashboard.trust import detection, modes
 from health.modes import Mode
-from probes.attempts import Metric
+from probes.outcomes import Metric
 from tests.detection.making import (
     CLOSURE,
     HEALTHY,

@@ -9,7 +9,7 @@ from typing import Any, LiteralString
 import psycopg
 
 from health.observations import pack
-from probes.attempts import Metric, Verdict
+from probes.outcomes import Metric, Verdict
 from probes.suite import plan
 
 Connection = psycopg.Connection[tuple[Any, ...]]

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from datetime import UTC, datetime
 from typing import Any
 
-from probes.attempts import Attempt, Evidence, Finding, FindingKind, Metric, Outcome, Verdict
+from probes.outcomes import Attempt, Evidence, Finding, FindingKind, Metric, Outcome, Verdict
 
 AT = datetime(2026, 11, 16, 12, tzinfo=UTC)
 

@@ -8,7 +8,7 @@ import pytest
 
 from health.capabilities import CHOICES, ENOUGH, Capability, capabilities, settled
 from health.metrics import interval
-from probes.attempts import Attempt, FindingKind, Metric, Outcome, Verdict
+from probes.outcomes import Attempt, FindingKind, Metric, Outcome, Verdict
 from tests.health.making import attempt, several
 
 

@@ -6,7 +6,7 @@ import pytest
 
 from health.comparison import worse
 from health.report import Report
-from probes.attempts import Metric
+from probes.outcomes import Metric
 from probes.target import ProfileKey
 from tests.health.making import AT, trials
 

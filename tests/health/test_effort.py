@@ -4,8 +4,8 @@ from datetime import UTC, datetime
 from typing import Any
 
 from health.effort import Effort, effort_of
-from probes.attempts import Attempt, Evidence, Outcome
 from probes.messages import Usage
+from probes.outcomes import Attempt, Evidence, Outcome
 
 
 def test_latencies_are_of_answers_that_came() -> None:

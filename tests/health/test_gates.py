@@ -27,7 +27,7 @@ from health.gates import (
     mistakes,
 )
 from health.rate_bounds import bounds, reference, trials_to_settle
-from probes.attempts import Metric
+from probes.outcomes import Metric
 
 PARSE, SCHEMA = Metric.PARSE_SUCCESS, Metric.SCHEMA_FAILURE
 MET, NOT_MET, OPEN, NO_DATA = State.MET, State.NOT_MET, State.INCONCLUSIVE, State.NO_DATA

@@ -11,7 +11,7 @@ from health.detector import PROBE, RECOVERED, Baseline, Known
 from health.gauge import Alarm
 from health.severity import Severity
 from health.watch import Count, Kind, accept, release
-from probes.attempts import Metric
+from probes.outcomes import Metric
 from tests.health.watching import (
     AT,
     CLOSURE,

@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 
 from health.metrics import DIRECTIONS, Good, Rate, interval, rate_of, wilson
-from probes.attempts import Metric
+from probes.outcomes import Metric
 
 
 @pytest.mark.parametrize(

@@ -6,7 +6,7 @@ import pytest
 
 from health.modes import CONSERVATIVE, EFFECTS, WATCHED, Mode, fallbacks, gated
 from health.severity import GATES, Severity
-from probes.attempts import Metric
+from probes.outcomes import Metric
 
 STRONG, READ, NONE = Mode.STRONG_VALIDATION, Mode.READ_ONLY_TOOLS, Mode.NO_TOOLS
 

@@ -14,7 +14,7 @@ from health.policy import LEVELS, STAGES, resolve
 from health.policy_facts import Candidate, Facts, Switched
 from health.risk import Risk, Rule
 from health.severity import GATES
-from probes.attempts import Metric
+from probes.outcomes import Metric
 from probes.target import Provider
 
 GOOD = {

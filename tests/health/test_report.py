@@ -6,8 +6,8 @@ from typing import Any
 import pytest
 
 from health.report import Report, rates, usage_json
-from probes.attempts import Evidence, FindingKind, Metric, Outcome, Verdict
 from probes.messages import Usage
+from probes.outcomes import Evidence, FindingKind, Metric, Outcome, Verdict
 from probes.suite import SUITE_VERSION
 from probes.target import ProfileKey
 from tests.health.making import AT, attempt

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from health.severity import GATES, Severity, estimate, is_surely_below_gate, severity
-from probes.attempts import Metric
+from probes.outcomes import Metric
 
 PARALLEL = Metric.PARALLEL_DOWNGRADE  # has no gate
 

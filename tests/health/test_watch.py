@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from health.modes import WATCHED
 from health.severity import Severity
 from health.watch import Count, Kind, Watch, follow, watch_from_json
-from probes.attempts import Metric
+from probes.outcomes import Metric
 from tests.health.watching import (
     AT,
     CLOSURE,

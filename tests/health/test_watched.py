@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from health.watched import refusals, watch_counts
-from probes.attempts import FindingKind, Metric, Outcome, Verdict
+from probes.outcomes import FindingKind, Metric, Outcome, Verdict
 from probes.suite import plan
 from tests.health.making import attempt
 

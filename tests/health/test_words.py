@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from health.words import NAMES, headline
-from probes.attempts import Metric
+from probes.outcomes import Metric
 
 
 @pytest.mark.parametrize(

@@ -7,7 +7,7 @@ from datetime import UTC, datetime, timedelta
 
 from health.gauge import Gauge
 from health.watch import Change, Count, Seen, Watch, follow
-from probes.attempts import Metric
+from probes.outcomes import Metric
 
 AT = datetime(2026, 3, 1, tzinfo=UTC)
 EVERY = timedelta(hours=6)

@@ -21,7 +21,7 @@ from dashboard.models import (
     Spend,
 )
 from dashboard.trust import detection
-from probes.attempts import Metric
+from probes.outcomes import Metric
 from probes.secret import Secret
 from tests.dashboard.watching import degrade, watch_run
 from tests.factories import make_endpoint, make_finished_run

@@ -37,7 +37,7 @@ from dashboard.trust import modes, tool_rules
 from health.modes import Mode
 from health.observations import PLACES
 from health.risk import Risk
-from probes.attempts import Metric
+from probes.outcomes import Metric
 from tests.dashboard.watching import degrade
 from tests.factories import make_endpoint, make_person
 from tests.i18n import endpoint_rows, rollout_rows, run_rows

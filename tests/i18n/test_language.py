@@ -41,8 +41,8 @@ from health.policy import STAGES as ALL_STAGES
 from health.risk import Risk
 from health.status import Status
 from health.words import headline
-from probes.attempts import FindingKind, Metric, Outcome
 from probes.errors import TargetError
+from probes.outcomes import FindingKind, Metric, Outcome
 from probes.suite import PROBES as ALL_PROBES
 from tests.dashboard.watching import degrade
 from tests.factories import make_endpoint, make_person

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from dashboard.models import Endpoint, Notice
-from probes.egress import parse_grants
+from probes.egress_rules import parse_grants
 from tests.notifications.making import make_due, make_webhook, tell, turn
 from tests.notifications.receiver import Receiver
 

@@ -14,7 +14,7 @@ from dashboard.trust.policy_renewal import current_policy
 from dashboard.trust.settle import settle
 from health import watch as watching
 from health.detector import Baseline
-from probes.attempts import Metric
+from probes.outcomes import Metric
 from tests.factories import make_endpoint
 
 MEASURED = {

@@ -13,7 +13,7 @@ from dashboard.trust import modes, policies, policy_renewal, tool_rules
 from dashboard.trust.policy_renewal import current_policy
 from health.modes import CONSERVATIVE, Mode
 from health.risk import Risk
-from probes.attempts import Outcome
+from probes.outcomes import Outcome
 from tests.factories import make_endpoint
 from tests.policy.making import current, effective, let_pass, resolve, trusted
 from tests.services.making import attempt, carry_through

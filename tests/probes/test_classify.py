@@ -8,14 +8,14 @@ from hypothesis import strategies as st
 
 from probes.adapters.base import ErrorBody
 from probes.adapters.openai_chat.adapter import OpenAIChatAdapter
-from probes.answers import read_answer
 from probes.classify import Classified, ErrorClass, Row, classify
 from probes.error_table import ACTIONS, ROWS
 from probes.errors import Overloaded, Refused
 from probes.findings import FindingKind
+from probes.http_messages import Chunk, Incoming
+from probes.http_reply import read_answer
 from probes.messages import JSON
-from probes.relays import error_inside, relayed_error
-from probes.wire import Chunk, Incoming
+from probes.relayed_errors import error_inside, relayed_error
 
 # The vendors' own words, with the message index where they give one.
 SAID: list[tuple[ErrorClass, int | None, str]] = [

@@ -9,14 +9,14 @@ import httpx
 import pytest
 
 from probes.adapters import ADAPTERS
-from probes.attempts import Outcome
 from probes.messages import Reply, Stop, Text, ToolCall, Usage
+from probes.outcomes import Outcome
 from probes.runner import run
 from probes.secret import Secret
 from probes.suite import Trial
 from probes.target import Provider, Target
 from probes.transport import Transport
-from tests.probes.mocking import answer
+from tests.probes.httpx_responses import answer
 
 pytestmark = pytest.mark.anyio
 

@@ -10,14 +10,14 @@ import httpx
 import pytest
 
 from probes import fingerprint
-from probes.attempts import Attempt, Evidence, Outcome
 from probes.fingerprint import CANARY, Engine
+from probes.http_messages import Incoming
 from probes.messages import Reply, Stop
+from probes.outcomes import Attempt, Evidence, Outcome
 from probes.secret import Secret
 from probes.target import Provider, Target
 from probes.transport import Transport
-from probes.wire import Incoming
-from tests.probes.mocking import answer
+from tests.probes.httpx_responses import answer
 
 pytestmark = pytest.mark.anyio
 

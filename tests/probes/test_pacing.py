@@ -7,8 +7,8 @@ from itertools import pairwise
 import pytest
 
 from probes.errors import ConnectFailed
+from probes.http_messages import Incoming
 from probes.pacing import DEFAULT_REST_S, LONGEST_REST_S, MAX_TRIES, Pacer
-from probes.wire import Incoming
 from simulators import virtual_time
 
 GOOD = Incoming(200)

@@ -10,15 +10,15 @@ from typing import Any
 import httpx
 import pytest
 
-from probes.attempts import Attempt, FindingKind, Metric, Outcome, Verdict
 from probes.errors import TargetError
+from probes.outcomes import Attempt, FindingKind, Metric, Outcome, Verdict
 from probes.runner import run
 from probes.secret import Secret
 from probes.suite import PROBES, Trial
 from probes.target import Limits, Provider, Target
 from probes.transport import Transport
 from simulators import virtual_time
-from tests.probes.mocking import answer
+from tests.probes.httpx_responses import answer
 
 pytestmark = pytest.mark.anyio
 

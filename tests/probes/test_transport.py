@@ -19,7 +19,7 @@ from probes.errors import (
 )
 from probes.target import Limits
 from probes.transport import Outgoing, Transport
-from tests.probes.mocking import answer
+from tests.probes.httpx_responses import answer
 
 pytestmark = pytest.mark.anyio
 

@@ -11,7 +11,7 @@ import httpx
 import pytest
 
 from health.report import Report
-from probes.attempts import Attempt
+from probes.outcomes import Attempt
 from probes.runner import run
 from probes.secret import Secret
 from probes.suite.sampling import first_trials

@@ -18,7 +18,7 @@ from dashboard.trust.settle import settle
 from health.gates import DEFAULTS
 from health.severity import Severity
 from health.watch import Change, Kind, Seen
-from probes.attempts import Metric
+from probes.outcomes import Metric
 from probes.suite import SUITE_VERSION
 from tests.factories import make_run
 from tests.policy.making import trusted

@@ -9,7 +9,7 @@ from health.gates import ASKED_FOR, DEFAULTS, Gate, State
 from health.policy import STAGES
 from health.severity import Severity
 from health.stages import after_incident, next_of
-from probes.attempts import Metric
+from probes.outcomes import Metric
 from tests.live import ROOT
 
 PAGE = (ROOT / "docs" / "rollouts.md").read_text()

@@ -14,7 +14,7 @@ from dashboard.models import Endpoint, Incident, ModeSwitch, Profile
 from dashboard.policy.modes_panel import read
 from dashboard.trust import modes, rollout_requests
 from health.modes import Mode
-from probes.attempts import Metric
+from probes.outcomes import Metric
 from tests.policy.making import effective, let_pass
 from tests.rollouts.making import body, degrade, put_in_place, ready, stage
 

@@ -24,7 +24,7 @@ from dashboard.models import (
 from dashboard.trust import detection, gates, modes, rollout_requests
 from health.gates import DEFAULTS, Gates
 from health.modes import Mode
-from probes.attempts import Metric
+from probes.outcomes import Metric
 from probes.suite import SUITE_VERSION
 from tests.rollouts.making import (
     audited,

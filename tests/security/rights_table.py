@@ -1,7 +1,7 @@
 """Who may do what at every address: the one table that the matrix of rights is generated from.
 
-It repeats on purpose what views declare (dashboard/core/permissions.py): a right that is changed by mistake
-in one of the two places is noticed. Whoever adds an address says here who may use it.
+It repeats on purpose what views declare (dashboard/core/permissions.py), so that a right changed by
+mistake in one of the two places is noticed. A new address needs an entry here.
 """
 
 from __future__ import annotations

@@ -12,8 +12,8 @@ ROOT = Path(__file__).resolve().parents[2]
 
 CONFINED = """
 import socket, sys, threading
-from probes.confinement import confine
-from probes.egress import Rules, parse_grants
+from probes.sandbox import confine
+from probes.egress_rules import Rules, parse_grants
 import requests
 real = socket.getaddrinfo
 rounds = iter(sys.argv[3].split(","))

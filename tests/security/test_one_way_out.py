@@ -53,7 +53,7 @@ def test_only_named_files_know_a_client() -> None:
 
     assert found_in(imports_one) == {
         "dashboard/notifications/senders/apprise_process.py",
-        "probes/guarded.py",
+        "probes/egress_backend.py",
         "probes/transport.py",
     }
 
@@ -61,8 +61,8 @@ def test_only_named_files_know_a_client() -> None:
 def test_only_the_sign_in_by_a_provider_goes_by_another_way() -> None:
     """What allauth fetches is what OIDC_ISSUER names, which no person or endpoint chooses."""
 
-    # It has a client of its own, past the guard: dashboard/accounts/oidc.py alone sets it going, without
-    # redirects and without the proxies of the environment (tests/security/test_oidc.py).
+    # It has a client of its own, past the guard: dashboard/accounts/oidc.py alone sets it going,
+    # without redirects and without the proxies of the environment (tests/security/test_oidc.py).
     def walks_with_allauth(node: ast.AST) -> bool:
         module = node.module or "" if isinstance(node, ast.ImportFrom) else ""
         return module.startswith(

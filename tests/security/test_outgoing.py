@@ -11,14 +11,14 @@ from typing import Any
 import pytest
 
 from dashboard.core import egress_grants
-from probes.attempts import Attempt, Outcome
-from probes.egress import Barred, Rules, parse_grants
+from probes.egress_rules import Barred, Rules, parse_grants
 from probes.errors import ConnectFailed, ProbesError
+from probes.http_messages import Incoming, Outgoing
+from probes.outcomes import Attempt, Outcome
 from probes.runner import run
 from probes.suite import plan
 from probes.target import Limits, Provider, Target
 from probes.transport import Transport
-from probes.wire import Incoming, Outgoing
 from tests.security.doorkeeper import Doorkeeper
 
 # Every spelling of an address that resolvers, browsers or libraries are known to accept.

@@ -55,7 +55,7 @@ def test_every_view_declares_its_right() -> None:
 
 
 def test_whatever_stands_in_an_address_has_a_team_or_is_known_to_have_none() -> None:
-    """A new name in an address is put into one of the two lists of dashboard/core/permissions.py."""
+    """A new name in an address is in one of the two lists of dashboard/core/permissions.py."""
     patterns = [pattern.pattern for _, pattern in every_pattern()]
     named = {name for pattern in patterns for name in pattern.regex.groupindex}
 

@@ -14,8 +14,8 @@ from dashboard.runs import attempts, schedule
 from dashboard.runs import services as runs
 from dashboard.trust import finish
 from health.observations import unpack
-from probes.attempts import Attempt, Evidence, Finding, FindingKind, Metric, Outcome, Verdict
 from probes.messages import Usage
+from probes.outcomes import Attempt, Evidence, Finding, FindingKind, Metric, Outcome, Verdict
 from probes.suite import plan
 
 

@@ -9,7 +9,7 @@ from typing import Any
 from dashboard.core.sql import rows
 from health.modes import fallbacks
 from health.severity import Severity
-from probes.attempts import Metric
+from probes.outcomes import Metric
 from tests.services.run_model import Model
 
 

@@ -9,7 +9,7 @@ from datetime import date, timedelta
 from dashboard.runs.services import Lease
 from health.capabilities import capabilities, settled
 from health.observations import pack
-from probes.attempts import Attempt
+from probes.outcomes import Attempt
 
 LEASE = timedelta(hours=1)
 Cost = tuple[int, int]  # requests, tokens

@@ -13,8 +13,8 @@ from dashboard.models import Endpoint, Run, Spend
 from dashboard.runs import attempts, schedule
 from dashboard.runs import services as runs
 from dashboard.trust import finish
-from probes.attempts import Evidence, Outcome
 from probes.messages import Usage
+from probes.outcomes import Evidence, Outcome
 from tests.services.conftest import FIELDS
 from tests.services.making import attempt, carry_through, claimed, due_now, expire, started
 

@@ -10,8 +10,8 @@ from dashboard.runs import attempts, schedule
 from dashboard.runs import services as runs
 from dashboard.trust import finish as results
 from dashboard.trust import profiles
-from probes.attempts import Metric, Outcome, Verdict
 from probes.fingerprint import Engine
+from probes.outcomes import Metric, Outcome, Verdict
 from tests.services.making import attempt, carry_through, due_now, expire, observed, started
 
 TOLD = Engine("a" * 64, {"engine": "b100", "model": "m-1"})

@@ -35,9 +35,9 @@ from dashboard.runs.services import Lease
 from dashboard.trust import detection, profiles
 from dashboard.trust import finish as results
 from probes.adapters import adapter_for
-from probes.attempts import Evidence, Metric, Outcome, Verdict
 from probes.fingerprint import MOST_REQUESTS, MOST_TOKENS, Engine
 from probes.messages import Usage
+from probes.outcomes import Evidence, Metric, Outcome, Verdict
 from probes.suite import plan
 from probes.suite.sampling import price
 from probes.target import Provider

@@ -13,8 +13,8 @@ from dashboard.models import Attempt, Endpoint, Evidence, Run, RunMetric
 from dashboard.runs import attempts, credentials, evidence, schedule
 from dashboard.runs import services as runs
 from dashboard.trust import finish
-from probes.attempts import Evidence as Exchanges
-from probes.attempts import Finding, FindingKind, Metric, Outcome
+from probes.outcomes import Evidence as Exchanges
+from probes.outcomes import Finding, FindingKind, Metric, Outcome
 from probes.secret import Secret
 from probes.suite import Trial, plan
 from tests.services.making import attempt, claimed, ended_at, expire, observed, started

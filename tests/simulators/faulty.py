@@ -11,16 +11,16 @@ import httpx
 import pytest
 
 from probes.adapters import FORMATS
-from probes.adapters.fields import object_or_empty
-from probes.answers import read_answer
+from probes.adapters.json_fields import object_or_empty
 from probes.dialects.anthropic import ANTHROPIC
 from probes.dialects.base import Dialect
 from probes.dialects.gemini import GEMINI
 from probes.dialects.ollama import OLLAMA
 from probes.dialects.openai import OPENAI, OPENAI_RESPONSES
 from probes.errors import Refused
+from probes.http_messages import Chunk, Incoming
+from probes.http_reply import read_answer
 from probes.messages import JSON
-from probes.wire import Chunk, Incoming
 from tests.simulators.bent import HEADERS, VENDORS
 
 DIALECTS: Mapping[str, Dialect] = {

@@ -8,14 +8,14 @@ from dataclasses import dataclass
 import httpx
 
 from probes.adapters import adapter_for
-from probes.adapters.addresses import request_url
+from probes.adapters.request_url import request_url
 from probes.dialects import DIALECTS
 from probes.events import ReplyEnded
-from probes.history.conversation import Conversation
+from probes.history.model_conversation import Conversation
 from probes.messages import Reply, ToolChoice, ToolSpec
 from probes.secret import Secret
-from probes.suite.setting import Setting
-from probes.suite.steps import asking
+from probes.suite.question_builder import Setting
+from probes.suite.script_steps import asking
 from probes.target import Provider
 
 

@@ -9,10 +9,10 @@ import httpx
 from typing_extensions import override
 
 from probes.adapters import FORMATS
-from probes.answers import read_answer
 from probes.errors import NotFound, Refused
 from probes.findings import FindingKind
-from probes.wire import Chunk, Incoming
+from probes.http_messages import Chunk, Incoming
+from probes.http_reply import read_answer
 from simulators.vendors.registry import SPECS
 
 KEYS = {

@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
-from probes.arguments import validate
-from probes.attempts import Metric
+from probes.call_arguments import validate
 from probes.messages import Breakage, ModelCall, Role, Text, Turn
+from probes.outcomes import Metric
 from simulators.faults.arguments import FAULTS
 from simulators.faults.fault import Fault
 from tests.simulators.bent import (

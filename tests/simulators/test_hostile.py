@@ -5,7 +5,7 @@ import json
 import httpx
 import pytest
 
-from probes.attempts import Attempt, Metric, Outcome
+from probes.outcomes import Attempt, Metric, Outcome
 from probes.runner import run
 from probes.secret import Secret
 from probes.suite import Trial, plan

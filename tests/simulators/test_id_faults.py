@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from probes.dialects.base import Dialect
-from probes.history.conversation import Conversation, Sending
+from probes.history.model_conversation import Conversation, Sending
 from probes.messages import ModelCall, ToolResult
 from simulators.faults import id_refusals, ids
 from tests.simulators.bent import ADD, ECHO, EVERY_FORMAT, TWO, Bent, frames, question

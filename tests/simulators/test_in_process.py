@@ -8,8 +8,8 @@ import json
 import pytest
 
 from probes.errors import ProbesError, TimedOut, TooLarge, TransportError
+from probes.http_messages import Incoming, Outgoing
 from probes.target import Limits
-from probes.wire import Incoming, Outgoing
 from simulators import virtual_time
 from simulators.in_process import InProcess
 from simulators.server import build

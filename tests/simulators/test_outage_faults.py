@@ -7,9 +7,9 @@ import httpx
 import pytest
 
 from probes.adapters import FORMATS
-from probes.answers import read_answer
 from probes.errors import AuthRejected, NotJSON, Overloaded, ProviderError, RateLimited, Redirected
-from probes.wire import Chunk, Incoming
+from probes.http_messages import Chunk, Incoming
+from probes.http_reply import read_answer
 from tests.simulators.bent import ECHOED, EVERY_FORMAT, HEADERS, ONE, Bent, called, question
 
 every_format = pytest.mark.parametrize("form", EVERY_FORMAT)

@@ -10,7 +10,7 @@ from typing import Any
 import httpx
 import pytest
 
-from probes.history.conversation import Conversation
+from probes.history.model_conversation import Conversation
 from probes.messages import (
     AUTO,
     JSON,
@@ -25,10 +25,10 @@ from probes.messages import (
 )
 from probes.suite import PROBES, Drawn
 from probes.suite.base import rng_for
-from probes.suite.closure import GREETED, GREETING
-from probes.suite.error_repair import ERROR
-from probes.suite.setting import HERE
-from probes.suite.steps import asking
+from probes.suite.closure_probe import GREETED, GREETING
+from probes.suite.error_repair_probe import ERROR
+from probes.suite.question_builder import HERE
+from probes.suite.script_steps import asking
 from probes.suite.tools import (
     PROBE_ADD,
     PROBE_ECHO,

@@ -11,7 +11,6 @@ import httpx
 import pytest
 
 from probes.adapters import FORMATS
-from probes.answers import read_answer
 from probes.errors import (
     NotJSON,
     Phase,
@@ -22,10 +21,11 @@ from probes.errors import (
     WireError,
 )
 from probes.events import ReplyEnded
+from probes.http_messages import Chunk, Incoming, Outgoing
+from probes.http_reply import read_answer
 from probes.messages import Reply, Stop
 from probes.target import Limits
 from probes.transport import Transport
-from probes.wire import Chunk, Incoming, Outgoing
 from simulators.faults.transport import FAULTS
 from tests.simulators.bent import ECHOED, EVERY_FORMAT, HEADERS, ONE, Bent, called, question
 

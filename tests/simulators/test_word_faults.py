@@ -6,11 +6,11 @@ import httpx
 import pytest
 
 from probes.adapters import FORMATS
-from probes.answers import read_answer
 from probes.errors import ProviderError, Refused
 from probes.findings import FindingKind
+from probes.http_messages import Chunk, Incoming
+from probes.http_reply import read_answer
 from probes.messages import Breakage, Stop
-from probes.wire import Chunk, Incoming
 from simulators.faults.fault import Fault
 from simulators.faults.words import FAULTS
 from tests.simulators.bent import (

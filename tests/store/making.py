@@ -17,7 +17,7 @@ from dashboard.models.rollup import Rollup
 from dashboard.runs import observations, rollups
 from dashboard.runs.observations import LIVE, Observation
 from health.observations import PLACES, pack, unpack
-from probes.attempts import Metric, Verdict
+from probes.outcomes import Metric, Verdict
 
 LEVELS: dict[type[Rollup], timedelta] = {
     Rollup5m: timedelta(minutes=5),

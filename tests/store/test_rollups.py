@@ -10,7 +10,7 @@ from django.db import connection, transaction
 from dashboard.core import partitions
 from dashboard.models import ObservationBatch
 from dashboard.runs import observations, rollups
-from probes.attempts import Metric
+from probes.outcomes import Metric
 from tests.store.making import (
     LEVELS,
     assert_rolled,

@@ -13,7 +13,7 @@ from dashboard.core import partitions
 from dashboard.models import Endpoint, Profile
 from dashboard.runs.observations import LIVE, PROBE
 from health.observations import PLACES
-from probes.attempts import Metric
+from probes.outcomes import Metric
 from tests.factories import make_endpoint
 from tests.store.making import observe, roll_all, sql, store
 

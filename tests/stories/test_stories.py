@@ -15,7 +15,7 @@ import pytest
 from health.gauge import DWELL
 from health.modes import Mode, fallbacks
 from health.severity import Severity
-from probes.attempts import Metric
+from probes.outcomes import Metric
 from simulators.stories import DAY
 from tests.stories.playing import Part, Stage, staged
 from tests.stories.timeline import Made, Timeline, read

@@ -12,7 +12,7 @@ from dashboard.endpoints.services import endpoints
 from dashboard.models import Attempt, Endpoint, Run, RunMetric
 from dashboard.runs import services as runs
 from health.observations import pack
-from probes.attempts import Metric, Verdict
+from probes.outcomes import Metric, Verdict
 from tests.live import broker, celery_worker, eventually
 from workers.probing import look_around
 

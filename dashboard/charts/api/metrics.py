@@ -21,7 +21,7 @@ from dashboard.runs.api.runs import RunId
 from dashboard.runs.api.runs import find as find_run
 from dashboard.runs.observations import EARLIEST, LATEST
 from health.metrics import Rate, rate_of
-from probes.attempts import Metric
+from probes.outcomes import Metric
 
 of_run = Router(tags=["metrics"])
 of_endpoint = Router(tags=["metrics"])

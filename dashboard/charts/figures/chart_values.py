@@ -9,7 +9,7 @@ from datetime import datetime, timedelta
 from dashboard.charts.figures.lanes import NOTHING, Happened
 from health.metrics import Rate
 from health.wording import mark, say
-from probes.attempts import Metric
+from probes.outcomes import Metric
 
 Bounds = tuple[datetime, datetime]
 _SUITES = {"light": mark("light"), "full": mark("full")}

@@ -13,7 +13,7 @@ from dashboard.models import Endpoint, Profile, Run
 from dashboard.models.run import State
 from dashboard.runs import attempts
 from dashboard.trust import finish, profiles
-from probes.attempts import Attempt, Outcome
+from probes.outcomes import Attempt, Outcome
 from probes.suite import SUITE_VERSION
 
 # The fence of a lease that nobody ever held.

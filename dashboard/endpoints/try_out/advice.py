@@ -7,8 +7,8 @@ from urllib.parse import urlsplit
 from django.utils.translation import gettext as _
 
 from probes.adapters import adapter_for
-from probes.adapters.addresses import VERSIONS
-from probes.egress import Barred
+from probes.adapters.request_url import VERSIONS
+from probes.egress_rules import Barred
 from probes.errors import (
     AuthRejected,
     ConnectFailed,
@@ -30,7 +30,7 @@ from probes.errors import (
 )
 from probes.findings import FindingKind
 from probes.target import Target
-from probes.trying import Tried
+from probes.try_endpoint import Tried
 
 
 def advice(tried: Tried, target: Target) -> list[str]:

@@ -12,7 +12,7 @@ from probes.adapters import FORMATS
 from probes.errors import ProbesError, ProviderError, WireError
 from probes.findings import FindingKind
 from probes.target import Target
-from probes.trying import Tried
+from probes.try_endpoint import Tried
 
 
 @dataclass(frozen=True, slots=True)

@@ -21,11 +21,11 @@ from dashboard.core.errors import Refused
 from dashboard.core.sql import release
 from dashboard.models import Endpoint
 from dashboard.runs import credentials
-from probes.egress import Rules
+from probes.egress_rules import Rules
 from probes.secret import Secret
 from probes.target import Limits, Provider, Target, origin
 from probes.transport import Transport
-from probes.trying import Tried, try_once
+from probes.try_endpoint import Tried, try_once
 
 log = structlog.get_logger()
 

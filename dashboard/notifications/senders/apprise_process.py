@@ -1,7 +1,6 @@
 """The confined process that runs Apprise: one question in, one answer out, both JSON.
 
-Started by dashboard.notifications.senders.apprise_sender. The URL comes by standard input, where no list of
-processes shows it.
+Started by `apprise_sender`. The URL comes by standard input, where no list of processes shows it.
 """
 
 from __future__ import annotations
@@ -18,8 +17,8 @@ from apprise.exception import AppriseException
 from typing_extensions import override
 
 from dashboard.notifications.senders.apprise_services import SERVICES
-from probes.confinement import confine
-from probes.egress import Grant, Rules
+from probes.egress_rules import Grant, Rules
+from probes.sandbox import confine
 
 
 def main() -> None:

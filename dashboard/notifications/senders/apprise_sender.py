@@ -19,7 +19,7 @@ from dashboard.core.errors import Refused
 from dashboard.notifications.senders.message import Message
 from dashboard.notifications.senders.send_result import Outcome
 from health.wording import mark, say
-from probes.egress import Rules
+from probes.egress_rules import Rules
 from probes.secret import Secret
 
 # Starting Python and loading Apprise, which is not the receiver's fault.

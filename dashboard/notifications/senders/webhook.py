@@ -12,13 +12,13 @@ from standardwebhooks.webhooks import Webhook
 
 from dashboard.notifications.senders.message import Message
 from dashboard.notifications.senders.send_result import Outcome
-from probes.answers import retry_after
-from probes.egress import Barred, Rules
+from probes.egress_rules import Barred, Rules
 from probes.errors import ProbesError, TargetError
+from probes.http_messages import Incoming, Outgoing
+from probes.http_reply import retry_after
 from probes.secret import Secret
 from probes.target import Limits
 from probes.transport import Transport
-from probes.wire import Incoming, Outgoing
 
 # Of the answer nothing but the status counts.
 MOST_BYTES = 64 * 1024

@@ -26,7 +26,7 @@ from dashboard.core.sql import row
 from dashboard.models import Channel, Delivery, Notice
 from dashboard.models.audit import Action
 from dashboard.notifications.senders import apprise_sender, channel_urls
-from probes.egress import Barred
+from probes.egress_rules import Barred
 from probes.secret import Secret
 
 log = structlog.get_logger()

@@ -13,7 +13,7 @@ from dashboard.core.sql import limit_idling, row
 from dashboard.models import Channel, Incident, Notice
 from dashboard.notifications.services import routing
 from health.words import NAMES
-from probes.attempts import Metric
+from probes.outcomes import Metric
 
 
 def remind() -> int:

@@ -19,8 +19,8 @@ from dashboard.runs import observations
 from dashboard.runs.observations import LIVE, Observation
 from dashboard.runs.telemetry_schemas import Batch, Event, Receipt, Rejected
 from health.observations import pack
-from probes.attempts import Metric, Verdict
 from probes.messages import Stop
+from probes.outcomes import Metric, Verdict
 
 router = Router(tags=["telemetry"])
 

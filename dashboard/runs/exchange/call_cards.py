@@ -11,7 +11,7 @@ from django.utils.translation import gettext as _
 from dashboard.core.safe_text import clip, visible
 from dashboard.runs.exchange import bounded_json
 from dashboard.runs.exchange.conversation_view import Read
-from probes.arguments import Checker, json_path
+from probes.call_arguments import Checker, json_path
 from probes.messages import BrokenCall, ModelCall, ToolCall, ToolResult
 
 EXECUTABLE, BLOCKED, BROKEN = "executable", "blocked", "broken"

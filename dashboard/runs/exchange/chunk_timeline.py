@@ -8,7 +8,7 @@ from itertools import accumulate, islice, pairwise
 from math import sqrt
 
 from dashboard.core.safe_text import clip, visible
-from probes.wire import Chunk
+from probes.http_messages import Chunk
 
 # However many chunks there are, the picture has at most so many bars, and a page so many rows.
 BARS = 120

@@ -10,9 +10,9 @@ from dashboard.runs.exchange import bounded_json
 from dashboard.runs.exchange.stored_evidence import Exchange
 from probes.adapters import adapter_for
 from probes.adapters.base import Adapter
-from probes.asking import read_reply
 from probes.errors import ProbesError
-from probes.ladder.resolve import resolve
+from probes.exchange import read_reply
+from probes.http_messages import Incoming
 from probes.messages import (
     BrokenCall,
     ModelCall,
@@ -27,8 +27,8 @@ from probes.messages import (
 )
 from probes.parsers.base import RawCall
 from probes.parsers.reader import TextReader
+from probes.resolve.call import resolve
 from probes.target import Provider
-from probes.wire import Incoming
 
 # Of a long history only the newest turns are told; the request has all of it.
 _TURNS = 8

@@ -19,8 +19,8 @@ from dashboard.models import Attempt, Run
 from dashboard.runs import evidence
 from dashboard.runs.exchange import curl
 from dashboard.runs.exchange.stored_evidence import Exchange, Got, exchanges
+from probes.http_messages import Chunk
 from probes.target import Provider
-from probes.wire import Chunk
 
 # Of all files of a run together; what is beyond is named in LEFT_OUT.txt.
 MOST_BYTES = 64 * 1024 * 1024

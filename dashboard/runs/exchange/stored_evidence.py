@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
-from probes.wire import Chunk
+from probes.http_messages import Chunk
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,7 +59,7 @@ class Exchange:
 
 
 def exchanges(evidence: Mapping[str, Any]) -> list[Exchange]:
-    """Every exchange, as `probes.evidence` stores them."""
+    """Every exchange, as `probes.exchange_evidence` stores them."""
     return [_exchange(number, told) for number, told in enumerate(evidence.get("exchanges", ()), 1)]
 
 

@@ -1,11 +1,11 @@
 from __future__ import annotations
 
 from probes.adapters.anthropic.blocks import FORMAT, carries_blocks, carries_reasoning
-from probes.adapters.anthropic.events import AnthropicStreamWriter
 from probes.adapters.anthropic.reply import read_error, read_reply, write_error, write_reply
 from probes.adapters.anthropic.request import read_request, write_request
 from probes.adapters.anthropic.stream import AnthropicStreamReader
-from probes.adapters.carrying import Carrying
+from probes.adapters.anthropic.stream_writer import AnthropicStreamWriter
+from probes.adapters.format_support import Carrying
 from probes.secret import Secret
 
 VERSION = "2023-06-01"

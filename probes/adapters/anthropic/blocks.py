@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from probes.adapters.fields import (
+from probes.adapters.json_fields import (
     Notes,
     kept,
     listing,

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from probes.adapters.anthropic.blocks import FORMAT, MAX_BLOCKS, read_block, write_block
 from probes.adapters.base import ErrorBody
 from probes.adapters.error_bodies import error_body, read_base_resp, read_envelope
-from probes.adapters.fields import (
+from probes.adapters.json_fields import (
     Notes,
     count,
     given,

@@ -8,7 +8,7 @@ from itertools import takewhile
 
 from probes.adapters.anthropic.blocks import FORMAT, read_blocks, write_block
 from probes.adapters.anthropic.tools import read_choice, read_tools, write_choice, write_tools
-from probes.adapters.fields import (
+from probes.adapters.json_fields import (
     Notes,
     count,
     kept,

@@ -13,9 +13,9 @@ from probes.adapters.anthropic.reply import (
     read_reply,
     read_stop,
 )
-from probes.adapters.fields import Notes, argument_text, rest, submapping, text_or_empty
+from probes.adapters.json_fields import Notes, argument_text, rest, submapping, text_or_empty
 from probes.adapters.tool_calls import BROKEN_OFF, breakage, broken, cut_off
-from probes.arguments import MAX_BYTES, read_arguments
+from probes.call_arguments import MAX_BYTES, read_arguments
 from probes.errors import WireError
 from probes.events import Event, PartKind
 from probes.messages import (
@@ -29,7 +29,7 @@ from probes.messages import (
     Stop,
     ToolCall,
 )
-from probes.streams.assemble import Assembler
+from probes.streams.assembler import Assembler
 from probes.streams.sse import MAX_EVENT, ServerEvent, SSEDecoder
 from probes.strict_json import parse
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from probes.adapters.anthropic.blocks import FORMAT
-from probes.adapters.fields import given, kept, listing, mapping, own, rest, submapping, text
+from probes.adapters.json_fields import given, kept, listing, mapping, own, rest, submapping, text
 from probes.messages import JSON, ModelCall, ToolChoice, ToolSpec
 
 MAX_TOOLS = 10_000

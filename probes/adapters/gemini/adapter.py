@@ -1,7 +1,7 @@
 from __future__ import annotations
 
-from probes.adapters.carrying import Carrying
-from probes.adapters.gemini.parts import FORMAT, carries_reasoning, carries_response
+from probes.adapters.format_support import Carrying
+from probes.adapters.gemini.content_parts import FORMAT, carries_reasoning, carries_response
 from probes.adapters.gemini.reply import read_error, read_reply, write_error, write_reply
 from probes.adapters.gemini.request import read_request, write_request
 from probes.adapters.gemini.stream import GeminiStreamReader, GeminiStreamWriter

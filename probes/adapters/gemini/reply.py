@@ -7,7 +7,15 @@ from dataclasses import replace
 
 from probes.adapters.base import ErrorBody
 from probes.adapters.error_bodies import error_body, read_envelope
-from probes.adapters.fields import (
+from probes.adapters.gemini.content_parts import (
+    FORMAT,
+    MAX_PARTS,
+    camel,
+    is_plain,
+    read_part,
+    write_part,
+)
+from probes.adapters.json_fields import (
     Notes,
     count,
     given,
@@ -20,7 +28,6 @@ from probes.adapters.fields import (
     text_or_empty,
     text_or_none,
 )
-from probes.adapters.gemini.parts import FORMAT, MAX_PARTS, camel, is_plain, read_part, write_part
 from probes.adapters.tool_calls import CUT, broken, has_calls
 from probes.errors import WireError
 from probes.messages import (

@@ -5,7 +5,18 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
-from probes.adapters.fields import (
+from probes.adapters.gemini.content_parts import (
+    FORMAT,
+    MAX_PARTS,
+    camel,
+    is_minted,
+    read_part,
+    read_result,
+    write_part,
+    write_result,
+)
+from probes.adapters.gemini.tools import read_choice, read_tools, write_config, write_tools
+from probes.adapters.json_fields import (
     Notes,
     count,
     kept,
@@ -18,17 +29,6 @@ from probes.adapters.fields import (
     text_or_empty,
     text_or_none,
 )
-from probes.adapters.gemini.parts import (
-    FORMAT,
-    MAX_PARTS,
-    camel,
-    is_minted,
-    read_part,
-    read_result,
-    write_part,
-    write_result,
-)
-from probes.adapters.gemini.tools import read_choice, read_tools, write_config, write_tools
 from probes.adapters.turns import unwritten_calls, user_turns
 from probes.errors import WireError
 from probes.messages import JSON, ModelCall, Part, Role, Text, Turn

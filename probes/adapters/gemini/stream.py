@@ -6,8 +6,7 @@ import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
-from probes.adapters.fields import Notes, own, rest, submapping, text_or_empty
-from probes.adapters.gemini.parts import FORMAT, MAX_PARTS, camel, is_plain, read_part
+from probes.adapters.gemini.content_parts import FORMAT, MAX_PARTS, camel, is_plain, read_part
 from probes.adapters.gemini.reply import (
     PARTS,
     assemble_reply,
@@ -17,6 +16,7 @@ from probes.adapters.gemini.reply import (
     write_error,
     write_reply_part,
 )
+from probes.adapters.json_fields import Notes, own, rest, submapping, text_or_empty
 from probes.errors import WireError
 from probes.events import Event, PartDelta, PartEnded, PartKind, PartStarted, ReplyEnded
 from probes.messages import (
@@ -31,7 +31,7 @@ from probes.messages import (
     Text,
     ToolCall,
 )
-from probes.streams.assemble import Assembler
+from probes.streams.assembler import Assembler
 from probes.streams.sse import MAX_EVENT, SSEDecoder
 from probes.strict_json import parse
 

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from probes.adapters.fields import (
+from probes.adapters.gemini.content_parts import FORMAT, camel
+from probes.adapters.json_fields import (
     kept,
     listing,
     mapping,
@@ -14,7 +15,6 @@ from probes.adapters.fields import (
     text,
     text_or_empty,
 )
-from probes.adapters.gemini.parts import FORMAT, camel
 from probes.messages import AUTO, JSON, NONE, REQUIRED, ModelCall, ToolChoice, ToolSpec
 
 MAX_TOOLS = 10_000

@@ -1,11 +1,11 @@
 from __future__ import annotations
 
 from probes.adapters.base import bearer
-from probes.adapters.carrying import Carrying, Order
-from probes.adapters.ollama.calls import FORMAT
+from probes.adapters.format_support import Carrying, Order
 from probes.adapters.ollama.reply import read_error, read_reply, write_error, write_reply
 from probes.adapters.ollama.request import THINKING, read_request, write_request
 from probes.adapters.ollama.stream import OllamaStreamReader, OllamaStreamWriter
+from probes.adapters.ollama.tools import FORMAT
 from probes.messages import Reasoning, ReasoningKind
 
 

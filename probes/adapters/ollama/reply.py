@@ -8,7 +8,7 @@ from dataclasses import replace
 
 from probes.adapters.base import ErrorBody
 from probes.adapters.error_bodies import error_body, told_message
-from probes.adapters.fields import (
+from probes.adapters.json_fields import (
     Notes,
     count,
     given,
@@ -19,8 +19,8 @@ from probes.adapters.fields import (
     submapping,
     text_or_none,
 )
-from probes.adapters.ollama.calls import FORMAT, write_call
 from probes.adapters.ollama.request import SAID, THINKING, read_said
+from probes.adapters.ollama.tools import FORMAT, write_call
 from probes.adapters.tool_calls import cut_off, has_calls
 from probes.messages import (
     JSON,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
-from probes.adapters.fields import (
+from probes.adapters.json_fields import (
     MINTED,
     Notes,
     count,
@@ -19,7 +19,7 @@ from probes.adapters.fields import (
     text_or_empty,
     text_or_none,
 )
-from probes.adapters.ollama.calls import (
+from probes.adapters.ollama.tools import (
     FORMAT,
     MAX_CALLS,
     read_call,

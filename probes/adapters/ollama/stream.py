@@ -6,8 +6,7 @@ import json
 from collections.abc import Mapping
 from dataclasses import replace
 
-from probes.adapters.fields import Notes, rest
-from probes.adapters.ollama.calls import MAX_CALLS, read_call, write_call
+from probes.adapters.json_fields import Notes, rest
 from probes.adapters.ollama.reply import (
     assemble_reply,
     error_text,
@@ -17,6 +16,7 @@ from probes.adapters.ollama.reply import (
     write_last,
 )
 from probes.adapters.ollama.request import SAID, THINKING
+from probes.adapters.ollama.tools import MAX_CALLS, read_call, write_call
 from probes.errors import WireError
 from probes.events import Event, PartDelta, PartEnded, PartKind, PartStarted, ReplyEnded
 from probes.messages import (
@@ -29,7 +29,7 @@ from probes.messages import (
     Text,
     ToolCall,
 )
-from probes.streams.assemble import Assembler
+from probes.streams.assembler import Assembler
 from probes.streams.ndjson import MAX_RECORD, NDJSONDecoder, Record
 from probes.strict_json import parse
 

@@ -1,14 +1,14 @@
 from __future__ import annotations
 
 from probes.adapters.base import bearer
-from probes.adapters.carrying import Carrying, Order
+from probes.adapters.format_support import Carrying, Order
+from probes.adapters.openai_chat.assistant_message import FORMAT
+from probes.adapters.openai_chat.body_writer import carries_blocks, write_reply, write_request
 from probes.adapters.openai_chat.errors import read_error, write_error
-from probes.adapters.openai_chat.events import OpenAIStreamWriter
-from probes.adapters.openai_chat.message import FORMAT
 from probes.adapters.openai_chat.reply import read_reply
 from probes.adapters.openai_chat.request import read_request
 from probes.adapters.openai_chat.stream import OpenAIStreamReader
-from probes.adapters.openai_chat.write import carries_blocks, write_reply, write_request
+from probes.adapters.openai_chat.stream_writer import OpenAIStreamWriter
 from probes.messages import ReasoningKind
 
 CARRYING = Carrying(

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from probes.adapters.fields import (
+from probes.adapters.json_fields import (
     count,
     kept,
     levels,
@@ -13,7 +13,7 @@ from probes.adapters.fields import (
     text_or_empty,
     text_or_none,
 )
-from probes.adapters.openai_chat.message import FORMAT, MessageReading, message_leftover
+from probes.adapters.openai_chat.assistant_message import FORMAT, MessageReading, message_leftover
 from probes.adapters.tool_calls import cut_off, has_calls
 from probes.errors import WireError
 from probes.messages import (

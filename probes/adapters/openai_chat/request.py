@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 
-from probes.adapters.fields import (
+from probes.adapters.json_fields import (
     count,
     kept,
     levels,
@@ -15,7 +15,7 @@ from probes.adapters.fields import (
     text,
     text_or_empty,
 )
-from probes.adapters.openai_chat.message import (
+from probes.adapters.openai_chat.assistant_message import (
     FORMAT,
     MessageReading,
     content_part,

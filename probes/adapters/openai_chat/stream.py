@@ -5,16 +5,22 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import replace
 
-from probes.adapters.fields import list_or_empty, object_or_empty, rest, text_or_empty, text_or_none
-from probes.adapters.openai_chat.calls import CallStream, StreamedCall
-from probes.adapters.openai_chat.details import DetailsStream
-from probes.adapters.openai_chat.errors import read_error
-from probes.adapters.openai_chat.message import (
+from probes.adapters.json_fields import (
+    list_or_empty,
+    object_or_empty,
+    rest,
+    text_or_empty,
+    text_or_none,
+)
+from probes.adapters.openai_chat.assistant_message import (
     REASONING_FIELDS,
     REFUSAL,
     content_part,
     message_leftover,
 )
+from probes.adapters.openai_chat.call_stream import CallStream, StreamedCall
+from probes.adapters.openai_chat.errors import read_error
+from probes.adapters.openai_chat.reasoning_details import DetailsStream
 from probes.adapters.openai_chat.reply import (
     FINISH,
     MESSAGE,
@@ -36,7 +42,7 @@ from probes.messages import (
     Stop,
     Text,
 )
-from probes.streams.assemble import Assembler
+from probes.streams.assembler import Assembler
 from probes.streams.sse import MAX_EVENT, ServerEvent, SSEDecoder
 from probes.strict_json import parse
 

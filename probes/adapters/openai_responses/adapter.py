@@ -1,13 +1,13 @@
 from __future__ import annotations
 
 from probes.adapters.base import bearer
-from probes.adapters.carrying import Carrying
+from probes.adapters.format_support import Carrying
 from probes.adapters.openai_chat.errors import write_error
-from probes.adapters.openai_responses.events import ResponsesStreamWriter
 from probes.adapters.openai_responses.items import FORMAT
 from probes.adapters.openai_responses.reply import read_error, read_reply, write_reply
 from probes.adapters.openai_responses.request import carries_blocks, read_request, write_request
 from probes.adapters.openai_responses.stream import ResponsesStreamReader
+from probes.adapters.openai_responses.stream_writer import ResponsesStreamWriter
 from probes.messages import ReasoningKind
 
 CARRYING = Carrying(

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import groupby
 
-from probes.adapters.fields import (
+from probes.adapters.json_fields import (
     kept,
     levels,
     list_or_empty,
@@ -29,7 +29,7 @@ from probes.messages import (
     Text,
     ToolCall,
 )
-from probes.streams.assemble import text_item, text_label
+from probes.streams.assembler import text_item, text_label
 from probes.streams.call_text import arguments_text
 
 FORMAT = "openai_responses"

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from probes.adapters.base import ErrorBody
-from probes.adapters.fields import (
+from probes.adapters.json_fields import (
     count,
     kept,
     levels,
@@ -33,7 +33,7 @@ from probes.messages import (
     ToolCall,
     Usage,
 )
-from probes.streams.assemble import text_label
+from probes.streams.assembler import text_label
 
 MAX_ITEMS = 1024
 KNOWN_BODY = ("id", "object", "status", "error", "incomplete_details", "model", "output", "usage")

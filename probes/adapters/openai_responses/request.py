@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 
-from probes.adapters.fields import (
+from probes.adapters.json_fields import (
     count,
     kept,
     levels,

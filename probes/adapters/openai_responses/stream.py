@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Hashable, Mapping
 from dataclasses import dataclass, field, replace
 
-from probes.adapters.fields import list_or_empty, object_or_empty, text_or_empty
+from probes.adapters.json_fields import list_or_empty, object_or_empty, text_or_empty
 from probes.adapters.openai_chat.errors import read_error
 from probes.adapters.openai_responses.items import item_parts
 from probes.adapters.openai_responses.reply import build_reply, read_reply, read_stop
@@ -24,7 +24,7 @@ from probes.messages import (
     Text,
     ToolCall,
 )
-from probes.streams.assemble import Assembler
+from probes.streams.assembler import Assembler
 from probes.streams.sse import MAX_EVENT, ServerEvent, SSEDecoder
 from probes.strict_json import parse
 

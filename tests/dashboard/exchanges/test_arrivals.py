@@ -4,7 +4,7 @@ from django.test import Client
 from pytest_django.asserts import assertContains, assertNotContains
 
 from dashboard.runs.exchange.chunk_timeline import page, timeline
-from probes.wire import Chunk
+from probes.http_messages import Chunk
 from tests.dashboard.exchanges.making import an_exchange, evidence, in_chunks
 from tests.factories import make_attempt, make_endpoint, make_finished_run
 

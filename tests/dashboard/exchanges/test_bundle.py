@@ -10,11 +10,11 @@ from django.test import Client
 
 from dashboard.models import Run
 from dashboard.runs.exchange import evidence_bundle
-from probes.evidence import Exchange, record
+from probes.exchange_evidence import Exchange, record
 from probes.findings import Finding, FindingKind
+from probes.http_messages import Chunk, Incoming, Outgoing
 from probes.redaction import Redactor
 from probes.secret import Secret
-from probes.wire import Chunk, Incoming, Outgoing
 from tests.dashboard.exchanges.making import an_exchange, evidence, in_chunks
 from tests.factories import make_attempt, make_endpoint, make_finished_run
 

@@ -5,10 +5,10 @@ from typing import Any
 import pytest
 from hypothesis import given
 
-from probes.adapters.addresses import request_url
 from probes.adapters.anthropic.adapter import AnthropicAdapter
 from probes.adapters.gemini.adapter import GeminiAdapter
 from probes.adapters.ollama.adapter import OllamaAdapter
+from probes.adapters.request_url import request_url
 from probes.errors import WireError
 from probes.losses import LossKind
 from probes.messages import (

@@ -9,7 +9,7 @@ import anthropic
 import pytest
 
 from probes.adapters.anthropic.adapter import AnthropicAdapter
-from probes.adapters.anthropic.events import AnthropicStreamWriter
+from probes.adapters.anthropic.stream_writer import AnthropicStreamWriter
 from probes.messages import (
     Reasoning,
     ReasoningKind,
@@ -23,7 +23,7 @@ from probes.messages import (
     ToolSpec,
     Usage,
 )
-from probes.streams.assemble import replay
+from probes.streams.assembler import replay
 from tests.probes.adapters.loopback import Loopback
 
 ADAPTER = AnthropicAdapter()

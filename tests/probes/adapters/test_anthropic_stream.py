@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from probes.adapters.anthropic.adapter import AnthropicAdapter
-from probes.adapters.anthropic.events import AnthropicStreamWriter
+from probes.adapters.anthropic.stream_writer import AnthropicStreamWriter
 from probes.adapters.base import stream_bytes
 from probes.events import (
     Event,
@@ -29,7 +29,7 @@ from probes.messages import (
     Text,
     ToolCall,
 )
-from probes.streams.assemble import replay
+from probes.streams.assembler import replay
 from tests.probes.adapters.anthropic_bodies import USE, message, messages
 from tests.probes.adapters.wire_bodies import names_of, read, read_stream
 

@@ -22,7 +22,7 @@ from probes.messages import (
     ToolChoice,
     Usage,
 )
-from probes.streams.assemble import replay
+from probes.streams.assembler import replay
 from tests.probes.adapters.loopback import Loopback
 
 with warnings.catch_warnings():

@@ -19,7 +19,7 @@ from probes.messages import (
     Stop,
     Text,
 )
-from probes.streams.assemble import replay
+from probes.streams.assembler import replay
 from tests.probes.adapters.gemini_bodies import CALL, answer, answers
 from tests.probes.adapters.wire_bodies import names_of, read, read_stream
 

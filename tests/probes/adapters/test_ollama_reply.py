@@ -22,7 +22,7 @@ from probes.messages import (
     ToolCall,
     Usage,
 )
-from probes.streams.assemble import replay
+from probes.streams.assembler import replay
 from tests.probes.adapters.ollama_bodies import CALL, answer, answers
 from tests.probes.adapters.wire_bodies import names_of, read, read_stream
 

@@ -20,7 +20,7 @@ from probes.messages import (
     ToolCall,
     Usage,
 )
-from probes.streams.assemble import replay
+from probes.streams.assembler import replay
 from tests.probes.adapters.loopback import Loopback
 
 ADAPTER = OllamaAdapter()

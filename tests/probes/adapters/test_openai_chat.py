@@ -29,7 +29,7 @@ from probes.messages import (
     Usage,
 )
 from probes.secret import Secret
-from probes.streams.assemble import replay
+from probes.streams.assembler import replay
 
 ADAPTER = OpenAIChatAdapter()
 TOOL = ToolSpec("f", "Does f.", {"type": "object"})

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from probes.adapters.base import stream_bytes
 from probes.adapters.openai_chat.adapter import OpenAIChatAdapter
 from probes.messages import JSON
-from probes.streams.assemble import replay
+from probes.streams.assembler import replay
 from tests.probes.adapters.openai_bodies import check, read, read_events
 
 CHAT = OpenAIChatAdapter()

@@ -26,7 +26,7 @@ from probes.messages import (
     ToolResult,
     Usage,
 )
-from probes.streams.assemble import replay
+from probes.streams.assembler import replay
 from tests.probes.adapters.loopback import Loopback
 
 CHAT = OpenAIChatAdapter()

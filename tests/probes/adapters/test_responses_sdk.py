@@ -21,7 +21,7 @@ from probes.messages import (
     ToolChoice,
     Usage,
 )
-from probes.streams.assemble import replay
+from probes.streams.assembler import replay
 from tests.probes.adapters.loopback import Loopback
 
 RESPONSES = OpenAIResponsesAdapter()

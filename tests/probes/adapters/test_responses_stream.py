@@ -9,9 +9,9 @@ from hypothesis import strategies as st
 
 from probes.adapters.base import stream_bytes
 from probes.adapters.openai_responses.adapter import OpenAIResponsesAdapter
-from probes.adapters.openai_responses.events import ResponsesStreamWriter
+from probes.adapters.openai_responses.stream_writer import ResponsesStreamWriter
 from probes.messages import JSON, Breakage, Reasoning, ReasoningKind, Stop, Text, ToolCall
-from probes.streams.assemble import replay
+from probes.streams.assembler import replay
 from tests.probes.adapters.openai_bodies import check, data, named, names, read, read_events
 from tests.probes.adapters.test_openai_round_trip import (
     ARGUMENTS,

@@ -14,8 +14,8 @@ from probes.dialects import (
 )
 from probes.dialects.deepseek import DEEPSEEK, DEEPSEEK_V32
 from probes.errors import TargetError
-from probes.ladder.ids import RULES
 from probes.messages import ReasoningKind
+from probes.resolve.call_ids import RULES
 from probes.target import Provider
 
 

@@ -8,7 +8,7 @@ from dataclasses import replace
 import pytest
 
 from probes.messages import JSON
-from tests.probes.history.answers import (
+from tests.probes.history.vendor_answers import (
     ANTHROPIC,
     ANTHROPIC_BOUND,
     BLOCKS,

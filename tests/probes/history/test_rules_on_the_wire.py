@@ -7,9 +7,9 @@ from dataclasses import replace
 import pytest
 
 from probes.dialects import override
-from probes.history.conversation import Sending
+from probes.history.model_conversation import Sending
 from probes.messages import AUTO, JSON
-from tests.probes.history.answers import (
+from tests.probes.history.vendor_answers import (
     ANTHROPIC,
     DEEPSEEK,
     FOUR,

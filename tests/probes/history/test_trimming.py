@@ -4,12 +4,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from probes.dialects import ReplayRule
-from probes.history.closure import check
-from probes.history.replay import is_question, last_question
+from probes.history.call_closure import check
+from probes.history.reasoning_replay import is_question, last_question
 from probes.history.trimming import Budget, trim
 from probes.messages import Role, Text, Turn
-from tests.probes.history.generate import any_turns, closed_turns
-from tests.probes.history.speech import ASK, NEXT, answer, call, result, thought, tool
+from tests.probes.history.strategies import any_turns, closed_turns
+from tests.probes.history.turn_builders import ASK, NEXT, answer, call, result, thought, tool
 
 SYSTEM = Turn(Role.SYSTEM, (Text("Be good."),))
 CHAIN = [

@@ -11,11 +11,12 @@ from typing import Any
 
 import pytest
 
-from probes.history.closure import check
-from probes.history.conversation import Conversation
+from probes.history.call_closure import check
+from probes.history.model_conversation import Conversation
 from probes.losses import LossKind
 from probes.messages import JSON, Reasoning, Text, ToolCall, ToolResult
-from tests.probes.history.answers import (
+from tests.probes.history.sdk_shapes import accept
+from tests.probes.history.vendor_answers import (
     ANTHROPIC,
     ANTHROPIC_BOUND,
     DEEPSEEK,
@@ -39,7 +40,6 @@ from tests.probes.history.answers import (
     function_call,
     use,
 )
-from tests.probes.history.sdk_shapes import accept
 from tests.probes.history.vendors import (
     ASKED,
     OSLO,

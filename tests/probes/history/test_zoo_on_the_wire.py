@@ -9,11 +9,11 @@ import pytest
 
 from probes.adapters import FORMATS
 from probes.dialects import dialect_named
-from probes.dialects.applying import apply
-from probes.history.changes import ChangeKind
-from probes.history.conversation import Conversation, Sending
+from probes.dialects.apply import apply
+from probes.history.model_conversation import Conversation, Sending
+from probes.history.request_changes import ChangeKind
 from probes.messages import JSON, ModelCall, ToolSpec
-from tests.probes.history.speech import result
+from tests.probes.history.turn_builders import result
 from tests.probes.history.vendors import called
 
 CHAT = FORMATS["openai"]

@@ -13,7 +13,7 @@ from typing import Any
 
 from probes.adapters import FORMATS, Adapter
 from probes.dialects import Dialect, dialect_named
-from probes.history.conversation import Conversation, Prepared, Sending
+from probes.history.model_conversation import Conversation, Prepared, Sending
 from probes.messages import JSON, REQUIRED, ModelCall, ToolResult, ToolSpec
 
 CITY: dict[str, JSON] = {

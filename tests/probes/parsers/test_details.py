@@ -6,8 +6,8 @@ import pytest
 
 from probes.messages import JSON, ToolSpec
 from probes.parsers.base import JsonText, Parameter, Parameters
-from probes.parsers.found import FoundText
-from tests.probes.parsers.reading import calls, raw_calls, read_every_way, text_of
+from probes.parsers.text_items import FoundText
+from tests.probes.parsers.read_helpers import calls, raw_calls, read_every_way, text_of
 
 P = "]<]minimax[>["
 

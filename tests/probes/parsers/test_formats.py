@@ -5,8 +5,14 @@ from __future__ import annotations
 import pytest
 
 from probes.messages import Location
-from probes.parsers.found import FoundReasoning, FoundText
-from tests.probes.parsers.reading import calls, raw_calls, read_every_way, reasoning_of, text_of
+from probes.parsers.text_items import FoundReasoning, FoundText
+from tests.probes.parsers.read_helpers import (
+    calls,
+    raw_calls,
+    read_every_way,
+    reasoning_of,
+    text_of,
+)
 from tests.probes.parsers.writers import FORMATS, Format
 
 HOSTILE = {

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from probes.parsers.found import FoundText
-from tests.probes.parsers.reading import calls, raw_calls, read_every_way, text_of
+from probes.parsers.text_items import FoundText
+from tests.probes.parsers.read_helpers import calls, raw_calls, read_every_way, text_of
 
 
 @pytest.mark.parametrize("text", ["I look.", "Gut!", "好的。"])

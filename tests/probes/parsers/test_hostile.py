@@ -11,11 +11,11 @@ import pytest
 
 from probes.parsers import PARSERS
 from probes.parsers.base import JsonText, RawCall
-from probes.parsers.found import FoundText, merged
+from probes.parsers.context import MAX_CALLS
 from probes.parsers.pythonic import calls_in
 from probes.parsers.reader import TextReader, read_text
-from probes.parsers.scene import MAX_CALLS
-from tests.probes.parsers.reading import TOOLS, raw_calls, text_of
+from probes.parsers.text_items import FoundText, merged
+from tests.probes.parsers.read_helpers import TOOLS, raw_calls, text_of
 
 PATTERNS = {
     "angle": "<",

@@ -8,9 +8,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from probes.parsers.base import RawCall
-from probes.parsers.found import FoundText
 from probes.parsers.reader import _vocabulary, read_text
-from tests.probes.parsers.reading import TOOLS, fed
+from probes.parsers.text_items import FoundText
+from tests.probes.parsers.read_helpers import TOOLS, fed
 from tests.probes.parsers.writers import FORMATS
 
 WORDS = sorted(_vocabulary("auto")[1].words)

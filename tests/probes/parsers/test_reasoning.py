@@ -2,10 +2,10 @@ from __future__ import annotations
 
 import pytest
 
-from probes.parsers.found import FoundReasoning, FoundText
 from probes.parsers.output import MAX_HELD
 from probes.parsers.reader import TextReader, read_text
-from tests.probes.parsers.reading import TOOLS, calls, read_every_way, text_of
+from probes.parsers.text_items import FoundReasoning, FoundText
+from tests.probes.parsers.read_helpers import TOOLS, calls, read_every_way, text_of
 from tests.probes.parsers.writers import hermes
 
 CALL = hermes([("f", {"a": "1"})])

@@ -6,10 +6,10 @@ import pytest
 
 from probes.messages import Location
 from probes.parsers.base import JsonText, Parameter, Parameters
-from probes.parsers.found import FoundText
 from probes.parsers.reader import read_text
+from probes.parsers.text_items import FoundText
 from probes.text_answer import read_answer
-from tests.probes.parsers.reading import TOOLS, calls, fed, raw_calls, read_every_way, text_of
+from tests.probes.parsers.read_helpers import TOOLS, calls, fed, raw_calls, read_every_way, text_of
 from tests.probes.parsers.writers import dsml, kimi_k2, minimax_m2, qwen_xml
 
 WHOLE = '<tool_call>{"name": "f", "arguments": {}}</tool_call>'

@@ -13,8 +13,8 @@ from typing import Any
 import pytest
 
 from health.report import Report
-from probes.attempts import Attempt
-from probes.measuring import Plan, measure
+from probes.measurement import Plan, measure
+from probes.outcomes import Attempt
 from probes.target import Provider, Target
 from tests.probes.suite import mini_vendor
 

@@ -4,9 +4,10 @@ from datetime import UTC, datetime
 
 import pytest
 
-from probes.attempts import Attempt, Evidence, Outcome
 from probes.errors import TargetError
+from probes.outcomes import Attempt, Evidence, Outcome
 from probes.suite import PROBES, Trial, plan
+from probes.suite.question_builder import MAX_TOKENS
 from probes.suite.sampling import (
     MAX_PROMPT_TOKENS,
     MOST_SAMPLES,
@@ -14,7 +15,6 @@ from probes.suite.sampling import (
     further_trials,
     price,
 )
-from probes.suite.setting import MAX_TOKENS
 
 PASS, FAIL, VOID = Outcome.PASS, Outcome.FAIL, Outcome.VOID
 ROOM = 10_000

@@ -7,14 +7,14 @@ import random
 import pytest
 
 from probes.adapters import adapter_for
-from probes.attempts import FindingKind
 from probes.dialects import DIALECTS
 from probes.errors import TargetError
 from probes.messages import Role
+from probes.outcomes import FindingKind
 from probes.suite import PROBES, SUITES, Probe, Question, Trial, plan
-from probes.suite.setting import Setting
+from probes.suite.question_builder import Setting
 from probes.target import Provider
-from tests.probes.suite.playing import Said, call, calls, play_with, prose, refusal, thought
+from tests.probes.suite.script_player import Said, call, calls, play_with, prose, refusal, thought
 
 EVERY = pytest.mark.parametrize("probe", PROBES.values(), ids=lambda probe: probe.name)
 

@@ -27,7 +27,7 @@ from probes.messages import (
     Turn,
     Usage,
 )
-from probes.streams.assemble import replay
+from probes.streams.assembler import replay
 from probes.translate import translate_stream
 
 PAIRS = list(product(sorted(FORMATS), repeat=2))

@@ -1,0 +1,159 @@
+"""Events written as Anthropic's stream: one block at a time, each in its own run of events."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+
+from probes.adapters.anthropic.blocks import FORMAT
+from probes.adapters.anthropic.reply import stop_word, write_error, write_reply_block, write_usage
+from probes.adapters.json_fields import own, rest, submapping
+from probes.events import Event, PartDelta, PartEnded, PartKind, PartStarted, ReplyEnded
+from probes.messages import JSON, Part, Reasoning, Reply, Stop, Text, ToolCall
+
+# A long call is held back until it is whole; a client that hears nothing would hang up.
+DELTAS_PER_PING = 32
+LIVE = {PartKind.TEXT: "text", PartKind.REASONING: "thinking"}
+BROKEN_OFF = "The answer broke off."
+
+
+@dataclass(slots=True)
+class _Pending:
+    """A part that has begun: what waits to be written, and whether it is the one being written."""
+
+    kind: PartKind
+    texts: list[str] = field(default_factory=list)
+    opened: bool = False
+    part: Part | None = None
+
+
+class AnthropicStreamWriter:
+    """Events to server-sent events. `id` and `model` stand in the first one, before all parts."""
+
+    def __init__(self, id: str = "", model: str = "") -> None:
+        self._id = id
+        self._model = model
+        self._begun = False
+        self._index = 0
+        self._held_deltas = 0
+        self._pending: dict[int, _Pending] = {}
+
+    def write(self, event: Event) -> bytes:
+        return b"".join(self._events(event))
+
+    def _events(self, event: Event) -> Iterator[bytes]:
+        if not self._begun:
+            self._begun = True
+            yield self._message_start(event.reply if isinstance(event, ReplyEnded) else None)
+        match event:
+            case PartStarted():
+                self._pending[event.index] = _Pending(event.kind)
+            case PartDelta() if event.index in self._pending:
+                yield from self._more(self._pending[event.index], event.text)
+            case PartEnded() if event.index in self._pending:
+                self._pending[event.index].part = event.part
+            case _:
+                pass
+        yield from self._flush()
+        if isinstance(event, ReplyEnded):
+            yield from self._message_end(event.reply)
+
+    def _flush(self) -> Iterator[bytes]:
+        """Write what may be written: the earliest part, and those after it once it has ended."""
+        while self._pending:
+            index, pending = next(iter(self._pending.items()))
+            if pending.kind in LIVE and pending.texts:
+                yield from self._grow(pending)
+            if pending.part is None:
+                return
+            yield from self._finish(pending, pending.part)
+            del self._pending[index]
+
+    def _grow(self, pending: _Pending) -> Iterator[bytes]:
+        type_ = LIVE[pending.kind]
+        if not pending.opened:
+            pending.opened = True
+            empty: dict[str, JSON] = {"type": type_, type_: ""}
+            yield self._start(empty | ({"signature": ""} if type_ == "thinking" else {}))
+        yield self._delta({"type": f"{type_}_delta", type_: "".join(pending.texts)})
+        pending.texts = []
+
+    def _finish(self, pending: _Pending, part: Part) -> Iterator[bytes]:
+        if not pending.opened and (block := write_reply_block(part)) is not None:
+            yield from self._whole(block, part)
+            pending.opened = True
+        elif pending.opened:
+            yield from self._tail(part)
+        if pending.opened:
+            yield _event("content_block_stop", {"index": self._index})
+            self._index += 1
+
+    def _whole(self, block: dict[str, JSON], part: Part) -> Iterator[bytes]:
+        match part:
+            case ToolCall():
+                yield self._start(block | {"input": {}})
+                text = json.dumps(dict(part.input), ensure_ascii=False) if part.input else ""
+                yield self._delta({"type": "input_json_delta", "partial_json": text})
+            case Reasoning() if block.get("type") == "thinking" and "signature" in block:
+                yield self._start(block | {"signature": ""})
+                yield from self._tail(part)
+            case _:
+                yield self._start(block)
+
+    def _tail(self, part: Part) -> Iterator[bytes]:
+        """What a live block says last: its signature, or its citations."""
+        match part:
+            case Reasoning(raw={"signature": str(signature)}) if signature:
+                yield self._delta({"type": "signature_delta", "signature": signature})
+            case Text():
+                cited = own(part.extra, FORMAT).get("citations")
+                for citation in cited if isinstance(cited, list | tuple) else ():
+                    yield self._delta({"type": "citations_delta", "citation": citation})
+            case _:
+                pass
+
+    def _more(self, pending: _Pending, text: str) -> Iterator[bytes]:
+        if pending.kind in LIVE:
+            pending.texts.append(text)
+            return
+        self._held_deltas += 1
+        if self._held_deltas >= DELTAS_PER_PING:
+            self._held_deltas = 0
+            yield _event("ping", {})
+
+    def _message_start(self, reply: Reply | None) -> bytes:
+        message: dict[str, JSON] = {
+            "id": (reply.id if reply else "") or self._id,
+            "type": "message",
+            "role": "assistant",
+            "model": (reply.model if reply else "") or self._model,
+            "content": [],
+            "stop_reason": None,
+            "stop_sequence": None,
+            "usage": {"input_tokens": 0, "output_tokens": 0},
+        }
+        return _event("message_start", {"message": message})
+
+    def _message_end(self, reply: Reply) -> Iterator[bytes]:
+        more = own(reply.extra, FORMAT)
+        if reply.stop is Stop.ERROR:
+            error = submapping(more, "error")
+            body = write_error(500, BROKEN_OFF) | ({"error": error} if error else {})
+            yield _event("error", body)
+            return
+        delta: dict[str, JSON] = {"stop_reason": stop_word(reply), "stop_sequence": None}
+        delta |= rest(more, "usage", "stop_reason")
+        yield _event("message_delta", {"delta": delta, "usage": write_usage(reply)})
+        yield _event("message_stop", {})
+
+    def _start(self, block: Mapping[str, JSON]) -> bytes:
+        return _event("content_block_start", {"index": self._index, "content_block": block})
+
+    def _delta(self, delta: Mapping[str, JSON]) -> bytes:
+        return _event("content_block_delta", {"index": self._index, "delta": delta})
+
+
+def _event(name: str, body: Mapping[str, JSON]) -> bytes:
+    data = json.dumps({"type": name, **body})
+    return f"event: {name}\ndata: {data}\n\n".encode("ascii")

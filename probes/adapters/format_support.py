@@ -1,0 +1,173 @@
+"""What a format cannot carry, found by walking a value once. Each adapter only says what it can."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from enum import Enum, auto
+from itertools import chain
+
+from probes.adapters.json_fields import MINTED
+from probes.losses import Loss, LossKind
+from probes.messages import (
+    JSON,
+    BrokenCall,
+    Extra,
+    ModelCall,
+    Opaque,
+    Part,
+    Reasoning,
+    ReasoningKind,
+    Reply,
+    Role,
+    Text,
+    ToolCall,
+    ToolResult,
+    ToolSpec,
+    Turn,
+)
+
+
+class Order(Enum):
+    """In which order a message's parts can stand."""
+
+    FREE = auto()
+    CALLS_LAST = auto()
+    ONE_TEXT = auto()  # before the calls
+
+
+@dataclass(frozen=True, slots=True)
+class Carrying:
+    """What one wire format has a place for."""
+
+    format: str
+    reasoning: Callable[[Reasoning], bool]
+    blocks: Callable[[ToolResult], bool]  # asked only of results that have blocks
+    error_flag: bool = True
+    parallel: bool = True
+    choices: frozenset[str] = frozenset({"auto", "none", "required", "named"})
+    strict: bool = True
+    order: Order = Order.FREE
+    late_system: bool = True
+    # In a history, not in an answer.
+    tagged_reasoning: bool = False
+    broken_calls: bool = False
+    # Whether a report names the fields around a thing before what is inside it, or after.
+    extra_first: bool = True
+
+    def losses(self, value: ModelCall | Reply) -> list[Loss]:
+        """Everything in a value that writing it in this format leaves out or bends."""
+        if isinstance(value, Reply):
+            walk = _Walk(self, in_reply=True)
+            return list(walk.around(walk.parts(value.parts, "$"), value.extra, "$"))
+        walk = _Walk(self, in_reply=False)
+        return list(walk.around(walk.call(value), value.extra, "$"))
+
+
+@dataclass(frozen=True, slots=True)
+class _Walk:
+    carrying: Carrying
+    in_reply: bool
+
+    def call(self, call: ModelCall) -> Iterator[Loss]:
+        carrying = self.carrying
+        if call.tools and call.parallel is not None and not carrying.parallel:
+            yield Loss(LossKind.PARALLEL, "$.parallel", "There is no switch for parallel calls.")
+        if call.tool_choice is not None and call.tool_choice.mode not in carrying.choices:
+            message = f"The tool choice {call.tool_choice.mode!r} cannot be expressed."
+            yield Loss(LossKind.TOOL_CHOICE, "$.tool_choice", message)
+        for index, spec in enumerate(call.tools):
+            path = f"$.tools[{index}]"
+            yield from self.around(self.tool(spec, path), spec.extra, path)
+        spoken = False
+        for index, turn in enumerate(call.turns):
+            path = f"$.turns[{index}]"
+            yield from self.around(self.turn(turn, path, late=spoken), turn.extra, path)
+            spoken = spoken or turn.role is not Role.SYSTEM
+
+    def tool(self, spec: ToolSpec, path: str) -> Iterator[Loss]:
+        if spec.strict is not None and not self.carrying.strict:
+            yield Loss(LossKind.STRICT, f"{path}.strict", "Tools have no strict flag.")
+
+    def turn(self, turn: Turn, path: str, *, late: bool) -> Iterator[Loss]:
+        if turn.role is Role.SYSTEM and late and not self.carrying.late_system:
+            message = "System text inside the conversation moves to its beginning."
+            yield Loss(LossKind.BLOCK_ORDER, path, message)
+        yield from self.parts(turn.parts, path)
+
+    def parts(self, parts: tuple[Part, ...], path: str) -> Iterator[Loss]:
+        if self.carrying.order is Order.ONE_TEXT and _interleaved(parts):
+            message = "Text and calls are not kept in their order."
+            yield Loss(LossKind.BLOCK_ORDER, path, message)
+        called = False
+        for index, part in enumerate(parts):
+            at = f"{path}.parts[{index}]"
+            yield from self.part(part, at)
+            late = called and isinstance(part, Text | Reasoning)
+            if late and self.carrying.order is Order.CALLS_LAST:
+                yield Loss(LossKind.BLOCK_ORDER, at, "What follows a call is written before it.")
+            called = called or isinstance(part, ToolCall)
+
+    def part(self, part: Part, path: str) -> Iterator[Loss]:
+        match part:
+            case Text() | ToolCall():
+                yield from self.foreign(part.extra, path)
+            case ToolResult():
+                yield from self.around(self.result(part, path), part.extra, path)
+            case Reasoning() if not self.carries_reasoning(part):
+                message = f"Reasoning of the kind {str(part.kind)!r} has no place of its own."
+                yield Loss(LossKind.REASONING, path, message)
+            case Opaque() if part.format != self.carrying.format:
+                message = f"A block of the {part.format!r} format is left out."
+                yield Loss(LossKind.OPAQUE, path, message)
+            case BrokenCall() if not self.carries_broken(part):
+                yield Loss(LossKind.BROKEN_CALL, path, "A broken call is left out.")
+            case _:
+                pass
+
+    def carries_reasoning(self, reasoning: Reasoning) -> bool:
+        tagged = self.carrying.tagged_reasoning and not self.in_reply
+        if tagged and reasoning.kind is ReasoningKind.TAGS:
+            return True
+        return self.carrying.reasoning(reasoning)
+
+    def carries_broken(self, call: BrokenCall) -> bool:
+        # Without an id no result can answer it, and without a name no endpoint takes it.
+        sendable = bool(call.id and call.name)
+        return self.carrying.broken_calls and not self.in_reply and sendable
+
+    def result(self, result: ToolResult, path: str) -> Iterator[Loss]:
+        if result.is_error and not self.carrying.error_flag:
+            message = "The error flag became a prefix of the text."
+            yield Loss(LossKind.ERROR_FLAG, f"{path}.is_error", message)
+        if result.blocks and not self.carrying.blocks(result):
+            message = "A result of several blocks is flattened to text."
+            yield Loss(LossKind.RESULT_BLOCKS, f"{path}.blocks", message)
+
+    def around(self, inside: Iterable[Loss], extra: Extra, path: str) -> Iterator[Loss]:
+        """The losses inside a thing, and the fields of other formats that stand on it."""
+        outside = self.foreign(extra, path)
+        return chain(outside, inside) if self.carrying.extra_first else chain(inside, outside)
+
+    def foreign(self, extra: Extra, path: str) -> Iterator[Loss]:
+        for format_, fields in extra.items():
+            said = _said(fields) if isinstance(fields, Mapping) else ["?"]
+            if format_ == self.carrying.format or not said:
+                continue
+            signed = any(name.lower().endswith("signature") for name in said)
+            kind = LossKind.SIGNATURE if signed else LossKind.EXTRA
+            names = ", ".join(said)[:200]
+            yield Loss(kind, path, f"Fields of the {format_!r} format are left out: {names}.")
+
+
+def _said(fields: Mapping[str, JSON]) -> list[str]:
+    """The fields that say something; our own note of a missing id is no field of any format."""
+    empty: tuple[JSON, ...] = (None, [], {}, "")
+    said = (name for name, value in fields.items() if value not in empty and name != MINTED)
+    return sorted(name.lstrip("$") for name in said)
+
+
+def _interleaved(parts: tuple[Part, ...]) -> bool:
+    """Whether texts are several, or stand after a call."""
+    kinds = [isinstance(part, Text) for part in parts if isinstance(part, Text | ToolCall | Opaque)]
+    return sum(kinds) > 1 or kinds != sorted(kinds, reverse=True)

@@ -1,0 +1,186 @@
+"""Gemini's parts, to ours and back. A part is never rebuilt: its signature belongs to it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from probes.adapters.json_fields import (
+    MINTED,
+    Notes,
+    argument_text,
+    kept,
+    mapping,
+    mint_id,
+    own,
+    rest,
+    submapping,
+    text,
+    text_or_empty,
+)
+from probes.messages import (
+    JSON,
+    Breakage,
+    BrokenCall,
+    Opaque,
+    Part,
+    Reasoning,
+    ReasoningKind,
+    Text,
+    ToolCall,
+    ToolResult,
+)
+
+FORMAT = "gemini"
+MAX_PARTS = 1024
+# The key of a text result that was not the documented "output".
+RESPONSE_KEY = "response_key"
+TEXT_KEYS = ("output", "result")
+SNAKE = (
+    "systemInstruction generationConfig toolConfig safetySettings cachedContent maxOutputTokens "
+    "functionDeclarations functionCallingConfig allowedFunctionNames parametersJsonSchema "
+    "functionCall functionResponse thoughtSignature inlineData fileData executableCode "
+    "codeExecutionResult googleSearch codeExecution urlContext"
+)
+CAMEL = {
+    "".join(f"_{char.lower()}" if char.isupper() else char for char in name): name
+    for name in SNAKE.split()
+}
+
+
+def camel(entry: Mapping[str, JSON]) -> dict[str, JSON]:
+    """An object with its known fields in camel case: the API takes both spellings."""
+    return {CAMEL.get(name, name): value for name, value in entry.items()}
+
+
+def is_plain(entry: Mapping[str, JSON]) -> bool:
+    """Whether a part is text and nothing else, so that it may be joined to its neighbour."""
+    if not isinstance(entry.get("text"), str):
+        return False
+    return len(entry) == 1 or (len(entry) == 2 and entry.get("thought") is True)
+
+
+def read_part(item: JSON, path: str, notes: Notes, seed: str) -> Part:
+    """One part that is not a result; what we do not know is kept whole."""
+    entry = camel(mapping(item, path))
+    match entry:
+        case {"functionCall": call}:
+            return _read_call(entry, camel(mapping(call, f"{path}.functionCall")), path, seed)
+        case {"thought": True}:
+            shown = text_or_empty(entry.get("text"))
+            return Reasoning(shown, ReasoningKind.THOUGHT, entry)
+        case {"text": str(shown)}:
+            return Text(shown, kept(FORMAT, rest(entry, "text")))
+        case _:
+            if not entry:
+                notes.note("empty_part", path)
+            return Opaque(FORMAT, entry)
+
+
+def write_part(part: Part) -> dict[str, JSON] | None:
+    """The part as the API knows it, or None where it has no place; results stand elsewhere."""
+    match part:
+        case Text():
+            return {"text": part.text} | own(part.extra, FORMAT)
+        case Reasoning(kind=ReasoningKind.THOUGHT, raw=Mapping() as raw):
+            return dict(raw)
+        case ToolCall():
+            return _write_call(part)
+        case Opaque(format="gemini", raw=Mapping() as raw):
+            return dict(raw)
+        case _:
+            return None
+
+
+def read_result(entry: Mapping[str, JSON], path: str, call_id: str) -> ToolResult:
+    """A functionResponse part; `call_id` is the call it answers where it names none."""
+    body = mapping(entry.get("functionResponse"), f"{path}.functionResponse")
+    more = rest(entry, "functionResponse")
+    if unread := rest(body, "name", "id", "response"):
+        more["functionResponse"] = unread
+    id_ = text_or_empty(body.get("id"))
+    if not id_:
+        more[MINTED] = True
+    content, is_error, blocks = _read_response(body.get("response"), more)
+    name = text(body, "name", f"{path}.functionResponse")
+    return ToolResult(id_ or call_id, content, is_error, name, blocks, kept(FORMAT, more))
+
+
+def write_result(result: ToolResult, name: str, *, minted: bool) -> dict[str, JSON]:
+    """A functionResponse part. An id is sent only where the call had one."""
+    more = own(result.extra, FORMAT)
+    key = "error" if result.is_error else str(more.get(RESPONSE_KEY) or TEXT_KEYS[0])
+    response: JSON = {key: result.content}
+    if carries_response(result):
+        response = submapping(mapping(result.blocks[0], ""), "response")
+    body: dict[str, JSON] = {"name": result.name or name or result.call_id}
+    if not minted and MINTED not in more:
+        body["id"] = result.call_id
+    body |= {"response": response} | submapping(more, "functionResponse")
+    return {"functionResponse": body} | rest(more, "functionResponse", MINTED, RESPONSE_KEY)
+
+
+def carries_response(result: ToolResult) -> bool:
+    """Whether a result's blocks are the response object of this format."""
+    match result.blocks:
+        case ({"response": Mapping(), **more},):
+            return not more
+        case _:
+            return False
+
+
+def carries_reasoning(reasoning: Reasoning) -> bool:
+    return reasoning.kind is ReasoningKind.THOUGHT and isinstance(reasoning.raw, Mapping)
+
+
+def is_minted(call: ToolCall) -> bool:
+    """Whether the call came without an id."""
+    return MINTED in own(call.extra, FORMAT)
+
+
+def _read_call(
+    entry: Mapping[str, JSON], call: Mapping[str, JSON], path: str, seed: str
+) -> ToolCall | BrokenCall:
+    at = f"{path}.functionCall"
+    name = text(call, "name", at)
+    args = call.get("args")
+    raw = argument_text({} if args is None else args)
+    id_ = text_or_empty(call.get("id"))
+    used = id_ or mint_id(seed, name, raw)
+    if call.get("willContinue") is True or "partialArgs" in call:
+        error, kind = "The call came in pieces of a kind that is not read.", Breakage.TRUNCATED_CALL
+        return BrokenCall(argument_text(call), error, kind, name, used, at, FORMAT)
+    if not isinstance(args, Mapping | None):
+        error, kind = "The args of the call are not an object.", Breakage.NOT_AN_OBJECT
+        return BrokenCall(raw, error, kind, name, used, f"{at}.args", FORMAT)
+    more = rest(entry, "functionCall")
+    if unread := rest(call, "name", "args", "id"):
+        more["functionCall"] = unread
+    if not id_:
+        more[MINTED] = True
+    return ToolCall(used, name, args or {}, FORMAT, raw, extra=kept(FORMAT, more))
+
+
+def _write_call(call: ToolCall) -> dict[str, JSON]:
+    more = own(call.extra, FORMAT)
+    body: dict[str, JSON] = {"name": call.name, "args": dict(call.input)}
+    if MINTED not in more:
+        body["id"] = call.id
+    return {"functionCall": body | submapping(more, "functionCall")} | rest(
+        more, "functionCall", MINTED
+    )
+
+
+def _read_response(response: JSON, more: dict[str, JSON]) -> tuple[str, bool, tuple[JSON, ...]]:
+    match response:
+        case {"output": str(shown), **others} if not others:
+            return shown, False, ()
+        case {"result": str(shown), **others} if not others:
+            more[RESPONSE_KEY] = "result"
+            return shown, False, ()
+        case {"error": str(shown), **others} if not others:
+            return shown, True, ()
+        case Mapping():
+            failed = bool(response.get("error"))
+            return argument_text(response), failed, ({"response": response},)
+        case _:
+            return "", False, ()

@@ -1,0 +1,87 @@
+"""Ollama's tool calls and tools, to values and back."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from probes.adapters.json_fields import (
+    MINTED,
+    Notes,
+    given,
+    kept,
+    listing,
+    mapping,
+    mint_id,
+    own,
+    rest,
+    submapping,
+    text,
+    text_or_empty,
+)
+from probes.adapters.tool_calls import breakage, read_input
+from probes.messages import JSON, BrokenCall, ToolCall, ToolSpec
+
+FORMAT = "ollama"
+MAX_CALLS = 1024
+MAX_TOOLS = 10_000
+
+
+def read_call(item: JSON, path: str, notes: Notes, seed: str) -> ToolCall | BrokenCall:
+    """One entry of tool_calls. Older servers send no id."""
+    entry = mapping(item, path)
+    function = mapping(entry.get("function"), f"{path}.function")
+    name = text(function, "name", f"{path}.function")
+    at = f"{path}.function.arguments"
+    found = read_input(
+        function.get("arguments"), at, notes, error="The arguments are not an object."
+    )
+    id_ = text_or_empty(entry.get("id"))
+    used = id_ or mint_id(seed, name, found.raw)
+    if found.value is None:
+        kind = breakage(found.error)
+        return BrokenCall(found.raw, found.error, kind, name, used, at, FORMAT)
+    more = rest(entry, "id", "function")
+    if unread := rest(function, "name", "arguments"):
+        more["function"] = unread
+    if not id_:
+        more[MINTED] = True
+    return ToolCall(used, name, found.value, FORMAT, found.raw, extra=kept(FORMAT, more))
+
+
+def write_call(call: ToolCall, index: int | None = None) -> dict[str, JSON]:
+    """An entry of tool_calls; `index` is told to clients that count their calls by it."""
+    more = own(call.extra, FORMAT)
+    place = index if call.format != FORMAT else None
+    function = given(index=place) | {"name": call.name, "arguments": dict(call.input)}
+    entry: dict[str, JSON] = {} if MINTED in more else {"id": call.id}
+    entry["function"] = function | submapping(more, "function")
+    return entry | rest(more, "function", MINTED)
+
+
+def read_tools(value: JSON) -> tuple[ToolSpec, ...]:
+    items = listing(value or [], "$.tools", limit=MAX_TOOLS)
+    return tuple(_read_tool(item, f"$.tools[{index}]") for index, item in enumerate(items))
+
+
+def write_tool(spec: ToolSpec) -> dict[str, JSON]:
+    more = own(spec.extra, FORMAT)
+    function: dict[str, JSON] = {"name": spec.name, "description": spec.description}
+    function |= given(parameters=spec.schema) | submapping(more, "function")
+    tool: dict[str, JSON] = {"type": "function", "function": function}
+    return tool | rest(more, "function")
+
+
+def _read_tool(item: JSON, path: str) -> ToolSpec:
+    entry = mapping(item, path)
+    function = mapping(entry.get("function"), f"{path}.function")
+    schema = function.get("parameters")
+    typed = ("type",) if entry.get("type") == "function" else ()
+    more = rest(entry, "function", *typed)
+    if unread := rest(function, "name", "description", "parameters"):
+        more["function"] = unread
+    return ToolSpec(
+        text(function, "name", f"{path}.function"),
+        text_or_empty(function.get("description")),
+        schema if isinstance(schema, Mapping) else None,
+        extra=kept(FORMAT, more),
+    )

@@ -1,0 +1,183 @@
+"""An assistant message of Chat Completions: the same in an answer and in a history."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from probes.adapters.json_fields import (
+    argument_text,
+    kept,
+    levels,
+    listing,
+    mapping,
+    mint_id,
+    object_or_empty,
+    rest,
+    text_or_empty,
+)
+from probes.adapters.tool_calls import read_call, repeats_id
+from probes.errors import WireError
+from probes.messages import (
+    JSON,
+    BrokenCall,
+    Deviation,
+    Opaque,
+    Part,
+    Reasoning,
+    ReasoningKind,
+    Text,
+    ToolCall,
+)
+
+FORMAT = "openai"
+REASONING_FIELDS = ("reasoning_content", "reasoning")
+REFUSAL = {FORMAT: {"type": "refusal"}}
+MAX_CALLS = 64
+_KNOWN_MESSAGE = ("role", "content", "tool_calls", "function_call")
+_KNOWN_CALL = ("id", "type", "function")
+_KNOWN_FUNCTION = ("name", "arguments")
+
+
+@dataclass
+class MessageReading:
+    """One pass over one message; collects where it bends the format."""
+
+    path: str
+    deviations: list[Deviation] = field(default_factory=list)
+
+    def note(self, name: str, path: str) -> None:
+        self.deviations.append(Deviation(name, path))
+
+    def parts(self, message: Mapping[str, JSON]) -> list[Part]:
+        """Reasoning, then text, then calls: the one order that the format knows."""
+        return [*reasoning(message), *self.content(message), *self.calls(message)]
+
+    def content(self, message: Mapping[str, JSON]) -> list[Part]:
+        parts: list[Part]
+        match message.get("content"):
+            case None:
+                parts = []
+            case str(content):
+                parts = [Text(content)]
+            case list(content):
+                self.note("content_parts", f"{self.path}.content")
+                parts = [content_part(part) for part in content]
+            case _:
+                raise WireError("The content is neither text nor null.", f"{self.path}.content")
+        refusal = message.get("refusal")
+        return [*parts, Text(refusal, REFUSAL)] if isinstance(refusal, str) else parts
+
+    def calls(self, message: Mapping[str, JSON]) -> list[Part]:
+        path = f"{self.path}.tool_calls"
+        entries = message.get("tool_calls")
+        items = [] if entries is None else listing(entries, path)
+        if len(items) > MAX_CALLS:
+            raise WireError(f"The answer has more than {MAX_CALLS} calls.", path)
+        calls = [self.call(item, index) for index, item in enumerate(items)]
+        if repeats_id(calls):
+            self.note("duplicate_id", path)
+        if not calls and message.get("function_call") is not None:
+            legacy = f"{self.path}.function_call"
+            self.note("legacy_function_call", legacy)
+            return [self.function("", message["function_call"], legacy, {})]
+        return [*calls]
+
+    def call(self, item: JSON, index: int) -> ToolCall | BrokenCall | Opaque:
+        path = f"{self.path}.tool_calls[{index}]"
+        entry = mapping(item, path)
+        if entry.get("type") == "custom":
+            return Opaque(FORMAT, entry)
+        if entry.get("type") != "function":
+            self.note("call_type", f"{path}.type")
+        id_ = entry.get("id")
+        if not isinstance(id_, str) or not id_:
+            self.note("missing_id", f"{path}.id")
+            id_ = ""
+        more = call_leftover(entry, index)
+        return self.function(id_, entry.get("function"), f"{path}.function", more)
+
+    def function(
+        self, id_: str, item: JSON, path: str, more: Mapping[str, JSON]
+    ) -> ToolCall | BrokenCall:
+        entry = mapping(item, path)
+        name = entry.get("name")
+        if not isinstance(name, str) or not name:
+            raise WireError("A call has no tool name.", f"{path}.name")
+        at = f"{path}.arguments"
+        raw = self.raw_arguments(entry.get("arguments"), at)
+        id_ = id_ or mint_id(path, name, raw)
+        call = ToolCall(id_, name, {}, FORMAT, raw, extra=kept(FORMAT, more))
+        found, repeated = read_call(call, at)
+        for key in repeated:
+            self.note("duplicate_key", f"{at}.{key}")
+        return found
+
+    def raw_arguments(self, value: JSON, path: str) -> str:
+        if isinstance(value, str):
+            return value
+        if value is None:
+            self.note("arguments_null", path)
+            return ""
+        self.note("arguments_object" if isinstance(value, Mapping) else "arguments_type", path)
+        return argument_text(value)
+
+
+def content_part(part: JSON) -> Text | Opaque:
+    """A part of a content list: text with what stands beside it, or kept as it is."""
+    match part:
+        case {"type": "text", "text": str(content)}:
+            more = rest(object_or_empty(part), "type", "text")
+            return Text(content, kept(FORMAT, more))
+        case _:
+            return Opaque(FORMAT, part)
+
+
+def reasoning(message: Mapping[str, JSON]) -> list[Reasoning]:
+    """The reasoning beside the content: a string, an array, or both for the same thoughts."""
+    parts: list[Reasoning] = []
+    name = reasoning_field(message)
+    if name:
+        parts = [Reasoning(str(message[name]), ReasoningKind.FIELD, name)]
+    details = message.get("reasoning_details")
+    if isinstance(details, list):
+        # Where the string is there too, its text would otherwise be shown twice.
+        shown = "" if parts else details_text(details)
+        parts.append(Reasoning(shown, ReasoningKind.DETAILS, details))
+    return parts
+
+
+def reasoning_field(message: Mapping[str, JSON]) -> str:
+    """The name of the field that holds reasoning as a string, or "" where none does."""
+    held = (name for name in REASONING_FIELDS if isinstance(message.get(name), str))
+    return next(held, "")
+
+
+def details_text(details: list[JSON]) -> str:
+    """What a reasoning_details array says to a reader."""
+    entries = [object_or_empty(entry) for entry in details]
+    said = [text_or_empty(entry.get("text", entry.get("summary"))) for entry in entries]
+    return "".join(said)
+
+
+def message_leftover(message: Mapping[str, JSON]) -> dict[str, JSON]:
+    """The fields of a message that no part carries."""
+    carried = {reasoning_field(message)}
+    if isinstance(message.get("reasoning_details"), list):
+        carried.add("reasoning_details")
+    if isinstance(message.get("refusal"), str):
+        carried.add("refusal")
+    return rest(message, *_KNOWN_MESSAGE, *carried)
+
+
+def call_leftover(entry: Mapping[str, JSON], index: int) -> dict[str, JSON]:
+    """The fields of a call that the value does not carry; `$function` holds the inner ones."""
+    own = rest(entry, *_KNOWN_CALL)
+    if own.get("index") == index:
+        del own["index"]
+    return levels(own, function=rest(object_or_empty(entry.get("function")), *_KNOWN_FUNCTION))
+
+
+def is_custom_call(part: Part) -> bool:
+    """Whether an opaque part stands among the calls of a message, not in its content."""
+    return isinstance(part, Opaque) and object_or_empty(part.raw).get("type") == "custom"

@@ -1,0 +1,254 @@
+"""Requests and answers of Chat Completions, written."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+
+from probes.adapters.json_fields import list_or_empty, own_inner, own_outer
+from probes.adapters.openai_chat.assistant_message import FORMAT, REASONING_FIELDS, is_custom_call
+from probes.adapters.openai_chat.reply import STOPS, read_usage, write_usage
+from probes.adapters.openai_chat.request import read_choice
+from probes.adapters.openai_chat.tools import has_text_blocks, write_function, write_tools
+from probes.adapters.tool_calls import flagged_text
+from probes.messages import (
+    JSON,
+    BrokenCall,
+    ModelCall,
+    Opaque,
+    Part,
+    Reasoning,
+    ReasoningKind,
+    Reply,
+    Role,
+    Stop,
+    Text,
+    ToolCall,
+    ToolChoice,
+    ToolResult,
+    ToolSpec,
+    Turn,
+    Usage,
+)
+from probes.streams.assembler import text_label
+from probes.streams.call_text import arguments_text
+
+FINISHES = {Stop.LENGTH: "length", Stop.REFUSAL: "content_filter", Stop.ERROR: "error"}
+DEFAULT_FIELD = REASONING_FIELDS[0]
+TEXTS = ("text",)
+
+
+def write_request(call: ModelCall) -> dict[str, JSON]:
+    """The request body for a question."""
+    own = own_outer(call.extra, FORMAT)
+    body: dict[str, JSON] = {"max_tokens": call.max_tokens, **call.options, **own}
+    # The newer name of the same limit; OpenAI refuses a request that carries both.
+    if "max_completion_tokens" in body:
+        body["max_completion_tokens"] = _newer_limit(call, own)
+        if "max_tokens" not in own:
+            del body["max_tokens"]
+    elif body["max_tokens"] is None:
+        del body["max_tokens"]
+    body["model"] = call.model
+    body["messages"] = [message for turn in call.turns for message in _messages(turn)]
+    if tools := write_tools(call, _tool, FORMAT):
+        body["tools"] = tools
+    if call.tool_choice is not None and read_choice(own.get("tool_choice")) != call.tool_choice:
+        body["tool_choice"] = _choice(call.tool_choice)
+    if call.parallel is not None:
+        body["parallel_tool_calls"] = call.parallel
+    if call.stream:
+        body["stream"] = True
+    return body
+
+
+def write_reply(reply: Reply) -> dict[str, JSON]:
+    """The body that answers a client. A call that is broken is not handed out."""
+    parts = [part for part in reply.parts if not isinstance(part, BrokenCall)]
+    message: dict[str, JSON] = {
+        "role": "assistant",
+        **_assistant(parts, foreign=True),
+        **own_inner(reply.extra, FORMAT, "message"),
+    }
+    choice: dict[str, JSON] = {
+        "index": 0,
+        "message": message,
+        "finish_reason": finish_reason(reply),
+        **own_inner(reply.extra, FORMAT, "choice"),
+    }
+    body: dict[str, JSON] = {
+        **reply_head(reply, "chat.completion"),
+        "choices": [choice],
+    }
+    if usage := reply_usage(reply):
+        body["usage"] = usage
+    return body
+
+
+def reply_head(reply: Reply, kind: str) -> dict[str, JSON]:
+    """The fields of an answer that stand beside its choices."""
+    body: dict[str, JSON] = {
+        "id": reply.id,
+        "object": kind,
+        "created": 0,
+        "model": reply.model or "",
+        **own_outer(reply.extra, FORMAT),
+    }
+    if reply.fingerprint is not None:
+        body["system_fingerprint"] = reply.fingerprint
+    return body
+
+
+def reply_usage(reply: Reply) -> dict[str, JSON]:
+    """The usage as it came, where it still says what the reply says."""
+    whole = own_inner(reply.extra, FORMAT, "usage")
+    if whole and read_usage(whole) == reply.usage:
+        return whole
+    return write_usage(reply.usage) if reply.usage != Usage() else {}
+
+
+def finish_reason(reply: Reply) -> str:
+    """The word for why the model stopped; the endpoint's own where it means the same."""
+    # Only calls that are handed out may make a client act.
+    if reply.stop is Stop.TOOL_CALLS:
+        return "tool_calls" if reply.calls else "stop"
+    if reply.stop_raw and STOPS.get(reply.stop_raw, Stop.OTHER) is reply.stop:
+        return reply.stop_raw
+    return FINISHES.get(reply.stop, "stop")
+
+
+def write_call(call: ToolCall | BrokenCall) -> dict[str, JSON]:
+    """An entry of tool_calls."""
+    extra = call.extra if isinstance(call, ToolCall) else {}
+    function: dict[str, JSON] = {
+        "name": call.name,
+        "arguments": arguments_text(call),
+        **own_inner(extra, FORMAT, "function"),
+    }
+    return {"id": call.id, "type": "function", "function": function, **own_outer(extra, FORMAT)}
+
+
+def reasoning_name(part: Reasoning) -> str:
+    """The field in which a reasoning string goes out."""
+    if part.kind is ReasoningKind.FIELD and part.raw in REASONING_FIELDS:
+        return str(part.raw)
+    return DEFAULT_FIELD
+
+
+def carries_blocks(result: ToolResult) -> bool:
+    """Whether a result's blocks go out as they are."""
+    return has_text_blocks(result, TEXTS) or "content" in own_outer(result.extra, FORMAT)
+
+
+def _newer_limit(call: ModelCall, own: Mapping[str, JSON]) -> JSON:
+    if "max_completion_tokens" in own:
+        return call.max_tokens
+    return call.options["max_completion_tokens"]
+
+
+def _messages(turn: Turn) -> Iterator[dict[str, JSON]]:
+    results = turn.results
+    for result in results:
+        yield _result(result)
+    parts = [part for part in turn.parts if not isinstance(part, ToolResult)]
+    if results and not parts:
+        return
+    own = own_outer(turn.extra, FORMAT)
+    role = own.pop("role", str(turn.role if turn.role is not Role.TOOL else Role.USER))
+    if turn.role is Role.ASSISTANT:
+        sendable = [part for part in parts if not _placeless(part)]
+        yield {"role": role, **_assistant(sendable, foreign=False), **own}
+    elif not parts or any(_is_content(part) for part in parts):
+        yield {"role": role, "content": _content(parts), **own}
+
+
+def _placeless(part: Part) -> bool:
+    # A result can only answer a broken call that has an id; without a name no endpoint takes it.
+    return isinstance(part, BrokenCall) and not (part.id and part.name)
+
+
+def _result(result: ToolResult) -> dict[str, JSON]:
+    body: dict[str, JSON] = {"role": "tool", "tool_call_id": result.call_id}
+    body["content"] = [*result.blocks] if has_text_blocks(result, TEXTS) else flagged_text(result)
+    return {**body, **own_outer(result.extra, FORMAT)}
+
+
+def _assistant(parts: Sequence[Part], *, foreign: bool) -> dict[str, JSON]:
+    """Content, reasoning and calls; `foreign` shows reasoning of other formats as plain text."""
+    said = [part for part in parts if _is_content(part) and not (foreign and _is_tagged(part))]
+    calls: list[JSON] = []
+    for part in parts:
+        if isinstance(part, ToolCall | BrokenCall):
+            calls.append(write_call(part))
+        elif isinstance(part, Opaque) and is_custom_call(part):
+            calls.append(part.raw)
+    refusals = [part.text for part in parts if isinstance(part, Text) and text_label(part)]
+    body: dict[str, JSON] = {"content": _content(said, join=True) if said else None}
+    if not said and not calls and not refusals:
+        body["content"] = ""
+    if refusals:
+        body["refusal"] = "".join(refusals)
+    body |= _reasoning(parts, foreign=foreign)
+    return {**body, "tool_calls": calls} if calls else body
+
+
+def _is_content(part: Part) -> bool:
+    match part:
+        case Text():
+            return not text_label(part)
+        case Opaque():
+            return part.format == FORMAT and not is_custom_call(part)
+        case _:
+            return _is_tagged(part)
+
+
+def _is_tagged(part: Part) -> bool:
+    """Whether reasoning stood between tags in the content, and goes back there."""
+    return isinstance(part, Reasoning) and part.kind is ReasoningKind.TAGS
+
+
+def _content(parts: Sequence[Part], *, join: bool = False) -> JSON:
+    """A string where the parts are plain; a list where one of them needs its own fields."""
+    written = [item for part in parts if (item := _content_part(part)) is not None]
+    plain = all(set(item) == {"type", "text"} and item["type"] == "text" for item in written)
+    if plain and (join or len(written) < 2):
+        return "".join(str(item["text"]) for item in written)
+    return [*written]
+
+
+def _content_part(part: Part) -> Mapping[str, JSON] | None:
+    match part:
+        case Text():
+            return {"type": "text", "text": part.text, **own_outer(part.extra, FORMAT)}
+        case Opaque(raw=Mapping() as raw) if part.format == FORMAT:
+            return raw
+        case Reasoning(kind=ReasoningKind.TAGS):
+            return {"type": "text", "text": part.raw if isinstance(part.raw, str) else part.text}
+        case _:
+            return None
+
+
+def _reasoning(parts: Sequence[Part], *, foreign: bool) -> dict[str, JSON]:
+    fields: dict[str, list[str]] = {}
+    body: dict[str, JSON] = {}
+    for part in parts:
+        if not isinstance(part, Reasoning):
+            continue
+        if part.kind is ReasoningKind.DETAILS:
+            body["reasoning_details"] = [
+                *list_or_empty(body.get("reasoning_details")),
+                *list_or_empty(part.raw),
+            ]
+        elif part.kind is ReasoningKind.FIELD or (foreign and part.text):
+            fields.setdefault(reasoning_name(part), []).append(part.text)
+    return body | {name: "".join(texts) for name, texts in fields.items()}
+
+
+def _tool(spec: ToolSpec) -> dict[str, JSON]:
+    function = write_function(spec) | own_inner(spec.extra, FORMAT, "function")
+    return {"type": "function", "function": function, **own_outer(spec.extra, FORMAT)}
+
+
+def _choice(choice: ToolChoice) -> JSON:
+    if choice.mode == "named":
+        return {"type": "function", "function": {"name": choice.name}}
+    return choice.mode

@@ -1,0 +1,181 @@
+"""A streamed answer of Chat Completions, written."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from probes.adapters.json_fields import object_or_empty, own_inner, own_outer
+from probes.adapters.openai_chat.assistant_message import FORMAT, REASONING_FIELDS, is_custom_call
+from probes.adapters.openai_chat.body_writer import (
+    DEFAULT_FIELD,
+    finish_reason,
+    reply_head,
+    reply_usage,
+)
+from probes.adapters.openai_chat.errors import INTERRUPTED, write_error
+from probes.events import Event, PartDelta, PartEnded, PartKind, PartStarted, ReplyEnded
+from probes.messages import (
+    JSON,
+    BrokenCall,
+    Opaque,
+    Part,
+    Reasoning,
+    ReasoningKind,
+    Reply,
+    Stop,
+    Text,
+    ToolCall,
+)
+from probes.streams.call_text import arguments_text
+
+DONE = b"data: [DONE]\n\n"
+
+
+@dataclass(slots=True)
+class _Open:
+    """A part that is being written."""
+
+    started: PartStarted
+    place: int = -1  # among the calls
+    announced: bool = False
+    held: list[str] = field(default_factory=list)
+    written: bool = False
+
+
+class OpenAIStreamWriter:
+    """Events to chunks. Id and model are known only at the end unless they are given."""
+
+    def __init__(self, id: str = "", model: str = "", created: int = 0) -> None:
+        self._head: dict[str, JSON] = {
+            "id": id,
+            "object": "chat.completion.chunk",
+            "created": created,
+            "model": model,
+        }
+        self._open: dict[int, _Open] = {}
+        self._calls = 0
+        self._begun = False
+        self._broken = False
+
+    def write(self, event: Event) -> bytes:
+        match event:
+            case PartStarted():
+                return self._first() + self._start(event)
+            case PartDelta():
+                return self._grow(self._open[event.index], event.text)
+            case PartEnded():
+                return self._finish(self._open.pop(event.index), event)
+            case ReplyEnded():
+                return self._first() + self._end(event.reply)
+
+    def _first(self) -> bytes:
+        if self._begun:
+            return b""
+        self._begun = True
+        return self._chunk({"role": "assistant", "content": None})
+
+    def _start(self, event: PartStarted) -> bytes:
+        part = self._open[event.index] = _Open(event)
+        # A call without an id is held back until it has one.
+        if event.kind is PartKind.CALL and event.id and event.name:
+            return self._announce(part, event.id, event.name)
+        return b""
+
+    def _announce(self, part: _Open, id_: str, name: str) -> bytes:
+        part.place, part.announced = self._calls, True
+        self._calls += 1
+        function: dict[str, JSON] = {"name": name, "arguments": ""}
+        return self._call(part, {"id": id_, "type": "function", "function": function})
+
+    def _grow(self, part: _Open, text: str) -> bytes:
+        started = part.started
+        if started.kind is PartKind.CALL and not part.announced:
+            part.held.append(text)
+            return b""
+        part.written = started.name != "reasoning_details"
+        match started.kind:
+            case PartKind.TEXT:
+                return self._chunk({started.name or "content": text})
+            case PartKind.REASONING if part.written:
+                return self._chunk({_reasoning_field(started.name): text})
+            case PartKind.CALL:
+                return self._call(part, {"function": {"arguments": text}})
+            case _:
+                return b""
+
+    def _finish(self, part: _Open, event: PartEnded) -> bytes:
+        match event.part:
+            case ToolCall() as call:
+                return self._finish_call(part, call)
+            case BrokenCall():
+                # What was announced cannot be taken back; the ending says that it is no call.
+                self._broken = self._broken or part.announced
+                return b""
+            case value:
+                more = {} if part.written else _unwritten(part.started, value)
+                return self._chunk(more) if more else b""
+
+    def _finish_call(self, part: _Open, call: ToolCall) -> bytes:
+        data = b"" if part.announced else self._announce(part, call.id, call.name)
+        if not part.written and (text := arguments_text(call)):
+            data += self._call(part, {"function": {"arguments": text}})
+        own = own_outer(call.extra, FORMAT)
+        if inner := own_inner(call.extra, FORMAT, "function"):
+            own["function"] = inner
+        return data + self._call(part, own) if own else data
+
+    def _end(self, reply: Reply) -> bytes:
+        self._head = {**self._head, **_said(reply_head(reply, "chat.completion.chunk"))}
+        if reply.stop is Stop.ERROR:
+            error = object_or_empty(object_or_empty(reply.extra.get(FORMAT)).get("error"))
+            return _data({"error": error} if error else write_error(500, INTERRUPTED)) + DONE
+        reason = finish_reason(reply)
+        if self._broken and reason == "tool_calls":
+            reason = "stop"
+        message = own_inner(reply.extra, FORMAT, "message")
+        data = self._chunk(message, reason, own_inner(reply.extra, FORMAT, "choice"))
+        if usage := reply_usage(reply):
+            data += _data({**self._head, "choices": [], "usage": usage})
+        return data + DONE
+
+    def _call(self, part: _Open, fields: Mapping[str, JSON]) -> bytes:
+        return self._chunk({"tool_calls": [{"index": part.place, **fields}]})
+
+    def _chunk(
+        self,
+        delta: Mapping[str, JSON],
+        reason: str | None = None,
+        extra: Mapping[str, JSON] | None = None,
+    ) -> bytes:
+        choice: dict[str, JSON] = {"index": 0, "delta": delta, "finish_reason": reason}
+        return _data({**self._head, "choices": [{**choice, **(extra or {})}]})
+
+
+def _unwritten(started: PartStarted, part: Part) -> dict[str, JSON]:
+    """The delta for a part that no piece was written of."""
+    match part:
+        case Text():
+            return {started.name or "content": part.text}
+        case Reasoning(kind=ReasoningKind.DETAILS):
+            return {"reasoning_details": part.raw}
+        case Reasoning() if part.text or part.kind is ReasoningKind.FIELD:
+            return {_reasoning_field(started.name): part.text}
+        case Opaque() if part.format == FORMAT and not is_custom_call(part):
+            return {"content": [part.raw]}
+        case _:
+            return {}
+
+
+def _reasoning_field(name: str) -> str:
+    return name if name in REASONING_FIELDS else DEFAULT_FIELD
+
+
+def _said(fields: Mapping[str, JSON]) -> dict[str, JSON]:
+    unsaid = {key for key in ("id", "model", "created") if not fields.get(key)}
+    return {key: value for key, value in fields.items() if key not in unsaid}
+
+
+def _data(body: Mapping[str, JSON]) -> bytes:
+    return b"data: " + json.dumps(body).encode() + b"\n\n"

@@ -1,0 +1,221 @@
+"""A dialect applied to a question: what this vendor would refuse or misread is put right."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
+
+from probes.dialects.base import EVERY_CHOICE, Dialect, Strict
+from probes.dialects.request_fields import asks, client_asks, mentions, other_tools, says, without
+from probes.dialects.turn_rules import (
+    bridged,
+    in_call_order,
+    results_apart,
+    with_arguments,
+    with_roles,
+    without_blank_text,
+)
+from probes.history.request_changes import Change, ChangeKind
+from probes.messages import JSON, ModelCall, ToolSpec
+
+EMPTY_SCHEMA: Mapping[str, JSON] = {"type": "object", "properties": {}}
+EFFORT = "reasoning_effort"
+CHOICE = "tool_choice"
+
+
+@dataclass(frozen=True, slots=True)
+class Applied:
+    """The question as the vendor takes it, and every change."""
+
+    call: ModelCall
+    changes: tuple[Change, ...]
+
+
+def apply(call: ModelCall, dialect: Dialect, *, thinking: bool | None = None) -> Applied:
+    """The question within a vendor's limits. `thinking` None leaves thinking as it is asked for.
+
+    Fields that the operator or client set win over those that the dialect would add.
+    """
+    applying = _Applying(call, dialect)
+    applying.switch_thinking(thinking)
+    for step in _STEPS:
+        step(applying)
+    return Applied(applying.call, tuple(applying.changes))
+
+
+def is_thinking(call: ModelCall, dialect: Dialect) -> bool:
+    """Whether the model will think on this question, as far as the request says."""
+    thinking = dialect.thinking
+    if thinking.off is None:
+        return True
+    if thinking.off and says(call, thinking.off):
+        return False
+    # Every value but the one for off is some form of thinking: a budget, an effort, a level.
+    return thinking.by_default or any(asks(call, key) for key in thinking.on)
+
+
+@dataclass
+class _Applying:
+    call: ModelCall
+    dialect: Dialect
+    changes: list[Change] = field(default_factory=list)
+
+    def change(self, kind: ChangeKind, message: str, path: str) -> None:
+        self.changes.append(Change(kind, message, path))
+
+    def switch_thinking(self, wanted: bool | None) -> None:
+        if wanted is None:
+            return
+        fields = self.dialect.thinking.on if wanted else self.dialect.thinking.off
+        if fields is None:
+            message = f"{self.dialect.name!r} cannot answer without thinking."
+            self.change(ChangeKind.THINKING_UNAVAILABLE, message, "$.options")
+            return
+        # What a client asked for would otherwise be written over the switch.
+        extra = {form: without(said, *fields) for form, said in self.call.extra.items()}
+        options = {**self.call.options, **_merged(self.call.options, fields)}
+        if (options, extra) != (self.call.options, self.call.extra):
+            self.call = replace(self.call, options=options, extra=extra)
+            message = f"Thinking is switched {'on' if wanted else 'off'}."
+            self.change(ChangeKind.OPTION_ADDED, message, "$.options")
+
+    def limit_choice(self) -> None:
+        choice = self.call.tool_choice
+        if choice is None and not client_asks(self.call, CHOICE):
+            return
+        thinks = is_thinking(self.call, self.dialect)
+        allowed = self.dialect.choices_thinking if thinks else self.dialect.choices
+        # What only the client's format has a word for may well force a call.
+        if choice.mode in allowed if choice else allowed == EVERY_CHOICE:
+            return
+        extra = {form: without(said, CHOICE) for form, said in self.call.extra.items()}
+        self.call = replace(self.call, tool_choice=None, extra=extra)
+        mode = choice.mode if choice else "of the client"
+        why = " while it thinks" if thinks and mode in self.dialect.choices else ""
+        message = f"{self.dialect.name!r} takes no tool_choice {mode!r}{why}."
+        self.change(ChangeKind.TOOL_CHOICE_DROPPED, message, "$.tool_choice")
+        if mode == "none" and self.call.tools:
+            self.call = replace(self.call, tools=())
+            message = "Without a way to forbid calls the tools are not offered."
+            self.change(ChangeKind.TOOLS_WITHHELD, message, "$.tools")
+
+    def limit_parallel(self) -> None:
+        switchable = self.dialect.parallel_switch is not False
+        if self.call.parallel is None or (switchable and _offers_tools(self.call)):
+            return
+        self.call = replace(self.call, parallel=None)
+        message = f"{self.dialect.name!r} has no switch for parallel calls."
+        if switchable:
+            message = "Without tools there is nothing to switch, and the switch is refused."
+        self.change(ChangeKind.PARALLEL_DROPPED, message, "$.parallel")
+
+    def limit_tools(self) -> None:
+        tools = tuple(self.tool(spec, f"$.tools[{i}]") for i, spec in enumerate(self.call.tools))
+        if tools != self.call.tools:
+            self.call = replace(self.call, tools=tools)
+        if self.dialect.functions_only:
+            self.drop_other_tools()
+
+    def tool(self, spec: ToolSpec, path: str) -> ToolSpec:
+        if not spec.schema and self.dialect.empty_schema:
+            spec = replace(spec, schema=EMPTY_SCHEMA)
+            message = f"The tool {spec.name!r} is sent with an empty object schema."
+            self.change(ChangeKind.SCHEMA_FILLED, message, f"{path}.schema")
+        if spec.strict is not None and self.dialect.strict in (Strict.NEVER, Strict.BETA):
+            spec = replace(spec, strict=None)
+            message = f"The tool {spec.name!r} cannot be strict here."
+            self.change(ChangeKind.STRICT_DROPPED, message, f"{path}.strict")
+        return spec
+
+    def drop_other_tools(self) -> None:
+        extra = dict(self.call.extra)
+        for form, fields in self.call.extra.items():
+            if names := other_tools(fields):
+                extra[form] = without(fields, *names)
+                message = f"{self.dialect.name!r} takes functions only; other tools are left out."
+                self.change(ChangeKind.TOOL_DROPPED, message, f"$.extra.{form}.{names[0]}")
+        if extra != self.call.extra:
+            self.call = replace(self.call, extra=extra)
+
+    def map_effort(self) -> None:
+        options = self.effort(self.call.options, "$.options")
+        # What a client asked for would otherwise be sent as it is.
+        extra = {
+            form: self.effort(said, f"$.extra.{form}") if isinstance(said, Mapping) else said
+            for form, said in self.call.extra.items()
+        }
+        if (options, extra) != (self.call.options, self.call.extra):
+            self.call = replace(self.call, options=options, extra=extra)
+
+    def effort(self, said: Mapping[str, JSON], path: str) -> Mapping[str, JSON]:
+        effort = said.get(EFFORT)
+        if not isinstance(effort, str) or effort not in self.dialect.efforts:
+            return said
+        options = {key: value for key, value in said.items() if key != EFFORT}
+        mapped = self.dialect.efforts[effort]
+        if mapped is not None:
+            options[EFFORT] = mapped
+        message = f"The effort {effort!r} is {'left out' if mapped is None else repr(mapped)} here."
+        self.change(ChangeKind.EFFORT_MAPPED, message, f"{path}.{EFFORT}")
+        return options
+
+    def name_limit(self) -> None:
+        name, limit = self.dialect.limit_field, self.call.max_tokens
+        if name and limit is not None and not mentions(self.call, name):
+            self.call = replace(self.call, options={**self.call.options, name: limit})
+            message = f"The token limit is called {name!r} here."
+            self.change(ChangeKind.OPTION_ADDED, message, f"$.options.{name}")
+
+    def add_extras(self) -> None:
+        if not self.call.tools:
+            return
+        extras = dict(self.dialect.tool_extras)
+        if self.call.stream:
+            extras |= self.dialect.stream_extras
+        for key, value in extras.items():
+            said = self.call.options.get(key)
+            if isinstance(said, Mapping) and isinstance(value, Mapping):
+                added: JSON = {**value, **said}
+            else:
+                added = said if mentions(self.call, key) else value
+            if added != said:
+                self.call = replace(self.call, options={**self.call.options, key: added})
+                message = f"{self.dialect.name!r} needs the field {key!r} for tools."
+                self.change(ChangeKind.OPTION_ADDED, message, f"$.options.{key}")
+
+    def arrange_turns(self) -> None:
+        turns = with_arguments(results_apart(self.call.turns), self.changes)
+        turns = with_roles(turns, self.dialect.roles, self.changes)
+        if not self.dialect.blank_text:
+            turns = without_blank_text(turns, self.changes)
+        if self.dialect.results_in_call_order:
+            turns = in_call_order(turns, self.changes)
+        if self.dialect.bridge_after_tool:
+            turns = bridged(turns, self.changes)
+        if tuple(turns) != self.call.turns:
+            self.call = replace(self.call, turns=tuple(turns))
+
+
+_STEPS: tuple[Callable[[_Applying], None], ...] = (
+    _Applying.map_effort,
+    _Applying.limit_choice,
+    _Applying.limit_parallel,
+    _Applying.limit_tools,
+    _Applying.name_limit,
+    _Applying.add_extras,
+    _Applying.arrange_turns,
+)
+
+
+def _offers_tools(call: ModelCall) -> bool:
+    return bool(call.tools) or any(map(other_tools, call.extra.values()))
+
+
+def _merged(said: Mapping[str, JSON], fields: Mapping[str, JSON]) -> dict[str, JSON]:
+    """The fields with what was said beside them; an object with a type is one whole choice."""
+    merged = dict(fields)
+    for key, value in fields.items():
+        before = said.get(key)
+        if isinstance(value, Mapping) and isinstance(before, Mapping) and "type" not in value:
+            merged[key] = {**before, **value}
+    return merged

@@ -1,0 +1,69 @@
+"""Connecting only to addresses that were checked, at the moment of connecting."""
+
+from __future__ import annotations
+
+import asyncio
+import socket
+from collections.abc import Iterable
+
+import httpcore
+from typing_extensions import override
+
+from probes.egress_rules import Barred, Rules
+
+# Of the addresses of one name that are tried, and how long each but the last may take.
+MOST_ADDRESSES = 4
+PATIENCE_S = 2.5
+
+
+class GuardedBackend(httpcore.AsyncNetworkBackend):
+    """Resolves a name once, refuses it unless all its addresses pass, and connects to one of them.
+
+    Above it the name stays what it was, in the Host header and for TLS.
+    """
+
+    def __init__(self, rules: Rules) -> None:
+        self._rules = rules
+        self._inner = httpcore.AnyIOBackend()
+
+    @override
+    async def connect_tcp(
+        self,
+        host: str,
+        port: int,
+        timeout: float | None = None,
+        local_address: str | None = None,
+        socket_options: Iterable[httpcore.SOCKET_OPTION] | None = None,
+    ) -> httpcore.AsyncNetworkStream:
+        *others, last = (await self._checked(host, port))[:MOST_ADDRESSES]
+        for address in others:
+            try:
+                return await self._inner.connect_tcp(address, port, PATIENCE_S)
+            except (httpcore.ConnectError, httpcore.ConnectTimeout):
+                continue
+        return await self._inner.connect_tcp(last, port, timeout, local_address, socket_options)
+
+    @override
+    async def connect_unix_socket(
+        self,
+        path: str,
+        timeout: float | None = None,
+        socket_options: Iterable[httpcore.SOCKET_OPTION] | None = None,
+    ) -> httpcore.AsyncNetworkStream:
+        raise Barred("Only addresses of the network can be connected to.")
+
+    @override
+    async def sleep(self, seconds: float) -> None:
+        await asyncio.sleep(seconds)
+
+    async def _checked(self, host: str, port: int) -> list[str]:
+        loop = asyncio.get_running_loop()
+        try:
+            found = await loop.getaddrinfo(host, port, type=socket.SOCK_STREAM)
+        except (OSError, UnicodeError) as exc:  # no such name, or nothing that could be one
+            raise httpcore.ConnectError(str(exc)) from exc
+        # In the order of the resolver, each once.
+        addresses = list(dict.fromkeys(str(entry[4][0]) for entry in found))
+        for address in addresses:
+            self._rules.check(address, port)
+        return addresses

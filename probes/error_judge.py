@@ -1,0 +1,79 @@
+from __future__ import annotations
+
+from probes.errors import (
+    AuthRejected,
+    ConnectFailed,
+    HistoryError,
+    NotFound,
+    NotJSON,
+    Overloaded,
+    ProbesError,
+    ProviderError,
+    RateLimited,
+    Redirected,
+    Refused,
+    TargetError,
+    TimedOut,
+    TooLarge,
+    TransportError,
+    WireError,
+)
+from probes.outcomes import Finding, FindingKind, Metric, Outcome, Verdict
+from probes.suite.base import Judged
+
+# The first class that fits names the finding.
+KINDS: tuple[tuple[type[ProbesError], FindingKind], ...] = (
+    (TargetError, FindingKind.TARGET_ERROR),
+    (ConnectFailed, FindingKind.UNREACHABLE),
+    (TimedOut, FindingKind.TIMED_OUT),
+    (TooLarge, FindingKind.TOO_LARGE),
+    (TransportError, FindingKind.BROKEN_OFF),
+    (AuthRejected, FindingKind.AUTH_REJECTED),
+    (NotFound, FindingKind.NOT_FOUND),
+    (RateLimited, FindingKind.RATE_LIMITED),
+    (Overloaded, FindingKind.OVERLOADED),
+    (Redirected, FindingKind.REDIRECTED),
+    (NotJSON, FindingKind.NOT_JSON),
+    (ProviderError, FindingKind.PROVIDER_ERROR),
+    (WireError, FindingKind.WIRE_ERROR),
+    # A history that our own script left open says nothing about the endpoint.
+    (HistoryError, FindingKind.OUR_FAULT),
+)
+# What the endpoint refuses about tools is a fact about it, not trouble on the way.
+FAILING = frozenset(
+    {
+        FindingKind.NO_TOOLS,
+        FindingKind.SCHEMA_REFUSED,
+        FindingKind.FORCED_CHOICE,
+        FindingKind.ENDPOINT_MISMATCH,
+        FindingKind.SERVER_PARSE,
+    }
+)
+
+
+def judge_error(error: ProbesError, owes: tuple[Metric, ...]) -> Judged:
+    """Fail where the endpoint broke its promise about tools, void where we could not look."""
+    at = error.at if isinstance(error, WireError) else ""
+    finding = Finding(_kind(error), error.message, at)
+    if not _is_failure(error):
+        return Judged(Outcome.VOID, (finding,), reached=isinstance(error, Refused))
+    return Judged(Outcome.FAIL, (finding,), tuple(Verdict(metric, good=False) for metric in owes))
+
+
+def _kind(error: ProbesError) -> FindingKind:
+    if isinstance(error, Refused):
+        return error.kind
+    return next(kind for cls, kind in KINDS if isinstance(error, cls))
+
+
+def _is_failure(error: ProbesError) -> bool:
+    match error:
+        case WireError():
+            return True
+        case Refused(kind=FindingKind.PARAM_UNKNOWN):
+            # Refusing `tools` is the endpoint's fault; refusing an operator's option is not.
+            return "tool" in error.message.lower()
+        case Refused():
+            return error.kind in FAILING
+        case _:
+            return False

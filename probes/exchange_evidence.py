@@ -1,0 +1,170 @@
+from __future__ import annotations
+
+import base64
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from probes.findings import Finding
+from probes.http_messages import Chunk, Incoming, Outgoing
+from probes.messages import JSON, BrokenCall, Reply, ToolCall
+from probes.redaction import Redactor
+
+MAX_BODY = 256 * 1024
+MAX_CHUNKS = 4096
+MAX_HEADER = 1024
+# Room for a secret that begins before the cap, so that it is redacted whole before the cut.
+_MARGIN = 16 * 1024
+
+REQUEST_HEADERS = frozenset({"accept", "accept-encoding", "content-type", "user-agent"})
+REPLY_HEADERS = frozenset(
+    {
+        "content-encoding",
+        "content-length",
+        "content-type",
+        "date",
+        "location",
+        "openai-processing-ms",
+        "openai-version",
+        "request-id",
+        "retry-after",
+        "server",
+        "transfer-encoding",
+        "via",
+        "x-request-id",
+    }
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Evidence:
+    """The exchanges behind an attempt as plain JSON values, already redacted and bounded."""
+
+    exchanges: tuple[JSON, ...] = ()
+    findings: tuple[JSON, ...] = ()
+
+    @property
+    def requests(self) -> int:
+        """How many of the exchanges were really sent."""
+        return sum(
+            isinstance(exchange, Mapping) and bool(exchange.get("request"))
+            for exchange in self.exchanges
+        )
+
+    def as_json(self) -> dict[str, JSON]:
+        return {"exchanges": list(self.exchanges), "findings": list(self.findings)}
+
+
+@dataclass(frozen=True, slots=True)
+class Exchange:
+    """One request and whatever came of it, not yet redacted: it stays inside `probes`."""
+
+    outgoing: Outgoing | None = None
+    incoming: Incoming | None = None
+    reply: Reply | None = None
+    error: str | None = None
+    label: str = ""
+    took_s: float = 0  # under way, without the wait for its turn
+
+
+def record(
+    exchanges: Sequence[Exchange], findings: Sequence[Finding], redactor: Redactor
+) -> Evidence:
+    """The evidence of what was exchanged. Findings must be redacted already."""
+    return Evidence(
+        exchanges=tuple(_exchange(exchange, redactor) for exchange in exchanges),
+        findings=tuple(finding.as_json() for finding in findings),
+    )
+
+
+def _exchange(exchange: Exchange, redactor: Redactor) -> dict[str, JSON]:
+    error = redactor.text(exchange.error) if exchange.error is not None else None
+    return {
+        "label": exchange.label,
+        "request": _request(exchange.outgoing, redactor) if exchange.outgoing else {},
+        "reply": _reply(exchange.incoming, redactor) if exchange.incoming else None,
+        "calls": list(_calls(exchange.reply, redactor)) if exchange.reply else [],
+        "error": error,
+    }
+
+
+def _request(outgoing: Outgoing, redactor: Redactor) -> dict[str, JSON]:
+    body = redactor.text(outgoing.body.decode("utf-8", "replace"))
+    return {
+        "method": outgoing.method,
+        "url": redactor.text(outgoing.url),
+        "headers": _headers(outgoing.headers, REQUEST_HEADERS, redactor),
+        "body": body[:MAX_BODY],
+        "truncated": len(body) > MAX_BODY,
+    }
+
+
+def _reply(incoming: Incoming, redactor: Redactor) -> dict[str, JSON]:
+    chunks, truncated = _chunks(incoming.chunks, redactor)
+    return {
+        "status": incoming.status,
+        "http_version": incoming.http_version,
+        "headers": _headers(incoming.headers, REPLY_HEADERS, redactor),
+        "chunks": chunks,
+        "bytes": sum(len(chunk.data) for chunk in incoming.chunks),
+        "first_byte_ms": incoming.first_byte_ms,
+        "total_ms": incoming.total_ms,
+        "truncated": truncated,
+    }
+
+
+def _headers(
+    headers: Mapping[str, str], allowed: frozenset[str], redactor: Redactor
+) -> dict[str, JSON]:
+    return {
+        name.lower(): redactor.text(value)[:MAX_HEADER]
+        for name, value in headers.items()
+        if name.lower() in allowed
+    }
+
+
+def _chunks(chunks: Sequence[Chunk], redactor: Redactor) -> tuple[list[dict[str, JSON]], bool]:
+    near, cut_near = _first(chunks, MAX_BODY + _MARGIN)
+    clean = redactor.chunks([chunk.data for chunk in near])
+    redacted = [Chunk(chunk.ms, data) for chunk, data in zip(near, clean, strict=True)]
+    kept, cut = _first(redacted, MAX_BODY)
+    return [_chunk(chunk) for chunk in kept], cut or cut_near
+
+
+def _first(chunks: Sequence[Chunk], size: int) -> tuple[list[Chunk], bool]:
+    kept: list[Chunk] = []
+    for chunk in chunks:
+        if size <= 0 or len(kept) >= MAX_CHUNKS:
+            return kept, True
+        kept.append(Chunk(chunk.ms, chunk.data[:size]))
+        if len(chunk.data) > size:
+            return kept, True
+        size -= len(chunk.data)
+    return kept, False
+
+
+def _chunk(chunk: Chunk) -> dict[str, JSON]:
+    try:
+        text = chunk.data.decode("utf-8")
+    except UnicodeDecodeError:
+        text = "\0"
+    # A NUL is valid UTF-8 and yet no table's text can hold it.
+    if "\0" in text:
+        return {"ms": chunk.ms, "base64": base64.b64encode(chunk.data).decode("ascii")}
+    return {"ms": chunk.ms, "text": text}
+
+
+def _calls(reply: Reply, redactor: Redactor) -> tuple[JSON, ...]:
+    room = MAX_BODY
+    calls: list[JSON] = []
+    for part in reply.parts:
+        if isinstance(part, ToolCall | BrokenCall):
+            room -= len(part.raw) + len(part.name) + len(part.id)
+            calls.append({"truncated": True} if room < 0 else redactor.json(_call(part)))
+    return tuple(calls)
+
+
+def _call(call: ToolCall | BrokenCall) -> dict[str, JSON]:
+    facts: dict[str, JSON] = {"id": call.id, "name": call.name, "raw": call.raw}
+    if isinstance(call, BrokenCall):
+        return facts | {"kind": str(call.kind), "error": call.error, "path": call.path}
+    return facts | {"input": call.input, "format": call.format, "repairs": list(call.repairs)}

@@ -1,0 +1,221 @@
+"""A conversation with a model: kept as it happened, sent as its endpoint takes it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+
+from probes.dialects.apply import apply, is_thinking
+from probes.dialects.base import Dialect
+from probes.dialects.request_fields import mentions
+from probes.errors import HistoryError, WireError
+from probes.findings import Finding
+from probes.history.call_closure import check, repair
+from probes.history.pairing import Ref, pair
+from probes.history.reasoning_replay import Receiver, missing_reasoning, replay
+from probes.history.request_changes import Change, ChangeKind
+from probes.history.trimming import Budget, trim
+from probes.losses import Loss, LossKind
+from probes.messages import (
+    JSON,
+    BrokenCall,
+    ModelCall,
+    Part,
+    Reply,
+    Role,
+    Text,
+    ToolCall,
+    ToolResult,
+    Turn,
+)
+from probes.resolve.call_ids import RULES, IdMap, IdWalk
+from probes.serialise import turns_from_json, turns_to_json
+
+VERSION = 1
+
+
+@dataclass(frozen=True, slots=True)
+class Sending:
+    """To whom and how a conversation is sent.
+
+    `origin` names the endpoint: turns of another are foreign to it. `repair` closes the history
+    instead of refusing to send it. `prefix_changed` says that system text or tools are not what
+    they were when the turns were made.
+    """
+
+    dialect: Dialect
+    origin: str = ""
+    thinking: bool | None = None
+    repair: bool = False
+    budget: Budget | None = None
+    prefix_changed: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Prepared:
+    """A question ready for an adapter, every change to it, and what the endpoint will not see."""
+
+    call: ModelCall
+    changes: tuple[Change, ...]
+    losses: tuple[Loss, ...]
+
+
+@dataclass
+class Conversation:
+    """Turns as they happened. One assistant turn per answer; results in tool turns behind it."""
+
+    turns: list[Turn] = field(default_factory=list)
+    _ids: dict[str, IdMap] = field(default_factory=dict)
+
+    def add_system(self, text: str) -> None:
+        self.turns.append(Turn(Role.SYSTEM, (Text(text),)))
+
+    def add_user(self, *parts: Part | str) -> None:
+        said = tuple(Text(part) if isinstance(part, str) else part for part in parts)
+        self.turns.append(Turn(Role.USER, said))
+
+    def add_reply(self, reply: Reply, origin: str = "") -> None:
+        """Keep an answer whole: text, calls and reasoning in the order they came."""
+        self.turns.append(reply.as_turn(origin))
+
+    def add_results(self, results: Iterable[ToolResult]) -> None:
+        self.turns.append(Turn(Role.TOOL, tuple(results)))
+
+    @property
+    def pending(self) -> tuple[ToolCall | BrokenCall, ...]:
+        """The calls that have no result yet, in order."""
+        return tuple(_call(self.turns, ref) for ref in pair(self.turns).missing)
+
+    def check(self) -> list[Finding]:
+        """Everything for which an endpoint would refuse this conversation."""
+        return check(self.turns)
+
+    def repair(self) -> tuple[Change, ...]:
+        """Close the conversation for good, and say what was changed."""
+        repaired = repair(self.turns)
+        self.turns = list(repaired.turns)
+        return repaired.changes
+
+    def to_call(self, asked: ModelCall, sending: Sending) -> Prepared:
+        """The next question for one endpoint; raises HistoryError where calls are left open.
+
+        `asked` says everything but the turns. The conversation itself is not changed, so the next
+        question may go to another vendor.
+        """
+        changes: list[Change] = []
+        # Before anything is cut off: an id once sent stays, also where it came twice.
+        turns = self._closed(sending, changes)
+        turns = self._with_wire_ids(turns, sending.dialect.id_rule, changes)
+        turns, cut = _trimmed(turns, sending, changes)
+        receiver = Receiver(
+            sending.dialect, sending.origin, bool(asked.tools), sending.prefix_changed or cut
+        )
+        replayed = replay(turns, receiver)
+        changes += replayed.changes
+        losses = list(replayed.losses)
+        question = replace(asked, turns=replayed.turns)
+        missing = missing_reasoning(replayed.turns, receiver)
+        thinking = _thinking(question, sending, missing, changes, losses)
+        applied = apply(question, sending.dialect, thinking=thinking)
+        changes += applied.changes
+        return Prepared(applied.call, tuple(changes), tuple(losses))
+
+    def as_json(self) -> dict[str, JSON]:
+        return {
+            "version": VERSION,
+            "turns": turns_to_json(self.turns),
+            "ids": {name: ids.as_json() for name, ids in self._ids.items()},
+        }
+
+    @classmethod
+    def from_json(cls, data: JSON) -> Conversation:
+        """The conversation that `as_json` wrote; WireError where it is none."""
+        match data:
+            case {"version": 1, "turns": turns, "ids": Mapping() as ids}:
+                maps = {str(name): IdMap.from_json(value) for name, value in ids.items()}
+                return cls(list(turns_from_json(turns, "$.turns")), maps)
+            case _:
+                raise WireError("This is not a stored conversation.", "$")
+
+    def _closed(self, sending: Sending, changes: list[Change]) -> tuple[Turn, ...]:
+        if sending.repair:
+            repaired = repair(self.turns)
+            changes += repaired.changes
+            return repaired.turns
+        findings = check(self.turns)
+        if findings:
+            message = f"The conversation cannot be sent: {findings[0].message}"
+            raise HistoryError(message, findings)
+        return tuple(self.turns)
+
+    def _with_wire_ids(
+        self, turns: Sequence[Turn], rule: str, changes: list[Change]
+    ) -> tuple[Turn, ...]:
+        """The turns under ids that the endpoint accepts; ours stay as they are."""
+        walk = self._ids.setdefault(rule, IdMap(RULES[rule])).walk()
+        wired = []
+        for index, turn in enumerate(turns):
+            parts = tuple(_wired(part, walk) for part in turn.parts)
+            wired.append(turn if parts == turn.parts else replace(turn, parts=parts))
+            if parts != turn.parts:
+                message = f"Ids are sent in the form {rule!r}."
+                changes.append(Change(ChangeKind.IDS_MAPPED, message, f"$.turns[{index}]"))
+        return tuple(wired)
+
+
+def _trimmed(
+    turns: tuple[Turn, ...], sending: Sending, changes: list[Change]
+) -> tuple[tuple[Turn, ...], bool]:
+    """The turns within the budget, and whether something was cut off before them."""
+    if sending.budget is None:
+        return turns, False
+    trimmed = trim(turns, sending.budget, rule=sending.dialect.replay)
+    if trimmed.dropped:
+        message = f"{trimmed.dropped} turns were left out to fit the budget."
+        changes.append(Change(ChangeKind.TURNS_TRIMMED, message, "$.turns"))
+    if not trimmed.fits:
+        message = "Even the last question with what followed is over the budget."
+        changes.append(Change(ChangeKind.OVER_BUDGET, message, "$.turns"))
+    return trimmed.turns, trimmed.voids_signatures
+
+
+def _thinking(
+    question: ModelCall,
+    sending: Sending,
+    missing: list[str],
+    changes: list[Change],
+    losses: list[Loss],
+) -> bool | None:
+    """How thinking is to be switched: off where reasoning is due that nobody has.
+
+    Made-up reasoning is refused or makes the model worse; without thinking none is due.
+    """
+    switch = sending.dialect.thinking
+    if not missing or sending.thinking is False or not is_thinking(question, sending.dialect):
+        return sending.thinking
+    is_free = sending.thinking is None and not any(mentions(question, key) for key in switch.on)
+    if switch.off and is_free:
+        message = "Reasoning that the endpoint would demand was never received; it must not think."
+        changes.append(Change(ChangeKind.THINKING_OFF, message, missing[0]))
+        return False
+    message = "The endpoint may refuse this turn, because its reasoning was never received."
+    losses.extend(Loss(LossKind.REASONING, path, message) for path in missing)
+    return sending.thinking
+
+
+def _wired(part: Part, walk: IdWalk) -> Part:
+    match part:
+        case ToolCall():
+            id_ = walk.call(part.id, part.name)
+            return part if id_ == part.id else replace(part, id=id_)
+        case ToolResult():
+            answered = walk.result(part.call_id)
+            return part if answered in (None, part.call_id) else replace(part, call_id=answered)
+        case _:
+            return part
+
+
+def _call(turns: Sequence[Turn], ref: Ref) -> ToolCall | BrokenCall:
+    part = turns[ref.turn].parts[ref.part]
+    assert isinstance(part, ToolCall | BrokenCall)
+    return part

@@ -1,0 +1,97 @@
+"""A whole measurement: the suite, and more samples where it stays unclear, within its bounds."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncGenerator, Iterable
+from contextlib import aclosing
+from dataclasses import dataclass
+from datetime import UTC, datetime
+
+from probes import runner
+from probes.dialects.base import Dialect
+from probes.exchange_evidence import Evidence
+from probes.outcomes import Attempt, Finding, FindingKind, Metric, Outcome, Verdict
+from probes.suite import Trial
+from probes.suite.sampling import first_trials, further_trials, price
+from probes.target import Target
+from probes.transport import Transport
+
+ROUNDS = 3
+DEADLINE_S = 900.0
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """What to ask. `max_requests` bounds what is added to the first round."""
+
+    suite: str = "full"
+    samples: int | None = None
+    max_requests: int | None = None
+    deadline_s: float = DEADLINE_S
+
+    @property
+    def trials(self) -> tuple[Trial, ...]:
+        return first_trials(self.suite, self.samples)
+
+    @property
+    def room(self) -> int:
+        """How many requests there may be in all; twice the first round unless told otherwise."""
+        return self.max_requests or 2 * price(self.trials).requests
+
+
+async def measure(
+    target: Target,
+    plan: Plan,
+    *,
+    seed: str | int,
+    transport: Transport | None = None,
+    dialect: Dialect | None = None,
+) -> AsyncGenerator[Attempt, None]:
+    """Every attempt as it completes; what the deadline cuts off comes as void."""
+    made: list[Attempt] = []
+    trials = plan.trials
+    end = asyncio.get_running_loop().time() + plan.deadline_s
+    for _ in range(ROUNDS):
+        attempts = runner.run(target, trials, seed=seed, transport=transport, dialect=dialect)
+        async with aclosing(attempts):
+            while True:
+                try:
+                    async with asyncio.timeout_at(end):
+                        attempt = await anext(attempts, None)
+                except TimeoutError:
+                    done = {(attempt.probe, attempt.trial) for attempt in made}
+                    for late in _cut_off(trials, done, _why(plan, transport)):
+                        yield late
+                    return
+                if attempt is None:
+                    break
+                made.append(attempt)
+                yield attempt
+        spent = sum(attempt.evidence.requests for attempt in made)
+        trials = further_trials(made, plan.room - spent)
+        if not trials:
+            return
+
+
+def _why(plan: Plan, transport: Transport | None) -> str:
+    message = f"The run was not complete within {plan.deadline_s:g} s."
+    limited = transport.statuses[429] if transport else 0
+    return f"{message} The endpoint said slow down (429) {limited} times." if limited else message
+
+
+def _cut_off(
+    trials: Iterable[Trial], done: set[tuple[str, int]], message: str
+) -> Iterable[Attempt]:
+    finding = Finding(FindingKind.TIMED_OUT, message)
+    for trial in trials:
+        if (trial.probe, trial.trial) not in done:
+            yield Attempt(
+                trial.probe,
+                trial.trial,
+                Outcome.VOID,
+                (finding,),
+                (Verdict(Metric.AVAILABILITY, good=False),),
+                Evidence(),
+                datetime.now(UTC),
+            )

@@ -1,0 +1,90 @@
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import datetime
+from enum import StrEnum
+
+from probes.exchange_evidence import Evidence
+from probes.findings import Finding, FindingKind
+from probes.messages import JSON, Usage
+
+__all__ = ["Attempt", "Evidence", "Finding", "FindingKind", "Metric", "Outcome", "Verdict"]
+
+
+class Outcome(StrEnum):
+    """What an attempt came to; void is no verdict and never counts in a rate."""
+
+    PASS = "pass"  # noqa: S105
+    FAIL = "fail"
+    VOID = "void"
+
+
+class Metric(StrEnum):
+    """The rates that trials are counted in; the first seven are watched for degradation."""
+
+    PARSE_SUCCESS = "parse_success"
+    SCHEMA_FAILURE = "schema_failure"
+    CLOSURE_ERROR = "closure_error"
+    REASONING_REPLAY_ERROR = "reasoning_replay_error"
+    REPAIR_SUCCESS = "repair_success"
+    PARALLEL_DOWNGRADE = "parallel_downgrade"
+    UNSAFE_BLOCKED = "unsafe_blocked"
+    AVAILABILITY = "availability"
+    LEAK = "leak"
+    REASONING_ONLY = "reasoning_only"
+    STREAM_DISAGREEMENT = "stream_disagreement"
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """One trial of one metric: did it go well?
+
+    `parser` names the text format in which a call came that was not on the wire: bad, unless the
+    endpoint's calls always come that way.
+    """
+
+    metric: Metric
+    good: bool
+    parser: str = ""
+
+    def as_json(self) -> dict[str, JSON]:
+        shown: dict[str, JSON] = {"metric": str(self.metric), "good": self.good}
+        return shown | ({"parser": self.parser} if self.parser else {})
+
+
+@dataclass(frozen=True, slots=True)
+class Attempt:
+    """One try of one probe, with everything that is known about it. Holds no secret."""
+
+    probe: str
+    trial: int
+    outcome: Outcome
+    findings: tuple[Finding, ...]
+    verdicts: tuple[Verdict, ...]
+    evidence: Evidence
+    started_at: datetime
+    http_status: int | None = None
+    latency_ms: int | None = None
+    first_byte_ms: int | None = None
+    usage: Usage = field(default_factory=Usage)
+    fingerprint: Mapping[str, str] = field(default_factory=dict)
+    facts: Mapping[str, JSON] = field(default_factory=dict)
+
+    def as_json(self) -> dict[str, JSON]:
+        """The attempt as plain JSON values, inert and redacted."""
+        return {
+            "probe": self.probe,
+            "trial": self.trial,
+            "outcome": str(self.outcome),
+            "findings": [finding.as_json() for finding in self.findings],
+            "verdicts": [verdict.as_json() for verdict in self.verdicts],
+            "evidence": self.evidence.as_json(),
+            "started_at": self.started_at.isoformat(),
+            "http_status": self.http_status,
+            "latency_ms": self.latency_ms,
+            "first_byte_ms": self.first_byte_ms,
+            "usage": self.usage.as_json(),
+            "fingerprint": dict(self.fingerprint),
+            "facts": dict(self.facts),
+        }

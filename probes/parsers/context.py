@@ -1,0 +1,126 @@
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+
+from probes.messages import Location, ToolSpec
+from probes.parsers.base import Parameters, RawCall
+from probes.parsers.cursor import Cursor, Reading
+from probes.parsers.output import Output
+from probes.resolve.tool_names import declared
+
+MAX_CALLS = 10_000
+MAX_NAME = 256
+# Text that a parser gave back is read again; beyond this it is prose without a second look.
+FREE_RETRIES = 1024 * 1024
+RETRIES_PER_CHARACTER = 8
+
+_NAME = re.compile(r"[^\W\d][\w.:/-]{0,255}")
+
+
+class Scene:
+    """What all parsers of one text share: the tools, the way out, and the bounds."""
+
+    def __init__(self, tools: Sequence[ToolSpec], out: Output, *, truncated: bool) -> None:
+        self.tools = tuple(tools)
+        self.out = out
+        self.truncated = truncated
+        self.calls = 0
+        # Whether a call that is quoted inside a value is looked for. Given up, for the rest of the
+        # text, where such a call never ended: then the text is read again without.
+        self.nesting = True
+        self.again = False
+        self.harmony = False  # a harmony header was seen, so its end tokens are markup
+        self.glued = False  # the markup stands in the middle of a line
+        self._spent = 0
+
+    @property
+    def full(self) -> bool:
+        return self.calls >= MAX_CALLS
+
+    def knows(self, name: str) -> bool:
+        """Whether a name may be a tool's: declared, or any where no tools were given."""
+        if not name or len(name) > MAX_NAME:
+            return False
+        return not self.tools or declared(name, self.tools) is not None
+
+    def may_name(self, name: str) -> bool:
+        """Whether a name behind the markup of a call may be meant as a tool's.
+
+        An undeclared one may where no word stands before the markup: behind words it may be an
+        example. The ladder refuses it, and tells which tools there are.
+        """
+        if self.knows(name):
+            return True
+        free = self.out.blank and not self.reasoning and not self.glued
+        return free and _NAME.fullmatch(name) is not None
+
+    def found(self, cursor: Cursor, call: RawCall, *, unknown: bool = False) -> bool:
+        """Hand out a call that ends here. False: it is none, its name is not a tool's.
+
+        `unknown` lets undeclared names through, for markup that no prose contains.
+        """
+        usable = bool(call.name) and len(call.name) <= MAX_NAME
+        if self.full or not (usable if unknown else self._counts(call)):
+            return False
+        self.calls += 1
+        notes = call.notes
+        if not call.closed:
+            notes += ("unterminated",)
+        if self.calls == MAX_CALLS:
+            notes += ("call_limit",)
+        whole = replace(
+            call,
+            raw=call.raw or cursor.since_mark(),
+            location=self.out.location,
+            open_value=call.open_value or (self.truncated and not call.closed),
+            notes=notes,
+        )
+        cursor.mark()
+        self.out.call(whole)
+        return True
+
+    def cut_off(self, cursor: Cursor, format: str) -> None:
+        """Hand out a call of which only the opening arrived."""
+        call = RawCall("", Parameters(()), format, "", closed=False, open_value=True)
+        if not self.full:
+            self.calls += 1
+            self.out.call(replace(call, raw=cursor.since_mark(), location=self.out.location))
+
+    def _counts(self, call: RawCall) -> bool:
+        whole = call.closed and not call.notes and not call.fault
+        if self.glued and not whole:
+            return False
+        return self.knows(call.name) or (whole and self.may_name(call.name))
+
+    def may_retry(self, size: int, offset: int) -> bool:
+        """Whether so much text may be read a second time. Keeps the whole reading linear."""
+        self._spent += size
+        return self._spent <= FREE_RETRIES + RETRIES_PER_CHARACTER * offset
+
+    def retry_without_nesting(self) -> bool:
+        """Ask to be read again from the mark; always False, the answer of a parser that failed."""
+        self.nesting = False
+        self.again = True
+        return False
+
+    @property
+    def reasoning(self) -> bool:
+        return self.out.location is Location.REASONING
+
+
+@dataclass(frozen=True, slots=True)
+class Parser:
+    """One text format.
+
+    `read` is called behind one of `openers`; it hands out calls through the scene, and answers
+    False where the text is not of this format: then it is prose from the last call on.
+    """
+
+    name: str
+    openers: tuple[str, ...]
+    read: Callable[[Cursor, Scene, str], Reading[bool]]
+    anywhere: bool = False  # no prose contains the openers; others count at a line's start only
+    auto: bool = True  # tried where no format is asked for
+    whole: bool = False  # the visible text must be nothing but calls; openers are its beginnings

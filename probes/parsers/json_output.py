@@ -1,0 +1,83 @@
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+
+from probes.parsers.base import JsonText, RawCall
+from probes.parsers.context import MAX_CALLS, Scene
+from probes.parsers.cursor import Cursor, Reading
+from probes.parsers.json_calls import JsonCall, call_in, objects, without_comments
+from probes.parsers.json_scan import JsonBody
+from probes.resolve.json_repair import read_json
+
+
+def hand_out(
+    cursor: Cursor,
+    scene: Scene,
+    body: JsonBody,
+    format: str,
+    *,
+    closers: tuple[str, ...] | None = (),
+) -> Reading[bool]:
+    """Hand out the calls that JSON objects say, all of them or, if one is none, not one.
+
+    `closers` are the tags that may end them. With None there is no markup around them at all, and
+    they count only under declared names.
+    """
+    texts = objects(body.text, MAX_CALLS)
+    calls = [call_in(text) for text in texts]
+    if not calls or len(calls) > MAX_CALLS:
+        return False
+    counts = scene.knows if closers is None else scene.may_name
+    whole = [call for call in calls if call is not None and counts(call.name)]
+    if len(whole) < len(calls):
+        return False
+    ended = yield from cursor.at_end(*(closers or ()))
+    for at, (call, text) in enumerate(zip(whole, texts, strict=True)):
+        shown = text if len(whole) > 1 else ""
+        raw = _raw_call(call, text, format, shown)
+        scene.found(cursor, raw if at < len(whole) - 1 else _ended(raw, body, ended=ended))
+    return True
+
+
+def _raw_call(call: JsonCall, text: str, format: str, shown: str) -> RawCall:
+    # The ladder sees the arguments only, so what is wrong around them is said here.
+    around = text.replace(call.arguments, "null", 1) if call.arguments else text
+    read = read_json(around)
+    arguments = JsonText(call.arguments or "")
+    return RawCall(
+        call.name, arguments, format, shown, call.id, notes=read.repairs, fault=read.error or ""
+    )
+
+
+def _ended(last: RawCall, body: JsonBody, *, ended: bool) -> RawCall:
+    closed = bool(body.closer) or not ended
+    return replace(
+        last,
+        closed=closed,
+        open_value=not closed and not body.balanced,
+        notes=(*last.notes, *_leniencies(body, closed=closed)),
+    )
+
+
+def _leniencies(body: JsonBody, *, closed: bool) -> Iterator[str]:
+    if closed and not body.closer:
+        yield "missing_close"
+    if without_comments(body.text) != body.text:
+        yield "comments"
+    if closed and not body.balanced and body.text.startswith("["):
+        yield "unbalanced_call"
+    if body.junk:
+        yield "trailing_junk"
+
+
+def swallow(cursor: Cursor, *closers: str) -> Reading[None]:
+    """Pass the closing tags that stand here; one too many does no harm, nor does half of one."""
+    while (yield from cursor.skip(*closers)):
+        cursor.mark()
+    gap = yield from cursor.gap()
+    rest = yield from cursor.peek(gap + max(map(len, closers)))
+    # One character alone may begin anything.
+    if len(rest) > gap + 1 and (yield from cursor.at_end(*closers)):
+        cursor.take(len(rest))
+        cursor.mark()

@@ -1,0 +1,204 @@
+"""Arguments written one by one between tags, for every format that does so.
+
+None of them escapes anything, so a value may contain its own closing tag. A closing tag ends the
+value only where, after white space, the markup goes on: another parameter, the end of the call, or
+the end of the text. A whole call quoted inside a value belongs to the value.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+from probes.parsers.base import Parameter, Parameters
+from probes.parsers.context import Scene
+from probes.parsers.cursor import Cursor, Marks, Reading
+
+MAX_PARAMETERS = 10_000
+
+
+@dataclass(frozen=True, slots=True)
+class Tags:
+    """The tags of one format.
+
+    `marks` has the groups `open` (a parameter begins), `close` (it ends), `end` (the call ends),
+    `call` (a call begins) and `outer` (the section ends); `parameter` reads an `open` tag.
+    """
+
+    marks: Marks
+    parameter: Callable[[re.Match[str]], tuple[str, bool | None]]
+    strip_newlines: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Body:
+    """The parameters of a call and how it ended."""
+
+    arguments: Parameters
+    closed: bool = True
+    open_value: bool = False
+    notes: tuple[str, ...] = ()
+
+
+@dataclass(slots=True)
+class _State:
+    items: list[Parameter] = field(default_factory=list)
+    notes: dict[str, None] = field(default_factory=dict)
+    open_value: bool = False
+    nested: bool = False
+
+    def body(self, *, closed: bool) -> Body:
+        return Body(Parameters(tuple(self.items)), closed, self.open_value, tuple(self.notes))
+
+
+def read_parameters(cursor: Cursor, tags: Tags, scene: Scene) -> Reading[Body | None]:
+    """Pass the parameters of a call and its end tag. None: this is not the body of a call."""
+    state = _State()
+    while True:
+        between: list[str] = []
+        found = yield from cursor.search(tags.marks, between.append)
+        stray = any(not piece.isspace() for piece in between)
+        if stray and not state.items:
+            head = "".join(between)
+            cut = found is None and scene.truncated and _is_cut_tag(head.lstrip(), tags)
+            return Body(Parameters(()), closed=False, open_value=True) if cut else None
+        if stray:
+            state.notes["stray_text"] = None
+        if found is None:
+            return state.body(closed=False)
+        kind = found.lastgroup
+        if kind == "open" and len(state.items) < MAX_PARAMETERS:
+            cursor.pass_match(found)
+            yield from _read_value(cursor, tags, scene, state, tags.parameter(found))
+            if state.open_value:
+                if state.nested:
+                    scene.retry_without_nesting()
+                    return None
+                return state.body(closed=False)
+        elif kind in ("call", "outer"):
+            state.notes["missing_end"] = None
+            return state.body(closed=True)
+        else:
+            cursor.pass_match(found)
+            if kind == "end":
+                return state.body(closed=True)
+            state.notes["duplicate_close"] = None
+
+
+def _is_cut_tag(text: str, tags: Tags) -> bool:
+    return text.startswith("<") and tags.marks.undecided(text, 0)
+
+
+def _read_value(
+    cursor: Cursor, tags: Tags, scene: Scene, state: _State, key: tuple[str, bool | None]
+) -> Reading[None]:
+    value = _Value(tags, key)
+    depth = 0
+    while True:
+        found = yield from cursor.search(tags.marks, value.add)
+        if found is None:
+            state.items += value.parameters()
+            state.open_value = True
+            return
+        kind = found.lastgroup or ""
+        if kind == "call" and scene.nesting:
+            depth += 1
+            state.nested = True
+        elif depth:
+            depth -= kind == "end"
+        elif kind == "open":
+            value.split(tags.parameter(found))
+        elif kind in ("close", "end"):
+            size = len(found.group())
+            if (yield from _ends(cursor, tags, value, kind, size)):
+                if kind == "close":
+                    cursor.take(size)
+                else:
+                    state.notes["missing_close"] = None
+                state.items += value.parameters()
+                state.notes |= value.notes
+                return
+            value.refuse_splits(kind)
+            value.add(cursor.take(size))
+            continue
+        text = found.group()
+        cursor.take(len(text))
+        value.add(text)
+
+
+def _ends(cursor: Cursor, tags: Tags, value: _Value, kind: str, size: int) -> Reading[bool]:
+    # Whether the closing tag that stands here, `size` long, ends the value.
+    follows, gap = yield from _following(cursor, tags, size)
+    if kind == "end":
+        return follows in ("outer", "call", "eof")
+    if follows != "close":
+        return follows in ("open", "end", "outer", "call", "eof")
+    # Two closing tags: the second is one too many, or the first belongs to the value.
+    if value.starts_with_newline:
+        return value.ends_with_newline or "\n" not in gap
+    return gap != ""
+
+
+def _following(cursor: Cursor, tags: Tags, size: int) -> Reading[tuple[str, str]]:
+    gap = yield from cursor.gap(ahead=size)
+    found = yield from cursor.match(tags.marks, ahead=size + gap)
+    space = (yield from cursor.peek(size + gap))[size:]
+    if found is not None:
+        return found.lastgroup or "", space
+    ended = len((yield from cursor.peek(size + gap + 1))) == size + gap
+    return ("eof" if ended else ""), space
+
+
+class _Value:
+    """A value that is being read, and the places where it may turn out to be several."""
+
+    def __init__(self, tags: Tags, key: tuple[str, bool | None]) -> None:
+        self.notes: dict[str, None] = {}
+        self._tags = tags
+        self._keys = [key]
+        self._texts: list[list[str]] = [[]]
+
+    @property
+    def starts_with_newline(self) -> bool:
+        # A text after the first begins with the tag that opened it.
+        first = 1 if len(self._keys) > 1 else 0
+        return len(self._texts[-1]) > first and self._texts[-1][first].startswith("\n")
+
+    @property
+    def ends_with_newline(self) -> bool:
+        # The line break that opened the value does not end it as well.
+        text = "".join(self._texts[-1][-2:])
+        return len(text) > 1 and text.endswith("\n")
+
+    def add(self, text: str) -> None:
+        self._texts[-1].append(text)
+
+    def split(self, key: tuple[str, bool | None]) -> None:
+        """Another parameter opens before this one was closed, or its value speaks of one."""
+        self._keys.append(key)
+        self._texts.append([])
+
+    def refuse_splits(self, kind: str) -> None:
+        """A closing tag inside the value belongs to the openings that stand inside it."""
+        if kind != "close" or len(self._keys) == 1:
+            return
+        # Each piece moves once, so that hostile text costs no more than its length.
+        for text in self._texts[1:]:
+            self._texts[0] += text
+        del self._keys[1:], self._texts[1:]
+
+    def parameters(self) -> list[Parameter]:
+        if len(self._keys) > 1:
+            self.notes["missing_close"] = None
+        pairs = zip(self._keys, self._texts, strict=True)
+        return [
+            Parameter(key, self._stripped("".join(text[1:] if at else text)), is_string)
+            for at, ((key, is_string), text) in enumerate(pairs)
+        ]
+
+    def _stripped(self, text: str) -> str:
+        if not self._tags.strip_newlines:
+            return text
+        text = text[1:] if text.startswith("\n") else text
+        return text[:-1] if text.endswith("\n") else text

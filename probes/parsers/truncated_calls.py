@@ -1,0 +1,67 @@
+"""The first words of a call whose text ended before anything could be said about it.
+
+Asked only where generation hit its length limit. Prose about a tag goes on behind it in words;
+what is cut off there goes on, as far as it goes, in the markup of its format.
+"""
+
+from __future__ import annotations
+
+import re
+
+from probes.parsers.context import Scene
+
+# No header of a call is longer; the pattern never sees more.
+MAX_HEAD = 700
+
+_NAME = r"[\w.:/-]{0,256}"
+_JSON = r"\s{0,64}[\[{][\s\S]{0,690}"
+_TAG = r"\s{0,64}(?:<[a-z]{0,12}(?:[= ][^<>\n]{0,300})?)?"
+_NAME_TAG = rf"\s{{0,64}}<name>{_NAME}(?:</name>\s{{0,64}})?(?:<[/a-z]{{0,12}}>?)?"
+_HEADS = tuple(
+    (opener, re.compile(pattern))
+    for opener, pattern in (
+        # DSML's bar has many forms; what matters is what follows it.
+        ("DSML", rf"{_NAME} ?(?:>\s{{0,64}}(?:<[^<>\n]{{0,300}})?|name=[^<>\n]{{0,300}})?"),
+        (
+            "<｜tool▁call",
+            rf"\s{{0,64}}(?:<｜tool▁call▁begin｜>)?{_NAME}(?:<｜tool▁sep｜>{_NAME})?"
+            r"\s{0,16}(?:<[｜\w▁]{0,32}|`{1,3}\w{0,4})?",
+        ),
+        (
+            "<|tool_call",
+            rf"\s{{0,64}}(?:<\|tool_call_begin\|>)?\s{{0,16}}{_NAME}\s{{0,16}}(?:<[|\w]{{0,32}})?",
+        ),
+        ("<|open|>", r"\s{0,64}(?:<\|open\|>)?[^<]{0,600}(?:<[|\w]{0,16})?"),
+        ("]<]minimax[>[", r"\s{0,64}[\]\[<>a-z]{0,24}[= ]?[^<>\n]{0,300}"),
+        (
+            "[TOOL_CALLS]",
+            rf"\s{{0,16}}|{_NAME}(?:\[[A-Z_]{{0,8}}(?:\][\w-]{{0,64}}(?:\[[A-Z]{{0,5}}\]?)?)?)?"
+            rf"|{_JSON}",
+        ),
+        ("<|python_tag|>", rf"\s{{0,16}}|{_NAME}(?:\([^\n]{{0,600}})?|{_JSON}"),
+        ("<|", r"[^\n]{0,300}\bto=[^\n]{0,300}"),
+        ("<function=", r"[^<>\n]{0,300}"),
+        ("<invoke name=", r"[^<>\n]{0,300}"),
+        ("<tool_call>", rf"{_TAG}|{_JSON}|{_NAME_TAG}"),
+        ("<minimax:tool_call>", rf"{_TAG}|{_JSON}|{_NAME_TAG}"),
+        ("<function_call", rf"{_TAG}|{_JSON}"),
+        ("<tool", rf"{_TAG}|{_JSON}"),
+    )
+)
+_GLM = re.compile(rf"\s{{0,16}}({_NAME})\s{{0,16}}(?:<[a-z_]{{0,8}})?")
+
+
+def begins_call(opener: str, rest: str, scene: Scene) -> bool:
+    """Whether the text that ends behind the opening is the head of a call."""
+    head = next((head for sign, head in _HEADS if sign in opener), None)
+    if head is None:
+        return False
+    return head.fullmatch(rest) is not None or (
+        opener == "<tool_call>" and _begins_name(rest, scene)
+    )
+
+
+def _begins_name(rest: str, scene: Scene) -> bool:
+    # GLM writes the name right behind the tag; a word is one only if a tool's name begins so.
+    found = _GLM.fullmatch(rest)
+    return found is not None and any(tool.name.startswith(found[1]) for tool in scene.tools)

@@ -1,0 +1,158 @@
+"""One exchange of a transcript: what was asked, the bytes that came back, what was read in them."""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import hashlib
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+
+from probes.errors import ProbesError, Refused, TargetError
+from probes.http_messages import Chunk, Incoming
+from probes.messages import JSON, Reply
+from probes.suite.base import Answer
+
+
+@dataclass(frozen=True, slots=True)
+class Recorded:
+    """An exchange; without an answer that is all there, `incoming` is None.
+
+    `read` is what reading the answer gave, in short. It is null where nobody read it.
+    """
+
+    label: str
+    url: str
+    request: JSON
+    incoming: Incoming | None
+    read: JSON = None
+
+    def with_read(self, read: JSON) -> Recorded:
+        return replace(self, read=read)
+
+    def as_json(self) -> dict[str, JSON]:
+        reply = None if self.incoming is None else _reply_json(self.incoming)
+        return {
+            "label": self.label,
+            "url": self.url,
+            "request": self.request,
+            "reply": reply,
+            "read": self.read,
+        }
+
+
+def from_evidence(exchange: JSON) -> Recorded:
+    """The exchange that stands in an attempt's evidence, without times and what we read then."""
+    told = _mapping(exchange)
+    request, reply = _mapping(told.get("request")), told.get("reply")
+    try:
+        body: JSON = json.loads(str(request.get("body")))
+    except ValueError:
+        body = None
+    whole = body is not None and isinstance(reply, Mapping) and not reply.get("truncated")
+    incoming = _incoming(_mapping(reply)) if whole else None
+    return Recorded(str(told.get("label")), str(request.get("url", "")), body, incoming)
+
+
+def from_json(data: JSON) -> Recorded:
+    """What `as_json` wrote; raises TargetError where it is not that, or was changed since."""
+    told = _mapping(data)
+    reply = told.get("reply")
+    recorded = Recorded(
+        str(told.get("label")),
+        str(told.get("url")),
+        told.get("request"),
+        None if reply is None else _incoming(_mapping(reply)),
+        told.get("read"),
+    )
+    if recorded.incoming is not None and _digest(recorded.incoming) != _mapping(reply).get(
+        "sha256"
+    ):
+        raise TargetError(f"The bytes of the answer {recorded.label!r} are not those recorded.")
+    return recorded
+
+
+def in_short(answer: Answer | ProbesError) -> JSON:
+    """What reading an answer came to, so that two readings can be compared."""
+    if isinstance(answer, ProbesError):
+        return {"error": type(answer).__name__}
+    if isinstance(answer.refusal, Refused):
+        return {"refused": str(answer.refusal.kind)}
+    assert answer.reply is not None
+    return plain(_reply_in_short(answer.reply))
+
+
+def plain(value: JSON) -> JSON:
+    """The value as JSON would give it back."""
+    copy: JSON = json.loads(json.dumps(value))
+    return copy
+
+
+def _reply_in_short(reply: Reply) -> JSON:
+    return {
+        "text": reply.text,
+        "reasoning": reply.reasoning,
+        "stop": str(reply.stop),
+        "calls": [
+            {
+                "id": call.id,
+                "name": call.name,
+                "input": call.input,
+                "format": call.format,
+                "repairs": list(call.repairs),
+            }
+            for call in reply.calls
+        ],
+        "broken": [str(call.kind) for call in reply.broken],
+        "deviations": [deviation.name for deviation in reply.deviations],
+        "usage": reply.usage.as_json(),
+        "model": reply.model,
+    }
+
+
+def _reply_json(incoming: Incoming) -> dict[str, JSON]:
+    return {
+        "status": incoming.status,
+        "headers": dict(incoming.headers),
+        "chunks": [_chunk_json(chunk.data) for chunk in incoming.chunks],
+        "sha256": _digest(incoming),
+    }
+
+
+def _chunk_json(data: bytes) -> JSON:
+    try:
+        return data.decode("utf-8")
+    except UnicodeDecodeError:
+        return {"base64": base64.b64encode(data).decode("ascii")}
+
+
+def _incoming(reply: Mapping[str, JSON]) -> Incoming:
+    status, headers, chunks = reply.get("status"), reply.get("headers"), reply.get("chunks")
+    if not isinstance(status, int) or not isinstance(chunks, list):
+        raise TargetError("An answer of the transcript has no status or no bytes.")
+    named = {str(name): str(value) for name, value in _mapping(headers).items()}
+    return Incoming(status, named, tuple(Chunk(0, _data(chunk)) for chunk in chunks))
+
+
+def _data(chunk: JSON) -> bytes:
+    """The bytes of a chunk, as evidence or as a transcript writes it."""
+    if isinstance(chunk, Mapping) and "base64" in chunk:
+        try:
+            return base64.b64decode(str(chunk["base64"]), validate=True)
+        except binascii.Error as exc:
+            raise TargetError("An answer of the transcript is not base64.") from exc
+    text = chunk.get("text") if isinstance(chunk, Mapping) else chunk
+    if not isinstance(text, str):
+        raise TargetError("An answer of the transcript holds something that is no text.")
+    return text.encode("utf-8", "surrogatepass")
+
+
+def _digest(incoming: Incoming) -> str:
+    return hashlib.sha256(b"%d\n" % incoming.status + incoming.body).hexdigest()
+
+
+def _mapping(value: JSON) -> Mapping[str, JSON]:
+    if not isinstance(value, Mapping):
+        raise TargetError("Something in the transcript is not the object that belongs there.")
+    return value

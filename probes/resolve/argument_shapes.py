@@ -1,0 +1,221 @@
+"""Arguments that are JSON but not in the shape the tool asks for. A fix counts only if it fits.
+
+| repair | what was wrong |
+|---|---|
+| `double_encoded` | the arguments were a string that holds the object |
+| `empty_arguments` | null, `"null"`, `""` or `[]` stood for no arguments |
+| `unwrapped_array` | the object was the one item of an array |
+| `unwrapped_arguments` | the object stood under a lone `arguments`, `input`, `parameters`, ... |
+| `decoded_string` | an object or array inside the arguments was written as a string |
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+from probes.call_arguments import Checker, Misfit, kind_of
+from probes.messages import JSON
+from probes.resolve.json_repair import read_strictly
+from probes.schemas.types import declared_keys, properties_at, type_name, types_of
+
+WRAPPERS = ("arguments", "input", "parameters", "args", "params")
+MAX_ENCODINGS = 2
+MAX_DECODED = 32
+MAX_CANDIDATES = 64
+_STRUCTURED = frozenset({"object", "array"})
+
+Path = tuple[str | int, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Fitted:
+    """Arguments that fit, or what is wrong with them: no object, or a misfit."""
+
+    value: Mapping[str, JSON] | None = None
+    repairs: tuple[str, ...] = ()
+    misfit: Misfit | None = None
+    not_an_object: str = ""
+
+
+def fit(value: JSON, checker: Checker) -> Fitted:
+    """The arguments in the shape of the schema, by the named fixes and no others."""
+    value, repairs = _as_object(value)
+    if not isinstance(value, Mapping):
+        return Fitted(not_an_object=f"The arguments are {kind_of(value)}, not an object.")
+    inner = _unwrapped(value, checker)
+    if inner is not None:
+        found = _fit_object(inner, checker, (*repairs, "unwrapped_arguments"))
+        if found.misfit is None:
+            return found
+    return _fit_object(value, checker, repairs)
+
+
+def fit_as_it_is(value: JSON, checker: Checker) -> Fitted:
+    """The arguments if they fit without any fix."""
+    if not isinstance(value, Mapping):
+        return Fitted(not_an_object=f"The arguments are {kind_of(value)}, not an object.")
+    misfit = checker.misfit(value)
+    return Fitted(misfit=misfit) if misfit else Fitted(value)
+
+
+def _as_object(value: JSON) -> tuple[JSON, tuple[str, ...]]:
+    repairs: list[str] = []
+    for _ in range(MAX_ENCODINGS):
+        if not isinstance(value, str) or value.strip() in ("", "null"):
+            break
+        read = read_strictly(value)
+        if read.error is not None:
+            break
+        value = read.value
+        repairs.append("double_encoded")
+    match value:
+        case None | "null" | []:
+            return {}, (*repairs, "empty_arguments")
+        case str() if not value.strip():
+            return {}, (*repairs, "empty_arguments")
+        case [Mapping() as only]:
+            return only, (*repairs, "unwrapped_array")
+        case _:
+            return value, tuple(repairs)
+
+
+def _unwrapped(value: Mapping[str, JSON], checker: Checker) -> Mapping[str, JSON] | None:
+    """What stands under a lone wrapper key that the schema does not know."""
+    declared = declared_keys(checker.schema, checker.schema)
+    if len(value) != 1 or not declared:
+        return None
+    key, inner = next(iter(value.items()))
+    if key not in WRAPPERS or key in declared:
+        return None
+    # A schema that says it takes other keys means the wrapper as it stands, if it fits.
+    if checker.schema.get("additionalProperties") and checker.misfit(value) is None:
+        return None
+    if isinstance(inner, str):
+        inner = read_strictly(inner).value
+    if not isinstance(inner, Mapping) or not inner or not declared.issuperset(inner):
+        return None
+    return inner
+
+
+def _fit_object(value: Mapping[str, JSON], checker: Checker, repairs: tuple[str, ...]) -> Fitted:
+    misfit = checker.misfit(value)
+    fixed: JSON = value
+    if misfit is not None:
+        fixed = _decoded_where_wrong(value, misfit, checker)
+    if fixed is not None:
+        fixed = _structure_preferred(fixed, checker)
+    if not isinstance(fixed, Mapping):
+        return Fitted(misfit=misfit)
+    decoded = () if fixed is value else ("decoded_string",)
+    return Fitted(fixed, (*repairs, *decoded))
+
+
+def _decoded_where_wrong(value: JSON, misfit: Misfit | None, checker: Checker) -> JSON:
+    """The value with strings decoded until it fits; None where that does not help."""
+    for _ in range(MAX_DECODED):
+        if misfit is None:
+            return value
+        wrong = _at(value, misfit.steps)
+        if not isinstance(wrong, str):
+            return _decoded_inside(value, misfit.steps, checker)
+        decoded = _container(wrong)
+        if decoded is None:
+            return None
+        value = _with(value, misfit.steps, decoded)
+        misfit = checker.misfit(value)
+    return None
+
+
+def _decoded_inside(value: JSON, steps: Path, checker: Checker) -> JSON:
+    """A union is wrong as a whole; the string to blame stands somewhere in it."""
+    candidates = []
+    for path, text in _strings(_at(value, steps), steps):
+        decoded = _container(text)
+        if decoded is not None:
+            candidates.append((path, decoded))
+    together = value
+    for path, decoded in candidates[:MAX_DECODED]:
+        alone = _with(value, path, decoded)
+        if checker.misfit(alone) is None:
+            return alone
+        together = _with(together, path, decoded)
+    return together if candidates and checker.misfit(together) is None else None
+
+
+def _structure_preferred(value: JSON, checker: Checker) -> JSON:
+    """A union of text and structure takes a stringified object for text; it was meant as one."""
+    for path, text in _strings(value, ()):
+        types = _types_at(path, checker)
+        if "string" not in types or not types & _STRUCTURED:
+            continue
+        decoded = _container(text)
+        if decoded is None or type_name(decoded) not in types:
+            continue
+        better = _with(value, path, decoded)
+        if checker.misfit(better) is None:
+            value = better
+    return value
+
+
+def _types_at(path: Path, checker: Checker) -> frozenset[str]:
+    schemas: list[JSON] = [checker.schema]
+    for step in path:
+        if isinstance(step, int):
+            below = [schema.get("items") for schema in schemas if isinstance(schema, Mapping)]
+        else:
+            found = (properties_at(schema, checker.schema, step) for schema in schemas)
+            below = [schema for some in found for schema in some]
+        schemas = [schema for schema in below if isinstance(schema, Mapping)]
+    return frozenset().union(*(types_of(schema, checker.schema) for schema in schemas))
+
+
+def _strings(value: JSON, path: Path) -> Iterator[tuple[Path, str]]:
+    """The strings in a value that may hold an object or array, the first so many."""
+    waiting: list[tuple[Path, JSON]] = [(path, value)]
+    left = MAX_CANDIDATES
+    while waiting and left:
+        path, value = waiting.pop()
+        match value:
+            case str() if value.lstrip()[:1] in ("{", "["):
+                left -= 1
+                yield path, value
+            case Mapping():
+                waiting.extend(((*path, key), item) for key, item in value.items())
+            case list():
+                waiting.extend(((*path, index), item) for index, item in enumerate(value))
+            case _:
+                pass
+
+
+def _container(text: str) -> JSON:
+    """The object or array that a string holds, or None."""
+    if text.lstrip()[:1] not in ("{", "["):
+        return None
+    return read_strictly(text).value
+
+
+def _at(value: JSON, steps: Path) -> JSON:
+    for step in steps:
+        match value:
+            case Mapping() if isinstance(step, str):
+                value = value.get(step)
+            case list() if isinstance(step, int) and step < len(value):
+                value = value[step]
+            case _:
+                return None
+    return value
+
+
+def _with(value: JSON, steps: Path, new: JSON) -> JSON:
+    """The value with one place changed; the original stays as it is."""
+    if not steps:
+        return new
+    step, rest = steps[0], steps[1:]
+    if isinstance(value, Mapping) and isinstance(step, str):
+        return {**value, step: _with(value.get(step), rest, new)}
+    if isinstance(value, Sequence) and not isinstance(value, str) and isinstance(step, int):
+        copy = list(value)
+        copy[step] = _with(copy[step], rest, new)
+        return copy
+    return value

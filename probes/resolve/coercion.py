@@ -1,0 +1,142 @@
+"""Arguments written between tags: text to values, guided by the schema.
+
+A value is read by the first type the schema admits, in the order null, integer, number, boolean,
+object, array, string. What the schema calls a string, or does not declare, stays text to the last
+character. Reading by type is how these formats work and is no repair; these are:
+
+| repair | what was wrong |
+|---|---|
+| `cdata` | the whole value was wrapped in `<![CDATA[..]]>` |
+| `entities` | the value fitted only after `&lt;` and its kin were decoded |
+| `strip_space` | a string fitted only without the white space around it |
+| `retyped` | the markup's own type flag did not fit the schema |
+| `duplicate_keys` | a parameter came twice; the last one counts |
+
+and those of `probes/resolve/json_repair.py` inside objects and arrays.
+"""
+
+from __future__ import annotations
+
+import html
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+from probes.call_arguments import Checker
+from probes.messages import JSON
+from probes.parsers.base import Parameter
+from probes.resolve.json_repair import read_json, read_strictly
+from probes.schemas.types import properties_at, type_name, types_of
+
+MAX_DIGITS = 400
+_INTEGER = re.compile(r"[+-]?[0-9]+(?:\.0+)?")
+_NUMBER = re.compile(r"[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?")
+_CDATA, _CDATA_END = "<![CDATA[", "]]>"
+_STRUCTURED = ("object", "array")
+
+
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """One way to read a value, and the repairs it stands for."""
+
+    value: JSON
+    repairs: tuple[str, ...] = ()
+
+
+def read_parameters(
+    items: Sequence[Parameter], checker: Checker, *, repair: bool = True
+) -> Reading:
+    """The arguments as an object, as near to the schema as the readings allow."""
+    readings = {item.key: _allowed(item, checker, repair=repair) for item in items}
+    first = {key: next(found) for key, found in readings.items()}
+    chosen = dict(first)
+    # Each round gives a value its next reading, so the rounds end with the readings.
+    while wrong := _wrong(chosen, checker) & readings.keys():
+        for key in sorted(wrong):
+            following = next(readings[key], None)
+            if following is None:
+                del readings[key]
+            chosen[key] = following or first[key]
+    repairs = [repair for reading in chosen.values() for repair in reading.repairs]
+    if len(first) < len(items):
+        repairs.append("duplicate_keys")
+    value = {key: reading.value for key, reading in chosen.items()}
+    return Reading(value, tuple(dict.fromkeys(repairs)))
+
+
+def _wrong(chosen: Mapping[str, Reading], checker: Checker) -> set[str]:
+    """The keys of the values that do not fit as they are read now."""
+    misfits = checker.misfits({key: reading.value for key, reading in chosen.items()})
+    return {str(misfit.steps[0]) for misfit in misfits if misfit.steps}
+
+
+def _allowed(item: Parameter, checker: Checker, *, repair: bool) -> Iterator[Reading]:
+    if repair:
+        return _readings(item, checker)
+    plain = [reading for reading in _readings(item, checker) if not reading.repairs]
+    return iter(plain or [Reading(item.value)])
+
+
+def _readings(item: Parameter, checker: Checker) -> Iterator[Reading]:
+    """Every reading of a value, the most likely one first."""
+    schemas = properties_at(checker.schema, checker.schema, item.key)
+    types = frozenset().union(*(types_of(schema, checker.schema) for schema in schemas))
+    text, cdata = _without_cdata(item.value)
+    if item.is_string is False:
+        read = read_strictly(text)
+        if read.error is None:
+            yield Reading(read.value, (*cdata, *read.repairs))
+    # A flag that says "string" is believed first, and doubted only where the schema does.
+    flagged = item.is_string is True and types != {"string"}
+    if flagged:
+        yield Reading(text, cdata)
+    retyped = ("retyped",) if flagged or item.is_string is False else ()
+    for reading in _by_type(text, types):
+        yield Reading(reading.value, (*cdata, *reading.repairs, *retyped))
+    yield from _respelled(text, types, cdata)
+
+
+def _respelled(text: str, types: frozenset[str], cdata: tuple[str, ...]) -> Iterator[Reading]:
+    decoded = html.unescape(text)
+    if decoded != text:
+        for reading in _by_type(decoded, types):
+            yield Reading(reading.value, (*cdata, "entities", *reading.repairs))
+    if text.strip() != text:
+        yield Reading(text.strip(), (*cdata, "strip_space"))
+
+
+def _by_type(text: str, types: frozenset[str]) -> Iterator[Reading]:
+    bare = text.strip()
+    if "null" in types and bare == "null":
+        yield Reading(None)
+    if types & {"integer", "number"}:
+        yield from _numbers(bare, types)
+    if "boolean" in types and bare.lower() in ("true", "1", "false", "0"):
+        yield Reading(bare.lower() in ("true", "1"))
+    if types.intersection(_STRUCTURED) and bare[:1] not in ("", '"'):
+        # Text is a good reading too where the schema admits it, so only real JSON beats it.
+        read = read_strictly(bare) if "string" in types else read_json(bare)
+        if read.error is None and type_name(read.value) in types.intersection(_STRUCTURED):
+            yield Reading(read.value, read.repairs)
+    yield Reading(text)
+
+
+def _numbers(text: str, types: frozenset[str]) -> Iterator[Reading]:
+    # The limit keeps the conversion of a hostile number cheap.
+    if len(text) > MAX_DIGITS:
+        return
+    if _INTEGER.fullmatch(text) and ("integer" in types or "." not in text):
+        yield Reading(int(text.partition(".")[0]))
+    elif "number" in types and _NUMBER.fullmatch(text):
+        number = float(text)
+        if abs(number) != float("inf"):
+            yield Reading(number)
+
+
+def _without_cdata(text: str) -> tuple[str, tuple[str, ...]]:
+    bare = text.strip()
+    inner = bare[len(_CDATA) : -len(_CDATA_END)]
+    whole = bare.startswith(_CDATA) and bare.endswith(_CDATA_END) and len(bare) >= 12
+    if whole and _CDATA_END not in inner:
+        return inner, ("cdata",)
+    return text, ()

@@ -1,0 +1,137 @@
+"""JSON as models write it: read strictly, or by the few repairs that cannot change its meaning.
+
+| repair | what was wrong |
+|---|---|
+| `strip_bom` | a byte order mark or unusual white space stood around the value |
+| `strip_fence` | the value stood in a code fence, or after the word `json` |
+| `trailing_junk` | after the value came `]`, `}`, `;`, a fence or a sentinel, and nothing else |
+| `control_characters` | line breaks or tabs stood raw in a string |
+| `trailing_comma` | a comma stood before a closing bracket |
+| `comments` | `//` or `/* */` stood between the tokens |
+| `python_literals` | True, False, None, single-quoted or triple-quoted strings |
+| `unquoted_keys` | a key was a bare word |
+| `invalid_escapes` | a backslash escaped nothing that JSON knows; it is kept as a backslash |
+| `duplicate_keys` | a key came twice; the last one counts |
+
+A text that ends early is never completed: `closable` only says that it could have been.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+from probes.messages import JSON
+from probes.resolve.lenient_json import Ended, Malformed, Reader, TooDeep
+from probes.resolve.tool_names import MARKUP
+from probes.strict_json import parse
+
+MAX_BYTES = 1024 * 1024
+ORDER = (
+    "strip_bom",
+    "strip_fence",
+    "trailing_junk",
+    "control_characters",
+    "trailing_comma",
+    "comments",
+    "python_literals",
+    "unquoted_keys",
+    "invalid_escapes",
+    "duplicate_keys",
+)
+FENCE = "```"
+_SPACE = " \t\r\n"
+# What str.strip() would leave in place and models still put around their JSON.
+_INVISIBLE = "\ufeff\u200b\u2060\0"
+
+
+@dataclass(frozen=True, slots=True)
+class Read:
+    """A value and the repairs it took, or the sentence that says why there is none.
+
+    `ended_early`: the text stops inside the value; `closable`: it would parse if what is open were
+    closed; `several`: another value follows the first.
+    """
+
+    value: JSON = None
+    repairs: tuple[str, ...] = ()
+    error: str | None = None
+    too_large: bool = False
+    ended_early: bool = False
+    closable: bool = False
+    several: bool = False
+
+
+def read_strictly(text: str) -> Read:
+    """The value of a strict JSON text; repeated keys are noted."""
+    parsed = parse(text, max_bytes=MAX_BYTES)
+    if parsed.error is not None:
+        return Read(error=parsed.error, too_large=parsed.too_large)
+    return Read(parsed.value, ("duplicate_keys",) if parsed.duplicate_keys else ())
+
+
+def read_json(text: str) -> Read:
+    """The value of a text that is JSON or nearly so. Never raises, whatever the text is."""
+    strict = read_strictly(text)
+    if strict.error is None or strict.too_large:
+        return strict
+    body, used = _unwrapped(text)
+    reader = Reader(body)
+    try:
+        value = reader.value()
+        used |= _tail(body, reader.position)
+    except TooDeep as exc:
+        return Read(error=str(exc), too_large=True)
+    except Ended as exc:
+        return replace(strict, ended_early=True, closable=exc.closable)
+    except _Several:
+        return Read(error="Several JSON values stand one after the other.", several=True)
+    except Malformed:
+        # The strict reader's sentence names the first thing that is wrong.
+        return strict
+    used |= reader.used
+    return Read(value, tuple(name for name in ORDER if name in used))
+
+
+class _Several(Malformed):
+    """After the value comes another one."""
+
+
+def _unwrapped(text: str) -> tuple[str, set[str]]:
+    used: set[str] = set()
+    body = text.strip(_SPACE)
+    bare = body.strip().strip(_INVISIBLE).strip()
+    if bare != body:
+        used.add("strip_bom")
+    unfenced = _without_fence(bare)
+    if unfenced != bare:
+        used.add("strip_fence")
+    return unfenced, used
+
+
+def _without_fence(text: str) -> str:
+    if text.startswith(FENCE):
+        text = text[len(FENCE) :].removesuffix(FENCE).strip()
+    head = text[:5].lower()
+    if head.startswith("json") and head[4:] in ("{", "[", " ", "\n", "\r", "\t", '"'):
+        text = text[4:].strip()
+    return text
+
+
+def _tail(text: str, position: int) -> set[str]:
+    """What follows the value, if it may follow it."""
+    start = position
+    while position < len(text):
+        if text[position] in " \t\r\n]};":
+            position += 1
+        elif text.startswith(FENCE, position):
+            position += len(FENCE)
+        elif match := MARKUP.match(text, position):
+            position = match.end()
+        else:
+            break
+    rest = text[position : position + 2].lstrip(", ")
+    if rest[:1] in ("{", "["):
+        raise _Several(position)
+    if position < len(text):
+        raise Malformed(position)
+    return {"trailing_junk"} if text[start:].strip() else set()

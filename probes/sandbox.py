@@ -1,0 +1,99 @@
+"""A process that runs other people's code on what people typed: where it may still reach.
+
+For honest code that is misled by its input: it connects only where the rules allow, starts no
+program, writes no file and reads none but its own. Code that attacks its own process could get
+out; against that helps only the operating system.
+"""
+
+from __future__ import annotations
+
+import os
+import resource
+import socket
+import sys
+from collections.abc import Callable, Mapping
+from contextlib import suppress
+from typing import Any
+
+from probes.egress_rules import Barred, Rules
+
+MOST_MEMORY = 1536 * 1024 * 1024
+MOST_CPU_S = 30
+
+_WRITING = os.O_WRONLY | os.O_RDWR | os.O_CREAT | os.O_TRUNC | os.O_APPEND
+_READABLE = tuple(
+    os.path.realpath(path)
+    for path in (sys.prefix, sys.base_prefix, "/usr/share/zoneinfo", os.devnull)
+)
+_CONNECTING = ("socket.connect", "socket.sendto", "socket.sendmsg")
+_SPAWNING = (
+    "os.exec",
+    "os.fork",
+    "os.forkpty",
+    "os.posix_spawn",
+    "os.spawn",
+    "os.system",
+    "subprocess.Popen",
+)
+
+
+def confine(rules: Rules) -> list[str]:
+    """Confine this process, with all its threads, for good; returns the connections refused to it.
+
+    The check sits below every library: Python itself asks it before each connection, also after
+    a redirect or another answer of DNS.
+    """
+    refused: list[str] = []
+    checks = _checks(rules)
+
+    def ask(event: str, args: tuple[Any, ...]) -> None:
+        if (check := checks.get(event)) is None:
+            return
+        try:
+            check(args)
+        except Barred as exc:
+            if event in _CONNECTING:
+                refused.append(exc.message)
+            # What a library takes for an ordinary failure of the network or of a file.
+            raise PermissionError(exc.message) from exc
+
+    _limit()
+    sys.addaudithook(ask)
+    return refused
+
+
+def _checks(rules: Rules) -> Mapping[str, Callable[[tuple[Any, ...]], None]]:
+    def connect(args: tuple[Any, ...]) -> None:
+        sock, address = args[0], args[1]
+        if address is None:  # a message over a connection that was checked when it was made
+            return
+        if sock.family not in (socket.AF_INET, socket.AF_INET6):
+            raise Barred("Only addresses of the network can be connected to.")
+        rules.check(str(address[0]), address[1])
+
+    return {
+        **dict.fromkeys(_CONNECTING, connect),
+        **dict.fromkeys(_SPAWNING, _no_program),
+        "open": _only_own_files,
+    }
+
+
+def _no_program(args: tuple[Any, ...]) -> None:
+    raise Barred("No program is started from here.")
+
+
+def _only_own_files(args: tuple[Any, ...]) -> None:
+    path, _mode, flags = args
+    if isinstance(path, int):
+        return
+    real = os.path.realpath(os.fsdecode(path))
+    is_own = any(real == place or real.startswith(f"{place}/") for place in _READABLE)
+    if flags & _WRITING or not is_own:
+        raise Barred("No file is read or written from here.")
+
+
+def _limit() -> None:
+    with suppress(ValueError, OSError):  # not every system limits addresses
+        resource.setrlimit(resource.RLIMIT_AS, (MOST_MEMORY, MOST_MEMORY))
+    resource.setrlimit(resource.RLIMIT_CPU, (MOST_CPU_S, MOST_CPU_S))
+    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))

@@ -1,0 +1,92 @@
+"""Histories with tool results: right ones must be taken, and what is said to wrong ones."""
+
+from __future__ import annotations
+
+import random
+from dataclasses import dataclass, replace
+
+from probes.history.model_conversation import Conversation
+from probes.history.trimming import Budget, trim
+from probes.messages import JSON, ModelCall, Reply, Role, Stop, Text, ToolResult, Turn
+from probes.outcomes import Metric, Verdict
+from probes.suite import two_turns
+from probes.suite.base import Answer, Drawn, Question, Script
+from probes.suite.question_builder import HERE, Setting
+from probes.suite.script_steps import CLOSURE_KINDS, Talk, answered, asking, continued, went_on
+from probes.suite.tools import PROBE_ADD, PROBE_ECHO
+from probes.suite.two_turns import NEXT, PROMPT
+
+GREETING, GREETED = "Good morning.", "Good morning. What can I do?"
+
+
+@dataclass(frozen=True, slots=True)
+class ClosureProbe:
+    """Has a history trimmed as ours is, and breaks it on purpose in three ways."""
+
+    name: str = "closure"
+    question: str = "Is a trimmed history taken, and what is said to a broken one?"
+    settles: str = "Whether histories may be shortened, and how broken ones are refused."
+    passes: str = "The whole and the trimmed history are taken."
+    fails: str = "A history whose calls and results all pair is refused."
+    requests: int = 8
+    owes: tuple[Metric, ...] = (Metric.PARSE_SUCCESS,)
+
+    def draw(self, rng: random.Random) -> Drawn:
+        return two_turns.draw(rng)
+
+    def script(self, drawn: Drawn, setting: Setting) -> Script:
+        talk = Talk(setting, (PROBE_ECHO, PROBE_ADD))
+        conversation = asking(GREETING)
+        conversation.add_reply(Reply((Text(GREETED),), Stop.END), HERE)
+        conversation.add_user(PROMPT.format(tool=PROBE_ADD.name, **drawn.values))
+        answer = yield from talk.ask(conversation)
+        if answer.reply is None:
+            return talk.refused(answer, self.owes)
+        turn = talk.heard(answer.reply)
+        if not turn.calls:
+            return talk.judged()
+        answered(conversation, turn, [({"nonce": drawn.values["nonce"]}, False)] * len(turn.calls))
+        broken = _broken(talk, conversation)
+        calls = {"whole": setting.call(conversation, talk.tools), **broken}
+        answers = dict(
+            zip(calls, (yield tuple(Question(c, n) for n, c in calls.items())), strict=True)
+        )
+        talk.facts["violations"] = {name: _said(answers[name]) for name in broken}
+        whole = answers["whole"]
+        talk.verdicts += continued(conversation.turns, whole)
+        if whole.reply is None:
+            return talk.refused(whole)
+        went_on(conversation, whole.reply, talk.tools)
+        conversation.add_user(NEXT.format(tool=PROBE_ECHO.name, **drawn.values))
+        budget = Budget(len(conversation.turns) - 1)
+        trimmed = trim(conversation.turns, budget, rule=setting.dialect.replay)
+        (answer,) = yield (
+            Question(setting.call(Conversation(list(trimmed.turns)), talk.tools), "trimmed"),
+        )
+        talk.facts["trimmed"] = _said(answer)
+        if answer.reply is None:
+            if answer.refusal is not None and answer.refusal.kind in CLOSURE_KINDS:
+                talk.verdicts.append(Verdict(Metric.CLOSURE_ERROR, good=False))
+            return talk.refused(answer)
+        talk.heard(answer.reply)
+        return talk.judged()
+
+
+def _broken(talk: Talk, conversation: Conversation) -> dict[str, ModelCall]:
+    """The same history without its result, with one too many, and with one that nobody asked."""
+    turns = tuple(conversation.turns)
+    results = turns[-1]
+    foreign = ToolResult("call_that_never_was", "{}", name=PROBE_ADD.name)
+    wrong = {
+        "missing": (*turns[:-1], Turn(Role.USER, (Text("Go on."),))),
+        "orphan": (*turns[:-2], replace(results, parts=(foreign,))),
+        "duplicate": (*turns[:-1], replace(results, parts=(*results.parts, *results.parts))),
+    }
+    return {name: talk.setting.raw_call(broken, talk.tools) for name, broken in wrong.items()}
+
+
+def _said(answer: Answer) -> JSON:
+    return "taken" if answer.refusal is None else str(answer.refusal.kind)
+
+
+CLOSURE = ClosureProbe()

@@ -1,0 +1,83 @@
+from __future__ import annotations
+
+import random
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from probes.messages import JSON, ToolCall
+from probes.outcomes import FindingKind, Metric, Verdict
+from probes.suite.base import Drawn, Script
+from probes.suite.question_builder import Setting
+from probes.suite.random_words import WORDS
+from probes.suite.script_steps import Talk, answered, asking
+from probes.suite.tools import PROBE_FAIL_ONCE, SAFE
+
+MAX_TRIES = 2
+PROMPT = """\
+Call the tool {tool} with this argument:
+path: {path}
+If the tool answers with an error, correct the argument as the error says and call it again."""
+
+
+@dataclass(frozen=True, slots=True)
+class ErrorRepairProbe:
+    """Feeds an error back that says what is wrong, and waits for the corrected call."""
+
+    name: str = "error_repair"
+    question: str = "Told by an error what is wrong with a call, does the model correct it?"
+    settles: str = "Whether errors can be fed back, and how often."
+    passes: str = "The next call follows the error."
+    fails: str = "The same call again, another wrong one, or none."
+    # Each try may be asked twice, where the endpoint wants its reasoning back.
+    requests: int = 1 + 2 * MAX_TRIES
+    owes: tuple[Metric, ...] = (Metric.PARSE_SUCCESS,)
+
+    def draw(self, rng: random.Random) -> Drawn:
+        path = "/".join(rng.sample(WORDS, 2))
+        return Drawn({"path": f"/data/{path}-{rng.randrange(100, 1000)}.txt"})
+
+    def script(self, drawn: Drawn, setting: Setting) -> Script:
+        talk = Talk(setting, (PROBE_FAIL_ONCE,))
+        conversation = asking(PROMPT.format(tool=PROBE_FAIL_ONCE.name, **drawn.values))
+        answer = yield from talk.ask(conversation)
+        if answer.reply is None:
+            return talk.refused(answer, self.owes)
+        turn = talk.heard(answer.reply)
+        if not turn.calls:
+            return talk.judged()
+        if _is_right(turn.calls):
+            # Nothing to correct: the model went its own way, which proves nothing here.
+            talk.add(FindingKind.WRONG_VALUE, "The path was not the one asked for.", "$.calls")
+            return talk.judged()
+        for tries in range(1, MAX_TRIES + 1):
+            answered(conversation, turn, [(ERROR, True)] * len(turn.calls))
+            answer = yield from talk.ask(conversation, f"after error {tries}")
+            if answer.reply is None:
+                return talk.refused(answer)
+            turn = talk.heard(answer.reply, may_stop=True)
+            corrected = _is_right(turn.calls) and not turn.unfit
+            if tries == 1:
+                talk.verdicts.append(Verdict(Metric.REPAIR_SUCCESS, corrected))
+            if corrected or not turn.calls:
+                break
+        talk.facts["tries"] = tries if corrected else None
+        if not corrected or tries > 1:
+            message = "The error was not followed in the next call."
+            talk.add(FindingKind.NOT_REPAIRED, message, "$.calls")
+        return talk.judged()
+
+
+ERROR: Mapping[str, JSON] = {
+    "is_error": True,
+    "error_code": "bad_path",
+    "message": f"path must start with {SAFE}",
+    "path": "$.path",
+    "retryable": True,
+}
+
+
+def _is_right(calls: Sequence[ToolCall]) -> bool:
+    return bool(calls) and all(str(call.input.get("path", "")).startswith(SAFE) for call in calls)
+
+
+ERROR_REPAIR = ErrorRepairProbe()

@@ -1,0 +1,53 @@
+from __future__ import annotations
+
+import random
+from dataclasses import dataclass
+
+from probes.outcomes import Metric
+from probes.suite.base import Drawn, Script
+from probes.suite.question_builder import Setting
+from probes.suite.random_words import WORDS, phrase
+from probes.suite.script_steps import Talk, asking
+from probes.suite.tools import PROBE_ECHO, TAGS
+from probes.suite.turn_judge import wrong_values
+
+TWISTS = ('"{}"', "naïve {}", "{}'s", "{} → end", "{}/{}", "{} ☕")
+
+PROMPT = """\
+Call the tool {tool} exactly once, with these arguments:
+message: {message}
+tag: {tag}
+Copy the message character for character. Do not answer in text."""
+
+
+@dataclass(frozen=True, slots=True)
+class FormatProbe:
+    """Asks in plain words for one call of `probe_echo` with drawn values."""
+
+    name: str = "format"
+    question: str = "Asked in plain words for one tool call, does the model make it?"
+    settles: str = "In which format calls arrive, and how often they can be read."
+    passes: str = "Exactly one structured call arrives, with the values that were asked for."
+    fails: str = "Prose, a call leaked as text, unreadable arguments, other values, a second call."
+    requests: int = 1
+    owes: tuple[Metric, ...] = (Metric.PARSE_SUCCESS,)
+
+    def draw(self, rng: random.Random) -> Drawn:
+        message = phrase(rng)
+        if rng.random() < 0.5:
+            message += " " + rng.choice(TWISTS).format(*rng.sample(WORDS, 2))
+        return Drawn({"message": message, "tag": rng.choice(TAGS)})
+
+    def script(self, drawn: Drawn, setting: Setting) -> Script:
+        talk = Talk(setting, (PROBE_ECHO,))
+        prompt = PROMPT.format(tool=PROBE_ECHO.name, **drawn.values)
+        answer = yield from talk.ask(asking(prompt))
+        if answer.reply is None:
+            return talk.refused(answer, self.owes)
+        turn = talk.heard(answer.reply)
+        if turn.calls and not turn.unfit:
+            talk.findings += wrong_values(turn.calls, [(PROBE_ECHO.name, drawn.values)])
+        return talk.judged()
+
+
+FORMAT = FormatProbe()

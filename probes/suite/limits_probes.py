@@ -1,0 +1,211 @@
+"""What an endpoint takes beside the plain question: choices, strictness, roles, ids, parameters."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+
+from probes.adapters import FORMATS
+from probes.losses import LossKind
+from probes.messages import (
+    AUTO,
+    JSON,
+    NONE,
+    REQUIRED,
+    ModelCall,
+    Role,
+    Text,
+    ToolCall,
+    ToolChoice,
+    ToolResult,
+    Turn,
+)
+from probes.outcomes import FindingKind, Metric
+from probes.suite.base import Answer, Drawn, Question, Script
+from probes.suite.question_builder import Setting
+from probes.suite.random_words import phrase
+from probes.suite.script_steps import CLOSURE_KINDS, Talk, asking
+from probes.suite.tools import PROBE_ADD, PROBE_ECHO, TAGS
+from probes.suite.turn_judge import hear
+
+GREETING = """\
+Good morning. My word of the day is "{message}"."""
+CALLING = """\
+Call the tool {tool} exactly once, with these arguments:
+message: {message}
+tag: {tag}"""
+# Ids as other vendors give them, in a history that this endpoint did not make.
+FOREIGN_IDS = {
+    "openai": "call_Aa1Bb2Cc3Dd4Ee5Ff6Gg7Hh8",
+    "anthropic": "toolu_01Aa2Bb3Cc4Dd5Ee6Ff7Gg8H",
+    "kimi": "functions.probe_add:0",
+    "mistral": "a1B2c3D4e",
+    "long": "call_" + "x" * 80,
+    "punctuated": "call|fc:1",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class ChoicesProbe:
+    """Sends every value of tool_choice where it makes a difference."""
+
+    name: str = "tool_choice"
+    question: str = "Which values of tool_choice are taken, and obeyed?"
+    settles: str = "How calls can be forced, left free and forbidden."
+    passes: str = "Left free, the model calls when asked; other values are obeyed or refused."
+    fails: str = "A value is taken and ignored."
+    requests: int = 4
+    owes: tuple[Metric, ...] = ()
+
+    def draw(self, rng: random.Random) -> Drawn:
+        return Drawn({"message": phrase(rng), "tag": rng.choice(TAGS)})
+
+    def script(self, drawn: Drawn, setting: Setting) -> Script:
+        talk = Talk(setting.with_every_choice(), (PROBE_ECHO, PROBE_ADD))
+        calls = {
+            "auto": self._call(talk, CALLING, drawn, AUTO),
+            "none": self._call(talk, CALLING, drawn, NONE),
+            "required": self._call(talk, GREETING, drawn, REQUIRED),
+            "named": self._call(talk, GREETING, drawn, ToolChoice("named", PROBE_ADD.name)),
+        }
+        calls = {name: call for name, call in calls.items() if _carries_choice(setting, call)}
+        answers = yield tuple(Question(call, f"tool_choice {n}") for n, call in calls.items())
+        heard = dict(zip(calls, answers, strict=True))
+        if all(answer.reply is None for answer in answers):
+            return talk.refused(heard["auto"], self.owes)
+        found = {name: _obeyed(name, answer, talk) for name, answer in heard.items()}
+        talk.facts["choices"] = found
+        for name, verdict in found.items():
+            if verdict == "ignored":
+                message = f"tool_choice {name!r} is taken and not obeyed."
+                talk.add(FindingKind.CHOICE_IGNORED, message)
+        return talk.judged()
+
+    def _call(self, talk: Talk, prompt: str, drawn: Drawn, choice: ToolChoice) -> ModelCall:
+        text = prompt.format(tool=PROBE_ECHO.name, **drawn.values)
+        return talk.setting.call(asking(text), talk.tools, choice=choice)
+
+
+def _carries_choice(setting: Setting, call: ModelCall) -> bool:
+    """Whether the wire format has a place for this choice; what it lacks cannot be ignored."""
+    losses = FORMATS[setting.format].losses(call)
+    return all(loss.kind is not LossKind.TOOL_CHOICE for loss in losses)
+
+
+def _obeyed(name: str, answer: Answer, talk: Talk) -> JSON:
+    if answer.reply is None:
+        return "refused"
+    calls = hear(answer.reply, talk.tools).calls
+    match name:
+        case "none":
+            good = not calls
+        case "named":
+            good = bool(calls) and all(call.name == PROBE_ADD.name for call in calls)
+        case _:
+            good = bool(calls)
+    return "works" if good else "ignored"
+
+
+@dataclass(frozen=True, slots=True)
+class ParametersProbe:
+    """Sends the same question with extras that vendors differ in."""
+
+    name: str = "parameters"
+    question: str = "Are strict schemas, developer messages and unknown parameters taken?"
+    settles: str = "What may be sent to this endpoint without a refusal."
+    passes: str = "The plain question is taken; what else is taken is written down."
+    fails: str = "Even the plain question is refused."
+    requests: int = 4
+    owes: tuple[Metric, ...] = (Metric.PARSE_SUCCESS,)
+
+    def draw(self, rng: random.Random) -> Drawn:
+        return Drawn({"message": phrase(rng), "tag": rng.choice(TAGS)})
+
+    def script(self, drawn: Drawn, setting: Setting) -> Script:
+        talk = Talk(setting, (PROBE_ECHO,))
+        plain = setting.call(
+            asking(CALLING.format(tool=PROBE_ECHO.name, **drawn.values)), talk.tools
+        )
+        strict = tuple(replace(tool, strict=True) for tool in plain.tools)
+        rules = Turn(Role.SYSTEM, (Text("Be brief."),), extra=DEVELOPER)
+        calls = {
+            "plain": plain,
+            "strict": replace(plain, tools=strict),
+            "developer": replace(plain, turns=(rules, *plain.turns)),
+            "unknown_parameter": replace(plain, options={**plain.options, "probe_unknown": 1}),
+        }
+        answers = yield tuple(Question(call, name) for name, call in calls.items())
+        heard = dict(zip(calls, answers, strict=True))
+        if heard["plain"].reply is None:
+            return talk.refused(heard["plain"], self.owes)
+        talk.heard(heard["plain"].reply)
+        talk.facts["accepts"] = {
+            name: answer.reply is not None for name, answer in heard.items() if name != "plain"
+        }
+        return talk.judged()
+
+
+DEVELOPER: Mapping[str, JSON] = {"openai": {"role": "developer"}}
+
+
+@dataclass(frozen=True, slots=True)
+class ForeignIdsProbe:
+    """Offers histories whose ids another vendor gave."""
+
+    name: str = "foreign_ids"
+    question: str = "Which forms of call ids are taken in a history?"
+    settles: str = "Whether a conversation can be taken over from another vendor."
+    passes: str = "The form that this vendor gives out itself is taken."
+    fails: str = "A history is refused for ids in the vendor's own form."
+    requests: int = len(FOREIGN_IDS) + 1
+    owes: tuple[Metric, ...] = ()
+
+    def draw(self, rng: random.Random) -> Drawn:
+        return Drawn({"a": rng.randrange(2, 1000), "b": rng.randrange(2, 1000)})
+
+    def script(self, drawn: Drawn, setting: Setting) -> Script:
+        talk = Talk(setting, (PROBE_ADD,))
+        calls = {name: _history(talk, drawn, id_) for name, id_ in FOREIGN_IDS.items()}
+        own = asking("")
+        own.turns = list(_turns(drawn, FOREIGN_IDS["openai"]))
+        calls["mapped"] = setting.call(own, talk.tools)
+        answers = yield tuple(Question(call, f"ids: {name}") for name, call in calls.items())
+        heard = dict(zip(calls, answers, strict=True))
+        talk.facts["ids"] = {
+            name: _takes_id(answer) for name, answer in heard.items() if name != "mapped"
+        }
+        mapped = heard["mapped"].refusal
+        if mapped is not None and mapped.kind in CLOSURE_KINDS:
+            talk.add(mapped.kind, mapped.message)
+        elif mapped is not None:
+            return talk.refused(heard["mapped"])
+        return talk.judged()
+
+
+def _takes_id(answer: Answer) -> bool | None:
+    """None where the history was refused for something else than its ids."""
+    if answer.refusal is None:
+        return True
+    return False if answer.refusal.kind in CLOSURE_KINDS else None
+
+
+def _history(talk: Talk, drawn: Drawn, id_: str) -> ModelCall:
+    return talk.setting.raw_call(_turns(drawn, id_), talk.tools)
+
+
+def _turns(drawn: Drawn, id_: str) -> tuple[Turn, ...]:
+    arguments = dict(drawn.values)
+    asked = f"Add {arguments['a']} and {arguments['b']} with {PROBE_ADD.name}."
+    raw = f'{{"a": {arguments["a"]}, "b": {arguments["b"]}}}'
+    call = ToolCall(id_, PROBE_ADD.name, arguments, "openai", raw)
+    return (
+        Turn(Role.USER, (Text(asked),)),
+        Turn(Role.ASSISTANT, (call,)),
+        Turn(Role.TOOL, (ToolResult(id_, '{"ok": true}', name=PROBE_ADD.name),)),
+    )
+
+
+TOOL_CHOICE = ChoicesProbe()
+PARAMETERS = ParametersProbe()
+FOREIGN_IDS_PROBE = ForeignIdsProbe()

@@ -1,0 +1,77 @@
+"""Turns that want no call: is none made, and does the text survive?"""
+
+from __future__ import annotations
+
+import random
+from dataclasses import dataclass
+
+from probes.messages import Reply
+from probes.outcomes import FindingKind, Metric
+from probes.suite.base import Drawn, Script
+from probes.suite.question_builder import Setting
+from probes.suite.random_words import phrase
+from probes.suite.script_steps import Talk, asking
+from probes.suite.tools import PROBE_ADD, PROBE_ECHO
+from probes.suite.turn_judge import hear
+
+PROMPT = """\
+Reply with exactly "{text}" and nothing else. Do not call any tool."""
+# Quotes, a full stop or a polite word may stand around the text.
+MUCH_MORE = 30
+# Tags that engines are known to stumble over when a text only mentions them.
+MENTIONS = ("The tag <tool_call> opens a call, {}", "Some write <function=name> in text, {}")
+
+
+@dataclass(frozen=True, slots=True)
+class SilenceProbe:
+    """Offers tools and asks for a plain text."""
+
+    name: str
+    question: str
+    settles: str
+    texts: tuple[str, ...]
+    passes: str = "The text arrives whole, with no call beside it."
+    fails: str = "A call that nobody asked for, or a text that is cut, changed or gone."
+    requests: int = 1
+    owes: tuple[Metric, ...] = ()
+
+    def draw(self, rng: random.Random) -> Drawn:
+        return Drawn({"text": rng.choice(self.texts).format(phrase(rng))})
+
+    def script(self, drawn: Drawn, setting: Setting) -> Script:
+        talk = Talk(setting, (PROBE_ECHO, PROBE_ADD))
+        text = str(drawn.values["text"])
+        answer = yield from talk.ask(asking(PROMPT.format(text=text)))
+        if answer.reply is None:
+            return talk.refused(answer, self.owes)
+        talk.note(answer.reply)
+        called = _calls(answer.reply, talk)
+        if called:
+            message = "A tool was called although the question forbids it."
+            talk.add(FindingKind.EXTRA_CALL, message, "$.calls")
+        said = answer.reply.text or ""
+        if text not in said:
+            message = f"The text {text!r} did not arrive whole."
+            talk.add(FindingKind.WRONG_VALUE, message, "$.text")
+        elif not called and len(said) > len(text) + MUCH_MORE:
+            # Whoever repeats the whole question has not answered it.
+            talk.add(FindingKind.WRONG_VALUE, "More was said than the text asked for.", "$.text")
+        return talk.judged()
+
+
+def _calls(reply: Reply, talk: Talk) -> bool:
+    return bool(reply.calls or reply.broken or hear(reply, talk.tools).calls)
+
+
+NO_CALL_WANTED = SilenceProbe(
+    "no_call_wanted",
+    "Asked for a plain answer, does the model leave its tools alone?",
+    "Whether calls come only when they are wanted.",
+    ("{}",),
+)
+TAG_IN_TEXT = SilenceProbe(
+    "tag_in_text",
+    "Does a sentence that mentions a tool-call tag arrive as a sentence?",
+    "Whether the engine takes words about calls for calls.",
+    MENTIONS,
+)

@@ -1,0 +1,137 @@
+"""Several calls in one turn: are they made, told apart, and can they be switched off?"""
+
+from __future__ import annotations
+
+import json
+import random
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from probes.messages import JSON
+from probes.outcomes import FindingKind, Metric, Verdict
+from probes.suite.base import Drawn, Script
+from probes.suite.question_builder import Setting
+from probes.suite.random_words import nonce, phrase
+from probes.suite.script_steps import Talk, answered, asking
+from probes.suite.tools import PROBE_ADD, PROBE_ECHO, TAGS
+from probes.suite.turn_judge import wrong_values
+
+PROMPT = """\
+Make these two tool calls at the same time, both in one turn, without waiting in between:
+1. {first} with {first_arguments}
+2. {second} with {second_arguments}"""
+
+
+@dataclass(frozen=True, slots=True)
+class ParallelProbe:
+    """Asks for two calls in one turn, and gives both results."""
+
+    name: str
+    question: str
+    same_tool: bool
+    settles: str = "Whether several calls may be asked for at once."
+    passes: str = "Both calls arrive in one turn under different ids, and both results are taken."
+    fails: str = "Fewer calls, one id for both, other values, or a history that is refused."
+    requests: int = 3
+    owes: tuple[Metric, ...] = (Metric.PARSE_SUCCESS,)
+
+    def draw(self, rng: random.Random) -> Drawn:
+        return _drawn(rng, same_tool=self.same_tool)
+
+    def script(self, drawn: Drawn, setting: Setting) -> Script:
+        talk = Talk(setting, (PROBE_ECHO, PROBE_ADD))
+        wanted = _wanted(drawn)
+        conversation = asking(_prompt(wanted))
+        answer = yield from talk.ask(conversation)
+        if answer.reply is None:
+            return talk.refused(answer, self.owes)
+        turn = talk.heard(answer.reply)
+        if not turn.calls:
+            return talk.judged()
+        together = len(turn.calls) > 1
+        talk.verdicts.append(Verdict(Metric.PARALLEL_DOWNGRADE, together))
+        talk.facts["calls"] = len(turn.calls)
+        if not turn.unfit or not together:
+            talk.findings += wrong_values(turn.calls, wanted)
+        ids = [call.id for call in turn.reply.calls]
+        if len(set(ids)) < len(ids):
+            message = "Several calls of one turn came under the same id."
+            talk.add(FindingKind.ID_REUSED, message, "$.calls")
+        told = [str(token) for token in (drawn.values["one"], drawn.values["other"])]
+        bodies: list[tuple[Mapping[str, JSON], bool]] = [
+            ({"ok": True, "nonce": told[index % 2]}, False) for index in range(len(turn.calls))
+        ]
+        answered(conversation, turn, bodies)
+        answer = yield from talk.ask(conversation, "with the results")
+        if answer.reply is None:
+            return talk.refused(answer)
+        return talk.judged()
+
+
+@dataclass(frozen=True, slots=True)
+class ParallelOffProbe:
+    """Asks for two calls and forbids more than one a turn."""
+
+    name: str = "parallel_off"
+    question: str = "Where parallel calls are switched off, does one call arrive at a time?"
+    settles: str = "Whether the switch for parallel calls is obeyed."
+    passes: str = "One call arrives, or the format has no such switch."
+    fails: str = "Several calls arrive although the switch forbids them, or it is refused."
+    requests: int = 1
+    owes: tuple[Metric, ...] = ()
+
+    def draw(self, rng: random.Random) -> Drawn:
+        return _drawn(rng, same_tool=False)
+
+    def script(self, drawn: Drawn, setting: Setting) -> Script:
+        talk = Talk(setting, (PROBE_ECHO, PROBE_ADD))
+        conversation = asking(_prompt(_wanted(drawn)))
+        carried = setting.call(conversation, talk.tools, parallel=False).parallel is False
+        answer = yield from talk.ask(conversation, parallel=False)
+        if answer.reply is None:
+            talk.facts["off"] = "refused"
+            return talk.refused(answer)
+        turn = talk.heard(answer.reply)
+        if not carried:
+            talk.facts["off"] = "no switch"
+        elif turn.calls:
+            talk.facts["off"] = "obeyed" if len(turn.calls) == 1 else "ignored"
+        if carried and len(turn.calls) > 1:
+            message = f"{len(turn.calls)} calls came in one turn although only one was allowed."
+            talk.add(FindingKind.EXTRA_CALL, message, "$.calls")
+        return talk.judged()
+
+
+def _drawn(rng: random.Random, *, same_tool: bool) -> Drawn:
+    def add() -> dict[str, JSON]:
+        return {"a": rng.randrange(2, 1000), "b": rng.randrange(2, 1000)}
+
+    echo: dict[str, JSON] = {"message": phrase(rng), "tag": rng.choice(TAGS)}
+    first: JSON = [PROBE_ADD.name, add()] if same_tool else [PROBE_ECHO.name, echo]
+    tokens = {"one": nonce(rng), "other": nonce(rng)}
+    return Drawn({"calls": [first, [PROBE_ADD.name, add()]], **tokens})
+
+
+def _wanted(drawn: Drawn) -> list[tuple[str, Mapping[str, JSON]]]:
+    calls = drawn.values["calls"]
+    assert isinstance(calls, list)
+    return [(str(name), arguments) for name, arguments in calls]
+
+
+def _prompt(wanted: Sequence[tuple[str, Mapping[str, JSON]]]) -> str:
+    (first, one), (second, other) = wanted
+    return PROMPT.format(
+        first=first,
+        first_arguments=json.dumps(one, ensure_ascii=False),
+        second=second,
+        second_arguments=json.dumps(other, ensure_ascii=False),
+    )
+
+
+PARALLEL_MIXED = ParallelProbe(
+    "parallel_mixed", "Are two calls of different tools made in one turn?", same_tool=False
+)
+PARALLEL_SAME = ParallelProbe(
+    "parallel_same", "Are two calls of the same tool made in one turn?", same_tool=True
+)
+PARALLEL_OFF = ParallelOffProbe()

@@ -1,0 +1,181 @@
+"""Whether reasoning must come back with the history: asked in branches that differ in it alone."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+from probes.history.model_conversation import Conversation
+from probes.messages import (
+    JSON,
+    ModelCall,
+    Part,
+    Reasoning,
+    ReasoningKind,
+    Reply,
+    Role,
+    Text,
+    ToolCall,
+    Turn,
+)
+from probes.outcomes import Metric
+from probes.suite import two_turns
+from probes.suite.base import Answer, Drawn, Judged, Question, Script
+from probes.suite.question_builder import Setting
+from probes.suite.script_steps import (
+    REPLAY_KINDS,
+    Talk,
+    answered,
+    asking,
+    continued,
+    is_reasoned,
+    went_on,
+)
+from probes.suite.tools import PROBE_ADD, PROBE_ECHO
+from probes.suite.two_turns import NEXT, PROMPT
+from probes.text_answer import read_answer
+
+# Kinds whose text can be blanked without touching anything that is signed.
+BLANKABLE = (ReasoningKind.FIELD, ReasoningKind.TAGS)
+
+
+@dataclass(frozen=True, slots=True)
+class ReasoningReplayProbe:
+    """Continues a turn with its reasoning kept, dropped and blanked, then a new user turn."""
+
+    name: str = "reasoning_replay"
+    question: str = "Must the model's reasoning come back with the history?"
+    settles: str = "Which reasoning has to be stored and sent back, and what happens without it."
+    passes: str = "The history is taken with the reasoning that the vendor's rule asks for."
+    fails: str = "The history is refused although its reasoning came back as the rule asks."
+    requests: int = 7
+    owes: tuple[Metric, ...] = (Metric.PARSE_SUCCESS,)
+
+    def draw(self, rng: random.Random) -> Drawn:
+        return two_turns.draw(rng)
+
+    def script(self, drawn: Drawn, setting: Setting) -> Script:
+        talk = Talk(setting, (PROBE_ECHO, PROBE_ADD))
+        conversation = asking(PROMPT.format(tool=PROBE_ADD.name, **drawn.values))
+        answer = yield from talk.ask(conversation)
+        if answer.reply is None:
+            return talk.refused(answer, self.owes)
+        turn = talk.heard(answer.reply)
+        if not turn.calls:
+            return talk.judged()
+        if not _has_reasoned(turn.as_said):
+            talk.facts["replay"] = {"reasoned": False}
+            return talk.judged()
+        answered(conversation, turn, [({"nonce": drawn.values["nonce"]}, False)] * len(turn.calls))
+        same = _branches(talk, conversation)
+        answers = dict(zip(same, (yield _questions(same)), strict=True))
+        facts: dict[str, JSON] = {"reasoned": True}
+        facts |= {name: _verdict(answer) for name, answer in answers.items()}
+        talk.verdicts += continued(conversation.turns, answers["guess"])
+        kept = answers["kept"]
+        if kept.reply is not None and not kept.reply.calls:
+            later = _next_turn(talk, conversation, kept, drawn)
+            heard = dict(zip(later, (yield _questions(later)), strict=True))
+            facts |= {f"next_{name}": _verdict(answer) for name, answer in heard.items()}
+        talk.facts["replay"] = facts
+        return _judged(talk, answers)
+
+
+def _judged(talk: Talk, answers: dict[str, Answer]) -> Judged:
+    guess = answers["guess"]
+    if guess.reply is not None:
+        return talk.judged()
+    assert guess.refusal is not None
+    if guess.refusal.kind in REPLAY_KINDS or answers["dropped"].reply is not None:
+        talk.add(guess.refusal.kind, guess.refusal.message)
+        return talk.judged()
+    return talk.refused(guess)
+
+
+def _branches(talk: Talk, conversation: Conversation) -> dict[str, ModelCall]:
+    """The same continuation, with more or less of the reasoning."""
+    setting = talk.setting
+    branches = {
+        "guess": setting.call(conversation, talk.tools),
+        "kept": setting.with_all_reasoning().call(conversation, talk.tools),
+        "dropped": setting.raw_call(without_reasoning(conversation.turns), talk.tools),
+    }
+    if any(_blankable(part) for turn in conversation.turns for part in turn.parts):
+        branches["blanked"] = setting.raw_call(_blanked(conversation.turns), talk.tools)
+    return branches
+
+
+def _next_turn(
+    talk: Talk, conversation: Conversation, kept: Answer, drawn: Drawn
+) -> dict[str, ModelCall]:
+    """A new user turn, with the reasoning of the turns before kept or dropped."""
+    assert kept.reply is not None
+    went_on(conversation, kept.reply, talk.tools)
+    conversation.add_user(NEXT.format(tool=PROBE_ECHO.name, **drawn.values))
+    setting = talk.setting
+    return {
+        "kept": setting.with_all_reasoning().call(conversation, talk.tools),
+        "dropped": setting.raw_call(without_reasoning(conversation.turns), talk.tools),
+    }
+
+
+def _questions(branches: dict[str, ModelCall]) -> tuple[Question, ...]:
+    return tuple(Question(call, f"reasoning: {name}") for name, call in branches.items())
+
+
+def _verdict(answer: Answer) -> str:
+    """`taken`, or the class of the refusal."""
+    return "taken" if answer.refusal is None else str(answer.refusal.kind)
+
+
+def without_reasoning(turns: Sequence[Turn]) -> tuple[Turn, ...]:
+    """The turns as a client sends them that keeps text and calls only."""
+    return tuple(
+        replace(turn, parts=tuple(_bare(p) for p in turn.parts if not _is_reasoning(p)))
+        if turn.role is Role.ASSISTANT
+        else turn
+        for turn in turns
+    )
+
+
+def _has_reasoned(reply: Reply) -> bool:
+    """Whether an answer shows reasoning, in a place of its own or between tags in its text."""
+    tagged = any(
+        read_answer([part.text], ()).reasoning for part in reply.parts if isinstance(part, Text)
+    )
+    return tagged or is_reasoned(reply.as_turn())
+
+
+def _bare(part: Part) -> Part:
+    """A part without the reasoning between its tags and without its signature."""
+    if isinstance(part, Text):
+        return replace(part, text=read_answer([part.text], ()).text or "")
+    return _unsigned(part)
+
+
+def _is_reasoning(part: Part) -> bool:
+    return isinstance(part, Reasoning)
+
+
+def _unsigned(part: Part) -> Part:
+    if not isinstance(part, ToolCall) or "gemini" not in part.extra:
+        return part
+    own = part.extra["gemini"]
+    assert isinstance(own, dict)
+    kept = {key: value for key, value in own.items() if key != "thoughtSignature"}
+    return replace(part, extra={**part.extra, "gemini": kept})
+
+
+def _blankable(part: Part) -> bool:
+    return isinstance(part, Reasoning) and part.kind in BLANKABLE
+
+
+def _blanked(turns: Sequence[Turn]) -> tuple[Turn, ...]:
+    def blank(part: Part) -> Part:
+        return replace(part, text="") if isinstance(part, Reasoning) else part
+
+    return tuple(replace(turn, parts=tuple(blank(part) for part in turn.parts)) for turn in turns)
+
+
+REASONING_REPLAY = ReasoningReplayProbe()

@@ -1,0 +1,60 @@
+from __future__ import annotations
+
+import random
+from dataclasses import dataclass
+
+from probes.outcomes import FindingKind, Metric
+from probes.suite.base import Drawn, Script
+from probes.suite.question_builder import Setting
+from probes.suite.random_words import nonce, phrase
+from probes.suite.script_steps import Talk, answered, asking
+from probes.suite.tools import PROBE_ECHO, TAGS
+from probes.suite.turn_judge import wrong_values
+
+PROMPT = """\
+Call the tool {tool} once, with these arguments:
+message: {message}
+tag: {tag}
+Its result holds a nonce. When you have it, reply with the nonce, in words and without a tool."""
+
+
+@dataclass(frozen=True, slots=True)
+class RoundTripProbe:
+    """Asks for a call, gives its result, and looks for the result in the answer."""
+
+    name: str = "round_trip"
+    question: str = "Is the result of a call taken, and used in the answer?"
+    settles: str = "Whether results reach the model under the id of their call."
+    passes: str = "The history is taken, and the answer holds the word that only the result told."
+    fails: str = "The history is refused, or the answer does not use the result."
+    requests: int = 3
+    owes: tuple[Metric, ...] = (Metric.PARSE_SUCCESS,)
+
+    def draw(self, rng: random.Random) -> Drawn:
+        return Drawn({"message": phrase(rng), "tag": rng.choice(TAGS), "nonce": nonce(rng)})
+
+    def script(self, drawn: Drawn, setting: Setting) -> Script:
+        talk = Talk(setting, (PROBE_ECHO,))
+        wanted = {name: drawn.values[name] for name in ("message", "tag")}
+        conversation = asking(PROMPT.format(tool=PROBE_ECHO.name, **wanted))
+        answer = yield from talk.ask(conversation)
+        if answer.reply is None:
+            return talk.refused(answer, self.owes)
+        turn = talk.heard(answer.reply)
+        if not turn.calls:
+            return talk.judged()
+        if not turn.unfit:
+            talk.findings += wrong_values(turn.calls, [(PROBE_ECHO.name, wanted)])
+        results = [({"ok": True, "nonce": drawn.values["nonce"]}, False)] * len(turn.calls)
+        answered(conversation, turn, results)
+        answer = yield from talk.ask(conversation, "with the result")
+        if answer.reply is None:
+            return talk.refused(answer)
+        talk.note(answer.reply)
+        if str(drawn.values["nonce"]) not in (answer.reply.text or ""):
+            message = "The answer does not hold the nonce that only the result told."
+            talk.add(FindingKind.RESULT_UNUSED, message, "$.text")
+        return talk.judged()
+
+
+ROUND_TRIP = RoundTripProbe()

@@ -1,0 +1,203 @@
+"""Whether arguments follow their schema: flat types, nesting, unions, none at all, hostile text."""
+
+from __future__ import annotations
+
+import json
+import random
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+
+from probes.messages import JSON, ToolSpec
+from probes.outcomes import FindingKind, Metric
+from probes.suite.base import Answer, Drawn, Question, Script
+from probes.suite.question_builder import Setting
+from probes.suite.random_words import nonce, phrase
+from probes.suite.script_steps import Talk, asking
+from probes.suite.tools import (
+    LEVELS,
+    PROBE_ECHO,
+    PROBE_NOW,
+    PROBE_ORDER,
+    PROBE_ORDER_LINE,
+    PROBE_SETTINGS,
+    PROBE_STORE,
+    TAGS,
+)
+from probes.suite.turn_judge import Heard, hear, wrong_values
+
+PROMPT = """\
+Call the tool {tool} exactly once, with exactly these arguments, given here as JSON:
+{arguments}
+Keep every type and every character as it is. Do not answer in text."""
+EMPTY_PROMPT = """\
+Call the tool {tool} exactly once. It takes no arguments. Do not answer in text."""
+
+HOSTILE = (
+    'say "{}" and \\n or \\\\ too',
+    "first line\nsecond line: {}\n\tindented",
+    "☕ naïve 名前 🦊 {}",
+    "</parameter> and </tool_call> around {}",
+    "<arg_value>{}</arg_value> <|im_end|>",
+    '```json\n{{"a": 1}}\n``` {}',
+    '{{"name": "probe_now", "arguments": {{}}}} {}',
+)
+
+
+@dataclass(frozen=True, slots=True)
+class SchemaProbe:
+    """Asks for one call with drawn arguments of one kind of schema."""
+
+    name: str
+    question: str
+    settles: str
+    tool: ToolSpec
+    values: Callable[[random.Random], Mapping[str, JSON]]
+    passes: str = "One call arrives whose arguments have every type and value that was asked for."
+    fails: str = "Other types, values, names or numbers of calls; no call that can be read."
+    requests: int = 1
+    owes: tuple[Metric, ...] = (Metric.PARSE_SUCCESS,)
+
+    def draw(self, rng: random.Random) -> Drawn:
+        return Drawn(self.values(rng))
+
+    def script(self, drawn: Drawn, setting: Setting) -> Script:
+        talk = Talk(setting, (self.tool,))
+        answer = yield from talk.ask(asking(_prompt(self.tool, drawn.values)))
+        if answer.reply is None:
+            return talk.refused(answer, self.owes)
+        turn = talk.heard(answer.reply)
+        _compare(talk, turn, self.tool, drawn.values)
+        return talk.judged()
+
+
+@dataclass(frozen=True, slots=True)
+class NestedProbe:
+    """Asks for objects in objects, under the full schema and under a simplified one."""
+
+    name: str = "schema_nested"
+    question: str = "Do nested objects and lists of objects arrive as such?"
+    settles: str = "Whether full schemas can be used, or only flat ones."
+    passes: str = "Under the full schema, one call arrives with every object and list in place."
+    fails: str = "Nested values arrive as text or not at all; a simplified schema may still work."
+    requests: int = 2
+    owes: tuple[Metric, ...] = (Metric.PARSE_SUCCESS,)
+
+    def draw(self, rng: random.Random) -> Drawn:
+        items: list[JSON] = [
+            {"sku": nonce(rng), "quantity": rng.randrange(1, 50)} for _ in range(rng.choice((2, 3)))
+        ]
+        return Drawn(
+            {"customer": {"name": phrase(rng), "member": rng.random() < 0.5}, "items": items}
+        )
+
+    def script(self, drawn: Drawn, setting: Setting) -> Script:
+        flat = _flat(drawn.values)
+        talk = Talk(setting, (PROBE_ORDER,))
+        full, simple = yield (
+            self._asked(talk, PROBE_ORDER, drawn.values, "nested schema"),
+            self._asked(talk, PROBE_ORDER_LINE, flat, "flat schema"),
+        )
+        talk.facts["simplified"] = _fits(simple, PROBE_ORDER_LINE, flat)
+        if full.reply is None:
+            talk.facts["fits"] = False if full.refusal and _is_schema(full) else None
+            return talk.refused(full, self.owes)
+        turn = talk.heard(full.reply)
+        _compare(talk, turn, PROBE_ORDER, drawn.values)
+        return talk.judged()
+
+    def _asked(
+        self, talk: Talk, tool: ToolSpec, values: Mapping[str, JSON], label: str
+    ) -> Question:
+        return Question(talk.setting.call(asking(_prompt(tool, values)), (tool,)), label)
+
+
+def _flat(values: Mapping[str, JSON]) -> Mapping[str, JSON]:
+    """The first line of an order, with no object or list in it."""
+    customer, items = values["customer"], values["items"]
+    assert isinstance(customer, Mapping)
+    assert isinstance(items, list)
+    return {**customer, **items[0]}
+
+
+def _compare(talk: Talk, turn: Heard, tool: ToolSpec, wanted: Mapping[str, JSON]) -> None:
+    """Look at types first, and at values where the types are right."""
+    if not turn.calls:
+        talk.facts["fits"] = None
+        return
+    wrong = () if turn.unfit else wrong_values(turn.calls, [(tool.name, wanted)])
+    talk.findings += wrong
+    # A call too many says nothing about its schema.
+    other = [finding for finding in wrong if finding.kind is not FindingKind.EXTRA_CALL]
+    talk.facts["fits"] = not turn.unfit and not other
+
+
+def _is_schema(answer: Answer) -> bool:
+    return answer.refusal is not None and answer.refusal.kind is FindingKind.SCHEMA_REFUSED
+
+
+def _fits(answer: Answer, tool: ToolSpec, wanted: Mapping[str, JSON]) -> bool | None:
+    if answer.reply is None:
+        return None
+    turn = hear(answer.reply, (tool,))
+    if not turn.calls:
+        return None
+    return not turn.unfit and not wrong_values(turn.calls, [(tool.name, wanted)])
+
+
+def _prompt(tool: ToolSpec, arguments: Mapping[str, JSON]) -> str:
+    if not arguments:
+        return EMPTY_PROMPT.format(tool=tool.name)
+    shown = json.dumps(arguments, ensure_ascii=False)
+    return PROMPT.format(tool=tool.name, arguments=shown)
+
+
+def _settings(rng: random.Random) -> Mapping[str, JSON]:
+    return {
+        "count": rng.randrange(2, 900),
+        "ratio": rng.randrange(1, 99) / 100,
+        "enabled": rng.random() < 0.5,
+        "level": rng.choice(LEVELS),
+        "note": phrase(rng) if rng.random() < 0.5 else None,
+    }
+
+
+def _stored(rng: random.Random) -> Mapping[str, JSON]:
+    value: JSON = rng.choice((rng.randrange(2, 10_000), phrase(rng), [nonce(rng), nonce(rng)]))
+    return {"key": nonce(rng), "value": value}
+
+
+def _hostile(rng: random.Random) -> Mapping[str, JSON]:
+    # Several at once: each try should have a chance to show what breaks.
+    message = " ".join(kind.format(nonce(rng)) for kind in rng.sample(HOSTILE, 3))
+    return {"message": message, "tag": rng.choice(TAGS)}
+
+
+SCHEMA_TYPES = SchemaProbe(
+    "schema_types",
+    "Do integers, numbers, booleans, choices and nulls arrive as such?",
+    "Whether arguments keep their types.",
+    PROBE_SETTINGS,
+    _settings,
+)
+SCHEMA_UNION = SchemaProbe(
+    "schema_union",
+    "Where a schema leaves several types open, does the one asked for arrive?",
+    "Whether unions can be used.",
+    PROBE_STORE,
+    _stored,
+)
+NO_ARGUMENTS = SchemaProbe(
+    "no_arguments",
+    "Is a tool without arguments called, and with none?",
+    "Whether tools without arguments can be used.",
+    PROBE_NOW,
+    lambda rng: {},
+)
+HOSTILE_TEXT = SchemaProbe(
+    "hostile_text",
+    "Does a text with quotes, line breaks, emoji and tags arrive character for character?",
+    "Whether file contents and code survive the way into a call.",
+    PROBE_ECHO,
+    _hostile,
+)
+SCHEMA_NESTED = NestedProbe()

@@ -1,0 +1,199 @@
+"""Steps that scripts share: ask and hear, give results, ask on, judge a refusal."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Generator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TypeAlias
+
+from probes.error_judge import judge_error
+from probes.errors import Refused
+from probes.history.model_conversation import Conversation
+from probes.messages import (
+    JSON,
+    Reasoning,
+    Reply,
+    Role,
+    ToolCall,
+    ToolChoice,
+    ToolResult,
+    ToolSpec,
+    Turn,
+)
+from probes.outcomes import Finding, FindingKind, Metric, Outcome, Verdict
+from probes.suite.base import Answer, Judged, Question
+from probes.suite.question_builder import HERE, Setting
+from probes.suite.turn_judge import Heard, hear
+
+REPLAY_KINDS = frozenset(
+    {
+        FindingKind.REPLAY_MISSING,
+        FindingKind.REPLAY_SIGNATURE_MISSING,
+        FindingKind.REPLAY_SIGNATURE_BAD,
+        FindingKind.REPLAY_PREFIX_BOUND,
+        FindingKind.REPLAY_ITEM,
+    }
+)
+CLOSURE_KINDS = frozenset(
+    {
+        FindingKind.CLOSURE_MISSING,
+        FindingKind.CLOSURE_ORPHAN,
+        FindingKind.CLOSURE_DUPLICATE,
+        FindingKind.CLOSURE_ORDER,
+        FindingKind.ID_FORMAT,
+        FindingKind.ARGS_HISTORY,
+    }
+)
+Steps: TypeAlias = "Generator[Sequence[Question], Sequence[Answer], Answer]"
+
+
+@dataclass
+class Talk:
+    """One script's talk with an endpoint, and what it gathers on its way to the verdict."""
+
+    setting: Setting
+    tools: tuple[ToolSpec, ...]
+    findings: list[Finding] = field(default_factory=list)
+    verdicts: list[Verdict] = field(default_factory=list)
+    formats: list[str | None] = field(default_factory=list)
+    deviations: list[str] = field(default_factory=list)
+    facts: dict[str, JSON] = field(default_factory=dict)
+
+    def ask(
+        self,
+        conversation: Conversation,
+        label: str = "asked",
+        *,
+        choice: ToolChoice | None = None,
+        parallel: bool | None = None,
+        stream: bool = False,
+    ) -> Steps:
+        """Ask the next question of a conversation.
+
+        A history with results is a trial of closure, one with reasoning before a call a trial of
+        replay. Where the endpoint wants more or less reasoning back than the dialect guessed, it
+        gets that.
+        """
+
+        def question(setting: Setting, label: str) -> Question:
+            call = setting.call(
+                conversation, self.tools, choice=choice, parallel=parallel, stream=stream
+            )
+            return Question(call, label)
+
+        (answer,) = yield (question(self.setting, label),)
+        self.verdicts += continued(conversation.turns, answer)
+        if answer.refusal is not None and is_about_reasoning(conversation.turns, answer.refusal):
+            self.add(answer.refusal.kind, answer.refusal.message)
+            other, how = self.setting.with_all_reasoning(), "with all reasoning"
+            if answer.refusal.kind is FindingKind.PARAM_UNKNOWN:
+                other, how = self.setting.without_reasoning(), "without reasoning"
+            (answer,) = yield (question(other, f"{label}, {how}"),)
+        return answer
+
+    def heard(self, reply: Reply, *, may_stop: bool = False) -> Heard:
+        """Judge a turn that owes a call, and keep what it amounts to.
+
+        A turn that may stop and answers in words instead is no trial of reading calls.
+        """
+        turn = hear(reply, self.tools)
+        if may_stop and turn.is_prose:
+            return turn
+        self.findings += turn.faults
+        self.verdicts += turn.verdicts
+        self.formats.append(turn.format)
+        self.note(reply)
+        return turn
+
+    def note(self, reply: Reply) -> None:
+        """Places where the answer bends its format are told, and fail nothing."""
+        names = dict.fromkeys(item.name for item in reply.deviations)
+        self.deviations += [name for name in names if name not in self.deviations]
+
+    def add(self, kind: FindingKind, message: str, path: str = "") -> None:
+        self.findings.append(Finding(kind, message, path))
+
+    def judged(self) -> Judged:
+        """Pass where nothing was found."""
+        return self._ended(Outcome.FAIL if self.findings else Outcome.PASS)
+
+    def refused(self, answer: Answer, owes: Sequence[Metric] = ()) -> Judged:
+        """The verdict where the script cannot go on, because its question was refused."""
+        assert answer.refusal is not None
+        judged = judge_error(answer.refusal, tuple(owes))
+        self.findings += judged.findings
+        self.verdicts += judged.verdicts
+        went_badly = any(not verdict.good for verdict in self.verdicts)
+        return self._ended(Outcome.FAIL if went_badly else judged.outcome)
+
+    def _ended(self, outcome: Outcome) -> Judged:
+        facts: dict[str, JSON] = {**self.facts, "formats": list(self.formats)}
+        if self.deviations:
+            facts["deviations"] = list(self.deviations)
+        return Judged(outcome, tuple(self.findings), tuple(self.verdicts), facts)
+
+
+def continued(turns: Sequence[Turn], answer: Answer) -> list[Verdict]:
+    """The trials that an answer to a conversation with tool results is."""
+    if not any(turn.role is Role.TOOL for turn in turns):
+        return []
+    refusal = answer.refusal
+    verdicts = []
+    if refusal is None or refusal.kind in CLOSURE_KINDS:
+        verdicts.append(Verdict(Metric.CLOSURE_ERROR, refusal is None))
+    if has_reasoned_call(turns) and (refusal is None or is_about_reasoning(turns, refusal)):
+        verdicts.append(Verdict(Metric.REASONING_REPLAY_ERROR, refusal is None))
+    return verdicts
+
+
+def is_about_reasoning(turns: Sequence[Turn], refusal: Refused) -> bool:
+    """Whether reasoning was refused, or refused for being missing."""
+    if refusal.kind is FindingKind.PARAM_UNKNOWN:
+        # Once a turn has reasoned, its reasoning is what the request has more than the first.
+        return has_reasoned_call(turns)
+    return refusal.kind in REPLAY_KINDS
+
+
+def has_reasoned_call(turns: Sequence[Turn]) -> bool:
+    """Whether some assistant turn reasoned, or signed, and called."""
+    return any(turn.calls and is_reasoned(turn) for turn in turns)
+
+
+def is_reasoned(turn: Turn) -> bool:
+    """Whether a turn carries reasoning or a signature of it."""
+    if any(isinstance(part, Reasoning) for part in turn.parts):
+        return True
+    return any(_signed(call) for call in turn.calls)
+
+
+def _signed(call: ToolCall) -> bool:
+    own = call.extra.get("gemini")
+    return isinstance(own, Mapping) and bool(own.get("thoughtSignature"))
+
+
+def asking(text: str) -> Conversation:
+    """A conversation that begins with the user's words."""
+    conversation = Conversation()
+    conversation.add_user(text)
+    return conversation
+
+
+def answered(
+    conversation: Conversation, turn: Heard, contents: Sequence[tuple[Mapping[str, JSON], bool]]
+) -> None:
+    """Add a turn and a result for each of its calls: its body, and whether it is an error."""
+    conversation.add_reply(turn.as_said, HERE)
+    conversation.add_results(
+        ToolResult(call.id, json.dumps(body, ensure_ascii=False), is_error, call.name)
+        for call, (body, is_error) in zip(turn.calls, contents, strict=True)
+    )
+
+
+def went_on(conversation: Conversation, reply: Reply, tools: Sequence[ToolSpec]) -> None:
+    """Add an answer that owed no call; one that calls all the same gets its results at once."""
+    turn = hear(reply, tools)
+    if turn.calls:
+        answered(conversation, turn, [({"ok": True}, False)] * len(turn.calls))
+    else:
+        conversation.add_reply(turn.as_said, HERE)

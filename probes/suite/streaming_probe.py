@@ -1,0 +1,87 @@
+from __future__ import annotations
+
+import json
+import random
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from probes.messages import JSON, Stop
+from probes.outcomes import FindingKind, Metric, Verdict
+from probes.suite.base import Drawn, Question, Script
+from probes.suite.question_builder import Setting
+from probes.suite.random_words import phrase
+from probes.suite.script_steps import Talk, asking
+from probes.suite.tools import PROBE_ADD, PROBE_ECHO, TAGS
+from probes.suite.turn_judge import Heard, hear
+
+PROMPT = """\
+Make these two tool calls at the same time, both in one turn:
+1. {echo} with {echo_arguments}
+2. {add} with {add_arguments}"""
+
+
+@dataclass(frozen=True, slots=True)
+class StreamingProbe:
+    """Asks the same question whole and streamed, and compares the calls."""
+
+    name: str = "streaming"
+    question: str = "Do calls arrive in a stream as they do in a whole answer?"
+    settles: str = "Whether tool calls may be streamed."
+    passes: str = "The streamed calls are those of the whole answer, complete and in order."
+    fails: str = "A stream loses calls, arguments or characters that the whole answer has."
+    requests: int = 2
+    owes: tuple[Metric, ...] = (Metric.PARSE_SUCCESS,)
+
+    def draw(self, rng: random.Random) -> Drawn:
+        echo: JSON = {"message": f"{phrase(rng)} “ünïcode” ☕", "tag": rng.choice(TAGS)}
+        return Drawn({"echo": echo, "add": {"a": rng.randrange(99), "b": rng.randrange(99)}})
+
+    def script(self, drawn: Drawn, setting: Setting) -> Script:
+        talk = Talk(setting, (PROBE_ECHO, PROBE_ADD))
+        conversation = asking(_prompt(drawn))
+        whole, streamed = yield (
+            Question(setting.call(conversation, talk.tools), "whole"),
+            Question(setting.call(conversation, talk.tools, stream=True), "streamed"),
+        )
+        if whole.reply is None:
+            return talk.refused(whole, self.owes)
+        expected = talk.heard(whole.reply)
+        if streamed.reply is None:
+            talk.facts["streams"] = False
+            return talk.refused(streamed, (Metric.STREAM_DISAGREEMENT,))
+        found = hear(streamed.reply, talk.tools)
+        talk.note(streamed.reply)
+        if not expected.calls or not _claims_calls(found):
+            # Without calls on both sides there is nothing to compare.
+            return talk.judged()
+        agree = _calls(found) == _calls(expected) and not found.reply.broken
+        talk.facts["streams"] = agree
+        talk.verdicts.append(Verdict(Metric.STREAM_DISAGREEMENT, agree))
+        if not agree:
+            message = "The streamed calls are not those of the whole answer."
+            talk.add(FindingKind.STREAM_DIFFERS, message, "$.calls")
+        return talk.judged()
+
+
+def _claims_calls(turn: Heard) -> bool:
+    """Whether a turn has calls, whole or broken, or its end says that it had."""
+    ends_in_call = turn.reply.stop in (Stop.TOOL_CALLS, Stop.MALFORMED_CALL)
+    ends_in_call = ends_in_call or turn.reply.stop_raw in ("tool_calls", "tool_use")
+    return bool(turn.calls or turn.reply.broken or ends_in_call)
+
+
+def _prompt(drawn: Drawn) -> str:
+    echo, add = drawn.values["echo"], drawn.values["add"]
+    return PROMPT.format(
+        echo=PROBE_ECHO.name,
+        echo_arguments=json.dumps(echo, ensure_ascii=False),
+        add=PROBE_ADD.name,
+        add_arguments=json.dumps(add),
+    )
+
+
+def _calls(turn: Heard) -> list[tuple[str, Mapping[str, JSON]]]:
+    return sorted(((c.name, dict(c.input)) for c in turn.calls), key=json.dumps)
+
+
+STREAMING = StreamingProbe()

@@ -1,0 +1,77 @@
+"""Calls of which the length limit, or a stop token, left only a part."""
+
+from __future__ import annotations
+
+import pytest
+
+from probes.parsers.text_items import FoundText
+from tests.probes.parsers.read_helpers import calls, raw_calls, read_every_way, text_of
+from tests.probes.parsers.writers import FORMATS
+
+HEADS = (
+    "<｜DSML｜tool_calls>\n<｜DSML｜inv",
+    '<｜DSML｜invoke name="f">\n<｜DSML｜param',
+    "<｜tool▁calls▁begin｜><｜tool▁call▁begin｜>function<｜tool▁s",
+    "<|tool_calls_section_begin|><|tool_call_begin|>functions.f:0<|tool_call_arg",
+    '<|open|>tools<|sep|><|open|>call tool="f',
+    "]<]minimax[>[<tool_call>\n]<]minimax[>[<invoke na",
+    "<minimax:tool_call>\n<invoke na",
+    "<minimax:tool_call>\n<name>f</name>\n<argu",
+    "<|start|>assistant<|channel|>commentary to=functions.f",
+    "[TOOL_CALLS]f[ARG",
+    "<|python_tag|>",
+    "<tool_call>",
+    '<tool_call>\n{"na',
+    "<tool_call>\n<function=",
+    "<tool_call>\n<function=f>\n<param",
+    "<tool_call>get_wea",
+    "<tool_call>f<arg_key>a</arg_",
+    "<invoke>\n<f>\n<a",
+)
+
+
+@pytest.mark.parametrize("head", HEADS)
+def test_call_cut_off_in_its_head_is_a_cut_call_and_no_text(head: str) -> None:
+    """Under a length limit the opening of a call is one, though its name never came."""
+    found = read_every_way(f"I look.\n{head}", truncated=True)
+
+    call = raw_calls(found)[0]
+    assert (len(raw_calls(found)), call.closed, call.open_value) == (1, False, True)
+    assert text_of(found) == "I look.\n"
+
+
+@pytest.mark.parametrize("head", HEADS)
+def test_head_of_a_call_is_text_where_nothing_was_cut(head: str) -> None:
+    """Without a length limit half a tag is what the model had to say."""
+    assert calls(read_every_way(head)) == [] or raw_calls(read_every_way(head))[0].open_value
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "<tool_call> is the tag that Qwen",
+        "[TOOL_CALLS] is a token",
+        "<function=f> opens it and then",
+        "Write `<tool_call>",
+        "```\n<tool_call>\n{",
+        "It begins with <tool_call>",
+        "<|channel|>final",
+    ],
+)
+def test_cut_prose_about_a_tag_is_prose(text: str) -> None:
+    """An explanation may hit the limit too."""
+    assert read_every_way(text, truncated=True) == [FoundText(text)]
+
+
+@pytest.mark.parametrize("name", [name for name, format in FORMATS.items() if format.closer])
+def test_half_a_closing_tag_is_neither_a_closing_tag_nor_text(name: str) -> None:
+    """A limit that strikes inside the end tag leaves a call that is not closed."""
+    format = FORMATS[name]
+    text = format.write([("f", {"a": "1"})])
+    half = text[: len(text) - len(format.closer) + 3]
+
+    cut, stopped = raw_calls(read_every_way(half, truncated=True)), read_every_way(half)
+
+    assert all(call.open_value and not call.closed for call in cut)
+    assert raw_calls(stopped)[0].open_value or calls(stopped) == [("f", {"a": "1"})]
+    assert text_of(stopped) == ""

@@ -1,0 +1,347 @@
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from probes.call_arguments import MAX_BYTES, argument_text
+from probes.messages import JSON, Breakage, BrokenCall, Location, ToolCall, ToolSpec
+from probes.parsers.base import JsonText, Parameter, Parameters, RawCall
+from probes.resolve.call import resolve, resolve_json
+from tests.probes.test_call_arguments import JSON_VALUES
+
+WEATHER: dict[str, JSON] = {
+    "type": "object",
+    "properties": {"city": {"type": "string"}, "days": {"type": "integer", "minimum": 1}},
+    "required": ["city"],
+    "additionalProperties": False,
+}
+BASH: dict[str, JSON] = {
+    "type": "object",
+    "properties": {"command": {"type": "string"}},
+    "required": ["command"],
+}
+TOOLS = [
+    ToolSpec("get_weather", "", WEATHER),
+    ToolSpec("bash", "", BASH),
+    ToolSpec("now", "", {"type": "object", "properties": {}}),
+    ToolSpec("anything", "", None),
+]
+
+
+def read(
+    text: str,
+    name: str = "get_weather",
+    *,
+    tools: Sequence[ToolSpec] = TOOLS,
+    repair: bool = True,
+    truncated: bool = False,
+) -> ToolCall | BrokenCall:
+    return resolve_json(
+        text,
+        name=name,
+        id="call_1",
+        format="openai",
+        tools=tools,
+        repair=repair,
+        truncated=truncated,
+    )
+
+
+def broken(text: str, name: str = "get_weather", *, truncated: bool = False) -> BrokenCall:
+    found = read(text, name, truncated=truncated)
+    assert isinstance(found, BrokenCall)
+    return found
+
+
+def test_a_call_that_is_right_passes_as_it_came() -> None:
+    """No repairs, the arguments as written, the id kept."""
+    found = read('{"city": "Paris", "days": 3}')
+
+    assert found == ToolCall(
+        "call_1",
+        "get_weather",
+        {"city": "Paris", "days": 3},
+        "openai",
+        '{"city": "Paris", "days": 3}',
+    )
+
+
+def test_name_syntax_and_shape_repairs_are_named_in_order() -> None:
+    """What was done first stands first."""
+    found = read("```json\n{'arguments': {'city': 'Paris'}}\n```", "functions.get_weather")
+
+    assert isinstance(found, ToolCall)
+    assert (found.name, found.input) == ("get_weather", {"city": "Paris"})
+    assert found.repairs == (
+        "name_prefix",
+        "strip_fence",
+        "python_literals",
+        "unwrapped_arguments",
+    )
+
+
+def test_z55_an_unknown_tool_is_an_error_that_lists_the_real_ones() -> None:
+    """The model sees the name it wrote and the names it may use, not a hidden substitute."""
+    found = broken("{}", "get_forecast")
+
+    assert found.kind is Breakage.UNKNOWN_TOOL
+    assert found.name == "get_forecast"
+    assert found.error == (
+        "There is no tool named 'get_forecast'. Available tools: anything, bash, get_weather, now."
+    )
+    assert found.as_error()["error_code"] == "unknown_tool"
+
+
+def test_the_list_of_available_tools_is_bounded() -> None:
+    """Ten thousand tools with long names do not fill the context."""
+    many = [ToolSpec(f"tool_{number}_" + "x" * 100, "", None) for number in range(10_000)]
+    found = read("{}", "y" * 10_000, tools=many)
+
+    assert isinstance(found, BrokenCall)
+    assert "and 9950 more" in found.error
+    assert len(found.error) < 3000
+
+
+@pytest.mark.parametrize(
+    ("text", "path", "wanted"),
+    [
+        ("{}", "$", '"city" is a required property'),
+        ('{"city": 5}', "$.city", 'not of type "string"'),
+        ('{"city": "Paris", "days": 0}', "$.days", "minimum of 1"),
+        ('{"city": "Paris", "country": "FR"}', "$", "'country' was unexpected"),
+    ],
+)
+def test_arguments_that_break_the_schema_say_where_and_what_was_wanted(
+    text: str, path: str, wanted: str
+) -> None:
+    """The first error's path and sentence are what the model needs to try again."""
+    found = broken(text)
+
+    assert (found.kind, found.path, found.retryable) == (Breakage.SCHEMA_MISMATCH, path, True)
+    assert wanted in found.error
+
+
+def test_a_huge_wrong_value_does_not_make_a_huge_message() -> None:
+    """The value is cut; what was wanted stays."""
+    found = broken(json.dumps({"city": ["x" * 100_000]}))
+
+    assert len(found.error) < 600
+    assert 'is not of type "string"' in found.error
+
+
+@pytest.mark.parametrize("text", ["[1]", "5", '"Paris"', "true", "[{}, {}]"])
+def test_arguments_that_are_no_object_are_told_so(text: str) -> None:
+    """A lone value is never guessed to be the one parameter."""
+    assert broken(text).kind is Breakage.NOT_AN_OBJECT
+
+
+def test_too_large_arguments_are_not_worth_a_retry() -> None:
+    """Size and depth have a limit, and the model cannot mend it by trying again."""
+    large = broken('{"city": "' + "x" * MAX_BYTES + '"}')
+    deep = broken("[" * 100)
+
+    assert (large.kind, large.retryable) == (Breakage.TOO_LARGE, False)
+    assert (deep.kind, deep.retryable) == (Breakage.TOO_LARGE, False)
+
+
+def test_z19_concatenated_arguments_are_no_call() -> None:
+    """Two argument objects in one string are refused with a reason."""
+    found = broken('{"city": "Paris"}{"city": "Rome"}')
+
+    assert found.kind is Breakage.INVALID_JSON
+    assert "Each call has an arguments object of its own" in found.error
+
+
+def test_z45_a_trailing_bracket_does_not_cost_the_call() -> None:
+    """`{..}]` is what gpt-oss writes."""
+    found = read('{"city": "Paris"}]')
+
+    assert isinstance(found, ToolCall)
+    assert found.repairs == ("trailing_junk",)
+
+
+@pytest.mark.parametrize("key", ["city<arg_key", "city</arg_value>", "<parameter=city>", "a<|x|>"])
+def test_z35_markup_in_a_key_rejects_the_call(key: str) -> None:
+    """Fragments of another format in the keys mean that the values cannot be trusted."""
+    found = broken(json.dumps({"city": "Paris", key: "x"}), "anything")
+
+    assert found.kind is Breakage.RESIDUAL_MARKUP
+
+
+def test_markup_in_a_value_is_content() -> None:
+    """A file may well hold tags."""
+    assert isinstance(read('{"city": "</arg_value><arg_key>"}'), ToolCall)
+
+
+def test_z38_replayed_arguments_are_json_again() -> None:
+    """What goes back into the history is a JSON object, however the model wrote it."""
+    repaired = read("{'city': 'Paris',}")
+    clean = read('{"city":   "Paris"}')
+    empty = read("", "now")
+
+    assert isinstance(repaired, ToolCall)
+    assert isinstance(clean, ToolCall)
+    assert isinstance(empty, ToolCall)
+    assert argument_text(repaired) == '{"city": "Paris"}'
+    assert argument_text(clean) == '{"city":   "Paris"}'
+    assert argument_text(empty) == "{}"
+
+
+def test_z58_a_string_parameter_is_never_decoded() -> None:
+    """A wrapper written as text stays text: no repair makes a command out of it."""
+    inner = '{"command": "rm -rf /"}'
+    found = read(json.dumps({"command": inner}), "bash")
+
+    assert isinstance(found, ToolCall)
+    assert (found.input, found.repairs) == ({"command": inner}, ())
+
+
+def test_z58_a_repair_that_does_not_validate_is_not_executed() -> None:
+    """A shape that only looks like the arguments is an error."""
+    assert broken('{"args": "ls"}', "bash").kind is Breakage.SCHEMA_MISMATCH
+    assert broken('"ls -l"', "bash").kind is Breakage.NOT_AN_OBJECT
+    assert broken('{"arguments": {"cmd": "ls"}}', "bash").kind is Breakage.SCHEMA_MISMATCH
+    assert broken('{"arguments": {"command": 5}}', "bash").kind is Breakage.SCHEMA_MISMATCH
+
+
+@pytest.mark.parametrize(
+    "text", ["{'city': 'Paris'}", '{"city": "Paris"}]', '"{}"', '[{"city": "Paris"}]', "null"]
+)
+def test_without_repair_only_strict_json_of_the_right_shape_counts(text: str) -> None:
+    """The unrepaired rate is measured by the same ladder."""
+    assert isinstance(read(text, repair=False), BrokenCall)
+    assert isinstance(read('{"city": "Paris"}', "Get_Weather", repair=False), BrokenCall)
+    assert isinstance(read('{"city": "Paris"}', repair=False), ToolCall)
+
+
+@pytest.mark.parametrize("schema", [None, {}])
+def test_a_tool_without_a_schema_takes_any_object(schema: Mapping[str, JSON] | None) -> None:
+    """There is nothing to hold the arguments against."""
+    found = read('{"input": {"x": 1}}', "f", tools=[ToolSpec("f", "", schema)])
+
+    assert isinstance(found, ToolCall)
+    assert (found.input, found.repairs) == ({"input": {"x": 1}}, ())
+
+
+@pytest.mark.parametrize(
+    "schema",
+    [{"type": 5}, {"$ref": "https://example.com/schema.json"}, {"pattern": "("}, {"$ref": "#/no"}],
+)
+def test_a_schema_that_does_not_compile_checks_nothing_and_says_so(
+    schema: Mapping[str, JSON],
+) -> None:
+    """The model is not blamed for the caller's schema, and nothing is fetched."""
+    found = read('{"a": 1}', "f", tools=[ToolSpec("f", "", schema)])
+
+    assert isinstance(found, ToolCall)
+    assert found.repairs == ("schema_not_compiled",)
+
+
+def test_a_pattern_with_lookahead_is_still_checked() -> None:
+    """The linear engine has no lookaround; such a schema is not simply waved through."""
+    schema: dict[str, JSON] = {"properties": {"a": {"type": "string", "pattern": "^(?=x).y$"}}}
+    tools = [ToolSpec("f", "", schema)]
+
+    assert isinstance(read('{"a": "xy"}', "f", tools=tools), ToolCall)
+    assert isinstance(read('{"a": "zy"}', "f", tools=tools), BrokenCall)
+
+
+def test_without_tools_name_and_arguments_are_taken_as_they_are() -> None:
+    """A text may be read by someone who does not know what was offered."""
+    found = read('{"a": 1}', "whatever", tools=())
+
+    assert isinstance(found, ToolCall)
+    assert (found.name, found.input, found.repairs) == ("whatever", {"a": 1}, ())
+    assert isinstance(read("{}", "", tools=()), BrokenCall)
+
+
+def test_a_cut_call_is_refused_even_if_it_validates() -> None:
+    """A prefix of a longer value can be a valid one."""
+    found = broken('{"city": "Par"}', truncated=True)
+
+    assert found.kind is Breakage.TRUNCATED_CALL
+
+
+def raw(arguments: JsonText, *, closed: bool = True) -> RawCall:
+    return RawCall("get_weather", arguments, "hermes", "<tool_call>", closed=closed)
+
+
+def test_a_swallowed_end_tag_is_noted_and_forgiven() -> None:
+    """Stop strings remove the closing tag; the arguments are whole."""
+    found = resolve(raw(JsonText('{"city": "Paris"}'), closed=False), TOOLS)
+
+    assert isinstance(found, ToolCall)
+    assert found.repairs == ("unterminated",)
+
+
+def test_json_that_ends_early_in_an_open_call_is_truncated() -> None:
+    """Nobody knows what would have followed."""
+    opened = resolve(raw(JsonText('{"city": "Par'), closed=False), TOOLS)
+    closed = resolve(raw(JsonText('{"city": "Par')), TOOLS)
+
+    assert isinstance(opened, BrokenCall)
+    assert opened.kind is Breakage.TRUNCATED_CALL
+    assert isinstance(closed, BrokenCall)
+    assert closed.kind is Breakage.INVALID_JSON
+    assert "ends early" in closed.error
+
+
+def test_ids_are_minted_by_place_and_text() -> None:
+    """The same text gives the same ids; two equal calls in one reply differ."""
+    call = raw(JsonText('{"city": "Paris"}'))
+    ids = [resolve(call, TOOLS, position=position).id for position in (0, 1, 0)]
+
+    assert ids[0] == ids[2] != ids[1]
+    assert all(len(one) == 29 and one.startswith("call_") and one[5:].isalnum() for one in ids)
+
+
+def test_where_a_call_was_found_is_kept() -> None:
+    """A call inside the reasoning is not the same as one in the answer."""
+    call = RawCall("now", JsonText("{}"), "hermes", "", location=Location.REASONING)
+
+    assert resolve(call, TOOLS).location is Location.REASONING
+
+
+@given(st.text() | JSON_VALUES.map(json.dumps), st.booleans(), st.booleans())
+def test_whatever_is_handed_out_validates(text: str, repair: bool, truncated: bool) -> None:
+    """Any text gives a call that fits its schema or an error; a cut one is never a call."""
+    found = read(text, repair=repair, truncated=truncated)
+
+    if isinstance(found, ToolCall):
+        assert not truncated
+        assert isinstance(found.input["city"], str)
+        assert set(found.input) <= {"city", "days"}
+
+
+@given(st.dictionaries(st.from_regex(r"[a-z ]{0,9}", fullmatch=True), JSON_VALUES, max_size=4))
+def test_a_strict_object_passes_with_no_repairs(value: dict[str, JSON]) -> None:
+    """Nothing is done to what needs nothing."""
+    found = read(json.dumps(value), "anything")
+
+    assert isinstance(found, ToolCall)
+    assert json.dumps(found.input) == json.dumps(value)
+    assert found.repairs == ()
+
+
+@given(
+    st.lists(st.builds(Parameter, st.text(), st.text(), st.none() | st.booleans()), max_size=4),
+    st.sampled_from([(True, False), (False, False), (False, True), (True, True)]),
+    st.sampled_from(["get_weather", "anything", "bash", "x"]),
+    st.booleans(),
+)
+def test_tags_of_any_content_are_read_without_an_exception(
+    items: list[Parameter], state: tuple[bool, bool], name: str, repair: bool
+) -> None:
+    """A call from tags is whole or refused; one that ended inside a value is always refused."""
+    closed, open_value = state
+    call = RawCall(
+        name, Parameters(tuple(items)), "glm", "raw", closed=closed, open_value=open_value
+    )
+
+    found = resolve(call, TOOLS, repair=repair)
+
+    assert isinstance(found, BrokenCall) or not open_value

@@ -1,0 +1,194 @@
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from probes.call_arguments import Checker
+from probes.messages import JSON
+from probes.parsers.base import Parameter
+from probes.resolve.coercion import Reading, read_parameters
+
+
+def value_of(text: str, schema: JSON, *, is_string: bool | None = None) -> Reading:
+    checker = Checker({"type": "object", "properties": {"p": schema}})
+    found = read_parameters([Parameter("p", text, is_string)], checker)
+    assert isinstance(found.value, dict)
+    return Reading(found.value["p"], found.repairs)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "007",
+        "true",
+        "1e5",
+        "null",
+        "[1]",
+        '{"a": 1}',
+        " x \n",
+        "",
+        "\n\n",
+        "&lt;b&gt;",
+        "None",
+        "'x'",
+    ],
+)
+@pytest.mark.parametrize("schema", [{"type": "string"}, {"enum": ["x"], "type": "string"}, {}])
+def test_a_pure_string_is_never_coerced(text: str, schema: JSON) -> None:
+    """Zeros, words, white space and markup arrive to the character."""
+    expected = "x" if schema == {"enum": ["x"], "type": "string"} and text == " x \n" else text
+
+    assert value_of(text, schema).value == expected
+
+
+@given(st.text())
+def test_any_text_of_a_string_parameter_is_verbatim(text: str) -> None:
+    """Only a value that is one CDATA section as a whole loses its wrapping."""
+    found = value_of(text, {"type": "string"})
+
+    assert found.value == text or found.repairs == ("cdata",)
+
+
+def test_an_undeclared_parameter_stays_a_string() -> None:
+    """Nothing says what it should be."""
+    found = read_parameters([Parameter("q", "5")], Checker({"properties": {"p": {}}}))
+
+    assert found == Reading({"q": "5"})
+
+
+@pytest.mark.parametrize(
+    ("text", "schema", "value"),
+    [
+        ("5", {"type": "integer"}, 5),
+        (" -5\n", {"type": "integer"}, -5),
+        ("5.0", {"type": "integer"}, 5),
+        ("5.5", {"type": "integer"}, "5.5"),
+        ("5", {"type": "number"}, 5),
+        ("5.50", {"type": "number"}, 5.5),
+        ("1e3", {"type": "number"}, 1000.0),
+        ("NaN", {"type": "number"}, "NaN"),
+        ("Infinity", {"type": "number"}, "Infinity"),
+        ("1e999", {"type": "number"}, "1e999"),
+        ("1_000", {"type": "integer"}, "1_000"),
+        ("٣", {"type": "integer"}, "٣"),
+        ("9" * 5000, {"type": "integer"}, "9" * 5000),
+        ("true", {"type": "boolean"}, True),
+        ("False", {"type": "boolean"}, False),
+        ("1", {"type": "boolean"}, True),
+        ("0", {"type": "boolean"}, False),
+        ("yes", {"type": "boolean"}, "yes"),
+        ("null", {"type": ["string", "null"]}, None),
+        ("None", {"type": ["string", "null"]}, "None"),
+        ("5", {"type": ["string", "integer"]}, 5),
+        ("five", {"type": ["string", "integer"]}, "five"),
+        ("1", {"type": ["boolean", "integer"]}, 1),
+        ("5", {"enum": [1, 5]}, 5),
+        ("5", {"enum": ["1", "5"]}, "5"),
+        ("true", {"const": True}, True),
+        ('{"a": 1}', {"type": "object"}, {"a": 1}),
+        ("[1, 2]", {"type": "array"}, [1, 2]),
+        ("[1, 2]", {"anyOf": [{"type": "string"}, {"type": "array"}]}, [1, 2]),
+        ("[draft] x", {"anyOf": [{"type": "string"}, {"type": "array"}]}, "[draft] x"),
+        ("{a: 1}", {"anyOf": [{"type": "string"}, {"type": "object"}]}, "{a: 1}"),
+        ("5", {"allOf": [{"type": "integer"}]}, 5),
+    ],
+)
+def test_text_is_read_by_the_first_type_that_the_schema_admits(
+    text: str, schema: JSON, value: JSON
+) -> None:
+    """null, integer, number, boolean, object, array, string: in this order, and no repair."""
+    found = value_of(text, schema)
+
+    assert (found.value, type(found.value)) == (value, type(value))
+    assert found.repairs == ()
+
+
+def test_types_behind_a_reference_are_found() -> None:
+    """Generated schemas put everything under $defs."""
+    checker = Checker(
+        {"properties": {"p": {"$ref": "#/$defs/n"}}, "$defs": {"n": {"type": "integer"}}}
+    )
+
+    assert read_parameters([Parameter("p", "5")], checker) == Reading({"p": 5})
+
+
+def test_the_reading_that_fits_wins_over_the_first() -> None:
+    """A union is decided by the whole schema, not by the order alone."""
+    schema: JSON = {"anyOf": [{"type": "integer", "minimum": 100}, {"type": "string"}]}
+
+    assert value_of("5", schema) == Reading("5")
+    assert value_of("500", schema) == Reading(500)
+
+
+@pytest.mark.parametrize(
+    ("text", "value", "repairs"),
+    [
+        ("{'a': True}", {"a": True}, ("python_literals",)),
+        ('{"a": 1,}', {"a": 1}, ("trailing_comma",)),
+    ],
+)
+def test_an_object_between_tags_may_need_the_json_repairs(
+    text: str, value: JSON, repairs: tuple[str, ...]
+) -> None:
+    """They are named as they are everywhere."""
+    assert value_of(text, {"type": "object"}) == Reading(value, repairs)
+
+
+def test_entities_are_decoded_only_if_that_makes_the_value_fit() -> None:
+    """These formats are not XML; a literal `&lt;` is a literal `&lt;`."""
+    assert value_of("a &lt; b", {"type": "string"}) == Reading("a &lt; b")
+    assert value_of("&lt;=", {"enum": ["<=", ">="]}) == Reading("<=", ("entities",))
+    assert value_of("&lt;", {"enum": ["<=", ">="]}).value == "&lt;"
+    assert value_of("{&quot;a&quot;: 1}", {"type": "object"}) == Reading({"a": 1}, ("entities",))
+
+
+@pytest.mark.parametrize(
+    ("text", "value", "repairs"),
+    [
+        ("<![CDATA[a < b]]>", "a < b", ("cdata",)),
+        ("\n<![CDATA[ x ]]>\n", " x ", ("cdata",)),
+        ("<![CDATA[]]>", "", ("cdata",)),
+        ("see <![CDATA[x]]>", "see <![CDATA[x]]>", ()),
+        ("<![CDATA[a]]><![CDATA[b]]>", "<![CDATA[a]]><![CDATA[b]]>", ()),
+        ("<![CDATA[]>", "<![CDATA[]>", ()),
+    ],
+)
+def test_cdata_around_a_whole_value_is_wrapping(
+    text: str, value: str, repairs: tuple[str, ...]
+) -> None:
+    """Inside a value it is content."""
+    assert value_of(text, {"type": "string"}) == Reading(value, repairs)
+
+
+def test_white_space_around_a_choice_is_forgiven_only_there() -> None:
+    """A string is not stripped unless only the stripped one is allowed."""
+    assert value_of("\nred\n", {"enum": ["red"]}) == Reading("red", ("strip_space",))
+    assert value_of("\nred\n", {"type": "string"}) == Reading("\nred\n")
+
+
+def test_the_markup_flag_is_believed_until_the_schema_contradicts() -> None:
+    """DSML says string="true" or "false" for each value."""
+    either: JSON = {"type": ["integer", "string"]}
+
+    assert value_of("5", either, is_string=True) == Reading("5")
+    assert value_of("5", either, is_string=False) == Reading(5)
+    assert value_of("5", {"type": "integer"}, is_string=True) == Reading(5, ("retyped",))
+    assert value_of("5", {"type": "string"}, is_string=False) == Reading("5", ("retyped",))
+    assert value_of("5", {"type": "string"}, is_string=True) == Reading("5")
+    assert value_of("[1", {}, is_string=False) == Reading("[1", ("retyped",))
+
+
+def test_a_parameter_that_comes_twice_counts_once() -> None:
+    """The last one is taken and the loss is named."""
+    found = read_parameters([Parameter("p", "1"), Parameter("p", "2")], Checker(None))
+
+    assert found == Reading({"p": "2"}, ("duplicate_keys",))
+
+
+def test_one_value_that_cannot_fit_does_not_undo_the_others() -> None:
+    """Each is read as well as it can be."""
+    checker = Checker({"properties": {"a": {"type": "object"}, "b": {"enum": ["<"]}}})
+    found = read_parameters([Parameter("a", "no"), Parameter("b", "&lt;")], checker)
+
+    assert found.value == {"a": "no", "b": "<"}

@@ -1,0 +1,119 @@
+"""Plays a probe's script without a network: hand-made answers in, questions and verdict out."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import TypeAlias
+
+from probes.dialects import DIALECTS
+from probes.errors import Refused
+from probes.messages import (
+    JSON,
+    ModelCall,
+    Part,
+    Reasoning,
+    ReasoningKind,
+    Reply,
+    Stop,
+    Text,
+    ToolCall,
+)
+from probes.outcomes import FindingKind
+from probes.suite import Answer, Drawn, Judged, Probe, Question
+from probes.suite.question_builder import Setting
+from probes.target import Provider
+
+OPENAI = Setting("m", DIALECTS[Provider.OPENAI], "openai")
+DEEPSEEK = Setting("m", DIALECTS[Provider.DEEPSEEK], "openai")
+
+Said: TypeAlias = "Reply | Refused"
+
+
+@dataclass
+class Played:
+    """A script that came to its end: what it said, and every question it asked on the way."""
+
+    judged: Judged
+    questions: list[Question] = field(default_factory=list)
+    rounds: list[tuple[str, ...]] = field(default_factory=list)
+
+    @property
+    def outcome(self) -> str:
+        return str(self.judged.outcome)
+
+    @property
+    def kinds(self) -> list[str]:
+        return [str(finding.kind) for finding in self.judged.findings]
+
+    @property
+    def facts(self) -> Mapping[str, JSON]:
+        return self.judged.facts
+
+    @property
+    def trials(self) -> dict[str, list[bool]]:
+        """By metric, whether each of its trials went well."""
+        trials: dict[str, list[bool]] = defaultdict(list)
+        for verdict in self.judged.verdicts:
+            trials[str(verdict.metric)].append(verdict.good)
+        return dict(trials)
+
+    def call(self, label: str) -> ModelCall:
+        """The question that was asked under a label."""
+        (found,) = [question.call for question in self.questions if question.label == label]
+        return found
+
+
+def play(probe: Probe, drawn: Drawn, *said: Said, setting: Setting = OPENAI) -> Played:
+    """Give the answers in order, one a question; all of them must be asked for."""
+    left = list(said)
+    played = play_with(probe, drawn, lambda question: left.pop(0), setting=setting)
+    assert not left, f"{len(left)} answers were not asked for"
+    return played
+
+
+def play_with(
+    probe: Probe, drawn: Drawn, answer: Callable[[Question], Said], *, setting: Setting = OPENAI
+) -> Played:
+    """Answer each question by what it asks."""
+    script = probe.script(drawn, setting)
+    played = Played(Judged(None))  # type: ignore[arg-type]
+    try:
+        asked = next(script)
+        while True:
+            played.questions += asked
+            played.rounds.append(tuple(question.label for question in asked))
+            asked = script.send([_answer(answer(question)) for question in asked])
+    except StopIteration as stop:
+        played.judged = stop.value
+    return played
+
+
+def by_label(answers: Mapping[str, Said]) -> Callable[[Question], Said]:
+    """Answer each question by its label."""
+    return lambda question: answers[question.label]
+
+
+def call(name: str, arguments: Mapping[str, JSON], id_: str = "c1") -> ToolCall:
+    return ToolCall(id_, name, arguments, "openai", "")
+
+
+def calls(*parts: Part) -> Reply:
+    return Reply(parts, Stop.TOOL_CALLS)
+
+
+def prose(text: str = "I would rather talk about it.") -> Reply:
+    return Reply((Text(text),), Stop.END)
+
+
+def thought(text: str = "Hm.") -> Reasoning:
+    return Reasoning(text, ReasoningKind.FIELD, "reasoning_content")
+
+
+def refusal(kind: FindingKind, message: str = "No.") -> Refused:
+    return Refused(400, message, kind)
+
+
+def _answer(said: Said) -> Answer:
+    return Answer(refusal=said) if isinstance(said, Refused) else Answer(said)

@@ -1,0 +1,147 @@
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from probes.history.call_closure import check
+from probes.messages import Role
+from probes.outcomes import FindingKind
+from probes.suite.base import Drawn
+from probes.suite.closure_probe import CLOSURE, GREETING
+from tests.probes.suite.script_player import (
+    Played,
+    Said,
+    by_label,
+    call,
+    calls,
+    play_with,
+    prose,
+    refusal,
+)
+
+DRAWN = Drawn({"a": 1, "b": 2, "nonce": "amber-7", "message": "hi 1", "tag": "beta"})
+ADD = calls(call("probe_add", {"a": 1, "b": 2}))
+NEXT = calls(call("probe_echo", {"message": "hi 1", "tag": "beta"}, "c2"))
+ANSWERS: dict[str, Said] = {
+    "asked": ADD,
+    "whole": prose("amber-7"),
+    "missing": refusal(FindingKind.CLOSURE_MISSING),
+    "orphan": refusal(FindingKind.CLOSURE_ORPHAN),
+    "duplicate": refusal(FindingKind.CLOSURE_DUPLICATE),
+    "trimmed": NEXT,
+}
+
+
+def closing(**over: Said) -> Played:
+    return play_with(CLOSURE, DRAWN, by_label({**ANSWERS, **over}))
+
+
+def test_a_whole_and_a_trimmed_history_that_are_taken_pass() -> None:
+    """What is said to broken histories is told by its class."""
+    played = closing()
+
+    assert (played.outcome, played.kinds) == ("pass", [])
+    assert played.rounds == [
+        ("asked",),
+        ("whole", "missing", "orphan", "duplicate"),
+        ("trimmed",),
+    ]
+    assert played.facts["trimmed"] == "taken"
+    assert played.facts["violations"] == {
+        "missing": "closure_missing",
+        "orphan": "closure_orphan",
+        "duplicate": "closure_duplicate",
+    }
+    assert played.trials["parse_success"] == [True, True]
+
+
+def test_an_endpoint_that_takes_broken_histories_passes_and_is_told() -> None:
+    """Tolerance is a fact, not a failure, and no trial of closure."""
+    played = closing(missing=prose(), orphan=prose(), duplicate=prose())
+
+    assert played.outcome == "pass"
+    assert played.facts["violations"] == {
+        "missing": "taken",
+        "orphan": "taken",
+        "duplicate": "taken",
+    }
+    assert False not in played.trials["closure_error"]
+
+
+def test_the_histories_are_broken_as_they_are_named() -> None:
+    """Each breaks one rule that our own check knows; the whole and the trimmed one break none."""
+    played = closing()
+
+    found = {
+        label: {str(finding.kind) for finding in check(played.call(label).turns)}
+        for label in ("whole", "missing", "orphan", "duplicate", "trimmed")
+    }
+    assert found["whole"] == found["trimmed"] == set()
+    assert found["missing"] == {"closure_missing"}
+    assert "closure_orphan" in found["orphan"]
+    assert "closure_duplicate" in found["duplicate"]
+
+
+def test_trimming_drops_the_beginning_and_keeps_the_chain() -> None:
+    """The greeting goes; the call stays with its result."""
+    played = closing()
+
+    turns = played.call("trimmed").turns
+    assert GREETING not in str(turns[0].parts)
+    assert [turn.role for turn in turns] == [
+        Role.USER,
+        Role.ASSISTANT,
+        Role.TOOL,
+        Role.ASSISTANT,
+        Role.USER,
+    ]
+    (result,) = turns[2].results
+    assert json.loads(result.content) == {"nonce": "amber-7"}
+
+
+@pytest.mark.parametrize("label", ["whole", "trimmed"])
+@pytest.mark.parametrize(
+    ("kind", "outcome"),
+    [
+        (FindingKind.CLOSURE_MISSING, "fail"),
+        (FindingKind.ID_FORMAT, "fail"),
+        (FindingKind.PROVIDER_ERROR, "void"),
+    ],
+)
+def test_a_right_history_that_is_refused_fails(label: str, kind: FindingKind, outcome: str) -> None:
+    """A refusal that blames calls and results is the endpoint's; any other is no verdict."""
+    played = closing(**{label: refusal(kind)})
+
+    assert (played.outcome, played.kinds) == (outcome, [str(kind)])
+    assert (False in played.trials.get("closure_error", [])) == (outcome == "fail")
+    if label == "trimmed":
+        assert played.facts["trimmed"] == str(kind)
+    else:
+        assert "trimmed" not in played.facts
+
+
+def test_a_trimmed_history_still_owes_its_call() -> None:
+    """Taken and not understood is a failed turn."""
+    played = closing(trimmed=prose())
+
+    assert (played.outcome, played.kinds) == ("fail", ["no_call"])
+    assert played.trials["parse_success"] == [True, False]
+
+
+def test_without_a_first_call_there_is_no_history() -> None:
+    """The script ends with what was missing."""
+    played = closing(asked=prose())
+
+    assert (played.outcome, played.kinds, played.rounds) == ("fail", ["no_call"], [("asked",)])
+    assert "violations" not in played.facts
+
+
+def test_a_model_that_calls_again_is_answered_and_asked_on() -> None:
+    """A call in place of the answer must not leave the history open."""
+    played = closing(whole=calls(call("probe_add", {"a": 1, "b": 2}, "c7")))
+
+    assert played.outcome == "pass"
+    assert check(played.call("trimmed").turns) == []
+    ids = [r.call_id for turn in played.call("trimmed").turns for r in turn.results]
+    assert ids == ["c1", "c7"]

@@ -1,0 +1,203 @@
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import pytest
+
+from probes.adapters import adapter_for
+from probes.dialects import DIALECTS
+from probes.messages import ModelCall, Role
+from probes.outcomes import FindingKind
+from probes.suite.base import Drawn
+from probes.suite.limits_probes import FOREIGN_IDS, FOREIGN_IDS_PROBE, PARAMETERS, TOOL_CHOICE
+from probes.suite.question_builder import Setting
+from probes.target import Provider
+from tests.probes.suite.script_player import (
+    DEEPSEEK,
+    OPENAI,
+    Played,
+    Said,
+    call,
+    calls,
+    play_with,
+    prose,
+    refusal,
+)
+
+WORDS = Drawn({"message": "hi 1", "tag": "beta"})
+NUMBERS = Drawn({"a": 1, "b": 2})
+ECHO = calls(call("probe_echo", {"message": "hi 1", "tag": "beta"}))
+ADD = calls(call("probe_add", {"a": 1, "b": 2}))
+CHOICES: Mapping[str, Said] = {"auto": ECHO, "none": prose(), "required": ECHO, "named": ADD}
+LEAK = prose('<tool_call>{"name": "probe_add", "arguments": {"a": 1, "b": 2}}</tool_call>')
+PROVIDER = refusal(FindingKind.PROVIDER_ERROR)
+
+
+def choosing(over: Mapping[str, Said] | None = None, setting: Setting = OPENAI) -> Played:
+    answers = {**CHOICES, **(over or {})}
+    said = {f"tool_choice {name}": answer for name, answer in answers.items()}
+    return play_with(TOOL_CHOICE, WORDS, lambda question: said[question.label], setting=setting)
+
+
+def test_choices_that_are_obeyed_work() -> None:
+    """Each value is sent where it makes a difference, and the model did what it says."""
+    played = choosing()
+
+    assert (played.outcome, played.kinds) == ("pass", [])
+    assert played.facts["choices"] == dict.fromkeys(CHOICES, "works")
+    sent = {name: played.call(f"tool_choice {name}").tool_choice for name in CHOICES}
+    assert {name: choice.mode for name, choice in sent.items() if choice} == {
+        name: name for name in CHOICES
+    }
+    assert sent["named"] is not None
+    assert sent["named"].name == "probe_add"
+
+
+@pytest.mark.parametrize(
+    ("name", "said"),
+    [
+        ("auto", prose()),
+        ("none", ECHO),
+        ("none", LEAK),
+        ("required", prose()),
+        ("named", prose()),
+        ("named", ECHO),
+        ("named", calls(*ADD.parts, *ECHO.parts)),
+    ],
+)
+def test_a_choice_that_is_taken_and_ignored_fails(name: str, said: Said) -> None:
+    """Silence where a call is forced and a call where none may be are both disobedience."""
+    played = choosing({name: said})
+
+    assert (played.outcome, played.kinds) == ("fail", ["choice_ignored"])
+    assert played.facts["choices"] == {**dict.fromkeys(CHOICES, "works"), name: "ignored"}
+
+
+def test_a_choice_that_is_refused_is_told_and_does_not_fail() -> None:
+    """An endpoint that says no can be worked with."""
+    played = choosing({"required": refusal(FindingKind.FORCED_CHOICE)})
+
+    assert played.outcome == "pass"
+    assert played.facts["choices"] == {**dict.fromkeys(CHOICES, "works"), "required": "refused"}
+
+
+def test_an_endpoint_that_refuses_every_choice_proves_nothing() -> None:
+    """Then it is not the choice that it refuses."""
+    played = choosing(dict.fromkeys(CHOICES, PROVIDER))
+
+    assert (played.outcome, played.kinds) == ("void", ["provider_error"])
+    assert "choices" not in played.facts
+
+
+def test_the_dialects_own_limits_are_not_taken_for_granted() -> None:
+    """DeepSeek is said to refuse forced calls while it thinks; it is asked all the same."""
+    played = choosing(setting=DEEPSEEK)
+
+    assert played.rounds == [tuple(f"tool_choice {name}" for name in CHOICES)]
+    assert all(question.call.tool_choice for question in played.questions)
+
+
+def test_a_choice_that_the_format_cannot_carry_is_not_asked_for() -> None:
+    """Ollama has no tool_choice: what was not sent cannot be ignored."""
+    adapter = adapter_for(Provider.OLLAMA)
+    setting = Setting("m", DIALECTS[Provider.OLLAMA], adapter.format)
+
+    played = choosing(setting=setting)
+
+    asked = {label for labels in played.rounds for label in labels}
+    assert not asked & {"tool_choice required", "tool_choice named"}
+    assert played.outcome == "pass"
+
+
+EXTRAS = ("strict", "developer", "unknown_parameter")
+
+
+def parameters(**over: Said) -> Played:
+    said = {"plain": ECHO, **dict.fromkeys(EXTRAS, ECHO), **over}
+    return play_with(PARAMETERS, WORDS, lambda question: said[question.label])
+
+
+def test_each_extra_is_sent_beside_the_plain_question() -> None:
+    """One thing is changed at a time."""
+    played = parameters()
+    plain = played.call("plain")
+
+    assert played.rounds == [("plain", *EXTRAS)]
+    assert all(tool.strict for tool in played.call("strict").tools)
+    assert not any(tool.strict for tool in plain.tools)
+    first = played.call("developer").turns[0]
+    assert (first.role, first.extra) == (Role.SYSTEM, {"openai": {"role": "developer"}})
+    assert "probe_unknown" in played.call("unknown_parameter").options
+    assert "probe_unknown" not in plain.options
+
+
+@pytest.mark.parametrize("name", EXTRAS)
+def test_an_extra_that_is_refused_is_told_and_does_not_fail(name: str) -> None:
+    """What may be sent is written down, that is all."""
+    played = parameters(**{name: refusal(FindingKind.PARAM_UNKNOWN, "tools: no")})
+
+    assert played.outcome == "pass"
+    assert played.facts["accepts"] == {extra: extra != name for extra in EXTRAS}
+
+
+def test_a_plain_question_that_is_refused_or_fails_is_judged() -> None:
+    """The extras say nothing where the plain question does not work."""
+    refused = parameters(plain=refusal(FindingKind.NO_TOOLS))
+    talked = parameters(plain=prose())
+
+    assert (refused.outcome, refused.trials) == ("fail", {"parse_success": [False]})
+    assert "accepts" not in refused.facts
+    assert (talked.outcome, talked.kinds) == ("fail", ["no_call"])
+
+
+def identified(**over: Said) -> Played:
+    said = {f"ids: {name}": answer for name, answer in over.items()}
+    return play_with(
+        FOREIGN_IDS_PROBE, NUMBERS, lambda question: said.get(question.label, prose("3"))
+    )
+
+
+def ids_in(asked: ModelCall) -> set[str]:
+    made = {made.id for turn in asked.turns for made in turn.calls}
+    assert made == {result.call_id for turn in asked.turns for result in turn.results}
+    return made
+
+
+def test_every_form_of_id_is_sent_as_it_is() -> None:
+    """Each history pairs, under the very id that another vendor would have given."""
+    played = identified()
+
+    assert played.outcome == "pass"
+    assert played.facts["ids"] == dict.fromkeys(FOREIGN_IDS, True)
+    assert {name: ids_in(played.call(f"ids: {name}")) for name in FOREIGN_IDS} == {
+        name: {id_} for name, id_ in FOREIGN_IDS.items()
+    }
+
+
+def test_a_form_that_is_refused_is_told_and_does_not_fail() -> None:
+    """Only ids in the vendor's own form must be taken."""
+    played = identified(long=refusal(FindingKind.ID_FORMAT), kimi=refusal(FindingKind.ID_FORMAT))
+
+    assert played.outcome == "pass"
+    assert played.facts["ids"] == {name: name not in ("long", "kimi") for name in FOREIGN_IDS}
+
+
+def test_ids_in_the_vendors_own_form_go_through_the_dialect() -> None:
+    """Mistral takes nine letters and digits; ours are mapped before they are sent."""
+    adapter = adapter_for(Provider.MISTRAL)
+    setting = Setting("m", DIALECTS[Provider.MISTRAL], adapter.format)
+
+    played = play_with(FOREIGN_IDS_PROBE, NUMBERS, lambda question: prose("3"), setting=setting)
+
+    (mapped,) = ids_in(played.call("ids: mapped"))
+    assert len(mapped) == 9
+    assert mapped.isalnum()
+
+
+def test_ids_in_the_vendors_own_form_that_are_refused_fail() -> None:
+    """A refusal that blames the id fails; trouble on the way is no verdict."""
+    refused = identified(mapped=refusal(FindingKind.ID_FORMAT))
+    trouble = identified(mapped=PROVIDER)
+
+    assert (refused.outcome, refused.kinds) == ("fail", ["id_format"])
+    assert trouble.outcome == "void"

@@ -1,0 +1,239 @@
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from probes.adapters import adapter_for
+from probes.dialects import DIALECTS, NAMED
+from probes.messages import ModelCall, Reasoning, ReasoningKind, Reply, Role, Text
+from probes.outcomes import FindingKind
+from probes.suite.base import Drawn
+from probes.suite.question_builder import Setting
+from probes.suite.reasoning_replay_probe import REASONING_REPLAY
+from probes.target import Provider
+from tests.probes.suite.script_player import (
+    DEEPSEEK,
+    OPENAI,
+    Played,
+    Said,
+    call,
+    calls,
+    play,
+    play_with,
+    prose,
+    refusal,
+    thought,
+)
+
+DRAWN = Drawn({"a": 1, "b": 2, "nonce": "amber-7", "message": "hi 1", "tag": "beta"})
+ADD = call("probe_add", {"a": 1, "b": 2})
+REASONED = calls(thought(), ADD)
+ANSWER = prose("amber-7")
+NEXT = calls(call("probe_echo", {"message": "hi 1", "tag": "beta"}, "c2"))
+MISSING = refusal(FindingKind.REPLAY_MISSING)
+PLAIN = Setting("m", NAMED["plain"], "openai")
+GEMINI = Setting("m", DIALECTS[Provider.GEMINI], adapter_for(Provider.GEMINI).format)
+BRANCHES = ("reasoning: guess", "reasoning: kept", "reasoning: dropped", "reasoning: blanked")
+
+
+def branches(
+    *same: Said, later: tuple[Said, Said] | None = (NEXT, NEXT), setting: Setting = DEEPSEEK
+) -> Played:
+    """Guess, kept, dropped and blanked; then a new user turn, kept and dropped."""
+    return play(REASONING_REPLAY, DRAWN, REASONED, *same, *(later or ()), setting=setting)
+
+
+def reasoned(asked: ModelCall) -> list[str]:
+    """The reasoning texts that a question carries."""
+    return [p.text for turn in asked.turns for p in turn.parts if isinstance(p, Reasoning)]
+
+
+def test_the_branches_differ_in_the_reasoning_alone() -> None:
+    """Kept is as received, dropped has none, blanked has an empty one; calls stay the same."""
+    played = branches(ANSWER, ANSWER, ANSWER, ANSWER)
+
+    assert played.rounds[:2] == [("asked",), BRANCHES]
+    _, guess, kept, dropped, blanked, *_ = [question.call for question in played.questions]
+    assert [reasoned(asked) for asked in (guess, kept, dropped, blanked)] == [
+        ["Hm."],
+        ["Hm."],
+        [],
+        [""],
+    ]
+    for asked in (guess, kept, dropped, blanked):
+        assert [c.input for turn in asked.turns for c in turn.calls] == [{"a": 1, "b": 2}]
+        assert [r.call_id for turn in asked.turns for r in turn.results] == ["c1"]
+
+
+def test_the_next_user_turn_comes_with_and_without_the_reasoning() -> None:
+    """Both carry the whole exchange and end in a new question."""
+    played = branches(ANSWER, ANSWER, ANSWER, ANSWER)
+
+    kept, dropped = (question.call for question in played.questions[-2:])
+    assert (reasoned(kept), reasoned(dropped)) == (["Hm."], [])
+    for asked in (kept, dropped):
+        assert asked.turns[-1].role is Role.USER
+        assert "hi 1" in str(asked.turns[-1].parts)
+        assert "amber-7" in str(asked.turns)
+
+
+@pytest.mark.parametrize(
+    ("same", "later", "facts"),
+    [
+        ((ANSWER,) * 4, (NEXT, NEXT), ["taken"] * 6),
+        (
+            (ANSWER, ANSWER, MISSING, MISSING),
+            (NEXT, NEXT),
+            ["taken", "taken", "replay_missing", "replay_missing", "taken", "taken"],
+        ),
+        (
+            (ANSWER, ANSWER, MISSING, ANSWER),
+            (NEXT, MISSING),
+            ["taken", "taken", "replay_missing", "taken", "taken", "replay_missing"],
+        ),
+    ],
+)
+def test_a_history_that_is_taken_by_the_rule_passes(
+    same: tuple[Said, ...], later: tuple[Said, Said], facts: list[str]
+) -> None:
+    """What is said to the other branches is a fact, and fails nothing."""
+    played = branches(*same, later=later)
+
+    names = ["guess", "kept", "dropped", "blanked", "next_kept", "next_dropped"]
+    assert played.outcome == "pass"
+    assert played.facts["replay"] == {"reasoned": True, **dict(zip(names, facts, strict=True))}
+    assert played.trials["reasoning_replay_error"] == [True]
+    assert played.trials["closure_error"] == [True]
+
+
+def test_a_guess_that_keeps_too_little_fails() -> None:
+    """The dialect's rule was not enough; all reasoning was, and both are told."""
+    played = branches(MISSING, ANSWER, MISSING, MISSING, setting=OPENAI)
+
+    assert (played.outcome, played.kinds) == ("fail", ["replay_missing"])
+    assert played.trials["reasoning_replay_error"] == [False]
+    facts = played.facts["replay"]
+    assert isinstance(facts, dict)
+    assert (facts["guess"], facts["kept"]) == ("replay_missing", "taken")
+
+
+def test_reasoning_that_is_refused_ends_before_the_next_turn() -> None:
+    """Where only the bare history is taken, the rule was wrong and there is no next turn."""
+    unknown = refusal(FindingKind.PARAM_UNKNOWN, "reasoning_content is not permitted")
+
+    played = branches(unknown, unknown, ANSWER, unknown, later=None)
+
+    assert (played.outcome, played.kinds) == ("fail", ["param_unknown"])
+    assert played.facts["replay"] == {
+        "reasoned": True,
+        "guess": "param_unknown",
+        "kept": "param_unknown",
+        "dropped": "taken",
+        "blanked": "param_unknown",
+    }
+
+
+def test_a_refusal_of_all_but_the_bare_history_fails_whatever_it_says() -> None:
+    """The branches differ in the reasoning alone, so it is the reasoning that is refused."""
+    vague = refusal(FindingKind.PROVIDER_ERROR, "Bad request")
+
+    played = branches(vague, vague, ANSWER, vague, later=None)
+
+    assert (played.outcome, played.kinds) == ("fail", ["provider_error"])
+
+
+def test_trouble_in_every_branch_is_no_verdict_on_reasoning() -> None:
+    """A refusal that has nothing to do with it is void."""
+    trouble = refusal(FindingKind.PROVIDER_ERROR, "Your account is inactive")
+
+    played = branches(trouble, trouble, trouble, trouble, later=None)
+
+    assert (played.outcome, played.kinds) == ("void", ["provider_error"])
+    assert "reasoning_replay_error" not in played.trials
+
+
+def test_a_model_that_does_not_reason_needs_no_branches() -> None:
+    """There is nothing to replay, and that is the fact."""
+    played = play(REASONING_REPLAY, DRAWN, calls(ADD))
+
+    assert (played.outcome, played.facts["replay"]) == ("pass", {"reasoned": False})
+    assert played.rounds == [("asked",)]
+
+
+def test_without_a_call_nothing_is_said_about_replay() -> None:
+    """Reasoning alone fails the turn and proves nothing about the history."""
+    played = play(REASONING_REPLAY, DRAWN, Reply((thought(),), REASONED.stop))
+
+    assert (played.outcome, played.kinds) == ("fail", ["reasoning_only"])
+    assert "replay" not in played.facts
+
+
+def test_signed_reasoning_is_never_blanked() -> None:
+    """A block that is signed cannot be changed and still be the vendor's."""
+    block = Reasoning("Hm.", ReasoningKind.BLOCK, {"type": "thinking", "signature": "s"})
+
+    played = play_with(
+        REASONING_REPLAY,
+        DRAWN,
+        lambda question: calls(block, ADD) if question.label == "asked" else ANSWER,
+        setting=PLAIN,
+    )
+
+    assert played.rounds[1] == BRANCHES[:3]
+
+
+def test_a_signed_call_counts_as_reasoning_and_drops_its_signature() -> None:
+    """Gemini signs the call itself; without reasoning means without the signature."""
+    signed = replace(ADD, format="gemini", extra={"gemini": {"thoughtSignature": "s", "x": 1}})
+
+    played = play_with(
+        REASONING_REPLAY,
+        DRAWN,
+        lambda question: calls(signed) if question.label == "asked" else ANSWER,
+        setting=GEMINI,
+    )
+
+    _, _, kept, dropped, *_ = [question.call for question in played.questions]
+    extras = [[c.extra for turn in asked.turns for c in turn.calls] for asked in (kept, dropped)]
+    assert extras == [[signed.extra], [{"gemini": {"x": 1}}]]
+    facts = played.facts["replay"]
+    assert isinstance(facts, dict)
+    assert facts["reasoned"] is True
+
+
+def test_reasoning_between_tags_counts_and_is_dropped() -> None:
+    """Some engines leave the thoughts in the text; without reasoning means without them."""
+    tagged = calls(Text("<think>Hm.</think>Well."), ADD)
+
+    played = play_with(
+        REASONING_REPLAY,
+        DRAWN,
+        lambda question: tagged if question.label == "asked" else ANSWER,
+        setting=PLAIN,
+    )
+
+    _, _, kept, dropped, *_ = [question.call for question in played.questions]
+    assert "<think>Hm." in str(kept.turns[1].parts)
+    assert "Hm." not in str(dropped.turns[1].parts)
+    assert "Well." in str(dropped.turns[1].parts)
+    facts = played.facts["replay"]
+    assert isinstance(facts, dict)
+    assert facts["reasoned"] is True
+
+
+def test_a_model_that_calls_again_does_not_leave_the_history_open() -> None:
+    """A call in place of the answer ends no script; the branches before it stay told."""
+    again = calls(thought(), call("probe_add", {"a": 1, "b": 2}, "c7"))
+
+    played = play_with(
+        REASONING_REPLAY,
+        DRAWN,
+        lambda question: REASONED if question.label == "asked" else again,
+        setting=DEEPSEEK,
+    )
+
+    assert played.outcome == "pass"
+    facts = played.facts["replay"]
+    assert isinstance(facts, dict)
+    assert (facts["kept"], facts["dropped"]) == ("taken", "taken")

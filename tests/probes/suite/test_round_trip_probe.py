@@ -1,0 +1,145 @@
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from probes.messages import Reply, Role, Stop, Text
+from probes.outcomes import FindingKind
+from probes.suite.base import Drawn
+from probes.suite.round_trip_probe import ROUND_TRIP
+from tests.probes.suite.script_player import (
+    DEEPSEEK,
+    Said,
+    call,
+    calls,
+    play,
+    prose,
+    refusal,
+    thought,
+)
+
+DRAWN = Drawn({"message": "hi 1", "tag": "beta", "nonce": "amber-7"})
+CALL = call("probe_echo", {"message": "hi 1", "tag": "beta"})
+LEAK = (
+    '<tool_call>{"name": "probe_echo", "arguments": {"message": "hi 1", "tag": "beta"}}</tool_call>'
+)
+
+
+def test_a_result_that_is_used_passes() -> None:
+    """The nonce stands only in the result, which goes back under the id of its call."""
+    played = play(ROUND_TRIP, DRAWN, calls(CALL), prose("It is amber-7."))
+
+    assert (played.outcome, played.kinds) == ("pass", [])
+    assert played.rounds == [("asked",), ("with the result",)]
+    assert played.trials["closure_error"] == [True]
+    assert "reasoning_replay_error" not in played.trials
+    assert "amber-7" not in str(played.call("asked").turns)
+    *_, assistant, tool = played.call("with the result").turns
+    (result,) = tool.results
+    assert (assistant.calls[0].id, result.call_id) == ("c1", "c1")
+    assert json.loads(result.content) == {"ok": True, "nonce": "amber-7"}
+
+
+@pytest.mark.parametrize(
+    "said", [prose("Done."), Reply((thought("amber-7"),), Stop.END), Reply((), Stop.END)]
+)
+def test_an_answer_without_the_nonce_fails(said: Reply) -> None:
+    """Only what a person would read counts as an answer."""
+    played = play(ROUND_TRIP, DRAWN, calls(CALL), said)
+
+    assert (played.outcome, played.kinds) == ("fail", ["result_unused"])
+
+
+def test_a_script_without_a_call_ends_there() -> None:
+    """There is nothing to give a result for."""
+    played = play(ROUND_TRIP, DRAWN, prose())
+
+    assert (played.outcome, played.kinds) == ("fail", ["no_call"])
+    assert "closure_error" not in played.trials
+
+
+@pytest.mark.parametrize(
+    ("made", "kind"),
+    [
+        (call("probe_echo", {"message": "hi", "tag": "beta"}), "wrong_value"),
+        (call("probe_echo", {"message": "hi 1", "tag": "x"}), "schema_mismatch"),
+    ],
+)
+def test_a_wrong_call_fails_and_the_round_trip_goes_on(made: Text, kind: str) -> None:
+    """Whether results are taken is asked all the same."""
+    played = play(ROUND_TRIP, DRAWN, calls(made), prose("amber-7"))
+
+    assert (played.outcome, played.kinds) == ("fail", [kind])
+    assert played.trials["closure_error"] == [True]
+
+
+def test_a_leaked_call_is_answered_as_a_call() -> None:
+    """A text protocol can have its round trip; the leak stays a finding."""
+    played = play(ROUND_TRIP, DRAWN, prose(LEAK), prose("amber-7"))
+
+    assert played.kinds == ["leaked_call"]
+    *_, assistant, tool = played.call("with the result").turns
+    assert assistant.calls[0].id == tool.results[0].call_id
+    assert LEAK not in str(assistant.parts)
+
+
+@pytest.mark.parametrize(
+    ("said", "outcome", "trials"),
+    [
+        (refusal(FindingKind.CLOSURE_MISSING), "fail", [False]),
+        (refusal(FindingKind.ID_FORMAT), "fail", [False]),
+        (refusal(FindingKind.PROVIDER_ERROR), "void", None),
+        (refusal(FindingKind.NO_TOOLS), "fail", None),
+    ],
+)
+def test_a_refused_history_fails_where_it_is_refused_for_its_calls(
+    said: Said, outcome: str, trials: list[bool] | None
+) -> None:
+    """Our history was right; a refusal for anything else says nothing about closure."""
+    played = play(ROUND_TRIP, DRAWN, calls(CALL), said)
+
+    assert played.outcome == outcome
+    assert played.trials.get("closure_error") == trials
+    assert len(played.kinds) == 1
+
+
+def test_an_endpoint_that_wants_its_reasoning_back_gets_it() -> None:
+    """The refusal is a failed trial of replay; the round trip goes on with all reasoning."""
+    said = (calls(thought(), CALL), refusal(FindingKind.REPLAY_MISSING), prose("amber-7"))
+
+    played = play(ROUND_TRIP, DRAWN, *said)
+
+    assert (played.outcome, played.kinds) == ("fail", ["replay_missing"])
+    assert played.trials["reasoning_replay_error"] == [False]
+    assert "closure_error" not in played.trials
+    first, second = (played.call(label) for label in played.rounds[1] + played.rounds[2])
+    assert "reasoning_content" not in str(first.turns)
+    assert "reasoning_content" in str(second.turns)
+
+
+def test_an_endpoint_that_refuses_its_reasoning_is_asked_without() -> None:
+    """The rule was wrong, which is a failed trial; the round trip goes on all the same."""
+    unknown = refusal(FindingKind.PARAM_UNKNOWN, "reasoning_content: not permitted")
+
+    played = play(
+        ROUND_TRIP,
+        DRAWN,
+        calls(thought(), CALL),
+        unknown,
+        prose("amber-7"),
+        setting=DEEPSEEK,
+    )
+
+    assert (played.outcome, played.kinds) == ("fail", ["param_unknown"])
+    assert played.trials["reasoning_replay_error"] == [False]
+    assert thought() not in played.questions[-1].call.turns[1].parts
+
+
+def test_reasoning_sent_back_by_the_rule_is_a_good_trial_of_replay() -> None:
+    """A dialect that keeps reasoning has it in the history at once."""
+    played = play(ROUND_TRIP, DRAWN, calls(thought(), CALL), prose("amber-7"), setting=DEEPSEEK)
+
+    assert played.trials["reasoning_replay_error"] == [True]
+    said = [t for t in played.call("with the result").turns if t.role is Role.ASSISTANT]
+    assert thought() in said[0].parts

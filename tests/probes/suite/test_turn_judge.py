@@ -1,0 +1,246 @@
+"""One turn that owes a call: what is read from it, what is wrong with it, which trials it is."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+
+from probes.messages import (
+    JSON,
+    Breakage,
+    BrokenCall,
+    Part,
+    Reasoning,
+    ReasoningKind,
+    Reply,
+    Stop,
+    Text,
+    ToolCall,
+)
+from probes.outcomes import FindingKind, Metric
+from probes.suite.tools import PROBE_ADD, PROBE_ECHO
+from probes.suite.turn_judge import Heard, hear, wrong_values
+from tests.probes.suite.script_player import call, thought
+
+TOOLS = (PROBE_ECHO, PROBE_ADD)
+ECHO: dict[str, JSON] = {"message": "amber 4711", "tag": "beta"}
+CALL = call("probe_echo", ECHO)
+BODY = json.dumps({"name": "probe_echo", "arguments": ECHO})
+HERMES = f"<tool_call>\n{BODY}\n</tool_call>"
+UNFIT = HERMES.replace('"beta"', '"gamma"')
+
+
+def heard(*parts: Part, stop: Stop = Stop.END) -> Heard:
+    return hear(Reply(parts, stop), TOOLS)
+
+
+def trials(turn: Heard) -> dict[str, list[bool]]:
+    found: dict[str, list[bool]] = {}
+    for verdict in turn.verdicts:
+        found.setdefault(str(verdict.metric), []).append(verdict.good)
+    return found
+
+
+def test_a_good_call_is_a_good_trial_of_everything() -> None:
+    """Parsed, not leaked, not lost in thought, fit to be run."""
+    turn = heard(CALL, stop=Stop.TOOL_CALLS)
+
+    assert (turn.calls, turn.faults, turn.format) == ((CALL,), (), "openai")
+    assert trials(turn) == {
+        "parse_success": [True],
+        "leak": [True],
+        "reasoning_only": [True],
+        "schema_failure": [True],
+        "unsafe_blocked": [True],
+    }
+
+
+@pytest.mark.parametrize(
+    ("parts", "stop", "kind", "words"),
+    [
+        ((Text("I would call it."),), Stop.END, FindingKind.NO_CALL, "prose"),
+        ((), Stop.END, FindingKind.NO_CALL, "empty"),
+        ((Text(""),), Stop.END, FindingKind.NO_CALL, "empty"),
+        ((Text("Well, I"),), Stop.LENGTH, FindingKind.NO_CALL, "token limit"),
+        ((thought(),), Stop.LENGTH, FindingKind.NO_CALL, "token limit"),
+        ((thought(),), Stop.END, FindingKind.REASONING_ONLY, "only reasoned"),
+        ((thought(), Text("Done.")), Stop.END, FindingKind.NO_CALL, "prose"),
+        ((BrokenCall("{", "bad"),), Stop.TOOL_CALLS, FindingKind.INVALID_JSON, "bad"),
+        (
+            (BrokenCall("{", "cut", Breakage.TRUNCATED_CALL),),
+            Stop.LENGTH,
+            FindingKind.TRUNCATED_CALL,
+            "cut",
+        ),
+    ],
+)
+def test_a_turn_without_a_readable_call_says_what_it_was(
+    parts: tuple[Part, ...], stop: Stop, kind: FindingKind, words: str
+) -> None:
+    """No call is a failed parse with its own reason, and no trial of a schema."""
+    turn = heard(*parts, stop=stop)
+
+    (finding,) = turn.faults
+    assert finding.kind is kind
+    assert words in finding.message
+    assert (turn.calls, turn.format) == ((), None)
+    assert trials(turn) == {
+        "parse_success": [False],
+        "leak": [True],
+        "reasoning_only": [parts != (thought(),)],
+    }
+
+
+@pytest.mark.parametrize("part", [Text(HERMES), thought(HERMES)])
+def test_a_leaked_call_is_read_and_counted_as_leaked(part: Part) -> None:
+    """A call that stood in text or reasoning is known, in its format, and was not on the wire."""
+    turn = heard(part)
+
+    assert [finding.kind for finding in turn.faults] == [FindingKind.LEAKED_CALL]
+    assert [(c.name, c.input) for c in turn.calls] == [("probe_echo", ECHO)]
+    assert turn.format == "hermes"
+    assert trials(turn) == {
+        "parse_success": [False],
+        "leak": [False],
+        "reasoning_only": [isinstance(part, Text)],
+        "schema_failure": [True],
+        "unsafe_blocked": [True],
+    }
+    parsed = [v.parser for v in turn.verdicts if v.metric is Metric.PARSE_SUCCESS]
+    assert parsed == ["hermes"]
+
+
+def test_two_leaked_calls_are_one_finding() -> None:
+    """The turn leaked; both calls are read."""
+    turn = heard(Text(HERMES + "\n" + HERMES.replace("amber", "basil")))
+
+    assert [finding.kind for finding in turn.faults] == [FindingKind.LEAKED_CALL]
+    assert len(turn.calls) == 2
+
+
+def test_a_leaked_call_that_breaks_its_schema_is_a_trial_of_both() -> None:
+    """Where a text can be read but not be run, the schema failed too."""
+    turn = heard(Text(UNFIT))
+
+    assert [finding.kind for finding in turn.faults] == [FindingKind.LEAKED_CALL]
+    assert (turn.calls, turn.format) == ((), None)
+    assert trials(turn)["schema_failure"] == [False]
+    assert trials(turn)["unsafe_blocked"] == [False]
+
+
+def test_a_leaked_call_that_was_cut_off_is_no_trial_of_the_schema() -> None:
+    """What never ended cannot be held against a schema."""
+    turn = heard(Text(HERMES[:40]), stop=Stop.LENGTH)
+
+    assert [finding.kind for finding in turn.faults] == [FindingKind.LEAKED_CALL]
+    assert "schema_failure" not in trials(turn)
+
+
+def test_a_copy_in_the_text_beside_the_call_is_a_leak_and_parses() -> None:
+    """The call came over the wire; its copy in the text is seen and is not called twice."""
+    turn = heard(Text(HERMES), CALL, stop=Stop.TOOL_CALLS)
+
+    assert [finding.kind for finding in turn.faults] == [FindingKind.LEAKED_CALL]
+    assert (turn.calls, turn.format) == ((CALL,), "openai")
+    assert trials(turn)["parse_success"] == [True]
+    assert trials(turn)["leak"] == [False]
+
+
+def test_a_broken_call_beside_a_good_one_fails_the_parse() -> None:
+    """The good one is used; the broken one is neither forgotten nor sent back."""
+    turn = heard(CALL, BrokenCall("{", "bad", id="c2"), stop=Stop.TOOL_CALLS)
+
+    assert [finding.kind for finding in turn.faults] == [FindingKind.INVALID_JSON]
+    assert turn.calls == (CALL,)
+    assert trials(turn)["parse_success"] == [False]
+    assert turn.as_said.parts == (CALL,)
+
+
+@pytest.mark.parametrize(
+    ("made", "kind", "path"),
+    [
+        (call("probe_echo", {**ECHO, "tag": "gamma"}), "schema_mismatch", "$.calls[0].input.tag"),
+        (call("probe_echo", {"tag": "beta"}), "schema_mismatch", "$.calls[0].input"),
+        (call("probe_echo", {**ECHO, "more": 1}), "schema_mismatch", "$.calls[0].input"),
+        (call("probe_add", {"a": "1", "b": 2}), "schema_mismatch", "$.calls[0].input.a"),
+        (call("echo", ECHO), "unknown_tool", "$.calls[0].name"),
+    ],
+)
+def test_a_call_that_breaks_its_schema_parses_and_is_unfit(
+    made: ToolCall, kind: str, path: str
+) -> None:
+    """Type, choice, required, surplus and name are told with their place."""
+    turn = heard(made, stop=Stop.TOOL_CALLS)
+
+    assert [(str(f.kind), f.path) for f in turn.faults] == [(kind, path)]
+    assert turn.unread == ()
+    assert trials(turn)["parse_success"] == [True]
+    assert trials(turn)["schema_failure"] == [False]
+    assert trials(turn)["unsafe_blocked"] == [False]
+
+
+def test_each_call_is_a_trial_of_its_schema() -> None:
+    """Two calls, one of them unfit, are one failure in two."""
+    turn = heard(CALL, call("probe_echo", {**ECHO, "tag": "x"}, "c2"), stop=Stop.TOOL_CALLS)
+
+    assert trials(turn)["schema_failure"] == [True, False]
+    assert trials(turn)["parse_success"] == [True]
+
+
+def test_the_history_carries_a_leaked_call_as_a_call() -> None:
+    """Reasoning stays, the markup does not, and a result can answer the call."""
+    own = Reasoning("Hm.", ReasoningKind.FIELD, "reasoning_content")
+
+    said = heard(own, Text(HERMES)).as_said
+
+    assert said.stop is Stop.TOOL_CALLS
+    assert said.parts[0] == own
+    assert [(c.name, c.input) for c in said.calls] == [("probe_echo", ECHO)]
+    assert said.text is None
+
+
+def test_the_history_carries_any_other_turn_as_it_came() -> None:
+    """Text, call and their order are the model's."""
+    parts = (Text("Well."), CALL)
+
+    assert heard(*parts, stop=Stop.TOOL_CALLS).as_said.parts == parts
+
+
+WANTED: list[tuple[str, Any]] = [("probe_echo", ECHO), ("probe_add", {"a": 1, "b": 2})]
+ADD = call("probe_add", {"a": 1, "b": 2}, "c2")
+
+
+@pytest.mark.parametrize(
+    ("made", "found"),
+    [
+        ([CALL, ADD], []),
+        ([ADD, CALL], []),
+        ([CALL], [("no_call", "")]),
+        ([], [("no_call", ""), ("no_call", "")]),
+        ([CALL, ADD, ADD], [("extra_call", "$")]),
+        ([CALL, call("probe_add", {"a": 1, "b": 3})], [("wrong_value", "$.calls[1].input.b")]),
+        ([CALL, call("probe_add", {"a": True, "b": 2})], [("wrong_value", "$.calls[1].input.a")]),
+        ([CALL, call("probe_add", {"a": 1})], [("wrong_value", "$.calls[1].input.b")]),
+        (
+            [CALL, call("probe_add", {"a": 1, "b": 2, "c": 3})],
+            [("wrong_value", "$.calls[1].input.c")],
+        ),
+        ([CALL, call("probe_sub", {"a": 1, "b": 2})], [("no_call", ""), ("extra_call", "$")]),
+    ],
+)
+def test_calls_are_held_against_those_asked_for(
+    made: list[ToolCall], found: list[tuple[str, str]]
+) -> None:
+    """In any order; missing, surplus and changed ones are told apart, and true is not 1."""
+    assert [(str(f.kind), f.path) for f in wrong_values(made, WANTED)] == found
+
+
+def test_of_two_calls_of_a_tool_the_one_that_fits_is_taken_first() -> None:
+    """A wrong call before the right one does not hide it."""
+    wrong, right = call("probe_add", {"a": 9, "b": 9}), call("probe_add", {"a": 1, "b": 2}, "c2")
+
+    found = wrong_values([wrong, right], [("probe_add", {"a": 1, "b": 2})])
+
+    assert [str(finding.kind) for finding in found] == ["extra_call"]

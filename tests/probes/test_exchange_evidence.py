@@ -1,0 +1,153 @@
+from __future__ import annotations
+
+import base64
+import json
+
+from probes.exchange_evidence import MAX_BODY, Evidence, Exchange, record
+from probes.findings import Finding, FindingKind
+from probes.http_messages import Chunk, Incoming, Outgoing
+from probes.messages import JSON, BrokenCall, Reply, Stop, ToolCall
+from probes.redaction import Redactor
+from probes.secret import Secret
+
+KEY = "sk-canary-4711"
+OUTGOING = Outgoing(
+    "POST",
+    "https://e.test/v1/chat/completions",
+    {"Authorization": f"Bearer {KEY}", "Content-Type": "application/json"},
+    b'{"model": "m"}',
+)
+
+
+def reply_of(*chunks: bytes, **headers: str) -> dict[str, JSON]:
+    received = tuple(Chunk(index, data) for index, data in enumerate(chunks))
+    incoming = Incoming(200, headers, received, total_ms=9, first_byte_ms=3)
+    reply = recorded(Exchange(OUTGOING, incoming))["reply"]
+    assert isinstance(reply, dict)
+    return reply
+
+
+def recorded(exchange: Exchange) -> dict[str, JSON]:
+    """The evidence of a single exchange."""
+    (shown,) = record([exchange], (), Redactor(Secret(KEY))).exchanges
+    assert isinstance(shown, dict)
+    return shown
+
+
+def test_a_request_keeps_its_body_and_no_credential() -> None:
+    """Only headers on the list are stored."""
+    assert recorded(Exchange(OUTGOING))["request"] == {
+        "method": "POST",
+        "url": "https://e.test/v1/chat/completions",
+        "headers": {"content-type": "application/json"},
+        "body": '{"model": "m"}',
+        "truncated": False,
+    }
+
+
+def test_reply_headers_are_kept_by_a_list() -> None:
+    """A cookie is not evidence; an echoed key in a listed header is redacted."""
+    reply = reply_of(b"", **{"set-cookie": "a=b", "server": f"x {KEY}"})
+
+    assert reply["headers"] == {"server": "x [redacted]"}
+
+
+def test_chunks_keep_their_times_and_become_text_where_they_can() -> None:
+    """Valid UTF-8 is text; anything else, and NUL, is base64."""
+    reply = reply_of(b"{}", b"\xff", b"a\0b")
+
+    assert reply["chunks"] == [
+        {"ms": 0, "text": "{}"},
+        {"ms": 1, "base64": base64.b64encode(b"\xff").decode()},
+        {"ms": 2, "base64": base64.b64encode(b"a\0b").decode()},
+    ]
+
+
+def test_a_large_body_is_cut_and_says_so() -> None:
+    """Evidence is bounded; its true size stays known."""
+    reply = reply_of(b"x" * MAX_BODY, b"y" * 100)
+
+    assert reply["truncated"] is True
+    assert reply["bytes"] == MAX_BODY + 100
+    assert "y" not in json.dumps(reply["chunks"])
+
+
+def test_a_key_across_the_cut_leaves_no_half() -> None:
+    """Redaction comes before the cut."""
+    reply = reply_of(b"x" * (MAX_BODY - 4) + KEY.encode() + b"z" * 50)
+
+    assert "sk-c" not in json.dumps(reply)
+
+
+def test_many_tiny_chunks_are_bounded() -> None:
+    """A drip of single bytes cannot blow up the evidence."""
+    reply = reply_of(*[b"x"] * 10_000)
+
+    assert reply["truncated"] is True
+    assert isinstance(reply["chunks"], list)
+    assert len(reply["chunks"]) == 4096
+
+
+def test_calls_findings_and_error_are_kept_redacted() -> None:
+    """What was parsed is stored beside the bytes, without the key."""
+    parts = (ToolCall("c", "f", {KEY: 1}, "openai", KEY), BrokenCall("{", f"bad {KEY}"))
+    exchange = Exchange(OUTGOING, None, Reply(parts, Stop.END), error=f"no {KEY}")
+    finding = Finding(FindingKind.NO_CALL, "m")
+
+    evidence = record([exchange], (finding,), Redactor(Secret(KEY))).as_json()
+
+    assert KEY not in json.dumps(evidence)
+    assert evidence["findings"] == [{"kind": "no_call", "message": "m", "path": ""}]
+    shown = recorded(exchange)
+    assert shown["error"] == "no [redacted]"
+    assert shown["calls"] == [
+        {
+            "id": "c",
+            "name": "f",
+            "raw": "[redacted]",
+            "input": {"[redacted]": 1},
+            "format": "openai",
+            "repairs": [],
+        },
+        {
+            "id": "",
+            "name": "",
+            "raw": "{",
+            "kind": "invalid_json",
+            "error": "bad [redacted]",
+            "path": "",
+        },
+    ]
+
+
+def test_calls_beyond_the_bound_are_marked() -> None:
+    """Huge arguments are not stored a second time beside the bytes."""
+    big = ToolCall("c", "f", {}, "openai", "x" * (MAX_BODY + 1))
+
+    shown = recorded(Exchange(OUTGOING, None, Reply((big,), Stop.END)))
+
+    assert shown["calls"] == [{"truncated": True}]
+
+
+def test_every_exchange_of_an_attempt_is_kept_in_order() -> None:
+    """A script's questions and their answers can be read one after the other."""
+    exchanges = [Exchange(OUTGOING, Incoming(200), label="asked"), Exchange(label="never sent")]
+
+    evidence = record(exchanges, (), Redactor(None)).as_json()
+
+    shown = evidence["exchanges"]
+    assert isinstance(shown, list)
+    assert [item["label"] for item in shown] == ["asked", "never sent"]
+    assert shown[1] == {
+        "label": "never sent",
+        "request": {},
+        "reply": None,
+        "calls": [],
+        "error": None,
+    }
+
+
+def test_an_attempt_without_an_exchange_has_empty_evidence() -> None:
+    """What was cut off before it began has nothing to show."""
+    assert record([], (), Redactor(None)) == Evidence()
+    assert Evidence().as_json() == {"exchanges": [], "findings": []}

@@ -1,0 +1,159 @@
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import Callable, Coroutine
+from dataclasses import replace
+
+import httpx
+import pytest
+
+from probes.measurement import ROUNDS, Plan, measure
+from probes.outcomes import Attempt, Evidence, FindingKind, Metric, Outcome, Verdict
+from probes.suite import plan
+from probes.suite.sampling import price
+from probes.target import Limits, Provider, Target
+from probes.transport import Transport
+from simulators import virtual_time
+from tests.probes.httpx_responses import answer
+
+LIMITS = Limits(1000, 1000, 1000, 1000, 1000)
+TARGET = Target(Provider.OPENAI, "https://e.test/v1", "m", limits=LIMITS)
+PLAN = Plan("light", samples=2)
+PLAINEST = "Copy the message character for character"
+Handler = Callable[[httpx.Request], Coroutine[None, None, httpx.Response]]
+
+
+def measured(handle: Handler, plan: Plan = PLAN, target: Target = TARGET) -> list[Attempt]:
+    async def main() -> list[Attempt]:
+        async with Transport(LIMITS, inner=httpx.MockTransport(handle)) as transport:
+            found = [a async for a in measure(target, plan, seed="s", transport=transport)]
+        assert asyncio.all_tasks() == {asyncio.current_task()}, "no task is left"
+        return found
+
+    return virtual_time.run(main())
+
+
+def says(text: str | None, **message: object) -> httpx.Response:
+    choice = {"message": {"content": text, **message}, "finish_reason": "stop"}
+    return answer(200, {"choices": [choice]})
+
+
+async def talk(request: httpx.Request) -> httpx.Response:
+    """Prose, whatever is asked: every owed call is missing."""
+    return says("I would rather not.")
+
+
+class Wavering:
+    """Prose for everything but the plainest question, which is answered well every other time."""
+
+    def __init__(self) -> None:
+        self.asked = 0
+
+    async def __call__(self, request: httpx.Request) -> httpx.Response:
+        text = json.loads(request.content)["messages"][0]["content"]
+        if PLAINEST not in text:
+            return await talk(request)
+        self.asked += 1
+        if self.asked % 2:
+            return await talk(request)
+        said = dict(line.split(": ", 1) for line in text.splitlines() if ": " in line)
+        given = json.dumps({name: said[name] for name in ("message", "tag")})
+        function = {"name": "probe_echo", "arguments": given}
+        return says(None, tool_calls=[{"id": "c", "type": "function", "function": function}])
+
+
+def trials_of(attempts: list[Attempt], probe: str) -> list[int]:
+    return sorted(attempt.trial for attempt in attempts if attempt.probe == probe)
+
+
+def spent(attempts: list[Attempt]) -> int:
+    return sum(attempt.evidence.requests for attempt in attempts)
+
+
+def test_a_clear_answer_is_asked_for_once() -> None:
+    """Where every trial says the same, the plan is all there is."""
+    attempts = measured(talk)
+
+    made = {(attempt.probe, attempt.trial) for attempt in attempts}
+    assert made == {(trial.probe, trial.trial) for trial in PLAN.trials}
+    assert len(attempts) == len(PLAN.trials)
+    assert {attempt.outcome for attempt in attempts} <= {Outcome.FAIL, Outcome.PASS}
+
+
+def test_an_unclear_probe_gets_more_samples_and_the_others_do_not() -> None:
+    """Its trials double each round, so many rounds long."""
+    attempts = measured(Wavering())
+
+    assert trials_of(attempts, "format") == list(range(1, 2 * 2 ** (ROUNDS - 1) + 1))
+    others = {a.probe for a in attempts} - {"format"}
+    assert all(trials_of(attempts, probe) == [1, 2] for probe in others)
+
+
+@pytest.mark.parametrize("more", [0, 1, 3])
+def test_more_samples_stay_within_the_budget(more: int) -> None:
+    """What was spent counts, and the last request that fits is the last."""
+    first = spent(measured(talk))
+
+    attempts = measured(Wavering(), replace(PLAN, max_requests=first + more))
+
+    assert len(trials_of(attempts, "format")) == 2 + more
+    assert spent(attempts) == first + more
+
+
+def test_the_room_is_twice_the_first_round_unless_told() -> None:
+    """A plan knows its ceiling before anything is sent."""
+    assert Plan("full").trials == plan("full")
+    assert Plan("full").room == 2 * price(plan("full")).requests
+    assert Plan("full", max_requests=7).room == 7
+
+
+def test_the_deadline_ends_a_run_and_what_is_missing_is_void() -> None:
+    """Every planned trial is told, done or not, and the reason stands with it."""
+
+    async def slow(request: httpx.Request) -> httpx.Response:
+        await asyncio.sleep(10)
+        return await talk(request)
+
+    late = replace(PLAN, deadline_s=25)
+    attempts = measured(slow, late, replace(TARGET, max_concurrency=1))
+
+    done = [attempt for attempt in attempts if attempt.outcome is not Outcome.VOID]
+    void = [attempt for attempt in attempts if attempt.outcome is Outcome.VOID]
+    assert len(done) == 2
+    assert len(attempts) == len(PLAN.trials)
+    assert len({(attempt.probe, attempt.trial) for attempt in attempts}) == len(PLAN.trials)
+    for attempt in void:
+        (finding,) = attempt.findings
+        assert finding.kind is FindingKind.TIMED_OUT
+        assert finding.message == "The run was not complete within 25 s."
+        assert attempt.verdicts == (Verdict(Metric.AVAILABILITY, good=False),)
+        assert attempt.evidence == Evidence()
+
+
+def test_the_deadline_holds_for_further_rounds_too() -> None:
+    """What was done in the first round is not told a second time."""
+    wavering = Wavering()
+
+    async def later(request: httpx.Request) -> httpx.Response:
+        if wavering.asked >= 2 and PLAINEST in request.content.decode():
+            await asyncio.sleep(500)
+        return await wavering(request)
+
+    attempts = measured(later, replace(PLAN, deadline_s=100), replace(TARGET, max_concurrency=50))
+
+    assert trials_of(attempts, "format") == [1, 2, 3, 4]
+    late = [a.trial for a in attempts if a.probe == "format" and a.outcome is Outcome.VOID]
+    assert sorted(late) == [3, 4]
+
+
+def test_a_slow_down_that_outlasts_the_deadline_is_told() -> None:
+    """The reason says how often the endpoint asked for patience."""
+
+    async def busy(request: httpx.Request) -> httpx.Response:
+        return answer(429, b"", retry_after="20")
+
+    attempts = measured(busy, replace(PLAN, deadline_s=30))
+
+    assert {attempt.outcome for attempt in attempts} == {Outcome.VOID}
+    assert all("429" in attempt.findings[0].message for attempt in attempts)

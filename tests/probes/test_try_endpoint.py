@@ -1,0 +1,107 @@
+"""One safe question, asked once."""
+
+from __future__ import annotations
+
+import json
+import socket
+
+import httpx
+import pytest
+
+from probes.errors import ConnectFailed, Missed, RateLimited
+from probes.findings import FindingKind
+from probes.secret import Secret
+from probes.target import Provider, Target
+from probes.transport import Transport
+from probes.try_endpoint import FEW_TOKENS, MAX_SHOWN, Tried, try_once
+from tests.probes.httpx_responses import answer
+
+pytestmark = pytest.mark.anyio
+KEY = "sk-a-secret-of-somebody"
+
+
+class Vendor:
+    """Answers every request alike and keeps what it was asked."""
+
+    def __init__(self, status: int, body: object, **headers: str) -> None:
+        self.asked: list[httpx.Request] = []
+        self._status, self._body, self._headers = status, body, headers
+
+    def __call__(self, request: httpx.Request) -> httpx.Response:
+        self.asked.append(request)
+        return answer(self._status, self._body, **self._headers)
+
+
+async def tried(vendor: Vendor, **options: object) -> Tried:
+    target = Target(Provider.OPENAI, "http://v/v1", "m", Secret(KEY), options=options)  # type: ignore[arg-type]
+    async with Transport(inner=httpx.MockTransport(vendor)) as transport:
+        return await try_once(target, transport)
+
+
+def reply(text: str) -> dict[str, object]:
+    message = {"role": "assistant", "content": text}
+    return {"model": "m", "choices": [{"message": message, "finish_reason": "stop"}]}
+
+
+async def test_it_is_asked_once_with_few_tokens_and_a_harmless_tool() -> None:
+    """One request, no stream, no history, and a ceiling far below a run's."""
+    vendor = Vendor(200, reply("I would rather talk."))
+
+    found = await tried(vendor)
+
+    (request,) = vendor.asked
+    body = json.loads(request.content)
+    assert [tool["function"]["name"] for tool in body["tools"]] == ["probe_echo"]
+    assert FEW_TOKENS in (body.get("max_tokens"), body.get("max_completion_tokens"))
+    assert [finding.kind for finding in found.findings] == [FindingKind.NO_CALL]
+    assert found.format is None
+
+
+async def test_a_rate_limit_is_told_and_not_waited_for() -> None:
+    """A run rests and asks again; somebody who waits for a page wants to know at once."""
+    vendor = Vendor(429, {"error": {"message": "slow down"}}, retry_after="1")
+
+    found = await tried(vendor)
+
+    assert len(vendor.asked) == 1
+    assert isinstance(found.error, RateLimited)
+
+
+async def test_options_bring_back_the_room_that_a_run_has() -> None:
+    """A budget for thinking, set by an option, has to fit below the limit."""
+    found = await tried(Vendor(200, reply("no")), reasoning_effort="high")
+
+    assert found.max_tokens > FEW_TOKENS
+
+
+async def test_texts_are_redacted_before_they_are_cut() -> None:
+    """No part of the key is left at the edge of what is shown."""
+    text = "x" * (MAX_SHOWN - 5) + KEY
+
+    found = await tried(Vendor(200, reply(text)))
+
+    assert len(found.text) <= MAX_SHOWN
+    assert "sk-a" not in found.text
+
+
+@pytest.mark.parametrize(
+    ("base_url", "why"),
+    [("http://127.0.0.1:9/v1", Missed.REFUSED), ("http://nobody.invalid/v1", Missed.NAME)],
+)
+async def test_why_no_connection_came_about_is_told(
+    monkeypatch: pytest.MonkeyPatch, base_url: str, why: Missed
+) -> None:
+    """A name that nobody knows is something else than a port where nobody listens."""
+    real = socket.getaddrinfo
+
+    def resolve(host: str, *args: object, **kwargs: object) -> object:
+        if str(host).endswith(".invalid"):
+            raise socket.gaierror(socket.EAI_NONAME, "Name or service not known")
+        return real(host, *args, **kwargs)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(socket, "getaddrinfo", resolve)
+    async with Transport() as transport:
+        found = await try_once(Target(Provider.OPENAI, base_url, "m"), transport)
+
+    assert isinstance(found.error, ConnectFailed)
+    assert found.error.why is why
