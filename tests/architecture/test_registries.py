@@ -46,3 +46,18 @@ def imports(path: Path) -> set[str]:
         elif isinstance(node, ast.ImportFrom) and node.module:
             names |= {node.module}
     return names
+
+
+def test_migrations_import_nothing_of_the_product() -> None:
+    """A later change of the product must not change what an upgrade does."""
+    product = {"cli", "config", "dashboard", "gateway", "health", "launcher", "probes", "workers"}
+    migrations = (ROOT / "dashboard/migrations").glob("*.py")
+
+    found = {path.name: roots & product for path in migrations if (roots := packages_of(path))}
+
+    assert len(found) > 20
+    assert {name: names for name, names in found.items() if names} == {}
+
+
+def packages_of(path: Path) -> set[str]:
+    return {name.partition(".")[0] for name in imports(path)}
