@@ -5,10 +5,12 @@ from __future__ import annotations
 import hashlib
 import json
 import os
+import re
 from typing import Any
 
 from cryptography.hazmat.primitives import hashes
 from cryptography.hazmat.primitives.asymmetric import ec
+from django.test import Client
 from fido2.cose import ES256
 from fido2.utils import websafe_encode
 from fido2.webauthn import AttestationObject, AttestedCredentialData, AuthenticatorData
@@ -64,3 +66,13 @@ class SoftPasskey:
                 "response": {"clientDataJSON": websafe_encode(client_data), **response},
             }
         )
+
+
+def add_passkey(client: Client, key: SoftPasskey) -> Any:
+    """Register it for whoever the client is signed in as, by the page and its form."""
+    page = client.get("/settings/security/passkeys/new/").content.decode()
+    found = re.search(r'<script id="invitation" type="application/json">(.+?)</script>', page)
+    assert found is not None
+    answer = key.create(json.loads(found[1]))
+    form = {"name": "laptop", "credential": answer}
+    return client.post("/settings/security/passkeys/new/", form)

@@ -16,7 +16,7 @@ from dashboard.accounts import second_factor
 from dashboard.models.audit import Action
 from tests.factories import make_person
 from tests.security.people import PASSWORD, code_of, is_in, sign_in, told, with_app
-from tests.security.soft_passkey import SoftPasskey
+from tests.security.soft_passkey import SoftPasskey, add_passkey
 
 pytestmark = pytest.mark.usefixtures("static_files")
 
@@ -33,15 +33,6 @@ def bob(db: None, settings: Any) -> User:
 def inside(client: Client, bob: User) -> Client:
     client.force_login(bob)
     return client
-
-
-def add_passkey(client: Client, key: SoftPasskey) -> Any:
-    page = client.get("/settings/security/passkeys/new/").content.decode()
-    found = re.search(r'<script id="invitation" type="application/json">(.+?)</script>', page)
-    assert found is not None
-    answer = key.create(json.loads(found[1]))
-    form = {"name": "laptop", "credential": answer}
-    return client.post("/settings/security/passkeys/new/", form)
 
 
 def test_an_app_is_set_up_by_its_first_code(inside: Client, bob: User) -> None:
