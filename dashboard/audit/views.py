@@ -41,7 +41,7 @@ def page(request: HttpRequest) -> HttpResponse:
         "newer": found.newer.address(after=found.newer.after) if found.newer else "",
         "older": found.older.address(before=found.older.before) if found.older else "",
     }
-    return render(request, "dashboard/audit.html", context)
+    return render(request, "audit/audit_log.html", context)
 
 
 @needs(Right.READ)
@@ -52,7 +52,7 @@ def detail(request: HttpRequest, entry_id: int) -> HttpResponse:
     if found is None:
         raise Http404
     row = entries.shown(audit_page.linked([found]), actor)[0]
-    return render(request, "dashboard/audit_entry.html", {"row": row})
+    return render(request, "audit/entry.html", {"row": row})
 
 
 @needs(Right.READ)

@@ -45,7 +45,7 @@ def page(request: HttpRequest) -> HttpResponse:
     here = {endpoint.slug for endpoint in shown}
     # Ticked on another page of the table: the form carries them along.
     context["elsewhere"] = [slug for slug in asked.endpoints if slug not in here]
-    return render(request, "dashboard/compare.html", context)
+    return render(request, "compare/compare.html", context)
 
 
 # A file is for programs and for whoever it is passed on to: English, whoever asks for it.

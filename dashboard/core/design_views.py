@@ -49,7 +49,7 @@ class Part:
 def page(request: HttpRequest) -> HttpResponse:
     _only_in_development()
     shown = {"parts": [_part(name) for name in PARTS], "statuses": list(Status)}
-    return render(request, "dashboard/design.html", shown)
+    return render(request, "design/page.html", shown)
 
 
 @own

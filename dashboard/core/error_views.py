@@ -13,7 +13,7 @@ from dashboard.core.permissions import NOBODY, actor_of
 def not_allowed(request: HttpRequest, exception: PermissionDenied) -> HttpResponse:
     """A right is missing; whoever was just admitted has none at all, and is told whom to ask."""
     is_new = request.user.is_authenticated and actor_of(request) == NOBODY
-    return render(request, "no_role.html" if is_new else "403.html", status=403)
+    return render(request, "errors/no_role.html" if is_new else "403.html", status=403)
 
 
 def form_too_old(request: HttpRequest, reason: str = "") -> HttpResponse:

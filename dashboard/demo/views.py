@@ -29,7 +29,7 @@ def page(request: HttpRequest) -> HttpResponse:
     there = set(everywhere.values_list("slug", flat=True))
     missing = [member for member in members if member.slug not in there]
     context = {"simulated": found, "missing": missing, "can_start": can_start()}
-    return render(request, "dashboard/demo.html", context)
+    return render(request, "demo/demo.html", context)
 
 
 @needs(Right.ADMINISTER)
@@ -58,7 +58,7 @@ def remove(request: HttpRequest) -> HttpResponse:
     found = list(among(Endpoint.objects.kept()).order_by("slug"))
     if not found:
         return redirect("demo")
-    return render(request, "dashboard/demo_remove.html", {"simulated": found})
+    return render(request, "demo/demo_remove.html", {"simulated": found})
 
 
 @own

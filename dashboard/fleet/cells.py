@@ -16,7 +16,7 @@ from dashboard.core.sql import rows
 from dashboard.fleet.columns import short
 from dashboard.fleet.filters import SHOWN
 from dashboard.fleet.queries import Summary
-from dashboard.templatetags.health import percent
+from dashboard.templatetags.core import percent
 from health.detector import Known
 from health.metrics import Rate, rate_of
 from health.severity import Severity
@@ -98,12 +98,12 @@ def _status(summary: Summary, metric: Metric, counts: Counts) -> Status:
 def _drawn(language: str, metric: Metric, status: Status, counts: Counts) -> SafeString:
     if not counts.trials:
         words = _("{name}: no data.").format(name=name_of(metric))
-        return render_to_string("dashboard/_fleet_cell.html", {"words": words})
+        return render_to_string("fleet/_fleet_cell.html", {"words": words})
     pairs = zip(counts.trials, counts.failures, strict=True)
     spark = sparkline([rate_of(metric, trials, failures) for trials, failures in pairs], RUNS)
     rate = _rate(metric, counts)
     context = {"rate": rate, "spark": spark, "words": _words(metric, status, rate, spark)}
-    return render_to_string("dashboard/_fleet_cell.html", context)
+    return render_to_string("fleet/_fleet_cell.html", context)
 
 
 def _rate(metric: Metric, counts: Counts) -> Rate:

@@ -21,13 +21,13 @@ from dashboard.rollouts.approvals import Viewer
 def page(request: HttpRequest) -> HttpResponse:
     look = _look(request)
     if request.headers.get("HX-Target") == "fleet":
-        answer = render(request, "dashboard/_fleet.html", _list(look))
+        answer = render(request, "fleet/_fleet.html", _list(look))
         # Without what was left empty in the form.
         answer["HX-Push-Url"] = request.path + look.asked.address(page=look.asked.page)
     else:
         top = Top(look.fleet, look.viewer)
         context = _list(look) | fleet_page.choices(look.fleet) | {"top": top}
-        answer = render(request, "dashboard/fleet.html", context)
+        answer = render(request, "fleet/fleet.html", context)
     patch_vary_headers(answer, ["HX-Target"])
     return answer
 
@@ -39,7 +39,7 @@ def rows(request: HttpRequest) -> HttpResponse:
     news = updates.since(_seen(request.GET.getlist("seen")), look)
     if news is None:
         return HttpResponse(status=204)
-    return render(request, "dashboard/_fleet_news.html", {"look": look, "news": news})
+    return render(request, "fleet/_fleet_updates.html", {"look": look, "news": news})
 
 
 def _look(request: HttpRequest) -> Look:

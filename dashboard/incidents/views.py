@@ -46,7 +46,7 @@ def page(request: HttpRequest) -> HttpResponse:
         "after": asked.address(page=shown.number + 1),
         "slugs": endpoints.order_by("slug").values_list("slug", flat=True)[:500],
     }
-    return render(request, "dashboard/incidents.html", context)
+    return render(request, "incidents/incidents.html", context)
 
 
 @needs(Right.READ)
@@ -64,7 +64,7 @@ def detail(request: HttpRequest, incident_id: int) -> HttpResponse:
         "note_form": NoteForm(),
         "reason_form": ReasonForm(auto_id="release_%s"),
     }
-    return render(request, "dashboard/incident.html", context)
+    return render(request, "incidents/incident.html", context)
 
 
 @needs(Right.OPERATE)
@@ -116,7 +116,7 @@ def accept(request: HttpRequest, slug: str, metric: str) -> HttpResponse:
         "normal": incidents.new_normal(profile, chosen),
         "form": form,
     }
-    return render(request, "dashboard/accept.html", context)
+    return render(request, "incidents/accept_baseline.html", context)
 
 
 def _incident(incident_id: int) -> Incident:

@@ -20,7 +20,7 @@ _SHAPES = {
 }
 
 
-@register.inclusion_tag("dashboard/_status.html")
+@register.inclusion_tag("parts/_status.html")
 def severity_badge(severity: int, more: str = "") -> dict[str, Any]:
     words = f"S{severity} {word_of(Severity(severity))}{more}"
     return {"kind": f"severity-{severity}", "path": _SHAPES[severity], "words": words}

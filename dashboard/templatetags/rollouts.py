@@ -28,7 +28,7 @@ _KINDS = {
 }
 
 
-@register.inclusion_tag("dashboard/_status.html")
+@register.inclusion_tag("parts/_status.html")
 def request_badge(request: RolloutRequest) -> dict[str, Any]:
     state = _State(request.state)
     words = stage_words.state_of(request)

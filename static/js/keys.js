@@ -1,4 +1,4 @@
-// Keys for people who do not reach for the mouse. The dialog of templates/dashboard/_keys.html lists
+// Keys for people who do not reach for the mouse. The dialog of templates/parts/_keyboard_shortcuts.html lists
 // them, and can switch them off: who speaks to their computer would press them by talking.
 (() => {
   const WAIT_MS = 1500;

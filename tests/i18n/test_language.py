@@ -33,7 +33,7 @@ from dashboard.models.run import State, Trigger
 from dashboard.models.team import Role
 from dashboard.models.watch import Incident
 from dashboard.people.services import tokens
-from dashboard.templatetags.health import day, minute, second
+from dashboard.templatetags.core import day, minute, second
 from dashboard.trust import detection, modes
 from health import wording
 from health.modes import Mode

@@ -10,7 +10,7 @@ from tests.i18n.reading import unmarked
 _SAID = re.compile(r"\{% (blocktranslate|comment)\b.*?\{% end\1 %\}", re.DOTALL)
 _CODE = re.compile(r"\{#.*?#\}|\{%.*?%\}|\{\{.*?\}\}", re.DOTALL)
 # For those who build pages, where DEBUG is on.
-_NOT_FOR_READERS = ("templates/design/", "templates/dashboard/design.html")
+_NOT_FOR_READERS = ("templates/design/", "templates/design/page.html")
 
 
 def test_no_template_says_anything_by_itself() -> None:

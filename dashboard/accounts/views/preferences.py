@@ -38,7 +38,7 @@ def password(request: HttpRequest) -> HttpResponse:
             return _changed(request, person, form.cleaned_data["new_password1"])
         if "old_password" in form.errors and form.data.get("old_password"):
             login_throttle.failed(request, person.username)
-    return render(request, "dashboard/password.html", {"form": form})
+    return render(request, "accounts/password.html", {"form": form})
 
 
 def _changed(request: HttpRequest, person: User, chosen: str) -> HttpResponse:

@@ -69,7 +69,7 @@ def page(request: HttpRequest) -> HttpResponse:
         "by_passkey": "webauthn" in kinds,
         "oidc": settings.OIDC_NAME if oidc_linked else "",
     }
-    return render(request, "dashboard/confirm.html", context)
+    return render(request, "accounts/confirm.html", context)
 
 
 def _is_them(request: HttpRequest, person: User, form: ConfirmForm) -> bool:

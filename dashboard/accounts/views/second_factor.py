@@ -58,7 +58,7 @@ def page(request: HttpRequest) -> HttpResponse:
         "oidc": settings.OIDC_NAME if settings.OIDC_ON else "",
         "linked": external_accounts.link_of(person) if settings.OIDC_ON else None,
     }
-    return render(request, "dashboard/security.html", context)
+    return render(request, "accounts/security.html", context)
 
 
 @own
@@ -81,7 +81,7 @@ def app(request: HttpRequest) -> HttpResponse:
     picture = base64.b64encode(get_adapter().build_totp_svg(address).encode()).decode()
     spelled = " ".join(secret[at : at + 4] for at in range(0, len(secret), 4))
     context = {"form": form, "secret": spelled, "picture": f"data:image/svg+xml;base64,{picture}"}
-    return render(request, "dashboard/security_app.html", context)
+    return render(request, "accounts/security_app.html", context)
 
 
 @own
@@ -99,7 +99,7 @@ def new_passkey(request: HttpRequest) -> HttpResponse:
             return _added(request, codes, _("The passkey is set up. You can sign in with it."))
         form.add_error(None, _("The passkey was not made. Try again, or use another one."))
     context = {"form": form, "invitation": passkeys.invitation(person)}
-    return render(request, "dashboard/security_passkey.html", context)
+    return render(request, "accounts/security_passkey.html", context)
 
 
 @own
@@ -137,4 +137,4 @@ def _added(request: HttpRequest, drawn: list[str], told: str) -> HttpResponse:
 def _codes(request: HttpRequest, drawn: list[str]) -> HttpResponse:
     # The answer to the post itself, not a redirect: the codes are shown nowhere else.
     context: dict[str, Any] = {"codes": drawn, "text": "\n".join(drawn)}
-    return render(request, "dashboard/security_codes.html", context)
+    return render(request, "accounts/security_codes.html", context)

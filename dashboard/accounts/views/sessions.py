@@ -42,7 +42,7 @@ def page(request: HttpRequest) -> HttpResponse:
         "idle": durations.rough(settings.SESSION_IDLE),
         "age": durations.rough(settings.SESSION_AGE),
     }
-    return render(request, "dashboard/sessions.html", context)
+    return render(request, "accounts/sessions.html", context)
 
 
 @own

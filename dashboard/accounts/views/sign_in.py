@@ -45,7 +45,7 @@ class CodeForm(forms.Form):
 
 
 class Login(LoginView):
-    template_name = "dashboard/login.html"
+    template_name = "accounts/login.html"
     redirect_authenticated_user = True
 
     @override
@@ -98,7 +98,7 @@ def code(request: HttpRequest) -> HttpResponse:
         login_throttle.failed(request, who.person.username)
     has_passkeys = second_factors.of(who.person).filter(type="webauthn").exists()
     context = {"form": form, "has_passkeys": has_passkeys}
-    return render(request, "dashboard/login_code.html", context)
+    return render(request, "accounts/login_code.html", context)
 
 
 @public
@@ -119,7 +119,7 @@ def passkey(request: HttpRequest) -> HttpResponse:
     form = AuthenticationForm(request)
     told = _("This passkey opens nothing here. Sign in with your password, or try again.")
     context = {"form": form, "next": request.POST.get("next", ""), "refusal": told}
-    return render(request, "dashboard/login.html", context)
+    return render(request, "accounts/login.html", context)
 
 
 @public
@@ -152,7 +152,7 @@ def too_soon(request: HttpRequest, wait: timedelta) -> HttpResponse:
     seconds = max(1, math.ceil(wait.total_seconds()))
     at_confirm = request.path == reverse("confirm")
     context = {"wait": durations.rough(wait), "back": "confirm" if at_confirm else "login"}
-    page = render(request, "dashboard/slowed.html", context, status=429)
+    page = render(request, "accounts/slowed.html", context, status=429)
     page.headers["Retry-After"] = str(seconds)
     return page
 

@@ -28,9 +28,7 @@ TABLE_ROWS = 50
 @require_safe
 def part(request: HttpRequest, slug: str) -> HttpResponse:
     endpoint = get_object_or_404(Endpoint.objects.kept(), slug=slug)
-    return render(
-        request, "dashboard/_chart_part.html", _part_context(endpoint, _asked(request.GET))
-    )
+    return render(request, "charts/_chart_part.html", _part_context(endpoint, _asked(request.GET)))
 
 
 @needs(Right.READ)
@@ -38,7 +36,7 @@ def part(request: HttpRequest, slug: str) -> HttpResponse:
 def points(request: HttpRequest, slug: str) -> HttpResponse:
     endpoint, asked = get_object_or_404(Endpoint.objects.kept(), slug=slug), _asked(request.GET)
     context = {"endpoint": endpoint, "asked": asked, "card": endpoint_chart.read(endpoint, asked)}
-    return render(request, "dashboard/chart_points.html", context)
+    return render(request, "charts/chart_points.html", context)
 
 
 @needs(Right.READ)

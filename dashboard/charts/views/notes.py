@@ -51,7 +51,7 @@ class NoteForm(forms.Form):
 def part(request: HttpRequest, slug: str) -> HttpResponse:
     endpoint = get_object_or_404(Endpoint.objects.kept(), slug=slug)
     if request.method != "POST":
-        return render(request, "dashboard/_notes.html", context(endpoint))
+        return render(request, "charts/_notes.html", context(endpoint))
     form = NoteForm(request.POST, auto_id="note_%s")
     if not form.is_valid():
         return _answer(request, endpoint, refusal=_first_error(form), form=form)
@@ -108,5 +108,5 @@ def _answer(
     shown = {**context(endpoint), "note_done": done, "note_refusal": refusal}
     if form:
         shown["note_form"] = form
-    response = render(request, "dashboard/_notes.html", shown)
+    response = render(request, "charts/_notes.html", shown)
     return trigger_client_event(response, "notes-changed") if done else response

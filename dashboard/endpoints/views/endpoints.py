@@ -45,7 +45,7 @@ def page(request: HttpRequest, slug: str) -> HttpResponse:
         "progress": progress.of_latest(endpoint),
         "spend": Spend.objects.today(endpoint),
     }
-    return render(request, "dashboard/endpoint.html", context)
+    return render(request, "endpoints/endpoint.html", context)
 
 
 @needs(Right.READ)
@@ -55,11 +55,11 @@ def runs(request: HttpRequest, slug: str) -> HttpResponse:
     endpoint = get_object_or_404(Endpoint.objects.kept(), slug=slug)
     table = _runs(request, endpoint)
     if request.headers.get("HX-Trigger") in _TURNS:
-        response = render(request, "dashboard/_runs.html", {"endpoint": endpoint, **table})
+        response = render(request, "endpoints/_runs_panel.html", {"endpoint": endpoint, **table})
         response["HX-Push-Url"] = page_links.page_with(request, endpoint, table["runs"].asked.here)
         return response
     found = endpoint_page.context(endpoint, current_policy(slug))
-    return render(request, "dashboard/_runs.html", {**found, **table, "oob": True})
+    return render(request, "endpoints/_runs_panel.html", {**found, **table, "oob": True})
 
 
 @needs(Right.READ)
@@ -67,7 +67,7 @@ def runs(request: HttpRequest, slug: str) -> HttpResponse:
 def policy(request: HttpRequest, slug: str) -> HttpResponse:
     endpoint = get_object_or_404(Endpoint.objects.kept(), slug=slug)
     context = endpoint_page.standing(endpoint, endpoint.profile, current_policy(slug))
-    return render(request, "dashboard/_policy.html", {**context, "oob": True})
+    return render(request, "endpoints/_policy.html", {**context, "oob": True})
 
 
 @needs(Right.OPERATE)
@@ -115,7 +115,7 @@ def remove(request: HttpRequest, slug: str) -> HttpResponse:
         endpoints.remove(endpoint)
         messages.success(request, _("{slug} was removed.").format(slug=endpoint.slug))
         return redirect("fleet")
-    return render(request, "dashboard/endpoint_remove.html", {"endpoint": endpoint})
+    return render(request, "endpoints/endpoint_remove.html", {"endpoint": endpoint})
 
 
 def _runs(request: HttpRequest, endpoint: Endpoint) -> dict[str, Any]:
@@ -139,7 +139,7 @@ def form_page(
         "examples": presets.examples(),
         **more,
     }
-    return render(request, "dashboard/endpoint_form.html", context)
+    return render(request, "endpoints/endpoint_form.html", context)
 
 
 def _tell(request: HttpRequest, updated: endpoints.Updated) -> None:

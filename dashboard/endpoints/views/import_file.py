@@ -81,7 +81,7 @@ def _answer(request: HttpRequest, asked: Asked) -> HttpResponse:
         return _form(request, asked, plan=exc.plan, refusal=exc.message)
     except Refused as exc:
         return _form(request, asked, refusal=exc.message, **_planned(declared, asked))
-    return render(request, "dashboard/import_result.html", _plan_context(done))
+    return render(request, "endpoints/import_result.html", _plan_context(done))
 
 
 def _planned(declared: list[Declared], asked: Asked) -> dict[str, Plan]:
@@ -98,7 +98,7 @@ def _form(request: HttpRequest, asked: Asked, **found: Any) -> HttpResponse:
     context = {"asked": asked, **found}
     if plan := found.get("plan"):
         context |= _plan_context(plan)
-    return render(request, "dashboard/import.html", context)
+    return render(request, "endpoints/import.html", context)
 
 
 def _plan_context(plan: Plan) -> dict[str, Any]:

@@ -13,4 +13,4 @@ from dashboard.endpoints.ollama_discovery import ollama_models
 @require_safe
 @never_cache
 def part(request: HttpRequest) -> HttpResponse:
-    return render(request, "dashboard/_nearby.html", {"models": ollama_models()})
+    return render(request, "endpoints/_ollama_discovery.html", {"models": ollama_models()})

@@ -52,7 +52,7 @@ def _answer(request: HttpRequest, endpoint: Endpoint | None) -> HttpResponse:
     except Refused as exc:
         context["refusal"] = exc.message
     if request.headers.get("HX-Request"):
-        return render(request, "dashboard/_tried.html", context)
+        return render(request, "endpoints/_try_out_report.html", context)
     # Without scripts the whole form comes back. A typed key does not: no page ever holds one.
     context["key_is_gone"] = bool(request.POST.get("key"))
     typed = kept_input(request.POST.dict())

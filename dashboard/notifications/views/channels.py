@@ -37,14 +37,14 @@ def page(request: HttpRequest) -> HttpResponse:
         "quiet": deliveries.quiet_now(),
         "deliveries": _log(),
     }
-    return render(request, "dashboard/channels.html", context)
+    return render(request, "notifications/channels.html", context)
 
 
 @needs(Right.ADMINISTER)
 @require_safe
 def log(request: HttpRequest) -> HttpResponse:
     context = {"deliveries": _log(), "quiet": deliveries.quiet_now()}
-    return render(request, "dashboard/_deliveries.html", context)
+    return render(request, "notifications/_deliveries.html", context)
 
 
 @needs(Right.ADMINISTER)
@@ -67,7 +67,7 @@ def new(request: HttpRequest) -> HttpResponse:
             form.add_error(None, exc.message)
         else:
             return _made(request, made)
-    return render(request, "dashboard/channel_form.html", {"form": form})
+    return render(request, "notifications/channel_form.html", {"form": form})
 
 
 @needs(Right.ADMINISTER)
@@ -85,7 +85,7 @@ def edit(request: HttpRequest, channel_id: int) -> HttpResponse:
         else:
             messages.success(request, _("{name} is saved.").format(name=given["name"]))
             return redirect("channels")
-    return render(request, "dashboard/channel_form.html", {"form": form, "channel": channel})
+    return render(request, "notifications/channel_form.html", {"form": form, "channel": channel})
 
 
 @needs(Right.ADMINISTER)
@@ -96,7 +96,7 @@ def remove(request: HttpRequest, channel_id: int) -> HttpResponse:
         channels.remove(channel)
         messages.success(request, _("{name} is removed.").format(name=channel.name))
         return redirect("channels")
-    return render(request, "dashboard/channel_remove.html", {"channel": channel})
+    return render(request, "notifications/channel_remove.html", {"channel": channel})
 
 
 @needs(Right.ADMINISTER)
@@ -111,7 +111,7 @@ def rotate(request: HttpRequest, channel_id: int) -> HttpResponse:
         except Refused as exc:
             messages.error(request, exc.message)
             return redirect("channels")
-    return render(request, "dashboard/channel_rotate.html", {"channel": channel})
+    return render(request, "notifications/channel_rotate.html", {"channel": channel})
 
 
 @needs(Right.ADMINISTER)
@@ -156,8 +156,8 @@ def _made(request: HttpRequest, made: Made) -> HttpResponse:
         return redirect("channels")
     # The answer to the post itself, not a redirect: the secret is shown nowhere else.
     context: dict[str, Any] = {"channel": made.channel, "secret": made.secret}
-    return render(request, "dashboard/channel_secret.html", context)
+    return render(request, "notifications/channel_secret.html", context)
 
 
 def _result(request: HttpRequest, delivery: Delivery) -> HttpResponse:
-    return render(request, "dashboard/_delivery_result.html", {"delivery": delivery})
+    return render(request, "notifications/_delivery_result.html", {"delivery": delivery})

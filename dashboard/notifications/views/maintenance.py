@@ -38,7 +38,7 @@ def page(request: HttpRequest) -> HttpResponse:
         else:
             messages.success(request, _("Planned. Probing goes on; only notices are held back."))
             return redirect("maintenance")
-    return render(request, "dashboard/maintenance.html", {"form": form, **_windows(actor)})
+    return render(request, "notifications/maintenance.html", {"form": form, **_windows(actor)})
 
 
 @needs(Right.OPERATE)

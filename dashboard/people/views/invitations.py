@@ -44,7 +44,7 @@ def page(request: HttpRequest, token: str) -> HttpResponse:
             return _opens_nothing(request)
         return _let_in(request, person)
     context = {"form": form, "person": found.person, "expires_at": found.expires_at}
-    return render(request, "dashboard/invitation.html", context)
+    return render(request, "people/invitation.html", context)
 
 
 def _let_in(request: HttpRequest, person: User) -> HttpResponse:
@@ -58,4 +58,4 @@ def _let_in(request: HttpRequest, person: User) -> HttpResponse:
 
 def _opens_nothing(request: HttpRequest) -> HttpResponse:
     # Wrong, used, expired and taken back look the same: a guess learns nothing.
-    return render(request, "dashboard/invitation_gone.html", status=404)
+    return render(request, "people/invitation_gone.html", status=404)

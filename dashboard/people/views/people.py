@@ -51,7 +51,7 @@ def page(request: HttpRequest) -> HttpResponse:
             form.add_error("username", exc.message)
     # The answer to the post itself, not a redirect: the link is shown nowhere else.
     context = {"form": form, "may": role_words.MAY, **_shown_once(link)}
-    return render(request, "dashboard/people.html", {**context, **_listed(request)})
+    return render(request, "people/people.html", {**context, **_listed(request)})
 
 
 @needs(Right.ADMINISTER)
@@ -145,7 +145,7 @@ def take(request: HttpRequest, person_id: int, grant_id: int) -> HttpResponse:
             told = _("{name} has lost the role.").format(name=grant.person.username)
             messages.success(request, told)
         return redirect("person", person_id)
-    return render(request, "dashboard/grant_take.html", {"grant": grant, "form": WhyForm()})
+    return render(request, "people/grant_remove.html", {"grant": grant, "form": WhyForm()})
 
 
 def _link(request: HttpRequest, person_id: int, make: Callable[..., Link]) -> HttpResponse:
@@ -201,7 +201,7 @@ def _page_of(request: HttpRequest, person_id: int, **more: Any) -> HttpResponse:
         "may": role_words.MAY,
         "now": timezone.now(),
     }
-    return render(request, "dashboard/person.html", {**context, **more})
+    return render(request, "people/person.html", {**context, **more})
 
 
 def _signed_in(request: HttpRequest) -> User:

@@ -44,7 +44,7 @@ def page(request: HttpRequest) -> HttpResponse:
             return redirect("team", made.pk)
     of_nobody = Endpoint.objects.kept().filter(team=None).count()
     context = {"form": form, "teams": _counted(), "of_nobody": of_nobody}
-    return render(request, "dashboard/teams.html", context)
+    return render(request, "people/teams.html", context)
 
 
 @needs(Right.ADMINISTER)
@@ -60,7 +60,7 @@ def team(request: HttpRequest, team_id: int) -> HttpResponse:
         else:
             messages.success(request, _("The team is called {name} now.").format(name=renamed.name))
             return redirect("team", found.pk)
-    return render(request, "dashboard/team.html", {"team": found, "form": form, **_of(found)})
+    return render(request, "people/team.html", {"team": found, "form": form, **_of(found)})
 
 
 @needs(Right.ADMINISTER)
@@ -96,7 +96,7 @@ def remove(request: HttpRequest, team_id: int) -> HttpResponse:
         messages.success(request, _("The team {name} is removed.").format(name=found.name))
         return redirect("teams")
     context = {"team": found, "form": WhyForm(), **_of(found)}
-    return render(request, "dashboard/team_remove.html", context)
+    return render(request, "people/team_remove.html", context)
 
 
 def _counted() -> QuerySet[Team]:

@@ -37,7 +37,7 @@ def page(request: HttpRequest) -> HttpResponse:
         "tokens": _listed(person),
         "now": timezone.now(),
     }
-    return render(request, "dashboard/tokens.html", context)
+    return render(request, "people/tokens.html", context)
 
 
 @own
@@ -50,7 +50,7 @@ def revoke(request: HttpRequest, prefix: str) -> HttpResponse:
             told = _("{name} is revoked. It opens nothing any more.").format(name=token.name)
             messages.success(request, told)
         return redirect("tokens")
-    return render(request, "dashboard/token_revoke.html", {"token": token})
+    return render(request, "people/token_revoke.html", {"token": token})
 
 
 def _made(form: TokenForm, person: User) -> Issued | None:

@@ -90,11 +90,11 @@ def _shown(request: HttpRequest, endpoint: Endpoint) -> HttpResponse:
     found = context(endpoint)
     seen = request.GET.get("seen")
     if seen is None:
-        return render(request, "dashboard/_modes.html", found)
+        return render(request, "policy/_modes.html", found)
     if seen == found["panel"].seen:
         return HttpResponse(status=204)
     last = modes_panel.last_change(found["panel"])
-    return render(request, "dashboard/_modes_moved.html", {**found, "last": last})
+    return render(request, "policy/_modes_changed.html", {**found, "last": last})
 
 
 def context(endpoint: Endpoint) -> dict[str, Any]:
@@ -144,5 +144,5 @@ def _answer(
         return redirect(f"{endpoint.get_absolute_url()}#modes")
     typed = {"typed": form.data} if form else {}
     shown = {**context(endpoint), "done": done, "refusal": refusal, **typed}
-    response = render(request, "dashboard/_modes.html", shown)
+    response = render(request, "policy/_modes.html", shown)
     return trigger_client_event(response, "modes-changed") if done else response

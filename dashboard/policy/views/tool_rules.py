@@ -47,7 +47,7 @@ def page(request: HttpRequest) -> HttpResponse:
         name: str = trying.cleaned_data["name"]
         found = classify(name, [*(rule.rule for rule in rules), *DEFAULTS])
         context |= {"tried": name, "found": found}
-    return render(request, "dashboard/tool_rules.html", context)
+    return render(request, "policy/tool_rules.html", context)
 
 
 @needs(Right.ADMINISTER)
@@ -63,7 +63,7 @@ def change(request: HttpRequest, rule_id: int) -> HttpResponse:
             form.add_error("pattern", exc.message)
         else:
             return redirect("tool-rules")
-    return render(request, "dashboard/tool_rule_form.html", {"form": form, "shown": initial})
+    return render(request, "policy/tool_rule_form.html", {"form": form, "shown": initial})
 
 
 @needs(Right.ADMINISTER)

@@ -44,7 +44,7 @@ def page(request: HttpRequest) -> HttpResponse:
         "versions": gate_versions.versions(),
         "voids": gate_versions.would_void(),
     }
-    return render(request, "dashboard/gates.html", context)
+    return render(request, "rollouts/gates.html", context)
 
 
 def _refusal(request: HttpRequest, form: GatesForm, seen: str) -> str:

@@ -45,7 +45,7 @@ def page(request: HttpRequest) -> HttpResponse:
         "before": asked.address(page=shown.number - 1),
         "after": asked.address(page=shown.number + 1),
     }
-    return render(request, "dashboard/rollouts.html", context)
+    return render(request, "rollouts/rollouts.html", context)
 
 
 @needs(Right.READ)
@@ -58,9 +58,9 @@ def detail(request: HttpRequest, request_id: int) -> HttpResponse:
     if seen == look.seen:
         return HttpResponse(status=204)
     if look.is_pending:
-        return render(request, "dashboard/_rollout_moved.html", {"look": look})
+        return render(request, "rollouts/_stage_changed.html", {"look": look})
     # Nobody can decide any more, so the form may go.
-    answer = render(request, "dashboard/_rollout_page.html", {"look": look})
+    answer = render(request, "rollouts/_request.html", {"look": look})
     answer["HX-Retarget"], answer["HX-Reswap"] = "#request", "outerHTML"
     return answer
 
@@ -128,7 +128,7 @@ def step_back(request: HttpRequest, slug: str) -> HttpResponse:
         else:
             messages.success(request, said)
             return redirect(f"{endpoint.get_absolute_url()}#rollout")
-    return render(request, "dashboard/step_back.html", {"endpoint": endpoint, "form": form})
+    return render(request, "rollouts/step_back.html", {"endpoint": endpoint, "form": form})
 
 
 _VERDICTS = {
@@ -156,7 +156,7 @@ def _page(
     refusal: str = "",
 ) -> HttpResponse:
     context = {"look": look, "form": form or ReasonForm(), "refusal": refusal}
-    return render(request, "dashboard/rollout.html", context)
+    return render(request, "rollouts/request.html", context)
 
 
 def _not_asked(request: HttpRequest, endpoint: Endpoint, refusal: str, reason: str) -> HttpResponse:
@@ -167,4 +167,4 @@ def _not_asked(request: HttpRequest, endpoint: Endpoint, refusal: str, reason: s
     profile, policy = endpoint.profile, current_policy(endpoint.slug)
     context = endpoint_page.standing(endpoint, profile, policy)
     typed = {"ask_refusal": refusal, "ask_reason": reason}
-    return render(request, "dashboard/_rollout.html", {**context, **typed})
+    return render(request, "rollouts/_stage_panel.html", {**context, **typed})

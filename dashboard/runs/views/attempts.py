@@ -53,8 +53,8 @@ def page(request: HttpRequest, run_id: int, probe: str, trial: int) -> HttpRespo
     limit = MOST_SHOWN if request.GET.get("show") == "all" else SHOWN
     context = {"run": found.run, "attempt": found.attempt, "evidence": _evidence(found, limit)}
     if request.headers.get("HX-Request"):
-        return render(request, "dashboard/_evidence.html", context)
-    return render(request, "dashboard/attempt.html", {**found.context(), **context})
+        return render(request, "runs/_evidence.html", context)
+    return render(request, "runs/attempt.html", {**found.context(), **context})
 
 
 @needs(Right.READ)
@@ -73,7 +73,7 @@ def chunks(request: HttpRequest, run_id: int, probe: str, trial: int, step: int)
         "timeline": chunk_timeline.timeline(got.chunks if got else ()),
     }
     part = request.headers.get("HX-Request")
-    template = "dashboard/_chunks.html" if part else "dashboard/chunks.html"
+    template = "runs/_chunks.html" if part else "runs/chunks.html"
     return render(request, template, context)
 
 
@@ -85,7 +85,7 @@ def difference(request: HttpRequest, run_id: int, probe: str, trial: int) -> Htt
     is_raw = request.GET.get("as") == "raw"
     compared = attempt_diff.of(found.attempt, found.run, good, is_raw=is_raw) if good else None
     context = {"good": good, "compared": compared, "is_raw": is_raw}
-    return render(request, "dashboard/difference.html", {**found.context(), **context})
+    return render(request, "runs/difference.html", {**found.context(), **context})
 
 
 @needs(Right.READ)

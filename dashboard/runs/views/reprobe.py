@@ -45,7 +45,7 @@ def probe(request: HttpRequest, slug: str) -> HttpResponse:
         in_dialog = bool(request.headers.get("HX-Request"))
         plan = probe_plan.read(endpoint)
         context = {"endpoint": endpoint, "plan": plan, "in_dialog": in_dialog}
-        return render(request, f"dashboard/{'_plan' if in_dialog else 'probe'}.html", context)
+        return render(request, f"runs/{'_run_plan' if in_dialog else 'reprobe'}.html", context)
     refusal = ""
     try:
         _ask(endpoint, by=cast(User, request.user), suite=request.POST.get("suite", ""))
@@ -95,6 +95,6 @@ def _acted(
 
 def _part(request: HttpRequest, found: Progress | None, refusal: str = "") -> HttpResponse:
     context = {"progress": found, "refusal": refusal}
-    response = render(request, "dashboard/_progress.html", context)
+    response = render(request, "runs/_progress.html", context)
     ended = found is not None and not found.run.is_active
     return trigger_client_event(response, "run-ended" if ended else "run-moved")

@@ -27,7 +27,7 @@ def page(request: HttpRequest, run_id: int) -> HttpResponse:
         "before": beside.filter(pk__lt=run.pk).order_by("-pk").first(),
         "after": beside.filter(pk__gt=run.pk).order_by("pk").first(),
     }
-    return render(request, "dashboard/run.html", context)
+    return render(request, "runs/run.html", context)
 
 
 @needs(Right.READ)
@@ -35,7 +35,7 @@ def page(request: HttpRequest, run_id: int) -> HttpResponse:
 def attempts(request: HttpRequest, run_id: int) -> HttpResponse:
     run = find(run_id)
     context = {"run": run, "results": _results(request, run)}
-    return render(request, "dashboard/_attempts.html", context)
+    return render(request, "runs/_attempts.html", context)
 
 
 @needs(Right.READ)

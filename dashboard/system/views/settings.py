@@ -15,12 +15,10 @@ from dashboard.system import retention_page, table_sizes
 @require_safe
 def page(request: HttpRequest) -> HttpResponse:
     groups = groups_for(actor_of(request))
-    return render(request, "dashboard/settings.html", {"groups": groups})
+    return render(request, "system/settings.html", {"groups": groups})
 
 
 @own
 @require_safe
 def retention(request: HttpRequest) -> HttpResponse:
-    return render(
-        request, "dashboard/retention.html", {"kept": retention_page.of(table_sizes.read())}
-    )
+    return render(request, "system/retention.html", {"kept": retention_page.of(table_sizes.read())})

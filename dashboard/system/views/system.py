@@ -15,4 +15,4 @@ def page(request: HttpRequest) -> HttpResponse:
     state = monitoring.state(actor_of(request).teams(Right.READ))
     context = {"system": system_page.of(state)}
     whole = not request.headers.get("HX-Request")
-    return render(request, f"dashboard/{'system' if whole else '_system'}.html", context)
+    return render(request, f"system/{'system' if whole else '_system'}.html", context)

@@ -1,0 +1,158 @@
+"""Words, marks and times for templates."""
+
+from __future__ import annotations
+
+from datetime import date, datetime, timedelta
+from json import dumps
+from typing import Any
+
+from django import template
+from django.utils import formats, timezone
+from django.utils.translation import gettext as _
+from django.utils.translation import pgettext
+
+from dashboard.charts import endpoint_changes
+from dashboard.core import durations, labels, safe_text
+from health.status import Status
+from health.wording import say
+
+register = template.Library()
+
+# A shape for each status, so that none is told by its colour alone. Drawn on 12 x 12.
+_SHAPES = {
+    Status.HEALTHY: "M6 1a5 5 0 1 0 0 10A5 5 0 0 0 6 1Z",
+    Status.DEGRADED: "M6 1 11.5 11H.5Z",
+    Status.FAILING: "M1.5 1.5h9v9h-9Z",
+    Status.NO_VERDICT: "M6 1a5 5 0 1 0 0 10A5 5 0 0 0 6 1Zm0 2a3 3 0 1 1 0 6 3 3 0 0 1 0-6Z",
+    Status.STALE: "M6 1a5 5 0 1 0 0 10A5 5 0 0 0 6 1Zm0 2v6a3 3 0 0 1 0-6Z",
+    Status.WAITING: "M1 5h2.4v2.4H1Zm3.8 0h2.4v2.4H4.8Zm3.8 0H11v2.4H8.6Z",
+    Status.OFF: "M1 5h10v2H1Z",
+}
+_OUTCOMES = {"pass": Status.HEALTHY, "fail": Status.FAILING, "void": Status.NO_VERDICT}
+
+
+@register.inclusion_tag("parts/_status.html")
+def status_badge(status: Status, words: str = "") -> dict[str, Any]:
+    return _badge(status, words or labels.spoken(status.value, labels.STATUSES))
+
+
+@register.inclusion_tag("parts/_status.html")
+def outcome_badge(outcome: str) -> dict[str, Any]:
+    return _badge(_OUTCOMES[outcome], labels.spoken(outcome, labels.OUTCOMES))
+
+
+@register.inclusion_tag("parts/_time.html")
+def when(moment: datetime | None, empty: str = "") -> dict[str, Any]:
+    """How long ago, or how long until; the script of the page keeps it fresh."""
+    words = relative(moment) if moment else ""
+    return {"moment": moment, "words": words, "empty": empty}
+
+
+@register.inclusion_tag("parts/_time.html")
+def due(moment: datetime) -> dict[str, Any]:
+    """How long until; what should have begun already is due now."""
+    words = relative(moment) if moment > timezone.now() else _("due now")
+    return {"moment": moment, "words": words, "is_due": True}
+
+
+@register.filter
+def percent(value: float | None) -> str:
+    return _("no data") if value is None else f"{value:.0%}"
+
+
+@register.filter
+def duration(span: timedelta | None) -> str:
+    return durations.short(span) if span else ""
+
+
+@register.filter
+def took(run: Any) -> str:
+    """How long a run worked, or has worked so far."""
+    if run.started_at is None:
+        return ""
+    return durations.rough((run.finished_at or timezone.now()) - run.started_at)
+
+
+@register.filter
+def visible(text: object) -> str:
+    return safe_text.visible(safe_text.clip(str(text), 2000))
+
+
+@register.filter
+def json(value: object) -> str:
+    return dumps(value, ensure_ascii=False)
+
+
+@register.filter
+def words(name: object) -> str:
+    return labels.spoken(name)
+
+
+@register.filter
+def state_words(state: str) -> str:
+    return labels.spoken(state, labels.RUN_STATES)
+
+
+@register.filter
+def suite_words(suite: str) -> str:
+    return labels.spoken(suite, labels.SUITES)
+
+
+@register.filter
+def stage_words(stage: str) -> str:
+    return labels.spoken(stage, labels.STAGES)
+
+
+@register.filter
+def risk_words(risk: str) -> str:
+    return labels.spoken(risk, labels.RISKS)
+
+
+@register.filter
+def delivery_words(state: str) -> str:
+    return labels.spoken(state, labels.DELIVERIES)
+
+
+@register.filter
+def check_words(name: str) -> str:
+    return labels.spoken(name, labels.CHECKS)
+
+
+@register.filter
+def fact_name(fact: str) -> str:
+    """What something is called that an endpoint tells about itself."""
+    return endpoint_changes.name_of(fact)
+
+
+@register.filter
+def told(text: str) -> str:
+    """A text of a table that was marked there, in the reader's language."""
+    return say(text)
+
+
+@register.filter
+def day(moment: date | None) -> str:
+    return formats.date_format(moment, pgettext("format of a day", "j M Y")) if moment else ""
+
+
+@register.filter
+def minute(moment: datetime | None) -> str:
+    """The day and the time, for moments whose seconds say nothing."""
+    if moment is None:
+        return ""
+    return formats.date_format(moment, pgettext("format of a moment", "j M Y H:i"))
+
+
+@register.filter
+def second(moment: datetime | None) -> str:
+    if moment is None:
+        return ""
+    return formats.date_format(moment, pgettext("format of a moment", "j M Y H:i:s"))
+
+
+def relative(moment: datetime) -> str:
+    return durations.relative(timezone.now() - moment)
+
+
+def _badge(status: Status, words: str) -> dict[str, Any]:
+    return {"kind": status.value.replace(" ", "-"), "path": _SHAPES[status], "words": words}
