@@ -36,7 +36,7 @@ CHECKS_WITHOUT_SERVERS: Mapping[str, Sequence[str]] = {
 # It takes long on one core, so it runs beside the steps that follow.
 TYPES = (str(BIN / "mypy"),)
 # Tests that touch neither the database nor the broker: they need all of the cores.
-WITHOUT_SERVERS = ("charts", "cli", "health", "probes", "simulators", "zoo")
+WITHOUT_SERVERS = ("cli", "health", "probes", "simulators", "zoo")
 MIGRATIONS_CHECK = (*MANAGE, "makemigrations", "--check", "--dry-run")
 
 

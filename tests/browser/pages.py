@@ -17,8 +17,14 @@ from dashboard.people.services.people import Rights
 from dashboard.trust import modes, rollout_requests, tool_rules
 from health.modes import Mode
 from health.risk import Risk
-from tests.dashboard.rolling import ease_gates, make_ready, make_request, swap_template
-from tests.dashboard.watching import degrade
+from tests.dashboard.incidents.builders import degrade
+from tests.dashboard.notifications.builders import make_webhook
+from tests.dashboard.rollouts.profile_builders import (
+    ease_gates,
+    make_ready,
+    make_request,
+    swap_template,
+)
 from tests.factories import (
     make_attempt,
     make_endpoint,
@@ -26,7 +32,6 @@ from tests.factories import (
     make_person,
     make_run,
 )
-from tests.notifications.making import make_webhook
 
 # Addresses that answer with a part of a page, a file, a redirect, or something for machines.
 NOT_PAGES = frozenset(

@@ -11,7 +11,13 @@ from playwright.sync_api import Page, expect
 
 from dashboard.models import Run
 from tests.browser.watch import Watch
-from tests.dashboard.exchanges.making import a_reply, a_request, an_exchange, evidence, in_chunks
+from tests.dashboard.runs.exchange.builders import (
+    a_reply,
+    a_request,
+    an_exchange,
+    evidence,
+    in_chunks,
+)
 from tests.factories import make_attempt, make_endpoint, make_finished_run
 
 FINDING = {

@@ -10,7 +10,7 @@ from dashboard.core.safe_text import visible
 from dashboard.models import Run
 from tests.browser.payloads import HIT, payloads
 from tests.browser.watch import Watch
-from tests.dashboard.exchanges.making import a_request, in_chunks
+from tests.dashboard.runs.exchange.builders import a_request, in_chunks
 from tests.factories import make_attempt, make_endpoint, make_finished_run
 
 PAGE = 36

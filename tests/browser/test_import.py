@@ -6,9 +6,9 @@ import pytest
 from django.contrib.auth.models import User
 from playwright.sync_api import Page, expect
 
-from tests.as_code.making import NEW, STEADY
 from tests.browser.conftest import Site
 from tests.browser.watch import Watch
+from tests.dashboard.endpoints.as_code.builders import NEW, STEADY
 from tests.factories import make_endpoint
 
 

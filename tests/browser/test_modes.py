@@ -15,7 +15,7 @@ from dashboard.models.team import Role
 from dashboard.people.services import tokens
 from tests.browser.conftest import PASSWORD, Site
 from tests.browser.watch import Watch
-from tests.dashboard.watching import degrade
+from tests.dashboard.incidents.builders import degrade
 from tests.factories import make_endpoint, make_finished_run, make_person
 
 

@@ -20,7 +20,7 @@ from dashboard.people.services import tokens
 from dashboard.trust import rollout_requests
 from tests.browser.conftest import Site
 from tests.browser.watch import Watch
-from tests.dashboard.rolling import ease_gates
+from tests.dashboard.rollouts.profile_builders import ease_gates
 from tests.factories import make_person
 from tests.live import celery_worker, eventually
 from tests.simulators.plugin import served

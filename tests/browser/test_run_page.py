@@ -12,7 +12,7 @@ from playwright.sync_api import Page, expect
 from dashboard.models import Run
 from dashboard.models.run import State
 from tests.browser.watch import Watch
-from tests.dashboard.exchanges.making import an_exchange, evidence
+from tests.dashboard.runs.exchange.builders import an_exchange, evidence
 from tests.factories import make_attempt, make_endpoint, make_run
 
 FINDING = {"kind": "no_call", "message": "The model did not call the tool.", "path": ""}

@@ -23,9 +23,9 @@ from dashboard.models import (
 from dashboard.trust import detection
 from probes.outcomes import Metric
 from probes.secret import Secret
-from tests.dashboard.watching import degrade, watch_run
+from tests.dashboard.incidents.builders import degrade, watch_run
+from tests.dashboard.policy.builders import resolve, trusted
 from tests.factories import make_endpoint, make_finished_run
-from tests.policy.making import resolve, trusted
 
 OTHERS = ("idle-one", "spent-one", "fresh-one", "weak-one", "calm-one", "full-one", "gone-one")
 

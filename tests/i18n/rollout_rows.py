@@ -11,7 +11,12 @@ from dashboard.models import RolloutRequest
 from dashboard.models.team import Role
 from dashboard.trust import modes, rollout_requests
 from health.modes import Mode
-from tests.dashboard.rolling import ease_gates, make_ready, make_request, swap_template
+from tests.dashboard.rollouts.profile_builders import (
+    ease_gates,
+    make_ready,
+    make_request,
+    swap_template,
+)
 from tests.factories import make_person
 
 # Names, and formats of calls: what an adapter is called.

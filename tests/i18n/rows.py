@@ -38,12 +38,12 @@ from health.modes import Mode
 from health.observations import PLACES
 from health.risk import Risk
 from probes.outcomes import Metric
-from tests.dashboard.watching import degrade
+from tests.dashboard.incidents.builders import degrade
+from tests.dashboard.notifications.builders import make_webhook, tell
+from tests.dashboard.system.builders import make_old_worker
 from tests.factories import make_endpoint, make_person
 from tests.i18n import endpoint_rows, rollout_rows, run_rows
-from tests.notifications.making import make_webhook, tell
 from tests.security.people import with_app
-from tests.system.making import make_old_worker
 
 # Names that people, vendors and machines gave: the same in every language.
 DATA = (

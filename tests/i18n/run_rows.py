@@ -10,7 +10,7 @@ from django.utils import timezone
 
 from dashboard.models import Endpoint, Run
 from dashboard.models.run import Trigger
-from tests.dashboard.exchanges.making import (
+from tests.dashboard.runs.exchange.builders import (
     a_call,
     a_reply,
     a_request,

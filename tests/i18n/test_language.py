@@ -44,7 +44,7 @@ from health.words import headline
 from probes.errors import TargetError
 from probes.outcomes import FindingKind, Metric, Outcome
 from probes.suite import PROBES as ALL_PROBES
-from tests.dashboard.watching import degrade
+from tests.dashboard.incidents.builders import degrade
 from tests.factories import make_endpoint, make_person
 
 PAGE = "/settings/system/"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from tests.as_code.making import NEW, STEADY
+from tests.dashboard.endpoints.as_code.builders import NEW, STEADY
 from tests.i18n.rows import Rows
 
 # What answers a program, sends a file, or does something and then shows another page.

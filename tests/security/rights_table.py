@@ -244,5 +244,5 @@ UNSEEN: Mapping[str, frozenset[Who]] = {
     "revoke_token": frozenset({Who.VIEWER, Who.OPERATOR, Who.APPROVER, Who.FOREIGN}),
 }
 # They hand their connection to the database back, which here holds all rows: whoever is let in is
-# asked for in tests/api.
+# read in tests/dashboard/api.
 STREAMS = frozenset({"follow_run"})

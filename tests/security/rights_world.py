@@ -18,7 +18,7 @@ from dashboard.models import ApiToken, AuditEntry, Endpoint
 from dashboard.models.api_token import Scope
 from dashboard.models.team import Role, Team
 from dashboard.people.services import tokens
-from tests.audit.making import link_now
+from tests.dashboard.audit.builders import link_now
 from tests.factories import make_person
 from tests.i18n import rows
 from tests.i18n.rows import Rows

@@ -15,7 +15,7 @@ from pytest_django.asserts import assertContains, assertNotContains
 from dashboard.models import Endpoint, Incident, MaintenanceWindow
 from dashboard.models.team import Role, Team
 from dashboard.notifications.services import maintenance
-from tests.dashboard.watching import degrade
+from tests.dashboard.incidents.builders import degrade
 from tests.factories import make_endpoint, make_finished_run, make_person
 
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("static_files")]

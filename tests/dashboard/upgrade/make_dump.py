@@ -13,11 +13,6 @@ import subprocess
 from typing import Any
 
 import pytest
-from django.contrib.auth.models import User
-from django.db import connection, transaction
-from django.test import Client
-
-from dashboard.models import ApiToken
 from dashboard.services import (
     credentials,
     evidence,
@@ -28,9 +23,16 @@ from dashboard.services import (
     sign_in,
     tries,
 )
+from django.contrib.auth.models import User
+from django.db import connection, transaction
+from django.test import Client
+
+from dashboard.models import ApiToken
 from launcher.binaries import postgres_folder
 from probes.measurement import Outcome
 from probes.secret import Secret
+from tests.dashboard.runs.builders import attempt, carry_through
+from tests.dashboard.runs.storage.builders import roll_all
 from tests.dashboard.upgrade.contents import CREDENTIAL_KEY, ENDPOINT_KEY, FOLDER, passkey
 from tests.dashboard.upgrade.databases import rows_per_table
 from tests.factories import make_endpoint
@@ -38,8 +40,6 @@ from tests.i18n import rows
 from tests.live import environment
 from tests.security.people import PASSWORD
 from tests.security.soft_passkey import add_passkey
-from tests.services.making import attempt, carry_through
-from tests.store.making import roll_all
 
 # What libraries define and the product does not use, and what is there for moments only.
 EMPTY = {

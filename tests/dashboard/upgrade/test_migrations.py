@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 from allauth.mfa.adapter import get_adapter
 from allauth.mfa.models import Authenticator
+from dashboard.services import credentials, evidence
 from django.contrib.auth.models import User
 from django.core.management import call_command
 from django.test import Client
@@ -19,7 +20,6 @@ from pytest_django import DjangoDbBlocker
 
 from dashboard import audit_chain
 from dashboard.models import Attempt, AuditEntry, Endpoint, Incident, RolloutRequest, Run
-from dashboard.services import credentials, evidence
 from tests.dashboard.upgrade.contents import CREDENTIAL_KEY, ENDPOINT_KEY, FOLDER, passkey
 from tests.dashboard.upgrade.databases import (
     connected_to,

@@ -1,0 +1,162 @@
+"""The API against its own description: whatever is sent, the answer is one that the document tells.
+
+Few examples, the same in every run. SCHEMATHESIS_EXAMPLES=200 looks longer, for each operation.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from contextlib import suppress
+from typing import Any
+
+import pytest
+import schemathesis
+from django.contrib.auth.models import User
+from django.core.handlers.wsgi import WSGIHandler
+from django.core.signals import request_finished, request_started
+from django.db import close_old_connections, transaction
+from hypothesis import HealthCheck, Phase, given, settings
+from hypothesis.errors import Unsatisfiable
+from pytest_django import Settings
+from schemathesis import Case, GenerationMode
+from schemathesis.checks import not_a_server_error
+from schemathesis.core.result import Ok
+from schemathesis.specs.openapi.checks import (
+    content_type_conformance,
+    response_headers_conformance,
+    response_schema_conformance,
+    status_code_conformance,
+)
+
+from dashboard.api_root import api as described
+from dashboard.charts import services as notes
+from dashboard.models import Endpoint, Grant, Team
+from dashboard.models.api_token import Scope
+from dashboard.models.team import Role
+from dashboard.people.services import tokens
+from dashboard.trust import gates, modes, rollout_requests
+from health.gates import DEFAULTS
+from health.modes import Mode
+from tests.dashboard.api.incidents import make_incident
+from tests.dashboard.rollouts.builders import ready
+from tests.factories import make_attempt, make_person, make_run
+
+EXAMPLES = int(os.environ.get("SCHEMATHESIS_EXAMPLES", "2"))
+CHECKS = [
+    not_a_server_error,
+    status_code_conformance,
+    content_type_conformance,
+    response_headers_conformance,
+    response_schema_conformance,
+]
+# A stream that ends with its run; test_run_events.py reads it from a real server.
+STREAMS = {"follow_run"}
+few = settings(
+    max_examples=EXAMPLES,
+    derandomize=True,
+    deadline=None,
+    database=None,
+    phases=[Phase.generate],
+    suppress_health_check=list(HealthCheck),
+)
+
+
+@pytest.fixture(autouse=True)
+def _one_connection() -> Iterator[None]:
+    """What the requests do happens in the test's own transaction, as with Django's client."""
+    for signal in (request_started, request_finished):
+        signal.disconnect(close_old_connections)
+    yield
+    for signal in (request_started, request_finished):
+        signal.connect(close_old_connections)
+
+
+@pytest.fixture
+def places(db: None) -> dict[str, Any]:
+    """Rows of every kind, by the names that addresses have for them."""
+    endpoint = ready()
+    olga = make_person("olga", Role.OPERATOR, team=Team.objects.create(name="search"))
+    Grant.objects.create(person=olga, team=None, role=Role.OPERATOR)
+    asked = _gated(endpoint, olga)
+    run = make_run(endpoint)
+    make_attempt(run, probe="format", trial=1, evidence={"exchanges": []})
+    switch = modes.switch_on(endpoint.profile, Mode.NO_PARALLEL, by=olga, reason="so", pinned=True)
+    return {
+        "slug": endpoint.slug,
+        "run_id": run.pk,
+        "probe": "format",
+        "trial": 1,
+        "incident_id": make_incident(endpoint).pk,
+        "switch_id": switch.pk,
+        "note_id": notes.add(endpoint, at=None, text="new engine", by=None).pk,
+        "request_id": asked,
+        "person_id": olga.pk,
+        "team_id": Team.objects.get().pk,
+        "prefix": tokens.issue(name="old", scopes=["read"], by=olga).token.prefix,
+        "grant_id": Grant.objects.filter(person=olga).earliest("pk").pk,
+        "code": "not_found",
+    }
+
+
+def _gated(endpoint: Endpoint, olga: User) -> int:
+    root = User.objects.create_superuser("root")
+    body = DEFAULTS.as_json()
+    body["read_only"]["trials"] = 29
+    gates.change(body, by=root, reason="one less")
+    return rollout_requests.ask(endpoint.profile, by=olga, reason="a good week").pk
+
+
+def _operations() -> Iterator[Any]:
+    config = schemathesis.Config.from_dict({"generation": {"with-security-parameters": False}})
+    schema = schemathesis.openapi.from_dict(
+        dict(described.get_openapi_schema(path_prefix="/api/v1/")), config=config
+    )
+    schema.app = WSGIHandler()
+    for found in schema.get_all_operations():
+        assert isinstance(found, Ok)
+        operation = found.ok()
+        if operation.definition.raw["operationId"] not in STREAMS:
+            yield operation
+
+
+def _known(operation: Any, places: dict[str, Any], mode: GenerationMode) -> dict[str, Any] | None:
+    """The address of something that is there, unless the address alone can be wrong."""
+    names = [parameter.name for parameter in operation.path_parameters]
+    more = bool(operation.body or operation.query or operation.headers)
+    fixed = more or mode is GenerationMode.POSITIVE
+    return {name: places[name] for name in names} if names and fixed else None
+
+
+@pytest.mark.timeout(180 + 60 * EXAMPLES)
+@pytest.mark.parametrize("mode", list(GenerationMode), ids=lambda mode: mode.value)
+def test_every_answer_is_one_that_the_document_tells(
+    places: dict[str, Any], settings: Settings, mode: GenerationMode
+) -> None:
+    """No fault of ours, no undocumented status, no body or content type of another kind."""
+    settings.API_RATE = settings.API_TELEMETRY_RATE = (1_000_000, 1.0)
+    root = User.objects.get(username="root")
+    text = tokens.issue(name="all", scopes=Scope.values, by=root).text
+    tried = set()
+
+    for operation in _operations():
+
+        @few
+        @given(
+            case=operation.as_strategy(
+                generation_mode=mode, path_parameters=_known(operation, places, mode)
+            )
+        )
+        def try_one(case: Case[Any]) -> None:
+            with transaction.atomic():
+                answer = case.call(headers={"Authorization": f"Bearer {text}"})
+                transaction.set_rollback(True)
+            case.validate_response(answer, checks=CHECKS)
+            assert answer.status_code != 401
+            tried.add(case.operation.label)
+
+        # Where nothing is asked for, nothing can be wrong.
+        with suppress(Unsatisfiable):
+            try_one()
+
+    assert len(tried) > 40

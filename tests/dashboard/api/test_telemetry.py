@@ -1,0 +1,216 @@
+from __future__ import annotations
+
+from collections.abc import Callable
+from datetime import datetime, timedelta
+from typing import Any
+from uuid import UUID, uuid4
+
+import pytest
+from django.db import connection
+from django.test.utils import CaptureQueriesContext
+from django.utils import timezone
+
+from dashboard.models import Endpoint, ObservationBatch, Profile
+from health.observations import unpack
+from probes.outcomes import Metric, Verdict
+from tests.dashboard.api.client import Asking, error_of
+from tests.factories import make_endpoint
+
+REQUEST = "0191f1c4-6d7c-7c3e-9d0a-3f5a6b7c8d9e"
+
+
+def event(**over: Any) -> dict[str, Any]:
+    return {"endpoint": "steady", "at": timezone.now().isoformat(), **over}
+
+
+def batch(*events: dict[str, Any], batch_id: UUID | None = None) -> dict[str, Any]:
+    return {"batch_id": str(batch_id or uuid4()), "events": list(events)}
+
+
+def stored(*columns: str) -> list[tuple[Any, ...]]:
+    with connection.cursor() as cursor:
+        statement = f"SELECT {', '.join(columns)} FROM dashboard_observation ORDER BY event_at"  # noqa: S608
+        cursor.execute(statement)
+        return list(cursor.fetchall())
+
+
+def test_an_event_is_stored_as_it_was_sent(api: Asking) -> None:
+    """Every figure of the event is in its row, in the live lane and under the token's id."""
+    profile = make_endpoint().profile
+    at = timezone.now() - timedelta(minutes=3)
+    figures = {"latency_ms": 812, "first_byte_ms": 240, "input_tokens": 210, "output_tokens": 38}
+    verdicts = {"parse_success": True, "schema_failure": False}
+    sent = event(at=at.isoformat(), verdicts=verdicts, **figures, http_status=200)
+    sent |= {"end_reason": "tool_calls", "request_id": REQUEST, "policy_version": 3}
+
+    answer = api.post("/telemetry", batch(sent))
+
+    assert answer.json() == {"accepted": 1, "duplicate": False, "rejected": []}
+    columns = ("profile_id", "key_epoch", "lane", "event_at", "client_id", "policy_version")
+    assert stored(*columns) == [(profile.pk, 1, 1, at, api.token.pk, 3)]
+    assert stored(*figures, "http_status", "end_reason", "request_id") == [
+        (812, 240, 210, 38, 200, 1, UUID(REQUEST))
+    ]
+    assert unpack(stored("verdicts")[0][0]) == [
+        Verdict(Metric.PARSE_SUCCESS, good=True),
+        Verdict(Metric.SCHEMA_FAILURE, good=False),
+    ]
+
+
+def test_the_same_batch_again_stores_nothing(api: Asking) -> None:
+    """A request that timed out can be repeated without counting anything twice."""
+    make_endpoint()
+    sent = batch(event(), event(verdicts={"leak": True}))
+    first = api.post("/telemetry", sent)
+
+    again = api.post("/telemetry", sent)
+
+    assert first.json()["accepted"] == 2
+    assert (again.status_code, again.json()) == (
+        200,
+        {"accepted": 2, "duplicate": True, "rejected": []},
+    )
+    assert len(stored("lane")) == 2
+
+
+def test_two_clients_may_draw_the_same_batch_id(asking: Callable[..., Asking]) -> None:
+    """One client cannot keep another's events out."""
+    make_endpoint()
+    sent = batch(event())
+
+    answers = [asking("telemetry").post("/telemetry", sent).json() for _ in range(2)]
+
+    assert [answer["duplicate"] for answer in answers] == [False, False]
+    assert len(stored("lane")) == 2
+
+
+def test_events_that_cannot_be_placed_are_named_and_the_others_kept(api: Asking) -> None:
+    """Each rejected event with its index and the reason."""
+    make_endpoint()
+    now = timezone.now()
+    events = [
+        event(endpoint="gone"),
+        event(at=(now - timedelta(days=7, minutes=1)).isoformat()),
+        event(),
+        event(at=(now + timedelta(minutes=6)).isoformat()),
+        event(epoch=9),
+        event(at=(now + timedelta(minutes=4)).isoformat()),
+        event(at=(now - timedelta(days=6, hours=23)).isoformat()),
+    ]
+
+    answer = api.post("/telemetry", batch(*events))
+
+    body = answer.json()
+    assert (answer.status_code, body["accepted"]) == (200, 3)
+    assert [(r["index"], r["message"]) for r in body["rejected"]] == [
+        (0, "There is no endpoint 'gone'."),
+        (1, "It is older than 7 days."),
+        (3, "It is more than 5 minutes in the future. Set the clock of the client."),
+        (4, "'steady' has no profile 9."),
+    ]
+    assert len(stored("lane")) == 3
+
+
+def test_a_removed_endpoint_takes_no_events(api: Asking) -> None:
+    """Its name may belong to another endpoint tomorrow."""
+    make_endpoint()
+    api.delete("/endpoints/steady")
+
+    answer = api.post("/telemetry", batch(event()))
+
+    assert answer.json()["accepted"] == 0
+
+
+def test_a_batch_of_nothing_but_rejected_events_is_still_known(api: Asking) -> None:
+    """Repeating it is a duplicate like any other."""
+    sent = batch(event(endpoint="gone"))
+
+    answers = [api.post("/telemetry", sent).json() for _ in range(2)]
+
+    assert [(a["accepted"], a["duplicate"]) for a in answers] == [(0, False), (0, True)]
+
+
+def test_an_event_belongs_to_the_profile_of_its_time(api: Asking) -> None:
+    """A late event counts for the key that was in force, unless it names its epoch."""
+    first, second = _two_profiles(changed_at=timezone.now() - timedelta(hours=1))
+    before = (timezone.now() - timedelta(hours=2)).isoformat()
+
+    api.post("/telemetry", batch(event(at=before), event(at=before, epoch=2), event()))
+
+    assert sorted(stored("profile_id", "key_epoch")) == [
+        (first.pk, 1),
+        (second.pk, 2),
+        (second.pk, 2),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("over", "field"),
+    [
+        ({"at": "2026-05-01T12:00:00"}, "at"),
+        ({"at": "yesterday"}, "at"),
+        ({"verdicts": {"bogus": True}}, "verdicts.bogus"),
+        ({"verdicts": {"leak": "yes"}}, "verdicts.leak"),
+        ({"latency_ms": -1}, "latency_ms"),
+        ({"latency_ms": 2**31}, "latency_ms"),
+        ({"latency_ms": 1.5}, "latency_ms"),
+        ({"http_status": 1000}, "http_status"),
+        ({"end_reason": "tired"}, "end_reason"),
+        ({"request_id": "7"}, "request_id"),
+        ({"endpoint": "nul\0"}, "endpoint"),
+        ({"colour": "red"}, "colour"),
+        ({"epoch": -1}, "epoch"),
+    ],
+    ids=str,
+)
+def test_a_malformed_batch_is_refused_whole(api: Asking, over: dict[str, Any], field: str) -> None:
+    """The answer names event and field, and nothing at all is stored."""
+    make_endpoint()
+
+    answer = api.post("/telemetry", batch(event(), event(**over)))
+
+    assert answer.status_code == 422
+    details = error_of(answer)["errors"]
+    assert [(d["field"], d["index"]) for d in details] == [(f"events.1.{field}", 1)]
+    assert not ObservationBatch.objects.exists()
+
+
+def test_a_batch_has_at_most_five_thousand_events(api: Asking) -> None:
+    """More are refused whole, so that no client counts on it."""
+    make_endpoint()
+    one = event()
+
+    assert api.post("/telemetry", batch(*[one] * 5000)).json()["accepted"] == 5000
+    answer = api.post("/telemetry", batch(*[one] * 5001))
+
+    assert answer.status_code == 422
+    assert "5000 items" in error_of(answer)["detail"]
+
+
+def test_the_cost_of_a_batch_does_not_grow_with_it(api: Asking) -> None:
+    """As many queries for a hundred events of five endpoints as for one."""
+    for number in range(5):
+        make_endpoint(slug=f"e{number}")
+    api.get("/endpoints")  # the first use of the token is noted
+    events = [event(endpoint=f"e{number % 5}") for number in range(100)]
+
+    with CaptureQueriesContext(connection) as for_one:
+        api.post("/telemetry", batch(events[0]))
+    with CaptureQueriesContext(connection) as for_all:
+        api.post("/telemetry", batch(*events))
+
+    assert len(stored("lane")) == 101
+    assert len(for_all) == len(for_one)
+
+
+def _two_profiles(*, changed_at: datetime) -> tuple[Profile, Profile]:
+    endpoint = make_endpoint()
+    first = endpoint.profile
+    long_ago = changed_at - timedelta(days=3)
+    Profile.objects.filter(pk=first.pk).update(created_at=long_ago, ended_at=changed_at)
+    second = Profile.objects.create(
+        endpoint=endpoint, epoch=2, provider="openai", model="m-2", key_hash=b"2" * 32
+    )
+    Profile.objects.filter(pk=second.pk).update(created_at=changed_at)
+    assert Endpoint.objects.get().profile == second
+    return first, second

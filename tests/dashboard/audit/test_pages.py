@@ -1,0 +1,251 @@
+"""The pages of the audit log: who sees what, filters, paging, files."""
+
+from __future__ import annotations
+
+import csv
+import hashlib
+import io
+import json
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+import pytest
+from asgiref.sync import async_to_sync
+from django.contrib.auth.models import User
+from django.db import connection
+from django.http import StreamingHttpResponse
+from django.test import Client
+from django.test.utils import CaptureQueriesContext
+
+from dashboard.audit import queries as audit_page
+from dashboard.audit import services as audit
+from dashboard.audit.queries import Wanted
+from dashboard.charts import services as notes
+from dashboard.core import actor_context, permissions
+from dashboard.core.actor_context import Acting, Via
+from dashboard.core.permissions import EVERYBODY
+from dashboard.endpoints.services import endpoints
+from dashboard.models import AuditEntry, Endpoint
+from dashboard.models.audit import Action
+from dashboard.models.team import Role, Team
+from tests.dashboard.audit.builders import link_now, record
+from tests.factories import make_endpoint, make_person
+
+pytestmark = pytest.mark.django_db
+
+HOSTILE = "<script>alert(1)</script>\u202eevil\x1b[31m"
+
+
+@pytest.fixture(autouse=True)
+def _hashed_files(static_files: Path) -> None:
+    """Pages link to static files by their hash."""
+
+
+@pytest.fixture
+def two_teams() -> dict[str, Any]:
+    """Endpoints of two teams and one of none, a note on each, and an entry about no endpoint."""
+    teams = {name: Team.objects.create(name=name) for name in ("blue", "red")}
+    for slug in ("blue", "red", "free"):
+        endpoint = make_endpoint(slug=slug)
+        Endpoint.objects.filter(pk=endpoint.pk).update(team=teams.get(slug))
+        endpoint.refresh_from_db()
+        notes.add(endpoint, at=None, text=f"note of {slug}", by=None)
+    record("nobody's endpoint")
+    link_now()
+    return teams
+
+
+def as_(client: Client, person: User) -> Client:
+    client.force_login(person)
+    return client
+
+
+def notes_seen(asked: Wanted, person: User) -> set[str]:
+    found = audit_page.found(asked, permissions.of_user(person))
+    return {entry.endpoint for entry in found if entry.action != Action.ENDPOINT_CREATED}
+
+
+def whole(answer: Any) -> str:
+    """All that a streamed file has."""
+
+    async def collect() -> bytes:
+        return b"".join([piece async for piece in answer.streaming_content])
+
+    assert isinstance(answer, StreamingHttpResponse)
+    return async_to_sync(collect)().decode()
+
+
+def test_everybody_sees_what_their_teams_allow(client: Client, two_teams: dict[str, Any]) -> None:
+    """A team's, all endpoints', or all; in the list, the single entry and the file alike."""
+    red = make_person("rita", Role.VIEWER, team=two_teams["red"])
+    everywhere, nobody = make_person("eve", Role.VIEWER), make_person("noa")
+    admin = User.objects.create_superuser("ada")
+    seen = {person: notes_seen(Wanted(), person) for person in (red, everywhere, nobody, admin)}
+    assert seen == {
+        red: {"red"},
+        everywhere: {"blue", "red", "free"},
+        nobody: set(),
+        admin: {"blue", "red", "free", ""},
+    }
+
+    page = as_(client, red).get("/audit/").content.decode()
+    assert ("note of red" in page, "note of blue" in page) == (True, False)
+    assert client.get("/audit/?endpoint=blue").content.decode().count("audit-entry") == 0
+    theirs = AuditEntry.objects.filter(endpoint="blue").latest("id").pk
+    assert client.get(f"/audit/{theirs}/").status_code == 404
+    assert client.get(f"/audit/{2**70}/").status_code == 404
+    assert as_(client, nobody).get("/audit/").status_code == 403
+    assert client.get("/audit/export/").status_code == 403
+
+
+def test_what_was_a_teams_stays_with_it() -> None:
+    """Another endpoint under the same name, of another team, shows nobody the past of the first."""
+    teams = [Team.objects.create(name=name) for name in ("old", "new")]
+    for team in teams:
+        endpoint = make_endpoint(slug="shared")
+        Endpoint.objects.filter(pk=endpoint.pk).update(team=team)
+        endpoint.refresh_from_db()
+        notes.add(endpoint, at=None, text=f"of {team}", by=None)
+        if team is teams[0]:
+            endpoints.remove(endpoint)
+    person = make_person("nina", Role.VIEWER, team=teams[1])
+    found = audit_page.found(Wanted(endpoint="shared"), permissions.of_user(person))
+    assert {entry.told["after"]["text"] for entry in found} == {"of new"}
+
+
+def test_an_endpoint_is_followed_through_its_names() -> None:
+    """Asked for by the name that it has now, it shows what was done under the one before."""
+    endpoint = make_endpoint(slug="before")
+    endpoints.update(endpoint, key=None, forget_key=False, slug="now")
+    actions = [entry.action for entry in audit_page.found(Wanted(endpoint="now"), EVERYBODY)]
+    assert actions == [Action.ENDPOINT_CHANGED, Action.ENDPOINT_CREATED]
+
+
+def test_filters_narrow_and_nonsense_is_left_out() -> None:
+    """By who, what, when and any word; an address that makes no sense shows all."""
+    with actor_context.by(Acting(Via.PAGE, 1, "alice")):
+        make_endpoint()
+        record("alpha")
+    with actor_context.by(Acting(Via.COMMAND, name="root")):
+        record('beta 100%_ "so"')
+
+    def subjects(**asked: str) -> list[str]:
+        found = audit_page.found(audit_page.wanted(asked), EVERYBODY)
+        return [entry.told["subject"] for entry in found]
+
+    every = ['beta 100%_ "so"', "alpha", "endpoint steady"]
+    assert subjects(actor="alice") == ["alpha", "endpoint steady"]
+    assert subjects(action="demo.changed") == subjects(action="demo.") == every[:2]
+    for text in ("BETA", "100%_", '"so"'):
+        assert subjects(text=text) == every[:1], text
+    today = datetime.now(UTC).date()
+    day = timedelta(days=1)
+    assert subjects(since=str(today - day), until=str(today + day)) == every
+    assert subjects(until=str(today - day)) == subjects(since=str(today + day)) == []
+    nonsense = {
+        "action": "x",
+        "since": "soon",
+        "until": "0001-01-01x",
+        "before": "-1",
+        "after": "x",
+    }
+    assert subjects(**nonsense) == every
+    assert audit_page.wanted(nonsense) == Wanted()
+    assert audit_page.wanted({"since": "0001-01-01", "until": "9999-12-31"}).until == ""
+
+
+def test_pages_follow_each_other_without_gaps() -> None:
+    """Forth and back by the numbers of entries, whatever is added meanwhile."""
+    record(*(str(number) for number in range(7)))
+    first = audit_page.read(Wanted(), EVERYBODY, size=3)
+    record("newer")
+    second = audit_page.read(first.older or Wanted(), EVERYBODY, size=3)
+    third = audit_page.read(second.older or Wanted(), EVERYBODY, size=3)
+    back = audit_page.read(third.newer or Wanted(), EVERYBODY, size=3)
+
+    def subjects(page: audit_page.Page) -> list[str]:
+        return [row.entry.told["subject"] for row in page.rows]
+
+    assert [subjects(page) for page in (first, second, third, back)] == [
+        ["6", "5", "4"],
+        ["3", "2", "1"],
+        ["0"],
+        ["3", "2", "1"],
+    ]
+    assert (first.newer, third.older) == (None, None)
+    every = [row for rows in audit_page.batches(Wanted(), EVERYBODY, most=3) for row in rows]
+    assert len(every) == 8
+
+
+def test_a_page_takes_as_many_queries_as_one_entry(admin_client: Client) -> None:
+    """However much is on it; and none of them counts or skips rows."""
+    endpoint = make_endpoint()
+
+    def queries() -> list[str]:
+        with CaptureQueriesContext(
+            connection,
+        ) as seen:
+            assert admin_client.get("/audit/").status_code == 200
+        return [query["sql"] for query in seen]
+
+    queries()
+    few = queries()
+    for number in range(60):
+        notes.add(endpoint, at=None, text=f"note {number}", by=None)
+    link_now()
+    many = queries()
+    assert len(many) == len(few) <= 8
+    assert not any("OFFSET" in sql or "COUNT(" in sql for sql in many)
+
+
+def test_hostile_words_are_inert_everywhere(admin_client: Client) -> None:
+    """In the list, on the entry's own page and in spreadsheets, where nothing is a formula."""
+    audit.record(
+        Action.DEMO_CHANGED,
+        subject=HOSTILE,
+        reason=f"=1+1 {HOSTILE}",
+        before={HOSTILE: HOSTILE, "=cmd": "@x"},
+        after={HOSTILE: [HOSTILE]},
+    )
+    link_now()
+    entry = AuditEntry.objects.get()
+    for path in ("/audit/", f"/audit/{entry.pk}/"):
+        page = admin_client.get(path).content.decode()
+        assert "alert(1)" in page
+        for raw in ("<script>alert", "\u202e", "\x1b"):
+            assert raw not in page, path
+
+    lines = list(csv.DictReader(io.StringIO(whole(admin_client.get("/audit/export/?format=csv")))))
+    assert lines[0]["reason"].startswith("'=1+1")
+    assert not any(value.startswith(("=", "+", "-", "@")) for value in lines[0].values())
+
+
+def test_files_have_what_the_list_has_and_can_be_checked(admin_client: Client) -> None:
+    """The same filters; each line of JSON has all that its digest is over."""
+    record("one", "two", "three")
+    link_now()
+    assert (
+        admin_client.get("/audit/export/?actor=x")
+        .headers["Content-Type"]
+        .startswith("application/jsonl")
+    )
+    answer = admin_client.get("/audit/export/?format=jsonl")
+    assert answer.headers["Content-Disposition"] == 'attachment; filename="toolgauge-audit.jsonl"'
+    lines = [json.loads(line) for line in whole(answer).splitlines()]
+    assert [line["seq"] for line in lines] == [3, 2, 1]
+    for line in lines:
+        body = json.dumps(line["body"], ensure_ascii=False, sort_keys=True)
+        told = f"{line['entry']}\n{line['at_us']}\n{body}".encode()
+        assert hashlib.sha256(bytes.fromhex(line["previous"]) + told).hexdigest() == line["digest"]
+    two = whole(admin_client.get("/audit/export/?format=csv&text=two"))
+    assert (len(two.splitlines()), '"two"' in two or "two" in two) == (2, True)
+    assert whole(admin_client.get("/audit/export/?format=csv&text=none")).startswith("seq,entry,at")
+
+
+def test_the_empty_and_the_filtered_page_say_what_comes(admin_client: Client) -> None:
+    """No dead ends."""
+    assert "Nothing was done yet" in admin_client.get("/audit/").content.decode()
+    page = admin_client.get("/audit/?actor=nobody").content.decode()
+    assert "No entry fits these filters." in page
+    assert 'href="/audit/"' in page

@@ -1,0 +1,149 @@
+"""The overview of settings, and the page of what is kept."""
+
+from __future__ import annotations
+
+from datetime import date, timedelta
+from pathlib import Path
+from typing import Any
+
+import pytest
+from django.contrib.auth.models import User
+from django.db import connection
+from django.test import Client
+from django.test.utils import CaptureQueriesContext
+from django.urls import reverse
+from pytest_django.asserts import assertContains, assertNotContains
+
+from dashboard.core import partitions
+from dashboard.core.navigation import GROUPS, tabs_for
+from dashboard.core.permissions import RIGHTS, Actor
+from dashboard.models.team import Role
+from dashboard.system import retention, retention_page, table_sizes
+from dashboard.system.table_sizes import Piece, Stored
+from tests.factories import make_attempt, make_endpoint, make_person, make_run
+
+ENV_EXAMPLE = Path(__file__).resolve().parents[3] / ".env.example"
+TODAY = date(2026, 11, 16)
+
+
+@pytest.mark.django_db
+def test_every_settings_page_is_listed_for_an_administrator(client: Client) -> None:
+    """The overview leads to each of them, and each of them opens."""
+    client.force_login(User.objects.create_superuser("root"))
+    overview = client.get("/settings/")
+
+    for page in (page for group in GROUPS for page in group.pages):
+        assertContains(overview, f'href="{reverse(page.url_name)}"')
+        assert client.get(reverse(page.url_name)).status_code == 200
+
+
+@pytest.mark.django_db
+@pytest.mark.parametrize("roles", [(), *((role,) for role in Role)])
+def test_everybody_is_shown_what_they_may_open_and_nothing_else(
+    client: Client, roles: tuple[Role, ...]
+) -> None:
+    """No link leads to a refusal, and no page that would open is kept from them."""
+    client.force_login(make_person("zoe", *roles))
+    overview = client.get("/settings/")
+
+    for page in (page for group in GROUPS for page in group.pages):
+        address = reverse(page.url_name)
+        if client.get(address).status_code == 200:
+            assertContains(overview, f'href="{address}"')
+        else:
+            assertNotContains(overview, f'href="{address}"')
+
+
+@pytest.mark.parametrize("address", ["/settings/", "/settings/retention/"])
+def test_settings_need_a_person(client: Client, address: str) -> None:
+    """Strangers are sent to sign in."""
+    assert client.get(address).headers["Location"].startswith("/login/")
+
+
+def test_retention_tells_limits_and_where_they_are_set(signed_in: Client, settings: Any) -> None:
+    """The figures are those that the worker goes by, beside the names in .env.example."""
+    settings.KEEP_EVIDENCE_DAYS = 77
+    make_attempt(make_run(make_endpoint()), evidence={"exchanges": []})
+
+    page = signed_in.get("/settings/retention/")
+
+    assertContains(page, "77 days")
+    assertContains(page, "The limits come from the environment")
+    for variable in retention_page.VARIABLES.values():
+        assertContains(page, variable)
+        assert f"\n{variable}=" in ENV_EXAMPLE.read_text()
+
+
+def test_every_store_that_has_a_limit_is_on_the_page() -> None:
+    """A new limit cannot be forgotten here."""
+    assert retention_page.VARIABLES.keys() == retention.limits().keys()
+
+
+def test_the_next_drop_is_the_oldest_partition_when_all_of_it_is_too_old(settings: Any) -> None:
+    """It names the day and what is freed; empty partitions are nothing to drop."""
+    settings.KEEP_RAW_DAYS = 14
+    days = [(date(2026, 11, 1), False), (date(2026, 11, 3), True), (date(2026, 11, 15), True)]
+    pieces = [_day(day, holds_rows=holds) for day, holds in days]
+
+    page = retention_page.of(Stored(TODAY, 10**6, tuple(pieces)))
+
+    raw = next(store for store in page.limited if store.variable == "KEEP_RAW_DAYS")
+    assert raw.oldest == date(2026, 11, 3)
+    assert raw.next is not None
+    assert (raw.next.on, raw.next.is_due, raw.next.rows) == (date(2026, 11, 18), False, 50)
+    assert raw.rows == 150
+
+
+def test_what_is_over_its_limit_is_due_now(settings: Any) -> None:
+    """A worker that did not come by yet does not make the page name a day in the past."""
+    settings.KEEP_RAW_DAYS = 2
+
+    page = retention_page.of(Stored(TODAY, 10**6, (_day(date(2026, 11, 3), holds_rows=True),)))
+
+    raw = next(store for store in page.limited if store.variable == "KEEP_RAW_DAYS")
+    assert raw.next is not None
+    assert raw.next.is_due
+
+
+def test_an_empty_store_says_so(signed_in: Client) -> None:
+    """Nothing yet is not a date, and nothing is not nought days."""
+    nothing = retention_page.of(Stored(TODAY, 10**6, ()))
+
+    assert {(store.oldest, store.next) for store in nothing.limited} == {(None, None)}
+
+
+@pytest.mark.django_db
+def test_every_table_of_ours_is_counted_once() -> None:
+    """The sizes of the page add up to those of all our tables."""
+    found = table_sizes.read()
+
+    names = [piece.partition.name if piece.partition else piece.table for piece in found.pieces]
+    assert len(names) == len(set(names))
+    parents = {piece.table for piece in found.pieces if piece.partition}
+    assert parents == {*partitions.DAILY, *partitions.MONTHLY}
+    assert {"dashboard_run", "dashboard_endpoint"} <= set(names)
+
+
+def test_retention_takes_the_same_queries_whatever_is_stored(signed_in: Client) -> None:
+    """More partitions are no more queries."""
+    counted = []
+    for days in (0, 60):
+        partitions.ensure_days(partitions.today() - timedelta(days=n) for n in range(days))
+        with CaptureQueriesContext(connection) as queries:
+            signed_in.get("/settings/retention/")
+        counted.append(len(queries))
+
+    assert counted[0] == counted[1]
+
+
+def _day(day: date, *, holds_rows: bool) -> Piece:
+    part = partitions.Partition("dashboard_observation", day, day + timedelta(days=1))
+    return Piece("dashboard_observation", part, 50, 8192, holds_rows)
+
+
+def test_the_tabs_are_the_pages_of_the_overview(signed_in: Client) -> None:
+    """One list for both: a page cannot be in one and missing in the other."""
+    page = signed_in.get("/settings/retention/")
+
+    for tab in tabs_for(Actor(RIGHTS[Role.OPERATOR])):
+        assertContains(page, f'<a href="{reverse(tab.url_name)}"')

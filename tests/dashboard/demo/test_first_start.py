@@ -1,0 +1,81 @@
+"""The first start with a demo: a month that is stored once, and marked for what it is."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime, timedelta
+from io import StringIO
+from pathlib import Path
+from re import search
+from typing import Any
+
+import pytest
+from django.contrib.auth.models import User
+from django.core.management import call_command
+from django.test import Client
+from pytest_django.asserts import assertContains, assertNotContains
+
+from dashboard.models import Attempt, Endpoint, Run
+from dashboard.people.services import tokens
+from tests.dashboard.demo.story_player import FLEET
+
+CHOSEN = "a long enough sentence 7"
+
+
+def first_start(settings: Any, static_files: Path, **options: Any) -> str:
+    settings.DEMO, settings.SIMULATOR_URL = True, "http://127.0.0.1:8900"
+    settings.STATIC_ROOT = static_files
+    said = StringIO()
+    call_command("first_start", stdout=said, **options)
+    return said.getvalue()
+
+
+@pytest.mark.django_db
+def test_a_first_start_stores_the_history_once(settings: Any, static_files: Path) -> None:
+    """Every run is marked as simulated and lies between the beginning and now; none comes twice."""
+    began = datetime.now(UTC) - timedelta(minutes=100)
+
+    said = first_start(settings, static_files, since=began)
+    first_start(settings, static_files, since=began)
+
+    assert "simulated vendors: 100 %\nRegistered the simulated fleet: demo-steady" in said
+    runs = list(Run.objects.all())
+    assert {run.endpoint.slug for run in runs} == set(FLEET)
+    assert all(run.simulated for run in runs)
+    assert all(run.finished_at and began < run.created_at < run.finished_at for run in runs)
+    assert max(run.created_at for run in runs) < datetime.now(UTC)
+    assert Attempt.objects.count() == sum(run.planned for run in runs)
+
+
+@pytest.mark.django_db
+def test_the_printed_password_opens_nothing_but_the_page_that_changes_it(
+    settings: Any, static_files: Path
+) -> None:
+    """It stood on a terminal. Programs with a token of theirs are not kept waiting."""
+    said = first_start(settings, static_files)
+    found = search(r"user +admin\n +password +(\S+)", said)
+    assert found is not None
+    printed, browser = found[1], Client()
+    assert browser.login(username="admin", password=printed)
+
+    assert browser.get("/").headers["Location"] == "/settings/password/"
+    part = browser.get("/fleet/rows/", headers={"HX-Request": "true"})
+    assert part.headers["HX-Redirect"] == "/settings/password/"
+    assertContains(browser.get("/settings/password/"), "drawn by a machine")
+    token = tokens.issue(name="ci", scopes=["read"], by=User.objects.get()).text
+    api = browser.get("/api/v1/endpoints", headers={"Authorization": f"Bearer {token}"})
+    assert api.status_code == 200
+    chosen = {"old_password": printed} | dict.fromkeys(("new_password1", "new_password2"), CHOSEN)
+    browser.post("/settings/password/", chosen)
+
+    assert Client().login(username="admin", password=CHOSEN)
+    assert browser.get("/").status_code == 200
+    assertNotContains(browser.get("/settings/password/"), "drawn by a machine")
+
+
+@pytest.mark.django_db
+def test_without_a_beginning_there_is_no_history(settings: Any, static_files: Path) -> None:
+    """The fleet is registered all the same."""
+    first_start(settings, static_files)
+
+    assert Endpoint.objects.count() == len(FLEET)
+    assert not Run.objects.exists()

@@ -1,0 +1,111 @@
+from __future__ import annotations
+
+from datetime import timedelta
+
+import pytest
+from django.test import Client
+from django.utils import timezone
+from pytest_django.asserts import assertContains, assertNotContains
+
+from dashboard.models import Incident, Profile
+from dashboard.rollouts.stage_panel import read
+from dashboard.trust.text import day
+from tests.dashboard.incidents.builders import degrade, settle
+from tests.factories import make_endpoint, make_finished_run
+
+
+def test_an_open_incident_is_the_first_sentence(signed_in: Client) -> None:
+    """The page begins with what fell and when, in its title as well."""
+    incident = degrade(make_endpoint())
+
+    page = signed_in.get("/endpoints/steady/")
+
+    finding = f"Parse success fell from 100% to 34% on {day(incident.opened_at)}"
+    assertContains(page, f"<title>steady: {finding} · Toolgauge</title>")
+    assert page.context["headline"] == finding
+
+
+def test_what_holds_says_since_when(signed_in: Client) -> None:
+    """With a baseline and nothing open, the day since which it holds is the finding."""
+    endpoint = make_endpoint()
+    settle(endpoint, before=timezone.now() - timedelta(hours=1))
+
+    assert _headline(signed_in) == f"Holds since {day(timezone.now())}"
+
+
+def test_an_incident_that_ended_is_when_it_holds_again(signed_in: Client) -> None:
+    """It holds since the last incident was over."""
+    endpoint = make_endpoint()
+    ended = timezone.now() - timedelta(days=1)
+    degrade(endpoint)
+    Incident.objects.update(state="recovered", ended_at=ended)
+    make_finished_run(endpoint)
+
+    assert _headline(signed_in) == f"Holds since {day(ended)}"
+
+
+def test_states_without_a_verdict_say_so(signed_in: Client) -> None:
+    """Nothing known, no verdict, too old: none of them is told as good."""
+    endpoint = make_endpoint()
+    assert _headline(signed_in) == "Not probed yet: the first run decides"
+
+    make_finished_run(endpoint, at=timezone.now() - timedelta(days=3))
+    assert _headline(signed_in) == "No run ended for 3 d: this may hold no longer"
+
+    make_finished_run(endpoint, passed=0, void=2)
+    assert _headline(signed_in) == "The last run came to no verdict"
+
+    make_finished_run(endpoint, passed=1, failed=4)
+    assert _headline(signed_in) == "4 of 5 calls could not be read in the last run"
+
+    make_finished_run(endpoint)
+    assert _headline(signed_in).startswith("Nothing is wrong so far, but too few trials")
+
+
+def test_the_rollout_panel_says_what_is_missing(signed_in: Client) -> None:
+    """Stage, what it allows and what is missing are told; nothing can be asked for yet."""
+    make_endpoint()
+
+    page = signed_in.get("/endpoints/steady/")
+
+    assertContains(page, "It is probed. Callers get no tools.")
+    assertContains(page, "What the next stage rests on: Read only")
+    assertContains(page, "Nobody has measured yet whether tool calls work")
+    assertNotContains(page, "Send the request")
+
+
+@pytest.mark.parametrize(
+    ("stage", "step", "following"),
+    [
+        ("shadow", "Shadow", "Read only"),
+        ("write", "Write", "Full"),
+        ("full", "Full", ""),
+        ("rejected", "", "Read only"),
+        ("rolled_back", "", "Write"),
+    ],
+)
+def test_every_stage_has_its_place(stage: str, step: str, following: str, db: None) -> None:
+    """The ladder marks where a profile stands; beside it nothing is marked."""
+    endpoint = make_endpoint()
+    Profile.objects.update(stage=stage)
+    panel = read(endpoint, endpoint.profile)
+
+    assert [each.name for each in panel.steps if each.is_now] == ([step] if step else [])
+    assert panel.next == following
+    assert panel.allows
+
+
+def test_an_open_incident_speaks_against_the_next_stage(signed_in: Client) -> None:
+    """What fell is not met, with its figures and the way to what it rests on."""
+    incident = degrade(make_endpoint())
+
+    page = signed_in.get("/endpoints/steady/")
+
+    needs = {need.words: need for need in page.context["rollout"].needs}
+    assert needs["1 incident is open."].state == "not_met"
+    assert needs["1 incident is open."].address == f"/incidents/{incident.pk}/"
+    assert page.context["rollout"].verdict == "Not yet: a condition is not met."
+
+
+def _headline(client: Client) -> str:
+    return str(client.get("/endpoints/steady/").context["headline"])

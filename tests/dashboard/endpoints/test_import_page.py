@@ -1,0 +1,193 @@
+from __future__ import annotations
+
+from datetime import timedelta
+
+import pytest
+from django.contrib.auth.models import User
+from django.core.files.uploadedfile import SimpleUploadedFile
+from django.test import Client
+from pytest_django.asserts import assertContains, assertNotContains, assertRedirects
+from pytest_django.fixtures import DjangoAssertNumQueries
+
+from dashboard.endpoints.services import endpoints
+from dashboard.models import Applied, Endpoint
+from probes.secret import Secret
+from tests.dashboard.endpoints.as_code.builders import NEW, STEADY, applied, planned
+from tests.factories import make_endpoint
+
+pytestmark = pytest.mark.django_db
+PAGE = "/settings/import/"
+LOOK = {"do": "plan"}
+APPLY = {"do": "apply"}
+
+
+@pytest.fixture
+def administrator(client: Client) -> Client:
+    client.force_login(User.objects.create_superuser("admin"))
+    return client
+
+
+def test_a_file_is_looked_at_then_applied(administrator: Client) -> None:
+    """First what would change, then the change, with links to what was made."""
+    make_endpoint(ttl=timedelta(hours=1))
+    given = {"text": STEADY + NEW}
+
+    page = administrator.post(PAGE, given | LOOK)
+
+    assertContains(page, "2 endpoints would change")
+    assertContains(page, '<del translate="no"><code>1h</code></del>', html=True)
+    assertContains(page, '<ins translate="no"><code>6h</code></ins>', html=True)
+    assert Endpoint.objects.count() == 1
+    page = administrator.post(PAGE, given | APPLY | {"state": page.context["plan"].state})
+    assertContains(page, "Applied: 2 endpoints changed")
+    assertContains(page, 'href="/endpoints/fresh/"')
+    assert Applied.objects.get(endpoint__slug="fresh").by == User.objects.get(username="admin")
+
+
+def test_mistakes_stand_against_the_text_and_the_text_stays(administrator: Client) -> None:
+    """Each with its line; what was typed is not lost; nothing is stored."""
+    text = STEADY.replace("openai", "opanai") + "    ttl: soon\n# <b>mine</b>\n"
+
+    page = administrator.post(PAGE, {"text": text, "prune": "on"} | APPLY)
+
+    assertContains(page, "2 things in the file to mend")
+    assertContains(page, "Line 4, column 15:")
+    assertContains(page, "<code>    ttl: soon</code>")
+    assertContains(page, "# &lt;b&gt;mine&lt;/b&gt;")
+    assertContains(page, 'name="prune" checked')
+    assert not Endpoint.objects.exists()
+
+
+def test_a_file_can_be_sent_instead_of_text(administrator: Client) -> None:
+    """It comes back in the text, so that it can be mended there."""
+    file = SimpleUploadedFile("endpoints.yaml", b"\xef\xbb\xbf" + STEADY.encode())
+
+    page = administrator.post(PAGE, {"text": "old", "file": file} | LOOK)
+
+    assertContains(page, "1 endpoint would change")
+    assert page.context["asked"].text == STEADY
+
+
+@pytest.mark.parametrize(
+    ("data", "says"),
+    [
+        (b"\xff\xfe", "not UTF-8"),
+        (b"x" * 1_000_001, "larger than 1,000,000 bytes"),
+        (b"a: \0", "U+0000"),
+        (b"a: &a [*a]", "Anchors"),
+        (b'"<script>alert(1)</script>": 1', "&lt;script&gt;alert(1)&lt;/script&gt;"),
+        ("version: 1\nendpoints: {a: {m\u202eodel: x}}".encode(), "⟦U+202E⟧"),
+    ],
+    ids=["bytes", "large", "nul", "bomb", "script", "bidi"],
+)
+def test_a_hostile_file_is_refused_in_words(administrator: Client, data: bytes, says: str) -> None:
+    """Whatever is sent, the page says what is wrong and runs nothing."""
+    page = administrator.post(PAGE, {"file": SimpleUploadedFile("x", data)} | LOOK)
+
+    assertContains(page, says)
+    assertNotContains(page, "<script>alert")
+    assertNotContains(page, "\0")
+
+
+def test_a_change_in_between_is_shown_before_it_is_overruled(administrator: Client) -> None:
+    """Nothing is applied; the fresh plan is, by the next click."""
+    endpoint = make_endpoint(ttl=timedelta(hours=1))
+    shown = planned(STEADY).state
+    endpoints.update(endpoint, key=None, forget_key=False, model="m-9")
+
+    page = administrator.post(PAGE, {"text": STEADY, "state": shown} | APPLY)
+
+    assertContains(page, "Nothing was applied; look again.")
+    assertContains(page, "A new profile begins")
+    assert Endpoint.objects.get().model == "m-9"
+    administrator.post(PAGE, {"text": STEADY, "state": page.context["plan"].state} | APPLY)
+    assert Endpoint.objects.get().model == "m-1"
+
+
+def test_removing_is_named_on_the_button(administrator: Client) -> None:
+    """Nobody removes endpoints by a click on a plain Apply."""
+    make_endpoint(slug="gone", key=Secret("sk-abcdefghijklmnop"))
+
+    page = administrator.post(PAGE, {"text": STEADY, "prune": "on"} | LOOK)
+
+    assertContains(page, "Apply and remove 1 endpoint")
+    assertContains(page, "Its stored API key is deleted.")
+
+
+def test_an_empty_file_does_not_empty_the_fleet(administrator: Client) -> None:
+    """Refused in words, with the plan beside it."""
+    make_endpoint()
+    given = {"text": "version: 1\nendpoints:\n", "prune": "on"}
+    state = administrator.post(PAGE, given | LOOK).context["plan"].state
+
+    page = administrator.post(PAGE, given | APPLY | {"state": state})
+
+    assertContains(page, "would remove all of them")
+    assert Endpoint.objects.kept().exists()
+
+
+def test_keys_of_the_web_process_are_not_read(
+    administrator: Client, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A file could else send any secret of the server to a host of its choice."""
+    monkeypatch.setenv("TEAM_KEY", "sk-abcdefghijklmnop")
+    given = {"text": STEADY + "    api_key_env: TEAM_KEY\n"}
+    page = administrator.post(PAGE, given | LOOK)
+    assertContains(page, "It has no API key")
+
+    page = administrator.post(PAGE, given | APPLY | {"state": page.context["plan"].state})
+
+    assertContains(page, "These have no API key yet")
+    assert not hasattr(Endpoint.objects.get(), "credential")
+
+
+def test_a_large_file_is_shown_in_part_and_with_few_queries(
+    administrator: Client, django_assert_max_num_queries: DjangoAssertNumQueries
+) -> None:
+    """As many queries for a thousand endpoints as for one."""
+    body = STEADY.split("endpoints:\n")[1]
+    text = "version: 1\nendpoints:\n" + "".join(
+        body.replace("steady", f"e{n}") for n in range(1000)
+    )
+
+    with django_assert_max_num_queries(4):
+        page = administrator.post(PAGE, {"text": text} | LOOK)
+
+    assertContains(page, "1,000 endpoints would change")
+    assertContains(page, "900 more are not shown here")
+
+
+def test_the_export_is_a_file_that_changes_nothing(administrator: Client) -> None:
+    """Download, send it back: nothing to do."""
+    make_endpoint()
+
+    answer = administrator.get("/settings/export/")
+
+    assert answer["Content-Disposition"] == 'attachment; filename="endpoints.yaml"'
+    page = administrator.post(PAGE, {"text": answer.content.decode()} | LOOK)
+    assertContains(page, "Nothing would change")
+
+
+def test_an_endpoint_that_was_edited_since_is_marked(signed_in: Client) -> None:
+    """On its page with the field and both values, and in the list; who was not has no mark."""
+    applied(STEADY)
+    endpoint = Endpoint.objects.get()
+    for path in ("/", "/endpoints/steady/"):
+        assertNotContains(signed_in.get(path), "since the last apply")
+
+    endpoints.update(endpoint, key=None, forget_key=False, model="m-9")
+
+    assertContains(signed_in.get("/"), "edited since the last apply")
+    page = signed_in.get("/endpoints/steady/")
+    assertContains(page, "edited here since the last apply")
+    assertContains(page, 'the file said <code translate="no">m-1</code>')
+
+
+def test_only_administrators_import(client: Client, signed_in: Client) -> None:
+    """Others get 403, strangers the sign-in page; reading the export is everybody's."""
+    assert signed_in.get(PAGE).status_code == 403
+    assert signed_in.post(PAGE, {"text": STEADY} | LOOK).status_code == 403
+    assert signed_in.get("/settings/export/").status_code == 200
+    client.logout()
+    for path in (PAGE, "/settings/export/"):
+        assertRedirects(client.get(path), f"/login/?next={path}")

@@ -1,0 +1,145 @@
+from __future__ import annotations
+
+from datetime import timedelta
+from typing import Any
+
+import pytest
+
+from dashboard.core.errors import Refused
+from dashboard.endpoints.services import endpoints
+from dashboard.models import Credential, Endpoint, Run
+from dashboard.runs import credentials, schedule
+from probes.secret import Secret
+from tests.dashboard.runs.conftest import FIELDS
+
+KEY = Secret("sk-planted-0123456789")
+
+
+def change(endpoint: Endpoint, **over: Any) -> endpoints.Updated:
+    fields = {name: getattr(endpoint, name) for name in endpoints.FIELDS}
+    return endpoints.update(endpoint, **{"key": None, "forget_key": False, **fields, **over})
+
+
+def test_a_new_endpoint_is_due_at_once_under_its_first_profile(endpoint: Endpoint) -> None:
+    """Registering opens epoch 1 and the scheduler finds the endpoint due."""
+    assert endpoint.profile.epoch == 1
+    assert schedule.schedule_due() == 1
+
+
+def test_a_slug_is_taken_until_its_endpoint_is_removed(endpoint: Endpoint) -> None:
+    """Two endpoints never share a slug, but a removed one frees it."""
+    with pytest.raises(Refused, match="already an endpoint called 'one'"):
+        endpoints.create(**FIELDS)
+
+    endpoints.remove(endpoint)
+
+    assert endpoints.create(**FIELDS).slug == "one"
+
+
+@pytest.mark.parametrize(
+    "base_url", ["https://127.0.0.1:9/v1", "http://localhost:9/v1", "http://127.0.0.1:10/v1"]
+)
+def test_another_scheme_host_or_port_wipes_the_stored_key(
+    endpoint: Endpoint, base_url: str
+) -> None:
+    """A stored key can never be sent to a host it was not entered for."""
+    credentials.store(endpoint, KEY)
+
+    updated = change(endpoint, base_url=base_url)
+
+    assert updated.key_wiped
+    assert not Credential.objects.exists()
+
+
+def test_another_path_keeps_the_stored_key(endpoint: Endpoint) -> None:
+    """The key belongs to the origin, not to the path."""
+    credentials.store(endpoint, KEY)
+
+    updated = change(endpoint, base_url="http://127.0.0.1:9/other")
+
+    assert not updated.key_wiped
+    assert credentials.reveal(updated.endpoint) == KEY
+
+
+def test_a_key_entered_with_the_new_host_is_kept(endpoint: Endpoint) -> None:
+    """Changing host and key together stores the new key for the new host."""
+    credentials.store(endpoint, KEY)
+    fresh = Secret("sk-another-0123456789")
+
+    updated = change(endpoint, base_url="http://localhost:9/v1", key=fresh)
+
+    assert not updated.key_wiped
+    assert credentials.reveal(updated.endpoint) == fresh
+
+
+def test_a_sealed_key_pasted_onto_another_endpoint_does_not_open(endpoint: Endpoint) -> None:
+    """The seal covers the endpoint and the origin, not only the bytes."""
+    credentials.store(endpoint, KEY)
+    other = endpoints.create(**{**FIELDS, "slug": "two"})
+    stolen = Credential.objects.get(endpoint=endpoint)
+
+    Credential.objects.create(endpoint=other, origin=stolen.origin, sealed=stolen.sealed)
+
+    with pytest.raises(Refused, match="does not open"):
+        credentials.reveal(other)
+
+
+def test_an_old_credential_key_still_opens_after_a_new_one_was_put_first(
+    endpoint: Endpoint, settings: Any
+) -> None:
+    """Keys can be rotated: the first encrypts, all decrypt; without its key nothing opens."""
+    credentials.store(endpoint, KEY)
+    old = settings.CREDENTIAL_KEYS
+
+    settings.CREDENTIAL_KEYS = [b"n" * 32, *old]
+    assert credentials.reveal(endpoint) == KEY
+
+    settings.CREDENTIAL_KEYS = [b"n" * 32]
+    with pytest.raises(Refused, match="enter the credential again"):
+        credentials.reveal(endpoint)
+
+
+def test_a_changed_key_field_opens_a_new_profile_and_stops_the_old_run(endpoint: Endpoint) -> None:
+    """Another model is another profile: the old run is superseded, the new one is a full one."""
+    schedule.schedule_due()
+
+    updated = change(endpoint, model="other")
+    schedule.schedule_due()
+
+    old, new = Run.objects.order_by("id")
+    assert updated.new_epoch
+    assert (old.state, old.reason) == ("abandoned", "superseded by a changed profile key")
+    assert (new.state, new.trigger, new.suite, new.key_epoch) == ("queued", "key_change", "full", 2)
+
+
+def test_a_changed_ttl_keeps_the_profile(endpoint: Endpoint) -> None:
+    """Only provider, model, endpoint and chat template are the key."""
+    updated = change(endpoint, ttl=timedelta(hours=1), max_concurrency=9, slug="renamed")
+
+    assert not updated.new_epoch
+    assert updated.endpoint.profile.epoch == 1
+
+
+def test_a_removed_endpoint_loses_its_key_and_its_run(endpoint: Endpoint) -> None:
+    """Removal wipes the credential, ends the run, and nothing is scheduled again."""
+    credentials.store(endpoint, KEY)
+    schedule.schedule_due()
+
+    endpoints.remove(endpoint)
+
+    assert not Credential.objects.exists()
+    assert Run.objects.get().reason == "the endpoint was removed"
+    assert schedule.schedule_due() == 0
+
+
+def test_an_edit_does_not_overwrite_somebody_elses(endpoint: Endpoint) -> None:
+    """Two people with the same form open: the second is told, and nothing is lost."""
+    endpoint.refresh_from_db()
+    seen = endpoint.updated_at
+    change(endpoint, model="first", seen=seen)
+
+    with pytest.raises(Refused, match="Somebody else changed this endpoint"):
+        change(endpoint, model="second", seen=seen)
+
+    endpoint.refresh_from_db()
+    assert endpoint.model == "first"

@@ -1,0 +1,192 @@
+from __future__ import annotations
+
+from datetime import timedelta
+from typing import Any
+
+import pytest
+from django.test import Client
+from django.utils import timezone
+from pytest_django import DjangoAssertNumQueries
+from pytest_django.asserts import assertContains, assertNotContains
+
+from dashboard.fleet import queries as fleet
+from dashboard.models import Endpoint, Incident, ModeSwitch, Profile, Run, RunMetric, Watch
+from health.modes import EFFECTS, Mode
+from health.severity import Severity
+from tests.dashboard.incidents.builders import degrade, settle, watch_run
+from tests.factories import make_attempt, make_endpoint, make_finished_run, make_run
+
+# Session, person, their roles, all endpoints with how they do, cells, edits of endpoints since
+# a file set them, open incidents, decisions, how many are simulated.
+QUERIES = 9
+
+
+def test_an_empty_fleet_says_how_to_begin(signed_in: Client) -> None:
+    """With no endpoint the page leads to the form."""
+    page = signed_in.get("/")
+
+    assertContains(page, "The first verdict takes a minute")
+    assertContains(page, 'href="/endpoints/new/"')
+
+
+def test_a_row_shows_the_rate_with_its_numbers(signed_in: Client) -> None:
+    """A rate never stands without numerator, denominator and interval."""
+    make_finished_run(make_endpoint(slug="leaky"), passed=7, failed=3)
+
+    page = signed_in.get("/")
+
+    assertContains(page, "<b>70%</b> 7/10")
+    assertContains(page, "Parse success: 70% (7 of 10, 95 % interval 39% to 89%), degraded.")
+    assertContains(page, '<span class="status degraded">')
+
+
+def test_a_simulated_endpoint_says_so(signed_in: Client, settings: Any) -> None:
+    """Nobody takes the figures of a demo for those of a model."""
+    settings.SIMULATOR_URL = "http://127.0.0.1:9"
+    make_endpoint(slug="played", base_url="http://127.0.0.1:9/v1")
+
+    assertContains(signed_in.get("/"), 'class="tag simulated"', count=1)
+
+
+def test_a_run_without_a_verdict_is_no_data(signed_in: Client) -> None:
+    """A void run is shown as no verdict and never as 0 %."""
+    make_finished_run(make_endpoint(), passed=0, void=5)
+
+    page = signed_in.get("/")
+
+    assertContains(page, "no verdict")
+    assertContains(page, "no data")
+    assertNotContains(page, "0%")
+
+
+def test_a_run_under_way_shows_how_far_it_is(signed_in: Client) -> None:
+    """The row of an endpoint that is being probed carries a progress bar."""
+    make_attempt(make_run(make_endpoint()))
+
+    page = signed_in.get("/")
+
+    assertContains(page, '<progress max="5" value="1"')
+
+
+def test_worst_comes_first(signed_in: Client) -> None:
+    """A failing endpoint stands above a healthy one, whatever their names."""
+    make_finished_run(make_endpoint(slug="a-good"))
+    make_finished_run(make_endpoint(slug="z-bad"), passed=0, failed=5)
+
+    text = signed_in.get("/").content.decode()
+
+    assert text.index("z-bad") < text.index("a-good")
+
+
+def test_a_row_shows_open_incidents_and_modes(signed_in: Client) -> None:
+    """What is wrong and what is done about it is in the row; a mode says what it does."""
+    degrade(make_endpoint(slug="fallen"))
+
+    page = signed_in.get("/")
+
+    assertContains(page, "1 incident, S3")
+    assertContains(page, f'title="{EFFECTS[Mode.NO_TOOLS]}"')
+    assertContains(page, '<span class="status failing">')
+
+
+def test_an_unlucky_run_leaves_a_known_endpoint_healthy(signed_in: Client) -> None:
+    """The watch decides once a baseline is known, not the last run."""
+    endpoint = make_endpoint()
+    watch_run(endpoint, 6, at=settle(endpoint, before=timezone.now() - timedelta(minutes=5)))
+
+    found = fleet.read(timezone.now(), None).summaries[0]
+
+    assert found.status.value == "healthy"
+    assert found.rate is not None
+    assert found.rate.value == 0.4
+
+
+def test_an_endpoint_that_never_was_good_says_so(signed_in: Client) -> None:
+    """Below the absolute gate is no incident, and the row tells the difference."""
+    endpoint = make_endpoint()
+    for minutes in range(60, 0, -15):
+        watch_run(endpoint, 10, at=timezone.now() - timedelta(minutes=minutes))
+
+    page = signed_in.get("/")
+
+    assertContains(page, "below the gate")
+    assertContains(page, '<span class="status failing">')
+
+
+def test_prometheus_reads_incidents_and_modes(signed_in: Client) -> None:
+    """Alerts of one's own can be built on what is open and what is on."""
+    degrade(make_endpoint(slug="fallen"))
+
+    page = signed_in.get("/metrics")
+
+    line = f'toolgauge_incidents_open{{endpoint="fallen",severity="{Severity.S3.value}"}} 1.0'
+    assertContains(page, line)
+    assertContains(page, 'toolgauge_mode_on{endpoint="fallen",mode="no_tools"} 1.0')
+
+
+@pytest.mark.parametrize("path", ["/", "/fleet/rows/", "/endpoints/new/"])
+def test_anonymous_is_sent_to_the_login(client: Client, db: None, path: str) -> None:
+    """Nobody sees the fleet without signing in."""
+    answer = client.get(path)
+
+    assert answer.status_code == 302
+    assert answer.headers["Location"].startswith("/login/")
+
+
+@pytest.mark.parametrize("count", [2, 60])
+def test_queries_do_not_grow_with_the_fleet(
+    signed_in: Client, django_assert_num_queries: DjangoAssertNumQueries, count: int
+) -> None:
+    """Sixty endpoints cost as many queries as two, each with a watch, an incident, a mode."""
+    _make_many(count)
+    _give_each_a_watch()
+
+    with django_assert_num_queries(QUERIES):
+        page = signed_in.get("/")
+
+    assertContains(page, f"<b>{count}</b> endpoint")
+
+
+def _make_many(count: int) -> None:
+    first = make_endpoint(slug="e-0")
+    profile, at = first.profile, timezone.now() - timedelta(minutes=1)
+    plain = {"provider": "openai", "base_url": "http://127.0.0.1:9/v1", "model": "m"}
+    made = Endpoint.objects.bulk_create(Endpoint(slug=f"e-{i}", **plain) for i in range(1, count))
+    Profile.objects.bulk_create(
+        Profile(endpoint=e, epoch=1, key_hash=bytes(profile.key_hash)) for e in made
+    )
+    shape = make_finished_run(first)
+    values = {"key_epoch": 1, "trigger": "ttl", "due_at": at, "suite": "light", "seed": 1}
+    runs = Run.objects.bulk_create(
+        Run(
+            endpoint=e, profile=shape.profile, planned=5, state="finished", finished_at=at, **values
+        )
+        for e in made
+    )
+    RunMetric.objects.bulk_create(
+        RunMetric(
+            run=r,
+            profile=shape.profile,
+            metric="parse_success",
+            trials=5,
+            failures=0,
+            finished_at=at,
+        )
+        for r in runs
+    )
+
+
+def _give_each_a_watch() -> None:
+    """What the detector would have left behind for each, written at once."""
+    first = Profile.objects.get(endpoint__slug="e-0")
+    incident = degrade(first.endpoint)
+    state = Watch.objects.get(profile=first).state
+    others = list(Profile.objects.exclude(pk=first.pk))
+    same = {"metric": incident.metric, "severity": 3, "worst": 3, "figures": incident.figures}
+    when = {"opened_at": incident.opened_at, "opened_by": incident.opened_by}
+    Watch.objects.bulk_create(Watch(profile=profile, state=state) for profile in others)
+    opened = Incident.objects.bulk_create(Incident(profile=p, **same, **when) for p in others)
+    ModeSwitch.objects.bulk_create(
+        ModeSwitch(profile_id=each.profile_id, incident=each, mode="no_tools", reason="fell")
+        for each in opened
+    )

@@ -1,0 +1,318 @@
+from __future__ import annotations
+
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+import pytest
+from django.contrib.auth.models import User
+from django.test import Client
+from django.utils import timezone
+from pytest_django import DjangoAssertNumQueries
+from pytest_django.asserts import assertContains, assertNotContains
+
+from dashboard.models import Incident, Run, WatchEvent
+from dashboard.models.team import Role
+from dashboard.models.watch import ACCEPTED
+from dashboard.trust import modes
+from health.detector import Baseline, Known
+from probes.outcomes import Metric
+from tests.dashboard.incidents.builders import degrade, settle, watch_run
+from tests.factories import make_attempt, make_endpoint, make_person
+
+# Session, person, their roles, count, incidents with their endpoints, names for the filter.
+QUERIES = 6
+
+
+@pytest.fixture
+def administrator(client: Client, db: None) -> Client:
+    client.force_login(User.objects.create_superuser("root"))
+    return client
+
+
+def test_without_incidents_the_list_says_so(signed_in: Client) -> None:
+    """An empty list explains what would be in it."""
+    assertContains(signed_in.get("/incidents/"), "None was ever opened")
+
+
+def test_the_list_names_the_finding_and_its_endpoint(signed_in: Client) -> None:
+    """A title says what fell from where to where, and the severity is a word."""
+    incident = degrade(make_endpoint(slug="fallen"))
+
+    page = signed_in.get("/incidents/")
+
+    assertContains(page, "Parse success fell from 100% to")
+    assertContains(page, "fallen")
+    assertContains(page, "S3 severe")
+    assertContains(page, f'href="/incidents/{incident.pk}/"')
+
+
+def test_open_incidents_come_before_newer_ones_that_ended(signed_in: Client) -> None:
+    """What needs somebody is on top."""
+    old, new = degrade(make_endpoint(slug="still-open")), degrade(make_endpoint(slug="long-over"))
+    Incident.objects.filter(pk=old.pk).update(opened_at=timezone.now() - timedelta(days=9))
+    Incident.objects.filter(pk=new.pk).update(state="recovered", ended_at=timezone.now())
+
+    table = signed_in.get("/incidents/").content.decode().split("<tbody")[1]
+
+    assert table.index("still-open") < table.index("long-over")
+
+
+@pytest.mark.parametrize(
+    ("query", "count"),
+    [
+        ("state=open", 1),
+        ("state=recovered", 0),
+        ("severity=3", 1),
+        ("severity=1", 0),
+        ("endpoint=steady", 1),
+        ("endpoint=other", 0),
+        ("metric=parse_success", 1),
+        ("metric=closure_error", 0),
+        ("state=past", 0),
+        ("state=nonsense&severity=9", 1),
+    ],
+)
+def test_filters_are_in_the_address(signed_in: Client, query: str, count: int) -> None:
+    """A filtered list can be linked to; a filter that makes no sense is ignored."""
+    degrade(make_endpoint())
+
+    page = signed_in.get(f"/incidents/?{query}")
+
+    assertContains(page, 'class="row-link"', count=count)
+
+
+def test_a_long_list_has_pages_that_keep_the_filter(
+    signed_in: Client, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Turning a page does not lose what was asked for."""
+    monkeypatch.setattr("dashboard.incidents.queries.PAGE", 1)
+    degrade(make_endpoint(slug="one"))
+    degrade(make_endpoint(slug="two"))
+
+    page = signed_in.get("/incidents/?state=open")
+
+    assertContains(page, 'href="?state=open&amp;page=2"')
+
+
+@pytest.mark.parametrize("count", [1, 30])
+def test_queries_do_not_grow_with_the_list(
+    signed_in: Client, django_assert_num_queries: DjangoAssertNumQueries, count: int
+) -> None:
+    """Thirty incidents cost as many queries as one."""
+    first = degrade(make_endpoint())
+    fields = ["profile_id", "metric", "lane", "severity", "worst", "figures", "opened_at"]
+    same = {name: getattr(first, name) for name in fields}
+    over = {"state": "recovered", "ended_at": timezone.now()}
+    Incident.objects.bulk_create(
+        Incident(opened_by=10**6 + number, **same, **over) for number in range(count - 1)
+    )
+
+    with django_assert_num_queries(QUERIES):
+        signed_in.get("/incidents/")
+
+
+def test_a_title_has_the_day_of_the_finding(signed_in: Client) -> None:
+    """The list and the page say what fell, from where to where, and on which day."""
+    incident = degrade(make_endpoint())
+    Incident.objects.filter(pk=incident.pk).update(opened_at=datetime(2025, 11, 3, tzinfo=UTC))
+
+    for path in ("/incidents/", f"/incidents/{incident.pk}/"):
+        assertContains(signed_in.get(path), "Parse success fell from 100% to 34% on 3 Nov 2025")
+
+
+def test_evidence_is_what_failed_in_the_runs_that_raised_it(
+    signed_in: Client, django_assert_max_num_queries: DjangoAssertNumQueries
+) -> None:
+    """Attempts of that metric are links down to the bytes; what they say is inert."""
+    incident = degrade(make_endpoint())
+    run = Run.objects.get(pk=incident.opened_by)
+    finding = {"kind": "no_call", "message": "<b>prose</b>\u202e", "path": ""}
+    bad: dict[str, Any] = {"outcome": "fail", "findings": [finding]}
+    for trial in range(1, 43):
+        make_attempt(run, trial=trial, verdicts=[["parse_success", False]], **bad)
+    make_attempt(run, probe="closure", verdicts=[["closure_error", False]], **bad)
+
+    with django_assert_max_num_queries(15):
+        page = signed_in.get(f"/incidents/{incident.pk}/")
+
+    assertContains(page, f'href="/runs/{run.pk}/attempts/format/1/"')
+    assertContains(page, "&lt;b&gt;prose&lt;/b&gt;⟦U+202E⟧", count=1)
+    assertContains(page, "40 ×")
+    assertContains(page, "There are more")
+    assertNotContains(page, "attempts/closure/")
+
+
+def test_the_story_tells_warning_opening_modes_and_runs(signed_in: Client) -> None:
+    """Every step is there with its figures, in order of time, and the runs are links."""
+    incident = degrade(make_endpoint())
+    watch_run(incident.profile.endpoint, 0, at=timezone.now(), trigger="recovery")
+
+    page = signed_in.get(f"/incidents/{incident.pk}/")
+
+    text = page.content.decode()
+    told = ["The sums warn", "<b>Opened</b>", "Switched on:"]
+    steps = ["1 run: to confirm a warning", *told, "1 run: to prove a recovery"]
+    assert [text.index(step) for step in steps] == sorted(text.index(step) for step in steps)
+    assertContains(page, "10 of 10 trials of the run went badly.")
+    assertContains(page, "baseline of 200 of 200 (100%) in 20 runs")
+    assertContains(page, f'href="/runs/{incident.opened_by}/"')
+    assertContains(page, ">0/10</a>")
+    assertContains(page, ">10/10</a>")
+
+
+def test_a_warning_that_calmed_down_is_not_part_of_a_later_incident(signed_in: Client) -> None:
+    """Only a warning that led to the incident is told; a refusal needs none."""
+    endpoint = make_endpoint()
+    at = settle(endpoint)
+    watch_run(endpoint, 10, at=at)
+    for hours in range(1, 8):
+        watch_run(endpoint, 0, at=at + timedelta(hours=hours))
+    assert WatchEvent.objects.filter(kind="calmed").exists()
+    watch_run(endpoint, 10, at=at + timedelta(hours=10), refused=10)
+
+    page = signed_in.get(f"/incidents/{Incident.objects.get().pk}/")
+
+    assertNotContains(page, "The sums warn")
+    assertContains(page, "10 of 10 trials of the run were refused.")
+
+
+def test_a_mode_that_somebody_let_go_is_told_with_the_reason(signed_in: Client) -> None:
+    """Who switched an automatic mode off, and why, is part of the story."""
+    incident = degrade(make_endpoint())
+    switch = incident.switches.get(mode="no_tools")
+    bob = make_person("bob", Role.APPROVER)
+    modes.switch_off(switch, by=bob, reason="<b>we need it</b>")
+
+    page = signed_in.get(f"/incidents/{incident.pk}/")
+
+    assertContains(page, "Switched off: no_tools")
+    assertContains(page, "by bob")
+    assertContains(page, "&lt;b&gt;we need it&lt;/b&gt;")
+
+
+def test_acknowledging_notes_who_and_what(signed_in: Client) -> None:
+    """The note is kept, and a second person is told that somebody was first."""
+    incident = degrade(make_endpoint())
+    url = f"/incidents/{incident.pk}/acknowledge/"
+
+    first = signed_in.post(url, {"note": "I look at it"}, follow=True)
+    second = signed_in.post(url, {"note": "me too"}, follow=True)
+
+    assertContains(first, "I look at it")
+    assertContains(first, "by alice")
+    assertContains(second, "alice had acknowledged it before")
+    assertNotContains(second, "me too")
+
+
+def test_release_is_for_administrators(signed_in: Client) -> None:
+    """A person without the right is refused, and sees no form."""
+    incident = degrade(make_endpoint())
+    Incident.objects.filter(pk=incident.pk).update(release_wanted=True)
+
+    page = signed_in.get(f"/incidents/{incident.pk}/")
+    answer = signed_in.post(f"/incidents/{incident.pk}/release/", {"reason": "please"})
+
+    assertContains(page, "Needs release")
+    assertNotContains(page, "Allow it to be left")
+    assert answer.status_code == 403
+    assert not WatchEvent.objects.filter(kind="released").exists()
+
+
+def test_an_administrator_releases_with_a_reason(administrator: Client) -> None:
+    """Without a reason nothing happens; with one the release is part of the story."""
+    incident = degrade(make_endpoint())
+    Incident.objects.filter(pk=incident.pk).update(release_wanted=True)
+    url = f"/incidents/{incident.pk}/release/"
+
+    without = administrator.post(url, {"reason": " "}, follow=True)
+    given = administrator.post(url, {"reason": "the vendor fixed it"}, follow=True)
+
+    assertContains(without, "Say why")
+    assertContains(given, "Leaving was allowed")
+    assertContains(given, "the vendor fixed it")
+
+
+def test_accepting_shows_both_normals_and_keeps_what_it_showed(administrator: Client) -> None:
+    """The page counts the very runs that the service then takes for the baseline."""
+    endpoint = make_endpoint()
+    incident = degrade(endpoint, failures=5, runs=4)
+    url = "/endpoints/steady/accept/parse_success/"
+
+    page = administrator.get(url)
+    answer = administrator.post(url, {"reason": "a smaller model"}, follow=True)
+
+    accepted = WatchEvent.objects.get(kind=ACCEPTED).figures["baseline"]
+    together, runs = page.context["normal"].together, page.context["normal"].runs
+    assert accepted == [together.count, together.trials, len(runs)]
+    assertContains(page, "200/200")
+    assertContains(page, f"{together.count}/{together.trials}")
+    assertContains(answer, "new normal")
+    incident.refresh_from_db()
+    assert incident.state == Incident.State.ACCEPTED
+
+
+def test_accepting_wants_a_reason(administrator: Client) -> None:
+    """Nobody re-freezes a baseline without saying why."""
+    incident = degrade(make_endpoint())
+
+    page = administrator.post("/endpoints/steady/accept/parse_success/", {"reason": ""})
+
+    assertContains(page, "Say why")
+    incident.refresh_from_db()
+    assert incident.state == Incident.State.OPEN
+
+
+@pytest.mark.parametrize("metric", ["availability", "nonsense"])
+def test_only_watched_metrics_can_be_accepted(administrator: Client, metric: str) -> None:
+    """What has no baseline has no page."""
+    make_endpoint()
+
+    assert administrator.get(f"/endpoints/steady/accept/{metric}/").status_code == 404
+
+
+def test_accepting_is_for_administrators(signed_in: Client) -> None:
+    """Others neither see the link nor reach the page."""
+    degrade(make_endpoint())
+
+    assertNotContains(signed_in.get("/endpoints/steady/"), "New normal…")
+    assert signed_in.get("/endpoints/steady/accept/parse_success/").status_code == 403
+
+
+def test_an_unknown_incident_is_not_found(signed_in: Client) -> None:
+    """A number that nobody opened is a 404."""
+    assert signed_in.get("/incidents/999999/").status_code == 404
+
+
+@pytest.mark.parametrize("path", ["/incidents/", "/incidents/1/", "/settings/maintenance/"])
+def test_anonymous_is_sent_to_the_login(client: Client, db: None, path: str) -> None:
+    """Nobody sees incidents without signing in."""
+    assert client.get(path).headers["Location"].startswith("/login/")
+
+
+def test_the_endpoint_page_leads_to_its_open_incident(administrator: Client) -> None:
+    """On top of the page: what fell, how bad it is, and that somebody has to decide."""
+    incident = degrade(make_endpoint())
+    Incident.objects.filter(pk=incident.pk).update(release_wanted=True)
+
+    page = administrator.get("/endpoints/steady/")
+
+    assertContains(page, f'href="/incidents/{incident.pk}/#release"')
+    assertContains(page, "Parse success fell from 100% to")
+
+
+def test_metrics_under_watch_say_what_is_known(signed_in: Client) -> None:
+    """Baseline with its numbers, the reference, the sums, and what could be found at all."""
+    endpoint = make_endpoint()
+    settle(endpoint)
+
+    page = signed_in.get("/endpoints/steady/")
+
+    rows = {row.metric: row for row in page.context["watched"].rows}
+    known = rows[Metric.PARSE_SUCCESS]
+    assert (known.known, known.runs) == (Known.FROZEN, 20)
+    assert known.reference == pytest.approx(Baseline(200, 200, 20).reference())
+    assert known.alarm_at == pytest.approx(9.925, abs=0.001)
+    assert known.finds.startswith("a drop of ")
+    assert page.context["watched"].within == "10 runs (2 d)"
+    assert rows[Metric.CLOSURE_ERROR].finds == ""
+    assertContains(page, "200/200")

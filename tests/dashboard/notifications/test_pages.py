@@ -1,0 +1,204 @@
+"""The pages of channels."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+from django.contrib.auth.models import User
+from django.test import Client
+from pytest_django.asserts import assertContains, assertNotContains, assertRedirects
+
+from dashboard.models import Channel, Delivery, Endpoint
+from dashboard.models.team import Role
+from dashboard.notifications.services import deliveries
+from tests.dashboard.notifications.builders import make_webhook, tell, the_delivery, turn
+from tests.dashboard.notifications.receiver import Receiver
+from tests.factories import make_person
+
+FORM = {
+    "name": "ops",
+    "kind": "webhook",
+    "url": "https://hooks.example.com/T0KEN",
+    "kinds": ["incident.opened"],
+    "min_severity": "2",
+    "quiet_from": "22:00",
+    "quiet_until": "06:30",
+    "time_zone": "Europe/Vienna",
+    "remind_every": "6h",
+    "group_for": "2m",
+    "enabled": "on",
+}
+
+
+@pytest.fixture(autouse=True)
+def _static_files(static_files: Path) -> None:
+    """Pages link to static files by their hash."""
+
+
+@pytest.fixture
+def administrator(db: None, client: Client) -> Client:
+    client.force_login(User.objects.create_superuser("admin"))
+    return client
+
+
+def test_a_new_webhook_shows_its_secret_once(administrator: Client) -> None:
+    """The answer to the form has it; no page has it again, nor the URL's token."""
+    answer = administrator.post("/settings/channels/new/", FORM)
+
+    (secret,) = re.findall(r"whsec_[A-Za-z0-9+/]{43}=", answer.content.decode())
+    assert "no-store" in answer.headers["Cache-Control"]
+    channel = Channel.objects.get()
+    assert (channel.name, channel.kinds, channel.min_severity) == ("ops", ["incident.opened"], 2)
+    for path in ("", f"{channel.pk}/"):
+        page = administrator.get(f"/settings/channels/{path}")
+        assertContains(page, "https://hooks.example.com")
+        assertNotContains(page, secret)
+        assertNotContains(page, "T0KEN")
+
+
+@pytest.mark.parametrize(
+    ("over", "message"),
+    [
+        ({"name": ""}, "This field is required"),
+        ({"url": ""}, "This field is required"),
+        ({"url": "https://10.0.0.1/"}, "EGRESS_GRANTS"),
+        ({"url": "nonsense"}, "begins with https://"),
+        ({"kinds": ["test"]}, "not one of the available choices"),
+        ({"min_severity": "4"}, "not one of the available choices"),
+        ({"quiet_until": ""}, "Quiet hours have a beginning and another end"),
+        ({"time_zone": "Mars/Olympus"}, "There is no time zone"),
+        ({"remind_every": "1m"}, "Between 5m and 30d"),
+        ({"remind_every": "often"}, "a number and a unit"),
+        ({"group_for": "2h"}, "Between 0s and 1h"),
+    ],
+    ids=str,
+)
+def test_a_wrong_form_saves_nothing(
+    administrator: Client, over: dict[str, Any], message: str
+) -> None:
+    """The mistake is told in words; the URL that was typed is not repeated."""
+    page = administrator.post("/settings/channels/new/", {**FORM, **over})
+
+    assertContains(page, message)
+    assertNotContains(page, "T0KEN")
+    assert not Channel.objects.exists()
+
+
+def test_editing_keeps_the_url_unless_another_is_typed(
+    administrator: Client, receiver: Receiver, endpoint: Endpoint
+) -> None:
+    """An empty field means: as it was."""
+    channel = make_webhook(receiver.url).channel
+    address = f"/settings/channels/{channel.pk}/"
+    form = {**FORM, "url": "", "group_for": "0s", "kinds": [], "min_severity": "1"}
+    form |= {"quiet_from": "", "quiet_until": ""}
+
+    assertRedirects(administrator.post(address, form), "/settings/channels/")
+    tell(endpoint)
+    turn()
+    assertRedirects(
+        administrator.post(address, {**form, "url": FORM["url"]}), "/settings/channels/"
+    )
+
+    assert len(receiver.received) == 1
+    assert Channel.objects.get().hint == "https://hooks.example.com"
+
+
+def test_the_test_button_tells_how_it_went(administrator: Client, receiver: Receiver) -> None:
+    """The part polls while the message is on its way, and stops once it is known."""
+    channel = make_webhook(receiver.url, kinds=["mode.changed"], enabled=False).channel
+    make_webhook(receiver.url, name="another")
+
+    part = administrator.post(f"/settings/channels/{channel.pk}/test/", headers={"HX-Request": "1"})
+    assertContains(part, "every 1s")
+    assertNotContains(part, "<html")
+    turn()
+
+    delivery = the_delivery()
+    (got,) = receiver.received
+    assert (got.json()["type"], got.json()["data"]["title"]) == ("test", "Test of ops")
+    part = administrator.get(f"/settings/deliveries/{delivery.pk}/")
+    assertContains(part, "It arrived (200)")
+    assertNotContains(part, "every 1s")
+
+
+def test_a_failed_test_says_why(administrator: Client, receiver: Receiver) -> None:
+    """And the log offers to try again."""
+    channel = make_webhook(receiver.url).channel
+    receiver.answers = [404]
+    assertRedirects(
+        administrator.post(f"/settings/channels/{channel.pk}/test/"), "/settings/channels/"
+    )
+    turn()
+
+    delivery = the_delivery()
+    assertContains(administrator.get(f"/settings/deliveries/{delivery.pk}/"), "answered 404")
+    assertContains(administrator.get("/settings/deliveries/"), "Try again</button>")
+    assertRedirects(
+        administrator.post(f"/settings/deliveries/{delivery.pk}/retry/"), "/settings/channels/"
+    )
+    deliveries.send_due()
+
+    assert the_delivery().state == "sent"
+    assertNotContains(administrator.get("/settings/deliveries/"), "Try again</button>")
+
+
+def test_a_new_secret_is_asked_for_first(administrator: Client, receiver: Receiver) -> None:
+    """Only the post makes one, and shows it."""
+    channel = make_webhook(receiver.url).channel
+    address = f"/settings/channels/{channel.pk}/secret/"
+
+    assertNotContains(administrator.get(address), "whsec_")
+    assertContains(administrator.post(address), "whsec_")
+
+
+def test_removing_asks_first(administrator: Client, receiver: Receiver) -> None:
+    """Only the post of the confirmation removes."""
+    channel = make_webhook(receiver.url).channel
+    address = f"/settings/channels/{channel.pk}/remove/"
+
+    assertContains(administrator.get(address), "Remove ops?")
+    assertRedirects(administrator.post(address), "/settings/channels/")
+
+    assertNotContains(administrator.get("/settings/channels/"), "Test</button>")
+    assert administrator.get(address).status_code == 404
+
+
+def test_the_log_is_inert_and_costs_few_queries(
+    administrator: Client,
+    receiver: Receiver,
+    endpoint: Endpoint,
+    django_assert_max_num_queries: Any,
+) -> None:
+    """What a notice says stays text, and a long log costs no more than a short one."""
+    make_webhook(receiver.url, name="<script>alert(1)</script>")
+    for number in range(30):
+        tell(endpoint, "mode.changed", title=f"<img src=x onerror=alert({number})>")
+        turn()
+
+    with django_assert_max_num_queries(9):
+        page = administrator.get("/settings/channels/")
+
+    assert Delivery.objects.count() == 30
+    assertNotContains(page, "<img src=x")
+    assertNotContains(page, "<script>alert")
+    assertContains(page, "&lt;img src=x onerror=alert(29)&gt;")
+
+
+def test_the_pages_are_for_administrators(client: Client, receiver: Receiver, db: None) -> None:
+    """Others can neither see channels nor touch them."""
+    channel = make_webhook(receiver.url).channel
+    own = f"/settings/channels/{channel.pk}/"
+    readable = ["/settings/channels/", "/settings/channels/new/", own, f"{own}remove/"]
+    readable += [f"{own}secret/", "/settings/deliveries/", "/settings/deliveries/1/"]
+    actions = ["/settings/channels/new/", own, f"{own}remove/", f"{own}secret/", f"{own}test/"]
+    actions += ["/settings/deliveries/1/retry/"]
+    assert {client.get(path).status_code for path in readable} == {302}
+    client.force_login(make_person("alice", Role.OPERATOR))
+
+    assert {client.get(path).status_code for path in readable} == {403}
+    assert {client.post(path, FORM).status_code for path in actions} == {403}
+    assert Channel.objects.kept().count() == 1

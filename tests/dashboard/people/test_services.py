@@ -1,0 +1,302 @@
+"""People, roles and teams as rows: who is left, what races do, and what is written down."""
+
+from __future__ import annotations
+
+import hashlib
+import threading
+from collections.abc import Callable
+from datetime import timedelta
+from pathlib import Path
+from typing import Any
+
+import pytest
+from django.contrib.auth.models import User
+from django.db import connection, transaction
+from django.utils import timezone
+
+from dashboard.core.errors import Refused
+from dashboard.core.permissions import RIGHTS, Right, of_user
+from dashboard.models import AuditEntry, Grant, Invitation, RolloutRequest, Team
+from dashboard.models.team import Role
+from dashboard.people.services import invitations, people, roles, teams
+from dashboard.people.services.people import Rights
+from dashboard.people.text import told
+from tests.factories import make_endpoint, make_person
+
+CHOSEN = "a long enough sentence 7"
+VIEWER = Rights(roles=[Role.VIEWER])
+PAGE = Path(__file__).resolve().parents[3] / "docs" / "people.md"
+
+
+@pytest.fixture(autouse=True)
+def _quick_hashes(settings: Any) -> None:
+    """How slowly a password is hashed is not the subject here."""
+    settings.PASSWORD_HASHERS = ["django.contrib.auth.hashers.MD5PasswordHasher"]
+
+
+@pytest.fixture
+def root(db: None) -> User:
+    return User.objects.create_superuser("root")
+
+
+def written() -> list[tuple[Any, ...]]:
+    """Every entry: what, about whom, by whom, why, before and after."""
+    return [
+        (
+            entry.action,
+            entry.told["subject"],
+            entry.actor,
+            entry.told["reason"],
+            entry.told["before"],
+            entry.told["after"],
+        )
+        for entry in AuditEntry.objects.order_by("id")
+    ]
+
+
+def end_by_deactivating(last: User, by: User) -> Any:
+    return people.deactivate(last, by=by)
+
+
+def end_by_lowering(last: User, by: User) -> Any:
+    return roles.set_administrator(last, administrator=False, by=by)
+
+
+@pytest.mark.parametrize("end", [end_by_deactivating, end_by_lowering])
+def test_the_last_administrator_stays(end: Callable[[User, User], Any], root: User) -> None:
+    """Neither one who is deactivated nor one who never followed the link counts as another."""
+    by = User.objects.create_user("by")
+    User.objects.create_superuser("gone", is_active=False)
+    link = people.invite(username="eve", rights=Rights(administrator=True), by=root)
+
+    with pytest.raises(Refused, match="the last administrator"):
+        end(root, by)
+    invitations.accept(link.text, password=CHOSEN)
+    end(root, by)
+
+    left = User.objects.filter(is_superuser=True, is_active=True)
+    assert [each.username for each in left] == ["eve"]
+
+
+@pytest.mark.django_db(transaction=True)
+@pytest.mark.parametrize("end", [end_by_deactivating, end_by_lowering])
+def test_two_administrators_cannot_remove_each_other_at_once(
+    end: Callable[[User, User], Any],
+) -> None:
+    """One of them is left, however the two meet."""
+    first, second = (User.objects.create_superuser(name) for name in ("first", "second"))
+
+    at_once(lambda: end(first, second), lambda: end(second, first))
+
+    assert User.objects.filter(is_active=True, is_superuser=True).count() == 1
+
+
+@pytest.mark.django_db(transaction=True)
+def test_a_link_is_used_once_however_two_meet() -> None:
+    """The password of one counts, and the other is refused."""
+    root = User.objects.create_superuser("root")
+    link = people.invite(username="bob", rights=VIEWER, by=root)
+
+    refused = at_once(
+        lambda: invitations.accept(link.text, password=CHOSEN),
+        lambda: invitations.accept(link.text, password="another sentence 8"),
+    )
+
+    assert len(refused) == 1
+    assert Invitation.objects.filter(used_at__isnull=False).count() == 1
+
+
+def at_once(*doings: Callable[[], Any]) -> list[Refused]:
+    start, refused = threading.Barrier(len(doings)), list[Refused]()
+
+    def do(doing: Callable[[], Any]) -> None:
+        start.wait()
+        try:
+            doing()
+        except Refused as exc:
+            refused.append(exc)
+        finally:
+            connection.close()
+
+    threads = [threading.Thread(target=do, args=[doing]) for doing in doings]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    return refused
+
+
+def test_only_the_hash_of_a_link_is_kept_and_one_is_open_at_a_time(root: User) -> None:
+    """Whoever reads the table cannot follow it; a new link ends the one from before."""
+    first = people.invite(username="bob", rights=VIEWER, by=root)
+    kept = Invitation.objects.get()
+    assert bytes(kept.digest) == hashlib.sha256(first.text.encode()).digest()
+    # 43 characters of 64 kinds are 256 bits and more.
+    assert len(first.text) == len("tg_invite_") + 43
+
+    second = people.new_link(first.person, by=root)
+
+    assert invitations.find(first.text) is None
+    assert invitations.find(second.text) is not None
+    people.deactivate(first.person, by=root)
+    assert invitations.find(second.text) is None
+    assert first.text not in str(written())
+
+
+def test_everything_is_written_down(root: User) -> None:
+    """Who did what to whom, with what was before and what is after; no password, no link."""
+    team = teams.make(name="Search", by=root)
+    teams.rename(team, name="Find", by=root)
+    team.refresh_from_db()
+    rights = Rights(roles=[Role.OPERATOR, Role.APPROVER], team=team)
+    link = people.invite(username="bob", rights=rights, by=root)
+    bob = invitations.accept(link.text, password=CHOSEN)
+    grant = roles.give(bob, role=Role.VIEWER, by=root, reason="looks on")
+    roles.take(grant, by=root, reason="enough")
+    roles.set_administrator(bob, administrator=True, by=root)
+    roles.set_administrator(bob, administrator=True, by=root)  # as it is: nothing to tell
+    roles.set_administrator(bob, administrator=False, by=root, reason="on leave")
+    people.new_link(bob, by=root)
+    people.deactivate(bob, by=root, reason="left")
+    people.reactivate(bob, by=root)
+    endpoint = make_endpoint(slug="steady")
+    teams.move([endpoint], team=team, by=root)
+    teams.move([endpoint], team=None, by=root)
+    people.withdraw(people.invite(username="eve", rights=VIEWER, by=root).person, by=root)
+    teams.remove(team, by=root, reason="merged")
+
+    find, person = {"name": "Find"}, "person bob"
+    operator, approver = ({"role": role, "team": "Find"} for role in ("operator", "approver"))
+    administrator = {"role": "administrator", "team": None}
+    found = [entry for entry in written() if entry[0] != "endpoint.created"]
+    assert found == [
+        ("team.changed", "team Search", "root", "", None, {"name": "Search"}),
+        ("team.changed", "team Find", "root", "", {"name": "Search"}, find),
+        ("person.added", person, "root", "", None, {"name": "bob", "administrator": False}),
+        ("grant.given", person, "root", "", None, operator),
+        ("grant.given", person, "root", "", None, approver),
+        ("password.changed", person, "bob", "", None, None),
+        ("grant.given", person, "root", "looks on", None, {"role": "viewer", "team": None}),
+        ("grant.taken", person, "root", "enough", {"role": "viewer", "team": None}, None),
+        ("grant.given", person, "root", "", None, administrator),
+        ("grant.taken", person, "root", "on leave", administrator, None),
+        ("person.changed", person, "root", "", None, {"password": "to be chosen by a link"}),
+        ("person.changed", person, "root", "left", {"active": True}, {"active": False}),
+        ("person.changed", person, "root", "", {"active": False}, {"active": True}),
+        ("endpoint.changed", "endpoint steady", "root", "", {"team": ""}, {"team": "Find"}),
+        ("endpoint.changed", "endpoint steady", "root", "", {"team": "Find"}, {"team": ""}),
+        (
+            *("person.added", "person eve", "root", "", None),
+            {"name": "eve", "administrator": False},
+        ),
+        ("grant.given", "person eve", "root", "", None, {"role": "viewer", "team": None}),
+        ("person.changed", "person eve", "root", "", None, {"invitation": "withdrawn"}),
+        ("grant.taken", person, "root", "merged", operator, None),
+        ("grant.taken", person, "root", "merged", approver, None),
+        ("team.changed", "team Find", "root", "merged", find, None),
+    ]
+    told_of_moves = AuditEntry.objects.filter(action="endpoint.changed").order_by("id")
+    assert [entry.endpoint for entry in told_of_moves] == ["steady", "steady"]
+    assert CHOSEN not in str(found)
+
+
+def test_what_cannot_be_written_down_does_not_happen(root: User) -> None:
+    """No entry, no role."""
+    bob = make_person("bob")
+    with connection.cursor() as cursor:
+        cursor.execute("ALTER TABLE dashboard_auditentry ADD CONSTRAINT no_room CHECK (id < 0)")
+
+    with pytest.raises(Exception, match="no_room"), transaction.atomic():
+        roles.give(bob, role=Role.OPERATOR, by=root)
+    with pytest.raises(Exception, match="no_room"), transaction.atomic():
+        people.invite(username="eve", rights=VIEWER, by=root)
+
+    assert not Grant.objects.exists()
+    assert not User.objects.filter(username="eve").exists()
+
+
+def test_who_has_gone_gets_no_role_and_what_is_gone_is_refused_in_words(root: User) -> None:
+    """Two people at the same page: the second is told what the first did."""
+    bob, team = make_person("bob", Role.VIEWER), Team.objects.create(name="Search")
+    grant = bob.grants.get()
+    roles.take(grant, by=root)
+    gone = Team.objects.get(pk=team.pk)
+    teams.remove(team, by=root)
+
+    refusals: dict[str, Callable[[], Any]] = {
+        "taken this role away": lambda: roles.take(grant, by=root),
+        "removed this team": lambda: roles.give(bob, role=Role.VIEWER, team=gone, by=root),
+        "has removed this team": lambda: teams.rename(gone, name="x", by=root),
+        "This account is active": lambda: people.reactivate(bob, by=root),
+        "end their access instead": lambda: people.withdraw(bob, by=root),
+        "Choose at least one role": lambda: people.invite(username="x", rights=Rights(), by=root),
+    }
+    for words, doing in refusals.items():
+        with pytest.raises(Refused, match=words):
+            doing()
+    people.deactivate(bob, by=root)
+    with pytest.raises(Refused, match="reactivate it first"):
+        roles.give(bob, role=Role.VIEWER, by=root)
+
+
+def test_roles_in_words() -> None:
+    """Everywhere swallows single teams, and many teams are counted."""
+    many = [(Role.VIEWER, f"team {n}") for n in range(5)]
+
+    assert told([], administrator=False) == "No role"
+    assert told(many, administrator=True) == "Administrator"
+    assert told(many, administrator=False) == "Viewer in team 0, team 1, team 2 and 2 more"
+    both = [(Role.APPROVER, "Search"), (Role.OPERATOR, None), (Role.OPERATOR, "Search")]
+    assert told(both, administrator=False) == "Operator everywhere; Approver in Search"
+
+
+def test_the_roles_of_an_actor_come_with_their_rights(root: User) -> None:
+    """One question to the database answers what somebody may do and how it is called."""
+    team = Team.objects.create(name="Search")
+    bob = make_person("bob", Role.APPROVER, team=team)
+
+    actor = of_user(bob)
+
+    assert actor.held == ((Role.APPROVER, "Search"),)
+    assert actor.may(Right.DECIDE, team.pk)
+    assert of_user(root).held == ()
+
+
+def test_the_page_about_people_says_what_the_code_does() -> None:
+    """The table of docs/people.md is dashboard.core.permissions.RIGHTS."""
+    lines = [line for line in PAGE.read_text().splitlines() if line.startswith("| `")]
+    table = {
+        cells[0].strip("` "): [cell.strip() == "yes" for cell in cells[2:6]]
+        for cells in (line.strip("|").split("|") for line in lines)
+        if cells[0].strip("` ") in set(Right)
+    }
+
+    expected = {right.value: [*(right in RIGHTS[role] for role in Role), True] for right in Right}
+    assert table == expected
+
+
+def test_what_somebody_asked_for_goes_with_them(root: User) -> None:
+    """Nobody decides on a request of whoever is out; what others asked for stays."""
+    bob, carol = make_person("bob", Role.OPERATOR), make_person("carol", Role.OPERATOR)
+    of_bob, of_carol = (_asked(slug, by) for slug, by in (("one", bob), ("two", carol)))
+
+    people.deactivate(bob, by=root, reason="left")
+
+    of_bob.refresh_from_db()
+    of_carol.refresh_from_db()
+    assert (of_bob.state, of_bob.decided_by) == ("withdrawn", root)
+    assert of_carol.state == "pending"
+    assert "rollout.withdrawn" in [entry[0] for entry in written()]
+
+
+def _asked(slug: str, by: User) -> RolloutRequest:
+    return RolloutRequest.objects.create(
+        profile=make_endpoint(slug=slug).profile,
+        from_stage="shadow",
+        to_stage="read_only",
+        evidence={},
+        digest=b"",
+        requested_by=by,
+        reason="it is time",
+        expires_at=timezone.now() + timedelta(days=1),
+    )

@@ -1,0 +1,58 @@
+"""Two web processes of one installation."""
+
+from __future__ import annotations
+
+import time
+import urllib.error
+import urllib.request
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from dashboard.people.services import tokens
+from tests.dashboard.api.web_process import Site, serve
+from tests.dashboard.policy.builders import trusted
+
+# What is promised to whoever switches a mode.
+PROMISED_SECONDS = 5
+
+
+@pytest.fixture
+def two_sites(
+    transactional_db: None, static_files: Path, tmp_path: Path
+) -> Iterator[tuple[Site, Site]]:
+    with serve(tmp_path / "a.log") as one, serve(tmp_path / "b.log") as other:
+        yield one, other
+
+
+def test_a_mode_switched_at_one_process_is_in_the_answer_of_the_other(
+    two_sites: tuple[Site, Site],
+) -> None:
+    """Nothing is kept in a process: 304 before, the new answer after, within the promised time."""
+    one, other = two_sites
+    trusted()
+    text = tokens.issue(name="a gateway", scopes=["read", "operate"], by=None).text
+    known = other.ask(text, "GET", "/endpoints/steady/policy")
+    assert _status(other, text, known["version"]) == 304
+
+    body = {"mode": "no_parallel", "reason": "trying", "lasts_s": 600}
+    one.ask(text, "POST", "/endpoints/steady/modes", body)
+
+    end = time.monotonic() + PROMISED_SECONDS
+    while _status(other, text, known["version"]) == 304:
+        assert time.monotonic() < end
+    changed = other.ask(text, "GET", "/endpoints/steady/policy")
+    assert changed["modes"]["effective"] == ["no_parallel"]
+    assert changed["version"] > known["version"]
+
+
+def _status(site: Site, text: str, version: int) -> int:
+    headers = {"Authorization": f"Bearer {text}", "If-None-Match": f'"{version}"'}
+    url = f"{site.url}/api/v1/endpoints/steady/policy"
+    try:
+        request = urllib.request.Request(url, headers=headers)  # noqa: S310
+        with urllib.request.urlopen(request) as answer:  # noqa: S310
+            return int(answer.status)
+    except urllib.error.HTTPError as exc:
+        return exc.code

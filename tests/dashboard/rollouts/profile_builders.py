@@ -1,0 +1,68 @@
+"""Profiles on their way up: runs that meet a gate with small demands, and requests."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+from typing import Any
+
+from django.contrib.auth.models import User
+from django.db import transaction
+from django.utils import timezone
+
+from dashboard.models import Endpoint, GateVersion, Profile, RolloutRequest
+from dashboard.trust import gates, profiles, rollout_requests
+from dashboard.trust.settle import settle as settle_endpoint
+from health.gates import ASKED_FOR, Gate, Gates
+from probes.outcomes import Metric
+from tests.dashboard.incidents.builders import settle
+from tests.factories import make_endpoint
+
+EASY = Gates(
+    {
+        stage: Gate(runs=1, full_runs=0, trials=1, rates={Metric.PARSE_SUCCESS: 0.5})
+        for stage in ASKED_FOR
+    }
+)
+_MEASURED = {"trials": 12, "agree": 12, "low": 0.7, "high": 1.0, "evidence": []}
+_CAPABLE = {
+    "tool_call_format": {"value": "openai", **_MEASURED},
+    "schema_level": {"value": "strict_json_schema", **_MEASURED},
+    "supports_parallel_tool_use": {"value": True, **_MEASURED},
+}
+
+
+def ease_gates() -> GateVersion:
+    """Gates that twenty good runs pass."""
+    chief, _ = User.objects.get_or_create(username="chief", is_superuser=True)
+    return gates.change(EASY.as_json(), by=chief, reason="small demands")
+
+
+def make_ready(**over: Any) -> Endpoint:
+    """An endpoint whose profile may be asked for under easy gates."""
+    endpoint = make_endpoint(**over)
+    settle(endpoint, before=timezone.now() - timedelta(minutes=5))
+    _measure(endpoint)
+    return endpoint
+
+
+def make_request(endpoint: Endpoint, by: User, reason: str = "it holds") -> RolloutRequest:
+    return rollout_requests.ask(endpoint.profile, by=by, reason=reason)
+
+
+def swap_template(endpoint: Endpoint, *, stage: str = "full") -> Profile:
+    """A new profile in shadow beside one that is in force at that stage; measured as well."""
+    Profile.objects.filter(endpoint=endpoint, ended_at=None).update(stage=stage)
+    now = timezone.now() - timedelta(minutes=4)
+    opened = profiles.open_next(endpoint.profile, "b" * 64, at=now)
+    settle(endpoint, before=timezone.now() - timedelta(minutes=3))
+    _measure(endpoint)
+    opened.refresh_from_db()
+    return opened
+
+
+def _measure(endpoint: Endpoint) -> None:
+    Profile.objects.filter(endpoint=endpoint, ended_at=None).update(
+        capabilities=_CAPABLE, verified_at=timezone.now(), probe_version="tool-probe-v1"
+    )
+    with transaction.atomic():
+        settle_endpoint(Endpoint.objects.select_for_update().get(pk=endpoint.pk))

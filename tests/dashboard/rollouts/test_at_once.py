@@ -1,0 +1,108 @@
+"""What several people do to one request at the same time."""
+
+from __future__ import annotations
+
+from concurrent.futures import ThreadPoolExecutor
+from threading import Barrier
+
+import pytest
+from django.contrib.auth.models import User
+from django.db import connection, transaction
+
+from dashboard.core.errors import Refused
+from dashboard.models import AuditEntry, Endpoint, GateVersion, Profile, RolloutRequest
+from dashboard.models.team import Role
+from dashboard.trust import gates, rollout_requests
+from tests.dashboard.policy.test_at_once import own_connection
+from tests.dashboard.rollouts.builders import audited, measure, other_gates, ready, stage
+from tests.factories import make_person
+from tests.live import eventually
+
+pytestmark = pytest.mark.django_db(transaction=True)
+
+
+def test_two_approvers_at_once_give_one_decision() -> None:
+    """The database says who was first; the other one hears the name."""
+    ann = make_person("ann", Role.OPERATOR)
+    deciding = [make_person(name, Role.APPROVER) for name in ("bea", "cy", "dee")]
+    endpoint = ready()
+    request = rollout_requests.ask(endpoint.profile, by=ann, reason="why")
+    together = Barrier(len(deciding))
+
+    @own_connection
+    def decide(by: User) -> str:
+        mine = RolloutRequest.objects.get(pk=request.pk)
+        together.wait()
+        try:
+            rollout_requests.approve(mine, by=by, reason=f"says {by.username}")
+        except Refused as refused:
+            return refused.message
+        return "approved"
+
+    with ThreadPoolExecutor(len(deciding)) as pool:
+        answers = list(pool.map(decide, deciding))
+
+    request.refresh_from_db()
+    first = request.decided_by
+    assert first
+    assert answers.count("approved") == 1
+    assert answers.count(f"{first.username} has approved it already.") == len(deciding) - 1
+    assert request.decision_reason == f"says {first.username}"
+    assert stage(endpoint.profile) == "read_only"
+    assert audited("rollout.approved") == ["rollout.approved"]
+
+
+def test_a_change_that_commits_while_somebody_approves_still_voids() -> None:
+    """The approver waits for whoever holds the endpoint, and sees what they did."""
+    ann, bea = make_person("ann", Role.OPERATOR), make_person("bea", Role.APPROVER)
+    endpoint = ready()
+    request = rollout_requests.ask(endpoint.profile, by=ann, reason="why")
+
+    @own_connection
+    def approve() -> str:
+        try:
+            rollout_requests.approve(
+                RolloutRequest.objects.get(pk=request.pk), by=bea, reason="yes"
+            )
+        except Refused as refused:
+            return refused.message
+        return "approved"
+
+    with ThreadPoolExecutor(1) as pool:
+        with transaction.atomic():
+            Endpoint.objects.select_for_update().get(pk=endpoint.pk)
+            answer = pool.submit(approve)
+            eventually(_somebody_waits)
+            for _ in range(4):
+                measure(endpoint, failures=40)
+        assert "so it is void" in answer.result()
+
+    assert (RolloutRequest.objects.get().state, Profile.objects.get().stage) == ("voided", "shadow")
+    assert AuditEntry.objects.filter(action="rollout.voided").count() == 1
+
+
+def test_of_two_who_change_the_same_gates_one_is_told() -> None:
+    """Nobody writes over what they have not seen."""
+    people = [User.objects.create_superuser(name) for name in ("ada", "ben")]
+    together = Barrier(len(people))
+
+    @own_connection
+    def change(by: User) -> str:
+        together.wait()
+        try:
+            gates.change(other_gates(runs=by.pk), by=by, reason="mine", seen=0)
+        except Refused as refused:
+            return refused.message
+        return "changed"
+
+    with ThreadPoolExecutor(len(people)) as pool:
+        answers = sorted(pool.map(change, people))
+
+    assert answers == ["Somebody else has changed the gates since. Look at them again.", "changed"]
+    assert GateVersion.objects.count() == 1
+
+
+def _somebody_waits() -> bool:
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT 1 FROM pg_locks WHERE NOT granted")
+        return cursor.fetchone() is not None

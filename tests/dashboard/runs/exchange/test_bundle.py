@@ -1,0 +1,115 @@
+from __future__ import annotations
+
+import io
+import json
+import zipfile
+from collections.abc import Iterable
+
+import pytest
+from django.test import Client
+
+from dashboard.models import Run
+from dashboard.runs.exchange import evidence_bundle
+from probes.exchange_evidence import Exchange, record
+from probes.findings import Finding, FindingKind
+from probes.http_messages import Chunk, Incoming, Outgoing
+from probes.redaction import Redactor
+from probes.secret import Secret
+from tests.dashboard.runs.exchange.builders import an_exchange, evidence, in_chunks
+from tests.factories import make_attempt, make_endpoint, make_finished_run
+
+KEY = "sk-very/secret+key=1234567890"
+
+
+@pytest.fixture
+def run(db: None) -> Run:
+    """A run whose endpoint has a key that the vendor sent back wherever it could."""
+    run = make_finished_run(make_endpoint(key=Secret(KEY)))
+    outgoing = Outgoing("POST", f"http://127.0.0.1:9/v1?k={KEY}", _headers(), f'"{KEY}"'.encode())
+    echo = f'{{"said": "{KEY}"}}'.encode()
+    chunks = (Chunk(1, echo[:20]), Chunk(2, echo[20:]))
+    incoming = Incoming(401, {"x-request-id": KEY, "set-cookie": KEY}, chunks)
+    redactor = Redactor(Secret(KEY))
+    message = redactor.text(f"The endpoint says {KEY}.")
+    finding = Finding(FindingKind.AUTH_REJECTED, message)
+    made = record([Exchange(outgoing, incoming, error=KEY)], [finding], redactor)
+    make_attempt(run, outcome="void", findings=[finding.as_json()], evidence=made.as_json())
+    return run
+
+
+def _headers() -> dict[str, str]:
+    return {"Authorization": f"Bearer {KEY}", "Content-Type": "application/json", "X-Mine": KEY}
+
+
+def _opened(pieces: Iterable[bytes]) -> dict[str, bytes]:
+    with zipfile.ZipFile(io.BytesIO(b"".join(pieces))) as archive:
+        assert archive.testzip() is None
+        return {name: archive.read(name) for name in archive.namelist()}
+
+
+def test_a_bundle_has_everything_but_the_key(run: Run, signed_in: Client) -> None:
+    """What is attached to a bug report tells all that is stored, and no credential."""
+    files = _opened([signed_in.get(f"/runs/{run.pk}/attempts/format/1/bundle/").content])
+
+    assert list(files) == [
+        *("README.txt", "run.json", "format-1/attempt.json", "format-1/findings.json"),
+        *("format-1/1/curl.sh", "format-1/1/request.json", "format-1/1/reply.txt"),
+        *("format-1/1/chunks.jsonl", "format-1/1/reply.json", "format-1/1/calls.json"),
+    ]
+    everything = b"\n".join(files.values())
+    assert b"very" not in everything
+    assert b"1234567890" not in everything
+    assert everything.count(b"[redacted]") >= 4
+    assert b'"authorization: Bearer "' not in everything
+    assert b'Bearer \'"$API_KEY"' in files["format-1/1/curl.sh"]
+    assert json.loads(files["run.json"])["endpoint"] == "steady"
+
+
+def test_the_same_rows_give_the_same_bytes(run: Run) -> None:
+    """Two downloads can be compared by their hash."""
+    assert b"".join(evidence_bundle.of_run(run)) == b"".join(evidence_bundle.of_run(run))
+
+
+def test_the_bytes_of_a_reply_are_kept_as_they_are(run: Run) -> None:
+    """No decoding stands between the endpoint and the file."""
+    reply = in_chunks(["x"])
+    reply["chunks"] = [{"ms": 1, "base64": "AP/+"}]
+    make_attempt(run, trial=2, evidence=evidence(an_exchange(reply=reply)))
+
+    files = _opened(evidence_bundle.of_run(run))
+
+    assert files["format-2/1/reply.txt"] == b"\x00\xff\xfe"
+    assert json.loads(files["format-2/1/chunks.jsonl"]) == {"ms": 1, "base64": "AP/+"}
+
+
+def test_a_bundle_is_bounded(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What does not fit is named, not silently left out."""
+    for trial in (2, 3, 4):
+        make_attempt(run, trial=trial)
+    monkeypatch.setattr(evidence_bundle, "MOST_BYTES", 1200)
+
+    files = _opened(evidence_bundle.of_run(run))
+
+    assert b"format 4" in files["LEFT_OUT.txt"]
+    assert "format-4/attempt.json" not in files
+
+
+def test_a_hostile_name_stays_inside_the_bundle(run: Run) -> None:
+    """No entry climbs out of the folder it is unpacked into."""
+    make_attempt(run, probe="../../etc/x", trial=1)
+
+    assert not [name for name in _opened(evidence_bundle.of_run(run)) if ".." in name.split("/")]
+
+
+def test_raw_bytes_are_a_file_and_nothing_else(run: Run, signed_in: Client) -> None:
+    """A browser neither shows nor guesses at what an endpoint sent."""
+    page = "<script>alert(1)</script>"
+    make_attempt(run, trial=2, evidence=evidence(an_exchange(reply=in_chunks([page]))))
+
+    answer = signed_in.get(f"/runs/{run.pk}/attempts/format/2/1/raw/")
+
+    assert answer.content == page.encode()
+    assert answer.headers["Content-Type"] == "application/octet-stream"
+    assert answer.headers["Content-Disposition"].startswith("attachment;")
+    assert answer.headers["X-Content-Type-Options"] == "nosniff"
+    assert "sandbox" in answer.headers["Content-Security-Policy"]

@@ -1,0 +1,224 @@
+"""Any sequence of writes, late rows, crashes, replays and clean-ups: the rollups still agree."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from datetime import UTC, datetime, timedelta
+from queue import Queue
+from typing import Any
+from uuid import UUID, uuid4
+
+import pytest
+from django.db import Error, connection, transaction
+from hypothesis import HealthCheck, Phase, given, settings
+from hypothesis import strategies as st
+
+from dashboard.core import partitions
+from dashboard.models import ObservationBatch
+from dashboard.runs import observations, rollups
+from dashboard.runs.observations import LIVE, PROBE, Observation
+from dashboard.system import retention
+from tests.conftest import PARTITIONED
+from tests.dashboard.runs.storage.builders import assert_rolled, at_once, overflow, roll_all, sql
+
+NOW = datetime.now(UTC).replace(microsecond=0)
+CRASHES = (
+    "dashboard_rollup5m",
+    "dashboard_rolluphour",
+    "dashboard_rollupday",
+    "dashboard_observationbatch",
+)
+
+# Two bits a metric: none, good or bad.
+verdicts = st.lists(st.integers(0, 2), min_size=11, max_size=11).map(
+    lambda bits: sum(bit << 2 * place for place, bit in enumerate(bits))
+)
+# Late by up to a month, which is as far as no rollup is let go.
+moments = st.integers(0, 30 * 24 * 60).map(lambda minutes: NOW - timedelta(minutes=minutes))
+rows = st.lists(
+    st.tuples(st.integers(1, 3), st.just(1), st.sampled_from([PROBE, LIVE]), verdicts, moments).map(
+        lambda values: Observation(*values)
+    ),
+    min_size=1,
+    max_size=6,
+)
+steps = st.one_of(
+    st.tuples(st.just("write"), rows),
+    st.tuples(st.just("write"), rows),
+    st.tuples(st.just("write_and_take_back"), rows),
+    st.tuples(st.just("write_slowly"), rows),
+    st.tuples(st.just("end_slow_write"), st.booleans()),
+    st.tuples(st.just("replay"), st.integers(0, 20)),
+    st.tuples(st.just("roll_up"), st.integers(1, 3)),
+    st.tuples(st.just("roll_up_at_once"), st.integers(2, 3)),
+    st.tuples(st.just("crash"), st.sampled_from(CRASHES)),
+    st.tuples(st.just("lose_partition"), st.none()),
+    st.tuples(st.just("look_around"), st.none()),
+    st.tuples(st.just("let_weeks_pass"), st.none()),
+    st.tuples(st.just("let_go_of_the_old"), st.booleans()),
+)
+
+
+class World:
+    """The store, and beside it a list of all rows that were ever committed."""
+
+    def __init__(self) -> None:
+        self.stored: list[Observation] = []
+        self._batches: list[tuple[UUID, list[Observation]]] = []
+        self._slow: _SlowWriter | None = None
+
+    def write(self, rows: list[Observation]) -> None:
+        batch = uuid4()
+        assert observations.store(rows, batch=batch)
+        self._note(batch, rows)
+
+    def write_and_take_back(self, rows: list[Observation]) -> None:
+        with transaction.atomic():
+            observations.store(rows, batch=uuid4())
+            transaction.set_rollback(True)
+
+    def write_slowly(self, rows: list[Observation]) -> None:
+        self.end_slow_write(commit=True)
+        self._slow = _SlowWriter(uuid4(), rows)
+
+    def end_slow_write(self, commit: bool) -> None:
+        if slow := self._slow:
+            slow.end(commit=commit)
+            if commit:
+                self._note(slow.batch, slow.rows)
+        self._slow = None
+
+    def replay(self, number: int) -> None:
+        if self._batches:
+            batch, rows = self._batches[number % len(self._batches)]
+            assert not observations.store(rows, batch=batch)
+
+    def roll_up(self, limit: int) -> None:
+        rollups.roll_up(limit=limit)
+
+    def roll_up_at_once(self, callers: int) -> None:
+        at_once(callers, lambda: rollups.roll_up(limit=2))
+
+    def crash(self, table: str) -> None:
+        """Fail in the middle, when the roll-up comes to that table."""
+        sql(f"SELECT set_config('store.crash', '{table}', false)")
+        waiting = ObservationBatch.objects.filter(rolled_at=None).count()
+        try:
+            rollups.roll_up()
+        except Error:
+            assert ObservationBatch.objects.filter(rolled_at=None).count() == waiting
+        finally:
+            sql("SELECT set_config('store.crash', '', false)")
+
+    def lose_partition(self, _: None) -> None:
+        """As if nobody had made today's: its rows had to go to the overflow."""
+        self.end_slow_write(commit=True)
+        today = f"dashboard_observation_{partitions.today():%Y%m%d}"
+        if sql(f"SELECT to_regclass('{today}')") != [(None,)]:
+            columns = ", ".join(observations.COLUMNS)
+            move = f"INSERT INTO dashboard_observation_overflow ({columns})"
+            sql(f"{move} SELECT {columns} FROM {today}")  # noqa: S608
+            sql(f"DROP TABLE {today}")
+
+    def look_around(self, _: None) -> None:
+        partitions.ensure()
+        assert overflow() == 0
+
+    def let_weeks_pass(self, _: None) -> None:
+        """What was stored today becomes three weeks old, in a partition of that day."""
+        self.lose_partition(None)
+        for table in ("observationbatch", "observation_overflow"):
+            update = f"UPDATE dashboard_{table} SET at = at - interval '20 days'"  # noqa: S608
+            sql(f"{update} WHERE at > now() - interval '10 days'")
+        partitions.ensure()
+
+    def let_go_of_the_old(self, after_weeks: bool) -> None:
+        self.end_slow_write(commit=True)
+        if after_weeks:
+            self.let_weeks_pass(None)
+        retention.enforce()
+
+    def _note(self, batch: UUID, rows: list[Observation]) -> None:
+        self._batches.append((batch, rows))
+        self.stored += rows
+
+
+class _SlowWriter:
+    """A transaction in another thread that has stored its rows and is not yet committed."""
+
+    def __init__(self, batch: UUID, rows: list[Observation]) -> None:
+        self.batch, self.rows = batch, rows
+        self._commit: Queue[bool] = Queue()
+        self._stored = threading.Event()
+        self._pool = ThreadPoolExecutor(1)
+        self._done = self._pool.submit(self._write)
+        self._stored.wait()
+
+    def end(self, *, commit: bool) -> None:
+        self._commit.put(commit)
+        self._done.result()
+        self._pool.shutdown()
+
+    def _write(self) -> None:
+        try:
+            with transaction.atomic():
+                observations.store(self.rows, batch=self.batch)
+                self._stored.set()
+                transaction.set_rollback(not self._commit.get())
+        finally:
+            self._stored.set()
+            connection.close()
+
+
+@pytest.fixture
+def crashing(whole_store: None) -> Iterator[None]:
+    """Statements fail where `store.crash` names their table."""
+    sql("""
+        CREATE FUNCTION crash() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN
+            IF current_setting('store.crash', true) = TG_ARGV[0] THEN
+                RAISE 'crashed at %', TG_ARGV[0];
+            END IF;
+            RETURN NEW;
+        END $$
+    """)
+    for table in CRASHES:
+        when = "UPDATE" if table == "dashboard_observationbatch" else "INSERT"
+        sql(
+            f"CREATE TRIGGER crash BEFORE {when} ON {table} "
+            f"FOR EACH ROW EXECUTE FUNCTION crash('{table}')"
+        )
+    yield
+    sql("DROP FUNCTION crash CASCADE")
+
+
+def _begin_anew() -> None:
+    sql(f"TRUNCATE dashboard_observationbatch, {', '.join(PARTITIONED)}")
+    last_month = (partitions.today().replace(day=1) - timedelta(days=1)).strftime("%Y%m")
+    for parent in partitions.ROLLUPS:
+        sql(f"DROP TABLE IF EXISTS {parent}_{last_month}")
+    partitions.ensure()
+
+
+@pytest.mark.usefixtures("crashing")
+@settings(
+    max_examples=50,
+    deadline=None,
+    # A story is short as it is, and to make it shorter would take minutes.
+    phases=[Phase.explicit, Phase.reuse, Phase.generate],
+    suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
+)
+@given(story=st.lists(steps, min_size=4, max_size=14))
+def test_rollups_equal_a_recount_of_all_rows_ever_stored(story: list[tuple[str, Any]]) -> None:
+    """Whatever happens to it on the way, every committed row is counted once and no other is."""
+    _begin_anew()
+    world = World()
+
+    for step, argument in story:
+        getattr(world, step)(argument)
+    world.end_slow_write(commit=True)
+    roll_all()
+
+    assert_rolled(world.stored)
+    assert rollups.lag() is None

@@ -1,0 +1,187 @@
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+import pytest
+from django.db import connection, transaction
+
+from dashboard.charts.series import Point, series
+from dashboard.core import partitions
+from dashboard.models import Endpoint, Profile
+from dashboard.runs.observations import LIVE, PROBE
+from health.observations import PLACES
+from probes.outcomes import Metric
+from tests.dashboard.runs.storage.builders import observe, roll_all, sql, store
+from tests.factories import make_endpoint
+
+HOUR = timedelta(hours=1)
+NOW = datetime.now(UTC).replace(hour=0, minute=0, second=0, microsecond=0)  # as good as now
+
+
+@pytest.fixture
+def endpoint(db: None) -> Endpoint:
+    return make_endpoint()
+
+
+def seen(endpoint: Endpoint, *ages: timedelta, epoch: int = 1, **metrics: bool) -> None:
+    """One live event at each of these ages."""
+    profile = Profile.objects.get(endpoint=endpoint, epoch=epoch)
+    store(*(observe(profile=profile.pk, at=NOW - age, **metrics) for age in ages))
+    roll_all()
+
+
+def later_epoch(endpoint: Endpoint, epoch: int) -> None:
+    endpoint.profiles.update(ended_at=NOW)
+    Profile.objects.create(endpoint=endpoint, epoch=epoch, key_hash=b"")
+
+
+@contextmanager
+def statements() -> Iterator[list[tuple[str, Any]]]:
+    """What is sent to the database meanwhile."""
+    sent: list[tuple[str, Any]] = []
+
+    def note(execute: Any, statement: str, values: Any, many: bool, context: Any) -> Any:
+        sent.append((statement, values))
+        return execute(statement, values, many, context)
+
+    with connection.execute_wrapper(note):
+        yield sent
+
+
+@pytest.mark.parametrize(
+    ("days", "level", "step"),
+    [
+        (1, "5m", timedelta(minutes=5)),
+        (7, "5m", timedelta(minutes=10)),
+        (14, "5m", timedelta(minutes=15)),
+        (30, "hour", HOUR),
+        (90, "hour", 2 * HOUR),
+        (365, "hour", 6 * HOUR),
+        (500, "day", timedelta(days=1)),
+        (5000, "day", timedelta(days=7)),
+    ],
+)
+def test_the_level_follows_from_the_span(
+    endpoint: Endpoint, days: int, level: str, step: timedelta
+) -> None:
+    """The finest step that makes at most 1,500 points, from the level that has it cheapest."""
+    found = series(endpoint, Metric.LEAK, lane=LIVE, start=NOW - timedelta(days=days), end=NOW)
+
+    assert (found.level, found.step) == (level, step)
+
+
+@pytest.mark.parametrize(("age", "level"), [(20, "5m"), (36, "hour"), (401, "day")])
+def test_a_level_that_is_let_go_by_then_is_not_asked(
+    endpoint: Endpoint, age: int, level: str
+) -> None:
+    """One day long ago is drawn from what is still kept of it."""
+    start = NOW - timedelta(days=age)
+
+    found = series(endpoint, Metric.LEAK, lane=LIVE, start=start, end=start + timedelta(days=1))
+
+    assert found.level == level
+
+
+def test_points_add_up_their_step(endpoint: Endpoint) -> None:
+    """A step of two hours holds the trials of both, and steps without any are left out."""
+    start = NOW - timedelta(days=80)
+    ages = [NOW - start, NOW - start - HOUR, NOW - start - 5 * HOUR]
+    seen(endpoint, *ages, leak=True)
+    seen(endpoint, *ages[:1], leak=False)
+
+    found = series(endpoint, Metric.LEAK, lane=LIVE, start=start, end=NOW)
+
+    assert found.step == 2 * HOUR
+    assert found.points == (Point(start, 1, 3, 1), Point(start + 4 * HOUR, 1, 1, 0))
+
+
+def test_a_span_begins_with_the_step_that_holds_its_start(endpoint: Endpoint) -> None:
+    """No bar is cut in the middle, and the end itself is not part of it."""
+    seen(endpoint, HOUR, timedelta(0))
+
+    found = series(
+        endpoint,
+        Metric.PARSE_SUCCESS,
+        lane=LIVE,
+        start=NOW - HOUR + timedelta(minutes=4),
+        end=NOW,
+    )
+
+    assert found.points == (Point(NOW - HOUR, 1, 1, 0),)
+
+
+def test_metrics_and_lanes_and_endpoints_stay_apart(endpoint: Endpoint) -> None:
+    """A series is of one endpoint, one metric, one lane."""
+    seen(endpoint, HOUR, leak=True)
+    seen(make_endpoint(slug="other"), HOUR, parse_success=True)
+
+    span: dict[str, Any] = {"start": NOW - 2 * HOUR, "end": NOW}
+    assert series(endpoint, Metric.PARSE_SUCCESS, lane=LIVE, **span).points == ()
+    assert series(endpoint, Metric.LEAK, lane=PROBE, **span).points == ()
+    assert len(series(endpoint, Metric.LEAK, lane=LIVE, **span).points) == 1
+
+
+def test_epochs_have_points_of_their_own(endpoint: Endpoint) -> None:
+    """Where the key changed within a step, both profiles are shown."""
+    seen(endpoint, HOUR)
+    later_epoch(endpoint, 2)
+    seen(endpoint, HOUR, epoch=2)
+
+    found = series(endpoint, Metric.PARSE_SUCCESS, lane=LIVE, start=NOW - 2 * HOUR, end=NOW)
+
+    assert [point.epoch for point in found.points] == [1, 2]
+
+
+def test_epochs_do_not_make_too_many_points(endpoint: Endpoint) -> None:
+    """With more than one point a step, the step becomes wider."""
+    ages = [timedelta(minutes=minutes) for minutes in range(5, 50, 5)]
+    seen(endpoint, *ages)
+    later_epoch(endpoint, 2)
+    seen(endpoint, *ages, epoch=2)
+    span: dict[str, Any] = {"start": NOW - HOUR, "end": NOW}
+
+    found = series(endpoint, Metric.PARSE_SUCCESS, lane=LIVE, most=14, **span)
+
+    assert len(found.points) <= 14
+    assert sum(point.trials for point in found.points) == 18
+
+
+@pytest.mark.usefixtures("whole_store")
+def test_a_chart_of_ninety_days_is_read_from_the_index_alone() -> None:
+    """No partition of raw rows is touched, whatever their number."""
+    endpoint = make_endpoint()
+    span: dict[str, Any] = {"start": NOW - timedelta(days=90), "end": NOW}
+    _fill(endpoint.profile.pk)
+
+    with statements() as sent:
+        found = series(endpoint, Metric.PARSE_SUCCESS, lane=LIVE, **span)
+    statement, values = sent[-1]
+    with connection.cursor() as cursor:
+        cursor.execute(f"EXPLAIN (ANALYZE, BUFFERS OFF) {statement}", values)
+        plan = "\n".join(line for (line,) in cursor.fetchall())
+
+    assert len(found.points) == 1080
+    assert "Index Only Scan using dashboard_rolluphour_" in plan
+    assert "Seq Scan" not in plan
+    assert "Heap Fetches: 0" in plan
+    assert not [part for part in sent if "observation" in part[0]]
+
+
+def _fill(profile: int) -> None:
+    """Ninety days of hours for twenty profiles, as roll_up leaves them once vacuumed."""
+    months = [NOW - timedelta(days=days) for days in range(0, 91, 15)]
+    partitions.ensure_for([month.date() for month in months], parents=partitions.ROLLUPS)
+    with transaction.atomic():
+        # What is not on disk yet, VACUUM would not call visible to all.
+        sql("SET LOCAL synchronous_commit = on")
+        sql(f"""
+            INSERT INTO dashboard_rolluphour
+            SELECT {profile} + p, {PLACES[Metric.PARSE_SUCCESS]}, {LIVE}, hour, 9, 1
+            FROM generate_series(0, 19) p, generate_series(timestamptz '{NOW - timedelta(days=90)}',
+                timestamptz '{NOW - HOUR}', interval '1 hour') hour
+            ORDER BY hour, p
+        """)  # noqa: S608
+    sql("VACUUM ANALYZE dashboard_rolluphour")

@@ -1,0 +1,42 @@
+from __future__ import annotations
+
+from datetime import UTC, datetime, timedelta
+
+import pytest
+from django.core.management import call_command
+
+from dashboard.core import partitions
+from dashboard.models import ObservationBatch
+from dashboard.runs.observations import PROBE
+from tests.dashboard.runs.storage.builders import assert_rolled, observe, roll_all, sql
+
+NOW = datetime.now(UTC)
+
+
+@pytest.mark.usefixtures("whole_store")
+def test_rows_from_before_there_were_batches_are_rolled_up() -> None:
+    """An installation that already holds observations loses none of them by the upgrade."""
+    rows = [
+        observe(profile=profile, at=NOW - timedelta(hours=profile))._replace(lane=PROBE)
+        for profile in (1, 1, 2)
+    ]
+    call_command("migrate", "dashboard", "0003_run_machine", verbosity=0)
+    try:
+        for number, row in enumerate(rows):
+            sql(
+                "INSERT INTO dashboard_observation (at, profile_id, key_epoch, lane, verdicts, "
+                "event_at) VALUES (%s, %s, 1, %s, %s, %s)",
+                NOW - timedelta(minutes=number // 2),
+                row.profile_id,
+                row.lane,
+                row.verdicts,
+                row.event_at,
+            )
+    finally:
+        call_command("migrate", verbosity=0)
+    partitions.ensure()
+    assert sorted(ObservationBatch.objects.values_list("rows", flat=True)) == [1, 2]
+
+    roll_all()
+
+    assert_rolled(rows)

@@ -1,0 +1,417 @@
+"""Runs are never lost, doubled or written by a stranger, whatever happens in whatever order.
+
+The examples are the same every time. `RUN_MACHINE_EXAMPLES=2000` before the command plays so many
+others instead; pytest's time limit for one test must then be raised with `--timeout`.
+"""
+
+from __future__ import annotations
+
+import os
+from datetime import timedelta
+from typing import Any
+
+import pytest
+from django.conf import settings as django_settings
+from django.db.models import F
+from django.db.models.functions import Now
+from hypothesis import HealthCheck, Phase, settings
+from hypothesis import strategies as st
+from hypothesis.stateful import (
+    Bundle,
+    consumes,
+    initialize,
+    multiple,
+    precondition,
+    rule,
+    run_state_machine_as_test,
+)
+
+from dashboard.core.sql import row
+from dashboard.models import Endpoint, Run, Watch
+from dashboard.models.run import HELD, PRIORITIES, Trigger
+from dashboard.runs import attempts, schedule
+from dashboard.runs import services as runs
+from dashboard.runs.services import Lease
+from dashboard.trust import detection, profiles
+from dashboard.trust import finish as results
+from probes.adapters import adapter_for
+from probes.fingerprint import MOST_REQUESTS, MOST_TOKENS, Engine
+from probes.messages import Usage
+from probes.outcomes import Evidence, Metric, Outcome, Verdict
+from probes.suite import plan
+from probes.suite.sampling import price
+from probes.target import Provider
+from tests.dashboard.runs.builders import attempt
+from tests.dashboard.runs.run_machine import PROVIDERS, RunMachine, cap, due
+from tests.dashboard.runs.run_model import LEASE, Holding, recount
+
+EXAMPLES = os.environ.get("RUN_MACHINE_EXAMPLES", "")
+# Which trial of the plan, how it went, what it told of its cost, whether its call came as text.
+Answer = tuple[int, Outcome, Usage, bool]
+ANSWERS: st.SearchStrategy[Answer] = st.tuples(
+    st.integers(0, 99),
+    st.sampled_from(Outcome),
+    st.sampled_from([Usage(), Usage(10, 5)]),
+    st.booleans(),
+)
+TEMPLATES = st.sampled_from(["", "a" * 64, "b" * 64])
+# None, too little, hardly enough for one run, and plenty.
+ONE = {suite: price(plan(suite)).requests + MOST_REQUESTS for suite in ("light", "full")}
+BUDGETS = st.sampled_from([None, 10, ONE["light"] + 2, ONE["full"] + 2, 400])
+ENDPOINTS = st.integers(0, len(PROVIDERS) - 1)
+DUTIES = ("reap", "retire_unserved", "schedule_due", "to_ring")
+SHORT, LONG, DAY = timedelta(minutes=40), timedelta(hours=7), timedelta(days=1)
+TEXT = (Verdict(Metric.PARSE_SUCCESS, good=False, parser="hermes"),)
+# What opens an incident at once, unless the first run of the profile found it so.
+REFUSED = (Verdict(Metric.CLOSURE_ERROR, good=False),) * 2
+
+
+class Runs(RunMachine):
+    leases: Bundle[Lease] = Bundle("leases")
+
+    @initialize(target=leases, budget=BUDGETS)
+    def begin_as_workers_do(self, budget: int | None) -> Any:
+        """Most of what can go wrong needs runs that are under way."""
+        self.change(self.endpoint_ids[0], daily_requests=budget)
+        self.schedule_due()
+        return multiple(self.claim("a"), self.begin("b"))
+
+    @rule(
+        number=ENDPOINTS,
+        suite=st.sampled_from(["light", "full"]),
+        trigger=st.sampled_from([Trigger.MANUAL, Trigger.API]),
+    )
+    def request(self, number: int, suite: str, trigger: Trigger) -> None:
+        endpoint = self.endpoint(number)
+        before = self.active(endpoint)
+
+        run = runs.request(endpoint, by=None, suite=suite, trigger=trigger)
+
+        assert before is None or before.pk == run.pk
+        if run.state == "queued":
+            assert run.priority <= PRIORITIES[trigger]
+
+    @rule(duties=st.sampled_from([DUTIES, ("reap",), ("schedule_due",)]))
+    def look_around(self, duties: tuple[str, ...]) -> None:
+        """What beat and every worker's timer do, or one of it."""
+        for duty in duties:
+            getattr(self, duty)()
+
+    def schedule_due(self) -> None:
+        waiting = due()
+
+        queued = schedule.schedule_due()
+
+        self.set_apart(Run.objects.filter(state="queued", not_before=F("created_at")))
+        assert queued == len(waiting)
+        assert not waiting & due(), "due, and nothing comes of it"
+
+    def to_ring(self, most: int = 2) -> None:
+        rung = schedule.to_ring(most)
+
+        assert len(rung) <= most
+        assert Run.objects.filter(pk__in=rung, state="queued").count() == len(rung)
+        assert not set(rung) & set(schedule.to_ring(most)), "rung twice for nothing"
+
+    @rule(target=leases, owner=st.sampled_from(["a", "b", "c"]))
+    def claim(self, owner: str) -> Any:
+        claimable = self.claimable()
+
+        lease = runs.claim(owner=owner)
+
+        if lease is None:
+            assert not claimable, "a run waits, there is a place, and nobody gets it"
+            return multiple()
+        assert claimable[lease.run_id] == min(claimable.values())
+        endpoint = Endpoint.objects.get(slug=lease.slug)
+        self.model.holders[lease.run_id] = Holding(lease, endpoint.pk)
+        return lease
+
+    @rule(target=leases, owner=st.sampled_from(["a", "b", "c"]))
+    def begin(self, owner: str) -> Any:
+        if isinstance(lease := self.claim(owner), Lease):
+            self.start(lease)
+        return lease
+
+    @rule(
+        target=leases, told=TEMPLATES, answers=st.lists(ANSWERS, max_size=4), is_whole=st.booleans()
+    )
+    def carry_out(self, told: str, answers: list[Answer], is_whole: bool) -> Any:
+        """A worker's whole way, or as far as it came before it died."""
+        if not isinstance(lease := self.begin("d"), Lease):
+            return lease
+        self.note_engine(lease, told, "b1")
+        for answer in answers:
+            self.record(lease, answer)
+        if is_whole:
+            self.finish(lease)
+        return lease
+
+    @rule(target=leases, short=st.integers(0, 1))
+    def begin_at_the_limit(self, short: int) -> Any:
+        """The budget is what is spent and what the run may cost, or one request less."""
+        if isinstance(lease := self.claim("f"), Lease):
+            run = Run.objects.get(pk=lease.run_id)
+            room = self.spent(run.endpoint_id)[0] + self.cost_of(run)[0] - short
+            self.change(run.endpoint_id, daily_requests=room, daily_tokens=None)
+            self.start(lease)
+        return lease
+
+    @rule(target=leases)
+    def take_over(self) -> Any:
+        """Those at work fall silent for too long, and others go on with their runs."""
+        self.pass_time(LONG)
+        for holding in list(self.model.holders.values()):
+            self.renew(holding.lease)
+        self.look_around(DUTIES)
+        self.pass_time(LONG)
+        return multiple(*(lease for _ in PROVIDERS if isinstance(lease := self.begin("e"), Lease)))
+
+    @rule(lease=leases)
+    def start(self, lease: Lease) -> None:
+        holding = self.model.living(lease)
+        if not holding or holding.is_running:
+            with self.refused():
+                runs.start(lease)
+            return
+        run = Run.objects.select_related("endpoint").get(pk=lease.run_id)
+        fits, cost, left = self.fits(run), self.cost_of(run), self.left_of(run)
+
+        work = runs.start(lease)
+
+        assert (work is not None) == fits, "the day's budget was not held"
+        run.refresh_from_db()
+        if work is None:
+            del self.model.holders[run.pk]
+            assert run.state == "failed"
+            return
+        assert (run.reserved_requests, run.reserved_tokens) == cost
+        assert (work.trials, work.ask_engine) == (left, run.pk not in self.asked)
+        holding.is_running, holding.asks_engine = True, work.ask_engine
+
+    @rule(answers=st.lists(ANSWERS, min_size=1, max_size=3))
+    def go_on(self, answers: list[Answer]) -> None:
+        """All who are at work store what they found."""
+        for holding in list(self.model.holders.values()):
+            for answer in answers:
+                self.record(holding.lease, answer)
+
+    @rule(lease=leases, answer=ANSWERS)
+    def record(self, lease: Lease, answer: Answer) -> None:
+        pick, outcome, usage, is_text = answer
+        run = Run.objects.get(pk=lease.run_id)
+        trials = plan(run.suite)
+        trial = trials[pick % len(trials)]
+        most = price([trial])
+        over: dict[str, Any] = {"facts": {"formats": [wire_of(run)]}}
+        if is_text and outcome is Outcome.FAIL:
+            over = {"verdicts": TEXT, "facts": {"formats": ["hermes"]}}
+        elif outcome is Outcome.FAIL and pick % 2:
+            over["verdicts"] = REFUSED
+        asked = tuple({"request": {"n": n}} for n in range(1 + pick % most.requests))
+        made = attempt(
+            trial.trial, outcome, probe=trial.probe, usage=usage, evidence=Evidence(asked), **over
+        )
+        holding = self.model.living(lease)
+        if not holding or not holding.is_running:
+            with self.refused():
+                attempts.record(lease, made)
+            return
+
+        attempts.record(lease, made)
+
+        holding.left = LEASE
+        key = (run.pk, trial.probe, trial.trial)
+        if key in self.model.given:
+            return
+        found = row(_ATTEMPT, dict(zip(("run", "probe", "trial"), key, strict=True)))
+        assert found
+        assert found[0] == lease.token
+        self.model.given[key], self.model.stored[key] = made, found[1]
+        silent = 0 if outcome is Outcome.VOID else most.tokens
+        tokens = sum((usage.input_tokens or 0, usage.output_tokens or 0)) or silent
+        self.model.pay(holding.endpoint_id, self.reserved_on(lease), (len(asked), tokens))
+
+    @rule(lease=leases)
+    def renew(self, lease: Lease) -> None:
+        holding = self.model.living(lease)
+        if not holding:
+            with self.refused():
+                runs.renew(lease)
+            return
+        runs.renew(lease)
+        holding.left = LEASE
+
+    @rule(lease=leases)
+    def finish(self, lease: Lease) -> None:
+        # A lease that ran out and was not taken away yet may still finish: nobody else has begun.
+        holding = self.model.holding(lease)
+        if not holding or not holding.is_running:
+            with self.refused():
+                results.finish(lease)
+            return
+
+        results.finish(lease)
+
+        del self.model.holders[lease.run_id]
+        made = self.model.attempts_of(lease.run_id)
+        run = Run.objects.get(pk=lease.run_id)
+        self.model.finished[run.pk] = recount(made, wire_of(run))
+        outcomes = {attempt.outcome for attempt in made}
+        assert run.state == ("finished" if outcomes - {Outcome.VOID} else "failed")
+        assert run.passed + run.failed + run.void == run.done
+        profile = run.profile
+        assert detection.replay(profile) == Watch.objects.state_of(profile)
+
+    @rule(lease=leases)
+    def fail(self, lease: Lease) -> None:
+        runs.fail(lease, reason="cannot be probed")
+        if self.model.holding(lease):
+            del self.model.holders[lease.run_id]
+
+    @rule(number=ENDPOINTS, back=st.integers(0, 2))
+    def cancel(self, number: int, back: int) -> None:
+        latest = list(self.endpoint(number).runs.newest_first()[: back + 1])
+        if not latest:
+            return
+        run = latest[-1]
+
+        assert runs.cancel(run, by="ann") == run.is_active
+
+        self.model.holders.pop(run.pk, None)
+
+    def reap(self) -> None:
+        dead = self.model.expired()
+
+        assert schedule.reap() == len(dead)
+
+        self.set_apart(Run.objects.filter(state="queued", pk__in=dead))
+        for run_id in dead:
+            del self.model.holders[run_id]
+
+    @rule(number=ENDPOINTS)
+    def older_release(self, number: int) -> None:
+        """A waiting run was queued by a release whose suite nobody has any more."""
+        untouched = self.endpoint(number).runs.filter(state="queued", claims=0)
+        untouched.update(suite_version="tool-probe-v0", created_at=Now() - 2 * LEASE)
+
+    def retire_unserved(self) -> None:
+        old = Run.objects.filter(state="queued", suite_version="tool-probe-v0").count()
+
+        assert schedule.retire_unserved() == old
+
+    @rule(number=ENDPOINTS, model=st.sampled_from(["m", "n"]))
+    def edit_key(self, number: int, model: str) -> None:
+        endpoint_id = self.endpoint_ids[number]
+        key = self.model.keys[endpoint_id]
+        if is_other := key.model != model:
+            key.follow(model, "")
+            self.model.take_away(endpoint_id)
+
+        assert self.change(endpoint_id, model=model) == is_other
+
+    @rule(lease=leases, told=TEMPLATES, engine=st.sampled_from(["b1", "b2"]))
+    def note_engine(self, lease: Lease, told: str, engine: str) -> None:
+        holding = self.model.living(lease)
+        if not holding or not holding.is_running:
+            with self.refused():
+                profiles.note_engine(lease, Engine(told, {"engine": engine}))
+            return
+        if not holding.asks_engine:
+            return
+        key, day = self.model.keys[holding.endpoint_id], self.reserved_on(lease)
+
+        goes_on = profiles.note_engine(lease, Engine(told, {"engine": engine}))
+
+        assert goes_on == (not told or key.template in ("", told))
+        if goes_on:
+            key.template, holding.asks_engine = told or key.template, False
+            self.asked.add(lease.run_id)
+            self.model.pay(holding.endpoint_id, day, (MOST_REQUESTS, MOST_TOKENS))
+        else:
+            key.follow(key.model, told)
+            self.model.take_away(holding.endpoint_id)
+
+    @rule(
+        number=ENDPOINTS,
+        requests=BUDGETS,
+        tokens=st.sampled_from([None, 100_000, 1_000_000]),
+    )
+    def edit_budget(self, number: int, requests: int | None, tokens: int | None) -> None:
+        self.change(self.endpoint_ids[number], daily_requests=requests, daily_tokens=tokens)
+
+    @rule(number=ENDPOINTS, enabled=st.booleans())
+    def switch(self, number: int, enabled: bool) -> None:
+        self.change(self.endpoint_ids[number], enabled=enabled)
+
+    @rule(most=st.integers(1, 3), alone=st.sampled_from([{}, {"openai": 1}, {"anthropic": 2}]))
+    def set_caps(self, most: int, alone: dict[str, int]) -> None:
+        django_settings.PROVIDER_RUNS = most
+        django_settings.PROVIDER_RUNS_EXCEPT = alone
+
+    @rule(span=st.sampled_from([SHORT, LONG, DAY]), is_last_chance=st.booleans())
+    def time_passes(self, span: timedelta, is_last_chance: bool) -> None:
+        """The runs under way may have killed as many workers as they may."""
+        if is_last_chance:
+            Run.objects.filter(state__in=HELD).update(max_claims=F("claims"))
+        self.pass_time(span)
+
+    @rule(lease=consumes(leases))
+    def crash(self, lease: Lease) -> None:
+        """The worker is gone without a word; its lease is known to nobody."""
+
+    @precondition(lambda self: self.steps >= 25)
+    @rule()
+    def calm(self) -> None:
+        """Whatever happened: once faults end, every endpoint comes to a verdict."""
+        self.steps = 0
+        self.set_caps(3, {})
+        for id_ in self.endpoint_ids:
+            self.change(id_, enabled=True, daily_requests=None, daily_tokens=None)
+        self.pass_time(DAY)
+        self.reap()
+        self.retire_unserved()
+        assert cap("openai") >= len(PROVIDERS)
+        # The second time what was taken is refused, which opens an incident.
+        for outcome in (Outcome.PASS, Outcome.FAIL):
+            self.pass_time(DAY)
+            self.schedule_due()
+            verdicts = {self._verdict(outcome) for _ in PROVIDERS}
+            assert verdicts == set(self.endpoint_ids)
+        assert runs.claim(owner="calm") is None
+
+    def _verdict(self, outcome: Outcome) -> int:
+        lease = self.claim("calm")
+        assert isinstance(lease, Lease)
+        self.start(lease)
+        run = Run.objects.get(pk=lease.run_id)
+        self.record(lease, (len(plan(run.suite)) | 1, outcome, Usage(10, 5), False))
+        self.finish(lease)
+        return run.endpoint_id
+
+
+@pytest.mark.timeout(600)
+def test_any_sequence_of_steps_keeps_every_promise(db: None) -> None:
+    """Leases, places, budgets, attempts, figures, epochs and due times hold after every step."""
+    run_state_machine_as_test(
+        Runs,
+        settings=settings(
+            max_examples=int(EXAMPLES or 16),
+            stateful_step_count=40,
+            derandomize=not EXAMPLES,
+            database=None,
+            phases=[Phase.generate, Phase.shrink],
+            deadline=None,
+            suppress_health_check=list(HealthCheck),
+        ),
+    )
+
+
+def wire_of(run: Run) -> str:
+    return adapter_for(Provider(run.provider)).format
+
+
+_ATTEMPT = """
+SELECT token, a::text FROM dashboard_attempt a
+WHERE run_id = %(run)s AND probe = %(probe)s AND trial = %(trial)s
+"""

@@ -1,0 +1,112 @@
+from __future__ import annotations
+
+from datetime import timedelta
+
+import pytest
+from django.db.models.functions import Now
+from django.test import Client
+from pytest_django import DjangoAssertNumQueries
+from pytest_django.asserts import assertContains, assertNotContains, assertRedirects
+
+from dashboard.models import Endpoint, Worker
+from tests.dashboard.system.builders import age, make_held_run, make_old_worker
+from tests.factories import make_endpoint, make_finished_run
+
+URL = "/settings/system/"
+
+
+def test_a_healthy_system_says_so(signed_in: Client, healthy: Endpoint) -> None:
+    """Nothing is to be mended, so one line says it all."""
+    page = signed_in.get(URL)
+
+    assertContains(page, "Everything runs.")
+    assertContains(page, "host:1")
+
+
+def test_a_fresh_system_says_what_to_start(signed_in: Client) -> None:
+    """No worker, no endpoint, no duty done: each has a sentence instead of an empty table."""
+    page = signed_in.get(URL)
+
+    assertContains(page, "No worker is alive, so nothing is probed.")
+    assertContains(page, "celery -A workers worker")
+    assertContains(page, "No endpoint is registered yet.")
+    assertContains(page, "never")
+
+
+def test_the_worst_trouble_comes_first(signed_in: Client, healthy: Endpoint) -> None:
+    """What is broken stands above what is only worth knowing."""
+    age("beat", timedelta(hours=1))
+    Worker.objects.update(seen_at=Now() - timedelta(minutes=5))
+
+    text = signed_in.get(URL).content.decode()
+
+    assert "1 thing to mend." in text
+    assert text.index("No worker is alive") < text.index("No beat was heard for 1 h")
+
+
+def test_a_warning_alone_does_not_cry(signed_in: Client, healthy: Endpoint) -> None:
+    """Workers do without a beat, and the page says both."""
+    age("beat", timedelta(hours=1))
+
+    page = signed_in.get(URL)
+
+    assertContains(page, "It runs, with something to look at.")
+    assertNotContains(page, "to mend")
+
+
+def test_figures_of_the_last_hour_are_shown(signed_in: Client, healthy: Endpoint) -> None:
+    """Finished runs, claims, takeovers and the share of void attempts."""
+    make_finished_run(healthy, passed=3, failed=1, void=1, claims=2)
+    make_held_run(healthy, expires_in=timedelta(minutes=1))
+
+    page = signed_in.get(URL)
+
+    assertContains(page, "3 claims, 1 takeover")
+    assertContains(page, "20.0%")
+    assertContains(page, "1 of 5 in the last hour")
+
+
+def test_workers_that_are_gone_are_counted(signed_in: Client, healthy: Endpoint) -> None:
+    """The list names the living; the others are one line."""
+    make_old_worker("host:2", timedelta(hours=2))
+
+    page = signed_in.get(URL)
+
+    assertContains(page, "1 seen within the last day is gone.")
+    assertNotContains(page, "host:2")
+
+
+@pytest.mark.usefixtures("no_broker")
+def test_the_page_outlives_the_broker(signed_in: Client, healthy: Endpoint) -> None:
+    """It says that the broker is down, and that no run is lost by it."""
+    assertContains(signed_in.get(URL), "Runs start late, and none is lost.")
+
+
+def test_the_page_refreshes_the_part_that_changes(signed_in: Client, healthy: Endpoint) -> None:
+    """The part is the same markup as on the first load, without the page around it."""
+    part = signed_in.get(URL, headers={"HX-Request": "true"})
+
+    assertContains(part, 'hx-trigger="every 10s"')
+    assertNotContains(part, "<html")
+    assert part.content.decode().strip() in signed_in.get(URL).content.decode()
+
+
+def test_a_stranger_sees_nothing(client: Client, db: None) -> None:
+    """Names of workers and endpoints are for people who signed in."""
+    assertRedirects(client.get(URL), f"/login/?next={URL}", fetch_redirect_response=False)
+
+
+def test_the_page_costs_the_same_for_any_fleet(
+    signed_in: Client, healthy: Endpoint, django_assert_num_queries: DjangoAssertNumQueries
+) -> None:
+    """The queries of the state, and three for who is signed in and what they may see."""
+    for number in range(5):
+        make_endpoint(slug=f"e{number}")
+
+    with django_assert_num_queries(14):
+        signed_in.get(URL)
+
+
+def test_every_page_leads_to_the_system_page(signed_in: Client) -> None:
+    """It stands in the navigation."""
+    assertContains(signed_in.get("/"), f'href="{URL}"')

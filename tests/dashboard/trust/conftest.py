@@ -1,0 +1,29 @@
+from __future__ import annotations
+
+import pytest
+from django.contrib.auth.models import User
+
+from dashboard.endpoints.services import endpoints
+from dashboard.models import Endpoint
+from dashboard.models.team import Role
+from tests.dashboard.runs.conftest import FIELDS
+from tests.dashboard.trust.builders import TAKEN, Past
+from tests.factories import make_person
+
+
+@pytest.fixture
+def endpoint(db: None) -> Endpoint:
+    return endpoints.create(**FIELDS)
+
+
+@pytest.fixture
+def past(endpoint: Endpoint) -> Past:
+    """An endpoint that has taken closed histories once."""
+    past = Past(endpoint)
+    past.run(TAKEN)
+    return past
+
+
+@pytest.fixture
+def ann(db: None) -> User:
+    return make_person("ann", Role.APPROVER)

@@ -1,0 +1,305 @@
+"""The life of an incident: opened, escalated, released, eased, over."""
+
+from __future__ import annotations
+
+import pytest
+from django.contrib.auth.models import User
+from django.db.models.functions import Now
+
+from dashboard.endpoints.services import endpoints
+from dashboard.models import (
+    Endpoint,
+    Incident,
+    ModeSwitch,
+    Notice,
+    Run,
+    RunMetric,
+    Watch,
+    WatchEvent,
+)
+from dashboard.trust import detection
+from probes.outcomes import Metric
+from tests.dashboard.trust.builders import (
+    CLOSURE,
+    DAY,
+    HEALTHY,
+    PARSE,
+    REFUSED,
+    REFUSING,
+    SOON,
+    TAKEN,
+    Past,
+    Trials,
+    events,
+    finished,
+    is_replayed,
+    notices,
+    on,
+    the_incident,
+    told,
+)
+from tests.factories import make_finished_run
+
+TEN: Trials = {PARSE: (10, 0)}
+NINE: Trials = {PARSE: (9, 1)}
+NONE: Trials = {PARSE: (0, 10)}
+MILD = {"strong_validation", "no_streaming_tools"}
+BAD = MILD | {"read_only_tools"}
+WORST = BAD | {"no_tools"}
+
+
+@pytest.fixture
+def settled(endpoint: Endpoint) -> Past:
+    """An endpoint with a frozen baseline of parse success."""
+    past = Past(endpoint)
+    past.runs(20, TEN)
+    return past
+
+
+def test_an_incident_goes_through_all_its_stages(settled: Past, ann: User) -> None:
+    """Each step has its modes, its notice and its time, and can be replayed."""
+    endpoint, profile = settled.endpoint, settled.endpoint.profile
+    settled.runs(7, NINE)
+    incident = the_incident(profile)
+    steps = [(incident.state, incident.severity, on(profile))]
+
+    settled.runs(3, NONE)
+    incident.refresh_from_db()
+    steps.append((incident.state, incident.severity, on(profile)))
+    settled.runs(20, TEN, after=SOON)
+    incident.refresh_from_db()
+    assert incident.release_wanted
+    detection.release(incident, by=ann, note="The vendor told us what it was.")
+    for _ in range(3):
+        settled.run(TEN, after=SOON)
+        incident.refresh_from_db()
+        steps.append((incident.state, incident.severity, on(profile)))
+
+    assert steps == [
+        ("open", 1, MILD),
+        ("open", 3, WORST),
+        ("open", 2, BAD),
+        ("open", 1, MILD),
+        ("recovered", 1, set()),
+    ]
+    assert told(profile) == [
+        *("frozen", "warned", "opened", "escalated", "escalated"),
+        *("release_wanted", "released", "eased", "eased", "recovered"),
+    ]
+    assert notices(endpoint) == [
+        *("incident.opened", "incident.escalated", "incident.escalated", "decision.wanted"),
+        *("mode.changed", "mode.changed", "incident.recovered"),
+    ]
+    assert (incident.worst, incident.ended_at, incident.release_wanted) == (3, settled.at, False)
+    assert is_replayed(profile)
+
+
+def test_what_was_made_up_for_the_past_bears_the_times_of_the_past(past: Past) -> None:
+    """The demo's history shows incidents where they happened in its story."""
+    past.run(REFUSED)
+
+    incident = the_incident(past.endpoint.profile)
+    opened = Run.objects.latest("id")
+    assert (incident.opened_at, incident.opened_by) == (past.at, opened.pk)
+    assert set(incident.switches.values_list("on_at", flat=True)) == {past.at}
+    assert set(incident.notices.values_list("at", flat=True)) == {past.at}
+    assert events(incident.profile).last().at == past.at
+
+
+def test_the_run_that_opened_an_incident_keeps_its_evidence(past: Past) -> None:
+    """What the incident rests on outlives its month; what passed before need not."""
+    past.run(REFUSED)
+
+    (opened_by,) = Incident.objects.values_list("opened_by", flat=True)
+    pinned = Run.objects.filter(pins__isnull=False)
+    assert list(pinned.values_list("id", "pins__why")) == [(opened_by, "it opened an incident")]
+
+
+def test_the_incident_and_its_modes_carry_the_figures_they_rest_on(settled: Past) -> None:
+    """Cause, run and exact sums are in the rows, in a sentence and as numbers."""
+    settled.runs(2, NONE)
+
+    incident = the_incident(settled.endpoint.profile)
+    switch = incident.switches.first()
+    assert detection.headline_of(incident) == "Parse success fell from 100% to 34%"
+    assert incident.figures["log_m"] >= incident.figures["log_a"]
+    assert switch
+    assert switch.figures["run"] == incident.opened_by
+    assert switch.figures["log_m"] == incident.figures["log_m"]
+    assert switch.reason == detection.headline_of(incident)
+    notice = Notice.objects.get()
+    assert notice.body["title"].startswith("one: Parse success fell")
+    assert set(notice.body["modes"]) == WORST
+
+
+def test_an_outage_opens_nothing_and_switches_nothing(past: Past) -> None:
+    """Runs of void alone are no verdict, so nothing about tools was learned."""
+    before = Watch.objects.state_of(past.endpoint.profile)
+
+    for _ in range(5):
+        assert past.run(TAKEN, void=True).state == "failed"
+
+    assert Watch.objects.state_of(past.endpoint.profile) == before
+    assert not Incident.objects.exists()
+    assert not ModeSwitch.objects.exists()
+    assert not Notice.objects.exists()
+    assert is_replayed(past.endpoint.profile)
+
+
+def test_a_refusal_of_what_was_taken_opens_with_the_first_such_run(endpoint: Endpoint) -> None:
+    """No baseline and no second run is waited for."""
+    finished(endpoint, HEALTHY, REFUSING)
+
+    incident = the_incident(endpoint.profile)
+    assert (incident.metric, incident.severity, incident.refused) == (CLOSURE.value, 3, True)
+    assert on(endpoint.profile) == {"no_parallel", "read_only_tools", "no_tools"}
+    assert detection.headline_of(incident) == "Closure errors rose from 0% to 100%"
+
+
+def test_two_metrics_at_once_have_an_incident_each_and_share_what_is_on(endpoint: Endpoint) -> None:
+    """Modes are a union: what one incident lets go, another may still ask for."""
+    past = Past(endpoint)
+    past.runs(20, {PARSE: (10, 0), CLOSURE: (10, 0)})
+    past.runs(3, {PARSE: (5, 5), CLOSURE: (5, 5)})
+
+    found = dict(Incident.objects.values_list("metric", "severity"))
+    assert found == {PARSE.value: 3, CLOSURE.value: 3}
+    assert on(endpoint.profile) == {*WORST, "no_parallel"}
+    accepted = Metric.CLOSURE_ERROR
+    detection.accept(endpoint.profile, accepted, by=None, note="We can live with it.")
+    assert on(endpoint.profile) == WORST
+    assert is_replayed(endpoint.profile)
+
+
+def test_another_key_ends_incidents_and_modes(past: Past) -> None:
+    """What was measured under the old key says nothing about the new one."""
+    past.run(REFUSED)
+    old = past.endpoint.profile
+    endpoints.update(past.endpoint, key=None, forget_key=False, model="n")
+
+    assert the_incident(old).state == "superseded"
+    assert (on(old), on(past.endpoint.profile)) == (set(), set())
+    assert told(old)[-1] == "superseded"
+    assert told(past.endpoint.profile) == []
+
+
+def test_another_template_in_a_made_up_past_ends_them_at_its_time(endpoint: Endpoint) -> None:
+    """The demo's swap of a template is a key change like any other."""
+    past = Past(endpoint)
+    for trials in (TAKEN, REFUSED):
+        past.run(trials, template="a" * 64)
+    old = endpoint.profile
+
+    past.run(REFUSED, template="b" * 64)
+
+    incident = the_incident(old)
+    assert (incident.state, incident.ended_at) == ("superseded", past.at)
+    assert set(incident.switches.values_list("off_at", flat=True)) == {past.at}
+    assert on(endpoint.profile) == set()
+
+
+def test_a_run_of_a_superseded_profile_changes_nothing(past: Past) -> None:
+    """A worker that comes late with what belongs to the old key is not listened to."""
+    old = past.endpoint.profile
+    before = Watch.objects.state_of(old)
+    endpoints.update(past.endpoint, key=None, forget_key=False, model="n")
+    old.refresh_from_db()
+    run = make_finished_run(past.endpoint, profile=old, key_epoch=old.epoch)
+    RunMetric.objects.filter(run=run).delete()
+    refused = RunMetric(run=run, profile=old, metric=CLOSURE.value, trials=10, failures=10)
+    refused.watched_trials = refused.watched_failures = refused.refused = 10
+    refused.finished_at = past.at
+    refused.save(force_insert=True)
+
+    assert detection.follow(run, old) == before
+    assert not Incident.objects.exists()
+
+
+def test_another_suite_version_ends_what_was_open_and_begins_anew(past: Past) -> None:
+    """Other questions compare with nothing; whoever waits is not told of a recovery."""
+    past.run(REFUSED)
+    profile = past.endpoint.profile
+    run = Run.objects.latest("id")
+    later = Run.objects.create(
+        **{
+            field: getattr(run, field)
+            for field in (
+                "endpoint",
+                "profile",
+                "provider",
+                "key_epoch",
+                "suite",
+                "seed",
+                "planned",
+            )
+        },
+        trigger="ttl",
+        due_at=past.at + DAY,
+        suite_version="another",
+        state="finished",
+        finished_at=past.at + DAY,
+        every=run.every,
+    )
+
+    watch = detection.follow(later, profile)
+
+    assert (watch.suite_version, watch.runs, watch.alarms) == ("another", 1, {})
+    assert the_incident(profile).state == "superseded"
+    assert on(profile) == set()
+    assert notices(past.endpoint) == ["incident.opened"]
+    assert is_replayed(profile)
+
+
+def test_an_incident_is_acknowledged_once(past: Past, ann: User) -> None:
+    """The first who says so is noted; nothing else changes by it."""
+    past.run(REFUSED)
+    profile = past.endpoint.profile
+    before = Watch.objects.state_of(profile)
+    incident = the_incident(profile)
+
+    assert detection.acknowledge(incident, by=ann, note=" looking ")
+    assert not detection.acknowledge(incident, by=None)
+
+    incident.refresh_from_db()
+    assert incident.acknowledged_by == ann
+    assert incident.state == "open"
+    acts = WatchEvent.objects.filter(kind="acknowledged")
+    assert [(act.by, act.note) for act in acts] == [(ann, "looking")]
+    assert Watch.objects.state_of(profile) == before
+    assert is_replayed(profile)
+
+
+def test_a_release_has_the_endpoint_looked_at_again_soon(past: Past) -> None:
+    """Somebody waits for it."""
+    past.run(REFUSED)
+    incident = the_incident(past.endpoint.profile)
+
+    detection.release(incident, by=None, note="It is mended.")
+
+    assert Endpoint.objects.get(next_due_at__lte=Now()).next_trigger == "recovery"
+    assert is_replayed(incident.profile)
+
+
+def test_an_incident_of_a_relapse_is_another_one(settled: Past) -> None:
+    """Each has its own beginning and end; the second lasts longer."""
+    settled.runs(7, NINE)
+    settled.runs(17, TEN, after=SOON)
+    settled.runs(7, NINE)
+
+    states = list(Incident.objects.order_by("id").values_list("state", flat=True))
+    alarm = Watch.objects.state_of(settled.endpoint.profile).gauge(PARSE).alarm
+    assert states == ["recovered", "open"]
+    assert alarm
+    assert (alarm.relapses, alarm.dwell) == (1, 2 * DAY)
+    assert is_replayed(settled.endpoint.profile)
+
+
+def test_removing_an_endpoint_ends_what_is_open(past: Past) -> None:
+    """Nobody can leave an incident of something that is gone."""
+    past.run(REFUSED)
+    profile = past.endpoint.profile
+
+    endpoints.remove(past.endpoint)
+
+    assert the_incident(profile).state == "superseded"
+    assert on(profile) == set()

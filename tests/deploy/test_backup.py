@@ -1,0 +1,103 @@
+"""Backup and restore as docs/operations.md tells it."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import psycopg
+import pytest
+from django.db import connection
+from psycopg import sql
+
+from dashboard.models import Run
+from dashboard.runs import attempts, credentials, schedule
+from dashboard.runs import services as runs
+from dashboard.trust import finish
+from launcher.binaries import postgres_folder
+from probes.secret import Secret
+from tests.dashboard.runs.builders import attempt, started
+from tests.factories import make_endpoint
+from tests.live import ROOT, celery_worker, environment, eventually
+
+pytestmark = pytest.mark.django_db(transaction=True)
+
+TABLES = """
+SELECT c.relname FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace
+WHERE n.nspname = 'public' AND c.relkind IN ('r', 'p') ORDER BY 1
+"""
+
+
+def run_program(name: str, *arguments: str) -> None:
+    subprocess.run([postgres_folder() / name, *arguments], check=True, capture_output=True)
+
+
+def address(database: str) -> str:
+    return environment()["DATABASE_URL"].rpartition("/")[0] + f"/{database}"
+
+
+def counts(database: str) -> dict[str, int]:
+    """How many rows every table has, partitions by themselves."""
+    counted = {}
+    with psycopg.connect(address(database)) as there:
+        for (name,) in there.execute(TABLES).fetchall():
+            query = sql.SQL("SELECT count(*) FROM {}").format(sql.Identifier(name))
+            row = there.execute(query).fetchone()
+            counted[name] = int(row[0]) if row else -1
+    return counted
+
+
+@pytest.fixture
+def restored(tmp_path: Path) -> Iterator[str]:
+    """An empty database beside the present one."""
+    restored = f"{connection.settings_dict['NAME']}_restored"
+    name = sql.Identifier(restored)
+    with psycopg.connect(address("postgres"), autocommit=True) as server:
+        server.execute(sql.SQL("DROP DATABASE IF EXISTS {}").format(name))
+        server.execute(sql.SQL("CREATE DATABASE {}").format(name))
+        yield restored
+        server.execute(sql.SQL("DROP DATABASE {} WITH (FORCE)").format(name))
+
+
+def test_a_restored_backup_has_everything_and_goes_on(
+    restored: str, tmp_path: Path, vendor_url: str
+) -> None:
+    """Rows, partitions and sequences are the same; keys open; a waiting run is carried out."""
+    endpoint = make_endpoint(base_url=f"{vendor_url}/open/v1", model="sim-steady")
+    credentials.store(endpoint, Secret("sim-key-0123456789"))
+    schedule.schedule_due()
+    lease = started()
+    for trial in (1, 2, 3):
+        attempts.record(lease, attempt(trial))
+    finish.finish(lease)
+    runs.request(endpoint, by=None)
+    connection.close()
+
+    dump = tmp_path / "toolgauge.dump"
+    present = environment()["DATABASE_URL"]
+    run_program("pg_dump", "--format=custom", f"--file={dump}", present)
+    run_program("pg_restore", "--exit-on-error", f"--dbname={address(restored)}", str(dump))
+
+    assert counts(restored) == counts(connection.settings_dict["NAME"])
+    checked = subprocess.run(
+        [sys.executable, "manage.py", "migrate", "--check"],
+        cwd=ROOT,
+        env={**os.environ, "DATABASE_URL": address(restored)},
+        check=False,
+        capture_output=True,
+    )
+    assert checked.returncode == 0, checked.stderr
+    with celery_worker(tmp_path / "worker.log", DATABASE_URL=address(restored)):
+        eventually(lambda: finished_in(restored) == 2)
+    assert Run.objects.filter(state="finished").count() == 1
+
+
+def finished_in(database: str) -> int:
+    with psycopg.connect(address(database)) as there:
+        row = there.execute(
+            "SELECT count(*) FROM dashboard_run WHERE state = 'finished'"
+        ).fetchone()
+    return int(row[0]) if row else 0
