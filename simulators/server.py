@@ -19,8 +19,8 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 from simulators import hostile
 from simulators.clock import Clock
 from simulators.faults.fault import Fault
+from simulators.faults.fault_switch import Switch, SwitchError, read_switches
 from simulators.faults.registry import FAULTS
-from simulators.faults.switch import Switch, SwitchError, read_switches
 from simulators.stories import STORIES
 from simulators.truth import truth_page
 from simulators.vendors.registry import SPECS

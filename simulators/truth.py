@@ -14,9 +14,9 @@ from probes.dialects import DIALECTS, ReplayRule
 from probes.messages import JSON
 from probes.outcomes import Metric
 from probes.target import Provider
+from simulators.faults.effects import NOTHING_KNOWN
 from simulators.faults.fault import Effect
-from simulators.faults.silence import NOTHING_KNOWN
-from simulators.faults.switch import Switch
+from simulators.faults.fault_switch import Switch
 from simulators.vendors.complaints import Complaint
 from simulators.vendors.models import Model, Replay
 from simulators.vendors.spec import Spec

@@ -14,7 +14,7 @@ from starlette.routing import Route
 
 from probes.outcomes import Metric
 from simulators.clock import Clock
-from simulators.faults.switch import Switch
+from simulators.faults.fault_switch import Switch
 from simulators.vendors.sent import Sent
 from simulators.vendors.served import Served
 from simulators.vendors.spec import Endpoint, Spec

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from simulators.faults import closure_refusals, id_refusals
+from simulators.faults.refusals import closure_refusals, id_refusals
 from tests.simulators.faulty import (
     CLAUDE_HISTORY,
     G_ASKED,

@@ -4,7 +4,7 @@ from collections.abc import Callable
 
 import pytest
 
-from simulators.faults.table import fault_table, story_table
+from simulators.faults.fault_table import fault_table, story_table
 from simulators.vendors.table import vendor_table
 from tests.simulators.plugin import ROOT
 

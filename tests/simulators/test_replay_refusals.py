@@ -20,7 +20,7 @@ from probes.messages import (
     ToolResult,
     Turn,
 )
-from simulators.faults import replay_refusals
+from simulators.faults.refusals import replay_refusals
 from simulators.vendors.saying import sign
 from tests.simulators.bent import ADD, ECHO, HEADERS, Bent, question
 from tests.simulators.faulty import meaning, told

@@ -6,11 +6,11 @@ import httpx
 import pytest
 
 from probes.messages import Reply, Stop, Text, ToolCall
-from simulators.faults import chat_streams, other_streams
+from simulators.faults.effects import SILENT
 from simulators.faults.fault import Fault
 from simulators.faults.registry import FAULTS as EVERY_FAULT
-from simulators.faults.silence import SILENT
-from simulators.faults.streamed import LOSES, NO_VERDICT, UNDERSTOOD
+from simulators.faults.streams import chat_streams, other_streams
+from simulators.faults.streams.stream_fault import LOSES, NO_VERDICT, UNDERSTOOD
 from simulators.vendors.bending import Sending
 from simulators.vendors.streaming import chunks_of, events_of, media_type
 from tests.simulators.asking import (

@@ -26,7 +26,7 @@ from probes.http_reply import read_answer
 from probes.messages import Reply, Stop
 from probes.target import Limits
 from probes.transport import Transport
-from simulators.faults.transport import FAULTS
+from simulators.faults.transport.delivery import FAULTS
 from tests.simulators.bent import ECHOED, EVERY_FORMAT, HEADERS, ONE, Bent, called, question
 
 every_format = pytest.mark.parametrize("form", EVERY_FORMAT)

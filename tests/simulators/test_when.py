@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from simulators.clock import Clock
-from simulators.faults.when import When
+from simulators.faults.fault_schedule import When
 
 
 @pytest.mark.parametrize(

@@ -12,7 +12,7 @@ from probes.http_messages import Chunk, Incoming
 from probes.http_reply import read_answer
 from probes.messages import Breakage, Stop
 from simulators.faults.fault import Fault
-from simulators.faults.words import FAULTS
+from simulators.faults.text.prose_answers import FAULTS
 from tests.simulators.bent import (
     CHAT,
     ECHOED,
