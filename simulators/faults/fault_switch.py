@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from simulators.faults.fault import Fault
 from simulators.faults.fault_schedule import When
-from simulators.vendors.bending import Bend
+from simulators.vendors.hooks import Bend
 
 OPTIONS = ("p", "seed", "from", "until", "ramp", "every", "for", "value")
 

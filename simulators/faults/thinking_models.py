@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import replace
 
-from simulators.vendors.models import Model, Replay, Thinks
-from simulators.vendors.saying import as_field
+from simulators.vendors.model_traits import Model, Replay, Thinks
+from simulators.vendors.reply_style import as_field
 from simulators.vendors.spec import Spec
 
 

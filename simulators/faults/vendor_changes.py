@@ -8,8 +8,8 @@ from dataclasses import dataclass, replace
 from typing_extensions import override
 
 from simulators.faults.fault import Fault
-from simulators.vendors.bending import Bend
-from simulators.vendors.models import Replay, Thinks
+from simulators.vendors.hooks import Bend
+from simulators.vendors.model_traits import Replay, Thinks
 from simulators.vendors.spec import Spec
 
 NEW_TEMPLATE = (

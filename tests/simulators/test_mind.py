@@ -19,7 +19,7 @@ from probes.messages import (
     Turn,
 )
 from probes.suite.tools import PROBE_ECHO
-from simulators.mind import Answer, answer
+from simulators.model.answers import Answer, answer
 
 ADD = ToolSpec(
     "probe_add",

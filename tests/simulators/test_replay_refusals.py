@@ -21,7 +21,7 @@ from probes.messages import (
     Turn,
 )
 from simulators.faults.refusals import replay_refusals
-from simulators.vendors.saying import sign
+from simulators.vendors.reply_style import sign
 from tests.simulators.bent import ADD, ECHO, HEADERS, Bent, question
 from tests.simulators.faulty import meaning, told
 

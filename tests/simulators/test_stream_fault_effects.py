@@ -11,8 +11,8 @@ from simulators.faults.fault import Fault
 from simulators.faults.registry import FAULTS as EVERY_FAULT
 from simulators.faults.streams import chat_streams, other_streams
 from simulators.faults.streams.stream_fault import LOSES, NO_VERDICT, UNDERSTOOD
-from simulators.vendors.bending import Sending
-from simulators.vendors.streaming import chunks_of, events_of, media_type
+from simulators.vendors.hooks import Sending
+from simulators.vendors.reply_stream import chunks_of, events_of, media_type
 from tests.simulators.asking import (
     ANTHROPIC,
     EVERY,

@@ -15,9 +15,9 @@ from probes.outcomes import Metric
 from simulators.faults.effects import NO_CALLS
 from simulators.faults.fault import Effect, Fault
 from simulators.faults.text.json_writers import as_json
-from simulators.vendors.bending import Bend
+from simulators.vendors.hooks import Bend
+from simulators.vendors.reply_stream import PIECE
 from simulators.vendors.spec import Asked
-from simulators.vendors.streaming import PIECE
 
 STRING_FORMATS = frozenset({"openai", "openai_responses"})
 

@@ -10,14 +10,14 @@ from typing_extensions import override
 
 from probes.messages import NONE, Reasoning, Reply, Role, ToolCall, ToolResult, ToolSpec
 from probes.outcomes import Metric
-from simulators import mind
 from simulators.faults.calls.ignored_effort import EFFORT_IGNORED
 from simulators.faults.fault import EVERY_FORMAT, Effect, Fault
 from simulators.faults.refusals.refusal import unchanged
-from simulators.mind import PROSE, Answer
-from simulators.minds.mending import is_failure
-from simulators.minds.wishes import Wish
-from simulators.vendors.bending import Bend
+from simulators.model import answers
+from simulators.model.answers import PROSE, Answer
+from simulators.model.call_repair import is_failure
+from simulators.model.tool_requests import Wish
+from simulators.vendors.hooks import Bend
 from simulators.vendors.spec import Asked, Rule, Spec
 
 # Formats that can force a call, forbid one, or switch parallel calls off.
@@ -89,17 +89,17 @@ def _twice(answer: Answer, asked: Asked) -> Answer:
 def _in_parallel(answer: Answer, asked: Asked) -> Answer:
     if asked.call.parallel is not False:
         return answer
-    return mind.answer(replace(asked.call, parallel=None))
+    return answers.answer(replace(asked.call, parallel=None))
 
 
 def _unforced(answer: Answer, asked: Asked) -> Answer:
-    return mind.answer(replace(asked.call, tool_choice=None)) if asked.forces else answer
+    return answers.answer(replace(asked.call, tool_choice=None)) if asked.forces else answer
 
 
 def _unforbidden(answer: Answer, asked: Asked) -> Answer:
     if asked.call.tool_choice != NONE:
         return answer
-    return mind.answer(replace(asked.call, tool_choice=None))
+    return answers.answer(replace(asked.call, tool_choice=None))
 
 
 def _again(answer: Answer, asked: Asked) -> Answer:

@@ -10,8 +10,8 @@ from typing import TypeAlias
 from typing_extensions import override
 
 from probes.messages import JSON, Reply, ToolCall
-from simulators.vendors.bending import Bend
-from simulators.vendors.saying import arguments_text
+from simulators.vendors.hooks import Bend
+from simulators.vendors.reply_style import arguments_text
 from simulators.vendors.spec import Asked
 
 Schema: TypeAlias = Mapping[str, JSON]

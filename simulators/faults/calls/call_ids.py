@@ -12,8 +12,8 @@ from typing_extensions import override
 
 from probes.messages import JSON, Reply, ToolCall
 from simulators.faults.fault import Fault
-from simulators.vendors.bending import Bend
-from simulators.vendors.saying import ALPHANUMERIC, HEX
+from simulators.vendors.hooks import Bend
+from simulators.vendors.reply_style import ALPHANUMERIC, HEX
 from simulators.vendors.spec import Asked
 
 LONG = 96

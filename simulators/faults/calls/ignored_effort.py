@@ -12,8 +12,8 @@ from probes.adapters.json_fields import object_or_empty
 from probes.messages import JSON, Reply
 from simulators.faults.fault import Fault
 from simulators.faults.thinking_models import thinking
-from simulators.vendors.bending import Bend
-from simulators.vendors.models import Replay
+from simulators.vendors.hooks import Bend
+from simulators.vendors.model_traits import Replay
 from simulators.vendors.spec import Asked, Spec
 
 FORMATS = frozenset({"openai", "openai_responses"})

@@ -16,7 +16,7 @@ from simulators.faults.calls.event_bodies import Body, change_frames
 from simulators.faults.effects import SILENT
 from simulators.faults.fault import Fault
 from simulators.faults.text.leak import without_calls
-from simulators.vendors.bending import Bend
+from simulators.vendors.hooks import Bend
 from simulators.vendors.spec import Asked
 
 

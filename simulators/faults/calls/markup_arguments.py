@@ -16,8 +16,8 @@ from simulators.faults.calls.call_changes import EveryCall, given, schema_of
 from simulators.faults.fault import Effect, Fault
 from simulators.faults.text.leak import without_calls
 from simulators.faults.text.tag_writers import plain, qwen_xml
-from simulators.minds.typed import properties
-from simulators.vendors.bending import Bend
+from simulators.model.schema_values import properties
+from simulators.vendors.hooks import Bend
 from simulators.vendors.spec import Asked
 
 WRONG = Effect(

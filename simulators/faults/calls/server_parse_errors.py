@@ -8,12 +8,12 @@ from dataclasses import dataclass, replace
 from typing_extensions import override
 
 from probes.messages import JSON
-from simulators import mind
 from simulators.faults.effects import SILENT
 from simulators.faults.fault import Fault
 from simulators.faults.text.json_writers import as_json
-from simulators.vendors.bending import Bend
-from simulators.vendors.complaints import Complaint
+from simulators.model import answers
+from simulators.vendors.error_envelopes import Complaint
+from simulators.vendors.hooks import Bend
 from simulators.vendors.spec import Asked, Envelope, Rule, Spec
 
 FORMATS = frozenset({"ollama", "openai"})
@@ -36,7 +36,7 @@ class ServerParse(Bend):
         def rule(asked: Asked) -> None:
             if own is not None:
                 own(asked)
-            if wishes := mind.answer(asked.call).wishes:
+            if wishes := answers.answer(asked.call).wishes:
                 raise Complaint(self.words(as_json(wishes[0].arguments)), status=500)
 
         return rule

@@ -12,7 +12,7 @@ from simulators.faults.calls import argument_strings, markup_arguments
 from simulators.faults.calls.call_changes import EveryCall, Schema, given, schema_of
 from simulators.faults.fault import Effect, Fault
 from simulators.faults.text.tag_writers import plain
-from simulators.minds.typed import alternatives, properties, required
+from simulators.model.schema_values import alternatives, properties, required
 from simulators.vendors.spec import Asked
 
 UNLISTED = "unlisted"

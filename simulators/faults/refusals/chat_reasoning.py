@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from simulators.faults.refusals.refusal import Body, call_ids, entries
-from simulators.vendors.complaints import Complaint
+from simulators.vendors.error_envelopes import Complaint
 
 FIELDS = ("reasoning_content", "reasoning")
 MUST_RETURN = "The `reasoning_content` in the thinking mode must be passed back to the API."

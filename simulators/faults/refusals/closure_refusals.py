@@ -18,8 +18,8 @@ from simulators.faults.refusals.refusal import (
     fault,
     on_body,
 )
-from simulators.vendors import closure
-from simulators.vendors.complaints import Complaint
+from simulators.vendors import closure_rules
+from simulators.vendors.error_envelopes import Complaint
 
 EQUAL_PARTS = (
     "Please ensure that the number of function response parts is equal to the number of function "
@@ -39,7 +39,7 @@ WITHOUT_RESULT = (
 def _refuse_chat(body: Body) -> None:
     for index, message in assistants(body):
         if ids := call_ids(message):
-            text = closure.OPENAI_CLOSURE.missing.replace("{ids}", ", ".join(ids))
+            text = closure_rules.OPENAI_CLOSURE.missing.replace("{ids}", ", ".join(ids))
             raise Complaint(text, param=f"messages.[{index + 1}].role")
 
 
@@ -57,8 +57,8 @@ def _refuse_items(body: Body) -> None:
 
 
 def _refuse_parts(body: Body) -> None:
-    for content in closure.contents_of(body):
-        if any("functionCall" in part for part in closure.parts_of(content)):
+    for content in closure_rules.contents_of(body):
+        if any("functionCall" in part for part in closure_rules.parts_of(content)):
             raise Complaint(EQUAL_PARTS)
 
 
@@ -89,8 +89,8 @@ def _calls_in_order(body: Body) -> None:
 
 def _parts_in_order(body: Body) -> None:
     role = ""
-    for content in closure.contents_of(body):
-        calls = any("functionCall" in part for part in closure.parts_of(content))
+    for content in closure_rules.contents_of(body):
+        calls = any("functionCall" in part for part in closure_rules.parts_of(content))
         if calls and role in ("", "model"):
             raise Complaint(CALL_ORDER)
         role = text_or_empty(content.get("role")) or "user"
@@ -111,8 +111,8 @@ def _equal_calls(body: Body) -> None:
 
 def _equal_parts(body: Body) -> None:
     waiting = 0
-    for content in closure.contents_of(body):
-        parts = closure.parts_of(content)
+    for content in closure_rules.contents_of(body):
+        parts = closure_rules.parts_of(content)
         if sum("functionResponse" in part for part in parts) != waiting:
             raise Complaint(EQUAL_PARTS)
         waiting = sum("functionCall" in part for part in parts)

@@ -13,8 +13,8 @@ from probes.messages import JSON, Part, Reasoning, ReasoningKind, Reply
 from simulators.faults.refusals.chat_reasoning import FIELDS, refuse_missing
 from simulators.faults.refusals.refusal import Body, Refusing, fault, while_thinking
 from simulators.faults.thinking_models import thinking
-from simulators.vendors.models import Replay
-from simulators.vendors.saying import sign
+from simulators.vendors.model_traits import Replay
+from simulators.vendors.reply_style import sign
 from simulators.vendors.spec import Asked
 
 

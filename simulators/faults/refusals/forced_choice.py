@@ -9,7 +9,7 @@ from probes.messages import AUTO, ToolChoice
 from simulators.faults.fault import Fault
 from simulators.faults.fault_switch import SwitchError
 from simulators.faults.refusals.refusal import Refusing
-from simulators.vendors.complaints import Complaint
+from simulators.vendors.error_envelopes import Complaint
 from simulators.vendors.spec import Asked, Rule, Spec
 
 UNFORCED = ("auto", "none")

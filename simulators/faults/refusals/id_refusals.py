@@ -16,8 +16,8 @@ from simulators.faults.refusals.refusal import (
     fault,
     on_body,
 )
-from simulators.vendors.complaints import Complaint
-from simulators.vendors.saying import IdStyle
+from simulators.vendors.error_envelopes import Complaint
+from simulators.vendors.reply_style import IdStyle
 from simulators.vendors.spec import Spec
 
 NINE = re.compile(r"[a-zA-Z0-9]{9}")

@@ -14,7 +14,7 @@ from typing_extensions import override
 from probes.adapters.json_fields import list_or_empty, object_or_empty, text_or_empty
 from probes.messages import JSON
 from simulators.faults.fault import Effect, Fault
-from simulators.vendors.bending import Bend
+from simulators.vendors.hooks import Bend
 from simulators.vendors.spec import Asked, Rule, Spec
 
 Body = Mapping[str, JSON]

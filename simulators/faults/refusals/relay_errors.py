@@ -11,8 +11,8 @@ from typing_extensions import override
 from probes.messages import JSON
 from simulators.faults.fault import CHAT, Fault
 from simulators.faults.fault_switch import SwitchError
-from simulators.vendors.bending import Bend
-from simulators.vendors.complaints import Complaint
+from simulators.vendors.error_envelopes import Complaint
+from simulators.vendors.hooks import Bend
 from simulators.vendors.spec import Spec
 
 Wrap = Callable[[Spec, Complaint, dict[str, JSON]], dict[str, JSON]]

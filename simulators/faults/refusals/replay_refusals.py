@@ -25,10 +25,10 @@ from simulators.faults.refusals.refusal import (
 from simulators.faults.refusals.signed_blocks import BLOCKS_UNMODIFIED, PREFIX_BOUND, THINKING
 from simulators.faults.thinking_models import always_thinking, thinking
 from simulators.vendors import responses_rules, rules
-from simulators.vendors.closure import contents_of, parts_of
-from simulators.vendors.complaints import Complaint
+from simulators.vendors.closure_rules import contents_of, parts_of
+from simulators.vendors.error_envelopes import Complaint
 from simulators.vendors.item_ids import needed_reasoning
-from simulators.vendors.models import Replay
+from simulators.vendors.model_traits import Replay
 from simulators.vendors.spec import Spec
 
 BLOCK_MUST_RETURN = "The `content[].thinking` in the thinking mode must be passed back to the API."

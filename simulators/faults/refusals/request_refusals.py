@@ -11,7 +11,7 @@ from simulators.faults.refusals.forced_choice import FORCED_CHOICE_REFUSED
 from simulators.faults.refusals.refusal import Body, Refusing, entries, fault, on_body
 from simulators.faults.refusals.relay_errors import RELAY_WRAPPED
 from simulators.vendors import anthropic_rules
-from simulators.vendors.complaints import Complaint
+from simulators.vendors.error_envelopes import Complaint
 from simulators.vendors.openai_rules import PARAMETERS
 from simulators.vendors.spec import Asked, Rule, Spec
 

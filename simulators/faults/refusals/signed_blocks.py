@@ -21,9 +21,9 @@ from simulators.faults.refusals.refusal import (
     fault,
     on_body,
 )
-from simulators.vendors.bending import Bend
-from simulators.vendors.complaints import Complaint
-from simulators.vendors.saying import is_ours, sign
+from simulators.vendors.error_envelopes import Complaint
+from simulators.vendors.hooks import Bend
+from simulators.vendors.reply_style import is_ours, sign
 from simulators.vendors.spec import Asked, Rule, Spec
 
 FORMAT = "anthropic"

@@ -11,7 +11,7 @@ from simulators.faults.fault import Fault
 from simulators.faults.streams.chat_chunks import parsed
 from simulators.faults.streams.stream_fault import NO_VERDICT, Rewritten, StreamFaults
 from simulators.faults.streams.stream_frames import Frame, first_half, named
-from simulators.vendors.saying import sign
+from simulators.vendors.reply_style import sign
 from simulators.vendors.spec import Asked, Spec
 
 FORMAT = "anthropic"

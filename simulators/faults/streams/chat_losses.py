@@ -23,7 +23,7 @@ from simulators.faults.streams.chat_chunks import (
 )
 from simulators.faults.streams.stream_fault import LOSES, Rewritten, StreamFaults
 from simulators.faults.streams.stream_frames import Frame
-from simulators.vendors.saying import arguments_text
+from simulators.vendors.reply_style import arguments_text
 
 LOST_CHARACTERS = 3
 # As far as generation came when it was stopped: no name yet, so no call.

@@ -10,7 +10,7 @@ from probes.messages import JSON
 from simulators.faults.fault import Fault
 from simulators.faults.streams.stream_fault import LOSES, NO_VERDICT, Rewritten, StreamFaults
 from simulators.faults.streams.stream_frames import Frame
-from simulators.vendors.closure import contents_of, parts_of
+from simulators.vendors.closure_rules import contents_of, parts_of
 from simulators.vendors.spec import Asked, Spec
 
 FORMAT = "gemini"

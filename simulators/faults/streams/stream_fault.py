@@ -11,7 +11,7 @@ from typing_extensions import override
 from probes.outcomes import Metric
 from simulators.faults.fault import Effect, Fault
 from simulators.faults.streams.stream_frames import Rewrite, format_of, read_frames
-from simulators.vendors.bending import Bend
+from simulators.vendors.hooks import Bend
 from simulators.vendors.spec import Spec
 
 STREAMING = "supports_streaming_tool_use"

@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from typing_extensions import override
 
 from simulators.faults.fault import EVERY_FORMAT, Fault
-from simulators.vendors.bending import Bend, Sending
+from simulators.vendors.hooks import Bend, Sending
 
 EVENTS = "text/event-stream"
 LINES = "application/x-ndjson"

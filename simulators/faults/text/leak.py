@@ -12,8 +12,8 @@ from probes.messages import JSON, Part, Reasoning, ReasoningKind, Reply, Stop, T
 from probes.outcomes import Metric
 from simulators.faults.fault import Effect, Fault
 from simulators.faults.text.call_writers import SHAPES, Writer
-from simulators.vendors.bending import Bend
-from simulators.vendors.saying import sign
+from simulators.vendors.hooks import Bend
+from simulators.vendors.reply_style import sign
 from simulators.vendors.spec import Asked
 
 

@@ -14,7 +14,7 @@ from simulators.faults.fault import Effect, Fault
 from simulators.faults.text.json_writers import as_json, harmony, hermes
 from simulators.faults.text.leak import leak, only_thought, without_calls
 from simulators.faults.text.tag_writers import dsml, dsml_invokes, qwen_xml
-from simulators.vendors.bending import Bend
+from simulators.vendors.hooks import Bend
 from simulators.vendors.spec import Asked
 
 

@@ -14,8 +14,8 @@ from simulators.faults.calls import lost_calls, server_parse_errors
 from simulators.faults.effects import NO_CALLS, SILENCE
 from simulators.faults.fault import Effect, Fault
 from simulators.faults.text.leak import only_thought
-from simulators.mind import Answer
-from simulators.vendors.bending import Bend
+from simulators.model.answers import Answer
+from simulators.vendors.hooks import Bend
 from simulators.vendors.spec import Asked
 
 TAG = "<tool_call>"

@@ -16,7 +16,7 @@ from simulators.faults.fault import Effect, Fault
 from simulators.faults.fault_switch import SwitchError
 from simulators.faults.transport import outages
 from simulators.faults.transport.outages import NO_VERDICT
-from simulators.vendors.bending import Bend, End, Sending
+from simulators.vendors.hooks import Bend, End, Sending
 
 MEGABYTE = 1024 * 1024
 BLOCK = 64 * 1024

@@ -14,14 +14,14 @@ from probes.messages import JSON
 from probes.outcomes import Metric
 from simulators.faults.fault import CHAT, Effect, Fault
 from simulators.faults.fault_switch import SwitchError
-from simulators.vendors.auth import Auth
-from simulators.vendors.bending import Bend, Sending
-from simulators.vendors.complaints import Complaint
+from simulators.vendors.error_envelopes import Complaint
+from simulators.vendors.hooks import Bend, Sending
 from simulators.vendors.spec import Envelope, Spec
+from simulators.vendors.vendor_auth import Auth
 
 NO_VERDICT = Effect({Metric.AVAILABILITY: 1})
 RETRY_AFTER = 2
-# It counts who follows, see simulators/hostile.py.
+# It counts who follows, see simulators/hostile_vendors.py.
 ELSEWHERE = "/hostile/landing/v1/chat/completions"
 SIGN_IN = (
     "<!doctype html>\n<html><head><title>Sign in</title></head><body><h1>Sign in</h1></body>\n"

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator, Mapping
 
 from probes.messages import JSON
-from simulators.minds.typed import DECODER, Schema, typed, unquoted
+from simulators.model.schema_values import DECODER, Schema, typed, unquoted
 
 Group = dict[str, JSON]
 

@@ -7,10 +7,10 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from itertools import islice
 
-from simulators.minds.announcing import announced
-from simulators.minds.quotes import closing
-from simulators.minds.shown import Group, objects, rows
-from simulators.minds.typed import DECODER, QUOTES, Schema, fits, properties, resolve, typed
+from simulators.model.announced_value import announced
+from simulators.model.embedded_data import Group, objects, rows
+from simulators.model.quotes import closing
+from simulators.model.schema_values import DECODER, QUOTES, Schema, fits, properties, resolve, typed
 
 MAX_TEXT = 200_000
 MAX_SAYINGS = 200

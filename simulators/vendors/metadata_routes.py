@@ -6,7 +6,7 @@ import hashlib
 from collections.abc import Mapping
 
 from probes.messages import JSON
-from simulators.vendors.complaints import Complaint
+from simulators.vendors.error_envelopes import Complaint
 from simulators.vendors.spec import Spec
 
 CREATED = 1_767_225_600

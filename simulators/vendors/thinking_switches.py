@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 from probes.adapters.json_fields import object_or_empty
 from probes.messages import JSON
-from simulators.vendors.models import Model, Thinks
+from simulators.vendors.model_traits import Model, Thinks
 
 Body = Mapping[str, JSON]
 

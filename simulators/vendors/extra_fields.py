@@ -7,7 +7,7 @@ from collections.abc import Mapping
 
 from probes.adapters.json_fields import object_or_empty
 from probes.messages import JSON, Extra
-from simulators.vendors.complaints import RELAY_HOST
+from simulators.vendors.error_envelopes import RELAY_HOST
 
 
 def nothing(body: Mapping[str, JSON], streamed: bool) -> Extra:

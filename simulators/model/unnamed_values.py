@@ -5,10 +5,10 @@ from __future__ import annotations
 import re
 
 from probes.messages import JSON
-from simulators.minds.announcing import announced_alone
-from simulators.minds.quotes import quoted
-from simulators.minds.shown import Group
-from simulators.minds.typed import Schema, alternatives, properties
+from simulators.model.announced_value import announced_alone
+from simulators.model.embedded_data import Group
+from simulators.model.quotes import quoted
+from simulators.model.schema_values import Schema, alternatives, properties
 
 _INTEGER = re.compile(r"(?<![\w.])[-+]?\d{1,18}(?![\w]|\.\d)")
 # A path, an address, a file: what stands in a sentence and is no word of it.

@@ -5,9 +5,9 @@ from __future__ import annotations
 import re
 from itertools import islice
 
-from simulators.minds.forbidding import first_ban
-from simulators.minds.quotes import quoted
-from simulators.minds.typed import unquoted
+from simulators.model.quotes import quoted
+from simulators.model.schema_values import unquoted
+from simulators.model.tool_bans import first_ban
 
 # Nobody asks to have more than this repeated; a longer text would only take time.
 MAX_TEXT = 20_000

@@ -10,7 +10,7 @@ from starlette.responses import Response
 from starlette.types import Receive, Scope, Send
 from typing_extensions import override
 
-from simulators.vendors.bending import End, Sending
+from simulators.vendors.hooks import End, Sending
 
 
 class BrokenOff(Exception):

@@ -6,8 +6,8 @@ import re
 from dataclasses import dataclass
 from itertools import islice
 
-from simulators.minds.quotes import closing
-from simulators.minds.typed import QUOTES
+from simulators.model.quotes import closing
+from simulators.model.schema_values import QUOTES
 
 MAX_PLACES = 50
 # On the same line only where the sentence says that something follows; below it, always.

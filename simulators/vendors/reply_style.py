@@ -24,8 +24,8 @@ from probes.messages import (
     ToolCall,
     Usage,
 )
-from simulators.mind import Answer
-from simulators.minds.wishes import Wish
+from simulators.model.answers import Answer
+from simulators.model.tool_requests import Wish
 from simulators.vendors import item_ids
 
 ALPHANUMERIC = string.ascii_letters + string.digits

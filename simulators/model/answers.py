@@ -18,10 +18,10 @@ from probes.messages import (
     ToolSpec,
     Turn,
 )
-from simulators.minds.mending import is_failure, may_retry, mend
-from simulators.minds.repeating import words_to_say
-from simulators.minds.typed import invented, properties, required, typed
-from simulators.minds.wishes import Wish, call_anyway, read_wishes
+from simulators.model.call_repair import is_failure, may_retry, mend
+from simulators.model.echo_text import words_to_say
+from simulators.model.schema_values import invented, properties, required, typed
+from simulators.model.tool_requests import Wish, call_anyway, read_wishes
 
 MAX_TRIES = 3
 PROSE = "I have read your request and would be glad to help with it."

@@ -17,10 +17,10 @@ from probes.target import Provider
 from simulators.faults.effects import NOTHING_KNOWN
 from simulators.faults.fault import Effect
 from simulators.faults.fault_switch import Switch
-from simulators.vendors.complaints import Complaint
-from simulators.vendors.models import Model, Replay
+from simulators.vendors.error_envelopes import Complaint
+from simulators.vendors.model_traits import Model, Replay
 from simulators.vendors.spec import Spec
-from simulators.vendors.switches import thinks
+from simulators.vendors.thinking_switches import thinks
 from simulators.vendors.vendor import Vendor
 
 # Metrics whose rate counts what went well.

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from simulators.vendors.complaints import Complaint
+from simulators.vendors.error_envelopes import Complaint
 
 KEY_PREFIX = "sim-"
 

@@ -6,9 +6,9 @@ import re
 from collections.abc import Mapping
 
 from probes.messages import JSON, ToolCall, ToolResult, ToolSpec
-from simulators.minds.quotes import quoted
-from simulators.minds.saying import said_groups
-from simulators.minds.typed import DECODER, Schema, invented, properties, required, typed
+from simulators.model.property_values import said_groups
+from simulators.model.quotes import quoted
+from simulators.model.schema_values import DECODER, Schema, invented, properties, required, typed
 
 _FAILED = re.compile(r"\s*(?:\[?error\b|.{0,40}\b(?:failed|exception)\b)", re.I)
 _HINTS = ("suggestion", "expected", "correct_value", "use", "hint", "did_you_mean", "example")

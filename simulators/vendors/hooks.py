@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from probes.events import Event
 from probes.messages import JSON, Reply
-from simulators.mind import Answer
+from simulators.model.answers import Answer
 
 if TYPE_CHECKING:
     from simulators.vendors.spec import Asked, Spec

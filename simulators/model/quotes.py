@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from simulators.minds.typed import QUOTES
+from simulators.model.schema_values import QUOTES
 
 _OPENED = re.compile(r"(?<!\w)[\"'`“«‘]")
 

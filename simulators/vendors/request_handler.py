@@ -14,13 +14,13 @@ from probes.errors import WireError
 from probes.events import Event
 from probes.messages import JSON, ModelCall, Reply, Usage
 from probes.strict_json import parse
-from simulators import mind
-from simulators.vendors.bending import Bend, Sending
-from simulators.vendors.complaints import Complaint
-from simulators.vendors.models import Model, Replay
+from simulators.model import answers
+from simulators.vendors.error_envelopes import Complaint
+from simulators.vendors.hooks import Bend, Sending
+from simulators.vendors.model_traits import Model, Replay
+from simulators.vendors.reply_stream import as_json_list, chunks_of, events_of, media_type
 from simulators.vendors.spec import Asked, Endpoint, Spec
-from simulators.vendors.streaming import as_json_list, chunks_of, events_of, media_type
-from simulators.vendors.switches import thinks
+from simulators.vendors.thinking_switches import thinks
 
 MAX_BODY = 4 * 1024 * 1024
 
@@ -60,7 +60,7 @@ class Served:
     def reply(self, asked: Asked) -> Reply:
         """One answer of the model that was asked, bent as the vendor bends it."""
         signs = asked.model.replay is Replay.SIGNATURES
-        said = mind.answer(asked.call)
+        said = answers.answer(asked.call)
         for bend in self.bends:
             said = bend.answer(said, asked, self.rng)
         manner = self.spec.manner

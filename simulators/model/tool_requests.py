@@ -7,11 +7,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from probes.messages import JSON, ToolSpec
-from simulators.minds.forbidding import CALLING, first_ban, is_refused, without_bans
-from simulators.minds.saying import said_groups
-from simulators.minds.shown import Group, objects
-from simulators.minds.typed import Schema, properties, required
-from simulators.minds.unnamed import guessed
+from simulators.model.embedded_data import Group, objects
+from simulators.model.property_values import said_groups
+from simulators.model.schema_values import Schema, properties, required
+from simulators.model.tool_bans import CALLING, first_ban, is_refused, without_bans
+from simulators.model.unnamed_values import guessed
 
 _ASKS = re.compile(
     rf"\b{CALLING}\b|\b(?:tool|function|please|once|(?:one|single) time)\b"

@@ -13,7 +13,7 @@ from itertools import takewhile
 from probes.adapters.gemini.content_parts import camel
 from probes.adapters.json_fields import list_or_empty, object_or_empty, text_or_empty
 from probes.messages import JSON
-from simulators.vendors.complaints import Complaint
+from simulators.vendors.error_envelopes import Complaint
 
 Body = Mapping[str, JSON]
 
