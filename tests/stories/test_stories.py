@@ -12,7 +12,7 @@ from itertools import pairwise, takewhile
 
 import pytest
 
-from health.gauge import DWELL
+from health.metric_state import DWELL
 from health.modes import Mode, fallbacks
 from health.severity import Severity
 from probes.outcomes import Metric

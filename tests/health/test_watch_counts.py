@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from health.watched import refusals, watch_counts
+from health.watch_counts import refusals, watch_counts
 from probes.outcomes import FindingKind, Metric, Outcome, Verdict
 from probes.suite import plan
-from tests.health.making import attempt
+from tests.health.builders import attempt
 
 GOOD, BAD = (Verdict(Metric.PARSE_SUCCESS, good=good) for good in (True, False))
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from types import MappingProxyType
 
-from health.metrics import DIRECTIONS, Good
-from health.wording import mark, say
+from health.rates import DIRECTIONS, Good
+from health.translation import mark, say
 from probes.outcomes import Metric
 
 NAMES: Mapping[Metric, str] = MappingProxyType(

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from health.metrics import DIRECTIONS, Good
+from health.rates import DIRECTIONS, Good
 from probes.outcomes import Metric
 
 # From best to worst; what a client must do more of is worse.

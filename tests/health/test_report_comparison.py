@@ -4,11 +4,11 @@ from typing import Any
 
 import pytest
 
-from health.comparison import worse
 from health.report import Report
+from health.report_comparison import worse
 from probes.outcomes import Metric
 from probes.target import ProfileKey
-from tests.health.making import AT, trials
+from tests.health.builders import AT, trials
 
 BEST: dict[str, Any] = {
     "schema_level": "strict_json_schema",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from health.words import NAMES, headline
+from health.metric_names import NAMES, headline
 from probes.outcomes import Metric
 
 

@@ -2,8 +2,8 @@ from __future__ import annotations
 
 import pytest
 
+from health.alarm_levels import alarms_at, warns_at
 from health.detector import PROBE, QUIET, Verdict, log_ratios, step, threshold, verdict
-from health.lines import alarms_at, warns_at
 
 LIMIT = threshold(1460)
 

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from health.detector import Known
-from health.standing import State
-from health.wording import mark, say_many
+from health.gate_result import State
+from health.translation import mark, say_many
 
 
 def runs(count: int) -> str:

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from health.metrics import DIRECTIONS, Good, Rate, interval, rate_of, wilson
+from health.rates import DIRECTIONS, Good, Rate, interval, rate_of, wilson
 from probes.outcomes import Metric
 
 

@@ -8,11 +8,11 @@ from math import log
 import pytest
 
 from health.detector import PROBE, RECOVERED, Baseline, Known
-from health.gauge import Alarm
+from health.metric_state import Alarm
 from health.severity import Severity
 from health.watch import Count, Kind, accept, release
 from probes.outcomes import Metric
-from tests.health.watching import (
+from tests.health.watch_story import (
     AT,
     CLOSURE,
     DAY,

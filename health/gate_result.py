@@ -11,8 +11,8 @@ from typing import Any
 from typing_extensions import override
 
 from health.detector import Known
-from health.wording import say
-from health.words import name_of
+from health.metric_names import name_of
+from health.translation import say
 from probes.outcomes import Metric
 
 # What a condition rests on: ("run", id), ("incident", id), ("metric", name), ("profile", epoch).

@@ -12,7 +12,7 @@ from typing import Any
 from health import detector
 from health.correlation import Spread, raised
 from health.detector import QUIET, Known, Lane, Verdict
-from health.gauge import RELAPSE_WITHIN, Alarm, Gauge
+from health.metric_state import RELAPSE_WITHIN, Alarm, Gauge
 from health.modes import fallbacks
 from health.severity import LOOKED_AT, Severity, estimate, severity
 from probes.outcomes import Metric

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from datetime import UTC, datetime, timedelta
 
-from health.gauge import Gauge
+from health.metric_state import Gauge
 from health.watch import Change, Count, Seen, Watch, follow
 from probes.outcomes import Metric
 

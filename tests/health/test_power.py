@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from health.detectable import detectable_drop, divergence, runs_to_find
 from health.detector import LIVE, PROBE, threshold
+from health.power import detectable_drop, divergence, runs_to_find
 
 SIX_HOURLY = threshold(1460)
 REFERENCE = 0.955378  # of 196 successes in 200 trials

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from functools import cache
 
 from health.capabilities import settled
-from health.metrics import Rate
+from health.rates import Rate
 from health.report import rates
 from probes.outcomes import Attempt, FindingKind, Metric
 from probes.suite import plan
