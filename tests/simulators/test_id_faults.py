@@ -10,8 +10,8 @@ from probes.history.model_conversation import Conversation, Sending
 from probes.messages import ModelCall, ToolResult
 from simulators.faults.calls import call_ids
 from simulators.faults.refusals import id_refusals
-from tests.simulators.bent import ADD, ECHO, EVERY_FORMAT, TWO, Bent, frames, question
-from tests.simulators.faulty import DIALECTS, wire_calls
+from tests.simulators.fault_client import ADD, ECHO, EVERY_FORMAT, TWO, Bent, frames, question
+from tests.simulators.raw_requests import DIALECTS, wire_calls
 
 every_format = pytest.mark.parametrize("form", EVERY_FORMAT)
 both_ways = pytest.mark.parametrize("stream", [False, True], ids=["whole", "streamed"])

@@ -7,7 +7,16 @@ import httpx
 import pytest
 
 from simulators.faults.refusals import request_refusals
-from tests.simulators.faulty import CLAUDE_TOOLS, FUNCTION, TOOLS, USER, chat, meaning, post, told
+from tests.simulators.raw_requests import (
+    CLAUDE_TOOLS,
+    FUNCTION,
+    TOOLS,
+    USER,
+    chat,
+    meaning,
+    post,
+    told,
+)
 
 NAMED = {"type": "function", "function": {"name": "f"}}
 UNREAD = "Failed to deserialize the JSON body into the target type: "

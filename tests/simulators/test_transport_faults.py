@@ -27,7 +27,7 @@ from probes.messages import Reply, Stop
 from probes.target import Limits
 from probes.transport import Transport
 from simulators.faults.transport.delivery import FAULTS
-from tests.simulators.bent import ECHOED, EVERY_FORMAT, HEADERS, ONE, Bent, called, question
+from tests.simulators.fault_client import ECHOED, EVERY_FORMAT, HEADERS, ONE, Bent, called, question
 
 every_format = pytest.mark.parametrize("form", EVERY_FORMAT)
 both_ways = pytest.mark.parametrize("stream", [False, True], ids=["whole", "streamed"])

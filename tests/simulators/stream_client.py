@@ -13,7 +13,7 @@ from probes.adapters import FORMATS
 from probes.events import ReplyEnded
 from probes.messages import JSON, ModelCall, Reply, Role, Text, ToolSpec, Turn
 from probes.secret import Secret
-from tests.simulators.conversing import PROMPT, TOOLS
+from tests.simulators.conversation import PROMPT, TOOLS
 
 PROSE = "How are you?"
 SCHEMAS: Mapping[str, Any] = TOOLS

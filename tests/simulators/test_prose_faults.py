@@ -13,7 +13,7 @@ from probes.http_reply import read_answer
 from probes.messages import Breakage, Stop
 from simulators.faults.fault import Fault
 from simulators.faults.text.prose_answers import FAULTS
-from tests.simulators.bent import (
+from tests.simulators.fault_client import (
     CHAT,
     ECHOED,
     EVERY_FORMAT,

@@ -21,7 +21,7 @@ from probes.errors import Refused
 from probes.http_messages import Chunk, Incoming
 from probes.http_reply import read_answer
 from probes.messages import JSON
-from tests.simulators.bent import HEADERS, VENDORS
+from tests.simulators.fault_client import HEADERS, VENDORS
 
 DIALECTS: Mapping[str, Dialect] = {
     "openai": OPENAI,

@@ -7,8 +7,8 @@ from collections.abc import Callable
 
 from launcher.console import Say, part_line
 from launcher.errors import LaunchError
-from launcher.part import Part
 from launcher.process import Process, last_lines
+from launcher.service import Part
 
 FIRST_PAUSE = 0.5
 LONGEST_PAUSE = 30.0

@@ -23,7 +23,7 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from launcher.parts import ROOT
+from launcher.services import ROOT
 from simulators.server import build
 
 START_SECONDS = 60
@@ -70,7 +70,7 @@ def running_vendor(host: str = "127.0.0.1", prefix: Sequence[str] = ()) -> Itera
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         port = int(probe.getsockname()[1])
-    command = [*prefix, sys.executable, "-m", "tests.faults.vendor", host, str(port)]
+    command = [*prefix, sys.executable, "-m", "tests.faults.recording_vendor", host, str(port)]
     with subprocess.Popen(command, cwd=ROOT, start_new_session=True) as process:
         try:
             vendor = Vendor(f"http://{host}:{port}")

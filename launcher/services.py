@@ -11,8 +11,8 @@ from urllib.parse import urlsplit
 
 from launcher import ports
 from launcher.datafolder import DataFolder
-from launcher.part import Part, alive_for
 from launcher.process import Command
+from launcher.service import Part, alive_for
 
 ROOT = Path(__file__).resolve().parent.parent
 

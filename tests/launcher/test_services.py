@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from launcher import parts
+from launcher import services as parts
 from launcher.datafolder import DataFolder
 from launcher.process import Command
 
