@@ -17,7 +17,7 @@ from redis import Redis
 
 from launcher import ports, postgres, valkey
 from launcher.datafolder import open_data_folder
-from launcher.parts import ROOT, environment
+from launcher.services import ROOT, environment
 from launcher.supervisor import StopRequest, Supervisor
 from probes.suite import SUITE_VERSION
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import sys
 
 from catalogue import chinese
-from catalogue.faults import faults
 from catalogue.sources import messages
+from catalogue.translation_faults import faults
 
 
 def main() -> int:

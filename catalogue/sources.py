@@ -10,7 +10,7 @@ from pathlib import Path
 
 from django.utils.translation.template import templatize
 
-from catalogue.calls import NotALiteral, messages_in
+from catalogue.gettext_calls import NotALiteral, messages_in
 from catalogue.message import Message
 from probes.suite import PROBES
 

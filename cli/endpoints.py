@@ -97,11 +97,11 @@ def with_database(options: argparse.Namespace, work: Callable[[argparse.Namespac
     from django.db import DatabaseError
 
     from dashboard.core import actor_context
-    from launcher import running
+    from launcher import running_product
 
     # Keys of endpoints come from what the caller has set, not from what is found for us below.
     options.variables = dict(os.environ)
-    os.environ |= running.environment(options.data_dir, os.environ)
+    os.environ |= running_product.environment(options.data_dir, os.environ)
     os.environ |= {"DJANGO_SETTINGS_MODULE": "config.settings"}
     try:
         django.setup()

@@ -4,7 +4,7 @@ from django.apps import AppConfig
 from django.utils.translation import gettext, ngettext
 from typing_extensions import override
 
-from health import wording
+from health import translation
 
 
 class DashboardConfig(AppConfig):
@@ -12,4 +12,4 @@ class DashboardConfig(AppConfig):
 
     @override
     def ready(self) -> None:
-        wording.speak(wording.Language(one=gettext, many=ngettext))
+        translation.speak(translation.Language(one=gettext, many=ngettext))

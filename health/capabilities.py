@@ -10,7 +10,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
-from health.metrics import interval
+from health.rates import interval
 from probes.messages import JSON
 from probes.outcomes import Attempt, FindingKind, Metric, Verdict
 from probes.parsers import JSON_BODIES

@@ -9,9 +9,9 @@ from types import MappingProxyType
 from typing import Any
 
 from health.detector import PROBE, Known
-from health.metrics import DIRECTIONS
+from health.rates import DIRECTIONS
 from health.stages import LADDER
-from health.wording import say
+from health.translation import say
 from probes.outcomes import Metric
 
 # The stages that can be asked for.

@@ -10,12 +10,12 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import timedelta
 
-from health import gate_words as said
+from health import gate_sentences as said
 from health.detector import LIVE, PROBE, Known, Lane
+from health.gate_result import Condition, Evidence, Facts, Figure, Named, Standing, State, Told
 from health.gate_table import ASKED_FOR, DEFAULTS, Gate, Gates, gates_from_json, mistakes
 from health.rate_bounds import bounds, trials_to_settle
 from health.stages import next_of
-from health.standing import Condition, Evidence, Facts, Figure, Named, Standing, State, Told
 from probes.outcomes import Metric
 
 _HOUR = timedelta(hours=1)

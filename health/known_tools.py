@@ -12,7 +12,7 @@ from collections.abc import Mapping
 from types import MappingProxyType
 
 from health.risk import Risk, Rule
-from health.wording import mark
+from health.translation import mark
 
 # Changes whenever the list does, so that a caller knows by which one a policy was made.
 VERSION = "v1"

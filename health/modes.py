@@ -7,7 +7,7 @@ from enum import StrEnum
 from types import MappingProxyType
 
 from health.severity import Severity
-from health.wording import mark, say
+from health.translation import mark, say
 from probes.outcomes import Metric
 
 

@@ -17,7 +17,7 @@ from health.known_tools import VERSION
 from health.modes import CONSERVATIVE, Mode, gated
 from health.policy_facts import Candidate, Facts, Switched
 from health.risk import Risk
-from health.wording import mark
+from health.translation import mark
 from probes.adapters import FORMATS, adapter_for
 from probes.dialects import DIALECTS, override
 from probes.messages import JSON

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from health.beta import quantile
 from health.detector import CAUTION, Baseline, Lane
-from health.standing import Figure
+from health.gate_result import Figure
 
 # More trials than this nobody waits for.
 MOST_TRIALS = 50_000

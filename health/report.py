@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 
 from health.capabilities import Capability, capabilities, settled
-from health.metrics import Rate, rate_of
+from health.rates import Rate, rate_of
 from probes.adapters import adapter_for
 from probes.messages import JSON
 from probes.outcomes import Attempt, Metric, Verdict

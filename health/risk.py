@@ -10,7 +10,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from enum import StrEnum
 
-from health.wording import say
+from health.translation import say
 
 # A longer name is no name of a tool, and is not looked at any further.
 LONGEST_NAME = 256

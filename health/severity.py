@@ -7,7 +7,7 @@ from enum import IntEnum
 from types import MappingProxyType
 
 from health.beta import quantile
-from health.wording import mark, say
+from health.translation import mark, say
 from probes.outcomes import Metric
 
 LOOKED_AT = 3  # runs

@@ -7,7 +7,7 @@ from datetime import datetime, timedelta
 from enum import StrEnum
 
 from health.detector import Known
-from health.metrics import Rate
+from health.rates import Rate
 from health.severity import Severity
 
 HEALTHY_FROM = 0.9

@@ -11,10 +11,10 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from health.detector import PROBE, Baseline, Known, Lane
-from health.gauge import Alarm, Gauge, gauge_from_json
+from health.metric_state import Alarm, Gauge, gauge_from_json
 from health.modes import WATCHED
-from health.observing import APART, YEAR, Change, Count, Kind, Observed, Seen
 from health.severity import GATES, Severity, is_surely_below_gate
+from health.watch_step import APART, YEAR, Change, Count, Kind, Observed, Seen
 from probes.outcomes import Metric
 
 

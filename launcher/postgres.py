@@ -16,10 +16,10 @@ from launcher import ports
 from launcher.binaries import postgres_folder, postgres_major
 from launcher.datafolder import DataFolder, write_private
 from launcher.errors import LaunchError
-from launcher.leftovers import command_line, end_process
-from launcher.part import Part
 from launcher.privileges import Identity, give, unprivileged
 from launcher.process import Command
+from launcher.service import Part
+from launcher.stale_processes import command_line, end_process
 
 NAME = "toolgauge"  # of the role and of the database
 

@@ -7,12 +7,13 @@ import time
 from collections.abc import Mapping
 from pathlib import Path
 
-from launcher import parts, ports, postgres, valkey
+from launcher import ports, postgres, valkey
+from launcher import services as parts
 from launcher.console import part_line, say
 from launcher.datafolder import DataFolder, locked, open_data_folder
 from launcher.errors import LaunchError
-from launcher.part import Part
 from launcher.process import rotate
+from launcher.service import Part
 from launcher.supervisor import StopAsked, StopRequest, Supervisor
 
 

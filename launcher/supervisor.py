@@ -9,9 +9,9 @@ from types import FrameType
 
 from launcher.console import Say, part_line
 from launcher.errors import LaunchError
-from launcher.kept import Kept
-from launcher.part import Part
 from launcher.process import Command, Process
+from launcher.service import Part
+from launcher.supervised import Kept
 
 TICK = 0.05
 

@@ -21,7 +21,7 @@ from launcher import ports, postgres, valkey
 from launcher.console import say
 from launcher.datafolder import open_data_folder
 from launcher.errors import LaunchError
-from launcher.parts import ROOT
+from launcher.services import ROOT
 from launcher.supervisor import StopAsked, StopRequest, Supervisor
 
 BIN = Path(sys.executable).parent

@@ -15,9 +15,9 @@ from redis.retry import Retry
 from launcher import ports
 from launcher.binaries import valkey_server
 from launcher.datafolder import DataFolder, write_private
-from launcher.leftovers import command_line, end_process
-from launcher.part import Part
 from launcher.process import Command
+from launcher.service import Part
+from launcher.stale_processes import command_line, end_process
 
 
 @dataclass(frozen=True, slots=True)

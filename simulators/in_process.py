@@ -13,7 +13,7 @@ from probes.errors import Phase, TimedOut, TooLarge, TransportError
 from probes.http_messages import Chunk, Incoming, Outgoing
 from probes.target import Limits
 from probes.transport import Transport
-from simulators.vendors.sent import BrokenOff
+from simulators.vendors.http_response import BrokenOff
 
 HTTP_VERSION = "HTTP/1.1"
 

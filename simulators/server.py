@@ -16,13 +16,13 @@ from starlette.responses import JSONResponse, Response
 from starlette.routing import BaseRoute, Mount, Route
 from starlette.types import ASGIApp, Receive, Scope, Send
 
-from simulators import hostile
+from simulators import hostile_vendors
 from simulators.clock import Clock
 from simulators.faults.fault import Fault
+from simulators.faults.fault_switch import Switch, SwitchError, read_switches
 from simulators.faults.registry import FAULTS
-from simulators.faults.switch import Switch, SwitchError, read_switches
+from simulators.ground_truth import truth_page
 from simulators.stories import STORIES
-from simulators.truth import truth_page
 from simulators.vendors.registry import SPECS
 from simulators.vendors.vendor import LATENCY, Vendor
 
@@ -49,7 +49,7 @@ def build(
             *vendors(""),
             Mount("/with/{switches}", _Switched(vendors, lambda switches: switches)),
             Mount("/stories/{switches}", _Switched(vendors, lambda name: STORIES[name].switches)),
-            Mount("/hostile", routes=hostile.routes()),
+            Mount("/hostile", routes=hostile_vendors.routes()),
         ]
     )
 

@@ -18,7 +18,7 @@ from dashboard.models import Attempt, Endpoint, Evidence, RollupDay, RollupHour,
 from dashboard.models.run import State, Trigger
 from dashboard.models.team import Grant, Role, Team
 from dashboard.runs.observations import PROBE
-from health.observations import PLACES
+from health.observation_bits import PLACES
 from probes.outcomes import Metric
 from probes.suite import SUITE_VERSION
 

@@ -14,8 +14,8 @@ from io import StringIO
 from pathlib import Path
 
 from cli.main import main as toolgauge
+from simulators.background_server import served
 from simulators.server import build
-from simulators.serving import served
 
 HERE = Path(__file__).resolve().parent
 # Always the same, so that a new recording differs only where the vendors or the library do.

@@ -9,7 +9,7 @@ from typing import Any
 from celery import Celery
 from celery.signals import setup_logging
 
-from workers import stopping  # noqa: F401 -- before the pool forks
+from workers import shutdown  # noqa: F401 -- before the pool forks
 from workers.timer import ScheduleTimer
 
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "config.settings")

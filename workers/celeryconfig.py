@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from django.conf import settings
 
-from workers.schedule import BEAT
+from workers.beat_schedule import BEAT
 
 broker_url = settings.REDIS_URL
 broker_connection_retry_on_startup = True

@@ -7,7 +7,7 @@ import time
 from celery import shared_task
 
 from dashboard.notifications.services import deliveries, reminders, routing
-from workers import stopping
+from workers import shutdown
 
 # A turn sends no more than this and begins nothing after so long, so that probing is not held up.
 MOST_AT_ONCE = 20
@@ -21,5 +21,5 @@ def notify() -> None:
     routing.route()
     reminders.remind()
     deliveries.send_due(
-        MOST_AT_ONCE, go_on=lambda: not stopping.is_asked() and time.monotonic() < end
+        MOST_AT_ONCE, go_on=lambda: not shutdown.is_asked() and time.monotonic() < end
     )

@@ -24,7 +24,7 @@ from dashboard.trust import finish, profiles
 from probes import fingerprint, runner
 from probes.fingerprint import Engine
 from probes.transport import Transport
-from workers import stopping
+from workers import shutdown
 from workers.notifying import notify
 from workers.upkeep import upkeep
 
@@ -86,7 +86,7 @@ def tick() -> None:
 def drain(*, for_s: float) -> None:
     """Carry out one run after another until none is to be had, or the time or worker ends."""
     end = time.monotonic() + for_s
-    while not stopping.is_asked() and (lease := runs.claim(owner=me())):
+    while not shutdown.is_asked() and (lease := runs.claim(owner=me())):
         carry_out(lease)
         if time.monotonic() >= end:
             break

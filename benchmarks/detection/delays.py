@@ -12,8 +12,8 @@ from benchmarks.detection.draws import Counts, Runs
 from benchmarks.detection.published import Delay
 from benchmarks.detection.recursion import Replicates, Setting
 from benchmarks.detection.tables import Table, within
-from health.detectable import runs_to_find
 from health.detector import Baseline, threshold
+from health.power import runs_to_find
 
 REPLICATES, SEED = 2000, 202
 HEALTHY, HORIZON = 30, 120
@@ -122,7 +122,7 @@ def _shown(delay: Delay) -> str:
 
 
 def formula() -> Table:
-    """What `health.detectable` promises against what happens."""
+    """What `health.power` promises against what happens."""
     table = Table(
         f"Runs until a drop is found, ten trials, rho 0.1, no runs that confirm, seed {SEED}",
         (

@@ -13,12 +13,12 @@ import tempfile
 from pathlib import Path
 
 from benchmarks.faults.report import Missing, Report, clock, main, scratch, wait_for
-from tests.faults import rigging
+from tests.faults import database_faults
 from tests.faults.invariants import ALWAYS, leases_follow_each_other, overdue
+from tests.faults.recording_vendor import running_vendor
+from tests.faults.row_watch import Watch
 from tests.faults.servers import running_servers
 from tests.faults.stack import Stack
-from tests.faults.vendor import running_vendor
-from tests.faults.watching import Watch
 
 LIBRARY = "libfaketime.so.1"
 FOLDERS = ("/usr/lib", "/usr/local/lib", "/opt/homebrew/lib")
@@ -61,7 +61,7 @@ def run() -> int:
 
 
 def _begin(stack: Stack) -> None:
-    rigging.faster_clock(stack)
+    database_faults.faster_clock(stack)
     stack.wake(24, milliseconds=20, at_once=2)
     cap = {"PROVIDER_RUNS": str(CAP)}
     for name in ("one", "two"):

@@ -17,14 +17,14 @@ from pathlib import Path
 from urllib.parse import urlsplit
 
 from benchmarks.faults.report import Missing, Report, clock, main, program, scratch, wait_for
-from tests.faults import rigging
+from tests.faults import database_faults
 from tests.faults.invariants import ALWAYS, overdue, starved
 from tests.faults.processes import Group
 from tests.faults.proxy import Cable
+from tests.faults.recording_vendor import running_vendor
+from tests.faults.row_watch import Watch
 from tests.faults.servers import running_servers
 from tests.faults.stack import Stack
-from tests.faults.vendor import running_vendor
-from tests.faults.watching import Watch
 
 SECONDS = 60.0
 SPACE = "toolgauge-far"
@@ -49,7 +49,7 @@ def run() -> int:
         Cable(servers.store.port, host=TO_STORE[1]) as broker,
         Watch(stack.url) as watch,
     ):
-        rigging.faster_clock(stack)
+        database_faults.faster_clock(stack)
         stack.env |= LEASE
         stack.wake(8, milliseconds=400)
         far = _far_worker(ip, stack, store.port, broker.port)

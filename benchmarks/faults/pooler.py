@@ -19,13 +19,13 @@ import psycopg
 from benchmarks.faults.report import Report, clock, main, program, scratch, wait_for
 from launcher import ports
 from launcher.process import Command, Process
-from tests.faults import rigging
+from tests.faults import database_faults
 from tests.faults.chaos import Chaos
 from tests.faults.invariants import ALWAYS, overdue, starved
+from tests.faults.recording_vendor import running_vendor
+from tests.faults.row_watch import Watch
 from tests.faults.servers import running_servers
 from tests.faults.stack import Stack
-from tests.faults.vendor import running_vendor
-from tests.faults.watching import Watch
 
 SESSIONS = 4
 KILLS = 30
@@ -43,9 +43,9 @@ def run() -> int:
         _pooler(bouncer, stack) as port,
         Watch(stack.url) as watch,
     ):
-        rigging.faster_clock(stack)
-        rigging.slower_start(stack)
-        rigging.slower_finish(stack)
+        database_faults.faster_clock(stack)
+        database_faults.slower_start(stack)
+        database_faults.slower_finish(stack)
         stack.wake(20, milliseconds=20, at_once=2)
         direct, stack.env = stack.env, {**stack.env, **stack.through(port)}
         chaos = Chaos(stack, seed=13)

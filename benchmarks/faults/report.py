@@ -13,10 +13,10 @@ from typing import Any
 import psycopg
 
 from tests.faults.invariants import Check, violations
+from tests.faults.recording_vendor import Vendor
+from tests.faults.row_watch import Watch
 from tests.faults.servers import Servers
 from tests.faults.stack import Stack, eventually, open_stack
-from tests.faults.vendor import Vendor
-from tests.faults.watching import Watch
 
 
 class Missing(Exception):

@@ -16,7 +16,7 @@ from django.conf import settings
 from playwright.sync_api import Browser, sync_playwright
 
 from launcher import ports
-from launcher.parts import ROOT
+from launcher.services import ROOT
 from tests.browser import chromium
 
 LOADS = 8

@@ -14,8 +14,8 @@ from cli.probe.probe_options import UsageError, read_bars, read_earlier, read_pl
 from cli.probe.report_formats import as_junit, as_markdown, summary
 from cli.probe.terminal_progress import Progress
 from cli.terminal import say, tell
-from health.comparison import worse
 from health.report import Report
+from health.report_comparison import worse
 from probes import fingerprint
 from probes.errors import ProbesError
 from probes.fingerprint import Engine

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from xml.etree import ElementTree
 
 from cli.terminal import inert
-from health.metrics import DIRECTIONS, Rate
+from health.rates import DIRECTIONS, Rate
 from health.report import Report
 from probes.outcomes import Attempt, Outcome
 from probes.suite import PROBES, SUITE_VERSION

@@ -19,8 +19,8 @@ from probes.outcomes import Attempt, Outcome
 from probes.secret import Secret
 from probes.suite import PROBES, SUITE_VERSION, Probe, Trial
 from probes.target import Provider, Target
+from simulators.background_server import served
 from simulators.server import build
-from simulators.serving import served
 from simulators.vendors.registry import SPECS
 
 GOOD, BELOW, STOPPED = 0, 1, 130

@@ -13,10 +13,10 @@ from probes.messages import JSON, NONE, Role
 from probes.suite.tools import PROBE_FAIL_ONCE, SAFE
 from simulators.faults.fault import Fault
 from simulators.faults.registry import FAULTS
-from simulators.mind import Answer
-from simulators.minds.wishes import Wish, call_anyway
-from simulators.vendors.bending import Bend
-from simulators.vendors.complaints import Complaint
+from simulators.model.answers import Answer
+from simulators.model.tool_requests import Wish, call_anyway
+from simulators.vendors.error_envelopes import Complaint
+from simulators.vendors.hooks import Bend
 from simulators.vendors.spec import Asked
 
 # As OpenAI says it; which call it means plays no part here.

@@ -14,9 +14,9 @@ from dashboard.charts.figures.lanes import Reference
 from dashboard.models import Endpoint, Watch, WatchEvent
 from dashboard.models.watch import ACCEPTED, Lane
 from dashboard.trust.text import shown
-from health import lines
+from health import alarm_levels
 from health.detector import PROBE, Baseline, Known, threshold
-from health.metrics import rate_of
+from health.rates import rate_of
 from health.watch import YEAR, Kind
 from probes.outcomes import Metric
 
@@ -90,7 +90,10 @@ def _reference(  # noqa: PLR0913 -- what held, when, and what it rests on
 ) -> Reference:
     trials = round(baseline.trials / max(baseline.runs, 1))
     limit = threshold(YEAR / endpoint.ttl)
-    warn, alarm = lines.warns_at(rate, trials, limit), lines.alarms_at(rate, trials, limit)
+    warn, alarm = (
+        alarm_levels.warns_at(rate, trials, limit),
+        alarm_levels.alarms_at(rate, trials, limit),
+    )
     return Reference(
         *span,
         shown(metric, rate),

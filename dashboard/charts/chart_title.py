@@ -16,8 +16,8 @@ from dashboard.charts.figures.measure import Measure, Price, Took
 from dashboard.models import Incident
 from dashboard.models.watch import Lane
 from dashboard.trust import detection
-from health.metrics import Rate, rate_of
-from health.words import name_of
+from health.metric_names import name_of
+from health.rates import Rate, rate_of
 from probes.outcomes import Metric
 
 

@@ -20,7 +20,7 @@ from dashboard.charts.figures.measure import Measure, Price, Took, has_data
 from dashboard.charts.filters import Asked
 from dashboard.charts.points import Record
 from dashboard.models import Endpoint
-from health.words import name_of
+from health.metric_names import name_of
 from probes.outcomes import Metric
 
 

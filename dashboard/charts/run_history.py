@@ -16,7 +16,7 @@ from dashboard.core.time_range import Window
 from dashboard.models import Attempt, Endpoint, Run
 from dashboard.models.run import ENDED, RunQuerySet, State
 from dashboard.runs import observations
-from health.metrics import rate_of
+from health.rates import rate_of
 from probes.outcomes import Metric, Outcome
 
 # A chart of more runs than this shows them together, by spans of time.

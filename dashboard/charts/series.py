@@ -14,7 +14,7 @@ from django.conf import settings
 from dashboard.core.sql import row, rows
 from dashboard.models import Endpoint, Profile
 from dashboard.runs.rollups import ORIGIN
-from health.observations import PLACES
+from health.observation_bits import PLACES
 from probes.outcomes import Metric
 
 # What a browser draws and a person can read.

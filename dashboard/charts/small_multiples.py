@@ -14,8 +14,8 @@ from dashboard.core.sql import rows
 from dashboard.core.time_range import Window
 from dashboard.models import Endpoint
 from dashboard.runs import observations
-from health.metrics import DIRECTIONS, Good, Rate, rate_of
-from health.words import name_of
+from health.metric_names import name_of
+from health.rates import DIRECTIONS, Good, Rate, rate_of
 from probes.outcomes import Metric
 
 # Few enough that each holds some runs, else the interval jumps from one to the next.

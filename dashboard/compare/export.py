@@ -9,7 +9,7 @@ from dashboard.compare.filters import Span
 from dashboard.compare.queries import Cell, Line
 from dashboard.core import safe_csv
 from dashboard.models import Endpoint
-from health.metrics import Rate, rate_of
+from health.rates import Rate, rate_of
 
 Record = dict[str, object]
 

@@ -20,8 +20,8 @@ from dashboard.models.endpoint import EndpointQuerySet
 from dashboard.models.team import Teams
 from dashboard.runs import observations
 from dashboard.runs.rollups import ORIGIN
-from health.metrics import Rate, rate_of
-from health.observations import PLACES
+from health.observation_bits import PLACES
+from health.rates import Rate, rate_of
 from health.status import FAILING_BELOW, HEALTHY_FROM
 from probes.outcomes import Metric
 

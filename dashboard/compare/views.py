@@ -23,8 +23,8 @@ from dashboard.core.permissions import Right, actor_of, needs
 from dashboard.core.time_range import Range
 from dashboard.models import Endpoint
 from dashboard.models.team import Teams
-from health.metrics import DIRECTIONS, Good, rate_of
-from health.words import name_of
+from health.metric_names import name_of
+from health.rates import DIRECTIONS, Good, rate_of
 from probes.outcomes import Metric
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from datetime import timedelta
 
-from health.wording import say
+from health.translation import say
 
 _UNITS = {"s": 1, "m": 60, "h": 3600, "d": 86400}
 

@@ -8,7 +8,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import lru_cache
 
-from health.wording import say_many
+from health.translation import say_many
 
 # How much of one text a page shows at first, and how much when all of it is asked for.
 SHOWN = 64 * 1024

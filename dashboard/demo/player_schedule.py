@@ -8,7 +8,7 @@ from datetime import datetime, timedelta
 from health.cadence import Finished, Waits, Why, after
 from health.capabilities import capabilities, text_format
 from health.watch import Change, Count, Seen, Watch, follow
-from health.watched import refusals, watch_counts
+from health.watch_counts import refusals, watch_counts
 from probes.adapters import adapter_for
 from probes.fingerprint import Engine
 from probes.outcomes import Attempt, Metric, Outcome

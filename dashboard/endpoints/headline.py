@@ -16,8 +16,8 @@ from dashboard.incidents.queries import Titled
 from dashboard.models import Profile
 from dashboard.trust.text import day
 from health.detector import Known
+from health.metric_names import name_of
 from health.status import Status
-from health.words import name_of
 
 
 def headline(summary: Summary, profile: Profile, opened: Sequence[Titled]) -> str:

@@ -18,11 +18,11 @@ from dashboard.fleet.filters import SHOWN
 from dashboard.fleet.queries import Summary
 from dashboard.templatetags.core import percent
 from health.detector import Known
-from health.metrics import Rate, rate_of
+from health.metric_names import name_of
+from health.rates import Rate, rate_of
 from health.severity import Severity
 from health.status import Status, status_of_rate
-from health.wording import say
-from health.words import name_of
+from health.translation import say
 from probes.outcomes import Metric
 
 # The last runs that a cell draws.

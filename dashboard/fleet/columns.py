@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from django.utils.translation import pgettext
 
 from dashboard.fleet.filters import SHOWN, Asked
-from health.metrics import DIRECTIONS, Good
-from health.words import name_of
+from health.metric_names import name_of
+from health.rates import DIRECTIONS, Good
 from probes.outcomes import Metric
 
 

@@ -10,7 +10,7 @@ from typing import Any
 
 from dashboard.fleet.filters import NONE, STATUSES, Asked
 from dashboard.fleet.queries import WORST_FIRST, Entry, Summary
-from health.metrics import Rate
+from health.rates import Rate
 from health.status import Status
 
 # What a page has room for: rows, or groups with the first rows of each.

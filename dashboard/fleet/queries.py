@@ -20,7 +20,7 @@ from dashboard.models import Endpoint
 from dashboard.models.team import Teams
 from dashboard.models.watch import Lane
 from dashboard.trust.watch_summary import UNKNOWN, Condition, condition
-from health.metrics import Rate, rate_of
+from health.rates import Rate, rate_of
 from health.status import Standing, Status, status_of
 from probes.outcomes import Metric
 

@@ -14,10 +14,10 @@ from dashboard.models import Endpoint, Incident, Profile
 from dashboard.models.team import Teams
 from dashboard.trust import detection
 from dashboard.trust.text import day
-from health.metrics import Rate, rate_of
+from health.metric_names import name_of
 from health.modes import WATCHED
+from health.rates import Rate, rate_of
 from health.severity import Severity
-from health.words import name_of
 from probes.outcomes import Metric
 
 PAGE = 50

@@ -15,7 +15,7 @@ from dashboard.models import Incident, ModeSwitch, RunMetric, WatchEvent
 from dashboard.models.watch import ACCEPTED, ACKNOWLEDGED, RELEASED, Lane
 from dashboard.runs.table import TRIGGER_WORDS
 from dashboard.trust import text as figure_words
-from health.metrics import Good, Rate, rate_of
+from health.rates import Good, Rate, rate_of
 from health.watch import Kind
 from probes.outcomes import Metric
 

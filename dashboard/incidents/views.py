@@ -22,9 +22,9 @@ from dashboard.incidents.watch_table import read as watch_table
 from dashboard.models import Endpoint, Incident, Watch
 from dashboard.trust import detection
 from dashboard.trust import text as figure_words
+from health.metric_names import name_of
 from health.modes import WATCHED
 from health.severity import Severity
-from health.words import name_of
 from probes.outcomes import Metric
 
 

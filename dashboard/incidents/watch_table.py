@@ -16,13 +16,13 @@ from dashboard.core import durations
 from dashboard.models import Endpoint, RunMetric
 from dashboard.trust.text import shown
 from health import detector
-from health.detectable import detectable_drop
 from health.detector import PROBE, Known
-from health.gauge import Alarm, Gauge
-from health.metrics import DIRECTIONS, Good, Rate, rate_of
+from health.metric_names import name_of
+from health.metric_state import Alarm, Gauge
 from health.modes import WATCHED
+from health.power import detectable_drop
+from health.rates import DIRECTIONS, Good, Rate, rate_of
 from health.watch import YEAR, Watch
-from health.words import name_of
 from probes.outcomes import Metric
 
 WITHIN_RUNS = 10

@@ -12,7 +12,7 @@ from typing_extensions import override
 class Rollup(models.Model):
     pk = models.CompositePrimaryKey("profile_id", "metric", "lane", "bucket")
     profile_id = models.BigIntegerField()
-    metric = models.SmallIntegerField()  # its place in health.observations.PLACES
+    metric = models.SmallIntegerField()  # its place in health.observation_bits.PLACES
     lane = models.SmallIntegerField()
     bucket = models.DateTimeField()  # when it begins
     trials = models.IntegerField()

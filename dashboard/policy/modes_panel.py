@@ -14,7 +14,7 @@ from dashboard.models import ModeSwitch, Profile, RolloutRequest
 from dashboard.trust import detection
 from dashboard.trust import text as figure_words
 from health.modes import Mode, effect_of
-from health.wording import say
+from health.translation import say
 from probes.outcomes import Metric
 
 

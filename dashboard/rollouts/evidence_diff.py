@@ -11,7 +11,7 @@ from django.utils.translation import gettext as _
 from dashboard.core import capability_labels
 from dashboard.core.safe_text import visible
 from dashboard.trust.decision_evidence import PARTS, Changed
-from health.words import name_of
+from health.metric_names import name_of
 from probes.outcomes import Metric
 
 

@@ -14,7 +14,7 @@ from dashboard.core.labels import KNOWN
 from dashboard.core.safe_text import visible
 from dashboard.models import Endpoint
 from health.gates import Condition, Evidence, State
-from health.words import name_of
+from health.metric_names import name_of
 from probes.outcomes import Metric
 
 _STATES = {

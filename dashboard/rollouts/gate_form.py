@@ -24,9 +24,9 @@ from health.gate_table import (
     MOST_TRIALS,
 )
 from health.gates import ASKED_FOR, Gate, Gates
-from health.metrics import DIRECTIONS, Good
+from health.metric_names import name_of
+from health.rates import DIRECTIONS, Good
 from health.severity import GATES
-from health.words import name_of
 from probes.outcomes import Metric
 
 _LANES = {"rates": "rate", "live_rates": "live"}

@@ -13,8 +13,8 @@ from dashboard.core.labels import KNOWN, spoken
 from dashboard.rollouts.text import name_of as stage_name
 from dashboard.trust.text import shown
 from health.gates import ASKED_FOR, Gate, Gates
-from health.metrics import DIRECTIONS, Good
-from health.words import name_of
+from health.metric_names import name_of
+from health.rates import DIRECTIONS, Good
 from probes.outcomes import Metric
 
 

@@ -23,9 +23,9 @@ from dashboard.trust import gate_facts, policies, rollout_requests
 from dashboard.trust.decision_evidence import Changed
 from dashboard.trust.policy_renewal import current_policy
 from health.gates import Standing
-from health.metrics import Rate, rate_of
+from health.metric_names import name_of as metric_name
 from health.modes import Mode, effect_of
-from health.words import name_of as metric_name
+from health.rates import Rate, rate_of
 from probes.outcomes import Metric
 
 # More runs than this are counted.

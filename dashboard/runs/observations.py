@@ -19,7 +19,7 @@ EARLIEST, LATEST = datetime(2000, 1, 3, tzinfo=UTC), datetime(2200, 1, 1, tzinfo
 
 # A tuple: a frozen dataclass of so many fields takes three times as long to make.
 class Observation(NamedTuple):
-    """One trial of some metrics: the verdicts are packed by health.observations."""
+    """One trial of some metrics: the verdicts are packed by health.observation_bits."""
 
     profile_id: int
     key_epoch: int

@@ -14,7 +14,7 @@ from psycopg.errors import CheckViolation
 
 from dashboard.core import partitions
 from dashboard.core.sql import execute, limit_idling, row, rows
-from health.observations import PLACES
+from health.observation_bits import PLACES
 
 # A Monday at midnight: buckets of any width up to a week begin where people expect it.
 ORIGIN = datetime(2000, 1, 3, tzinfo=UTC)

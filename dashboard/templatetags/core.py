@@ -14,7 +14,7 @@ from django.utils.translation import pgettext
 from dashboard.charts import endpoint_changes
 from dashboard.core import durations, labels, safe_text
 from health.status import Status
-from health.wording import say
+from health.translation import say
 
 register = template.Library()
 

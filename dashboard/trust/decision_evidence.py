@@ -19,7 +19,7 @@ from dashboard.models import Endpoint, GateVersion, ModeSwitch, Profile, Rollout
 from dashboard.models.run import State
 from dashboard.trust import gate_facts, policies
 from health import gates as judging
-from health import wording
+from health import translation
 from health.detector import PROBE
 from health.gates import Figure, Standing
 from health.rate_bounds import reference
@@ -195,7 +195,7 @@ def _still_finished(profile: Profile, runs: Sequence[int]) -> list[int]:
 
 def _no_longer_met(profile: Profile) -> list[Changed]:
     """What later runs and time have done to the conditions: what is not met voids."""
-    with wording.english():
+    with translation.english():
         return [
             Changed(f"condition.{each.key}", "met", f"{each.state.value}: {each.words}")
             for each in standing(profile).missing

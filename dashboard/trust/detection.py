@@ -29,11 +29,11 @@ from dashboard.runs import evidence
 from dashboard.trust import modes, stage_changes
 from dashboard.trust.incident_end import end_incident, record_act
 from dashboard.trust.settle import settle
+from health import translation
 from health import watch as watching
-from health import wording
 from health.detector import PROBE, Baseline
+from health.metric_names import headline
 from health.watch import Change, Count, Kind, Seen, Watch, watch_from_json
-from health.words import headline
 from probes.outcomes import Metric
 
 # Runs that make up the new normal, at most.
@@ -286,7 +286,7 @@ def _switch(incident: Incident, seen: Seen, change: Change) -> None:
 
 def _stored(incident: Incident) -> str:
     """The incident in one sentence for everybody: rows and notices have no reader yet."""
-    with wording.english():
+    with translation.english():
         return headline_of(incident)
 
 

@@ -24,10 +24,10 @@ from dashboard.trust.settle import settle
 from health import cadence
 from health.capabilities import capabilities, settled
 from health.effort import effort_of
-from health.observations import pack
+from health.observation_bits import pack
 from health.report import rates
 from health.watch import Watch
-from health.watched import refusals, watch_counts
+from health.watch_counts import refusals, watch_counts
 from probes.adapters import adapter_for
 from probes.outcomes import Attempt
 from probes.target import Provider

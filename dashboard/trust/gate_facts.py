@@ -14,7 +14,7 @@ from dashboard.models.run import State
 from dashboard.models.watch import ACCEPTED, Lane
 from health.detector import PROBE
 from health.gates import Facts, Figure
-from health.observations import PLACES
+from health.observation_bits import PLACES
 from probes.outcomes import Metric
 from probes.suite import SUITE_VERSION
 

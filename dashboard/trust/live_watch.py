@@ -24,7 +24,7 @@ from dashboard.trust.settle import settle
 from health import detector
 from health import watch as watching
 from health.modes import WATCHED
-from health.observations import PLACES
+from health.observation_bits import PLACES
 from health.severity import Severity
 from health.watch import Change, Count, Kind, Seen, watch_from_json
 from probes.outcomes import Metric

@@ -20,7 +20,7 @@ from dashboard.models.watch import ACCEPTED, Lane
 from dashboard.trust import gate_facts
 from health.detector import Known
 from health.gates import Facts, Figure, Gates, Standing, evaluate
-from health.observations import PLACES
+from health.observation_bits import PLACES
 from health.stages import next_of
 from probes.outcomes import Metric
 from probes.suite import SUITE_VERSION

@@ -11,8 +11,8 @@ from django.utils.formats import date_format
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy, ngettext, pgettext
 
-from health.metrics import DIRECTIONS, Good, Rate, rate_of
-from health.words import name_of
+from health.metric_names import name_of
+from health.rates import DIRECTIONS, Good, Rate, rate_of
 from probes.outcomes import Metric
 
 Figures = Mapping[str, Any]

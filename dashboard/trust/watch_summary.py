@@ -8,7 +8,7 @@ from functools import lru_cache
 from health.detector import Known
 from health.modes import EFFECTS, Mode
 from health.severity import Severity
-from health.wording import say
+from health.translation import say
 from probes.outcomes import Metric
 
 

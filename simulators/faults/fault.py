@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 from probes.messages import JSON
 from probes.outcomes import Metric
-from simulators.vendors.bending import Bend
+from simulators.vendors.hooks import Bend
 
 EVERY_FORMAT = frozenset({"anthropic", "gemini", "ollama", "openai", "openai_responses"})
 CHAT = frozenset({"openai"})

@@ -5,38 +5,34 @@ from __future__ import annotations
 from collections.abc import Mapping
 from types import MappingProxyType
 
-from simulators.faults import (
-    arguments,
-    calls,
-    changes,
-    chat_streams,
+from simulators.faults import vendor_changes
+from simulators.faults.calls import call_behaviour, call_ids, wrong_arguments
+from simulators.faults.fault import Fault
+from simulators.faults.refusals import (
     closure_refusals,
     id_refusals,
-    ids,
-    leaks,
-    other_streams,
-    refusals,
     replay_refusals,
-    transport,
-    words,
+    request_refusals,
 )
-from simulators.faults.fault import Fault
+from simulators.faults.streams import chat_streams, other_streams
+from simulators.faults.text import leaks, prose_answers
+from simulators.faults.transport import delivery
 
 # In the order of the table.
 FAMILIES = (
     leaks,
-    words,
-    arguments,
-    calls,
-    ids,
-    refusals,
+    prose_answers,
+    wrong_arguments,
+    call_behaviour,
+    call_ids,
+    request_refusals,
     replay_refusals,
     closure_refusals,
     id_refusals,
     chat_streams,
     other_streams,
-    transport,
-    changes,
+    delivery,
+    vendor_changes,
 )
 FAULTS: Mapping[str, Fault] = MappingProxyType(
     {fault.name: fault for family in FAMILIES for fault in family.FAULTS}

@@ -7,9 +7,9 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from probes.adapters.json_fields import list_or_empty, object_or_empty, text_or_empty
 from probes.messages import JSON
-from simulators.vendors import closure
-from simulators.vendors.complaints import Complaint
-from simulators.vendors.saying import is_ours, sign
+from simulators.vendors import closure_rules
+from simulators.vendors.error_envelopes import Complaint
+from simulators.vendors.reply_style import is_ours, sign
 from simulators.vendors.spec import Asked
 
 Body = Mapping[str, JSON]
@@ -117,7 +117,7 @@ def _check_history(body: Body) -> None:
     messages = messages_of(body)
     for index, message in enumerate(messages):
         _check_blocks(index, blocks_of(message))
-    closure.check_anthropic(body)
+    closure_rules.check_anthropic(body)
 
 
 def _check_blocks(index: int, blocks: Sequence[Body]) -> None:

@@ -7,10 +7,10 @@ from collections.abc import Mapping
 
 from probes.adapters.json_fields import list_or_empty, object_or_empty, text_or_empty
 from probes.messages import JSON
-from simulators.vendors import closure
+from simulators.vendors import closure_rules
 from simulators.vendors.anthropic_rules import THOUGHTS, blocks_of, messages_of
-from simulators.vendors.complaints import Complaint
-from simulators.vendors.models import Replay
+from simulators.vendors.error_envelopes import Complaint
+from simulators.vendors.model_traits import Replay
 from simulators.vendors.spec import Asked
 
 Body = Mapping[str, JSON]
@@ -21,7 +21,7 @@ FIELD = ("reasoning_content",)
 def deepseek(asked: Asked) -> None:
     _check_variants(asked.body)
     _check_choice(asked)
-    closure.DEEPSEEK_CLOSURE.check(asked.body)
+    closure_rules.DEEPSEEK_CLOSURE.check(asked.body)
     if asked.thinks:
         check_reasoning(asked.body, asked.model.replay)
 

@@ -5,16 +5,23 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import replace
 
-from simulators.vendors import complaints, endpoints, facts, rules, saying, switches
-from simulators.vendors.complaints import Complaint, PlainEnvelope
-from simulators.vendors.models import (
+from simulators.vendors import (
+    error_envelopes,
+    extra_fields,
+    metadata_routes,
+    reply_style,
+    rules,
+    thinking_switches,
+)
+from simulators.vendors.error_envelopes import Complaint, PlainEnvelope
+from simulators.vendors.model_traits import (
     CODER_MODELS,
     HERMES_MODELS,
     OLLAMA_MODELS,
     STEADY,
     Model,
 )
-from simulators.vendors.saying import HEX, LOWER, IdStyle, Manner
+from simulators.vendors.reply_style import HEX, LOWER, IdStyle, Manner
 from simulators.vendors.spec import Spec
 
 LLAMACPP_BUILD = "b6500-1f2e3d4c"
@@ -28,19 +35,19 @@ _VLLM = Spec(
         "openai",
         IdStyle("chatcmpl-", 32, HEX),
         IdStyle("chatcmpl-tool-", 32, HEX),
-        saying.as_field("reasoning"),
+        reply_style.as_field("reasoning"),
     ),
     models=STEADY,
-    envelope=complaints.vllm_envelope,
+    envelope=error_envelopes.vllm_envelope,
     rule=None,
-    switch=switches.chat,
+    switch=thinking_switches.chat,
     unknown_model=Complaint("The model `{model}` does not exist.", status=404),
-    facts=facts.chat_facts,
-    counts=facts.chat_counts,
+    facts=extra_fields.chat_facts,
+    counts=extra_fields.chat_counts,
     engine="0.18.1",
     endpoints={
-        ("GET", "/version"): endpoints.vllm_version,
-        ("GET", "/v1/models"): endpoints.vllm_models,
+        ("GET", "/version"): metadata_routes.vllm_version,
+        ("GET", "/v1/models"): metadata_routes.vllm_models,
     },
 )
 
@@ -56,20 +63,20 @@ ENGINES: tuple[Spec, ...] = (
         mount="/ollama",
         provider="ollama",
         manner=Manner(
-            "ollama", IdStyle("", 1), IdStyle("call_", 8, LOWER), saying.as_field("thinking")
+            "ollama", IdStyle("", 1), IdStyle("call_", 8, LOWER), reply_style.as_field("thinking")
         ),
         models=OLLAMA_MODELS,
         envelope=PlainEnvelope("ollama"),
         rule=rules.ollama,
-        switch=switches.ollama,
+        switch=thinking_switches.ollama,
         unknown_model=Complaint("model '{model}' not found", status=404),
-        facts=facts.ollama_facts,
+        facts=extra_fields.ollama_facts,
         choices=("auto", "none"),
         engine="0.24.0",
         endpoints={
-            ("GET", "/api/version"): endpoints.ollama_version,
-            ("GET", "/api/tags"): endpoints.ollama_tags,
-            ("POST", "/api/show"): endpoints.ollama_show,
+            ("GET", "/api/version"): metadata_routes.ollama_version,
+            ("GET", "/api/tags"): metadata_routes.ollama_tags,
+            ("POST", "/api/show"): metadata_routes.ollama_show,
         },
     ),
     Spec(
@@ -82,21 +89,21 @@ ENGINES: tuple[Spec, ...] = (
             "openai",
             IdStyle("chatcmpl-", 32),
             IdStyle("", 32),
-            saying.as_field("reasoning_content"),
+            reply_style.as_field("reasoning_content"),
             LLAMACPP_BUILD,
         ),
         models=STEADY,
-        envelope=complaints.llamacpp_envelope,
+        envelope=error_envelopes.llamacpp_envelope,
         rule=None,
-        switch=switches.chat,
-        unknown_model=Complaint(complaints.NO_MODEL, status=404),
-        facts=facts.chat_facts,
-        counts=facts.chat_counts,
+        switch=thinking_switches.chat,
+        unknown_model=Complaint(error_envelopes.NO_MODEL, status=404),
+        facts=extra_fields.chat_facts,
+        counts=extra_fields.chat_counts,
         any_model=True,
         engine=LLAMACPP_BUILD,
         endpoints={
-            ("GET", "/props"): endpoints.llamacpp_props,
-            ("GET", "/v1/models"): endpoints.openai_models,
+            ("GET", "/props"): metadata_routes.llamacpp_props,
+            ("GET", "/v1/models"): metadata_routes.openai_models,
         },
     ),
     _VLLM,

@@ -6,18 +6,18 @@ from dataclasses import replace
 
 from simulators.vendors import (
     anthropic_rules,
-    auth,
-    complaints,
-    endpoints,
-    facts,
+    error_envelopes,
+    extra_fields,
+    metadata_routes,
     mistral_rules,
+    reply_style,
     responses_rules,
     rules,
-    saying,
-    switches,
+    thinking_switches,
+    vendor_auth,
 )
-from simulators.vendors.complaints import Complaint, PlainEnvelope
-from simulators.vendors.models import (
+from simulators.vendors.error_envelopes import Complaint, PlainEnvelope
+from simulators.vendors.model_traits import (
     GEMINI_MODELS,
     MISTRAL_MODELS,
     OPENAI_MODELS,
@@ -25,7 +25,7 @@ from simulators.vendors.models import (
     RESPONSES_MODELS,
     STEADY,
 )
-from simulators.vendors.saying import HEX, LOWER, IdStyle, Manner
+from simulators.vendors.reply_style import HEX, LOWER, IdStyle, Manner
 from simulators.vendors.spec import Spec
 
 _OPENAI = Spec(
@@ -33,17 +33,19 @@ _OPENAI = Spec(
     title="OpenAI Chat Completions",
     mount="/openai/v1",
     provider="openai",
-    manner=Manner("openai", saying.CHAT_IDS, saying.CALL_IDS, fingerprint="fp_5e1f0a7c42"),
+    manner=Manner(
+        "openai", reply_style.CHAT_IDS, reply_style.CALL_IDS, fingerprint="fp_5e1f0a7c42"
+    ),
     models=OPENAI_MODELS,
-    envelope=complaints.openai_envelope,
+    envelope=error_envelopes.openai_envelope,
     rule=rules.openai,
-    switch=switches.chat,
-    unknown_model=Complaint(complaints.NO_MODEL, status=404, code="model_not_found"),
-    auth=auth.OPENAI,
-    malformed=complaints.UNPARSED,
-    facts=facts.openai_facts,
-    counts=facts.chat_counts,
-    endpoints=endpoints.CHAT_MODELS,
+    switch=thinking_switches.chat,
+    unknown_model=Complaint(error_envelopes.NO_MODEL, status=404, code="model_not_found"),
+    auth=vendor_auth.OPENAI,
+    malformed=error_envelopes.UNPARSED,
+    facts=extra_fields.openai_facts,
+    counts=extra_fields.chat_counts,
+    endpoints=metadata_routes.CHAT_MODELS,
 )
 
 _ANTHROPIC_IDS = (IdStyle("msg_01", 22), IdStyle("toolu_01", 22))
@@ -52,17 +54,17 @@ _ANTHROPIC = Spec(
     title="Anthropic Messages",
     mount="/anthropic",
     provider="anthropic",
-    manner=Manner("anthropic", *_ANTHROPIC_IDS, saying.as_block),
+    manner=Manner("anthropic", *_ANTHROPIC_IDS, reply_style.as_block),
     models=STEADY,
-    envelope=complaints.anthropic_envelope,
+    envelope=error_envelopes.anthropic_envelope,
     rule=anthropic_rules.anthropic,
     thinking_choices=("auto", "none"),
-    switch=switches.anthropic,
+    switch=thinking_switches.anthropic,
     unknown_model=Complaint("model: {model}", status=404),
-    auth=auth.ANTHROPIC,
+    auth=vendor_auth.ANTHROPIC,
     malformed="The request body is not valid: {detail}",
     request_id="request-id",
-    endpoints={("GET", "/v1/models"): endpoints.anthropic_models},
+    endpoints={("GET", "/v1/models"): metadata_routes.anthropic_models},
 )
 
 HOSTED: tuple[Spec, ...] = (
@@ -74,19 +76,19 @@ HOSTED: tuple[Spec, ...] = (
         mount="/responses/v1",
         provider="openai_responses",
         manner=Manner(
-            "openai_responses", IdStyle("resp_", 48, HEX), saying.CALL_IDS, saying.as_item
+            "openai_responses", IdStyle("resp_", 48, HEX), reply_style.CALL_IDS, reply_style.as_item
         ),
         models=RESPONSES_MODELS,
-        envelope=complaints.openai_envelope,
+        envelope=error_envelopes.openai_envelope,
         rule=responses_rules.responses,
-        switch=switches.responses,
+        switch=thinking_switches.responses,
         unknown_model=Complaint(
             "The requested model '{model}' does not exist.", param="model", code="model_not_found"
         ),
-        auth=auth.OPENAI,
-        malformed=complaints.UNPARSED,
-        facts=facts.responses_facts,
-        endpoints=endpoints.CHAT_MODELS,
+        auth=vendor_auth.OPENAI,
+        malformed=error_envelopes.UNPARSED,
+        facts=extra_fields.responses_facts,
+        endpoints=metadata_routes.CHAT_MODELS,
     ),
     _ANTHROPIC,
     replace(
@@ -94,7 +96,7 @@ HOSTED: tuple[Spec, ...] = (
         name="anthropic-strict",
         title="Anthropic Messages, models since Opus 5.5",
         mount="/anthropic-strict",
-        manner=Manner("anthropic", *_ANTHROPIC_IDS, saying.as_omitted_block),
+        manner=Manner("anthropic", *_ANTHROPIC_IDS, reply_style.as_omitted_block),
         models=OPUS_MODELS,
         rule=anthropic_rules.anthropic_strict,
         choices=("auto", "none"),
@@ -105,20 +107,20 @@ HOSTED: tuple[Spec, ...] = (
         title="Gemini generateContent",
         mount="/gemini",
         provider="gemini",
-        manner=Manner("gemini", IdStyle("", 22), IdStyle("", 8, LOWER), saying.as_thought),
+        manner=Manner("gemini", IdStyle("", 22), IdStyle("", 8, LOWER), reply_style.as_thought),
         models=GEMINI_MODELS,
         envelope=PlainEnvelope("gemini"),
         rule=rules.gemini,
-        switch=switches.gemini,
+        switch=thinking_switches.gemini,
         unknown_model=Complaint(
             "models/{model} is not found for API version v1beta, or is not supported for "
             "generateContent. Call ListModels to see the list of available models and their "
             "supported methods.",
             status=404,
         ),
-        auth=auth.GEMINI,
+        auth=vendor_auth.GEMINI,
         malformed="Invalid JSON payload received. {detail}",
-        endpoints={("GET", "/v1beta/models"): endpoints.gemini_models},
+        endpoints={("GET", "/v1beta/models"): metadata_routes.gemini_models},
     ),
     Spec(
         name="mistral",
@@ -127,14 +129,14 @@ HOSTED: tuple[Spec, ...] = (
         provider="mistral",
         manner=Manner("openai", IdStyle("", 32, HEX), IdStyle("", 9)),
         models=MISTRAL_MODELS,
-        envelope=complaints.mistral_envelope,
+        envelope=error_envelopes.mistral_envelope,
         rule=mistral_rules.mistral,
-        switch=switches.chat,
+        switch=thinking_switches.chat,
         unknown_model=Complaint("Invalid model: {model}", code="1500"),
-        auth=auth.MISTRAL,
-        facts=facts.chat_facts,
-        counts=facts.chat_counts,
+        auth=vendor_auth.MISTRAL,
+        facts=extra_fields.chat_facts,
+        counts=extra_fields.chat_counts,
         request_id="mistral-correlation-id",
-        endpoints=endpoints.CHAT_MODELS,
+        endpoints=metadata_routes.CHAT_MODELS,
     ),
 )

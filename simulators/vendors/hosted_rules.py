@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from simulators.vendors import closure
+from simulators.vendors import closure_rules
 from simulators.vendors.anthropic_rules import messages_of
-from simulators.vendors.complaints import Complaint, Relayed
 from simulators.vendors.deepseek_rules import check_reasoning
-from simulators.vendors.models import Replay
+from simulators.vendors.error_envelopes import Complaint, Relayed
+from simulators.vendors.model_traits import Replay
 from simulators.vendors.spec import Asked
 
 RELAYED_FIELDS = ("reasoning", "reasoning_details", "reasoning_content")
@@ -24,7 +24,7 @@ def qwen(asked: Asked) -> None:
             "<400> InternalError.Algo.InvalidParameter: The tool_choice parameter does not "
             "support being set to required or object in thinking mode"
         )
-    closure.DASHSCOPE_CLOSURE.check(asked.body)
+    closure_rules.DASHSCOPE_CLOSURE.check(asked.body)
     _check_rerouted(asked)
 
 
@@ -37,7 +37,7 @@ def kimi(asked: Asked) -> None:
         named = isinstance(asked.body.get("tool_choice"), dict)
         choice = "specified" if named else "required"
         raise Complaint(f"tool_choice '{choice}' is incompatible with thinking enabled")
-    closure.KIMI_CLOSURE.check(asked.body)
+    closure_rules.KIMI_CLOSURE.check(asked.body)
     if asked.thinks and asked.model.replay in (Replay.CALL_TURNS, Replay.ALL_TURNS):
         _check_call_turns(asked)
 
@@ -45,7 +45,7 @@ def kimi(asked: Asked) -> None:
 def relay(asked: Asked) -> None:
     """The relay itself takes anything; the host behind it does not."""
     try:
-        closure.OPENAI_CLOSURE.check(asked.body)
+        closure_rules.OPENAI_CLOSURE.check(asked.body)
         if asked.thinks:
             check_reasoning(asked.body, asked.model.replay, RELAYED_FIELDS)
     except Complaint as complaint:

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 
 from probes.adapters.json_fields import list_or_empty, object_or_empty, text_or_empty
 from probes.messages import JSON, BrokenCall, Role, ToolCall
-from simulators.vendors.complaints import Complaint
+from simulators.vendors.error_envelopes import Complaint
 from simulators.vendors.spec import Asked
 
 

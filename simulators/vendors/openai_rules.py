@@ -3,7 +3,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from simulators.vendors.complaints import Complaint
+from simulators.vendors.error_envelopes import Complaint
 
 ROLES = ("system", "assistant", "user", "function", "tool", "developer")
 PARAMETERS = frozenset(

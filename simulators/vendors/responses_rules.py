@@ -6,8 +6,8 @@ from collections.abc import Mapping, Sequence
 
 from probes.adapters.json_fields import list_or_empty, object_or_empty, text_or_empty
 from probes.messages import JSON
-from simulators.vendors import closure
-from simulators.vendors.complaints import Complaint
+from simulators.vendors import closure_rules
+from simulators.vendors.error_envelopes import Complaint
 from simulators.vendors.item_ids import needed_reasoning
 from simulators.vendors.spec import Asked
 
@@ -26,7 +26,7 @@ def responses(asked: Asked) -> None:
         )
     items = [object_or_empty(item) for item in list_or_empty(asked.body.get("input"))]
     _check_ids(items)
-    closure.check_responses(asked.body)
+    closure_rules.check_responses(asked.body)
     _check_pairs(items)
 
 

@@ -6,11 +6,11 @@ from collections.abc import Mapping
 
 from probes.adapters.json_fields import object_or_empty, text_or_empty
 from probes.messages import JSON
-from simulators.vendors import closure
-from simulators.vendors.complaints import Complaint
-from simulators.vendors.models import Replay
+from simulators.vendors import closure_rules
+from simulators.vendors.error_envelopes import Complaint
+from simulators.vendors.model_traits import Replay
 from simulators.vendors.openai_rules import check_request
-from simulators.vendors.saying import is_ours
+from simulators.vendors.reply_style import is_ours
 from simulators.vendors.spec import Asked
 
 SKIPPED_SIGNATURES = ("skip_thought_signature_validator", "context_engineering_is_the_way_to_go")
@@ -18,13 +18,13 @@ SKIPPED_SIGNATURES = ("skip_thought_signature_validator", "context_engineering_i
 
 def openai(asked: Asked) -> None:
     check_request(asked.body)
-    closure.OPENAI_CLOSURE.check(asked.body)
+    closure_rules.OPENAI_CLOSURE.check(asked.body)
 
 
 def gemini(asked: Asked) -> None:
-    if not closure.contents_of(asked.body):
+    if not closure_rules.contents_of(asked.body):
         raise Complaint("* GenerateContentRequest.contents: contents is not specified")
-    closure.check_gemini(asked.body)
+    closure_rules.check_gemini(asked.body)
     if asked.model.replay is Replay.SIGNATURES:
         _check_signatures(asked.body)
 
@@ -37,14 +37,15 @@ def ollama(asked: Asked) -> None:
 
 def _check_signatures(body: Mapping[str, JSON]) -> None:
     """The first call of every step of the current turn carries its signature."""
-    contents = closure.contents_of(body)
+    contents = closure_rules.contents_of(body)
     real = [
         index
         for index, content in enumerate(contents)
-        if content.get("role") != "model" and any("text" in p for p in closure.parts_of(content))
+        if content.get("role") != "model"
+        and any("text" in p for p in closure_rules.parts_of(content))
     ]
     for index, content in enumerate(contents):
-        calls = [part for part in closure.parts_of(content) if "functionCall" in part]
+        calls = [part for part in closure_rules.parts_of(content) if "functionCall" in part]
         if not calls or (real and index < real[-1]):
             continue
         signature = text_or_empty(calls[0].get("thoughtSignature"))

@@ -8,10 +8,10 @@ from typing import TypeAlias
 
 from probes.adapters import FORMATS
 from probes.messages import JSON, Extra, ModelCall
-from simulators.vendors.auth import Auth
-from simulators.vendors.complaints import Complaint
-from simulators.vendors.models import Model
-from simulators.vendors.saying import Manner
+from simulators.vendors.error_envelopes import Complaint
+from simulators.vendors.model_traits import Model
+from simulators.vendors.reply_style import Manner
+from simulators.vendors.vendor_auth import Auth
 
 Envelope: TypeAlias = Callable[[Complaint, str], dict[str, JSON]]
 Facts: TypeAlias = Callable[[Mapping[str, JSON], bool], Extra]

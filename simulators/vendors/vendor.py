@@ -14,9 +14,9 @@ from starlette.routing import Route
 
 from probes.outcomes import Metric
 from simulators.clock import Clock
-from simulators.faults.switch import Switch
-from simulators.vendors.sent import Sent
-from simulators.vendors.served import Served
+from simulators.faults.fault_switch import Switch
+from simulators.vendors.http_response import Sent
+from simulators.vendors.request_handler import Served
 from simulators.vendors.spec import Endpoint, Spec
 
 # Seconds that an answer takes, at least and at most.

@@ -12,7 +12,7 @@ from playwright.sync_api import Page, expect
 from dashboard.core import partitions
 from dashboard.models import RollupHour
 from dashboard.runs.observations import PROBE
-from health.observations import PLACES
+from health.observation_bits import PLACES
 from probes.outcomes import Metric
 from tests.browser.conftest import Site
 from tests.browser.watch import Watch

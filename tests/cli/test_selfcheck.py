@@ -17,8 +17,8 @@ from probes.outcomes import Finding, Metric, Outcome
 from probes.suite import PROBES, Probe
 from probes.suite.base import Drawn, Script
 from probes.suite.question_builder import Setting
+from simulators.background_server import served
 from simulators.server import build
-from simulators.serving import served
 from tests.cli.command_line import toolgauge
 
 CHECKS = list(dict.fromkeys((case.probe, case.finding, case.says) for case in CASES))

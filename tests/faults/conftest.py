@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
+from tests.faults.recording_vendor import Vendor, running_vendor
 from tests.faults.servers import Servers, running_servers
 from tests.faults.stack import Stack, open_stack
-from tests.faults.vendor import Vendor, running_vendor
 
 
 @pytest.fixture(scope="session")

@@ -8,7 +8,7 @@ from typing import Any, LiteralString
 
 import psycopg
 
-from health.observations import pack
+from health.observation_bits import pack
 from probes.outcomes import Metric, Verdict
 from probes.suite import plan
 

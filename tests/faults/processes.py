@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 
-from launcher.parts import ROOT
+from launcher.services import ROOT
 
 
 class Group:

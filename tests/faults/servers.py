@@ -20,11 +20,11 @@ from redis import Redis
 
 from launcher import postgres, valkey
 from launcher.datafolder import DataFolder, open_data_folder
-from launcher.part import Part
-from launcher.parts import ROOT, environment
 from launcher.postgres import Cluster
 from launcher.process import Process
-from tests.faults.vendor import Vendor
+from launcher.service import Part
+from launcher.services import ROOT, environment
+from tests.faults.recording_vendor import Vendor
 
 TEMPLATE = "template_of_tests"
 NAMES = [f"e{number}" for number in range(40)]

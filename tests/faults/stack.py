@@ -16,8 +16,8 @@ import psycopg
 
 from launcher import ports
 from tests.faults.processes import Group, signal_one
+from tests.faults.recording_vendor import Vendor
 from tests.faults.servers import NAMES, TEMPLATE, Servers, manage
-from tests.faults.vendor import Vendor
 
 QUICK = {
     "RUN_LEASE": "2s",

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from tests.faults import rigging
+from tests.faults import database_faults
 from tests.faults.invariants import violations
 from tests.faults.stack import Stack, eventually
 
 
 def test_without_a_beat_the_workers_keep_the_schedule(stack: Stack) -> None:
     """No beat at all: each endpoint is probed again and again by the workers' timers."""
-    rigging.faster_clock(stack)
+    database_faults.faster_clock(stack)
     names = stack.wake(2, milliseconds=5)
     stack.worker("worker")
 

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import pytest
 
-from tests.faults import rigging
+from tests.faults import database_faults
 from tests.faults.chaos import POINTS, Chaos
 from tests.faults.invariants import overdue, starved, violations
+from tests.faults.row_watch import Watch
 from tests.faults.stack import Stack, eventually
-from tests.faults.watching import Watch
 
 KILLS = 104
 
@@ -25,9 +25,9 @@ assert not found, found[:5]
 @pytest.mark.timeout(600)  # it takes a minute where it has the machine to itself
 def test_a_hundred_kills_lose_nothing_and_double_nothing(stack: Stack) -> None:
     """Kills, zombies, five beats, broker and database restarts: every invariant holds."""
-    rigging.faster_clock(stack)
-    rigging.slower_start(stack)
-    rigging.slower_finish(stack)
+    database_faults.faster_clock(stack)
+    database_faults.slower_start(stack)
+    database_faults.slower_finish(stack)
     servers = stack.servers
     stack.wake(24, milliseconds=20, at_once=2)
     chaos = Chaos(stack, seed=6)

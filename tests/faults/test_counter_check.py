@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from tests.faults import rigging
+from tests.faults import database_faults
 from tests.faults.invariants import starved, violations
 from tests.faults.stack import Stack, eventually
 
 
 def test_a_run_given_up_without_moving_the_due_time_is_found(stack: Stack) -> None:
     """With the move taken out, the endpoint starves, and both looks at the rows say so."""
-    rigging.faster_clock(stack)
-    rigging.forgotten_due_time(stack)
+    database_faults.faster_clock(stack)
+    database_faults.forgotten_due_time(stack)
     stack.sql("ALTER TABLE dashboard_run ALTER COLUMN max_claims SET DEFAULT 1")
     begun = stack.value("SELECT statement_timestamp()")
     stack.wake(2, milliseconds=60)

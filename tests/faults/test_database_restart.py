@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-from tests.faults import rigging
+from tests.faults import database_faults
 from tests.faults.invariants import overdue, violations
 from tests.faults.stack import Stack, eventually
 
 
 def test_a_crash_inside_the_finishing_transaction_leaves_no_half(stack: Stack) -> None:
     """All sessions are cut off in mid-finish; the workers come back by themselves."""
-    rigging.slower_finish(stack, seconds=0.6)
+    database_faults.slower_finish(stack, seconds=0.6)
     stack.wake(4, milliseconds=10)
     worker = stack.worker("worker", concurrency=2)
-    eventually(lambda: rigging.is_slowed(stack))
+    eventually(lambda: database_faults.is_slowed(stack))
 
     stack.servers.restart_postgres_at_once()
     cut_short = stack.value("SELECT count(*) FROM dashboard_run WHERE state <> 'finished'")

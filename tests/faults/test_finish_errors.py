@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tests.faults import rigging
+from tests.faults import database_faults
 from tests.faults.invariants import violations
 from tests.faults.stack import Stack, eventually
 
@@ -15,7 +15,7 @@ DISK_FULL, SERIALIZATION, UNIQUE = "53100", "40001", "23505"
 def test_a_failed_finish_leaves_nothing_and_is_tried_again(stack: Stack, broker: str) -> None:
     """Disk full, serialization failure, unique violation: all or nothing, then all."""
     env = {} if broker == "with a broker" else {"REDIS_URL": "redis://127.0.0.1:1/0"}
-    rigging.failing_finish(stack, [DISK_FULL, SERIALIZATION, UNIQUE])
+    database_faults.failing_finish(stack, [DISK_FULL, SERIALIZATION, UNIQUE])
     stack.wake(2, milliseconds=5)
     stack.worker("worker", env=env)
 

@@ -7,7 +7,7 @@ from typing import Protocol
 
 import pytest
 
-from tests.faults import rigging
+from tests.faults import database_faults
 from tests.faults.invariants import violations
 from tests.faults.stack import Stack, eventually
 
@@ -40,13 +40,13 @@ def test_a_zombie_writes_nothing_and_stops_asking(stack: Stack) -> None:
     assert violations(stack.url) == []
 
 
-@pytest.mark.parametrize("slower", [rigging.slower_record, rigging.slower_finish])
+@pytest.mark.parametrize("slower", [database_faults.slower_record, database_faults.slower_finish])
 def test_a_zombie_inside_a_transaction_holds_up_nobody(stack: Stack, slower: Slower) -> None:
     """Frozen between two statements, it keeps its locks no longer than a lease."""
     slower(stack, seconds=1)
     stack.wake(2, milliseconds=5)
     zombie = stack.worker("zombie")
-    eventually(lambda: rigging.is_slowed(stack))
+    eventually(lambda: database_faults.is_slowed(stack))
     zombie.signal(signal.SIGSTOP)
 
     stack.worker("other")

@@ -7,9 +7,9 @@ from typing import Any
 import pytest
 
 from health.capabilities import CHOICES, ENOUGH, Capability, capabilities, settled
-from health.metrics import interval
+from health.rates import interval
 from probes.outcomes import Attempt, FindingKind, Metric, Outcome, Verdict
-from tests.health.making import attempt, several
+from tests.health.builders import attempt, several
 
 
 def field(name: str, attempts: list[Attempt], wire: str = "openai") -> Capability:

@@ -11,7 +11,7 @@ import pytest
 from health.correlation import EVERY, FEWEST_RUNS, Spread, lower_bound, raised
 from health.detector import HIGHEST_RHO, PROBE
 from health.watch import Count
-from tests.health.watching import AT, DAY, GOOD, Story, kinds, settled
+from tests.health.watch_story import AT, DAY, GOOD, Story, kinds, settled
 
 
 def spread_of(successes: Iterable[int], trials: int = 10) -> Spread:

@@ -6,7 +6,6 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from health.detectable import log_ways
 from health.detector import (
     LIVE,
     PROBE,
@@ -26,6 +25,7 @@ from health.detector import (
     threshold,
     verdict,
 )
+from health.power import log_ways
 
 SIX_HOURLY = threshold(1460)
 RATES = st.floats(0.02, 0.995)

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from health import wording
+from health import translation
 from health.detector import LIVE, PROBE, Baseline, Known
 from health.gates import (
     ASKED_FOR,
@@ -235,13 +235,15 @@ def test_gates_that_make_no_sense_are_told_where(over: dict[str, Any], path: str
 def test_a_condition_is_told_in_the_reader_s_language() -> None:
     """When it is shown, not when it was judged; what is stored is English."""
     conditions = evaluate(GATES, replace(GOOD, runs=(7,))).conditions
-    wording.speak(wording.Language(one=str.upper, many=lambda one, many, count: one.upper()))
+    translation.speak(
+        translation.Language(one=str.upper, many=lambda one, many, count: one.upper())
+    )
     try:
         shouted = [each.words for each in conditions if each.key in {"fresh", "baseline"}]
-        with wording.english():
+        with translation.english():
             stored = [each.words for each in conditions if each.key == "runs"]
     finally:
-        wording.speak(wording.ENGLISH)
+        translation.speak(translation.ENGLISH)
 
     assert shouted[0] == "IT WAS MEASURED NOT LONG AGO."
     assert stored == ["1 run has finished; wanted: 2."]

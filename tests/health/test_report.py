@@ -10,7 +10,7 @@ from probes.messages import Usage
 from probes.outcomes import Evidence, FindingKind, Metric, Outcome, Verdict
 from probes.suite import SUITE_VERSION
 from probes.target import ProfileKey
-from tests.health.making import AT, attempt
+from tests.health.builders import AT, attempt
 
 KEY = ProfileKey("openai", "m-1", "https://e.test/v1", "abc")
 SENT = {"url": "http://127.0.0.1/v1"}

@@ -5,7 +5,7 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from health.detector import Known
-from health.metrics import Rate
+from health.rates import Rate
 from health.severity import Severity
 from health.status import Standing, Status, status_of
 

@@ -13,7 +13,7 @@ from health.modes import WATCHED
 from health.severity import Severity
 from health.watch import Count, Kind, Watch, follow, watch_from_json
 from probes.outcomes import Metric
-from tests.health.watching import (
+from tests.health.watch_story import (
     AT,
     CLOSURE,
     DEAD,

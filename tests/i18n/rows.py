@@ -35,7 +35,7 @@ from dashboard.people.services.people import Rights
 from dashboard.runs.observations import PROBE
 from dashboard.trust import modes, tool_rules
 from health.modes import Mode
-from health.observations import PLACES
+from health.observation_bits import PLACES
 from health.risk import Risk
 from probes.outcomes import Metric
 from tests.dashboard.incidents.builders import degrade

@@ -6,10 +6,10 @@ import pytest
 from babel.messages.catalog import Catalog
 
 from catalogue import chinese
-from catalogue.calls import NotALiteral, UnknownName
-from catalogue.faults import faults
+from catalogue.gettext_calls import NotALiteral, UnknownName
 from catalogue.message import Message
 from catalogue.sources import messages, of_python, of_template
+from catalogue.translation_faults import faults
 
 
 def test_every_text_of_the_sources_is_told_in_chinese() -> None:

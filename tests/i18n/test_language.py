@@ -35,12 +35,12 @@ from dashboard.models.watch import Incident
 from dashboard.people.services import tokens
 from dashboard.templatetags.core import day, minute, second
 from dashboard.trust import detection, modes
-from health import wording
+from health import translation as wording
+from health.metric_names import headline
 from health.modes import Mode
 from health.policy import STAGES as ALL_STAGES
 from health.risk import Risk
 from health.status import Status
-from health.words import headline
 from probes.errors import TargetError
 from probes.outcomes import FindingKind, Metric, Outcome
 from probes.suite import PROBES as ALL_PROBES

@@ -11,8 +11,8 @@ from pathlib import Path
 
 import pytest
 
-from launcher.parts import ROOT
 from launcher.ports import http_status
+from launcher.services import ROOT
 from tests.launcher.processes import processes_of, wait_until
 
 GIVEN = {"DATABASE_URL", "REDIS_URL", "SECRET_KEY", "CREDENTIAL_KEYS", "PUBLIC_URL", "DATA_DIR"}

@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 from launcher.errors import LaunchError
-from launcher.part import Part, alive_for
 from launcher.process import Command
+from launcher.service import Part, alive_for
 from launcher.supervisor import StopAsked, StopRequest, Supervisor
 from tests.launcher.processes import processes_of, wait_until
 

@@ -7,7 +7,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-from launcher.parts import ROOT
+from launcher.services import ROOT
 from tests.launcher.processes import processes_of, wait_until
 
 # Shows what it was given, then waits for a signal, as a long test run would.

@@ -9,9 +9,9 @@ import pytest
 from probes.call_arguments import validate
 from probes.messages import Breakage, ModelCall, Role, Text, Turn
 from probes.outcomes import Metric
-from simulators.faults.arguments import FAULTS
+from simulators.faults.calls.wrong_arguments import FAULTS
 from simulators.faults.fault import Fault
-from tests.simulators.bent import (
+from tests.simulators.fault_client import (
     ADD,
     ADDED,
     ALL,

@@ -20,7 +20,7 @@ from probes.messages import (
     ToolResult,
     Turn,
 )
-from tests.simulators.bent import (
+from tests.simulators.fault_client import (
     ADD,
     ADDED,
     ECHOED,
@@ -32,7 +32,7 @@ from tests.simulators.bent import (
     frames,
     question,
 )
-from tests.simulators.faulty import post, wire_calls
+from tests.simulators.raw_requests import post, wire_calls
 
 every_format = pytest.mark.parametrize("form", EVERY_FORMAT)
 choosing = pytest.mark.parametrize("form", [form for form in EVERY_FORMAT if form != "ollama"])

@@ -6,8 +6,8 @@ from typing import Any
 import pytest
 
 from probes.messages import Breakage, Stop
-from tests.simulators.asking import CHAT, PROSE, THINKER, Streamed, asked, said
-from tests.simulators.conversing import FIRST
+from tests.simulators.conversation import FIRST
+from tests.simulators.stream_client import CHAT, PROSE, THINKER, Streamed, asked, said
 
 ADD = '{"a":3,"b":4}'
 ECHO = '{"message":"naïve \\"amber\\" ☕","tag":"beta"}'

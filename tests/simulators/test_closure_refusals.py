@@ -4,8 +4,8 @@ from typing import Any
 
 import pytest
 
-from simulators.faults import closure_refusals, id_refusals
-from tests.simulators.faulty import (
+from simulators.faults.refusals import closure_refusals, id_refusals
+from tests.simulators.raw_requests import (
     CLAUDE_HISTORY,
     G_ASKED,
     G_CALL,

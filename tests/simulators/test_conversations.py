@@ -11,7 +11,7 @@ import pytest
 
 from probes.messages import ToolSpec
 from probes.text_answer import read_answer
-from tests.simulators.conversing import FIRST, PROMPT, TOOLS, check, run_tool
+from tests.simulators.conversation import FIRST, PROMPT, TOOLS, check, run_tool
 
 with warnings.catch_warnings():
     # Its source has an escape that Python warns of when it is compiled for the first time.

@@ -4,8 +4,8 @@ from collections.abc import Callable
 
 import pytest
 
-from simulators.faults.table import fault_table, story_table
-from simulators.vendors.table import vendor_table
+from simulators.faults.fault_table import fault_table, story_table
+from simulators.vendors.vendor_table import vendor_table
 from tests.simulators.plugin import ROOT
 
 

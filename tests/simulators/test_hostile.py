@@ -11,7 +11,7 @@ from probes.secret import Secret
 from probes.suite import Trial, plan
 from probes.target import Limits, Provider, Target
 from probes.transport import Transport
-from simulators.hostile import ANSWERS
+from simulators.hostile_vendors import ANSWERS
 
 CANARY = 'sim-canary/4711+zebra"q'
 # Short, but long enough that a busy machine answers an honest request in time.

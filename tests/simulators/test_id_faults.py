@@ -8,9 +8,10 @@ import pytest
 from probes.dialects.base import Dialect
 from probes.history.model_conversation import Conversation, Sending
 from probes.messages import ModelCall, ToolResult
-from simulators.faults import id_refusals, ids
-from tests.simulators.bent import ADD, ECHO, EVERY_FORMAT, TWO, Bent, frames, question
-from tests.simulators.faulty import DIALECTS, wire_calls
+from simulators.faults.calls import call_ids
+from simulators.faults.refusals import id_refusals
+from tests.simulators.fault_client import ADD, ECHO, EVERY_FORMAT, TWO, Bent, frames, question
+from tests.simulators.raw_requests import DIALECTS, wire_calls
 
 every_format = pytest.mark.parametrize("form", EVERY_FORMAT)
 both_ways = pytest.mark.parametrize("stream", [False, True], ids=["whole", "streamed"])
@@ -78,7 +79,7 @@ def test_ids_have_a_form_that_others_refuse(
 
 
 @every_format
-@pytest.mark.parametrize("switch", [fault.name for fault in ids.FAULTS])
+@pytest.mark.parametrize("switch", [fault.name for fault in call_ids.FAULTS])
 def test_our_history_survives_every_kind_of_id(vendor_url: str, form: str, switch: str) -> None:
     """Two rounds of calls are answered and taken, on vendors that check their ids."""
     checks = "+".join(

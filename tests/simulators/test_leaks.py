@@ -6,8 +6,8 @@ from probes.messages import Location, ToolSpec
 from probes.parsers import PARSERS
 from probes.text_answer import TextAnswer, read_answer
 from simulators.faults.fault import Fault
-from simulators.faults.leaks import FAULTS
-from tests.simulators.bent import (
+from simulators.faults.text.leaks import FAULTS
+from tests.simulators.fault_client import (
     ADD,
     ADDED,
     ALL,

@@ -6,8 +6,8 @@ import pytest
 
 from probes.adapters import FORMATS
 from simulators.clock import Clock
+from simulators.faults.fault_switch import read_switches
 from simulators.faults.registry import FAULTS
-from simulators.faults.switch import read_switches
 from simulators.vendors.registry import SPECS
 from simulators.vendors.spec import Asked
 from simulators.vendors.vendor import Vendor

@@ -5,7 +5,7 @@ from typing import Any
 import httpx
 import pytest
 
-from tests.simulators.refusing import BY_NAME, Refusal, message_of, post
+from tests.simulators.refusal_cases import BY_NAME, Refusal, message_of, post
 
 USER = {"role": "user", "content": "hi"}
 NINE = "abcDEF123"

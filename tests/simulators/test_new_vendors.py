@@ -12,8 +12,8 @@ from probes.findings import FindingKind
 from probes.messages import ModelCall, Role, Text, ToolResult, ToolSpec, Turn
 from simulators.vendors.registry import SPECS
 from simulators.vendors.spec import Spec
-from tests.simulators.conversing import FIRST, NONCES, PROMPT, SECOND, TOOLS, run_tool
-from tests.simulators.refusing import KEYS, PATHS, kind_of
+from tests.simulators.conversation import FIRST, NONCES, PROMPT, SECOND, TOOLS, run_tool
+from tests.simulators.refusal_cases import KEYS, PATHS, kind_of
 from tests.simulators.test_new_refusals import FUNCTION, QWEN, USER, ask, calls, result
 
 SPLIT = {"reasoning_split": True}

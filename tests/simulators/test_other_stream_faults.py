@@ -7,7 +7,8 @@ import httpx
 import pytest
 
 from probes.messages import Breakage, Reply, Role, Stop, ToolResult, Turn
-from tests.simulators.asking import (
+from tests.simulators.conversation import FIRST, PROMPT, run_tool
+from tests.simulators.stream_client import (
     ANTHROPIC,
     GEMINI,
     OLLAMA,
@@ -17,7 +18,6 @@ from tests.simulators.asking import (
     asked,
     said,
 )
-from tests.simulators.conversing import FIRST, PROMPT, run_tool
 
 
 def continued(reply: Reply) -> tuple[Turn, ...]:

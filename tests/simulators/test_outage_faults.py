@@ -10,7 +10,7 @@ from probes.adapters import FORMATS
 from probes.errors import AuthRejected, NotJSON, Overloaded, ProviderError, RateLimited, Redirected
 from probes.http_messages import Chunk, Incoming
 from probes.http_reply import read_answer
-from tests.simulators.bent import ECHOED, EVERY_FORMAT, HEADERS, ONE, Bent, called, question
+from tests.simulators.fault_client import ECHOED, EVERY_FORMAT, HEADERS, ONE, Bent, called, question
 
 every_format = pytest.mark.parametrize("form", EVERY_FORMAT)
 both_ways = pytest.mark.parametrize("stream", [False, True], ids=["whole", "streamed"])

@@ -19,7 +19,7 @@ from benchmarks.raw_http import Connection, request
 from benchmarks.simulators import PLAIN, question, streams
 from simulators.options import latency, speed
 from simulators.server import build
-from simulators.vendors.sent import Sent
+from simulators.vendors.http_response import Sent
 from tests.simulators.plugin import served
 
 LEAVING = 200

@@ -43,7 +43,7 @@ from probes.suite.tools import (
 from probes.suite.two_turns import PROMPT
 from probes.target import Provider
 from tests.simulators.further_paraphrases import FURTHER
-from tests.simulators.model import Model
+from tests.simulators.model_client import Model
 from tests.simulators.paraphrases import WORDINGS, filled
 
 SEEDS = range(1, 2)

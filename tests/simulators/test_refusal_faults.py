@@ -6,8 +6,17 @@ from typing import Any
 import httpx
 import pytest
 
-from simulators.faults import refusals
-from tests.simulators.faulty import CLAUDE_TOOLS, FUNCTION, TOOLS, USER, chat, meaning, post, told
+from simulators.faults.refusals import request_refusals
+from tests.simulators.raw_requests import (
+    CLAUDE_TOOLS,
+    FUNCTION,
+    TOOLS,
+    USER,
+    chat,
+    meaning,
+    post,
+    told,
+)
 
 NAMED = {"type": "function", "function": {"name": "f"}}
 UNREAD = "Failed to deserialize the JSON body into the target type: "
@@ -173,7 +182,7 @@ def test_the_nearest_right_request_is_taken(
 
 def test_every_refusal_is_shown_here() -> None:
     """A fault that is added is also tried."""
-    names = {fault.name for fault in refusals.FAULTS}
+    names = {fault.name for fault in request_refusals.FAULTS}
 
     shown = {switches.partition(",")[0] for switches, *_ in REFUSED}
     assert shown | {"relay-wrapped"} == names

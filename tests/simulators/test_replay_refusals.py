@@ -20,10 +20,10 @@ from probes.messages import (
     ToolResult,
     Turn,
 )
-from simulators.faults import replay_refusals
-from simulators.vendors.saying import sign
-from tests.simulators.bent import ADD, ECHO, HEADERS, Bent, question
-from tests.simulators.faulty import meaning, told
+from simulators.faults.refusals import replay_refusals
+from simulators.vendors.reply_style import sign
+from tests.simulators.fault_client import ADD, ECHO, HEADERS, Bent, question
+from tests.simulators.raw_requests import meaning, told
 
 SUM = "Call probe_add with a = 3 and b = 4."
 AGAIN = Turn(Role.USER, (Text("Thank you. Call probe_add with a = 5 and b = 6."),))

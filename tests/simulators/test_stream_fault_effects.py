@@ -6,14 +6,15 @@ import httpx
 import pytest
 
 from probes.messages import Reply, Stop, Text, ToolCall
-from simulators.faults import chat_streams, other_streams
+from simulators.faults.effects import SILENT
 from simulators.faults.fault import Fault
 from simulators.faults.registry import FAULTS as EVERY_FAULT
-from simulators.faults.silence import SILENT
-from simulators.faults.streamed import LOSES, NO_VERDICT, UNDERSTOOD
-from simulators.vendors.bending import Sending
-from simulators.vendors.streaming import chunks_of, events_of, media_type
-from tests.simulators.asking import (
+from simulators.faults.streams import chat_streams, other_streams
+from simulators.faults.streams.stream_fault import LOSES, NO_VERDICT, UNDERSTOOD
+from simulators.vendors.hooks import Sending
+from simulators.vendors.reply_stream import chunks_of, events_of, media_type
+from tests.simulators.conversation import FIRST
+from tests.simulators.stream_client import (
     ANTHROPIC,
     EVERY,
     GEMINI,
@@ -24,7 +25,6 @@ from tests.simulators.asking import (
     asked,
     said,
 )
-from tests.simulators.conversing import FIRST
 
 FAULTS = (*chat_streams.FAULTS, *other_streams.FAULTS)
 FORMS = {asking.format: asking for asking in EVERY}

@@ -7,8 +7,8 @@ import pytest
 
 from probes.messages import Reasoning, ReasoningKind, ToolCall
 from simulators.vendors.item_ids import linked, reasoning_id
-from simulators.vendors.saying import sign
-from tests.simulators.refusing import Refusal, post
+from simulators.vendors.reply_style import sign
+from tests.simulators.refusal_cases import Refusal, post
 from tests.simulators.test_vendor_rules import (
     ANSWERED,
     ITEM,

@@ -9,9 +9,9 @@ from typing import Any
 import httpx
 import pytest
 
+from simulators.faults.fault_schedule import When
+from simulators.faults.fault_switch import SwitchError, read_switches
 from simulators.faults.registry import FAMILIES, FAULTS
-from simulators.faults.switch import SwitchError, read_switches
-from simulators.faults.when import When
 from simulators.vendors.registry import SPECS
 
 ASKED: dict[str, Any] = {

@@ -26,8 +26,8 @@ from probes.http_reply import read_answer
 from probes.messages import Reply, Stop
 from probes.target import Limits
 from probes.transport import Transport
-from simulators.faults.transport import FAULTS
-from tests.simulators.bent import ECHOED, EVERY_FORMAT, HEADERS, ONE, Bent, called, question
+from simulators.faults.transport.delivery import FAULTS
+from tests.simulators.fault_client import ECHOED, EVERY_FORMAT, HEADERS, ONE, Bent, called, question
 
 every_format = pytest.mark.parametrize("form", EVERY_FORMAT)
 both_ways = pytest.mark.parametrize("stream", [False, True], ids=["whole", "streamed"])

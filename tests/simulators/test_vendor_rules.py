@@ -6,8 +6,8 @@ import httpx
 import pytest
 
 from simulators.vendors.registry import SPECS
-from simulators.vendors.saying import sign
-from tests.simulators.refusing import KEYS, PATHS, Refusal, message_of, post
+from simulators.vendors.reply_style import sign
+from tests.simulators.refusal_cases import KEYS, PATHS, Refusal, message_of, post
 
 CALL = {"id": "call_X", "type": "function", "function": {"name": "f", "arguments": "{}"}}
 ASSISTANT = {"role": "assistant", "content": None, "tool_calls": [CALL]}

@@ -14,10 +14,10 @@ from probes.adapters import FORMATS
 from probes.events import Event, PartDelta, ReplyEnded
 from probes.messages import JSON, ModelCall, Reply, Role, Text, ToolResult, Turn
 from probes.suite.tools import PROBE_ECHO
-from simulators.mind import answer
-from simulators.vendors.bending import Bend
+from simulators.model.answers import answer
+from simulators.vendors.hooks import Bend
 from simulators.vendors.registry import SPECS
-from simulators.vendors.served import Served
+from simulators.vendors.request_handler import Served
 from simulators.vendors.spec import Asked, Spec
 
 every_vendor = pytest.mark.parametrize("spec", SPECS, ids=lambda spec: spec.name)

@@ -12,12 +12,12 @@ from itertools import pairwise, takewhile
 
 import pytest
 
-from health.gauge import DWELL
+from health.metric_state import DWELL
 from health.modes import Mode, fallbacks
 from health.severity import Severity
 from probes.outcomes import Metric
 from simulators.stories import DAY
-from tests.stories.playing import Part, Stage, staged
+from tests.stories.story_stage import Part, Stage, staged
 from tests.stories.timeline import Made, Timeline, read
 
 pytestmark = pytest.mark.timeout(900)

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, LiteralString
 
-from tests.stories.playing import Stage
+from tests.stories.story_stage import Stage
 
 
 @dataclass(frozen=True, slots=True)

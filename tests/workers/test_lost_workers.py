@@ -11,7 +11,7 @@ from django.db import connection
 from dashboard.endpoints.services import endpoints
 from dashboard.models import Attempt, Endpoint, Run, RunMetric
 from dashboard.runs import services as runs
-from health.observations import pack
+from health.observation_bits import pack
 from probes.outcomes import Metric, Verdict
 from tests.live import broker, celery_worker, eventually
 from workers.probing import look_around

@@ -20,7 +20,7 @@ from dashboard.runs import observations
 from dashboard.runs.api.runs import RunId
 from dashboard.runs.api.runs import find as find_run
 from dashboard.runs.observations import EARLIEST, LATEST
-from health.metrics import Rate, rate_of
+from health.rates import Rate, rate_of
 from probes.outcomes import Metric
 
 of_run = Router(tags=["metrics"])

@@ -8,7 +8,7 @@ import plotly.graph_objects as go
 
 from dashboard.charts.figures import theme
 from dashboard.charts.figures.lanes import INCIDENT, MODE, Reference
-from health.wording import say
+from health.translation import say
 
 Point = Callable[[Reference], tuple[float | None, str]]
 

@@ -12,7 +12,7 @@ import plotly.graph_objects as go
 
 from dashboard.charts.figures import theme
 from dashboard.core.safe_text import clip, visible
-from health.wording import say, say_many
+from health.translation import say, say_many
 
 Y = 1.08
 # Of what stands in one place, more would fill the screen.

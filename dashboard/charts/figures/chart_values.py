@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 
 from dashboard.charts.figures.lanes import NOTHING, Happened
-from health.metrics import Rate
-from health.wording import mark, say
+from health.rates import Rate
+from health.translation import mark, say
 from probes.outcomes import Metric
 
 Bounds = tuple[datetime, datetime]

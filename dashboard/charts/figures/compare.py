@@ -13,8 +13,8 @@ import plotly.graph_objects as go
 from dashboard.charts.figures import theme
 from dashboard.core.durations import short
 from dashboard.core.safe_text import visible
-from health.metrics import Rate
-from health.wording import say
+from health.rates import Rate
+from health.translation import say
 
 _LEGEND = {"orientation": "h", "x": 0, "y": -0.24, "yanchor": "top", "font": {"size": 12}}
 # Names of the style sheet; a line is told by its dash and its marker too, in grey as in colour.

@@ -8,7 +8,7 @@ from typing import Any, Protocol, TypeVar
 
 from dashboard.charts.figures import theme
 from dashboard.charts.figures.chart_values import Row
-from health.wording import say, say_many
+from health.translation import say, say_many
 
 # Of the whole axis: words along two lines that are nearer would cover each other.
 _CLOSE = 1 / 45

@@ -13,7 +13,7 @@ import plotly.graph_objects as go
 from dashboard.charts.figures import theme
 from dashboard.charts.figures.change_marks import Mark
 from dashboard.core.safe_text import clip, visible
-from health.wording import say, say_many
+from health.translation import say, say_many
 
 # Names of the style sheet.
 INCIDENT, MODE, QUIET = "var(--bad-fill)", "var(--warn-fill)", "var(--chart-quiet)"

@@ -8,7 +8,7 @@ from datetime import datetime, timedelta
 from decimal import Decimal
 from enum import StrEnum
 
-from health.wording import say
+from health.translation import say
 
 
 class Measure(StrEnum):

@@ -13,8 +13,8 @@ from dashboard.charts.figures import baselines, change_marks, key_changes, lanes
 from dashboard.charts.figures.chart_values import Row, Shown, suite_word
 from dashboard.charts.figures.lanes import Happened
 from dashboard.core.durations import short
-from health.metrics import DIRECTIONS, Good
-from health.wording import say
+from health.rates import DIRECTIONS, Good
+from health.translation import say
 
 # A little under the axis, so that a run without a verdict is not read as 0 %.
 BOTTOM, _NO_VERDICT_Y = -0.09, -0.05

@@ -13,7 +13,7 @@ from dashboard.charts.figures.lanes import NOTHING, Happened
 from dashboard.charts.figures.measure import Measure, Price, Took
 from dashboard.charts.figures.metric import BOTTOM, LEGEND, fitting
 from dashboard.core.durations import short
-from health.wording import say, say_many
+from health.translation import say, say_many
 
 Value = Callable[[Took], float | None]
 # The lanes keep their height above the highest value.

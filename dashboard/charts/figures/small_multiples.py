@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from health.metrics import Rate
+from health.rates import Rate
 
 WIDTH, HEIGHT = 150, 44
 _EDGE = 3

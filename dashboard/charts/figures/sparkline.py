@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import NamedTuple
 
-from health.metrics import Rate
+from health.rates import Rate
 from health.status import Status, status_of_rate
-from health.wording import say, say_many
+from health.translation import say, say_many
 
 SLOTS = 24
 HEIGHT = 24

@@ -18,7 +18,7 @@ from dashboard.compare.export import as_csv
 from dashboard.core.permissions import Right, needs
 from dashboard.core.time_range import Range
 from dashboard.models import Endpoint
-from health.words import NAMES, name_of
+from health.metric_names import NAMES, name_of
 
 # Of the newest points below the chart; all of them have a page of their own.
 TABLE_ROWS = 50

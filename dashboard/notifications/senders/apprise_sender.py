@@ -18,7 +18,7 @@ from django.conf import settings
 from dashboard.core.errors import Refused
 from dashboard.notifications.senders.message import Message
 from dashboard.notifications.senders.send_result import Outcome
-from health.wording import mark, say
+from health.translation import mark, say
 from probes.egress_rules import Rules
 from probes.secret import Secret
 

@@ -12,7 +12,7 @@ from dashboard.core import durations
 from dashboard.core.sql import limit_idling, row
 from dashboard.models import Channel, Incident, Notice
 from dashboard.notifications.services import routing
-from health.words import NAMES
+from health.metric_names import NAMES
 from probes.outcomes import Metric
 
 

@@ -18,7 +18,7 @@ from dashboard.people import token_rights
 from dashboard.runs import observations
 from dashboard.runs.observations import LIVE, Observation
 from dashboard.runs.telemetry_schemas import Batch, Event, Receipt, Rejected
-from health.observations import pack
+from health.observation_bits import pack
 from probes.messages import Stop
 from probes.outcomes import Metric, Verdict
 

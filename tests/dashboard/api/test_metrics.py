@@ -8,7 +8,7 @@ from django.utils import timezone
 
 from dashboard.runs import observations, rollups
 from dashboard.runs.observations import LIVE, Observation
-from health.observations import pack
+from health.observation_bits import pack
 from probes.outcomes import Metric, Verdict
 from tests.dashboard.api.client import Asking, error_of
 from tests.factories import make_endpoint, make_finished_run, make_run
@@ -17,7 +17,7 @@ GOOD = pack([Verdict(Metric.PARSE_SUCCESS, good=True)])[0]
 
 
 def test_a_run_shows_its_rates_with_their_intervals(api: Asking) -> None:
-    """Numerator, denominator and interval, as health.metrics has them."""
+    """Numerator, denominator and interval, as health.rates has them."""
     run = make_finished_run(make_endpoint(), passed=9, failed=1)
 
     found = api.get(f"/runs/{run.pk}/metrics").json()["metrics"]["parse_success"]

@@ -11,7 +11,7 @@ from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
 from dashboard.models import Endpoint, ObservationBatch, Profile
-from health.observations import unpack
+from health.observation_bits import unpack
 from probes.outcomes import Metric, Verdict
 from tests.dashboard.api.client import Asking, error_of
 from tests.factories import make_endpoint

@@ -4,7 +4,7 @@ import json
 from datetime import UTC, datetime, timedelta
 
 from dashboard.charts.figures.compare import Drawn, Point, figure
-from health.metrics import Good, Rate
+from health.rates import Good, Rate
 
 START = datetime(2026, 11, 3, 12, tzinfo=UTC)
 HOUR = timedelta(hours=1)

@@ -10,7 +10,7 @@ from dashboard.charts.figures.change_marks import Kind, Mark
 from dashboard.charts.figures.chart_values import Row, Shown
 from dashboard.charts.figures.lanes import NOTHING, Episode, Happened, Reference
 from dashboard.charts.figures.metric import figure
-from health.metrics import Rate, rate_of
+from health.rates import Rate, rate_of
 from probes.outcomes import Metric
 
 START = datetime(2026, 11, 3, 12, tzinfo=UTC)

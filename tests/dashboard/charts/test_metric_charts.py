@@ -14,9 +14,9 @@ from pytest_django.asserts import assertContains, assertNotContains
 from dashboard.charts import small_multiples
 from dashboard.core.time_range import Window, window_of
 from dashboard.models import Endpoint, RollupHour, Run, RunMetric
-from health.metrics import rate_of
 from health.modes import WATCHED
-from health.observations import PLACES
+from health.observation_bits import PLACES
+from health.rates import rate_of
 from probes.outcomes import Metric
 from tests.factories import make_endpoint, make_finished_run
 

@@ -1,7 +1,7 @@
 from __future__ import annotations
 
 from dashboard.charts.figures.sparkline import HEIGHT, SLOTS, Bar, sparkline
-from health.metrics import Good, Rate
+from health.rates import Good, Rate
 from health.status import Status
 
 

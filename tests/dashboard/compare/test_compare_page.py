@@ -18,7 +18,7 @@ from dashboard.compare.export import as_csv
 from dashboard.compare.queries import Cell, Level
 from dashboard.models import Endpoint, Profile, RollupDay
 from dashboard.runs.observations import LIVE
-from health.metrics import rate_of
+from health.rates import rate_of
 from probes.outcomes import Metric
 from tests.factories import make_endpoint, make_finished_run, make_rollup
 

@@ -12,7 +12,7 @@ from django.utils import timezone
 from pytest_django.asserts import assertContains, assertNotContains
 
 from dashboard.models import Profile, RollupHour, Run, Spend
-from health.observations import PLACES
+from health.observation_bits import PLACES
 from probes.outcomes import Metric
 from probes.secret import Secret
 from probes.suite import plan

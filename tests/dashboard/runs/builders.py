@@ -13,7 +13,7 @@ from dashboard.models import Endpoint, Run
 from dashboard.runs import attempts, schedule
 from dashboard.runs import services as runs
 from dashboard.trust import finish
-from health.observations import unpack
+from health.observation_bits import unpack
 from probes.messages import Usage
 from probes.outcomes import Attempt, Evidence, Finding, FindingKind, Metric, Outcome, Verdict
 from probes.suite import plan

@@ -8,7 +8,7 @@ from datetime import date, timedelta
 
 from dashboard.runs.services import Lease
 from health.capabilities import capabilities, settled
-from health.observations import pack
+from health.observation_bits import pack
 from probes.outcomes import Attempt
 
 LEASE = timedelta(hours=1)

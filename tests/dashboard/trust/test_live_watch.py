@@ -13,8 +13,8 @@ from dashboard.models import Watch as WatchRow
 from dashboard.models.watch import Lane
 from dashboard.trust import live_watch
 from health.detector import LIVE, Baseline
-from health.gauge import Alarm, Gauge
-from health.observations import PLACES
+from health.metric_state import Alarm, Gauge
+from health.observation_bits import PLACES
 from health.severity import Severity
 from health.watch import Watch
 from probes.outcomes import Metric

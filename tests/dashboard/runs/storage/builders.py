@@ -16,7 +16,7 @@ from dashboard.models import Rollup5m, RollupDay, RollupHour
 from dashboard.models.rollup import Rollup
 from dashboard.runs import observations, rollups
 from dashboard.runs.observations import LIVE, Observation
-from health.observations import PLACES, pack, unpack
+from health.observation_bits import PLACES, pack, unpack
 from probes.outcomes import Metric, Verdict
 
 LEVELS: dict[type[Rollup], timedelta] = {

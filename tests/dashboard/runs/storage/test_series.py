@@ -12,7 +12,7 @@ from dashboard.charts.series import Point, series
 from dashboard.core import partitions
 from dashboard.models import Endpoint, Profile
 from dashboard.runs.observations import LIVE, PROBE
-from health.observations import PLACES
+from health.observation_bits import PLACES
 from probes.outcomes import Metric
 from tests.dashboard.runs.storage.builders import observe, roll_all, sql, store
 from tests.factories import make_endpoint

@@ -1,0 +1,89 @@
+"""What the conditions of a stage say: sentences with places for figures."""
+
+from __future__ import annotations
+
+from health.detector import Known
+from health.gate_result import State
+from health.translation import mark, say_many
+
+
+def runs(count: int) -> str:
+    return say_many(
+        "{count} run has finished; wanted: {wanted}.",
+        "{count} runs have finished; wanted: {wanted}.",
+        count,
+    )
+
+
+def full_runs(count: int) -> str:
+    return say_many(
+        "{count} run with the full suite has finished; wanted: {wanted}.",
+        "{count} runs with the full suite have finished; wanted: {wanted}.",
+        count,
+    )
+
+
+def trials(count: int) -> str:
+    return say_many(
+        "{count} trial of parse success was made; wanted: {wanted}.",
+        "{count} trials of parse success were made; wanted: {wanted}.",
+        count,
+    )
+
+
+def incidents(count: int) -> str:
+    return say_many("{count} incident is open.", "{count} incidents are open.", count)
+
+
+def more_trials(count: int) -> str:
+    return say_many(
+        "{metric}: {good} of {trials} trials went well. Their rate lies between {low} and {high}; "
+        "{bar} is wanted. About {count} more trial would settle it.",
+        "{metric}: {good} of {trials} trials went well. Their rate lies between {low} and {high}; "
+        "{bar} is wanted. About {count} more trials would settle it.",
+        count,
+    )
+
+
+FORMAT = {
+    State.MET: mark("Tool calls work: they arrive as {format}."),
+    State.NOT_MET: mark("No format of tool calls was measured that works."),
+    State.NO_DATA: mark("Nobody has measured yet whether tool calls work: a full run does it."),
+}
+FRESH = {
+    State.MET: mark("It was measured not long ago."),
+    State.NOT_MET: mark("What was measured is too old: a run makes it fresh."),
+    State.NO_DATA: mark("Nothing was measured yet."),
+}
+BASELINE = {
+    (Known.PROVISIONAL, Known.PROVISIONAL): mark("It is known, as far as it goes, what is normal."),
+    (Known.FROZEN, Known.PROVISIONAL): mark("It is known for good what is normal."),
+    (Known.FROZEN, Known.FROZEN): mark("It is known for good what is normal."),
+    (Known.NONE, Known.PROVISIONAL): mark("Too few trials were made to know what is normal."),
+    (Known.NONE, Known.FROZEN): mark(
+        "Too few runs were made to know for good what is normal: it takes {runs} runs and {trials} "
+        "trials."
+    ),
+}
+NO_TRIALS = mark("{metric}: no trials; a rate of good ones of at least {bar} is wanted.")
+REACHED = mark(
+    "{metric}: {good} of {trials} trials went well. Their rate is at least {low}; {bar} is wanted."
+)
+MISSED = mark(
+    "{metric}: {good} of {trials} trials went well. Their rate is at most {high}; {bar} is wanted."
+)
+TOO_NEAR = mark(
+    "{metric}: {good} of {trials} trials went well. Their rate lies between {low} and {high}, too "
+    "near to the {bar} that is wanted for more trials to settle it soon."
+)
+FEW_LIVE = mark(
+    "{metric}: {trials} trials at this stage, which is too few to be judged and not asked "
+    "for; {least} would be judged."
+)
+WANTS_LIVE = mark("{metric}: {trials} trials at this stage; wanted: {least}.")
+CALM = mark("No incident is open.")
+AGE = mark("It has been at this stage for {hours} h; wanted: {wanted} h.")
+BUDGET = {
+    State.MET: mark("It goes on being watched: its budget for probing is not spent."),
+    State.NOT_MET: mark("Nobody watches it: its budget for probing is spent for today."),
+}

@@ -1,0 +1,48 @@
+"""What a degradation is called: titles that say the finding."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from types import MappingProxyType
+
+from health.rates import DIRECTIONS, Good
+from health.translation import mark, say
+from probes.outcomes import Metric
+
+NAMES: Mapping[Metric, str] = MappingProxyType(
+    {
+        Metric.PARSE_SUCCESS: mark("Parse success"),
+        Metric.SCHEMA_FAILURE: mark("Schema failures"),
+        Metric.CLOSURE_ERROR: mark("Closure errors"),
+        Metric.REASONING_REPLAY_ERROR: mark("Reasoning replay errors"),
+        Metric.REPAIR_SUCCESS: mark("Repair success"),
+        Metric.PARALLEL_DOWNGRADE: mark("Lost parallel calls"),
+        Metric.UNSAFE_BLOCKED: mark("Blocked calls"),
+        Metric.AVAILABILITY: mark("Availability"),
+        Metric.LEAK: mark("Leaked calls"),
+        Metric.REASONING_ONLY: mark("Turns with reasoning alone"),
+        Metric.STREAM_DISAGREEMENT: mark("Streams that differ"),
+    }
+)
+
+
+def name_of(metric: Metric) -> str:
+    """What the metric is called in the reader's language; `NAMES` has it in English."""
+    return say(NAMES[metric])
+
+
+def headline(metric: Metric, normal: float | None, now: float) -> str:
+    """One sentence for a success rate that fell; shown the way the metric is."""
+    rises = DIRECTIONS[metric] is Good.LOW
+    after, before = now, normal
+    if rises:
+        after, before = 1 - now, None if normal is None else 1 - normal
+    if before is None:
+        told = say("{name} rose to {after}") if rises else say("{name} fell to {after}")
+        return told.format(name=name_of(metric), after=f"{after:.0%}")
+    told = (
+        say("{name} rose from {before} to {after}")
+        if rises
+        else say("{name} fell from {before} to {after}")
+    )
+    return told.format(name=name_of(metric), before=f"{before:.0%}", after=f"{after:.0%}")

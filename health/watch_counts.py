@@ -1,0 +1,47 @@
+"""What of a run's attempts is watched: the same questions in every run, so that runs compare."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from functools import cache
+
+from health.capabilities import settled
+from health.rates import Rate
+from health.report import rates
+from probes.outcomes import Attempt, FindingKind, Metric
+from probes.suite import plan
+
+# Every failure of these is a refusal by the endpoint.
+_REFUSALS = (Metric.CLOSURE_ERROR, Metric.REASONING_REPLAY_ERROR)
+
+
+def watch_counts(attempts: Sequence[Attempt], parser: str | None) -> dict[Metric, Rate]:
+    """The rates over the questions that every suite asks; the others are harder or easier."""
+    return rates(settled(_watched(attempts), parser))
+
+
+def refusals(attempts: Sequence[Attempt]) -> Counter[Metric]:
+    """How many of those trials the endpoint refused for what they asked."""
+    watched = _watched(attempts)
+    found = Counter(
+        verdict.metric
+        for attempt in watched
+        for verdict in attempt.verdicts
+        if verdict.metric in _REFUSALS and not verdict.good
+    )
+    found[Metric.PARSE_SUCCESS] = sum(_has_no_tools(attempt) for attempt in watched)
+    return found
+
+
+def _watched(attempts: Sequence[Attempt]) -> list[Attempt]:
+    return [attempt for attempt in attempts if attempt.probe in _always_asked()]
+
+
+def _has_no_tools(attempt: Attempt) -> bool:
+    return any(finding.kind is FindingKind.NO_TOOLS for finding in attempt.findings)
+
+
+@cache
+def _always_asked() -> frozenset[str]:
+    return frozenset(trial.probe for trial in plan("light"))

@@ -1,0 +1,110 @@
+"""Argument texts that no writer of ours would write, for the formats that send a string."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from typing_extensions import override
+
+from probes.adapters.json_fields import own_inner
+from probes.events import Event, PartDelta, PartEnded
+from probes.messages import JSON, Extra, Reply, ToolCall
+from probes.outcomes import Metric
+from simulators.faults.effects import NO_CALLS
+from simulators.faults.fault import Effect, Fault
+from simulators.faults.text.json_writers import as_json
+from simulators.vendors.hooks import Bend
+from simulators.vendors.reply_stream import PIECE
+from simulators.vendors.spec import Asked
+
+STRING_FORMATS = frozenset({"openai", "openai_responses"})
+
+
+@dataclass(frozen=True, slots=True)
+class Spelled(Bend):
+    """Every call's arguments are spelled in a way of the fault's own."""
+
+    spell: Callable[[str], str]
+
+    @override
+    def reply(self, reply: Reply, asked: Asked, rng: random.Random) -> Reply:
+        parts = (
+            with_text(part, self.spell(part.raw)) if isinstance(part, ToolCall) else part
+            for part in reply.parts
+        )
+        return replace(reply, parts=tuple(parts))
+
+    @override
+    def events(self, events: Sequence[Event], rng: random.Random) -> Sequence[Event]:
+        return streamed(events)
+
+
+def with_text(call: ToolCall, text: str, **more: JSON) -> ToolCall:
+    """The call with another argument text. Formats that send an object do not see it.
+
+    `more` are fields of the item that the call is in the Responses format.
+    """
+    own: Extra = {
+        "openai": {"$function": {"arguments": text}},
+        "openai_responses": {"arguments": text, **more},
+    }
+    return replace(call, extra={**call.extra, **own})
+
+
+def streamed(events: Sequence[Event]) -> list[Event]:
+    """The events with the other texts in their deltas, where Chat Completions streams them."""
+    texts = {
+        event.index: text
+        for event in events
+        if isinstance(event, PartEnded) and (text := _text(event)) is not None
+    }
+    return [new for event in events for new in _respelled(event, texts)]
+
+
+def _text(event: PartEnded) -> str | None:
+    extra = event.part.extra if isinstance(event.part, ToolCall) else {}
+    text = own_inner(extra, "openai", "function").get("arguments")
+    return text if isinstance(text, str) else None
+
+
+def _respelled(event: Event, texts: Mapping[int, str]) -> Iterator[Event]:
+    match event:
+        case PartDelta() if event.index in texts:
+            return
+        case PartEnded(part=ToolCall() as call) if event.index in texts:
+            text = texts[event.index]
+            for begin in range(0, len(text), PIECE):
+                yield PartDelta(event.index, text[begin : begin + PIECE])
+            # Said once more at the end of the call, it would be added to what was streamed.
+            extra = {name: own for name, own in call.extra.items() if name != "openai"}
+            yield PartEnded(event.index, replace(call, extra=extra))
+        case _:
+            yield event
+
+
+def _without_quotes(text: str) -> str:
+    """No JSON any more, as a model writes that forgets the quotes of its keys and the end."""
+    return text.replace('{"', "{", 1).replace('":', ":", 1).removesuffix("}") + ",,}"
+
+
+_EFFECT = Effect({Metric.PARSE_SUCCESS: 1}, NO_CALLS)
+FAULTS = (
+    Fault(
+        "invalid-json",
+        "",
+        "the argument string is not JSON",
+        lambda value: Spelled(_without_quotes),
+        STRING_FORMATS,
+        _EFFECT,
+    ),
+    Fault(
+        "double-encoded",
+        "Z50",
+        "the argument string holds a JSON string that holds the arguments",
+        lambda value: Spelled(as_json),
+        STRING_FORMATS,
+        _EFFECT,
+    ),
+)

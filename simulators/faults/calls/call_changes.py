@@ -1,0 +1,42 @@
+"""Every call of an answer, changed one by one."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from typing import TypeAlias
+
+from typing_extensions import override
+
+from probes.messages import JSON, Reply, ToolCall
+from simulators.vendors.hooks import Bend
+from simulators.vendors.reply_style import arguments_text
+from simulators.vendors.spec import Asked
+
+Schema: TypeAlias = Mapping[str, JSON]
+
+
+@dataclass(frozen=True, slots=True)
+class EveryCall(Bend):
+    """Each call becomes another, by what was asked."""
+
+    change: Callable[[ToolCall, Asked], ToolCall]
+
+    @override
+    def reply(self, reply: Reply, asked: Asked, rng: random.Random) -> Reply:
+        parts = (
+            self.change(part, asked) if isinstance(part, ToolCall) else part for part in reply.parts
+        )
+        return replace(reply, parts=tuple(parts))
+
+
+def given(call: ToolCall, values: Mapping[str, JSON]) -> ToolCall:
+    """The call with other arguments."""
+    return replace(call, input=dict(values), raw=arguments_text(values))
+
+
+def schema_of(call: ToolCall, asked: Asked) -> Schema:
+    """The schema of the tool that a call is for."""
+    tools = {tool.name: tool for tool in asked.call.tools}
+    return tools[call.name].schema or {} if call.name in tools else {}

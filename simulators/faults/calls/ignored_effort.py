@@ -1,0 +1,63 @@
+"""A model that thinks, and bills for it, however little effort is asked for."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Mapping
+from dataclasses import replace
+
+from typing_extensions import override
+
+from probes.adapters.json_fields import object_or_empty
+from probes.messages import JSON, Reply
+from simulators.faults.fault import Fault
+from simulators.faults.thinking_models import thinking
+from simulators.vendors.hooks import Bend
+from simulators.vendors.model_traits import Replay
+from simulators.vendors.spec import Asked, Spec
+
+FORMATS = frozenset({"openai", "openai_responses"})
+NO_EFFORT = ("none", "off")
+THOUGHT_TOKENS = 2048
+
+
+class EffortIgnored(Bend):
+    """Effort none is accepted and means nothing."""
+
+    @override
+    def spec(self, spec: Spec) -> Spec:
+        if spec.format not in FORMATS:
+            return spec
+        own = spec.switch
+        return replace(
+            thinking(spec, Replay.FREE),
+            switch=lambda body: None if wants_none(body) else own(body),
+        )
+
+    @override
+    def reply(self, reply: Reply, asked: Asked, rng: random.Random) -> Reply:
+        if not wants_none(asked.body):
+            return reply
+        spoken = reply.usage.output_tokens or 0
+        usage = replace(
+            reply.usage,
+            output_tokens=spoken + THOUGHT_TOKENS,
+            reasoning_tokens=THOUGHT_TOKENS,
+        )
+        return replace(reply, usage=usage)
+
+
+def wants_none(body: Mapping[str, JSON]) -> bool:
+    """Whether a request of either of OpenAI's formats asks not to think."""
+    nested = object_or_empty(body.get("reasoning")).get("effort")
+    return body.get("reasoning_effort", nested) in NO_EFFORT
+
+
+_BEND = EffortIgnored()
+EFFORT_IGNORED = Fault(
+    "effort-ignored",
+    "Z64",
+    "effort none is accepted, and the model thinks at full length and at full price",
+    lambda value: _BEND,
+    FORMATS,
+)

@@ -1,0 +1,134 @@
+"""Calls that were begun or announced and never arrive."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+
+from typing_extensions import override
+
+from probes.adapters.json_fields import object_or_empty
+from probes.events import Event
+from probes.messages import JSON, BrokenCall, Reply, Stop, ToolCall
+from simulators.faults.calls.argument_strings import streamed, with_text
+from simulators.faults.calls.event_bodies import Body, change_frames
+from simulators.faults.effects import SILENT
+from simulators.faults.fault import Fault
+from simulators.faults.text.leak import without_calls
+from simulators.vendors.hooks import Bend
+from simulators.vendors.spec import Asked
+
+
+class Phantom(Bend):
+    """The stop says that there are calls, and there are none."""
+
+    @override
+    def body(self, body: Mapping[str, JSON], rng: random.Random) -> Mapping[str, JSON]:
+        match body:
+            case {"choices": [{"message": Mapping() as message} as choice]}:
+                kept = {name: value for name, value in message.items() if name != "tool_calls"}
+                if "tool_calls" in message:
+                    kept["content"] = message.get("content") or ""
+                return {**body, "choices": [{**object_or_empty(choice), "message": kept}]}
+            case {"type": "message", "content": list(blocks)}:
+                return {**body, "content": [block for block in blocks if not _is_use(block)]}
+            case _:
+                return body
+
+    @override
+    def chunks(self, chunks: Sequence[bytes], rng: random.Random) -> Sequence[bytes]:
+        dropped: set[JSON] = set()
+
+        def change(frame: Body) -> Body | None:
+            match frame:
+                case {"choices": [{"delta": {"tool_calls": _}}]}:
+                    return None
+                case {"type": "content_block_start", "index": int(at), "content_block": block}:
+                    if _is_use(block):
+                        dropped.add(at)
+                case _:
+                    pass
+            return None if frame.get("index") in dropped else frame
+
+        return change_frames(chunks, change)
+
+
+class Malformed(Bend):
+    """The vendor disowns the call of its own model and hands out nothing of it."""
+
+    @override
+    def reply(self, reply: Reply, asked: Asked, rng: random.Random) -> Reply:
+        if not reply.calls:
+            return reply
+        raw = reply.calls[0].raw
+        # Ollama says so in the last line of a stream; other formats do not show the part.
+        error = f"error parsing tool call: raw='{raw}]', err=invalid character ']' after "
+        broken = BrokenCall(f"{raw}]", f"{error}top-level value")
+        parts = (*without_calls(reply.parts), broken)
+        return replace(reply, parts=parts, stop=Stop.MALFORMED_CALL)
+
+
+class Truncated(Bend):
+    """The token limit ends the answer in the middle of its first call."""
+
+    @override
+    def reply(self, reply: Reply, asked: Asked, rng: random.Random) -> Reply:
+        if not reply.calls:
+            return reply
+        parts = (*without_calls(reply.parts), _cut(reply.calls[0]))
+        return replace(reply, parts=parts, stop=Stop.LENGTH)
+
+    @override
+    def events(self, events: Sequence[Event], rng: random.Random) -> Sequence[Event]:
+        return streamed(events)
+
+    @override
+    def chunks(self, chunks: Sequence[bytes], rng: random.Random) -> Sequence[bytes]:
+        return change_frames(chunks, _cut_block)
+
+
+def _is_use(block: JSON) -> bool:
+    return object_or_empty(block).get("type") == "tool_use"
+
+
+def _cut(call: ToolCall) -> ToolCall:
+    kept = dict(list(call.input.items())[: len(call.input) // 2])
+    text = call.raw[: max(1, len(call.raw) // 2)]
+    return with_text(replace(call, input=kept), text, status="incomplete")
+
+
+def _cut_block(frame: Body) -> Body:
+    """Anthropic's stream ends inside the JSON, where a whole answer has what could be read."""
+    match frame:
+        case {"delta": {"type": "input_json_delta", "partial_json": str(text)} as delta}:
+            return {**frame, "delta": {**object_or_empty(delta), "partial_json": text[:-1] or "{"}}
+        case _:
+            return frame
+
+
+FAULTS = (
+    Fault(
+        "phantom-finish",
+        "Z17",
+        "the stop is the one for calls, and no call is there",
+        lambda value: Phantom(),
+        frozenset({"openai", "anthropic"}),
+        SILENT,
+    ),
+    Fault(
+        "malformed-call",
+        "Z14",
+        "no call: MALFORMED_FUNCTION_CALL in Gemini's format, an error line in Ollama's stream, "
+        "an empty answer under a plain stop elsewhere",
+        lambda value: Malformed(),
+        effect=SILENT,
+    ),
+    Fault(
+        "truncated",
+        "",
+        "the stop is the one for the token limit, in the middle of the first call",
+        lambda value: Truncated(),
+        effect=SILENT,
+    ),
+)

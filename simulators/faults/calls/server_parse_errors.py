@@ -1,0 +1,81 @@
+"""Servers that answer with an error because they could not read the call of their own model."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+
+from typing_extensions import override
+
+from probes.messages import JSON
+from simulators.faults.effects import SILENT
+from simulators.faults.fault import Fault
+from simulators.faults.text.json_writers import as_json
+from simulators.model import answers
+from simulators.vendors.error_envelopes import Complaint
+from simulators.vendors.hooks import Bend
+from simulators.vendors.spec import Asked, Envelope, Rule, Spec
+
+FORMATS = frozenset({"ollama", "openai"})
+
+
+@dataclass(frozen=True, slots=True)
+class ServerParse(Bend):
+    """A 500 of Ollama's wherever the model calls; `words` makes its text of the arguments."""
+
+    words: Callable[[str], str]
+
+    @override
+    def spec(self, spec: Spec) -> Spec:
+        if spec.format not in FORMATS:
+            return spec
+        envelope = _wrapped(spec.envelope) if spec.format == "openai" else spec.envelope
+        return replace(spec, rule=self._rule(spec.rule), envelope=envelope)
+
+    def _rule(self, own: Rule | None) -> Rule:
+        def rule(asked: Asked) -> None:
+            if own is not None:
+                own(asked)
+            if wishes := answers.answer(asked.call).wishes:
+                raise Complaint(self.words(as_json(wishes[0].arguments)), status=500)
+
+        return rule
+
+
+def _wrapped(own: Envelope) -> Envelope:
+    """The envelope that Ollama puts around its errors below /v1."""
+
+    def envelope(complaint: Complaint, request_id: str) -> dict[str, JSON]:
+        if complaint.status != 500:
+            return own(complaint, request_id)
+        error: dict[str, JSON] = {"message": complaint.message, "type": "api_error"}
+        return {"error": {**error, "param": None, "code": None}}
+
+    return envelope
+
+
+def _quoted(arguments: str) -> str:
+    error = "invalid character ']' after top-level value"
+    return f"error parsing tool call: raw='{arguments}]', err={error}"
+
+
+FAULTS = (
+    Fault(
+        "server-parse",
+        "Z45",
+        "HTTP 500 that quotes the call which the server could not parse",
+        lambda value: ServerParse(_quoted),
+        FORMATS,
+        SILENT,
+    ),
+    Fault(
+        "server-parse-end",
+        "Z46",
+        "HTTP 500 because the call of the model ended too early for the server's parser",
+        lambda value: ServerParse(
+            lambda arguments: "failed to parse JSON: unexpected end of JSON input"
+        ),
+        FORMATS,
+        SILENT,
+    ),
+)

@@ -1,0 +1,84 @@
+"""Refusals as they come through a relay, the vendor's own words somewhere inside."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+
+from typing_extensions import override
+
+from probes.messages import JSON
+from simulators.faults.fault import CHAT, Fault
+from simulators.faults.fault_switch import SwitchError
+from simulators.vendors.error_envelopes import Complaint
+from simulators.vendors.hooks import Bend
+from simulators.vendors.spec import Spec
+
+Wrap = Callable[[Spec, Complaint, dict[str, JSON]], dict[str, JSON]]
+LITELLM_ERRORS = {400: "BadRequestError", 401: "AuthenticationError", 404: "NotFoundError"}
+
+
+@dataclass(frozen=True, slots=True)
+class Relaying(Bend):
+    """Every refusal is wrapped."""
+
+    wrap: Wrap
+
+    @override
+    def spec(self, spec: Spec) -> Spec:
+        if spec.format not in CHAT:
+            return spec
+
+        def envelope(complaint: Complaint, request_id: str) -> dict[str, JSON]:
+            return self.wrap(spec, complaint, spec.envelope(complaint, request_id))
+
+        return replace(spec, envelope=envelope)
+
+
+def _openrouter(spec: Spec, complaint: Complaint, body: dict[str, JSON]) -> dict[str, JSON]:
+    metadata: dict[str, JSON] = {"raw": json.dumps(body), "provider_name": spec.title}
+    said = "Provider returned error"
+    return {"error": {"message": said, "code": complaint.status, "metadata": metadata}}
+
+
+def _named(spec: Spec, complaint: Complaint, body: dict[str, JSON]) -> dict[str, JSON]:
+    said = f"Error from provider ({spec.title}): {complaint.message}"
+    return _told(said, "invalid_request_error")
+
+
+def _litellm(spec: Spec, complaint: Complaint, body: dict[str, JSON]) -> dict[str, JSON]:
+    kind = LITELLM_ERRORS.get(complaint.status, "APIError")
+    vendor = spec.name.capitalize()
+    said = f"litellm.{kind}: {vendor}Exception - {json.dumps(body)}. Received Model Group=default"
+    return _told(said, str(complaint.status))
+
+
+def _bracketed(spec: Spec, complaint: Complaint, body: dict[str, JSON]) -> dict[str, JSON]:
+    model = f"{spec.name}/{next(iter(spec.models))}"
+    return _told(f"[{model}] [{complaint.status}]: {json.dumps(body)}", str(complaint.status))
+
+
+def _told(message: str, code: str) -> dict[str, JSON]:
+    error: dict[str, JSON] = {"message": message, "type": "invalid_request_error"}
+    return {"error": {**error, "param": None, "code": code}}
+
+
+# By the value of the switch.
+WRAPS: tuple[Wrap, ...] = (_openrouter, _named, _litellm, _bracketed)
+
+
+def _make(value: float | None) -> Relaying:
+    if value not in (None, *range(len(WRAPS))):
+        raise SwitchError(f"relay-wrapped takes a value from 0 to {len(WRAPS) - 1}.")
+    return Relaying(WRAPS[int(value or 0)])
+
+
+RELAY_WRAPPED = Fault(
+    "relay-wrapped",
+    "",
+    "whatever is refused is told in a relay's envelope around the vendor's own",
+    _make,
+    CHAT,
+    value='which relay: 0 OpenRouter, 1 "Error from provider", 2 LiteLLM, 3 9router',
+)

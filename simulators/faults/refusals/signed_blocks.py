@@ -1,0 +1,148 @@
+"""Signed thinking blocks: as they were issued, or bound to everything before them."""
+
+from __future__ import annotations
+
+import json
+import random
+from collections.abc import Mapping
+from dataclasses import replace
+
+from typing_extensions import override
+
+from probes.adapters.json_fields import list_or_empty, object_or_empty, text_or_empty
+from probes.messages import JSON, Part, Reasoning, ReasoningKind, Reply
+from simulators.faults.fault import Fault
+from simulators.faults.refusals.refusal import (
+    Body,
+    Refusing,
+    assistants,
+    blocks,
+    entries,
+    fault,
+    on_body,
+)
+from simulators.vendors.error_envelopes import Complaint
+from simulators.vendors.hooks import Bend
+from simulators.vendors.reply_style import is_ours, sign
+from simulators.vendors.spec import Asked, Rule, Spec
+
+FORMAT = "anthropic"
+# The block's own signature; what follows it binds the block to its conversation.
+OWN = len(sign(""))
+THINKING = ("thinking", "redacted_thinking")
+MODIFIED = (
+    "messages.{index}.content.{place}: `thinking` or `redacted_thinking` blocks in the latest "
+    "assistant message cannot be modified. These blocks must remain as they were in the original "
+    "response."
+)
+BOUND_ELSEWHERE = (
+    "messages.{index}.content.{place}: Invalid `signature` in `thinking` block. The block is bound "
+    "to a different conversation. Remove the block, or set "
+    '`thinking.block_binding.prefix_mismatch_behavior` to "drop_block".'
+)
+
+
+class PrefixBound(Bend):
+    """Binds each thinking block to system text, tools and messages before it."""
+
+    @override
+    def spec(self, spec: Spec) -> Spec:
+        return replace(spec, rule=_bound(spec.rule)) if spec.format == FORMAT else spec
+
+    @override
+    def reply(self, reply: Reply, asked: Asked, rng: random.Random) -> Reply:
+        binding = _binding(asked.body, len(entries(asked.body, "messages")))
+        return replace(reply, parts=tuple(_with_binding(part, binding) for part in reply.parts))
+
+
+def _with_binding(part: Part, binding: str) -> Part:
+    if not isinstance(part, Reasoning) or part.kind is not ReasoningKind.BLOCK:
+        return part
+    raw = object_or_empty(part.raw)
+    return replace(part, raw={**raw, "signature": f"{raw.get('signature', '')}{binding}"})
+
+
+def _bound(rule: Rule | None) -> Rule:
+    def check(asked: Asked) -> None:
+        if rule is not None:
+            rule(replace(asked, body=_unbound(asked.body)))
+        if not _drops(asked.body):
+            _check(asked.body)
+
+    return check
+
+
+def _check(body: Body) -> None:
+    for index, message in enumerate(entries(body, "messages")):
+        for place, block in blocks(message, "thinking"):
+            binding = text_or_empty(block.get("signature"))[OWN:]
+            # Blocks of before the rule are not bound.
+            if binding and binding != _binding(body, index):
+                where = BOUND_ELSEWHERE.replace("{index}", str(index))
+                raise Complaint(where.replace("{place}", str(place)))
+
+
+def _binding(body: Body, index: int) -> str:
+    """A signature of all that stands before a message."""
+    before = list_or_empty(body.get("messages"))[:index]
+    prefix = [body.get("system"), body.get("tools"), before]
+    return sign(json.dumps(prefix, sort_keys=True))
+
+
+def _drops(body: Body) -> bool:
+    """Whether the client lets blocks be dropped that do not fit."""
+    binding = object_or_empty(object_or_empty(body.get("thinking")).get("block_binding"))
+    return binding.get("prefix_mismatch_behavior") == "drop_block"
+
+
+def _unbound(value: JSON) -> Body:
+    """The body with signatures as the vendor's own rule knows them."""
+    body = object_or_empty(value)
+    messages: list[JSON] = [_unbound_message(item) for item in entries(body, "messages")]
+    return {**body, "messages": messages} if messages else body
+
+
+def _unbound_message(message: Body) -> Body:
+    content = message.get("content")
+    if not isinstance(content, list):
+        return message
+    return {**message, "content": [_unbound_block(block) for block in content]}
+
+
+def _unbound_block(block: JSON) -> JSON:
+    if not isinstance(block, Mapping) or block.get("type") != "thinking":
+        return block
+    return {**block, "signature": text_or_empty(block.get("signature"))[:OWN]}
+
+
+def _need_unmodified(body: Body) -> None:
+    """The blocks of the latest assistant message stand first and are as they were issued."""
+    for index, message in list(assistants(body))[-1:]:
+        kinds = [block.get("type") for block in entries(message, "content")]
+        for place, block in blocks(message, "thinking"):
+            moved = any(kind not in THINKING for kind in kinds[:place])
+            if moved or not _is_as_issued(block):
+                text = MODIFIED.replace("{index}", str(index)).replace("{place}", str(place))
+                raise Complaint(text)
+
+
+def _is_as_issued(block: Body) -> bool:
+    said, signature = text_or_empty(block.get("thinking")), text_or_empty(block.get("signature"))
+    # A vendor may leave the text out and sign what it would have said.
+    return signature.startswith(sign(said)) if said else is_ours(signature[:OWN])
+
+
+_BEND = PrefixBound()
+PREFIX_BOUND = Fault(
+    "prefix-bound",
+    "Z69",
+    "400 where system text, tools or messages before a thinking block have changed",
+    lambda value: _BEND,
+    frozenset({FORMAT}),
+)
+BLOCKS_UNMODIFIED = fault(
+    "blocks-unmodified",
+    "Z54",
+    "400 where a thinking block of the latest answer was changed or moved",
+    Refusing({"anthropic": on_body(_need_unmodified)}),
+)

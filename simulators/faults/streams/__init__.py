@@ -1,0 +1,3 @@
+"""Faults of streamed answers only, per wire format."""
+
+from __future__ import annotations

@@ -1,0 +1,123 @@
+"""Streams of Chat Completions that lose what the whole answer has."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+
+from typing_extensions import override
+
+from probes.adapters.json_fields import list_or_empty, object_or_empty, text_or_empty
+from probes.messages import JSON
+from probes.outcomes import Metric
+from simulators.faults.effects import SILENT
+from simulators.faults.fault import Effect, Fault
+from simulators.faults.streams.chat_chunks import (
+    Call,
+    each_call,
+    finish_of,
+    parsed,
+    read_stream,
+    with_finish,
+)
+from simulators.faults.streams.stream_fault import LOSES, Rewritten, StreamFaults
+from simulators.faults.streams.stream_frames import Frame
+from simulators.vendors.reply_style import arguments_text
+
+LOST_CHARACTERS = 3
+# As far as generation came when it was stopped: no name yet, so no call.
+OPENER = "<tool_call>\n<function"
+
+
+def lost_tail(call: Call) -> Call:
+    """More than a closing brace is gone: that alone could be guessed."""
+    text = call.text
+    return call.saying(text[: max(1, len(text) - LOST_CHARACTERS)])
+
+
+def dropped_deltas(call: Call) -> Call:
+    """The first half of the parameters comes through, in JSON that looks whole."""
+    arguments = parsed(call.text)
+    if not arguments:
+        return call
+    kept = list(arguments)[: len(arguments) // 2]
+    return call.saying(arguments_text({name: arguments[name] for name in kept}))
+
+
+def concatenated(frames: list[Frame]) -> list[Frame]:
+    """The arguments of all calls under the index and the id of the first."""
+    stream = read_stream(frames)
+    if not stream.calls:
+        return frames
+    first, *others = stream.calls
+    more = [frame for call in others for frame in call.under(first.index).rest]
+    return replace(stream, calls=(Call(first.head, (*first.rest, *more)),)).frames
+
+
+def last_invoke_only(frames: list[Frame]) -> list[Frame]:
+    stream = read_stream(frames)
+    return replace(stream, calls=tuple(call.under(0) for call in stream.calls[-1:])).frames
+
+
+def phantom_stream(frames: list[Frame]) -> list[Frame]:
+    return replace(read_stream(frames), calls=()).frames
+
+
+def truncated_opener(frames: list[Frame]) -> list[Frame]:
+    """Markup is held back until it is known what it will be, and then never given out."""
+    stream = read_stream(frames)
+    if not stream.calls:
+        return frames
+    after = (with_finish(f, "length") if finish_of(f) else f for f in stream.after)
+    return replace(stream, calls=(), after=tuple(after)).frames
+
+
+@dataclass(frozen=True, slots=True)
+class TruncatedOpener(Rewritten):
+    """Generation stops in the opener of a call, which only the whole answer shows."""
+
+    @override
+    def body(self, body: Mapping[str, JSON], rng: random.Random) -> Mapping[str, JSON]:
+        choices = [object_or_empty(choice) for choice in list_or_empty(body.get("choices"))]
+        return {**body, "choices": [_cut(choice) for choice in choices]} if choices else body
+
+
+def _cut(choice: Mapping[str, JSON]) -> Mapping[str, JSON]:
+    message = object_or_empty(choice.get("message"))
+    if not message.get("tool_calls"):
+        return choice
+    said = {key: value for key, value in message.items() if key != "tool_calls"}
+    content = text_or_empty(message.get("content")) + OPENER
+    return {**choice, "message": {**said, "content": content}, "finish_reason": "length"}
+
+
+_chat = StreamFaults("openai")
+FAULTS: tuple[Fault, ...] = (
+    _chat(
+        "lost-tail", "Z23", "the last characters of the streamed arguments are missing",
+        each_call(lost_tail), LOSES,
+    ),
+    _chat(
+        "dropped-deltas", "Z71", "the second half of a call's parameters is not streamed",
+        each_call(dropped_deltas), LOSES,
+    ),
+    _chat(
+        "concatenated", "Z19", "calls under one index and one id, their arguments run together",
+        concatenated, LOSES,
+    ),
+    _chat(
+        "last-invoke-only", "Z71", "only the last of several calls is streamed",
+        last_invoke_only, LOSES,
+    ),
+    _chat(
+        "phantom-stream", "Z17", "the stream's finish reason is tool_calls, and it has none",
+        phantom_stream, LOSES,
+    ),
+    _chat.bent(
+        "truncated-opener", "Z30",
+        "a call cut off in its opener: text in the whole answer, nothing at all in the stream",
+        TruncatedOpener({"openai": truncated_opener}),
+        Effect({**SILENT.metrics, Metric.LEAK: 1}, SILENT.fields),
+    ),
+)  # fmt: skip

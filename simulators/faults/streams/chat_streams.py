@@ -1,0 +1,174 @@
+"""How servers bend the stream of Chat Completions, and what they lose in it."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from probes.messages import JSON
+from simulators.faults.fault import Fault
+from simulators.faults.streams import chat_losses, wire_bytes
+from simulators.faults.streams.chat_chunks import (
+    Call,
+    Entry,
+    delta_of,
+    each_call,
+    each_entry,
+    entries_of,
+    finish_of,
+    is_done,
+    is_usage,
+    name_of,
+    parsed,
+    read_stream,
+    with_entries,
+    with_finish,
+)
+from simulators.faults.streams.stream_fault import NO_VERDICT, Rewritten, StreamFaults
+from simulators.faults.streams.stream_frames import Frame, first_half
+from simulators.vendors.spec import Spec
+
+REASONING = ("reasoning_content", "reasoning", "reasoning_details")
+SERVER_ERROR: JSON = {
+    "message": "The server had an error while processing your request.",
+    "type": "server_error",
+    "param": None,
+    "code": None,
+}
+
+
+def no_index(entry: Entry) -> Entry:
+    return {key: value for key, value in entry.items() if key != "index"}
+
+
+def index_zero(entry: Entry) -> Entry:
+    return {**entry, "index": 0}
+
+
+def empty_ids(entry: Entry) -> Entry:
+    """Behind the first chunk of a call, id and name are there and say nothing."""
+    if name_of(entry):
+        return entry
+    function = entry.get("function")
+    more = function if isinstance(function, dict) else {}
+    return {**entry, "id": "", "function": {"name": "", **more}}
+
+
+def whole_arguments(call: Call) -> Call:
+    return call.at_once(call.text)
+
+
+def object_arguments(call: Call) -> Call:
+    arguments = parsed(call.text)
+    return call if arguments is None else call.at_once(arguments)
+
+
+def same_index_twice(call: Call) -> Call:
+    """The chunk that names a call carries the first of its arguments as another entry."""
+    if not call.rest:
+        return call
+    first, *others = call.rest
+    return Call(with_entries(call.head, call.entry, *entries_of(first)), tuple(others))
+
+
+def index_drift(call: Call) -> Call:
+    """Every piece of the arguments counts on, and none says whose it is."""
+    start = call.index if isinstance(call.index, int) else 0
+    drifted = [
+        with_entries(frame, *({**entry, "index": start + count} for entry in entries_of(frame)))
+        for count, frame in enumerate(call.rest, 1)
+    ]
+    return Call(call.head, tuple(drifted))
+
+
+def stop_with_calls(frames: list[Frame]) -> list[Frame]:
+    return [
+        with_finish(frame, "stop") if finish_of(frame) == "tool_calls" else frame
+        for frame in frames
+    ]
+
+
+def no_finish(frames: list[Frame]) -> list[Frame]:
+    return [frame for frame in frames if finish_of(frame) is None]
+
+
+def no_done(frames: list[Frame]) -> list[Frame]:
+    return [frame for frame in frames if not is_done(frame)]
+
+
+def error_after_200(frames: list[Frame]) -> list[Frame]:
+    done = [frame for frame in frames if is_done(frame)]
+    return [*first_half(frames), Frame({"error": SERVER_ERROR}), *done]
+
+
+def late_reasoning(frames: list[Frame]) -> list[Frame]:
+    stream = read_stream(frames)
+    thoughts = tuple(frame for frame in stream.before if _reasons(frame))
+    before = tuple(frame for frame in stream.before if not _reasons(frame))
+    if not stream.calls:
+        return frames
+    return replace(stream, before=before, after=(*thoughts, *stream.after)).frames
+
+
+def usage_before_finish(frames: list[Frame]) -> list[Frame]:
+    usage = [frame for frame in frames if is_usage(frame)]
+    others = [frame for frame in frames if not is_usage(frame)]
+    ends = [at for at, frame in enumerate(others) if finish_of(frame) is not None]
+    at = ends[0] if ends else len(others)
+    return [*others[:at], *usage, *others[at:]]
+
+
+def _tells_usage(spec: Spec) -> Spec:
+    """The vendor tells its usage unasked: else there is nothing to send too early."""
+    return replace(spec, counts=lambda body, streamed: True)
+
+
+def _reasons(frame: Frame) -> bool:
+    return any(name in delta_of(frame) for name in REASONING)
+
+
+_chat = StreamFaults("openai")
+FAULTS: tuple[Fault, ...] = (
+    _chat("no-index", "D1, Z18", "deltas of calls have no index", each_entry(no_index)),
+    _chat(
+        "index-zero", "D2, Z19", "every call has index 0 and an id of its own",
+        each_entry(index_zero),
+    ),
+    _chat(
+        "empty-ids", "D3, Z22", 'later deltas of a call repeat id and name as ""',
+        each_entry(empty_ids),
+    ),
+    _chat(
+        "whole-arguments", "D4", "a call comes whole in one chunk", each_call(whole_arguments)
+    ),
+    _chat(
+        "stop-with-calls", "D5, Z15", "the finish reason is stop though there are calls",
+        stop_with_calls,
+    ),
+    _chat("no-finish", "D6, Z16", "no finish reason, only [DONE]", no_finish),
+    _chat("no-done", "D7", "the stream ends without [DONE]", no_done),
+    _chat(
+        "same-index-twice", "D8, Z21", "one chunk has two entries of the same index",
+        each_call(same_index_twice),
+    ),
+    _chat(
+        "index-drift", "D9, Z20", "the index of later deltas counts on, and they have no id",
+        each_call(index_drift),
+    ),
+    _chat(
+        "object-arguments", "D10", "arguments are an object instead of a string",
+        each_call(object_arguments),
+    ),
+    _chat(
+        "error-after-200", "D11", "an error object in the middle of the stream",
+        error_after_200, NO_VERDICT,
+    ),
+    _chat(
+        "late-reasoning", "D12", "the reasoning comes behind the calls", late_reasoning
+    ),
+    _chat.bent(
+        "usage-before-finish", "D13", "the usage comes unasked, before the finish reason",
+        Rewritten({"openai": usage_before_finish}, _tells_usage),
+    ),
+    *wire_bytes.FAULTS,
+    *chat_losses.FAULTS,
+)  # fmt: skip

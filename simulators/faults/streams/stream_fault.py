@@ -1,0 +1,64 @@
+"""Faults of streams alone: whole answers are as they would be without."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+
+from typing_extensions import override
+
+from probes.outcomes import Metric
+from simulators.faults.fault import Effect, Fault
+from simulators.faults.streams.stream_frames import Rewrite, format_of, read_frames
+from simulators.vendors.hooks import Bend
+from simulators.vendors.spec import Spec
+
+STREAMING = "supports_streaming_tool_use"
+UNDERSTOOD = Effect()
+LOSES = Effect({Metric.STREAM_DISAGREEMENT: 1}, {STREAMING: False})
+# A stream that never ends well says nothing about calls, for or against.
+NO_VERDICT = Effect({Metric.AVAILABILITY: None}, {STREAMING: None})
+
+
+def _same(spec: Spec) -> Spec:
+    return spec
+
+
+@dataclass(frozen=True, slots=True)
+class Rewritten(Bend):
+    """Streams are rewritten, each by the rule of its format; formats without one stay as they are.
+
+    `serves` changes who serves, for a server that must also take back what it now sends.
+    """
+
+    rules: Mapping[str, Rewrite]
+    serves: Callable[[Spec], Spec] = _same
+
+    @override
+    def spec(self, spec: Spec) -> Spec:
+        return self.serves(spec) if spec.format in self.rules else spec
+
+    @override
+    def chunks(self, chunks: Sequence[bytes], rng: random.Random) -> Sequence[bytes]:
+        frames = read_frames(chunks)
+        rule = self.rules.get(format_of(frames))
+        return chunks if rule is None else [frame.write() for frame in rule(frames)]
+
+
+@dataclass(frozen=True, slots=True)
+class StreamFaults:
+    """Writes the entries of one format."""
+
+    format: str
+
+    def __call__(
+        self, name: str, row: str, shows: str, rule: Rewrite, effect: Effect = UNDERSTOOD
+    ) -> Fault:
+        return self.bent(name, row, shows, Rewritten({self.format: rule}), effect)
+
+    def bent(
+        self, name: str, row: str, shows: str, bend: Bend, effect: Effect = UNDERSTOOD
+    ) -> Fault:
+        """An entry whose bend does more than to rewrite the stream."""
+        return Fault(name, row, shows, lambda value: bend, frozenset({self.format}), effect)

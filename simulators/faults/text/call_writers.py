@@ -1,0 +1,41 @@
+"""Calls as the text that engines without a fitting parser let through, by the parser's name."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from types import MappingProxyType
+
+from simulators.faults.text import json_writers, tag_writers
+from simulators.faults.text.json_writers import Writer
+
+__all__ = ["SHAPES", "WRITERS", "Writer"]
+
+_JSON: Mapping[str, Writer] = {
+    "hermes": json_writers.hermes,
+    "name_arguments": json_writers.name_arguments,
+    "deepseek_v3": json_writers.deepseek_v3,
+    "deepseek_v31": json_writers.deepseek_v31,
+    "kimi_k2": json_writers.kimi_k2,
+    "harmony": json_writers.harmony,
+    "mistral": json_writers.mistral,
+    "llama_function": json_writers.llama_function,
+    "llama_json": json_writers.llama_json,
+    "pythonic": json_writers.pythonic,
+    "json_text": json_writers.json_text,
+}
+_TAGGED: Mapping[str, Writer] = {
+    "dsml": tag_writers.dsml,
+    "kimi_k3": tag_writers.kimi_k3,
+    "minimax_m3": tag_writers.minimax_m3,
+    "minimax_m2": tag_writers.minimax_m2,
+    "qwen_xml": tag_writers.qwen_xml,
+    "glm": tag_writers.glm,
+    "invoke": tag_writers.invoke,
+    "child_invoke": tag_writers.child_invoke,
+}
+WRITERS: Mapping[str, Writer] = MappingProxyType({**_JSON, **_TAGGED})
+# A profile knows two shapes of text: arguments as one literal, which is nearly always JSON, or
+# arguments one by one between tags.
+SHAPES: Mapping[str, str] = MappingProxyType(
+    {**dict.fromkeys(_JSON, "json_text"), **dict.fromkeys(_TAGGED, "xml")}
+)

@@ -1,0 +1,137 @@
+"""Leaks whose markup is itself damaged, stands elsewhere, or stands beside the call."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Sequence
+from dataclasses import replace
+
+from typing_extensions import override
+
+from probes.messages import Reply, Text, ToolCall
+from probes.outcomes import Metric
+from simulators.faults.fault import Effect, Fault
+from simulators.faults.text.json_writers import as_json, harmony, hermes
+from simulators.faults.text.leak import leak, only_thought, without_calls
+from simulators.faults.text.tag_writers import dsml, dsml_invokes, qwen_xml
+from simulators.vendors.hooks import Bend
+from simulators.vendors.spec import Asked
+
+
+class InReasoning(Bend):
+    """The calls stand at the end of the reasoning, and there is nothing else."""
+
+    @override
+    def reply(self, reply: Reply, asked: Asked, rng: random.Random) -> Reply:
+        return only_thought(reply, f"\n{qwen_xml(reply.calls)}") if reply.calls else reply
+
+
+class Besides(Bend):
+    """The calls stand on the wire and in the content as well."""
+
+    @override
+    def reply(self, reply: Reply, asked: Asked, rng: random.Random) -> Reply:
+        if not reply.calls:
+            return reply
+        text = Text(hermes(reply.calls))
+        return replace(reply, parts=(*without_calls(reply.parts), text, *reply.calls))
+
+
+def _bare(calls: Sequence[ToolCall]) -> str:
+    return f"\n\n{dsml_invokes(calls)}"
+
+
+def _wrong_block(calls: Sequence[ToolCall]) -> str:
+    return dsml(calls).replace("DSML｜tool_calls>", "DSML｜function_calls>")
+
+
+def _unterminated(calls: Sequence[ToolCall]) -> str:
+    head, _, _ = dsml(calls).rpartition("\n</｜DSML｜tool_calls>")
+    return head.removesuffix("</｜DSML｜invoke>").rstrip("\n")
+
+
+def _stripped(calls: Sequence[ToolCall]) -> str:
+    return "".join(
+        f"assistantcommentary to=functions.{call.name} json{as_json(call.input)}" for call in calls
+    )
+
+
+def _no_call(calls: Sequence[ToolCall]) -> str:
+    return harmony(calls).replace("<|call|>", "")
+
+
+def _doubled_close(calls: Sequence[ToolCall]) -> str:
+    return qwen_xml(calls).replace("\n</parameter>\n", "\n</parameter>\n</parameter>\n")
+
+
+def _of_text() -> tuple[Fault, ...]:
+    return (
+        leak(
+            "leak-dsml-bare",
+            "Z40",
+            "DSML calls in the content without the block around them",
+            "dsml",
+            _bare,
+        ),
+        leak(
+            "leak-dsml-block",
+            "Z40",
+            "DSML calls in the content in the block of the version before, function_calls",
+            "dsml",
+            _wrong_block,
+        ),
+        leak(
+            "leak-unterminated",
+            "Z40",
+            "DSML calls in the content; the last call and the block are not closed",
+            "dsml",
+            _unterminated,
+        ),
+        leak(
+            "leak-harmony-stripped",
+            "Z47",
+            "harmony calls in the content without the special tokens, only their words are left",
+            "harmony",
+            _stripped,
+        ),
+        leak(
+            "leak-harmony-no-call",
+            "Z48",
+            "harmony calls in the content without <|call|>, which was taken for a stop token",
+            "harmony",
+            _no_call,
+        ),
+        leak(
+            "leak-doubled-close",
+            "Z29",
+            "Qwen's XML in the content, every </parameter> twice",
+            "qwen_xml",
+            _doubled_close,
+        ),
+    )
+
+
+FAULTS = (
+    *_of_text(),
+    Fault(
+        "leak-in-reasoning",
+        "Z25, Z34",
+        "calls stand in the reasoning in Qwen's XML, and there is neither content nor a call",
+        lambda value: InReasoning(),
+        effect=Effect(
+            {Metric.PARSE_SUCCESS: 1, Metric.LEAK: 1, Metric.REASONING_ONLY: 1},
+            {
+                "tool_call_format": "xml",
+                "parser": "qwen_xml",
+                "reasoning_replay": "tolerated",
+            },
+        ),
+    ),
+    Fault(
+        "leak-and-call",
+        "",
+        "calls stand on the wire and, in the hermes format, in the content as well",
+        lambda value: Besides(),
+        effect=Effect({Metric.LEAK: 1}),
+    ),
+)

@@ -1,0 +1,254 @@
+"""Answers that come instead of the model's: the vendor, or what stands before it, is in trouble."""
+
+from __future__ import annotations
+
+import json
+import math
+import random
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+
+from typing_extensions import override
+
+from probes.messages import JSON
+from probes.outcomes import Metric
+from simulators.faults.fault import CHAT, Effect, Fault
+from simulators.faults.fault_switch import SwitchError
+from simulators.vendors.error_envelopes import Complaint
+from simulators.vendors.hooks import Bend, Sending
+from simulators.vendors.spec import Envelope, Spec
+from simulators.vendors.vendor_auth import Auth
+
+NO_VERDICT = Effect({Metric.AVAILABILITY: 1})
+RETRY_AFTER = 2
+# It counts who follows, see simulators/hostile_vendors.py.
+ELSEWHERE = "/hostile/landing/v1/chat/completions"
+SIGN_IN = (
+    "<!doctype html>\n<html><head><title>Sign in</title></head><body><h1>Sign in</h1></body>\n"
+)
+
+# What is said by format; the sentence above each is that of the Chat Completions and Responses.
+RATE_LIMITED = "Rate limit reached for requests"
+SLOW_DOWN = {
+    "anthropic": "This request would exceed your account's rate limit. Please try again later.",
+    "gemini": "Resource has been exhausted (e.g. check quota).",
+    "ollama": "too many concurrent requests",
+}
+OVERLOADED = "The engine is currently overloaded, please try again later"
+BUSY = {
+    "anthropic": "Overloaded",
+    "gemini": "The model is overloaded. Please try again later.",
+    "ollama": "server busy, please try again.  maximum pending requests exceeded",
+}
+SORRY = "The server had an error while processing your request. Sorry about that!"
+BROKEN = {
+    "anthropic": "Internal server error",
+    "gemini": "An internal error has occurred. Please retry.",
+    "ollama": "llama runner process has terminated: signal: killed",
+}
+NO_ACCESS = {
+    "gemini": "Request had invalid authentication credentials. Expected OAuth 2 access token, "
+    "login cookie or other valid authentication credential.",
+    "ollama": "unauthorized",
+}
+# What a proxy says in the vendor's place.
+PROXY_TITLES = {502: "502 Bad Gateway", 504: "504 Gateway Time-out"}
+# The types that an envelope made for refused requests gives to everything.
+REFUSED_TYPES = ("invalid_request_error", "bad_request_error", "BadRequestError")
+TYPES = {401: "authentication_error", 429: "rate_limit_error", 503: "service_unavailable_error"}
+CODES = {429: "rate_limit_exceeded"}
+BASE_RESP = {
+    1000: "unknown error",
+    1001: "request timeout",
+    1002: "rate limit",
+    1004: "not authorized",
+    1008: "insufficient balance",
+    1013: "internal service error",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Instead(Bend):
+    """An answer in place of the vendor's, sent before the request is read."""
+
+    write: Callable[[Spec, random.Random], Sending | None]
+
+    @override
+    def door(self, spec: Spec, rng: random.Random) -> Sending | None:
+        return self.write(spec, rng)
+
+
+@dataclass(frozen=True, slots=True)
+class Shut(Auth):
+    """Lets nobody in, whatever the key."""
+
+    says: str = ""
+    status: int = 503
+
+    @override
+    def check(self, headers: Mapping[str, str], query: Mapping[str, str]) -> None:
+        raise Complaint(self.says, status=self.status, code=self.code)
+
+
+@dataclass(frozen=True, slots=True)
+class Closed(Bend):
+    """Everything is refused, also what is served beside answers."""
+
+    change: Callable[[Spec], Spec]
+
+    @override
+    def spec(self, spec: Spec) -> Spec:
+        return self.change(spec)
+
+
+def in_trouble(envelope: Envelope) -> Envelope:
+    """A vendor's envelope that calls trouble trouble, and not a bad request."""
+
+    def write(complaint: Complaint, request_id: str) -> dict[str, JSON]:
+        return _retyped(envelope(complaint, request_id), complaint.status)
+
+    return write
+
+
+def _retyped(body: Mapping[str, JSON], status: int) -> dict[str, JSON]:
+    changed = dict(body)
+    if body.get("type") in REFUSED_TYPES:
+        changed["type"] = TYPES.get(status, "server_error")
+    inner = body.get("error")
+    if isinstance(inner, Mapping):
+        changed["error"] = _retyped(inner, status)
+    return changed
+
+
+def _said(spec: Spec, rng: random.Random, status: int, message: str) -> Sending:
+    """An error in the vendor's own envelope."""
+    request_id = f"req_{rng.getrandbits(96):024x}"
+    complaint = Complaint(message, status=status, code=CODES.get(status))
+    body = json.dumps(in_trouble(spec.envelope)(complaint, request_id)).encode("ascii")
+    headers = {"server": spec.server, spec.request_id: request_id}
+    return Sending([body], "application/json", status, headers)
+
+
+def _rate_limit(value: float | None) -> Bend:
+    seconds = math.ceil(RETRY_AFTER if value is None else value)
+
+    def write(spec: Spec, rng: random.Random) -> Sending:
+        message = SLOW_DOWN.get(spec.format, RATE_LIMITED)
+        said = _said(spec, rng, 429, message)
+        return replace(said, headers={**said.headers, "retry-after": str(seconds)})
+
+    return Instead(write)
+
+
+def _server_error(value: float | None) -> Bend:
+    status = 500 if value is None else int(value)
+    if not 500 <= status <= 599:
+        raise SwitchError(f"{status} is no status of a server error; give one from 500 to 599.")
+
+    def write(spec: Spec, rng: random.Random) -> Sending:
+        if status in PROXY_TITLES:
+            return _proxy_page(status)
+        words, usual = (BUSY, OVERLOADED) if status in (503, 529) else (BROKEN, SORRY)
+        return _said(spec, rng, status, words.get(spec.format, usual))
+
+    return Instead(write)
+
+
+def _proxy_page(status: int) -> Sending:
+    title = PROXY_TITLES[status]
+    page = (
+        f"<html>\r\n<head><title>{title}</title></head>\r\n<body>\r\n"
+        f"<center><h1>{title}</h1></center>\r\n<hr><center>nginx</center>\r\n</body>\r\n</html>\r\n"
+    )
+    return Sending([page.encode("ascii")], "text/html", status, {"server": "nginx"})
+
+
+def _down(spec: Spec) -> Spec:
+    says = BUSY.get(spec.format, OVERLOADED)
+    return replace(spec, auth=Shut(says=says), envelope=in_trouble(spec.envelope))
+
+
+def _loading(spec: Spec) -> Spec:
+    if spec.format not in CHAT:
+        return spec
+    return replace(spec, auth=Shut(says="Loading model"), envelope=_unavailable)
+
+
+def _unavailable(complaint: Complaint, request_id: str) -> dict[str, JSON]:
+    error: dict[str, JSON] = {"message": complaint.message, "type": "unavailable_error"}
+    return {"error": {**error, "code": complaint.status}}
+
+
+def _auth_lost(spec: Spec) -> Spec:
+    usual = spec.auth.wrong.replace("{key}", "***") if spec.auth else "Invalid API key"
+    code = spec.auth.code if spec.auth else None
+    says = NO_ACCESS.get(spec.format, usual)
+    shut = Shut(says=says, status=401, code=code)
+    return replace(spec, auth=shut, envelope=in_trouble(spec.envelope))
+
+
+def _base_resp(value: float | None) -> Bend:
+    code = 1002 if value is None else int(value)
+    if code not in BASE_RESP:
+        raise SwitchError(
+            f"MiniMax has no code {code}; give one of {', '.join(map(str, BASE_RESP))}."
+        )
+    inside: JSON = {"status_code": code, "status_msg": BASE_RESP[code]}
+
+    def write(spec: Spec, rng: random.Random) -> Sending | None:
+        if spec.format not in CHAT:
+            return None
+        body = {"id": f"{rng.getrandbits(128):032x}", "choices": None, "created": 0}
+        data = json.dumps({**body, "model": "", "base_resp": inside}).encode("ascii")
+        return Sending([data], "application/json", headers={"server": spec.server})
+
+    return Instead(write)
+
+
+def _html(spec: Spec, rng: random.Random) -> Sending:
+    return Sending([SIGN_IN.encode("ascii")], "text/html")
+
+
+def _redirect(spec: Spec, rng: random.Random) -> Sending:
+    return Sending([b""], "text/plain", 307, {"location": ELSEWHERE})
+
+
+def _fault(name: str, shows: str, make: Callable[[float | None], Bend], value: str = "") -> Fault:
+    return Fault(name, "", shows, make, effect=NO_VERDICT, value=value)
+
+
+def _always(bend: Bend) -> Callable[[float | None], Bend]:
+    return lambda value: bend
+
+
+FAULTS = (
+    _fault(
+        "rate-limit",
+        "429 with Retry-After, in the vendor's envelope",
+        _rate_limit,
+        f"seconds in Retry-After ({RETRY_AFTER})",
+    ),
+    _fault(
+        "server-error",
+        "a 5xx in the vendor's envelope; 502 and 504 as a proxy's page",
+        _server_error,
+        "the status (500)",
+    ),
+    _fault("down", "503 for everything, also for lists and versions", _always(Closed(_down))),
+    replace(
+        _fault("loading", "503 `Loading model`, as llama.cpp says it", _always(Closed(_loading))),
+        formats=CHAT,
+    ),
+    _fault("auth-lost", "401 for a key that was right before", _always(Closed(_auth_lost))),
+    replace(
+        _fault(
+            "base-resp",
+            "200 with MiniMax's `base_resp` that tells an error",
+            _base_resp,
+            "the code (1002)",
+        ),
+        formats=CHAT,
+    ),
+    _fault("html", "200 with a sign-in page", _always(Instead(_html))),
+    _fault("redirect", "307 to another path", _always(Instead(_redirect))),
+)

@@ -1,0 +1,79 @@
+"""What a vendor swaps without a word: its chat template, engine, model echo, fingerprint, route."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+
+from typing_extensions import override
+
+from simulators.faults.fault import Fault
+from simulators.vendors.hooks import Bend
+from simulators.vendors.model_traits import Replay, Thinks
+from simulators.vendors.spec import Spec
+
+NEW_TEMPLATE = (
+    "{%- for message in messages %}<|start|>{{ message.role }}<|sep|>{{ message.content }}"
+    "{%- for call in message.tool_calls or [] %}<|call|>{{ call | tojson }}{%- endfor %}"
+    "<|end|>\n{%- endfor %}<|start|>assistant<|sep|>"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Change(Bend):
+    """Another Spec serves."""
+
+    change: Callable[[Spec], Spec]
+
+    @override
+    def spec(self, spec: Spec) -> Spec:
+        return self.change(spec)
+
+
+def _fault(name: str, row: str, shows: str, change: Callable[[Spec], Spec]) -> Fault:
+    bend = Change(change)
+    return Fault(name, row, shows, lambda value: bend)
+
+
+def _strict(spec: Spec) -> Spec:
+    """The same names in front of models that think and want all of it back."""
+    models = {
+        name: replace(model, thinks=Thinks.UNLESS_DISABLED, replay=Replay.ALL_TURNS)
+        for name, model in spec.models.items()
+    }
+    fingerprint = replace(spec.manner, fingerprint="fp_rerouted02")
+    return replace(spec, models=models, manner=fingerprint)
+
+
+FAULTS = (
+    _fault(
+        "new-template",
+        "",
+        "another chat template, where the server shows it, and other prompt token counts",
+        lambda spec: replace(spec, template=NEW_TEMPLATE),
+    ),
+    _fault(
+        "new-engine",
+        "",
+        "another version of the engine, where the server tells it",
+        lambda spec: replace(spec, engine=f"{spec.engine or '1.0'}-next", server="other-gateway"),
+    ),
+    _fault(
+        "new-echo",
+        "",
+        "answers name another model than the one that was asked",
+        lambda spec: replace(spec, echo="sim-other-0731"),
+    ),
+    _fault(
+        "new-fingerprint",
+        "",
+        "another system_fingerprint, where the format has one",
+        lambda spec: replace(spec, manner=replace(spec.manner, fingerprint="fp_0123456789")),
+    ),
+    _fault(
+        "route-strict",
+        "Z02",
+        "a re-route to a host whose models think and want the reasoning of every tool turn back",
+        _strict,
+    ),
+)

@@ -1,0 +1,224 @@
+"""A stand-in for a model: it knows nothing but the request, and answers by reading it."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from probes.messages import (
+    JSON,
+    NONE,
+    ModelCall,
+    Role,
+    Text,
+    ToolCall,
+    ToolResult,
+    ToolSpec,
+    Turn,
+)
+from simulators.model.call_repair import is_failure, may_retry, mend
+from simulators.model.echo_text import words_to_say
+from simulators.model.schema_values import invented, properties, required, typed
+from simulators.model.tool_requests import Wish, call_anyway, read_wishes
+
+MAX_TRIES = 3
+PROSE = "I have read your request and would be glad to help with it."
+_TOGETHER = re.compile(
+    r"\b(?:parallel|at the same time|simultaneously|at once|without waiting|together"
+    r"|(?:one|same|single) (?:turn|go|response|answer|reply|message))\b",
+    re.I,
+)
+_IN_ORDER = re.compile(
+    r"\b(?:then|after(?:wards| that| it| this| the)?|next|step \d|step by step|once you have"
+    r"|when you have|one (?:after|by|at)|wait for|sequentially|finally)\b",
+    re.I,
+)
+_REFERS = re.compile(
+    r"^(?:the|that|this|its|whatever)\b.*\b(?:result|token|nonce|code|value|answer|output|number|sum"
+    r"|secret|key|received|returned|returns|got|gave|gives|said|says|comes back|came back)\b",
+    re.I | re.S,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """What the model wants to say: a thought that a vendor may show, and calls or a text."""
+
+    thought: str
+    text: str = ""
+    wishes: tuple[Wish, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class _Step:
+    """A call that was made for the present question, and its result."""
+
+    call: ToolCall
+    result: ToolResult
+
+
+def answer(call: ModelCall) -> Answer:
+    """The answer to a request, from the request alone."""
+    asked, since = _question(call)
+    steps = _steps(since)
+    if call.tool_choice == NONE or not call.tools:
+        return _in_words(asked, steps, call)
+    wishes = [_settled(wish, steps) for wish in read_wishes(asked, call.tools)]
+    todo = [*_repairs(steps, since, call.tools), *_pending(wishes, steps)]
+    forced = _forced(asked, call)
+    if forced is not None:
+        todo = [wish for wish in todo if wish.tool == forced.tool] or [forced]
+    elif call.tool_choice is not None and call.tool_choice.mode == "required":
+        todo = todo or wishes or [_whole(call_anyway(asked, call.tools[0]))]
+    if not todo:
+        return _in_words(asked, steps, call)
+    if call.parallel is False or forced is not None or _in_order(asked):
+        todo = todo[:1]
+    names = ", ".join(wish.tool.name for wish in todo)
+    after = " I have seen the results so far." if steps else ""
+    return Answer(f"The user wants something done.{after} I should use {names}.", "", tuple(todo))
+
+
+def _question(call: ModelCall) -> tuple[str, Sequence[Turn]]:
+    """The user's last request, and what happened since."""
+    places = [i for i, turn in enumerate(call.turns) if turn.role is Role.USER and _text(turn)]
+    if not places:
+        return "", call.turns
+    last = places[-1]
+    text = _text(call.turns[last])
+    remark = last > 0 and call.turns[last - 1].role is Role.TOOL
+    if remark and len(places) > 1 and not read_wishes(text, call.tools):
+        # Words beside the results of the calls belong to the question that led to them.
+        return f"{_text(call.turns[places[-2]])}\n{text}", call.turns[places[-2] + 1 :]
+    return text, call.turns[last + 1 :]
+
+
+def _text(turn: Turn) -> str:
+    return "\n".join(part.text for part in turn.parts if isinstance(part, Text))
+
+
+def _steps(turns: Sequence[Turn]) -> list[_Step]:
+    waiting: dict[str, ToolCall] = {}
+    steps = []
+    for turn in turns:
+        waiting |= {call.id: call for call in turn.calls}
+        steps += [
+            _Step(waiting.pop(result.call_id), result)
+            for result in turn.results
+            if result.call_id in waiting
+        ]
+    return steps
+
+
+def _settled(wish: Wish, steps: Sequence[_Step]) -> Wish:
+    """The wish with all that its schema needs; what refers to a result is filled in from it."""
+    good = [step for step in steps if not is_failure(step.result)]
+    arguments = {
+        name: _from_result(value, good[-1].result, wish.tool, name) if good else value
+        for name, value in wish.arguments.items()
+    }
+    return _whole(replace(wish, arguments=arguments))
+
+
+def _whole(wish: Wish) -> Wish:
+    schema = wish.tool.schema or {}
+    rules = properties(schema, schema)
+    added = {
+        name: invented(rules[name], schema)
+        for name in required(schema)
+        if name in rules and name not in wish.arguments
+    }
+    return replace(wish, arguments={**wish.arguments, **added})
+
+
+def _from_result(value: JSON, result: ToolResult, tool: ToolSpec, name: str) -> JSON:
+    if not isinstance(value, str) or not _REFERS.match(value):
+        return value
+    schema = tool.schema or {}
+    return typed(_main_value(result.content, value), properties(schema, schema)[name], schema)
+
+
+def _main_value(content: str, phrase: str) -> str:
+    """The part of a result that a phrase means."""
+    try:
+        body: JSON = json.loads(content)
+    except (ValueError, RecursionError):
+        return content
+    while isinstance(body, Mapping) and body:
+        named = [key for key in body if key.lower() in phrase.lower()]
+        body = body[named[0] if named else list(body)[-1]]
+    return body if isinstance(body, str) else json.dumps(body)
+
+
+def _repairs(
+    steps: Sequence[_Step], since: Sequence[Turn], tools: Sequence[ToolSpec]
+) -> list[Wish]:
+    """New tries for the calls of the last round that failed."""
+    last = {result.call_id for turn in since[-1:] for result in turn.results}
+    if since and since[-1].role is Role.TOOL:
+        rounds = [i for i, turn in enumerate(since) if turn.role is Role.ASSISTANT]
+        begin = rounds[-1] if rounds else 0
+        last = {result.call_id for turn in since[begin:] for result in turn.results}
+    known = {tool.name: tool for tool in tools}
+    wishes = []
+    for step in steps:
+        if step.call.id not in last or not is_failure(step.result) or step.call.name not in known:
+            continue
+        tool = known[step.call.name]
+        arguments = mend(step.call, step.result, tool)
+        same = sum(_same(other.call, tool.name, arguments) for other in steps)
+        tries = sum(other.call.name == tool.name for other in steps if is_failure(other.result))
+        if may_retry(step.result) and same < 2 and tries < MAX_TRIES:
+            wishes.append(Wish(tool, arguments))
+    return wishes
+
+
+def _same(call: ToolCall, name: str, arguments: Mapping[str, JSON]) -> bool:
+    return call.name == name and dict(call.input) == dict(arguments)
+
+
+def _pending(wishes: Sequence[Wish], steps: Sequence[_Step]) -> list[Wish]:
+    """The wishes that no call has been made for."""
+    made = [step.call for step in steps]
+    pending = []
+    for wish in wishes:
+        exact = next((c for c in made if _same(c, wish.tool.name, wish.arguments)), None)
+        if exact is not None:
+            made.remove(exact)
+        else:
+            pending.append(wish)
+    # A call that was corrected, or whose argument came out of a result, also counts.
+    rest = []
+    for wish in pending:
+        alike = next((made_call for made_call in made if made_call.name == wish.tool.name), None)
+        if alike is not None:
+            made.remove(alike)
+        else:
+            rest.append(wish)
+    return rest
+
+
+def _forced(asked: str, call: ModelCall) -> Wish | None:
+    choice = call.tool_choice
+    if choice is None or choice.mode != "named":
+        return None
+    tool = next((tool for tool in call.tools if tool.name == choice.name), None)
+    return None if tool is None else _whole(call_anyway(asked, tool))
+
+
+def _in_order(asked: str) -> bool:
+    return _IN_ORDER.search(asked) is not None and _TOGETHER.search(asked) is None
+
+
+def _in_words(asked: str, steps: Sequence[_Step], call: ModelCall) -> Answer:
+    if steps:
+        told = "\n".join(f"{step.call.name}: {step.result.content}" for step in steps)
+        return Answer("I have what I need and can answer.", f"Here is what came back.\n{told}")
+    if words := words_to_say(asked):
+        return Answer("A plain answer is wanted.", words)
+    earlier = [result for turn in call.turns for result in turn.results]
+    if earlier:
+        return Answer("The results of before may help.", f"{PROSE} Before: {earlier[-1].content}")
+    return Answer("No tool is needed for this.", PROSE)

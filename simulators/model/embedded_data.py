@@ -1,0 +1,56 @@
+"""Values that a text shows as data: JSON objects, and the rows of a table."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+
+from probes.messages import JSON
+from simulators.model.schema_values import DECODER, Schema, typed, unquoted
+
+Group = dict[str, JSON]
+
+
+def objects(text: str, names: Mapping[str, Schema]) -> Iterator[Group]:
+    """JSON objects in the text whose keys are properties, alone or as the arguments of a call."""
+    position = 0
+    failures = 0
+    while failures < 50 and (begin := text.find("{", position)) >= 0:
+        try:
+            value, position = DECODER.raw_decode(text, begin)
+        except (ValueError, RecursionError):
+            position, failures = begin + 1, failures + 1
+            continue
+        for key in ("arguments", "input", "args", "parameters"):
+            inner = value.get(key)
+            if isinstance(inner, dict) and key not in names:
+                value = inner
+        # An object behind the name of its property is that property's value, not a call.
+        behind = re.search(
+            r"([\w.]+)[`\"'*]*\s*(?::|=|to|is)?\s*\Z", text[max(0, begin - 80) : begin]
+        )
+        if behind and behind.group(1) in names:
+            continue
+        if value and set(value) <= set(names):
+            yield value
+
+
+def rows(text: str, names: Mapping[str, Schema], schema: Schema) -> Iterator[Group]:
+    """The rows of a table whose head names properties."""
+    head: list[str] | None = None
+    for line in text.splitlines():
+        if not line.strip().startswith("|"):
+            head = None
+            continue
+        cells = [cell.strip() for cell in line.strip().strip("|").split("|")]
+        if head is None:
+            known = [cell.strip("`*\"' ").lower() for cell in cells]
+            hits = [cell for cell in known if cell in names]
+            head = known if len(hits) > 1 or (hits and len(cells) == 1) else None
+        elif not all(set(cell) <= set("-: ") for cell in cells):
+            row = dict(zip(head, cells, strict=False))
+            yield {
+                name: typed(unquoted(said), names[name], schema)
+                for name, said in row.items()
+                if name in names
+            }

@@ -1,0 +1,52 @@
+"""What a vendor's answers carry beside what the model said."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping
+
+from probes.adapters.json_fields import object_or_empty
+from probes.messages import JSON, Extra
+from simulators.vendors.error_envelopes import RELAY_HOST
+
+
+def nothing(body: Mapping[str, JSON], streamed: bool) -> Extra:
+    return {}
+
+
+def always(body: Mapping[str, JSON], streamed: bool) -> bool:
+    return True
+
+
+def chat_facts(body: Mapping[str, JSON], streamed: bool) -> Extra:
+    """The fields that every compatible server adds to an answer."""
+    return {"openai": {"created": int(time.time())}}
+
+
+def openai_facts(body: Mapping[str, JSON], streamed: bool) -> Extra:
+    facts: dict[str, JSON] = {"created": int(time.time()), "service_tier": "default"}
+    if not streamed:
+        facts["$message"] = {"refusal": None, "annotations": []}
+        facts["$choice"] = {"logprobs": None}
+    return {"openai": facts}
+
+
+def responses_facts(body: Mapping[str, JSON], streamed: bool) -> Extra:
+    echoed = ("tools", "tool_choice", "parallel_tool_calls", "instructions", "metadata")
+    own: dict[str, JSON] = {key: body[key] for key in echoed if key in body}
+    return {"openai_responses": {"created_at": int(time.time()), **own}}
+
+
+def ollama_facts(body: Mapping[str, JSON], streamed: bool) -> Extra:
+    now = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())
+    return {"ollama": {"created_at": now, "total_duration": 1, "load_duration": 1}}
+
+
+def chat_counts(body: Mapping[str, JSON], streamed: bool) -> bool:
+    """A stream of Chat Completions tells its usage only when asked to."""
+    return not streamed or object_or_empty(body.get("stream_options")).get("include_usage") is True
+
+
+def relay_facts(body: Mapping[str, JSON], streamed: bool) -> Extra:
+    """Who answered behind the relay."""
+    return {"openai": {"created": int(time.time()), "provider": RELAY_HOST}}

@@ -1,0 +1,201 @@
+"""An answer of the mind as a reply in a vendor's manner: ids, reasoning, signatures, counts."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import json
+import random
+import string
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+
+from probes.messages import (
+    JSON,
+    BrokenCall,
+    Extra,
+    ModelCall,
+    Part,
+    Reasoning,
+    ReasoningKind,
+    Reply,
+    Stop,
+    Text,
+    ToolCall,
+    Usage,
+)
+from simulators.model.answers import Answer
+from simulators.model.tool_requests import Wish
+from simulators.vendors import item_ids
+
+ALPHANUMERIC = string.ascii_letters + string.digits
+LOWER = string.ascii_lowercase + string.digits
+HEX = "0123456789abcdef"
+_MARK = b"SIM1"
+
+Shape = Callable[[str, ModelCall, random.Random], Sequence[Part]]
+
+
+@dataclass(frozen=True, slots=True)
+class IdStyle:
+    """How a vendor's ids look.
+
+    `form` says what stands behind the prefix: drawn letters, the place of a call in its answer
+    from 0 or from 1, its number in the whole conversation, its tool's name.
+    """
+
+    prefix: str
+    length: int
+    letters: str = ALPHANUMERIC
+    form: str = "{drawn}"
+
+    def draw(self, rng: random.Random, index: int = 0, *, name: str = "", number: int = 0) -> str:
+        drawn = "".join(rng.choices(self.letters, k=self.length))
+        return self.prefix + self.form.format(
+            drawn=drawn, index=index, place=index + 1, number=number, name=name
+        )
+
+
+CHAT_IDS = IdStyle("chatcmpl-", 29)
+CALL_IDS = IdStyle("call_", 24)
+
+
+@dataclass(frozen=True, slots=True)
+class Manner:
+    """What one vendor puts around what its model says."""
+
+    format: str
+    reply_ids: IdStyle
+    call_ids: IdStyle
+    shape: Shape | None = None
+    fingerprint: str | None = None
+
+    def reply(
+        self, answer: Answer, call: ModelCall, rng: random.Random, *, thinks: bool, signs: bool
+    ) -> Reply:
+        """The reply that says what the mind wants to say."""
+        parts: list[Part] = []
+        if thinks and self.shape is not None:
+            parts += self.shape(answer.thought, call, rng)
+        if answer.text:
+            parts.append(Text(answer.text))
+        before = calls_before(call)
+        for index, wish in enumerate(answer.wishes):
+            extra: Extra = {}
+            if signs and index == 0:
+                extra = {self.format: {"thoughtSignature": sign(answer.thought)}}
+            id_ = self.call_ids.draw(rng, index, name=wish.tool.name, number=before + index)
+            parts.append(_call(wish, id_, extra))
+        if self.format == item_ids.FORMAT:
+            parts = item_ids.linked(parts)
+        return Reply(
+            parts=tuple(parts),
+            stop=Stop.TOOL_CALLS if answer.wishes else Stop.END,
+            usage=_usage(call, parts),
+            id=self.reply_ids.draw(rng),
+            model=call.model,
+            fingerprint=self.fingerprint,
+        )
+
+
+def calls_before(call: ModelCall) -> int:
+    """How many calls the conversation has seen."""
+    parts = [part for turn in call.turns for part in turn.parts]
+    return sum(isinstance(part, ToolCall | BrokenCall) for part in parts)
+
+
+def arguments_text(arguments: Mapping[str, JSON]) -> str:
+    return json.dumps(arguments, ensure_ascii=False, separators=(",", ":"))
+
+
+def sign(text: str) -> str:
+    """A signature that only this program issues."""
+    digest = hashlib.sha256(b"simulators\n" + text.encode("utf-8", "surrogatepass")).digest()
+    return base64.b64encode(_MARK + digest).decode()
+
+
+def is_ours(signature: str) -> bool:
+    """Whether a signature was issued here, in either alphabet of base64."""
+    try:
+        raw = base64.urlsafe_b64decode(signature.replace("+", "-").replace("/", "_"))
+    except ValueError:
+        return False
+    return raw.startswith(_MARK) and len(raw) == len(_MARK) + 32
+
+
+def as_field(name: str) -> Shape:
+    """Reasoning as a string beside the content."""
+
+    def shape(thought: str, call: ModelCall, rng: random.Random) -> list[Part]:
+        return [Reasoning(thought, ReasoningKind.FIELD, name)]
+
+    return shape
+
+
+def as_block(thought: str, call: ModelCall, rng: random.Random) -> list[Part]:
+    """Reasoning as Anthropic's signed block."""
+    return [_block(thought, thought)]
+
+
+def as_omitted_block(thought: str, call: ModelCall, rng: random.Random) -> list[Part]:
+    """A signed block whose text is left out unless the client asks to see it."""
+    thinking = _own(call, "anthropic").get("thinking")
+    shown = isinstance(thinking, Mapping) and thinking.get("display") == "summarized"
+    return [_block(thought if shown else "", thought)]
+
+
+def as_thought(thought: str, call: ModelCall, rng: random.Random) -> list[Part]:
+    """Reasoning as a part of Gemini's."""
+    raw: JSON = {"text": thought, "thought": True}
+    return [Reasoning(thought, ReasoningKind.THOUGHT, raw)]
+
+
+def as_item(thought: str, call: ModelCall, rng: random.Random) -> list[Part]:
+    """Reasoning as an item of the Responses API, sealed where the client asks for that."""
+    summary: list[JSON] = [{"type": "summary_text", "text": thought}]
+    id_ = item_ids.reasoning_id(rng)
+    raw: dict[str, JSON] = {"id": id_, "type": "reasoning", "summary": summary}
+    wanted = _own(call, item_ids.FORMAT).get("include")
+    if isinstance(wanted, list) and "reasoning.encrypted_content" in wanted:
+        raw["encrypted_content"] = sign(thought)
+    return [Reasoning(thought, ReasoningKind.ITEM, raw)]
+
+
+def as_split(thought: str, call: ModelCall, rng: random.Random) -> list[Part]:
+    """MiniMax: an array beside the content where it is asked for, else think tags in it."""
+    if _own(call, "openai").get("reasoning_split") is not True:
+        return [Text(f"<think>\n{thought}\n</think>\n\n")]
+    return [_details(thought, "MiniMax-response-v1")]
+
+
+def as_relayed(thought: str, call: ModelCall, rng: random.Random) -> list[Part]:
+    """OpenRouter: the same thoughts as a string and as an array."""
+    field = Reasoning(thought, ReasoningKind.FIELD, "reasoning")
+    return [field, _details(thought, "unknown")]
+
+
+def _own(call: ModelCall, form: str) -> Mapping[str, JSON]:
+    """The fields of a request that only its own format knows."""
+    own = call.extra.get(form)
+    return own if isinstance(own, Mapping) else {}
+
+
+def _block(shown: str, thought: str) -> Reasoning:
+    raw: JSON = {"type": "thinking", "thinking": shown, "signature": sign(thought)}
+    return Reasoning(shown, ReasoningKind.BLOCK, raw)
+
+
+def _details(thought: str, form: str) -> Reasoning:
+    entry: dict[str, JSON] = {"type": "reasoning.text", "text": thought, "format": form, "index": 0}
+    return Reasoning(thought, ReasoningKind.DETAILS, [entry])
+
+
+def _call(wish: Wish, id_: str, extra: Extra) -> ToolCall:
+    arguments = dict(wish.arguments)
+    return ToolCall(id_, wish.tool.name, arguments, "mind", arguments_text(arguments), extra=extra)
+
+
+def _usage(call: ModelCall, parts: list[Part]) -> Usage:
+    """Tokens by the rule of thumb: four characters each."""
+    asked = len(str(call.turns)) + len(str(call.tools))
+    return Usage(max(1, asked // 4), max(1, len(str(parts)) // 4))

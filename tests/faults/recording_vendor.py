@@ -1,0 +1,168 @@
+"""The simulated vendors with a memory: who was asked what, when, and who hung up.
+
+An address is `/<name>/<the vendor's own path>`. `GET /_seen/<name>` tells what was asked under
+a name, `POST /_pace/<name>/<milliseconds>` says how long its answers take from now on.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any
+
+import httpx
+import uvicorn
+from starlette.requests import Request
+from starlette.responses import JSONResponse
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from launcher.services import ROOT
+from simulators.server import build
+
+START_SECONDS = 60
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """One request, as the vendor saw it."""
+
+    at: float
+    body: str
+    port: int  # of the client's side: tells connections apart
+    hung_up: bool
+
+
+class Vendor:
+    """The address of the vendors, and what they remember."""
+
+    def __init__(self, url: str) -> None:
+        self.url = url
+
+    def address(self, name: str) -> str:
+        return f"{self.url}/{name}/open/v1"
+
+    def asked(self, name: str) -> list[Asked]:
+        return [Asked(**each) for each in self._say("GET", f"_seen/{name}")]
+
+    def now(self) -> float:
+        """The vendors' clock, to compare with `Asked.at`."""
+        return float(self._say("GET", "_now"))
+
+    def pace(self, name: str, *, milliseconds: int) -> None:
+        """How long an answer under this name takes; what was asked under it is forgotten."""
+        self._say("POST", f"_pace/{name}/{milliseconds}")
+
+    def _say(self, method: str, path: str) -> Any:
+        with httpx.Client(trust_env=False) as client:
+            return client.request(method, f"{self.url}/{path}").raise_for_status().json()
+
+
+@contextmanager
+def running_vendor(host: str = "127.0.0.1", prefix: Sequence[str] = ()) -> Iterator[Vendor]:
+    """The vendors in a process of their own."""
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        port = int(probe.getsockname()[1])
+    command = [*prefix, sys.executable, "-m", "tests.faults.recording_vendor", host, str(port)]
+    with subprocess.Popen(command, cwd=ROOT, start_new_session=True) as process:
+        try:
+            vendor = Vendor(f"http://{host}:{port}")
+            _wait_until_up(vendor, process)
+            yield vendor
+        finally:
+            process.kill()
+
+
+def _wait_until_up(vendor: Vendor, process: subprocess.Popen[bytes]) -> None:
+    end = time.monotonic() + START_SECONDS
+    while time.monotonic() < end and process.poll() is None:
+        try:
+            vendor.now()
+        except httpx.TransportError:
+            time.sleep(0.05)
+        else:
+            return
+    raise RuntimeError("The vendors did not start.")
+
+
+class Remembering:
+    """Wraps the vendors: notes each request, waits as the address says, hands it on."""
+
+    def __init__(self, app: ASGIApp) -> None:
+        self.app = app
+        self.seen: dict[str, list[dict[str, object]]] = {}
+        self.seconds: dict[str, float] = {}
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        match scope["path"].lstrip("/").split("/"):
+            case ["_now"]:
+                await JSONResponse(time.monotonic())(scope, receive, send)
+            case ["_seen", name]:
+                await JSONResponse(self.seen.get(name, []))(scope, receive, send)
+            case ["_pace", name, milliseconds]:
+                self.seconds[name] = int(milliseconds) / 1000
+                self.seen.pop(name, None)
+                await JSONResponse({})(scope, receive, send)
+            case other:
+                inner = {**scope, "path": "/" + "/".join(other[1:]), "root_path": ""}
+                await self._answer(inner, receive, send, other[0])
+
+    async def _answer(self, scope: Scope, receive: Receive, send: Send, name: str) -> None:
+        request = Request(scope, receive)
+        body = await request.body()
+        noted: dict[str, object] = {
+            "at": time.monotonic(),
+            "body": hashlib.sha256(body).hexdigest(),
+            "port": request.client.port if request.client else 0,
+            "hung_up": False,
+        }
+        self.seen.setdefault(name, []).append(noted)
+        if await _hung_up_within(receive, self.seconds.get(name, 0)):
+            noted["hung_up"] = True
+            return
+        await self.app(scope, _once(body, receive), send)
+
+
+async def _hung_up_within(receive: Receive, seconds: float) -> bool:
+    """Wait for the answer's time; True where the client did not wait as long."""
+    hearing = asyncio.ensure_future(receive())
+    done, _ = await asyncio.wait({hearing}, timeout=seconds)
+    if not done:
+        hearing.cancel()
+    return bool(done)
+
+
+def _once(body: bytes, receive: Receive) -> Receive:
+    given = False
+
+    async def again() -> Message:
+        nonlocal given
+        if given:
+            return await receive()
+        given = True
+        return {"type": "http.request", "body": body, "more_body": False}
+
+    return again
+
+
+def main(host: str, port: int) -> None:
+    uvicorn.run(
+        Remembering(build(latency=(0, 0))),
+        host=host,
+        port=port,
+        log_level="critical",
+        access_log=False,
+        lifespan="off",
+        timeout_graceful_shutdown=1,
+    )
+
+
+if __name__ == "__main__":
+    main(sys.argv[1], int(sys.argv[2]))

@@ -1,0 +1,32 @@
+"""What a degradation is called."""
+
+from __future__ import annotations
+
+import pytest
+
+from health.metric_names import NAMES, headline
+from probes.outcomes import Metric
+
+
+@pytest.mark.parametrize(
+    ("metric", "normal", "now", "expected"),
+    [
+        (Metric.PARSE_SUCCESS, 0.98, 0.5, "Parse success fell from 98% to 50%"),
+        (Metric.CLOSURE_ERROR, 1.0, 0.0, "Closure errors rose from 0% to 100%"),
+        (Metric.SCHEMA_FAILURE, 0.95, 0.7, "Schema failures rose from 5% to 30%"),
+        (Metric.REASONING_REPLAY_ERROR, None, 0.0, "Reasoning replay errors rose to 100%"),
+        (Metric.REPAIR_SUCCESS, None, 0.25, "Repair success fell to 25%"),
+    ],
+    ids=str,
+)
+def test_a_headline_says_the_finding_the_way_the_metric_is_shown(
+    metric: Metric, normal: float | None, now: float, expected: str
+) -> None:
+    """Success rates fall, failures rise; without a baseline nothing is claimed about before."""
+    assert headline(metric, normal, now) == expected
+
+
+def test_every_metric_has_a_name_of_its_own() -> None:
+    """Titles that are alike would be taken for each other."""
+    assert set(NAMES) == set(Metric)
+    assert len(set(NAMES.values())) == len(Metric)

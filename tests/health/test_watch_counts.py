@@ -1,0 +1,68 @@
+"""What of a run's attempts is compared from run to run."""
+
+from __future__ import annotations
+
+from health.watch_counts import refusals, watch_counts
+from probes.outcomes import FindingKind, Metric, Outcome, Verdict
+from probes.suite import plan
+from tests.health.builders import attempt
+
+GOOD, BAD = (Verdict(Metric.PARSE_SUCCESS, good=good) for good in (True, False))
+
+
+def test_only_questions_that_every_suite_asks_are_compared() -> None:
+    """A full run's harder questions would look like a degradation."""
+    both = [attempt("format", verdicts=[GOOD, BAD]), attempt("tag_in_text", verdicts=[BAD] * 9)]
+
+    counts = watch_counts(both, None)
+
+    assert (counts[Metric.PARSE_SUCCESS].trials, counts[Metric.PARSE_SUCCESS].failures) == (2, 1)
+
+
+def test_what_a_light_run_asks_a_full_one_asks_too() -> None:
+    """Else the counts of full runs would miss something."""
+    assert {trial.probe for trial in plan("light")} <= {trial.probe for trial in plan("full")}
+
+
+def test_calls_in_the_text_format_that_is_always_used_went_well() -> None:
+    """As the charts have it: a parser is known, so the caller gets its call."""
+    verdict = Verdict(Metric.PARSE_SUCCESS, good=False, parser="hermes")
+    found = [attempt("format", verdicts=[verdict])]
+
+    assert watch_counts(found, "hermes")[Metric.PARSE_SUCCESS].failures == 0
+    assert watch_counts(found, None)[Metric.PARSE_SUCCESS].failures == 1
+
+
+def test_void_attempts_have_no_trial() -> None:
+    """An outage enters only availability, which is not watched for degradation."""
+    void = attempt(
+        "format", outcome=Outcome.VOID, verdicts=[Verdict(Metric.AVAILABILITY, good=False)]
+    )
+
+    with_trials = {metric for metric, rate in watch_counts([void], None).items() if rate.trials}
+
+    assert with_trials == {Metric.AVAILABILITY}
+
+
+def test_failed_closures_and_replays_are_refusals() -> None:
+    """The endpoint answered 400; there is no other way to fail them."""
+    verdicts = [
+        Verdict(Metric.CLOSURE_ERROR, good=False),
+        Verdict(Metric.CLOSURE_ERROR, good=True),
+        Verdict(Metric.REASONING_REPLAY_ERROR, good=False),
+        Verdict(Metric.SCHEMA_FAILURE, good=False),
+        BAD,
+    ]
+
+    found = refusals([attempt("round_trip", verdicts=verdicts)])
+
+    assert +found == {Metric.CLOSURE_ERROR: 1, Metric.REASONING_REPLAY_ERROR: 1}
+
+
+def test_saying_that_there_are_no_tools_refuses_the_call_that_was_owed() -> None:
+    """Once an attempt; a bare failure to call is none."""
+    none = attempt("format", findings=[FindingKind.NO_TOOLS], verdicts=[BAD])
+    prose = attempt("format", 2, findings=[FindingKind.NO_CALL], verdicts=[BAD])
+    unwatched = attempt("tag_in_text", findings=[FindingKind.NO_TOOLS], verdicts=[BAD])
+
+    assert refusals([none, prose, unwatched])[Metric.PARSE_SUCCESS] == 1

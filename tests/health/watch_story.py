@@ -1,0 +1,70 @@
+"""Stories of one watch: runs one after the other, and what each of them changed."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from datetime import UTC, datetime, timedelta
+
+from health.metric_state import Gauge
+from health.watch import Change, Count, Seen, Watch, follow
+from probes.outcomes import Metric
+
+AT = datetime(2026, 3, 1, tzinfo=UTC)
+EVERY = timedelta(hours=6)
+DAY = timedelta(days=1)
+PARSE = Metric.PARSE_SUCCESS
+CLOSURE = Metric.CLOSURE_ERROR
+GOOD, HALF, DEAD = Count(10, 0), Count(10, 5), Count(10, 10)
+REFUSED = Count(4, 4, refused=4)
+
+Counts = Mapping[Metric, Count]
+
+
+def seen(
+    number: int, counts: Counts, *, at: datetime | None = None, version: str = "tool-probe-v1"
+) -> Seen:
+    """A run; every number is six hours later than the one before unless told."""
+    return Seen(number, at or AT + number * EVERY, version, EVERY, counts)
+
+
+class Story:
+    """A watch and its clock. What is not named is a run of parse success six hours later."""
+
+    def __init__(self, watch: Watch | None = None, *, metric: Metric = PARSE) -> None:
+        self.watch, self.metric = watch or Watch(), metric
+        self.number, self.now = self.watch.last, AT + self.watch.last * EVERY
+
+    def run(
+        self, count: Count | Counts, *, after: timedelta = EVERY, version: str = "tool-probe-v1"
+    ) -> list[Change]:
+        counts = {self.metric: count} if isinstance(count, Count) else count
+        self.number, self.now = self.number + 1, self.now + after
+        run = seen(self.number, counts, at=self.now, version=version)
+        self.watch, changes = follow(self.watch, run)
+        return changes
+
+    def runs(
+        self, times: int, count: Count | Counts, *, after: timedelta = EVERY
+    ) -> list[list[str]]:
+        """So many runs alike; the kinds of change after each."""
+        return [kinds(self.run(count, after=after)) for _ in range(times)]
+
+    @property
+    def gauge(self) -> Gauge:
+        return self.watch.gauge(self.metric)
+
+    @property
+    def severity(self) -> int | None:
+        alarm = self.gauge.alarm
+        return alarm.severity.value if alarm else None
+
+
+def settled(count: Count | Counts = GOOD, *, metric: Metric = PARSE) -> Story:
+    """A story whose baseline is frozen on twenty runs alike."""
+    story = Story(metric=metric)
+    story.runs(20, count)
+    return story
+
+
+def kinds(changes: list[Change]) -> list[str]:
+    return [change.kind.value for change in changes]

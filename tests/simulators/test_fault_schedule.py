@@ -1,0 +1,53 @@
+"""When a fault acts: from, until, ramp, come and go, probability, seed."""
+
+from __future__ import annotations
+
+import pytest
+
+from simulators.clock import Clock
+from simulators.faults.fault_schedule import When
+
+
+@pytest.mark.parametrize(
+    ("when", "now", "share"),
+    [
+        (When(), 0, 1),
+        (When(p=0.3), 5, 0.3),
+        (When(start=60), 59, 0),
+        (When(start=60), 60, 1),
+        (When(end=60), 59, 1),
+        (When(end=60), 60, 0),
+        (When(p=0.6, start=100, ramp=200), 100, 0),
+        (When(p=0.6, start=100, ramp=200), 200, 0.3),
+        (When(p=0.6, start=100, ramp=200), 900, 0.6),
+        (When(every=100, lasts=20), 19, 1),
+        (When(every=100, lasts=20), 20, 0),
+        (When(every=100, lasts=20), 110, 1),
+        (When(start=50, every=100, lasts=20), 140, 0),
+        (When(start=50, every=100, lasts=20), 160, 1),
+    ],
+)
+def test_the_share_of_bad_answers_follows_the_times(when: When, now: float, share: float) -> None:
+    """Start, end, ramp and period each mean what they say."""
+    assert when.share(now) == pytest.approx(share)
+
+
+def test_the_same_dice_fall_the_same_way_and_a_seed_changes_them() -> None:
+    """A run can be repeated, and another seed is another run."""
+    dice = [f"question {number}" for number in range(400)]
+    first = [When(p=0.4, seed=1).acts(0, die) for die in dice]
+
+    assert first == [When(p=0.4, seed=1).acts(0, die) for die in dice]
+    assert first != [When(p=0.4, seed=2).acts(0, die) for die in dice]
+    assert 0.3 < sum(first) / len(first) < 0.5
+
+
+def test_a_clock_runs_at_its_speed_and_can_be_moved() -> None:
+    """Days of a story pass in minutes."""
+    seconds = [100.0]
+    clock = Clock(speed=60, source=lambda: seconds[0])
+    seconds[0] = 102.0
+    assert clock.now() == 120
+    clock.advance(1000)
+
+    assert clock.now() == 1120
