@@ -17,19 +17,14 @@ from django.contrib.auth.models import User
 from django.db import connection, transaction
 from django.test import Client
 
+from dashboard.accounts.services import external_accounts, sign_in
+from dashboard.api import services as idempotency
+from dashboard.endpoints.services import try_limit
 from dashboard.models import ApiToken
-from dashboard.services import (
-    credentials,
-    evidence,
-    external_accounts,
-    idempotency,
-    people,
-    pulses,
-    sign_in,
-    tries,
-)
+from dashboard.people.services import people
+from dashboard.runs import credentials, evidence, pulses
 from launcher.binaries import postgres_folder
-from probes.measurement import Outcome
+from probes.outcomes import Outcome
 from probes.secret import Secret
 from tests.dashboard.upgrade.contents import CREDENTIAL_KEY, ENDPOINT_KEY, FOLDER, passkey
 from tests.dashboard.upgrade.databases import rows_per_table
@@ -85,7 +80,7 @@ def _leave_traces(person: User) -> None:
     """What requests leave behind: failed sign-ins, a linked account, a kept answer."""
     people.create_first(password="drawn and printed")
     external_accounts.link(person, "subject-1")
-    tries.count(person)
+    try_limit.count(person)
     with transaction.atomic():
         claimed = idempotency.claim(ApiToken.objects.earliest("pk"), "key-1", b"{}")
         assert isinstance(claimed, idempotency.Claim)

@@ -17,9 +17,9 @@ from django.utils.http import int_to_base36
 from fido2.utils import websafe_encode
 from pytest_django import DjangoDbBlocker
 
-from dashboard import audit_chain
+from dashboard.audit import chain
 from dashboard.models import Attempt, AuditEntry, Endpoint, Incident, RolloutRequest, Run
-from dashboard.services import credentials, evidence
+from dashboard.runs import credentials, evidence
 from tests.dashboard.upgrade.contents import CREDENTIAL_KEY, ENDPOINT_KEY, FOLDER, passkey
 from tests.dashboard.upgrade.databases import (
     connected_to,
@@ -112,10 +112,10 @@ def test_lists_and_details_of_what_was_stored_are_shown(alice: User, client: Cli
 
 
 def test_the_audit_chain_is_whole_and_goes_on(alice: User, client: Client) -> None:
-    linked = audit_chain.verify()
+    linked = chain.verify()
     client.force_login(alice)
     client.post("/endpoints/measured/notes/", {"text": "upgraded"})
-    longer = audit_chain.verify()
+    longer = chain.verify()
 
     assert linked.links > 20
     assert (linked.breaks, longer.breaks) == ((), ())
