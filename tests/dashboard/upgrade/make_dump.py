@@ -24,7 +24,7 @@ from dashboard.models import ApiToken
 from dashboard.people.services import people
 from dashboard.runs import credentials, evidence, pulses
 from launcher.binaries import postgres_folder
-from probes.measurement import Outcome
+from probes.outcomes import Outcome
 from probes.secret import Secret
 from tests.dashboard.runs.builders import attempt, carry_through
 from tests.dashboard.runs.storage.builders import roll_all
