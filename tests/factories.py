@@ -15,8 +15,8 @@ from django.utils import timezone
 from dashboard.core import partitions
 from dashboard.endpoints.services import endpoints
 from dashboard.models import Attempt, Endpoint, Evidence, RollupDay, RollupHour, Run, RunMetric
+from dashboard.models.people import Grant, Role, Team
 from dashboard.models.run import State, Trigger
-from dashboard.models.team import Grant, Role, Team
 from dashboard.runs.observations import PROBE
 from health.observation_bits import PLACES
 from probes.outcomes import Metric

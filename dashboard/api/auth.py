@@ -23,7 +23,7 @@ from dashboard.core.errors import Refused
 from dashboard.core.permissions import Actor, Right
 from dashboard.core.rate_limits import Counted, Rate
 from dashboard.models import ApiToken
-from dashboard.models.api_token import Scope
+from dashboard.models.people import Scope
 from dashboard.people import token_rights
 from dashboard.people.services import tokens
 

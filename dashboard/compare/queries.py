@@ -17,7 +17,7 @@ from dashboard.compare.filters import Asked, Span
 from dashboard.core.sql import rows
 from dashboard.models import Endpoint, Profile
 from dashboard.models.endpoint import EndpointQuerySet
-from dashboard.models.team import Teams
+from dashboard.models.people import Teams
 from dashboard.runs import observations
 from dashboard.runs.rollups import ORIGIN
 from health.observation_bits import PLACES

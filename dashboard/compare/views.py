@@ -22,7 +22,7 @@ from dashboard.compare.queries import Line
 from dashboard.core.permissions import Right, actor_of, needs
 from dashboard.core.time_range import Range
 from dashboard.models import Endpoint
-from dashboard.models.team import Teams
+from dashboard.models.people import Teams
 from health.metric_names import name_of
 from health.rates import DIRECTIONS, Good, rate_of
 from probes.outcomes import Metric

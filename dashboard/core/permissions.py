@@ -18,7 +18,7 @@ from django.core.exceptions import PermissionDenied
 from django.http import Http404, HttpRequest
 
 from dashboard.models import Endpoint, Grant, Incident, MaintenanceWindow, RolloutRequest, Run
-from dashboard.models.team import Role
+from dashboard.models.people import Role
 
 
 class Right(StrEnum):

@@ -20,7 +20,7 @@ from dashboard.endpoints.presets import Preset, of_provider
 from dashboard.endpoints.tags import check_tags
 from dashboard.models import Endpoint
 from dashboard.models.endpoint import TTL_MAX, TTL_MIN
-from dashboard.models.team import Team
+from dashboard.models.people import Team
 from probes.errors import TargetError
 from probes.secret import Secret
 from probes.target import Provider, check_base_url, check_key, check_options

@@ -17,7 +17,7 @@ from django.urls import reverse
 
 from dashboard.core.sql import rows
 from dashboard.models import Endpoint
-from dashboard.models.team import Teams
+from dashboard.models.people import Teams
 from dashboard.models.watch import Lane
 from dashboard.trust.watch_summary import UNKNOWN, Condition, condition
 from health.rates import Rate, rate_of

@@ -11,7 +11,7 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
 from dashboard.models import Endpoint, Incident, Profile
-from dashboard.models.team import Teams
+from dashboard.models.people import Teams
 from dashboard.trust import detection
 from dashboard.trust.text import day
 from health.metric_names import name_of

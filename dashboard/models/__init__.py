@@ -2,39 +2,20 @@
 
 from __future__ import annotations
 
-from dashboard.models.api_token import ApiToken
-from dashboard.models.applied import Applied
-from dashboard.models.attempt import Attempt
+from dashboard.models.api import KeptAnswer
+from dashboard.models.attempt import Attempt, Evidence, Pin, PinnedEvidence
 from dashboard.models.audit import AuditEntry, AuditLink
-from dashboard.models.channel import Channel, Delivery
-from dashboard.models.credential import Credential
-from dashboard.models.endpoint import Endpoint
-from dashboard.models.endpoint_edit import EndpointEdit
-from dashboard.models.evidence import Evidence
-from dashboard.models.fingerprint_change import FingerprintChange
-from dashboard.models.gate_version import GateVersion
-from dashboard.models.invitation import DrawnPassword, Invitation
-from dashboard.models.kept_answer import KeptAnswer
-from dashboard.models.maintenance import MaintenanceWindow
-from dashboard.models.mode_switch import ModeSwitch
-from dashboard.models.note import Note
-from dashboard.models.notice import Notice
-from dashboard.models.observation_batch import ObservationBatch
-from dashboard.models.person_session import PersonSession
-from dashboard.models.pinned_evidence import Pin, PinnedEvidence
+from dashboard.models.endpoint import Applied, Credential, Endpoint, EndpointEdit, Note
+from dashboard.models.mode import ModeSwitch, ToolRule
+from dashboard.models.notification import Channel, Delivery, MaintenanceWindow, Notice
+from dashboard.models.observation import ObservationBatch, Rollup5m, RollupDay, RollupHour
+from dashboard.models.people import ApiToken, DrawnPassword, Grant, Invitation, Team, TryCount
 from dashboard.models.policy import Policy, PolicyVersion
 from dashboard.models.profile import Profile
-from dashboard.models.pulse import Pulse
-from dashboard.models.rollout_request import RolloutRequest
-from dashboard.models.rollup import Rollup5m, RollupDay, RollupHour
-from dashboard.models.run import Run
-from dashboard.models.run_metric import RunMetric
-from dashboard.models.spend import Spend
-from dashboard.models.team import Grant, Team
-from dashboard.models.tool_rule import ToolRule
-from dashboard.models.try_count import TryCount
+from dashboard.models.rollout import GateVersion, RolloutRequest
+from dashboard.models.run import FingerprintChange, Pulse, Run, RunMetric, Spend, Worker
+from dashboard.models.session import PersonSession
 from dashboard.models.watch import Incident, Watch, WatchEvent
-from dashboard.models.worker import Worker
 
 __all__ = [
     "ApiToken",

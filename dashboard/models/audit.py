@@ -24,12 +24,12 @@ _MICROSECOND = timedelta(microseconds=1)
 
 
 def microseconds(at: datetime) -> int:
-    """A moment as entries keep it."""
+    """The time format of entries."""
     return (at - _EPOCH) // _MICROSECOND
 
 
 class Action(StrEnum):
-    """What can be done that others may want to know later."""
+    """Actions that the audit log records."""
 
     ENDPOINT_CREATED = "endpoint.created"
     ENDPOINT_CHANGED = "endpoint.changed"
@@ -79,18 +79,18 @@ class AuditEntryQuerySet(models.QuerySet["AuditEntry"]):
         return self.order_by("-id")
 
     def about_endpoints(self, teams: Iterable[int] | None) -> Self:
-        """Of endpoints of those teams, as they were then; None is of every endpoint."""
+        """Entries about endpoints that belonged to those teams at the time; None means all."""
         found = self.exclude(endpoint="")
         return found if teams is None else found.filter(team__in=teams)
 
     def of_endpoint(self, slug: str) -> Self:
-        """Under that name, and under the names that the endpoint of that name had before."""
+        """Entries under that slug and under the endpoint's earlier slugs."""
         now = Endpoint.objects.kept().filter(slug=slug).values("pk")
         return self.filter(Q(endpoint=slug) | Q(endpoint_id__in=now))
 
 
 class AuditEntry(models.Model):
-    """One thing that was done. `body` is all of it; the other columns are generated from it."""
+    """One action. `body` holds all of it; the other columns are generated from `body`."""
 
     id = models.BigIntegerField(primary_key=True)
     at_us = models.BigIntegerField()  # microseconds since 1970
@@ -123,7 +123,7 @@ class AuditEntry(models.Model):
 
 
 class AuditLink(models.Model):
-    """The place of an entry in the chain, in the order of commits."""
+    """An entry's position in the hash chain, in commit order."""
 
     seq = models.BigIntegerField(primary_key=True)
     entry_id = models.BigIntegerField(unique=True)

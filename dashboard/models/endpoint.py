@@ -1,10 +1,11 @@
-"""What an operator registers, and when it is due."""
+"""What an operator registers: endpoints, their credentials, edits, applied files and notes."""
 
 from __future__ import annotations
 
 from datetime import timedelta
 from typing import TYPE_CHECKING, Self
 
+from django.conf import settings
 from django.contrib.postgres.fields import ArrayField
 from django.core.validators import MaxValueValidator, MinValueValidator
 from django.db import models
@@ -13,11 +14,12 @@ from django.db.models.functions import Now
 from django.urls import reverse
 from typing_extensions import override
 
-from dashboard.models.team import Team, Teams
+from dashboard.models.people import Team, Teams
 from probes.target import Provider
 
 if TYPE_CHECKING:
     from dashboard.models.profile import Profile
+
 
 TTL_MIN, TTL_MAX = timedelta(minutes=5), timedelta(days=30)
 
@@ -27,11 +29,13 @@ class EndpointQuerySet(models.QuerySet["Endpoint"]):
         return self.filter(removed_at=None)
 
     def of_teams(self, teams: Teams) -> Self:
-        """Those of some teams; None is all. See dashboard.core.permissions.Actor.teams."""
+        """Endpoints of those teams; None means all (`core.permissions.Actor.teams`)."""
         return self if teams is None else self.filter(team__in=teams)
 
 
 class Endpoint(models.Model):
+    """A registered endpoint, and when it is due."""
+
     slug = models.SlugField(max_length=60)
     provider = models.CharField(max_length=32, choices=[(p.value, p.value) for p in Provider])
     base_url = models.CharField("base URL", max_length=2048)
@@ -103,10 +107,104 @@ class Endpoint(models.Model):
 
     @property
     def profile(self) -> Profile:
-        """The profile of the present key: what is probed."""
+        """The profile of the current key: the one that is probed."""
         return self.profiles.get(ended_at=None)
 
     @property
     def profile_in_force(self) -> Profile:
-        """The profile that the policy follows; an older one until the present one is promoted."""
+        """The profile that the policy follows: an older one until the current one is promoted."""
         return self.profiles.get(in_force=True)
+
+
+class Credential(models.Model):
+    """An endpoint's API key, encrypted with CREDENTIAL_KEYS and bound to its origin."""
+
+    endpoint = models.OneToOneField(Endpoint, models.CASCADE, primary_key=True)
+    # scheme://host:port it may be sent to; part of what the seal covers.
+    origin = models.CharField(max_length=300)
+    sealed = models.BinaryField()
+    hint = models.CharField(max_length=4, blank=True)
+    created_at = models.DateTimeField(db_default=Now())
+
+    @override
+    def __str__(self) -> str:
+        return f"credential of {self.endpoint_id}"
+
+
+class EndpointEdit(models.Model):
+    """One edit of an endpoint, append-only, so that charts can show it beside a drop."""
+
+    endpoint = models.ForeignKey(Endpoint, models.CASCADE, related_name="edits")
+    # Of each field that changed its name, and what it was and became, as text.
+    changes = models.JSONField()
+    by = models.ForeignKey(settings.AUTH_USER_MODEL, models.SET_NULL, null=True)
+    at = models.DateTimeField(db_default=Now())
+
+    class Meta:
+        indexes = [
+            # The list of changes on an endpoint's page, newest first.
+            models.Index(fields=["endpoint", "-at"], name="endpoint_edit_newest"),
+        ]
+
+    @override
+    def __str__(self) -> str:
+        return f"edit of endpoint {self.endpoint_id}"
+
+
+class Applied(models.Model):
+    """The fields that the last applied file set. A difference means a later edit in the product."""
+
+    endpoint = models.OneToOneField(
+        Endpoint, models.CASCADE, primary_key=True, related_name="applied"
+    )
+    # In the words of the file, as dashboard/endpoints/as_code/fields.py writes them.
+    fields = models.JSONField()
+    at = models.DateTimeField(db_default=Now())
+    # Nobody where the command line did it.
+    by = models.ForeignKey(settings.AUTH_USER_MODEL, models.SET_NULL, null=True)
+
+    @override
+    def __str__(self) -> str:
+        return f"what a file says of {self.endpoint_id}"
+
+
+class NoteQuerySet(models.QuerySet["Note"]):
+    def kept(self) -> Self:
+        return self.filter(removed_at=None)
+
+    def newest_first(self) -> Self:
+        return self.order_by("-at", "-id")
+
+
+class Note(models.Model):
+    """A note on an endpoint's timeline, written by a person or by the API."""
+
+    endpoint = models.ForeignKey(Endpoint, models.CASCADE, related_name="notes")
+    # The moment it is about.
+    at = models.DateTimeField()
+    text = models.CharField(max_length=500)
+    link = models.CharField(max_length=500, blank=True)
+    author = models.ForeignKey(
+        settings.AUTH_USER_MODEL, models.SET_NULL, null=True, related_name="notes"
+    )
+    created_at = models.DateTimeField(db_default=Now())
+    removed_at = models.DateTimeField(null=True)
+    removed_by = models.ForeignKey(
+        settings.AUTH_USER_MODEL, models.SET_NULL, null=True, related_name="notes_removed"
+    )
+
+    objects = NoteQuerySet.as_manager()
+
+    class Meta:
+        indexes = [
+            # The marks of a chart and the list beside it: one endpoint, a span of time.
+            models.Index(
+                fields=["endpoint", "-at"],
+                condition=models.Q(removed_at=None),
+                name="note_of_endpoint",
+            ),
+        ]
+
+    @override
+    def __str__(self) -> str:
+        return f"note {self.pk}"

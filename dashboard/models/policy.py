@@ -10,7 +10,7 @@ from dashboard.models.endpoint import Endpoint
 
 
 class Policy(models.Model):
-    """One row an endpoint: what a caller gets, already resolved."""
+    """The resolved policy, one row per endpoint."""
 
     endpoint = models.OneToOneField(Endpoint, models.CASCADE, primary_key=True)
     # Drawn from one sequence for all, so that it grows even where a name is given again.
@@ -35,7 +35,7 @@ class Policy(models.Model):
 
 
 class PolicyVersion(models.Model):
-    """Every version that was in force: append-only."""
+    """Every version that was in force, append-only."""
 
     version = models.BigIntegerField(primary_key=True)
     endpoint = models.ForeignKey(Endpoint, models.CASCADE, related_name="policy_versions")

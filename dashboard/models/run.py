@@ -1,13 +1,14 @@
-"""One execution of a suite: the obligation that a doorbell points to."""
+"""Runs: the work to do, what a run measured and cost, and the workers that carry it out."""
 
 from __future__ import annotations
 
+from datetime import UTC
 from typing import Self
 
 from django.conf import settings
 from django.db import models
 from django.db.models import Q
-from django.db.models.functions import Now
+from django.db.models.functions import Now, TruncDate
 from django.urls import reverse
 from typing_extensions import override
 
@@ -67,6 +68,8 @@ class RunQuerySet(models.QuerySet["Run"]):
 
 
 class Run(models.Model):
+    """One execution of a suite. The row is the obligation; a queue message only points to it."""
+
     endpoint = models.ForeignKey(Endpoint, models.CASCADE, related_name="runs")
     profile = models.ForeignKey(Profile, models.CASCADE, related_name="runs")
     key_epoch = models.PositiveIntegerField()
@@ -193,3 +196,114 @@ class Run(models.Model):
     @property
     def is_active(self) -> bool:
         return self.state in ACTIVE
+
+
+class RunMetricQuerySet(models.QuerySet["RunMetric"]):
+    def of(self, endpoint: Endpoint) -> Self:
+        return self.filter(profile__endpoint=endpoint)
+
+
+class RunMetric(models.Model):
+    """A run's figures, one row per metric. Charts and the detector read them."""
+
+    pk = models.CompositePrimaryKey("run_id", "metric")
+    run = models.ForeignKey(Run, models.CASCADE, related_name="metrics")
+    profile = models.ForeignKey(Profile, models.CASCADE, related_name="metrics")
+    metric = models.CharField(max_length=32)
+    trials = models.PositiveIntegerField()
+    failures = models.PositiveIntegerField()
+    # Of the probes that every suite asks: what the detector compares, since other questions are
+    # harder or easier. `refused` of all trials were refused by the endpoint.
+    watched_trials = models.PositiveIntegerField(db_default=0)
+    watched_failures = models.PositiveIntegerField(db_default=0)
+    refused = models.PositiveIntegerField(db_default=0)
+    finished_at = models.DateTimeField()
+
+    objects = RunMetricQuerySet.as_manager()
+
+    class Meta:
+        constraints = [
+            models.CheckConstraint(
+                condition=models.Q(trials__gte=1, failures__lte=models.F("trials")),
+                name="run_metric_failures_within_trials",
+            ),
+        ]
+        indexes = [
+            # A chart: one profile, one metric, a span of time, from the index alone.
+            models.Index(
+                fields=["profile", "metric", "finished_at"],
+                include=["run", "trials", "failures"],
+                name="run_metric_chart",
+            ),
+        ]
+
+    @override
+    def __str__(self) -> str:
+        return f"{self.metric} of run {self.run_id}"
+
+
+class SpendQuerySet(models.QuerySet["Spend"]):
+    def today(self, endpoint: Endpoint) -> Spend | None:
+        """The endpoint's cost since midnight (UTC)."""
+        return self.filter(endpoint=endpoint, day=TruncDate(Now(), tzinfo=UTC)).first()
+
+
+class Spend(models.Model):
+    """The cost of probing an endpoint on one day, including what a run has reserved."""
+
+    pk = models.CompositePrimaryKey("endpoint_id", "day")
+    endpoint = models.ForeignKey(Endpoint, models.CASCADE, related_name="spends")
+    day = models.DateField()  # UTC
+    requests = models.PositiveIntegerField()
+    tokens = models.PositiveBigIntegerField()
+
+    objects = SpendQuerySet.as_manager()
+
+    @override
+    def __str__(self) -> str:
+        return f"spend of endpoint {self.endpoint_id} on {self.day}"
+
+
+class Worker(models.Model):
+    """When each worker last looked for work."""
+
+    name = models.CharField(max_length=200, primary_key=True)
+    started_at = models.DateTimeField(db_default=Now())
+    seen_at = models.DateTimeField(db_default=Now())
+    suite_version = models.CharField(max_length=40, db_default="")
+
+    @override
+    def __str__(self) -> str:
+        return self.name
+
+
+class Pulse(models.Model):
+    """When each recurring duty was last done. The system page reads it."""
+
+    duty = models.CharField(max_length=40, primary_key=True)
+    at = models.DateTimeField(db_default=Now())
+
+    @override
+    def __str__(self) -> str:
+        return self.duty
+
+
+class FingerprintChange(models.Model):
+    """A new fingerprint under the same key. It may explain a change of the figures."""
+
+    profile = models.ForeignKey(Profile, models.CASCADE, related_name="fingerprint_changes")
+    run = models.ForeignKey(Run, models.CASCADE, related_name="fingerprint_changes")
+    fact = models.CharField(max_length=60)
+    before = models.TextField()
+    after = models.TextField()
+    at = models.DateTimeField(db_default=Now())
+
+    class Meta:
+        indexes = [
+            # The marks of a chart: one profile, a span of time.
+            models.Index(fields=["profile", "at"], name="fingerprint_change_chart"),
+        ]
+
+    @override
+    def __str__(self) -> str:
+        return f"{self.fact} of profile {self.profile_id}"

@@ -11,7 +11,7 @@ from django.utils.translation import gettext_lazy as _
 
 from dashboard.core import durations
 from dashboard.models import Channel, Notice
-from dashboard.models.channel import WANTED
+from dashboard.models.notification import WANTED
 
 _WISHES = (
     "kinds",

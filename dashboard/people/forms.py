@@ -9,7 +9,7 @@ from django.utils.translation import gettext_lazy as _
 
 from dashboard.core.reasons import LONGEST_REASON
 from dashboard.models import Team
-from dashboard.models.team import Role
+from dashboard.models.people import Role
 from dashboard.people.services.people import Rights
 from dashboard.people.text import ADMINISTRATOR
 

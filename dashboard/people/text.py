@@ -8,7 +8,7 @@ from django.utils.functional import Promise
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy, ngettext
 
-from dashboard.models.team import Role
+from dashboard.models.people import Role
 
 _NAMED = 3  # so many teams are named
 ADMINISTRATOR = "administrator"  # beside the values of Role; it is no grant

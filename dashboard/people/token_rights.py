@@ -10,7 +10,7 @@ from django.contrib.auth.models import User
 from dashboard.core import permissions
 from dashboard.core.permissions import Actor, Right
 from dashboard.models import ApiToken
-from dashboard.models.api_token import Scope
+from dashboard.models.people import Scope
 
 # Whatever names a thing must at least see that it is there, hence READ everywhere; operations that
 # only read ask for the scope `read` itself. What administrators alone may do is opened by the scope

@@ -11,7 +11,7 @@ from django.utils.translation import gettext as _
 
 from dashboard.core.permissions import Actor, Right
 from dashboard.models import Endpoint, Incident, RolloutRequest
-from dashboard.models.team import Teams
+from dashboard.models.people import Teams
 from dashboard.rollouts import who_decides
 from dashboard.rollouts.text import asked_for
 

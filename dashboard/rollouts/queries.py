@@ -14,7 +14,7 @@ from django.utils.translation import ngettext
 
 from dashboard.core.permissions import Actor, Right
 from dashboard.models import Endpoint, Profile, RolloutRequest
-from dashboard.models.rollout_request import RolloutRequestQuerySet
+from dashboard.models.rollout import RolloutRequestQuerySet
 from dashboard.rollouts import who_decides
 from dashboard.rollouts.text import STATES, asked_for, name_of
 from dashboard.trust import standings

@@ -15,8 +15,8 @@ from dashboard.core import broker_state, partitions
 from dashboard.core.broker import BrokerDown
 from dashboard.core.sql import row, rows
 from dashboard.models import Pulse
+from dashboard.models.people import Teams
 from dashboard.models.run import ACTIVE, HELD, State
-from dashboard.models.team import Teams
 from dashboard.runs.workers import ALIVE_WITHIN
 from dashboard.system.state import (
     LastHour,

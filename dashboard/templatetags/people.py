@@ -8,7 +8,7 @@ from django.template.context import RequestContext
 
 from dashboard.core.permissions import actor_of
 from dashboard.models import Grant, Invitation
-from dashboard.models.team import Role
+from dashboard.models.people import Role
 from dashboard.people import text as role_words
 from dashboard.people.services import people
 

@@ -18,7 +18,7 @@ from django.db import connection
 from django.test import Client
 from playwright.sync_api import Browser, Page, sync_playwright
 
-from dashboard.models.team import Role
+from dashboard.models.people import Role
 from tests.browser import chromium
 from tests.browser.watch import Watch
 from tests.factories import make_person

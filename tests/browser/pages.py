@@ -9,8 +9,7 @@ from django.urls import reverse
 from django.utils import timezone
 
 from dashboard.models import Attempt, AuditEntry, Endpoint, RolloutRequest
-from dashboard.models.api_token import Scope
-from dashboard.models.team import Role
+from dashboard.models.people import Role, Scope
 from dashboard.notifications.services import maintenance
 from dashboard.people.services import people, teams, tokens
 from dashboard.people.services.people import Rights

@@ -10,8 +10,7 @@ from django.utils import timezone
 from playwright.sync_api import Page, expect
 
 from dashboard.models import Incident
-from dashboard.models.api_token import Scope
-from dashboard.models.team import Role
+from dashboard.models.people import Role, Scope
 from dashboard.people.services import tokens
 from tests.browser.conftest import PASSWORD, Site
 from tests.browser.watch import Watch

@@ -14,8 +14,7 @@ from playwright.sync_api import Page, expect
 
 from dashboard.endpoints.services import endpoints
 from dashboard.models import Endpoint, Run
-from dashboard.models.api_token import Scope
-from dashboard.models.team import Role
+from dashboard.models.people import Role, Scope
 from dashboard.people.services import tokens
 from dashboard.trust import rollout_requests
 from tests.browser.conftest import Site

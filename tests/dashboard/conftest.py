@@ -6,7 +6,7 @@ import pytest
 from django.contrib.auth.models import User
 from django.test import Client
 
-from dashboard.models.team import Role
+from dashboard.models.people import Role
 from tests.factories import make_person
 
 

@@ -8,7 +8,7 @@ from django.contrib.auth.models import User
 from django.db.models.functions import Now
 
 from dashboard.models import RolloutRequest
-from dashboard.models.team import Role
+from dashboard.models.people import Role
 from dashboard.trust import modes, rollout_requests
 from health.modes import Mode
 from tests.dashboard.rollouts.profile_builders import (

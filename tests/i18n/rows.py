@@ -28,7 +28,7 @@ from dashboard.models import (
     Run,
     Team,
 )
-from dashboard.models.team import Role
+from dashboard.models.people import Role
 from dashboard.notifications.services import channels, maintenance
 from dashboard.people.services import people, teams, tokens
 from dashboard.people.services.people import Rights

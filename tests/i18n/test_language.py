@@ -28,9 +28,9 @@ from dashboard.core.labels import (
     told,
 )
 from dashboard.models import Notice, Policy
-from dashboard.models.channel import Delivery
+from dashboard.models.notification import Delivery
+from dashboard.models.people import Role
 from dashboard.models.run import State, Trigger
-from dashboard.models.team import Role
 from dashboard.models.watch import Incident
 from dashboard.people.services import tokens
 from dashboard.templatetags.core import day, minute, second

@@ -15,8 +15,7 @@ from django.test import Client
 
 from dashboard.charts import services as notes
 from dashboard.models import ApiToken, AuditEntry, Endpoint
-from dashboard.models.api_token import Scope
-from dashboard.models.team import Role, Team
+from dashboard.models.people import Role, Scope, Team
 from dashboard.people.services import tokens
 from tests.dashboard.audit.builders import link_now
 from tests.factories import make_person

@@ -19,7 +19,7 @@ from django.http import HttpResponseBase
 from django.templatetags.static import static
 from django.test import Client
 
-from dashboard.models.team import Role
+from dashboard.models.people import Role
 from tests.factories import make_person
 from tests.security.people import PASSWORD
 

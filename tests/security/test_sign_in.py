@@ -12,7 +12,7 @@ from pytest_django.asserts import assertContains, assertRedirects
 from dashboard.accounts.services import passwords
 from dashboard.core.errors import Refused
 from dashboard.models.audit import Action
-from dashboard.models.team import Role
+from dashboard.models.people import Role
 from tests.factories import make_person
 from tests.security.people import PASSWORD, code_of, is_in, sign_in, told, with_app
 

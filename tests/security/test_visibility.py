@@ -13,7 +13,7 @@ from django.utils import timezone
 from pytest_django.asserts import assertContains, assertNotContains
 
 from dashboard.models import Endpoint, Incident, MaintenanceWindow
-from dashboard.models.team import Role, Team
+from dashboard.models.people import Role, Team
 from dashboard.notifications.services import maintenance
 from tests.dashboard.incidents.builders import degrade
 from tests.factories import make_endpoint, make_finished_run, make_person

@@ -18,7 +18,7 @@ from dashboard.endpoints.as_code.mistakes import quoted
 from dashboard.endpoints.as_code.reading import Declared
 from dashboard.endpoints.as_code.values import same
 from dashboard.models import Applied, Credential, Endpoint
-from dashboard.models.team import Team
+from dashboard.models.people import Team
 from dashboard.runs import credentials
 from probes.messages import JSON
 from probes.target import origin

@@ -9,7 +9,7 @@ from typing import Any
 from dashboard.endpoints.as_code.fields import as_file, telling
 from dashboard.endpoints.as_code.scalars import means_itself
 from dashboard.models import Endpoint
-from dashboard.models.team import Teams
+from dashboard.models.people import Teams
 
 _HEAD = """\
 # Endpoints of Toolgauge. `toolgauge plan FILE` shows what this file would change here, and

@@ -21,7 +21,7 @@ from dashboard.core.errors import Refused
 from dashboard.endpoints.tags import check_tags
 from dashboard.models import Endpoint, EndpointEdit
 from dashboard.models.audit import Action
-from dashboard.models.team import Team
+from dashboard.models.people import Team
 from dashboard.runs import credentials
 from dashboard.runs import services as runs
 from dashboard.trust import profiles, rollout_requests

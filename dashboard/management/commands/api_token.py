@@ -11,7 +11,7 @@ from typing_extensions import override
 from dashboard.core import durations
 from dashboard.core.errors import Refused
 from dashboard.models import Team
-from dashboard.models.api_token import Scope
+from dashboard.models.people import Scope
 from dashboard.people.services import tokens
 
 

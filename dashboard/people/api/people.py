@@ -15,7 +15,7 @@ from dashboard.api import auth, paging
 from dashboard.api.errors import no_such
 from dashboard.api.paging import MOST_ID, Above, Limit
 from dashboard.models import Grant, Team
-from dashboard.models.team import Role
+from dashboard.models.people import Role
 from dashboard.people.services import people, roles
 from dashboard.rollouts.schemas import ReasonMayBeIn
 

@@ -17,7 +17,7 @@ from dashboard.api.paging import MOST_ID, Below, Limit
 from dashboard.core import permissions
 from dashboard.core.permissions import Right
 from dashboard.models import ApiToken
-from dashboard.models.api_token import ApiTokenQuerySet
+from dashboard.models.people import ApiTokenQuerySet
 from dashboard.people.services import tokens
 
 router = Router(tags=["tokens"])

@@ -18,7 +18,7 @@ from dashboard.audit import services as audit
 from dashboard.core.errors import Refused
 from dashboard.models import DrawnPassword, Invitation, RolloutRequest, Team
 from dashboard.models.audit import Action
-from dashboard.models.team import Role
+from dashboard.models.people import Role
 from dashboard.people.services import invitations, roles
 from dashboard.people.services.invitations import Link
 from dashboard.trust import rollout_requests

@@ -15,7 +15,7 @@ from dashboard.audit import services as audit
 from dashboard.core.errors import Refused
 from dashboard.models import Grant, Invitation, Team
 from dashboard.models.audit import Action
-from dashboard.models.team import Role
+from dashboard.models.people import Role
 
 
 @transaction.atomic

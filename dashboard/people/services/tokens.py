@@ -21,8 +21,8 @@ from django.utils.translation import gettext as _
 from dashboard.audit import services as audit
 from dashboard.core.errors import Refused
 from dashboard.models import ApiToken, Team
-from dashboard.models.api_token import Scope
 from dashboard.models.audit import Action
+from dashboard.models.people import Scope
 from dashboard.people import token_rights
 
 _ALPHABET = string.ascii_lowercase + string.digits

@@ -15,7 +15,7 @@ from dashboard.endpoints.api.endpoints import Slug
 from dashboard.endpoints.api.endpoints import find as find_endpoint
 from dashboard.models import Endpoint, ModeSwitch, RolloutRequest
 from dashboard.models.profile import Stage
-from dashboard.models.rollout_request import RolloutRequestQuerySet
+from dashboard.models.rollout import RolloutRequestQuerySet
 from dashboard.rollouts.schemas import (
     ReasonIn,
     ReasonMayBeIn,

@@ -6,8 +6,7 @@ from pathlib import Path
 import pytest
 from django.contrib.auth.models import User
 
-from dashboard.models.api_token import Scope
-from dashboard.models.team import Role
+from dashboard.models.people import Role, Scope
 from dashboard.people.services import tokens
 from tests.dashboard.api.client import Asking
 from tests.dashboard.api.web_process import Site, serve

@@ -9,7 +9,7 @@ from django.db.models.functions import Now
 from django.test import Client
 
 from dashboard.models import ApiToken, Run
-from dashboard.models.api_token import Scope
+from dashboard.models.people import Scope
 from dashboard.people.services import tokens
 from tests.dashboard.api.client import Asking, error_of
 from tests.factories import make_endpoint

@@ -16,7 +16,7 @@ from django.urls import resolve
 from django.utils import timezone
 
 from dashboard.models import Endpoint, Run
-from dashboard.models.api_token import Scope
+from dashboard.models.people import Scope
 from dashboard.people.services import tokens
 from tests.dashboard.api.incidents import make_incident
 from tests.dashboard.api.web_process import Site

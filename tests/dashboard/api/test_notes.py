@@ -7,7 +7,7 @@ import pytest
 
 from dashboard.charts import services as notes
 from dashboard.models import Note
-from dashboard.models.team import Role
+from dashboard.models.people import Role
 from tests.dashboard.api.client import Asking, error_of
 from tests.factories import make_endpoint, make_person
 

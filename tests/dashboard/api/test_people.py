@@ -10,7 +10,7 @@ from django.test import Client
 
 from dashboard.models import ApiToken, Team
 from dashboard.models.audit import Action
-from dashboard.models.team import Role
+from dashboard.models.people import Role
 from dashboard.people.services import tokens
 from tests.dashboard.api.client import Asking, error_of
 from tests.factories import make_endpoint, make_person

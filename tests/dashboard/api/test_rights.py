@@ -10,8 +10,7 @@ from django.test import Client
 from django.utils import timezone
 
 from dashboard.models import Endpoint, Grant, ModeSwitch, Team
-from dashboard.models.api_token import Scope
-from dashboard.models.team import Role
+from dashboard.models.people import Role, Scope
 from dashboard.people.services import tokens
 from dashboard.trust import modes
 from health.modes import Mode

@@ -9,7 +9,7 @@ from django.contrib.auth.models import User
 from django.db.models import F
 
 from dashboard.models import AuditEntry, Endpoint, GateVersion, Grant, Profile, RolloutRequest, Team
-from dashboard.models.team import Role
+from dashboard.models.people import Role
 from dashboard.people.services import tokens
 from tests.dashboard.api.client import Asking, error_of
 from tests.dashboard.rollouts.builders import measure, ready

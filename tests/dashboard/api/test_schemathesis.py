@@ -32,8 +32,7 @@ from schemathesis.specs.openapi.checks import (
 from dashboard.api_root import api as described
 from dashboard.charts import services as notes
 from dashboard.models import Endpoint, Grant, Team
-from dashboard.models.api_token import Scope
-from dashboard.models.team import Role
+from dashboard.models.people import Role, Scope
 from dashboard.people.services import tokens
 from dashboard.trust import gates, modes, rollout_requests
 from health.gates import DEFAULTS

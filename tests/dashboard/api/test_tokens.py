@@ -16,7 +16,7 @@ from pytest_django.asserts import assertContains, assertNotContains, assertRedir
 from dashboard.core.errors import Refused
 from dashboard.core.sql import execute
 from dashboard.models import ApiToken, AuditEntry, Grant, Team
-from dashboard.models.team import Role
+from dashboard.models.people import Role
 from dashboard.people.services import tokens
 from tests.dashboard.api.client import Asking
 from tests.factories import make_person

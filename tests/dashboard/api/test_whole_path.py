@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from django.contrib.auth.models import User
 
-from dashboard.models.api_token import Scope
+from dashboard.models.people import Scope
 from dashboard.people.services import tokens
 from tests.dashboard.api.event_stream import Stream
 from tests.dashboard.api.web_process import Site

@@ -24,7 +24,7 @@ from dashboard.demo.services import fleet
 from dashboard.endpoints.services import endpoints
 from dashboard.models import AuditEntry, Channel, Endpoint
 from dashboard.models.audit import Action
-from dashboard.models.team import Role, Team
+from dashboard.models.people import Role, Team
 from dashboard.notifications.services import channels, maintenance
 from probes.secret import Secret
 from tests.dashboard.audit.builders import last, told

@@ -10,7 +10,7 @@ from django.db import DatabaseError, transaction
 
 from dashboard.core.sql import execute
 from dashboard.models import ApiToken, Endpoint, Grant, ModeSwitch, Team
-from dashboard.models.team import Role
+from dashboard.models.people import Role
 from dashboard.people.services import people, roles, teams, tokens
 from dashboard.people.services.people import Rights
 from dashboard.trust import modes

@@ -28,7 +28,7 @@ from dashboard.core.permissions import EVERYBODY
 from dashboard.endpoints.services import endpoints
 from dashboard.models import AuditEntry, Endpoint
 from dashboard.models.audit import Action
-from dashboard.models.team import Role, Team
+from dashboard.models.people import Role, Team
 from tests.dashboard.audit.builders import link_now, record
 from tests.factories import make_endpoint, make_person
 

@@ -11,7 +11,7 @@ from pytest_django.asserts import assertContains
 from dashboard.charts import chart_annotations
 from dashboard.charts.figures.lanes import Happened
 from dashboard.models import Endpoint, Incident, ModeSwitch, WatchEvent
-from dashboard.models.team import Role
+from dashboard.models.people import Role
 from dashboard.trust import detection, modes
 from health.detector import Baseline
 from health.modes import Mode

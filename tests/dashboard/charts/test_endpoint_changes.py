@@ -13,7 +13,7 @@ from dashboard.charts import endpoint_changes
 from dashboard.endpoints import change_attribution
 from dashboard.endpoints.services import endpoints
 from dashboard.models import Endpoint, EndpointEdit, FingerprintChange, Incident, Run
-from dashboard.models.team import Role
+from dashboard.models.people import Role
 from probes.secret import Secret
 from tests.dashboard.incidents.builders import degrade
 from tests.factories import make_endpoint, make_finished_run, make_person

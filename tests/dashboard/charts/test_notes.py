@@ -15,7 +15,7 @@ from dashboard.charts import services as notes
 from dashboard.charts.figures.change_marks import Kind, Mark
 from dashboard.core.errors import Refused
 from dashboard.models import Endpoint, Note, PolicyVersion, Run
-from dashboard.models.team import Role
+from dashboard.models.people import Role
 from tests.factories import make_endpoint, make_finished_run, make_person
 
 HOUR = timedelta(hours=1)

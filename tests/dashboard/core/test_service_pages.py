@@ -8,7 +8,7 @@ from django.template.loader import render_to_string
 from django.test import Client
 from pytest_django.asserts import assertContains, assertRedirects
 
-from dashboard.models.team import Role
+from dashboard.models.people import Role
 from tests.factories import make_person
 
 

@@ -17,7 +17,7 @@ from pytest_django.asserts import assertContains, assertNotContains
 from dashboard.core import partitions
 from dashboard.core.navigation import GROUPS, tabs_for
 from dashboard.core.permissions import RIGHTS, Actor
-from dashboard.models.team import Role
+from dashboard.models.people import Role
 from dashboard.system import retention, retention_page, table_sizes
 from dashboard.system.table_sizes import Piece, Stored
 from tests.factories import make_attempt, make_endpoint, make_person, make_run

@@ -13,7 +13,7 @@ from dashboard.demo.demo_fleet import PATHS, fleet
 from dashboard.demo.queries import among, is_simulated
 from dashboard.demo.services import fleet as demo
 from dashboard.models import Endpoint
-from dashboard.models.team import Role
+from dashboard.models.people import Role
 from tests.factories import make_endpoint, make_finished_run, make_person
 
 URL = "http://127.0.0.1:8900"

@@ -15,7 +15,7 @@ from structlog.testing import capture_logs
 from dashboard.endpoints.services import try_limit
 from dashboard.endpoints.try_out import try_request
 from dashboard.models import Credential, Endpoint, TryCount
-from dashboard.models.team import Role
+from dashboard.models.people import Role
 from probes.secret import Secret
 from tests.factories import make_endpoint, make_person
 

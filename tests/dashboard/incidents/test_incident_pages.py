@@ -11,7 +11,7 @@ from pytest_django import DjangoAssertNumQueries
 from pytest_django.asserts import assertContains, assertNotContains
 
 from dashboard.models import Incident, Run, WatchEvent
-from dashboard.models.team import Role
+from dashboard.models.people import Role
 from dashboard.models.watch import ACCEPTED
 from dashboard.trust import modes
 from health.detector import Baseline, Known

@@ -8,7 +8,7 @@ from urllib.parse import quote, urlsplit
 import pytest
 from django.test import Client
 
-from dashboard.models.team import Role
+from dashboard.models.people import Role
 from dashboard.trust import rollout_requests
 from tests.dashboard.notifications.builders import make_webhook, turn
 from tests.dashboard.notifications.receiver import Receiver

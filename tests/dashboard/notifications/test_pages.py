@@ -12,7 +12,7 @@ from django.test import Client
 from pytest_django.asserts import assertContains, assertNotContains, assertRedirects
 
 from dashboard.models import Channel, Delivery, Endpoint
-from dashboard.models.team import Role
+from dashboard.models.people import Role
 from dashboard.notifications.services import deliveries
 from tests.dashboard.notifications.builders import make_webhook, tell, the_delivery, turn
 from tests.dashboard.notifications.receiver import Receiver

@@ -17,7 +17,7 @@ from django.utils import timezone
 from pytest_django.asserts import assertContains, assertNotContains, assertRedirects
 
 from dashboard.models import Grant, Invitation, Team
-from dashboard.models.team import Role
+from dashboard.models.people import Role
 from dashboard.people.services import tokens
 from tests.factories import make_person
 

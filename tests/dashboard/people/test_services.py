@@ -17,7 +17,7 @@ from django.utils import timezone
 from dashboard.core.errors import Refused
 from dashboard.core.permissions import RIGHTS, Right, of_user
 from dashboard.models import AuditEntry, Grant, Invitation, RolloutRequest, Team
-from dashboard.models.team import Role
+from dashboard.models.people import Role
 from dashboard.people.services import invitations, people, roles, teams
 from dashboard.people.services.people import Rights
 from dashboard.people.text import told

@@ -11,7 +11,7 @@ from pytest_django.asserts import assertContains, assertNotContains, assertRedir
 
 from dashboard.endpoints.services import endpoints
 from dashboard.models import Endpoint, Grant, Team
-from dashboard.models.team import Role
+from dashboard.models.people import Role
 from tests.factories import make_endpoint, make_person
 
 

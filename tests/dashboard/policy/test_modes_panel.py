@@ -12,7 +12,7 @@ from django.utils import timezone
 from pytest_django.asserts import assertContains, assertNotContains
 
 from dashboard.models import ModeSwitch
-from dashboard.models.team import Role
+from dashboard.models.people import Role
 from dashboard.trust import modes
 from health.modes import EFFECTS, Mode
 from tests.dashboard.incidents.builders import degrade, settle

@@ -9,7 +9,7 @@ from pytest_django.asserts import assertContains, assertNotContains, assertRedir
 
 from dashboard.core.errors import Refused
 from dashboard.models import ToolRule
-from dashboard.models.team import Role
+from dashboard.models.people import Role
 from dashboard.trust import tool_rules
 from health.risk import Risk
 from tests.dashboard.policy.builders import current, trusted

@@ -4,7 +4,7 @@ import pytest
 from django.contrib.auth.models import User
 
 from dashboard.models import Endpoint
-from dashboard.models.team import Role
+from dashboard.models.people import Role
 from tests.dashboard.rollouts.builders import ready
 from tests.factories import make_person
 from tests.security.people import Log

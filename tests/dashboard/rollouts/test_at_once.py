@@ -11,7 +11,7 @@ from django.db import connection, transaction
 
 from dashboard.core.errors import Refused
 from dashboard.models import AuditEntry, Endpoint, GateVersion, Profile, RolloutRequest
-from dashboard.models.team import Role
+from dashboard.models.people import Role
 from dashboard.trust import gates, rollout_requests
 from tests.dashboard.policy.test_at_once import own_connection
 from tests.dashboard.rollouts.builders import audited, measure, other_gates, ready, stage

@@ -9,7 +9,7 @@ from django.test import Client
 from pytest_django.asserts import assertContains, assertNotContains
 
 from dashboard.models import GateVersion, RolloutRequest
-from dashboard.models.team import Role
+from dashboard.models.people import Role
 from health.gates import DEFAULTS
 from probes.outcomes import Metric
 from tests.dashboard.rollouts.profile_builders import ease_gates, make_ready, make_request

@@ -12,7 +12,7 @@ from django.utils import timezone
 
 from dashboard.core.errors import Refused
 from dashboard.models import AuditEntry, Endpoint, Grant, Notice, Profile, RolloutRequest, RunMetric
-from dashboard.models.team import Role, Team
+from dashboard.models.people import Role, Team
 from dashboard.trust import policy_renewal, rollout_requests
 from dashboard.trust.decision_evidence import digest
 from tests.dashboard.policy.builders import current

@@ -11,7 +11,7 @@ from django.test.utils import CaptureQueriesContext
 from pytest_django.asserts import assertContains, assertNotContains
 
 from dashboard.models import Endpoint, Profile, RolloutRequest
-from dashboard.models.team import Role, Team
+from dashboard.models.people import Role, Team
 from dashboard.trust import gate_facts, modes, rollout_requests, standings
 from health.modes import Mode
 from tests.dashboard.incidents.builders import settle

@@ -10,7 +10,7 @@ from django.db.models.functions import Now
 
 from dashboard.core.errors import Refused
 from dashboard.models import AuditEntry, Endpoint, Notice, Profile, RolloutRequest
-from dashboard.models.team import Role
+from dashboard.models.people import Role
 from dashboard.trust import rollout_requests
 from health.watch import Kind
 from tests.dashboard.rollouts.builders import body, degrade, missing, noticed, ready, stage

@@ -8,7 +8,7 @@ from django.test import Client
 from redis import Redis
 
 from dashboard.models import Endpoint
-from dashboard.models.team import Role
+from dashboard.models.people import Role
 from tests.dashboard.system.builders import make_healthy_system
 from tests.factories import make_person
 from tests.live import broker

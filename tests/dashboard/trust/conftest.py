@@ -5,7 +5,7 @@ from django.contrib.auth.models import User
 
 from dashboard.endpoints.services import endpoints
 from dashboard.models import Endpoint
-from dashboard.models.team import Role
+from dashboard.models.people import Role
 from tests.dashboard.runs.conftest import FIELDS
 from tests.dashboard.trust.builders import TAKEN, Past
 from tests.factories import make_person

@@ -10,7 +10,7 @@ from pytest_django.asserts import assertContains
 from dashboard.core.errors import Refused
 from dashboard.endpoints.as_code import drift, writing
 from dashboard.models import Endpoint
-from dashboard.models.team import Team
+from dashboard.models.people import Team
 from tests.dashboard.endpoints.as_code.builders import NEW, STEADY, applied, planned
 from tests.factories import make_endpoint
 

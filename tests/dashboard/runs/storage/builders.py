@@ -13,7 +13,7 @@ from uuid import uuid4
 from django.db import connection
 
 from dashboard.models import Rollup5m, RollupDay, RollupHour
-from dashboard.models.rollup import Rollup
+from dashboard.models.observation import Rollup
 from dashboard.runs import observations, rollups
 from dashboard.runs.observations import LIVE, Observation
 from health.observation_bits import PLACES, pack, unpack

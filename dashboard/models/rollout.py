@@ -1,4 +1,4 @@
-"""Somebody asks that a profile be trusted with more; somebody else decides."""
+"""Promotion requests, and every version of the gates."""
 
 from __future__ import annotations
 
@@ -11,10 +11,30 @@ from django.db.models.functions import Now
 from django.urls import reverse
 from typing_extensions import override
 
-from dashboard.models.api_token import ApiToken
-from dashboard.models.gate_version import GateVersion
-from dashboard.models.mode_switch import ModeSwitch
+from dashboard.models.mode import ModeSwitch
+from dashboard.models.people import ApiToken
 from dashboard.models.profile import Profile, Stage
+from health.gates import DEFAULTS, Gates, gates_from_json
+
+
+class GateVersion(models.Model):
+    """A version of the gates. The newest applies; without any, the defaults of `health.gates`."""
+
+    # Of health.gates: for each next stage its conditions.
+    body = models.JSONField()
+    reason = models.TextField()
+    by = models.ForeignKey(settings.AUTH_USER_MODEL, models.PROTECT, null=True)
+    at = models.DateTimeField(db_default=Now())
+
+    @override
+    def __str__(self) -> str:
+        return f"gates {self.pk}"
+
+    @classmethod
+    def current(cls) -> tuple[GateVersion | None, Gates]:
+        """The gates in effect; the defaults where no version is stored."""
+        version = cls.objects.order_by("-id").first()
+        return version, gates_from_json(version.body) if version else DEFAULTS
 
 
 class RolloutRequestQuerySet(models.QuerySet["RolloutRequest"]):
@@ -26,6 +46,8 @@ class RolloutRequestQuerySet(models.QuerySet["RolloutRequest"]):
 
 
 class RolloutRequest(models.Model):
+    """A request to promote a profile to its next stage, and the decision on it."""
+
     class Kind(models.TextChoices):
         STAGE = "stage"  # the next stage of a profile
         UNPIN = "unpin"  # to let go of a mode that somebody pinned

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 class PersonSession(AbstractBaseSession):
-    """The session itself, so that ending one is deleting its row: there is no second list to keep.
+    """The session row itself: deleting it ends the session, so no second list is needed.
 
     `expire_date` is the earlier of the idle and the absolute end; what lies past it is not loaded.
     """

@@ -1,4 +1,4 @@
-"""A mode that is or was on: by an incident, or by a person."""
+"""Modes that are or were on, and the operator's rules that class tools by name."""
 
 from __future__ import annotations
 
@@ -13,11 +13,12 @@ from typing_extensions import override
 from dashboard.models.profile import Profile
 from dashboard.models.watch import Incident
 from health.modes import Mode
+from health.risk import LONGEST_PATTERN, Risk, Rule
 
 
 class ModeSwitchQuerySet(models.QuerySet["ModeSwitch"]):
     def on(self) -> Self:
-        """Those that hold now, by the database's clock."""
+        """Rows in effect now, by the database's clock."""
         return self.filter(Q(expires_at=None) | Q(expires_at__gt=Now()), off_at=None)
 
     def manual(self) -> Self:
@@ -25,6 +26,8 @@ class ModeSwitchQuerySet(models.QuerySet["ModeSwitch"]):
 
 
 class ModeSwitch(models.Model):
+    """A mode that is or was on, turned on by an incident or by a person."""
+
     profile = models.ForeignKey(Profile, models.CASCADE, related_name="switches")
     mode = models.CharField(max_length=24, choices=[(mode.value, mode.value) for mode in Mode])
     # The cause of an automatic one; a manual one has an author and a reason instead.
@@ -73,3 +76,40 @@ class ModeSwitch(models.Model):
     @override
     def __str__(self) -> str:
         return f"{self.mode} on profile {self.profile_id}"
+
+
+class ToolRuleQuerySet(models.QuerySet["ToolRule"]):
+    def in_order(self) -> Self:
+        """In order: the first matching rule decides."""
+        return self.order_by("position", "id")
+
+
+class ToolRule(models.Model):
+    """An operator's rule that classes tools by name. Rules come before the defaults."""
+
+    pattern = models.CharField(max_length=LONGEST_PATTERN)
+    risk = models.CharField(max_length=16, choices=[(risk.value, risk.value) for risk in Risk])
+    note = models.CharField(max_length=200, blank=True)
+    position = models.PositiveIntegerField()
+    created_by = models.ForeignKey(settings.AUTH_USER_MODEL, models.SET_NULL, null=True)
+    created_at = models.DateTimeField(db_default=Now())
+
+    objects = ToolRuleQuerySet.as_manager()
+
+    class Meta:
+        constraints = [
+            models.UniqueConstraint(fields=["pattern"], name="tool_rule_pattern_once"),
+            models.CheckConstraint(
+                condition=models.Q(risk__in=[risk.value for risk in Risk]),
+                name="tool_rule_risk_known",
+            ),
+        ]
+
+    @override
+    def __str__(self) -> str:
+        return f"{self.pattern} is {self.risk}"
+
+    @property
+    def rule(self) -> Rule:
+        """The same as a value."""
+        return Rule(self.pattern, Risk(self.risk), self.note)

@@ -1,18 +1,56 @@
-"""Where notices go: who is told, of what, and when not."""
+"""Notifications: the outbox, channels, deliveries and maintenance windows."""
 
 from __future__ import annotations
 
-from datetime import timedelta
+from datetime import datetime, timedelta
 from typing import Self
 
 from django.conf import settings
 from django.db import models
-from django.db.models import Q
+from django.db.models import F, Q
 from django.db.models.functions import Now
 from django.utils.translation import gettext_lazy as _
 from typing_extensions import override
 
-from dashboard.models.notice import Notice
+from dashboard.models.endpoint import Endpoint
+from dashboard.models.watch import Incident
+
+
+class Notice(models.Model):
+    """The outbox: a notice is written in the transaction of the event that it reports."""
+
+    class Kind(models.TextChoices):
+        OPENED = "incident.opened"
+        ESCALATED = "incident.escalated"
+        RECOVERED = "incident.recovered"
+        MODE_CHANGED = "mode.changed"
+        DECISION_WANTED = "decision.wanted"
+        ROLLOUT_REQUESTED = "rollout.requested"
+        ROLLOUT_DECIDED = "rollout.decided"
+        STAGE_CHANGED = "stage.changed"
+        REMINDER = "incident.reminder"
+        FLAPPING = "incident.flapping"
+        TEST = "test"
+
+    kind = models.CharField(max_length=24, choices=Kind)
+    endpoint = models.ForeignKey(Endpoint, models.CASCADE, null=True, related_name="notices")
+    incident = models.ForeignKey(Incident, models.CASCADE, null=True, related_name="notices")
+    # What is told, without secrets and without evidence: title, text, figures.
+    body = models.JSONField()
+    at = models.DateTimeField(db_default=Now())
+    # Set once its deliveries are written, one for each channel that wants it.
+    routed_at = models.DateTimeField(null=True)
+
+    class Meta:
+        indexes = [
+            models.Index(fields=["id"], condition=models.Q(routed_at=None), name="notice_to_route"),
+            models.Index(fields=["endpoint", "-id"], name="notice_of_endpoint"),
+        ]
+
+    @override
+    def __str__(self) -> str:
+        return f"notice {self.pk}: {self.kind}"
+
 
 # A test is asked for, a channel at a time, and reaches it whatever it wants to hear.
 WANTED = [kind for kind in Notice.Kind.values if kind != Notice.Kind.TEST]
@@ -24,6 +62,8 @@ class ChannelQuerySet(models.QuerySet["Channel"]):
 
 
 class Channel(models.Model):
+    """Where notices are sent, which ones, and the quiet hours."""
+
     class Kind(models.TextChoices):
         APPRISE = "apprise", _("Apprise: Slack, e-mail, Teams, Discord and others")
         WEBHOOK = "webhook", _("Signed webhook")
@@ -84,7 +124,7 @@ class DeliveryQuerySet(models.QuerySet["Delivery"]):
         return self.order_by("-id")
 
     def gathering(self) -> Self:
-        """What has never been tried and can still take in another notice."""
+        """Deliveries that were never tried and can still take another notice."""
         return self.filter(state=Delivery.State.WAITING, tries=0, is_test=False)
 
 
@@ -131,3 +171,53 @@ class Delivery(models.Model):
     @override
     def __str__(self) -> str:
         return f"delivery {self.pk}"
+
+
+class MaintenanceWindowQuerySet(models.QuerySet["MaintenanceWindow"]):
+    def under_way(self) -> Self:
+        """Rows in effect now, by the database's clock."""
+        return self.filter(cancelled_at=None, starts_at__lte=Now(), ends_at__gt=Now())
+
+    def concerning(self, endpoint_id: int) -> Self:
+        """Windows of that endpoint and windows of all endpoints."""
+        return self.filter(Q(endpoint=None) | Q(endpoint_id=endpoint_id))
+
+
+class MaintenanceWindow(models.Model):
+    """A period in which notices are held back. Probing continues."""
+
+    # Null is every endpoint.
+    endpoint = models.ForeignKey(Endpoint, models.CASCADE, null=True, related_name="windows")
+    starts_at = models.DateTimeField()
+    ends_at = models.DateTimeField()
+    reason = models.TextField()
+    created_by = models.ForeignKey(
+        settings.AUTH_USER_MODEL, models.SET_NULL, null=True, related_name="windows_planned"
+    )
+    created_at = models.DateTimeField(db_default=Now())
+    cancelled_at = models.DateTimeField(null=True)
+    cancelled_by = models.ForeignKey(
+        settings.AUTH_USER_MODEL, models.SET_NULL, null=True, related_name="windows_cancelled"
+    )
+
+    objects = MaintenanceWindowQuerySet.as_manager()
+
+    class Meta:
+        constraints = [
+            models.CheckConstraint(
+                condition=Q(ends_at__gt=F("starts_at")), name="maintenance_ends_after_start"
+            ),
+        ]
+        indexes = [
+            # maintenance.is_quiet, and the bands of a chart: by when they end.
+            models.Index(fields=["ends_at"], name="maintenance_by_end"),
+        ]
+
+    @override
+    def __str__(self) -> str:
+        return f"maintenance {self.pk}"
+
+    @property
+    def over_at(self) -> datetime:
+        """When the window ended or will end, as planned or by cancellation."""
+        return min(self.ends_at, self.cancelled_at or self.ends_at)

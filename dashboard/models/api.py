@@ -6,7 +6,7 @@ from django.db import models
 from django.db.models.functions import Now
 from typing_extensions import override
 
-from dashboard.models.api_token import ApiToken
+from dashboard.models.people import ApiToken
 
 
 class KeptAnswer(models.Model):
