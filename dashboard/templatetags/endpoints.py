@@ -7,9 +7,8 @@ from typing import Any
 from django import template
 
 from dashboard.endpoints.as_code import drift, wording
-from dashboard.endpoints.as_code.planning import Action, Effect
+from dashboard.endpoints.as_code.planning import Action
 from dashboard.models import Applied, Endpoint
-from probes.messages import JSON
 
 register = template.Library()
 
@@ -19,24 +18,8 @@ def sign(action: Action) -> str:
     return wording.SIGNS[action].replace("-", "−")
 
 
-@register.filter
-def action_words(action: Action) -> str:
-    return wording.action_words(action)
-
-
-@register.filter
-def done_words(action: Action) -> str:
-    return wording.done_words(action)
-
-
-@register.filter
-def effect_words(effect: Effect) -> str:
-    return wording.effect_words(effect)
-
-
-@register.filter
-def shown(value: JSON) -> str:
-    return wording.shown(value)
+register.filter(wording.done_label)
+register.filter(wording.format_value)
 
 
 @register.inclusion_tag("endpoints/_edited_here.html")

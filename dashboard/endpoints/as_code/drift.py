@@ -6,8 +6,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from dashboard.endpoints.as_code.fields import as_file
-from dashboard.endpoints.as_code.values import same
+from dashboard.endpoints.as_code.fields import as_file, same
 from dashboard.models import Applied, Endpoint
 from probes.messages import JSON
 

@@ -1,18 +1,25 @@
-"""The one table of what a file can say of an endpoint; the rules are those of the form."""
+"""The one table of what a file can say of an endpoint: how each field is read, checked and written.
+
+The rules are those of the form.
+"""
 
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from decimal import Decimal
 from typing import Any
 
+import yaml
 from django import forms
 from django.db import models
+from django.utils.translation import gettext as _
 
-from dashboard.endpoints.as_code import values
-from dashboard.endpoints.as_code.mistakes import Mistakes
-from dashboard.endpoints.as_code.tree import Node
+from dashboard.core import durations
+from dashboard.endpoints.as_code.mistakes import Mistakes, quoted
+from dashboard.endpoints.as_code.yaml_nodes import BOOL, INT, is_nothing, value_of
 from dashboard.endpoints.forms import EndpointForm, check_slug
 from dashboard.endpoints.tags import check_tags
 from dashboard.models import Endpoint
@@ -20,6 +27,79 @@ from probes.messages import JSON
 
 # Names the variable of the environment that holds the key; no field of the row.
 KEY_FIELD = "api_key_env"
+_WHOLE = re.compile(r"[0-9]{1,18}")
+_NUMBER = re.compile(r"[0-9]{1,18}(\.[0-9]{1,18})?([eE]-?[0-9]{1,2})?")
+
+
+class WrongType(Exception):
+    """The value is of another type than its field; the sentence says which one it takes."""
+
+    def __init__(self, node: yaml.Node, sentence: str) -> None:
+        super().__init__(sentence)
+        self.node, self._sentence = node, sentence
+
+    def message(self, name: str) -> str:
+        return self._sentence.format(name=name, found=_type_name(self.node))
+
+
+def _type_name(node: yaml.Node) -> str:
+    if isinstance(node, yaml.SequenceNode):
+        return _("a list")
+    if isinstance(node, yaml.MappingNode):
+        return _("a mapping")
+    return _("nothing") if is_nothing(node) else quoted(node.value)
+
+
+def _read_text(node: yaml.Node, mistakes: Mistakes) -> str:
+    """The text as it is written: a model 3.10 stays 3.10 and needs no quotes."""
+    if not isinstance(node, yaml.ScalarNode) or is_nothing(node):
+        raise WrongType(node, _("{name} takes a text, not {found}."))
+    return str(node.value)
+
+
+def _read_team(node: yaml.Node, mistakes: Mistakes) -> str | None:
+    return None if is_nothing(node) else _read_text(node, mistakes).strip() or None
+
+
+def _read_whole(node: yaml.Node, mistakes: Mistakes) -> int | None:
+    if is_nothing(node):
+        return None
+    if node.tag == INT and _WHOLE.fullmatch(node.value):
+        return int(node.value)
+    raise WrongType(
+        node, _("{name} takes a whole number such as 2000, without quotes, not {found}.")
+    )
+
+
+def _read_bool(node: yaml.Node, mistakes: Mistakes) -> bool:
+    if node.tag != BOOL:
+        raise WrongType(node, _("{name} takes true or false, not {found}."))
+    return bool(value_of(node, mistakes))
+
+
+def _read_price(node: yaml.Node, mistakes: Mistakes) -> str | None:
+    """The price as text: in binary it would not be the price that was written."""
+    if is_nothing(node):
+        return None
+    if isinstance(node, yaml.ScalarNode) and _NUMBER.fullmatch(node.value):
+        return str(node.value)
+    raise WrongType(node, _("{name} takes a number such as 0.15, not {found}."))
+
+
+def _read_words(node: yaml.Node, mistakes: Mistakes) -> list[str]:
+    if not isinstance(node, yaml.SequenceNode):
+        raise WrongType(node, _("{name} takes a list of words such as [eu, coding], not {found}."))
+    return [_read_text(item, mistakes) for item in node.value]
+
+
+def _read_options(node: yaml.Node, mistakes: Mistakes) -> JSON:
+    if not isinstance(node, yaml.MappingNode):
+        raise WrongType(node, _("{name} takes a mapping such as {{temperature: 0}}, not {found}."))
+    return value_of(node, mistakes)
+
+
+def _unchanged(value: JSON) -> JSON:
+    return value
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,8 +107,8 @@ class Field:
     """One line of an endpoint in the file, named as in the API."""
 
     name: str
-    read: Callable[[Node, Mistakes], Any]
-    write: Callable[[Any], JSON] = values.as_is
+    read: Callable[[yaml.Node, Mistakes], Any]
+    write: Callable[[Any], JSON] = _unchanged
     is_required: bool = False
     # Of no interest where it is the default.
     is_quiet: bool = False
@@ -40,23 +120,32 @@ class Field:
         return column.get_default()
 
 
+def _write_price(value: Decimal | None) -> JSON:
+    return None if value is None else float(value)
+
+
+def _write_team(value: object) -> JSON:
+    """The name of a row of teams, or of one that is not looked up yet."""
+    return None if value is None else str(value)
+
+
 FIELDS = {
     field.name: field
     for field in (
-        Field("provider", values.text, is_required=True),
-        Field("base_url", values.text, is_required=True),
-        Field("model", values.text, is_required=True),
-        Field("options", values.options),
-        Field("team", values.name, values.name_out),
-        Field("tags", values.words, values.words_out),
-        Field("ttl", values.text, values.span_out),
-        Field("max_concurrency", values.whole),
-        Field("enabled", values.switch),
-        Field("daily_requests", values.whole),
-        Field("daily_tokens", values.whole),
-        Field("price_input", values.price, values.price_out),
-        Field("price_output", values.price, values.price_out),
-        Field("currency", values.text, is_quiet=True),
+        Field("provider", _read_text, is_required=True),
+        Field("base_url", _read_text, is_required=True),
+        Field("model", _read_text, is_required=True),
+        Field("options", _read_options),
+        Field("team", _read_team, _write_team),
+        Field("tags", _read_words, list),
+        Field("ttl", _read_text, durations.short),
+        Field("max_concurrency", _read_whole),
+        Field("enabled", _read_bool),
+        Field("daily_requests", _read_whole),
+        Field("daily_tokens", _read_whole),
+        Field("price_input", _read_price, _write_price),
+        Field("price_output", _read_price, _write_price),
+        Field("currency", _read_text, is_quiet=True),
     )
 }
 
@@ -103,3 +192,23 @@ def _tells(field: Field, value: JSON) -> bool:
     if field.is_quiet and value == field.write(field.default()):
         return False
     return field.is_required or value not in (None, {}, [], "")
+
+
+def same(one: Any, other: Any) -> bool:
+    """Equal as JSON has it: true is not 1, and 1e23 is the same number however it is held."""
+    if isinstance(one, bool) != isinstance(other, bool):
+        return False
+    if isinstance(one, dict) and isinstance(other, dict):
+        return one.keys() == other.keys() and all(same(one[name], other[name]) for name in one)
+    if isinstance(one, list) and isinstance(other, list):
+        return len(one) == len(other) and all(map(same, one, other))
+    if isinstance(one, float) or isinstance(other, float):
+        return bool(_as_float(one) == _as_float(other))
+    return bool(one == other)
+
+
+def _as_float(value: Any) -> Any:
+    try:
+        return float(value) if isinstance(value, int) else value
+    except OverflowError:
+        return value

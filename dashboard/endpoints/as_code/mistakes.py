@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
+import yaml
 from django.utils.translation import gettext as _
 
 from dashboard.core import safe_text
@@ -15,25 +17,12 @@ LONGEST_QUOTE = 60
 
 
 @dataclass(frozen=True, slots=True, order=True)
-class Place:
-    """Where something stands, counted from one."""
+class Mistake:
+    """What is wrong in one place; lines and columns count from one."""
 
     line: int
     column: int
-
-
-@dataclass(frozen=True, slots=True, order=True)
-class Mistake:
-    place: Place
     message: str
-
-    @property
-    def line(self) -> int:
-        return self.place.line
-
-    @property
-    def column(self) -> int:
-        return self.place.column
 
 
 class Unreadable(Exception):
@@ -51,8 +40,13 @@ class Mistakes:
     def __init__(self) -> None:
         self._found: list[Mistake] = []
 
-    def add(self, place: Place, message: str) -> None:
-        self._found.append(Mistake(place, message))
+    def add(self, line: int, column: int, message: str) -> None:
+        self._found.append(Mistake(line, column, message))
+
+    def at(self, marked: yaml.Node | yaml.Event, message: str) -> None:
+        """Add a mistake at the place where a part of the file begins."""
+        mark: Any = marked.start_mark
+        self.add(mark.line + 1, mark.column + 1, message)
 
     def check(self) -> None:
         """Raise what was gathered, in the order of the text."""

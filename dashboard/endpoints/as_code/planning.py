@@ -6,17 +6,17 @@ import hashlib
 import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from enum import StrEnum
 from functools import cached_property
 
-from django.utils.translation import gettext as _
+from django.db.models import TextChoices
+from django.utils.translation import gettext
+from django.utils.translation import gettext_lazy as _
 
 from dashboard.core.errors import Refused
 from dashboard.endpoints.as_code import drift
-from dashboard.endpoints.as_code.fields import as_file, telling
+from dashboard.endpoints.as_code.fields import as_file, same, telling
 from dashboard.endpoints.as_code.mistakes import quoted
 from dashboard.endpoints.as_code.reading import Declared
-from dashboard.endpoints.as_code.values import same
 from dashboard.models import Applied, Credential, Endpoint
 from dashboard.models.people import Team
 from dashboard.runs import credentials
@@ -28,25 +28,37 @@ _OF_THE_PROFILE_KEY = frozenset({"provider", "model", "base_url"})
 KEY = "api_key"
 
 
-class Action(StrEnum):
-    CREATE = "create"
-    CHANGE = "change"
-    REMOVE = "remove"
-    UNCHANGED = "unchanged"
-    # It is registered and does not stand in the file; it is kept.
-    MISSING = "missing"
+class Action(TextChoices):
+    CREATE = "create", _("create")
+    CHANGE = "change", _("change")
+    REMOVE = "remove", _("remove")
+    UNCHANGED = "unchanged", _("unchanged")
+    # It is registered and not in the file; it is kept.
+    MISSING = "missing", _("not in the file")
 
 
-class Effect(StrEnum):
+class Effect(TextChoices):
     """What else a step does."""
 
-    FIRST_RUN = "first_run"
-    NEW_PROFILE = "new_profile"
-    KEY_STORED = "key_stored"
-    KEY_DELETED = "key_deleted"
-    KEY_WANTED = "key_wanted"
-    ENDED = "ended"
-    KEY_WIPED = "key_wiped"
+    FIRST_RUN = "first_run", _("Its first run is due at once.")
+    NEW_PROFILE = (
+        "new_profile",
+        _("A new profile begins with a full run; the old one stays as history."),
+    )
+    KEY_STORED = "key_stored", _("The API key from the environment is stored.")
+    KEY_DELETED = (
+        "key_deleted",
+        _("The stored API key is deleted: it never follows to another host."),
+    )
+    KEY_WANTED = (
+        "key_wanted",
+        _("It has no API key: apply the file where its variable is set, or edit it."),
+    )
+    ENDED = (
+        "ended",
+        _("It is no longer probed, a run under way stops, and its name is free again."),
+    )
+    KEY_WIPED = "key_wiped", _("Its stored API key is deleted.")
 
 
 @dataclass(frozen=True, slots=True)
@@ -137,8 +149,10 @@ def _with_teams(declared: Sequence[Declared]) -> list[Declared]:
     named = {str(each.values["team"]) for each in declared if each.values["team"]}
     teams = {team.name.lower(): team for team in Team.objects.all()} if named else {}
     if missing := sorted(name for name in named if name.lower() not in teams):
-        told = _("There is no team {name}. Create it first, under Settings, or leave it out.")
-        raise Refused(told.format(name=quoted(missing[0])))
+        message = gettext(
+            "There is no team {name}. Create it first, under Settings, or leave it out."
+        )
+        raise Refused(message.format(name=quoted(missing[0])))
     return [
         replace(each, values={**each.values, "team": teams[str(each.values["team"]).lower()]})
         if each.values["team"]

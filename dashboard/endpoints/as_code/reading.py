@@ -8,19 +8,18 @@ from dataclasses import dataclass, field
 from difflib import get_close_matches
 from typing import Any
 
+import yaml
 from django import forms
 from django.utils.translation import gettext as _
 
 from dashboard.core.errors import Refused
-from dashboard.endpoints.as_code import keys, tree
-from dashboard.endpoints.as_code.fields import FIELDS, KEY_FIELD, Rules, said
-from dashboard.endpoints.as_code.mistakes import Mistakes, Place, quoted
-from dashboard.endpoints.as_code.scalars import is_nothing
-from dashboard.endpoints.as_code.tree import Node, Scalar, Table
-from dashboard.endpoints.as_code.values import WrongType
+from dashboard.endpoints.as_code.fields import FIELDS, KEY_FIELD, Rules, WrongType, said
+from dashboard.endpoints.as_code.mistakes import Mistake, Mistakes, Unreadable, quoted
+from dashboard.endpoints.as_code.yaml_nodes import compose, is_nothing
+from probes.errors import TargetError
 from probes.messages import JSON
 from probes.secret import Secret
-from probes.target import Provider
+from probes.target import Provider, check_key
 
 VERSION = "1"
 MAX_BYTES = 1_000_000
@@ -31,6 +30,10 @@ _MEANT |= {"concurrency": "max_concurrency", "requests": "daily_requests", "labe
 _MEANT |= {"tokens": "daily_tokens", "type": "provider", "key_env": KEY_FIELD}
 _MEANT |= {"input_price": "price_input", "output_price": "price_output"}
 _SECRETS = {"api_key", "key", "token", "secret", "password", "credential"}
+_VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,199}")
+# The author of a file must not be able to send our own secrets to a host of their choice.
+_OWN_SECRETS = {"SECRET_KEY", "CREDENTIAL_KEYS", "DATABASE_URL", "REDIS_URL", "METRICS_TOKEN"}
+_OWN_SECRETS |= {f"{name}_FILE" for name in _OWN_SECRETS}
 # What YAML cannot carry unescaped, NUL above all; lone surrogates come from no file.
 _FORBIDDEN = re.compile("[\0-\x08\x0b\x0c\x0e-\x1f\x7f-\x84\x86-\x9f\ud800-\udfff\ufffe\uffff]")
 
@@ -51,19 +54,14 @@ class Declared:
 
 def decode(data: bytes) -> str:
     """The bytes of a file as text, or Unreadable with the place where they are none."""
-    mistakes = Mistakes()
-    if len(data) > MAX_BYTES:
-        message = _("The file is larger than {most} bytes. Split it.")
-        mistakes.add(Place(1, 1), message.format(most=f"{MAX_BYTES:,}"))
-        mistakes.check()
+    _check_size(data)
     try:
         return data.decode("utf-8-sig")
     except UnicodeDecodeError as exc:
         before = data[: exc.start].decode("utf-8", "replace")
-        place = Place(before.count("\n") + 1, len(before) - before.rfind("\n"))
-        mistakes.add(place, _("From here on this is not UTF-8. Save the file as UTF-8."))
-    mistakes.check()
-    raise AssertionError("unreachable")
+        line, column = before.count("\n") + 1, len(before) - before.rfind("\n")
+        message = _("From here on this is not UTF-8. Save the file as UTF-8.")
+        raise Unreadable([Mistake(line, column, message)]) from exc
 
 
 def read(text: str, *, variables: Mapping[str, str] | None) -> list[Declared]:
@@ -71,28 +69,31 @@ def read(text: str, *, variables: Mapping[str, str] | None) -> list[Declared]:
 
     `variables` is the environment that keys are taken from; None where none may be read.
     """
+    _check_size(text.encode("utf-8", "surrogatepass"))
     mistakes = Mistakes()
     _check_characters(text, mistakes)
     mistakes.check()
-    root = tree.read(text, mistakes)
+    root = compose(text, mistakes)
     found = _File(mistakes, variables).endpoints(root) if root is not None else []
     mistakes.check()
     if root is None:
-        mistakes.add(Place(1, 1), _("The file is empty. Begin with “version: 1” and “endpoints:”."))
-        mistakes.check()
+        message = _("The file is empty. Begin with “version: 1” and “endpoints:”.")
+        raise Unreadable([Mistake(1, 1, message)])
     return sorted(found, key=lambda declared: declared.slug)
 
 
-def _check_characters(text: str, mistakes: Mistakes) -> None:
-    if len(text.encode("utf-8", "surrogatepass")) > MAX_BYTES:
+def _check_size(data: bytes) -> None:
+    if len(data) > MAX_BYTES:
         message = _("The file is larger than {most} bytes. Split it.")
-        mistakes.add(Place(1, 1), message.format(most=f"{MAX_BYTES:,}"))
-        return
+        raise Unreadable([Mistake(1, 1, message.format(most=f"{MAX_BYTES:,}"))])
+
+
+def _check_characters(text: str, mistakes: Mistakes) -> None:
     for number, line in enumerate(text.split("\n"), start=1):
         if match := _FORBIDDEN.search(line):
             message = _("The character {code} is not allowed here. Delete it.")
             code = f"U+{ord(match[0]):04X}"
-            mistakes.add(Place(number, match.start() + 1), message.format(code=code))
+            mistakes.add(number, match.start() + 1, message.format(code=code))
 
 
 class _File:
@@ -103,44 +104,44 @@ class _File:
         self._variables = variables
         self._rules = Rules()
 
-    def endpoints(self, root: Node) -> list[Declared]:
-        if not isinstance(root, Table):
+    def endpoints(self, root: yaml.Node) -> list[Declared]:
+        if not isinstance(root, yaml.MappingNode):
             message = _("The file is a mapping with “version: 1” and “endpoints:”, not this.")
-            self._mistakes.add(root.place, message)
+            self._mistakes.at(root, message)
             return []
         parts = self._named(root, ["version", "endpoints"])
         self._check_version(root, parts.get("version"))
         listed = parts.get("endpoints")
         if listed is None:
-            self._mistakes.add(root.place, _("“endpoints:” is missing."))
+            self._mistakes.at(root, _("“endpoints:” is missing."))
             return []
         return self._listed(listed)
 
-    def _check_version(self, root: Table, node: Node | None) -> None:
+    def _check_version(self, root: yaml.Node, node: yaml.Node | None) -> None:
         if node is None:
-            self._mistakes.add(root.place, _("“version: 1” is missing."))
-        elif not isinstance(node, Scalar) or node.text != VERSION:
+            self._mistakes.at(root, _("“version: 1” is missing."))
+        elif not isinstance(node, yaml.ScalarNode) or node.value != VERSION:
             message = _("This Toolgauge reads version 1 of the file. Write “version: 1”.")
-            self._mistakes.add(node.place, message)
+            self._mistakes.at(node, message)
 
-    def _listed(self, node: Node) -> list[Declared]:
+    def _listed(self, node: yaml.Node) -> list[Declared]:
         if is_nothing(node):
             return []
-        if not isinstance(node, Table):
+        if not isinstance(node, yaml.MappingNode):
             message = _("“endpoints” takes a mapping from names to endpoints, not this.")
-            self._mistakes.add(node.place, message)
+            self._mistakes.at(node, message)
             return []
-        if len(node.pairs) > MOST_ENDPOINTS:
+        if len(node.value) > MOST_ENDPOINTS:
             message = _("More than {most} endpoints stand here. Split the file.")
-            self._mistakes.add(node.place, message.format(most=f"{MOST_ENDPOINTS:,}"))
+            self._mistakes.at(node, message.format(most=f"{MOST_ENDPOINTS:,}"))
             return []
-        return [self._declared(name, body) for name, body in node.pairs]
+        return [self._declared(name, body) for name, body in node.value]
 
-    def _declared(self, name: Scalar, body: Node) -> Declared:
+    def _declared(self, name: yaml.Node, body: yaml.Node) -> Declared:
         slug = self._slug(name)
-        if not isinstance(body, Table):
+        if not isinstance(body, yaml.MappingNode):
             message = _("{name} takes its fields, one a line and indented, not this.")
-            self._mistakes.add(body.place, message.format(name=quoted(slug)))
+            self._mistakes.at(body, message.format(name=quoted(slug)))
             return Declared(slug, {})
         given = self._named(body, [*FIELDS, KEY_FIELD])
         variable, key = self._key(given.pop(KEY_FIELD, None))
@@ -153,56 +154,56 @@ class _File:
         }
         return Declared(slug, values, variable, key)
 
-    def _slug(self, name: Scalar) -> str:
+    def _slug(self, name: yaml.Node) -> str:
         try:
-            return self._rules.slug(name.text)
+            return self._rules.slug(name.value)
         except forms.ValidationError as exc:
             message = _("{name} cannot be the name of an endpoint. {why}")
-            told = message.format(name=quoted(name.text), why=said(exc))
-            self._mistakes.add(name.place, told)
-        return name.text
+            told = message.format(name=quoted(name.value), why=said(exc))
+            self._mistakes.at(name, told)
+        return str(name.value)
 
-    def _check_required(self, name: Scalar, given: Mapping[str, Node]) -> None:
+    def _check_required(self, name: yaml.Node, given: Mapping[str, yaml.Node]) -> None:
         missing = [f.name for f in FIELDS.values() if f.is_required and f.name not in given]
         if missing:
             message = _("{name} lacks {fields}.")
-            told = message.format(name=quoted(name.text), fields=", ".join(missing))
-            self._mistakes.add(name.place, told)
+            told = message.format(name=quoted(name.value), fields=", ".join(missing))
+            self._mistakes.at(name, told)
 
-    def _value(self, name: str, node: Node) -> Any:
+    def _value(self, name: str, node: yaml.Node) -> Any:
         """The value as it is stored; None, and a mistake, where it cannot be."""
         try:
             return self._rules.stored(name, FIELDS[name].read(node, self._mistakes))
         except WrongType as exc:
-            self._mistakes.add(exc.place, exc.told(quoted(name)))
+            self._mistakes.at(exc.node, exc.message(quoted(name)))
         except forms.ValidationError as exc:
-            self._mistakes.add(node.place, _refusal(name, node, said(exc)))
+            self._mistakes.at(node, _refusal(name, node, said(exc)))
         except Refused as exc:
-            self._mistakes.add(node.place, _refusal(name, node, exc.message))
+            self._mistakes.at(node, _refusal(name, node, exc.message))
         return None
 
-    def _key(self, node: Node | None) -> tuple[str, Secret | None]:
+    def _key(self, node: yaml.Node | None) -> tuple[str, Secret | None]:
         if node is None:
             return "", None
         try:
-            return keys.read(node, self._variables)
-        except keys.NoKey as exc:
-            self._mistakes.add(node.place, exc.message)
+            return _read_key(node, self._variables)
+        except Refused as exc:
+            self._mistakes.at(node, exc.message)
         return "", None
 
-    def _named(self, table: Table, known: list[str]) -> dict[str, Node]:
+    def _named(self, mapping: yaml.Node, known: list[str]) -> dict[str, yaml.Node]:
         """The values by name; a name that means nothing is told, with what was meant."""
-        found: dict[str, Node] = {}
-        for name, node in table.pairs:
-            if name.text in known:
-                found.setdefault(name.text, node)
+        found: dict[str, yaml.Node] = {}
+        for name, node in mapping.value:
+            if name.value in known:
+                found.setdefault(name.value, node)
             else:
-                self._mistakes.add(name.place, _unknown(name.text, known))
+                self._mistakes.at(name, _unknown(name.value, known))
         return found
 
 
-def _refusal(name: str, node: Node, why: str) -> str:
-    given = node.text.lower() if isinstance(node, Scalar) else ""
+def _refusal(name: str, node: yaml.Node, why: str) -> str:
+    given = node.value.lower() if isinstance(node, yaml.ScalarNode) else ""
     close = get_close_matches(given, list(Provider), n=1) if name == "provider" else []
     if close:
         message = _("There is no provider {name}. Did you mean {meant}?")
@@ -221,3 +222,27 @@ def _unknown(name: str, known: list[str]) -> str:
         return message.format(name=quoted(name), meant=quoted(meant))
     message = _("There is no field {name}. There are {known}.")
     return message.format(name=quoted(name), known=", ".join(known))
+
+
+def _read_key(node: yaml.Node, variables: Mapping[str, str] | None) -> tuple[str, Secret | None]:
+    """The name of the variable and the key in it; no key where no variables may be read."""
+    name = "" if is_nothing(node) else str(node.value)
+    if not isinstance(node, yaml.ScalarNode) or not _VARIABLE.fullmatch(name):
+        # The value may be the key itself: the message does not repeat it.
+        raise Refused(_("“api_key_env” takes the name of a variable, such as TEAM_KEY, not a key."))
+    if name.upper() in _OWN_SECRETS:
+        message = _("{name} is a secret of Toolgauge itself and leaves it for no endpoint.")
+        raise Refused(message.format(name=quoted(name)))
+    return name, None if variables is None else _key_in(name, variables)
+
+
+def _key_in(name: str, variables: Mapping[str, str]) -> Secret:
+    text = variables.get(name, "").strip()
+    if not text:
+        message = _("The variable {name} is not set. Set it, or delete this line to keep the key.")
+        raise Refused(message.format(name=quoted(name)))
+    try:
+        return check_key(text)
+    except TargetError as exc:
+        message = _("The variable {name} holds no key. {why}")
+        raise Refused(message.format(name=quoted(name), why=exc.message)) from exc

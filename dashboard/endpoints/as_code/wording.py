@@ -9,7 +9,7 @@ from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
 from dashboard.core import safe_text
-from dashboard.endpoints.as_code.planning import Action, Change, Effect, Plan, Step
+from dashboard.endpoints.as_code.planning import Action, Change, Plan, Step
 from probes.messages import JSON
 
 # A sign for each action, so that none is told by its colour alone.
@@ -24,45 +24,13 @@ LONGEST_VALUE = 2000
 MOST_MISSING = 20
 
 
-def action_words(action: Action) -> str:
-    """What is to happen to an endpoint, in a word."""
-    return {
-        Action.CREATE: _("create"),
-        Action.CHANGE: _("change"),
-        Action.REMOVE: _("remove"),
-        Action.UNCHANGED: _("unchanged"),
-        Action.MISSING: _("not in the file"),
-    }[action]
-
-
-def done_words(action: Action) -> str:
-    """What has happened to it."""
+def done_label(action: Action) -> str:
+    """What has happened to an endpoint."""
     return {
         Action.CREATE: _("created"),
         Action.CHANGE: _("changed"),
         Action.REMOVE: _("removed"),
-        Action.UNCHANGED: _("left as it was"),
-        Action.MISSING: _("left as it was"),
-    }[action]
-
-
-def effect_words(effect: Effect) -> str:
-    """What else a step does, in a sentence."""
-    return {
-        Effect.FIRST_RUN: _("Its first run is due at once."),
-        Effect.NEW_PROFILE: _(
-            "A new profile begins with a full run; the old one stays as history."
-        ),
-        Effect.KEY_STORED: _("The API key from the environment is stored."),
-        Effect.KEY_DELETED: _("The stored API key is deleted: it never follows to another host."),
-        Effect.KEY_WANTED: _(
-            "It has no API key: apply the file where its variable is set, or edit it."
-        ),
-        Effect.ENDED: _(
-            "It is no longer probed, a run under way stops, and its name is free again."
-        ),
-        Effect.KEY_WIPED: _("Its stored API key is deleted."),
-    }[effect]
+    }.get(action, _("left as it was"))
 
 
 def summary(plan: Plan) -> str:
@@ -89,7 +57,7 @@ def plan_lines(plan: Plan) -> Iterator[str]:
     for step in plan.changing:
         yield f"{SIGNS[step.action]} {step.action.value} {step.slug}"
         yield from _change_lines(step)
-        yield from (f"      {effect_words(effect)}" for effect in step.effects)
+        yield from (f"      {effect.label}" for effect in step.effects)
     missing = [step.slug for step in plan.of(Action.MISSING)]
     for slug in missing[:MOST_MISSING]:
         yield f"{SIGNS[Action.MISSING]} {slug} does not stand in the file; it is kept."
@@ -103,17 +71,18 @@ def _change_lines(step: Step) -> Iterator[str]:
         return
     for change in step.changes:
         if step.action is Action.CREATE:
-            yield f"    {change.name}: {shown(change.new)}"
+            yield f"    {change.name}: {format_value(change.new)}"
         else:
-            yield f"    {change.name}: {shown(change.old)} -> {shown(change.new)}{_note(change)}"
+            old, new = format_value(change.old), format_value(change.new)
+            yield f"    {change.name}: {old} -> {new}{_note(change)}"
 
 
 def _note(change: Change) -> str:
     return "  (edited here since the last apply)" if change.edited_here else ""
 
 
-def shown(value: JSON) -> str:
-    """A value as one can read it: bounded, nothing hidden; nothing is a dash."""
+def format_value(value: JSON) -> str:
+    """A value for reading: bounded, with hidden characters made visible; None is a dash."""
     if value is None:
         return "–"
     text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from dashboard.endpoints.as_code.fields import as_file, telling
-from dashboard.endpoints.as_code.scalars import means_itself
+from dashboard.endpoints.as_code.yaml_nodes import is_text_unquoted
 from dashboard.models import Endpoint
 from dashboard.models.people import Teams
 
@@ -62,18 +62,12 @@ def scalar(value: Any) -> str:
 
 
 def _after(value: Any, indent: int) -> str:
-    """What follows a name and its colon."""
+    """What follows a colon or a dash."""
     if isinstance(value, dict) and value:
         return f"\n{block(value, indent=indent + 2)}"
     if isinstance(value, list) and value:
-        items = (f"{' ' * (indent + 2)}-{_after_dash(item, indent + 2)}" for item in value)
+        items = (f"{' ' * (indent + 2)}-{_after(item, indent + 2)}" for item in value)
         return "\n" + "".join(items)
-    return f" {_flat(value)}\n"
-
-
-def _after_dash(value: Any, indent: int) -> str:
-    if isinstance(value, (dict, list)) and value:
-        return _after(value, indent)
     return f" {_flat(value)}\n"
 
 
@@ -84,7 +78,7 @@ def _flat(value: Any) -> str:
 
 
 def _text(text: str) -> str:
-    if _BARE.fullmatch(text) and text.lower() not in _TAKEN_FOR_SWITCHES and means_itself(text):
+    if _BARE.fullmatch(text) and text.lower() not in _TAKEN_FOR_SWITCHES and is_text_unquoted(text):
         return text
     return f'"{"".join(_ESCAPES.get(char) or _escaped(char) for char in text)}"'
 

@@ -11,8 +11,7 @@ from hypothesis import strategies as st
 
 from dashboard.endpoints.as_code import writing
 from dashboard.endpoints.as_code.mistakes import Mistakes
-from dashboard.endpoints.as_code.scalars import value_of
-from dashboard.endpoints.as_code.tree import read
+from dashboard.endpoints.as_code.yaml_nodes import compose, value_of
 from probes.secret import Secret
 from tests.dashboard.endpoints.as_code.builders import applied, planned
 from tests.factories import make_endpoint
@@ -39,7 +38,7 @@ def test_what_is_written_reads_back_as_the_same(fields: dict[str, Any]) -> None:
     """Every value that JSON can hold, with its type."""
     mistakes = Mistakes()
 
-    tree = read("x:\n" + writing.block(fields, indent=2) if fields else "x: {}", mistakes)
+    tree = compose("x:\n" + writing.block(fields, indent=2) if fields else "x: {}", mistakes)
 
     mistakes.check()
     assert tree is not None

@@ -1,0 +1,179 @@
+"""YAML as PyYAML's own nodes, which know their line and column; anything but plain data is refused.
+
+Scalars are those of the core schema of YAML 1.2, as JSON has them: `no`, `on`, 12:30 and
+2026-01-01 are texts here, unlike in YAML 1.1.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from functools import partial
+from typing import Any, NoReturn
+
+import yaml
+from django.utils.translation import gettext as _
+from typing_extensions import override
+from yaml.composer import Composer
+from yaml.resolver import BaseResolver
+
+from dashboard.endpoints.as_code.mistakes import Mistakes, quoted
+from probes.messages import JSON
+
+# How deep lists and mappings may lie in each other.
+MAX_DEPTH = 24
+NULL, BOOL = "tag:yaml.org,2002:null", "tag:yaml.org,2002:bool"
+INT, FLOAT = "tag:yaml.org,2002:int", "tag:yaml.org,2002:float"
+# Each pattern with the characters that such a scalar begins with.
+_CORE_SCHEMA = {
+    NULL: (r"~|null|Null|NULL|", ["", *"~nN"]),
+    BOOL: (r"true|True|TRUE|false|False|FALSE", [*"tTfF"]),
+    INT: (r"[-+]?[0-9]{1,400}|0o[0-7]{1,100}|0x[0-9a-fA-F]{1,100}", [*"-+0123456789"]),
+    FLOAT: (
+        r"[-+]?(\.[0-9]+|[0-9]+(\.[0-9]*)?)([eE][-+]?[0-9]+)?"
+        r"|[-+]?\.(inf|Inf|INF)|\.(nan|NaN|NAN)",
+        [*"-+.0123456789"],
+    ),
+}
+_BASES = {"0o": 8, "0x": 16}
+# Ten times faster than the parser in Python; missing where PyYAML was built without libyaml.
+_PARSER: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+
+
+class _Stop(Exception):
+    """The rest of the text cannot be read; the mistakes so far say why."""
+
+
+def compose(text: str, mistakes: Mistakes) -> yaml.Node | None:
+    """The root node of a text, or None where it has none; what is wrong is added to `mistakes`."""
+    loader: Any = partial(_Loader, mistakes=mistakes)
+    try:
+        root: yaml.Node | None = yaml.compose(text, Loader=loader)
+    except _Stop:
+        return None
+    except yaml.YAMLError as exc:
+        mistakes.add(*_syntax_error(exc, text))
+        return None
+    return root
+
+
+def is_nothing(node: yaml.Node) -> bool:
+    return node.tag == NULL
+
+
+def is_text_unquoted(text: str) -> bool:
+    """Whether the text, written without quotes, is read as this very text."""
+    resolver: Any = _Resolver()
+    tag: str = resolver.resolve(yaml.ScalarNode, text, (True, False))
+    return tag == _Resolver.DEFAULT_SCALAR_TAG
+
+
+def value_of(node: yaml.Node, mistakes: Mistakes) -> JSON:
+    """The value as JSON would hold it. The depth of nodes is bounded."""
+    if isinstance(node, yaml.MappingNode):
+        return {key.value: value_of(value, mistakes) for key, value in node.value}
+    if isinstance(node, yaml.SequenceNode):
+        return [value_of(item, mistakes) for item in node.value]
+    text: str = node.value
+    if node.tag in (INT, FLOAT):
+        number = int(text, _BASES.get(text[:2], 10)) if node.tag == INT else _finite(text)
+        if number is None:
+            mistakes.at(node, _("No request can carry this number. Write a finite one."))
+        return number
+    if node.tag == BOOL:
+        return text.lower() == "true"
+    return None if is_nothing(node) else text
+
+
+def _finite(text: str) -> float | None:
+    """The number; None for .inf, .nan and what is too large, which JSON cannot hold."""
+    if text[-1].isalpha():
+        return None
+    number = float(text)
+    return number if math.isfinite(number) else None
+
+
+class _Resolver(BaseResolver):
+    """Gives a scalar without quotes its tag."""
+
+
+for _tag, (_pattern, _first) in _CORE_SCHEMA.items():
+    _Resolver.add_implicit_resolver(_tag, re.compile(rf"(?:{_pattern})\Z"), _first)
+
+
+class _Loader(Composer, _Resolver):
+    """PyYAML's composer. It notes what is refused and continues, to find all mistakes at once."""
+
+    def __init__(self, text: str, mistakes: Mistakes) -> None:
+        Composer.__init__(self)
+        _Resolver.__init__(self)
+        parser = _PARSER(text)
+        self.check_event, self.peek_event = parser.check_event, parser.peek_event
+        self.get_event, self.dispose = parser.get_event, parser.dispose
+        self._mistakes = mistakes
+        self._depth = 0
+
+    @override
+    def compose_document(self) -> yaml.Node | None:
+        root = super().compose_document()
+        if self.check_event(yaml.DocumentStartEvent):
+            message = _("A second document begins here. Put all endpoints into one.")
+            self._stop(self.peek_event(), message)
+        return root
+
+    @override
+    def compose_node(self, parent: yaml.Node | None, index: Any) -> yaml.Node | None:
+        event: Any = self.peek_event()
+        self._refuse_references(event)
+        if self.check_event(yaml.AliasEvent):
+            self.get_event()
+            return yaml.ScalarNode(NULL, "", event.start_mark, event.end_mark)
+        # Without them the composer follows nothing and takes no type from the text.
+        event.anchor = event.tag = None
+        if self.check_event(yaml.ScalarEvent):
+            event.implicit = (not event.style, False)
+        elif self._depth >= MAX_DEPTH:
+            self._stop(event, _("This is nested too deeply."))
+        elif isinstance(parent, yaml.MappingNode) and index is None:
+            self._stop(event, _("A name is wanted here, not a list or a mapping."))
+        self._depth += 1
+        node = super().compose_node(parent, index)
+        self._depth -= 1
+        return node
+
+    @override
+    def compose_mapping_node(self, anchor: Any) -> yaml.MappingNode:
+        node = super().compose_mapping_node(anchor)
+        first: dict[str, yaml.Node] = {}
+        for key, _value in node.value:
+            before = first.setdefault(key.value, key)
+            if before is not key:
+                message = _("{name} stands here again; it was already given in line {line}.")
+                line = before.start_mark.line + 1
+                self._mistakes.at(key, message.format(name=quoted(key.value), line=line))
+        return node
+
+    def _refuse_references(self, event: yaml.NodeEvent) -> None:
+        if isinstance(event, yaml.AliasEvent):
+            self._mistakes.at(event, _("Aliases (*name) are not taken. Write the value out."))
+        elif event.anchor is not None:
+            self._mistakes.at(event, _("Anchors (&name) are not taken. Write the value out."))
+        if getattr(event, "tag", None) is not None:
+            self._mistakes.at(event, _("Tags (!name) are not taken. Write the value alone."))
+
+    def _stop(self, event: yaml.Event, message: str) -> NoReturn:
+        self._mistakes.at(event, message)
+        raise _Stop
+
+
+def _syntax_error(exc: yaml.YAMLError, text: str) -> tuple[int, int, str]:
+    """Line, column and message of what the parser refused."""
+    mark = getattr(exc, "problem_mark", None) or getattr(exc, "context_mark", None)
+    if mark is None or not isinstance(exc, yaml.MarkedYAMLError):
+        return 1, 1, _("This is not YAML.")
+    message = _("This is not YAML: {problem}. Look at the indentation, quotes and brackets.")
+    message = message.format(problem=exc.problem or exc.context or "")
+    line = (text.splitlines() or [""])[min(mark.line, text.count("\n")) :][:1]
+    if line and line[0][mark.column : mark.column + 1] == "\t":
+        message = _("Indent with spaces: YAML takes no tabs here.")
+    return mark.line + 1, mark.column + 1, message
