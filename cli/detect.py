@@ -31,7 +31,7 @@ class BadInput(Exception):
 
 
 @dataclass(frozen=True, slots=True)
-class Line:
+class RunCounts:
     """One run of one metric."""
 
     t: str | float
@@ -50,7 +50,7 @@ class Backtest:
     per_run: float | None = None
     _series: dict[str, Series] = field(default_factory=dict, init=False)
 
-    def answer(self, line: Line) -> dict[str, JSON]:
+    def answer(self, line: RunCounts) -> dict[str, JSON]:
         """The output line for an input line."""
         series = self._series.get(line.metric) or self._start(line.metric)
         said = series.take(line.trials - line.failures, line.trials)
@@ -139,7 +139,7 @@ def detect(options: argparse.Namespace, stdin: BinaryIO, stdout: TextIO, stderr:
     return 3
 
 
-def read_line(data: bytes) -> Line:
+def read_line(data: bytes) -> RunCounts:
     """One line of the history, or a sentence about what is wrong with it."""
     entry = _entry(data)
     time, metric = entry.get("t"), entry.get("metric")
@@ -153,17 +153,17 @@ def read_line(data: bytes) -> Line:
             f"{failures} of {trials} trials cannot have failed; 'failures' counts the trials that "
             "went badly."
         )
-    return Line(time, metric, trials, failures)
+    return RunCounts(time, metric, trials, failures)
 
 
 def _entry(data: bytes) -> Mapping[str, JSON]:
-    from probes.strict_json import parse
+    from probes.strict_json import parse_json
 
     try:
         text = data.decode("utf-8").removeprefix("\ufeff")
     except UnicodeDecodeError as exc:
         raise BadInput(f"The line is not UTF-8 at byte {exc.start}; save it as UTF-8.") from exc
-    parsed = parse(text, max_bytes=MAX_LINE)
+    parsed = parse_json(text, max_bytes=MAX_LINE)
     if parsed.error is not None:
         raise BadInput(f"The line is not JSON; give one object a line. {parsed.error}")
     if not isinstance(parsed.value, Mapping):

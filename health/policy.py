@@ -19,7 +19,7 @@ from health.policy_facts import Candidate, Facts, Switched
 from health.risk import Risk
 from health.translation import mark
 from probes.adapters import FORMATS, adapter_for
-from probes.dialects import DIALECTS, override
+from probes.dialects import DIALECTS, override_dialect
 from probes.messages import JSON
 from probes.outcomes import Metric
 from probes.target import Provider
@@ -257,7 +257,7 @@ def _rule(provider: str, measured: JSON) -> str:
     if dialect is None:
         return "none"
     told = measured if isinstance(measured, str) else None
-    return override(dialect, {"reasoning_replay": told}).replay.value
+    return override_dialect(dialect, {"reasoning_replay": told}).replay.value
 
 
 def _waiting(candidate: Candidate | None) -> dict[str, JSON] | None:

@@ -10,7 +10,7 @@ from health.capabilities import settled
 from health.rates import Rate
 from health.report import rates
 from probes.outcomes import Attempt, FindingKind, Metric
-from probes.suite import plan
+from probes.suite import plan_trials
 
 # Every failure of these is a refusal by the endpoint.
 _REFUSALS = (Metric.CLOSURE_ERROR, Metric.REASONING_REPLAY_ERROR)
@@ -44,4 +44,4 @@ def _has_no_tools(attempt: Attempt) -> bool:
 
 @cache
 def _always_asked() -> frozenset[str]:
-    return frozenset(trial.probe for trial in plan("light"))
+    return frozenset(trial.probe for trial in plan_trials("light"))

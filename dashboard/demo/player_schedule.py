@@ -10,7 +10,7 @@ from health.capabilities import capabilities, text_format
 from health.watch import Change, Count, Seen, Watch, follow
 from health.watch_counts import refusals, watch_counts
 from probes.adapters import adapter_for
-from probes.fingerprint import Engine
+from probes.fingerprint import EngineFacts
 from probes.outcomes import Attempt, Metric, Outcome
 from probes.suite import SUITE_VERSION
 from probes.target import Provider
@@ -49,7 +49,7 @@ class Schedule:
         self._told: Mapping[str, str] = {}
         self._facts: dict[str, set[str]] = {}
 
-    def trigger(self, engine: Engine) -> str:
+    def trigger(self, engine: EngineFacts) -> str:
         """Why the next run is made, given what the endpoint tells about itself.
 
         A template that was not told, as in an outage, is no new one.

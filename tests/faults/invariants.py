@@ -10,7 +10,7 @@ import psycopg
 
 from health.observation_bits import pack
 from probes.outcomes import Metric, Verdict
-from probes.suite import plan
+from probes.suite import plan_trials
 
 Connection = psycopg.Connection[tuple[Any, ...]]
 Check = Callable[[Connection], Iterator[str]]
@@ -55,7 +55,7 @@ def finished_runs_are_whole(connection: Connection) -> Iterator[str]:
     for run, probe, trial in connection.execute(_TRIALS):
         made[run][probe, trial] += 1
     for run, suite, planned, counted in connection.execute(_FINISHED):
-        wanted = Counter((trial.probe, trial.trial) for trial in plan(suite))
+        wanted = Counter((trial.probe, trial.trial) for trial in plan_trials(suite))
         if made[run] != wanted:
             yield f"run {run}: missing {wanted - made[run]}, too many {made[run] - wanted}"
         if not planned == counted == wanted.total():

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from health.watch_counts import refusals, watch_counts
 from probes.outcomes import FindingKind, Metric, Outcome, Verdict
-from probes.suite import plan
+from probes.suite import plan_trials
 from tests.health.builders import attempt
 
 GOOD, BAD = (Verdict(Metric.PARSE_SUCCESS, good=good) for good in (True, False))
@@ -21,7 +21,9 @@ def test_only_questions_that_every_suite_asks_are_compared() -> None:
 
 def test_what_a_light_run_asks_a_full_one_asks_too() -> None:
     """Else the counts of full runs would miss something."""
-    assert {trial.probe for trial in plan("light")} <= {trial.probe for trial in plan("full")}
+    assert {trial.probe for trial in plan_trials("light")} <= {
+        trial.probe for trial in plan_trials("full")
+    }
 
 
 def test_calls_in_the_text_format_that_is_always_used_went_well() -> None:

@@ -16,7 +16,7 @@ from dashboard.trust import finish
 from health.observation_bits import unpack
 from probes.messages import Usage
 from probes.outcomes import Attempt, Evidence, Finding, FindingKind, Metric, Outcome, Verdict
-from probes.suite import plan
+from probes.suite import plan_trials
 
 
 def attempt(trial: int = 1, outcome: Outcome = Outcome.PASS, **over: Any) -> Attempt:
@@ -89,4 +89,4 @@ def observed() -> Iterator[Verdict]:
 
 def pieces(suite: str) -> int:
     """How many attempts a suite asks for."""
-    return len(plan(suite))
+    return len(plan_trials(suite))
