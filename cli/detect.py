@@ -15,7 +15,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, BinaryIO, TextIO
 
 if TYPE_CHECKING:
-    from health.backtest import Series
+    from health.backtest import BacktestSeries
     from health.detector import Lane
     from probes.messages import JSON
 
@@ -48,7 +48,7 @@ class Backtest:
     log_threshold: float
     baseline: tuple[int, int] | None = None
     per_run: float | None = None
-    _series: dict[str, Series] = field(default_factory=dict, init=False)
+    _series: dict[str, BacktestSeries] = field(default_factory=dict, init=False)
 
     def answer(self, line: RunCounts) -> dict[str, JSON]:
         """The output line for an input line."""
@@ -63,14 +63,14 @@ class Backtest:
             "p_ref": said.p_ref,
         }
 
-    def _start(self, metric: str) -> Series:
-        from health.backtest import Series
+    def _start(self, metric: str) -> BacktestSeries:
+        from health.backtest import BacktestSeries
         from health.detector import Baseline
 
         known = Baseline(*self.baseline) if self.baseline else None
         # Of a baseline that is given only as a sum nobody knows the runs.
         per_run = self.per_run or (PER_RUN if known else None)
-        series = Series(self.lane, self.log_threshold, known, per_run)
+        series = BacktestSeries(self.lane, self.log_threshold, known, per_run)
         self._series[metric] = series
         return series
 
@@ -115,10 +115,10 @@ def run(options: argparse.Namespace) -> int:
 
 def detect(options: argparse.Namespace, stdin: BinaryIO, stdout: TextIO, stderr: TextIO) -> int:
     """The same on any streams: 2 at the first line that cannot be read, 3 where there is none."""
-    from health.detector import LIVE, PROBE, threshold
+    from health.detector import LIVE, PROBE, alarm_threshold
 
     lane = LIVE if options.lane == "live" else PROBE
-    log_threshold = threshold(options.runs_per_year or RUNS_PER_YEAR[options.lane])
+    log_threshold = alarm_threshold(options.runs_per_year or RUNS_PER_YEAR[options.lane])
     backtest = Backtest(lane, log_threshold, options.baseline, options.per_run)
     answered = 0
     for number, data in enumerate(stdin, start=1):

@@ -21,7 +21,7 @@ from cli.probe.report_formats import as_junit, as_markdown, summary
 from cli.probe.terminal_progress import Progress
 from cli.terminal import print_message, print_result
 from health.report import Report
-from health.report_comparison import worse
+from health.report_comparison import find_regressions
 from probes import fingerprint
 from probes.errors import ProbesError
 from probes.fingerprint import EngineFacts
@@ -139,7 +139,7 @@ def _verdict(
             shown = f"{rate.value:.3f} ({rate.count}/{rate.trials})"
             _complain(f"{metric} is {shown}, the bar is {bar:g}.")
             code = BELOW
-    for line in worse(earlier, report.as_json()) if earlier else []:
+    for line in find_regressions(earlier, report.as_json()) if earlier else []:
         _complain(line)
         code = BELOW
     return code

@@ -8,7 +8,7 @@ from typing import Any, LiteralString
 
 import psycopg
 
-from health.observation_bits import pack
+from health.observation_bits import pack_verdicts
 from probes.outcomes import Metric, Verdict
 from probes.suite import plan_trials
 
@@ -45,7 +45,7 @@ def finished_is_rolled_up_once(connection: Connection) -> Iterator[str]:
         owed = verdicts[run] if is_over else []
         if figures[run] != _recount(owed):
             yield f"run {run}: figures {figures[run]}, recounted {_recount(owed)}"
-        if observed[run] != Counter(packed for each in owed for packed in pack(each)):
+        if observed[run] != Counter(packed for each in owed for packed in pack_verdicts(each)):
             yield f"run {run}: its observations are not those of its attempts"
 
 

@@ -13,7 +13,7 @@ from dashboard.models import Endpoint, Run
 from dashboard.runs import attempts, schedule
 from dashboard.runs import services as runs
 from dashboard.trust import finish
-from health.observation_bits import unpack
+from health.observation_bits import unpack_verdicts
 from probes.messages import Usage
 from probes.outcomes import Attempt, Evidence, Finding, FindingKind, Metric, Outcome, Verdict
 from probes.suite import plan_trials
@@ -84,7 +84,7 @@ def observed() -> Iterator[Verdict]:
     with connection.cursor() as cursor:
         cursor.execute("SELECT verdicts FROM dashboard_observation")
         for (packed,) in cursor.fetchall():
-            yield from unpack(packed)
+            yield from unpack_verdicts(packed)
 
 
 def pieces(suite: str) -> int:
