@@ -96,7 +96,7 @@ class EgressRules:
     public: bool = True
 
     def check(self, host: str, port: int) -> None:
-        """Raise Barred unless the address, written as numbers, may be connected to."""
+        """Raise EgressDenied unless the address, written as numbers, may be connected to."""
         try:
             address = ip_address(host.partition("%")[0])
         except ValueError as exc:
