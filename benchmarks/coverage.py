@@ -19,7 +19,7 @@ from typing import Any
 import httpx
 
 from health.report import Report
-from probes.measurement import Plan, measure
+from probes.measurement import MeasurementPlan, measure_endpoint
 from probes.secret import Secret
 from probes.target import Target
 from probes.transport import Transport
@@ -64,7 +64,7 @@ async def cover(runs: int) -> list[Held]:
             vendor, switches = _drawn(number)
             answer = await page.get(f"http://sim/with/{switches}/_truth/{vendor}")
             truth = answer.raise_for_status().json()
-            report = await _measured(transport, truth, Plan(), number)
+            report = await _measured(transport, truth, MeasurementPlan(), number)
             found += _compared(report, truth)
     return found
 
@@ -79,7 +79,7 @@ def _drawn(number: int) -> tuple[str, str]:
     return rng.choice(VENDORS), switches
 
 
-async def _measured(transport: Transport, truth: Any, plan: Plan, number: int) -> Report:
+async def _measured(transport: Transport, truth: Any, plan: MeasurementPlan, number: int) -> Report:
     target = Target(
         truth["provider"],
         "http://sim" + truth["base_path"],
@@ -87,7 +87,7 @@ async def _measured(transport: Transport, truth: Any, plan: Plan, number: int) -
         Secret("sim-cover"),
         max_concurrency=16,
     )
-    running = measure(target, plan, seed=number, transport=transport)
+    running = measure_endpoint(target, plan, seed=number, transport=transport)
     async with aclosing(running):
         attempts = [attempt async for attempt in running]
     return Report(target.profile_key(), datetime.now(UTC), attempts)

@@ -13,7 +13,7 @@ from probes.adapters import ADAPTERS
 from probes.messages import JSON, Reply, Stop, Text, ToolCall, ToolSpec
 from probes.parsers.base import JsonText, Parameter, Parameters, RawCall
 from probes.parsers.reader import TextReader
-from probes.resolve.call import resolve, resolve_json
+from probes.resolve.call import resolve_call, resolve_json_call
 
 SIZES = {"1 KB": 1_000, "100 KB": 100_000, "10 MB": 10_000_000}
 PIECE = 20
@@ -99,8 +99,8 @@ def call_costs() -> Iterator[tuple[str, float]]:
     tagged = RawCall("edit_file", tags, "qwen_xml", TAGS)
     written = RawCall("edit_file", JsonText(broken), "hermes", broken)
     yield "ladder, strict JSON", each(lambda: _validated(text))
-    yield "ladder, Python literal repaired", each(lambda: resolve(written, TOOLS))
-    yield "ladder, tagged parameters", each(lambda: resolve(tagged, TOOLS))
+    yield "ladder, Python literal repaired", each(lambda: resolve_call(written, TOOLS))
+    yield "ladder, tagged parameters", each(lambda: resolve_call(tagged, TOOLS))
     reply = Reply((Text("Now."), ToolCall("c1", "edit_file", ARGUMENTS, "", text)), Stop.TOOL_CALLS)
     for adapter in {adapter.format: adapter for adapter in ADAPTERS.values()}.values():
         body = adapter.write_reply(reply)
@@ -154,7 +154,7 @@ def _read(text: str, piece: int) -> None:
 
 
 def _validated(text: str) -> object:
-    return resolve_json(text, name="edit_file", id="c1", format="openai", tools=TOOLS)
+    return resolve_json_call(text, name="edit_file", id="c1", format="openai", tools=TOOLS)
 
 
 def _from_reply(reply: Reply) -> object:

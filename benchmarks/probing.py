@@ -23,13 +23,13 @@ from probes.adapters.base import Adapter
 from probes.dialects import DIALECTS
 from probes.errors import Refused
 from probes.exchange import read_reply
-from probes.measurement import Plan, measure
+from probes.measurement import MeasurementPlan, measure_endpoint
 from probes.outcomes import Attempt, Outcome
-from probes.recorded_exchange import Recorded, from_evidence
+from probes.recorded_exchange import RecordedExchange, from_evidence
 from probes.secret import Secret
 from probes.suite import PROBES
 from probes.suite.base import Answer, Question, rng_for
-from probes.suite.question_builder import Setting
+from probes.suite.question_builder import QuestionBuilder
 from probes.target import Provider, Target
 from probes.transport import Transport
 
@@ -157,7 +157,7 @@ async def _run(target: Target, suite: str) -> Measured:
     attempts: list[Attempt] = []
     clock = _Clock()
     async with Transport(target.limits, at_once=target.max_concurrency) as transport:
-        running = measure(target, Plan(suite), seed=SEED, transport=transport)
+        running = measure_endpoint(target, MeasurementPlan(suite), seed=SEED, transport=transport)
         async with aclosing(running):
             attempts += [attempt async for attempt in running]
     run = clock.stop(attempts)
@@ -175,7 +175,9 @@ def rounds(target: Target, attempt: Attempt) -> int:
     knows: it is played again on them.
     """
     adapter, probe = adapter_for(target.provider), PROBES[attempt.probe]
-    setting = Setting(target.model, DIALECTS[target.provider], adapter.format, target.options)
+    setting = QuestionBuilder(
+        target.model, DIALECTS[target.provider], adapter.format, target.options
+    )
     script = probe.script(probe.draw(rng_for(SEED, probe.name, attempt.trial)), setting)
     left = deque(from_evidence(exchange) for exchange in attempt.evidence.exchanges)
     questions = next(script)
@@ -187,7 +189,7 @@ def rounds(target: Target, attempt: Attempt) -> int:
     raise AssertionError("The script asks more than its evidence holds.")
 
 
-def _answer(adapter: Adapter, question: Question, recorded: Recorded) -> Answer:
+def _answer(adapter: Adapter, question: Question, recorded: RecordedExchange) -> Answer:
     assert recorded.incoming is not None
     try:
         return Answer(read_reply(adapter, recorded.incoming, streamed=question.call.stream))

@@ -23,7 +23,7 @@ _PARTS: Mapping[str, tuple[str, ...]] = MappingProxyType(
         "pgettext_lazy": ("context", "singular"),
         "npgettext": ("context", "singular", "plural"),
         # Of the protocol library, which knows no languages: pages tell what its errors say.
-        "Barred": ("singular",),
+        "EgressDenied": ("singular",),
         "TargetError": ("singular",),
     }
 )

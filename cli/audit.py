@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from cli import endpoints
 from cli.endpoints import BELOW, GOOD, USAGE
-from cli.terminal import say, tell
+from cli.terminal import print_message, print_result
 
 if TYPE_CHECKING:
     from dashboard.audit.chain import Verdict
@@ -51,11 +51,11 @@ def _verify(options: argparse.Namespace) -> int:
     try:
         expect = chain.expected(options.expect) if options.expect else None
     except ValueError as exc:
-        say(f"toolgauge audit verify: {exc}.")
+        print_message(f"toolgauge audit verify: {exc}.")
         return USAGE
     found = chain.verify(expect=expect)
     _show(found)
-    tell(json.dumps(found.as_json(), indent=2) if options.json else str(found.head))
+    print_result(json.dumps(found.as_json(), indent=2) if options.json else str(found.head))
     return GOOD if found.is_good else BELOW
 
 
@@ -63,19 +63,19 @@ def _show(found: Verdict) -> None:
     for each in found.breaks:
         places = {"link": each.seq, "entry": each.entry}
         where = ", ".join(f"{name} {at}" for name, at in places.items() if at is not None)
-        say(f"{each.kind.value}: {where}: {each.what}")
+        print_message(f"{each.kind.value}: {where}: {each.what}")
     if found.more:
-        say("... and more.")
+        print_message("... and more.")
     if found.is_good:
-        say(f"The audit log is whole: {found.links:,} entries.")
+        print_message(f"The audit log is whole: {found.links:,} entries.")
     else:
-        say("The audit log is broken.")
+        print_message("The audit log is broken.")
 
 
 def _head(options: argparse.Namespace) -> int:
     from dashboard.audit import chain
 
-    tell(str(chain.head()))
+    print_result(str(chain.head()))
     return GOOD
 
 
@@ -86,7 +86,7 @@ def _grant(options: argparse.Namespace) -> int:
     try:
         database_role.grant(options.role)
     except Refused as exc:
-        say(f"toolgauge audit grant: {exc.message}")
+        print_message(f"toolgauge audit grant: {exc.message}")
         return USAGE
-    say(f"{options.role} can run the product. It can add to the audit log, and no more.")
+    print_message(f"{options.role} can run the product. It can add to the audit log, and no more.")
     return GOOD

@@ -15,7 +15,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, BinaryIO, TextIO
 
 if TYPE_CHECKING:
-    from health.backtest import Series
+    from health.backtest import BacktestSeries
     from health.detector import Lane
     from probes.messages import JSON
 
@@ -31,7 +31,7 @@ class BadInput(Exception):
 
 
 @dataclass(frozen=True, slots=True)
-class Line:
+class RunCounts:
     """One run of one metric."""
 
     t: str | float
@@ -48,9 +48,9 @@ class Backtest:
     log_threshold: float
     baseline: tuple[int, int] | None = None
     per_run: float | None = None
-    _series: dict[str, Series] = field(default_factory=dict, init=False)
+    _series: dict[str, BacktestSeries] = field(default_factory=dict, init=False)
 
-    def answer(self, line: Line) -> dict[str, JSON]:
+    def answer(self, line: RunCounts) -> dict[str, JSON]:
         """The output line for an input line."""
         series = self._series.get(line.metric) or self._start(line.metric)
         said = series.take(line.trials - line.failures, line.trials)
@@ -63,14 +63,14 @@ class Backtest:
             "p_ref": said.p_ref,
         }
 
-    def _start(self, metric: str) -> Series:
-        from health.backtest import Series
+    def _start(self, metric: str) -> BacktestSeries:
+        from health.backtest import BacktestSeries
         from health.detector import Baseline
 
         known = Baseline(*self.baseline) if self.baseline else None
         # Of a baseline that is given only as a sum nobody knows the runs.
         per_run = self.per_run or (PER_RUN if known else None)
-        series = Series(self.lane, self.log_threshold, known, per_run)
+        series = BacktestSeries(self.lane, self.log_threshold, known, per_run)
         self._series[metric] = series
         return series
 
@@ -115,10 +115,10 @@ def run(options: argparse.Namespace) -> int:
 
 def detect(options: argparse.Namespace, stdin: BinaryIO, stdout: TextIO, stderr: TextIO) -> int:
     """The same on any streams: 2 at the first line that cannot be read, 3 where there is none."""
-    from health.detector import LIVE, PROBE, threshold
+    from health.detector import LIVE, PROBE, alarm_threshold
 
     lane = LIVE if options.lane == "live" else PROBE
-    log_threshold = threshold(options.runs_per_year or RUNS_PER_YEAR[options.lane])
+    log_threshold = alarm_threshold(options.runs_per_year or RUNS_PER_YEAR[options.lane])
     backtest = Backtest(lane, log_threshold, options.baseline, options.per_run)
     answered = 0
     for number, data in enumerate(stdin, start=1):
@@ -139,7 +139,7 @@ def detect(options: argparse.Namespace, stdin: BinaryIO, stdout: TextIO, stderr:
     return 3
 
 
-def read_line(data: bytes) -> Line:
+def read_line(data: bytes) -> RunCounts:
     """One line of the history, or a sentence about what is wrong with it."""
     entry = _entry(data)
     time, metric = entry.get("t"), entry.get("metric")
@@ -153,17 +153,17 @@ def read_line(data: bytes) -> Line:
             f"{failures} of {trials} trials cannot have failed; 'failures' counts the trials that "
             "went badly."
         )
-    return Line(time, metric, trials, failures)
+    return RunCounts(time, metric, trials, failures)
 
 
 def _entry(data: bytes) -> Mapping[str, JSON]:
-    from probes.strict_json import parse
+    from probes.strict_json import parse_json
 
     try:
         text = data.decode("utf-8").removeprefix("\ufeff")
     except UnicodeDecodeError as exc:
         raise BadInput(f"The line is not UTF-8 at byte {exc.start}; save it as UTF-8.") from exc
-    parsed = parse(text, max_bytes=MAX_LINE)
+    parsed = parse_json(text, max_bytes=MAX_LINE)
     if parsed.error is not None:
         raise BadInput(f"The line is not JSON; give one object a line. {parsed.error}")
     if not isinstance(parsed.value, Mapping):

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import django
 from django.core.exceptions import ImproperlyConfigured
 
-from cli.terminal import inert, say, tell
+from cli.terminal import print_message, print_result, safe_text
 from launcher import running_product
 
 if TYPE_CHECKING:
@@ -37,7 +37,7 @@ def run(options: argparse.Namespace) -> int:
 
 
 def _unreadable(reason: str) -> int:
-    say(f"toolgauge doctor: the settings cannot be read: {reason}\n{_WHERE}")
+    print_message(f"toolgauge doctor: the settings cannot be read: {reason}\n{_WHERE}")
     return USAGE
 
 
@@ -45,9 +45,9 @@ def _tell(options: argparse.Namespace) -> int:
     from dashboard.system.doctor import examine
 
     report = examine()
-    tell(_as_json(report) if options.json else "\n".join(map(_line, report.checks)))
+    print_result(_as_json(report) if options.json else "\n".join(map(_line, report.checks)))
     if not report.reached:
-        say(_WHERE)
+        print_message(_WHERE)
         return USAGE
     unwanted = {"bad", "warn"} if options.strict else {"bad"}
     return BELOW if report.worst in unwanted else GOOD
@@ -64,4 +64,4 @@ def _as_json(report: Report) -> str:
 def _line(check: Check) -> str:
     line = f"{_MARKS[check.verdict]}  {check.name:<20}{check.found}"
     # What was found may hold words of other programs.
-    return inert(f"{line}\n{'':26}-> {check.do}" if check.do else line)
+    return safe_text(f"{line}\n{'':26}-> {check.do}" if check.do else line)

@@ -13,7 +13,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from cli.terminal import say, tell
+from cli.terminal import print_message, print_result
 
 if TYPE_CHECKING:
     from dashboard.endpoints.as_code.mistakes import Unreadable
@@ -108,10 +108,10 @@ def with_database(options: argparse.Namespace, work: Callable[[argparse.Namespac
         with actor_context.by(actor_context.command()):
             return work(options)
     except (ImproperlyConfigured, ValueError) as exc:
-        say(f"toolgauge: the settings cannot be used: {exc}\n{_WHERE}")
+        print_message(f"toolgauge: the settings cannot be used: {exc}\n{_WHERE}")
         return USAGE
     except DatabaseError as exc:
-        say(f"toolgauge: the database cannot be used: {str(exc).strip()}\n{_WHERE}")
+        print_message(f"toolgauge: the database cannot be used: {str(exc).strip()}\n{_WHERE}")
         return NO_VERDICT
 
 
@@ -125,10 +125,10 @@ def _plan(options: argparse.Namespace) -> int:
     try:
         made = planning.make(declared, prune=options.prune)
     except Refused as exc:
-        say(f"toolgauge plan: {exc.message}")
+        print_message(f"toolgauge plan: {exc.message}")
         return USAGE
     _show(made)
-    tell(json.dumps(made.as_json(), indent=2, ensure_ascii=False))
+    print_result(json.dumps(made.as_json(), indent=2, ensure_ascii=False))
     return BELOW if options.exit_code and made.changing else GOOD
 
 
@@ -143,15 +143,17 @@ def _apply(options: argparse.Namespace) -> int:
         done = apply_file.apply(declared, prune=options.prune, expected=options.expect, by=None)
     except apply_file.Outdated as exc:
         _show(exc.plan)
-        say(f"toolgauge apply: {exc.message}")
-        tell(json.dumps({"applied": False, **exc.plan.as_json()}, indent=2, ensure_ascii=False))
+        print_message(f"toolgauge apply: {exc.message}")
+        print_result(
+            json.dumps({"applied": False, **exc.plan.as_json()}, indent=2, ensure_ascii=False)
+        )
         return BELOW
     except Refused as exc:
-        say(f"toolgauge apply: {exc.message}")
+        print_message(f"toolgauge apply: {exc.message}")
         return USAGE
     _show(done)
-    say("Applied." if done.changing else "There was nothing to change.")
-    tell(json.dumps({"applied": True, **done.as_json()}, indent=2, ensure_ascii=False))
+    print_message("Applied." if done.changing else "There was nothing to change.")
+    print_result(json.dumps({"applied": True, **done.as_json()}, indent=2, ensure_ascii=False))
     return GOOD
 
 
@@ -167,12 +169,12 @@ def _export(options: argparse.Namespace) -> int:
         with path.open("w" if options.force else "x", encoding="utf-8") as file:
             file.write(text)
     except FileExistsError:
-        say(f"toolgauge export: {path} is there already. Give --force to write over it.")
+        print_message(f"toolgauge export: {path} is there already. Give --force to write over it.")
         return USAGE
     except OSError as exc:
-        say(f"toolgauge export: {path} cannot be written: {exc.strerror}.")
+        print_message(f"toolgauge export: {path} cannot be written: {exc.strerror}.")
         return USAGE
-    tell(json.dumps({"file": str(path), "bytes": len(text.encode())}))
+    print_result(json.dumps({"file": str(path), "bytes": len(text.encode())}))
     return GOOD
 
 
@@ -185,7 +187,7 @@ def _declared(options: argparse.Namespace) -> Sequence[Declared] | None:
         data = _bytes(options.file, reading.MAX_BYTES)
         return reading.read(reading.decode(data), variables=options.variables)
     except OSError as exc:
-        say(f"toolgauge: {options.file} cannot be read: {exc.strerror}.")
+        print_message(f"toolgauge: {options.file} cannot be read: {exc.strerror}.")
     except Unreadable as exc:
         _complain(options.file, exc)
     return None
@@ -202,18 +204,18 @@ def _bytes(name: str, most: int) -> bytes:
 def _complain(name: str, unreadable: Unreadable) -> None:
     """As compilers do, so that editors can jump there."""
     for each in unreadable.mistakes:
-        say(f"{name}:{each.line}:{each.column}: {each.message}")
+        print_message(f"{name}:{each.line}:{each.column}: {each.message}")
     if unreadable.left_out:
-        say(f"... and {unreadable.left_out} more mistakes.")
+        print_message(f"... and {unreadable.left_out} more mistakes.")
     errors = [
         {"line": each.line, "column": each.column, "message": each.message}
         for each in unreadable.mistakes
     ]
-    tell(json.dumps({"errors": errors}, indent=2, ensure_ascii=False))
+    print_result(json.dumps({"errors": errors}, indent=2, ensure_ascii=False))
 
 
 def _show(made: Plan) -> None:
     from dashboard.endpoints.as_code.wording import plan_lines
 
     for line in plan_lines(made):
-        say(line)
+        print_message(line)

@@ -12,8 +12,8 @@ from typing import BinaryIO, TextIO
 
 from probes.messages import JSON, BrokenCall, ToolCall, ToolSpec
 from probes.parsers import PARSERS
-from probes.strict_json import parse
-from probes.text_answer import TextAnswer, read_answer
+from probes.strict_json import parse_json
+from probes.text_answer import TextAnswer, read_text_answer
 
 AUTO = "auto"
 MAX_LINE = 64 * 1024 * 1024
@@ -26,7 +26,7 @@ class BadInput(Exception):
 
 
 @dataclass(frozen=True, slots=True)
-class Question:
+class ParseInput:
     """One text to read and what is known about it."""
 
     text: str
@@ -43,9 +43,9 @@ class ParseCommand:
     seed: int | None = None
     tools: Sequence[ToolSpec] = ()
 
-    def answer(self, question: Question) -> dict[str, JSON]:
+    def answer(self, question: ParseInput) -> dict[str, JSON]:
         """The output for one text, but its id."""
-        found = read_answer(
+        found = read_text_answer(
             self._pieces(question.text),
             question.tools,
             format=self.format,
@@ -64,9 +64,9 @@ class ParseCommand:
         except BadInput as exc:
             return {"id": id_, **_refusal(str(exc))}, str(exc)
 
-    def _question(self, entry: Mapping[str, JSON]) -> Question:
+    def _question(self, entry: Mapping[str, JSON]) -> ParseInput:
         tools = entry.get("tools")
-        return Question(
+        return ParseInput(
             text=_text(entry, "text", None),
             tools=self.tools if tools is None else read_tools(tools),
             prefill=_text(entry, "prefill", ""),
@@ -91,7 +91,7 @@ def run(options: argparse.Namespace, stdin: BinaryIO, stdout: TextIO, stderr: Te
         command = _command(options)
         if not options.jsonl:
             text = _decoded(stdin.read())
-            _write({"id": None, **command.answer(Question(text, command.tools))}, stdout)
+            _write({"id": None, **command.answer(ParseInput(text, command.tools))}, stdout)
             return 0
     except BadInput as exc:
         stderr.write(f"toolgauge parse: {exc}\n")
@@ -168,7 +168,7 @@ def _entry(line: str) -> Mapping[str, JSON]:
 
 
 def _json(text: str) -> JSON:
-    parsed = parse(text.removeprefix("\ufeff"), max_bytes=MAX_LINE, max_depth=MAX_DEPTH)
+    parsed = parse_json(text.removeprefix("\ufeff"), max_bytes=MAX_LINE, max_depth=MAX_DEPTH)
     if parsed.error is not None:
         raise BadInput(parsed.error)
     return parsed.value

@@ -8,9 +8,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from cli.terminal import say, tell
+from cli.terminal import print_message, print_result
 from probes.errors import TargetError
-from probes.transcripts import replay
+from probes.transcripts import replay_transcript
 
 SHIPPED = Path(__file__).resolve().parent.parent / "transcripts"
 GOOD, BELOW, USAGE = 0, 1, 2
@@ -23,9 +23,9 @@ def run(options: argparse.Namespace) -> int:
         for path in _files(options.paths or [SHIPPED]):
             _play(path, count)
     except TargetError as exc:
-        say(f"toolgauge replay: {exc.message}")
+        print_message(f"toolgauge replay: {exc.message}")
         return USAGE
-    say(count.told)
+    print_message(count.told)
     return BELOW if count.different else GOOD
 
 
@@ -49,7 +49,7 @@ def _play(path: Path, count: _Count) -> None:
     except UnicodeDecodeError as exc:
         raise TargetError(f"{path} is not text in UTF-8.") from exc
     try:
-        for played in replay(text.splitlines()):
+        for played in replay_transcript(text.splitlines()):
             count.played += played.playable
             count.skipped += not played.playable
             if played.difference:
@@ -59,7 +59,7 @@ def _play(path: Path, count: _Count) -> None:
                     "attempt": played.attempt,
                     "message": played.difference,
                 }
-                tell(json.dumps(told))
+                print_result(json.dumps(told))
     except TargetError as exc:
         raise TargetError(f"{path}: {exc.message}") from exc
 

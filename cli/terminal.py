@@ -11,12 +11,12 @@ from io import TextIOWrapper
 _ACTING = ("Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp")
 
 
-def say(text: str) -> None:
+def print_message(text: str) -> None:
     """One message on standard error."""
-    print(inert(text), file=sys.stderr)
+    print(safe_text(text), file=sys.stderr)
 
 
-def tell(text: str) -> None:
+def print_result(text: str) -> None:
     """The result of a command on standard output; nothing where its reader has left."""
     if isinstance(sys.stdout, TextIOWrapper):
         # A name in a script that the terminal's encoding lacks must not end the command.
@@ -28,7 +28,7 @@ def tell(text: str) -> None:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
-def inert(text: str) -> str:
+def safe_text(text: str) -> str:
     """The text without anything that a terminal or page could take for an instruction."""
     return "".join(
         "\ufffd" if unicodedata.category(char) in _ACTING and char not in "\n\t" else char

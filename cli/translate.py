@@ -10,8 +10,8 @@ from collections.abc import Mapping
 from probes.adapters import FORMATS
 from probes.errors import WireError
 from probes.messages import JSON
-from probes.strict_json import parse
-from probes.translate import Translated, translate_reply, translate_request
+from probes.strict_json import parse_json
+from probes.translate import Translation, translate_reply, translate_request
 
 MAX_BYTES = 64 * 1024 * 1024
 # A body with one of these asks; one without answers.
@@ -20,7 +20,7 @@ _ASKS = ("messages", "input", "contents")
 
 def run(options: argparse.Namespace) -> int:
     """The translated body on standard output, each loss as a line on standard error."""
-    parsed = parse(sys.stdin.read(), max_bytes=MAX_BYTES)
+    parsed = parse_json(sys.stdin.read(), max_bytes=MAX_BYTES)
     if parsed.error is not None:
         return _refuse(f"Standard input is not JSON. {parsed.error}")
     try:
@@ -33,7 +33,7 @@ def run(options: argparse.Namespace) -> int:
     return 0
 
 
-def _translate(body: JSON, options: argparse.Namespace) -> Translated:
+def _translate(body: JSON, options: argparse.Namespace) -> Translation:
     source, target = FORMATS[options.source], FORMATS[options.target]
     asks = isinstance(body, Mapping) and any(field in body for field in _ASKS)
     if options.kind == "request" or (options.kind == "auto" and asks):

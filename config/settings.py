@@ -161,11 +161,7 @@ AXES_CLIENT_IP_CALLABLE = "dashboard.core.client_address.of"
 AXES_LOCKOUT_CALLABLE = "dashboard.accounts.views.sign_in.slowed"
 AXES_VERBOSE = False
 
-# Second factors, by allauth; pages, addresses and rules are ours.
-MFA_ADAPTER = "dashboard.accounts.second_factor.Adapter"
-MFA_SUPPORTED_TYPES = ["totp", "webauthn", "recovery_codes"]
-MFA_PASSKEY_LOGIN_ENABLED = True
-MFA_TOTP_TOLERANCE = 1
+# allauth holds second factors and links to providers; pages, addresses and rules are ours.
 ACCOUNT_LOGIN_METHODS = {"username"}
 ACCOUNT_SIGNUP_FIELDS = ["username*", "password1*"]
 ACCOUNT_EMAIL_VERIFICATION = "none"

@@ -12,4 +12,4 @@ class DashboardConfig(AppConfig):
 
     @override
     def ready(self) -> None:
-        translation.speak(translation.Language(one=gettext, many=ngettext))
+        translation.set_language(translation.Language(one=gettext, many=ngettext))

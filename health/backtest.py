@@ -8,32 +8,32 @@ from math import inf
 from health.detector import (
     QUIET,
     Baseline,
-    Known,
+    BaselineState,
     Lane,
     LogSums,
     Verdict,
+    judge_sums,
     log_mean,
     log_ratios,
-    step,
-    verdict,
+    step_sums,
 )
 
 
 @dataclass(frozen=True, slots=True)
-class Step:
+class DetectorStep:
     """What the detector says to one run, and what it knows after it.
 
     The run itself was judged by what was known before it.
     """
 
-    state: Known
+    state: BaselineState
     log_m: float | None
     verdict: Verdict
     p_ref: float | None
 
 
 @dataclass(slots=True)
-class Series:
+class BacktestSeries:
     """One metric of one lane, from the first run on.
 
     With a baseline it is frozen on that from the start, however few trials it has; without one it
@@ -46,31 +46,31 @@ class Series:
     # Trials of a run of the baseline, where it is not the mean of those seen.
     per_run: float | None = None
     _seen: Baseline = field(default_factory=Baseline, init=False)
-    _known: Known = field(default=Known.NONE, init=False)
+    _known: BaselineState = field(default=BaselineState.NONE, init=False)
     _reference: float | None = field(default=None, init=False)
     _sums: LogSums = field(default=QUIET, init=False)
 
     def __post_init__(self) -> None:
         if self.baseline is not None:
-            self._seen, self._known = self.baseline, Known.FROZEN
+            self._seen, self._known = self.baseline, BaselineState.FROZEN
             self._reference = self.baseline.reference(self.lane, per_run=self.per_run)
 
-    def take(self, successes: int, trials: int) -> Step:
+    def take(self, successes: int, trials: int) -> DetectorStep:
         """Judge a run by what was known before it, then learn from it."""
         if trials and self._reference is not None:
             ratios = log_ratios(
                 successes, trials, self._reference, self.log_threshold, lane=self.lane
             )
-            self._sums = step(self._sums, ratios)
-        log_m, said = log_mean(self._sums), verdict(self._sums, self.log_threshold)
+            self._sums = step_sums(self._sums, ratios)
+        log_m, said = log_mean(self._sums), judge_sums(self._sums, self.log_threshold)
         if said is Verdict.ALARM:
             self._sums = QUIET
-        if trials and self._known is not Known.FROZEN:
+        if trials and self._known is not BaselineState.FROZEN:
             self._learn(successes, trials)
-        return Step(self._known, None if log_m == -inf else log_m, said, self._reference)
+        return DetectorStep(self._known, None if log_m == -inf else log_m, said, self._reference)
 
     def _learn(self, successes: int, trials: int) -> None:
         self._seen = self._seen.plus(successes, trials)
         self._known = self._seen.known(self.lane)
-        if self._known is not Known.NONE:
+        if self._known is not BaselineState.NONE:
             self._reference = self._seen.reference(self.lane, per_run=self.per_run)

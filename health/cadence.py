@@ -12,7 +12,7 @@ RECOVERY_SHARE = 4
 RECOVERY_SOONEST = timedelta(minutes=15)
 
 
-class Why(StrEnum):
+class NextTrigger(StrEnum):
     """The triggers that follow from a run."""
 
     TTL = "ttl"
@@ -23,7 +23,7 @@ class Why(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Finished:
+class FinishedRun:
     """What is known when a run has ended with a verdict."""
 
     suite: str
@@ -37,7 +37,7 @@ class Finished:
 
 
 @dataclass(frozen=True, slots=True)
-class Waits:
+class WaitTimes:
     """How long to wait before runs that are wanted sooner than the TTL."""
 
     baseline: timedelta
@@ -45,25 +45,25 @@ class Waits:
 
 
 @dataclass(frozen=True, slots=True)
-class Next:
+class NextRun:
     """The run that follows. What is left of the first burst is counted down here."""
 
-    why: Why
+    why: NextTrigger
     wait: timedelta
     onboarding_left: int
 
 
-def after(run: Finished, waits: Waits) -> Next:
+def plan_next_run(run: FinishedRun, waits: WaitTimes) -> NextRun:
     """The run that follows this one."""
     onboarding = max(run.onboarding_left - 1, 0)
     # First, since it is full as well, and runs within one minute confirm little.
     if run.wants_confirmation:
-        return Next(Why.CONFIRM, min(run.ttl, waits.confirm), onboarding)
+        return NextRun(NextTrigger.CONFIRM, min(run.ttl, waits.confirm), onboarding)
     if run.fingerprint_changed and run.suite == "light":
-        return Next(Why.FINGERPRINT, timedelta(), onboarding)
+        return NextRun(NextTrigger.FINGERPRINT, timedelta(), onboarding)
     if onboarding:
-        return Next(Why.BASELINE, waits.baseline, onboarding)
+        return NextRun(NextTrigger.BASELINE, waits.baseline, onboarding)
     if run.is_degraded:
         sooner = max(run.ttl / RECOVERY_SHARE, RECOVERY_SOONEST)
-        return Next(Why.RECOVERY, min(run.ttl, sooner), onboarding)
-    return Next(Why.TTL, run.ttl, onboarding)
+        return NextRun(NextTrigger.RECOVERY, min(run.ttl, sooner), onboarding)
+    return NextRun(NextTrigger.TTL, run.ttl, onboarding)

@@ -10,7 +10,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
-from health.rates import interval
+from health.rates import rate_interval
 from probes.messages import JSON
 from probes.outcomes import Attempt, FindingKind, Metric, Verdict
 from probes.parsers import JSON_BODIES
@@ -33,7 +33,7 @@ class Capability:
     evidence: tuple[str, ...] = ()
 
     def as_json(self) -> dict[str, JSON]:
-        low, high = interval(self.agree, self.trials) if self.trials else (None, None)
+        low, high = rate_interval(self.agree, self.trials) if self.trials else (None, None)
         return {
             "value": self.value,
             "trials": self.trials,
@@ -44,7 +44,7 @@ class Capability:
         }
 
 
-def capabilities(attempts: Sequence[Attempt], wire: str) -> dict[str, Capability]:
+def derive_capabilities(attempts: Sequence[Attempt], wire: str) -> dict[str, Capability]:
     """The capability profile of an endpoint that speaks a wire format."""
     form = _call_format(attempts, wire)
     parser = _parser(attempts, wire) if form.value in ("xml", "json_text") else None
@@ -74,7 +74,7 @@ def text_format(found: Mapping[str, Capability]) -> str | None:
     return parser if isinstance(parser, str) else ""
 
 
-def settled(attempts: Iterable[Attempt], parser: str | None) -> list[Verdict]:
+def settle_verdicts(attempts: Iterable[Attempt], parser: str | None) -> list[Verdict]:
     """All trials; a call in the text format that the endpoint always uses went well."""
     return [
         Verdict(verdict.metric, good=True)

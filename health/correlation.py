@@ -40,7 +40,7 @@ class Spread:
         return self.since is not None and at - self.since >= EVERY and self.runs >= FEWEST_RUNS
 
 
-def lower_bound(spread: Spread) -> float:
+def correlation_lower_bound(spread: Spread) -> float:
     """The correlation that the spread proves, with 80 % confidence; 0 where it proves none."""
     rate = (spread.successes + 0.5) / (spread.trials + 1)
     width = spread.trials / spread.runs
@@ -54,6 +54,6 @@ def lower_bound(spread: Spread) -> float:
     return max((per_run * (1 - _EIGHTY_PERCENT * noise) - 1) / (width - 1), 0.0)
 
 
-def raised(rho: float, spread: Spread) -> float:
+def raise_correlation(rho: float, spread: Spread) -> float:
     """The correlation to reckon with from now on: never less, never beyond reason."""
-    return max(rho, min(lower_bound(spread), HIGHEST_RHO))
+    return max(rho, min(correlation_lower_bound(spread), HIGHEST_RHO))

@@ -25,7 +25,7 @@ LOWEST_REFERENCE, LOWEST_ALTERNATIVE = 0.02, 0.01
 CAUTION = 0.10
 
 
-class Known(StrEnum):
+class BaselineState(StrEnum):
     """How much is known about what is normal."""
 
     NONE = "none"
@@ -89,11 +89,11 @@ class Baseline:
     def plus(self, successes: int, trials: int) -> Baseline:
         return Baseline(self.successes + successes, self.trials + trials, self.runs + 1)
 
-    def known(self, lane: Lane = PROBE) -> Known:
+    def known(self, lane: Lane = PROBE) -> BaselineState:
         if self.trials < lane.provisional:
-            return Known.NONE
+            return BaselineState.NONE
         enough = self.trials >= lane.frozen and self.runs >= lane.runs
-        return Known.FROZEN if enough else Known.PROVISIONAL
+        return BaselineState.FROZEN if enough else BaselineState.PROVISIONAL
 
     def reference(
         self, lane: Lane = PROBE, *, per_run: float | None = None, rho: float | None = None
@@ -105,7 +105,7 @@ class Baseline:
         return min(max(quantile(CAUTION, 0.5 + good, 0.5 + bad), LOWEST_REFERENCE), lane.highest)
 
 
-def threshold(runs_per_year: float, *, metrics: int = METRICS) -> float:
+def alarm_threshold(runs_per_year: float, *, metrics: int = METRICS) -> float:
     """The logarithm of the sum at which the alarm is raised."""
     return log(metrics * max(runs_per_year, 1) / FALSE_ALARMS)
 
@@ -142,7 +142,7 @@ def log_ratios(  # noqa: PLR0913 -- the run, what it is judged by, and the lane
     )
 
 
-def step(sums: LogSums, ratios: LogSums) -> LogSums:
+def step_sums(sums: LogSums, ratios: LogSums) -> LogSums:
     """The sums after a run: R becomes (1 + R) times its ratio."""
     return tuple(_log1p_exp(s) + ratio for s, ratio in zip(sums, ratios, strict=True))
 
@@ -155,7 +155,7 @@ def log_mean(sums: LogSums) -> float:
     return top + log(sum(exp(s - top) for s in sums) / len(sums))
 
 
-def verdict(sums: LogSums, log_threshold: float) -> Verdict:
+def judge_sums(sums: LogSums, log_threshold: float) -> Verdict:
     """What the sums say. Equality counts: two capped runs just raise the alarm."""
     reached = log_mean(sums) + 1e-12
     if reached >= log_threshold:

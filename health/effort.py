@@ -19,7 +19,7 @@ class Effort:
     lost_ms: int
 
 
-def effort_of(attempts: Sequence[Attempt]) -> Effort:
+def measure_effort(attempts: Sequence[Attempt]) -> Effort:
     """The figures of a run, from its attempts."""
     answered = sorted(
         attempt.latency_ms

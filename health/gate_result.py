@@ -10,8 +10,8 @@ from typing import Any
 
 from typing_extensions import override
 
-from health.detector import Known
-from health.metric_names import name_of
+from health.detector import BaselineState
+from health.metric_names import metric_name
 from health.translation import say
 from probes.outcomes import Metric
 
@@ -19,7 +19,7 @@ from probes.outcomes import Metric
 Evidence = tuple[str, int | str]
 
 
-class State(StrEnum):
+class ConditionState(StrEnum):
     MET = "met"
     NOT_MET = "not_met"
     INCONCLUSIVE = "inconclusive"  # more trials would settle it
@@ -27,7 +27,7 @@ class State(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Told:
+class Sentence:
     """A sentence that finds its language when it is shown."""
 
     # Marked; or, where it depends on a count, what says it by `say_many`.
@@ -42,7 +42,7 @@ class Told:
 
 
 @dataclass(frozen=True, slots=True)
-class Named:
+class MetricName:
     """The name of a metric inside a sentence, in the language of the sentence."""
 
     metric: Metric
@@ -50,17 +50,17 @@ class Named:
 
     @override
     def __str__(self) -> str:
-        name = name_of(self.metric)
+        name = metric_name(self.metric)
         return say("{metric} of live traffic").format(metric=name) if self.is_live else name
 
 
 @dataclass(frozen=True, slots=True)
-class Condition:
+class GateCondition:
     """One thing that the next stage rests on. `figure` and `wanted` are numbers or codes."""
 
     key: str  # such as runs, rate.parse_success, live.schema_failure, baseline, age
-    state: State
-    told: Told
+    state: ConditionState
+    told: Sentence
     figure: float | int | str | None
     wanted: float | int | str
     evidence: Evidence | None = None
@@ -72,7 +72,7 @@ class Condition:
 
     @property
     def is_met(self) -> bool:
-        return self.state is State.MET
+        return self.state is ConditionState.MET
 
     def as_json(self) -> dict[str, Any]:
         return {
@@ -85,12 +85,12 @@ class Condition:
 
 
 @dataclass(frozen=True, slots=True)
-class Standing:
+class GateResult:
     """Where a profile stands before its next stage; without one there are no conditions."""
 
     stage: str
     next: str | None
-    conditions: tuple[Condition, ...]
+    conditions: tuple[GateCondition, ...]
     # The GateVersion; None is the default gates.
     version: int | None
 
@@ -102,15 +102,17 @@ class Standing:
     def paused(self) -> bool:
         """Nothing speaks against it, and something is not known yet."""
         states = {each.state for each in self.conditions}
-        return State.NOT_MET not in states and bool(states & {State.INCONCLUSIVE, State.NO_DATA})
+        return ConditionState.NOT_MET not in states and bool(
+            states & {ConditionState.INCONCLUSIVE, ConditionState.NO_DATA}
+        )
 
     @property
-    def missing(self) -> tuple[Condition, ...]:
+    def missing(self) -> tuple[GateCondition, ...]:
         return tuple(each for each in self.conditions if not each.is_met)
 
 
 @dataclass(frozen=True, slots=True)
-class Figure:
+class TrialCounts:
     """The trials of a metric over some runs."""
 
     trials: int
@@ -119,7 +121,7 @@ class Figure:
 
 
 @dataclass(frozen=True, slots=True)
-class Facts:
+class GateFacts:
     """All that the conditions are judged by."""
 
     stage: str
@@ -129,11 +131,11 @@ class Facts:
     # Finished runs under the present suite version, newest last; those with the full suite.
     runs: Sequence[int] = ()
     full_runs: Sequence[int] = ()
-    figures: Mapping[Metric, Figure] = field(default_factory=dict)
-    baseline: Known = Known.NONE
+    figures: Mapping[Metric, TrialCounts] = field(default_factory=dict)
+    baseline: BaselineState = BaselineState.NONE
     incidents: Sequence[int] = ()
     # Live trials since the present stage began.
-    live: Mapping[Metric, Figure] = field(default_factory=dict)
+    live: Mapping[Metric, TrialCounts] = field(default_factory=dict)
     is_stale: bool = False
     is_spent_out: bool = False
     # As measured; None where nobody has measured it.

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from health.detector import Known
-from health.gate_result import State
+from health.detector import BaselineState
+from health.gate_result import ConditionState
 from health.translation import mark, say_many
 
 
@@ -46,21 +46,27 @@ def more_trials(count: int) -> str:
 
 
 FORMAT = {
-    State.MET: mark("Tool calls work: they arrive as {format}."),
-    State.NOT_MET: mark("No format of tool calls was measured that works."),
-    State.NO_DATA: mark("Nobody has measured yet whether tool calls work: a full run does it."),
+    ConditionState.MET: mark("Tool calls work: they arrive as {format}."),
+    ConditionState.NOT_MET: mark("No format of tool calls was measured that works."),
+    ConditionState.NO_DATA: mark(
+        "Nobody has measured yet whether tool calls work: a full run does it."
+    ),
 }
 FRESH = {
-    State.MET: mark("It was measured not long ago."),
-    State.NOT_MET: mark("What was measured is too old: a run makes it fresh."),
-    State.NO_DATA: mark("Nothing was measured yet."),
+    ConditionState.MET: mark("It was measured not long ago."),
+    ConditionState.NOT_MET: mark("What was measured is too old: a run makes it fresh."),
+    ConditionState.NO_DATA: mark("Nothing was measured yet."),
 }
 BASELINE = {
-    (Known.PROVISIONAL, Known.PROVISIONAL): mark("It is known, as far as it goes, what is normal."),
-    (Known.FROZEN, Known.PROVISIONAL): mark("It is known for good what is normal."),
-    (Known.FROZEN, Known.FROZEN): mark("It is known for good what is normal."),
-    (Known.NONE, Known.PROVISIONAL): mark("Too few trials were made to know what is normal."),
-    (Known.NONE, Known.FROZEN): mark(
+    (BaselineState.PROVISIONAL, BaselineState.PROVISIONAL): mark(
+        "It is known, as far as it goes, what is normal."
+    ),
+    (BaselineState.FROZEN, BaselineState.PROVISIONAL): mark("It is known for good what is normal."),
+    (BaselineState.FROZEN, BaselineState.FROZEN): mark("It is known for good what is normal."),
+    (BaselineState.NONE, BaselineState.PROVISIONAL): mark(
+        "Too few trials were made to know what is normal."
+    ),
+    (BaselineState.NONE, BaselineState.FROZEN): mark(
         "Too few runs were made to know for good what is normal: it takes {runs} runs and {trials} "
         "trials."
     ),
@@ -84,6 +90,6 @@ WANTS_LIVE = mark("{metric}: {trials} trials at this stage; wanted: {least}.")
 CALM = mark("No incident is open.")
 AGE = mark("It has been at this stage for {hours} h; wanted: {wanted} h.")
 BUDGET = {
-    State.MET: mark("It goes on being watched: its budget for probing is not spent."),
-    State.NOT_MET: mark("Nobody watches it: its budget for probing is spent for today."),
+    ConditionState.MET: mark("It goes on being watched: its budget for probing is not spent."),
+    ConditionState.NOT_MET: mark("Nobody watches it: its budget for probing is spent for today."),
 }

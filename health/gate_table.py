@@ -8,14 +8,14 @@ from datetime import timedelta
 from types import MappingProxyType
 from typing import Any
 
-from health.detector import PROBE, Known
+from health.detector import PROBE, BaselineState
 from health.rates import DIRECTIONS
 from health.stages import LADDER
 from health.translation import say
 from probes.outcomes import Metric
 
 # The stages that can be asked for.
-ASKED_FOR = LADDER[1:]
+PROMOTION_STAGES = LADDER[1:]
 LONGEST_AGE = 24 * 365
 MOST_RUNS, MOST_TRIALS = 1000, 1_000_000
 MOST_INCIDENTS = 20
@@ -34,7 +34,7 @@ class Gate:
     trials: int = 0
     rates: Mapping[Metric, float] = field(default_factory=dict)
     # How much must be known about what is normal.
-    baseline: Known = Known.PROVISIONAL
+    baseline: BaselineState = BaselineState.PROVISIONAL
     open_incidents: int = 0
     age: timedelta = timedelta()
     # Live traffic is judged from so many trials on; where it is wanted, fewer are no data.
@@ -64,7 +64,7 @@ class Gates:
     of: Mapping[str, Gate]
 
     def as_json(self) -> dict[str, Any]:
-        return {stage: self.of[stage].as_json() for stage in ASKED_FOR}
+        return {stage: self.of[stage].as_json() for stage in PROMOTION_STAGES}
 
 
 DEFAULTS = Gates(
@@ -86,7 +86,7 @@ DEFAULTS = Gates(
                     Metric.SCHEMA_FAILURE: 0.85,
                     Metric.CLOSURE_ERROR: 0.90,
                 },
-                baseline=Known.FROZEN,
+                baseline=BaselineState.FROZEN,
                 age=timedelta(hours=24),
                 live_rates={Metric.PARSE_SUCCESS: 0.90, Metric.SCHEMA_FAILURE: 0.85},
             ),
@@ -99,7 +99,7 @@ DEFAULTS = Gates(
                     Metric.SCHEMA_FAILURE: 0.90,
                     Metric.CLOSURE_ERROR: 0.95,
                 },
-                baseline=Known.FROZEN,
+                baseline=BaselineState.FROZEN,
                 age=timedelta(hours=72),
                 live_rates={Metric.PARSE_SUCCESS: 0.95, Metric.SCHEMA_FAILURE: 0.90},
             ),
@@ -110,16 +110,16 @@ DEFAULTS = Gates(
 
 def gates_from_json(body: Mapping[str, Any]) -> Gates:
     """The gates that were kept. `mistakes` says first whether they can be read."""
-    return Gates({stage: _gate(body[stage]) for stage in ASKED_FOR})
+    return Gates({stage: _gate(body[stage]) for stage in PROMOTION_STAGES})
 
 
-def mistakes(body: object) -> list[tuple[str, str]]:
+def find_gate_errors(body: object) -> list[tuple[str, str]]:
     """What is wrong with gates that somebody wrote: where, such as "write.rates.leak", and why."""
     if not isinstance(body, Mapping):
         return [("", say("Gates are an object with one entry for each stage."))]
     found = [(str(name), say("No stage of that name can be asked for.")) for name in body]
-    found = [each for each in found if each[0] not in ASKED_FOR]
-    for stage in ASKED_FOR:
+    found = [each for each in found if each[0] not in PROMOTION_STAGES]
+    for stage in PROMOTION_STAGES:
         gate = body.get(stage)
         if isinstance(gate, Mapping):
             found += [(f"{stage}.{path}", why) for path, why in _of_gate(gate)]
@@ -134,7 +134,7 @@ def _gate(body: Mapping[str, Any]) -> Gate:
         full_runs=body["full_runs"],
         trials=body["trials"],
         rates=_rates(body["rates"]),
-        baseline=Known(body["baseline"]),
+        baseline=BaselineState(body["baseline"]),
         open_incidents=body["open_incidents"],
         age=timedelta(hours=body["age_hours"]),
         live_trials=body["live_trials"],
@@ -159,7 +159,7 @@ def _of_gate(gate: Mapping[str, Any]) -> list[tuple[str, str]]:
     if "age_hours" in gate and not _is_number(gate["age_hours"], LONGEST_AGE):
         told = say("It must be a number of hours from 0 to {most}.")
         found.append(("age_hours", told.format(most=LONGEST_AGE)))
-    if "baseline" in gate and gate["baseline"] not in tuple(Known):
+    if "baseline" in gate and gate["baseline"] not in tuple(BaselineState):
         found.append(("baseline", say("It must be none, provisional or frozen.")))
     if "live_wanted" in gate and not isinstance(gate["live_wanted"], bool):
         found.append(("live_wanted", say("It must be yes or no.")))

@@ -11,32 +11,48 @@ from dataclasses import dataclass
 from datetime import timedelta
 
 from health import gate_sentences as said
-from health.detector import LIVE, PROBE, Known, Lane
-from health.gate_result import Condition, Evidence, Facts, Figure, Named, Standing, State, Told
-from health.gate_table import ASKED_FOR, DEFAULTS, Gate, Gates, gates_from_json, mistakes
-from health.rate_bounds import bounds, trials_to_settle
-from health.stages import next_of
+from health.detector import LIVE, PROBE, BaselineState, Lane
+from health.gate_result import (
+    ConditionState,
+    Evidence,
+    GateCondition,
+    GateFacts,
+    GateResult,
+    MetricName,
+    Sentence,
+    TrialCounts,
+)
+from health.gate_table import (
+    DEFAULTS,
+    PROMOTION_STAGES,
+    Gate,
+    Gates,
+    find_gate_errors,
+    gates_from_json,
+)
+from health.rate_bounds import success_bounds, trials_to_settle
+from health.stages import next_stage
 from probes.outcomes import Metric
 
 _HOUR = timedelta(hours=1)
-_KNOWN = list(Known)
+_KNOWN = list(BaselineState)
 
 
-def evaluate(gates: Gates, facts: Facts, *, version: int | None = None) -> Standing:
+def evaluate_gates(gates: Gates, facts: GateFacts, *, version: int | None = None) -> GateResult:
     """Where the profile of those facts stands under those gates."""
-    wanted = next_of(facts.stage)
-    conditions = () if wanted is None else tuple(_Judged(gates.of[wanted], facts).all())
-    return Standing(facts.stage, wanted, conditions, version)
+    wanted = next_stage(facts.stage)
+    conditions = () if wanted is None else tuple(_GateConditions(gates.of[wanted], facts).all())
+    return GateResult(facts.stage, wanted, conditions, version)
 
 
 @dataclass(frozen=True, slots=True)
-class _Judged:
+class _GateConditions:
     """The conditions of one gate. What asks for nothing is no condition."""
 
     gate: Gate
-    facts: Facts
+    facts: GateFacts
 
-    def all(self) -> Iterator[Condition]:
+    def all(self) -> Iterator[GateCondition]:
         yield self._format()
         yield self._fresh()
         yield from self._runs()
@@ -50,87 +66,100 @@ class _Judged:
             yield self._live(metric, bar)
         yield self._budget()
 
-    def _format(self) -> Condition:
+    def _format(self) -> GateCondition:
         found = self.facts.tool_call_format
-        state = State.MET if found and found != "none" else State.NOT_MET
-        told = Told(said.FORMAT[state], {"format": found})
+        state = ConditionState.MET if found and found != "none" else ConditionState.NOT_MET
+        told = Sentence(said.FORMAT[state], {"format": found})
         if found is None:
-            state, told = State.NO_DATA, Told(said.FORMAT[State.NO_DATA])
-        return Condition("format", state, told, found, "measured", self._profile)
+            state, told = ConditionState.NO_DATA, Sentence(said.FORMAT[ConditionState.NO_DATA])
+        return GateCondition("format", state, told, found, "measured", self._profile)
 
-    def _fresh(self) -> Condition:
-        state = State.NOT_MET if self.facts.is_stale else State.MET
+    def _fresh(self) -> GateCondition:
+        state = ConditionState.NOT_MET if self.facts.is_stale else ConditionState.MET
         if not self.facts.runs:
-            state = State.NO_DATA
+            state = ConditionState.NO_DATA
         figure = "stale" if self.facts.is_stale else "fresh"
-        return Condition("fresh", state, Told(said.FRESH[state]), figure, "fresh", self._last_run)
+        return GateCondition(
+            "fresh", state, Sentence(said.FRESH[state]), figure, "fresh", self._last_run
+        )
 
-    def _runs(self) -> Iterator[Condition]:
+    def _runs(self) -> Iterator[GateCondition]:
         counts = (
             ("runs", self.facts.runs, self.gate.runs, said.runs),
             ("full_runs", self.facts.full_runs, self.gate.full_runs, said.full_runs),
         )
         for key, runs, wanted, text in counts:
             if wanted:
-                told = Told(text, {"count": len(runs), "wanted": wanted})
+                told = Sentence(text, {"count": len(runs), "wanted": wanted})
                 evidence = ("run", runs[-1]) if runs else None
-                yield Condition(key, _enough(len(runs), wanted), told, len(runs), wanted, evidence)
+                yield GateCondition(
+                    key, _enough(len(runs), wanted), told, len(runs), wanted, evidence
+                )
 
-    def _trials(self) -> Iterator[Condition]:
-        found = self.facts.figures.get(Metric.PARSE_SUCCESS, Figure(0, 0)).trials
+    def _trials(self) -> Iterator[GateCondition]:
+        found = self.facts.figures.get(Metric.PARSE_SUCCESS, TrialCounts(0, 0)).trials
         wanted = self.gate.trials
         if wanted:
-            told = Told(said.trials, {"count": found, "wanted": wanted})
+            told = Sentence(said.trials, {"count": found, "wanted": wanted})
             evidence = ("metric", Metric.PARSE_SUCCESS.value)
-            yield Condition("trials", _enough(found, wanted), told, found, wanted, evidence)
+            yield GateCondition("trials", _enough(found, wanted), told, found, wanted, evidence)
 
-    def _baseline(self) -> Iterator[Condition]:
+    def _baseline(self) -> Iterator[GateCondition]:
         known, wanted = self.facts.baseline, self.gate.baseline
-        if wanted is Known.NONE:
+        if wanted is BaselineState.NONE:
             return
-        state = State.MET if _KNOWN.index(known) >= _KNOWN.index(wanted) else State.NOT_MET
-        if known is Known.NONE:
-            state = State.NO_DATA
-        text = said.BASELINE[known if state is State.MET else Known.NONE, wanted]
-        told = Told(text, {"runs": PROBE.runs, "trials": PROBE.frozen})
-        yield Condition("baseline", state, told, known.value, wanted.value, self._profile)
+        state = (
+            ConditionState.MET
+            if _KNOWN.index(known) >= _KNOWN.index(wanted)
+            else ConditionState.NOT_MET
+        )
+        if known is BaselineState.NONE:
+            state = ConditionState.NO_DATA
+        text = said.BASELINE[known if state is ConditionState.MET else BaselineState.NONE, wanted]
+        told = Sentence(text, {"runs": PROBE.runs, "trials": PROBE.frozen})
+        yield GateCondition("baseline", state, told, known.value, wanted.value, self._profile)
 
-    def _rate(self, metric: Metric, bar: float) -> Condition:
+    def _rate(self, metric: Metric, bar: float) -> GateCondition:
         return _judge(f"rate.{metric.value}", metric, self.facts.figures.get(metric), bar, PROBE)
 
-    def _live(self, metric: Metric, bar: float) -> Condition:
-        found = self.facts.live.get(metric, Figure(0, 0))
+    def _live(self, metric: Metric, bar: float) -> GateCondition:
+        found = self.facts.live.get(metric, TrialCounts(0, 0))
         key, least = f"live.{metric.value}", self.gate.live_trials
         if found.trials >= max(least, 1):
             return _judge(key, metric, found, bar, LIVE)
-        state, text = State.MET, said.FEW_LIVE
+        state, text = ConditionState.MET, said.FEW_LIVE
         if self.gate.live_wanted:
-            state, text = State.INCONCLUSIVE if found.trials else State.NO_DATA, said.WANTS_LIVE
-        name = Named(metric, is_live=True)
-        told = Told(text, {"metric": name, "trials": found.trials, "least": least})
-        return Condition(key, state, told, None, bar, ("metric", metric.value))
+            state, text = (
+                ConditionState.INCONCLUSIVE if found.trials else ConditionState.NO_DATA,
+                said.WANTS_LIVE,
+            )
+        name = MetricName(metric, is_live=True)
+        told = Sentence(text, {"metric": name, "trials": found.trials, "least": least})
+        return GateCondition(key, state, told, None, bar, ("metric", metric.value))
 
-    def _incidents(self) -> Condition:
+    def _incidents(self) -> GateCondition:
         opened, most = self.facts.incidents, self.gate.open_incidents
-        state = State.MET if len(opened) <= most else State.NOT_MET
-        told = Told(said.incidents, {"count": len(opened)})
+        state = ConditionState.MET if len(opened) <= most else ConditionState.NOT_MET
+        told = Sentence(said.incidents, {"count": len(opened)})
         evidence = ("incident", opened[0]) if opened else None
-        return Condition(
-            "incidents", state, told if opened else Told(said.CALM), len(opened), most, evidence
+        return GateCondition(
+            "incidents", state, told if opened else Sentence(said.CALM), len(opened), most, evidence
         )
 
-    def _age(self) -> Iterator[Condition]:
+    def _age(self) -> Iterator[GateCondition]:
         hours, wanted = self.facts.age / _HOUR, self.gate.age / _HOUR
         if wanted:
-            state = State.MET if hours >= wanted else State.NOT_MET
+            state = ConditionState.MET if hours >= wanted else ConditionState.NOT_MET
             # Downwards: what is nearly there must not read as if it were.
-            told = Told(said.AGE, {"hours": f"{int(hours * 10) / 10:g}", "wanted": f"{wanted:g}"})
-            yield Condition("age", state, told, round(hours, 2), wanted, self._profile)
+            told = Sentence(
+                said.AGE, {"hours": f"{int(hours * 10) / 10:g}", "wanted": f"{wanted:g}"}
+            )
+            yield GateCondition("age", state, told, round(hours, 2), wanted, self._profile)
 
-    def _budget(self) -> Condition:
-        state = State.NOT_MET if self.facts.is_spent_out else State.MET
+    def _budget(self) -> GateCondition:
+        state = ConditionState.NOT_MET if self.facts.is_spent_out else ConditionState.MET
         figure = "spent" if self.facts.is_spent_out else "left"
-        return Condition("budget", state, Told(said.BUDGET[state]), figure, "left", None)
+        return GateCondition("budget", state, Sentence(said.BUDGET[state]), figure, "left", None)
 
     @property
     def _profile(self) -> Evidence:
@@ -141,14 +170,16 @@ class _Judged:
         return ("run", self.facts.runs[-1]) if self.facts.runs else None
 
 
-def _judge(key: str, metric: Metric, found: Figure | None, bar: float, lane: Lane) -> Condition:
+def _judge(
+    key: str, metric: Metric, found: TrialCounts | None, bar: float, lane: Lane
+) -> GateCondition:
     """Whether a rate is surely at or above a bar, surely below it, or neither."""
     evidence = ("metric", metric.value)
-    name = Named(metric, is_live=lane is LIVE)
+    name = MetricName(metric, is_live=lane is LIVE)
     if found is None or not found.trials:
-        told = Told(said.NO_TRIALS, {"metric": name, "bar": _share(bar)})
-        return Condition(key, State.NO_DATA, told, None, bar, evidence)
-    low, high = bounds(found, lane)
+        told = Sentence(said.NO_TRIALS, {"metric": name, "bar": _share(bar)})
+        return GateCondition(key, ConditionState.NO_DATA, told, None, bar, evidence)
+    low, high = success_bounds(found, lane)
     facts = {
         "metric": name,
         "good": found.trials - found.failures,
@@ -158,24 +189,27 @@ def _judge(key: str, metric: Metric, found: Figure | None, bar: float, lane: Lan
         "bar": _share(bar),
     }
     if low >= bar:
-        state, told = State.MET, Told(said.REACHED, facts)
+        state, told = ConditionState.MET, Sentence(said.REACHED, facts)
     elif high < bar:
-        state, told = State.NOT_MET, Told(said.MISSED, facts)
+        state, told = ConditionState.NOT_MET, Sentence(said.MISSED, facts)
     else:
-        state, told = State.INCONCLUSIVE, _unsettled(facts, trials_to_settle(found, bar, lane))
-    return Condition(key, state, told, round(low, 4), bar, evidence)
+        state, told = (
+            ConditionState.INCONCLUSIVE,
+            _unsettled(facts, trials_to_settle(found, bar, lane)),
+        )
+    return GateCondition(key, state, told, round(low, 4), bar, evidence)
 
 
-def _unsettled(facts: dict[str, object], more: int | None) -> Told:
+def _unsettled(facts: dict[str, object], more: int | None) -> Sentence:
     if more is None:
-        return Told(said.TOO_NEAR, facts)
-    return Told(said.more_trials, {**facts, "count": more})
+        return Sentence(said.TOO_NEAR, facts)
+    return Sentence(said.more_trials, {**facts, "count": more})
 
 
-def _enough(count: int, wanted: int) -> State:
+def _enough(count: int, wanted: int) -> ConditionState:
     if count >= wanted:
-        return State.MET
-    return State.NOT_MET if count else State.NO_DATA
+        return ConditionState.MET
+    return ConditionState.NOT_MET if count else ConditionState.NO_DATA
 
 
 def _share(rate: float) -> str:
@@ -183,18 +217,18 @@ def _share(rate: float) -> str:
 
 
 __all__ = [
-    "ASKED_FOR",
     "DEFAULTS",
-    "Condition",
+    "PROMOTION_STAGES",
+    "ConditionState",
     "Evidence",
-    "Facts",
-    "Figure",
     "Gate",
+    "GateCondition",
+    "GateFacts",
+    "GateResult",
     "Gates",
-    "Standing",
-    "State",
-    "Told",
-    "evaluate",
+    "Sentence",
+    "TrialCounts",
+    "evaluate_gates",
+    "find_gate_errors",
     "gates_from_json",
-    "mistakes",
 ]

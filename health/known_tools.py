@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from types import MappingProxyType
 
-from health.risk import Risk, Rule
+from health.risk import Risk, RiskRule
 from health.translation import mark
 
 # Changes whenever the list does, so that a caller knows by which one a policy was made.
@@ -100,15 +100,15 @@ _NOTES: Mapping[str, str] = {
 }
 
 
-def _rules(agent: str, columns: tuple[str, str, str]) -> tuple[Rule, ...]:
+def _rules(agent: str, columns: tuple[str, str, str]) -> tuple[RiskRule, ...]:
     return tuple(
-        Rule(pattern, risk, _NOTES.get(pattern, ""), agent)
+        RiskRule(pattern, risk, _NOTES.get(pattern, ""), agent)
         for risk, patterns in zip(Risk, columns, strict=True)
         for pattern in patterns.split()
     )
 
 
-KNOWN: Mapping[str, tuple[Rule, ...]] = MappingProxyType(
+KNOWN: Mapping[str, tuple[RiskRule, ...]] = MappingProxyType(
     {agent: _rules(agent, columns) for agent, columns in _TOOLS.items()}
 )
 DEFAULTS = tuple(rule for rules in KNOWN.values() for rule in rules)

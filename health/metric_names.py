@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from types import MappingProxyType
 
-from health.rates import DIRECTIONS, Good
+from health.rates import DIRECTIONS, Direction
 from health.translation import mark, say
 from probes.outcomes import Metric
 
@@ -26,23 +26,23 @@ NAMES: Mapping[Metric, str] = MappingProxyType(
 )
 
 
-def name_of(metric: Metric) -> str:
+def metric_name(metric: Metric) -> str:
     """What the metric is called in the reader's language; `NAMES` has it in English."""
     return say(NAMES[metric])
 
 
-def headline(metric: Metric, normal: float | None, now: float) -> str:
+def degradation_headline(metric: Metric, normal: float | None, now: float) -> str:
     """One sentence for a success rate that fell; shown the way the metric is."""
-    rises = DIRECTIONS[metric] is Good.LOW
+    rises = DIRECTIONS[metric] is Direction.LOW
     after, before = now, normal
     if rises:
         after, before = 1 - now, None if normal is None else 1 - normal
     if before is None:
         told = say("{name} rose to {after}") if rises else say("{name} fell to {after}")
-        return told.format(name=name_of(metric), after=f"{after:.0%}")
+        return told.format(name=metric_name(metric), after=f"{after:.0%}")
     told = (
         say("{name} rose from {before} to {after}")
         if rises
         else say("{name} fell from {before} to {after}")
     )
-    return told.format(name=name_of(metric), before=f"{before:.0%}", after=f"{after:.0%}")
+    return told.format(name=metric_name(metric), before=f"{before:.0%}", after=f"{after:.0%}")

@@ -41,7 +41,7 @@ class Alarm:
 
 
 @dataclass(frozen=True, slots=True)
-class Gauge:
+class MetricState:
     """The state of one metric; all of it is JSON, so that it can be kept and replayed."""
 
     baseline: Baseline = field(default_factory=Baseline)
@@ -65,13 +65,13 @@ class Gauge:
         """The reference that a run is compared with; None while too little is known."""
         if self.reference is not None:
             return self.reference
-        if self.baseline.known(lane) is detector.Known.NONE:
+        if self.baseline.known(lane) is detector.BaselineState.NONE:
             return None
         return self.baseline.reference(lane, rho=self.rho)
 
-    def known(self, lane: Lane) -> detector.Known:
+    def known(self, lane: Lane) -> detector.BaselineState:
         if self.reference is not None:
-            return detector.Known.FROZEN
+            return detector.BaselineState.FROZEN
         return self.baseline.known(lane)
 
     def as_json(self) -> dict[str, Any]:
@@ -91,9 +91,9 @@ class Gauge:
         }
 
 
-def gauge_from_json(value: dict[str, Any]) -> Gauge:
+def metric_state_from_json(value: dict[str, Any]) -> MetricState:
     """The gauge that was kept."""
-    return Gauge(
+    return MetricState(
         baseline=Baseline(*value["baseline"]),
         absorbed_at=_time(value["absorbed_at"]),
         reference=value["reference"],

@@ -75,18 +75,18 @@ _LADDERS: Mapping[Metric, tuple[tuple[Mode, ...], tuple[Mode, ...], tuple[Mode, 
 WATCHED = tuple(_LADDERS)
 
 
-def effect_of(mode: Mode) -> str:
+def describe_mode(mode: Mode) -> str:
     """What the mode does, in the reader's language; `EFFECTS` has it in English."""
     return say(EFFECTS[mode])
 
 
-def fallbacks(metric: Metric, severity: Severity) -> frozenset[Mode]:
+def fallback_modes(metric: Metric, severity: Severity) -> frozenset[Mode]:
     """The modes that a degradation of that severity switches on."""
     return frozenset(mode for step in _LADDERS[metric][: severity.value] for mode in step)
 
 
-def gated(metric: Metric) -> frozenset[Mode]:
+def below_gate_modes(metric: Metric) -> frozenset[Mode]:
     """The modes of an endpoint that was below the absolute gate from the start."""
     if metric is Metric.SCHEMA_FAILURE:
-        return fallbacks(metric, Severity.S2)
+        return fallback_modes(metric, Severity.S2)
     return frozenset({Mode.NO_TOOLS})

@@ -12,7 +12,7 @@ PLACES = {metric: place for place, metric in enumerate(Metric)}
 GOOD, BAD = 1, 2
 
 
-def pack(verdicts: Iterable[Verdict]) -> list[int]:
+def pack_verdicts(verdicts: Iterable[Verdict]) -> list[int]:
     """As few rows as hold all trials; a metric with three trials needs three rows."""
     rows: list[int] = []
     used: Counter[Metric] = Counter()
@@ -25,7 +25,7 @@ def pack(verdicts: Iterable[Verdict]) -> list[int]:
     return rows
 
 
-def unpack(packed: int) -> list[Verdict]:
+def unpack_verdicts(packed: int) -> list[Verdict]:
     """The verdicts in one packed number."""
     found = []
     for metric, place in PLACES.items():

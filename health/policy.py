@@ -12,14 +12,14 @@ from types import MappingProxyType
 from typing import Any
 
 from health.capabilities import CHOICES
-from health.detector import Known
+from health.detector import BaselineState
 from health.known_tools import VERSION
-from health.modes import CONSERVATIVE, Mode, gated
-from health.policy_facts import Candidate, Facts, Switched
+from health.modes import CONSERVATIVE, Mode, below_gate_modes
+from health.policy_facts import ActiveMode, Candidate, PolicyFacts
 from health.risk import Risk
 from health.translation import mark
 from probes.adapters import FORMATS, adapter_for
-from probes.dialects import DIALECTS, override
+from probes.dialects import DIALECTS, override_dialect
 from probes.messages import JSON
 from probes.outcomes import Metric
 from probes.target import Provider
@@ -76,41 +76,41 @@ _CANDIDATE_BELOW_GATE = {
 
 
 @dataclass(frozen=True, slots=True)
-class Resolved:
+class ResolvedPolicy:
     """What holds, and the modes that it holds under."""
 
     effective: tuple[Mode, ...]
     body: dict[str, Any]
 
 
-def resolve(facts: Facts) -> Resolved:
+def resolve_policy(facts: PolicyFacts) -> ResolvedPolicy:
     """The policy that follows from the facts."""
     default = _default(facts)
     switched = {switch.mode for switch in (*facts.all_automatic, *facts.manual)}
     wanted = switched.union(*(modes for modes, _ in default))
     effective = tuple(mode for mode in Mode if mode in wanted)
-    return Resolved(effective, _Resolving(facts, frozenset(wanted)).body(default))
+    return ResolvedPolicy(effective, _Resolving(facts, frozenset(wanted)).body(default))
 
 
-def _default(facts: Facts) -> list[tuple[frozenset[Mode], str]]:
+def _default(facts: PolicyFacts) -> list[tuple[frozenset[Mode], str]]:
     """Modes that nobody switched on, with the reason for each set of them."""
     found: list[tuple[frozenset[Mode], str]] = []
     if not facts.capabilities:
         found.append((CONSERVATIVE | {Mode.NO_TOOLS}, _UNMEASURED))
     if facts.is_stale:
         found.append((CONSERVATIVE, _OLD_KEY if facts.candidate else _STALE))
-    if facts.baseline is Known.NONE:
+    if facts.baseline is BaselineState.NONE:
         found.append((CONSERVATIVE, _NO_BASELINE))
     for metric in sorted(facts.below_gate):
-        found.append((gated(metric), _BELOW_GATE[metric]))
+        found.append((below_gate_modes(metric), _BELOW_GATE[metric]))
     for metric in sorted(facts.candidate.below_gate if facts.candidate else ()):
-        found.append((gated(metric), _CANDIDATE_BELOW_GATE[metric]))
+        found.append((below_gate_modes(metric), _CANDIDATE_BELOW_GATE[metric]))
     return found
 
 
 @dataclass(frozen=True, slots=True)
 class _Resolving:
-    facts: Facts
+    facts: PolicyFacts
     on: frozenset[Mode]
 
     def body(self, default: Sequence[tuple[frozenset[Mode], str]]) -> dict[str, Any]:
@@ -257,7 +257,7 @@ def _rule(provider: str, measured: JSON) -> str:
     if dialect is None:
         return "none"
     told = measured if isinstance(measured, str) else None
-    return override(dialect, {"reasoning_replay": told}).replay.value
+    return override_dialect(dialect, {"reasoning_replay": told}).replay.value
 
 
 def _waiting(candidate: Candidate | None) -> dict[str, JSON] | None:
@@ -275,5 +275,5 @@ def _strength(mode: Mode) -> int:
     return list(Mode).index(mode)
 
 
-def _ordered(switches: Sequence[Switched]) -> list[Switched]:
+def _ordered(switches: Sequence[ActiveMode]) -> list[ActiveMode]:
     return sorted(switches, key=lambda s: (_strength(s.mode), s.incident or 0, s.since, s.author))

@@ -6,15 +6,15 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from health.detector import Known
+from health.detector import BaselineState
 from health.modes import Mode
-from health.risk import Rule
+from health.risk import RiskRule
 from probes.messages import JSON
 from probes.outcomes import Metric
 
 
 @dataclass(frozen=True, slots=True)
-class Switched:
+class ActiveMode:
     """A mode that is on, with its cause: an incident, or a person."""
 
     mode: Mode
@@ -35,11 +35,11 @@ class Candidate:
     epoch: int
     stage: str = "shadow"
     below_gate: Sequence[Metric] = ()
-    automatic: Sequence[Switched] = ()
+    automatic: Sequence[ActiveMode] = ()
 
 
 @dataclass(frozen=True, slots=True)
-class Facts:
+class PolicyFacts:
     """All that a policy depends on. `capabilities` are as a profile keeps them."""
 
     endpoint: str
@@ -50,16 +50,16 @@ class Facts:
     epoch: int = 1
     stage: str = "shadow"
     capabilities: Mapping[str, Any] = field(default_factory=dict)
-    baseline: Known = Known.NONE
+    baseline: BaselineState = BaselineState.NONE
     is_stale: bool = False
     below_gate: Sequence[Metric] = ()
-    automatic: Sequence[Switched] = ()
-    manual: Sequence[Switched] = ()
-    rules: Sequence[Rule] = ()
+    automatic: Sequence[ActiveMode] = ()
+    manual: Sequence[ActiveMode] = ()
+    rules: Sequence[RiskRule] = ()
     candidate: Candidate | None = None
 
     @property
-    def all_automatic(self) -> list[Switched]:
+    def all_automatic(self) -> list[ActiveMode]:
         """Modes by incidents, those of the profile that waits included."""
         return [*self.automatic, *(self.candidate.automatic if self.candidate else ())]
 

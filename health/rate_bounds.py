@@ -7,23 +7,23 @@ from __future__ import annotations
 
 from health.beta import quantile
 from health.detector import CAUTION, Baseline, Lane
-from health.gate_result import Figure
+from health.gate_result import TrialCounts
 
 # More trials than this nobody waits for.
 MOST_TRIALS = 50_000
 
 
-def bounds(found: Figure, lane: Lane) -> tuple[float, float]:
+def success_bounds(found: TrialCounts, lane: Lane) -> tuple[float, float]:
     """The lower and the upper end of the success rate; there is at least one trial."""
     return _bounds(found.trials - found.failures, found.trials, _per_run(found), lane)
 
 
-def reference(found: Figure, lane: Lane) -> float:
+def reference_rate(found: TrialCounts, lane: Lane) -> float:
     """The rate that would be taken for normal: p_ref."""
     return Baseline(found.trials - found.failures, found.trials, found.runs).reference(lane)
 
 
-def trials_to_settle(found: Figure, bar: float, lane: Lane) -> int | None:
+def trials_to_settle(found: TrialCounts, bar: float, lane: Lane) -> int | None:
     """About how many more trials of the same rate lie beyond the bar; None is too many."""
     rate, width = 1 - found.failures / found.trials, _per_run(found)
 
@@ -40,7 +40,7 @@ def trials_to_settle(found: Figure, bar: float, lane: Lane) -> int | None:
     return max(many - found.trials, 1)
 
 
-def _per_run(found: Figure) -> float:
+def _per_run(found: TrialCounts) -> float:
     return found.trials / max(found.runs, 1)
 
 

@@ -11,7 +11,7 @@ from types import MappingProxyType
 from probes.outcomes import Metric
 
 
-class Good(StrEnum):
+class Direction(StrEnum):
     """Which end of a rate is the good one."""
 
     HIGH = "high"
@@ -21,19 +21,19 @@ class Good(StrEnum):
 # Between the trials of one run, as `python -m benchmarks.coverage` finds it, rounded up.
 CORRELATION = 0.005
 
-DIRECTIONS: Mapping[Metric, Good] = MappingProxyType(
+DIRECTIONS: Mapping[Metric, Direction] = MappingProxyType(
     {
-        Metric.PARSE_SUCCESS: Good.HIGH,
-        Metric.SCHEMA_FAILURE: Good.LOW,
-        Metric.CLOSURE_ERROR: Good.LOW,
-        Metric.REASONING_REPLAY_ERROR: Good.LOW,
-        Metric.REPAIR_SUCCESS: Good.HIGH,
-        Metric.PARALLEL_DOWNGRADE: Good.LOW,
-        Metric.UNSAFE_BLOCKED: Good.LOW,
-        Metric.AVAILABILITY: Good.HIGH,
-        Metric.LEAK: Good.LOW,
-        Metric.REASONING_ONLY: Good.LOW,
-        Metric.STREAM_DISAGREEMENT: Good.LOW,
+        Metric.PARSE_SUCCESS: Direction.HIGH,
+        Metric.SCHEMA_FAILURE: Direction.LOW,
+        Metric.CLOSURE_ERROR: Direction.LOW,
+        Metric.REASONING_REPLAY_ERROR: Direction.LOW,
+        Metric.REPAIR_SUCCESS: Direction.HIGH,
+        Metric.PARALLEL_DOWNGRADE: Direction.LOW,
+        Metric.UNSAFE_BLOCKED: Direction.LOW,
+        Metric.AVAILABILITY: Direction.HIGH,
+        Metric.LEAK: Direction.LOW,
+        Metric.REASONING_ONLY: Direction.LOW,
+        Metric.STREAM_DISAGREEMENT: Direction.LOW,
     }
 )
 
@@ -47,7 +47,7 @@ class Rate:
 
     trials: int
     failures: int
-    good: Good = Good.HIGH
+    good: Direction = Direction.HIGH
 
     def __post_init__(self) -> None:
         if not 0 <= self.failures <= self.trials:
@@ -56,7 +56,7 @@ class Rate:
     @property
     def count(self) -> int:
         """The numerator that is shown: successes where high is good, failures where low is."""
-        return self.trials - self.failures if self.good is Good.HIGH else self.failures
+        return self.trials - self.failures if self.good is Direction.HIGH else self.failures
 
     @property
     def value(self) -> float | None:
@@ -64,25 +64,25 @@ class Rate:
 
     @property
     def low(self) -> float | None:
-        return interval(self.count, self.trials)[0] if self.trials else None
+        return rate_interval(self.count, self.trials)[0] if self.trials else None
 
     @property
     def high(self) -> float | None:
-        return interval(self.count, self.trials)[1] if self.trials else None
+        return rate_interval(self.count, self.trials)[1] if self.trials else None
 
     def is_worse_than(self, bar: float) -> bool:
         """Whether the rate is on the bad side of a bar; without a trial it is not."""
         if self.value is None:
             return False
-        return self.value < bar if self.good is Good.HIGH else self.value > bar
+        return self.value < bar if self.good is Direction.HIGH else self.value > bar
 
 
-def rate_of(metric: Metric, trials: int, failures: int) -> Rate:
+def metric_rate(metric: Metric, trials: int, failures: int) -> Rate:
     """The rate of a metric, with its direction."""
     return Rate(trials, failures, DIRECTIONS[metric])
 
 
-def interval(count: int, trials: int) -> tuple[float, float]:
+def rate_interval(count: int, trials: int) -> tuple[float, float]:
     """The 95 % interval that is shown: Wilson's, for trials that hang together a little.
 
     The calls of one answer, and the answers of one run, go wrong together more often than chance

@@ -7,8 +7,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 
-from health.capabilities import Capability, capabilities, settled
-from health.rates import Rate, rate_of
+from health.capabilities import Capability, derive_capabilities, settle_verdicts
+from health.rates import Rate, metric_rate
 from probes.adapters import adapter_for
 from probes.messages import JSON
 from probes.outcomes import Attempt, Metric, Verdict
@@ -27,12 +27,14 @@ class Report:
 
     @property
     def capabilities(self) -> dict[str, Capability]:
-        return capabilities(self.attempts, adapter_for(Provider(self.key.provider)).format)
+        return derive_capabilities(self.attempts, adapter_for(Provider(self.key.provider)).format)
 
     @property
     def metrics(self) -> dict[Metric, Rate]:
         parser = self.capabilities["parser"].value
-        return rates(settled(self.attempts, parser if isinstance(parser, str) else None))
+        return compute_rates(
+            settle_verdicts(self.attempts, parser if isinstance(parser, str) else None)
+        )
 
     def as_json(self) -> dict[str, JSON]:
         found = self.capabilities
@@ -44,19 +46,19 @@ class Report:
             "capabilities": {name: capability.value for name, capability in found.items()},
             "confidence": {name: capability.as_json() for name, capability in found.items()},
             "metrics": {str(metric): rate_json(rate) for metric, rate in self.metrics.items()},
-            "results": [result_json(attempt) for attempt in self.attempts],
+            "results": [attempt_json(attempt) for attempt in self.attempts],
             "usage": usage_json(self.attempts),
         }
 
 
-def rates(verdicts: Iterable[Verdict]) -> dict[Metric, Rate]:
+def compute_rates(verdicts: Iterable[Verdict]) -> dict[Metric, Rate]:
     """Every metric's rate; one without trials is there too, and says so."""
     trials: Counter[Metric] = Counter()
     failures: Counter[Metric] = Counter()
     for verdict in verdicts:
         trials[verdict.metric] += 1
         failures[verdict.metric] += not verdict.good
-    return {metric: rate_of(metric, trials[metric], failures[metric]) for metric in Metric}
+    return {metric: metric_rate(metric, trials[metric], failures[metric]) for metric in Metric}
 
 
 def rate_json(rate: Rate) -> dict[str, JSON]:
@@ -69,7 +71,7 @@ def rate_json(rate: Rate) -> dict[str, JSON]:
     }
 
 
-def result_json(attempt: Attempt) -> dict[str, JSON]:
+def attempt_json(attempt: Attempt) -> dict[str, JSON]:
     return {
         "probe": attempt.probe,
         "trial": attempt.trial,

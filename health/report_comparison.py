@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from health.rates import DIRECTIONS, Good
+from health.rates import DIRECTIONS, Direction
 from probes.outcomes import Metric
 
 # From best to worst; what a client must do more of is worse.
@@ -25,7 +25,7 @@ _RANKS: Mapping[str, tuple[object, ...]] = {
 _UNKNOWN = (None, "unknown")
 
 
-def worse(before: Mapping[str, Any], now: Mapping[str, Any]) -> list[str]:
+def find_regressions(before: Mapping[str, Any], now: Mapping[str, Any]) -> list[str]:
     """A sentence for everything that is worse now; what became unknown is not called worse."""
     return [*_capabilities(before, now), *_metrics(before, now)]
 
@@ -58,7 +58,7 @@ def _metrics(before: Mapping[str, Any], now: Mapping[str, Any]) -> Iterator[str]
         new = now.get("metrics", {}).get(metric) or {}
         if old.get("rate") is None or new.get("rate") is None or metric is Metric.AVAILABILITY:
             continue
-        fell = good is Good.HIGH and new["high"] < old["low"]
-        rose = good is Good.LOW and new["low"] > old["high"]
+        fell = good is Direction.HIGH and new["high"] < old["low"]
+        rose = good is Direction.LOW and new["low"] > old["high"]
         if fell or rose:
             yield f"{metric} was {old['rate']:.3f} and is {new['rate']:.3f}."

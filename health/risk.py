@@ -26,7 +26,7 @@ class Risk(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Rule:
+class RiskRule:
     """Names that fit the pattern have this risk. `*` is any text, `?` any one character."""
 
     pattern: str
@@ -40,27 +40,27 @@ class Rule:
 
 
 @dataclass(frozen=True, slots=True)
-class Classified:
+class Classification:
     """The risk of a tool, and why; `rule` is None where no rule fits."""
 
     risk: Risk
     by: str
-    rule: Rule | None = None
+    rule: RiskRule | None = None
 
 
-def classify(name: str, rules: Iterable[Rule]) -> Classified:
+def classify_tool(name: str, rules: Iterable[RiskRule]) -> Classification:
     """The risk that the first fitting rule says, whatever the case of the letters."""
     if len(name) > LONGEST_NAME:
-        return Classified(
+        return Classification(
             Risk.DANGEROUS, say("longer than {count} characters").format(count=LONGEST_NAME)
         )
     for rule in rules:
         if rule.fits(name):
-            return Classified(rule.risk, _told(rule), rule)
-    return Classified(Risk.DANGEROUS, say("no rule fits"))
+            return Classification(rule.risk, _told(rule), rule)
+    return Classification(Risk.DANGEROUS, say("no rule fits"))
 
 
-def _told(rule: Rule) -> str:
+def _told(rule: RiskRule) -> str:
     if rule.agent:
         told = say("{pattern}, a tool of {agent}")
         return told.format(pattern=rule.pattern, agent=rule.agent)

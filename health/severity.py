@@ -27,7 +27,7 @@ _WORDS = {
 }
 
 
-def word_of(severity: Severity) -> str:
+def severity_name(severity: Severity) -> str:
     """How bad it is, in a word of the reader's language."""
     return say(_WORDS[severity])
 
@@ -42,13 +42,13 @@ GATES: Mapping[Metric, float] = MappingProxyType(
 )
 
 
-def estimate(runs: Sequence[tuple[int, int]]) -> float:
+def estimate_rate(runs: Sequence[tuple[int, int]]) -> float:
     """The success rate of some runs, (successes, trials) each: the mean of its posterior."""
     successes, trials = sum(good for good, _ in runs), sum(trials for _, trials in runs)
     return (successes + 0.5) / (trials + 1)
 
 
-def severity(metric: Metric, rate: float, reference: float) -> Severity:
+def judge_severity(metric: Metric, rate: float, reference: float) -> Severity:
     """The severity of a success rate that fell from its reference."""
     drop = reference - rate
     if drop > 0.50 or rate < HOPELESS:

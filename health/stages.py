@@ -16,28 +16,28 @@ BESIDE: Mapping[str, str] = MappingProxyType({"rejected": "shadow", "rolled_back
 STAGES = (*LADDER, *BESIDE)
 
 
-def place_of(stage: str) -> int:
+def ladder_position(stage: str) -> int:
     """How far up the ladder a stage stands."""
     return LADDER.index(BESIDE.get(stage, stage))
 
 
-def next_of(stage: str) -> str | None:
+def next_stage(stage: str) -> str | None:
     """The stage that may be asked for; None at the top."""
-    place = place_of(stage) + 1
+    place = ladder_position(stage) + 1
     return LADDER[place] if place < len(LADDER) else None
 
 
 def is_tighter(stage: str, than: str) -> bool:
     """Whether a stage allows less than another one."""
-    return place_of(stage) < place_of(than)
+    return ladder_position(stage) < ladder_position(than)
 
 
 def allows_tools(stage: str) -> bool:
     """Whether callers get any tools at that stage."""
-    return place_of(stage) > 0
+    return ladder_position(stage) > 0
 
 
-def after_incident(stage: str, severity: Severity) -> str | None:
+def stage_after_incident(stage: str, severity: Severity) -> str | None:
     """Where an incident of that severity takes a stage; None where it stays."""
     if stage in {"write", "full"} and severity >= Severity.S2:
         return "rolled_back"

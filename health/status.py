@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from enum import StrEnum
 
-from health.detector import Known
+from health.detector import BaselineState
 from health.rates import Rate
 from health.severity import Severity
 
@@ -27,7 +27,7 @@ class Status(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Standing:
+class StatusFacts:
     """What the status of an endpoint is decided by."""
 
     enabled: bool
@@ -37,14 +37,14 @@ class Standing:
     # The parse_success of that run; None where it gave no verdict.
     rate: Rate | None = None
     # How much is known about what is normal for it.
-    known: Known = Known.NONE
+    known: BaselineState = BaselineState.NONE
     # The worst of its open incidents.
     worst: Severity | None = None
     # It was never good enough for tools, which is no incident.
     below_gate: bool = False
 
 
-def status_of(standing: Standing, now: datetime) -> Status:
+def endpoint_status(standing: StatusFacts, now: datetime) -> Status:
     """The status by the watch; by the last run alone while nobody knows what is normal.
 
     An open incident outlasts silence: its modes are in force until runs prove a recovery.
@@ -60,15 +60,15 @@ def status_of(standing: Standing, now: datetime) -> Status:
     if standing.rate is None:
         return Status.NO_VERDICT
     # One unlucky run is no degradation: the watch says when there are too many.
-    return status_of_rate(standing.rate) if standing.known is Known.NONE else Status.HEALTHY
+    return rate_status(standing.rate) if standing.known is BaselineState.NONE else Status.HEALTHY
 
 
-def _degraded(standing: Standing) -> Status:
+def _degraded(standing: StatusFacts) -> Status:
     hopeless = standing.below_gate or standing.worst is Severity.S3
     return Status.FAILING if hopeless else Status.DEGRADED
 
 
-def status_of_rate(rate: Rate) -> Status:
+def rate_status(rate: Rate) -> Status:
     """The status that one run's rate alone speaks for, whichever way the metric is good."""
     if not rate.trials:
         return Status.NO_VERDICT

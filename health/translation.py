@@ -24,14 +24,14 @@ _spoken = ENGLISH
 _for_all: ContextVar[bool] = ContextVar("for_all", default=False)
 
 
-def speak(language: Language) -> None:
+def set_language(language: Language) -> None:
     """Tell everything in this language from now on; it may depend on who is reading."""
     global _spoken  # noqa: PLW0603 -- there is one language at a time, chosen where the process starts
     _spoken = language
 
 
 @contextmanager
-def english() -> Iterator[None]:
+def in_english() -> Iterator[None]:
     """What is stored or sent is for everybody, whoever happens to be reading."""
     before = _for_all.set(True)
     try:

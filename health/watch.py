@@ -10,11 +10,19 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from health.detector import PROBE, Baseline, Known, Lane
-from health.metric_state import Alarm, Gauge, gauge_from_json
+from health.detector import PROBE, Baseline, BaselineState, Lane
+from health.metric_state import Alarm, MetricState, metric_state_from_json
 from health.modes import WATCHED
 from health.severity import GATES, Severity, is_surely_below_gate
-from health.watch_step import APART, YEAR, Change, Count, Kind, Observed, Seen
+from health.watch_step import (
+    APART,
+    YEAR,
+    ChangeKind,
+    MetricCount,
+    MetricStep,
+    WatchChange,
+    WatchedRun,
+)
 from probes.outcomes import Metric
 
 
@@ -25,10 +33,10 @@ class Watch:
     suite_version: str = ""
     last: int = 0
     runs: int = 0
-    gauges: Mapping[Metric, Gauge] = field(default_factory=dict)
+    gauges: Mapping[Metric, MetricState] = field(default_factory=dict)
 
-    def gauge(self, metric: Metric) -> Gauge:
-        return self.gauges.get(metric) or Gauge()
+    def gauge(self, metric: Metric) -> MetricState:
+        return self.gauges.get(metric) or MetricState()
 
     @property
     def alarms(self) -> dict[Metric, Alarm]:
@@ -43,7 +51,7 @@ class Watch:
         """Metrics that were never good enough: a capability that is off, not a degradation."""
         return [metric for metric in GATES if _is_below(metric, self.gauge(metric), lane)]
 
-    def with_gauge(self, metric: Metric, gauge: Gauge) -> Watch:
+    def with_gauge(self, metric: Metric, gauge: MetricState) -> Watch:
         return replace(self, gauges={**self.gauges, metric: gauge})
 
     def as_json(self) -> dict[str, Any]:
@@ -60,15 +68,17 @@ def watch_from_json(value: Mapping[str, Any]) -> Watch:
     """The watch that was kept."""
     if not value:
         return Watch()
-    gauges = {Metric(name): gauge_from_json(kept) for name, kept in value["gauges"].items()}
+    gauges = {Metric(name): metric_state_from_json(kept) for name, kept in value["gauges"].items()}
     return Watch(value["suite_version"], value["last"], value["runs"], gauges)
 
 
-def follow(watch: Watch, seen: Seen, lane: Lane = PROBE) -> tuple[Watch, list[Change]]:
+def follow_run(
+    watch: Watch, seen: WatchedRun, lane: Lane = PROBE
+) -> tuple[Watch, list[WatchChange]]:
     """The watch after a run. A run that was followed before, or comes too late, changes nothing."""
     if seen.number <= watch.last:
         return watch, []
-    changes: list[Change] = []
+    changes: list[WatchChange] = []
     if watch.runs and watch.suite_version != seen.suite_version:
         changes += [_superseded(metric, alarm) for metric, alarm in watch.alarms.items()]
         watch = Watch()
@@ -77,26 +87,26 @@ def follow(watch: Watch, seen: Seen, lane: Lane = PROBE) -> tuple[Watch, list[Ch
         count = seen.counts.get(metric)
         if count is None or not count.trials:
             continue
-        observed = Observed(metric, count, seen, lane, is_first=not watch.runs)
-        gauges[metric], found = observed.follow(gauges.get(metric) or Gauge())
+        observed = MetricStep(metric, count, seen, lane, is_first=not watch.runs)
+        gauges[metric], found = observed.follow(gauges.get(metric) or MetricState())
         changes += found
     gauges, paired = _two_at_once(gauges)
     followed = Watch(seen.suite_version, seen.number, watch.runs + 1, gauges)
     return followed, [*changes, *paired]
 
 
-def accept(watch: Watch, metric: Metric, baseline: Baseline, lane: Lane = PROBE) -> Watch:
+def accept_baseline(watch: Watch, metric: Metric, baseline: Baseline, lane: Lane = PROBE) -> Watch:
     """Take a new baseline for normal; ends the alarm of the metric."""
     rho = watch.gauge(metric).rho
     # Where most of it fails, refusals are what was accepted: they must not open the next alarm.
     refused = baseline.trials > 0 and 2 * baseline.successes <= baseline.trials
-    gauge = Gauge(baseline=baseline, rho=rho, refused_from_start=refused)
-    if baseline.known(lane) is Known.FROZEN:
+    gauge = MetricState(baseline=baseline, rho=rho, refused_from_start=refused)
+    if baseline.known(lane) is BaselineState.FROZEN:
         gauge = replace(gauge, reference=baseline.reference(lane, rho=rho))
     return watch.with_gauge(metric, gauge)
 
 
-def release(watch: Watch, metric: Metric) -> Watch:
+def release_alarm(watch: Watch, metric: Metric) -> Watch:
     """Allow a most severe alarm to be left, once the runs speak for it."""
     gauge = watch.gauge(metric)
     if gauge.alarm is None:
@@ -104,7 +114,9 @@ def release(watch: Watch, metric: Metric) -> Watch:
     return watch.with_gauge(metric, replace(gauge, alarm=replace(gauge.alarm, released=True)))
 
 
-def _two_at_once(gauges: dict[Metric, Gauge]) -> tuple[dict[Metric, Gauge], list[Change]]:
+def _two_at_once(
+    gauges: dict[Metric, MetricState],
+) -> tuple[dict[Metric, MetricState], list[WatchChange]]:
     """Two metrics that are badly off at once are worse than either of them."""
     # What the validator blocked is what its schema failed: one fault, not two.
     bad = {
@@ -121,15 +133,15 @@ def _two_at_once(gauges: dict[Metric, Gauge]) -> tuple[dict[Metric, Gauge], list
             worse = replace(alarm, severity=Severity.S3)
             gauges = {**gauges, metric: replace(gauges[metric], alarm=worse)}
             figures = {"together_with": sorted(m.value for m in bad if m is not metric)}
-            changes.append(Change(Kind.ESCALATED, metric, Severity.S3, figures))
+            changes.append(WatchChange(ChangeKind.ESCALATED, metric, Severity.S3, figures))
     return gauges, changes
 
 
-def _superseded(metric: Metric, alarm: Alarm) -> Change:
-    return Change(Kind.SUPERSEDED, metric, alarm.severity)
+def _superseded(metric: Metric, alarm: Alarm) -> WatchChange:
+    return WatchChange(ChangeKind.SUPERSEDED, metric, alarm.severity)
 
 
-def _is_below(metric: Metric, gauge: Gauge, lane: Lane) -> bool:
+def _is_below(metric: Metric, gauge: MetricState, lane: Lane) -> bool:
     if gauge.reference is not None:
         return gauge.reference < GATES[metric]
     return is_surely_below_gate(metric, gauge.baseline.successes, gauge.baseline.trials)
@@ -138,13 +150,13 @@ def _is_below(metric: Metric, gauge: Gauge, lane: Lane) -> bool:
 __all__ = [
     "APART",
     "YEAR",
-    "Change",
-    "Count",
-    "Kind",
-    "Seen",
+    "ChangeKind",
+    "MetricCount",
     "Watch",
-    "accept",
-    "follow",
-    "release",
+    "WatchChange",
+    "WatchedRun",
+    "accept_baseline",
+    "follow_run",
+    "release_alarm",
     "watch_from_json",
 ]

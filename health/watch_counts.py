@@ -6,22 +6,22 @@ from collections import Counter
 from collections.abc import Sequence
 from functools import cache
 
-from health.capabilities import settled
+from health.capabilities import settle_verdicts
 from health.rates import Rate
-from health.report import rates
+from health.report import compute_rates
 from probes.outcomes import Attempt, FindingKind, Metric
-from probes.suite import plan
+from probes.suite import plan_trials
 
 # Every failure of these is a refusal by the endpoint.
 _REFUSALS = (Metric.CLOSURE_ERROR, Metric.REASONING_REPLAY_ERROR)
 
 
-def watch_counts(attempts: Sequence[Attempt], parser: str | None) -> dict[Metric, Rate]:
+def watched_rates(attempts: Sequence[Attempt], parser: str | None) -> dict[Metric, Rate]:
     """The rates over the questions that every suite asks; the others are harder or easier."""
-    return rates(settled(_watched(attempts), parser))
+    return compute_rates(settle_verdicts(_watched(attempts), parser))
 
 
-def refusals(attempts: Sequence[Attempt]) -> Counter[Metric]:
+def count_refusals(attempts: Sequence[Attempt]) -> Counter[Metric]:
     """How many of those trials the endpoint refused for what they asked."""
     watched = _watched(attempts)
     found = Counter(
@@ -44,4 +44,4 @@ def _has_no_tools(attempt: Attempt) -> bool:
 
 @cache
 def _always_asked() -> frozenset[str]:
-    return frozenset(trial.probe for trial in plan("light"))
+    return frozenset(trial.probe for trial in plan_trials("light"))

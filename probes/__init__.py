@@ -5,9 +5,9 @@ from __future__ import annotations
 from probes.adapters import ADAPTERS, adapter_for
 from probes.errors import ProbesError, TargetError
 from probes.outcomes import Attempt, Evidence, Finding, FindingKind, Metric, Outcome, Verdict
-from probes.runner import run
+from probes.runner import run_trials
 from probes.secret import Secret
-from probes.suite import SUITE_VERSION, SUITES, Trial, plan
+from probes.suite import SUITE_VERSION, SUITES, Trial, plan_trials
 from probes.target import Limits, ProfileKey, Provider, Target, check_base_url, origin
 
 __all__ = [
@@ -32,6 +32,6 @@ __all__ = [
     "adapter_for",
     "check_base_url",
     "origin",
-    "plan",
-    "run",
+    "plan_trials",
+    "run_trials",
 ]

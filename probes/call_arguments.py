@@ -11,7 +11,7 @@ import jsonschema_rs
 from probes.findings import Finding, FindingKind
 from probes.messages import JSON, ToolCall
 from probes.redaction import without_surrogates
-from probes.strict_json import parse
+from probes.strict_json import parse_json
 
 MAX_BYTES = 1024 * 1024
 MAX_FINDINGS = 20
@@ -33,15 +33,15 @@ def read_arguments(text: str) -> Arguments:
     # Vendors send "" for a tool without parameters.
     if text == "":
         return Arguments({})
-    parsed = parse(text, max_bytes=MAX_BYTES)
+    parsed = parse_json(text, max_bytes=MAX_BYTES)
     if parsed.error is not None:
         return Arguments(None, parsed.error)
     if not isinstance(parsed.value, Mapping):
-        return Arguments(None, f"The arguments are {kind_of(parsed.value)}, not an object.")
+        return Arguments(None, f"The arguments are {describe_type(parsed.value)}, not an object.")
     return Arguments(parsed.value, duplicate_keys=parsed.duplicate_keys)
 
 
-def validate(
+def validate_arguments(
     schema: Mapping[str, JSON], value: Mapping[str, JSON], *, at: str = "$"
 ) -> tuple[Finding, ...]:
     """Every way in which arguments break their schema, with the JSON path of each."""
@@ -65,7 +65,7 @@ class Misfit:
     steps: tuple[str | int, ...]
 
 
-class Checker:
+class SchemaChecker:
     """A tool's schema, ready to check many values.
 
     A tool without a schema, or with the empty one, takes any object. So does a tool whose schema
@@ -95,7 +95,7 @@ class Checker:
         if _is_valid(self._validator, value):
             return []
         errors = islice(self._validator.iter_errors(_encodable(value)), limit)
-        found = [Misfit(_shortened(error.message), tuple(error.instance_path)) for error in errors]
+        found = [Misfit(_shorten(error.message), tuple(error.instance_path)) for error in errors]
         return found or [Misfit("The value cannot be checked", ())]
 
 
@@ -143,7 +143,7 @@ def _is_valid(validator: jsonschema_rs.Validator, value: JSON) -> bool:
         return validator.is_valid(_encodable(value))
 
 
-def _shortened(message: str) -> str:
+def _shorten(message: str) -> str:
     # The message quotes the value first and says what was wanted last.
     if len(message) <= MAX_MESSAGE:
         return message
@@ -164,7 +164,7 @@ def _encodable(value: JSON) -> JSON:
             return value
 
 
-def kind_of(value: JSON) -> str:
+def describe_type(value: JSON) -> str:
     """What a value that is no object is, in words."""
     match value:
         case None:

@@ -5,10 +5,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from probes.adapters.base import ErrorBody
-from probes.error_table import ACTIONS, ROWS, Action, ErrorClass, Row
-from probes.relayed_errors import Layer, layers
+from probes.error_table import ACTIONS, ERROR_PATTERNS, Action, ErrorClass, ErrorPattern
+from probes.relayed_errors import ErrorLayer, error_layers
 
-__all__ = ["Action", "Classified", "ErrorClass", "Row", "classify"]
+__all__ = ["Action", "ErrorClass", "ErrorMeaning", "ErrorPattern", "classify_error"]
 
 # Quotes differ from relay to relay; the words do not.
 _UNQUOTED = dict.fromkeys(map(ord, "\\`'\"‘’“”"))
@@ -19,7 +19,7 @@ _INDEX = re.compile(
 
 
 @dataclass(frozen=True, slots=True)
-class Classified:
+class ErrorMeaning:
     """What an error answer means; `index` is the message it complains about, where it says so."""
 
     kind: ErrorClass
@@ -28,20 +28,22 @@ class Classified:
     matched: str = ""
 
 
-def classify(status: int, error: ErrorBody, extra: Sequence[Row] = ()) -> Classified | None:
+def classify_error(
+    status: int, error: ErrorBody, extra: Sequence[ErrorPattern] = ()
+) -> ErrorMeaning | None:
     """The meaning of an error answer, or None where no row knows it.
 
     The innermost text decides: what a relay says about a vendor's error is worth less than the
     error. `extra` are a dialect's own rows, asked first.
     """
-    for layer in reversed(layers(error)):
-        found = _meaning(_status(status, layer), layer, (*extra, *ROWS))
+    for layer in reversed(error_layers(error)):
+        found = _meaning(_status(status, layer), layer, (*extra, *ERROR_PATTERNS))
         if found is not None:
             return found
     return None
 
 
-def _status(status: int, layer: Layer) -> int:
+def _status(status: int, layer: ErrorLayer) -> int:
     """The status of the vendor's own answer, where a relay or an error inside a 200 names it."""
     if layer.status is not None:
         return layer.status
@@ -49,14 +51,14 @@ def _status(status: int, layer: Layer) -> int:
     return int(layer.code) if inside_a_200 and len(layer.code) == 3 else status
 
 
-def _meaning(status: int, layer: Layer, rows: Sequence[Row]) -> Classified | None:
+def _meaning(status: int, layer: ErrorLayer, rows: Sequence[ErrorPattern]) -> ErrorMeaning | None:
     message = layer.message.lower().translate(_UNQUOTED)
     for row in rows:
         sign = _sign(row, message, layer.code)
         if sign and _may_say(row.kind, status):
-            return Classified(row.kind, ACTIONS[row.kind], _index(message), sign)
+            return ErrorMeaning(row.kind, ACTIONS[row.kind], _index(message), sign)
     if _is_transient(status):
-        return Classified(ErrorClass.TRANSIENT, Action.RETRY_LATER, None, str(status))
+        return ErrorMeaning(ErrorClass.TRANSIENT, Action.RETRY_LATER, None, str(status))
     return None
 
 
@@ -70,7 +72,7 @@ def _is_transient(status: int) -> bool:
     return status == 429 or status >= 500
 
 
-def _sign(row: Row, message: str, code: str) -> str:
+def _sign(row: ErrorPattern, message: str, code: str) -> str:
     for pieces in row.texts:
         if _in_order(pieces, message):
             return " … ".join(pieces)

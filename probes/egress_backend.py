@@ -9,7 +9,7 @@ from collections.abc import Iterable
 import httpcore
 from typing_extensions import override
 
-from probes.egress_rules import Barred, Rules
+from probes.egress_rules import EgressDenied, EgressRules
 
 # Of the addresses of one name that are tried, and how long each but the last may take.
 MOST_ADDRESSES = 4
@@ -22,7 +22,7 @@ class GuardedBackend(httpcore.AsyncNetworkBackend):
     Above it the name stays what it was, in the Host header and for TLS.
     """
 
-    def __init__(self, rules: Rules) -> None:
+    def __init__(self, rules: EgressRules) -> None:
         self._rules = rules
         self._inner = httpcore.AnyIOBackend()
 
@@ -50,7 +50,7 @@ class GuardedBackend(httpcore.AsyncNetworkBackend):
         timeout: float | None = None,
         socket_options: Iterable[httpcore.SOCKET_OPTION] | None = None,
     ) -> httpcore.AsyncNetworkStream:
-        raise Barred("Only addresses of the network can be connected to.")
+        raise EgressDenied("Only addresses of the network can be connected to.")
 
     @override
     async def sleep(self, seconds: float) -> None:

@@ -23,7 +23,7 @@ Address = IPv4Address | IPv6Address
 Network = IPv4Network | IPv6Network
 
 
-class Barred(ConnectFailed):
+class EgressDenied(ConnectFailed):
     """The address is not one that may be connected to; asking again changes nothing."""
 
     retryable = False
@@ -75,7 +75,7 @@ _NAT64 = IPv6Network("64:ff9b::/96")
 
 
 @dataclass(frozen=True, slots=True)
-class Grant:
+class EgressGrant:
     """Addresses that are allowed although they are not public, on the ports from first to last."""
 
     network: Network
@@ -87,53 +87,53 @@ class Grant:
 
 
 @dataclass(frozen=True, slots=True)
-class Rules:
+class EgressRules:
     """What may be connected to. Without public addresses, only what is granted."""
 
-    grants: tuple[Grant, ...] = ()
+    grants: tuple[EgressGrant, ...] = ()
     # Our own servers, which nothing that we are told to call can be.
     denied: frozenset[tuple[str, int]] = frozenset()
     public: bool = True
 
     def check(self, host: str, port: int) -> None:
-        """Raise Barred unless the address, written as numbers, may be connected to."""
+        """Raise EgressDenied unless the address, written as numbers, may be connected to."""
         try:
             address = ip_address(host.partition("%")[0])
         except ValueError as exc:
-            raise Barred("{host} is not an IP address.", host=repr(host)) from exc
-        if any(_within(part, network) for part in _meant(address) for network in NEVER):
-            raise Barred(
+            raise EgressDenied("{host} is not an IP address.", host=repr(host)) from exc
+        if any(_within(part, network) for part in _wrapped_addresses(address) for network in NEVER):
+            raise EgressDenied(
                 "{address} is never connected to, whatever is granted.", address=str(address)
             )
-        for part in _judged(address):
+        for part in _effective_addresses(address):
             self._check(part, port)
 
     def _check(self, address: Address, port: int) -> None:
         if (str(address), port) in self.denied:
-            raise Barred(
-                "{address} is a server of Toolgauge itself.", address=_written(address, port)
+            raise EgressDenied(
+                "{address} is a server of Toolgauge itself.", address=_format_address(address, port)
             )
         if any(grant.covers(address, port) for grant in self.grants):
             return
         if not _is_public(address):
-            raise Barred(
+            raise EgressDenied(
                 "{address} is not a public address; an administrator can allow it with "
                 "EGRESS_GRANTS.",
-                address=_written(address, port),
+                address=_format_address(address, port),
             )
         if not self.public or not 1 <= port <= 65535:
-            raise Barred(
+            raise EgressDenied(
                 "{address} takes a grant; an administrator can give it with EGRESS_GRANTS.",
-                address=_written(address, port),
+                address=_format_address(address, port),
             )
 
 
-def parse_grants(text: str) -> tuple[Grant, ...]:
+def parse_grants(text: str) -> tuple[EgressGrant, ...]:
     """Grants such as `127.0.0.0/8 10.0.0.0/8:8000-8010, [::1]:11434`, or a ValueError."""
     return tuple(_grant(item) for item in text.replace(",", " ").split())
 
 
-def _grant(text: str) -> Grant:
+def _grant(text: str) -> EgressGrant:
     place, ports = _halves(text)
     first, _, last = ports.partition("-")
     try:
@@ -144,11 +144,11 @@ def _grant(text: str) -> Grant:
             "with ports after a colon where not all are meant, such as [::1]:11434."
         ) from exc
     if not ports:
-        return Grant(network)
+        return EgressGrant(network)
     numbers = [_port(first, text), _port(last or first, text)]
     if numbers[0] > numbers[1]:
         raise ValueError(f"The ports of the grant {text!r} are the wrong way round.")
-    return Grant(network, *numbers)
+    return EgressGrant(network, *numbers)
 
 
 def _halves(text: str) -> tuple[str, str]:
@@ -176,18 +176,18 @@ def _is_public(address: Address) -> bool:
     return address.version == 4 or _within(address, _GLOBAL_UNICAST)
 
 
-def _judged(address: Address) -> Iterator[Address]:
+def _effective_addresses(address: Address) -> Iterator[Address]:
     """Where packets to the address end up: those inside it where it wraps any, else itself."""
-    inside = tuple(_inside(address))
+    inside = tuple(_embedded_ipv4(address))
     yield from inside or (address,)
 
 
-def _meant(address: Address) -> Iterator[Address]:
+def _wrapped_addresses(address: Address) -> Iterator[Address]:
     yield address
-    yield from _inside(address)
+    yield from _embedded_ipv4(address)
 
 
-def _inside(address: Address) -> Iterator[IPv4Address]:
+def _embedded_ipv4(address: Address) -> Iterator[IPv4Address]:
     """The IPv4 addresses that an IPv6 address carries: mapped, 6to4, Teredo, NAT64."""
     if isinstance(address, IPv4Address):
         return
@@ -205,5 +205,5 @@ def _within(address: Address, network: Network) -> bool:
     return address.version == network.version and address in network
 
 
-def _written(address: Address, port: int) -> str:
+def _format_address(address: Address, port: int) -> str:
     return f"[{address}]:{port}" if address.version == 6 else f"{address}:{port}"

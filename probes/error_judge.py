@@ -19,7 +19,7 @@ from probes.errors import (
     WireError,
 )
 from probes.outcomes import Finding, FindingKind, Metric, Outcome, Verdict
-from probes.suite.base import Judged
+from probes.suite.base import Judgement
 
 # The first class that fits names the finding.
 KINDS: tuple[tuple[type[ProbesError], FindingKind], ...] = (
@@ -51,13 +51,15 @@ FAILING = frozenset(
 )
 
 
-def judge_error(error: ProbesError, owes: tuple[Metric, ...]) -> Judged:
+def judge_error(error: ProbesError, owes: tuple[Metric, ...]) -> Judgement:
     """Fail where the endpoint broke its promise about tools, void where we could not look."""
     at = error.at if isinstance(error, WireError) else ""
     finding = Finding(_kind(error), error.message, at)
     if not _is_failure(error):
-        return Judged(Outcome.VOID, (finding,), reached=isinstance(error, Refused))
-    return Judged(Outcome.FAIL, (finding,), tuple(Verdict(metric, good=False) for metric in owes))
+        return Judgement(Outcome.VOID, (finding,), reached=isinstance(error, Refused))
+    return Judgement(
+        Outcome.FAIL, (finding,), tuple(Verdict(metric, good=False) for metric in owes)
+    )
 
 
 def _kind(error: ProbesError) -> FindingKind:

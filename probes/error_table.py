@@ -61,7 +61,7 @@ class Action(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Row:
+class ErrorPattern:
     """A class and its signs: pieces of text that stand in this order in the message, or a code."""
 
     kind: ErrorClass
@@ -70,8 +70,8 @@ class Row:
 
 
 # The first row that fits decides, so the narrower of two rows stands before the wider.
-ROWS = (
-    Row(
+ERROR_PATTERNS = (
+    ErrorPattern(
         ErrorClass.REPLAY_MISSING,
         (
             ("reasoning_content", "must be passed back"),
@@ -80,9 +80,9 @@ ROWS = (
             ("reasoning_content is missing in assistant tool call message",),
         ),
     ),
-    Row(ErrorClass.REPLAY_SIGNATURE_MISSING, (("missing a thought_signature",),)),
-    Row(ErrorClass.REPLAY_PREFIX_BOUND, (("bound to a different conversation",),)),
-    Row(
+    ErrorPattern(ErrorClass.REPLAY_SIGNATURE_MISSING, (("missing a thought_signature",),)),
+    ErrorPattern(ErrorClass.REPLAY_PREFIX_BOUND, (("bound to a different conversation",),)),
+    ErrorPattern(
         ErrorClass.REPLAY_SIGNATURE_BAD,
         (
             ("invalid thought signature",),
@@ -95,14 +95,14 @@ ROWS = (
             ("blocks must match the parameters during the original request",),
         ),
     ),
-    Row(
+    ErrorPattern(
         ErrorClass.REPLAY_ITEM,
         (
             ("without its required reasoning item",),
             ("without its required following item",),
         ),
     ),
-    Row(
+    ErrorPattern(
         ErrorClass.CLOSURE_MISSING,
         (
             ("tool_use ids were found without",),
@@ -112,7 +112,7 @@ ROWS = (
             ("no tool output found for function call",),
         ),
     ),
-    Row(
+    ErrorPattern(
         ErrorClass.CLOSURE_ORPHAN,
         (
             ("unexpected tool_use_id found",),
@@ -125,7 +125,7 @@ ROWS = (
             ("tool_call_id of", "not found in tool_calls of previous message"),
         ),
     ),
-    Row(
+    ErrorPattern(
         ErrorClass.CLOSURE_ORDER,
         (
             ("function call turn comes immediately after",),
@@ -135,7 +135,7 @@ ROWS = (
         ),
         codes=("3230", "invalid_request_message_order"),
     ),
-    Row(
+    ErrorPattern(
         ErrorClass.CLOSURE_DUPLICATE,
         (
             ("duplicate function_call_output",),
@@ -143,7 +143,7 @@ ROWS = (
             ("ids must be unique",),
         ),
     ),
-    Row(
+    ErrorPattern(
         ErrorClass.ID_FORMAT,
         (
             ("must be a-z, a-z, 0-9, with a length of 9",),
@@ -152,11 +152,11 @@ ROWS = (
         ),
         codes=("3280",),
     ),
-    Row(
+    ErrorPattern(
         ErrorClass.ENDPOINT_MISMATCH,
         (("function tools with reasoning_effort are not supported",),),
     ),
-    Row(
+    ErrorPattern(
         ErrorClass.THINKING_MODE_REFUSED,
         (
             ("thinking.type.disabled is not supported",),
@@ -164,7 +164,7 @@ ROWS = (
             ("thinking field in the request", "is illegal"),
         ),
     ),
-    Row(
+    ErrorPattern(
         ErrorClass.FORCED_CHOICE,
         (
             ("does not support this tool_choice",),
@@ -176,21 +176,21 @@ ROWS = (
             ("tool_choice forces tool use is not compatible",),
         ),
     ),
-    Row(
+    ErrorPattern(
         ErrorClass.ARGS_HISTORY,
         (
             ("invalid function arguments json string",),
             ("invalid tool call arguments passed",),
         ),
     ),
-    Row(
+    ErrorPattern(
         ErrorClass.ROLE_REFUSED,
         (
             ("unknown variant developer",),
             ("unexpected role",),
         ),
     ),
-    Row(
+    ErrorPattern(
         ErrorClass.SCHEMA_REFUSED,
         (
             ("function parameters is empty",),
@@ -198,7 +198,7 @@ ROWS = (
             ("unknown variant", "expected function"),
         ),
     ),
-    Row(
+    ErrorPattern(
         ErrorClass.NO_TOOLS,
         (
             ("does not support tools",),
@@ -206,7 +206,7 @@ ROWS = (
             ("no endpoints found that support tool use",),
         ),
     ),
-    Row(
+    ErrorPattern(
         ErrorClass.SERVER_PARSE,
         (
             ("error parsing tool call: raw=",),
@@ -214,7 +214,7 @@ ROWS = (
             ("failed to parse tool call",),
         ),
     ),
-    Row(
+    ErrorPattern(
         ErrorClass.PARAM_UNKNOWN,
         (
             ("unrecognized request argument",),
@@ -223,7 +223,7 @@ ROWS = (
         ),
         codes=("1210", "unknown_parameter"),
     ),
-    Row(
+    ErrorPattern(
         ErrorClass.TRANSIENT,
         (("overloaded_error",), ("model is loading",)),
         codes=("overloaded_error",),

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from probes.findings import Finding, FindingKind
-    from probes.http_messages import Incoming
+    from probes.http_messages import WireResponse
 
 
 class Phase(StrEnum):
@@ -41,7 +41,7 @@ class Phase(StrEnum):
     TOTAL = "total"
 
 
-class Missed(StrEnum):
+class ConnectFailureReason(StrEnum):
     """Why no connection came about."""
 
     NAME = "name"
@@ -60,7 +60,7 @@ class ProbesError(Exception):
     retryable = False
 
     def __init__(
-        self, message: str, *, received: Incoming | None = None, **facts: str | int
+        self, message: str, *, received: WireResponse | None = None, **facts: str | int
     ) -> None:
         self.pattern, self.facts = message, facts
         self.message = message.format(**facts) if facts else message
@@ -81,7 +81,12 @@ class TransportError(ProbesError):
 class ConnectFailed(TransportError):
     """No connection came about; `why` says what stood in the way."""
 
-    def __init__(self, message: str, why: Missed = Missed.ROUTE, **facts: str | int) -> None:
+    def __init__(
+        self,
+        message: str,
+        why: ConnectFailureReason = ConnectFailureReason.ROUTE,
+        **facts: str | int,
+    ) -> None:
         super().__init__(message, received=None, **facts)
         self.why = why
 
@@ -89,7 +94,7 @@ class ConnectFailed(TransportError):
 class TimedOut(TransportError):
     """A clock ran out; `phase` says which."""
 
-    def __init__(self, message: str, phase: Phase, *, received: Incoming | None = None) -> None:
+    def __init__(self, message: str, phase: Phase, *, received: WireResponse | None = None) -> None:
         super().__init__(message, received=received)
         self.phase = phase
 
@@ -109,7 +114,7 @@ class ProviderError(ProbesError):
         message: str,
         *,
         request_id: str | None = None,
-        received: Incoming | None = None,
+        received: WireResponse | None = None,
     ) -> None:
         super().__init__(message, received=received)
         self.status = status
@@ -136,7 +141,7 @@ class RateLimited(ProviderError):
         *,
         retry_after: float | None = None,
         request_id: str | None = None,
-        received: Incoming | None = None,
+        received: WireResponse | None = None,
     ) -> None:
         super().__init__(status, message, request_id=request_id, received=received)
         self.retry_after = retry_after
@@ -166,7 +171,7 @@ class Refused(ProviderError):
         kind: FindingKind,
         *,
         request_id: str | None = None,
-        received: Incoming | None = None,
+        received: WireResponse | None = None,
     ) -> None:
         super().__init__(status, message, request_id=request_id, received=received)
         self.kind = kind
@@ -175,7 +180,7 @@ class Refused(ProviderError):
 class WireError(ProbesError):
     """The answer breaks the provider's own format; `at` is a JSON path or a byte offset."""
 
-    def __init__(self, message: str, at: str = "", *, received: Incoming | None = None) -> None:
+    def __init__(self, message: str, at: str = "", *, received: WireResponse | None = None) -> None:
         super().__init__(message, received=received)
         self.at = at
 

@@ -11,8 +11,8 @@ from probes.adapters.request_url import request_url
 from probes.errors import Overloaded, ProbesError, Refused
 from probes.events import ReplyEnded
 from probes.exchange_evidence import Exchange
-from probes.http_messages import Incoming, Outgoing
-from probes.http_reply import read_answer
+from probes.http_messages import WireRequest, WireResponse
+from probes.http_reply import read_http_reply
 from probes.messages import Breakage, Reply, Stop
 from probes.pacing import Pacer
 from probes.suite.base import Answer, Question
@@ -21,7 +21,7 @@ from probes.transport import Transport
 
 
 @dataclass(frozen=True, slots=True)
-class Asker:
+class EndpointClient:
     """Asks one endpoint."""
 
     target: Target
@@ -34,7 +34,7 @@ class Asker:
         exchange = Exchange(label=question.label)
         took, sent = 0.0, False
 
-        async def send() -> Incoming:
+        async def send() -> WireResponse:
             nonlocal took, sent
             sent = True
             begun = asyncio.get_running_loop().time()
@@ -60,10 +60,10 @@ class Asker:
         self.pacer.note(None)
         return replace(exchange, reply=reply, took_s=took), Answer(reply)
 
-    def _outgoing(self, question: Question) -> Outgoing:
+    def _outgoing(self, question: Question) -> WireRequest:
         target, adapter, call = self.target, self.adapter, question.call
         body = adapter.write_request(call)
-        return Outgoing(
+        return WireRequest(
             method="POST",
             url=request_url(adapter, target.base_url, target.model, stream=call.stream),
             headers={"Content-Type": "application/json", **adapter.headers(target.key)},
@@ -71,10 +71,10 @@ class Asker:
         )
 
 
-def read_reply(adapter: Adapter, incoming: Incoming, *, streamed: bool) -> Reply:
+def read_reply(adapter: Adapter, incoming: WireResponse, *, streamed: bool) -> Reply:
     """The reply that an answer carries, whole or streamed; raises the ProbesError it is else."""
     if not streamed or incoming.status != 200 or _is_whole(adapter, incoming):
-        return read_answer(adapter, incoming)
+        return read_http_reply(adapter, incoming)
     reader = adapter.read_stream()
     events = [event for chunk in incoming.chunks for event in reader.feed(chunk.data)]
     events += reader.close()
@@ -88,7 +88,7 @@ def read_reply(adapter: Adapter, incoming: Incoming, *, streamed: bool) -> Reply
     return ended.reply
 
 
-def _is_whole(adapter: Adapter, incoming: Incoming) -> bool:
+def _is_whole(adapter: Adapter, incoming: WireResponse) -> bool:
     """Whether a whole answer came although a stream was asked for."""
     if adapter.format == "ollama":
         # One line of a stream is a whole answer, and read as such.

@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from probes.findings import Finding
-from probes.http_messages import Chunk, Incoming, Outgoing
+from probes.http_messages import Chunk, WireRequest, WireResponse
 from probes.messages import JSON, BrokenCall, Reply, ToolCall
 from probes.redaction import Redactor
 
@@ -58,15 +58,15 @@ class Evidence:
 class Exchange:
     """One request and whatever came of it, not yet redacted: it stays inside `probes`."""
 
-    outgoing: Outgoing | None = None
-    incoming: Incoming | None = None
+    outgoing: WireRequest | None = None
+    incoming: WireResponse | None = None
     reply: Reply | None = None
     error: str | None = None
     label: str = ""
     took_s: float = 0  # under way, without the wait for its turn
 
 
-def record(
+def record_evidence(
     exchanges: Sequence[Exchange], findings: Sequence[Finding], redactor: Redactor
 ) -> Evidence:
     """The evidence of what was exchanged. Findings must be redacted already."""
@@ -87,7 +87,7 @@ def _exchange(exchange: Exchange, redactor: Redactor) -> dict[str, JSON]:
     }
 
 
-def _request(outgoing: Outgoing, redactor: Redactor) -> dict[str, JSON]:
+def _request(outgoing: WireRequest, redactor: Redactor) -> dict[str, JSON]:
     body = redactor.text(outgoing.body.decode("utf-8", "replace"))
     return {
         "method": outgoing.method,
@@ -98,7 +98,7 @@ def _request(outgoing: Outgoing, redactor: Redactor) -> dict[str, JSON]:
     }
 
 
-def _reply(incoming: Incoming, redactor: Redactor) -> dict[str, JSON]:
+def _reply(incoming: WireResponse, redactor: Redactor) -> dict[str, JSON]:
     chunks, truncated = _chunks(incoming.chunks, redactor)
     return {
         "status": incoming.status,

@@ -16,16 +16,16 @@ from probes.adapters import adapter_for
 from probes.adapters.request_url import VERSIONS
 from probes.dialects import DIALECTS
 from probes.errors import ProbesError
-from probes.exchange import Asker
-from probes.http_messages import Incoming, Outgoing
+from probes.exchange import EndpointClient
+from probes.http_messages import WireRequest, WireResponse
 from probes.messages import JSON, Reply
 from probes.outcomes import Attempt
 from probes.pacing import Pacer
 from probes.redaction import Redactor
-from probes.strict_json import parse
+from probes.strict_json import parse_json
 from probes.suite.base import Answer, Question
-from probes.suite.question_builder import Setting
-from probes.suite.script_steps import asking
+from probes.suite.question_builder import QuestionBuilder
+from probes.suite.script_steps import start_conversation
 from probes.suite.tools import PROBE_ADD, PROBE_ECHO
 from probes.target import Provider, Target
 from probes.transport import Transport
@@ -43,14 +43,14 @@ Facts = dict[str, str]
 
 
 @dataclass(frozen=True, slots=True)
-class Engine:
+class EngineFacts:
     """What an endpoint tells about itself beside its answers."""
 
     chat_template_hash: str = ""
     facts: Mapping[str, str] = field(default_factory=dict)
 
 
-def take(incoming: Incoming | None, reply: Reply | None) -> Facts:
+def read_reply_facts(incoming: WireResponse | None, reply: Reply | None) -> Facts:
     """What an answer gives away about who made it."""
     facts = {
         "model": reply.model if reply else None,
@@ -61,7 +61,7 @@ def take(incoming: Incoming | None, reply: Reply | None) -> Facts:
     return {name: value for name, value in facts.items() if value}
 
 
-async def read(target: Target, transport: Transport) -> Engine:
+async def read_engine(target: Target, transport: Transport) -> EngineFacts:
     """Ask an endpoint what it is; a handful of requests, all at once."""
     client = _Client(target, transport)
     readers = _READERS.get(target.provider, (_models,))
@@ -70,13 +70,13 @@ async def read(target: Target, transport: Transport) -> Engine:
     facts = {name: value for each in found for name, value in each.items() if value}
     redactor = Redactor(target.key)
     template = facts.pop("chat_template", "")
-    return Engine(
+    return EngineFacts(
         _sha256(template) if template else "",
         {name: redactor.text(value)[:MAX_FACT] for name, value in facts.items()},
     )
 
 
-def merged(engine: Engine, attempts: Iterable[Attempt]) -> dict[str, JSON]:
+def merge_facts(engine: EngineFacts, attempts: Iterable[Attempt]) -> dict[str, JSON]:
     """The facts of an endpoint, its answers' facts among them; several values stand in a list."""
     seen: dict[str, list[str]] = {name: [value] for name, value in engine.facts.items()}
     for attempt in attempts:
@@ -101,7 +101,7 @@ class _Client:
         """The object that a path serves, or an empty one."""
         headers = adapter_for(self.target.provider).headers(self.target.key)
         data = b"" if body is None else json.dumps(body).encode()
-        outgoing = Outgoing(
+        outgoing = WireRequest(
             "GET" if body is None else "POST",
             self.root + path,
             {"Content-Type": "application/json", **headers},
@@ -112,7 +112,7 @@ class _Client:
             text = incoming.body.decode("utf-8")
         except (ProbesError, UnicodeDecodeError):
             return {}
-        value = parse(text, max_bytes=MAX_BODY).value if incoming.status == 200 else None
+        value = parse_json(text, max_bytes=MAX_BODY).value if incoming.status == 200 else None
         return value if isinstance(value, Mapping) else {}
 
 
@@ -172,9 +172,9 @@ async def _canary(client: _Client) -> Facts:
     target = client.target
     adapter = adapter_for(target.provider)
     dialect = DIALECTS[target.provider]
-    setting = Setting(target.model, dialect, adapter.format, target.options)
-    call = setting.call(asking(CANARY), CANARY_TOOLS)
-    asker = Asker(target, adapter, client.transport, Pacer(1, tries=1))
+    setting = QuestionBuilder(target.model, dialect, adapter.format, target.options)
+    call = setting.call(start_conversation(CANARY), CANARY_TOOLS)
+    asker = EndpointClient(target, adapter, client.transport, Pacer(1, tries=1))
     _, answer = await asker.ask(Question(call, "canary"))
     if not isinstance(answer, Answer) or answer.reply is None:
         return {}

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 
 
 @dataclass(frozen=True, slots=True)
-class Outgoing:
+class WireRequest:
     """One HTTP request, complete, before it is sent."""
 
     method: str
@@ -23,7 +23,7 @@ class Chunk:
 
 
 @dataclass(frozen=True, slots=True)
-class Incoming:
+class WireResponse:
     """What came back, whole or as far as it got. Header names are lower case."""
 
     status: int

@@ -3,7 +3,7 @@ from __future__ import annotations
 import math
 
 from probes.adapters.base import Adapter, ErrorBody
-from probes.classify import ErrorClass, classify
+from probes.classify import ErrorClass, classify_error
 from probes.errors import (
     AuthRejected,
     NotFound,
@@ -15,17 +15,17 @@ from probes.errors import (
     Refused,
 )
 from probes.findings import FindingKind
-from probes.http_messages import Incoming
+from probes.http_messages import WireResponse
 from probes.messages import JSON, Reply
 from probes.relayed_errors import error_inside, relayed_error
-from probes.strict_json import Parsed, parse
+from probes.strict_json import ParsedJson, parse_json
 
 MAX_RETRY_AFTER_S = 24 * 3600
 MAX_PLAIN_ERROR = 300
 _REJECTIONS = {401: "rejected the API key", 403: "forbids access"}
 
 
-def read_answer(adapter: Adapter, incoming: Incoming) -> Reply:
+def read_http_reply(adapter: Adapter, incoming: WireResponse) -> Reply:
     """The reply that an answer carries; raises the ProbesError that it amounts to otherwise."""
     status = incoming.status
     if 300 <= status < 400:
@@ -43,7 +43,7 @@ def read_answer(adapter: Adapter, incoming: Incoming) -> Reply:
     return adapter.read_reply(parsed.value)
 
 
-def retry_after(incoming: Incoming) -> float | None:
+def retry_after(incoming: WireResponse) -> float | None:
     """The seconds that an answer asks us to wait, where it says."""
     try:
         seconds = float(incoming.headers.get("retry-after", ""))
@@ -52,7 +52,7 @@ def retry_after(incoming: Incoming) -> float | None:
     return min(max(seconds, 0), MAX_RETRY_AFTER_S) if math.isfinite(seconds) else None
 
 
-def _error(incoming: Incoming, error: ErrorBody) -> ProviderError:
+def _error(incoming: WireResponse, error: ErrorBody) -> ProviderError:
     status = incoming.status
     said = f"({status}): {error.message}" if error.message else f"({status})."
     request_id = incoming.headers.get("x-request-id") or incoming.headers.get("request-id")
@@ -65,7 +65,7 @@ def _error(incoming: Incoming, error: ErrorBody) -> ProviderError:
         return RateLimited(
             status, message, retry_after=wait, request_id=request_id, received=incoming
         )
-    meaning = classify(status, error)
+    meaning = classify_error(status, error)
     if meaning is not None and meaning.kind is ErrorClass.TRANSIENT:
         message = f"The endpoint failed on its own side {said}"
         return Overloaded(status, message, request_id=request_id, received=incoming)
@@ -77,16 +77,16 @@ def _error(incoming: Incoming, error: ErrorBody) -> ProviderError:
     return Refused(status, message, kind, request_id=request_id, received=incoming)
 
 
-def _parse(incoming: Incoming) -> Parsed:
+def _parse(incoming: WireResponse) -> ParsedJson:
     body = incoming.body
     try:
         text = body.decode("utf-8")
     except UnicodeDecodeError:
-        return Parsed(error="The bytes are not UTF-8.")
-    return parse(text, max_bytes=len(body))
+        return ParsedJson(error="The bytes are not UTF-8.")
+    return parse_json(text, max_bytes=len(body))
 
 
-def _what_instead(incoming: Incoming, error: str) -> str:
+def _what_instead(incoming: WireResponse, error: str) -> str:
     body = incoming.body.lstrip()
     if not body:
         return "The endpoint answered with an empty body."
@@ -95,7 +95,7 @@ def _what_instead(incoming: Incoming, error: str) -> str:
     return f"The endpoint did not answer in JSON. {error}"
 
 
-def _error_body(adapter: Adapter, incoming: Incoming) -> ErrorBody:
+def _error_body(adapter: Adapter, incoming: WireResponse) -> ErrorBody:
     parsed = _parse(incoming)
     if parsed.error is None:
         return _said(adapter, parsed.value) or ErrorBody("")

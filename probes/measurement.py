@@ -13,7 +13,7 @@ from probes.dialects.base import Dialect
 from probes.exchange_evidence import Evidence
 from probes.outcomes import Attempt, Finding, FindingKind, Metric, Outcome, Verdict
 from probes.suite import Trial
-from probes.suite.sampling import first_trials, further_trials, price
+from probes.suite.sampling import estimate_price, first_trials, further_trials
 from probes.target import Target
 from probes.transport import Transport
 
@@ -22,7 +22,7 @@ DEADLINE_S = 900.0
 
 
 @dataclass(frozen=True, slots=True)
-class Plan:
+class MeasurementPlan:
     """What to ask. `max_requests` bounds what is added to the first round."""
 
     suite: str = "full"
@@ -37,12 +37,12 @@ class Plan:
     @property
     def room(self) -> int:
         """How many requests there may be in all; twice the first round unless told otherwise."""
-        return self.max_requests or 2 * price(self.trials).requests
+        return self.max_requests or 2 * estimate_price(self.trials).requests
 
 
-async def measure(
+async def measure_endpoint(
     target: Target,
-    plan: Plan,
+    plan: MeasurementPlan,
     *,
     seed: str | int,
     transport: Transport | None = None,
@@ -53,7 +53,9 @@ async def measure(
     trials = plan.trials
     end = asyncio.get_running_loop().time() + plan.deadline_s
     for _ in range(ROUNDS):
-        attempts = runner.run(target, trials, seed=seed, transport=transport, dialect=dialect)
+        attempts = runner.run_trials(
+            target, trials, seed=seed, transport=transport, dialect=dialect
+        )
         async with aclosing(attempts):
             while True:
                 try:
@@ -61,7 +63,7 @@ async def measure(
                         attempt = await anext(attempts, None)
                 except TimeoutError:
                     done = {(attempt.probe, attempt.trial) for attempt in made}
-                    for late in _cut_off(trials, done, _why(plan, transport)):
+                    for late in _cut_off_attempts(trials, done, _cut_off_message(plan, transport)):
                         yield late
                     return
                 if attempt is None:
@@ -74,13 +76,13 @@ async def measure(
             return
 
 
-def _why(plan: Plan, transport: Transport | None) -> str:
+def _cut_off_message(plan: MeasurementPlan, transport: Transport | None) -> str:
     message = f"The run was not complete within {plan.deadline_s:g} s."
     limited = transport.statuses[429] if transport else 0
     return f"{message} The endpoint said slow down (429) {limited} times." if limited else message
 
 
-def _cut_off(
+def _cut_off_attempts(
     trials: Iterable[Trial], done: set[tuple[str, int]], message: str
 ) -> Iterable[Attempt]:
     finding = Finding(FindingKind.TIMED_OUT, message)

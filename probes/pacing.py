@@ -10,7 +10,7 @@ import asyncio
 from collections.abc import Awaitable, Callable
 
 from probes.errors import AuthRejected, ConnectFailed, ProbesError, RateLimited
-from probes.http_messages import Incoming
+from probes.http_messages import WireResponse
 from probes.http_reply import retry_after
 
 DEFAULT_REST_S = 1.0
@@ -41,7 +41,7 @@ class Pacer:
             if self._turned_away >= ENOUGH:
                 self.given_up = trouble
 
-    async def send(self, send: Callable[[], Awaitable[Incoming]]) -> Incoming:
+    async def send(self, send: Callable[[], Awaitable[WireResponse]]) -> WireResponse:
         """Send when there is room; where the endpoint says slow down, all wait and this repeats.
 
         Raises the trouble that made us give up, where that has happened before its turn came.

@@ -10,13 +10,13 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
 from probes.errors import ProbesError, Refused, TargetError
-from probes.http_messages import Chunk, Incoming
+from probes.http_messages import Chunk, WireResponse
 from probes.messages import JSON, Reply
 from probes.suite.base import Answer
 
 
 @dataclass(frozen=True, slots=True)
-class Recorded:
+class RecordedExchange:
     """An exchange; without an answer that is all there, `incoming` is None.
 
     `read` is what reading the answer gave, in short. It is null where nobody read it.
@@ -25,10 +25,10 @@ class Recorded:
     label: str
     url: str
     request: JSON
-    incoming: Incoming | None
+    incoming: WireResponse | None
     read: JSON = None
 
-    def with_read(self, read: JSON) -> Recorded:
+    def with_read(self, read: JSON) -> RecordedExchange:
         return replace(self, read=read)
 
     def as_json(self) -> dict[str, JSON]:
@@ -42,7 +42,7 @@ class Recorded:
         }
 
 
-def from_evidence(exchange: JSON) -> Recorded:
+def from_evidence(exchange: JSON) -> RecordedExchange:
     """The exchange that stands in an attempt's evidence, without times and what we read then."""
     told = _mapping(exchange)
     request, reply = _mapping(told.get("request")), told.get("reply")
@@ -52,14 +52,14 @@ def from_evidence(exchange: JSON) -> Recorded:
         body = None
     whole = body is not None and isinstance(reply, Mapping) and not reply.get("truncated")
     incoming = _incoming(_mapping(reply)) if whole else None
-    return Recorded(str(told.get("label")), str(request.get("url", "")), body, incoming)
+    return RecordedExchange(str(told.get("label")), str(request.get("url", "")), body, incoming)
 
 
-def from_json(data: JSON) -> Recorded:
+def from_json(data: JSON) -> RecordedExchange:
     """What `as_json` wrote; raises TargetError where it is not that, or was changed since."""
     told = _mapping(data)
     reply = told.get("reply")
-    recorded = Recorded(
+    recorded = RecordedExchange(
         str(told.get("label")),
         str(told.get("url")),
         told.get("request"),
@@ -73,17 +73,17 @@ def from_json(data: JSON) -> Recorded:
     return recorded
 
 
-def in_short(answer: Answer | ProbesError) -> JSON:
+def summarise_reading(answer: Answer | ProbesError) -> JSON:
     """What reading an answer came to, so that two readings can be compared."""
     if isinstance(answer, ProbesError):
         return {"error": type(answer).__name__}
     if isinstance(answer.refusal, Refused):
         return {"refused": str(answer.refusal.kind)}
     assert answer.reply is not None
-    return plain(_reply_in_short(answer.reply))
+    return as_plain_json(_reply_in_short(answer.reply))
 
 
-def plain(value: JSON) -> JSON:
+def as_plain_json(value: JSON) -> JSON:
     """The value as JSON would give it back."""
     copy: JSON = json.loads(json.dumps(value))
     return copy
@@ -111,7 +111,7 @@ def _reply_in_short(reply: Reply) -> JSON:
     }
 
 
-def _reply_json(incoming: Incoming) -> dict[str, JSON]:
+def _reply_json(incoming: WireResponse) -> dict[str, JSON]:
     return {
         "status": incoming.status,
         "headers": dict(incoming.headers),
@@ -127,12 +127,12 @@ def _chunk_json(data: bytes) -> JSON:
         return {"base64": base64.b64encode(data).decode("ascii")}
 
 
-def _incoming(reply: Mapping[str, JSON]) -> Incoming:
+def _incoming(reply: Mapping[str, JSON]) -> WireResponse:
     status, headers, chunks = reply.get("status"), reply.get("headers"), reply.get("chunks")
     if not isinstance(status, int) or not isinstance(chunks, list):
         raise TargetError("An answer of the transcript has no status or no bytes.")
     named = {str(name): str(value) for name, value in _mapping(headers).items()}
-    return Incoming(status, named, tuple(Chunk(0, _data(chunk)) for chunk in chunks))
+    return WireResponse(status, named, tuple(Chunk(0, _data(chunk)) for chunk in chunks))
 
 
 def _data(chunk: JSON) -> bytes:
@@ -148,7 +148,7 @@ def _data(chunk: JSON) -> bytes:
     return text.encode("utf-8", "surrogatepass")
 
 
-def _digest(incoming: Incoming) -> str:
+def _digest(incoming: WireResponse) -> str:
     return hashlib.sha256(b"%d\n" % incoming.status + incoming.body).hexdigest()
 
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from probes.adapters.base import ErrorBody
 from probes.messages import JSON
-from probes.strict_json import parse
+from probes.strict_json import parse_json
 
 MAX_MESSAGE = 16_000
 MAX_LEVELS = 4
@@ -17,7 +17,7 @@ MAX_PREFIX = 300
 
 
 @dataclass(frozen=True, slots=True)
-class Layer:
+class ErrorLayer:
     """One wrapping of an error; `status` where the wrapping names the inner one."""
 
     message: str
@@ -25,9 +25,9 @@ class Layer:
     status: int | None = None
 
 
-def layers(error: ErrorBody) -> list[Layer]:
+def error_layers(error: ErrorBody) -> list[ErrorLayer]:
     """The error as it came and what is wrapped in it, innermost last."""
-    found = [Layer(error.message[:MAX_MESSAGE], error.code)]
+    found = [ErrorLayer(error.message[:MAX_MESSAGE], error.code)]
     while len(found) < MAX_LEVELS and (inner := _inside(found[-1].message)) is not None:
         found.append(inner)
     return found
@@ -53,30 +53,30 @@ def relayed_error(body: JSON) -> ErrorBody | None:
             return None
 
 
-def _inside(message: str) -> Layer | None:
+def _inside(message: str) -> ErrorLayer | None:
     for look in (_embedded, _bracketed, _named, _exception):
         if (inner := look(message)) is not None and inner.message != message:
             return inner
     return None
 
 
-def _embedded(message: str) -> Layer | None:
+def _embedded(message: str) -> ErrorLayer | None:
     """JSON from the first brace to the last, whatever stands around it."""
     start, end = message.find("{"), message.rfind("}")
     # What a server could not parse is the model's text, not a vendor's error.
     if not 0 <= start < end or "raw='" in message[:start]:
         return None
-    parsed = parse(message[start : end + 1], max_bytes=4 * MAX_MESSAGE)
+    parsed = parse_json(message[start : end + 1], max_bytes=4 * MAX_MESSAGE)
     if parsed.error is not None:
         return None
-    said = _said(parsed.value)
+    said = _body_error(parsed.value)
     if said is None:
         return None
     wrapping = _bracketed(message[:start] + "-")
-    return Layer(said.message, said.code, wrapping.status if wrapping else None)
+    return ErrorLayer(said.message, said.code, wrapping.status if wrapping else None)
 
 
-def _said(body: JSON) -> ErrorBody | None:
+def _body_error(body: JSON) -> ErrorBody | None:
     if (hidden := error_inside(body) or relayed_error(body)) is not None:
         return hidden
     match body:
@@ -90,7 +90,7 @@ def _said(body: JSON) -> ErrorBody | None:
             return None
 
 
-def _bracketed(message: str) -> Layer | None:
+def _bracketed(message: str) -> ErrorLayer | None:
     """`[vendor/model] [400]: the vendor's text`."""
     head, colon, rest = message[:MAX_PREFIX].partition("]:")
     opened = head.rfind("[")
@@ -99,23 +99,23 @@ def _bracketed(message: str) -> Layer | None:
     status = head[opened + 1 :]
     if not (status.isascii() and status.isdigit() and len(status) == 3):
         return None
-    return Layer((rest + message[MAX_PREFIX:]).strip(), "", int(status))
+    return ErrorLayer((rest + message[MAX_PREFIX:]).strip(), "", int(status))
 
 
-def _named(message: str) -> Layer | None:
+def _named(message: str) -> ErrorLayer | None:
     """`Error from provider (Vendor): the vendor's text`."""
     head, found, rest = message.partition("): ")
     if not found or len(head) > MAX_PREFIX or "error from provider (" not in head.lower():
         return None
-    return Layer(rest.strip())
+    return ErrorLayer(rest.strip())
 
 
-def _exception(message: str) -> Layer | None:
+def _exception(message: str) -> ErrorLayer | None:
     """`litellm.BadRequestError: VendorException - the vendor's text`."""
     head, found, rest = message.partition("Exception - ")
     if not found or len(head) > MAX_PREFIX:
         return None
-    return Layer(rest.strip())
+    return ErrorLayer(rest.strip())
 
 
 def _text(raw: JSON) -> str:

@@ -14,15 +14,15 @@ from probes.dialects import DIALECTS
 from probes.dialects.base import Dialect
 from probes.error_judge import judge_error
 from probes.errors import Phase, ProbesError, TargetError, TimedOut
-from probes.exchange import Asker
-from probes.exchange_evidence import Exchange, record
+from probes.exchange import EndpointClient
+from probes.exchange_evidence import Exchange, record_evidence
 from probes.messages import Usage
 from probes.outcomes import Attempt, Finding, Metric, Verdict
 from probes.pacing import Pacer
 from probes.redaction import Redactor
 from probes.suite import PROBES, Trial
-from probes.suite.base import Answer, Judged, Probe, Question, rng_for
-from probes.suite.question_builder import Setting
+from probes.suite.base import Answer, Judgement, Probe, Question, rng_for
+from probes.suite.question_builder import QuestionBuilder
 from probes.target import Target
 from probes.transport import Transport
 
@@ -31,7 +31,7 @@ MAX_FACT = 200
 MAX_FINDINGS = 50
 
 
-async def run(  # noqa: PLR0913 - keyword-only, and each has a good default
+async def run_trials(  # noqa: PLR0913 - keyword-only, and each has a good default
     target: Target,
     trials: Iterable[Trial],
     *,
@@ -54,9 +54,9 @@ async def run(  # noqa: PLR0913 - keyword-only, and each has a good default
         if transport is None:
             transport = await stack.enter_async_context(Transport(target.limits))
         adapter = adapter_for(target.provider)
-        asker = Asker(target, adapter, transport, Pacer(target.max_concurrency))
+        asker = EndpointClient(target, adapter, transport, Pacer(target.max_concurrency))
         dialect = dialect or DIALECTS[target.provider]
-        setting = Setting(target.model, dialect, adapter.format, target.options)
+        setting = QuestionBuilder(target.model, dialect, adapter.format, target.options)
         tasks = [
             asyncio.create_task(_attempt(asker, setting, probes[trial.probe], trial, seed))
             for trial in planned
@@ -71,14 +71,16 @@ async def run(  # noqa: PLR0913 - keyword-only, and each has a good default
 
 
 @dataclass
-class _Walk:
+class _ScriptRun:
     """One script on its way, and what it exchanged so far."""
 
-    asker: Asker
+    asker: EndpointClient
     exchanges: list[Exchange] = field(default_factory=list)
     waited_s: float = 0
 
-    async def judged(self, probe: Probe, setting: Setting, seed: str | int, trial: int) -> Judged:
+    async def judged(
+        self, probe: Probe, setting: QuestionBuilder, seed: str | int, trial: int
+    ) -> Judgement:
         drawn = probe.draw(rng_for(seed, probe.name, trial))
         script = probe.script(drawn, setting)
         try:
@@ -86,7 +88,7 @@ class _Walk:
             while True:
                 questions = script.send(await self._ask(questions))
         except StopIteration as stop:
-            judged: Judged = stop.value
+            judged: Judgement = stop.value
             return judged
         except ProbesError as exc:
             first = len(self.exchanges) <= 1
@@ -112,10 +114,10 @@ class _Walk:
 
 
 async def _attempt(
-    asker: Asker, setting: Setting, probe: Probe, trial: Trial, seed: str | int
+    asker: EndpointClient, setting: QuestionBuilder, probe: Probe, trial: Trial, seed: str | int
 ) -> Attempt:
     started_at = datetime.now(UTC)
-    walk = _Walk(asker)
+    walk = _ScriptRun(asker)
     judged = await walk.judged(probe, setting, seed, trial.trial)
     return _attempt_from(trial, started_at, walk.exchanges, judged, Redactor(asker.target.key))
 
@@ -124,14 +126,16 @@ def _attempt_from(
     trial: Trial,
     started_at: datetime,
     exchanges: Sequence[Exchange],
-    judged: Judged,
+    judged: Judgement,
     redactor: Redactor,
 ) -> Attempt:
-    findings = tuple(_clean(finding, redactor) for finding in judged.findings[:MAX_FINDINGS])
+    findings = tuple(
+        _redact_finding(finding, redactor) for finding in judged.findings[:MAX_FINDINGS]
+    )
     first = next((e.incoming for e in exchanges if e.incoming), None)
     last = next((e.incoming for e in reversed(exchanges) if e.incoming), None)
     replies = [exchange.reply for exchange in exchanges if exchange.reply]
-    facts = fingerprint.take(first, replies[0] if replies else None)
+    facts = fingerprint.read_reply_facts(first, replies[0] if replies else None)
     available = Verdict(Metric.AVAILABILITY, judged.reached)
     return Attempt(
         probe=trial.probe,
@@ -139,18 +143,18 @@ def _attempt_from(
         outcome=judged.outcome,
         findings=findings,
         verdicts=(*judged.verdicts, available),
-        evidence=record(exchanges, findings, redactor),
+        evidence=record_evidence(exchanges, findings, redactor),
         started_at=started_at,
         http_status=last.status if last else None,
         latency_ms=first.total_ms if first else None,
         first_byte_ms=first.first_byte_ms if first else None,
-        usage=_total([reply.usage for reply in replies]),
+        usage=_total_usage([reply.usage for reply in replies]),
         fingerprint={name: redactor.text(fact)[:MAX_FACT] for name, fact in facts.items()},
         facts=judged.facts,
     )
 
 
-def _total(usages: Sequence[Usage]) -> Usage:
+def _total_usage(usages: Sequence[Usage]) -> Usage:
     """What all exchanges used together; None where none of them said."""
 
     def total(counts: list[int | None]) -> int | None:
@@ -165,7 +169,7 @@ def _total(usages: Sequence[Usage]) -> Usage:
     )
 
 
-def _clean(finding: Finding, redactor: Redactor) -> Finding:
+def _redact_finding(finding: Finding, redactor: Redactor) -> Finding:
     # Redacted before it is cut, so that no half of a secret is left at the cut.
     message = redactor.text(finding.message)[:MAX_MESSAGE]
     return Finding(finding.kind, message, redactor.text(finding.path)[:MAX_MESSAGE])

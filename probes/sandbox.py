@@ -15,7 +15,7 @@ from collections.abc import Callable, Mapping
 from contextlib import suppress
 from typing import Any
 
-from probes.egress_rules import Barred, Rules
+from probes.egress_rules import EgressDenied, EgressRules
 
 MOST_MEMORY = 1536 * 1024 * 1024
 MOST_CPU_S = 30
@@ -37,7 +37,7 @@ _SPAWNING = (
 )
 
 
-def confine(rules: Rules) -> list[str]:
+def confine_process(rules: EgressRules) -> list[str]:
     """Confine this process, with all its threads, for good; returns the connections refused to it.
 
     The check sits below every library: Python itself asks it before each connection, also after
@@ -51,7 +51,7 @@ def confine(rules: Rules) -> list[str]:
             return
         try:
             check(args)
-        except Barred as exc:
+        except EgressDenied as exc:
             if event in _CONNECTING:
                 refused.append(exc.message)
             # What a library takes for an ordinary failure of the network or of a file.
@@ -62,13 +62,13 @@ def confine(rules: Rules) -> list[str]:
     return refused
 
 
-def _checks(rules: Rules) -> Mapping[str, Callable[[tuple[Any, ...]], None]]:
+def _checks(rules: EgressRules) -> Mapping[str, Callable[[tuple[Any, ...]], None]]:
     def connect(args: tuple[Any, ...]) -> None:
         sock, address = args[0], args[1]
         if address is None:  # a message over a connection that was checked when it was made
             return
         if sock.family not in (socket.AF_INET, socket.AF_INET6):
-            raise Barred("Only addresses of the network can be connected to.")
+            raise EgressDenied("Only addresses of the network can be connected to.")
         rules.check(str(address[0]), address[1])
 
     return {
@@ -79,7 +79,7 @@ def _checks(rules: Rules) -> Mapping[str, Callable[[tuple[Any, ...]], None]]:
 
 
 def _no_program(args: tuple[Any, ...]) -> None:
-    raise Barred("No program is started from here.")
+    raise EgressDenied("No program is started from here.")
 
 
 def _only_own_files(args: tuple[Any, ...]) -> None:
@@ -89,7 +89,7 @@ def _only_own_files(args: tuple[Any, ...]) -> None:
     real = os.path.realpath(os.fsdecode(path))
     is_own = any(real == place or real.startswith(f"{place}/") for place in _READABLE)
     if flags & _WRITING or not is_own:
-        raise Barred("No file is read or written from here.")
+        raise EgressDenied("No file is read or written from here.")
 
 
 def _limit() -> None:

@@ -17,7 +17,7 @@ _MARK = re.compile(r'\\.|["\[\]{}]', re.DOTALL)
 
 
 @dataclass(frozen=True, slots=True)
-class Parsed:
+class ParsedJson:
     """A JSON text that was read, or the sentence that says why it was not."""
 
     value: JSON = None
@@ -26,13 +26,13 @@ class Parsed:
     too_large: bool = False
 
 
-def parse(text: str, *, max_bytes: int, max_depth: int = MAX_DEPTH) -> Parsed:
+def parse_json(text: str, *, max_bytes: int, max_depth: int = MAX_DEPTH) -> ParsedJson:
     """Read strict JSON within bounds. Never raises, whatever the text is."""
     # A character takes up to four bytes, so a long text need not be encoded to be refused.
     if len(text) > max_bytes or len(text.encode("utf-8", "surrogatepass")) > max_bytes:
-        return Parsed(error=f"The JSON text is larger than {max_bytes} bytes.", too_large=True)
+        return ParsedJson(error=f"The JSON text is larger than {max_bytes} bytes.", too_large=True)
     if _deeper_than(text, max_depth):
-        return Parsed(
+        return ParsedJson(
             error=f"The JSON text is nested deeper than {max_depth} levels.", too_large=True
         )
     duplicates: list[str] = []
@@ -49,8 +49,8 @@ def parse(text: str, *, max_bytes: int, max_depth: int = MAX_DEPTH) -> Parsed:
             text, object_pairs_hook=pairs, parse_constant=_refuse, parse_float=_finite
         )
     except ValueError as exc:
-        return Parsed(error=_sentence(exc))
-    return Parsed(value, duplicate_keys=tuple(dict.fromkeys(duplicates))[:MAX_DUPLICATES])
+        return ParsedJson(error=_sentence(exc))
+    return ParsedJson(value, duplicate_keys=tuple(dict.fromkeys(duplicates))[:MAX_DUPLICATES])
 
 
 def _deeper_than(text: str, limit: int) -> bool:

@@ -9,8 +9,8 @@ from dataclasses import dataclass, replace
 from probes.messages import BrokenCall, Location, ToolCall, ToolSpec
 from probes.parsers.base import RawCall
 from probes.parsers.reader import TextReader
-from probes.parsers.text_items import Found, FoundReasoning, FoundText
-from probes.resolve.call import resolve
+from probes.parsers.text_items import ReasoningText, TextItem, VisibleText
+from probes.resolve.call import resolve_call
 from probes.resolve.call_ids import RULES, IdMap
 
 IN_REASONING = "found_in_reasoning"
@@ -30,7 +30,7 @@ class TextAnswer:
     broken: tuple[BrokenCall, ...]
 
 
-def read_answer(
+def read_text_answer(
     pieces: Iterable[str],
     tools: Sequence[ToolSpec],
     *,
@@ -42,22 +42,22 @@ def read_answer(
     reader = TextReader(tools, format=format, prefill=prefill, truncated=truncated)
     found = [item for piece in pieces for item in reader.feed(piece)]
     found += reader.close()
-    return answer_of(found, tools)
+    return resolve_items(found, tools)
 
 
-def answer_of(found: Iterable[Found], tools: Sequence[ToolSpec]) -> TextAnswer:
+def resolve_items(found: Iterable[TextItem], tools: Sequence[ToolSpec]) -> TextAnswer:
     """The answer that a reader found, its calls taken through the ladder."""
     texts: list[str] = []
     thoughts: list[str] = []
     resolved: list[ToolCall | BrokenCall] = []
     for item in found:
         match item:
-            case FoundText(text):
+            case VisibleText(text):
                 texts.append(text)
-            case FoundReasoning(text):
+            case ReasoningText(text):
                 thoughts.append(text)
             case RawCall():
-                resolved.append(resolve(item, tools, position=len(resolved)))
+                resolved.append(resolve_call(item, tools, position=len(resolved)))
     calls = [call for call in resolved if isinstance(call, ToolCall)]
     visible = "".join(texts)
     # The line breaks between calls belong to the markup, not to the answer.
@@ -80,7 +80,7 @@ def _without_drafts(calls: Sequence[ToolCall]) -> tuple[ToolCall, ...]:
     """The calls, less those of the reasoning that the visible part repeats."""
     visible = {_key(call) for call in calls if call.location is Location.CONTENT}
     return tuple(
-        call if call.location is Location.CONTENT else _marked(call)
+        call if call.location is Location.CONTENT else _mark_in_reasoning(call)
         for call in calls
         if call.location is Location.CONTENT or _key(call) not in visible
     )
@@ -90,5 +90,5 @@ def _key(call: ToolCall) -> tuple[str, str]:
     return call.name, json.dumps(call.input, sort_keys=True)
 
 
-def _marked(call: ToolCall) -> ToolCall:
+def _mark_in_reasoning(call: ToolCall) -> ToolCall:
     return replace(call, repairs=(*call.repairs, IN_REASONING))

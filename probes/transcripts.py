@@ -20,11 +20,17 @@ from probes.errors import ProbesError, Refused, TargetError
 from probes.exchange import read_reply
 from probes.messages import JSON
 from probes.outcomes import Attempt, Metric
-from probes.recorded_exchange import Recorded, from_evidence, from_json, in_short, plain
+from probes.recorded_exchange import (
+    RecordedExchange,
+    as_plain_json,
+    from_evidence,
+    from_json,
+    summarise_reading,
+)
 from probes.redaction import Redactor
 from probes.suite import PROBES, SUITE_VERSION
-from probes.suite.base import Answer, Judged, Probe, Question, Script, rng_for
-from probes.suite.question_builder import Setting
+from probes.suite.base import Answer, Judgement, Probe, Question, Script, rng_for
+from probes.suite.question_builder import QuestionBuilder
 from probes.target import ProfileKey, Provider, Target
 
 VERSION = 1
@@ -32,7 +38,7 @@ MAX_SHOWN = 200
 
 
 @dataclass(frozen=True, slots=True)
-class Played:
+class ReplayedAttempt:
     """One recorded attempt, and what is different now in words; "" where nothing is.
 
     Where the recording has no whole answer (a cut connection), nothing could be played.
@@ -43,7 +49,9 @@ class Played:
     playable: bool = True
 
 
-def transcript(target: Target, attempts: Sequence[Attempt], key: ProfileKey, *, seed: str) -> str:
+def write_transcript(
+    target: Target, attempts: Sequence[Attempt], key: ProfileKey, *, seed: str
+) -> str:
     """The run as JSON lines: a head, then one line an attempt."""
     head: dict[str, JSON] = {
         "transcript": VERSION,
@@ -53,21 +61,21 @@ def transcript(target: Target, attempts: Sequence[Attempt], key: ProfileKey, *, 
         "seed": seed,
         "attempts": len(attempts),
     }
-    tape = _Tape.of(head, adapter_for)
+    tape = _Transcript.of(head, adapter_for)
     lines = [head, *(tape.line(attempt) for attempt in attempts)]
     return "".join(json.dumps(line, ensure_ascii=True, sort_keys=True) + "\n" for line in lines)
 
 
-def replay(
+def replay_transcript(
     lines: Iterable[str],
     *,
     probes: Mapping[str, Probe] = PROBES,
     adapters: Callable[[Provider], Adapter] = adapter_for,
-) -> Iterator[Played]:
+) -> Iterator[ReplayedAttempt]:
     """Every recorded attempt, played again; raises TargetError on what is no transcript."""
     rest = iter(lines)
     head = _object(next(rest, ""), 1)
-    tape = _Tape.of(head, adapters)
+    tape = _Transcript.of(head, adapters)
     number = 1
     for number, line in enumerate(rest, 2):
         told = _object(line, number)
@@ -84,15 +92,15 @@ class _Mismatch(Exception):
 
 
 @dataclass(frozen=True, slots=True)
-class _Tape:
+class _Transcript:
     """The head of a transcript: whom it talked to."""
 
-    setting: Setting
+    setting: QuestionBuilder
     adapter: Adapter
     seed: str
 
     @classmethod
-    def of(cls, head: Mapping[str, JSON], adapters: Callable[[Provider], Adapter]) -> _Tape:
+    def of(cls, head: Mapping[str, JSON], adapters: Callable[[Provider], Adapter]) -> _Transcript:
         key, options = head.get("key"), head.get("options")
         if head.get("transcript") != VERSION or not isinstance(key, Mapping):
             raise TargetError("Line 1 is not the head of a transcript.")
@@ -105,14 +113,14 @@ class _Tape:
             raise TargetError(f"There is no provider {key.get('provider')!r}.") from exc
         adapter = adapters(provider)
         asked = dict(options) if isinstance(options, Mapping) else {}
-        setting = Setting(str(key.get("model")), DIALECTS[provider], adapter.format, asked)
+        setting = QuestionBuilder(str(key.get("model")), DIALECTS[provider], adapter.format, asked)
         return cls(setting, adapter, str(head.get("seed")))
 
     def line(self, attempt: Attempt) -> dict[str, JSON]:
         """An attempt as a line, with what is read in its answers when it is played at once."""
         exchanges = [from_evidence(exchange) for exchange in attempt.evidence.exchanges]
-        judged = Judged(attempt.outcome, attempt.findings, attempt.verdicts, attempt.facts)
-        told, playing = _summary(judged), _Playing(self.adapter, list(exchanges))
+        judged = Judgement(attempt.outcome, attempt.findings, attempt.verdicts, attempt.facts)
+        told, playing = _summary(judged), _AttemptReplay(self.adapter, list(exchanges))
         try:
             again = self._judged(playing, PROBES[attempt.probe], attempt.trial)
             playable = bool(exchanges) and _summary(again) == told
@@ -128,40 +136,40 @@ class _Tape:
             **told,
         }
 
-    def played(self, probe: Probe, trial: int, told: Mapping[str, JSON]) -> Played:
+    def played(self, probe: Probe, trial: int, told: Mapping[str, JSON]) -> ReplayedAttempt:
         """A line, played again."""
         name = f"{probe.name}/{trial}"
         if told.get("playable") is not True:
-            return Played(name, playable=False)
+            return ReplayedAttempt(name, playable=False)
         try:
-            return Played(name, self._difference(probe, trial, told))
+            return ReplayedAttempt(name, self._difference(probe, trial, told))
         except (_Mismatch, TargetError) as exc:
-            return Played(name, str(exc))
+            return ReplayedAttempt(name, str(exc))
 
     def _difference(self, probe: Probe, trial: int, told: Mapping[str, JSON]) -> str:
         listed = told.get("exchanges")
         exchanges = [from_json(item) for item in listed] if isinstance(listed, list) else []
-        playing = _Playing(self.adapter, list(exchanges))
+        playing = _AttemptReplay(self.adapter, list(exchanges))
         judged = self._judged(playing, probe, trial)
         for exchange, read in zip(exchanges, playing.reads, strict=False):
-            if difference := _unlike(exchange.read, read):
+            if difference := _first_difference(exchange.read, read):
                 return f"In the answer {exchange.label!r} {difference}"
-        return _unlike({name: told.get(name) for name in _SUMMED}, _summary(judged))
+        return _first_difference({name: told.get(name) for name in _SUMMED}, _summary(judged))
 
-    def _judged(self, playing: _Playing, probe: Probe, trial: int) -> Judged:
+    def _judged(self, playing: _AttemptReplay, probe: Probe, trial: int) -> Judgement:
         drawn = probe.draw(rng_for(self.seed, probe.name, trial))
         return playing.judged(probe.script(drawn, self.setting), probe.owes)
 
 
 @dataclass
-class _Playing:
+class _AttemptReplay:
     """One attempt on its way through a recording."""
 
     adapter: Adapter
-    left: list[Recorded]
+    left: list[RecordedExchange]
     reads: list[JSON] = field(default_factory=list)
 
-    def judged(self, script: Script, owes: tuple[Metric, ...]) -> Judged:
+    def judged(self, script: Script, owes: tuple[Metric, ...]) -> Judgement:
         alone = len(self.left) <= 1
         try:
             questions = next(script)
@@ -170,7 +178,7 @@ class _Playing:
         except StopIteration as stop:
             if self.left:
                 raise _Mismatch(f"It no longer asks {self.left[0].label!r}.") from None
-            judged: Judged = stop.value
+            judged: Judgement = stop.value
             return judged
         except ProbesError as exc:
             return judge_error(exc, owes if alone else ())
@@ -181,9 +189,9 @@ class _Playing:
         if not self.left:
             raise _Mismatch(f"It asks {question.label!r}, where the recording ends.")
         recorded = self.left.pop(0)
-        asked = plain(self.adapter.write_request(question.call))
+        asked = as_plain_json(self.adapter.write_request(question.call))
         if asked != recorded.request:
-            difference = _unlike(recorded.request, asked)
+            difference = _first_difference(recorded.request, asked)
             raise _Mismatch(f"In the request {question.label!r} {difference}")
         if recorded.incoming is None:
             raise _Mismatch(f"The answer {recorded.label!r} was not recorded.")
@@ -193,27 +201,27 @@ class _Playing:
         except Refused as exc:
             answer = Answer(refusal=exc)
         except ProbesError as exc:
-            self.reads.append(in_short(exc))
+            self.reads.append(summarise_reading(exc))
             raise
-        self.reads.append(in_short(answer))
+        self.reads.append(summarise_reading(answer))
         return answer
 
 
 _SUMMED = ("outcome", "findings", "verdicts", "facts")
 
 
-def _summary(judged: Judged) -> dict[str, JSON]:
+def _summary(judged: Judgement) -> dict[str, JSON]:
     """What a recording and its repetition are compared by. Availability is not in the tape."""
     counted = [v for v in judged.verdicts if v.metric is not Metric.AVAILABILITY]
     return {
         "outcome": str(judged.outcome),
         "findings": [str(finding.kind) for finding in judged.findings],
         "verdicts": [verdict.as_json() for verdict in counted],
-        "facts": plain(dict(judged.facts)),
+        "facts": as_plain_json(dict(judged.facts)),
     }
 
 
-def _unlike(before: JSON, now: JSON) -> str:
+def _first_difference(before: JSON, now: JSON) -> str:
     """The first field that differs, in words; "" where none does."""
     if before == now:
         return ""

@@ -11,23 +11,23 @@ from probes.messages import JSON
 
 
 @dataclass(frozen=True, slots=True)
-class Translated:
+class Translation:
     """A body in the target's format, and what the target could not carry."""
 
     body: Mapping[str, JSON]
     losses: tuple[Loss, ...]
 
 
-def translate_request(body: JSON, source: Adapter, target: Adapter) -> Translated:
+def translate_request(body: JSON, source: Adapter, target: Adapter) -> Translation:
     """A client's request as the endpoint's format has it. Raises WireError on a broken body."""
     call = source.read_request(body)
-    return Translated(target.write_request(call), tuple(target.losses(call)))
+    return Translation(target.write_request(call), tuple(target.losses(call)))
 
 
-def translate_reply(body: JSON, source: Adapter, target: Adapter) -> Translated:
+def translate_reply(body: JSON, source: Adapter, target: Adapter) -> Translation:
     """An endpoint's reply as the client's format has it. Raises WireError on a broken body."""
     reply = source.read_reply(body)
-    return Translated(target.write_reply(reply), tuple(target.losses(reply)))
+    return Translation(target.write_reply(reply), tuple(target.losses(reply)))
 
 
 def translate_stream(data: Iterable[bytes], source: Adapter, target: Adapter) -> Iterator[bytes]:

@@ -18,10 +18,10 @@ import httpx
 from typing_extensions import override
 
 from probes.egress_backend import GuardedBackend
-from probes.egress_rules import Rules
+from probes.egress_rules import EgressRules
 from probes.errors import (
     ConnectFailed,
-    Missed,
+    ConnectFailureReason,
     Phase,
     ProviderError,
     TargetError,
@@ -29,10 +29,10 @@ from probes.errors import (
     TooLarge,
     TransportError,
 )
-from probes.http_messages import Chunk, Incoming, Outgoing
+from probes.http_messages import Chunk, WireRequest, WireResponse
 from probes.target import Limits
 
-__all__ = ["Chunk", "Incoming", "Outgoing", "Transport"]
+__all__ = ["Chunk", "Transport", "WireRequest", "WireResponse"]
 
 USER_AGENT = "toolgauge"
 
@@ -51,14 +51,14 @@ class Transport:
         limits: Limits | None = None,
         *,
         at_once: int | None = None,
-        egress: Rules | None = None,
+        egress: EgressRules | None = None,
         inner: httpx.AsyncBaseTransport | None = None,
     ) -> None:
         self.limits = limits or Limits()
         self.statuses: Counter[int] = Counter()
         self._slots = nullcontext() if at_once is None else asyncio.Semaphore(at_once)
         self._client = httpx.AsyncClient(
-            transport=_Guarded(egress) if inner is None and egress is not None else inner,
+            transport=_EgressTransport(egress) if inner is None and egress is not None else inner,
             verify=_tls(),
             trust_env=False,
             follow_redirects=False,
@@ -80,7 +80,7 @@ class Transport:
     ) -> None:
         await self._client.__aexit__(kind, error, traceback)
 
-    async def send(self, outgoing: Outgoing) -> Incoming:
+    async def send(self, outgoing: WireRequest) -> WireResponse:
         """Send one request and read its answer within the limits, or raise a ProbesError."""
         request = self._build(outgoing)
         async with self._slots:
@@ -88,8 +88,8 @@ class Transport:
         self.statuses[incoming.status] += 1
         return incoming
 
-    async def _answer(self, request: httpx.Request) -> Incoming:
-        reading = _Reading(self.limits)
+    async def _answer(self, request: httpx.Request) -> WireResponse:
+        reading = _ResponseReading(self.limits)
         clock = _Clock(self.limits)
         try:
             async with clock.timeout:
@@ -99,10 +99,10 @@ class Transport:
             sentence = _TIMEOUTS[clock.phase].format(clock.seconds)
             raise TimedOut(sentence, clock.phase, received=reading.received()) from exc
         except httpx.HTTPError as exc:
-            raise _translate(exc, request.url, reading.received()) from exc
+            raise _as_transport_error(exc, request.url, reading.received()) from exc
         return reading.finished()
 
-    def _build(self, outgoing: Outgoing) -> httpx.Request:
+    def _build(self, outgoing: WireRequest) -> httpx.Request:
         headers = {"user-agent": USER_AGENT, "accept": "application/json"}
         headers |= {name.lower(): value for name, value in outgoing.headers.items()}
         # A compressed answer could grow without bound before its bytes can be counted.
@@ -116,7 +116,9 @@ class Transport:
         except (httpx.InvalidURL, ValueError) as exc:
             raise TargetError("The URL of the endpoint is not valid.") from exc
 
-    async def _exchange(self, request: httpx.Request, reading: _Reading, clock: _Clock) -> None:
+    async def _exchange(
+        self, request: httpx.Request, reading: _ResponseReading, clock: _Clock
+    ) -> None:
         clock.enter(Phase.CONNECT, self.limits.connect_s)
         response = await self._client.send(request, stream=True)
         try:
@@ -135,10 +137,10 @@ def _tls() -> ssl.SSLContext:
     return httpx.create_ssl_context(trust_env=False)
 
 
-class _Guarded(httpx.AsyncBaseTransport):
+class _EgressTransport(httpx.AsyncBaseTransport):
     """What httpx does by itself, over connections that are checked as they are made."""
 
-    def __init__(self, rules: Rules) -> None:
+    def __init__(self, rules: EgressRules) -> None:
         self._pool = httpcore.AsyncConnectionPool(
             ssl_context=_tls(),
             max_connections=100,
@@ -168,7 +170,7 @@ class _Guarded(httpx.AsyncBaseTransport):
         return httpx.Response(
             response.status,
             headers=response.headers,
-            stream=_Stream(response),
+            stream=_ResponseStream(response),
             extensions=response.extensions,
         )
 
@@ -177,7 +179,7 @@ class _Guarded(httpx.AsyncBaseTransport):
         await self._pool.aclose()
 
 
-class _Stream(httpx.AsyncByteStream):
+class _ResponseStream(httpx.AsyncByteStream):
     def __init__(self, response: httpcore.Response) -> None:
         self._response = response
 
@@ -230,18 +232,18 @@ class _Clock:
             self.enter(Phase.FIRST_BYTE, self._limits.first_byte_s)
 
 
-class _Reading:
+class _ResponseReading:
     """What has arrived so far."""
 
     def __init__(self, limits: Limits) -> None:
         self._limits = limits
         self._started = time.monotonic()
-        self._head: Incoming | None = None
+        self._head: WireResponse | None = None
         self._chunks: list[Chunk] = []
         self._size = 0
 
     def begin(self, response: httpx.Response) -> None:
-        self._head = Incoming(
+        self._head = WireResponse(
             status=response.status_code,
             headers=dict(response.headers),
             first_byte_ms=self._ms(),
@@ -264,12 +266,12 @@ class _Reading:
             message = f"The answer exceeds the limit of {self._limits.max_bytes} bytes."
             raise TooLarge(message, received=self.received())
 
-    def received(self) -> Incoming | None:
+    def received(self) -> WireResponse | None:
         if self._head is None:
             return None
         return replace(self._head, chunks=tuple(self._chunks), total_ms=self._ms())
 
-    def finished(self) -> Incoming:
+    def finished(self) -> WireResponse:
         incoming = self.received()
         assert incoming is not None
         return incoming
@@ -286,8 +288,8 @@ _TIMEOUTS = {
 }
 
 
-def _translate(
-    exc: httpx.HTTPError, url: httpx.URL, received: Incoming | None
+def _as_transport_error(
+    exc: httpx.HTTPError, url: httpx.URL, received: WireResponse | None
 ) -> TransportError | TargetError:
     match exc:
         case httpx.ConnectError():
@@ -312,12 +314,16 @@ def _no_connection(exc: httpx.ConnectError, url: httpx.URL) -> ConnectFailed:
         if isinstance(cause, ssl.SSLError):
             reason = cause.verify_message if isinstance(cause, ssl.SSLCertVerificationError) else ""
             message = f"The TLS handshake with {url.host!r} failed: {reason or cause.reason}."
-            return ConnectFailed(message, Missed.TLS)
+            return ConnectFailed(message, ConnectFailureReason.TLS)
         if isinstance(cause, socket.gaierror):
-            return ConnectFailed(f"The host name {url.host!r} does not resolve.", Missed.NAME)
+            return ConnectFailed(
+                f"The host name {url.host!r} does not resolve.", ConnectFailureReason.NAME
+            )
     place = url.netloc.decode("ascii")
     if any(isinstance(cause, ConnectionRefusedError) for cause in causes):
-        return ConnectFailed(f"The connection to {place!r} was refused.", Missed.REFUSED)
+        return ConnectFailed(
+            f"The connection to {place!r} was refused.", ConnectFailureReason.REFUSED
+        )
     return ConnectFailed(f"No connection to {place!r} came about.")
 
 

@@ -15,15 +15,15 @@ from probes.adapters import adapter_for
 from probes.dialects import DIALECTS
 from probes.error_judge import judge_error
 from probes.errors import ProbesError
-from probes.exchange import Asker
+from probes.exchange import EndpointClient
 from probes.exchange_evidence import Exchange
 from probes.findings import Finding
 from probes.messages import Reply, Usage
 from probes.pacing import Pacer
 from probes.redaction import Redactor
-from probes.suite.base import Answer, Judged
+from probes.suite.base import Answer, Judgement
 from probes.suite.format_probe import FORMAT
-from probes.suite.question_builder import MAX_TOKENS, Setting
+from probes.suite.question_builder import MAX_TOKENS, QuestionBuilder
 from probes.target import Target
 from probes.transport import Transport
 
@@ -33,7 +33,7 @@ MAX_SHOWN = 300
 
 
 @dataclass(frozen=True, slots=True)
-class Tried:
+class TryResult:
     """What came of it. Every text is redacted and bounded; what a vendor wrote stays hostile."""
 
     url: str
@@ -52,14 +52,14 @@ class Tried:
     max_tokens: int = FEW_TOKENS
 
 
-async def try_once(target: Target, transport: Transport) -> Tried:
+async def try_once(target: Target, transport: Transport) -> TryResult:
     """Ask once and say what came back, whatever it is."""
     adapter = adapter_for(target.provider)
     # Options may set a budget for thinking that has to fit below the limit.
     limit = MAX_TOKENS if target.options else FEW_TOKENS
     dialect = DIALECTS[target.provider]
-    setting = Setting(target.model, dialect, adapter.format, target.options, limit)
-    asker = Asker(target, adapter, transport, Pacer(1, tries=1))
+    setting = QuestionBuilder(target.model, dialect, adapter.format, target.options, limit)
+    asker = EndpointClient(target, adapter, transport, Pacer(1, tries=1))
     script = FORMAT.script(FORMAT.draw(random.Random()), setting)  # noqa: S311 -- no secret
     (question,) = next(script)
     exchange, answer = await asker.ask(question)
@@ -73,12 +73,12 @@ async def try_once(target: Target, transport: Transport) -> Tried:
             script.send([answer])
         except StopIteration as ended:
             judged = ended.value
-    return _tried(exchange, judged, trouble, Redactor(target.key), limit)
+    return _try_result(exchange, judged, trouble, Redactor(target.key), limit)
 
 
-def _tried(
-    exchange: Exchange, judged: Judged, error: ProbesError | None, redactor: Redactor, limit: int
-) -> Tried:
+def _try_result(
+    exchange: Exchange, judged: Judgement, error: ProbesError | None, redactor: Redactor, limit: int
+) -> TryResult:
     def shown(text: str | None) -> str:
         # Redacted before it is cut, so that no half of a secret is left at the cut.
         return redactor.text(text or "")[:MAX_SHOWN]
@@ -86,7 +86,7 @@ def _tried(
     reply, incoming = exchange.reply, exchange.incoming
     formats = judged.facts.get("formats")
     headers = incoming.headers if incoming else {}
-    return Tried(
+    return TryResult(
         url=shown(exchange.outgoing.url) if exchange.outgoing else "",
         error=error,
         said=shown(error.message) if error else "",

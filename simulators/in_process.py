@@ -10,7 +10,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope
 from typing_extensions import override
 
 from probes.errors import Phase, TimedOut, TooLarge, TransportError
-from probes.http_messages import Chunk, Incoming, Outgoing
+from probes.http_messages import Chunk, WireRequest, WireResponse
 from probes.target import Limits
 from probes.transport import Transport
 from simulators.vendors.http_response import BrokenOff
@@ -30,7 +30,7 @@ class InProcess(Transport):
         self._app = app
 
     @override
-    async def send(self, outgoing: Outgoing) -> Incoming:
+    async def send(self, outgoing: WireRequest) -> WireResponse:
         """Ask the application and take its answer within the limits, or raise a ProbesError."""
         answer = _Answer(self.limits)
         try:
@@ -53,7 +53,7 @@ class _Answer:
 
     def __init__(self, limits: Limits) -> None:
         self._limits = limits
-        self._head: Incoming | None = None
+        self._head: WireResponse | None = None
         self._chunks: list[Chunk] = []
         self._room = limits.max_bytes
         self._started = asyncio.get_running_loop().time()
@@ -61,7 +61,7 @@ class _Answer:
     async def take(self, message: Message) -> None:
         if message["type"] == "http.response.start":
             headers = {name.decode(): value.decode() for name, value in message["headers"]}
-            self._head = Incoming(
+            self._head = WireResponse(
                 message["status"], headers, first_byte_ms=self._ms(), http_version=HTTP_VERSION
             )
         elif data := message.get("body"):
@@ -70,7 +70,7 @@ class _Answer:
             if self._room < 0:
                 raise TooLarge(f"The answer exceeds the limit of {self._limits.max_bytes} bytes.")
 
-    def so_far(self) -> Incoming | None:
+    def so_far(self) -> WireResponse | None:
         if self._head is None:
             return None
         return replace(self._head, chunks=tuple(self._chunks), total_ms=self._ms())
@@ -79,7 +79,7 @@ class _Answer:
         return round((asyncio.get_running_loop().time() - self._started) * 1000)
 
 
-def _scope(outgoing: Outgoing) -> Scope:
+def _scope(outgoing: WireRequest) -> Scope:
     url = urlsplit(outgoing.url)
     headers = {"host": url.netloc, **outgoing.headers}
     return {

@@ -22,7 +22,7 @@ from dashboard.runs import services as runs
 from dashboard.runs.services import Lease
 from dashboard.trust import finish, profiles
 from probes import fingerprint, runner
-from probes.fingerprint import Engine
+from probes.fingerprint import EngineFacts
 from probes.transport import Transport
 from workers import shutdown
 from workers.notifying import notify
@@ -124,19 +124,19 @@ async def _probe(lease: Lease, work: runs.Work) -> None:
             if not await sync_to_async(profiles.note_engine)(lease, engine):
                 log.info("another profile key, run superseded")
                 return
-        made = runner.run(work.target, work.trials, seed=work.seed, transport=transport)
+        made = runner.run_trials(work.target, work.trials, seed=work.seed, transport=transport)
         async with aclosing(made):
             async for attempt in made:
                 await sync_to_async(attempts.record)(lease, attempt)
     await sync_to_async(finish.finish)(lease)
 
 
-async def _engine(work: runs.Work, transport: Transport) -> Engine:
+async def _engine(work: runs.Work, transport: Transport) -> EngineFacts:
     try:
         async with asyncio.timeout(ENGINE_WITHIN_S):
-            return await fingerprint.read(work.target, transport)
+            return await fingerprint.read_engine(work.target, transport)
     except TimeoutError:
-        return Engine()
+        return EngineFacts()
 
 
 async def _keep_lease(lease: Lease) -> None:

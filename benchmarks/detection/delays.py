@@ -12,7 +12,7 @@ from benchmarks.detection.draws import Counts, Runs
 from benchmarks.detection.published import Delay
 from benchmarks.detection.recursion import Replicates, Setting
 from benchmarks.detection.tables import Table, within
-from health.detector import Baseline, threshold
+from health.detector import Baseline, alarm_threshold
 from health.power import runs_to_find
 
 REPLICATES, SEED = 2000, 202
@@ -84,20 +84,22 @@ def drops(trials: Iterable[int] = (5, 10, 20)) -> Table:
     for (number, before), expected in published.DELAYS.items():
         if number in trials:
             for after, was in expected.items():
-                _compare(table, Drop(before, after), Setting(number, threshold(SIX_HOURLY)), was)
+                _compare(
+                    table, Drop(before, after), Setting(number, alarm_threshold(SIX_HOURLY)), was
+                )
     return table
 
 
 def other_drops() -> Table:
     """Independent trials, no runs that confirm, and an hourly cadence: ten trials each."""
     table = _table("T2 and T4: slots until a drop is found, in other settings")
-    usual = Setting(10, threshold(SIX_HOURLY))
+    usual = Setting(10, alarm_threshold(SIX_HOURLY))
     for (before, after), was in published.INDEPENDENT_DELAYS.items():
         _compare(table, Drop(before, after, rho=0.0), usual, was, "rho 0")
     for (before, after), was in published.UNCONFIRMED_DELAYS.items():
         _compare(table, Drop(before, after), replace(usual, confirmations=0), was, "unconfirmed")
     for (before, after), was in published.HOURLY_DELAYS.items():
-        _compare(table, Drop(before, after), Setting(10, threshold(HOURLY)), was, "hourly")
+        _compare(table, Drop(before, after), Setting(10, alarm_threshold(HOURLY)), was, "hourly")
     return table
 
 
@@ -133,7 +135,7 @@ def formula() -> Table:
             "formula within 15 % of the mean",
         ),
     )
-    setting = Setting(10, threshold(SIX_HOURLY), confirmations=0)
+    setting = Setting(10, alarm_threshold(SIX_HOURLY), confirmations=0)
     for before in published.RATES:
         usual = round(before * setting.baseline_trials)
         reference = Baseline(usual, setting.baseline_trials).reference(per_run=10)

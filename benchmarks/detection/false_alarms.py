@@ -11,7 +11,7 @@ from benchmarks.detection import published
 from benchmarks.detection.draws import Counts, Runs
 from benchmarks.detection.recursion import Replicates, Setting
 from benchmarks.detection.tables import Table, within
-from health.detector import threshold
+from health.detector import alarm_threshold
 
 REPLICATES = 1500
 SEED, POOLED_SEEDS = 101, (101, 111, 112, 113)
@@ -42,7 +42,9 @@ class Quiet:
 
 def quiet_year(runs: Runs, rate: float, replicates: int, slots: int = SIX_HOURLY) -> Quiet:
     """A year of so many slots at an unchanged rate, each replicate with a baseline of its own."""
-    detectors = Replicates(Setting(runs.trials, threshold(slots)), runs.baselines(rate, replicates))
+    detectors = Replicates(
+        Setting(runs.trials, alarm_threshold(slots)), runs.baselines(rate, replicates)
+    )
     everybody = np.arange(replicates)
     alarms = np.zeros(replicates, np.int64)
     added = low = 0

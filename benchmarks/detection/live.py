@@ -11,13 +11,13 @@ from benchmarks.detection.delays import Drop, Study, slots_until_found
 from benchmarks.detection.draws import Runs
 from benchmarks.detection.recursion import Replicates, Setting
 from benchmarks.detection.tables import Table
-from health.detector import LIVE, threshold
+from health.detector import LIVE, alarm_threshold
 
 DROPS, QUIET_SEED = Study(500, 505, horizon=500), 506
 BUCKETS_A_YEAR = 365 * 288
 QUIET_BUCKETS, QUIET_REPLICATES = 10_000, 100
 SETTING = Setting(
-    200, threshold(BUCKETS_A_YEAR), LIVE, baseline_trials=LIVE.frozen, confirmations=0
+    200, alarm_threshold(BUCKETS_A_YEAR), LIVE, baseline_trials=LIVE.frozen, confirmations=0
 )
 
 

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from benchmarks.detection.draws import BASELINE_TRIALS, Counts, Runs
 from benchmarks.detection.recursion import Replicates, Setting
-from health.detector import RECOVERED, Baseline, recovery_ratio, threshold
+from health.detector import RECOVERED, Baseline, alarm_threshold, recovery_ratio
 
 Floats = NDArray[np.float64]
 REPLICATES, SEED = 600, 404
@@ -103,7 +103,7 @@ def year(
     """
     runs = Runs(np.random.default_rng(SEED), TRIALS, RHO)
     baselines = runs.baselines(RATE, replicates)
-    detectors = Replicates(Setting(TRIALS, threshold(SLOTS)), baselines)
+    detectors = Replicates(Setting(TRIALS, alarm_threshold(SLOTS)), baselines)
     ratios = np.array([ratios_of(int(s)) for s in baselines])
     fallback = Fallback(replicates, ratios, log(RECOVERED) if as_built else inf)
     entries, inside = np.zeros(replicates, np.int64), np.zeros((len(rates), replicates), np.bool_)

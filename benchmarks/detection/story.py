@@ -8,14 +8,14 @@ import numpy as np
 
 from benchmarks.detection.draws import Runs
 from benchmarks.detection.recursion import CONFIRMATIONS
-from health.backtest import Series
-from health.detector import PROBE, Baseline, Verdict, threshold
+from health.backtest import BacktestSeries
+from health.detector import PROBE, Baseline, Verdict, alarm_threshold
 
 SEED = 4
 BASELINE = Baseline(196, 200)
 TRIALS, RHO, SLOTS_A_YEAR = 10, 0.1, 1460
 BEFORE, AFTER, HEALTHY = 0.98, 0.80, 16
-LOG_THRESHOLD = threshold(SLOTS_A_YEAR)
+LOG_THRESHOLD = alarm_threshold(SLOTS_A_YEAR)
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,14 +41,14 @@ def reference() -> float:
 def tell(seed: int = SEED) -> list[Told]:
     """Healthy slots, then degraded ones up to the alarm."""
     runs = Runs(np.random.default_rng(seed), TRIALS, RHO)
-    series = Series(PROBE, LOG_THRESHOLD, BASELINE, per_run=TRIALS)
+    series = BacktestSeries(PROBE, LOG_THRESHOLD, BASELINE, per_run=TRIALS)
     told: list[Told] = []
     while not told or told[-1].verdict is not Verdict.ALARM:
         told += _slot(series, runs, is_degraded=sum(not t.confirms for t in told) >= HEALTHY)
     return told
 
 
-def _slot(series: Series, runs: Runs, *, is_degraded: bool) -> list[Told]:
+def _slot(series: BacktestSeries, runs: Runs, *, is_degraded: bool) -> list[Told]:
     found: list[Told] = []
     rate = AFTER if is_degraded else BEFORE
     while not found or (found[-1].verdict is Verdict.WARN and len(found) <= CONFIRMATIONS):

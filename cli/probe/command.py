@@ -9,24 +9,30 @@ from collections.abc import Mapping
 from contextlib import aclosing
 from datetime import UTC, datetime
 
-from cli.probe.output_files import check_writable, write
-from cli.probe.probe_options import UsageError, read_bars, read_earlier, read_plan, read_target
+from cli.probe.output_files import check_writable, write_file
+from cli.probe.probe_options import (
+    UsageError,
+    read_bars,
+    read_earlier_profile,
+    read_plan,
+    read_target,
+)
 from cli.probe.report_formats import as_junit, as_markdown, summary
 from cli.probe.terminal_progress import Progress
-from cli.terminal import say, tell
+from cli.terminal import print_message, print_result
 from health.report import Report
-from health.report_comparison import worse
+from health.report_comparison import find_regressions
 from probes import fingerprint
 from probes.errors import ProbesError
-from probes.fingerprint import Engine
-from probes.measurement import Plan, measure
+from probes.fingerprint import EngineFacts
+from probes.measurement import MeasurementPlan, measure_endpoint
 from probes.messages import JSON
 from probes.outcomes import Attempt, Metric, Outcome
 from probes.suite import SUITE_VERSION
 from probes.suite.question_builder import MAX_TOKENS
-from probes.suite.sampling import MAX_PROMPT_TOKENS, price
+from probes.suite.sampling import MAX_PROMPT_TOKENS, estimate_price
 from probes.target import Target
-from probes.transcripts import transcript
+from probes.transcripts import write_transcript
 from probes.transport import Transport
 
 GOOD, BELOW, USAGE, NO_VERDICT, STOPPED = 0, 1, 2, 3, 130
@@ -46,24 +52,24 @@ def run(options: argparse.Namespace) -> int:
 
 def _run(options: argparse.Namespace) -> int:
     target, plan = read_target(options), read_plan(options)
-    bars, earlier = read_bars(options.fail_under), read_earlier(options.against)
+    bars, earlier = read_bars(options.fail_under), read_earlier_profile(options.against)
     for path in filter(None, (options.junit, options.transcript)):
         check_writable(path)
     if options.plan:
-        tell(json.dumps(_planned(target, plan), indent=2))
+        print_result(json.dumps(_plan_json(target, plan), indent=2))
         return GOOD
-    report = asyncio.run(_measured(target, plan, options.seed))
+    report = asyncio.run(_measure(target, plan, options.seed))
     _show(report, options)
     if options.junit:
-        write(options.junit, as_junit(report))
+        write_file(options.junit, as_junit(report))
     if options.transcript:
-        recorded = transcript(target, report.attempts, report.key, seed=options.seed)
-        write(options.transcript, recorded)
+        recorded = write_transcript(target, report.attempts, report.key, seed=options.seed)
+        write_file(options.transcript, recorded)
     return _verdict(report, bars, earlier)
 
 
-def _planned(target: Target, plan: Plan) -> dict[str, JSON]:
-    first = price(plan.trials)
+def _plan_json(target: Target, plan: MeasurementPlan) -> dict[str, JSON]:
+    first = estimate_price(plan.trials)
     more = fingerprint.MOST_REQUESTS
     return {
         "key": target.profile_key().as_json(),
@@ -76,44 +82,44 @@ def _planned(target: Target, plan: Plan) -> dict[str, JSON]:
     }
 
 
-async def _measured(target: Target, plan: Plan, seed: str) -> Report:
+async def _measure(target: Target, plan: MeasurementPlan, seed: str) -> Report:
     attempts: list[Attempt] = []
     end = asyncio.get_running_loop().time() + plan.deadline_s
     with Progress(target, plan) as progress:
         async with Transport(target.limits, at_once=target.max_concurrency) as transport:
-            asking = asyncio.create_task(fingerprint.read(target, transport))
-            running = measure(target, plan, seed=seed, transport=transport)
+            asking = asyncio.create_task(fingerprint.read_engine(target, transport))
+            running = measure_endpoint(target, plan, seed=seed, transport=transport)
             try:
                 async with aclosing(running):
                     async for attempt in running:
                         attempts.append(attempt)
                         progress.show(attempt)
-                engine = await _by(end, asking)
+                engine = await _engine_facts(end, asking)
             finally:
                 asking.cancel()
     key = target.profile_key(engine.chat_template_hash)
-    found = fingerprint.merged(engine, attempts)
+    found = fingerprint.merge_facts(engine, attempts)
     attempts.sort(key=lambda attempt: (attempt.probe, attempt.trial))
     return Report(key, datetime.now(UTC), attempts, {**found, "seed": seed})
 
 
-async def _by(end: float, asking: asyncio.Task[Engine]) -> Engine:
+async def _engine_facts(end: float, asking: asyncio.Task[EngineFacts]) -> EngineFacts:
     """The facts about the endpoint, if they come in time."""
     try:
         async with asyncio.timeout_at(end):
             return await asking
     except TimeoutError:
-        return Engine()
+        return EngineFacts()
 
 
 def _show(report: Report, options: argparse.Namespace) -> None:
     if options.markdown:
-        tell(as_markdown(report))
+        print_result(as_markdown(report))
     elif options.junit and not options.json:
-        say(summary(report))
+        print_message(summary(report))
     else:
         # Plain ASCII: no terminal acts on it, and every encoding can carry it.
-        tell(json.dumps(report.as_json(), indent=2))
+        print_result(json.dumps(report.as_json(), indent=2))
 
 
 def _verdict(
@@ -133,11 +139,11 @@ def _verdict(
             shown = f"{rate.value:.3f} ({rate.count}/{rate.trials})"
             _complain(f"{metric} is {shown}, the bar is {bar:g}.")
             code = BELOW
-    for line in worse(earlier, report.as_json()) if earlier else []:
+    for line in find_regressions(earlier, report.as_json()) if earlier else []:
         _complain(line)
         code = BELOW
     return code
 
 
 def _complain(text: str) -> None:
-    say(f"toolgauge probe: {text}")
+    print_message(f"toolgauge probe: {text}")

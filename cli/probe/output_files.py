@@ -21,7 +21,7 @@ def check_writable(path: Path) -> None:
         raise UsageError(f"{path} cannot be written; give a file that you may write.")
 
 
-def write(path: Path, text: str) -> None:
+def write_file(path: Path, text: str) -> None:
     """Whoever reads the file sees the old text or the new one, never half of it."""
     try:
         if path.exists() and not path.is_file():

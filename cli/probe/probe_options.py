@@ -10,10 +10,10 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from probes import fingerprint
-from probes.measurement import Plan
+from probes.measurement import MeasurementPlan
 from probes.messages import JSON
 from probes.outcomes import Metric
-from probes.suite.sampling import price
+from probes.suite.sampling import estimate_price
 from probes.target import Provider, Target, check_key
 
 _VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
@@ -40,19 +40,19 @@ def read_target(options: argparse.Namespace) -> Target:
     )
 
 
-def read_plan(options: argparse.Namespace) -> Plan:
+def read_plan(options: argparse.Namespace) -> MeasurementPlan:
     """How much to ask. The facts about the endpoint are asked for within `--max-requests` too."""
-    plan = Plan(options.suite, options.samples, deadline_s=options.deadline)
+    plan = MeasurementPlan(options.suite, options.samples, deadline_s=options.deadline)
     if options.max_requests is None:
         return plan
-    least = price(plan.trials).requests + fingerprint.MOST_REQUESTS
+    least = estimate_price(plan.trials).requests + fingerprint.MOST_REQUESTS
     if options.max_requests < least:
         raise UsageError(
             f"This suite takes up to {least} requests and --max-requests allows "
             f"{options.max_requests}; allow more, or ask less with --suite light or --samples."
         )
     room = options.max_requests - fingerprint.MOST_REQUESTS
-    return Plan(options.suite, options.samples, room, options.deadline)
+    return MeasurementPlan(options.suite, options.samples, room, options.deadline)
 
 
 def read_bars(texts: Sequence[str]) -> dict[Metric, float]:
@@ -67,7 +67,7 @@ def read_bars(texts: Sequence[str]) -> dict[Metric, float]:
     return bars
 
 
-def read_earlier(path: Path | None) -> Mapping[str, JSON] | None:
+def read_earlier_profile(path: Path | None) -> Mapping[str, JSON] | None:
     """The earlier profile to compare with."""
     if path is None:
         return None

@@ -6,7 +6,7 @@ import json
 from collections.abc import Iterator
 from xml.etree import ElementTree
 
-from cli.terminal import inert
+from cli.terminal import safe_text
 from health.rates import DIRECTIONS, Rate
 from health.report import Report
 from probes.outcomes import Attempt, Outcome
@@ -116,5 +116,5 @@ def _figures(rate: Rate) -> str:
 def _cell(value: object) -> str:
     """Text as code: it can break no table, load no picture and call nobody."""
     text = value if isinstance(value, str) else json.dumps(value)
-    line = " ".join(inert(text).replace("`", "'").split())
+    line = " ".join(safe_text(text).replace("`", "'").split())
     return f"`{line.replace('|', BAR)}`" if line else ""

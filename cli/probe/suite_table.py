@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 from cli.selfcheck.expected_failures import CASES
 from probes.suite import PROBES, SUITES, Probe
-from probes.suite.sampling import first_trials, price
+from probes.suite.sampling import estimate_price, first_trials
 
 
 def probe_table() -> str:
@@ -22,7 +22,7 @@ def _overview() -> Iterator[str]:
     for name, probe in PROBES.items():
         anchor = f"[`{name}`](#{name})"
         yield f"| {anchor} | {probe.requests} | {light.get(name, 0)} | {full.get(name, 0)} |"
-    totals = [price(first_trials(suite)).requests for suite in ("light", "full")]
+    totals = [estimate_price(first_trials(suite)).requests for suite in ("light", "full")]
     yield f"| requests in all, at most | | {totals[0]} | {totals[1]} |"
 
 

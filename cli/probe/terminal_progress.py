@@ -11,7 +11,7 @@ from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, TextColumn, TimeElapsedColumn
 from rich.progress import Progress as Bar
 
-from probes.measurement import Plan
+from probes.measurement import MeasurementPlan
 from probes.outcomes import Attempt, Outcome
 from probes.target import Target
 
@@ -19,7 +19,7 @@ from probes.target import Target
 class Progress:
     """A bar on standard error, and nothing where that is no terminal."""
 
-    def __init__(self, target: Target, plan: Plan) -> None:
+    def __init__(self, target: Target, plan: MeasurementPlan) -> None:
         console = Console(file=sys.stderr)
         self._bar = Bar(
             TextColumn("{task.description}"),

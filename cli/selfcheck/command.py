@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 
 from cli.selfcheck.expected_failures import CASES, PLAIN, Case
 from cli.selfcheck.suite_faults import SELFCHECK_FAULTS
-from cli.terminal import say, tell
+from cli.terminal import print_message, print_result
 from probes import runner
 from probes.messages import JSON
 from probes.outcomes import Attempt, Outcome
@@ -30,7 +30,7 @@ _SPECS = {spec.name: spec for spec in SPECS}
 
 
 @dataclass
-class Checked:
+class ProbeCheck:
     """One probe: how many checks it was put to, and each that it could not tell."""
 
     probe: str
@@ -52,24 +52,24 @@ def run(options: argparse.Namespace) -> int:
         with served(build(latency=(0, 0), faults=SELFCHECK_FAULTS)) as url:
             checked = asyncio.run(check(url))
     except KeyboardInterrupt:
-        say("toolgauge selfcheck: stopped.")
+        print_message("toolgauge selfcheck: stopped.")
         return STOPPED
     found: list[JSON] = [probe.as_json() for probe in checked]
-    tell(json.dumps({"probe_version": SUITE_VERSION, "probes": found}, indent=2))
+    print_result(json.dumps({"probe_version": SUITE_VERSION, "probes": found}, indent=2))
     blind = [probe for probe in checked if probe.troubles]
     for probe in blind:
-        say(f"toolgauge selfcheck: {probe.probe} cannot tell: {' '.join(probe.troubles)}")
+        print_message(f"toolgauge selfcheck: {probe.probe} cannot tell: {' '.join(probe.troubles)}")
     if not blind:
         checks = sum(probe.checks for probe in checked)
-        say(f"{len(checked)} probes can tell, in {checks} checks.")
+        print_message(f"{len(checked)} probes can tell, in {checks} checks.")
     return BELOW if blind else GOOD
 
 
 async def check(
     url: str, cases: Sequence[Case] = CASES, probes: Mapping[str, Probe] = PROBES
-) -> list[Checked]:
+) -> list[ProbeCheck]:
     """Every probe against the vendors served at an address, in the order of the suite."""
-    checked = {name: Checked(name) for name in probes}
+    checked = {name: ProbeCheck(name) for name in probes}
     for name in probes.keys() - {case.probe for case in cases}:
         checked[name].troubles.append("There is no fault that it must find.")
     healthy = {PLAIN: list(probes)}
@@ -98,7 +98,7 @@ async def _attempts(
         Secret("sim-selfcheck"),
         max_concurrency=8,
     )
-    async with aclosing(runner.run(target, trials, seed=SEED, probes=probes)) as running:
+    async with aclosing(runner.run_trials(target, trials, seed=SEED, probes=probes)) as running:
         return [attempt async for attempt in running]
 
 
@@ -117,13 +117,13 @@ def _most(cases: Iterable[Case]) -> dict[str, int]:
     return most
 
 
-def _must_pass(checked: Checked, vendor: str, attempt: Attempt) -> None:
+def _must_pass(checked: ProbeCheck, vendor: str, attempt: Attempt) -> None:
     checked.checks += 1
     if attempt.outcome is not Outcome.PASS:
         checked.troubles.append(f"It does not pass the healthy vendor {vendor}: {_said(attempt)}.")
 
 
-def _must_fail(checked: Checked, case: Case, attempts: Sequence[Attempt]) -> None:
+def _must_fail(checked: ProbeCheck, case: Case, attempts: Sequence[Attempt]) -> None:
     """One of the tries must fail for the reason that the case names."""
     checked.checks += 1
     if not any(_fails(attempt, case) for attempt in attempts):

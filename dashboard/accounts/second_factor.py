@@ -1,16 +1,13 @@
-"""Second factors: who has which, who must have one, and how allauth keeps theirs."""
+"""Second factors: who has which, who must have one, and how their secrets are kept."""
 
 from __future__ import annotations
 
 import base64
-from typing import Any
 
-from allauth.mfa.adapter import DefaultMFAAdapter
 from allauth.mfa.models import Authenticator
 from django.conf import settings
 from django.contrib.auth.models import AnonymousUser, User
 from django.db.models import QuerySet
-from typing_extensions import override
 
 from dashboard.core import encryption
 from dashboard.models import Grant
@@ -46,26 +43,10 @@ def is_owed(person: User | AnonymousUser) -> bool:
     return bool(roles & settings.REQUIRE_SECOND_FACTOR) and not has_any(person)
 
 
-class Adapter(DefaultMFAAdapter):  # type: ignore[misc]
-    """Secrets are sealed with CREDENTIAL_KEYS, and bear the product's name in people's apps."""
+def seal(text: str) -> str:
+    """A secret of a second factor as its row holds it, sealed with CREDENTIAL_KEYS."""
+    return base64.b64encode(encryption.seal(Secret(text), _BOUND_TO)).decode()
 
-    @override
-    def encrypt(self, text: str) -> str:
-        return base64.b64encode(encryption.seal(Secret(text), _BOUND_TO)).decode()
 
-    @override
-    def decrypt(self, encrypted_text: str) -> str:
-        return encryption.unseal(base64.b64decode(encrypted_text), _BOUND_TO).reveal()
-
-    @override
-    def get_totp_issuer(self) -> str:
-        return "Toolgauge"
-
-    @override
-    def _get_site_name(self) -> str:
-        return "Toolgauge"
-
-    @override
-    def get_public_key_credential_user_entity(self, user: Any) -> dict[str, Any]:
-        # The number alone: an authenticator shows the rest, and keeps this.
-        return {**super().get_public_key_credential_user_entity(user), "name": user.username}
+def unseal(stored: str) -> str:
+    return encryption.unseal(base64.b64decode(stored), _BOUND_TO).reveal()

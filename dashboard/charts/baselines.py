@@ -15,13 +15,13 @@ from dashboard.models import Endpoint, Watch, WatchEvent
 from dashboard.models.watch import ACCEPTED, Lane
 from dashboard.trust.text import shown
 from health import alarm_levels
-from health.detector import PROBE, Baseline, Known, threshold
-from health.rates import rate_of
-from health.watch import YEAR, Kind
+from health.detector import PROBE, Baseline, BaselineState, alarm_threshold
+from health.rates import metric_rate
+from health.watch import YEAR, ChangeKind
 from probes.outcomes import Metric
 
 MOST = 100
-_SETTLING = (Kind.FROZEN.value, Kind.CORRELATED.value, ACCEPTED)
+_SETTLING = (ChangeKind.FROZEN.value, ChangeKind.CORRELATED.value, ACCEPTED)
 
 
 def references(
@@ -55,7 +55,7 @@ def _of_profile(
     for event, until in zip(events, ends, strict=True):
         baseline = Baseline(*event.figures.get("baseline", (0, 0, 0)))
         rate = event.figures.get("reference")
-        if rate is None and baseline.known() is Known.FROZEN:
+        if rate is None and baseline.known() is BaselineState.FROZEN:
             rate = baseline.reference()
         if rate is not None:
             words = _words(metric, rate, baseline)
@@ -89,10 +89,10 @@ def _reference(  # noqa: PLR0913 -- what held, when, and what it rests on
     words: str,
 ) -> Reference:
     trials = round(baseline.trials / max(baseline.runs, 1))
-    limit = threshold(YEAR / endpoint.ttl)
+    limit = alarm_threshold(YEAR / endpoint.ttl)
     warn, alarm = (
-        alarm_levels.warns_at(rate, trials, limit),
-        alarm_levels.alarms_at(rate, trials, limit),
+        alarm_levels.warning_level(rate, trials, limit),
+        alarm_levels.alarm_level(rate, trials, limit),
     )
     return Reference(
         *span,
@@ -104,7 +104,7 @@ def _reference(  # noqa: PLR0913 -- what held, when, and what it rests on
 
 
 def _words(metric: Metric, success: float, baseline: Baseline) -> str:
-    of = rate_of(metric, baseline.trials, baseline.trials - baseline.successes)
+    of = metric_rate(metric, baseline.trials, baseline.trials - baseline.successes)
     said = ngettext(
         "baseline {count} of {trials} in {runs} run",
         "baseline {count} of {trials} in {runs} runs",

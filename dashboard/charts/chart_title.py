@@ -16,8 +16,8 @@ from dashboard.charts.figures.measure import Measure, Price, Took
 from dashboard.models import Incident
 from dashboard.models.watch import Lane
 from dashboard.trust import detection
-from health.metric_names import name_of
-from health.rates import Rate, rate_of
+from health.metric_names import metric_name
+from health.rates import Rate, metric_rate
 from probes.outcomes import Metric
 
 
@@ -28,7 +28,7 @@ def of_metric(shown: Shown, incidents: Sequence[Incident]) -> str:
         return _of_incident(mine[-1], shown)
     rows = [row for row in shown.runs if row.rate] or [row for row in shown.live if row.rate]
     if not rows:
-        return name_of(shown.metric)
+        return metric_name(shown.metric)
     return _of_halves(shown.metric, rows) or _of_all(shown.metric, rows)
 
 
@@ -116,18 +116,18 @@ def _of_halves(metric: Metric, rows: Sequence[Row]) -> str:
         words = _("{metric} rose from {before} to {after} between the halves of this range")
     else:
         return ""
-    return words.format(metric=name_of(metric), before=_share(before), after=_share(after))
+    return words.format(metric=metric_name(metric), before=_share(before), after=_share(after))
 
 
 def _of_all(metric: Metric, rows: Sequence[Row]) -> str:
     rate = _together(metric, rows)
     if rate is None:
-        return name_of(metric)
+        return metric_name(metric)
     words = _("{metric}: {rate}, {count} of {trials} trials")
     if rows[0].live:
         words = _("{metric} of live traffic: {rate}, {count} of {trials} trials")
     return words.format(
-        metric=name_of(metric),
+        metric=metric_name(metric),
         rate=_share(rate),
         count=f"{rate.count:,}",
         trials=f"{rate.trials:,}",
@@ -137,7 +137,7 @@ def _of_all(metric: Metric, rows: Sequence[Row]) -> str:
 def _together(metric: Metric, rows: Sequence[Row]) -> Rate | None:
     rates = [row.rate for row in rows if row.rate]
     trials = sum(rate.trials for rate in rates)
-    return rate_of(metric, trials, sum(rate.failures for rate in rates)) if trials else None
+    return metric_rate(metric, trials, sum(rate.failures for rate in rates)) if trials else None
 
 
 def _share(rate: Rate) -> str:

@@ -20,7 +20,7 @@ from dashboard.charts.figures.measure import Measure, Price, Took, has_data
 from dashboard.charts.filters import Asked
 from dashboard.charts.points import Record
 from dashboard.models import Endpoint
-from health.metric_names import name_of
+from health.metric_names import metric_name
 from probes.outcomes import Metric
 
 
@@ -62,11 +62,11 @@ def _of_metric(endpoint: Endpoint, metric: Metric, asked: Asked) -> Card:
     shown = run_history.shown(endpoint, metric, asked.window)
     rows = shown.rows
     if not rows:
-        return Card(name_of(metric), name_of(metric), None, [])
+        return Card(metric_name(metric), metric_name(metric), None, [])
     start, end = _span(rows[0].at, asked)
     happened = chart_annotations.read(endpoint, metric, start, end)
     return Card(
-        name=name_of(metric),
+        name=metric_name(metric),
         finding=finding.of_metric(shown, chart_annotations.incidents(endpoint, start, end)),
         figure=metric_chart.figure(replace(shown, happened=happened)),
         records=chart_points.of_rates(endpoint, metric, rows),

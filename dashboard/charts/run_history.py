@@ -16,7 +16,7 @@ from dashboard.core.time_range import Window
 from dashboard.models import Attempt, Endpoint, Run
 from dashboard.models.run import ENDED, RunQuerySet, State
 from dashboard.runs import observations
-from health.rates import rate_of
+from health.rates import metric_rate
 from probes.outcomes import Metric, Outcome
 
 # A chart of more runs than this shows them together, by spans of time.
@@ -107,7 +107,7 @@ def _step_rows(endpoint: Endpoint, metric: Metric, window: Window, *, live: bool
             at=point.at,
             epoch=point.epoch,
             epoch_since=since[point.epoch],
-            rate=rate_of(metric, point.trials, point.failures),
+            rate=metric_rate(metric, point.trials, point.failures),
             step=found.step,
             live=live,
         )
@@ -135,6 +135,6 @@ def latest_findings(endpoint: Endpoint) -> list[Repeated]:
 
 def _row(run: Any, metric: Metric) -> Row:
     assert run.finished_at is not None  # the constraint run_ended_iff_finished_at
-    rate = None if run.trials is None else rate_of(metric, run.trials, run.failures)
+    rate = None if run.trials is None else metric_rate(metric, run.trials, run.failures)
     since = run.profile.created_at
     return Row(run.pk, run.finished_at, run.key_epoch, since, rate, run.suite, run.simulated)

@@ -14,8 +14,8 @@ from dashboard.core.sql import rows
 from dashboard.core.time_range import Window
 from dashboard.models import Endpoint
 from dashboard.runs import observations
-from health.metric_names import name_of
-from health.rates import DIRECTIONS, Good, Rate, rate_of
+from health.metric_names import metric_name
+from health.rates import DIRECTIONS, Direction, Rate, metric_rate
 from probes.outcomes import Metric
 
 # Few enough that each holds some runs, else the interval jumps from one to the next.
@@ -34,11 +34,11 @@ class Small:
 
     @property
     def name(self) -> str:
-        return name_of(self.metric)
+        return metric_name(self.metric)
 
     @property
     def is_high_good(self) -> bool:
-        return DIRECTIONS[self.metric] is Good.HIGH
+        return DIRECTIONS[self.metric] is Direction.HIGH
 
 
 def read(endpoint: Endpoint, window: Window) -> list[Small]:
@@ -76,12 +76,12 @@ def _by_steps(
 def _small(metric: Metric, counted: Sequence[Counted], first: datetime, last: datetime) -> Small:
     span = last - first
     dots = [
-        Dot((at - first) / span if span else 1.0, rate_of(metric, trials, failures))
+        Dot((at - first) / span if span else 1.0, metric_rate(metric, trials, failures))
         for at, trials, failures in counted
     ]
     trials = sum(each[1] for each in counted)
     failures = sum(each[2] for each in counted)
-    rate = rate_of(metric, trials, failures) if trials else None
+    rate = metric_rate(metric, trials, failures) if trials else None
     return Small(metric, draw(dots), rate, len(dots))
 
 

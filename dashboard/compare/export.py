@@ -9,7 +9,7 @@ from dashboard.compare.filters import Span
 from dashboard.compare.queries import Cell, Line
 from dashboard.core import safe_csv
 from dashboard.models import Endpoint
-from health.rates import Rate, rate_of
+from health.rates import Rate, metric_rate
 
 Record = dict[str, object]
 
@@ -50,7 +50,7 @@ def of_lines(lines: Iterable[Line]) -> list[Record]:
             "at": point.at.isoformat(),
             "step_seconds": int(line.series.step.total_seconds()),
             "profile": point.epoch,
-            **_figures(rate_of(line.metric, point.trials, point.failures)),
+            **_figures(metric_rate(line.metric, point.trials, point.failures)),
         }
         for line in lines
         for point in line.series.points

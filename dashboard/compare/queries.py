@@ -21,7 +21,7 @@ from dashboard.models.people import Teams
 from dashboard.runs import observations
 from dashboard.runs.rollups import ORIGIN
 from health.observation_bits import PLACES
-from health.rates import Rate, rate_of
+from health.rates import Rate, metric_rate
 from health.status import FAILING_BELOW, HEALTHY_FROM
 from probes.outcomes import Metric
 
@@ -73,7 +73,7 @@ class Line:
     def together(self) -> Rate | None:
         trials = sum(point.trials for point in self.series.points)
         failures = sum(point.failures for point in self.series.points)
-        return rate_of(self.metric, trials, failures) if trials else None
+        return metric_rate(self.metric, trials, failures) if trials else None
 
     @property
     def worst(self) -> Rate | None:
@@ -82,7 +82,7 @@ class Line:
         if not points:
             return None
         found = max(points, key=lambda point: (point.failures / point.trials, point.trials))
-        return rate_of(self.metric, found.trials, found.failures)
+        return metric_rate(self.metric, found.trials, found.failures)
 
 
 def listed(asked: Asked, teams: Teams) -> EndpointQuerySet:
@@ -153,7 +153,7 @@ def _beginning(endpoints: Sequence[Endpoint], now: datetime) -> datetime:
 def _of_last_runs(ids: list[int]) -> Mapping[tuple[int, Metric], Cell]:
     return {
         (endpoint, Metric(name)): Cell(
-            Metric(name), rate_of(Metric(name), trials, failures), run_id=run
+            Metric(name), metric_rate(Metric(name), trials, failures), run_id=run
         )
         for endpoint, name, trials, failures, run in rows(_LAST_RUNS, {"endpoints": ids})
     }
@@ -167,7 +167,7 @@ def _of_span(ids: list[int], span: Span, now: datetime) -> Mapping[tuple[int, Me
     wanted = {"endpoints": ids, "places": list(_METRICS), "since": since}
     wanted["lane"] = observations.PROBE
     return {
-        (endpoint, metric): Cell(metric, rate_of(metric, trials, failures))
+        (endpoint, metric): Cell(metric, metric_rate(metric, trials, failures))
         for endpoint, place, trials, failures in rows(_SUMS[span], wanted)
         if (metric := _METRICS.get(place))
     }

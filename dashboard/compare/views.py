@@ -23,8 +23,8 @@ from dashboard.core.permissions import Right, actor_of, needs
 from dashboard.core.time_range import Range
 from dashboard.models import Endpoint
 from dashboard.models.people import Teams
-from health.metric_names import name_of
-from health.rates import DIRECTIONS, Good, rate_of
+from health.metric_names import metric_name
+from health.rates import DIRECTIONS, Direction, metric_rate
 from probes.outcomes import Metric
 
 
@@ -84,7 +84,7 @@ def _choices(asked: Asked, teams: Teams) -> dict[str, Any]:
         "tabs": [(tab, asked.address(tab=tab)) for tab in Tab],
         "spans": [(span, asked.address(span=span)) for span in Span],
         "ranges": list(Range),
-        "metrics": [(metric, name_of(metric)) for metric in Metric],
+        "metrics": [(metric, metric_name(metric)) for metric in Metric],
         "models": models,
     }
 
@@ -95,8 +95,8 @@ def _table(asked: Asked, shown: Page[Endpoint], now: datetime) -> dict[str, Any]
         named = capabilities.FIELDS.values()
         columns: list[tuple[str, str]] = [(str(name), "") for name in named]
     else:
-        good = {Good.HIGH: _("high is good"), Good.LOW: _("low is good")}
-        columns = [(name_of(metric), good[DIRECTIONS[metric]]) for metric in Metric]
+        good = {Direction.HIGH: _("high is good"), Direction.LOW: _("low is good")}
+        columns = [(metric_name(metric), good[DIRECTIONS[metric]]) for metric in Metric]
     return {"columns": columns, "rows": list(_rows(asked, endpoints, now))}
 
 
@@ -118,7 +118,7 @@ def _chart(asked: Asked, now: datetime, teams: Teams) -> dict[str, Any]:
     context: dict[str, Any] = {
         "chosen": [endpoint.slug for endpoint in drawn],
         "more_chosen": len(found) > compare.MOST_LINES,
-        "metric_name": name_of(asked.metric),
+        "metric_name": metric_name(asked.metric),
     }
     if len(drawn) < compare.FEWEST_LINES:
         return context
@@ -144,19 +144,19 @@ def _figure(lines: Sequence[Line]) -> dict[str, Any] | None:
         chart.Drawn(
             line.endpoint.slug,
             [
-                chart.Point(p.at, p.epoch, rate_of(line.metric, p.trials, p.failures))
+                chart.Point(p.at, p.epoch, metric_rate(line.metric, p.trials, p.failures))
                 for p in line.series.points
             ],
         )
         for line in lines
     ]
-    return chart.figure(drawn, name_of(lines[0].metric), lines[0].series.step)
+    return chart.figure(drawn, metric_name(lines[0].metric), lines[0].series.step)
 
 
 def _finding(lines: Sequence[Line]) -> str:
     """Who did best and who worst, as the title of the chart."""
     rated = [(line, rate) for line in lines if (rate := line.together)]
-    name = name_of(lines[0].metric)
+    name = metric_name(lines[0].metric)
     if len(rated) < compare.FEWEST_LINES:
         return name
     ranked = sorted(rated, key=lambda each: each[1].failures / each[1].trials)

@@ -8,12 +8,12 @@ from urllib.parse import urlsplit
 
 from django.conf import settings
 
-from probes.egress_rules import Rules, parse_grants
+from probes.egress_rules import EgressRules, parse_grants
 
 
-def rules() -> Rules:
+def rules() -> EgressRules:
     """Public addresses and what EGRESS_GRANTS names, but never our own servers."""
-    return Rules(parse_grants(settings.EGRESS_GRANTS), denied=frozenset(_own_servers()))
+    return EgressRules(parse_grants(settings.EGRESS_GRANTS), denied=frozenset(_own_servers()))
 
 
 def _own_servers() -> Iterator[tuple[str, int]]:

@@ -14,9 +14,9 @@ from datetime import datetime, timedelta
 from dashboard.demo.demo_fleet import Member
 from dashboard.demo.player_schedule import Schedule
 from probes import fingerprint, runner
-from probes.fingerprint import Engine
+from probes.fingerprint import EngineFacts
 from probes.outcomes import Attempt, Outcome
-from probes.suite import plan
+from probes.suite import plan_trials
 from simulators import virtual_time
 from simulators.clock import Clock
 from simulators.in_process import InProcess
@@ -49,7 +49,7 @@ class Simulated:
     trigger: str
     suite: str
     seed: int
-    engine: Engine
+    engine: EngineFacts
     attempts: tuple[Attempt, ...]
     took: timedelta = timedelta(0)
     # How often the endpoint was probed then.
@@ -86,7 +86,7 @@ class _Play:
 
     async def _run(self, transport: InProcess) -> Simulated:
         at = self._now()
-        engine = await fingerprint.read(self._target, transport)
+        engine = await fingerprint.read_engine(self._target, transport)
         trigger = self._schedule.trigger(engine)
         suite = self._schedule.suite(trigger)
         seed = self._rng.getrandbits(53)
@@ -98,7 +98,7 @@ class _Play:
     async def _attempts(self, suite: str, seed: int, transport: InProcess) -> tuple[Attempt, ...]:
         # All attempts of a run begin together and then wait for their turn.
         begun = self._now()
-        tried = runner.run(self._target, plan(suite), seed=seed, transport=transport)
+        tried = runner.run_trials(self._target, plan_trials(suite), seed=seed, transport=transport)
         return tuple([replace(attempt, started_at=begun) async for attempt in tried])
 
     def _spread(self) -> float:

@@ -5,22 +5,22 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from datetime import datetime, timedelta
 
-from health.cadence import Finished, Waits, Why, after
-from health.capabilities import capabilities, text_format
-from health.watch import Change, Count, Seen, Watch, follow
-from health.watch_counts import refusals, watch_counts
+from health.cadence import FinishedRun, NextTrigger, WaitTimes, plan_next_run
+from health.capabilities import derive_capabilities, text_format
+from health.watch import MetricCount, Watch, WatchChange, WatchedRun, follow_run
+from health.watch_counts import count_refusals, watched_rates
 from probes.adapters import adapter_for
-from probes.fingerprint import Engine
+from probes.fingerprint import EngineFacts
 from probes.outcomes import Attempt, Metric, Outcome
 from probes.suite import SUITE_VERSION
 from probes.target import Provider
 
 KEY_CHANGE = "key_change"
 # Those that ask the full suite; so does the first run of every profile.
-FULL_SUITE = (KEY_CHANGE, Why.CONFIRM.value, Why.FINGERPRINT.value)
+FULL_SUITE = (KEY_CHANGE, NextTrigger.CONFIRM.value, NextTrigger.FINGERPRINT.value)
 # As the settings have them.
 BASELINE_RUNS = 20
-WAITS = Waits(baseline=timedelta(minutes=7), confirm=timedelta(minutes=6))
+WAITS = WaitTimes(baseline=timedelta(minutes=7), confirm=timedelta(minutes=6))
 # A run without a verdict is soon tried again, ever less soon.
 FRUITLESS_WAIT = timedelta(minutes=15)
 # The product looks four times as often while an incident is open. Weeks of that would be most of
@@ -37,19 +37,19 @@ class Schedule:
         self._format = adapter_for(provider).format
         self._every = every
         self._template: str | None = None
-        self._why = Why.BASELINE.value
+        self._why = NextTrigger.BASELINE.value
         self._fruitless = 0
         self._number = 0
         self.watch = Watch()
         # What the last run changed.
-        self.changes: list[Change] = []
+        self.changes: list[WatchChange] = []
         self._left, self._is_known = BASELINE_RUNS, False
         self._text_format: str | None = None
         # What the endpoint told before its run, and all that it ever told under this key.
         self._told: Mapping[str, str] = {}
         self._facts: dict[str, set[str]] = {}
 
-    def trigger(self, engine: Engine) -> str:
+    def trigger(self, engine: EngineFacts) -> str:
         """Why the next run is made, given what the endpoint tells about itself.
 
         A template that was not told, as in an outage, is no new one.
@@ -74,8 +74,8 @@ class Schedule:
             return min(self._every, FRUITLESS_WAIT * (1 << self._fruitless - 1))
         self._fruitless, self._is_known = 0, True
         self._number += 1
-        seen = Seen(self._number, ended, SUITE_VERSION, self._every, self._counts(attempts))
-        self.watch, self.changes = follow(self.watch, seen)
+        seen = WatchedRun(self._number, ended, SUITE_VERSION, self._every, self._counts(attempts))
+        self.watch, self.changes = follow_run(self.watch, seen)
         return self._wait(suite, fingerprint_changed=fingerprint_changed)
 
     def _note_facts(self, attempts: Sequence[Attempt]) -> bool:
@@ -89,18 +89,18 @@ class Schedule:
                 values.add(value)
         return changed
 
-    def _counts(self, attempts: Sequence[Attempt]) -> dict[Metric, Count]:
+    def _counts(self, attempts: Sequence[Attempt]) -> dict[Metric, MetricCount]:
         if self._text_format is None:
-            self._text_format = text_format(capabilities(attempts, self._format))
-        rates = watch_counts(attempts, self._text_format or None)
-        refused = refusals(attempts)
+            self._text_format = text_format(derive_capabilities(attempts, self._format))
+        rates = watched_rates(attempts, self._text_format or None)
+        refused = count_refusals(attempts)
         return {
-            metric: Count(rate.trials, rate.failures, refused[metric])
+            metric: MetricCount(rate.trials, rate.failures, refused[metric])
             for metric, rate in rates.items()
         }
 
     def _wait(self, suite: str, *, fingerprint_changed: bool) -> timedelta:
-        finished = Finished(
+        finished = FinishedRun(
             suite=suite,
             ttl=self._every,
             fingerprint_changed=fingerprint_changed,
@@ -108,8 +108,8 @@ class Schedule:
             wants_confirmation=self.watch.wants_confirmation,
             is_degraded=bool(self.watch.alarms),
         )
-        follows = after(finished, WAITS)
+        follows = plan_next_run(finished, WAITS)
         self._why, self._left = follows.why.value, follows.onboarding_left
-        if follows.why is Why.RECOVERY:
+        if follows.why is NextTrigger.RECOVERY:
             return min(self._every, max(follows.wait, RECOVERY_SOONEST))
         return follows.wait

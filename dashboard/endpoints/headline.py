@@ -15,8 +15,8 @@ from dashboard.fleet.queries import Summary
 from dashboard.incidents.queries import Titled
 from dashboard.models import Profile
 from dashboard.trust.text import day
-from health.detector import Known
-from health.metric_names import name_of
+from health.detector import BaselineState
+from health.metric_names import metric_name
 from health.status import Status
 
 
@@ -25,7 +25,7 @@ def headline(summary: Summary, profile: Profile, opened: Sequence[Titled]) -> st
     if opened:
         return _of_incidents(opened)
     if summary.condition.below_gate:
-        names = ", ".join(name_of(metric) for metric in summary.condition.below_gate)
+        names = ", ".join(metric_name(metric) for metric in summary.condition.below_gate)
         return _("Never came up to the gate: {metrics}").format(metrics=names)
     said = _of_status(summary)
     if said:
@@ -68,7 +68,7 @@ def _of_rate(summary: Summary) -> str:
 
 
 def _holding(summary: Summary, profile: Profile) -> str:
-    if summary.condition.known is Known.NONE:
+    if summary.condition.known is BaselineState.NONE:
         return _("Nothing is wrong so far, but too few trials were made to know what is normal")
     return _("Holds since {day}").format(day=day(_since(profile)))
 

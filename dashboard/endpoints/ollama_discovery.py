@@ -11,9 +11,9 @@ from asgiref.sync import async_to_sync
 from dashboard.core import egress_grants
 from dashboard.core.sql import release
 from dashboard.endpoints.presets import of_provider
-from probes.egress_rules import Rules
+from probes.egress_rules import EgressRules
 from probes.errors import ProbesError
-from probes.http_messages import Outgoing
+from probes.http_messages import WireRequest
 from probes.target import Limits, Provider
 from probes.transport import Transport
 
@@ -39,11 +39,11 @@ def ollama_models() -> list[Model] | None:
     return async_to_sync(_ask)(rules)
 
 
-async def _ask(rules: Rules) -> list[Model] | None:
+async def _ask(rules: EgressRules) -> list[Model] | None:
     url = f"{of_provider(Provider.OLLAMA).base_url}/api/tags"
     try:
         async with Transport(_LIMITS, egress=rules) as transport:
-            incoming = await transport.send(Outgoing("GET", url, {}))
+            incoming = await transport.send(WireRequest("GET", url, {}))
     except ProbesError:
         return None
     return read_models(incoming.body) if incoming.status == 200 else None

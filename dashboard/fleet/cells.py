@@ -17,11 +17,11 @@ from dashboard.fleet.columns import short
 from dashboard.fleet.filters import SHOWN
 from dashboard.fleet.queries import Summary
 from dashboard.templatetags.core import percent
-from health.detector import Known
-from health.metric_names import name_of
-from health.rates import Rate, rate_of
+from health.detector import BaselineState
+from health.metric_names import metric_name
+from health.rates import Rate, metric_rate
 from health.severity import Severity
-from health.status import Status, status_of_rate
+from health.status import Status, rate_status
 from health.translation import say
 from probes.outcomes import Metric
 
@@ -63,7 +63,7 @@ def newest(metric: Metric, summaries: Iterable[Summary]) -> dict[int, Rate]:
     profiles = [summary.endpoint.profile_id for summary in summaries]
     runs = RUNS if metric is Metric.AVAILABILITY else 1
     wanted = {"profiles": profiles, "metrics": [metric.value], "runs": runs}
-    return {pk: rate_of(metric, trials, bad) for pk, trials, bad in rows(_NEWEST, wanted)}
+    return {pk: metric_rate(metric, trials, bad) for pk, trials, bad in rows(_NEWEST, wanted)}
 
 
 def _counts(profiles: list[int]) -> dict[int, dict[str, Counts]]:
@@ -89,18 +89,18 @@ def _status(summary: Summary, metric: Metric, counts: Counts) -> Status:
         return Status.FAILING
     if open_at:
         return Status.DEGRADED
-    is_judged = metric is not Metric.AVAILABILITY and watch.known is not Known.NONE
-    return Status.HEALTHY if is_judged else status_of_rate(_rate(metric, counts))
+    is_judged = metric is not Metric.AVAILABILITY and watch.known is not BaselineState.NONE
+    return Status.HEALTHY if is_judged else rate_status(_rate(metric, counts))
 
 
 # The same figures look the same in every row, and again whenever somebody looks.
 @lru_cache(maxsize=4096)
 def _drawn(language: str, metric: Metric, status: Status, counts: Counts) -> SafeString:
     if not counts.trials:
-        words = _("{name}: no data.").format(name=name_of(metric))
+        words = _("{name}: no data.").format(name=metric_name(metric))
         return render_to_string("fleet/_fleet_cell.html", {"words": words})
     pairs = zip(counts.trials, counts.failures, strict=True)
-    spark = sparkline([rate_of(metric, trials, failures) for trials, failures in pairs], RUNS)
+    spark = sparkline([metric_rate(metric, trials, failures) for trials, failures in pairs], RUNS)
     rate = _rate(metric, counts)
     context = {"rate": rate, "spark": spark, "words": _words(metric, status, rate, spark)}
     return render_to_string("fleet/_fleet_cell.html", context)
@@ -109,8 +109,8 @@ def _drawn(language: str, metric: Metric, status: Status, counts: Counts) -> Saf
 def _rate(metric: Metric, counts: Counts) -> Rate:
     if metric is Metric.AVAILABILITY:
         # One run asks too little to say how often an endpoint answers.
-        return rate_of(metric, sum(counts.trials), sum(counts.failures))
-    return rate_of(metric, counts.trials[-1], counts.failures[-1])
+        return metric_rate(metric, sum(counts.trials), sum(counts.failures))
+    return metric_rate(metric, counts.trials[-1], counts.failures[-1])
 
 
 def _words(metric: Metric, status: Status, rate: Rate, spark: Sparkline) -> str:
@@ -118,7 +118,7 @@ def _words(metric: Metric, status: Status, rate: Rate, spark: Sparkline) -> str:
     return _(
         "{name}: {value} ({count} of {trials}, 95 % interval {low} to {high}), {status}. {runs}."
     ).format(
-        name=name_of(metric),
+        name=metric_name(metric),
         value=percent(rate.value),
         count=rate.count,
         trials=rate.trials,

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from django.utils.translation import pgettext
 
 from dashboard.fleet.filters import SHOWN, Asked
-from health.metric_names import name_of
-from health.rates import DIRECTIONS, Good
+from health.metric_names import metric_name
+from health.rates import DIRECTIONS, Direction
 from probes.outcomes import Metric
 
 
@@ -49,8 +49,8 @@ def short(metric: Metric) -> str:
 
 
 def _of_metric(asked: Asked, metric: Metric) -> Column:
-    name = name_of(metric)
-    if DIRECTIONS[metric] is Good.HIGH:
+    name = metric_name(metric)
+    if DIRECTIONS[metric] is Direction.HIGH:
         title = pgettext("column", "{name}: high is good").format(name=name)
     else:
         title = pgettext("column", "{name}: low is good").format(name=name)

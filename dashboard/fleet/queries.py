@@ -20,8 +20,8 @@ from dashboard.models import Endpoint
 from dashboard.models.people import Teams
 from dashboard.models.watch import Lane
 from dashboard.trust.watch_summary import UNKNOWN, Condition, condition
-from health.rates import Rate, rate_of
-from health.status import Standing, Status, status_of
+from health.rates import Rate, metric_rate
+from health.status import Status, StatusFacts, endpoint_status
 from probes.outcomes import Metric
 
 WORST_FIRST = {status: place for place, status in enumerate(Status)}
@@ -126,8 +126,8 @@ def _summary(found: tuple[Any, ...], now: datetime) -> Summary:
     run_id, ended_s, trials, failures, *watched = found[_FIELDS:-4]
     watch, under_way = condition(*watched), found[-4:]
     ended_at = None if ended_s is None else datetime.fromtimestamp(ended_s, UTC)
-    rate = None if trials is None else rate_of(Metric.PARSE_SUCCESS, trials, failures)
-    standing = Standing(
+    rate = None if trials is None else metric_rate(Metric.PARSE_SUCCESS, trials, failures)
+    standing = StatusFacts(
         entry.enabled,
         timedelta(seconds=entry.ttl_s),
         ended_at,
@@ -137,7 +137,7 @@ def _summary(found: tuple[Any, ...], now: datetime) -> Summary:
         below_gate=bool(watch.below_gate),
     )
     active = None if under_way[0] is None else Active._make(under_way)
-    return Summary(entry, status_of(standing, now), run_id, ended_at, rate, active, watch)
+    return Summary(entry, endpoint_status(standing, now), run_id, ended_at, rate, active, watch)
 
 
 # The columns are those of Entry; then the last run with its parse success, what the watch says, and

@@ -14,9 +14,9 @@ from dashboard.models import Endpoint, Incident, Profile
 from dashboard.models.people import Teams
 from dashboard.trust import detection
 from dashboard.trust.text import day
-from health.metric_names import name_of
+from health.metric_names import metric_name
 from health.modes import WATCHED
-from health.rates import Rate, rate_of
+from health.rates import Rate, metric_rate
 from health.severity import Severity
 from probes.outcomes import Metric
 
@@ -57,7 +57,7 @@ class Titled:
 
     @property
     def metric(self) -> str:
-        return name_of(Metric(self.incident.metric))
+        return metric_name(Metric(self.incident.metric))
 
     @property
     def is_open(self) -> bool:
@@ -135,5 +135,5 @@ def new_normal(profile: Profile, metric: Metric) -> NewNormal:
     accepted = detection.accepted_runs(profile, metric)
     counts = [(row.run_id, row.watched_trials, row.watched_failures) for row in accepted]
     trials, failures = sum(count[1] for count in counts), sum(count[2] for count in counts)
-    runs = tuple((run, rate_of(metric, of, bad)) for run, of, bad in counts)
-    return NewNormal(runs, rate_of(metric, trials, failures))
+    runs = tuple((run, metric_rate(metric, of, bad)) for run, of, bad in counts)
+    return NewNormal(runs, metric_rate(metric, trials, failures))

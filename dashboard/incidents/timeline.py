@@ -15,25 +15,32 @@ from dashboard.models import Incident, ModeSwitch, RunMetric, WatchEvent
 from dashboard.models.watch import ACCEPTED, ACKNOWLEDGED, RELEASED, Lane
 from dashboard.runs.table import TRIGGER_WORDS
 from dashboard.trust import text as figure_words
-from health.rates import Good, Rate, rate_of
-from health.watch import Kind
+from health.rates import Direction, Rate, metric_rate
+from health.watch import ChangeKind
 from probes.outcomes import Metric
 
 MOST_RUNS = 300
 _TITLES = {
-    Kind.WARNED.value: gettext_lazy("The sums warn: runs that confirm it or not are asked for"),
-    Kind.OPENED.value: gettext_lazy("Opened"),
-    Kind.ESCALATED.value: gettext_lazy("Became more severe"),
-    Kind.EASED.value: gettext_lazy("Eased"),
-    Kind.RELEASE_WANTED.value: gettext_lazy("Could be left, but somebody has to allow it"),
-    Kind.RECOVERED.value: gettext_lazy("Recovered"),
-    Kind.SUPERSEDED.value: gettext_lazy("Superseded by another key or suite"),
+    ChangeKind.WARNED.value: gettext_lazy(
+        "The sums warn: runs that confirm it or not are asked for"
+    ),
+    ChangeKind.OPENED.value: gettext_lazy("Opened"),
+    ChangeKind.ESCALATED.value: gettext_lazy("Became more severe"),
+    ChangeKind.EASED.value: gettext_lazy("Eased"),
+    ChangeKind.RELEASE_WANTED.value: gettext_lazy("Could be left, but somebody has to allow it"),
+    ChangeKind.RECOVERED.value: gettext_lazy("Recovered"),
+    ChangeKind.SUPERSEDED.value: gettext_lazy("Superseded by another key or suite"),
     RELEASED: gettext_lazy("Leaving was allowed"),
     ACCEPTED: gettext_lazy("Accepted as the new normal"),
     ACKNOWLEDGED: gettext_lazy("Acknowledged"),
 }
 # Between these an incident cannot have been warned of.
-_QUIET = (Kind.CALMED.value, Kind.RECOVERED.value, Kind.SUPERSEDED.value, ACCEPTED)
+_QUIET = (
+    ChangeKind.CALMED.value,
+    ChangeKind.RECOVERED.value,
+    ChangeKind.SUPERSEDED.value,
+    ACCEPTED,
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,7 +71,7 @@ class Moment:
         """What the trials of all the runs came to, counted the way that the metric is shown."""
         count = sum(run.rate.count for run in self.runs)
         trials = sum(run.rate.trials for run in self.runs)
-        high = self.runs[0].rate.good is Good.HIGH
+        high = self.runs[0].rate.good is Direction.HIGH
         said = _("{count} of {trials} went well") if high else _("{count} of {trials} went badly")
         return said.format(count=count, trials=trials)
 
@@ -88,14 +95,14 @@ def of(incident: Incident) -> list[Moment]:
 def _warned(incident: Incident) -> WatchEvent | None:
     """The warning that led to the incident, where one did."""
     before = WatchEvent.objects.filter(
-        Q(kind=Kind.WARNED.value) | Q(kind__in=_QUIET),
+        Q(kind=ChangeKind.WARNED.value) | Q(kind__in=_QUIET),
         profile=incident.profile_id,
         metric=incident.metric,
         lane=incident.lane,
         after__lt=incident.opened_by,
     )
     last = before.select_related("by").order_by("-id").first()
-    return last if last and last.kind == Kind.WARNED.value else None
+    return last if last and last.kind == ChangeKind.WARNED.value else None
 
 
 def _events(incident: Incident) -> Iterable[WatchEvent]:
@@ -109,7 +116,7 @@ def _of_events(events: Iterable[WatchEvent]) -> Iterator[Moment]:
             event.at,
             event.kind,
             str(_TITLES.get(event.kind, event.kind.replace("_", " "))),
-            severity=None if act or event.kind == Kind.WARNED.value else event.severity,
+            severity=None if act or event.kind == ChangeKind.WARNED.value else event.severity,
             details=() if act else tuple(_details(event)),
             by=event.by.get_username() if event.by else "",
             note=event.note,
@@ -154,7 +161,7 @@ def _of_runs(incident: Incident, since: datetime) -> Iterator[Moment]:
     if incident.ended_at:
         counted = counted.filter(finished_at__lte=incident.ended_at)
     for row in counted.select_related("run").order_by("-finished_at")[:MOST_RUNS]:
-        rate = rate_of(metric, row.watched_trials, row.watched_failures)
+        rate = metric_rate(metric, row.watched_trials, row.watched_failures)
         run = Counted(row.run_id, row.run.trigger, row.finished_at, rate)
         yield Moment(row.finished_at, "run", "", runs=(run,))
 

@@ -22,7 +22,7 @@ from dashboard.incidents.watch_table import read as watch_table
 from dashboard.models import Endpoint, Incident, Watch
 from dashboard.trust import detection
 from dashboard.trust import text as figure_words
-from health.metric_names import name_of
+from health.metric_names import metric_name
 from health.modes import WATCHED
 from health.severity import Severity
 from probes.outcomes import Metric
@@ -41,7 +41,7 @@ def page(request: HttpRequest) -> HttpResponse:
         "rows": [Titled(incident) for incident in shown],
         "states": [("", _("all")), *incidents.STATE_WORDS.items()],
         "severities": list(Severity),
-        "metrics": [(metric.value, name_of(metric)) for metric in WATCHED],
+        "metrics": [(metric.value, metric_name(metric)) for metric in WATCHED],
         "before": asked.address(page=shown.number - 1),
         "after": asked.address(page=shown.number + 1),
         "slugs": endpoints.order_by("slug").values_list("slug", flat=True)[:500],

@@ -16,12 +16,12 @@ from dashboard.core import durations
 from dashboard.models import Endpoint, RunMetric
 from dashboard.trust.text import shown
 from health import detector
-from health.detector import PROBE, Known
-from health.metric_names import name_of
-from health.metric_state import Alarm, Gauge
+from health.detector import PROBE, BaselineState
+from health.metric_names import metric_name
+from health.metric_state import Alarm, MetricState
 from health.modes import WATCHED
 from health.power import detectable_drop
-from health.rates import DIRECTIONS, Good, Rate, rate_of
+from health.rates import DIRECTIONS, Direction, Rate, metric_rate
 from health.watch import YEAR, Watch
 from probes.outcomes import Metric
 
@@ -45,7 +45,7 @@ class Watched:
     """One metric; rates are the way that the metric is shown."""
 
     metric: Metric
-    known: Known
+    known: BaselineState
     baseline: Rate | None
     runs: int
     reference: float | None
@@ -61,14 +61,14 @@ class Watched:
 
     @property
     def name(self) -> str:
-        return name_of(self.metric)
+        return metric_name(self.metric)
 
     @property
     def known_words(self) -> str:
         """How much the baseline is worth."""
-        if self.known is Known.NONE:
+        if self.known is BaselineState.NONE:
             return _("too few trials yet")
-        return _("frozen") if self.known is Known.FROZEN else _("provisional")
+        return _("frozen") if self.known is BaselineState.FROZEN else _("provisional")
 
     @property
     def height(self) -> float:
@@ -87,11 +87,11 @@ def read(endpoint: Endpoint, watch: Watch) -> Table:
     found = tuple(_watched(metric, watch.gauge(metric), last, endpoint) for metric in WATCHED)
     span = durations.rough(WITHIN_RUNS * endpoint.ttl)
     within = _("{count} runs ({span})").format(count=WITHIN_RUNS, span=span)
-    return Table(found, detector.threshold(YEAR / endpoint.ttl), within)
+    return Table(found, detector.alarm_threshold(YEAR / endpoint.ttl), within)
 
 
 def _watched(
-    metric: Metric, gauge: Gauge, last: Mapping[Metric, tuple[int, int]], endpoint: Endpoint
+    metric: Metric, gauge: MetricState, last: Mapping[Metric, tuple[int, int]], endpoint: Endpoint
 ) -> Watched:
     baseline = gauge.baseline
     reference = gauge.judged_by(PROBE)
@@ -104,26 +104,26 @@ def _watched(
         reference=None if reference is None else shown(metric, reference),
         last=_rate(metric, *last.get(metric, (0, 0))),
         log_m=None if log_m == -inf else log_m,
-        alarm_at=detector.threshold(YEAR / endpoint.ttl),
+        alarm_at=detector.alarm_threshold(YEAR / endpoint.ttl),
         alarm=gauge.alarm,
         finds=_finds(metric, gauge, last.get(metric, (0, 0))[0], endpoint),
     )
 
 
 def _rate(metric: Metric, trials: int, failures: int) -> Rate | None:
-    return rate_of(metric, trials, failures) if trials else None
+    return metric_rate(metric, trials, failures) if trials else None
 
 
-def _finds(metric: Metric, gauge: Gauge, trials: int, endpoint: Endpoint) -> str:
+def _finds(metric: Metric, gauge: MetricState, trials: int, endpoint: Endpoint) -> str:
     """The smallest change that would be found soon, at this cadence and so many trials."""
     reference, baseline = gauge.judged_by(PROBE), gauge.baseline
     trials = trials or round(baseline.trials / max(baseline.runs, 1))
     if reference is None or not trials:
         return ""
-    drop = _drop(round(reference, 4), trials, detector.threshold(YEAR / endpoint.ttl))
+    drop = _drop(round(reference, 4), trials, detector.alarm_threshold(YEAR / endpoint.ttl))
     if drop is None:
         return _("not even a collapse")
-    high = DIRECTIONS[metric] is Good.HIGH
+    high = DIRECTIONS[metric] is Direction.HIGH
     said = _("a drop of {points} points") if high else _("a rise of {points} points")
     return said.format(points=f"{drop * 100:.0f}")
 

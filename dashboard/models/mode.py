@@ -13,7 +13,7 @@ from typing_extensions import override
 from dashboard.models.profile import Profile
 from dashboard.models.watch import Incident
 from health.modes import Mode
-from health.risk import LONGEST_PATTERN, Risk, Rule
+from health.risk import LONGEST_PATTERN, Risk, RiskRule
 
 
 class ModeSwitchQuerySet(models.QuerySet["ModeSwitch"]):
@@ -110,6 +110,6 @@ class ToolRule(models.Model):
         return f"{self.pattern} is {self.risk}"
 
     @property
-    def rule(self) -> Rule:
+    def rule(self) -> RiskRule:
         """The same as a value."""
-        return Rule(self.pattern, Risk(self.risk), self.note)
+        return RiskRule(self.pattern, Risk(self.risk), self.note)

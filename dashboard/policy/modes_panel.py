@@ -13,7 +13,7 @@ from django.utils.translation import gettext as _
 from dashboard.models import ModeSwitch, Profile, RolloutRequest
 from dashboard.trust import detection
 from dashboard.trust import text as figure_words
-from health.modes import Mode, effect_of
+from health.modes import Mode, describe_mode
 from health.translation import say
 from probes.outcomes import Metric
 
@@ -58,7 +58,7 @@ class Shown:
 
     @property
     def effect(self) -> str:
-        return effect_of(self.mode)
+        return describe_mode(self.mode)
 
     @property
     def is_on(self) -> bool:

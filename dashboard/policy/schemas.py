@@ -8,11 +8,11 @@ from typing import Any
 from pydantic import BaseModel, ConfigDict, Field
 
 from dashboard.models import PolicyVersion
-from health.detector import Known
+from health.detector import BaselineState
 from health.modes import Mode
-from health.policy import resolve
-from health.policy_facts import Facts, Switched
-from health.risk import Risk, Rule
+from health.policy import resolve_policy
+from health.policy_facts import ActiveMode, PolicyFacts
+from health.risk import Risk, RiskRule
 
 _MEASURED = {
     "schema_level": "strict_json_schema",
@@ -26,7 +26,7 @@ _MEASURED = {
     "trimmed_history": "taken",
 }
 # Resolved like any other, so that the example is never out of date.
-EXAMPLE_FACTS = Facts(
+EXAMPLE_FACTS = PolicyFacts(
     endpoint="vllm-qwen3",
     provider="qwen",
     model="qwen3-32b",
@@ -34,9 +34,9 @@ EXAMPLE_FACTS = Facts(
     epoch=2,
     stage="write",
     capabilities={name: {"value": value, "trials": 12} for name, value in _MEASURED.items()},
-    baseline=Known.FROZEN,
+    baseline=BaselineState.FROZEN,
     automatic=[
-        Switched(
+        ActiveMode(
             Mode.NO_STREAMING_TOOLS,
             "Streams that differ rose from 1% to 22%",
             "2026-05-01T12:01:00+00:00",
@@ -44,7 +44,7 @@ EXAMPLE_FACTS = Facts(
         )
     ],
     manual=[
-        Switched(
+        ActiveMode(
             Mode.NO_PARALLEL,
             "The agent mixes up results while we upgrade it.",
             "2026-05-01T09:30:00+00:00",
@@ -52,9 +52,9 @@ EXAMPLE_FACTS = Facts(
             expires_at="2026-05-02T09:30:00+00:00",
         )
     ],
-    rules=[Rule("mcp__docs__*", Risk.READ)],
+    rules=[RiskRule("mcp__docs__*", Risk.READ)],
 )
-EXAMPLE: dict[str, Any] = {"version": 4218, **resolve(EXAMPLE_FACTS).body}
+EXAMPLE: dict[str, Any] = {"version": 4218, **resolve_policy(EXAMPLE_FACTS).body}
 
 
 class _Part(BaseModel):
@@ -161,7 +161,7 @@ class PolicyOut(_Part):
     )
     stage: str
     stale: bool = Field(description="What was measured is too old")
-    baseline: Known
+    baseline: BaselineState
     modes: PolicyModes
     tool_call: ToolCalls
     parallel: Parallel

@@ -11,7 +11,7 @@ from django.utils.translation import gettext as _
 from dashboard.core import capability_labels
 from dashboard.core.safe_text import visible
 from dashboard.trust.decision_evidence import PARTS, Changed
-from health.metric_names import name_of
+from health.metric_names import metric_name
 from probes.outcomes import Metric
 
 
@@ -37,7 +37,7 @@ def _named(part: str) -> str:
     what = str(PARTS.get(family, visible(family)))
     match family:
         case "figures" if name in set(Metric):
-            inside = name_of(Metric(name))
+            inside = metric_name(Metric(name))
         case "capabilities":
             inside = capability_labels.name_of(name)
         case _:

@@ -13,15 +13,15 @@ from django.utils.translation import gettext_lazy as _
 from dashboard.core.labels import KNOWN
 from dashboard.core.safe_text import visible
 from dashboard.models import Endpoint
-from health.gates import Condition, Evidence, State
-from health.metric_names import name_of
+from health.gates import ConditionState, Evidence, GateCondition
+from health.metric_names import metric_name
 from probes.outcomes import Metric
 
 _STATES = {
-    State.MET: _("met"),
-    State.NOT_MET: _("not met"),
-    State.INCONCLUSIVE: _("not settled yet"),
-    State.NO_DATA: _("no data"),
+    ConditionState.MET: _("met"),
+    ConditionState.NOT_MET: _("not met"),
+    ConditionState.INCONCLUSIVE: _("not settled yet"),
+    ConditionState.NO_DATA: _("no data"),
 }
 _KEYS = {
     "format": _("Format of tool calls"),
@@ -46,10 +46,10 @@ _CODES = {
 }
 # Apart in shape as well as in colour. Drawn on 12 x 12.
 _SHAPES = {
-    State.MET: "M1.5 6.5 4.5 9.5 10.5 2.5",
-    State.NOT_MET: "M2 2 10 10M10 2 2 10",
-    State.INCONCLUSIVE: "M4 2V10M8 2V10",
-    State.NO_DATA: "M2 6H10",
+    ConditionState.MET: "M1.5 6.5 4.5 9.5 10.5 2.5",
+    ConditionState.NOT_MET: "M2 2 10 10M10 2 2 10",
+    ConditionState.INCONCLUSIVE: "M4 2V10M8 2V10",
+    ConditionState.NO_DATA: "M2 6H10",
 }
 
 
@@ -57,7 +57,7 @@ _SHAPES = {
 class Shown:
     """One condition: how it was judged, a sentence, and the page of what it rests on."""
 
-    judged: State
+    judged: ConditionState
     words: str
     # Empty where there is nothing to see.
     address: str
@@ -75,7 +75,7 @@ class Shown:
         return _SHAPES[self.judged]
 
 
-def shown(conditions: Iterable[Condition], endpoint: Endpoint) -> list[Shown]:
+def shown(conditions: Iterable[GateCondition], endpoint: Endpoint) -> list[Shown]:
     """Conditions as they are judged now."""
     return [
         Shown(each.state, each.words, address_of(each.evidence, endpoint)) for each in conditions
@@ -85,7 +85,7 @@ def shown(conditions: Iterable[Condition], endpoint: Endpoint) -> list[Shown]:
 def told(conditions: Iterable[Mapping[str, Any]], endpoint: Endpoint) -> list[Shown]:
     """Conditions as a request keeps them: what was found, and what was wanted."""
     return [
-        Shown(State(each["state"]), _sentence(each), _kept_address(each, endpoint))
+        Shown(ConditionState(each["state"]), _sentence(each), _kept_address(each, endpoint))
         for each in conditions
     ]
 
@@ -94,7 +94,7 @@ def _sentence(kept: Mapping[str, Any]) -> str:
     family, _dot, metric = str(kept["key"]).partition(".")
     name = str(_KEYS.get(family, family))
     if metric:
-        name = name.format(metric=name_of(Metric(metric)))
+        name = name.format(metric=metric_name(Metric(metric)))
     said = gettext("{name}: {figure}; wanted: {wanted}.")
     return said.format(name=name, figure=_figure(kept["figure"]), wanted=_figure(kept["wanted"]))
 

@@ -15,7 +15,7 @@ from dashboard.core.reason_forms import ReasonForm
 from dashboard.rollouts.gate_text import percent_of, success_of
 from dashboard.rollouts.text import allows
 from dashboard.rollouts.text import name_of as stage_name
-from health.detector import Known
+from health.detector import BaselineState
 from health.gate_table import (
     HIGHEST_RATE,
     LONGEST_AGE,
@@ -23,9 +23,9 @@ from health.gate_table import (
     MOST_RUNS,
     MOST_TRIALS,
 )
-from health.gates import ASKED_FOR, Gate, Gates
-from health.metric_names import name_of
-from health.rates import DIRECTIONS, Good
+from health.gates import PROMOTION_STAGES, Gate, Gates
+from health.metric_names import metric_name
+from health.rates import DIRECTIONS, Direction
 from health.severity import GATES
 from probes.outcomes import Metric
 
@@ -44,7 +44,7 @@ class GateForm(forms.Form):
     trials = _count(gettext_lazy("Trials of parse success, at least"), MOST_TRIALS)
     baseline = forms.ChoiceField(
         label=gettext_lazy("Baseline, at least"),
-        choices=[(known.value, KNOWN[known.value]) for known in Known],
+        choices=[(known.value, KNOWN[known.value]) for known in BaselineState],
     )
     open_incidents = _count(gettext_lazy("Open incidents, at most"), MOST_INCIDENTS)
     age_hours = forms.FloatField(
@@ -130,7 +130,7 @@ class GatesForm:
     """All stages and the reason, as one form."""
 
     def __init__(self, gates: Gates, data: Mapping[str, Any] | None = None) -> None:
-        self.stages = [GateForm(stage, gates.of[stage], data) for stage in ASKED_FOR]
+        self.stages = [GateForm(stage, gates.of[stage], data) for stage in PROMOTION_STAGES]
         self.reason = ReasonForm(data)
         self._before = gates
 
@@ -187,12 +187,12 @@ def _initial(gate: Gate) -> dict[str, Any]:
 
 
 def _rate_field(metric: Metric) -> forms.FloatField:
-    high = DIRECTIONS[metric] is Good.HIGH
+    high = DIRECTIONS[metric] is Direction.HIGH
     said = _("{metric}, at least (%)") if high else _("{metric}, at most (%)")
     ends = sorted((percent_of(metric, 0), percent_of(metric, HIGHEST_RATE)))
     told = _("From {least} to {most} percent.").format(least=f"{ends[0]:g}", most=f"{ends[1]:g}")
     return forms.FloatField(
-        label=said.format(metric=name_of(metric)),
+        label=said.format(metric=metric_name(metric)),
         required=False,
         min_value=ends[0],
         max_value=ends[1],

@@ -12,9 +12,9 @@ from dashboard.core import durations
 from dashboard.core.labels import KNOWN, spoken
 from dashboard.rollouts.text import name_of as stage_name
 from dashboard.trust.text import shown
-from health.gates import ASKED_FOR, Gate, Gates
-from health.metric_names import name_of
-from health.rates import DIRECTIONS, Good
+from health.gates import PROMOTION_STAGES, Gate, Gates
+from health.metric_names import metric_name
+from health.rates import DIRECTIONS, Direction
 from probes.outcomes import Metric
 
 
@@ -48,7 +48,7 @@ def lines(gate: Gate) -> dict[str, str]:
 def differences(before: Gates, after: Gates) -> list[Difference]:
     """What changed from one version to the next, in the order of the page."""
     found = []
-    for stage in ASKED_FOR:
+    for stage in PROMOTION_STAGES:
         old, new = lines(before.of[stage]), lines(after.of[stage])
         for name in dict.fromkeys([*new, *old]):
             if old.get(name) != new.get(name):
@@ -69,14 +69,16 @@ def success_of(metric: Metric, percent: float) -> float:
 
 def _rates(rates: Mapping[Metric, float], called: str) -> dict[str, str]:
     return {
-        called.format(metric=name_of(metric)): _bound(metric, success)
+        called.format(metric=metric_name(metric)): _bound(metric, success)
         for metric, success in rates.items()
     }
 
 
 def _bound(metric: Metric, success: float) -> str:
     said = (
-        _("at least {percent} %") if DIRECTIONS[metric] is Good.HIGH else _("at most {percent} %")
+        _("at least {percent} %")
+        if DIRECTIONS[metric] is Direction.HIGH
+        else _("at most {percent} %")
     )
     return said.format(percent=f"{percent_of(metric, success):g}")
 

@@ -10,7 +10,7 @@ from itertools import pairwise
 from dashboard.models import GateVersion, RolloutRequest
 from dashboard.rollouts.gate_text import Difference, differences, lines
 from dashboard.rollouts.text import allows, name_of
-from health.gates import ASKED_FOR, DEFAULTS, Gates, gates_from_json
+from health.gates import DEFAULTS, PROMOTION_STAGES, Gates, gates_from_json
 
 MOST_VERSIONS = 30
 
@@ -36,7 +36,9 @@ class Told:
 
 
 def told(gates: Gates) -> list[Told]:
-    return [Told(name_of(stage), allows(stage), lines(gates.of[stage])) for stage in ASKED_FOR]
+    return [
+        Told(name_of(stage), allows(stage), lines(gates.of[stage])) for stage in PROMOTION_STAGES
+    ]
 
 
 def versions() -> list[Version]:

@@ -18,7 +18,7 @@ from dashboard.models.rollout import RolloutRequestQuerySet
 from dashboard.rollouts import who_decides
 from dashboard.rollouts.text import STATES, asked_for, name_of
 from dashboard.trust import standings
-from health.gates import Standing, State
+from health.gates import ConditionState, GateResult
 from health.stages import LADDER
 
 PAGE = 25
@@ -36,7 +36,7 @@ class Waiting:
     # Empty where this person may decide.
     why_not: str
     # None for a mode that is to be let go of: it has no gate.
-    standing: Standing | None
+    standing: GateResult | None
 
     @property
     def gate(self) -> str:
@@ -67,7 +67,7 @@ class Candidate:
     """A profile on its way up."""
 
     profile: Profile
-    standing: Standing
+    standing: GateResult
 
     @property
     def endpoint(self) -> Endpoint:
@@ -91,7 +91,9 @@ class Candidate:
     @property
     def missing(self) -> str:
         """What is missing, in one line: what speaks against it before what is not known."""
-        missing = sorted(self.standing.missing, key=lambda each: each.state is not State.NOT_MET)
+        missing = sorted(
+            self.standing.missing, key=lambda each: each.state is not ConditionState.NOT_MET
+        )
         if not missing:
             return ""
         others = len(missing) - 1

@@ -22,10 +22,10 @@ from dashboard.rollouts.text import allows, name_of
 from dashboard.trust import gate_facts, policies, rollout_requests
 from dashboard.trust.decision_evidence import Changed
 from dashboard.trust.policy_renewal import current_policy
-from health.gates import Standing
-from health.metric_names import name_of as metric_name
-from health.modes import Mode, effect_of
-from health.rates import Rate, rate_of
+from health.gates import GateResult
+from health.metric_names import metric_name
+from health.modes import Mode, describe_mode
+from health.rates import Rate, metric_rate
 from probes.outcomes import Metric
 
 # More runs than this are counted.
@@ -63,7 +63,7 @@ class Look:
     is_mine: bool
     may_withdraw: bool
     # Only while it waits: later nobody can tell what would have been.
-    standing: Standing | None = None
+    standing: GateResult | None = None
     before: Mapping[str, Any] | None = None
     after: Mapping[str, Any] | None = None
 
@@ -199,7 +199,7 @@ class Look:
 
     @property
     def mode_effect(self) -> str:
-        return effect_of(Mode(self.request.switch.mode)) if self.request.switch else ""
+        return describe_mode(Mode(self.request.switch.mode)) if self.request.switch else ""
 
     def _current_figures(self) -> dict[str, dict[str, int]]:
         runs = gate_facts.finished_runs(self.current)
@@ -276,4 +276,4 @@ def _after(request: RolloutRequest) -> dict[str, Any]:
 def _rate(metric: Metric, found: Mapping[str, Any] | None) -> Rate | None:
     if not found or not found["trials"]:
         return None
-    return rate_of(metric, found["trials"], found["failures"])
+    return metric_rate(metric, found["trials"], found["failures"])

@@ -13,7 +13,7 @@ from dashboard.models import RolloutRequest
 from dashboard.models.profile import Stage
 from dashboard.trust import rollout_requests as rollouts
 from dashboard.trust.decision_evidence import Changed
-from health.gates import Condition, Standing
+from health.gates import GateCondition, GateResult
 
 _STAGE = "shadow, read_only, write, full; rejected, rolled_back"
 _CHANGED: dict[str, Any] = {
@@ -202,11 +202,11 @@ def rollout_detail(request: RolloutRequest) -> RolloutDetail:
     )
 
 
-def conditions_out(standing: Standing) -> list[ConditionOut]:
+def conditions_out(standing: GateResult) -> list[ConditionOut]:
     return [_condition(each) for each in standing.conditions]
 
 
-def _condition(condition: Condition) -> ConditionOut:
+def _condition(condition: GateCondition) -> ConditionOut:
     return ConditionOut(**condition.as_json(), words=condition.words)
 
 

@@ -12,7 +12,7 @@ from dashboard.rollouts import text as stage_words
 from dashboard.rollouts.gate_conditions import Shown, shown
 from dashboard.trust import rollout_requests
 from health import stages
-from health.gates import Standing
+from health.gates import GateResult
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,7 +35,7 @@ class Panel:
     endpoint: Endpoint
     profile: Profile
     in_force: Profile
-    standing: Standing
+    standing: GateResult
     pending: RolloutRequest | None
 
     @property
@@ -65,7 +65,7 @@ class Panel:
 
     @property
     def steps(self) -> list[Step]:
-        place = stages.place_of(self.stage)
+        place = stages.ladder_position(self.stage)
         return [
             Step(stage, is_now=stage == self.stage, is_passed=number < place)
             for number, stage in enumerate(stages.LADDER)
@@ -99,7 +99,7 @@ class Panel:
         return stages.allows_tools(self.in_force.stage) or self.stage != Stage.REJECTED
 
 
-def verdict(standing: Standing) -> str:
+def verdict(standing: GateResult) -> str:
     """What the conditions of a gate come to, in one sentence."""
     if standing.next is None:
         return ""

@@ -20,7 +20,7 @@ from dashboard.runs.services import Lease
 from probes.messages import Usage
 from probes.outcomes import Attempt, Evidence, Finding, FindingKind, Metric, Outcome, Verdict
 from probes.suite import Trial
-from probes.suite.sampling import price
+from probes.suite.sampling import estimate_price
 
 
 def record(lease: Lease, attempt: Attempt) -> None:
@@ -103,7 +103,7 @@ def _lease(lease: Lease) -> dict[str, Any]:
 
 def _cost(attempt: Attempt) -> dict[str, int]:
     """What was reserved for the trial, and what it came to; an answer may not tell its tokens."""
-    reserved = price([Trial(attempt.probe, attempt.trial)])
+    reserved = estimate_price([Trial(attempt.probe, attempt.trial)])
     told = (attempt.usage.input_tokens, attempt.usage.output_tokens)
     spent = sum(count or 0 for count in told) if any(told) else None
     if spent is None and attempt.outcome is not Outcome.VOID:

@@ -13,7 +13,7 @@ from dashboard.core import durations
 from dashboard.models import Endpoint, Run, Spend
 from dashboard.models.run import State
 from dashboard.runs import services as runs
-from probes.suite import SUITES, plan
+from probes.suite import SUITES, plan_trials
 from probes.suite.question_builder import MAX_TOKENS
 from probes.suite.sampling import MAX_PROMPT_TOKENS
 
@@ -116,7 +116,7 @@ def _planned(endpoint: Endpoint, suite: str, left: Left) -> Planned:
     last = finished.newest_first().first()
     return Planned(
         suite=suite,
-        attempts=len(plan(suite)),
+        attempts=len(plan_trials(suite)),
         requests=ceiling.requests,
         tokens=ceiling.tokens,
         cost=_cost(endpoint, ceiling.requests * MAX_PROMPT_TOKENS, ceiling.requests * MAX_TOKENS),

@@ -12,7 +12,7 @@ from dashboard.core.sql import execute, row, rows
 from dashboard.models.run import FULL_SUITE, PRIORITIES
 from dashboard.runs import services as runs
 from dashboard.runs import workers
-from probes.suite import SUITE_VERSION, plan
+from probes.suite import SUITE_VERSION, plan_trials
 
 DUE_AT_ONCE = 1000
 
@@ -24,8 +24,8 @@ def schedule_due() -> int:
     execute(_WAKE_RUNS, {"longest": settings.RUN_RETRY_AFTER * 64, "lease": settings.RUN_LEASE})
     values = {
         "version": SUITE_VERSION,
-        "full": len(plan("full")),
-        "light": len(plan("light")),
+        "full": len(plan_trials("full")),
+        "light": len(plan_trials("light")),
         "full_suite": list(FULL_SUITE),
         "priorities": Jsonb(PRIORITIES),
         "limit": DUE_AT_ONCE,

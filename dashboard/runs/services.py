@@ -32,8 +32,8 @@ from dashboard.models.run import PRIORITIES, State, Trigger
 from dashboard.runs import credentials
 from probes import fingerprint
 from probes.errors import TargetError
-from probes.suite import SUITE_VERSION, Trial, plan
-from probes.suite.sampling import Price, price
+from probes.suite import SUITE_VERSION, Trial, plan_trials
+from probes.suite.sampling import Price, estimate_price
 from probes.target import Limits, Target
 
 log = structlog.get_logger()
@@ -96,7 +96,7 @@ def request(
         suite=suite,
         suite_version=SUITE_VERSION,
         seed=random.SystemRandom().getrandbits(53),
-        planned=len(plan(suite)),
+        planned=len(plan_trials(suite)),
         priority=PRIORITIES[trigger],
         dispatched_at=Now(),
         requested_by=by,
@@ -108,7 +108,7 @@ def request(
 
 def ceiling(suite: str) -> Price:
     """The most that a whole run of a suite can cost."""
-    return _price(plan(suite), ask_engine=True)
+    return _price(plan_trials(suite), ask_engine=True)
 
 
 def claim(*, owner: str) -> Lease | None:
@@ -144,7 +144,9 @@ def start(lease: Lease) -> Work | None:
         fail(lease, reason=str(exc))
         return None
     stored = set(Attempt.objects.of(run).values_list("probe", "trial"))
-    left = tuple(trial for trial in plan(run.suite) if (trial.probe, trial.trial) not in stored)
+    left = tuple(
+        trial for trial in plan_trials(run.suite) if (trial.probe, trial.trial) not in stored
+    )
     ask_engine = run.fingerprint is None
     if not _begin(lease, run.endpoint, _price(left, ask_engine=ask_engine)):
         return None
@@ -196,7 +198,7 @@ def _hastened(run: Run, suite: str, trigger: Trigger) -> Run:
     waiting.update(priority=Least(F("priority"), PRIORITIES[trigger]))
     if suite == "full":
         # A run that was never claimed has no attempt yet, so its plan may still grow.
-        waiting.filter(claims=0).update(suite=suite, planned=len(plan(suite)))
+        waiting.filter(claims=0).update(suite=suite, planned=len(plan_trials(suite)))
     run.refresh_from_db()
     return run
 
@@ -224,7 +226,7 @@ def _over_budget(endpoint: Endpoint, cost: Price) -> str:
 
 
 def _price(left: tuple[Trial, ...], *, ask_engine: bool) -> Price:
-    cost = price(left)
+    cost = estimate_price(left)
     extra = fingerprint.MOST_REQUESTS if ask_engine else 0
     return Price(cost.requests + extra, cost.tokens + (fingerprint.MOST_TOKENS if extra else 0))
 

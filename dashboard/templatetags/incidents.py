@@ -8,7 +8,7 @@ from typing import Any
 from django import template
 
 from dashboard.core import durations
-from health.severity import Severity, word_of
+from health.severity import Severity, severity_name
 
 register = template.Library()
 
@@ -22,7 +22,7 @@ _SHAPES = {
 
 @register.inclusion_tag("parts/_status.html")
 def severity_badge(severity: int, more: str = "") -> dict[str, Any]:
-    words = f"S{severity} {word_of(Severity(severity))}{more}"
+    words = f"S{severity} {severity_name(Severity(severity))}{more}"
     return {"kind": f"severity-{severity}", "path": _SHAPES[severity], "words": words}
 
 

@@ -21,9 +21,9 @@ from dashboard.trust import gate_facts, policies
 from health import gates as judging
 from health import translation
 from health.detector import PROBE
-from health.gates import Figure, Standing
-from health.rate_bounds import reference
-from health.stages import next_of
+from health.gates import GateResult, TrialCounts
+from health.rate_bounds import reference_rate
+from health.stages import next_stage
 from probes.suite import SUITE_VERSION
 
 LONGEST = 300
@@ -72,14 +72,14 @@ class Changed:
         return [self.part, self.before, self.after]
 
 
-def standing(profile: Profile) -> Standing:
+def standing(profile: Profile) -> GateResult:
     """Where the profile stands before its next stage, by the gates that hold."""
     version, held = GateVersion.current()
     facts = gate_facts.facts_of(profile)
-    return judging.evaluate(held, facts, version=version.pk if version else None)
+    return judging.evaluate_gates(held, facts, version=version.pk if version else None)
 
 
-def of_stage(profile: Profile, where: Standing) -> dict[str, Any]:
+def of_stage(profile: Profile, where: GateResult) -> dict[str, Any]:
     """All that a request for the next stage rests on."""
     runs = gate_facts.finished_runs(profile)
     conditions = [condition.as_json() for condition in where.conditions]
@@ -116,7 +116,7 @@ def differences(request: RolloutRequest) -> list[Changed]:
 
 def _stage_parts(profile: Profile, runs: Sequence[int]) -> dict[str, Any]:
     version, held = GateVersion.current()
-    wanted = next_of(profile.stage)
+    wanted = next_stage(profile.stage)
     return {
         "key": {**_key(profile), "is_present": profile.ended_at is None},
         "suite_version": SUITE_VERSION,
@@ -167,11 +167,11 @@ def _key(profile: Profile) -> dict[str, Any]:
     }
 
 
-def _figure(figure: Figure) -> dict[str, Any]:
+def _figure(figure: TrialCounts) -> dict[str, Any]:
     return {
         "trials": figure.trials,
         "failures": figure.failures,
-        "p_ref": round(reference(figure, PROBE), 6),
+        "p_ref": round(reference_rate(figure, PROBE), 6),
     }
 
 
@@ -195,7 +195,7 @@ def _still_finished(profile: Profile, runs: Sequence[int]) -> list[int]:
 
 def _no_longer_met(profile: Profile) -> list[Changed]:
     """What later runs and time have done to the conditions: what is not met voids."""
-    with translation.english():
+    with translation.in_english():
         return [
             Changed(f"condition.{each.key}", "met", f"{each.state.value}: {each.words}")
             for each in standing(profile).missing

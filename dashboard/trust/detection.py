@@ -32,15 +32,15 @@ from dashboard.trust.settle import settle
 from health import translation
 from health import watch as watching
 from health.detector import PROBE, Baseline
-from health.metric_names import headline
-from health.watch import Change, Count, Kind, Seen, Watch, watch_from_json
+from health.metric_names import degradation_headline
+from health.watch import ChangeKind, MetricCount, Watch, WatchChange, WatchedRun, watch_from_json
 from probes.outcomes import Metric
 
 # Runs that make up the new normal, at most.
 MOST_ACCEPTED = 40
 _ENDS = {
-    Kind.RECOVERED: Incident.State.RECOVERED,
-    Kind.SUPERSEDED: Incident.State.SUPERSEDED,
+    ChangeKind.RECOVERED: Incident.State.RECOVERED,
+    ChangeKind.SUPERSEDED: Incident.State.SUPERSEDED,
 }
 
 
@@ -51,17 +51,19 @@ def follow(run: Run, profile: Profile) -> Watch:
     if profile.ended_at is not None or run.state != State.FINISHED:
         return before
     seen = seen_in(run)
-    after, changes = watching.follow(before, seen)
+    after, changes = watching.follow_run(before, seen)
     if after is before:
         return before
     _keep(row, after)
     follow_changes(profile, Lane.PROBE, seen, changes)
-    if any(change.kind is Kind.OPENED for change in changes):
+    if any(change.kind is ChangeKind.OPENED for change in changes):
         evidence.pin(run, why="it opened an incident")
     return after
 
 
-def follow_changes(profile: Profile, lane: Lane, seen: Seen, changes: Iterable[Change]) -> None:
+def follow_changes(
+    profile: Profile, lane: Lane, seen: WatchedRun, changes: Iterable[WatchChange]
+) -> None:
     """Write down what changed, with the incidents, modes and notices that follow from it."""
     for change in changes:
         incident = _incident(profile, lane, seen, change)
@@ -84,19 +86,19 @@ def replay(profile: Profile) -> Watch:
     watch = Watch()
     for run in profile.runs.filter(state=State.FINISHED).order_by("id"):
         watch, waiting = _acted(watch, waiting, before=run.pk)
-        watch, _ = watching.follow(watch, seen_in(run))
+        watch, _ = watching.follow_run(watch, seen_in(run))
     return _acted(watch, waiting, before=None)[0]
 
 
-def seen_in(run: Run) -> Seen:
+def seen_in(run: Run) -> WatchedRun:
     """A finished run as the watch sees it."""
     assert run.finished_at is not None
     counts = {
-        Metric(row.metric): Count(row.watched_trials, row.watched_failures, row.refused)
+        Metric(row.metric): MetricCount(row.watched_trials, row.watched_failures, row.refused)
         for row in RunMetric.objects.filter(run=run)
     }
     every = run.every or Endpoint.objects.get(pk=run.endpoint_id).ttl
-    return Seen(run.pk, run.finished_at, run.suite_version, every, counts)
+    return WatchedRun(run.pk, run.finished_at, run.suite_version, every, counts)
 
 
 @transaction.atomic
@@ -119,7 +121,7 @@ def accept(profile: Profile, metric: Metric, *, by: User | None, note: str) -> N
     if not (metric is Metric.PARSE_SUCCESS and _took_text_format(profile)):
         for run in accepted_runs(profile, metric):
             baseline = baseline.plus(run.watched_trials - run.watched_failures, run.watched_trials)
-    _keep(row, watching.accept(before, metric, baseline))
+    _keep(row, watching.accept_baseline(before, metric, baseline))
     figures = {
         "baseline": [baseline.successes, baseline.trials, baseline.runs],
         "before": before.gauge(metric).as_json(),
@@ -182,7 +184,7 @@ def release(incident: Incident, *, by: User | None, note: str) -> None:
     profile, metric = incident.profile, Metric(incident.metric)
     row = _row(profile, Lane(incident.lane))
     watch = watch_from_json(row.state)
-    _keep(row, watching.release(watch, metric))
+    _keep(row, watching.release_alarm(watch, metric))
     record_act(profile, metric, RELEASED, watch.last, by=by, note=note, incident=incident)
     subject = str(incident)
     audit.record(Action.INCIDENT_RELEASED, subject=subject, endpoint=endpoint, by=by, reason=note)
@@ -211,25 +213,27 @@ def acknowledge(incident: Incident, *, by: User | None, note: str = "") -> bool:
     return True
 
 
-def _incident(profile: Profile, lane: Lane, seen: Seen, change: Change) -> Incident | None:
+def _incident(
+    profile: Profile, lane: Lane, seen: WatchedRun, change: WatchChange
+) -> Incident | None:
     """The incident that a change opens or belongs to, brought up to date."""
-    if change.kind is Kind.OPENED:
+    if change.kind is ChangeKind.OPENED:
         return _opened(profile, lane, seen, change)
     incident = _open(profile, change.metric, lane)
     if incident is None:
         return None
     if change.kind in _ENDS:
         _ended(incident, seen, change)
-    elif change.kind in (Kind.ESCALATED, Kind.EASED):
+    elif change.kind in (ChangeKind.ESCALATED, ChangeKind.EASED):
         _graded(incident, seen, change)
-    elif change.kind is Kind.RELEASE_WANTED:
+    elif change.kind is ChangeKind.RELEASE_WANTED:
         incident.release_wanted = True
         incident.save(update_fields=["release_wanted"])
         _tell(Notice.Kind.DECISION_WANTED, incident, seen.at, "may be left, if somebody allows it")
     return incident
 
 
-def _opened(profile: Profile, lane: Lane, seen: Seen, change: Change) -> Incident:
+def _opened(profile: Profile, lane: Lane, seen: WatchedRun, change: WatchChange) -> Incident:
     assert change.severity is not None
     incident = Incident.objects.create(
         profile=profile,
@@ -252,7 +256,7 @@ def _step_back(incident: Incident) -> None:
     stage_changes.follow_incident(incident, reason=f"{_stored(incident)} (incident {incident.pk})")
 
 
-def _graded(incident: Incident, seen: Seen, change: Change) -> None:
+def _graded(incident: Incident, seen: WatchedRun, change: WatchChange) -> None:
     assert change.severity is not None
     worse = change.severity > incident.severity
     incident.severity = change.severity
@@ -268,25 +272,25 @@ def _graded(incident: Incident, seen: Seen, change: Change) -> None:
         _step_back(incident)
 
 
-def _ended(incident: Incident, seen: Seen, change: Change) -> None:
+def _ended(incident: Incident, seen: WatchedRun, change: WatchChange) -> None:
     incident.state, incident.ended_at = _ENDS[change.kind], seen.at
     incident.release_wanted = False
     incident.save(update_fields=["state", "ended_at", "release_wanted"])
     _switch(incident, seen, change)
-    if change.kind is Kind.RECOVERED:
+    if change.kind is ChangeKind.RECOVERED:
         _tell(Notice.Kind.RECOVERED, incident, seen.at, f"{_stored(incident)}; it recovered")
 
 
-def _switch(incident: Incident, seen: Seen, change: Change) -> None:
+def _switch(incident: Incident, seen: WatchedRun, change: WatchChange) -> None:
     figures = {**change.figures, "run": seen.number}
-    tighten = change.kind in (Kind.OPENED, Kind.ESCALATED)
+    tighten = change.kind in (ChangeKind.OPENED, ChangeKind.ESCALATED)
     reason = _stored(incident)
     modes.follow(incident, reason=reason, figures=figures, at=seen.at, tighten=tighten)
 
 
 def _stored(incident: Incident) -> str:
     """The incident in one sentence for everybody: rows and notices have no reader yet."""
-    with translation.english():
+    with translation.in_english():
         return headline_of(incident)
 
 
@@ -297,7 +301,7 @@ def headline_of(incident: Incident) -> str:
     now = figures.get("estimate")
     if incident.refused or now is None:
         now = 1 - figures["failures"] / figures["trials"]
-    return headline(metric, good / trials if trials else None, now)
+    return degradation_headline(metric, good / trials if trials else None, now)
 
 
 def _tell(kind: Notice.Kind, incident: Incident, at: datetime, what: str) -> None:
@@ -327,9 +331,9 @@ def _acted(
         act, waiting = waiting[0], waiting[1:]
         metric = Metric(act.metric)
         if act.kind == ACCEPTED:
-            watch = watching.accept(watch, metric, Baseline(*act.figures["baseline"]))
+            watch = watching.accept_baseline(watch, metric, Baseline(*act.figures["baseline"]))
         else:
-            watch = watching.release(watch, metric)
+            watch = watching.release_alarm(watch, metric)
     return watch, waiting
 
 

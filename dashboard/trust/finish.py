@@ -22,12 +22,12 @@ from dashboard.runs.services import FRUITLESS_WAIT, Lease
 from dashboard.trust import detection, profiles
 from dashboard.trust.settle import settle
 from health import cadence
-from health.capabilities import capabilities, settled
-from health.effort import effort_of
-from health.observation_bits import pack
-from health.report import rates
+from health.capabilities import derive_capabilities, settle_verdicts
+from health.effort import measure_effort
+from health.observation_bits import pack_verdicts
+from health.report import compute_rates
 from health.watch import Watch
-from health.watch_counts import refusals, watch_counts
+from health.watch_counts import count_refusals, watched_rates
 from probes.adapters import adapter_for
 from probes.outcomes import Attempt
 from probes.target import Provider
@@ -68,7 +68,7 @@ def follow(
 
     `told` is what the endpoint said about itself and that was not noted before the run.
     """
-    found = capabilities(attempts, adapter_for(Provider(profile.provider)).format)
+    found = derive_capabilities(attempts, adapter_for(Provider(profile.provider)).format)
     parser = profiles.note_text_format(profile, found) or None
     _write_metrics(run, attempts, parser)
     _write_effort(run, attempts)
@@ -86,7 +86,7 @@ def follow(
 
 def _write_metrics(run: Run, attempts: Sequence[Attempt], parser: str | None) -> None:
     assert run.finished_at is not None
-    watched, refused = watch_counts(attempts, parser), refusals(attempts)
+    watched, refused = watched_rates(attempts, parser), count_refusals(attempts)
     RunMetric.objects.bulk_create(
         RunMetric(
             run=run,
@@ -99,13 +99,13 @@ def _write_metrics(run: Run, attempts: Sequence[Attempt], parser: str | None) ->
             refused=refused[metric],
             finished_at=run.finished_at,
         )
-        for metric, rate in rates(settled(attempts, parser)).items()
+        for metric, rate in compute_rates(settle_verdicts(attempts, parser)).items()
         if rate.trials
     )
 
 
 def _write_effort(run: Run, attempts: Sequence[Attempt]) -> None:
-    spent = effort_of(attempts)
+    spent = measure_effort(attempts)
     run.latency_p50_ms, run.latency_p95_ms = spent.latency_p50_ms, spent.latency_p95_ms
     run.lost_tokens, run.lost_ms = spent.lost_tokens, spent.lost_ms
     run.save(update_fields=["latency_p50_ms", "latency_p95_ms", "lost_tokens", "lost_ms"])
@@ -122,7 +122,7 @@ def _observed(run: Run, attempt: Attempt, parser: str | None) -> list[Observatio
             run_id=run.pk,
             http_status=attempt.http_status,
         )
-        for packed in pack(settled([attempt], parser))
+        for packed in pack_verdicts(settle_verdicts([attempt], parser))
     ]
     # Facts of the attempt count once, however many rows its trials need.
     first = [
@@ -139,7 +139,7 @@ def _observed(run: Run, attempt: Attempt, parser: str | None) -> list[Observatio
 
 def _plan_next(run: Run, endpoint: Endpoint, watch: Watch) -> None:
     """Say when the endpoint is due again and why; it is locked."""
-    finished = cadence.Finished(
+    finished = cadence.FinishedRun(
         suite=run.suite,
         ttl=endpoint.ttl,
         fingerprint_changed=run.fingerprint_changed,
@@ -147,8 +147,8 @@ def _plan_next(run: Run, endpoint: Endpoint, watch: Watch) -> None:
         wants_confirmation=watch.wants_confirmation,
         is_degraded=bool(watch.alarms),
     )
-    follows = cadence.after(
-        finished, cadence.Waits(settings.BASELINE_EVERY, settings.CONFIRM_AFTER)
+    follows = cadence.plan_next_run(
+        finished, cadence.WaitTimes(settings.BASELINE_EVERY, settings.CONFIRM_AFTER)
     )
     assert run.finished_at is not None
     # Spread, so that no fleet marches in step.

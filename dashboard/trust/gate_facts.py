@@ -13,7 +13,7 @@ from dashboard.models import Incident, Profile, Rollup5m, Run, RunMetric, Watch,
 from dashboard.models.run import State
 from dashboard.models.watch import ACCEPTED, Lane
 from health.detector import PROBE
-from health.gates import Facts, Figure
+from health.gates import GateFacts, TrialCounts
 from health.observation_bits import PLACES
 from probes.outcomes import Metric
 from probes.suite import SUITE_VERSION
@@ -24,11 +24,11 @@ MOST_RUNS = 1000
 _METRICS = {place: metric for metric, place in PLACES.items()}
 
 
-def facts_of(profile: Profile) -> Facts:
+def facts_of(profile: Profile) -> GateFacts:
     """All that the conditions of the profile's next stage depend on, by the database's clock."""
     row = _timed(profile)
     runs = finished_runs(row)
-    return Facts(
+    return GateFacts(
         stage=row.stage,
         epoch=row.epoch,
         age=row.now - row.stage_at,
@@ -52,7 +52,7 @@ def finished_runs(profile: Profile) -> list[int]:
     return sorted(found.values_list("pk", flat=True)[:MOST_RUNS])
 
 
-def figures(profile: Profile, runs: Sequence[int]) -> dict[Metric, Figure]:
+def figures(profile: Profile, runs: Sequence[int]) -> dict[Metric, TrialCounts]:
     """The trials of each metric over exactly these runs.
 
     Where somebody has accepted a new normal, that is where the metric begins: what was better
@@ -63,18 +63,18 @@ def figures(profile: Profile, runs: Sequence[int]) -> dict[Metric, Figure]:
     for name, begun in _accepted(profile).items():
         good, trials, count = begun.figures["baseline"]
         later = _added_up(rows.filter(metric=name, run_id__gt=begun.after))
-        since = later.get(Metric(name), Figure(0, 0, 0))
-        found[Metric(name)] = Figure(
+        since = later.get(Metric(name), TrialCounts(0, 0, 0))
+        found[Metric(name)] = TrialCounts(
             trials + since.trials, trials - good + since.failures, count + since.runs
         )
     return dict(sorted(found.items()))
 
 
-def _added_up(rows: QuerySet[RunMetric]) -> dict[Metric, Figure]:
+def _added_up(rows: QuerySet[RunMetric]) -> dict[Metric, TrialCounts]:
     sums = rows.values("metric").annotate(
         t=Sum("watched_trials"), f=Sum("watched_failures"), count=Count("run_id")
     )
-    return {Metric(row["metric"]): Figure(row["t"], row["f"], row["count"]) for row in sums}
+    return {Metric(row["metric"]): TrialCounts(row["t"], row["f"], row["count"]) for row in sums}
 
 
 def open_incidents(profile: Profile) -> list[int]:
@@ -89,14 +89,14 @@ def _accepted(profile: Profile) -> Mapping[str, WatchEvent]:
     return {act.metric: act for act in newest}
 
 
-def _live(profile: Profile) -> dict[Metric, Figure]:
+def _live(profile: Profile) -> dict[Metric, TrialCounts]:
     """The live trials since the present stage began, as far back as five minutes are kept."""
     rows = Rollup5m.objects.filter(
         profile_id=profile.pk, lane=Lane.LIVE, bucket__gte=profile.stage_at
     )
     sums = rows.values("metric").annotate(t=Sum("trials"), f=Sum("failures"), buckets=Count("*"))
     return {
-        _METRICS[row["metric"]]: Figure(row["t"], row["f"], row["buckets"])
+        _METRICS[row["metric"]]: TrialCounts(row["t"], row["f"], row["buckets"])
         for row in sums
         if row["metric"] in _METRICS and row["t"]
     }

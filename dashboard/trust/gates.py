@@ -18,7 +18,7 @@ from dashboard.core.sql import execute
 from dashboard.models import GateVersion
 from dashboard.models.audit import Action
 from dashboard.trust import expiry
-from health.gates import gates_from_json, mistakes
+from health.gates import find_gate_errors, gates_from_json
 
 # The lock between asking, which shares it, and changing what is asked by.
 _LOCK = 0x67617465
@@ -39,7 +39,7 @@ def change(
     """
     if not permissions.of_user(User.objects.get(pk=by.pk)).may(Right.ADMINISTER, None):
         raise Refused(_("Only an administrator may change the gates."))
-    if found := mistakes(body):
+    if found := find_gate_errors(body):
         where, why = found[0]
         raise Refused(_("{where}: {why}").format(where=where, why=why) if where else why)
     execute("SELECT pg_advisory_xact_lock(%(key)s)", {"key": _LOCK})

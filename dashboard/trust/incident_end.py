@@ -11,7 +11,7 @@ from django.db.models.functions import Now
 from dashboard.models import Incident, Profile, Watch, WatchEvent
 from dashboard.models.watch import Lane
 from dashboard.trust import modes
-from health.watch import Kind
+from health.watch import ChangeKind
 from probes.outcomes import Metric
 
 
@@ -19,7 +19,7 @@ def end_incidents_of(profile: Profile, *, reason: str, at: datetime | None = Non
     """End the open incidents and modes of a profile that is over; the endpoint is locked."""
     for incident in profile.incidents.filter(ended_at=None):
         watch = Watch.objects.state_of(profile, Lane(incident.lane))
-        metric, kind = Metric(incident.metric), Kind.SUPERSEDED.value
+        metric, kind = Metric(incident.metric), ChangeKind.SUPERSEDED.value
         event = record_act(profile, metric, kind, watch.last, incident=incident, at=at)
         end_incident(incident, Incident.State.SUPERSEDED, event, reason=reason)
     modes.drop_all(profile, reason=reason, at=at)

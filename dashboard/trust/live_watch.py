@@ -26,7 +26,7 @@ from health import watch as watching
 from health.modes import WATCHED
 from health.observation_bits import PLACES
 from health.severity import Severity
-from health.watch import Change, Count, Kind, Seen, watch_from_json
+from health.watch import ChangeKind, MetricCount, WatchChange, WatchedRun, watch_from_json
 from probes.outcomes import Metric
 
 BUCKET = timedelta(minutes=5)
@@ -68,7 +68,7 @@ def _follow(profile_id: int, values: dict[str, Any]) -> None:
     wanted = False
     for bucket, counts in _buckets(profile_id, watch.last, values).items():
         seen = _seen(bucket, pending.with_counts(counts), profile)
-        watch, changes = watching.follow(watch, seen, detector.LIVE)
+        watch, changes = watching.follow_run(watch, seen, detector.LIVE)
         detection.follow_changes(profile, Lane.LIVE, seen, changes)
         wanted = wanted or _wants_probe(changes)
     row.state, row.pending = watch.as_json(), pending.as_json()
@@ -81,23 +81,25 @@ def _follow(profile_id: int, values: dict[str, Any]) -> None:
     settle(endpoint)
 
 
-def _seen(bucket: int, counts: dict[Metric, Count], profile: Profile) -> Seen:
+def _seen(bucket: int, counts: dict[Metric, MetricCount], profile: Profile) -> WatchedRun:
     probed = WatchRow.objects.state_of(profile).alarms
     most = {m: Severity.S3 if m in probed else Severity.S1 for m in WATCHED}
     at = datetime.fromtimestamp(bucket, UTC) + BUCKET
-    return Seen(bucket, at, SUITE, BUCKET, counts, most)
+    return WatchedRun(bucket, at, SUITE, BUCKET, counts, most)
 
 
-def _wants_probe(changes: list[Change]) -> bool:
-    return any(change.kind in (Kind.WARNED, Kind.OPENED) for change in changes)
+def _wants_probe(changes: list[WatchChange]) -> bool:
+    return any(change.kind in (ChangeKind.WARNED, ChangeKind.OPENED) for change in changes)
 
 
-def _buckets(profile_id: int, since: int, values: dict[str, Any]) -> dict[int, dict[Metric, Count]]:
+def _buckets(
+    profile_id: int, since: int, values: dict[str, Any]
+) -> dict[int, dict[Metric, MetricCount]]:
     """Trials and failures by bucket, oldest first."""
-    found: defaultdict[int, dict[Metric, Count]] = defaultdict(dict)
+    found: defaultdict[int, dict[Metric, MetricCount]] = defaultdict(dict)
     wanted = {**values, "profile": profile_id, "since": since}
     for bucket, metric, trials, failures in rows(_BUCKETS, wanted):
-        found[int(bucket.timestamp())][_METRICS[metric]] = Count(trials, failures)
+        found[int(bucket.timestamp())][_METRICS[metric]] = MetricCount(trials, failures)
     return found
 
 
@@ -105,14 +107,14 @@ class _Pending:
     """Counts of metrics that had too few trials so far."""
 
     def __init__(self, kept: dict[str, list[int]]) -> None:
-        self._counts = {Metric(name): Count(*count) for name, count in kept.items()}
+        self._counts = {Metric(name): MetricCount(*count) for name, count in kept.items()}
 
-    def with_counts(self, counts: dict[Metric, Count]) -> dict[Metric, Count]:
+    def with_counts(self, counts: dict[Metric, MetricCount]) -> dict[Metric, MetricCount]:
         """What is enough to be looked at, with what waited for it; the rest goes on waiting."""
         enough = {}
         for metric, count in counts.items():
-            before = self._counts.pop(metric, Count(0, 0))
-            added = Count(before.trials + count.trials, before.failures + count.failures)
+            before = self._counts.pop(metric, MetricCount(0, 0))
+            added = MetricCount(before.trials + count.trials, before.failures + count.failures)
             if added.trials >= FEWEST:
                 enough[metric] = added
             else:

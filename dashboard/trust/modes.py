@@ -20,7 +20,7 @@ from dashboard.models import Endpoint, Incident, ModeSwitch, Notice, Profile
 from dashboard.models.audit import Action
 from dashboard.notifications.services import outbox
 from dashboard.trust.settle import settle
-from health.modes import EFFECTS, Mode, fallbacks
+from health.modes import EFFECTS, Mode, fallback_modes
 from health.severity import Severity
 from probes.outcomes import Metric
 
@@ -210,7 +210,7 @@ def drop_all(profile: Profile, *, reason: str, at: datetime | Now | None = None)
 
 
 def _asked_for(incident: Incident) -> frozenset[Mode]:
-    return fallbacks(Metric(incident.metric), Severity(incident.severity))
+    return fallback_modes(Metric(incident.metric), Severity(incident.severity))
 
 
 def _end(switch: ModeSwitch, *, at: datetime | Now, reason: str, by: User | None = None) -> None:

@@ -28,8 +28,8 @@ from dashboard.models import (
 )
 from health.detector import PROBE
 from health.modes import Mode
-from health.policy import resolve
-from health.policy_facts import Candidate, Facts, Switched
+from health.policy import resolve_policy
+from health.policy_facts import ActiveMode, Candidate, PolicyFacts
 from probes.outcomes import Metric
 
 CHANNEL = "toolgauge_policy"
@@ -41,7 +41,7 @@ _RULES = 0x706F6C69
 class _Known:
     """The facts of an endpoint, and until when they stay as they are."""
 
-    facts: Facts
+    facts: PolicyFacts
     good_until: datetime | None
 
 
@@ -50,7 +50,7 @@ def refresh(endpoint: Endpoint) -> None:
     # Somebody may be changing the rules: their change must be seen, or come after us.
     execute("SELECT pg_advisory_xact_lock_shared(%(key)s)", {"key": _RULES})
     known = _known(endpoint)
-    body = resolve(known.facts).body
+    body = resolve_policy(known.facts).body
     stored = Policy.objects.filter(endpoint=endpoint).first()
     if stored is None or stored.body != body:
         _put(endpoint, body, known.good_until)
@@ -71,7 +71,10 @@ def effective_of(profile: Profile) -> list[str]:
     """The modes that hold for a profile that is in force, or would if it were now."""
     endpoint = profile.endpoint
     manual = list(endpoint.profile_in_force.switches.on().manual().select_related("author"))
-    return [mode.value for mode in resolve(_of_profile(endpoint, profile, manual).facts).effective]
+    return [
+        mode.value
+        for mode in resolve_policy(_of_profile(endpoint, profile, manual).facts).effective
+    ]
 
 
 def would_be(profile: Profile, stage: str, *, without: ModeSwitch | None = None) -> dict[str, Any]:
@@ -80,7 +83,7 @@ def would_be(profile: Profile, stage: str, *, without: ModeSwitch | None = None)
     held = endpoint.profile_in_force.switches.on().manual().select_related("author")
     manual = [each for each in held if each != without]
     facts = _of_profile(endpoint, profile, manual).facts
-    return resolve(replace(facts, stage=stage)).body
+    return resolve_policy(replace(facts, stage=stage)).body
 
 
 def _known(endpoint: Endpoint) -> _Known:
@@ -100,7 +103,7 @@ def _of_profile(endpoint: Endpoint, profile: Profile, manual: Sequence[ModeSwitc
     stale_at: datetime = row.seen_at + 2 * endpoint.ttl
     is_stale = stale_at <= row.now
     watch = Watch.objects.state_of(profile)
-    facts = Facts(
+    facts = PolicyFacts(
         endpoint=endpoint.slug,
         provider=row.provider,
         model=row.model,
@@ -134,13 +137,13 @@ def _in_use(endpoint: Endpoint) -> QuerySet[Profile]:
     return Profile.objects.filter(Q(in_force=True) | Q(ended_at=None), endpoint=endpoint)
 
 
-def _automatic(profile: Profile) -> list[Switched]:
+def _automatic(profile: Profile) -> list[ActiveMode]:
     by_incidents = profile.switches.on().filter(incident__isnull=False)
     return [_switched(each) for each in by_incidents.select_related("author")]
 
 
-def _switched(switch: ModeSwitch) -> Switched:
-    return Switched(
+def _switched(switch: ModeSwitch) -> ActiveMode:
+    return ActiveMode(
         Mode(switch.mode),
         switch.reason,
         switch.on_at.isoformat(),

@@ -21,7 +21,7 @@ from dashboard.trust.incident_end import end_incidents_of
 from dashboard.trust.settle import settle
 from health import stages
 from health.capabilities import Capability, text_format
-from probes.fingerprint import MOST_REQUESTS, MOST_TOKENS, Engine
+from probes.fingerprint import MOST_REQUESTS, MOST_TOKENS, EngineFacts
 from probes.suite import SUITE_VERSION
 from probes.target import ProfileKey
 
@@ -49,7 +49,7 @@ def follow_edit(endpoint: Endpoint) -> bool:
 
 
 @transaction.atomic
-def note_engine(lease: Lease, engine: Engine) -> bool:
+def note_engine(lease: Lease, engine: EngineFacts) -> bool:
     """Keep what the endpoint told before its run; False where the key is another one now.
 
     A run is superseded then: what it would measure belongs to the new profile.

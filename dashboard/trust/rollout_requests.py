@@ -33,7 +33,7 @@ from dashboard.trust.expiry import expire, run_out, void, void_all, void_changed
 from dashboard.trust.rollout_audit import record
 from dashboard.trust.settle import settle
 from dashboard.trust.stage_changes import check_right, lock, reject_profile, step_back
-from health.gates import Standing
+from health.gates import GateResult
 
 __all__ = [
     "Changed",
@@ -54,7 +54,7 @@ __all__ = [
 Kind, State = RolloutRequest.Kind, RolloutRequest.State
 
 
-def standing(profile: Profile) -> Standing:
+def standing(profile: Profile) -> GateResult:
     """Where the profile stands before its next stage."""
     return decision_evidence.standing(profile)
 

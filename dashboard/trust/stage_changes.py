@@ -60,7 +60,7 @@ def follow_incident(incident: Incident, *, reason: str) -> None:
     The caller settles the endpoint in the same transaction.
     """
     profile = Profile.objects.select_related("endpoint").get(pk=incident.profile_id)
-    to = stages.after_incident(profile.stage, Severity(incident.severity))
+    to = stages.stage_after_incident(profile.stage, Severity(incident.severity))
     if to is None:
         return
     before = profile.stage

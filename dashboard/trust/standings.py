@@ -18,10 +18,10 @@ from dashboard.models import GateVersion, Incident, Profile, WatchEvent
 from dashboard.models import Watch as WatchRow
 from dashboard.models.watch import ACCEPTED, Lane
 from dashboard.trust import gate_facts
-from health.detector import Known
-from health.gates import Facts, Figure, Gates, Standing, evaluate
+from health.detector import BaselineState
+from health.gates import GateFacts, GateResult, Gates, TrialCounts, evaluate_gates
 from health.observation_bits import PLACES
-from health.stages import next_of
+from health.stages import next_stage
 from probes.outcomes import Metric
 from probes.suite import SUITE_VERSION
 
@@ -32,23 +32,23 @@ _METRICS = {place: metric for metric, place in PLACES.items()}
 class Standings:
     """The facts of some profiles by their id; a standing is worked out when it is asked for."""
 
-    facts: Mapping[int, Facts]
+    facts: Mapping[int, GateFacts]
     gates: Gates
     version: int | None
 
-    def of(self, profile: Profile) -> Standing:
-        return evaluate(self.gates, self.facts[profile.pk], version=self.version)
+    def of(self, profile: Profile) -> GateResult:
+        return evaluate_gates(self.gates, self.facts[profile.pk], version=self.version)
 
     def is_ready(self, profile: Profile) -> bool:
         """Whether its next stage may be asked for. Counting comes first, since it costs nothing."""
         return self._has_enough(self.facts[profile.pk]) and self.of(profile).may_be_asked
 
-    def _has_enough(self, facts: Facts) -> bool:
-        wanted = next_of(facts.stage)
+    def _has_enough(self, facts: GateFacts) -> bool:
+        wanted = next_stage(facts.stage)
         if wanted is None:
             return False
         gate = self.gates.of[wanted]
-        tried = facts.figures.get(Metric.PARSE_SUCCESS, Figure(0, 0)).trials
+        tried = facts.figures.get(Metric.PARSE_SUCCESS, TrialCounts(0, 0)).trials
         is_counted = len(facts.runs) >= gate.runs and tried >= gate.trials
         is_calm = len(facts.incidents) <= gate.open_incidents and not facts.is_stale
         return is_counted and is_calm and facts.age >= gate.age
@@ -60,7 +60,7 @@ def read(profiles: Sequence[Profile]) -> Standings:
     return Standings(_facts(profiles), now, version.pk if version else None)
 
 
-def _facts(profiles: Sequence[Profile]) -> dict[int, Facts]:
+def _facts(profiles: Sequence[Profile]) -> dict[int, GateFacts]:
     keys = [profile.pk for profile in profiles]
     accepted = set(
         WatchEvent.objects.filter(profile__in=keys, kind=ACCEPTED).values_list("profile", flat=True)
@@ -82,9 +82,9 @@ class _Read:
         }
         wanted = {"profiles": keys, "version": SUITE_VERSION, "most": gate_facts.MOST_RUNS}
         self.runs = {pk: (list(ids), list(full)) for pk, ids, full in rows(_RUNS, wanted)}
-        self.figures: dict[int, dict[Metric, Figure]] = defaultdict(dict)
+        self.figures: dict[int, dict[Metric, TrialCounts]] = defaultdict(dict)
         for pk, name, trials, failures, runs in rows(_FIGURES, wanted):
-            self.figures[pk][Metric(name)] = Figure(trials, failures, runs)
+            self.figures[pk][Metric(name)] = TrialCounts(trials, failures, runs)
         self.live = _live(keys)
         self.opened: dict[int, list[int]] = defaultdict(list)
         opened = Incident.objects.filter(profile__in=keys, ended_at=None).order_by("pk")
@@ -93,17 +93,17 @@ class _Read:
         watches = WatchRow.objects.filter(profile__in=keys, lane=Lane.PROBE)
         self.known = dict(watches.values_list("profile", "known"))
 
-    def facts(self, profile: Profile) -> Facts:
+    def facts(self, profile: Profile) -> GateFacts:
         key, row = profile.pk, self.timed[profile.pk]
         runs, full = self.runs.get(key, ([], []))
-        return Facts(
+        return GateFacts(
             stage=row.stage,
             epoch=row.epoch,
             age=row.now - row.stage_at,
             runs=runs,
             full_runs=full,
             figures=dict(sorted(self.figures[key].items())),
-            baseline=Known(self.known.get(key, Known.NONE)),
+            baseline=BaselineState(self.known.get(key, BaselineState.NONE)),
             incidents=self.opened[key],
             live=self.live[key],
             is_stale=row.seen_at + 2 * row.endpoint.ttl <= row.now,
@@ -112,14 +112,14 @@ class _Read:
         )
 
 
-def _live(keys: list[int]) -> dict[int, dict[Metric, Figure]]:
+def _live(keys: list[int]) -> dict[int, dict[Metric, TrialCounts]]:
     """The live trials of each since its present stage began."""
-    found: dict[int, dict[Metric, Figure]] = defaultdict(dict)
+    found: dict[int, dict[Metric, TrialCounts]] = defaultdict(dict)
     for pk, place, trials, failures, buckets in rows(
         _LIVE, {"profiles": keys, "lane": Lane.LIVE.value}
     ):
         if place in _METRICS and trials:
-            found[pk][_METRICS[place]] = Figure(trials, failures, buckets)
+            found[pk][_METRICS[place]] = TrialCounts(trials, failures, buckets)
     return found
 
 

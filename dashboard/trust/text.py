@@ -11,8 +11,8 @@ from django.utils.formats import date_format
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy, ngettext, pgettext
 
-from health.metric_names import name_of
-from health.rates import DIRECTIONS, Good, Rate, rate_of
+from health.metric_names import metric_name
+from health.rates import DIRECTIONS, Direction, Rate, metric_rate
 from probes.outcomes import Metric
 
 Figures = Mapping[str, Any]
@@ -43,13 +43,13 @@ def sums(figures: Figures) -> str:
 
 def shown(metric: Metric, success: float) -> float:
     """A success rate the way the metric is shown."""
-    return success if DIRECTIONS[metric] is Good.HIGH else 1 - success
+    return success if DIRECTIONS[metric] is Direction.HIGH else 1 - success
 
 
 def baseline_of(metric: Metric, figures: Figures) -> Rate | None:
     """The trials that said what was normal; None where there were none."""
     good, trials, _runs = figures.get("baseline") or (0, 0, 0)
-    return rate_of(metric, trials, trials - good) if trials else None
+    return metric_rate(metric, trials, trials - good) if trials else None
 
 
 def day(moment: datetime) -> str:
@@ -113,5 +113,5 @@ def _of_sums(metric: Metric, figures: Figures) -> str:
 
 
 def _of_others(metric: Metric, figures: Figures) -> str:
-    others = [name_of(Metric(name)) for name in figures.get("together_with", ())]
+    others = [metric_name(Metric(name)) for name in figures.get("together_with", ())]
     return _("Together with: {metrics}.").format(metrics=", ".join(others)) if others else ""

@@ -4,7 +4,14 @@ from collections.abc import Mapping
 from types import MappingProxyType
 
 from probes.dialects.anthropic import ANTHROPIC, ANTHROPIC_BOUND
-from probes.dialects.base import Dialect, Due, ReplayRule, Strict, Thinking, override
+from probes.dialects.base import (
+    Dialect,
+    ReasoningDue,
+    ReplayRule,
+    StrictSupport,
+    ThinkingSwitch,
+    override_dialect,
+)
 from probes.dialects.deepseek import DEEPSEEK, DEEPSEEK_ANTHROPIC, DEEPSEEK_V32
 from probes.dialects.gemini import GEMINI
 from probes.dialects.glm import GLM, GLM_PRESERVED
@@ -22,12 +29,12 @@ __all__ = [
     "DIALECTS",
     "NAMED",
     "Dialect",
-    "Due",
+    "ReasoningDue",
     "ReplayRule",
-    "Strict",
-    "Thinking",
+    "StrictSupport",
+    "ThinkingSwitch",
     "dialect_named",
-    "override",
+    "override_dialect",
 ]
 
 # What a provider is taken for until something was measured.

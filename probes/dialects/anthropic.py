@@ -2,7 +2,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from probes.dialects.base import UNFORCED, Dialect, ReplayRule, Strict, Thinking
+from probes.dialects.base import UNFORCED, Dialect, ReplayRule, StrictSupport, ThinkingSwitch
 from probes.messages import ReasoningKind
 
 ANTHROPIC = Dialect(
@@ -10,12 +10,12 @@ ANTHROPIC = Dialect(
     ReplayRule.SIGNATURE,
     carries=frozenset({ReasoningKind.BLOCK}),
     id_rule="anthropic",
-    thinking=Thinking(
+    thinking=ThinkingSwitch(
         on={"thinking": {"type": "adaptive"}}, off={"thinking": {"type": "disabled"}}
     ),
     choices_thinking=UNFORCED,
     parallel_switch=True,
-    strict=Strict.TOOL,
+    strict=StrictSupport.TOOL,
     functions_only=False,
     blank_text=False,
     notes=("Thinking blocks go back unchanged or not at all (PROTOCOLS §2.5).",),
@@ -26,7 +26,7 @@ ANTHROPIC_BOUND = replace(
     ANTHROPIC,
     name="anthropic_bound",
     prefix_bound=True,
-    thinking=Thinking(on={"thinking": {"type": "adaptive"}}, off=None, by_default=True),
+    thinking=ThinkingSwitch(on={"thinking": {"type": "adaptive"}}, off=None, by_default=True),
     choices=UNFORCED,
     notes=(
         "Any edit of system, tools or history voids the blocks behind it (PROTOCOLS §2.5b); "

@@ -5,15 +5,22 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 
-from probes.dialects.base import EVERY_CHOICE, Dialect, Strict
-from probes.dialects.request_fields import asks, client_asks, mentions, other_tools, says, without
+from probes.dialects.base import EVERY_CHOICE, Dialect, StrictSupport
+from probes.dialects.request_fields import (
+    client_enables,
+    contains_fields,
+    has_field,
+    is_enabled,
+    non_function_tools,
+    without_fields,
+)
 from probes.dialects.turn_rules import (
-    bridged,
-    in_call_order,
-    results_apart,
-    with_arguments,
-    with_roles,
-    without_blank_text,
+    bridge_turns,
+    drop_blank_text,
+    fill_empty_arguments,
+    order_results,
+    rename_roles,
+    separate_results,
 )
 from probes.history.request_changes import Change, ChangeKind
 from probes.messages import JSON, ModelCall, ToolSpec
@@ -24,23 +31,25 @@ CHOICE = "tool_choice"
 
 
 @dataclass(frozen=True, slots=True)
-class Applied:
+class AppliedDialect:
     """The question as the vendor takes it, and every change."""
 
     call: ModelCall
     changes: tuple[Change, ...]
 
 
-def apply(call: ModelCall, dialect: Dialect, *, thinking: bool | None = None) -> Applied:
+def apply_dialect(
+    call: ModelCall, dialect: Dialect, *, thinking: bool | None = None
+) -> AppliedDialect:
     """The question within a vendor's limits. `thinking` None leaves thinking as it is asked for.
 
     Fields that the operator or client set win over those that the dialect would add.
     """
-    applying = _Applying(call, dialect)
+    applying = _CallRewriter(call, dialect)
     applying.switch_thinking(thinking)
     for step in _STEPS:
         step(applying)
-    return Applied(applying.call, tuple(applying.changes))
+    return AppliedDialect(applying.call, tuple(applying.changes))
 
 
 def is_thinking(call: ModelCall, dialect: Dialect) -> bool:
@@ -48,14 +57,14 @@ def is_thinking(call: ModelCall, dialect: Dialect) -> bool:
     thinking = dialect.thinking
     if thinking.off is None:
         return True
-    if thinking.off and says(call, thinking.off):
+    if thinking.off and contains_fields(call, thinking.off):
         return False
     # Every value but the one for off is some form of thinking: a budget, an effort, a level.
-    return thinking.by_default or any(asks(call, key) for key in thinking.on)
+    return thinking.by_default or any(is_enabled(call, key) for key in thinking.on)
 
 
 @dataclass
-class _Applying:
+class _CallRewriter:
     call: ModelCall
     dialect: Dialect
     changes: list[Change] = field(default_factory=list)
@@ -72,8 +81,8 @@ class _Applying:
             self.change(ChangeKind.THINKING_UNAVAILABLE, message, "$.options")
             return
         # What a client asked for would otherwise be written over the switch.
-        extra = {form: without(said, *fields) for form, said in self.call.extra.items()}
-        options = {**self.call.options, **_merged(self.call.options, fields)}
+        extra = {form: without_fields(said, *fields) for form, said in self.call.extra.items()}
+        options = {**self.call.options, **_merge_fields(self.call.options, fields)}
         if (options, extra) != (self.call.options, self.call.extra):
             self.call = replace(self.call, options=options, extra=extra)
             message = f"Thinking is switched {'on' if wanted else 'off'}."
@@ -81,14 +90,14 @@ class _Applying:
 
     def limit_choice(self) -> None:
         choice = self.call.tool_choice
-        if choice is None and not client_asks(self.call, CHOICE):
+        if choice is None and not client_enables(self.call, CHOICE):
             return
         thinks = is_thinking(self.call, self.dialect)
         allowed = self.dialect.choices_thinking if thinks else self.dialect.choices
         # What only the client's format has a word for may well force a call.
         if choice.mode in allowed if choice else allowed == EVERY_CHOICE:
             return
-        extra = {form: without(said, CHOICE) for form, said in self.call.extra.items()}
+        extra = {form: without_fields(said, CHOICE) for form, said in self.call.extra.items()}
         self.call = replace(self.call, tool_choice=None, extra=extra)
         mode = choice.mode if choice else "of the client"
         why = " while it thinks" if thinks and mode in self.dialect.choices else ""
@@ -121,7 +130,10 @@ class _Applying:
             spec = replace(spec, schema=EMPTY_SCHEMA)
             message = f"The tool {spec.name!r} is sent with an empty object schema."
             self.change(ChangeKind.SCHEMA_FILLED, message, f"{path}.schema")
-        if spec.strict is not None and self.dialect.strict in (Strict.NEVER, Strict.BETA):
+        if spec.strict is not None and self.dialect.strict in (
+            StrictSupport.NEVER,
+            StrictSupport.BETA,
+        ):
             spec = replace(spec, strict=None)
             message = f"The tool {spec.name!r} cannot be strict here."
             self.change(ChangeKind.STRICT_DROPPED, message, f"{path}.strict")
@@ -130,8 +142,8 @@ class _Applying:
     def drop_other_tools(self) -> None:
         extra = dict(self.call.extra)
         for form, fields in self.call.extra.items():
-            if names := other_tools(fields):
-                extra[form] = without(fields, *names)
+            if names := non_function_tools(fields):
+                extra[form] = without_fields(fields, *names)
                 message = f"{self.dialect.name!r} takes functions only; other tools are left out."
                 self.change(ChangeKind.TOOL_DROPPED, message, f"$.extra.{form}.{names[0]}")
         if extra != self.call.extra:
@@ -161,7 +173,7 @@ class _Applying:
 
     def name_limit(self) -> None:
         name, limit = self.dialect.limit_field, self.call.max_tokens
-        if name and limit is not None and not mentions(self.call, name):
+        if name and limit is not None and not has_field(self.call, name):
             self.call = replace(self.call, options={**self.call.options, name: limit})
             message = f"The token limit is called {name!r} here."
             self.change(ChangeKind.OPTION_ADDED, message, f"$.options.{name}")
@@ -177,41 +189,41 @@ class _Applying:
             if isinstance(said, Mapping) and isinstance(value, Mapping):
                 added: JSON = {**value, **said}
             else:
-                added = said if mentions(self.call, key) else value
+                added = said if has_field(self.call, key) else value
             if added != said:
                 self.call = replace(self.call, options={**self.call.options, key: added})
                 message = f"{self.dialect.name!r} needs the field {key!r} for tools."
                 self.change(ChangeKind.OPTION_ADDED, message, f"$.options.{key}")
 
     def arrange_turns(self) -> None:
-        turns = with_arguments(results_apart(self.call.turns), self.changes)
-        turns = with_roles(turns, self.dialect.roles, self.changes)
+        turns = fill_empty_arguments(separate_results(self.call.turns), self.changes)
+        turns = rename_roles(turns, self.dialect.roles, self.changes)
         if not self.dialect.blank_text:
-            turns = without_blank_text(turns, self.changes)
+            turns = drop_blank_text(turns, self.changes)
         if self.dialect.results_in_call_order:
-            turns = in_call_order(turns, self.changes)
+            turns = order_results(turns, self.changes)
         if self.dialect.bridge_after_tool:
-            turns = bridged(turns, self.changes)
+            turns = bridge_turns(turns, self.changes)
         if tuple(turns) != self.call.turns:
             self.call = replace(self.call, turns=tuple(turns))
 
 
-_STEPS: tuple[Callable[[_Applying], None], ...] = (
-    _Applying.map_effort,
-    _Applying.limit_choice,
-    _Applying.limit_parallel,
-    _Applying.limit_tools,
-    _Applying.name_limit,
-    _Applying.add_extras,
-    _Applying.arrange_turns,
+_STEPS: tuple[Callable[[_CallRewriter], None], ...] = (
+    _CallRewriter.map_effort,
+    _CallRewriter.limit_choice,
+    _CallRewriter.limit_parallel,
+    _CallRewriter.limit_tools,
+    _CallRewriter.name_limit,
+    _CallRewriter.add_extras,
+    _CallRewriter.arrange_turns,
 )
 
 
 def _offers_tools(call: ModelCall) -> bool:
-    return bool(call.tools) or any(map(other_tools, call.extra.values()))
+    return bool(call.tools) or any(map(non_function_tools, call.extra.values()))
 
 
-def _merged(said: Mapping[str, JSON], fields: Mapping[str, JSON]) -> dict[str, JSON]:
+def _merge_fields(said: Mapping[str, JSON], fields: Mapping[str, JSON]) -> dict[str, JSON]:
     """The fields with what was said beside them; an object with a type is one whole choice."""
     merged = dict(fields)
     for key, value in fields.items():

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field, fields, replace
 from enum import StrEnum
 from typing import Any
 
-from probes.error_table import Row
+from probes.error_table import ErrorPattern
 from probes.errors import TargetError
 from probes.messages import JSON, ReasoningKind
 
@@ -26,7 +26,7 @@ class ReplayRule(StrEnum):
     BEHAVIOURAL = "behavioural"  # nothing is refused; the model is worse without it
 
 
-class Due(StrEnum):
+class ReasoningDue(StrEnum):
     """Which assistant turns are refused when their reasoning is missing."""
 
     NOWHERE = "nowhere"
@@ -34,7 +34,7 @@ class Due(StrEnum):
     TURNS = "turns"  # all that the replay rule speaks of
 
 
-class Strict(StrEnum):
+class StrictSupport(StrEnum):
     """Where tools may be declared strict."""
 
     UNKNOWN = "unknown"
@@ -44,7 +44,7 @@ class Strict(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Thinking:
+class ThinkingSwitch:
     """The request fields that switch thinking. `off` None: this vendor always thinks."""
 
     on: Mapping[str, JSON] = field(default_factory=dict)
@@ -68,16 +68,16 @@ class Dialect:
     reasoning_field: str | None = None  # None: under the name it came with
     block_to_field: bool = False  # the text of a thinking block is what this vendor calls a field
     replay_needs_tools: bool = False  # all_turns holds once tools are in play, else same_turn
-    reasoning_due: Due = Due.NOWHERE
+    reasoning_due: ReasoningDue = ReasoningDue.NOWHERE
     prefix_bound: bool = False  # a signature covers everything before it
     sentinel: str = ""  # the documented signature for calls that the endpoint did not make
     # The question.
     id_rule: str = "any"
-    thinking: Thinking = field(default_factory=Thinking)
+    thinking: ThinkingSwitch = field(default_factory=ThinkingSwitch)
     choices: frozenset[str] = EVERY_CHOICE
     choices_thinking: frozenset[str] = EVERY_CHOICE
     parallel_switch: bool | None = None
-    strict: Strict = Strict.UNKNOWN
+    strict: StrictSupport = StrictSupport.UNKNOWN
     empty_schema: bool = True  # a tool without parameters is sent with an empty object schema
     functions_only: bool = True
     roles: Mapping[str, str] = field(default_factory=lambda: dict(DEVELOPER_AS_SYSTEM))
@@ -89,7 +89,7 @@ class Dialect:
     tool_extras: Mapping[str, JSON] = field(default_factory=dict)
     stream_extras: Mapping[str, JSON] = field(default_factory=dict)
     # The answer.
-    errors: tuple[Row, ...] = ()
+    errors: tuple[ErrorPattern, ...] = ()
     notes: tuple[str, ...] = ()
 
     @property
@@ -97,7 +97,7 @@ class Dialect:
         return bool(self.choices_thinking - UNFORCED)
 
 
-def override(dialect: Dialect, measured: Mapping[str, Any]) -> Dialect:
+def override_dialect(dialect: Dialect, measured: Mapping[str, Any]) -> Dialect:
     """The dialect with what was measured in place of what was guessed.
 
     Keys are fields of a dialect or of a capability profile; others say nothing here and are
@@ -146,10 +146,12 @@ _CAPABILITIES: Mapping[str, Callable[[Any], dict[str, Any]]] = {
 }
 _READERS: Mapping[str, Callable[[Any], Any]] = {
     "replay": ReplayRule,
-    "strict": Strict,
-    "reasoning_due": Due,
+    "strict": StrictSupport,
+    "reasoning_due": ReasoningDue,
     "carries": lambda kinds: frozenset(map(ReasoningKind, kinds)),
     "choices": frozenset,
     "choices_thinking": frozenset,
-    "thinking": lambda value: value if isinstance(value, Thinking) else Thinking(**value),
+    "thinking": lambda value: (
+        value if isinstance(value, ThinkingSwitch) else ThinkingSwitch(**value)
+    ),
 }

@@ -2,17 +2,24 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from probes.dialects.base import EVERY_CHOICE, Dialect, Due, ReplayRule, Strict, Thinking
+from probes.dialects.base import (
+    EVERY_CHOICE,
+    Dialect,
+    ReasoningDue,
+    ReplayRule,
+    StrictSupport,
+    ThinkingSwitch,
+)
 from probes.messages import ReasoningKind
 
 DEEPSEEK = Dialect(
     "deepseek",
     ReplayRule.ALL_TURNS,
     replay_needs_tools=True,
-    reasoning_due=Due.TURNS,
+    reasoning_due=ReasoningDue.TURNS,
     reasoning_field="reasoning_content",
     block_to_field=True,
-    thinking=Thinking(
+    thinking=ThinkingSwitch(
         on={"thinking": {"type": "enabled"}},
         off={"thinking": {"type": "disabled"}},
         by_default=True,
@@ -20,7 +27,7 @@ DEEPSEEK = Dialect(
     choices=EVERY_CHOICE,
     # `auto` is the default and sources disagree whether it may be said, so it is left out.
     choices_thinking=frozenset({"none"}),
-    strict=Strict.BETA,
+    strict=StrictSupport.BETA,
     efforts={"minimal": "low", "medium": "high", "xhigh": "high", "ultra": "max"},
     notes=(
         "V4 and later: reasoning_content on every assistant turn, across user turns, once tools "
@@ -34,7 +41,7 @@ DEEPSEEK_V32 = replace(
     name="deepseek_v32",
     replay=ReplayRule.SAME_TURN,
     replay_needs_tools=False,
-    reasoning_due=Due.CALLS,
+    reasoning_due=ReasoningDue.CALLS,
     notes=("V3.2: reasoning of the current turn; older turns were dropped (PROTOCOLS §1.4).",),
 )
 

@@ -1,6 +1,6 @@
 from __future__ import annotations
 
-from probes.dialects.base import Dialect, ReplayRule, Strict
+from probes.dialects.base import Dialect, ReplayRule, StrictSupport
 from probes.messages import ReasoningKind
 
 GEMINI = Dialect(
@@ -9,7 +9,7 @@ GEMINI = Dialect(
     carries=frozenset({ReasoningKind.THOUGHT}),
     sentinel="skip_thought_signature_validator",
     parallel_switch=False,
-    strict=Strict.NEVER,
+    strict=StrictSupport.NEVER,
     # An object schema without properties was refused for a long time; no parameters is right.
     empty_schema=False,
     functions_only=False,

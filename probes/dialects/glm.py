@@ -2,7 +2,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from probes.dialects.base import Dialect, ReplayRule, Thinking
+from probes.dialects.base import Dialect, ReplayRule, ThinkingSwitch
 
 AUTO_ONLY = frozenset({"auto"})
 
@@ -11,7 +11,7 @@ GLM = Dialect(
     ReplayRule.SAME_TURN,
     reasoning_field="reasoning_content",
     block_to_field=True,
-    thinking=Thinking(
+    thinking=ThinkingSwitch(
         on={"thinking": {"type": "enabled"}},
         off={"thinking": {"type": "disabled"}},
         by_default=True,

@@ -2,16 +2,16 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from probes.dialects.base import UNFORCED, Dialect, Due, ReplayRule, Thinking
+from probes.dialects.base import UNFORCED, Dialect, ReasoningDue, ReplayRule, ThinkingSwitch
 
 KIMI = Dialect(
     "kimi",
     ReplayRule.ALL_TURNS,
-    reasoning_due=Due.CALLS,
+    reasoning_due=ReasoningDue.CALLS,
     reasoning_field="reasoning_content",
     block_to_field=True,
     id_rule="kimi",
-    thinking=Thinking(
+    thinking=ThinkingSwitch(
         on={"thinking": {"type": "enabled"}},
         off={"thinking": {"type": "disabled"}},
         by_default=True,
@@ -26,7 +26,7 @@ KIMI = Dialect(
 KIMI_K3 = replace(
     KIMI,
     name="kimi_k3",
-    thinking=Thinking(off=None, by_default=True),
+    thinking=ThinkingSwitch(off=None, by_default=True),
     choices_thinking=UNFORCED | {"required"},
     notes=("Thinks always and keeps the reasoning of all turns (PROTOCOLS §9.1, §20).",),
 )

@@ -2,8 +2,8 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from probes.dialects.base import Dialect, ReplayRule, Thinking
-from probes.error_table import ErrorClass, Row
+from probes.dialects.base import Dialect, ReplayRule, ThinkingSwitch
+from probes.error_table import ErrorClass, ErrorPattern
 from probes.messages import ReasoningKind
 
 MINIMAX = Dialect(
@@ -12,8 +12,8 @@ MINIMAX = Dialect(
     carries=frozenset({ReasoningKind.DETAILS, ReasoningKind.FIELD, ReasoningKind.TAGS}),
     reasoning_field="reasoning_content",
     block_to_field=True,
-    thinking=Thinking(on={"reasoning_split": True}, off=None, by_default=True),
-    errors=(Row(ErrorClass.NO_TOOLS, (("not yet implemented",),)),),
+    thinking=ThinkingSwitch(on={"reasoning_split": True}, off=None, by_default=True),
+    errors=(ErrorPattern(ErrorClass.NO_TOOLS, (("not yet implemented",),)),),
     notes=(
         "Reasoning lost is no error but loops and wrong tools; send it all back (PROTOCOLS §6).",
         "Without reasoning_split the thoughts stand between think tags in the content.",
@@ -26,5 +26,5 @@ MINIMAX_ANTHROPIC = replace(
     carries=frozenset({ReasoningKind.BLOCK}),
     reasoning_field=None,
     block_to_field=False,
-    thinking=Thinking(off=None, by_default=True),
+    thinking=ThinkingSwitch(off=None, by_default=True),
 )

@@ -1,20 +1,20 @@
 from __future__ import annotations
 
-from probes.dialects.base import Dialect, ReplayRule, Strict, Thinking
-from probes.error_table import ErrorClass, Row
+from probes.dialects.base import Dialect, ReplayRule, StrictSupport, ThinkingSwitch
+from probes.error_table import ErrorClass, ErrorPattern
 
 OLLAMA = Dialect(
     "ollama",
     ReplayRule.SAME_TURN,
     reasoning_field="thinking",
     block_to_field=True,
-    thinking=Thinking(on={"think": True}, off={"think": False}),
+    thinking=ThinkingSwitch(on={"think": True}, off={"think": False}),
     choices=frozenset(),
     choices_thinking=frozenset(),
     parallel_switch=False,
-    strict=Strict.NEVER,
+    strict=StrictSupport.NEVER,
     # Older builds ignore ids.
     results_in_call_order=True,
-    errors=(Row(ErrorClass.PARAM_UNKNOWN, (("invalid reasoning value",),)),),
+    errors=(ErrorPattern(ErrorClass.PARAM_UNKNOWN, (("invalid reasoning value",),)),),
     notes=("No tool_choice, no parallel switch, no strict (PROTOCOLS §10).",),
 )

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from probes.dialects.base import Dialect, ReplayRule, Strict, Thinking
+from probes.dialects.base import Dialect, ReplayRule, StrictSupport, ThinkingSwitch
 from probes.messages import ReasoningKind
 
 OPENAI = Dialect(
@@ -11,7 +11,7 @@ OPENAI = Dialect(
     carries=frozenset(),
     id_rule="openai",
     parallel_switch=True,
-    strict=Strict.TOOL,
+    strict=StrictSupport.TOOL,
     functions_only=False,
     roles={},
     notes=("Reasoning is neither shown nor taken back on Chat Completions (PROTOCOLS §3.5).",),
@@ -33,6 +33,6 @@ OPENAI_RESPONSES = replace(
     replay=ReplayRule.ITEM_PAIR,
     carries=frozenset({ReasoningKind.ITEM}),
     id_rule="openai_responses",
-    thinking=Thinking(off={"reasoning": {"effort": "none"}}, by_default=True),
+    thinking=ThinkingSwitch(off={"reasoning": {"effort": "none"}}, by_default=True),
     notes=("A reasoning item and the call after it go back together (PROTOCOLS §4).",),
 )

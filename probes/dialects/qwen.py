@@ -2,14 +2,14 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from probes.dialects.base import UNFORCED, Dialect, ReplayRule, Thinking
+from probes.dialects.base import UNFORCED, Dialect, ReplayRule, ThinkingSwitch
 
 QWEN = Dialect(
     "qwen",
     ReplayRule.SAME_TURN,
     reasoning_field="reasoning_content",
     block_to_field=True,
-    thinking=Thinking(
+    thinking=ThinkingSwitch(
         on={"enable_thinking": True}, off={"enable_thinking": False}, by_default=True
     ),
     choices_thinking=UNFORCED,
@@ -22,7 +22,7 @@ QWEN_PRESERVED = replace(
     QWEN,
     name="qwen_preserved",
     replay=ReplayRule.ALL_TURNS,
-    thinking=Thinking(
+    thinking=ThinkingSwitch(
         on={"chat_template_kwargs": {"enable_thinking": True, "preserve_thinking": True}},
         off={"chat_template_kwargs": {"enable_thinking": False}},
         by_default=True,

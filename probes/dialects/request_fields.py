@@ -10,34 +10,34 @@ from probes.messages import JSON, ModelCall
 _OTHER_TOOLS = ("$tools", "tools")
 
 
-def mentions(call: ModelCall, key: str) -> bool:
+def has_field(call: ModelCall, key: str) -> bool:
     """Whether the operator or the client set a field of the request."""
     return any(key in said for said in _requested(call))
 
 
-def asks(call: ModelCall, key: str) -> bool:
+def is_enabled(call: ModelCall, key: str) -> bool:
     """Whether a field of the request has a value that says yes."""
     return any(said.get(key) for said in _requested(call))
 
 
-def says(call: ModelCall, fields: Mapping[str, JSON]) -> bool:
+def contains_fields(call: ModelCall, fields: Mapping[str, JSON]) -> bool:
     """Whether the request has all of these fields, with what stands inside them."""
     return any(_contains(said, fields) for said in _requested(call))
 
 
-def client_asks(call: ModelCall, key: str) -> bool:
+def client_enables(call: ModelCall, key: str) -> bool:
     """The same of what a client sent, which its adapter keeps under the format's name."""
     return any(isinstance(said, Mapping) and said.get(key) for said in call.extra.values())
 
 
-def other_tools(fields: JSON) -> list[str]:
+def non_function_tools(fields: JSON) -> list[str]:
     """The names under which one format's fields hold tools that are no functions."""
     if not isinstance(fields, Mapping):
         return []
     return [name for name in _OTHER_TOOLS if fields.get(name)]
 
 
-def without(said: JSON, *names: str) -> JSON:
+def without_fields(said: JSON, *names: str) -> JSON:
     """One format's fields without some of them."""
     if not isinstance(said, Mapping):
         return said

@@ -7,14 +7,14 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import filterfalse
 
-from probes.history.pairing import Ref, pair
+from probes.history.pairing import PartRef, pair_results
 from probes.history.request_changes import Change, ChangeKind
 from probes.messages import JSON, Part, Role, Text, ToolCall, ToolResult, Turn
 
 BRIDGE = "Done."
 
 
-def with_roles(
+def rename_roles(
     turns: Sequence[Turn], roles: Mapping[str, str], changes: list[Change]
 ) -> list[Turn]:
     """The turns without role names of a format that this vendor does not know."""
@@ -31,20 +31,20 @@ def with_roles(
     return mapped
 
 
-def results_apart(turns: Sequence[Turn]) -> list[Turn]:
+def separate_results(turns: Sequence[Turn]) -> list[Turn]:
     """The turns with results in tool turns only: some formats carry nothing else beside them."""
-    return [part for turn in turns for part in _results_apart(turn)]
+    return [part for turn in turns for part in _separate_turn(turn)]
 
 
-def with_arguments(turns: Sequence[Turn], changes: list[Change]) -> list[Turn]:
+def fill_empty_arguments(turns: Sequence[Turn], changes: list[Change]) -> list[Turn]:
     """The turns with `{}` for a call that came with no argument text, which is no JSON."""
-    filled = [_with_parts(turn, map(_with_arguments, turn.parts)) for turn in turns]
+    filled = [_with_parts(turn, map(_fill_empty, turn.parts)) for turn in turns]
     message = "A call without argument text is sent with an empty object."
     changes += _changed(turns, filled, ChangeKind.ARGUMENTS_FILLED, message)
     return filled
 
 
-def without_blank_text(turns: Sequence[Turn], changes: list[Change]) -> list[Turn]:
+def drop_blank_text(turns: Sequence[Turn], changes: list[Change]) -> list[Turn]:
     """The turns without texts of white space, which vendors write before calls and one refuses."""
     said = [_with_parts(turn, filterfalse(_is_blank, turn.parts)) for turn in turns]
     # A user who says nothing else has said this; an assistant has said nothing.
@@ -57,7 +57,7 @@ def without_blank_text(turns: Sequence[Turn], changes: list[Change]) -> list[Tur
     return kept
 
 
-def bridged(turns: Sequence[Turn], changes: list[Change]) -> list[Turn]:
+def bridge_turns(turns: Sequence[Turn], changes: list[Change]) -> list[Turn]:
     """The turns with a short word of the assistant wherever another speaks after a result."""
     spoken: list[Turn] = []
     for index, turn in enumerate(turns):
@@ -70,12 +70,12 @@ def bridged(turns: Sequence[Turn], changes: list[Change]) -> list[Turn]:
     return spoken
 
 
-def in_call_order(turns: Sequence[Turn], changes: list[Change]) -> list[Turn]:
+def order_results(turns: Sequence[Turn], changes: list[Change]) -> list[Turn]:
     """The turns with the results of each block in the order of its calls."""
-    blocks: dict[int, list[Ref]] = defaultdict(list)
-    for call, result in sorted(pair(turns).adjacent.items()):
+    blocks: dict[int, list[PartRef]] = defaultdict(list)
+    for call, result in sorted(pair_results(turns).adjacent.items()):
         blocks[call.turn].append(result)
-    moved: dict[Ref, Part] = {}
+    moved: dict[PartRef, Part] = {}
     for block, results in blocks.items():
         places = sorted(results)
         if places != results:
@@ -106,13 +106,13 @@ def _is_blank(part: Part) -> bool:
     return isinstance(part, Text) and not part.text.strip()
 
 
-def _with_moved(turn: Turn, index: int, moved: Mapping[Ref, Part]) -> Turn:
+def _with_moved(turn: Turn, index: int, moved: Mapping[PartRef, Part]) -> Turn:
     return _with_parts(
-        turn, (moved.get(Ref(index, place), part) for place, part in enumerate(turn.parts))
+        turn, (moved.get(PartRef(index, place), part) for place, part in enumerate(turn.parts))
     )
 
 
-def _results_apart(turn: Turn) -> Iterator[Turn]:
+def _separate_turn(turn: Turn) -> Iterator[Turn]:
     """A user's turn that has results, as the results and what the user said."""
     results = turn.results
     if turn.role is not Role.USER or not results:
@@ -126,7 +126,7 @@ def _results_apart(turn: Turn) -> Iterator[Turn]:
     yield replace(turn, parts=said)
 
 
-def _with_arguments(part: Part) -> Part:
+def _fill_empty(part: Part) -> Part:
     if not isinstance(part, ToolCall) or part.raw or part.input:
         return part
     return replace(part, raw="{}")

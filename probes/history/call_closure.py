@@ -8,8 +8,8 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from probes.findings import Finding, FindingKind
-from probes.history.merging import merge
-from probes.history.pairing import Pairs, Ref, pair
+from probes.history.merging import merge_turns
+from probes.history.pairing import PartRef, ResultPairs, pair_results
 from probes.history.request_changes import Change, ChangeKind
 from probes.messages import JSON, BrokenCall, Part, Role, Text, ToolCall, ToolResult, Turn
 
@@ -24,7 +24,7 @@ IN_HISTORY = "broken_in_history"
 
 
 @dataclass(frozen=True, slots=True)
-class Repaired:
+class RepairedHistory:
     """A closed history, and everything that was changed to get it.
 
     The path of a change points into the history as it stood when the change was made.
@@ -34,10 +34,10 @@ class Repaired:
     changes: tuple[Change, ...]
 
 
-def check(turns: Sequence[Turn]) -> list[Finding]:
+def check_closure(turns: Sequence[Turn]) -> list[Finding]:
     """Everything for which an endpoint would refuse this history, with its place."""
-    pairs = pair(turns)
-    broken = dict(_broken(turns))
+    pairs = pair_results(turns)
+    broken = dict(_broken_calls(turns))
     found = [(ref, _broken_finding(ref, call)) for ref, call in broken.items()]
     for ref in pairs.missing:
         if ref not in broken:
@@ -53,7 +53,7 @@ def check(turns: Sequence[Turn]) -> list[Finding]:
     return [finding for _, finding in sorted(found, key=lambda located: located[0])]
 
 
-def repair(turns: Sequence[Turn]) -> Repaired:
+def repair_closure(turns: Sequence[Turn]) -> RepairedHistory:
     """Return the turns in a form every provider accepts, and what was changed.
 
     A call without a result gets an error result right behind it; Anthropic and OpenAI refuse the
@@ -61,29 +61,29 @@ def repair(turns: Sequence[Turn]) -> Repaired:
     nothing is dropped. Turns that were right are returned as they are.
     """
     changes: list[Change] = []
-    owed: dict[Ref, str] = {}
-    whole = _without_broken(merge(turns, changes), owed, changes)
-    pairs = pair(whole)
+    owed: dict[PartRef, str] = {}
+    whole = _replace_broken(merge_turns(turns, changes), owed, changes)
+    pairs = pair_results(whole)
     changes.extend(_changes(whole, pairs, owed))
     if pairs.moved or pairs.missing or pairs.orphans or pairs.duplicates:
         # A dropped orphan may have been all that stood between two halves of one answer.
-        whole = merge(_closed(whole, pairs, owed), changes)
-    return Repaired(tuple(whole), tuple(changes))
+        whole = merge_turns(_close_turns(whole, pairs, owed), changes)
+    return RepairedHistory(tuple(whole), tuple(changes))
 
 
-def _broken(turns: Sequence[Turn]) -> Iterator[tuple[Ref, BrokenCall]]:
+def _broken_calls(turns: Sequence[Turn]) -> Iterator[tuple[PartRef, BrokenCall]]:
     for index, turn in enumerate(turns):
         for place, part in enumerate(turn.parts):
             if isinstance(part, BrokenCall):
-                yield Ref(index, place), part
+                yield PartRef(index, place), part
 
 
-def _broken_finding(ref: Ref, call: BrokenCall) -> Finding:
+def _broken_finding(ref: PartRef, call: BrokenCall) -> Finding:
     message = f"The call {call.id!r} could not be read, so no format can carry it: {call.error}"
     return Finding(FindingKind(call.kind), message, ref.path)
 
 
-def _finding(kind: FindingKind, problem: str, turns: Sequence[Turn], ref: Ref) -> Finding:
+def _finding(kind: FindingKind, problem: str, turns: Sequence[Turn], ref: PartRef) -> Finding:
     part = turns[ref.turn].parts[ref.part]
     if isinstance(part, ToolResult):
         return Finding(kind, f"The result for {part.call_id!r} {problem}.", ref.path)
@@ -91,12 +91,12 @@ def _finding(kind: FindingKind, problem: str, turns: Sequence[Turn], ref: Ref) -
     return Finding(kind, f"The call {part.id!r} of {part.name!r} {problem}.", ref.path)
 
 
-def _without_broken(
-    turns: Sequence[Turn], owed: dict[Ref, str], changes: list[Change]
+def _replace_broken(
+    turns: Sequence[Turn], owed: dict[PartRef, str], changes: list[Change]
 ) -> list[Turn]:
     """The turns with calls in place of broken ones; what each of them is told goes into `owed`."""
     parts = [list(turn.parts) for turn in turns]
-    for ref, call in _broken(turns):
+    for ref, call in _broken_calls(turns):
         if call.name:
             owed[ref] = json.dumps(call.as_error(), ensure_ascii=False)
             parts[ref.turn][ref.part] = _as_call(call)
@@ -120,7 +120,9 @@ def _as_call(call: BrokenCall) -> ToolCall:
     return ToolCall(call.id, call.name, {}, call.format, "{}", repairs, call.location)
 
 
-def _closed(turns: Sequence[Turn], pairs: Pairs, owed: Mapping[Ref, str]) -> list[Turn]:
+def _close_turns(
+    turns: Sequence[Turn], pairs: ResultPairs, owed: Mapping[PartRef, str]
+) -> list[Turn]:
     """The turns with every result in its place, and nothing else moved."""
     gone = {*pairs.moved.values(), *pairs.orphans, *pairs.duplicates}
     added = _added(turns, pairs, owed)
@@ -138,17 +140,17 @@ def _closed(turns: Sequence[Turn], pairs: Pairs, owed: Mapping[Ref, str]) -> lis
 
 
 def _parts(
-    turn: Turn, index: int, gone: Collection[Ref], behind: Mapping[Ref, list[ToolResult]]
+    turn: Turn, index: int, gone: Collection[PartRef], behind: Mapping[PartRef, list[ToolResult]]
 ) -> Iterator[Part]:
     for place, part in enumerate(turn.parts):
-        ref = Ref(index, place)
+        ref = PartRef(index, place)
         if ref not in gone:
             yield part
         yield from behind.get(ref, ())
 
 
 def _added(
-    turns: Sequence[Turn], pairs: Pairs, owed: Mapping[Ref, str]
+    turns: Sequence[Turn], pairs: ResultPairs, owed: Mapping[PartRef, str]
 ) -> dict[int, list[ToolResult]]:
     """The results that the calls of each turn still need, in the order of the calls."""
     added: dict[int, list[ToolResult]] = defaultdict(list)
@@ -166,8 +168,10 @@ def _added(
     return added
 
 
-def _changes(turns: Sequence[Turn], pairs: Pairs, owed: Mapping[Ref, str]) -> Iterator[Change]:
-    def change(kind: ChangeKind, ref: Ref, what: str) -> Change:
+def _changes(
+    turns: Sequence[Turn], pairs: ResultPairs, owed: Mapping[PartRef, str]
+) -> Iterator[Change]:
+    def change(kind: ChangeKind, ref: PartRef, what: str) -> Change:
         part = turns[ref.turn].parts[ref.part]
         id_ = part.call_id if isinstance(part, ToolResult) else getattr(part, "id", "")
         return Change(kind, f"{what} {id_!r}.", ref.path)

@@ -7,7 +7,7 @@ from probes.history.request_changes import Change, ChangeKind
 from probes.messages import BrokenCall, Extra, Role, ToolCall, Turn
 
 
-def merge(turns: Sequence[Turn], changes: list[Change]) -> list[Turn]:
+def merge_turns(turns: Sequence[Turn], changes: list[Change]) -> list[Turn]:
     """One assistant turn per model turn: text and calls that were stored apart come together.
 
     Gemini, Anthropic and Mistral refuse a history in which the text and the calls of one answer
@@ -46,7 +46,7 @@ class _Answer:
 
     def add(self, turn: Turn) -> None:
         self.turns.append(turn)
-        self.extra = _joined(self.extra, turn.extra)
+        self.extra = _join_extras(self.extra, turn.extra)
 
     @property
     def is_apart(self) -> bool:
@@ -79,7 +79,7 @@ def _agree(first: object, second: Mapping[str, object]) -> bool:
     return all(key not in first or first[key] == value for key, value in second.items())
 
 
-def _joined(first: Extra, second: Extra) -> Extra:
+def _join_extras(first: Extra, second: Extra) -> Extra:
     joined = dict(first)
     for key, value in second.items():
         known = joined.get(key)

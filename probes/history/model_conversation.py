@@ -5,16 +5,16 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
-from probes.dialects.apply import apply, is_thinking
+from probes.dialects.apply import apply_dialect, is_thinking
 from probes.dialects.base import Dialect
-from probes.dialects.request_fields import mentions
+from probes.dialects.request_fields import has_field
 from probes.errors import HistoryError, WireError
 from probes.findings import Finding
-from probes.history.call_closure import check, repair
-from probes.history.pairing import Ref, pair
-from probes.history.reasoning_replay import Receiver, missing_reasoning, replay
+from probes.history.call_closure import check_closure, repair_closure
+from probes.history.pairing import PartRef, pair_results
+from probes.history.reasoning_replay import Receiver, missing_reasoning, replay_reasoning
 from probes.history.request_changes import Change, ChangeKind
-from probes.history.trimming import Budget, trim
+from probes.history.trimming import TrimBudget, trim_turns
 from probes.losses import Loss, LossKind
 from probes.messages import (
     JSON,
@@ -35,7 +35,7 @@ VERSION = 1
 
 
 @dataclass(frozen=True, slots=True)
-class Sending:
+class SendOptions:
     """To whom and how a conversation is sent.
 
     `origin` names the endpoint: turns of another are foreign to it. `repair` closes the history
@@ -47,12 +47,12 @@ class Sending:
     origin: str = ""
     thinking: bool | None = None
     repair: bool = False
-    budget: Budget | None = None
+    budget: TrimBudget | None = None
     prefix_changed: bool = False
 
 
 @dataclass(frozen=True, slots=True)
-class Prepared:
+class PreparedCall:
     """A question ready for an adapter, every change to it, and what the endpoint will not see."""
 
     call: ModelCall
@@ -84,19 +84,19 @@ class Conversation:
     @property
     def pending(self) -> tuple[ToolCall | BrokenCall, ...]:
         """The calls that have no result yet, in order."""
-        return tuple(_call(self.turns, ref) for ref in pair(self.turns).missing)
+        return tuple(_call(self.turns, ref) for ref in pair_results(self.turns).missing)
 
     def check(self) -> list[Finding]:
         """Everything for which an endpoint would refuse this conversation."""
-        return check(self.turns)
+        return check_closure(self.turns)
 
     def repair(self) -> tuple[Change, ...]:
         """Close the conversation for good, and say what was changed."""
-        repaired = repair(self.turns)
+        repaired = repair_closure(self.turns)
         self.turns = list(repaired.turns)
         return repaired.changes
 
-    def to_call(self, asked: ModelCall, sending: Sending) -> Prepared:
+    def to_call(self, asked: ModelCall, sending: SendOptions) -> PreparedCall:
         """The next question for one endpoint; raises HistoryError where calls are left open.
 
         `asked` says everything but the turns. The conversation itself is not changed, so the next
@@ -106,19 +106,19 @@ class Conversation:
         # Before anything is cut off: an id once sent stays, also where it came twice.
         turns = self._closed(sending, changes)
         turns = self._with_wire_ids(turns, sending.dialect.id_rule, changes)
-        turns, cut = _trimmed(turns, sending, changes)
+        turns, cut = _trim_turns(turns, sending, changes)
         receiver = Receiver(
             sending.dialect, sending.origin, bool(asked.tools), sending.prefix_changed or cut
         )
-        replayed = replay(turns, receiver)
+        replayed = replay_reasoning(turns, receiver)
         changes += replayed.changes
         losses = list(replayed.losses)
         question = replace(asked, turns=replayed.turns)
         missing = missing_reasoning(replayed.turns, receiver)
         thinking = _thinking(question, sending, missing, changes, losses)
-        applied = apply(question, sending.dialect, thinking=thinking)
+        applied = apply_dialect(question, sending.dialect, thinking=thinking)
         changes += applied.changes
-        return Prepared(applied.call, tuple(changes), tuple(losses))
+        return PreparedCall(applied.call, tuple(changes), tuple(losses))
 
     def as_json(self) -> dict[str, JSON]:
         return {
@@ -137,12 +137,12 @@ class Conversation:
             case _:
                 raise WireError("This is not a stored conversation.", "$")
 
-    def _closed(self, sending: Sending, changes: list[Change]) -> tuple[Turn, ...]:
+    def _closed(self, sending: SendOptions, changes: list[Change]) -> tuple[Turn, ...]:
         if sending.repair:
-            repaired = repair(self.turns)
+            repaired = repair_closure(self.turns)
             changes += repaired.changes
             return repaired.turns
-        findings = check(self.turns)
+        findings = check_closure(self.turns)
         if findings:
             message = f"The conversation cannot be sent: {findings[0].message}"
             raise HistoryError(message, findings)
@@ -155,7 +155,7 @@ class Conversation:
         walk = self._ids.setdefault(rule, IdMap(RULES[rule])).walk()
         wired = []
         for index, turn in enumerate(turns):
-            parts = tuple(_wired(part, walk) for part in turn.parts)
+            parts = tuple(_with_wire_id(part, walk) for part in turn.parts)
             wired.append(turn if parts == turn.parts else replace(turn, parts=parts))
             if parts != turn.parts:
                 message = f"Ids are sent in the form {rule!r}."
@@ -163,13 +163,13 @@ class Conversation:
         return tuple(wired)
 
 
-def _trimmed(
-    turns: tuple[Turn, ...], sending: Sending, changes: list[Change]
+def _trim_turns(
+    turns: tuple[Turn, ...], sending: SendOptions, changes: list[Change]
 ) -> tuple[tuple[Turn, ...], bool]:
     """The turns within the budget, and whether something was cut off before them."""
     if sending.budget is None:
         return turns, False
-    trimmed = trim(turns, sending.budget, rule=sending.dialect.replay)
+    trimmed = trim_turns(turns, sending.budget, rule=sending.dialect.replay)
     if trimmed.dropped:
         message = f"{trimmed.dropped} turns were left out to fit the budget."
         changes.append(Change(ChangeKind.TURNS_TRIMMED, message, "$.turns"))
@@ -181,7 +181,7 @@ def _trimmed(
 
 def _thinking(
     question: ModelCall,
-    sending: Sending,
+    sending: SendOptions,
     missing: list[str],
     changes: list[Change],
     losses: list[Loss],
@@ -193,7 +193,7 @@ def _thinking(
     switch = sending.dialect.thinking
     if not missing or sending.thinking is False or not is_thinking(question, sending.dialect):
         return sending.thinking
-    is_free = sending.thinking is None and not any(mentions(question, key) for key in switch.on)
+    is_free = sending.thinking is None and not any(has_field(question, key) for key in switch.on)
     if switch.off and is_free:
         message = "Reasoning that the endpoint would demand was never received; it must not think."
         changes.append(Change(ChangeKind.THINKING_OFF, message, missing[0]))
@@ -203,7 +203,7 @@ def _thinking(
     return sending.thinking
 
 
-def _wired(part: Part, walk: IdWalk) -> Part:
+def _with_wire_id(part: Part, walk: IdWalk) -> Part:
     match part:
         case ToolCall():
             id_ = walk.call(part.id, part.name)
@@ -215,7 +215,7 @@ def _wired(part: Part, walk: IdWalk) -> Part:
             return part
 
 
-def _call(turns: Sequence[Turn], ref: Ref) -> ToolCall | BrokenCall:
+def _call(turns: Sequence[Turn], ref: PartRef) -> ToolCall | BrokenCall:
     part = turns[ref.turn].parts[ref.part]
     assert isinstance(part, ToolCall | BrokenCall)
     return part

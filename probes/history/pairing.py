@@ -15,7 +15,7 @@ from typing import NamedTuple
 from probes.messages import BrokenCall, Role, ToolCall, ToolResult, Turn
 
 
-class Ref(NamedTuple):
+class PartRef(NamedTuple):
     """Where a part stands: which turn, and which part of it."""
 
     turn: int
@@ -27,17 +27,19 @@ class Ref(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class Pairs:
+class ResultPairs:
     """Every call with its result, and what was left over."""
 
-    adjacent: dict[Ref, Ref] = field(default_factory=dict)  # call -> result, in its right place
-    moved: dict[Ref, Ref] = field(default_factory=dict)  # call -> result, elsewhere
-    missing: list[Ref] = field(default_factory=list)  # calls
-    orphans: list[Ref] = field(default_factory=list)  # results
-    duplicates: list[Ref] = field(default_factory=list)  # results
+    adjacent: dict[PartRef, PartRef] = field(
+        default_factory=dict
+    )  # call -> result, in its right place
+    moved: dict[PartRef, PartRef] = field(default_factory=dict)  # call -> result, elsewhere
+    missing: list[PartRef] = field(default_factory=list)  # calls
+    orphans: list[PartRef] = field(default_factory=list)  # results
+    duplicates: list[PartRef] = field(default_factory=list)  # results
 
 
-def pair(turns: Sequence[Turn]) -> Pairs:
+def pair_results(turns: Sequence[Turn]) -> ResultPairs:
     """Pair results with calls by place, then by id. Linear in the number of parts."""
     pairing = _Pairing(turns)
     for index, turn in enumerate(turns):
@@ -71,16 +73,16 @@ def _keeps_open(turn: Turn) -> bool:
 class _Pairing:
     def __init__(self, turns: Sequence[Turn]) -> None:
         self.turns = turns
-        self.pairs = Pairs()
-        self.first_calls: dict[str, Ref] = {}
-        self.armed: dict[str, deque[Ref]] = {}
-        self.unanswered: dict[str, list[Ref]] = defaultdict(list)
-        self.strays: dict[str, list[Ref]] = defaultdict(list)
+        self.pairs = ResultPairs()
+        self.first_calls: dict[str, PartRef] = {}
+        self.armed: dict[str, deque[PartRef]] = {}
+        self.unanswered: dict[str, list[PartRef]] = defaultdict(list)
+        self.strays: dict[str, list[PartRef]] = defaultdict(list)
 
     def open_block(self, index: int) -> None:
         self.close_block()
         for part, call in calls_of(self.turns[index]):
-            ref = Ref(index, part)
+            ref = PartRef(index, part)
             self.armed.setdefault(call.id, deque()).append(ref)
             self.first_calls.setdefault(call.id, ref)
 
@@ -94,12 +96,12 @@ class _Pairing:
         in_place = turn.role is not Role.ASSISTANT
         for part, value in enumerate(turn.parts):
             if isinstance(value, ToolResult):
-                self.read_result(Ref(index, part), value.call_id, in_place=in_place)
+                self.read_result(PartRef(index, part), value.call_id, in_place=in_place)
             else:
                 # A result behind text answers the right call in the wrong place.
                 in_place = False
 
-    def read_result(self, ref: Ref, id_: str, *, in_place: bool) -> None:
+    def read_result(self, ref: PartRef, id_: str, *, in_place: bool) -> None:
         armed = self.armed.get(id_)
         if armed:
             (self.pairs.adjacent if in_place else self.pairs.moved)[armed.popleft()] = ref
@@ -112,8 +114,8 @@ class _Pairing:
         """Give each result that stands elsewhere to the nearest block before it that waits."""
         for id_, results in self.strays.items():
             calls = deque(self.unanswered[id_])
-            blocks: list[deque[Ref]] = []
-            early: list[Ref] = []
+            blocks: list[deque[PartRef]] = []
+            early: list[PartRef] = []
             for ref in results:
                 while calls and calls[0] < ref:
                     _add_to_blocks(blocks, calls.popleft())
@@ -125,7 +127,7 @@ class _Pairing:
             self.pair_early(id_, early)
         self.pairs.missing.extend(sorted(ref for refs in self.unanswered.values() for ref in refs))
 
-    def pair_early(self, id_: str, early: list[Ref]) -> None:
+    def pair_early(self, id_: str, early: list[PartRef]) -> None:
         """Give a result that stands before its call to it, where the id leaves no doubt.
 
         With ids that repeat, such a result is more likely the rest of a round that was cut away,
@@ -141,14 +143,14 @@ class _Pairing:
             (self.pairs.duplicates if known else self.pairs.orphans).append(ref)
 
 
-def _add_to_blocks(blocks: list[deque[Ref]], call: Ref) -> None:
+def _add_to_blocks(blocks: list[deque[PartRef]], call: PartRef) -> None:
     if blocks and blocks[-1][0].turn == call.turn:
         blocks[-1].append(call)
     else:
         blocks.append(deque([call]))
 
 
-def _take(blocks: list[deque[Ref]]) -> Ref:
+def _take(blocks: list[deque[PartRef]]) -> PartRef:
     """The first waiting call of the last block."""
     call = blocks[-1].popleft()
     if not blocks[-1]:

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
-from probes.dialects.base import Dialect, Due, ReplayRule
+from probes.dialects.base import Dialect, ReasoningDue, ReplayRule
 from probes.history.call_closure import IN_HISTORY
 from probes.history.item_pairs import drop_lone_items, is_item, without_item_ids
 from probes.history.request_changes import Change, ChangeKind
@@ -36,7 +36,7 @@ from probes.messages import (
 
 
 @dataclass(frozen=True, slots=True)
-class Replayed:
+class ReplayedTurns:
     """The turns as one endpoint may get them; what it may not get, and what was renamed."""
 
     turns: tuple[Turn, ...]
@@ -58,21 +58,21 @@ class Receiver:
     prefix_changed: bool = False
 
 
-def replay(turns: Sequence[Turn], to: Receiver) -> Replayed:
+def replay_reasoning(turns: Sequence[Turn], to: Receiver) -> ReplayedTurns:
     """The turns with the reasoning that the receiver's rule wants, and no other."""
-    replaying = _Replaying(to)
+    replaying = _TurnReplay(to)
     first = _first_wanted(turns, to)
     replayed = [
         replaying.turn(turn, index, wanted=index >= first) if turn.role is Role.ASSISTANT else turn
         for index, turn in enumerate(turns)
     ]
-    return Replayed(tuple(replayed), tuple(replaying.losses), tuple(replaying.changes))
+    return ReplayedTurns(tuple(replayed), tuple(replaying.losses), tuple(replaying.changes))
 
 
 def missing_reasoning(turns: Sequence[Turn], to: Receiver) -> list[str]:
     """The paths of turns that a thinking receiver would refuse for want of their reasoning."""
     due = to.dialect.reasoning_due
-    if due is Due.NOWHERE:
+    if due is ReasoningDue.NOWHERE:
         return []
     first = _first_wanted(turns, to)
     return [
@@ -80,7 +80,7 @@ def missing_reasoning(turns: Sequence[Turn], to: Receiver) -> list[str]:
         for index, turn in enumerate(turns)
         if turn.role is Role.ASSISTANT
         and index >= first
-        and (turn.calls or due is Due.TURNS)
+        and (turn.calls or due is ReasoningDue.TURNS)
         and not any(isinstance(part, Reasoning) for part in turn.parts)
     ]
 
@@ -110,7 +110,7 @@ def _first_wanted(turns: Sequence[Turn], to: Receiver) -> int:
 
 
 @dataclass
-class _Replaying:
+class _TurnReplay:
     to: Receiver
     losses: list[Loss] = field(default_factory=list)
     changes: list[Change] = field(default_factory=list)

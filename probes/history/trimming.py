@@ -7,13 +7,13 @@ from dataclasses import dataclass
 from itertools import accumulate
 
 from probes.dialects.base import ReplayRule
-from probes.history.pairing import pair
+from probes.history.pairing import pair_results
 from probes.history.reasoning_replay import is_question
 from probes.messages import Role, Turn
 
 
 @dataclass(frozen=True, slots=True)
-class Budget:
+class TrimBudget:
     """How much may be sent: turns, or whatever `cost` counts, such as tokens."""
 
     limit: int
@@ -21,7 +21,7 @@ class Budget:
 
 
 @dataclass(frozen=True, slots=True)
-class Trimmed:
+class TrimmedTurns:
     """What is left. `fits` False: even the last question with what followed is too much.
 
     `voids_signatures`: what was cut stood before blocks whose signatures may cover it.
@@ -34,13 +34,13 @@ class Trimmed:
     voids_signatures: bool = False
 
 
-def trim(
+def trim_turns(
     turns: Sequence[Turn],
-    budget: Budget,
+    budget: TrimBudget,
     *,
     rule: ReplayRule = ReplayRule.NONE,
     keep_system: bool = True,
-) -> Trimmed:
+) -> TrimmedTurns:
     """Drop the oldest questions with everything that followed them, until the rest fits.
 
     Whole turns go or stay, so that what stays keeps its reasoning as the rule wants it. The last
@@ -56,7 +56,7 @@ def trim(
     total = head[cut] + after[cut]
     dropped = len(turns) - len(left)
     voids = dropped > 0 and rule is ReplayRule.SIGNATURE
-    return Trimmed(left, dropped, total, total <= budget.limit, voids)
+    return TrimmedTurns(left, dropped, total, total <= budget.limit, voids)
 
 
 def _sums_from_behind(costs: Sequence[int]) -> list[int]:
@@ -66,7 +66,7 @@ def _sums_from_behind(costs: Sequence[int]) -> list[int]:
 
 def _cuts(turns: Sequence[Turn]) -> list[int]:
     """Where the history may begin: at its start, or at a question that no pair reaches over."""
-    pairs = pair(turns)
+    pairs = pair_results(turns)
     reach: dict[int, int] = {}
     for call, result in [*pairs.adjacent.items(), *pairs.moved.items()]:
         first, last = sorted((call.turn, result.turn))

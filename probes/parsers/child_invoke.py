@@ -3,17 +3,17 @@ from __future__ import annotations
 import re
 
 from probes.parsers.base import Parameter, Parameters, RawCall
-from probes.parsers.context import MAX_NAME, Parser, Scene
-from probes.parsers.cursor import Cursor, Marks, Reading
-from probes.parsers.json_output import swallow
+from probes.parsers.context import MAX_NAME, ParseContext, Parser
+from probes.parsers.cursor import Cursor, Reading, TagSearch
+from probes.parsers.json_output import skip_closers
 
 NAME = "child_invoke"
 MAX_ARGUMENTS = 1_000
 
-_TAG = Marks(re.compile(r"<(?P<slash>/?)(?P<tag>[^\W\d][\w.-]{0,255})>"))
+_TAG = TagSearch(re.compile(r"<(?P<slash>/?)(?P<tag>[^\W\d][\w.-]{0,255})>"))
 
 
-def read(cursor: Cursor, scene: Scene, opener: str) -> Reading[bool]:
+def read_calls(cursor: Cursor, scene: ParseContext, opener: str) -> Reading[bool]:
     """`<invoke><f><a>1</a></f></invoke>`: the child names the tool, its children the arguments.
 
     Nothing marks this as a call but the tool's name, so it counts only if that is declared.
@@ -52,7 +52,7 @@ def _passed_cut_tag(cursor: Cursor) -> bool:
 
 def _value(cursor: Cursor, close: str) -> Reading[tuple[str, bool]]:
     parts: list[str] = []
-    marks = Marks(re.compile(re.escape(close)), (), "", (close,))
+    marks = TagSearch(re.compile(re.escape(close)), (), "", (close,))
     while True:
         found = yield from cursor.search(marks, parts.append)
         if found is None:
@@ -70,13 +70,15 @@ def _markup_follows(cursor: Cursor) -> Reading[bool]:
     return ahead[gap:] in ("", "<")
 
 
-def _finish(cursor: Cursor, scene: Scene, name: str, items: list[Parameter]) -> Reading[bool]:
+def _finish(
+    cursor: Cursor, scene: ParseContext, name: str, items: list[Parameter]
+) -> Reading[bool]:
     closed = bool((yield from cursor.skip("</invoke>")))
     if not closed and not (yield from cursor.at_end("</invoke>")):
         return False
     if not scene.found(cursor, _call(name, items, closed=closed)):
         return False
-    yield from swallow(cursor, "</invoke>")
+    yield from skip_closers(cursor, "</invoke>")
     return True
 
 
@@ -86,4 +88,4 @@ def _call(name: str, items: list[Parameter], *, closed: bool, open_value: bool =
     )
 
 
-PARSER = Parser(NAME, ("<invoke>",), read)
+PARSER = Parser(NAME, ("<invoke>",), read_calls)

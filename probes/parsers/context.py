@@ -8,7 +8,7 @@ from probes.messages import Location, ToolSpec
 from probes.parsers.base import Parameters, RawCall
 from probes.parsers.cursor import Cursor, Reading
 from probes.parsers.output import Output
-from probes.resolve.tool_names import declared
+from probes.resolve.tool_names import declared_name
 
 MAX_CALLS = 10_000
 MAX_NAME = 256
@@ -19,7 +19,7 @@ RETRIES_PER_CHARACTER = 8
 _NAME = re.compile(r"[^\W\d][\w.:/-]{0,255}")
 
 
-class Scene:
+class ParseContext:
     """What all parsers of one text share: the tools, the way out, and the bounds."""
 
     def __init__(self, tools: Sequence[ToolSpec], out: Output, *, truncated: bool) -> None:
@@ -43,7 +43,7 @@ class Scene:
         """Whether a name may be a tool's: declared, or any where no tools were given."""
         if not name or len(name) > MAX_NAME:
             return False
-        return not self.tools or declared(name, self.tools) is not None
+        return not self.tools or declared_name(name, self.tools) is not None
 
     def may_name(self, name: str) -> bool:
         """Whether a name behind the markup of a call may be meant as a tool's.
@@ -120,7 +120,7 @@ class Parser:
 
     name: str
     openers: tuple[str, ...]
-    read: Callable[[Cursor, Scene, str], Reading[bool]]
+    read: Callable[[Cursor, ParseContext, str], Reading[bool]]
     anywhere: bool = False  # no prose contains the openers; others count at a line's start only
     auto: bool = True  # tried where no format is asked for
     whole: bool = False  # the visible text must be nothing but calls; openers are its beginnings

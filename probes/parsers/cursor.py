@@ -26,7 +26,7 @@ MAX_GAP = 256
 _NON_SPACE = re.compile(r"\S")
 
 
-class Findable(Protocol):
+class SearchPattern(Protocol):
     """Something to search for in text that is still arriving."""
 
     @property
@@ -38,7 +38,7 @@ class Findable(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
-class Marks:
+class TagSearch:
     """Tags to look for, and how to tell that the end of a buffer may be the beginning of one.
 
     A tag is one of `literals`, or runs from one of `starts` to `stop`. No tag may contain a start
@@ -179,7 +179,7 @@ class Cursor:
                 return "".join(taken)
             yield
 
-    def search(self, marks: Findable, sink: Sink) -> Reading[re.Match[str] | None]:
+    def search(self, marks: SearchPattern, sink: Sink) -> Reading[re.Match[str] | None]:
         """Pass the text up to the next tag into the sink; None where the text ends first."""
         while True:
             found = marks.pattern.search(self._text, self._at)
@@ -193,7 +193,7 @@ class Cursor:
                 return found
             yield
 
-    def match(self, marks: Marks, *, ahead: int = 0) -> Reading[re.Match[str] | None]:
+    def match(self, marks: TagSearch, *, ahead: int = 0) -> Reading[re.Match[str] | None]:
         """The tag that stands here, or so many characters ahead. Nothing is passed."""
         while True:
             at = self._at + ahead

@@ -1,9 +1,9 @@
 from __future__ import annotations
 
 from probes.parsers.base import JsonText, RawCall
-from probes.parsers.context import MAX_NAME, Parser, Scene
+from probes.parsers.context import MAX_NAME, ParseContext, Parser
 from probes.parsers.cursor import Cursor, Reading
-from probes.parsers.json_output import swallow
+from probes.parsers.json_output import skip_closers
 from probes.parsers.json_scan import JsonBody, read_values
 
 V3 = "deepseek_v3"
@@ -15,17 +15,17 @@ CLOSERS = ("<｜tool▁call▁end｜>", "<｜tool▁calls▁end｜>")
 _FENCES = ("```json", "```")
 
 
-def read_v3(cursor: Cursor, scene: Scene, opener: str) -> Reading[bool]:
+def read_v3(cursor: Cursor, scene: ParseContext, opener: str) -> Reading[bool]:
     """`<｜tool▁call▁begin｜>function<｜tool▁sep｜>f`, then the arguments in a code fence."""
     return (yield from _read(cursor, scene, opener, V3))
 
 
-def read_v31(cursor: Cursor, scene: Scene, opener: str) -> Reading[bool]:
+def read_v31(cursor: Cursor, scene: ParseContext, opener: str) -> Reading[bool]:
     """`<｜tool▁call▁begin｜>f<｜tool▁sep｜>{"a": 1}<｜tool▁call▁end｜>`."""
     return (yield from _read(cursor, scene, opener, V31))
 
 
-def _read(cursor: Cursor, scene: Scene, opener: str, format: str) -> Reading[bool]:
+def _read(cursor: Cursor, scene: ParseContext, opener: str, format: str) -> Reading[bool]:
     if opener == BEGIN and not (yield from cursor.skip(CALL)):
         return False
     while True:
@@ -44,7 +44,7 @@ def _read(cursor: Cursor, scene: Scene, opener: str, format: str) -> Reading[boo
         call = RawCall(name, JsonText(_unfenced(body.text)), format, "", "", closed, open_value)
         if not scene.found(cursor, call, unknown=True):
             return False
-        yield from swallow(cursor, *CLOSERS)
+        yield from skip_closers(cursor, *CLOSERS)
         if not (yield from cursor.skip(CALL)):
             return True
 

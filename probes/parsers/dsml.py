@@ -3,9 +3,9 @@ from __future__ import annotations
 import re
 
 from probes.parsers.base import RawCall
-from probes.parsers.context import MAX_NAME, Parser, Scene
-from probes.parsers.cursor import Cursor, Marks, Reading
-from probes.parsers.tagged_parameters import Tags, read_parameters
+from probes.parsers.context import MAX_NAME, ParseContext, Parser
+from probes.parsers.cursor import Cursor, Reading, TagSearch
+from probes.parsers.tagged_parameters import TagSet, read_parameters
 
 NAME = "dsml"
 
@@ -17,8 +17,8 @@ _CLOSE = rf"< ?/{_BAR}DSML{_BAR}"
 _QUOTED = r"""(?:"[^"<>]{0,256}"|'[^'<>]{0,256}'|[^<>\s"']{1,256})"""
 _BLOCK = r"(?:tool_calls?|function_calls?|tool_use)"
 
-TAGS = Tags(
-    Marks(
+TAGS = TagSet(
+    TagSearch(
         re.compile(
             rf"(?P<open>{_OPEN}parameter name=(?P<key>{_QUOTED})(?P<rest>[^<>]{{0,64}})>)"
             rf"|(?P<close>{_CLOSE}parameter ?>)|(?P<end>{_CLOSE}invoke ?>)"
@@ -38,7 +38,7 @@ OPENERS = tuple(
 )
 
 
-def read(cursor: Cursor, scene: Scene, opener: str) -> Reading[bool]:
+def read_calls(cursor: Cursor, scene: ParseContext, opener: str) -> Reading[bool]:
     """`<｜DSML｜invoke name="f"><｜DSML｜parameter name="a" string="false">1`, closed likewise.
 
     In a block or bare, whichever of the block's names and of the bar's variants the model took.
@@ -58,7 +58,7 @@ def read(cursor: Cursor, scene: Scene, opener: str) -> Reading[bool]:
             cursor.mark()
 
 
-def _invoke(cursor: Cursor, scene: Scene, name: str) -> Reading[bool]:
+def _invoke(cursor: Cursor, scene: ParseContext, name: str) -> Reading[bool]:
     body = yield from read_parameters(cursor, TAGS, scene)
     if body is None:
         return False
@@ -81,4 +81,4 @@ def _is_string(attributes: str) -> bool | None:
     return "true" in attributes.lower()
 
 
-PARSER = Parser(NAME, OPENERS, read, anywhere=True)
+PARSER = Parser(NAME, OPENERS, read_calls, anywhere=True)

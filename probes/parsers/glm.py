@@ -3,17 +3,17 @@ from __future__ import annotations
 import re
 
 from probes.parsers.base import Parameters, RawCall
-from probes.parsers.context import MAX_NAME, Parser, Scene
-from probes.parsers.cursor import Cursor, Marks, Reading
-from probes.parsers.json_output import swallow
-from probes.parsers.tagged_parameters import Tags, read_parameters
+from probes.parsers.context import MAX_NAME, ParseContext, Parser
+from probes.parsers.cursor import Cursor, Reading, TagSearch
+from probes.parsers.json_output import skip_closers
+from probes.parsers.tagged_parameters import TagSet, read_parameters
 
 NAME = "glm"
 KEY = "<arg_key>"
 CLOSE = "</tool_call>"
 
-TAGS = Tags(
-    Marks(
+TAGS = TagSet(
+    TagSearch(
         re.compile(
             # A key may contain markup (the ladder refuses it then), but not its own opening tag.
             r"(?P<open><arg_key>(?P<key>(?:(?!<arg_key>)[^\n]){0,256}?)</arg_key>\s{0,64}<arg_value>)"
@@ -29,7 +29,7 @@ TAGS = Tags(
 _NAME = re.compile(r"[^\W\d][\w.:/-]{0,255}(?:<[^\s]{0,64})?")
 
 
-def read(cursor: Cursor, scene: Scene, opener: str) -> Reading[bool]:
+def read_calls(cursor: Cursor, scene: ParseContext, opener: str) -> Reading[bool]:
     """`<tool_call>f<arg_key>a</arg_key><arg_value>1</arg_value></tool_call>`.
 
     With or without line breaks between the tags; without arguments the name stands alone.
@@ -52,11 +52,11 @@ def read(cursor: Cursor, scene: Scene, opener: str) -> Reading[bool]:
     )
     if not scene.found(cursor, call):
         return False
-    yield from swallow(cursor, "</arg_value>", CLOSE)
+    yield from skip_closers(cursor, "</arg_value>", CLOSE)
     return True
 
 
-def _name_alone(cursor: Cursor, scene: Scene) -> Reading[bool]:
+def _name_alone(cursor: Cursor, scene: ParseContext) -> Reading[bool]:
     # The stop token swallowed the closing tag: only a declared name can be told from prose.
     text = yield from cursor.peek(MAX_NAME + 64)
     name = text.strip()
@@ -66,4 +66,4 @@ def _name_alone(cursor: Cursor, scene: Scene) -> Reading[bool]:
     return scene.found(cursor, RawCall(name, Parameters(()), NAME, "", closed=False))
 
 
-PARSER = Parser(NAME, ("<tool_call>",), read)
+PARSER = Parser(NAME, ("<tool_call>",), read_calls)

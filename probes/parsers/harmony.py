@@ -3,9 +3,9 @@ from __future__ import annotations
 import re
 
 from probes.parsers.base import JsonText, RawCall
-from probes.parsers.context import MAX_NAME, Parser, Scene
-from probes.parsers.cursor import Cursor, Marks, Reading
-from probes.parsers.json_output import swallow
+from probes.parsers.context import MAX_NAME, ParseContext, Parser
+from probes.parsers.cursor import Cursor, Reading, TagSearch
+from probes.parsers.json_output import skip_closers
 from probes.parsers.json_scan import JsonBody, read_values
 
 NAME = "harmony"
@@ -15,7 +15,7 @@ TOKENS = ("<|start|>", "<|channel|>")
 STRIPPED = ("assistantcommentary to=functions.", "commentary to=functions.", "to=functions.")
 ENDS = ("<|call|>", "<|end|>", "<|return|>")
 
-_STOPS = Marks(re.compile(r"<\|(?:call|end|return|start|channel)\|>"), (), "", (*ENDS, *TOKENS))
+_STOPS = TagSearch(re.compile(r"<\|(?:call|end|return|start|channel)\|>"), (), "", (*ENDS, *TOKENS))
 _RECIPIENT = re.compile(r"\bto=([^\s<]{1,256})")
 _CHANNEL = re.compile(r"<\|channel\|>\s{0,16}(\w{1,32})")
 _NAME = re.compile(r"[\w.-]{1,256}")
@@ -25,7 +25,7 @@ _HEADER_WORDS = frozenset(
 _PEOPLE = frozenset({"assistant", "user", "system", "developer"})
 
 
-def read(cursor: Cursor, scene: Scene, opener: str) -> Reading[bool]:
+def read_calls(cursor: Cursor, scene: ParseContext, opener: str) -> Reading[bool]:
     """`<|channel|>commentary to=functions.f <|constrain|>json<|message|>{"a": 1}<|call|>`.
 
     A message with a tool as recipient is a call, on any channel; without one it is reasoning on
@@ -51,7 +51,7 @@ def read(cursor: Cursor, scene: Scene, opener: str) -> Reading[bool]:
     return True
 
 
-def _call(cursor: Cursor, scene: Scene, name: str) -> Reading[bool]:
+def _call(cursor: Cursor, scene: ParseContext, name: str) -> Reading[bool]:
     scene.harmony = True
     body = yield from _body(cursor)
     ended = yield from cursor.at_end(*ENDS)
@@ -60,7 +60,7 @@ def _call(cursor: Cursor, scene: Scene, name: str) -> Reading[bool]:
     call = RawCall(name, JsonText(body.text.strip()), NAME, "", "", closed, open_value)
     if not scene.found(cursor, call, unknown=True):
         return False
-    yield from swallow(cursor, *ENDS)
+    yield from skip_closers(cursor, *ENDS)
     return True
 
 
@@ -75,7 +75,7 @@ def _body(cursor: Cursor) -> Reading[JsonBody]:
     return JsonBody("".join(parts), balanced=False, closer=closer)
 
 
-def _analysis(cursor: Cursor, scene: Scene) -> Reading[None]:
+def _analysis(cursor: Cursor, scene: ParseContext) -> Reading[None]:
     cursor.mark()
     scene.out.open_reasoning()
     found = yield from cursor.search(_STOPS, scene.out.prose)
@@ -85,7 +85,7 @@ def _analysis(cursor: Cursor, scene: Scene) -> Reading[None]:
         scene.out.close_reasoning()
 
 
-def _read_stripped(cursor: Cursor, scene: Scene) -> Reading[bool]:
+def _read_stripped(cursor: Cursor, scene: ParseContext) -> Reading[bool]:
     head = yield from cursor.until(MAX_NAME + 64, "{")
     name = _NAME.match(head[0]) if head else None
     if head is None or name is None or not _is_header(head[0][name.end() :]):
@@ -103,4 +103,4 @@ def _is_header(text: str) -> bool:
     return all(word in _HEADER_WORDS for word in re.findall(r"\w+", text))
 
 
-PARSER = Parser(NAME, (*TOKENS, *STRIPPED), read, anywhere=True)
+PARSER = Parser(NAME, (*TOKENS, *STRIPPED), read_calls, anywhere=True)

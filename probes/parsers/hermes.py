@@ -1,15 +1,15 @@
 from __future__ import annotations
 
-from probes.parsers.context import Parser, Scene
+from probes.parsers.context import ParseContext, Parser
 from probes.parsers.cursor import Cursor, Reading
-from probes.parsers.json_output import hand_out, swallow
+from probes.parsers.json_output import emit_json_calls, skip_closers
 from probes.parsers.json_scan import read_values
 
 NAME = "hermes"
 CLOSERS = ("</tool_call>", "</tools>", "</function_call>", "</minimax:tool_call>")
 
 
-def read(cursor: Cursor, scene: Scene, opener: str) -> Reading[bool]:
+def read_calls(cursor: Cursor, scene: ParseContext, opener: str) -> Reading[bool]:
     """JSON between tags: `<tool_call>{"name": "f", "arguments": {"a": 1}}</tool_call>`.
 
     One object, several in a row, or an array of them.
@@ -18,11 +18,11 @@ def read(cursor: Cursor, scene: Scene, opener: str) -> Reading[bool]:
     if (yield from cursor.skip_space()) not in ("{", "["):
         return False
     body = yield from read_values(cursor, CLOSERS)
-    if not (yield from hand_out(cursor, scene, body, NAME, closers=CLOSERS)):
+    if not (yield from emit_json_calls(cursor, scene, body, NAME, closers=CLOSERS)):
         return False
-    yield from swallow(cursor, *CLOSERS)
+    yield from skip_closers(cursor, *CLOSERS)
     return True
 
 
 OPENERS = ("<tool_call>", "<tools>", "<function_call>", "<minimax:tool_call>")
-PARSER = Parser(NAME, OPENERS, read)
+PARSER = Parser(NAME, OPENERS, read_calls)

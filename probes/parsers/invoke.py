@@ -3,11 +3,11 @@ from __future__ import annotations
 import re
 
 from probes.parsers.base import RawCall
-from probes.parsers.context import Parser, Scene
-from probes.parsers.cursor import Cursor, Marks, Reading
-from probes.parsers.json_output import swallow
-from probes.parsers.qwen_xml import read_name, unquoted
-from probes.parsers.tagged_parameters import Tags, read_parameters
+from probes.parsers.context import ParseContext, Parser
+from probes.parsers.cursor import Cursor, Reading, TagSearch
+from probes.parsers.json_output import skip_closers
+from probes.parsers.qwen_xml import read_name, unquote_name
+from probes.parsers.tagged_parameters import TagSet, read_parameters
 
 NAME = "invoke"
 OPEN = "<invoke name="
@@ -15,8 +15,8 @@ OUTER = ("</invoke>", "</function_calls>", "</tool_call>", "</tool_calls>", "</m
 
 _ATTRIBUTE = r"""(?:"[^"<>]{1,256}"|'[^'<>]{1,256}'|[^<>\s"']{1,256})"""
 
-TAGS = Tags(
-    Marks(
+TAGS = TagSet(
+    TagSearch(
         re.compile(
             rf"(?P<open><parameter name=(?P<key>{_ATTRIBUTE})[^<>]{{0,64}}>)"
             r"|(?P<close></parameter>)|(?P<end></invoke>)"
@@ -24,18 +24,18 @@ TAGS = Tags(
             r"|(?P<outer></(?:function_calls|minimax:tool_call|tool_calls?)>)"
         )
     ),
-    lambda found: (unquoted(found["key"]), None),
+    lambda found: (unquote_name(found["key"]), None),
 )
 
 
-def read(cursor: Cursor, scene: Scene, opener: str) -> Reading[bool]:
+def read_calls(cursor: Cursor, scene: ParseContext, opener: str) -> Reading[bool]:
     """`<invoke name="f"><parameter name="a">1</parameter></invoke>`, bare or in a wrapper."""
     if opener != OPEN and not (yield from cursor.skip(OPEN)):
         return False
     return (yield from read_invokes(cursor, scene, NAME))
 
 
-def read_invokes(cursor: Cursor, scene: Scene, format: str) -> Reading[bool]:
+def read_invokes(cursor: Cursor, scene: ParseContext, format: str) -> Reading[bool]:
     """Pass one call after another, each from behind its `<invoke name=`."""
     while True:
         name = yield from read_name(cursor)
@@ -49,9 +49,9 @@ def read_invokes(cursor: Cursor, scene: Scene, format: str) -> Reading[bool]:
         )
         if not scene.found(cursor, call):
             return False
-        yield from swallow(cursor, *OUTER)
+        yield from skip_closers(cursor, *OUTER)
         if not (yield from cursor.skip(OPEN)):
             return True
 
 
-PARSER = Parser(NAME, (OPEN, "<function_calls>", "<tool_calls>"), read)
+PARSER = Parser(NAME, (OPEN, "<function_calls>", "<tool_calls>"), read_calls)

@@ -29,21 +29,23 @@ class JsonCall:
     id: str = ""
 
 
-def call_in(text: str) -> JsonCall | None:
+def read_json_call(text: str) -> JsonCall | None:
     """The call that one object says, or None."""
     if not text.startswith("{"):
         return None
-    found = members(text)
+    found = split_members(text)
     inner = found.get("function", "")
     if inner.startswith("{") and "name" not in found:
-        call = call_in(inner) if "function" not in members(inner) else None
-        return call and JsonCall(call.name, call.arguments, call.id or unquoted(found.get("id")))
+        call = read_json_call(inner) if "function" not in split_members(inner) else None
+        return call and JsonCall(
+            call.name, call.arguments, call.id or unquote_literal(found.get("id"))
+        )
     if "description" in found and "parameters" in found:
         # A tool's declaration, which small models like to repeat.
         return None
-    name = next((unquoted(found[key]) for key in NAME_KEYS if key in found), "")
+    name = next((unquote_literal(found[key]) for key in NAME_KEYS if key in found), "")
     arguments = next((found[key] for key in ARGUMENT_KEYS if key in found), None)
-    return JsonCall(name, arguments, unquoted(found.get("id"))) if name else None
+    return JsonCall(name, arguments, unquote_literal(found.get("id"))) if name else None
 
 
 def without_comments(text: str) -> str:
@@ -59,17 +61,17 @@ def without_comments(text: str) -> str:
     return "".join((*parts, text[start:]))
 
 
-def objects(text: str, limit: int) -> list[str]:
+def split_objects(text: str, limit: int) -> list[str]:
     """The objects that stand in the text in a row or in arrays; one more than the limit at most."""
     found: list[str] = []
-    for value in values(without_comments(text)):
-        found += elements(value, limit + 1) if value.startswith("[") else [value]
+    for value in split_values(without_comments(text)):
+        found += split_elements(value, limit + 1) if value.startswith("[") else [value]
         if len(found) > limit:
             break
     return found[: limit + 1]
 
 
-def values(text: str) -> list[str]:
+def split_values(text: str) -> list[str]:
     """The bracketed values that stand in a row in the text."""
     found: list[str] = []
     depth = start = 0
@@ -86,23 +88,23 @@ def values(text: str) -> list[str]:
     return found
 
 
-def elements(text: str, limit: int) -> list[str]:
+def split_elements(text: str, limit: int) -> list[str]:
     """The first elements of an array, as they are written."""
     stripped = (piece.strip() for piece in _pieces(text))
     return list(islice((piece for piece in stripped if piece), limit))
 
 
-def members(text: str) -> dict[str, str]:
+def split_members(text: str) -> dict[str, str]:
     """The members of an object as they are written; of two with one key the last counts."""
     found: dict[str, str] = {}
     for piece in _pieces(text):
         colon = next((at for mark, at in _marks(piece) if mark == ":"), -1)
         if colon >= 0:
-            found[unquoted(piece[:colon].strip())] = piece[colon + 1 :].strip()
+            found[unquote_literal(piece[:colon].strip())] = piece[colon + 1 :].strip()
     return found
 
 
-def unquoted(text: str | None) -> str:
+def unquote_literal(text: str | None) -> str:
     """What a string literal says; anything else as it is."""
     if text is None or len(text) < 2 or text[0] not in "\"'" or text[-1] != text[0]:
         return "" if text is None or text[:1] in ("{", "[", '"', "'") else text

@@ -4,16 +4,16 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from probes.parsers.base import JsonText, RawCall
-from probes.parsers.context import MAX_CALLS, Scene
+from probes.parsers.context import MAX_CALLS, ParseContext
 from probes.parsers.cursor import Cursor, Reading
-from probes.parsers.json_calls import JsonCall, call_in, objects, without_comments
+from probes.parsers.json_calls import JsonCall, read_json_call, split_objects, without_comments
 from probes.parsers.json_scan import JsonBody
 from probes.resolve.json_repair import read_json
 
 
-def hand_out(
+def emit_json_calls(
     cursor: Cursor,
-    scene: Scene,
+    scene: ParseContext,
     body: JsonBody,
     format: str,
     *,
@@ -24,8 +24,8 @@ def hand_out(
     `closers` are the tags that may end them. With None there is no markup around them at all, and
     they count only under declared names.
     """
-    texts = objects(body.text, MAX_CALLS)
-    calls = [call_in(text) for text in texts]
+    texts = split_objects(body.text, MAX_CALLS)
+    calls = [read_json_call(text) for text in texts]
     if not calls or len(calls) > MAX_CALLS:
         return False
     counts = scene.knows if closers is None else scene.may_name
@@ -71,7 +71,7 @@ def _leniencies(body: JsonBody, *, closed: bool) -> Iterator[str]:
         yield "trailing_junk"
 
 
-def swallow(cursor: Cursor, *closers: str) -> Reading[None]:
+def skip_closers(cursor: Cursor, *closers: str) -> Reading[None]:
     """Pass the closing tags that stand here; one too many does no harm, nor does half of one."""
     while (yield from cursor.skip(*closers)):
         cursor.mark()

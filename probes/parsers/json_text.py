@@ -2,9 +2,9 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from probes.parsers.context import Parser, Scene
+from probes.parsers.context import ParseContext, Parser
 from probes.parsers.cursor import Cursor, Reading
-from probes.parsers.json_output import hand_out
+from probes.parsers.json_output import emit_json_calls
 from probes.parsers.json_scan import read_values
 from probes.parsers.llama_json import read_whole, says_calls
 from probes.parsers.pythonic import MAX_DEPTH
@@ -13,7 +13,7 @@ NAME = "json_text"
 FENCE = "```"
 
 
-def read(cursor: Cursor, scene: Scene, opener: str) -> Reading[bool]:
+def read_calls(cursor: Cursor, scene: ParseContext, opener: str) -> Reading[bool]:
     """The whole visible text is one JSON code block that says a declared call.
 
     The weakest of all signs: an explanation may look the same.
@@ -28,13 +28,13 @@ def read(cursor: Cursor, scene: Scene, opener: str) -> Reading[bool]:
     if not (yield from cursor.at_end()):
         return False
     whole = replace(body, closer=FENCE if closed else "")
-    return (yield from hand_out(cursor, scene, whole, NAME, closers=None))
+    return (yield from emit_json_calls(cursor, scene, whole, NAME, closers=None))
 
 
-def read_bare(cursor: Cursor, scene: Scene, opener: str) -> Reading[bool]:
+def read_bare(cursor: Cursor, scene: ParseContext, opener: str) -> Reading[bool]:
     """The same without the code block; unless asked for by name, that is Llama's format."""
     return (yield from read_whole(cursor, scene, NAME))
 
 
-PARSER = Parser(NAME, (FENCE,), read, whole=True)
+PARSER = Parser(NAME, (FENCE,), read_calls, whole=True)
 BARE = Parser(NAME, ("{", "["), read_bare, whole=True, auto=False)

@@ -1,9 +1,9 @@
 from __future__ import annotations
 
 from probes.parsers.base import JsonText, RawCall
-from probes.parsers.context import MAX_NAME, Parser, Scene
+from probes.parsers.context import MAX_NAME, ParseContext, Parser
 from probes.parsers.cursor import Cursor, Reading
-from probes.parsers.json_output import swallow
+from probes.parsers.json_output import skip_closers
 from probes.parsers.json_scan import JsonBody, read_values
 
 NAME = "kimi_k2"
@@ -13,7 +13,7 @@ SECTIONS = ("<|tool_calls_section_begin|>", "<|tool_call_section_begin|>")
 CLOSERS = ("<|tool_call_end|>", "<|tool_calls_section_end|>", "<|tool_call_section_end|>")
 
 
-def read(cursor: Cursor, scene: Scene, opener: str) -> Reading[bool]:
+def read_calls(cursor: Cursor, scene: ParseContext, opener: str) -> Reading[bool]:
     """`<|tool_call_begin|>functions.f:0<|tool_call_argument_begin|>{"a": 1}<|tool_call_end|>`.
 
     What stands before the arguments is the id, and contains the name.
@@ -28,7 +28,7 @@ def read(cursor: Cursor, scene: Scene, opener: str) -> Reading[bool]:
         body = yield from _arguments(cursor)
         if body is None or not (yield from _hand_out(cursor, scene, head[0].strip(), body)):
             return False
-        yield from swallow(cursor, *CLOSERS)
+        yield from skip_closers(cursor, *CLOSERS)
         if not (yield from cursor.skip(CALL)):
             return True
 
@@ -41,7 +41,7 @@ def _arguments(cursor: Cursor) -> Reading[JsonBody | None]:
     return JsonBody("", balanced=False, closer=closer) if closer or not first else None
 
 
-def _hand_out(cursor: Cursor, scene: Scene, id: str, body: JsonBody) -> Reading[bool]:
+def _hand_out(cursor: Cursor, scene: ParseContext, id: str, body: JsonBody) -> Reading[bool]:
     ended = yield from cursor.at_end(*CLOSERS)
     closed = bool(body.closer) or not ended
     name, colon, index = id.rpartition(":")
@@ -57,4 +57,4 @@ def _hand_out(cursor: Cursor, scene: Scene, id: str, body: JsonBody) -> Reading[
     return scene.found(cursor, call, unknown=True)
 
 
-PARSER = Parser(NAME, (*SECTIONS, CALL), read, anywhere=True)
+PARSER = Parser(NAME, (*SECTIONS, CALL), read_calls, anywhere=True)

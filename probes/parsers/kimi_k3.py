@@ -3,10 +3,10 @@ from __future__ import annotations
 import re
 
 from probes.parsers.base import RawCall
-from probes.parsers.context import Parser, Scene
-from probes.parsers.cursor import Cursor, Marks, Reading
-from probes.parsers.json_output import swallow
-from probes.parsers.tagged_parameters import Tags, read_parameters
+from probes.parsers.context import ParseContext, Parser
+from probes.parsers.cursor import Cursor, Reading, TagSearch
+from probes.parsers.json_output import skip_closers
+from probes.parsers.tagged_parameters import TagSet, read_parameters
 
 NAME = "kimi_k3"
 TOOLS = "<|open|>tools<|sep|>"
@@ -15,8 +15,8 @@ SEP = "<|sep|>"
 
 _ATTRIBUTE = re.compile(r'(\w{1,32})="([^"]*)"')
 
-TAGS = Tags(
-    Marks(
+TAGS = TagSet(
+    TagSearch(
         re.compile(
             r"(?P<open><\|open\|>argument (?P<attributes>[^<]{0,600})<\|sep\|>)"
             r"|(?P<close><\|close\|>argument<\|sep\|>)|(?P<end><\|close\|>call<\|sep\|>)"
@@ -29,7 +29,7 @@ TAGS = Tags(
 )
 
 
-def read(cursor: Cursor, scene: Scene, opener: str) -> Reading[bool]:
+def read_calls(cursor: Cursor, scene: ParseContext, opener: str) -> Reading[bool]:
     """`<|open|>call tool="f" index="1"<|sep|>`, arguments likewise, `<|close|>call<|sep|>`."""
     if opener == TOOLS and not (yield from cursor.skip(CALL)):
         return False
@@ -47,7 +47,7 @@ def read(cursor: Cursor, scene: Scene, opener: str) -> Reading[bool]:
         )
         if not scene.found(cursor, call, unknown=True):
             return False
-        yield from swallow(cursor, "<|close|>tools<|sep|>")
+        yield from skip_closers(cursor, "<|close|>tools<|sep|>")
         if not (yield from cursor.skip(CALL)):
             return True
 
@@ -65,4 +65,4 @@ def _parameter(attributes: dict[str, str]) -> tuple[str, bool | None]:
     return attributes.get("key", ""), None if kind is None else kind == "string"
 
 
-PARSER = Parser(NAME, (TOOLS, CALL), read, anywhere=True)
+PARSER = Parser(NAME, (TOOLS, CALL), read_calls, anywhere=True)

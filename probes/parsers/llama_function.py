@@ -1,9 +1,9 @@
 from __future__ import annotations
 
 from probes.parsers.base import JsonText, RawCall
-from probes.parsers.context import Parser, Scene
+from probes.parsers.context import ParseContext, Parser
 from probes.parsers.cursor import Cursor, Reading
-from probes.parsers.json_output import swallow
+from probes.parsers.json_output import skip_closers
 from probes.parsers.json_scan import read_values
 from probes.parsers.qwen_xml import OPEN, read_name
 
@@ -11,7 +11,7 @@ NAME = "llama_function"
 CLOSERS = ("</function>", "</tool_call>")
 
 
-def read(cursor: Cursor, scene: Scene, opener: str) -> Reading[bool]:
+def read_calls(cursor: Cursor, scene: ParseContext, opener: str) -> Reading[bool]:
     """`<function=f>{"a": 1}</function>`, the form that Llama 3.1 uses for tools of one's own."""
     if opener != OPEN and not (yield from cursor.skip(OPEN)):
         return False
@@ -33,8 +33,8 @@ def read(cursor: Cursor, scene: Scene, opener: str) -> Reading[bool]:
     )
     if not scene.found(cursor, call):
         return False
-    yield from swallow(cursor, *CLOSERS)
+    yield from skip_closers(cursor, *CLOSERS)
     return True
 
 
-PARSER = Parser(NAME, (OPEN, "<tool_call>"), read)
+PARSER = Parser(NAME, (OPEN, "<tool_call>"), read_calls)

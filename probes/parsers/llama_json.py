@@ -4,10 +4,10 @@ import re
 from dataclasses import replace
 
 from probes.parsers.base import JsonText, RawCall
-from probes.parsers.context import MAX_CALLS, Parser, Scene
-from probes.parsers.cursor import Cursor, Marks, Reading
-from probes.parsers.json_calls import call_in, objects
-from probes.parsers.json_output import hand_out
+from probes.parsers.context import MAX_CALLS, ParseContext, Parser
+from probes.parsers.cursor import Cursor, Reading, TagSearch
+from probes.parsers.json_calls import read_json_call, split_objects
+from probes.parsers.json_output import emit_json_calls
 from probes.parsers.json_scan import JsonBody, read_values
 from probes.parsers.pythonic import MAX_DEPTH, calls_in
 
@@ -18,10 +18,10 @@ ENDS = ("<|eom_id|>", "<|eot_id|>")
 # Nothing else may begin such a text; most JSON answers are told by their first characters.
 _START = re.compile(r"\[?\s{0,32}\{\s{0,32}[\"'\w]")
 _MAX_START = 80
-_ENDS = Marks(re.compile(r"<\|eo[mt]_id\|>"), (), "", ENDS)
+_ENDS = TagSearch(re.compile(r"<\|eo[mt]_id\|>"), (), "", ENDS)
 
 
-def read(cursor: Cursor, scene: Scene, opener: str) -> Reading[bool]:
+def read_calls(cursor: Cursor, scene: ParseContext, opener: str) -> Reading[bool]:
     """`<|python_tag|>{"name": "f", "parameters": {"a": 1}}`, several set apart by `;`.
 
     Llama's built-in tools are called as `<|python_tag|>f.call(a="x")`.
@@ -29,15 +29,15 @@ def read(cursor: Cursor, scene: Scene, opener: str) -> Reading[bool]:
     if (yield from cursor.skip_space()) not in ("{", "["):
         return (yield from _built_in(cursor, scene))
     body = yield from read_values(cursor, ENDS)
-    return (yield from hand_out(cursor, scene, _as_closed(body), NAME))
+    return (yield from emit_json_calls(cursor, scene, _as_closed(body), NAME))
 
 
-def read_bare(cursor: Cursor, scene: Scene, opener: str) -> Reading[bool]:
+def read_bare(cursor: Cursor, scene: ParseContext, opener: str) -> Reading[bool]:
     """The whole visible text is one call or several, each with a declared name and arguments."""
     return (yield from read_whole(cursor, scene, NAME))
 
 
-def read_whole(cursor: Cursor, scene: Scene, format: str) -> Reading[bool]:
+def read_whole(cursor: Cursor, scene: ParseContext, format: str) -> Reading[bool]:
     """Pass JSON up to the end of the text, behind its first bracket."""
     cursor.rewind()
     ahead = yield from cursor.peek(_MAX_START)
@@ -48,7 +48,7 @@ def read_whole(cursor: Cursor, scene: Scene, format: str) -> Reading[bool]:
     yield from cursor.skip(CLOSER)
     if body.depth > MAX_DEPTH or not says_calls(body.text) or not (yield from cursor.at_end()):
         return False
-    return (yield from hand_out(cursor, scene, _as_closed(body), format, closers=None))
+    return (yield from emit_json_calls(cursor, scene, _as_closed(body), format, closers=None))
 
 
 def _as_closed(body: JsonBody) -> JsonBody:
@@ -58,11 +58,11 @@ def _as_closed(body: JsonBody) -> JsonBody:
 
 def says_calls(text: str) -> bool:
     """Whether every object has a name and arguments: JSON with only a name is an answer."""
-    said = [call_in(item) for item in objects(text, MAX_CALLS)]
+    said = [read_json_call(item) for item in split_objects(text, MAX_CALLS)]
     return len(said) <= MAX_CALLS and all(call and call.arguments is not None for call in said)
 
 
-def _built_in(cursor: Cursor, scene: Scene) -> Reading[bool]:
+def _built_in(cursor: Cursor, scene: ParseContext) -> Reading[bool]:
     parts: list[str] = []
     yield from cursor.search(_ENDS, parts.append)
     calls = calls_in(f"[{''.join(parts).strip()}]")
@@ -75,5 +75,5 @@ def _built_in(cursor: Cursor, scene: Scene) -> Reading[bool]:
     return True
 
 
-PARSER = Parser(NAME, (TAG,), read, anywhere=True)
+PARSER = Parser(NAME, (TAG,), read_calls, anywhere=True)
 BARE = Parser(NAME, ("{", "["), read_bare, whole=True)

@@ -1,17 +1,17 @@
 from __future__ import annotations
 
-from probes.parsers.context import Parser, Scene
+from probes.parsers.context import ParseContext, Parser
 from probes.parsers.cursor import Cursor, Reading
 from probes.parsers.invoke import OPEN, read_invokes
 
 NAME = "minimax_m2"
 
 
-def read(cursor: Cursor, scene: Scene, opener: str) -> Reading[bool]:
+def read_calls(cursor: Cursor, scene: ParseContext, opener: str) -> Reading[bool]:
     """`<minimax:tool_call><invoke name="f"><parameter name="a">1</parameter></invoke>`..."""
     if not (yield from cursor.skip(OPEN)):
         return False
     return (yield from read_invokes(cursor, scene, NAME))
 
 
-PARSER = Parser(NAME, ("<minimax:tool_call>", "<tool_call>"), read)
+PARSER = Parser(NAME, ("<minimax:tool_call>", "<tool_call>"), read_calls)

@@ -7,10 +7,10 @@ from dataclasses import dataclass, field
 
 from probes.messages import JSON, ToolSpec
 from probes.parsers.base import Parameter, Parameters, RawCall
-from probes.parsers.context import Parser, Scene
-from probes.parsers.cursor import Cursor, Marks, Reading
-from probes.parsers.json_output import swallow
-from probes.resolve.tool_names import declared
+from probes.parsers.context import ParseContext, Parser
+from probes.parsers.cursor import Cursor, Reading, TagSearch
+from probes.parsers.json_output import skip_closers
+from probes.resolve.tool_names import declared_name
 
 NAME = "minimax_m3"
 PREFIX = "]<]minimax[>["
@@ -21,7 +21,7 @@ ITEM = "item"
 MAX_DEPTH = 64
 MAX_TAGS = 100_000
 
-_TAG = Marks(
+_TAG = TagSearch(
     re.compile(re.escape(PREFIX) + r"<(?P<slash>/?)(?P<tag>[^<>/\n][^<>\n]{0,299})>"),
     starts=(PREFIX,),
 )
@@ -41,7 +41,7 @@ class _Node:
         return "".join(self.texts)
 
 
-def read(cursor: Cursor, scene: Scene, opener: str) -> Reading[bool]:
+def read_calls(cursor: Cursor, scene: ParseContext, opener: str) -> Reading[bool]:
     """Every tag has the prefix `]<]minimax[>[`; tags are named after parameters and nest."""
     if opener == OPEN and not (yield from cursor.skip(INVOKE)):
         return False
@@ -54,12 +54,12 @@ def read(cursor: Cursor, scene: Scene, opener: str) -> Reading[bool]:
         opened = yield from _read_tree(cursor, root)
         if opened is None or not _hand_out(cursor, scene, head[0].strip(" \"'"), root, opened):
             return False
-        yield from swallow(cursor, CLOSE)
+        yield from skip_closers(cursor, CLOSE)
         if not (yield from cursor.skip(INVOKE)):
             return True
 
 
-def _hand_out(cursor: Cursor, scene: Scene, name: str, root: _Node, opened: int) -> bool:
+def _hand_out(cursor: Cursor, scene: ParseContext, name: str, root: _Node, opened: int) -> bool:
     schema = _schema(name, scene.tools)
     items = tuple(_parameter(node, _property(schema, node.tag)) for node in root.children)
     call = RawCall(name, Parameters(items), NAME, "", closed=opened == 0, open_value=opened > 1)
@@ -119,7 +119,7 @@ def _leaf(text: str, schema: Mapping[str, JSON]) -> JSON:
 
 
 def _schema(name: str, tools: tuple[ToolSpec, ...]) -> Mapping[str, JSON]:
-    wanted = declared(name, tools)
+    wanted = declared_name(name, tools)
     return next((tool.schema or {} for tool in tools if tool.name == wanted), {})
 
 
@@ -129,4 +129,4 @@ def _property(schema: Mapping[str, JSON], key: str) -> Mapping[str, JSON]:
     return found if isinstance(found, Mapping) else {}
 
 
-PARSER = Parser(NAME, (OPEN, INVOKE), read, anywhere=True)
+PARSER = Parser(NAME, (OPEN, INVOKE), read_calls, anywhere=True)

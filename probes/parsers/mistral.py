@@ -4,9 +4,9 @@ import re
 from dataclasses import replace
 
 from probes.parsers.base import JsonText, RawCall
-from probes.parsers.context import Parser, Scene
+from probes.parsers.context import ParseContext, Parser
 from probes.parsers.cursor import Cursor, Reading
-from probes.parsers.json_output import hand_out
+from probes.parsers.json_output import emit_json_calls
 from probes.parsers.json_scan import read_value
 
 NAME = "mistral"
@@ -18,7 +18,7 @@ _JSON = re.compile(r"\[?\s{0,32}\{")
 _MAX_HEAD = 400
 
 
-def read(cursor: Cursor, scene: Scene, opener: str) -> Reading[bool]:
+def read_calls(cursor: Cursor, scene: ParseContext, opener: str) -> Reading[bool]:
     """`[TOOL_CALLS][{"name": "f", "arguments": {"a": 1}}]`, or since v11 `f[ARGS]{"a": 1}`."""
     first = yield from cursor.skip_space()
     if first in ("[", "{"):
@@ -26,7 +26,7 @@ def read(cursor: Cursor, scene: Scene, opener: str) -> Reading[bool]:
             return False
         body = yield from read_value(cursor)
         whole = replace(body, closer="]" if body.balanced else "")
-        return (yield from hand_out(cursor, scene, whole, NAME))
+        return (yield from emit_json_calls(cursor, scene, whole, NAME))
     calls = scene.calls
     while True:
         head = yield from _head(cursor)
@@ -65,4 +65,4 @@ def _ahead(cursor: Cursor, gap: int) -> Reading[str]:
     return ""
 
 
-PARSER = Parser(NAME, (OPEN,), read, anywhere=True)
+PARSER = Parser(NAME, (OPEN,), read_calls, anywhere=True)

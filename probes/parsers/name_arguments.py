@@ -1,16 +1,16 @@
 from __future__ import annotations
 
 from probes.parsers.base import JsonText, RawCall
-from probes.parsers.context import MAX_NAME, Parser, Scene
+from probes.parsers.context import MAX_NAME, ParseContext, Parser
 from probes.parsers.cursor import Cursor, Reading
-from probes.parsers.json_output import swallow
+from probes.parsers.json_output import skip_closers
 from probes.parsers.json_scan import JsonBody, read_values
 
 NAME = "name_arguments"
 CLOSERS = ("</arguments>", "</parameters>", "</tool_call>", "</minimax:tool_call>")
 
 
-def read(cursor: Cursor, scene: Scene, opener: str) -> Reading[bool]:
+def read_calls(cursor: Cursor, scene: ParseContext, opener: str) -> Reading[bool]:
     """`<tool_call><name>f</name><arguments>{"a": 1}</arguments></tool_call>`."""
     if not (yield from cursor.skip("<name>")):
         return False
@@ -32,7 +32,7 @@ def read(cursor: Cursor, scene: Scene, opener: str) -> Reading[bool]:
     )
     if not scene.found(cursor, call):
         return False
-    yield from swallow(cursor, *CLOSERS)
+    yield from skip_closers(cursor, *CLOSERS)
     return True
 
 
@@ -47,4 +47,4 @@ def _arguments(cursor: Cursor) -> Reading[JsonBody | None]:
     return JsonBody("", balanced=False, closer=closer) if closer or cursor.eof else None
 
 
-PARSER = Parser(NAME, ("<tool_call>", "<minimax:tool_call>"), read)
+PARSER = Parser(NAME, ("<tool_call>", "<minimax:tool_call>"), read_calls)

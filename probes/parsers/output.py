@@ -2,7 +2,7 @@ from __future__ import annotations
 
 from probes.messages import Location
 from probes.parsers.base import RawCall
-from probes.parsers.text_items import Found, FoundReasoning, FoundText
+from probes.parsers.text_items import ReasoningText, TextItem, VisibleText
 
 # How much text may wait for a closing think tag that had no opening one.
 MAX_HELD = 64 * 1024
@@ -25,13 +25,13 @@ class Output:
         self.at_start = True  # no visible word and no call since the start or a think tag
         self.thought = False  # reasoning was closed before
         self._skipped = skipped  # characters of a prefill, which the model did not write
-        self._found: list[Found] = []
+        self._found: list[TextItem] = []
         self._space: list[str] = []
         self._text: list[str] = []  # visible text that was not handed out yet, in pieces
         self._text_size = 0
         self._decided = not lone_close
 
-    def drain(self) -> list[Found]:
+    def drain(self) -> list[TextItem]:
         if not self._holds:
             self._hand_out_text()
         found, self._found = self._found, []
@@ -46,7 +46,7 @@ class Output:
         if not text:
             return
         if self.location is Location.REASONING:
-            self._found.append(FoundReasoning(text))
+            self._found.append(ReasoningText(text))
         elif self.blank and text.isspace():
             self._space.append(text)
         else:
@@ -75,7 +75,7 @@ class Output:
         self.location = Location.REASONING
 
     def close_reasoning(self) -> None:
-        self._found.append(FoundReasoning("", complete=True))
+        self._found.append(ReasoningText("", complete=True))
         self.location = Location.CONTENT
         self._start_over()
 
@@ -86,7 +86,7 @@ class Output:
             self._text.clear()
             self._decided = True
             if before and not before.isspace():
-                self._found.append(FoundReasoning(before, complete=True))
+                self._found.append(ReasoningText(before, complete=True))
             self._start_over()
             return True
         if self.thought and self.blank:
@@ -116,7 +116,7 @@ class Output:
     def _hand_out_text(self) -> None:
         # One object for all pieces: a long text has very many.
         if self._text:
-            self._found.append(FoundText("".join(self._text)))
+            self._found.append(VisibleText("".join(self._text)))
             self._text.clear()
 
     def _start_over(self) -> None:

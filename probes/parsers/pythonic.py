@@ -11,8 +11,8 @@ from types import MappingProxyType
 
 from probes.messages import JSON
 from probes.parsers.base import JsonText, RawCall
-from probes.parsers.context import Parser, Scene
-from probes.parsers.cursor import Cursor, Marks, Reading
+from probes.parsers.context import ParseContext, Parser
+from probes.parsers.cursor import Cursor, Reading, TagSearch
 
 NAME = "pythonic"
 MAX_SIZE = 256 * 1024
@@ -35,7 +35,7 @@ class _NotLiteral(Exception):
     """Something in the text is more than a literal."""
 
 
-def read(cursor: Cursor, scene: Scene, opener: str) -> Reading[bool]:
+def read_calls(cursor: Cursor, scene: ParseContext, opener: str) -> Reading[bool]:
     """The whole visible text is `[f(a=1), g()]`, with declared names and literals only."""
     cursor.rewind()
     ahead = yield from cursor.peek(400)
@@ -136,6 +136,6 @@ def _depth(text: str) -> int:
 
 
 # Matches nowhere: the search for it passes all there is.
-_NOTHING = Marks(re.compile(r"(?!)"), (), "", ())
+_NOTHING = TagSearch(re.compile(r"(?!)"), (), "", ())
 
-PARSER = Parser(NAME, ("[",), read, whole=True)
+PARSER = Parser(NAME, ("[",), read_calls, whole=True)

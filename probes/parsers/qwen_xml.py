@@ -3,28 +3,28 @@ from __future__ import annotations
 import re
 
 from probes.parsers.base import RawCall
-from probes.parsers.context import MAX_NAME, Parser, Scene
-from probes.parsers.cursor import Cursor, Marks, Reading
-from probes.parsers.json_output import swallow
-from probes.parsers.tagged_parameters import Tags, read_parameters
+from probes.parsers.context import MAX_NAME, ParseContext, Parser
+from probes.parsers.cursor import Cursor, Reading, TagSearch
+from probes.parsers.json_output import skip_closers
+from probes.parsers.tagged_parameters import TagSet, read_parameters
 
 NAME = "qwen_xml"
 OPEN = "<function="
 
-TAGS = Tags(
-    Marks(
+TAGS = TagSet(
+    TagSearch(
         re.compile(
             r"(?P<open><parameter=(?P<key>[^<>\n]{1,256})>)"
             r"|(?P<close></parameter>)|(?P<end></function>)"
             r"|(?P<call><function=[^<>\n]{1,256}>)|(?P<outer></tool_call>)"
         )
     ),
-    lambda found: (unquoted(found["key"]), None),
+    lambda found: (unquote_name(found["key"]), None),
     strip_newlines=True,
 )
 
 
-def read(cursor: Cursor, scene: Scene, opener: str) -> Reading[bool]:
+def read_calls(cursor: Cursor, scene: ParseContext, opener: str) -> Reading[bool]:
     """`<tool_call><function=f><parameter=a>1</parameter></function></tool_call>`.
 
     The outer tag may be missing; one line break on each side of a value is layout.
@@ -42,7 +42,7 @@ def read(cursor: Cursor, scene: Scene, opener: str) -> Reading[bool]:
     )
     if not scene.found(cursor, call):
         return False
-    yield from swallow(cursor, "</function>", "</tool_call>")
+    yield from skip_closers(cursor, "</function>", "</tool_call>")
     return True
 
 
@@ -52,13 +52,13 @@ def read_name(cursor: Cursor) -> Reading[str]:
     if found is None:
         return ""
     cursor.take(1)
-    name = unquoted(found[0])
+    name = unquote_name(found[0])
     return "" if "<" in name or "\n" in name else name
 
 
-def unquoted(text: str) -> str:
+def unquote_name(text: str) -> str:
     text = text.strip()
     return text[1:-1] if len(text) > 1 and text[0] in "\"'" and text[-1] == text[0] else text
 
 
-PARSER = Parser(NAME, ("<tool_call>", OPEN), read)
+PARSER = Parser(NAME, ("<tool_call>", OPEN), read_calls)

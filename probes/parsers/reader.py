@@ -8,15 +8,15 @@ from functools import lru_cache
 from probes.messages import ToolSpec
 from probes.parsers import PARSERS
 from probes.parsers.base import RawCall
-from probes.parsers.context import Scene
+from probes.parsers.context import ParseContext
 from probes.parsers.cursor import Cursor
 from probes.parsers.harmony import ENDS
 from probes.parsers.output import Output
 from probes.parsers.scanner import THINK, WRAPPERS, Formats, Scanner
-from probes.parsers.text_items import Found, FoundReasoning, FoundText, merged
-from probes.parsers.word_search import Words
+from probes.parsers.text_items import ReasoningText, TextItem, VisibleText, merge_items
+from probes.parsers.word_search import WordSearch
 
-__all__ = ["Found", "FoundReasoning", "FoundText", "RawCall", "TextReader", "read_text"]
+__all__ = ["RawCall", "ReasoningText", "TextItem", "TextReader", "VisibleText", "read_text"]
 
 
 class TextReader:
@@ -44,13 +44,13 @@ class TextReader:
         self._out = Output(lone_close=lone_close and not thought, skipped=len(opening))
         self._out.thought = thought
         self._cursor = Cursor()
-        scene = Scene(tools, self._out, truncated=truncated)
+        scene = ParseContext(tools, self._out, truncated=truncated)
         self._scan = Scanner(self._cursor, scene, formats, words).scan()
         self._closed = False
         if opening:
             self._cursor.push(opening)
 
-    def feed(self, text: str) -> list[Found]:
+    def feed(self, text: str) -> list[TextItem]:
         """What this piece, with those before it, settles."""
         if self._closed or not text:
             return []
@@ -58,7 +58,7 @@ class TextReader:
         next(self._scan, None)
         return self._out.drain()
 
-    def close(self) -> list[Found]:
+    def close(self) -> list[TextItem]:
         """What is left, now that no more text comes."""
         if self._closed:
             return []
@@ -75,23 +75,23 @@ def read_text(
     format: str = "auto",
     prefill: str = "",
     truncated: bool = False,
-) -> list[Found]:
+) -> list[TextItem]:
     """What a whole text says, adjacent texts merged."""
     reader = TextReader(tools, format=format, prefill=prefill, truncated=truncated)
-    return merged([*reader.feed(text), *reader.close()])
+    return merge_items([*reader.feed(text), *reader.close()])
 
 
 @lru_cache(maxsize=64)
-def _vocabulary(format: str) -> tuple[Formats, Words]:
+def _vocabulary(format: str) -> tuple[Formats, WordSearch]:
     groups = PARSERS.values() if format == "auto" else (PARSERS[format],)
     parsers = tuple(
         parser for group in groups for parser in group if parser.auto or format != "auto"
     )
     openers = (opener for parser in parsers if not parser.whole for opener in parser.openers)
-    return Formats(parsers), Words({*openers, *THINK, *THINK.values(), *WRAPPERS, *ENDS, "`"})
+    return Formats(parsers), WordSearch({*openers, *THINK, *THINK.values(), *WRAPPERS, *ENDS, "`"})
 
 
-def _open_end(prefill: str, words: Words) -> str:
+def _open_end(prefill: str, words: WordSearch) -> str:
     # The part of a prefill that is still open: from its last think tag, if that is an opening one,
     # or from its last opening of a call. Anything else says nothing about the text that follows.
     found = [found for found in words.pattern.finditer(prefill) if found.group() != "`"]

@@ -10,11 +10,11 @@ from __future__ import annotations
 from collections.abc import Iterable
 from types import MappingProxyType
 
-from probes.parsers.context import Parser, Scene
+from probes.parsers.context import ParseContext, Parser
 from probes.parsers.cursor import Cursor, Reading
 from probes.parsers.harmony import ENDS
 from probes.parsers.truncated_calls import MAX_HEAD, begins_call
-from probes.parsers.word_search import Words
+from probes.parsers.word_search import WordSearch
 
 THINK = MappingProxyType(
     {
@@ -50,7 +50,9 @@ class Formats:
 class Scanner:
     """Reads one text through a cursor into a scene's output."""
 
-    def __init__(self, cursor: Cursor, scene: Scene, formats: Formats, words: Words) -> None:
+    def __init__(
+        self, cursor: Cursor, scene: ParseContext, formats: Formats, words: WordSearch
+    ) -> None:
         self._cursor = cursor
         self._scene = scene
         self._out = scene.out

@@ -12,27 +12,27 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from probes.parsers.base import Parameter, Parameters
-from probes.parsers.context import Scene
-from probes.parsers.cursor import Cursor, Marks, Reading
+from probes.parsers.context import ParseContext
+from probes.parsers.cursor import Cursor, Reading, TagSearch
 
 MAX_PARAMETERS = 10_000
 
 
 @dataclass(frozen=True, slots=True)
-class Tags:
+class TagSet:
     """The tags of one format.
 
     `marks` has the groups `open` (a parameter begins), `close` (it ends), `end` (the call ends),
     `call` (a call begins) and `outer` (the section ends); `parameter` reads an `open` tag.
     """
 
-    marks: Marks
+    marks: TagSearch
     parameter: Callable[[re.Match[str]], tuple[str, bool | None]]
     strip_newlines: bool = False
 
 
 @dataclass(frozen=True, slots=True)
-class Body:
+class TaggedBody:
     """The parameters of a call and how it ended."""
 
     arguments: Parameters
@@ -48,11 +48,13 @@ class _State:
     open_value: bool = False
     nested: bool = False
 
-    def body(self, *, closed: bool) -> Body:
-        return Body(Parameters(tuple(self.items)), closed, self.open_value, tuple(self.notes))
+    def body(self, *, closed: bool) -> TaggedBody:
+        return TaggedBody(Parameters(tuple(self.items)), closed, self.open_value, tuple(self.notes))
 
 
-def read_parameters(cursor: Cursor, tags: Tags, scene: Scene) -> Reading[Body | None]:
+def read_parameters(
+    cursor: Cursor, tags: TagSet, scene: ParseContext
+) -> Reading[TaggedBody | None]:
     """Pass the parameters of a call and its end tag. None: this is not the body of a call."""
     state = _State()
     while True:
@@ -62,7 +64,7 @@ def read_parameters(cursor: Cursor, tags: Tags, scene: Scene) -> Reading[Body | 
         if stray and not state.items:
             head = "".join(between)
             cut = found is None and scene.truncated and _is_cut_tag(head.lstrip(), tags)
-            return Body(Parameters(()), closed=False, open_value=True) if cut else None
+            return TaggedBody(Parameters(()), closed=False, open_value=True) if cut else None
         if stray:
             state.notes["stray_text"] = None
         if found is None:
@@ -86,12 +88,12 @@ def read_parameters(cursor: Cursor, tags: Tags, scene: Scene) -> Reading[Body | 
             state.notes["duplicate_close"] = None
 
 
-def _is_cut_tag(text: str, tags: Tags) -> bool:
+def _is_cut_tag(text: str, tags: TagSet) -> bool:
     return text.startswith("<") and tags.marks.undecided(text, 0)
 
 
 def _read_value(
-    cursor: Cursor, tags: Tags, scene: Scene, state: _State, key: tuple[str, bool | None]
+    cursor: Cursor, tags: TagSet, scene: ParseContext, state: _State, key: tuple[str, bool | None]
 ) -> Reading[None]:
     value = _Value(tags, key)
     depth = 0
@@ -127,7 +129,7 @@ def _read_value(
         value.add(text)
 
 
-def _ends(cursor: Cursor, tags: Tags, value: _Value, kind: str, size: int) -> Reading[bool]:
+def _ends(cursor: Cursor, tags: TagSet, value: _Value, kind: str, size: int) -> Reading[bool]:
     # Whether the closing tag that stands here, `size` long, ends the value.
     follows, gap = yield from _following(cursor, tags, size)
     if kind == "end":
@@ -140,7 +142,7 @@ def _ends(cursor: Cursor, tags: Tags, value: _Value, kind: str, size: int) -> Re
     return gap != ""
 
 
-def _following(cursor: Cursor, tags: Tags, size: int) -> Reading[tuple[str, str]]:
+def _following(cursor: Cursor, tags: TagSet, size: int) -> Reading[tuple[str, str]]:
     gap = yield from cursor.gap(ahead=size)
     found = yield from cursor.match(tags.marks, ahead=size + gap)
     space = (yield from cursor.peek(size + gap))[size:]
@@ -153,7 +155,7 @@ def _following(cursor: Cursor, tags: Tags, size: int) -> Reading[tuple[str, str]
 class _Value:
     """A value that is being read, and the places where it may turn out to be several."""
 
-    def __init__(self, tags: Tags, key: tuple[str, bool | None]) -> None:
+    def __init__(self, tags: TagSet, key: tuple[str, bool | None]) -> None:
         self.notes: dict[str, None] = {}
         self._tags = tags
         self._keys = [key]

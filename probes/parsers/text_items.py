@@ -8,26 +8,26 @@ from probes.parsers.base import RawCall
 
 
 @dataclass(frozen=True, slots=True)
-class FoundText:
+class VisibleText:
     """Visible text, verbatim."""
 
     text: str
 
 
 @dataclass(frozen=True, slots=True)
-class FoundReasoning:
+class ReasoningText:
     """Reasoning, verbatim. `complete` is True where its closing tag stands right behind it."""
 
     text: str
     complete: bool = False
 
 
-Found: TypeAlias = FoundText | FoundReasoning | RawCall
+TextItem: TypeAlias = VisibleText | ReasoningText | RawCall
 
 
-def merged(found: Iterable[Found]) -> list[Found]:
+def merge_items(found: Iterable[TextItem]) -> list[TextItem]:
     """The same list with adjacent texts and adjacent pieces of one reasoning made one."""
-    groups: list[list[Found]] = []
+    groups: list[list[TextItem]] = []
     for item in found:
         if groups and _joins(groups[-1][-1], item):
             groups[-1].append(item)
@@ -36,19 +36,21 @@ def merged(found: Iterable[Found]) -> list[Found]:
     return [_join(group) for group in groups]
 
 
-def _joins(last: Found, item: Found) -> bool:
+def _joins(last: TextItem, item: TextItem) -> bool:
     match last, item:
-        case FoundText(), FoundText():
+        case VisibleText(), VisibleText():
             return True
-        case FoundReasoning(complete=False), FoundReasoning():
+        case ReasoningText(complete=False), ReasoningText():
             return True
         case _:
             return False
 
 
-def _join(group: list[Found]) -> Found:
+def _join(group: list[TextItem]) -> TextItem:
     last = group[-1]
     if isinstance(last, RawCall) or len(group) == 1:
         return last
     text = "".join(item.text for item in group if not isinstance(item, RawCall))
-    return FoundText(text) if isinstance(last, FoundText) else FoundReasoning(text, last.complete)
+    return (
+        VisibleText(text) if isinstance(last, VisibleText) else ReasoningText(text, last.complete)
+    )

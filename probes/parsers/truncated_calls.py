@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 
-from probes.parsers.context import Scene
+from probes.parsers.context import ParseContext
 
 # No header of a call is longer; the pattern never sees more.
 MAX_HEAD = 700
@@ -51,7 +51,7 @@ _HEADS = tuple(
 _GLM = re.compile(rf"\s{{0,16}}({_NAME})\s{{0,16}}(?:<[a-z_]{{0,8}})?")
 
 
-def begins_call(opener: str, rest: str, scene: Scene) -> bool:
+def begins_call(opener: str, rest: str, scene: ParseContext) -> bool:
     """Whether the text that ends behind the opening is the head of a call."""
     head = next((head for sign, head in _HEADS if sign in opener), None)
     if head is None:
@@ -61,7 +61,7 @@ def begins_call(opener: str, rest: str, scene: Scene) -> bool:
     )
 
 
-def _begins_name(rest: str, scene: Scene) -> bool:
+def _begins_name(rest: str, scene: ParseContext) -> bool:
     # GLM writes the name right behind the tag; a word is one only if a tool's name begins so.
     found = _GLM.fullmatch(rest)
     return found is not None and any(tool.name.startswith(found[1]) for tool in scene.tools)

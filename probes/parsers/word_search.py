@@ -11,7 +11,7 @@ _END = ""
 _TEXT_END = r"\Z"
 
 
-class Words:
+class WordSearch:
     """Fixed words to look for. None may begin with another: a piece of text could not tell them."""
 
     def __init__(self, words: Iterable[str]) -> None:

@@ -2,6 +2,6 @@
 
 from __future__ import annotations
 
-from probes.resolve.call import resolve, resolve_json
+from probes.resolve.call import resolve_call, resolve_json_call
 
-__all__ = ["resolve", "resolve_json"]
+__all__ = ["resolve_call", "resolve_json_call"]

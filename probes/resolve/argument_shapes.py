@@ -14,7 +14,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from probes.call_arguments import Checker, Misfit, kind_of
+from probes.call_arguments import Misfit, SchemaChecker, describe_type
 from probes.messages import JSON
 from probes.resolve.json_repair import read_strictly
 from probes.schemas.types import declared_keys, properties_at, type_name, types_of
@@ -29,7 +29,7 @@ Path = tuple[str | int, ...]
 
 
 @dataclass(frozen=True, slots=True)
-class Fitted:
+class FittedArguments:
     """Arguments that fit, or what is wrong with them: no object, or a misfit."""
 
     value: Mapping[str, JSON] | None = None
@@ -38,12 +38,14 @@ class Fitted:
     not_an_object: str = ""
 
 
-def fit(value: JSON, checker: Checker) -> Fitted:
+def fit_arguments(value: JSON, checker: SchemaChecker) -> FittedArguments:
     """The arguments in the shape of the schema, by the named fixes and no others."""
     value, repairs = _as_object(value)
     if not isinstance(value, Mapping):
-        return Fitted(not_an_object=f"The arguments are {kind_of(value)}, not an object.")
-    inner = _unwrapped(value, checker)
+        return FittedArguments(
+            not_an_object=f"The arguments are {describe_type(value)}, not an object."
+        )
+    inner = _unwrap(value, checker)
     if inner is not None:
         found = _fit_object(inner, checker, (*repairs, "unwrapped_arguments"))
         if found.misfit is None:
@@ -51,12 +53,14 @@ def fit(value: JSON, checker: Checker) -> Fitted:
     return _fit_object(value, checker, repairs)
 
 
-def fit_as_it_is(value: JSON, checker: Checker) -> Fitted:
+def fit_unchanged(value: JSON, checker: SchemaChecker) -> FittedArguments:
     """The arguments if they fit without any fix."""
     if not isinstance(value, Mapping):
-        return Fitted(not_an_object=f"The arguments are {kind_of(value)}, not an object.")
+        return FittedArguments(
+            not_an_object=f"The arguments are {describe_type(value)}, not an object."
+        )
     misfit = checker.misfit(value)
-    return Fitted(misfit=misfit) if misfit else Fitted(value)
+    return FittedArguments(misfit=misfit) if misfit else FittedArguments(value)
 
 
 def _as_object(value: JSON) -> tuple[JSON, tuple[str, ...]]:
@@ -80,7 +84,7 @@ def _as_object(value: JSON) -> tuple[JSON, tuple[str, ...]]:
             return value, tuple(repairs)
 
 
-def _unwrapped(value: Mapping[str, JSON], checker: Checker) -> Mapping[str, JSON] | None:
+def _unwrap(value: Mapping[str, JSON], checker: SchemaChecker) -> Mapping[str, JSON] | None:
     """What stands under a lone wrapper key that the schema does not know."""
     declared = declared_keys(checker.schema, checker.schema)
     if len(value) != 1 or not declared:
@@ -98,7 +102,9 @@ def _unwrapped(value: Mapping[str, JSON], checker: Checker) -> Mapping[str, JSON
     return inner
 
 
-def _fit_object(value: Mapping[str, JSON], checker: Checker, repairs: tuple[str, ...]) -> Fitted:
+def _fit_object(
+    value: Mapping[str, JSON], checker: SchemaChecker, repairs: tuple[str, ...]
+) -> FittedArguments:
     misfit = checker.misfit(value)
     fixed: JSON = value
     if misfit is not None:
@@ -106,12 +112,12 @@ def _fit_object(value: Mapping[str, JSON], checker: Checker, repairs: tuple[str,
     if fixed is not None:
         fixed = _structure_preferred(fixed, checker)
     if not isinstance(fixed, Mapping):
-        return Fitted(misfit=misfit)
+        return FittedArguments(misfit=misfit)
     decoded = () if fixed is value else ("decoded_string",)
-    return Fitted(fixed, (*repairs, *decoded))
+    return FittedArguments(fixed, (*repairs, *decoded))
 
 
-def _decoded_where_wrong(value: JSON, misfit: Misfit | None, checker: Checker) -> JSON:
+def _decoded_where_wrong(value: JSON, misfit: Misfit | None, checker: SchemaChecker) -> JSON:
     """The value with strings decoded until it fits; None where that does not help."""
     for _ in range(MAX_DECODED):
         if misfit is None:
@@ -127,7 +133,7 @@ def _decoded_where_wrong(value: JSON, misfit: Misfit | None, checker: Checker) -
     return None
 
 
-def _decoded_inside(value: JSON, steps: Path, checker: Checker) -> JSON:
+def _decoded_inside(value: JSON, steps: Path, checker: SchemaChecker) -> JSON:
     """A union is wrong as a whole; the string to blame stands somewhere in it."""
     candidates = []
     for path, text in _strings(_at(value, steps), steps):
@@ -143,7 +149,7 @@ def _decoded_inside(value: JSON, steps: Path, checker: Checker) -> JSON:
     return together if candidates and checker.misfit(together) is None else None
 
 
-def _structure_preferred(value: JSON, checker: Checker) -> JSON:
+def _structure_preferred(value: JSON, checker: SchemaChecker) -> JSON:
     """A union of text and structure takes a stringified object for text; it was meant as one."""
     for path, text in _strings(value, ()):
         types = _types_at(path, checker)
@@ -158,7 +164,7 @@ def _structure_preferred(value: JSON, checker: Checker) -> JSON:
     return value
 
 
-def _types_at(path: Path, checker: Checker) -> frozenset[str]:
+def _types_at(path: Path, checker: SchemaChecker) -> frozenset[str]:
     schemas: list[JSON] = [checker.schema]
     for step in path:
         if isinstance(step, int):

@@ -22,14 +22,14 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from probes.call_arguments import MAX_BYTES, Checker, json_path
+from probes.call_arguments import MAX_BYTES, SchemaChecker, json_path
 from probes.messages import JSON, Breakage, BrokenCall, ToolCall, ToolSpec
 from probes.parsers.base import JsonText, Parameters, RawCall
-from probes.resolve.argument_shapes import Fitted, fit, fit_as_it_is
-from probes.resolve.call_ids import mint
-from probes.resolve.coercion import Reading, read_parameters
-from probes.resolve.json_repair import Read, read_json, read_strictly
-from probes.resolve.tool_names import MAX_NAME, find, normalise
+from probes.resolve.argument_shapes import FittedArguments, fit_arguments, fit_unchanged
+from probes.resolve.call_ids import mint_call_id
+from probes.resolve.coercion import ParameterReading, read_parameters
+from probes.resolve.json_repair import JsonReading, read_json, read_strictly
+from probes.resolve.tool_names import MAX_NAME, find_tool, normalise_name
 from probes.schemas.types import declared_keys
 
 MAX_LISTED = 50
@@ -40,17 +40,17 @@ _KEY_MARKUP = re.compile(
 )
 
 
-def resolve(
+def resolve_call(
     raw: RawCall, tools: Sequence[ToolSpec], *, repair: bool = True, position: int = 0
 ) -> ToolCall | BrokenCall:
     """The call that a text parser found, checked against its tool.
 
     `position` is the call's place in its reply; ids that must be minted differ by it.
     """
-    return _Climb(raw, tools, repair, position).run()
+    return _Resolution(raw, tools, repair, position).run()
 
 
-def resolve_json(  # noqa: PLR0913 - what a wire format knows about a call, by name
+def resolve_json_call(  # noqa: PLR0913 - what a wire format knows about a call, by name
     text: str,
     *,
     name: str,
@@ -62,10 +62,10 @@ def resolve_json(  # noqa: PLR0913 - what a wire format knows about a call, by n
 ) -> ToolCall | BrokenCall:
     """The call that a wire format carries as a name and an arguments string."""
     raw = RawCall(name, JsonText(text), format, text, id=id, open_value=truncated)
-    return resolve(raw, tools, repair=repair)
+    return resolve_call(raw, tools, repair=repair)
 
 
-class _Broken(Exception):
+class _Unresolvable(Exception):
     """Ends the climb; never leaves this module."""
 
     def __init__(self, kind: Breakage, message: str, path: str = "") -> None:
@@ -85,7 +85,7 @@ class _Tool:
 
 
 @dataclass(slots=True)
-class _Climb:
+class _Resolution:
     """One call on its way up."""
 
     raw: RawCall
@@ -96,13 +96,13 @@ class _Climb:
     def run(self) -> ToolCall | BrokenCall:
         try:
             return self._call()
-        except _Broken as exc:
+        except _Unresolvable as exc:
             return self._broken(exc)
 
     def _call(self) -> ToolCall:
         self._refuse_cut_and_large()
         tool = self._tool()
-        checker = Checker(tool.schema)
+        checker = SchemaChecker(tool.schema)
         reading = self._reading(checker)
         self._refuse_markup(reading.value, checker)
         fitted = self._fitted(reading.value, checker)
@@ -122,9 +122,9 @@ class _Climb:
 
     def _refuse_cut_and_large(self) -> None:
         if self.raw.open_value or not (self.raw.closed or self.repair):
-            raise _Broken(Breakage.TRUNCATED_CALL, CUT_OFF)
+            raise _Unresolvable(Breakage.TRUNCATED_CALL, CUT_OFF)
         if self.raw.fault:
-            raise _Broken(Breakage.INVALID_JSON, self.raw.fault, "$")
+            raise _Unresolvable(Breakage.INVALID_JSON, self.raw.fault, "$")
         match self.raw.arguments:
             case JsonText(text):
                 size = len(text)
@@ -132,7 +132,7 @@ class _Climb:
                 size = sum(len(item.key) + len(item.value) for item in items)
         if size > MAX_BYTES:
             message = f"The arguments are larger than {MAX_BYTES} bytes."
-            raise _Broken(Breakage.TOO_LARGE, message)
+            raise _Unresolvable(Breakage.TOO_LARGE, message)
 
     def _notes(self) -> tuple[str, ...]:
         return self.raw.notes if self.raw.closed else (*self.raw.notes, "unterminated")
@@ -141,50 +141,50 @@ class _Climb:
         name = self.raw.name
         if not self.tools:
             return self._undeclared_tool()
-        match = find(name, self.tools)
+        match = find_tool(name, self.tools)
         if match is None or (match.repairs and not self.repair):
-            raise _Broken(Breakage.UNKNOWN_TOOL, _unknown(name, self.tools))
+            raise _Unresolvable(Breakage.UNKNOWN_TOOL, _unknown(name, self.tools))
         spec = next(tool for tool in self.tools if tool.name == match.name)
         return _Tool(spec.name, spec.schema, match.repairs)
 
     def _undeclared_tool(self) -> _Tool:
         """Without a list of tools a name is taken at its word, less the markup in it."""
         name = self.raw.name
-        clean = normalise(name) if self.repair else name
+        clean = normalise_name(name) if self.repair else name
         if not clean or len(name) > MAX_NAME:
-            raise _Broken(Breakage.UNKNOWN_TOOL, "The call names no tool.")
+            raise _Unresolvable(Breakage.UNKNOWN_TOOL, "The call names no tool.")
         return _Tool(clean, None, ("name_markup",) if clean != name else ())
 
-    def _reading(self, checker: Checker) -> Reading:
+    def _reading(self, checker: SchemaChecker) -> ParameterReading:
         match self.raw.arguments:
             case JsonText(text):
                 return self._json(text)
             case Parameters(items):
                 return read_parameters(items, checker, repair=self.repair)
 
-    def _json(self, text: str) -> Reading:
+    def _json(self, text: str) -> ParameterReading:
         # Vendors send "" for a call without arguments.
         if not text.strip():
-            return Reading({})
+            return ParameterReading({})
         read = read_json(text) if self.repair else read_strictly(text)
         if read.error is None:
-            return Reading(read.value, read.repairs)
+            return ParameterReading(read.value, read.repairs)
         if read.ended_early and not self.raw.closed:
-            raise _Broken(Breakage.TRUNCATED_CALL, CUT_OFF, "$")
+            raise _Unresolvable(Breakage.TRUNCATED_CALL, CUT_OFF, "$")
         kind = Breakage.TOO_LARGE if read.too_large else Breakage.INVALID_JSON
-        raise _Broken(kind, _sentence(read), "$")
+        raise _Unresolvable(kind, _sentence(read), "$")
 
-    def _refuse_markup(self, value: JSON, checker: Checker) -> None:
+    def _refuse_markup(self, value: JSON, checker: SchemaChecker) -> None:
         if not isinstance(value, Mapping):
             return
         declared = declared_keys(checker.schema, checker.schema)
         for key in value:
             if key not in declared and _KEY_MARKUP.search(key[:MAX_NAME]):
                 message = f"The argument name {key[:100]!r} holds markup; write the call again."
-                raise _Broken(Breakage.RESIDUAL_MARKUP, message, "$")
+                raise _Unresolvable(Breakage.RESIDUAL_MARKUP, message, "$")
 
-    def _fitted(self, value: JSON, checker: Checker) -> Fitted:
-        return fit(value, checker) if self.repair else fit_as_it_is(value, checker)
+    def _fitted(self, value: JSON, checker: SchemaChecker) -> FittedArguments:
+        return fit_arguments(value, checker) if self.repair else fit_unchanged(value, checker)
 
     def _argument_text(self) -> str:
         match self.raw.arguments:
@@ -195,9 +195,9 @@ class _Climb:
 
     def _id(self) -> str:
         raw = self.raw
-        return raw.id or mint(raw.format, raw.name, raw.raw, self.position)
+        return raw.id or mint_call_id(raw.format, raw.name, raw.raw, self.position)
 
-    def _broken(self, reason: _Broken) -> BrokenCall:
+    def _broken(self, reason: _Unresolvable) -> BrokenCall:
         return BrokenCall(
             raw=self.raw.raw,
             error=reason.message,
@@ -211,14 +211,14 @@ class _Climb:
         )
 
 
-def _misfit(fitted: Fitted) -> _Broken:
+def _misfit(fitted: FittedArguments) -> _Unresolvable:
     if fitted.misfit is None:
-        return _Broken(Breakage.NOT_AN_OBJECT, fitted.not_an_object, "$")
+        return _Unresolvable(Breakage.NOT_AN_OBJECT, fitted.not_an_object, "$")
     path = "$" + json_path(fitted.misfit.steps)
-    return _Broken(Breakage.SCHEMA_MISMATCH, f"{fitted.misfit.message}.", path)
+    return _Unresolvable(Breakage.SCHEMA_MISMATCH, f"{fitted.misfit.message}.", path)
 
 
-def _sentence(read: Read) -> str:
+def _sentence(read: JsonReading) -> str:
     if read.several:
         return f"{read.error} Each call has an arguments object of its own."
     if read.closable:

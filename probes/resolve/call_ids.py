@@ -57,7 +57,7 @@ RULES: Mapping[str, IdRule] = {
 }
 
 
-def mint(*seed: str | int) -> str:
+def mint_call_id(*seed: str | int) -> str:
     """An id that is the same for the same seed: the format, name, text and position of a call."""
     return f"call_{_digest(seed, MINTED)}"
 
@@ -123,7 +123,7 @@ class IdMap:
         if self.rule.accepts(id + suffix):
             return id + suffix
         clean = _clean(id)[: MAX_WIRE_ID // 2] + suffix
-        return clean if _clean(id) and self.rule.accepts(clean) else mint(id + suffix)
+        return clean if _clean(id) and self.rule.accepts(clean) else mint_call_id(id + suffix)
 
 
 @dataclass(slots=True)

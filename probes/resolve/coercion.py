@@ -22,7 +22,7 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from probes.call_arguments import Checker
+from probes.call_arguments import SchemaChecker
 from probes.messages import JSON
 from probes.parsers.base import Parameter
 from probes.resolve.json_repair import read_json, read_strictly
@@ -36,7 +36,7 @@ _STRUCTURED = ("object", "array")
 
 
 @dataclass(frozen=True, slots=True)
-class Reading:
+class ParameterReading:
     """One way to read a value, and the repairs it stands for."""
 
     value: JSON
@@ -44,8 +44,8 @@ class Reading:
 
 
 def read_parameters(
-    items: Sequence[Parameter], checker: Checker, *, repair: bool = True
-) -> Reading:
+    items: Sequence[Parameter], checker: SchemaChecker, *, repair: bool = True
+) -> ParameterReading:
     """The arguments as an object, as near to the schema as the readings allow."""
     readings = {item.key: _allowed(item, checker, repair=repair) for item in items}
     first = {key: next(found) for key, found in readings.items()}
@@ -61,23 +61,25 @@ def read_parameters(
     if len(first) < len(items):
         repairs.append("duplicate_keys")
     value = {key: reading.value for key, reading in chosen.items()}
-    return Reading(value, tuple(dict.fromkeys(repairs)))
+    return ParameterReading(value, tuple(dict.fromkeys(repairs)))
 
 
-def _wrong(chosen: Mapping[str, Reading], checker: Checker) -> set[str]:
+def _wrong(chosen: Mapping[str, ParameterReading], checker: SchemaChecker) -> set[str]:
     """The keys of the values that do not fit as they are read now."""
     misfits = checker.misfits({key: reading.value for key, reading in chosen.items()})
     return {str(misfit.steps[0]) for misfit in misfits if misfit.steps}
 
 
-def _allowed(item: Parameter, checker: Checker, *, repair: bool) -> Iterator[Reading]:
+def _allowed(
+    item: Parameter, checker: SchemaChecker, *, repair: bool
+) -> Iterator[ParameterReading]:
     if repair:
         return _readings(item, checker)
     plain = [reading for reading in _readings(item, checker) if not reading.repairs]
-    return iter(plain or [Reading(item.value)])
+    return iter(plain or [ParameterReading(item.value)])
 
 
-def _readings(item: Parameter, checker: Checker) -> Iterator[Reading]:
+def _readings(item: Parameter, checker: SchemaChecker) -> Iterator[ParameterReading]:
     """Every reading of a value, the most likely one first."""
     schemas = properties_at(checker.schema, checker.schema, item.key)
     types = frozenset().union(*(types_of(schema, checker.schema) for schema in schemas))
@@ -85,52 +87,54 @@ def _readings(item: Parameter, checker: Checker) -> Iterator[Reading]:
     if item.is_string is False:
         read = read_strictly(text)
         if read.error is None:
-            yield Reading(read.value, (*cdata, *read.repairs))
+            yield ParameterReading(read.value, (*cdata, *read.repairs))
     # A flag that says "string" is believed first, and doubted only where the schema does.
     flagged = item.is_string is True and types != {"string"}
     if flagged:
-        yield Reading(text, cdata)
+        yield ParameterReading(text, cdata)
     retyped = ("retyped",) if flagged or item.is_string is False else ()
     for reading in _by_type(text, types):
-        yield Reading(reading.value, (*cdata, *reading.repairs, *retyped))
+        yield ParameterReading(reading.value, (*cdata, *reading.repairs, *retyped))
     yield from _respelled(text, types, cdata)
 
 
-def _respelled(text: str, types: frozenset[str], cdata: tuple[str, ...]) -> Iterator[Reading]:
+def _respelled(
+    text: str, types: frozenset[str], cdata: tuple[str, ...]
+) -> Iterator[ParameterReading]:
     decoded = html.unescape(text)
     if decoded != text:
         for reading in _by_type(decoded, types):
-            yield Reading(reading.value, (*cdata, "entities", *reading.repairs))
+            yield ParameterReading(reading.value, (*cdata, "entities", *reading.repairs))
     if text.strip() != text:
-        yield Reading(text.strip(), (*cdata, "strip_space"))
+        yield ParameterReading(text.strip(), (*cdata, "strip_space"))
 
 
-def _by_type(text: str, types: frozenset[str]) -> Iterator[Reading]:
+def _by_type(text: str, types: frozenset[str]) -> Iterator[ParameterReading]:
     bare = text.strip()
     if "null" in types and bare == "null":
-        yield Reading(None)
+        yield ParameterReading(None)
     if types & {"integer", "number"}:
         yield from _numbers(bare, types)
     if "boolean" in types and bare.lower() in ("true", "1", "false", "0"):
-        yield Reading(bare.lower() in ("true", "1"))
+        yield ParameterReading(bare.lower() in ("true", "1"))
     if types.intersection(_STRUCTURED) and bare[:1] not in ("", '"'):
         # Text is a good reading too where the schema admits it, so only real JSON beats it.
         read = read_strictly(bare) if "string" in types else read_json(bare)
         if read.error is None and type_name(read.value) in types.intersection(_STRUCTURED):
-            yield Reading(read.value, read.repairs)
-    yield Reading(text)
+            yield ParameterReading(read.value, read.repairs)
+    yield ParameterReading(text)
 
 
-def _numbers(text: str, types: frozenset[str]) -> Iterator[Reading]:
+def _numbers(text: str, types: frozenset[str]) -> Iterator[ParameterReading]:
     # The limit keeps the conversion of a hostile number cheap.
     if len(text) > MAX_DIGITS:
         return
     if _INTEGER.fullmatch(text) and ("integer" in types or "." not in text):
-        yield Reading(int(text.partition(".")[0]))
+        yield ParameterReading(int(text.partition(".")[0]))
     elif "number" in types and _NUMBER.fullmatch(text):
         number = float(text)
         if abs(number) != float("inf"):
-            yield Reading(number)
+            yield ParameterReading(number)
 
 
 def _without_cdata(text: str) -> tuple[str, tuple[str, ...]]:

@@ -21,9 +21,9 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 from probes.messages import JSON
-from probes.resolve.lenient_json import Ended, Malformed, Reader, TooDeep
+from probes.resolve.lenient_json import Ended, LenientReader, Malformed, TooDeep
 from probes.resolve.tool_names import MARKUP
-from probes.strict_json import parse
+from probes.strict_json import parse_json
 
 MAX_BYTES = 1024 * 1024
 ORDER = (
@@ -45,7 +45,7 @@ _INVISIBLE = "\ufeff\u200b\u2060\0"
 
 
 @dataclass(frozen=True, slots=True)
-class Read:
+class JsonReading:
     """A value and the repairs it took, or the sentence that says why there is none.
 
     `ended_early`: the text stops inside the value; `closable`: it would parse if what is open were
@@ -61,42 +61,42 @@ class Read:
     several: bool = False
 
 
-def read_strictly(text: str) -> Read:
+def read_strictly(text: str) -> JsonReading:
     """The value of a strict JSON text; repeated keys are noted."""
-    parsed = parse(text, max_bytes=MAX_BYTES)
+    parsed = parse_json(text, max_bytes=MAX_BYTES)
     if parsed.error is not None:
-        return Read(error=parsed.error, too_large=parsed.too_large)
-    return Read(parsed.value, ("duplicate_keys",) if parsed.duplicate_keys else ())
+        return JsonReading(error=parsed.error, too_large=parsed.too_large)
+    return JsonReading(parsed.value, ("duplicate_keys",) if parsed.duplicate_keys else ())
 
 
-def read_json(text: str) -> Read:
+def read_json(text: str) -> JsonReading:
     """The value of a text that is JSON or nearly so. Never raises, whatever the text is."""
     strict = read_strictly(text)
     if strict.error is None or strict.too_large:
         return strict
-    body, used = _unwrapped(text)
-    reader = Reader(body)
+    body, used = _unwrap(text)
+    reader = LenientReader(body)
     try:
         value = reader.value()
         used |= _tail(body, reader.position)
     except TooDeep as exc:
-        return Read(error=str(exc), too_large=True)
+        return JsonReading(error=str(exc), too_large=True)
     except Ended as exc:
         return replace(strict, ended_early=True, closable=exc.closable)
     except _Several:
-        return Read(error="Several JSON values stand one after the other.", several=True)
+        return JsonReading(error="Several JSON values stand one after the other.", several=True)
     except Malformed:
         # The strict reader's sentence names the first thing that is wrong.
         return strict
     used |= reader.used
-    return Read(value, tuple(name for name in ORDER if name in used))
+    return JsonReading(value, tuple(name for name in ORDER if name in used))
 
 
 class _Several(Malformed):
     """After the value comes another one."""
 
 
-def _unwrapped(text: str) -> tuple[str, set[str]]:
+def _unwrap(text: str) -> tuple[str, set[str]]:
     used: set[str] = set()
     body = text.strip(_SPACE)
     bare = body.strip().strip(_INVISIBLE).strip()

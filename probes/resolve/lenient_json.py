@@ -48,7 +48,7 @@ class Ended(Malformed):
         self.closable = closable
 
 
-class Reader:
+class LenientReader:
     """Reads one value and stops behind it. `used` names the leniencies that were needed."""
 
     def __init__(self, text: str) -> None:

@@ -35,37 +35,37 @@ _SUFFIX = "json"
 
 
 @dataclass(frozen=True, slots=True)
-class Match:
+class ToolMatch:
     """A declared tool's name and what had to be done to find it."""
 
     name: str
     repairs: tuple[str, ...] = ()
 
 
-def declared(name: str, tools: Sequence[ToolSpec]) -> str | None:
+def declared_name(name: str, tools: Sequence[ToolSpec]) -> str | None:
     """The name of the one tool that `name` means, or None. With no tools nothing is declared."""
-    match = find(name, tools)
+    match = find_tool(name, tools)
     return match.name if match else None
 
 
-def find(name: str, tools: Sequence[ToolSpec]) -> Match | None:
+def find_tool(name: str, tools: Sequence[ToolSpec]) -> ToolMatch | None:
     """The tool that a name means and the repairs it took. An ambiguous name means none."""
     names = tuple(tool.name for tool in tools)
     if name and name in names:
-        return Match(name)
+        return ToolMatch(name)
     if not names or len(name) > MAX_NAME:
         return None
     for repairs, index in zip(_KEY_REPAIRS, _indexes(names), strict=True):
         for form_repairs, forms in _forms(name):
             hits = {hit for form in forms for hit in index.get(repairs.key(form), ())}
             if len(hits) == 1:
-                return Match(hits.pop(), form_repairs + repairs.names)
+                return ToolMatch(hits.pop(), form_repairs + repairs.names)
             if hits:
                 return None
     return None
 
 
-def normalise(name: str) -> str:
+def normalise_name(name: str) -> str:
     """The name without sentinels and white space: `f</arg_value>` is `f`."""
     pieces = (piece.strip() for piece in MARKUP.split(name[:MAX_NAME]))
     return next((piece for piece in pieces if piece), "")
@@ -96,7 +96,7 @@ _KEY_REPAIRS = (
 
 def _forms(name: str) -> list[tuple[tuple[str, ...], list[str]]]:
     """The name as written, then with less and less around it."""
-    clean = normalise(name)
+    clean = normalise_name(name)
     cleaned = ("name_markup",) if clean != name else ()
     forms: list[tuple[tuple[str, ...], list[str]]] = [(cleaned, [clean])]
     if stripped := _without_prefix(clean):

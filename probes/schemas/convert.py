@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TypeAlias
 
-from probes.call_arguments import Checker
+from probes.call_arguments import SchemaChecker
 from probes.messages import JSON
 from probes.resolve.json_repair import read_json
 
@@ -15,7 +15,7 @@ Convert: TypeAlias = Callable[[JSON], JSON]
 
 
 @dataclass(frozen=True, slots=True)
-class Piece:
+class SchemaPiece:
     """The simpler schema of one place. Both ways leave alone what is not of their shape."""
 
     schema: Mapping[str, JSON]
@@ -25,11 +25,11 @@ class Piece:
 
 
 @dataclass(frozen=True, slots=True)
-class Field:
+class ObjectField:
     """One key of an object; `dotted` if its own keys stand in the object instead of it."""
 
     key: str
-    piece: Piece
+    piece: SchemaPiece
     required: bool
     dotted: bool = False
 
@@ -38,12 +38,12 @@ class Field:
         return f"{self.key}."
 
 
-def same(value: JSON) -> JSON:
+def keep_value(value: JSON) -> JSON:
     """A place that is simple enough as it is."""
     return value
 
 
-def nullable(piece: Piece) -> Piece:
+def make_nullable(piece: SchemaPiece) -> SchemaPiece:
     """The same place where null is also right."""
     return replace(
         piece,
@@ -53,7 +53,7 @@ def nullable(piece: Piece) -> Piece:
     )
 
 
-def each(convert: Convert) -> Convert:
+def convert_items(convert: Convert) -> Convert:
     """Every item of an array."""
 
     def run(value: JSON) -> JSON:
@@ -63,7 +63,9 @@ def each(convert: Convert) -> Convert:
 
 
 def first_that_fits(
-    checkers: Sequence[Checker], converts: Sequence[Convert], results: Sequence[Checker] = ()
+    checkers: Sequence[SchemaChecker],
+    converts: Sequence[Convert],
+    results: Sequence[SchemaChecker] = (),
 ) -> Convert:
     """The way of the first variant that a value fits, and whose result fits where that is asked."""
 
@@ -79,7 +81,7 @@ def first_that_fits(
     return run
 
 
-def as_text(checker: Checker) -> tuple[Convert, Convert]:
+def as_text(checker: SchemaChecker) -> tuple[Convert, Convert]:
     """A value as JSON text. A string stays bare where it cannot be taken for something else."""
 
     def restore(value: JSON) -> JSON:
@@ -96,7 +98,7 @@ def as_text(checker: Checker) -> tuple[Convert, Convert]:
     return simplify, restore
 
 
-def simplify_object(fields: Sequence[Field], *, closed: bool) -> Convert:
+def simplify_object(fields: Sequence[ObjectField], *, closed: bool) -> Convert:
     """An object key by key; `closed` writes null for what is absent and leaves out the unknown."""
     known = {field.key for field in fields}
 
@@ -112,7 +114,7 @@ def simplify_object(fields: Sequence[Field], *, closed: bool) -> Convert:
     return run
 
 
-def restore_object(fields: Sequence[Field]) -> Convert:
+def restore_object(fields: Sequence[ObjectField]) -> Convert:
     """The object back, with its absent keys absent and its flattened objects whole."""
 
     def run(value: JSON) -> JSON:
@@ -128,7 +130,7 @@ def restore_object(fields: Sequence[Field]) -> Convert:
     return run
 
 
-def _simplified(field: Field, value: Mapping[str, JSON], *, closed: bool) -> dict[str, JSON]:
+def _simplified(field: ObjectField, value: Mapping[str, JSON], *, closed: bool) -> dict[str, JSON]:
     if field.key not in value:
         return {field.key: None} if closed and not field.required else {}
     inner = field.piece.simplify(value[field.key])
@@ -139,7 +141,7 @@ def _simplified(field: Field, value: Mapping[str, JSON], *, closed: bool) -> dic
     return {field.key: inner}
 
 
-def _take(field: Field, found: dict[str, JSON]) -> JSON:
+def _take(field: ObjectField, found: dict[str, JSON]) -> JSON:
     """What the model wrote for a key, taken out of the object; None for nothing."""
     whole = found.pop(field.key, None)
     if not field.dotted or whole is not None:
@@ -150,7 +152,7 @@ def _take(field: Field, found: dict[str, JSON]) -> JSON:
     return parts if parts or (field.required and not field.piece.nullable) else None
 
 
-def _keeps_null(field: Field, value: Mapping[str, JSON]) -> bool:
+def _keeps_null(field: ObjectField, value: Mapping[str, JSON]) -> bool:
     if field.piece.nullable:
         return field.required or field.key in value
     return field.required and field.key in value

@@ -13,27 +13,27 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from enum import StrEnum
 
-from probes.call_arguments import Checker
+from probes.call_arguments import SchemaChecker
 from probes.messages import JSON
 from probes.schemas.convert import (
     Convert,
-    Field,
-    Piece,
+    ObjectField,
+    SchemaPiece,
     as_text,
-    each,
+    convert_items,
     first_that_fits,
-    nullable,
+    keep_value,
+    make_nullable,
     restore_object,
-    same,
     simplify_object,
 )
-from probes.schemas.types import referred
+from probes.schemas.types import resolve_ref
 from probes.schemas.variants import (
     TooIntricate,
     Variant,
-    collapsed_scalars,
-    merged_objects,
-    variants,
+    collapse_scalars,
+    expand_variants,
+    merge_objects,
 )
 
 MAX_DEPTH = 2
@@ -44,7 +44,7 @@ _KEPT = ("type", "description", "enum")
 _KEPT_STRICT = (*_KEPT, "pattern", "format", "minimum", "maximum", "multipleOf")
 
 
-class Level(StrEnum):
+class SchemaLevel(StrEnum):
     """How much of a schema an endpoint can follow."""
 
     STRICT = "strict"
@@ -53,7 +53,7 @@ class Level(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Downgraded:
+class DowngradedSchema:
     """The schema to offer, and both ways between its arguments and the original's.
 
     `simplify` is for calls that go back in the history: the model should see what it wrote.
@@ -64,13 +64,13 @@ class Downgraded:
     restore: Callable[[Mapping[str, JSON]], Mapping[str, JSON]]
 
 
-def downgrade(
-    schema: Mapping[str, JSON] | None, level: Level | str, *, max_depth: int = MAX_DEPTH
-) -> Downgraded:
+def downgrade_schema(
+    schema: Mapping[str, JSON] | None, level: SchemaLevel | str, *, max_depth: int = MAX_DEPTH
+) -> DowngradedSchema:
     """The schema at a level. Never raises on a schema that is JSON."""
-    builder = _Builder(schema or {}, Level(level), max_depth)
+    builder = _Builder(schema or {}, SchemaLevel(level), max_depth)
     piece = builder.root_piece()
-    return Downgraded(piece.schema, _on_objects(piece.simplify), _on_objects(piece.restore))
+    return DowngradedSchema(piece.schema, _on_objects(piece.simplify), _on_objects(piece.restore))
 
 
 @dataclass(slots=True)
@@ -78,68 +78,70 @@ class _Builder:
     """One schema on its way down."""
 
     root: Mapping[str, JSON]
-    level: Level
+    level: SchemaLevel
     max_depth: int
     nodes: int = 0
 
-    def root_piece(self) -> Piece:
+    def root_piece(self) -> SchemaPiece:
         try:
-            found = [one for one in variants(self.root, self.root) if one.type in ("object", "")]
+            found = [
+                one for one in expand_variants(self.root, self.root) if one.type in ("object", "")
+            ]
         except TooIntricate:
             found = []
         if not found:
             return self._whole_as_text()
-        merged = merged_objects(found)
+        merged = merge_objects(found)
         if not merged.schema["properties"] and _is_open(merged.schema):
             return self._whole_as_text()
         return self._object(merged, 0)
 
-    def piece(self, schema: JSON, refs: tuple[str, ...], depth: int) -> Piece:
+    def piece(self, schema: JSON, refs: tuple[str, ...], depth: int) -> SchemaPiece:
         """The simpler form of any schema below the root."""
         self.nodes += 1
         try:
-            found = variants(schema, self.root, refs)
+            found = expand_variants(schema, self.root, refs)
         except TooIntricate:
             found = []
         values = [variant for variant in found if variant.type != "null"]
         admits_null = len(values) < len(found)
         if not values or self.nodes > MAX_NODES:
             return self._text(schema)
-        if self.level is Level.STRING_ONLY:
+        if self.level is SchemaLevel.STRING_ONLY:
             return self._string(schema, values, admits_null=admits_null)
         plain = self._plain(values, depth) or self._text(schema)
         return self._nullable(plain) if admits_null else plain
 
-    def _plain(self, values: list[Variant], depth: int) -> Piece | None:
+    def _plain(self, values: list[Variant], depth: int) -> SchemaPiece | None:
         """The form of a place that admits these variants; None where only text will do."""
-        if (scalar := collapsed_scalars(values)) is not None:
+        if (scalar := collapse_scalars(values)) is not None:
             return self._scalar(values[0] if len(values) == 1 else scalar)
         types = {variant.type for variant in values}
         if types == {"array"} and len(values) == 1:
             return self._array(values[0], depth)
-        if self.level is Level.STRICT and len(values) > 1:
+        if self.level is SchemaLevel.STRICT and len(values) > 1:
             return self._choice(values, depth)
         if types == {"object"}:
-            merged = merged_objects(values)
+            merged = merge_objects(values)
             return self._object(merged, depth) if merged.schema["properties"] else None
         return None
 
-    def _scalar(self, variant: Variant) -> Piece:
-        kept = _KEPT_STRICT if self.level is Level.STRICT else _KEPT
+    def _scalar(self, variant: Variant) -> SchemaPiece:
+        kept = _KEPT_STRICT if self.level is SchemaLevel.STRICT else _KEPT
         schema = {key: variant.schema[key] for key in kept if key in variant.schema}
-        return Piece(schema, same, same)
+        return SchemaPiece(schema, keep_value, keep_value)
 
-    def _string(self, schema: JSON, values: list[Variant], *, admits_null: bool) -> Piece:
-        scalar = collapsed_scalars(values)
+    def _string(self, schema: JSON, values: list[Variant], *, admits_null: bool) -> SchemaPiece:
+        scalar = collapse_scalars(values)
         if scalar is None or scalar.type != "string" or admits_null:
             return self._text(schema)
         return self._scalar(values[0] if len(values) == 1 else scalar)
 
-    def _array(self, variant: Variant, depth: int) -> Piece:
+    def _array(self, variant: Variant, depth: int) -> SchemaPiece:
         items = variant.schema.get("items", {})
         if not isinstance(items, Mapping | bool) or "prefixItems" in variant.schema:
             return self._text(variant.schema)
-        flat = self.level is not Level.STRICT
+        flat = self.level is not SchemaLevel.STRICT
         if flat and depth >= self.max_depth:
             inner = self._text(items)
         else:
@@ -147,21 +149,21 @@ class _Builder:
         if inner.nullable and flat:
             inner = self._text(items)
         schema: dict[str, JSON] = {"type": "array", "items": inner.schema, **_described(variant)}
-        return Piece(schema, each(inner.simplify), each(inner.restore))
+        return SchemaPiece(schema, convert_items(inner.simplify), convert_items(inner.restore))
 
-    def _choice(self, values: list[Variant], depth: int) -> Piece | None:
+    def _choice(self, values: list[Variant], depth: int) -> SchemaPiece | None:
         pieces = [self._plain([variant], depth) for variant in values]
         known = [piece for piece in pieces if piece is not None]
         if len(known) < len(pieces):
             return None
-        full = [Checker(self._standalone(variant.schema)) for variant in values]
-        simple = [Checker(piece.schema) for piece in known]
+        full = [SchemaChecker(self._standalone(variant.schema)) for variant in values]
+        simple = [SchemaChecker(piece.schema) for piece in known]
         schema: dict[str, JSON] = {"anyOf": [piece.schema for piece in known]}
         simplify = first_that_fits(full, [piece.simplify for piece in known])
         restore = first_that_fits(simple, [piece.restore for piece in known], full)
-        return Piece(schema, simplify, restore)
+        return SchemaPiece(schema, simplify, restore)
 
-    def _object(self, variant: Variant, depth: int) -> Piece:
+    def _object(self, variant: Variant, depth: int) -> SchemaPiece:
         properties = variant.schema["properties"]
         assert isinstance(properties, Mapping)
         required = variant.schema.get("required")
@@ -172,8 +174,8 @@ class _Builder:
             if properties[key] is not False
         ]
         schema = self._object_schema(fields) | _described(variant)
-        closed = self.level is Level.STRICT
-        return Piece(schema, simplify_object(fields, closed=closed), restore_object(fields))
+        closed = self.level is SchemaLevel.STRICT
+        return SchemaPiece(schema, simplify_object(fields, closed=closed), restore_object(fields))
 
     def _field(
         self,
@@ -183,23 +185,23 @@ class _Builder:
         depth: int,
         *,
         required: bool,
-    ) -> Field:
-        flat = self.level is Level.SIMPLE_OBJECT and depth >= self.max_depth
+    ) -> ObjectField:
+        flat = self.level is SchemaLevel.SIMPLE_OBJECT and depth >= self.max_depth
         piece = self.piece(properties[key], refs, depth if flat else depth + 1)
         if not flat or piece.schema.get("type") != "object":
-            return Field(key, piece, required)
+            return ObjectField(key, piece, required)
         # A declared key that looks like a flattened one would be taken for it.
         if any(other.startswith(f"{key}.") for other in properties):
-            return Field(key, self._text(properties[key]), required)
-        return Field(key, piece, required, dotted=True)
+            return ObjectField(key, self._text(properties[key]), required)
+        return ObjectField(key, piece, required, dotted=True)
 
-    def _object_schema(self, fields: list[Field]) -> dict[str, JSON]:
+    def _object_schema(self, fields: list[ObjectField]) -> dict[str, JSON]:
         properties: dict[str, JSON] = {}
         required: list[JSON] = []
         for field in fields:
             properties |= _inner_properties(field)
             required += _inner_required(field)
-        if self.level is not Level.STRICT:
+        if self.level is not SchemaLevel.STRICT:
             return {"type": "object", "properties": properties, "required": required}
         optional = {field.key for field in fields if not field.required}
         for key in optional:
@@ -211,22 +213,22 @@ class _Builder:
             "additionalProperties": False,
         }
 
-    def _text(self, schema: JSON) -> Piece:
+    def _text(self, schema: JSON) -> SchemaPiece:
         """The place as JSON text; a text that fits as it is need not be quoted."""
-        checker = Checker(self._standalone(schema))
+        checker = SchemaChecker(self._standalone(schema))
         description = schema.get("description") if isinstance(schema, Mapping) else None
         hint = f"JSON text of a value that fits {_compact(self._followed(schema))}"
         text = f"{description} ({hint})" if isinstance(description, str) else hint
         simplify, restore = as_text(checker)
-        return Piece({"type": "string", "description": text}, simplify, restore)
+        return SchemaPiece({"type": "string", "description": text}, simplify, restore)
 
-    def _nullable(self, piece: Piece) -> Piece:
-        found = nullable(piece)
-        if self.level is not Level.STRICT:
+    def _nullable(self, piece: SchemaPiece) -> SchemaPiece:
+        found = make_nullable(piece)
+        if self.level is not SchemaLevel.STRICT:
             return found
         return replace(found, schema=_or_null(piece.schema))
 
-    def _whole_as_text(self) -> Piece:
+    def _whole_as_text(self) -> SchemaPiece:
         inner = self._text(self.root)
         schema: dict[str, JSON] = {
             "type": "object",
@@ -240,13 +242,13 @@ class _Builder:
                 return inner.restore(value[WHOLE])
             return value
 
-        return Piece(schema, lambda value: {WHOLE: inner.simplify(value)}, restore)
+        return SchemaPiece(schema, lambda value: {WHOLE: inner.simplify(value)}, restore)
 
     def _followed(self, schema: JSON) -> JSON:
         """What a lone reference means, for a reader who does not have the definitions."""
         match schema:
             case {"$ref": str(ref)}:
-                return referred(ref, self.root)
+                return resolve_ref(ref, self.root)
             case _:
                 return schema
 
@@ -283,7 +285,7 @@ def _or_null(schema: JSON) -> dict[str, JSON]:
     return {"anyOf": known if null in known else [*known, null]}
 
 
-def _inner_properties(field: Field) -> dict[str, JSON]:
+def _inner_properties(field: ObjectField) -> dict[str, JSON]:
     """The keys that stand in an object for one key of it."""
     inner = field.piece.schema.get("properties")
     if not field.dotted or not isinstance(inner, Mapping):
@@ -291,7 +293,7 @@ def _inner_properties(field: Field) -> dict[str, JSON]:
     return {field.prefix + key: schema for key, schema in inner.items()}
 
 
-def _inner_required(field: Field) -> list[JSON]:
+def _inner_required(field: ObjectField) -> list[JSON]:
     if not field.required or field.piece.nullable:
         return []
     inner = field.piece.schema.get("required")

@@ -73,10 +73,10 @@ def alternatives(schema: JSON, root: Mapping[str, JSON]) -> Iterator[Mapping[str
             members = part.get(union)
             waiting.extend(members if isinstance(members, list) else ())
         if isinstance(ref := part.get("$ref"), str):
-            waiting.append(referred(ref, root))
+            waiting.append(resolve_ref(ref, root))
 
 
-def referred(ref: str, root: Mapping[str, JSON]) -> JSON:
+def resolve_ref(ref: str, root: Mapping[str, JSON]) -> JSON:
     """What a reference inside the same schema points at; None for any other."""
     if ref == "#":
         return root

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 from probes.messages import JSON
-from probes.schemas.types import referred, type_name
+from probes.schemas.types import resolve_ref, type_name
 
 MAX_VARIANTS = 16
 MAX_RECURSION = 2  # times that a schema may refer to itself on the way down
@@ -34,12 +34,14 @@ class Variant:
         return name if isinstance(name, str) else ""
 
 
-def variants(schema: JSON, root: Mapping[str, JSON], refs: tuple[str, ...] = ()) -> list[Variant]:
+def expand_variants(
+    schema: JSON, root: Mapping[str, JSON], refs: tuple[str, ...] = ()
+) -> list[Variant]:
     """The plain schemas of which a value must fit one. Constraints that exclude are left out."""
     return _Expansion(root).variants(schema, refs)
 
 
-def merged_objects(found: list[Variant]) -> Variant:
+def merge_objects(found: list[Variant]) -> Variant:
     """One object schema that admits what any of several admits."""
     properties: dict[str, list[JSON]] = {}
     for variant in found:
@@ -60,7 +62,7 @@ def merged_objects(found: list[Variant]) -> Variant:
     return Variant(schema, max((variant.refs for variant in found), key=len))
 
 
-def collapsed_scalars(found: list[Variant]) -> Variant | None:
+def collapse_scalars(found: list[Variant]) -> Variant | None:
     """One scalar schema that admits what several of the same type admit."""
     types = {variant.type for variant in found}
     if types == {"integer", "number"}:
@@ -104,7 +106,7 @@ class _Expansion:
         if isinstance(ref := schema.get("$ref"), str):
             if refs.count(ref) >= MAX_RECURSION or len(refs) >= MAX_REFS:
                 raise TooIntricate
-            yield self.variants(referred(ref, self.root), (*refs, ref))
+            yield self.variants(resolve_ref(ref, self.root), (*refs, ref))
         if isinstance(members := schema.get("allOf"), list):
             yield from (self.variants(member, refs) for member in members)
         for union in ("anyOf", "oneOf"):

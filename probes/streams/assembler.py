@@ -146,7 +146,7 @@ class Assembler:
         return self._slots[index]
 
 
-def replay(reply: Reply) -> list[Event]:
+def reply_events(reply: Reply) -> list[Event]:
     """The events that a whole reply amounts to, as a stream of it would have given them."""
     assembler = Assembler(max_parts=max(MAX_PARTS, len(reply.parts)))
     for index, part in enumerate(reply.parts):

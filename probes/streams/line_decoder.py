@@ -11,7 +11,7 @@ LF_ENDING = re.compile(rb"\r?\n")
 
 
 @dataclass(frozen=True, slots=True)
-class Line:
+class DecodedLine:
     """One line without its ending. `too_large`: only the beginning was kept."""
 
     data: bytes
@@ -30,7 +30,7 @@ class LineDecoder:
         self._too_large = False
         self._after_cr = False
 
-    def feed(self, data: bytes) -> list[Line]:
+    def feed(self, data: bytes) -> list[DecodedLine]:
         """The lines that these bytes complete."""
         if not data:
             return []
@@ -43,7 +43,7 @@ class LineDecoder:
         self._keep(rest)
         return lines
 
-    def close(self) -> Line | None:
+    def close(self) -> DecodedLine | None:
         """The last line, where it had no ending."""
         if self._after_cr and not self._lone_cr_ends:
             self._keep(b"\r")
@@ -68,7 +68,7 @@ class LineDecoder:
         if piece:
             self._pieces.append(piece)
 
-    def _line(self) -> Line:
-        line = Line(b"".join(self._pieces), self._too_large)
+    def _line(self) -> DecodedLine:
+        line = DecodedLine(b"".join(self._pieces), self._too_large)
         self._pieces, self._size, self._too_large = [], 0, False
         return line

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from probes.streams.line_decoder import LF_ENDING, Line, LineDecoder
+from probes.streams.line_decoder import LF_ENDING, DecodedLine, LineDecoder
 
 MAX_RECORD = 8 * 1024 * 1024
 _BOM = b"\xef\xbb\xbf"
@@ -41,7 +41,7 @@ class NDJSONDecoder:
         record = self._record(rest, unfinished=True) if rest is not None else None
         return [] if record is None else [record]
 
-    def _record(self, line: Line, *, unfinished: bool = False) -> Record | None:
+    def _record(self, line: DecodedLine, *, unfinished: bool = False) -> Record | None:
         data = line.data
         if self._first:
             self._first = False

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from probes.streams.line_decoder import MAX_LINE, Line, LineDecoder
+from probes.streams.line_decoder import MAX_LINE, DecodedLine, LineDecoder
 
 MAX_EVENT = 8 * 1024 * 1024
 _BOM = b"\xef\xbb\xbf"
@@ -60,7 +60,7 @@ class SSEDecoder:
         event = self._dispatch(unfinished=True)
         return [] if event is None else [event]
 
-    def _take(self, line: Line) -> ServerEvent | None:
+    def _take(self, line: DecodedLine) -> ServerEvent | None:
         data = line.data
         if self._first:
             self._first = False

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from types import MappingProxyType
 
 from probes.errors import TargetError
-from probes.suite.base import Answer, Drawn, Judged, Probe, Question, Script
+from probes.suite.base import Answer, DrawnValues, Judgement, Probe, Question, Script
 from probes.suite.closure_probe import CLOSURE
 from probes.suite.error_repair_probe import ERROR_REPAIR
 from probes.suite.format_probe import FORMAT
@@ -28,13 +28,13 @@ __all__ = [
     "SUITES",
     "SUITE_VERSION",
     "Answer",
-    "Drawn",
-    "Judged",
+    "DrawnValues",
+    "Judgement",
     "Probe",
     "Question",
     "Script",
     "Trial",
-    "plan",
+    "plan_trials",
 ]
 
 SUITE_VERSION = "tool-probe-v1"
@@ -80,7 +80,7 @@ class Trial:
     trial: int
 
 
-def plan(suite: str) -> tuple[Trial, ...]:
+def plan_trials(suite: str) -> tuple[Trial, ...]:
     """Every trial of a suite, in the order it is asked."""
     if suite not in SUITES:
         raise TargetError(f"There is no suite {suite!r}; there are {', '.join(SUITES)}.")

@@ -15,11 +15,11 @@ from typing import Protocol, TypeAlias
 from probes.errors import Refused
 from probes.messages import JSON, ModelCall, Reply
 from probes.outcomes import Finding, Metric, Outcome, Verdict
-from probes.suite.question_builder import Setting
+from probes.suite.question_builder import QuestionBuilder
 
 
 @dataclass(frozen=True, slots=True)
-class Drawn:
+class DrawnValues:
     """The values of one trial, drawn from its seed."""
 
     values: Mapping[str, JSON]
@@ -42,7 +42,7 @@ class Answer:
 
 
 @dataclass(frozen=True, slots=True)
-class Judged:
+class Judgement:
     """What a probe says: its verdict, why, the trials it counts, and facts for the profile."""
 
     outcome: Outcome
@@ -52,7 +52,7 @@ class Judged:
     reached: bool = True  # False: trouble on the way, which says nothing about the model
 
 
-Script: TypeAlias = Generator[Sequence[Question], Sequence[Answer], Judged]
+Script: TypeAlias = Generator[Sequence[Question], Sequence[Answer], Judgement]
 
 
 class Probe(Protocol):
@@ -87,9 +87,9 @@ class Probe(Protocol):
         """The metrics that go badly when the endpoint refuses the first question itself."""
         ...
 
-    def draw(self, rng: random.Random) -> Drawn: ...
+    def draw(self, rng: random.Random) -> DrawnValues: ...
 
-    def script(self, drawn: Drawn, setting: Setting) -> Script: ...
+    def script(self, drawn: DrawnValues, setting: QuestionBuilder) -> Script: ...
 
 
 def rng_for(seed: str | int, probe: str, trial: int) -> random.Random:

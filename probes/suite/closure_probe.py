@@ -6,13 +6,20 @@ import random
 from dataclasses import dataclass, replace
 
 from probes.history.model_conversation import Conversation
-from probes.history.trimming import Budget, trim
+from probes.history.trimming import TrimBudget, trim_turns
 from probes.messages import JSON, ModelCall, Reply, Role, Stop, Text, ToolResult, Turn
 from probes.outcomes import Metric, Verdict
 from probes.suite import two_turns
-from probes.suite.base import Answer, Drawn, Question, Script
-from probes.suite.question_builder import HERE, Setting
-from probes.suite.script_steps import CLOSURE_KINDS, Talk, answered, asking, continued, went_on
+from probes.suite.base import Answer, DrawnValues, Question, Script
+from probes.suite.question_builder import HERE, QuestionBuilder
+from probes.suite.script_steps import (
+    CLOSURE_KINDS,
+    ScriptSession,
+    add_call_results,
+    add_plain_answer,
+    continuation_verdicts,
+    start_conversation,
+)
 from probes.suite.tools import PROBE_ADD, PROBE_ECHO
 from probes.suite.two_turns import NEXT, PROMPT
 
@@ -31,12 +38,12 @@ class ClosureProbe:
     requests: int = 8
     owes: tuple[Metric, ...] = (Metric.PARSE_SUCCESS,)
 
-    def draw(self, rng: random.Random) -> Drawn:
-        return two_turns.draw(rng)
+    def draw(self, rng: random.Random) -> DrawnValues:
+        return two_turns.draw_values(rng)
 
-    def script(self, drawn: Drawn, setting: Setting) -> Script:
-        talk = Talk(setting, (PROBE_ECHO, PROBE_ADD))
-        conversation = asking(GREETING)
+    def script(self, drawn: DrawnValues, setting: QuestionBuilder) -> Script:
+        talk = ScriptSession(setting, (PROBE_ECHO, PROBE_ADD))
+        conversation = start_conversation(GREETING)
         conversation.add_reply(Reply((Text(GREETED),), Stop.END), HERE)
         conversation.add_user(PROMPT.format(tool=PROBE_ADD.name, **drawn.values))
         answer = yield from talk.ask(conversation)
@@ -45,7 +52,9 @@ class ClosureProbe:
         turn = talk.heard(answer.reply)
         if not turn.calls:
             return talk.judged()
-        answered(conversation, turn, [({"nonce": drawn.values["nonce"]}, False)] * len(turn.calls))
+        add_call_results(
+            conversation, turn, [({"nonce": drawn.values["nonce"]}, False)] * len(turn.calls)
+        )
         broken = _broken(talk, conversation)
         calls = {"whole": setting.call(conversation, talk.tools), **broken}
         answers = dict(
@@ -53,13 +62,13 @@ class ClosureProbe:
         )
         talk.facts["violations"] = {name: _said(answers[name]) for name in broken}
         whole = answers["whole"]
-        talk.verdicts += continued(conversation.turns, whole)
+        talk.verdicts += continuation_verdicts(conversation.turns, whole)
         if whole.reply is None:
             return talk.refused(whole)
-        went_on(conversation, whole.reply, talk.tools)
+        add_plain_answer(conversation, whole.reply, talk.tools)
         conversation.add_user(NEXT.format(tool=PROBE_ECHO.name, **drawn.values))
-        budget = Budget(len(conversation.turns) - 1)
-        trimmed = trim(conversation.turns, budget, rule=setting.dialect.replay)
+        budget = TrimBudget(len(conversation.turns) - 1)
+        trimmed = trim_turns(conversation.turns, budget, rule=setting.dialect.replay)
         (answer,) = yield (
             Question(setting.call(Conversation(list(trimmed.turns)), talk.tools), "trimmed"),
         )
@@ -72,7 +81,7 @@ class ClosureProbe:
         return talk.judged()
 
 
-def _broken(talk: Talk, conversation: Conversation) -> dict[str, ModelCall]:
+def _broken(talk: ScriptSession, conversation: Conversation) -> dict[str, ModelCall]:
     """The same history without its result, with one too many, and with one that nobody asked."""
     turns = tuple(conversation.turns)
     results = turns[-1]

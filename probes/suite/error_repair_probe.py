@@ -6,10 +6,10 @@ from dataclasses import dataclass
 
 from probes.messages import JSON, ToolCall
 from probes.outcomes import FindingKind, Metric, Verdict
-from probes.suite.base import Drawn, Script
-from probes.suite.question_builder import Setting
+from probes.suite.base import DrawnValues, Script
+from probes.suite.question_builder import QuestionBuilder
 from probes.suite.random_words import WORDS
-from probes.suite.script_steps import Talk, answered, asking
+from probes.suite.script_steps import ScriptSession, add_call_results, start_conversation
 from probes.suite.tools import PROBE_FAIL_ONCE, SAFE
 
 MAX_TRIES = 2
@@ -32,13 +32,13 @@ class ErrorRepairProbe:
     requests: int = 1 + 2 * MAX_TRIES
     owes: tuple[Metric, ...] = (Metric.PARSE_SUCCESS,)
 
-    def draw(self, rng: random.Random) -> Drawn:
+    def draw(self, rng: random.Random) -> DrawnValues:
         path = "/".join(rng.sample(WORDS, 2))
-        return Drawn({"path": f"/data/{path}-{rng.randrange(100, 1000)}.txt"})
+        return DrawnValues({"path": f"/data/{path}-{rng.randrange(100, 1000)}.txt"})
 
-    def script(self, drawn: Drawn, setting: Setting) -> Script:
-        talk = Talk(setting, (PROBE_FAIL_ONCE,))
-        conversation = asking(PROMPT.format(tool=PROBE_FAIL_ONCE.name, **drawn.values))
+    def script(self, drawn: DrawnValues, setting: QuestionBuilder) -> Script:
+        talk = ScriptSession(setting, (PROBE_FAIL_ONCE,))
+        conversation = start_conversation(PROMPT.format(tool=PROBE_FAIL_ONCE.name, **drawn.values))
         answer = yield from talk.ask(conversation)
         if answer.reply is None:
             return talk.refused(answer, self.owes)
@@ -50,7 +50,7 @@ class ErrorRepairProbe:
             talk.add(FindingKind.WRONG_VALUE, "The path was not the one asked for.", "$.calls")
             return talk.judged()
         for tries in range(1, MAX_TRIES + 1):
-            answered(conversation, turn, [(ERROR, True)] * len(turn.calls))
+            add_call_results(conversation, turn, [(ERROR, True)] * len(turn.calls))
             answer = yield from talk.ask(conversation, f"after error {tries}")
             if answer.reply is None:
                 return talk.refused(answer)

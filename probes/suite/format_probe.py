@@ -4,12 +4,12 @@ import random
 from dataclasses import dataclass
 
 from probes.outcomes import Metric
-from probes.suite.base import Drawn, Script
-from probes.suite.question_builder import Setting
-from probes.suite.random_words import WORDS, phrase
-from probes.suite.script_steps import Talk, asking
+from probes.suite.base import DrawnValues, Script
+from probes.suite.question_builder import QuestionBuilder
+from probes.suite.random_words import WORDS, draw_phrase
+from probes.suite.script_steps import ScriptSession, start_conversation
 from probes.suite.tools import PROBE_ECHO, TAGS
-from probes.suite.turn_judge import wrong_values
+from probes.suite.turn_judge import find_wrong_values
 
 TWISTS = ('"{}"', "naïve {}", "{}'s", "{} → end", "{}/{}", "{} ☕")
 
@@ -32,21 +32,21 @@ class FormatProbe:
     requests: int = 1
     owes: tuple[Metric, ...] = (Metric.PARSE_SUCCESS,)
 
-    def draw(self, rng: random.Random) -> Drawn:
-        message = phrase(rng)
+    def draw(self, rng: random.Random) -> DrawnValues:
+        message = draw_phrase(rng)
         if rng.random() < 0.5:
             message += " " + rng.choice(TWISTS).format(*rng.sample(WORDS, 2))
-        return Drawn({"message": message, "tag": rng.choice(TAGS)})
+        return DrawnValues({"message": message, "tag": rng.choice(TAGS)})
 
-    def script(self, drawn: Drawn, setting: Setting) -> Script:
-        talk = Talk(setting, (PROBE_ECHO,))
+    def script(self, drawn: DrawnValues, setting: QuestionBuilder) -> Script:
+        talk = ScriptSession(setting, (PROBE_ECHO,))
         prompt = PROMPT.format(tool=PROBE_ECHO.name, **drawn.values)
-        answer = yield from talk.ask(asking(prompt))
+        answer = yield from talk.ask(start_conversation(prompt))
         if answer.reply is None:
             return talk.refused(answer, self.owes)
         turn = talk.heard(answer.reply)
         if turn.calls and not turn.unfit:
-            talk.findings += wrong_values(turn.calls, [(PROBE_ECHO.name, drawn.values)])
+            talk.findings += find_wrong_values(turn.calls, [(PROBE_ECHO.name, drawn.values)])
         return talk.judged()
 
 

@@ -22,12 +22,12 @@ from probes.messages import (
     Turn,
 )
 from probes.outcomes import FindingKind, Metric
-from probes.suite.base import Answer, Drawn, Question, Script
-from probes.suite.question_builder import Setting
-from probes.suite.random_words import phrase
-from probes.suite.script_steps import CLOSURE_KINDS, Talk, asking
+from probes.suite.base import Answer, DrawnValues, Question, Script
+from probes.suite.question_builder import QuestionBuilder
+from probes.suite.random_words import draw_phrase
+from probes.suite.script_steps import CLOSURE_KINDS, ScriptSession, start_conversation
 from probes.suite.tools import PROBE_ADD, PROBE_ECHO, TAGS
-from probes.suite.turn_judge import hear
+from probes.suite.turn_judge import judge_turn
 
 GREETING = """\
 Good morning. My word of the day is "{message}"."""
@@ -58,11 +58,11 @@ class ChoicesProbe:
     requests: int = 4
     owes: tuple[Metric, ...] = ()
 
-    def draw(self, rng: random.Random) -> Drawn:
-        return Drawn({"message": phrase(rng), "tag": rng.choice(TAGS)})
+    def draw(self, rng: random.Random) -> DrawnValues:
+        return DrawnValues({"message": draw_phrase(rng), "tag": rng.choice(TAGS)})
 
-    def script(self, drawn: Drawn, setting: Setting) -> Script:
-        talk = Talk(setting.with_every_choice(), (PROBE_ECHO, PROBE_ADD))
+    def script(self, drawn: DrawnValues, setting: QuestionBuilder) -> Script:
+        talk = ScriptSession(setting.with_every_choice(), (PROBE_ECHO, PROBE_ADD))
         calls = {
             "auto": self._call(talk, CALLING, drawn, AUTO),
             "none": self._call(talk, CALLING, drawn, NONE),
@@ -82,21 +82,23 @@ class ChoicesProbe:
                 talk.add(FindingKind.CHOICE_IGNORED, message)
         return talk.judged()
 
-    def _call(self, talk: Talk, prompt: str, drawn: Drawn, choice: ToolChoice) -> ModelCall:
+    def _call(
+        self, talk: ScriptSession, prompt: str, drawn: DrawnValues, choice: ToolChoice
+    ) -> ModelCall:
         text = prompt.format(tool=PROBE_ECHO.name, **drawn.values)
-        return talk.setting.call(asking(text), talk.tools, choice=choice)
+        return talk.setting.call(start_conversation(text), talk.tools, choice=choice)
 
 
-def _carries_choice(setting: Setting, call: ModelCall) -> bool:
+def _carries_choice(setting: QuestionBuilder, call: ModelCall) -> bool:
     """Whether the wire format has a place for this choice; what it lacks cannot be ignored."""
     losses = FORMATS[setting.format].losses(call)
     return all(loss.kind is not LossKind.TOOL_CHOICE for loss in losses)
 
 
-def _obeyed(name: str, answer: Answer, talk: Talk) -> JSON:
+def _obeyed(name: str, answer: Answer, talk: ScriptSession) -> JSON:
     if answer.reply is None:
         return "refused"
-    calls = hear(answer.reply, talk.tools).calls
+    calls = judge_turn(answer.reply, talk.tools).calls
     match name:
         case "none":
             good = not calls
@@ -119,13 +121,13 @@ class ParametersProbe:
     requests: int = 4
     owes: tuple[Metric, ...] = (Metric.PARSE_SUCCESS,)
 
-    def draw(self, rng: random.Random) -> Drawn:
-        return Drawn({"message": phrase(rng), "tag": rng.choice(TAGS)})
+    def draw(self, rng: random.Random) -> DrawnValues:
+        return DrawnValues({"message": draw_phrase(rng), "tag": rng.choice(TAGS)})
 
-    def script(self, drawn: Drawn, setting: Setting) -> Script:
-        talk = Talk(setting, (PROBE_ECHO,))
+    def script(self, drawn: DrawnValues, setting: QuestionBuilder) -> Script:
+        talk = ScriptSession(setting, (PROBE_ECHO,))
         plain = setting.call(
-            asking(CALLING.format(tool=PROBE_ECHO.name, **drawn.values)), talk.tools
+            start_conversation(CALLING.format(tool=PROBE_ECHO.name, **drawn.values)), talk.tools
         )
         strict = tuple(replace(tool, strict=True) for tool in plain.tools)
         rules = Turn(Role.SYSTEM, (Text("Be brief."),), extra=DEVELOPER)
@@ -161,13 +163,13 @@ class ForeignIdsProbe:
     requests: int = len(FOREIGN_IDS) + 1
     owes: tuple[Metric, ...] = ()
 
-    def draw(self, rng: random.Random) -> Drawn:
-        return Drawn({"a": rng.randrange(2, 1000), "b": rng.randrange(2, 1000)})
+    def draw(self, rng: random.Random) -> DrawnValues:
+        return DrawnValues({"a": rng.randrange(2, 1000), "b": rng.randrange(2, 1000)})
 
-    def script(self, drawn: Drawn, setting: Setting) -> Script:
-        talk = Talk(setting, (PROBE_ADD,))
+    def script(self, drawn: DrawnValues, setting: QuestionBuilder) -> Script:
+        talk = ScriptSession(setting, (PROBE_ADD,))
         calls = {name: _history(talk, drawn, id_) for name, id_ in FOREIGN_IDS.items()}
-        own = asking("")
+        own = start_conversation("")
         own.turns = list(_turns(drawn, FOREIGN_IDS["openai"]))
         calls["mapped"] = setting.call(own, talk.tools)
         answers = yield tuple(Question(call, f"ids: {name}") for name, call in calls.items())
@@ -190,11 +192,11 @@ def _takes_id(answer: Answer) -> bool | None:
     return False if answer.refusal.kind in CLOSURE_KINDS else None
 
 
-def _history(talk: Talk, drawn: Drawn, id_: str) -> ModelCall:
+def _history(talk: ScriptSession, drawn: DrawnValues, id_: str) -> ModelCall:
     return talk.setting.raw_call(_turns(drawn, id_), talk.tools)
 
 
-def _turns(drawn: Drawn, id_: str) -> tuple[Turn, ...]:
+def _turns(drawn: DrawnValues, id_: str) -> tuple[Turn, ...]:
     arguments = dict(drawn.values)
     asked = f"Add {arguments['a']} and {arguments['b']} with {PROBE_ADD.name}."
     raw = f'{{"a": {arguments["a"]}, "b": {arguments["b"]}}}'

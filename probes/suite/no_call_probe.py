@@ -7,12 +7,12 @@ from dataclasses import dataclass
 
 from probes.messages import Reply
 from probes.outcomes import FindingKind, Metric
-from probes.suite.base import Drawn, Script
-from probes.suite.question_builder import Setting
-from probes.suite.random_words import phrase
-from probes.suite.script_steps import Talk, asking
+from probes.suite.base import DrawnValues, Script
+from probes.suite.question_builder import QuestionBuilder
+from probes.suite.random_words import draw_phrase
+from probes.suite.script_steps import ScriptSession, start_conversation
 from probes.suite.tools import PROBE_ADD, PROBE_ECHO
-from probes.suite.turn_judge import hear
+from probes.suite.turn_judge import judge_turn
 
 PROMPT = """\
 Reply with exactly "{text}" and nothing else. Do not call any tool."""
@@ -35,13 +35,13 @@ class SilenceProbe:
     requests: int = 1
     owes: tuple[Metric, ...] = ()
 
-    def draw(self, rng: random.Random) -> Drawn:
-        return Drawn({"text": rng.choice(self.texts).format(phrase(rng))})
+    def draw(self, rng: random.Random) -> DrawnValues:
+        return DrawnValues({"text": rng.choice(self.texts).format(draw_phrase(rng))})
 
-    def script(self, drawn: Drawn, setting: Setting) -> Script:
-        talk = Talk(setting, (PROBE_ECHO, PROBE_ADD))
+    def script(self, drawn: DrawnValues, setting: QuestionBuilder) -> Script:
+        talk = ScriptSession(setting, (PROBE_ECHO, PROBE_ADD))
         text = str(drawn.values["text"])
-        answer = yield from talk.ask(asking(PROMPT.format(text=text)))
+        answer = yield from talk.ask(start_conversation(PROMPT.format(text=text)))
         if answer.reply is None:
             return talk.refused(answer, self.owes)
         talk.note(answer.reply)
@@ -59,8 +59,8 @@ class SilenceProbe:
         return talk.judged()
 
 
-def _calls(reply: Reply, talk: Talk) -> bool:
-    return bool(reply.calls or reply.broken or hear(reply, talk.tools).calls)
+def _calls(reply: Reply, talk: ScriptSession) -> bool:
+    return bool(reply.calls or reply.broken or judge_turn(reply, talk.tools).calls)
 
 
 NO_CALL_WANTED = SilenceProbe(

@@ -9,12 +9,12 @@ from dataclasses import dataclass
 
 from probes.messages import JSON
 from probes.outcomes import FindingKind, Metric, Verdict
-from probes.suite.base import Drawn, Script
-from probes.suite.question_builder import Setting
-from probes.suite.random_words import nonce, phrase
-from probes.suite.script_steps import Talk, answered, asking
+from probes.suite.base import DrawnValues, Script
+from probes.suite.question_builder import QuestionBuilder
+from probes.suite.random_words import draw_nonce, draw_phrase
+from probes.suite.script_steps import ScriptSession, add_call_results, start_conversation
 from probes.suite.tools import PROBE_ADD, PROBE_ECHO, TAGS
-from probes.suite.turn_judge import wrong_values
+from probes.suite.turn_judge import find_wrong_values
 
 PROMPT = """\
 Make these two tool calls at the same time, both in one turn, without waiting in between:
@@ -35,13 +35,13 @@ class ParallelProbe:
     requests: int = 3
     owes: tuple[Metric, ...] = (Metric.PARSE_SUCCESS,)
 
-    def draw(self, rng: random.Random) -> Drawn:
+    def draw(self, rng: random.Random) -> DrawnValues:
         return _drawn(rng, same_tool=self.same_tool)
 
-    def script(self, drawn: Drawn, setting: Setting) -> Script:
-        talk = Talk(setting, (PROBE_ECHO, PROBE_ADD))
+    def script(self, drawn: DrawnValues, setting: QuestionBuilder) -> Script:
+        talk = ScriptSession(setting, (PROBE_ECHO, PROBE_ADD))
         wanted = _wanted(drawn)
-        conversation = asking(_prompt(wanted))
+        conversation = start_conversation(_prompt(wanted))
         answer = yield from talk.ask(conversation)
         if answer.reply is None:
             return talk.refused(answer, self.owes)
@@ -52,7 +52,7 @@ class ParallelProbe:
         talk.verdicts.append(Verdict(Metric.PARALLEL_DOWNGRADE, together))
         talk.facts["calls"] = len(turn.calls)
         if not turn.unfit or not together:
-            talk.findings += wrong_values(turn.calls, wanted)
+            talk.findings += find_wrong_values(turn.calls, wanted)
         ids = [call.id for call in turn.reply.calls]
         if len(set(ids)) < len(ids):
             message = "Several calls of one turn came under the same id."
@@ -61,7 +61,7 @@ class ParallelProbe:
         bodies: list[tuple[Mapping[str, JSON], bool]] = [
             ({"ok": True, "nonce": told[index % 2]}, False) for index in range(len(turn.calls))
         ]
-        answered(conversation, turn, bodies)
+        add_call_results(conversation, turn, bodies)
         answer = yield from talk.ask(conversation, "with the results")
         if answer.reply is None:
             return talk.refused(answer)
@@ -80,12 +80,12 @@ class ParallelOffProbe:
     requests: int = 1
     owes: tuple[Metric, ...] = ()
 
-    def draw(self, rng: random.Random) -> Drawn:
+    def draw(self, rng: random.Random) -> DrawnValues:
         return _drawn(rng, same_tool=False)
 
-    def script(self, drawn: Drawn, setting: Setting) -> Script:
-        talk = Talk(setting, (PROBE_ECHO, PROBE_ADD))
-        conversation = asking(_prompt(_wanted(drawn)))
+    def script(self, drawn: DrawnValues, setting: QuestionBuilder) -> Script:
+        talk = ScriptSession(setting, (PROBE_ECHO, PROBE_ADD))
+        conversation = start_conversation(_prompt(_wanted(drawn)))
         carried = setting.call(conversation, talk.tools, parallel=False).parallel is False
         answer = yield from talk.ask(conversation, parallel=False)
         if answer.reply is None:
@@ -102,17 +102,17 @@ class ParallelOffProbe:
         return talk.judged()
 
 
-def _drawn(rng: random.Random, *, same_tool: bool) -> Drawn:
+def _drawn(rng: random.Random, *, same_tool: bool) -> DrawnValues:
     def add() -> dict[str, JSON]:
         return {"a": rng.randrange(2, 1000), "b": rng.randrange(2, 1000)}
 
-    echo: dict[str, JSON] = {"message": phrase(rng), "tag": rng.choice(TAGS)}
+    echo: dict[str, JSON] = {"message": draw_phrase(rng), "tag": rng.choice(TAGS)}
     first: JSON = [PROBE_ADD.name, add()] if same_tool else [PROBE_ECHO.name, echo]
-    tokens = {"one": nonce(rng), "other": nonce(rng)}
-    return Drawn({"calls": [first, [PROBE_ADD.name, add()]], **tokens})
+    tokens = {"one": draw_nonce(rng), "other": draw_nonce(rng)}
+    return DrawnValues({"calls": [first, [PROBE_ADD.name, add()]], **tokens})
 
 
-def _wanted(drawn: Drawn) -> list[tuple[str, Mapping[str, JSON]]]:
+def _wanted(drawn: DrawnValues) -> list[tuple[str, Mapping[str, JSON]]]:
     calls = drawn.values["calls"]
     assert isinstance(calls, list)
     return [(str(name), arguments) for name, arguments in calls]

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
-from probes.dialects.apply import apply
+from probes.dialects.apply import apply_dialect
 from probes.dialects.base import EVERY_CHOICE, Dialect, ReplayRule
-from probes.history.model_conversation import Conversation, Sending
+from probes.history.model_conversation import Conversation, SendOptions
 from probes.messages import JSON, ModelCall, ReasoningKind, ToolChoice, ToolSpec, Turn
 
 # Room for a model that thinks before it calls.
@@ -17,7 +17,7 @@ HERE = "here"
 
 
 @dataclass(frozen=True, slots=True)
-class Setting:
+class QuestionBuilder:
     """Builds the questions of one endpoint in its dialect."""
 
     model: str
@@ -37,27 +37,27 @@ class Setting:
     ) -> ModelCall:
         """The next question of a conversation, replayed and limited as the dialect says."""
         asked = self._blank(tools, choice=choice, parallel=parallel, stream=stream)
-        return conversation.to_call(asked, Sending(self.dialect, HERE)).call
+        return conversation.to_call(asked, SendOptions(self.dialect, HERE)).call
 
     def raw_call(
         self, turns: Sequence[Turn], tools: Sequence[ToolSpec], *, choice: ToolChoice | None = None
     ) -> ModelCall:
         """A question with a history exactly as given, right or wrong."""
         asked = replace(self._blank(tools, choice=choice), turns=tuple(turns))
-        return apply(asked, self.dialect).call
+        return apply_dialect(asked, self.dialect).call
 
-    def with_all_reasoning(self) -> Setting:
+    def with_all_reasoning(self) -> QuestionBuilder:
         """The same endpoint, with all reasoning given back as it came."""
         carries = frozenset(ReasoningKind)
         rule = ReplayRule.ALL_TURNS
         dialect = replace(self.dialect, replay=rule, carries=carries, replay_needs_tools=False)
         return replace(self, dialect=dialect)
 
-    def without_reasoning(self) -> Setting:
+    def without_reasoning(self) -> QuestionBuilder:
         """The same endpoint, with no reasoning given back."""
         return replace(self, dialect=replace(self.dialect, replay=ReplayRule.NONE))
 
-    def with_every_choice(self) -> Setting:
+    def with_every_choice(self) -> QuestionBuilder:
         """The same endpoint, with no tool_choice held back: what it takes is to be measured."""
         dialect = replace(self.dialect, choices=EVERY_CHOICE, choices_thinking=EVERY_CHOICE)
         return replace(self, dialect=dialect)

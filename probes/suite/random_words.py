@@ -13,11 +13,11 @@ WORDS = (
 # fmt: on
 
 
-def phrase(rng: random.Random, words: int = 2) -> str:
+def draw_phrase(rng: random.Random, words: int = 2) -> str:
     """Some words and a number."""
     return f"{' '.join(rng.sample(WORDS, words))} {rng.randrange(1000, 10_000)}"
 
 
-def nonce(rng: random.Random) -> str:
+def draw_nonce(rng: random.Random) -> str:
     """A word that can only be known from where it was told."""
     return f"{rng.choice(WORDS)}-{rng.randrange(10**6, 10**7)}"

@@ -21,20 +21,20 @@ from probes.messages import (
 )
 from probes.outcomes import Metric
 from probes.suite import two_turns
-from probes.suite.base import Answer, Drawn, Judged, Question, Script
-from probes.suite.question_builder import Setting
+from probes.suite.base import Answer, DrawnValues, Judgement, Question, Script
+from probes.suite.question_builder import QuestionBuilder
 from probes.suite.script_steps import (
     REPLAY_KINDS,
-    Talk,
-    answered,
-    asking,
-    continued,
+    ScriptSession,
+    add_call_results,
+    add_plain_answer,
+    continuation_verdicts,
     is_reasoned,
-    went_on,
+    start_conversation,
 )
 from probes.suite.tools import PROBE_ADD, PROBE_ECHO
 from probes.suite.two_turns import NEXT, PROMPT
-from probes.text_answer import read_answer
+from probes.text_answer import read_text_answer
 
 # Kinds whose text can be blanked without touching anything that is signed.
 BLANKABLE = (ReasoningKind.FIELD, ReasoningKind.TAGS)
@@ -52,12 +52,12 @@ class ReasoningReplayProbe:
     requests: int = 7
     owes: tuple[Metric, ...] = (Metric.PARSE_SUCCESS,)
 
-    def draw(self, rng: random.Random) -> Drawn:
-        return two_turns.draw(rng)
+    def draw(self, rng: random.Random) -> DrawnValues:
+        return two_turns.draw_values(rng)
 
-    def script(self, drawn: Drawn, setting: Setting) -> Script:
-        talk = Talk(setting, (PROBE_ECHO, PROBE_ADD))
-        conversation = asking(PROMPT.format(tool=PROBE_ADD.name, **drawn.values))
+    def script(self, drawn: DrawnValues, setting: QuestionBuilder) -> Script:
+        talk = ScriptSession(setting, (PROBE_ECHO, PROBE_ADD))
+        conversation = start_conversation(PROMPT.format(tool=PROBE_ADD.name, **drawn.values))
         answer = yield from talk.ask(conversation)
         if answer.reply is None:
             return talk.refused(answer, self.owes)
@@ -67,12 +67,14 @@ class ReasoningReplayProbe:
         if not _has_reasoned(turn.as_said):
             talk.facts["replay"] = {"reasoned": False}
             return talk.judged()
-        answered(conversation, turn, [({"nonce": drawn.values["nonce"]}, False)] * len(turn.calls))
+        add_call_results(
+            conversation, turn, [({"nonce": drawn.values["nonce"]}, False)] * len(turn.calls)
+        )
         same = _branches(talk, conversation)
         answers = dict(zip(same, (yield _questions(same)), strict=True))
         facts: dict[str, JSON] = {"reasoned": True}
         facts |= {name: _verdict(answer) for name, answer in answers.items()}
-        talk.verdicts += continued(conversation.turns, answers["guess"])
+        talk.verdicts += continuation_verdicts(conversation.turns, answers["guess"])
         kept = answers["kept"]
         if kept.reply is not None and not kept.reply.calls:
             later = _next_turn(talk, conversation, kept, drawn)
@@ -82,7 +84,7 @@ class ReasoningReplayProbe:
         return _judged(talk, answers)
 
 
-def _judged(talk: Talk, answers: dict[str, Answer]) -> Judged:
+def _judged(talk: ScriptSession, answers: dict[str, Answer]) -> Judgement:
     guess = answers["guess"]
     if guess.reply is not None:
         return talk.judged()
@@ -93,7 +95,7 @@ def _judged(talk: Talk, answers: dict[str, Answer]) -> Judged:
     return talk.refused(guess)
 
 
-def _branches(talk: Talk, conversation: Conversation) -> dict[str, ModelCall]:
+def _branches(talk: ScriptSession, conversation: Conversation) -> dict[str, ModelCall]:
     """The same continuation, with more or less of the reasoning."""
     setting = talk.setting
     branches = {
@@ -107,11 +109,11 @@ def _branches(talk: Talk, conversation: Conversation) -> dict[str, ModelCall]:
 
 
 def _next_turn(
-    talk: Talk, conversation: Conversation, kept: Answer, drawn: Drawn
+    talk: ScriptSession, conversation: Conversation, kept: Answer, drawn: DrawnValues
 ) -> dict[str, ModelCall]:
     """A new user turn, with the reasoning of the turns before kept or dropped."""
     assert kept.reply is not None
-    went_on(conversation, kept.reply, talk.tools)
+    add_plain_answer(conversation, kept.reply, talk.tools)
     conversation.add_user(NEXT.format(tool=PROBE_ECHO.name, **drawn.values))
     setting = talk.setting
     return {
@@ -142,7 +144,9 @@ def without_reasoning(turns: Sequence[Turn]) -> tuple[Turn, ...]:
 def _has_reasoned(reply: Reply) -> bool:
     """Whether an answer shows reasoning, in a place of its own or between tags in its text."""
     tagged = any(
-        read_answer([part.text], ()).reasoning for part in reply.parts if isinstance(part, Text)
+        read_text_answer([part.text], ()).reasoning
+        for part in reply.parts
+        if isinstance(part, Text)
     )
     return tagged or is_reasoned(reply.as_turn())
 
@@ -150,7 +154,7 @@ def _has_reasoned(reply: Reply) -> bool:
 def _bare(part: Part) -> Part:
     """A part without the reasoning between its tags and without its signature."""
     if isinstance(part, Text):
-        return replace(part, text=read_answer([part.text], ()).text or "")
+        return replace(part, text=read_text_answer([part.text], ()).text or "")
     return _unsigned(part)
 
 

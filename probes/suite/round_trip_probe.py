@@ -4,12 +4,12 @@ import random
 from dataclasses import dataclass
 
 from probes.outcomes import FindingKind, Metric
-from probes.suite.base import Drawn, Script
-from probes.suite.question_builder import Setting
-from probes.suite.random_words import nonce, phrase
-from probes.suite.script_steps import Talk, answered, asking
+from probes.suite.base import DrawnValues, Script
+from probes.suite.question_builder import QuestionBuilder
+from probes.suite.random_words import draw_nonce, draw_phrase
+from probes.suite.script_steps import ScriptSession, add_call_results, start_conversation
 from probes.suite.tools import PROBE_ECHO, TAGS
-from probes.suite.turn_judge import wrong_values
+from probes.suite.turn_judge import find_wrong_values
 
 PROMPT = """\
 Call the tool {tool} once, with these arguments:
@@ -30,13 +30,15 @@ class RoundTripProbe:
     requests: int = 3
     owes: tuple[Metric, ...] = (Metric.PARSE_SUCCESS,)
 
-    def draw(self, rng: random.Random) -> Drawn:
-        return Drawn({"message": phrase(rng), "tag": rng.choice(TAGS), "nonce": nonce(rng)})
+    def draw(self, rng: random.Random) -> DrawnValues:
+        return DrawnValues(
+            {"message": draw_phrase(rng), "tag": rng.choice(TAGS), "nonce": draw_nonce(rng)}
+        )
 
-    def script(self, drawn: Drawn, setting: Setting) -> Script:
-        talk = Talk(setting, (PROBE_ECHO,))
+    def script(self, drawn: DrawnValues, setting: QuestionBuilder) -> Script:
+        talk = ScriptSession(setting, (PROBE_ECHO,))
         wanted = {name: drawn.values[name] for name in ("message", "tag")}
-        conversation = asking(PROMPT.format(tool=PROBE_ECHO.name, **wanted))
+        conversation = start_conversation(PROMPT.format(tool=PROBE_ECHO.name, **wanted))
         answer = yield from talk.ask(conversation)
         if answer.reply is None:
             return talk.refused(answer, self.owes)
@@ -44,9 +46,9 @@ class RoundTripProbe:
         if not turn.calls:
             return talk.judged()
         if not turn.unfit:
-            talk.findings += wrong_values(turn.calls, [(PROBE_ECHO.name, wanted)])
+            talk.findings += find_wrong_values(turn.calls, [(PROBE_ECHO.name, wanted)])
         results = [({"ok": True, "nonce": drawn.values["nonce"]}, False)] * len(turn.calls)
-        answered(conversation, turn, results)
+        add_call_results(conversation, turn, results)
         answer = yield from talk.ask(conversation, "with the result")
         if answer.reply is None:
             return talk.refused(answer)

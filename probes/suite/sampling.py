@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from probes.outcomes import Attempt, Outcome
-from probes.suite import PROBES, Trial, plan
+from probes.suite import PROBES, Trial, plan_trials
 from probes.suite.question_builder import MAX_TOKENS
 
 # No probe is asked more often than this because its answers differ.
@@ -24,7 +24,7 @@ class Price:
     tokens: int
 
 
-def price(trials: Iterable[Trial]) -> Price:
+def estimate_price(trials: Iterable[Trial]) -> Price:
     requests = sum(PROBES[trial.probe].requests for trial in trials)
     return Price(requests, requests * (MAX_TOKENS + MAX_PROMPT_TOKENS))
 
@@ -32,8 +32,8 @@ def price(trials: Iterable[Trial]) -> Price:
 def first_trials(suite: str, samples: int | None = None) -> tuple[Trial, ...]:
     """The trials of a suite, or as many of each of its probes as are asked for."""
     if samples is None:
-        return plan(suite)
-    names = dict.fromkeys(trial.probe for trial in plan(suite))
+        return plan_trials(suite)
+    names = dict.fromkeys(trial.probe for trial in plan_trials(suite))
     return tuple(Trial(name, trial) for name in names for trial in range(1, samples + 1))
 
 
@@ -49,7 +49,7 @@ def further_trials(attempts: Sequence[Attempt], max_requests: int) -> tuple[Tria
             continue
         last = max(attempt.trial for attempt in made)
         for trial in range(last + 1, min(2 * last, MOST_SAMPLES) + 1):
-            if price([*chosen, Trial(probe, trial)]).requests > max_requests:
+            if estimate_price([*chosen, Trial(probe, trial)]).requests > max_requests:
                 return tuple(chosen)
             chosen.append(Trial(probe, trial))
     return tuple(chosen)

@@ -9,10 +9,10 @@ from dataclasses import dataclass
 
 from probes.messages import JSON, ToolSpec
 from probes.outcomes import FindingKind, Metric
-from probes.suite.base import Answer, Drawn, Question, Script
-from probes.suite.question_builder import Setting
-from probes.suite.random_words import nonce, phrase
-from probes.suite.script_steps import Talk, asking
+from probes.suite.base import Answer, DrawnValues, Question, Script
+from probes.suite.question_builder import QuestionBuilder
+from probes.suite.random_words import draw_nonce, draw_phrase
+from probes.suite.script_steps import ScriptSession, start_conversation
 from probes.suite.tools import (
     LEVELS,
     PROBE_ECHO,
@@ -23,7 +23,7 @@ from probes.suite.tools import (
     PROBE_STORE,
     TAGS,
 )
-from probes.suite.turn_judge import Heard, hear, wrong_values
+from probes.suite.turn_judge import JudgedTurn, find_wrong_values, judge_turn
 
 PROMPT = """\
 Call the tool {tool} exactly once, with exactly these arguments, given here as JSON:
@@ -57,12 +57,12 @@ class SchemaProbe:
     requests: int = 1
     owes: tuple[Metric, ...] = (Metric.PARSE_SUCCESS,)
 
-    def draw(self, rng: random.Random) -> Drawn:
-        return Drawn(self.values(rng))
+    def draw(self, rng: random.Random) -> DrawnValues:
+        return DrawnValues(self.values(rng))
 
-    def script(self, drawn: Drawn, setting: Setting) -> Script:
-        talk = Talk(setting, (self.tool,))
-        answer = yield from talk.ask(asking(_prompt(self.tool, drawn.values)))
+    def script(self, drawn: DrawnValues, setting: QuestionBuilder) -> Script:
+        talk = ScriptSession(setting, (self.tool,))
+        answer = yield from talk.ask(start_conversation(_prompt(self.tool, drawn.values)))
         if answer.reply is None:
             return talk.refused(answer, self.owes)
         turn = talk.heard(answer.reply)
@@ -82,17 +82,18 @@ class NestedProbe:
     requests: int = 2
     owes: tuple[Metric, ...] = (Metric.PARSE_SUCCESS,)
 
-    def draw(self, rng: random.Random) -> Drawn:
+    def draw(self, rng: random.Random) -> DrawnValues:
         items: list[JSON] = [
-            {"sku": nonce(rng), "quantity": rng.randrange(1, 50)} for _ in range(rng.choice((2, 3)))
+            {"sku": draw_nonce(rng), "quantity": rng.randrange(1, 50)}
+            for _ in range(rng.choice((2, 3)))
         ]
-        return Drawn(
-            {"customer": {"name": phrase(rng), "member": rng.random() < 0.5}, "items": items}
+        return DrawnValues(
+            {"customer": {"name": draw_phrase(rng), "member": rng.random() < 0.5}, "items": items}
         )
 
-    def script(self, drawn: Drawn, setting: Setting) -> Script:
+    def script(self, drawn: DrawnValues, setting: QuestionBuilder) -> Script:
         flat = _flat(drawn.values)
-        talk = Talk(setting, (PROBE_ORDER,))
+        talk = ScriptSession(setting, (PROBE_ORDER,))
         full, simple = yield (
             self._asked(talk, PROBE_ORDER, drawn.values, "nested schema"),
             self._asked(talk, PROBE_ORDER_LINE, flat, "flat schema"),
@@ -106,9 +107,11 @@ class NestedProbe:
         return talk.judged()
 
     def _asked(
-        self, talk: Talk, tool: ToolSpec, values: Mapping[str, JSON], label: str
+        self, talk: ScriptSession, tool: ToolSpec, values: Mapping[str, JSON], label: str
     ) -> Question:
-        return Question(talk.setting.call(asking(_prompt(tool, values)), (tool,)), label)
+        return Question(
+            talk.setting.call(start_conversation(_prompt(tool, values)), (tool,)), label
+        )
 
 
 def _flat(values: Mapping[str, JSON]) -> Mapping[str, JSON]:
@@ -119,12 +122,14 @@ def _flat(values: Mapping[str, JSON]) -> Mapping[str, JSON]:
     return {**customer, **items[0]}
 
 
-def _compare(talk: Talk, turn: Heard, tool: ToolSpec, wanted: Mapping[str, JSON]) -> None:
+def _compare(
+    talk: ScriptSession, turn: JudgedTurn, tool: ToolSpec, wanted: Mapping[str, JSON]
+) -> None:
     """Look at types first, and at values where the types are right."""
     if not turn.calls:
         talk.facts["fits"] = None
         return
-    wrong = () if turn.unfit else wrong_values(turn.calls, [(tool.name, wanted)])
+    wrong = () if turn.unfit else find_wrong_values(turn.calls, [(tool.name, wanted)])
     talk.findings += wrong
     # A call too many says nothing about its schema.
     other = [finding for finding in wrong if finding.kind is not FindingKind.EXTRA_CALL]
@@ -138,10 +143,10 @@ def _is_schema(answer: Answer) -> bool:
 def _fits(answer: Answer, tool: ToolSpec, wanted: Mapping[str, JSON]) -> bool | None:
     if answer.reply is None:
         return None
-    turn = hear(answer.reply, (tool,))
+    turn = judge_turn(answer.reply, (tool,))
     if not turn.calls:
         return None
-    return not turn.unfit and not wrong_values(turn.calls, [(tool.name, wanted)])
+    return not turn.unfit and not find_wrong_values(turn.calls, [(tool.name, wanted)])
 
 
 def _prompt(tool: ToolSpec, arguments: Mapping[str, JSON]) -> str:
@@ -157,18 +162,20 @@ def _settings(rng: random.Random) -> Mapping[str, JSON]:
         "ratio": rng.randrange(1, 99) / 100,
         "enabled": rng.random() < 0.5,
         "level": rng.choice(LEVELS),
-        "note": phrase(rng) if rng.random() < 0.5 else None,
+        "note": draw_phrase(rng) if rng.random() < 0.5 else None,
     }
 
 
 def _stored(rng: random.Random) -> Mapping[str, JSON]:
-    value: JSON = rng.choice((rng.randrange(2, 10_000), phrase(rng), [nonce(rng), nonce(rng)]))
-    return {"key": nonce(rng), "value": value}
+    value: JSON = rng.choice(
+        (rng.randrange(2, 10_000), draw_phrase(rng), [draw_nonce(rng), draw_nonce(rng)])
+    )
+    return {"key": draw_nonce(rng), "value": value}
 
 
 def _hostile(rng: random.Random) -> Mapping[str, JSON]:
     # Several at once: each try should have a chance to show what breaks.
-    message = " ".join(kind.format(nonce(rng)) for kind in rng.sample(HOSTILE, 3))
+    message = " ".join(kind.format(draw_nonce(rng)) for kind in rng.sample(HOSTILE, 3))
     return {"message": message, "tag": rng.choice(TAGS)}
 
 

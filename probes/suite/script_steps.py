@@ -22,9 +22,9 @@ from probes.messages import (
     Turn,
 )
 from probes.outcomes import Finding, FindingKind, Metric, Outcome, Verdict
-from probes.suite.base import Answer, Judged, Question
-from probes.suite.question_builder import HERE, Setting
-from probes.suite.turn_judge import Heard, hear
+from probes.suite.base import Answer, Judgement, Question
+from probes.suite.question_builder import HERE, QuestionBuilder
+from probes.suite.turn_judge import JudgedTurn, judge_turn
 
 REPLAY_KINDS = frozenset(
     {
@@ -49,10 +49,10 @@ Steps: TypeAlias = "Generator[Sequence[Question], Sequence[Answer], Answer]"
 
 
 @dataclass
-class Talk:
+class ScriptSession:
     """One script's talk with an endpoint, and what it gathers on its way to the verdict."""
 
-    setting: Setting
+    setting: QuestionBuilder
     tools: tuple[ToolSpec, ...]
     findings: list[Finding] = field(default_factory=list)
     verdicts: list[Verdict] = field(default_factory=list)
@@ -76,14 +76,14 @@ class Talk:
         gets that.
         """
 
-        def question(setting: Setting, label: str) -> Question:
+        def question(setting: QuestionBuilder, label: str) -> Question:
             call = setting.call(
                 conversation, self.tools, choice=choice, parallel=parallel, stream=stream
             )
             return Question(call, label)
 
         (answer,) = yield (question(self.setting, label),)
-        self.verdicts += continued(conversation.turns, answer)
+        self.verdicts += continuation_verdicts(conversation.turns, answer)
         if answer.refusal is not None and is_about_reasoning(conversation.turns, answer.refusal):
             self.add(answer.refusal.kind, answer.refusal.message)
             other, how = self.setting.with_all_reasoning(), "with all reasoning"
@@ -92,12 +92,12 @@ class Talk:
             (answer,) = yield (question(other, f"{label}, {how}"),)
         return answer
 
-    def heard(self, reply: Reply, *, may_stop: bool = False) -> Heard:
+    def heard(self, reply: Reply, *, may_stop: bool = False) -> JudgedTurn:
         """Judge a turn that owes a call, and keep what it amounts to.
 
         A turn that may stop and answers in words instead is no trial of reading calls.
         """
-        turn = hear(reply, self.tools)
+        turn = judge_turn(reply, self.tools)
         if may_stop and turn.is_prose:
             return turn
         self.findings += turn.faults
@@ -114,11 +114,11 @@ class Talk:
     def add(self, kind: FindingKind, message: str, path: str = "") -> None:
         self.findings.append(Finding(kind, message, path))
 
-    def judged(self) -> Judged:
+    def judged(self) -> Judgement:
         """Pass where nothing was found."""
         return self._ended(Outcome.FAIL if self.findings else Outcome.PASS)
 
-    def refused(self, answer: Answer, owes: Sequence[Metric] = ()) -> Judged:
+    def refused(self, answer: Answer, owes: Sequence[Metric] = ()) -> Judgement:
         """The verdict where the script cannot go on, because its question was refused."""
         assert answer.refusal is not None
         judged = judge_error(answer.refusal, tuple(owes))
@@ -127,14 +127,14 @@ class Talk:
         went_badly = any(not verdict.good for verdict in self.verdicts)
         return self._ended(Outcome.FAIL if went_badly else judged.outcome)
 
-    def _ended(self, outcome: Outcome) -> Judged:
+    def _ended(self, outcome: Outcome) -> Judgement:
         facts: dict[str, JSON] = {**self.facts, "formats": list(self.formats)}
         if self.deviations:
             facts["deviations"] = list(self.deviations)
-        return Judged(outcome, tuple(self.findings), tuple(self.verdicts), facts)
+        return Judgement(outcome, tuple(self.findings), tuple(self.verdicts), facts)
 
 
-def continued(turns: Sequence[Turn], answer: Answer) -> list[Verdict]:
+def continuation_verdicts(turns: Sequence[Turn], answer: Answer) -> list[Verdict]:
     """The trials that an answer to a conversation with tool results is."""
     if not any(turn.role is Role.TOOL for turn in turns):
         return []
@@ -172,15 +172,17 @@ def _signed(call: ToolCall) -> bool:
     return isinstance(own, Mapping) and bool(own.get("thoughtSignature"))
 
 
-def asking(text: str) -> Conversation:
+def start_conversation(text: str) -> Conversation:
     """A conversation that begins with the user's words."""
     conversation = Conversation()
     conversation.add_user(text)
     return conversation
 
 
-def answered(
-    conversation: Conversation, turn: Heard, contents: Sequence[tuple[Mapping[str, JSON], bool]]
+def add_call_results(
+    conversation: Conversation,
+    turn: JudgedTurn,
+    contents: Sequence[tuple[Mapping[str, JSON], bool]],
 ) -> None:
     """Add a turn and a result for each of its calls: its body, and whether it is an error."""
     conversation.add_reply(turn.as_said, HERE)
@@ -190,10 +192,10 @@ def answered(
     )
 
 
-def went_on(conversation: Conversation, reply: Reply, tools: Sequence[ToolSpec]) -> None:
+def add_plain_answer(conversation: Conversation, reply: Reply, tools: Sequence[ToolSpec]) -> None:
     """Add an answer that owed no call; one that calls all the same gets its results at once."""
-    turn = hear(reply, tools)
+    turn = judge_turn(reply, tools)
     if turn.calls:
-        answered(conversation, turn, [({"ok": True}, False)] * len(turn.calls))
+        add_call_results(conversation, turn, [({"ok": True}, False)] * len(turn.calls))
     else:
         conversation.add_reply(turn.as_said, HERE)

@@ -7,12 +7,12 @@ from dataclasses import dataclass
 
 from probes.messages import JSON, Stop
 from probes.outcomes import FindingKind, Metric, Verdict
-from probes.suite.base import Drawn, Question, Script
-from probes.suite.question_builder import Setting
-from probes.suite.random_words import phrase
-from probes.suite.script_steps import Talk, asking
+from probes.suite.base import DrawnValues, Question, Script
+from probes.suite.question_builder import QuestionBuilder
+from probes.suite.random_words import draw_phrase
+from probes.suite.script_steps import ScriptSession, start_conversation
 from probes.suite.tools import PROBE_ADD, PROBE_ECHO, TAGS
-from probes.suite.turn_judge import Heard, hear
+from probes.suite.turn_judge import JudgedTurn, judge_turn
 
 PROMPT = """\
 Make these two tool calls at the same time, both in one turn:
@@ -32,13 +32,13 @@ class StreamingProbe:
     requests: int = 2
     owes: tuple[Metric, ...] = (Metric.PARSE_SUCCESS,)
 
-    def draw(self, rng: random.Random) -> Drawn:
-        echo: JSON = {"message": f"{phrase(rng)} “ünïcode” ☕", "tag": rng.choice(TAGS)}
-        return Drawn({"echo": echo, "add": {"a": rng.randrange(99), "b": rng.randrange(99)}})
+    def draw(self, rng: random.Random) -> DrawnValues:
+        echo: JSON = {"message": f"{draw_phrase(rng)} “ünïcode” ☕", "tag": rng.choice(TAGS)}
+        return DrawnValues({"echo": echo, "add": {"a": rng.randrange(99), "b": rng.randrange(99)}})
 
-    def script(self, drawn: Drawn, setting: Setting) -> Script:
-        talk = Talk(setting, (PROBE_ECHO, PROBE_ADD))
-        conversation = asking(_prompt(drawn))
+    def script(self, drawn: DrawnValues, setting: QuestionBuilder) -> Script:
+        talk = ScriptSession(setting, (PROBE_ECHO, PROBE_ADD))
+        conversation = start_conversation(_prompt(drawn))
         whole, streamed = yield (
             Question(setting.call(conversation, talk.tools), "whole"),
             Question(setting.call(conversation, talk.tools, stream=True), "streamed"),
@@ -49,7 +49,7 @@ class StreamingProbe:
         if streamed.reply is None:
             talk.facts["streams"] = False
             return talk.refused(streamed, (Metric.STREAM_DISAGREEMENT,))
-        found = hear(streamed.reply, talk.tools)
+        found = judge_turn(streamed.reply, talk.tools)
         talk.note(streamed.reply)
         if not expected.calls or not _claims_calls(found):
             # Without calls on both sides there is nothing to compare.
@@ -63,14 +63,14 @@ class StreamingProbe:
         return talk.judged()
 
 
-def _claims_calls(turn: Heard) -> bool:
+def _claims_calls(turn: JudgedTurn) -> bool:
     """Whether a turn has calls, whole or broken, or its end says that it had."""
     ends_in_call = turn.reply.stop in (Stop.TOOL_CALLS, Stop.MALFORMED_CALL)
     ends_in_call = ends_in_call or turn.reply.stop_raw in ("tool_calls", "tool_use")
     return bool(turn.calls or turn.reply.broken or ends_in_call)
 
 
-def _prompt(drawn: Drawn) -> str:
+def _prompt(drawn: DrawnValues) -> str:
     echo, add = drawn.values["echo"], drawn.values["add"]
     return PROMPT.format(
         echo=PROBE_ECHO.name,
@@ -80,7 +80,7 @@ def _prompt(drawn: Drawn) -> str:
     )
 
 
-def _calls(turn: Heard) -> list[tuple[str, Mapping[str, JSON]]]:
+def _calls(turn: JudgedTurn) -> list[tuple[str, Mapping[str, JSON]]]:
     return sorted(((c.name, dict(c.input)) for c in turn.calls), key=json.dumps)
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from probes.call_arguments import validate
+from probes.call_arguments import validate_arguments
 from probes.messages import (
     JSON,
     Breakage,
@@ -19,14 +19,14 @@ from probes.messages import (
     ToolSpec,
 )
 from probes.outcomes import Finding, FindingKind, Metric, Verdict
-from probes.text_answer import TextAnswer, read_answer
+from probes.text_answer import TextAnswer, read_text_answer
 
 # The kinds of broken calls that could be read, and broke their tool's schema.
 _UNFIT = (Breakage.SCHEMA_MISMATCH, Breakage.UNKNOWN_TOOL)
 
 
 @dataclass(frozen=True, slots=True)
-class Heard:
+class JudgedTurn:
     """One turn. `calls` are those of the wire, or where it has none those found in the text."""
 
     reply: Reply
@@ -60,7 +60,7 @@ class Heard:
         return replace(self.reply, parts=(*kept, *self.calls), stop=Stop.TOOL_CALLS)
 
 
-def hear(reply: Reply, tools: Sequence[ToolSpec]) -> Heard:
+def judge_turn(reply: Reply, tools: Sequence[ToolSpec]) -> JudgedTurn:
     """Judge a turn that owes at least one call of the tools."""
     found = _in_text(reply, tools)
     leaked = _leak(found)
@@ -91,10 +91,10 @@ def hear(reply: Reply, tools: Sequence[ToolSpec]) -> Heard:
     )
     name = calls[0].format if reply.calls else parser or None
     wrong = tuple(fault for each in unfit for fault in each)
-    return Heard(reply, calls, unread, wrong, stray, verdicts, name)
+    return JudgedTurn(reply, calls, unread, wrong, stray, verdicts, name)
 
 
-def wrong_values(
+def find_wrong_values(
     calls: Sequence[ToolCall], wanted: Sequence[tuple[str, Mapping[str, JSON]]]
 ) -> tuple[Finding, ...]:
     """Calls that are not the ones asked for, in any order: missing, surplus, or other values."""
@@ -141,10 +141,10 @@ def _in_text(reply: Reply, tools: Sequence[ToolSpec]) -> TextAnswer:
     """The calls that stand in the visible text, or where there are none, in the reasoning."""
     truncated = reply.stop is Stop.LENGTH
     texts = [part.text for part in reply.parts if isinstance(part, Text)]
-    found = read_answer(texts, tools, truncated=truncated)
+    found = read_text_answer(texts, tools, truncated=truncated)
     if found.calls or found.broken or not reply.reasoning:
         return found
-    return read_answer([reply.reasoning], tools)
+    return read_text_answer([reply.reasoning], tools)
 
 
 def _leak(found: TextAnswer) -> tuple[Finding, ...]:
@@ -185,5 +185,5 @@ def _unfit(calls: Sequence[ToolCall], tools: Sequence[ToolSpec]) -> list[tuple[F
             unfit.append((Finding(FindingKind.UNKNOWN_TOOL, message, f"{at}.name"),))
         else:
             schema = known[call.name].schema or {}
-            unfit.append(validate(schema, call.input, at=f"{at}.input"))
+            unfit.append(validate_arguments(schema, call.input, at=f"{at}.input"))
     return unfit

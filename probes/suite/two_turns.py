@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import random
 
-from probes.suite.base import Drawn
-from probes.suite.random_words import nonce, phrase
+from probes.suite.base import DrawnValues
+from probes.suite.random_words import draw_nonce, draw_phrase
 from probes.suite.tools import TAGS
 
 PROMPT = """\
@@ -17,14 +17,14 @@ message: {message}
 tag: {tag}"""
 
 
-def draw(rng: random.Random) -> Drawn:
+def draw_values(rng: random.Random) -> DrawnValues:
     """The values of both turns."""
-    return Drawn(
+    return DrawnValues(
         {
             "a": rng.randrange(2, 1000),
             "b": rng.randrange(2, 1000),
-            "nonce": nonce(rng),
-            "message": phrase(rng),
+            "nonce": draw_nonce(rng),
+            "message": draw_phrase(rng),
             "tag": rng.choice(TAGS),
         }
     )

@@ -13,7 +13,7 @@ from probes.adapters.openai_chat.stream_writer import OpenAIStreamWriter
 from probes.adapters.openai_responses.stream_writer import ResponsesStreamWriter
 from probes.events import Event, PartDelta
 from probes.messages import Reply
-from probes.streams.assembler import replay
+from probes.streams.assembler import reply_events
 
 PIECE = 12
 MEDIA_TYPES = {"ollama": "application/x-ndjson"}
@@ -30,7 +30,7 @@ WRITERS: Mapping[str, Callable[[Reply], StreamWriter]] = {
 
 def events_of(reply: Reply) -> list[Event]:
     """The events of a reply, its texts in pieces."""
-    return [piece for event in replay(reply) for piece in _pieces(event)]
+    return [piece for event in reply_events(reply) for piece in _pieces(event)]
 
 
 def chunks_of(form: str, reply: Reply, events: Iterable[Event]) -> list[bytes]:

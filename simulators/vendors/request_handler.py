@@ -13,7 +13,7 @@ from probes.adapters import FORMATS
 from probes.errors import WireError
 from probes.events import Event
 from probes.messages import JSON, ModelCall, Reply, Usage
-from probes.strict_json import parse
+from probes.strict_json import parse_json
 from simulators.model import answers
 from simulators.vendors.error_envelopes import Complaint
 from simulators.vendors.hooks import Bend, Sending
@@ -144,7 +144,7 @@ class Served:
             text = data.decode()
         except UnicodeDecodeError as exc:
             raise self._malformed("The body is not UTF-8.") from exc
-        parsed = parse(text, max_bytes=MAX_BODY)
+        parsed = parse_json(text, max_bytes=MAX_BODY)
         if parsed.error is not None or not isinstance(parsed.value, Mapping):
             raise self._malformed(parsed.error or "The body is not an object.")
         return parsed.value

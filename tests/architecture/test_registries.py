@@ -61,3 +61,16 @@ def test_migrations_import_nothing_of_the_product() -> None:
 
 def packages_of(path: Path) -> set[str]:
     return {name.partition(".")[0] for name in imports(path)}
+
+
+def test_no_library_is_used_by_its_internal_modules() -> None:
+    """What a library calls internal changes without notice."""
+    packages = ("cli", "config", "dashboard", "workers", "tests")
+    found = {
+        str(path.relative_to(ROOT))
+        for package in packages
+        for path in (ROOT / package).rglob("*.py")
+        if any("internal" in name.split(".") for name in imports(path))
+    }
+
+    assert found == set()

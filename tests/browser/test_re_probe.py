@@ -6,7 +6,7 @@ from collections.abc import Callable
 from playwright.sync_api import Page, expect
 
 from dashboard.runs.services import ceiling
-from probes.suite import plan
+from probes.suite import plan_trials
 from tests.browser.watch import Watch
 
 # Every value the bar takes, also those between two looks of the test.
@@ -23,7 +23,7 @@ def test_a_person_adds_an_endpoint_and_watches_it_being_probed(
     open_page: Callable[..., tuple[Page, Watch]], worker: None, vendor_url: str
 ) -> None:
     """From the form to a new point in the chart, without one reload after the button."""
-    planned = len(plan("full"))
+    planned = len(plan_trials("full"))
     page, watch = open_page()
     _add_endpoint(page, f"{vendor_url}/open/v1")
     expect(page.get_by_text("No run that ended in this range has a trial")).to_be_visible()

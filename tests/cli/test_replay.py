@@ -19,10 +19,10 @@ from probes.adapters.openai_chat.adapter import OpenAIChatAdapter
 from probes.messages import JSON, ModelCall, Reply
 from probes.outcomes import Outcome
 from probes.suite import PROBES
-from probes.suite.base import Drawn, Judged, Script
+from probes.suite.base import DrawnValues, Judgement, Script
 from probes.suite.format_probe import FormatProbe
-from probes.suite.question_builder import Setting
-from probes.transcripts import Played, replay
+from probes.suite.question_builder import QuestionBuilder
+from probes.transcripts import ReplayedAttempt, replay_transcript
 from tests.cli.command_line import probing, toolgauge
 from tests.simulators.plugin import ROOT
 from transcripts.record import RECORDINGS
@@ -46,7 +46,7 @@ def recorded(name: str = "openai") -> Lines:
 
 def different(lines: Lines, **changed: Any) -> dict[str, str]:
     """The attempts that come out differently, with what is different."""
-    played = replay([json.dumps(line) for line in lines], **changed)
+    played = replay_transcript([json.dumps(line) for line in lines], **changed)
     return {one.attempt: one.difference for one in played if one.difference}
 
 
@@ -58,9 +58,9 @@ def test_the_shipped_transcripts_come_out_as_they_were_recorded(recording: Any) 
     """
     text = (SHIPPED / f"{recording.name}.jsonl").read_text(encoding="utf-8")
 
-    played = list(replay(text.splitlines()))
+    played = list(replay_transcript(text.splitlines()))
 
-    assert played == [Played(one.attempt) for one in played]
+    assert played == [ReplayedAttempt(one.attempt) for one in played]
     assert {one.attempt.partition("/")[0] for one in played} >= {"format", "streaming"}
 
 
@@ -130,9 +130,9 @@ class Content(FormatProbe):
     """A judge that is content with everything."""
 
     @override
-    def script(self, drawn: Drawn, setting: Setting) -> Script:
+    def script(self, drawn: DrawnValues, setting: QuestionBuilder) -> Script:
         judged = yield from FormatProbe.script(self, drawn, setting)
-        return Judged(Outcome.PASS, verdicts=judged.verdicts, facts=judged.facts)
+        return Judgement(Outcome.PASS, verdicts=judged.verdicts, facts=judged.facts)
 
 
 def test_a_changed_judge_is_reported() -> None:
@@ -148,8 +148,8 @@ def test_a_changed_question_is_reported() -> None:
     @dataclass(frozen=True, slots=True)
     class Redrawn(FormatProbe):
         @override
-        def draw(self, rng: random.Random) -> Drawn:
-            return Drawn({"message": "another", "tag": "beta"})
+        def draw(self, rng: random.Random) -> DrawnValues:
+            return DrawnValues({"message": "another", "tag": "beta"})
 
     found = different(recorded(), probes={**PROBES, "format": Redrawn()})
 

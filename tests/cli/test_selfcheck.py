@@ -15,8 +15,8 @@ from cli.selfcheck.expected_failures import CASES, Case
 from cli.selfcheck.suite_faults import SELFCHECK_FAULTS
 from probes.outcomes import Finding, Metric, Outcome
 from probes.suite import PROBES, Probe
-from probes.suite.base import Drawn, Script
-from probes.suite.question_builder import Setting
+from probes.suite.base import DrawnValues, Script
+from probes.suite.question_builder import QuestionBuilder
 from simulators.background_server import served
 from simulators.server import build
 from tests.cli.command_line import toolgauge
@@ -59,10 +59,10 @@ class Blind:
     def owes(self) -> tuple[Metric, ...]:
         return self.probe.owes
 
-    def draw(self, rng: random.Random) -> Drawn:
+    def draw(self, rng: random.Random) -> DrawnValues:
         return self.probe.draw(rng)
 
-    def script(self, drawn: Drawn, setting: Setting) -> Script:
+    def script(self, drawn: DrawnValues, setting: QuestionBuilder) -> Script:
         judged = yield from self.probe.script(drawn, setting)
         seen = tuple(finding for finding in judged.findings if not self._overlooks(finding))
         outcome = judged.outcome if seen else Outcome.PASS
@@ -116,7 +116,7 @@ async def test_a_probe_that_fails_the_healthy_is_named(name: str, selfcheck_url:
 
     class Grim(Blind):
         @override
-        def script(self, drawn: Drawn, setting: Setting) -> Script:
+        def script(self, drawn: DrawnValues, setting: QuestionBuilder) -> Script:
             judged = yield from self.probe.script(drawn, setting)
             return replace(judged, outcome=Outcome.FAIL)
 

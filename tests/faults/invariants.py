@@ -8,9 +8,9 @@ from typing import Any, LiteralString
 
 import psycopg
 
-from health.observation_bits import pack
+from health.observation_bits import pack_verdicts
 from probes.outcomes import Metric, Verdict
-from probes.suite import plan
+from probes.suite import plan_trials
 
 Connection = psycopg.Connection[tuple[Any, ...]]
 Check = Callable[[Connection], Iterator[str]]
@@ -45,7 +45,7 @@ def finished_is_rolled_up_once(connection: Connection) -> Iterator[str]:
         owed = verdicts[run] if is_over else []
         if figures[run] != _recount(owed):
             yield f"run {run}: figures {figures[run]}, recounted {_recount(owed)}"
-        if observed[run] != Counter(packed for each in owed for packed in pack(each)):
+        if observed[run] != Counter(packed for each in owed for packed in pack_verdicts(each)):
             yield f"run {run}: its observations are not those of its attempts"
 
 
@@ -55,7 +55,7 @@ def finished_runs_are_whole(connection: Connection) -> Iterator[str]:
     for run, probe, trial in connection.execute(_TRIALS):
         made[run][probe, trial] += 1
     for run, suite, planned, counted in connection.execute(_FINISHED):
-        wanted = Counter((trial.probe, trial.trial) for trial in plan(suite))
+        wanted = Counter((trial.probe, trial.trial) for trial in plan_trials(suite))
         if made[run] != wanted:
             yield f"run {run}: missing {wanted - made[run]}, too many {made[run] - wanted}"
         if not planned == counted == wanted.total():

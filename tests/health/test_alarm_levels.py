@@ -2,10 +2,18 @@ from __future__ import annotations
 
 import pytest
 
-from health.alarm_levels import alarms_at, warns_at
-from health.detector import PROBE, QUIET, Verdict, log_ratios, step, threshold, verdict
+from health.alarm_levels import alarm_level, warning_level
+from health.detector import (
+    PROBE,
+    QUIET,
+    Verdict,
+    alarm_threshold,
+    judge_sums,
+    log_ratios,
+    step_sums,
+)
 
-LIMIT = threshold(1460)
+LIMIT = alarm_threshold(1460)
 
 
 @pytest.mark.parametrize(("reference", "trials"), [(0.99, 10), (0.95, 40), (0.7, 25)])
@@ -13,7 +21,7 @@ def test_a_run_at_the_line_warns_and_one_success_more_does_not(
     reference: float, trials: int
 ) -> None:
     """The line is where the detector itself speaks up."""
-    line = warns_at(reference, trials, LIMIT)
+    line = warning_level(reference, trials, LIMIT)
 
     assert line is not None
     at = round(line * trials)
@@ -24,7 +32,7 @@ def test_a_run_at_the_line_warns_and_one_success_more_does_not(
 @pytest.mark.parametrize(("reference", "trials"), [(0.99, 10), (0.95, 40)])
 def test_two_runs_at_the_line_raise_the_alarm(reference: float, trials: int) -> None:
     """And with one success more in each they do not."""
-    line = alarms_at(reference, trials, LIMIT)
+    line = alarm_level(reference, trials, LIMIT)
 
     assert line is not None
     at = round(line * trials)
@@ -35,11 +43,11 @@ def test_two_runs_at_the_line_raise_the_alarm(reference: float, trials: int) -> 
 @pytest.mark.parametrize("trials", [0, 1])
 def test_too_few_trials_have_no_line(trials: int) -> None:
     """One trial cannot say so much, whatever it says."""
-    assert warns_at(0.5, trials, LIMIT) is None
+    assert warning_level(0.5, trials, LIMIT) is None
 
 
 def _after(successes: int, trials: int, reference: float, *, runs: int) -> Verdict:
     sums = QUIET
     for _ in range(runs):
-        sums = step(sums, log_ratios(successes, trials, reference, LIMIT, lane=PROBE))
-    return verdict(sums, LIMIT)
+        sums = step_sums(sums, log_ratios(successes, trials, reference, LIMIT, lane=PROBE))
+    return judge_sums(sums, LIMIT)

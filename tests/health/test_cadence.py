@@ -7,11 +7,11 @@ from datetime import timedelta
 
 import pytest
 
-from health.cadence import Finished, Next, Waits, Why, after
+from health.cadence import FinishedRun, NextRun, NextTrigger, WaitTimes, plan_next_run
 
 TTL, MINUTE = timedelta(hours=6), timedelta(minutes=1)
-WAITS = Waits(baseline=7 * MINUTE, confirm=6 * MINUTE)
-CALM = Finished(
+WAITS = WaitTimes(baseline=7 * MINUTE, confirm=6 * MINUTE)
+CALM = FinishedRun(
     suite="light",
     ttl=TTL,
     fingerprint_changed=False,
@@ -23,19 +23,21 @@ CALM = Finished(
 
 def test_an_ordinary_run_is_followed_by_one_a_ttl_later() -> None:
     """Nothing was found that would want more."""
-    assert after(CALM, WAITS) == Next(Why.TTL, TTL, 0)
+    assert plan_next_run(CALM, WAITS) == NextRun(NextTrigger.TTL, TTL, 0)
 
 
 def test_a_warning_is_confirmed_soon() -> None:
     """Before anything else that is only due."""
     warned = replace(CALM, wants_confirmation=True, is_degraded=True, onboarding_left=5)
 
-    assert after(warned, WAITS) == Next(Why.CONFIRM, 6 * MINUTE, 4)
+    assert plan_next_run(warned, WAITS) == NextRun(NextTrigger.CONFIRM, 6 * MINUTE, 4)
 
 
 def test_an_open_alarm_is_looked_at_four_times_as_often() -> None:
     """Only probes can prove recovery, since live traffic is under the fallback."""
-    assert after(replace(CALM, is_degraded=True), WAITS) == Next(Why.RECOVERY, TTL / 4, 0)
+    assert plan_next_run(replace(CALM, is_degraded=True), WAITS) == NextRun(
+        NextTrigger.RECOVERY, TTL / 4, 0
+    )
 
 
 @pytest.mark.parametrize(
@@ -47,34 +49,36 @@ def test_recovery_runs_do_not_crowd_and_are_never_later_than_the_ttl(
     ttl: timedelta, wait: timedelta
 ) -> None:
     """A quarter of a short TTL would be a burst without end."""
-    assert after(replace(CALM, ttl=ttl, is_degraded=True), WAITS).wait == wait
+    assert plan_next_run(replace(CALM, ttl=ttl, is_degraded=True), WAITS).wait == wait
 
 
 def test_a_confirmation_is_never_later_than_the_ttl() -> None:
     """The schedule would be there before it."""
     short = replace(CALM, ttl=5 * MINUTE, wants_confirmation=True)
 
-    assert after(short, WAITS) == Next(Why.CONFIRM, 5 * MINUTE, 0)
+    assert plan_next_run(short, WAITS) == NextRun(NextTrigger.CONFIRM, 5 * MINUTE, 0)
 
 
 def test_the_first_burst_is_counted_down_and_goes_before_recovery() -> None:
     """A baseline is filled even where an alarm was raised on a provisional one."""
     degraded = replace(CALM, onboarding_left=3, is_degraded=True)
 
-    assert after(degraded, WAITS) == Next(Why.BASELINE, 7 * MINUTE, 2)
-    assert after(replace(CALM, onboarding_left=1), WAITS) == Next(Why.TTL, TTL, 0)
+    assert plan_next_run(degraded, WAITS) == NextRun(NextTrigger.BASELINE, 7 * MINUTE, 2)
+    assert plan_next_run(replace(CALM, onboarding_left=1), WAITS) == NextRun(
+        NextTrigger.TTL, TTL, 0
+    )
 
 
 def test_another_fingerprint_is_looked_at_in_full_at_once() -> None:
     """But not again and again: the full run that follows is not followed by another."""
     changed = replace(CALM, fingerprint_changed=True)
 
-    assert after(changed, WAITS) == Next(Why.FINGERPRINT, timedelta(), 0)
-    assert after(replace(changed, suite="full"), WAITS).why is Why.TTL
+    assert plan_next_run(changed, WAITS) == NextRun(NextTrigger.FINGERPRINT, timedelta(), 0)
+    assert plan_next_run(replace(changed, suite="full"), WAITS).why is NextTrigger.TTL
 
 
 def test_a_warning_goes_before_another_fingerprint() -> None:
     """Two runs within one minute see the same bad minute; the confirmation is full as well."""
     both = replace(CALM, fingerprint_changed=True, wants_confirmation=True)
 
-    assert after(both, WAITS).why is Why.CONFIRM
+    assert plan_next_run(both, WAITS).why is NextTrigger.CONFIRM

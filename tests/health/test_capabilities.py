@@ -6,19 +6,19 @@ from typing import Any
 
 import pytest
 
-from health.capabilities import CHOICES, ENOUGH, Capability, capabilities, settled
-from health.rates import interval
+from health.capabilities import CHOICES, ENOUGH, Capability, derive_capabilities, settle_verdicts
+from health.rates import rate_interval
 from probes.outcomes import Attempt, FindingKind, Metric, Outcome, Verdict
 from tests.health.builders import attempt, several
 
 
 def field(name: str, attempts: list[Attempt], wire: str = "openai") -> Capability:
-    return capabilities(attempts, wire)[name]
+    return derive_capabilities(attempts, wire)[name]
 
 
 def test_of_nothing_nothing_is_known() -> None:
     """Without attempts every field says so, and none has a trial."""
-    found = capabilities([], "openai")
+    found = derive_capabilities([], "openai")
 
     unknown = {name for name, capability in found.items() if capability.value == "unknown"}
     empty = {name for name, capability in found.items() if capability.value is None}
@@ -32,7 +32,7 @@ def test_void_attempts_say_nothing() -> None:
     """A run that never got through leaves every field unknown."""
     void = [attempt("format", n, outcome=Outcome.VOID) for n in range(1, 9)]
 
-    assert capabilities(void, "openai") == capabilities([], "openai")
+    assert derive_capabilities(void, "openai") == derive_capabilities([], "openai")
 
 
 @pytest.mark.parametrize(
@@ -70,7 +70,7 @@ def test_the_wire_format_has_its_own_name(wire: str) -> None:
 def test_an_endpoint_that_says_no_to_tools_has_none(kind: FindingKind) -> None:
     """One plain refusal is proof, and it settles what hangs on calls."""
     refused = [attempt("format", outcome=Outcome.FAIL, findings=[kind], formats=[])]
-    found = capabilities(refused, "openai")
+    found = derive_capabilities(refused, "openai")
 
     assert found["tool_call_format"] == Capability("none", 1, 1, ("format/1",))
     assert found["schema_level"].value == "none"
@@ -262,7 +262,7 @@ def test_a_capability_is_told_with_its_interval() -> None:
     """Value, trials, how many agree, how sure that is, and where to look."""
     shown = Capability(True, 4, 3, ("streaming/1",)).as_json()
 
-    assert (shown["low"], shown["high"]) == interval(3, 4)
+    assert (shown["low"], shown["high"]) == rate_interval(3, 4)
     assert (shown["value"], shown["trials"], shown["agree"]) == (True, 4, 3)
     assert shown["evidence"] == ["streaming/1"]
 
@@ -282,5 +282,5 @@ def test_calls_in_the_text_format_of_an_endpoint_went_well() -> None:
     leak = Verdict(Metric.LEAK, good=False)
     attempts = [attempt("format", verdicts=[leaked, other, prose, leak])]
 
-    assert [v.good for v in settled(attempts, None)] == [False] * 4
-    assert [v.good for v in settled(attempts, "hermes")] == [True, False, False, False]
+    assert [v.good for v in settle_verdicts(attempts, None)] == [False] * 4
+    assert [v.good for v in settle_verdicts(attempts, "hermes")] == [True, False, False, False]

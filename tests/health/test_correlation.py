@@ -8,9 +8,15 @@ from random import Random
 
 import pytest
 
-from health.correlation import EVERY, FEWEST_RUNS, Spread, lower_bound, raised
+from health.correlation import (
+    EVERY,
+    FEWEST_RUNS,
+    Spread,
+    correlation_lower_bound,
+    raise_correlation,
+)
 from health.detector import HIGHEST_RHO, PROBE
-from health.watch import Count
+from health.watch import MetricCount
 from tests.health.watch_story import AT, DAY, GOOD, Story, kinds, settled
 
 
@@ -34,14 +40,16 @@ def drawn(rho: float, runs: int, *, rate: float = 0.9, seed: int = 1) -> list[in
 
 def test_independent_trials_prove_no_correlation_worth_raising() -> None:
     """Chance alone scatters too."""
-    bounds = [lower_bound(spread_of(drawn(0, 120, seed=seed))) for seed in range(20)]
+    bounds = [correlation_lower_bound(spread_of(drawn(0, 120, seed=seed))) for seed in range(20)]
 
     assert max(bounds) < PROBE.rho
 
 
 def test_a_strong_correlation_is_proven_and_not_overstated() -> None:
     """The bound lies below the truth most of the time, and not far below."""
-    bounds = sorted(lower_bound(spread_of(drawn(0.3, 400, seed=seed))) for seed in range(20))
+    bounds = sorted(
+        correlation_lower_bound(spread_of(drawn(0.3, 400, seed=seed))) for seed in range(20)
+    )
 
     assert 0.15 < bounds[10] < 0.3
     assert sum(bound > 0.3 for bound in bounds) <= 8
@@ -50,15 +58,15 @@ def test_a_strong_correlation_is_proven_and_not_overstated() -> None:
 @pytest.mark.parametrize("successes", [[10] * 50, [0] * 50, [5] * 50], ids=["all", "none", "half"])
 def test_runs_that_are_all_alike_prove_nothing(successes: list[int]) -> None:
     """No scatter at all is less than chance would have."""
-    assert lower_bound(spread_of(successes)) == 0
+    assert correlation_lower_bound(spread_of(successes)) == 0
 
 
 def test_it_is_raised_never_lowered_and_not_beyond_reason() -> None:
     """All or nothing in each run is as correlated as can be."""
     wild, calm = spread_of([0, 10] * 30), spread_of([9] * 60)
 
-    assert raised(0.1, wild) == HIGHEST_RHO
-    assert raised(0.25, calm) == 0.25
+    assert raise_correlation(0.1, wild) == HIGHEST_RHO
+    assert raise_correlation(0.25, calm) == 0.25
 
 
 def test_a_run_of_one_trial_says_nothing_about_it() -> None:
@@ -80,13 +88,13 @@ def scattered(story: Story, runs: int) -> list[str]:
     """Runs that fail now and then, and then thoroughly, but never two after each other."""
     found: list[str] = []
     for number in range(runs):
-        found += kinds(story.run(Count(10, 5) if number % 20 == 19 else GOOD))
+        found += kinds(story.run(MetricCount(10, 5) if number % 20 == 19 else GOOD))
     return [kind for kind in found if kind not in ("warned", "calmed")]
 
 
 def test_a_month_of_scatter_raises_the_correlation_and_lowers_the_reference() -> None:
     """Trials that hang together count for less: so do those of the baseline."""
-    story = settled(Count(10, 1))
+    story = settled(MetricCount(10, 1))
     before = story.gauge.reference
 
     found = scattered(story, 125)
@@ -101,7 +109,7 @@ def test_a_month_of_scatter_raises_the_correlation_and_lowers_the_reference() ->
 
 def test_a_calm_month_afterwards_lowers_nothing() -> None:
     """What was seen once may come again."""
-    story = settled(Count(10, 1))
+    story = settled(MetricCount(10, 1))
     scattered(story, 125)
     rho, reference = story.gauge.rho, story.gauge.reference
 
@@ -112,9 +120,9 @@ def test_a_calm_month_afterwards_lowers_nothing() -> None:
 def test_runs_of_an_open_alarm_are_not_counted() -> None:
     """Only healthy runs tell how health scatters."""
     story = settled()
-    story.runs(2, Count(10, 10))
+    story.runs(2, MetricCount(10, 10))
     before = story.gauge.spread
 
-    story.runs(10, Count(10, 10))
+    story.runs(10, MetricCount(10, 10))
 
     assert story.gauge.spread == before

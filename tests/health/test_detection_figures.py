@@ -19,20 +19,20 @@ from health.detector import (
     Baseline,
     LogSums,
     Verdict,
+    alarm_threshold,
+    judge_sums,
     log_mean,
     log_ratios,
-    step,
-    threshold,
-    verdict,
+    step_sums,
 )
 
-SIX_HOURLY = threshold(1460)
+SIX_HOURLY = alarm_threshold(1460)
 TEN = Setting(10, SIX_HOURLY)
 
 
 def stepped(sums: LogSums, successes: int, baseline: int) -> LogSums:
     reference = Baseline(baseline, 200).reference(per_run=10)
-    return step(sums, log_ratios(successes, 10, reference, SIX_HOURLY))
+    return step_sums(sums, log_ratios(successes, 10, reference, SIX_HOURLY))
 
 
 def test_many_replicates_at_once_are_the_detector_run_by_run() -> None:
@@ -81,7 +81,7 @@ def confirmed(sums: LogSums, runs: Runs, rate: float) -> tuple[LogSums, int, boo
     """A slot in plain words."""
     for added in range(CONFIRMATIONS + 1):
         sums = stepped(sums, int(runs.successes(rate, 1)[0]), 196)
-        said = verdict(sums, SIX_HOURLY)
+        said = judge_sums(sums, SIX_HOURLY)
         if said is Verdict.ALARM:
             return QUIET, added, True
         if said is Verdict.OK:
@@ -164,8 +164,8 @@ def test_the_warning_of_the_simulation_is_that_of_the_detector() -> None:
     """Both confirm from the same evidence on."""
     below, above = ((log(WARN * share),) * 4 for share in (0.999, 1.001))
 
-    assert verdict(below, SIX_HOURLY) is Verdict.OK
-    assert verdict(above, inf) is Verdict.WARN
+    assert judge_sums(below, SIX_HOURLY) is Verdict.OK
+    assert judge_sums(above, inf) is Verdict.WARN
     assert TEN.warn == WARN
 
 

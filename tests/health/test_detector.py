@@ -12,22 +12,22 @@ from health.detector import (
     QUIET,
     WARN,
     Baseline,
-    Known,
+    BaselineState,
     Lane,
     LogSums,
     Verdict,
+    alarm_threshold,
     alternatives,
+    judge_sums,
     log_likelihood,
     log_mean,
     log_ratios,
     recovery_ratio,
-    step,
-    threshold,
-    verdict,
+    step_sums,
 )
 from health.power import log_ways
 
-SIX_HOURLY = threshold(1460)
+SIX_HOURLY = alarm_threshold(1460)
 RATES = st.floats(0.02, 0.995)
 THRESHOLDS = st.floats(4, 20)
 LANES = st.sampled_from([PROBE, LIVE])
@@ -41,7 +41,7 @@ def reference(successes: int, trials: int = 200) -> float:
 def after(runs: list[tuple[int, int]], p_ref: float, lane: Lane = PROBE) -> LogSums:
     sums = QUIET
     for successes, trials in runs:
-        sums = step(sums, log_ratios(successes, trials, p_ref, SIX_HOURLY, lane=lane))
+        sums = step_sums(sums, log_ratios(successes, trials, p_ref, SIX_HOURLY, lane=lane))
     return sums
 
 
@@ -52,7 +52,7 @@ def after(runs: list[tuple[int, int]], p_ref: float, lane: Lane = PROBE) -> LogS
 )
 def test_the_threshold_follows_from_how_often_one_looks(runs_per_year: int, log_a: float) -> None:
     """Half a false alarm a profile and year, over seven metrics."""
-    assert threshold(runs_per_year) == pytest.approx(log_a, abs=5e-4)
+    assert alarm_threshold(runs_per_year) == pytest.approx(log_a, abs=5e-4)
 
 
 @pytest.mark.parametrize(
@@ -108,7 +108,7 @@ def test_the_evidence_follows_the_golden_vector(
     sums = [after([(x, 10) for x in runs[: k + 1]], p_ref) for k in range(len(runs))]
 
     assert [log_mean(each) for each in sums] == pytest.approx(golden, abs=2e-4)
-    alarms = [verdict(each, SIX_HOURLY) is Verdict.ALARM for each in sums]
+    alarms = [judge_sums(each, SIX_HOURLY) is Verdict.ALARM for each in sums]
     assert alarms == [value >= 9.9253 for value in golden]
 
 
@@ -144,7 +144,7 @@ def test_one_run_never_raises_the_alarm_from_quiet(
     """However bad it is: a blip is not a degradation."""
     ratios = log_ratios(*run, p_ref, log_threshold, lane=lane)
 
-    assert verdict(step(QUIET, ratios), log_threshold) is not Verdict.ALARM
+    assert judge_sums(step_sums(QUIET, ratios), log_threshold) is not Verdict.ALARM
 
 
 @given(log_threshold=THRESHOLDS, p_ref=st.floats(0.9, 0.99))
@@ -153,7 +153,7 @@ def test_two_runs_at_the_cap_do(log_threshold: float, p_ref: float) -> None:
     capped = log_ratios(0, 40, p_ref, log_threshold)
     assert max(capped) == (log_threshold + log(4)) / 2
 
-    assert verdict(step(step(QUIET, capped), capped), log_threshold) is Verdict.ALARM
+    assert judge_sums(step_sums(step_sums(QUIET, capped), capped), log_threshold) is Verdict.ALARM
 
 
 @pytest.mark.parametrize("rho", [0.0, 0.02, 0.05, 0.1])
@@ -207,7 +207,7 @@ def test_a_run_without_trials_speaks_for_nothing() -> None:
 def test_quiet_sums_say_nothing() -> None:
     """No evidence is minus infinity and no warning."""
     assert log_mean(QUIET) == -inf
-    assert verdict(QUIET, SIX_HOURLY) is Verdict.OK
+    assert judge_sums(QUIET, SIX_HOURLY) is Verdict.OK
 
 
 @pytest.mark.parametrize(
@@ -222,21 +222,21 @@ def test_quiet_sums_say_nothing() -> None:
 )
 def test_equality_counts(log_m: float, said: Verdict) -> None:
     """Both thresholds belong to what they announce."""
-    assert verdict((log_m,) * 4, SIX_HOURLY) is said
+    assert judge_sums((log_m,) * 4, SIX_HOURLY) is said
 
 
 @pytest.mark.parametrize(
     ("trials", "runs", "known"),
     [
-        (29, 20, Known.NONE),
-        (30, 1, Known.PROVISIONAL),
-        (200, 19, Known.PROVISIONAL),
-        (199, 20, Known.PROVISIONAL),
-        (200, 20, Known.FROZEN),
+        (29, 20, BaselineState.NONE),
+        (30, 1, BaselineState.PROVISIONAL),
+        (200, 19, BaselineState.PROVISIONAL),
+        (199, 20, BaselineState.PROVISIONAL),
+        (200, 20, BaselineState.FROZEN),
     ],
 )
 def test_a_baseline_is_final_with_trials_and_runs_enough(
-    trials: int, runs: int, known: Known
+    trials: int, runs: int, known: BaselineState
 ) -> None:
     """Two hundred trials of one bad minute are no baseline."""
     assert Baseline(trials, trials, runs).known() is known

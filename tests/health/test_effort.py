@@ -3,7 +3,7 @@ from __future__ import annotations
 from datetime import UTC, datetime
 from typing import Any
 
-from health.effort import Effort, effort_of
+from health.effort import Effort, measure_effort
 from probes.messages import Usage
 from probes.outcomes import Attempt, Evidence, Outcome
 
@@ -13,7 +13,7 @@ def test_latencies_are_of_answers_that_came() -> None:
     times = [*range(100, 2100, 100), None]
     attempts = [_attempt(latency_ms=time) for time in times]
 
-    found = effort_of([*attempts, _attempt(outcome=Outcome.VOID, latency_ms=60_000)])
+    found = measure_effort([*attempts, _attempt(outcome=Outcome.VOID, latency_ms=60_000)])
 
     assert (found.latency_p50_ms, found.latency_p95_ms) == (1000, 1900)
 
@@ -27,14 +27,14 @@ def test_what_did_not_pass_is_lost() -> None:
         _attempt(Outcome.VOID),
     ]
 
-    found = effort_of(attempts)
+    found = measure_effort(attempts)
 
     assert (found.lost_tokens, found.lost_ms) == (15, 2300)
 
 
 def test_a_run_without_an_answer_has_no_latency() -> None:
     """No data is not nought."""
-    assert effort_of([]) == Effort(None, None, 0, 0)
+    assert measure_effort([]) == Effort(None, None, 0, 0)
 
 
 def _attempt(outcome: Outcome = Outcome.PASS, **over: Any) -> Attempt:

@@ -12,50 +12,55 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from health import translation
-from health.detector import LIVE, PROBE, Baseline, Known
+from health.detector import LIVE, PROBE, Baseline, BaselineState
 from health.gates import (
-    ASKED_FOR,
     DEFAULTS,
-    Condition,
-    Facts,
-    Figure,
+    PROMOTION_STAGES,
+    ConditionState,
     Gate,
+    GateCondition,
+    GateFacts,
     Gates,
-    State,
-    evaluate,
+    TrialCounts,
+    evaluate_gates,
+    find_gate_errors,
     gates_from_json,
-    mistakes,
 )
-from health.rate_bounds import bounds, reference, trials_to_settle
+from health.rate_bounds import reference_rate, success_bounds, trials_to_settle
 from probes.outcomes import Metric
 
 PARSE, SCHEMA = Metric.PARSE_SUCCESS, Metric.SCHEMA_FAILURE
-MET, NOT_MET, OPEN, NO_DATA = State.MET, State.NOT_MET, State.INCONCLUSIVE, State.NO_DATA
+MET, NOT_MET, OPEN, NO_DATA = (
+    ConditionState.MET,
+    ConditionState.NOT_MET,
+    ConditionState.INCONCLUSIVE,
+    ConditionState.NO_DATA,
+)
 GATE = Gate(
     runs=2,
     full_runs=1,
     trials=50,
     rates={PARSE: 0.9},
-    baseline=Known.FROZEN,
+    baseline=BaselineState.FROZEN,
     age=timedelta(hours=24),
     live_trials=100,
     live_wanted=True,
     live_rates={SCHEMA: 0.9},
 )
-GATES = Gates(dict.fromkeys(ASKED_FOR, GATE))
-GOOD = Facts(
+GATES = Gates(dict.fromkeys(PROMOTION_STAGES, GATE))
+GOOD = GateFacts(
     stage="read_only",
     epoch=3,
     age=timedelta(hours=30),
     runs=(7, 9),
     full_runs=(7,),
-    figures={PARSE: Figure(200, 2, 20)},
-    baseline=Known.FROZEN,
-    live={SCHEMA: Figure(1000, 10, 20)},
+    figures={PARSE: TrialCounts(200, 2, 20)},
+    baseline=BaselineState.FROZEN,
+    live={SCHEMA: TrialCounts(1000, 10, 20)},
     tool_call_format="openai",
 )
 
-CASES: list[tuple[str, State, dict[str, Any], str]] = [
+CASES: list[tuple[str, ConditionState, dict[str, Any], str]] = [
     ("format", MET, {}, "they arrive as openai"),
     ("format", NOT_MET, {"tool_call_format": "none"}, "No format"),
     ("format", NO_DATA, {"tool_call_format": None}, "Nobody has measured"),
@@ -68,37 +73,42 @@ CASES: list[tuple[str, State, dict[str, Any], str]] = [
     ("full_runs", MET, {}, "1 run with the full suite"),
     ("full_runs", NO_DATA, {"full_runs": ()}, "0 runs with the full suite"),
     ("trials", MET, {}, "200 trials of parse success were made; wanted: 50."),
-    ("trials", NOT_MET, {"figures": {PARSE: Figure(49, 0, 5)}}, "49 trials"),
+    ("trials", NOT_MET, {"figures": {PARSE: TrialCounts(49, 0, 5)}}, "49 trials"),
     ("trials", NO_DATA, {"figures": {}}, "0 trials"),
     ("baseline", MET, {}, "for good what is normal"),
-    ("baseline", NOT_MET, {"baseline": Known.PROVISIONAL}, "20 runs and 200 trials"),
-    ("baseline", NO_DATA, {"baseline": Known.NONE}, "Too few"),
+    ("baseline", NOT_MET, {"baseline": BaselineState.PROVISIONAL}, "20 runs and 200 trials"),
+    ("baseline", NO_DATA, {"baseline": BaselineState.NONE}, "Too few"),
     ("rate.parse_success", MET, {}, "198 of 200 trials went well. Their rate is at least 97.0%"),
-    ("rate.parse_success", NOT_MET, {"figures": {PARSE: Figure(200, 60, 20)}}, "at most 75.4%"),
-    ("rate.parse_success", OPEN, {"figures": {PARSE: Figure(200, 17, 20)}}, "would settle it"),
-    ("rate.parse_success", OPEN, {"figures": {PARSE: Figure(200, 20, 20)}}, "too near"),
+    (
+        "rate.parse_success",
+        NOT_MET,
+        {"figures": {PARSE: TrialCounts(200, 60, 20)}},
+        "at most 75.4%",
+    ),
+    ("rate.parse_success", OPEN, {"figures": {PARSE: TrialCounts(200, 17, 20)}}, "would settle it"),
+    ("rate.parse_success", OPEN, {"figures": {PARSE: TrialCounts(200, 20, 20)}}, "too near"),
     ("rate.parse_success", NO_DATA, {"figures": {}}, "no trials"),
     ("incidents", MET, {}, "No incident is open."),
     ("incidents", NOT_MET, {"incidents": (4, 5)}, "2 incidents are open."),
     ("age", MET, {}, "for 30 h; wanted: 24 h."),
     ("age", NOT_MET, {"age": timedelta(hours=23.99)}, "for 23.9 h; wanted: 24 h."),
     ("live.schema_failure", MET, {}, "Schema failures of live traffic: 990 of 1000"),
-    ("live.schema_failure", NOT_MET, {"live": {SCHEMA: Figure(1000, 300, 20)}}, "at most"),
-    ("live.schema_failure", OPEN, {"live": {SCHEMA: Figure(150, 13, 5)}}, "would settle it"),
-    ("live.schema_failure", OPEN, {"live": {SCHEMA: Figure(99, 0, 5)}}, "wanted: 100"),
+    ("live.schema_failure", NOT_MET, {"live": {SCHEMA: TrialCounts(1000, 300, 20)}}, "at most"),
+    ("live.schema_failure", OPEN, {"live": {SCHEMA: TrialCounts(150, 13, 5)}}, "would settle it"),
+    ("live.schema_failure", OPEN, {"live": {SCHEMA: TrialCounts(99, 0, 5)}}, "wanted: 100"),
     ("live.schema_failure", NO_DATA, {"live": {}}, "0 trials at this stage; wanted: 100"),
     ("budget", MET, {}, "is not spent"),
     ("budget", NOT_MET, {"is_spent_out": True}, "is spent for today"),
 ]
 
 
-def judged(key: str, facts: Facts, gates: Gates = GATES) -> Condition:
-    return {each.key: each for each in evaluate(gates, facts).conditions}[key]
+def judged(key: str, facts: GateFacts, gates: Gates = GATES) -> GateCondition:
+    return {each.key: each for each in evaluate_gates(gates, facts).conditions}[key]
 
 
 @pytest.mark.parametrize(("key", "state", "over", "words"), CASES)
 def test_every_condition_says_what_it_found(
-    key: str, state: State, over: dict[str, Any], words: str
+    key: str, state: ConditionState, over: dict[str, Any], words: str
 ) -> None:
     """A state, a sentence with figures, the figure itself, and where to look."""
     found = judged(key, replace(GOOD, **over))
@@ -109,32 +119,34 @@ def test_every_condition_says_what_it_found(
 
 def test_a_profile_that_meets_everything_may_ask() -> None:
     """One miss is a no; what is not known yet is a pause; at the top there is nothing to ask."""
-    standing = evaluate(GATES, GOOD, version=4)
+    standing = evaluate_gates(GATES, GOOD, version=4)
     assert (standing.next, standing.version) == ("write", 4)
     assert (standing.may_be_asked, standing.paused, standing.missing) == (True, False, ())
 
-    waiting = evaluate(GATES, replace(GOOD, live={}))
-    missed = evaluate(GATES, replace(GOOD, live={}, incidents=(4,)))
+    waiting = evaluate_gates(GATES, replace(GOOD, live={}))
+    missed = evaluate_gates(GATES, replace(GOOD, live={}, incidents=(4,)))
     assert (waiting.may_be_asked, waiting.paused) == (False, True)
     assert (missed.may_be_asked, missed.paused) == (False, False)
     assert [each.key for each in missed.missing] == ["incidents", "live.schema_failure"]
     assert missed.missing[0].evidence == ("incident", 4)
-    top = evaluate(GATES, replace(GOOD, stage="full"))
+    top = evaluate_gates(GATES, replace(GOOD, stage="full"))
     assert (top.next, top.conditions, top.may_be_asked) == (None, (), False)
 
 
 def test_what_is_not_asked_for_is_no_condition() -> None:
     """And live traffic counts only where there is enough of it, unless it is wanted."""
-    bare = Gates(dict.fromkeys(ASKED_FOR, Gate(runs=0, full_runs=0, baseline=Known.NONE)))
-    assert [each.key for each in evaluate(bare, GOOD).conditions] == [
+    bare = Gates(
+        dict.fromkeys(PROMOTION_STAGES, Gate(runs=0, full_runs=0, baseline=BaselineState.NONE))
+    )
+    assert [each.key for each in evaluate_gates(bare, GOOD).conditions] == [
         "format",
         "fresh",
         "incidents",
         "budget",
     ]
-    modest = Gates(dict.fromkeys(ASKED_FOR, replace(GATE, live_wanted=False)))
+    modest = Gates(dict.fromkeys(PROMOTION_STAGES, replace(GATE, live_wanted=False)))
     assert judged("live.schema_failure", replace(GOOD, live={}), modest).state is MET
-    bad = replace(GOOD, live={SCHEMA: Figure(100, 50, 5)})
+    bad = replace(GOOD, live={SCHEMA: TrialCounts(100, 50, 5)})
     assert judged("live.schema_failure", bad, modest).state is NOT_MET
 
 
@@ -151,39 +163,39 @@ def test_more_failures_never_turn_a_condition_to_met(
     """Neither in place of successes nor on top of them."""
     trials = runs * per_run
     failures = int(share * trials)
-    gate = Gates(dict.fromkeys(ASKED_FOR, replace(GATE, rates={PARSE: bar})))
-    before = replace(GOOD, figures={PARSE: Figure(trials, failures, runs)})
+    gate = Gates(dict.fromkeys(PROMOTION_STAGES, replace(GATE, rates={PARSE: bar})))
+    before = replace(GOOD, figures={PARSE: TrialCounts(trials, failures, runs)})
     if judged("rate.parse_success", before, gate).state is MET:
         return
     for worse in (
-        Figure(trials, min(failures + more, trials), runs),
-        Figure(trials + more, failures + more, runs),
+        TrialCounts(trials, min(failures + more, trials), runs),
+        TrialCounts(trials + more, failures + more, runs),
     ):
         after = replace(GOOD, figures={PARSE: worse})
         assert judged("rate.parse_success", after, gate).state is not MET
-        for low, high in (bounds(worse, PROBE), bounds(worse, LIVE)):
+        for low, high in (success_bounds(worse, PROBE), success_bounds(worse, LIVE)):
             assert 0 <= low <= high <= 1
 
 
 def test_the_lower_end_is_what_the_detector_would_take_for_normal() -> None:
     """p_ref, by the detector's own formula."""
-    found = Figure(200, 4, 20)
+    found = TrialCounts(200, 4, 20)
 
-    assert bounds(found, PROBE)[0] == Baseline(196, 200, 20).reference(PROBE)
-    assert reference(found, PROBE) == Baseline(196, 200, 20).reference(PROBE)
+    assert success_bounds(found, PROBE)[0] == Baseline(196, 200, 20).reference(PROBE)
+    assert reference_rate(found, PROBE) == Baseline(196, 200, 20).reference(PROBE)
 
 
 @pytest.mark.parametrize(("failures", "bar"), [(10, 0.92), (14, 0.95)])
 def test_as_many_more_trials_as_it_says_would_settle_it(failures: int, bar: float) -> None:
     """If they go like those before; far fewer would not."""
-    found = Figure(200, failures, 20)
+    found = TrialCounts(200, failures, 20)
     more = trials_to_settle(found, bar, PROBE)
     assert more
 
     def is_settled(extra: int) -> bool:
         grow = (200 + extra) / 200
-        scaled = Figure(200 + extra, round(failures * grow), round(20 * grow))
-        low, high = bounds(scaled, PROBE)
+        scaled = TrialCounts(200 + extra, round(failures * grow), round(20 * grow))
+        low, high = success_bounds(scaled, PROBE)
         return low >= bar or high < bar
 
     assert is_settled(more * 2)
@@ -192,15 +204,18 @@ def test_as_many_more_trials_as_it_says_would_settle_it(failures: int, bar: floa
 
 def test_the_default_gates_ask_for_ever_more() -> None:
     """Nobody gets further by less; and what is written down is read back as it was."""
-    steps = [DEFAULTS.of[stage] for stage in ASKED_FOR]
+    steps = [DEFAULTS.of[stage] for stage in PROMOTION_STAGES]
     for easier, harder in pairwise(steps):
         assert harder.runs > easier.runs
         assert harder.trials > easier.trials
         assert harder.age > easier.age
         assert all(harder.rates[metric] > rate for metric, rate in easier.rates.items())
-    assert (steps[0].baseline, steps[1].baseline) == (Known.PROVISIONAL, Known.FROZEN)
+    assert (steps[0].baseline, steps[1].baseline) == (
+        BaselineState.PROVISIONAL,
+        BaselineState.FROZEN,
+    )
     assert gates_from_json(DEFAULTS.as_json()) == DEFAULTS
-    assert mistakes(DEFAULTS.as_json()) == []
+    assert find_gate_errors(DEFAULTS.as_json()) == []
 
 
 @pytest.mark.parametrize(
@@ -223,27 +238,30 @@ def test_gates_that_make_no_sense_are_told_where(over: dict[str, Any], path: str
     """By the path of the value, with a sentence; a hole in the table is a mistake too."""
     body = DEFAULTS.as_json()
 
-    found = mistakes({**body, "write": {**body["write"], **over}})
+    found = find_gate_errors({**body, "write": {**body["write"], **over}})
 
     assert [where for where, _ in found] == [path]
     assert all(why.endswith(".") for _, why in found)
-    assert [where for where, _ in mistakes({**body, "write": None, "top": {}})] == ["top", "write"]
-    assert mistakes([]) == [("", "Gates are an object with one entry for each stage.")]
-    assert "write.runs" in [where for where, _ in mistakes({**body, "write": {}})]
+    assert [where for where, _ in find_gate_errors({**body, "write": None, "top": {}})] == [
+        "top",
+        "write",
+    ]
+    assert find_gate_errors([]) == [("", "Gates are an object with one entry for each stage.")]
+    assert "write.runs" in [where for where, _ in find_gate_errors({**body, "write": {}})]
 
 
 def test_a_condition_is_told_in_the_reader_s_language() -> None:
     """When it is shown, not when it was judged; what is stored is English."""
-    conditions = evaluate(GATES, replace(GOOD, runs=(7,))).conditions
-    translation.speak(
+    conditions = evaluate_gates(GATES, replace(GOOD, runs=(7,))).conditions
+    translation.set_language(
         translation.Language(one=str.upper, many=lambda one, many, count: one.upper())
     )
     try:
         shouted = [each.words for each in conditions if each.key in {"fresh", "baseline"}]
-        with translation.english():
+        with translation.in_english():
             stored = [each.words for each in conditions if each.key == "runs"]
     finally:
-        translation.speak(translation.ENGLISH)
+        translation.set_language(translation.ENGLISH)
 
     assert shouted[0] == "IT WAS MEASURED NOT LONG AGO."
     assert stored == ["1 run has finished; wanted: 2."]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from health.metric_names import NAMES, headline
+from health.metric_names import NAMES, degradation_headline
 from probes.outcomes import Metric
 
 
@@ -23,7 +23,7 @@ def test_a_headline_says_the_finding_the_way_the_metric_is_shown(
     metric: Metric, normal: float | None, now: float, expected: str
 ) -> None:
     """Success rates fall, failures rise; without a baseline nothing is claimed about before."""
-    assert headline(metric, normal, now) == expected
+    assert degradation_headline(metric, normal, now) == expected
 
 
 def test_every_metric_has_a_name_of_its_own() -> None:

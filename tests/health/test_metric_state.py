@@ -7,10 +7,10 @@ from math import log
 
 import pytest
 
-from health.detector import PROBE, RECOVERED, Baseline, Known
+from health.detector import PROBE, RECOVERED, Baseline, BaselineState
 from health.metric_state import Alarm
 from health.severity import Severity
-from health.watch import Count, Kind, accept, release
+from health.watch import ChangeKind, MetricCount, accept_baseline, release_alarm
 from probes.outcomes import Metric
 from tests.health.watch_story import (
     AT,
@@ -42,22 +42,22 @@ def left(story: Story, *, most: int = 200) -> list[str]:
 @pytest.mark.parametrize(
     ("runs", "trials", "known"),
     [
-        (1, 29, Known.NONE),
-        (1, 30, Known.PROVISIONAL),
-        (19, 40, Known.PROVISIONAL),
-        (20, 9, Known.PROVISIONAL),
-        (20, 10, Known.FROZEN),
+        (1, 29, BaselineState.NONE),
+        (1, 30, BaselineState.PROVISIONAL),
+        (19, 40, BaselineState.PROVISIONAL),
+        (20, 9, BaselineState.PROVISIONAL),
+        (20, 10, BaselineState.FROZEN),
     ],
 )
 def test_a_baseline_is_of_use_at_30_trials_and_frozen_at_200_over_20_runs(
-    runs: int, trials: int, known: Known
+    runs: int, trials: int, known: BaselineState
 ) -> None:
     """Many trials of few runs do not freeze it, nor many runs of few trials."""
     story = Story()
-    story.runs(runs, Count(trials, 0))
+    story.runs(runs, MetricCount(trials, 0))
 
     assert story.gauge.known(PROBE) is known
-    assert (story.gauge.judged_by(PROBE) is None) == (known is Known.NONE)
+    assert (story.gauge.judged_by(PROBE) is None) == (known is BaselineState.NONE)
 
 
 def test_runs_that_follow_each_other_at_once_are_one_run_of_a_baseline() -> None:
@@ -68,7 +68,7 @@ def test_runs_that_follow_each_other_at_once_are_one_run_of_a_baseline() -> None
 
     story = Story()
     story.runs(19, GOOD, after=timedelta(minutes=5))
-    assert story.gauge.known(PROBE) is Known.PROVISIONAL
+    assert story.gauge.known(PROBE) is BaselineState.PROVISIONAL
     assert story.runs(1, GOOD, after=timedelta(minutes=5)) == [["frozen"]]
 
 
@@ -77,7 +77,7 @@ def test_a_frozen_baseline_does_not_follow_a_slow_decay() -> None:
     story = settled()
     before = story.gauge
 
-    story.runs(4, Count(10, 1))
+    story.runs(4, MetricCount(10, 1))
 
     assert story.gauge.baseline == before.baseline
     assert story.gauge.reference == before.reference == pytest.approx(0.987261, abs=1e-6)
@@ -94,10 +94,10 @@ def test_a_provisional_baseline_raises_alarms_too() -> None:
 def test_the_gate_closes_only_when_the_trials_are_sure_of_it() -> None:
     """One bad trial is no verdict; a frozen baseline is judged by its reference."""
     unsure, never = Story(), Story()
-    unsure.run(Count(2, 1))
+    unsure.run(MetricCount(2, 1))
     never.run(DEAD)
-    poor = settled(Count(10, 2))
-    good = settled(Count(10, 1))
+    poor = settled(MetricCount(10, 2))
+    good = settled(MetricCount(10, 1))
 
     closed = [story.watch.below_gate() for story in (unsure, never, poor, good)]
 
@@ -117,7 +117,7 @@ def test_the_dwell_doubles_with_each_relapse_up_to_four_weeks(relapses: int, day
 def test_seven_clean_runs_are_proof_but_not_before_a_day_is_over() -> None:
     """Proof and time are both asked for."""
     story = settled()
-    story.runs(7, Count(10, 1))
+    story.runs(7, MetricCount(10, 1))
     assert story.severity == 1
 
     quick = story.runs(15, GOOD, after=SOON)
@@ -134,16 +134,16 @@ def test_seven_clean_runs_are_proof_but_not_before_a_day_is_over() -> None:
 def test_time_alone_proves_nothing() -> None:
     """Bad runs keep the alarm however long it lasts."""
     story = settled()
-    story.runs(7, Count(10, 1))
+    story.runs(7, MetricCount(10, 1))
 
-    assert story.runs(100, Count(10, 2), after=DAY)[-1] == []
+    assert story.runs(100, MetricCount(10, 2), after=DAY)[-1] == []
     assert story.severity is not None
 
 
 def test_an_alarm_escalates_when_it_gets_worse_and_never_eases_by_estimate() -> None:
     """Tightening is at once; loosening only by proof, time and one step a run."""
     story = settled()
-    story.runs(7, Count(10, 1))
+    story.runs(7, MetricCount(10, 1))
 
     worse = [(kind, story.severity) for _ in range(4) for kind in kinds(story.run(DEAD))]
     story.runs(3, GOOD, after=SOON)
@@ -168,7 +168,7 @@ def test_a_released_alarm_eases_one_step_a_run() -> None:
     story = settled()
     story.runs(2, DEAD)
     left(story, most=20)
-    story.watch = release(story.watch, PARSE)
+    story.watch = release_alarm(story.watch, PARSE)
 
     steps = [(kinds(story.run(GOOD, after=SOON)), story.severity) for _ in range(4)]
 
@@ -179,7 +179,7 @@ def test_a_release_in_advance_is_kept_until_the_runs_speak_for_it() -> None:
     """A person allows it; the runs decide when."""
     story = settled()
     story.runs(2, DEAD)
-    story.watch = release(story.watch, PARSE)
+    story.watch = release_alarm(story.watch, PARSE)
 
     assert story.runs(10, HALF, after=SOON) == [[]] * 10
     assert left(story) == ["eased", "eased", "recovered"]
@@ -190,7 +190,7 @@ def test_what_was_released_has_to_be_released_again_after_it_got_worse() -> None
     story = settled()
     story.runs(2, DEAD)
     left(story, most=20)
-    story.watch = release(story.watch, PARSE)
+    story.watch = release_alarm(story.watch, PARSE)
     story.run(GOOD, after=SOON)
     assert story.severity == 2
 
@@ -205,7 +205,7 @@ def test_weeks_of_good_runs_do_not_speak_for_an_endpoint_that_is_bad_again() -> 
     story = settled()
     story.runs(2, DEAD)
     left(story, most=400)
-    story.watch = release(story.watch, PARSE)
+    story.watch = release_alarm(story.watch, PARSE)
 
     assert story.runs(10, DEAD, after=SOON) == [[]] * 10
     assert story.severity == 3
@@ -215,7 +215,7 @@ def test_releasing_what_is_not_open_changes_nothing() -> None:
     """It may have recovered a moment ago."""
     story = settled()
 
-    assert release(story.watch, PARSE) == story.watch
+    assert release_alarm(story.watch, PARSE) == story.watch
 
 
 @pytest.mark.parametrize(("days", "relapses"), [(13, 1), (15, 0)])
@@ -224,7 +224,7 @@ def test_only_a_relapse_within_two_weeks_makes_the_next_alarm_last(
 ) -> None:
     """Counted from the moment at which the last one was left."""
     story = settled()
-    story.runs(7, Count(10, 1))
+    story.runs(7, MetricCount(10, 1))
     assert left(story)[-1] == "recovered"
 
     story.run(HALF, after=days * DAY)
@@ -248,10 +248,10 @@ def test_accepting_enough_runs_freezes_the_new_normal() -> None:
     """It ends the alarm, and the same rate raises none any more."""
     story = settled()
     story.runs(3, HALF)
-    story.watch = accept(story.watch, PARSE, Baseline(100, 200, 20))
+    story.watch = accept_baseline(story.watch, PARSE, Baseline(100, 200, 20))
 
     assert story.severity is None
-    assert story.gauge.known(PROBE) is Known.FROZEN
+    assert story.gauge.known(PROBE) is BaselineState.FROZEN
     assert story.runs(50, HALF) == [[]] * 50
 
 
@@ -259,9 +259,9 @@ def test_accepting_few_runs_goes_on_learning() -> None:
     """A baseline of three runs is provisional until there are twenty."""
     story = settled()
     story.runs(3, HALF)
-    story.watch = accept(story.watch, PARSE, Baseline(15, 30, 3))
+    story.watch = accept_baseline(story.watch, PARSE, Baseline(15, 30, 3))
 
-    assert story.gauge.known(PROBE) is Known.PROVISIONAL
+    assert story.gauge.known(PROBE) is BaselineState.PROVISIONAL
     found = [kind for kinds in story.runs(17, HALF) for kind in kinds]
     assert found == ["frozen"]
     assert story.gauge.baseline == Baseline(100, 200, 20)
@@ -271,7 +271,7 @@ def test_refusals_that_were_accepted_do_not_open_the_next_alarm() -> None:
     """Who accepts that an endpoint refuses is not told so again by the next run."""
     story = settled(metric=CLOSURE)
     assert kinds(story.run(REFUSED)) == ["opened"]
-    story.watch = accept(story.watch, CLOSURE, Baseline(0, 4, 1))
+    story.watch = accept_baseline(story.watch, CLOSURE, Baseline(0, 4, 1))
 
     assert [kinds for kinds in story.runs(60, REFUSED) if kinds] == [["frozen"]]
 
@@ -279,11 +279,11 @@ def test_refusals_that_were_accepted_do_not_open_the_next_alarm() -> None:
 def test_a_refusal_after_an_accepted_mild_decline_opens_at_once() -> None:
     """What was accepted is a lower rate, not every refusal to come."""
     story = settled(metric=CLOSURE)
-    story.watch = accept(story.watch, CLOSURE, Baseline(180, 200, 20))
+    story.watch = accept_baseline(story.watch, CLOSURE, Baseline(180, 200, 20))
 
     (opened,) = story.run(REFUSED)
 
-    assert opened.kind is Kind.OPENED
+    assert opened.kind is ChangeKind.OPENED
 
 
 def test_what_looks_suspicious_is_not_learned_as_normal() -> None:
@@ -291,7 +291,7 @@ def test_what_looks_suspicious_is_not_learned_as_normal() -> None:
     story = Story()
     story.runs(6, GOOD)
 
-    found = story.runs(40, Count(10, 3))
+    found = story.runs(40, MetricCount(10, 3))
 
     assert ["opened"] in found
     assert story.gauge.baseline.trials < 6 * 10 + 10 * 10

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from health.modes import CONSERVATIVE, EFFECTS, WATCHED, Mode, fallbacks, gated
+from health.modes import CONSERVATIVE, EFFECTS, WATCHED, Mode, below_gate_modes, fallback_modes
 from health.severity import GATES, Severity
 from probes.outcomes import Metric
 
@@ -14,7 +14,7 @@ STRONG, READ, NONE = Mode.STRONG_VALIDATION, Mode.READ_ONLY_TOOLS, Mode.NO_TOOLS
 @pytest.mark.parametrize("metric", WATCHED, ids=lambda metric: metric.value)
 def test_a_more_severe_alarm_switches_nothing_off(metric: Metric) -> None:
     """Each level adds to the one below, and the mildest switches something on."""
-    mild, bad, worst = (fallbacks(metric, level) for level in Severity)
+    mild, bad, worst = (fallback_modes(metric, level) for level in Severity)
 
     assert mild
     assert mild <= bad <= worst
@@ -38,8 +38,8 @@ def test_every_metric_has_its_ladder(metric: Metric, expected: list[set[Mode]]) 
     """The table of docs/detection.md, written out: what each level adds."""
     added, before = [], frozenset[Mode]()
     for level in Severity:
-        added.append(set(fallbacks(metric, level) - before))
-        before = fallbacks(metric, level)
+        added.append(set(fallback_modes(metric, level) - before))
+        before = fallback_modes(metric, level)
 
     assert added == expected
 
@@ -55,7 +55,7 @@ def test_seven_metrics_and_streams_are_watched() -> None:
 @pytest.mark.parametrize("metric", GATES, ids=lambda metric: metric.value)
 def test_a_capability_that_never_was_good_enough_is_off(metric: Metric) -> None:
     """Writing tools at least; all tools where calls do not even parse or close."""
-    on = gated(metric)
+    on = below_gate_modes(metric)
 
     assert (READ in on) == (metric is Metric.SCHEMA_FAILURE)
     assert (NONE in on) == (metric is not Metric.SCHEMA_FAILURE)

@@ -8,11 +8,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from health.detector import Known
+from health.detector import BaselineState
 from health.modes import CONSERVATIVE, Mode
-from health.policy import LEVELS, STAGES, resolve
-from health.policy_facts import Candidate, Facts, Switched
-from health.risk import Risk, Rule
+from health.policy import LEVELS, STAGES, resolve_policy
+from health.policy_facts import ActiveMode, Candidate, PolicyFacts
+from health.risk import Risk, RiskRule
 from health.severity import GATES
 from probes.outcomes import Metric
 from probes.target import Provider
@@ -35,23 +35,23 @@ def able(**over: Any) -> dict[str, Any]:
     return {name: {"value": value, "trials": 9} for name, value in {**GOOD, **over}.items()}
 
 
-TRUSTED = Facts(
+TRUSTED = PolicyFacts(
     endpoint="steady",
     provider="openai",
     model="m-1",
     endpoint_url="https://inference.example/v1",
     stage="full",
     capabilities=able(),
-    baseline=Known.FROZEN,
+    baseline=BaselineState.FROZEN,
 )
 
 
-def on(mode: Mode, **over: Any) -> Switched:
-    return Switched(mode, "because", "2026-05-01T12:00:00+00:00", **over)
+def on(mode: Mode, **over: Any) -> ActiveMode:
+    return ActiveMode(mode, "because", "2026-05-01T12:00:00+00:00", **over)
 
 
 def body(**over: Any) -> dict[str, Any]:
-    return resolve(replace(TRUSTED, **over)).body
+    return resolve_policy(replace(TRUSTED, **over)).body
 
 
 def test_a_good_endpoint_in_full_use_is_held_back_by_nothing() -> None:
@@ -142,7 +142,7 @@ def test_modes_are_told_apart_by_who_switched_them_on() -> None:
     assert found["effective"] == ["verbatim_history", "no_parallel"]
 
 
-@pytest.mark.parametrize("over", [{"is_stale": True}, {"baseline": Known.NONE}])
+@pytest.mark.parametrize("over", [{"is_stale": True}, {"baseline": BaselineState.NONE}])
 def test_too_little_or_too_old_knowledge_is_the_conservative_default(over: dict[str, Any]) -> None:
     """Reading tools, one at a time and whole, is what is left; the reason is told."""
     found = body(**over)
@@ -243,7 +243,7 @@ def test_a_profile_that_waits_tightens_and_is_otherwise_only_named() -> None:
 
 def test_rules_of_the_operator_are_part_of_the_answer() -> None:
     """In their order, since the first that fits decides."""
-    rules = (Rule("b*", Risk.READ, "a note"), Rule("a*", Risk.WRITE))
+    rules = (RiskRule("b*", Risk.READ, "a note"), RiskRule("a*", Risk.WRITE))
 
     assert body(rules=rules)["risk"]["rules"] == [
         {"pattern": "b*", "risk": "read"},
@@ -262,14 +262,14 @@ told = st.one_of(
 )
 switches = st.lists(st.builds(on, st.sampled_from(Mode)), max_size=3)
 facts = st.builds(
-    Facts,
+    PolicyFacts,
     endpoint=st.just("steady"),
     provider=st.sampled_from([*map(str, Provider), "nobody"]),
     model=st.text(max_size=4),
     endpoint_url=st.text(max_size=4),
     stage=st.sampled_from([*STAGES, "of another version"]),
     capabilities=st.just(able()) | st.dictionaries(st.sampled_from([*GOOD, "more"]), told),
-    baseline=st.sampled_from(Known),
+    baseline=st.sampled_from(BaselineState),
     is_stale=st.booleans(),
     below_gate=st.lists(st.sampled_from(list(GATES)), unique=True),
     automatic=switches,
@@ -279,20 +279,20 @@ facts = st.builds(
 
 @settings(deadline=None)
 @given(facts)
-def test_any_facts_give_one_answer_that_is_json(given_facts: Facts) -> None:
+def test_any_facts_give_one_answer_that_is_json(given_facts: PolicyFacts) -> None:
     """Also capabilities that make no sense; twice the same, in the same order of fields."""
-    found = resolve(given_facts).body
+    found = resolve_policy(given_facts).body
 
     text = json.dumps(found, allow_nan=False)
     assert json.loads(text) == found
-    assert json.dumps(resolve(given_facts).body) == text
+    assert json.dumps(resolve_policy(given_facts).body) == text
 
 
 @settings(deadline=None)
 @given(facts)
-def test_what_is_on_is_the_union_of_all_causes(given_facts: Facts) -> None:
+def test_what_is_on_is_the_union_of_all_causes(given_facts: PolicyFacts) -> None:
     """Automatic, manual and default modes add up; none takes another away."""
-    resolved = resolve(given_facts)
+    resolved = resolve_policy(given_facts)
 
     modes = resolved.body["modes"]
     causes = {each["mode"] for kind in ("automatic", "manual", "default") for each in modes[kind]}
@@ -302,30 +302,30 @@ def test_what_is_on_is_the_union_of_all_causes(given_facts: Facts) -> None:
 @settings(deadline=None)
 @given(facts, st.sampled_from(Mode), st.booleans())
 def test_a_further_mode_never_loosens_anything(
-    given_facts: Facts, mode: Mode, by_hand: bool
+    given_facts: PolicyFacts, mode: Mode, by_hand: bool
 ) -> None:
     """Whatever else holds, in every stage: tighter or the same, field by field."""
     kind = "manual" if by_hand else "automatic"
     added: dict[str, Any] = {kind: [*getattr(given_facts, kind), on(mode)]}
     more = replace(given_facts, **added)
 
-    assert_at_most_as_permissive(resolve(more).body, resolve(given_facts).body)
+    assert_at_most_as_permissive(resolve_policy(more).body, resolve_policy(given_facts).body)
 
 
 @settings(deadline=None)
 @given(facts, st.sampled_from(sorted(GATES)))
-def test_knowing_worse_never_loosens_anything(given_facts: Facts, metric: Metric) -> None:
+def test_knowing_worse_never_loosens_anything(given_facts: PolicyFacts, metric: Metric) -> None:
     """Becoming stale, losing the baseline, falling below a gate: each only tightens."""
-    before = resolve(given_facts).body
+    before = resolve_policy(given_facts).body
     worse = [
         replace(given_facts, is_stale=True),
-        replace(given_facts, baseline=Known.NONE),
+        replace(given_facts, baseline=BaselineState.NONE),
         replace(given_facts, below_gate=[*given_facts.below_gate, metric]),
         replace(given_facts, stage="shadow"),
     ]
 
     for each in worse:
-        assert_at_most_as_permissive(resolve(each).body, before)
+        assert_at_most_as_permissive(resolve_policy(each).body, before)
 
 
 def assert_at_most_as_permissive(tight: dict[str, Any], loose: dict[str, Any]) -> None:

@@ -6,10 +6,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from health.detector import LIVE, PROBE, threshold
+from health.detector import LIVE, PROBE, alarm_threshold
 from health.power import detectable_drop, divergence, runs_to_find
 
-SIX_HOURLY = threshold(1460)
+SIX_HOURLY = alarm_threshold(1460)
 REFERENCE = 0.955378  # of 196 successes in 200 trials
 
 
@@ -71,7 +71,7 @@ def test_patience_and_traffic_find_smaller_drops() -> None:
     """More runs help; the live lane sees drops that probes cannot."""
     soon = detectable_drop(REFERENCE, 10, SIX_HOURLY, 12, PROBE)
     late = detectable_drop(REFERENCE, 10, SIX_HOURLY, 120, PROBE)
-    live = detectable_drop(REFERENCE, 200, threshold(365 * 288), 12, LIVE)
+    live = detectable_drop(REFERENCE, 200, alarm_threshold(365 * 288), 12, LIVE)
 
     assert soon == pytest.approx(0.171, abs=0.001)
     assert late == pytest.approx(0.039, abs=0.001)
@@ -81,6 +81,6 @@ def test_patience_and_traffic_find_smaller_drops() -> None:
 
 def test_many_trials_do_not_overflow() -> None:
     """Busy live traffic has thousands of requests in five minutes."""
-    drop = detectable_drop(0.98, 3000, threshold(365 * 288), 12, LIVE)
+    drop = detectable_drop(0.98, 3000, alarm_threshold(365 * 288), 12, LIVE)
 
     assert drop == pytest.approx(0.043, abs=0.002)

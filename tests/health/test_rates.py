@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from health.rates import DIRECTIONS, Good, Rate, interval, rate_of, wilson
+from health.rates import DIRECTIONS, Direction, Rate, metric_rate, rate_interval, wilson
 from probes.outcomes import Metric
 
 
@@ -38,8 +38,8 @@ def test_no_trials_are_no_data() -> None:
 
 def test_a_rate_counts_what_its_metric_counts() -> None:
     """Three bad trials of ten are 70 % parse success and 30 % schema failure."""
-    assert rate_of(Metric.PARSE_SUCCESS, 10, 3).value == pytest.approx(0.7)
-    assert rate_of(Metric.SCHEMA_FAILURE, 10, 3).value == pytest.approx(0.3)
+    assert metric_rate(Metric.PARSE_SUCCESS, 10, 3).value == pytest.approx(0.7)
+    assert metric_rate(Metric.SCHEMA_FAILURE, 10, 3).value == pytest.approx(0.3)
 
 
 def test_more_failures_than_trials_are_refused() -> None:
@@ -52,7 +52,7 @@ def test_every_metric_has_a_direction() -> None:
     """Two of the seven watched rates are good when high, the others when low."""
     assert set(DIRECTIONS) == set(Metric)
     watched = list(Metric)[:7]
-    assert [m.value for m in watched if DIRECTIONS[m] is Good.HIGH] == [
+    assert [m.value for m in watched if DIRECTIONS[m] is Direction.HIGH] == [
         "parse_success",
         "repair_success",
     ]
@@ -68,10 +68,10 @@ def test_an_interval_reaches_its_ends_exactly(trials: int) -> None:
 def test_many_trials_count_for_somewhat_fewer() -> None:
     """Trials of one run hang together, so what is shown is wider than Wilson's, and not by much."""
     low, high = wilson(80, 100)
-    shown = rate_of(Metric.PARSE_SUCCESS, 100, 20)
+    shown = metric_rate(Metric.PARSE_SUCCESS, 100, 20)
 
     assert shown.low is not None
     assert shown.high is not None
     assert shown.low < low < high < shown.high
     assert (shown.high - shown.low) / (high - low) == pytest.approx(1.21, abs=0.02)
-    assert interval(1, 1) == wilson(1, 1)
+    assert rate_interval(1, 1) == wilson(1, 1)

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from health.report import Report, rates, usage_json
+from health.report import Report, compute_rates, usage_json
 from probes.messages import Usage
 from probes.outcomes import Evidence, FindingKind, Metric, Outcome, Verdict
 from probes.suite import SUITE_VERSION
@@ -114,7 +114,7 @@ def test_a_metric_that_is_good_when_low_is_shown_as_its_failures() -> None:
     """Two bad of three is a rate of two thirds."""
     verdicts = [Verdict(Metric.SCHEMA_FAILURE, good) for good in (True, False, False)]
 
-    assert rates(verdicts)[Metric.SCHEMA_FAILURE].value == pytest.approx(2 / 3)
+    assert compute_rates(verdicts)[Metric.SCHEMA_FAILURE].value == pytest.approx(2 / 3)
 
 
 def test_each_result_leads_to_its_findings_and_evidence() -> None:

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from health.report import Report
-from health.report_comparison import worse
+from health.report_comparison import find_regressions
 from probes.outcomes import Metric
 from probes.target import ProfileKey
 from tests.health.builders import AT, trials
@@ -24,7 +24,9 @@ BEST: dict[str, Any] = {
 def changed(name: str, before: object, now: object) -> list[str]:
     """What is told where one capability changes and nothing else does."""
     earlier, later = {**BEST, name: before}, {**BEST, name: now}
-    return worse({"capabilities": earlier, "metrics": {}}, {"capabilities": later, "metrics": {}})
+    return find_regressions(
+        {"capabilities": earlier, "metrics": {}}, {"capabilities": later, "metrics": {}}
+    )
 
 
 WORSE: list[tuple[str, object, object]] = [
@@ -75,7 +77,7 @@ def test_a_profile_is_not_worse_than_itself() -> None:
     """The same report twice is silence."""
     report = measured(Metric.PARSE_SUCCESS, 40, 10)
 
-    assert worse(report, report) == []
+    assert find_regressions(report, report) == []
 
 
 def measured(metric: Metric, good: int, bad: int) -> dict[str, Any]:
@@ -101,4 +103,4 @@ def test_a_rate_is_worse_where_its_interval_lies_apart_on_the_bad_side(
     metric: Metric, before: tuple[int, int], now: tuple[int, int], told: list[str]
 ) -> None:
     """Small samples prove little, no trials prove nothing, and availability is the line's."""
-    assert worse(measured(metric, *before), measured(metric, *now)) == told
+    assert find_regressions(measured(metric, *before), measured(metric, *now)) == told

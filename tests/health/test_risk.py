@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from health.known_tools import DEFAULTS, KNOWN
-from health.risk import LONGEST_NAME, Risk, Rule, classify
+from health.risk import LONGEST_NAME, Risk, RiskRule, classify_tool
 
 READ, WRITE, DANGEROUS = Risk
 
@@ -41,7 +41,7 @@ READ, WRITE, DANGEROUS = Risk
 )
 def test_tools_of_known_agents_have_a_class(name: str, expected: Risk) -> None:
     """What agents call every day is classed; what nobody classed is dangerous."""
-    assert classify(name, DEFAULTS).risk is expected
+    assert classify_tool(name, DEFAULTS).risk is expected
 
 
 def test_no_tool_is_classed_twice_and_differently() -> None:
@@ -66,35 +66,35 @@ def test_every_default_says_whose_tool_it_is() -> None:
 
 def test_the_first_rule_that_fits_decides() -> None:
     """An operator's rule stands before the defaults, and an earlier one before a later one."""
-    rules = (Rule("mcp__docs__*", READ), Rule("mcp__docs__delete", DANGEROUS), *DEFAULTS)
+    rules = (RiskRule("mcp__docs__*", READ), RiskRule("mcp__docs__delete", DANGEROUS), *DEFAULTS)
 
-    found = classify("mcp__docs__delete", rules)
+    found = classify_tool("mcp__docs__delete", rules)
 
     assert (found.risk, found.by, found.rule) == (READ, "rule mcp__docs__*", rules[0])
 
 
 def test_the_answer_says_which_rule_it_was() -> None:
     """Whoever wonders about a refusal can see where it comes from."""
-    assert classify("BASH", DEFAULTS).by == "Bash, a tool of Claude Code"
-    assert classify("get_weather", DEFAULTS).by == "no rule fits"
+    assert classify_tool("BASH", DEFAULTS).by == "Bash, a tool of Claude Code"
+    assert classify_tool("get_weather", DEFAULTS).by == "no rule fits"
 
 
 @pytest.mark.parametrize("name", ["Li\u017ft", "\u212aillShell", "Read\u200b", "read ", "Read\n"])
 def test_a_name_that_only_looks_like_a_known_one_is_dangerous(name: str) -> None:
     """Letters of other scripts, blanks and invisible characters do not pass for the real name."""
-    assert classify(name, DEFAULTS).by == "no rule fits"
+    assert classify_tool(name, DEFAULTS).by == "no rule fits"
 
 
 def test_a_very_long_name_is_dangerous_without_being_looked_at() -> None:
     """Whatever a rule says: no tool is called so."""
-    found = classify("a" * (LONGEST_NAME + 1), [Rule("*", READ)])
+    found = classify_tool("a" * (LONGEST_NAME + 1), [RiskRule("*", READ)])
 
     assert (found.risk, found.rule) == (DANGEROUS, None)
 
 
 def test_many_stars_do_not_cost_much() -> None:
     """A pattern that sends backtracking matchers astray is answered in bounded steps."""
-    hostile = Rule("*a" * 50, READ)
+    hostile = RiskRule("*a" * 50, READ)
 
     assert not hostile.fits("a" * 255 + "b")
     assert hostile.fits("a" * 256)
@@ -107,4 +107,4 @@ def test_many_stars_do_not_cost_much() -> None:
 )
 def test_a_pattern_fits_what_a_shell_says_it_fits(pattern: str, name: str) -> None:
     """Stars and question marks mean what everybody expects."""
-    assert Rule(pattern, READ).fits(name) == fnmatchcase(name.lower(), pattern)
+    assert RiskRule(pattern, READ).fits(name) == fnmatchcase(name.lower(), pattern)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from health.severity import GATES, Severity, estimate, is_surely_below_gate, severity
+from health.severity import GATES, Severity, estimate_rate, is_surely_below_gate, judge_severity
 from probes.outcomes import Metric
 
 PARALLEL = Metric.PARALLEL_DOWNGRADE  # has no gate
@@ -25,7 +25,7 @@ def test_a_drop_from_a_fifth_on_is_bad_and_beyond_a_half_most_severe(
     rate: float, expected: Severity
 ) -> None:
     """Compared with a reference of .9375, so that half of it lies exactly at .4375."""
-    assert severity(PARALLEL, rate, 0.9375) is expected
+    assert judge_severity(PARALLEL, rate, 0.9375) is expected
 
 
 @pytest.mark.parametrize(("rate", "expected"), [(0.30, Severity.S1), (0.2999, Severity.S3)])
@@ -33,7 +33,7 @@ def test_below_thirty_percent_there_is_no_hope_however_small_the_drop(
     rate: float, expected: Severity
 ) -> None:
     """An endpoint that was poor before may still become useless."""
-    assert severity(PARALLEL, rate, 0.45) is expected
+    assert judge_severity(PARALLEL, rate, 0.45) is expected
 
 
 @pytest.mark.parametrize(
@@ -50,14 +50,14 @@ def test_below_the_absolute_gate_a_small_drop_is_bad(metric: Metric, gate: float
     reference = gate + 0.05
 
     assert GATES[metric] == gate
-    assert severity(metric, gate, reference) is Severity.S1
-    assert severity(metric, gate - 0.001, reference) is Severity.S2
+    assert judge_severity(metric, gate, reference) is Severity.S1
+    assert judge_severity(metric, gate - 0.001, reference) is Severity.S2
 
 
 def test_the_estimate_never_claims_certainty() -> None:
     """All of three runs, drawn a little to the middle."""
-    assert estimate([(10, 10), (10, 10), (10, 10)]) == pytest.approx(30.5 / 31)
-    assert estimate([(0, 4)]) == pytest.approx(0.1)
+    assert estimate_rate([(10, 10), (10, 10), (10, 10)]) == pytest.approx(30.5 / 31)
+    assert estimate_rate([(0, 4)]) == pytest.approx(0.1)
 
 
 @pytest.mark.parametrize(

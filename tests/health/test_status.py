@@ -4,10 +4,10 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from health.detector import Known
+from health.detector import BaselineState
 from health.rates import Rate
 from health.severity import Severity
-from health.status import Standing, Status, status_of
+from health.status import Status, StatusFacts, endpoint_status
 
 NOW = datetime(2026, 11, 3, 12, tzinfo=UTC)
 TTL = timedelta(hours=6)
@@ -26,32 +26,32 @@ TTL = timedelta(hours=6)
 )
 def test_without_a_baseline_the_last_rate_decides(failures: int, status: Status) -> None:
     """From 90 % on an endpoint is healthy, under 50 % it is failing."""
-    standing = Standing(True, TTL, NOW - TTL, Rate(10, failures))
+    standing = StatusFacts(True, TTL, NOW - TTL, Rate(10, failures))
 
-    assert status_of(standing, NOW) is status
+    assert endpoint_status(standing, NOW) is status
 
 
 @pytest.mark.parametrize(
     ("standing", "status"),
     [
-        (Standing(True, TTL), Status.WAITING),
-        (Standing(True, TTL, NOW), Status.NO_VERDICT),
-        (Standing(True, TTL, NOW - 2 * TTL, Rate(5, 0)), Status.HEALTHY),
-        (Standing(True, TTL, NOW - 2.01 * TTL, Rate(5, 0)), Status.STALE),
-        (Standing(False, TTL, NOW, Rate(5, 0)), Status.OFF),
+        (StatusFacts(True, TTL), Status.WAITING),
+        (StatusFacts(True, TTL, NOW), Status.NO_VERDICT),
+        (StatusFacts(True, TTL, NOW - 2 * TTL, Rate(5, 0)), Status.HEALTHY),
+        (StatusFacts(True, TTL, NOW - 2.01 * TTL, Rate(5, 0)), Status.STALE),
+        (StatusFacts(False, TTL, NOW, Rate(5, 0)), Status.OFF),
     ],
 )
-def test_without_a_fresh_rate_the_status_says_why(standing: Standing, status: Status) -> None:
+def test_without_a_fresh_rate_the_status_says_why(standing: StatusFacts, status: Status) -> None:
     """Off, waiting, stale and without a verdict are told apart."""
-    assert status_of(standing, NOW) is status
+    assert endpoint_status(standing, NOW) is status
 
 
-@pytest.mark.parametrize("known", [Known.PROVISIONAL, Known.FROZEN])
-def test_one_unlucky_run_is_no_degradation(known: Known) -> None:
+@pytest.mark.parametrize("known", [BaselineState.PROVISIONAL, BaselineState.FROZEN])
+def test_one_unlucky_run_is_no_degradation(known: BaselineState) -> None:
     """Once it is known what is normal, only the watch can call an endpoint degraded."""
-    standing = Standing(True, TTL, NOW, Rate(10, 10), known=known)
+    standing = StatusFacts(True, TTL, NOW, Rate(10, 10), known=known)
 
-    assert status_of(standing, NOW) is Status.HEALTHY
+    assert endpoint_status(standing, NOW) is Status.HEALTHY
 
 
 @pytest.mark.parametrize(
@@ -64,16 +64,16 @@ def test_one_unlucky_run_is_no_degradation(known: Known) -> None:
 )
 def test_the_worst_open_incident_decides(worst: Severity, status: Status) -> None:
     """A lucky run does not hide an incident that is open."""
-    standing = Standing(True, TTL, NOW, Rate(10, 0), known=Known.FROZEN, worst=worst)
+    standing = StatusFacts(True, TTL, NOW, Rate(10, 0), known=BaselineState.FROZEN, worst=worst)
 
-    assert status_of(standing, NOW) is status
+    assert endpoint_status(standing, NOW) is status
 
 
 def test_below_the_gate_is_failing_without_any_incident() -> None:
     """What was never good enough has not degraded, and is no use either."""
-    standing = Standing(True, TTL, NOW, Rate(10, 4), known=Known.FROZEN, below_gate=True)
+    standing = StatusFacts(True, TTL, NOW, Rate(10, 4), known=BaselineState.FROZEN, below_gate=True)
 
-    assert status_of(standing, NOW) is Status.FAILING
+    assert endpoint_status(standing, NOW) is Status.FAILING
 
 
 @pytest.mark.parametrize(
@@ -89,6 +89,6 @@ def test_an_open_incident_outlasts_silence(
     enabled: bool, ended: datetime | None, rate: Rate | None, status: Status
 ) -> None:
     """Old or missing verdicts end no incident; an endpoint that is off is off."""
-    standing = Standing(enabled, TTL, ended, rate, known=Known.FROZEN, worst=Severity.S1)
+    standing = StatusFacts(enabled, TTL, ended, rate, known=BaselineState.FROZEN, worst=Severity.S1)
 
-    assert status_of(standing, NOW) is status
+    assert endpoint_status(standing, NOW) is status

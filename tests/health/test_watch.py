@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from health.modes import WATCHED
 from health.severity import Severity
-from health.watch import Count, Kind, Watch, follow, watch_from_json
+from health.watch import ChangeKind, MetricCount, Watch, follow_run, watch_from_json
 from probes.outcomes import Metric
 from tests.health.watch_story import (
     AT,
@@ -30,11 +30,11 @@ from tests.health.watch_story import (
 
 
 @st.composite
-def counts(draw: st.DrawFn) -> Count:
+def counts(draw: st.DrawFn) -> MetricCount:
     trials = draw(st.sampled_from([0, 1, 4, 10, 40]))
     failures = draw(st.sampled_from([0, 0, 0, 1, trials // 2, trials]))
     failures = min(failures, trials)
-    return Count(trials, failures, refused=draw(st.sampled_from([0, 0, failures])))
+    return MetricCount(trials, failures, refused=draw(st.sampled_from([0, 0, failures])))
 
 
 RUNS = st.lists(
@@ -66,8 +66,8 @@ def test_a_watch_that_was_kept_as_json_goes_on_as_if_it_never_was(runs: list[Any
     """Every state that can be reached survives being written down, to the last digit."""
     kept = watch = Watch()
     for run in played(runs):
-        watch, changes = follow(watch, run)
-        kept, found = follow(watch_from_json(json.loads(json.dumps(kept.as_json()))), run)
+        watch, changes = follow_run(watch, run)
+        kept, found = follow_run(watch_from_json(json.loads(json.dumps(kept.as_json()))), run)
         assert kept == watch
         assert sorted(map(repr, found)) == sorted(map(repr, changes))
     assert watch_from_json(json.loads(json.dumps(watch.as_json()))) == watch
@@ -75,7 +75,7 @@ def test_a_watch_that_was_kept_as_json_goes_on_as_if_it_never_was(runs: list[Any
 
 def test_a_long_story_goes_on_from_json_as_if_it_was_never_written_down() -> None:
     """Recovered, relapsed, scattered for a month: what random runs hardly ever come to."""
-    mild, hour = Count(10, 1), EVERY / 6
+    mild, hour = MetricCount(10, 1), EVERY / 6
     told = [(GOOD, EVERY)] * 20 + [(mild, EVERY)] * 7 + [(GOOD, hour)] * 30
     told += [(mild, EVERY)] * 7 + [(GOOD, EVERY)] * 20 + [(HALF, EVERY), *[(GOOD, EVERY)] * 19] * 7
     straight, kept, found = Story(), Story(), []
@@ -98,12 +98,12 @@ def test_following_all_runs_again_gives_the_same_watch(runs: list[Any], rng: Any
     made = played(runs)
     kept = Watch()
     for run in made:
-        kept = watch_from_json(json.loads(json.dumps(follow(kept, run)[0].as_json())))
+        kept = watch_from_json(json.loads(json.dumps(follow_run(kept, run)[0].as_json())))
     rng.shuffle(made)
 
     watch = Watch()
     for run in sorted(made, key=lambda run: run.number):
-        watch, _ = follow(watch, run)
+        watch, _ = follow_run(watch, run)
     assert watch == kept
 
 
@@ -114,10 +114,10 @@ def test_a_run_followed_twice_or_too_late_changes_nothing(runs: list[Any]) -> No
     made = played(runs)
     watch = Watch()
     for run in made:
-        watch, _ = follow(watch, run)
+        watch, _ = follow_run(watch, run)
         for late in made:
             if late.number <= run.number:
-                assert follow(watch, late) == (watch, [])
+                assert follow_run(watch, late) == (watch, [])
 
 
 @given(RUNS, st.randoms(use_true_random=False))
@@ -126,11 +126,11 @@ def test_the_order_of_metrics_in_a_run_is_irrelevant(runs: list[Any], rng: Any) 
     """Counts are looked up by name, however the rows came."""
     straight = mixed = Watch()
     for run in played(runs):
-        straight, expected = follow(straight, run)
+        straight, expected = follow_run(straight, run)
         shuffled = list(run.counts.items())
         rng.shuffle(shuffled)
         other = seen(run.number, dict(shuffled), at=run.at, version=run.suite_version)
-        mixed, found = follow(mixed, other)
+        mixed, found = follow_run(mixed, other)
         assert kinds(found) == kinds(expected)
     assert mixed == straight
 
@@ -141,7 +141,7 @@ def test_a_run_without_a_trial_leaves_its_metric_alone() -> None:
     story.run(DEAD)
     before = story.gauge
 
-    changes = story.run({PARSE: Count(0, 0), CLOSURE: GOOD})
+    changes = story.run({PARSE: MetricCount(0, 0), CLOSURE: GOOD})
 
     assert changes == []
     assert story.gauge == before
@@ -163,14 +163,14 @@ def test_no_single_run_raises_the_alarm_and_two_do() -> None:
     """The worst possible run is confirmed first."""
     story = settled()
 
-    assert story.runs(2, Count(200, 200)) == [["warned"], ["opened"]]
+    assert story.runs(2, MetricCount(200, 200)) == [["warned"], ["opened"]]
 
 
 def test_a_warning_wants_four_confirmations_and_no_more() -> None:
     """Runs that neither calm nor alarm must not follow each other for ever."""
     story = settled()
     story.run(HALF)
-    level = [HALF, Count(10, 1), GOOD, Count(10, 1), GOOD, GOOD]
+    level = [HALF, MetricCount(10, 1), GOOD, MetricCount(10, 1), GOOD, GOOD]
 
     wanted = [story.watch.wants_confirmation]
     for count in level:
@@ -210,7 +210,7 @@ def test_an_alarm_carries_the_figures_it_rests_on() -> None:
 
     (opened,) = story.run(DEAD)
 
-    assert opened.kind is Kind.OPENED
+    assert opened.kind is ChangeKind.OPENED
     assert opened.severity is Severity.S3
     assert opened.figures["log_m"] >= opened.figures["log_a"] == pytest.approx(9.925249)
     assert opened.figures["reference"] == pytest.approx(0.987261, abs=1e-6)
@@ -228,7 +228,7 @@ def test_a_refusal_of_what_was_taken_opens_at_once(metric: Metric) -> None:
 
     (opened,) = story.run(REFUSED)
 
-    assert (opened.kind, opened.severity) == (Kind.OPENED, Severity.S3)
+    assert (opened.kind, opened.severity) == (ChangeKind.OPENED, Severity.S3)
     assert opened.figures["refused"] is True
 
 
@@ -254,17 +254,17 @@ def test_what_never_worked_cannot_get_worse(trials: int) -> None:
     """Years of failing as from the start raise no alarm: there is nothing to miss."""
     story = Story(metric=Metric.PARALLEL_DOWNGRADE)
 
-    found = story.runs(1000, Count(trials, trials))
+    found = story.runs(1000, MetricCount(trials, trials))
 
     assert [kinds for kinds in found if kinds] == [["frozen"]]
 
 
 @pytest.mark.parametrize(
     "count",
-    [Count(1, 1, refused=1), Count(10, 4, refused=4), Count(10, 10)],
+    [MetricCount(1, 1, refused=1), MetricCount(10, 4, refused=4), MetricCount(10, 10)],
     ids=["a single one", "less than half", "failed without a refusal"],
 )
-def test_few_refusals_wait_for_statistics(count: Count) -> None:
+def test_few_refusals_wait_for_statistics(count: MetricCount) -> None:
     """A single refusal may be a blip; half of the trials are none."""
     story = settled(metric=CLOSURE)
 
@@ -296,7 +296,7 @@ def test_what_the_validator_blocked_is_the_same_fault_as_its_schema() -> None:
 
 def test_a_mild_alarm_beside_a_bad_one_makes_neither_worse() -> None:
     """Only two that are badly off count."""
-    both = {PARSE: HALF, Metric.PARALLEL_DOWNGRADE: Count(10, 1)}
+    both = {PARSE: HALF, Metric.PARALLEL_DOWNGRADE: MetricCount(10, 1)}
     story = settled(dict.fromkeys(both, GOOD))
     story.runs(10, both)
 

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from health.watch_counts import refusals, watch_counts
+from health.watch_counts import count_refusals, watched_rates
 from probes.outcomes import FindingKind, Metric, Outcome, Verdict
-from probes.suite import plan
+from probes.suite import plan_trials
 from tests.health.builders import attempt
 
 GOOD, BAD = (Verdict(Metric.PARSE_SUCCESS, good=good) for good in (True, False))
@@ -14,14 +14,16 @@ def test_only_questions_that_every_suite_asks_are_compared() -> None:
     """A full run's harder questions would look like a degradation."""
     both = [attempt("format", verdicts=[GOOD, BAD]), attempt("tag_in_text", verdicts=[BAD] * 9)]
 
-    counts = watch_counts(both, None)
+    counts = watched_rates(both, None)
 
     assert (counts[Metric.PARSE_SUCCESS].trials, counts[Metric.PARSE_SUCCESS].failures) == (2, 1)
 
 
 def test_what_a_light_run_asks_a_full_one_asks_too() -> None:
     """Else the counts of full runs would miss something."""
-    assert {trial.probe for trial in plan("light")} <= {trial.probe for trial in plan("full")}
+    assert {trial.probe for trial in plan_trials("light")} <= {
+        trial.probe for trial in plan_trials("full")
+    }
 
 
 def test_calls_in_the_text_format_that_is_always_used_went_well() -> None:
@@ -29,8 +31,8 @@ def test_calls_in_the_text_format_that_is_always_used_went_well() -> None:
     verdict = Verdict(Metric.PARSE_SUCCESS, good=False, parser="hermes")
     found = [attempt("format", verdicts=[verdict])]
 
-    assert watch_counts(found, "hermes")[Metric.PARSE_SUCCESS].failures == 0
-    assert watch_counts(found, None)[Metric.PARSE_SUCCESS].failures == 1
+    assert watched_rates(found, "hermes")[Metric.PARSE_SUCCESS].failures == 0
+    assert watched_rates(found, None)[Metric.PARSE_SUCCESS].failures == 1
 
 
 def test_void_attempts_have_no_trial() -> None:
@@ -39,7 +41,7 @@ def test_void_attempts_have_no_trial() -> None:
         "format", outcome=Outcome.VOID, verdicts=[Verdict(Metric.AVAILABILITY, good=False)]
     )
 
-    with_trials = {metric for metric, rate in watch_counts([void], None).items() if rate.trials}
+    with_trials = {metric for metric, rate in watched_rates([void], None).items() if rate.trials}
 
     assert with_trials == {Metric.AVAILABILITY}
 
@@ -54,7 +56,7 @@ def test_failed_closures_and_replays_are_refusals() -> None:
         BAD,
     ]
 
-    found = refusals([attempt("round_trip", verdicts=verdicts)])
+    found = count_refusals([attempt("round_trip", verdicts=verdicts)])
 
     assert +found == {Metric.CLOSURE_ERROR: 1, Metric.REASONING_REPLAY_ERROR: 1}
 
@@ -65,4 +67,4 @@ def test_saying_that_there_are_no_tools_refuses_the_call_that_was_owed() -> None
     prose = attempt("format", 2, findings=[FindingKind.NO_CALL], verdicts=[BAD])
     unwatched = attempt("tag_in_text", findings=[FindingKind.NO_TOOLS], verdicts=[BAD])
 
-    assert refusals([none, prose, unwatched])[Metric.PARSE_SUCCESS] == 1
+    assert count_refusals([none, prose, unwatched])[Metric.PARSE_SUCCESS] == 1

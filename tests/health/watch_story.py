@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from datetime import UTC, datetime, timedelta
 
-from health.metric_state import Gauge
-from health.watch import Change, Count, Seen, Watch, follow
+from health.metric_state import MetricState
+from health.watch import MetricCount, Watch, WatchChange, WatchedRun, follow_run
 from probes.outcomes import Metric
 
 AT = datetime(2026, 3, 1, tzinfo=UTC)
@@ -14,17 +14,17 @@ EVERY = timedelta(hours=6)
 DAY = timedelta(days=1)
 PARSE = Metric.PARSE_SUCCESS
 CLOSURE = Metric.CLOSURE_ERROR
-GOOD, HALF, DEAD = Count(10, 0), Count(10, 5), Count(10, 10)
-REFUSED = Count(4, 4, refused=4)
+GOOD, HALF, DEAD = MetricCount(10, 0), MetricCount(10, 5), MetricCount(10, 10)
+REFUSED = MetricCount(4, 4, refused=4)
 
-Counts = Mapping[Metric, Count]
+Counts = Mapping[Metric, MetricCount]
 
 
 def seen(
     number: int, counts: Counts, *, at: datetime | None = None, version: str = "tool-probe-v1"
-) -> Seen:
+) -> WatchedRun:
     """A run; every number is six hours later than the one before unless told."""
-    return Seen(number, at or AT + number * EVERY, version, EVERY, counts)
+    return WatchedRun(number, at or AT + number * EVERY, version, EVERY, counts)
 
 
 class Story:
@@ -35,22 +35,26 @@ class Story:
         self.number, self.now = self.watch.last, AT + self.watch.last * EVERY
 
     def run(
-        self, count: Count | Counts, *, after: timedelta = EVERY, version: str = "tool-probe-v1"
-    ) -> list[Change]:
-        counts = {self.metric: count} if isinstance(count, Count) else count
+        self,
+        count: MetricCount | Counts,
+        *,
+        after: timedelta = EVERY,
+        version: str = "tool-probe-v1",
+    ) -> list[WatchChange]:
+        counts = {self.metric: count} if isinstance(count, MetricCount) else count
         self.number, self.now = self.number + 1, self.now + after
         run = seen(self.number, counts, at=self.now, version=version)
-        self.watch, changes = follow(self.watch, run)
+        self.watch, changes = follow_run(self.watch, run)
         return changes
 
     def runs(
-        self, times: int, count: Count | Counts, *, after: timedelta = EVERY
+        self, times: int, count: MetricCount | Counts, *, after: timedelta = EVERY
     ) -> list[list[str]]:
         """So many runs alike; the kinds of change after each."""
         return [kinds(self.run(count, after=after)) for _ in range(times)]
 
     @property
-    def gauge(self) -> Gauge:
+    def gauge(self) -> MetricState:
         return self.watch.gauge(self.metric)
 
     @property
@@ -59,12 +63,12 @@ class Story:
         return alarm.severity.value if alarm else None
 
 
-def settled(count: Count | Counts = GOOD, *, metric: Metric = PARSE) -> Story:
+def settled(count: MetricCount | Counts = GOOD, *, metric: Metric = PARSE) -> Story:
     """A story whose baseline is frozen on twenty runs alike."""
     story = Story(metric=metric)
     story.runs(20, count)
     return story
 
 
-def kinds(changes: list[Change]) -> list[str]:
+def kinds(changes: list[WatchChange]) -> list[str]:
     return [change.kind.value for change in changes]

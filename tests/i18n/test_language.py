@@ -36,7 +36,7 @@ from dashboard.people.services import tokens
 from dashboard.templatetags.core import day, minute, second
 from dashboard.trust import detection, modes
 from health import translation as wording
-from health.metric_names import headline
+from health.metric_names import degradation_headline
 from health.modes import Mode
 from health.policy import STAGES as ALL_STAGES
 from health.risk import Risk
@@ -147,7 +147,7 @@ def test_what_is_stored_is_english_whoever_caused_it(reader: Client) -> None:
 def test_findings_are_told_as_whole_sentences() -> None:
     """With the words in the order of the language."""
     with translation.override(CHINESE):
-        said = headline(Metric.SCHEMA_FAILURE, 0.95, 0.7)
+        said = degradation_headline(Metric.SCHEMA_FAILURE, 0.95, 0.7)
 
     assert said == "Schema 失败率从 5% 升至 30%"
 
@@ -175,7 +175,7 @@ def test_days_are_written_as_the_language_writes_them() -> None:
 def test_for_all_is_english_only_as_long_as_asked() -> None:
     """Afterwards the reader's language is spoken again."""
     with translation.override(CHINESE):
-        with wording.english():
+        with wording.in_english():
             inside = wording.say("just now")
         after = wording.say("just now")
 

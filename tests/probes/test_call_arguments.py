@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from probes.call_arguments import MAX_BYTES, Arguments, read_arguments, validate
+from probes.call_arguments import MAX_BYTES, Arguments, read_arguments, validate_arguments
 from probes.findings import Finding, FindingKind
 from probes.messages import JSON
 
@@ -93,13 +93,13 @@ def test_no_arguments_make_validation_raise(value: dict[str, object]) -> None:
     read = read_arguments(text)
     assert read.value is not None
 
-    for finding in validate(SCHEMA, read.value):
+    for finding in validate_arguments(SCHEMA, read.value):
         assert finding.kind is FindingKind.SCHEMA_MISMATCH
 
 
 def test_schema_findings_carry_the_path() -> None:
     """Each violation says where it is."""
-    findings = validate(SCHEMA, {"a": [1, "x"]}, at="$.calls[0].input")
+    findings = validate_arguments(SCHEMA, {"a": [1, "x"]}, at="$.calls[0].input")
 
     message = '"x" is not of type "integer".'
     expected = Finding(FindingKind.SCHEMA_MISMATCH, message, "$.calls[0].input.a[1]")
@@ -108,10 +108,10 @@ def test_schema_findings_carry_the_path() -> None:
 
 def test_valid_arguments_have_no_findings() -> None:
     """A call that fits its schema is clean."""
-    assert validate(SCHEMA, {"a": [1, 2]}) == ()
+    assert validate_arguments(SCHEMA, {"a": [1, 2]}) == ()
 
 
 def test_a_schema_never_fetches_anything() -> None:
     """A remote reference is refused instead of being looked up."""
     with pytest.raises(ValueError, match="Retrieval is disabled"):
-        validate({"$ref": "http://example.test/schema.json"}, {})
+        validate_arguments({"$ref": "http://example.test/schema.json"}, {})

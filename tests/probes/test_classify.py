@@ -8,12 +8,12 @@ from hypothesis import strategies as st
 
 from probes.adapters.base import ErrorBody
 from probes.adapters.openai_chat.adapter import OpenAIChatAdapter
-from probes.classify import Classified, ErrorClass, Row, classify
-from probes.error_table import ACTIONS, ROWS
+from probes.classify import ErrorClass, ErrorMeaning, ErrorPattern, classify_error
+from probes.error_table import ACTIONS, ERROR_PATTERNS
 from probes.errors import Overloaded, Refused
 from probes.findings import FindingKind
-from probes.http_messages import Chunk, Incoming
-from probes.http_reply import read_answer
+from probes.http_messages import Chunk, WireResponse
+from probes.http_reply import read_http_reply
 from probes.messages import JSON
 from probes.relayed_errors import error_inside, relayed_error
 
@@ -321,7 +321,7 @@ SAID: list[tuple[ErrorClass, int | None, str]] = [
 
 
 def kind_of(status: int, error: ErrorBody) -> ErrorClass | None:
-    found = classify(status, error)
+    found = classify_error(status, error)
     return found.kind if found else None
 
 
@@ -330,7 +330,7 @@ def test_the_vendors_own_words_have_their_class(
     kind: ErrorClass, index: int | None, message: str
 ) -> None:
     """Every row of the table knows the texts that were seen in the wild."""
-    found = classify(400, ErrorBody(message))
+    found = classify_error(400, ErrorBody(message))
 
     assert found is not None
     assert (found.kind, found.index) == (kind, index)
@@ -362,7 +362,7 @@ def test_a_relay_around_the_error_changes_nothing(
 ) -> None:
     """Prefix, brackets, exception name and JSON inside a string are looked through."""
     for wrapped in relayed(message):
-        found = classify(400, ErrorBody(wrapped))
+        found = classify_error(400, ErrorBody(wrapped))
 
         assert found is not None, wrapped
         assert (found.kind, found.index) == (kind, index), wrapped
@@ -396,7 +396,7 @@ def test_a_relay_around_the_error_changes_nothing(
 )
 def test_near_misses_have_no_class(message: str) -> None:
     """A word of a sign is not the sign."""
-    assert classify(400, ErrorBody(message)) is None
+    assert classify_error(400, ErrorBody(message)) is None
 
 
 @pytest.mark.parametrize(
@@ -446,9 +446,9 @@ def test_what_a_model_wrote_is_not_taken_for_a_vendors_error() -> None:
 
 def test_the_rows_of_a_dialect_are_asked_first() -> None:
     """A vendor may mean something else by the same words."""
-    row = Row(ErrorClass.NO_TOOLS, (("tool choice must be auto",),))
+    row = ErrorPattern(ErrorClass.NO_TOOLS, (("tool choice must be auto",),))
 
-    found = classify(400, ErrorBody("Tool choice must be auto"), (row,))
+    found = classify_error(400, ErrorBody("Tool choice must be auto"), (row,))
 
     assert found is not None
     assert found.kind is ErrorClass.NO_TOOLS
@@ -456,7 +456,7 @@ def test_the_rows_of_a_dialect_are_asked_first() -> None:
 
 def test_every_class_has_a_row_an_action_and_a_finding() -> None:
     """A class that cannot become a finding would crash where it is used."""
-    assert {row.kind for row in ROWS} == set(ErrorClass) == set(ACTIONS)
+    assert {row.kind for row in ERROR_PATTERNS} == set(ErrorClass) == set(ACTIONS)
     for kind in set(ErrorClass) - {ErrorClass.TRANSIENT}:
         assert FindingKind(kind)
 
@@ -476,8 +476,8 @@ def test_the_vendors_error_is_found_in_a_relays_metadata(raw_as_text: bool) -> N
     assert kind_of(400, error) is ErrorClass.FORCED_CHOICE
 
 
-def answer(status: int, body: JSON) -> Incoming:
-    return Incoming(status, {}, (Chunk(0, json.dumps(body).encode()),))
+def answer(status: int, body: JSON) -> WireResponse:
+    return WireResponse(status, {}, (Chunk(0, json.dumps(body).encode()),))
 
 
 def test_an_error_in_base_resp_of_a_200_is_an_error() -> None:
@@ -485,7 +485,7 @@ def test_an_error_in_base_resp_of_a_200_is_an_error() -> None:
     resp: JSON = {"status_code": 2013, "status_msg": "invalid params, function parameters is empty"}
 
     with pytest.raises(Refused) as caught:
-        read_answer(OpenAIChatAdapter(), answer(200, {"choices": None, "base_resp": resp}))
+        read_http_reply(OpenAIChatAdapter(), answer(200, {"choices": None, "base_resp": resp}))
 
     assert caught.value.kind is FindingKind.SCHEMA_REFUSED
     assert error_inside({"base_resp": {"status_code": 0, "status_msg": "success"}}) is None
@@ -497,7 +497,7 @@ def test_a_relayed_refusal_reaches_the_finding() -> None:
     error: JSON = {"message": "Provider returned error", "code": 400, "metadata": metadata}
 
     with pytest.raises(Refused, match="Tool choice must be auto") as caught:
-        read_answer(OpenAIChatAdapter(), answer(400, {"error": error}))
+        read_http_reply(OpenAIChatAdapter(), answer(400, {"error": error}))
 
     assert caught.value.kind is FindingKind.FORCED_CHOICE
 
@@ -505,11 +505,11 @@ def test_a_relayed_refusal_reaches_the_finding() -> None:
 def test_a_server_that_cannot_read_its_own_model_is_not_merely_overloaded() -> None:
     """Z45 and Z46: the 500 is a fact about parsing; any other 500 is trouble on the way."""
     with pytest.raises(Refused) as caught:
-        read_answer(
+        read_http_reply(
             OpenAIChatAdapter(), answer(500, {"error": "error parsing tool call: raw='{', err=x"})
         )
     with pytest.raises(Overloaded):
-        read_answer(OpenAIChatAdapter(), answer(500, {"error": "out of memory"}))
+        read_http_reply(OpenAIChatAdapter(), answer(500, {"error": "out of memory"}))
 
     assert caught.value.kind is FindingKind.SERVER_PARSE
 
@@ -520,22 +520,22 @@ texts = st.text() | st.text(alphabet='[]{}":\\, 4e()-', max_size=80)
 @given(st.integers(100, 599), texts, texts)
 def test_no_text_breaks_the_classifier(status: int, message: str, code: str) -> None:
     """What an endpoint says is data, whatever it is."""
-    found = classify(status, ErrorBody(message, code))
+    found = classify_error(status, ErrorBody(message, code))
 
-    assert found is None or isinstance(found, Classified)
+    assert found is None or isinstance(found, ErrorMeaning)
 
 
 @pytest.mark.parametrize("piece", ["{", '{"error":', "[400]:", "Exception - ", "messages.", "\\"])
 def test_long_hostile_texts_are_bounded(piece: str) -> None:
     """A megabyte of markers is cut before it is looked at."""
-    assert classify(400, ErrorBody(piece * (1_000_000 // len(piece)))) is None
+    assert classify_error(400, ErrorBody(piece * (1_000_000 // len(piece)))) is None
 
 
 def test_z66_a_model_without_a_tool_template_is_told_apart() -> None:
     """Ollama refuses tools for a model file whose template has none."""
     said = "registry.ollama.ai/library/custom:latest does not support tools"
 
-    classified = classify(400, ErrorBody(said))
+    classified = classify_error(400, ErrorBody(said))
 
     assert classified is not None
     assert classified.kind is ErrorClass.NO_TOOLS
@@ -545,8 +545,8 @@ def test_z46_a_parser_that_expects_another_format_is_told_from_an_outage() -> No
     """Ollama's 500 about an unexpected end of JSON says that its parser does not fit the model."""
     said = "failed to parse JSON: unexpected end of JSON input"
 
-    classified = classify(500, ErrorBody(said))
-    outage = classify(500, ErrorBody("internal server error"))
+    classified = classify_error(500, ErrorBody(said))
+    outage = classify_error(500, ErrorBody("internal server error"))
 
     assert classified is not None
     assert outage is not None

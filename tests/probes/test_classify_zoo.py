@@ -5,14 +5,14 @@ from __future__ import annotations
 import pytest
 
 from probes.adapters.base import ErrorBody
-from probes.classify import classify
+from probes.classify import classify_error
 from probes.error_table import Action, ErrorClass
 
 Meaning = tuple[ErrorClass, Action, int | None]
 
 
 def meaning(message: str) -> Meaning | None:
-    found = classify(400, ErrorBody(message))
+    found = classify_error(400, ErrorBody(message))
     return (found.kind, found.action, found.index) if found else None
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from probes.egress_rules import NEVER, Barred, Network, Rules, parse_grants
+from probes.egress_rules import NEVER, EgressDenied, EgressRules, Network, parse_grants
 
 EVERYWHERE = parse_grants("0.0.0.0/0, ::/0")
 
@@ -90,38 +90,38 @@ REFUSED_ALWAYS = [
 @pytest.mark.parametrize("host", PUBLIC)
 def test_public_addresses_pass(host: str) -> None:
     """Whatever the whole internet can reach, we may."""
-    Rules().check(host, 443)
+    EgressRules().check(host, 443)
 
 
 @pytest.mark.parametrize("host", PRIVATE)
 def test_other_addresses_need_a_grant(host: str) -> None:
     """What only this network can reach is refused, also where it hides in another address."""
-    with pytest.raises(Barred, match="EGRESS_GRANTS"):
-        Rules().check(host, 443)
+    with pytest.raises(EgressDenied, match="EGRESS_GRANTS"):
+        EgressRules().check(host, 443)
 
-    Rules(EVERYWHERE).check(host, 443)
+    EgressRules(EVERYWHERE).check(host, 443)
 
 
 @pytest.mark.parametrize("host", REFUSED_ALWAYS)
 def test_some_addresses_are_never_connected_to(host: str) -> None:
     """No grant opens a metadata service, or what stands for many machines or for none."""
-    with pytest.raises(Barred, match="never"):
-        Rules(EVERYWHERE).check(host, 443)
+    with pytest.raises(EgressDenied, match="never"):
+        EgressRules(EVERYWHERE).check(host, 443)
 
 
 @pytest.mark.parametrize("network", NEVER, ids=str)
 def test_the_first_and_last_address_of_each_refused_network_are_refused(network: Network) -> None:
     """The list is taken as it stands."""
     for address in (network[0], network[-1]):
-        with pytest.raises(Barred):
-            Rules(EVERYWHERE).check(str(address), 443)
+        with pytest.raises(EgressDenied):
+            EgressRules(EVERYWHERE).check(str(address), 443)
 
 
 @pytest.mark.parametrize("host", ["", "localhost", "0x7f.1", "2130706433", "127.1", "1.2.3.4.5"])
 def test_only_plain_addresses_are_judged(host: str) -> None:
     """A name, or an odd spelling, is for the resolver; none slips through as an address."""
-    with pytest.raises(Barred, match="not an IP address"):
-        Rules(EVERYWHERE).check(host, 443)
+    with pytest.raises(EgressDenied, match="not an IP address"):
+        EgressRules(EVERYWHERE).check(host, 443)
 
 
 @pytest.mark.parametrize(
@@ -147,12 +147,12 @@ def test_a_grant_opens_its_addresses_and_ports(host: str, port: int, passes: boo
     grants = parse_grants(
         "127.0.0.0/8 10.0.0.0/8:8000-8010,[::1]:11434, fd00::/16  192.168.0.9:443,"
     )
-    rules = Rules(grants)
+    rules = EgressRules(grants)
 
     if passes:
         rules.check(host, port)
     else:
-        with pytest.raises(Barred):
+        with pytest.raises(EgressDenied):
             rules.check(host, port)
 
 
@@ -188,18 +188,18 @@ def test_no_grant_is_the_rule() -> None:
 @pytest.mark.parametrize("host", ["127.0.0.1", "::ffff:127.0.0.1"])
 def test_our_own_servers_are_refused_although_granted(host: str) -> None:
     """A grant for this machine does not open our database."""
-    rules = Rules(EVERYWHERE, denied=frozenset({("127.0.0.1", 5432)}))
+    rules = EgressRules(EVERYWHERE, denied=frozenset({("127.0.0.1", 5432)}))
 
     rules.check(host, 5433)
-    with pytest.raises(Barred, match="Toolgauge itself"):
+    with pytest.raises(EgressDenied, match="Toolgauge itself"):
         rules.check(host, 5432)
 
 
 def test_rules_without_public_addresses_leave_the_grants() -> None:
     """Where only what is granted may be reached, a public address takes a grant too."""
-    rules = Rules(parse_grants("10.0.0.0/8, 8.8.8.8"), public=False)
+    rules = EgressRules(parse_grants("10.0.0.0/8, 8.8.8.8"), public=False)
 
     rules.check("10.0.0.1", 80)
     rules.check("8.8.8.8", 80)
-    with pytest.raises(Barred, match="grant"):
+    with pytest.raises(EgressDenied, match="grant"):
         rules.check("1.1.1.1", 80)

@@ -11,7 +11,7 @@ import pytest
 from probes.adapters import ADAPTERS
 from probes.messages import Reply, Stop, Text, ToolCall, Usage
 from probes.outcomes import Outcome
-from probes.runner import run
+from probes.runner import run_trials
 from probes.secret import Secret
 from probes.suite import Trial
 from probes.target import Provider, Target
@@ -54,7 +54,7 @@ async def test_a_model_that_does_as_asked_passes(provider: Provider) -> None:
 
     target = Target(provider, "https://e.test", "m", Secret(KEY), max_concurrency=1)
     async with Transport(inner=httpx.MockTransport(obey)) as transport:
-        attempts = [a async for a in run(target, TRIALS, seed=1, transport=transport)]
+        attempts = [a async for a in run_trials(target, TRIALS, seed=1, transport=transport)]
 
     assert {attempt.outcome for attempt in attempts} == {Outcome.PASS}, attempts[0].findings
     assert str(seen[0].url) == url

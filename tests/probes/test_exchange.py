@@ -10,7 +10,7 @@ import pytest
 
 from probes.adapters import adapter_for
 from probes.errors import ConnectFailed, NotJSON, Overloaded, ProbesError, WireError
-from probes.exchange import Asker
+from probes.exchange import EndpointClient
 from probes.exchange_evidence import Exchange
 from probes.messages import BrokenCall, ModelCall, Role, Stop, Text, Turn
 from probes.pacing import Pacer
@@ -32,7 +32,7 @@ async def ask(
     handle: Handler, *, stream: bool = False, target: Target = TARGET
 ) -> tuple[Exchange, Answer | ProbesError]:
     async with Transport(inner=httpx.MockTransport(handle)) as transport:
-        asker = Asker(target, adapter_for(target.provider), transport, Pacer(1))
+        asker = EndpointClient(target, adapter_for(target.provider), transport, Pacer(1))
         return await asker.ask(Question(replace(CALL, stream=stream), "the label"))
 
 

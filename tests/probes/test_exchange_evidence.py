@@ -3,15 +3,15 @@ from __future__ import annotations
 import base64
 import json
 
-from probes.exchange_evidence import MAX_BODY, Evidence, Exchange, record
+from probes.exchange_evidence import MAX_BODY, Evidence, Exchange, record_evidence
 from probes.findings import Finding, FindingKind
-from probes.http_messages import Chunk, Incoming, Outgoing
+from probes.http_messages import Chunk, WireRequest, WireResponse
 from probes.messages import JSON, BrokenCall, Reply, Stop, ToolCall
 from probes.redaction import Redactor
 from probes.secret import Secret
 
 KEY = "sk-canary-4711"
-OUTGOING = Outgoing(
+OUTGOING = WireRequest(
     "POST",
     "https://e.test/v1/chat/completions",
     {"Authorization": f"Bearer {KEY}", "Content-Type": "application/json"},
@@ -21,7 +21,7 @@ OUTGOING = Outgoing(
 
 def reply_of(*chunks: bytes, **headers: str) -> dict[str, JSON]:
     received = tuple(Chunk(index, data) for index, data in enumerate(chunks))
-    incoming = Incoming(200, headers, received, total_ms=9, first_byte_ms=3)
+    incoming = WireResponse(200, headers, received, total_ms=9, first_byte_ms=3)
     reply = recorded(Exchange(OUTGOING, incoming))["reply"]
     assert isinstance(reply, dict)
     return reply
@@ -29,7 +29,7 @@ def reply_of(*chunks: bytes, **headers: str) -> dict[str, JSON]:
 
 def recorded(exchange: Exchange) -> dict[str, JSON]:
     """The evidence of a single exchange."""
-    (shown,) = record([exchange], (), Redactor(Secret(KEY))).exchanges
+    (shown,) = record_evidence([exchange], (), Redactor(Secret(KEY))).exchanges
     assert isinstance(shown, dict)
     return shown
 
@@ -94,7 +94,7 @@ def test_calls_findings_and_error_are_kept_redacted() -> None:
     exchange = Exchange(OUTGOING, None, Reply(parts, Stop.END), error=f"no {KEY}")
     finding = Finding(FindingKind.NO_CALL, "m")
 
-    evidence = record([exchange], (finding,), Redactor(Secret(KEY))).as_json()
+    evidence = record_evidence([exchange], (finding,), Redactor(Secret(KEY))).as_json()
 
     assert KEY not in json.dumps(evidence)
     assert evidence["findings"] == [{"kind": "no_call", "message": "m", "path": ""}]
@@ -131,9 +131,9 @@ def test_calls_beyond_the_bound_are_marked() -> None:
 
 def test_every_exchange_of_an_attempt_is_kept_in_order() -> None:
     """A script's questions and their answers can be read one after the other."""
-    exchanges = [Exchange(OUTGOING, Incoming(200), label="asked"), Exchange(label="never sent")]
+    exchanges = [Exchange(OUTGOING, WireResponse(200), label="asked"), Exchange(label="never sent")]
 
-    evidence = record(exchanges, (), Redactor(None)).as_json()
+    evidence = record_evidence(exchanges, (), Redactor(None)).as_json()
 
     shown = evidence["exchanges"]
     assert isinstance(shown, list)
@@ -149,5 +149,5 @@ def test_every_exchange_of_an_attempt_is_kept_in_order() -> None:
 
 def test_an_attempt_without_an_exchange_has_empty_evidence() -> None:
     """What was cut off before it began has nothing to show."""
-    assert record([], (), Redactor(None)) == Evidence()
+    assert record_evidence([], (), Redactor(None)) == Evidence()
     assert Evidence().as_json() == {"exchanges": [], "findings": []}

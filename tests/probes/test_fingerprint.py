@@ -10,8 +10,8 @@ import httpx
 import pytest
 
 from probes import fingerprint
-from probes.fingerprint import CANARY, Engine
-from probes.http_messages import Incoming
+from probes.fingerprint import CANARY, EngineFacts
+from probes.http_messages import WireResponse
 from probes.messages import Reply, Stop
 from probes.outcomes import Attempt, Evidence, Outcome
 from probes.secret import Secret
@@ -33,7 +33,7 @@ CHAT = "/v1/chat/completions"
 
 async def read(
     served: Mapping[str, Any], provider: Provider = Provider.OPENAI, path: str = "/v1"
-) -> tuple[Engine, list[httpx.Request]]:
+) -> tuple[EngineFacts, list[httpx.Request]]:
     """What is known of an endpoint that serves these paths, and what it was asked."""
     seen: list[httpx.Request] = []
 
@@ -46,7 +46,7 @@ async def read(
 
     target = Target(provider, f"https://e.test{path}", "m", Secret(KEY))
     async with Transport(inner=httpx.MockTransport(handle)) as transport:
-        return await fingerprint.read(target, transport), seen
+        return await fingerprint.read_engine(target, transport), seen
 
 
 ENGINES: dict[str, tuple[Provider, dict[str, Any], str, dict[str, str]]] = {
@@ -190,16 +190,16 @@ async def test_a_base_url_without_a_version_is_its_own_root() -> None:
 
 def test_an_answer_gives_away_who_made_it() -> None:
     """Model echo, fingerprint and server; what is not said is not there."""
-    incoming = Incoming(200, {"server": "nginx", "via": "1.1 relay", "x": "y"})
+    incoming = WireResponse(200, {"server": "nginx", "via": "1.1 relay", "x": "y"})
     reply = Reply((), Stop.END, model="m-1", fingerprint="fp")
 
-    assert fingerprint.take(incoming, reply) == {
+    assert fingerprint.read_reply_facts(incoming, reply) == {
         "model": "m-1",
         "system_fingerprint": "fp",
         "server": "nginx",
         "via": "1.1 relay",
     }
-    assert fingerprint.take(None, None) == {}
+    assert fingerprint.read_reply_facts(None, None) == {}
 
 
 def test_facts_of_a_run_are_merged_and_differences_stand_in_a_list() -> None:
@@ -211,6 +211,6 @@ def test_facts_of_a_run_are_merged_and_differences_stand_in_a_list() -> None:
         for trial, facts in enumerate([{"model": "a"}, {"model": "b", "server": "x"}, {}], 1)
     ]
 
-    merged = fingerprint.merged(Engine("", {"engine": "1", "server": "x"}), attempts)
+    merged = fingerprint.merge_facts(EngineFacts("", {"engine": "1", "server": "x"}), attempts)
 
     assert merged == {"engine": "1", "server": "x", "model": ["a", "b"]}

@@ -4,13 +4,13 @@ import pytest
 
 from probes.adapters.openai_chat.adapter import OpenAIChatAdapter
 from probes.errors import NotJSON, Overloaded, ProviderError, RateLimited
-from probes.http_messages import Chunk, Incoming
-from probes.http_reply import read_answer
+from probes.http_messages import Chunk, WireResponse
+from probes.http_reply import read_http_reply
 
 
-def answer(status: int, body: bytes = b"", **headers: str) -> Incoming:
+def answer(status: int, body: bytes = b"", **headers: str) -> WireResponse:
     named = {name.replace("_", "-"): value for name, value in headers.items()}
-    return Incoming(status, named, (Chunk(0, body),))
+    return WireResponse(status, named, (Chunk(0, body),))
 
 
 @pytest.mark.parametrize(
@@ -20,7 +20,7 @@ def answer(status: int, body: bytes = b"", **headers: str) -> Incoming:
 def test_a_wait_that_is_asked_for_is_read_within_reason(header: str, seconds: float | None) -> None:
     """Retry-After is data of a stranger: bounded, and unknown where it is no number."""
     with pytest.raises(RateLimited) as caught:
-        read_answer(OpenAIChatAdapter(), answer(429, retry_after=header))
+        read_http_reply(OpenAIChatAdapter(), answer(429, retry_after=header))
 
     assert caught.value.retry_after == seconds
     assert caught.value.retryable
@@ -29,7 +29,7 @@ def test_a_wait_that_is_asked_for_is_read_within_reason(header: str, seconds: fl
 def test_the_request_id_travels_with_the_error() -> None:
     """It is what a vendor's support asks for."""
     with pytest.raises(Overloaded) as caught:
-        read_answer(OpenAIChatAdapter(), answer(503, x_request_id="req_1"))
+        read_http_reply(OpenAIChatAdapter(), answer(503, x_request_id="req_1"))
 
     assert caught.value.request_id == "req_1"
     assert caught.value.status == 503
@@ -38,9 +38,11 @@ def test_the_request_id_travels_with_the_error() -> None:
 def test_a_plain_text_error_is_quoted_and_a_web_page_is_not() -> None:
     """A short text helps a person; a page of markup does not."""
     with pytest.raises(ProviderError, match=r"\(500\): upstream gone"):
-        read_answer(OpenAIChatAdapter(), answer(500, b"upstream gone", content_type="text/plain"))
+        read_http_reply(
+            OpenAIChatAdapter(), answer(500, b"upstream gone", content_type="text/plain")
+        )
     with pytest.raises(ProviderError, match=r"\(500\)\.$"):
-        read_answer(OpenAIChatAdapter(), answer(500, b"<html>x", content_type="text/html"))
+        read_http_reply(OpenAIChatAdapter(), answer(500, b"<html>x", content_type="text/html"))
 
 
 @pytest.mark.parametrize(
@@ -56,4 +58,4 @@ def test_a_plain_text_error_is_quoted_and_a_web_page_is_not() -> None:
 def test_what_came_instead_of_json_is_named(body: bytes, sentence: str) -> None:
     """A 200 without JSON says what it was."""
     with pytest.raises(NotJSON, match=sentence):
-        read_answer(OpenAIChatAdapter(), answer(200, body))
+        read_http_reply(OpenAIChatAdapter(), answer(200, body))

@@ -8,10 +8,10 @@ from dataclasses import replace
 import httpx
 import pytest
 
-from probes.measurement import ROUNDS, Plan, measure
+from probes.measurement import ROUNDS, MeasurementPlan, measure_endpoint
 from probes.outcomes import Attempt, Evidence, FindingKind, Metric, Outcome, Verdict
-from probes.suite import plan
-from probes.suite.sampling import price
+from probes.suite import plan_trials
+from probes.suite.sampling import estimate_price
 from probes.target import Limits, Provider, Target
 from probes.transport import Transport
 from simulators import virtual_time
@@ -19,15 +19,17 @@ from tests.probes.httpx_responses import answer
 
 LIMITS = Limits(1000, 1000, 1000, 1000, 1000)
 TARGET = Target(Provider.OPENAI, "https://e.test/v1", "m", limits=LIMITS)
-PLAN = Plan("light", samples=2)
+PLAN = MeasurementPlan("light", samples=2)
 PLAINEST = "Copy the message character for character"
 Handler = Callable[[httpx.Request], Coroutine[None, None, httpx.Response]]
 
 
-def measured(handle: Handler, plan: Plan = PLAN, target: Target = TARGET) -> list[Attempt]:
+def measured(
+    handle: Handler, plan: MeasurementPlan = PLAN, target: Target = TARGET
+) -> list[Attempt]:
     async def main() -> list[Attempt]:
         async with Transport(LIMITS, inner=httpx.MockTransport(handle)) as transport:
-            found = [a async for a in measure(target, plan, seed="s", transport=transport)]
+            found = [a async for a in measure_endpoint(target, plan, seed="s", transport=transport)]
         assert asyncio.all_tasks() == {asyncio.current_task()}, "no task is left"
         return found
 
@@ -103,9 +105,9 @@ def test_more_samples_stay_within_the_budget(more: int) -> None:
 
 def test_the_room_is_twice_the_first_round_unless_told() -> None:
     """A plan knows its ceiling before anything is sent."""
-    assert Plan("full").trials == plan("full")
-    assert Plan("full").room == 2 * price(plan("full")).requests
-    assert Plan("full", max_requests=7).room == 7
+    assert MeasurementPlan("full").trials == plan_trials("full")
+    assert MeasurementPlan("full").room == 2 * estimate_price(plan_trials("full")).requests
+    assert MeasurementPlan("full", max_requests=7).room == 7
 
 
 def test_the_deadline_ends_a_run_and_what_is_missing_is_void() -> None:

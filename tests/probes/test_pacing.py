@@ -7,28 +7,28 @@ from itertools import pairwise
 import pytest
 
 from probes.errors import ConnectFailed
-from probes.http_messages import Incoming
+from probes.http_messages import WireResponse
 from probes.pacing import DEFAULT_REST_S, LONGEST_REST_S, MAX_TRIES, Pacer
 from simulators import virtual_time
 
-GOOD = Incoming(200)
-Send = Callable[[], Awaitable[Incoming]]
+GOOD = WireResponse(200)
+Send = Callable[[], Awaitable[WireResponse]]
 
 
-def slow_down(after: str | None = None) -> Incoming:
-    return Incoming(429, {} if after is None else {"retry-after": after})
+def slow_down(after: str | None = None) -> WireResponse:
+    return WireResponse(429, {} if after is None else {"retry-after": after})
 
 
 class Endpoint:
     """Gives its answers in order, the last one for ever, and notes when it was asked."""
 
-    def __init__(self, *answers: Incoming, takes: float = 0) -> None:
+    def __init__(self, *answers: WireResponse, takes: float = 0) -> None:
         self.answers = list(answers)
         self.takes = takes
         self.asked_at: list[float] = []
         self.in_flight = self.most = 0
 
-    async def __call__(self) -> Incoming:
+    async def __call__(self) -> WireResponse:
         self.asked_at.append(round(virtual_time.now(), 6))
         self.in_flight += 1
         self.most = max(self.most, self.in_flight)
@@ -37,10 +37,10 @@ class Endpoint:
         return self.answers.pop(0) if len(self.answers) > 1 else self.answers[0]
 
 
-def sent(endpoint: Endpoint, times: int = 1, at_once: int = 4) -> list[Incoming]:
+def sent(endpoint: Endpoint, times: int = 1, at_once: int = 4) -> list[WireResponse]:
     """What so many requests, begun together, come back with."""
 
-    async def main() -> list[Incoming]:
+    async def main() -> list[WireResponse]:
         pacer = Pacer(at_once)
         return await asyncio.gather(*(pacer.send(endpoint) for _ in range(times)))
 
@@ -50,9 +50,9 @@ def sent(endpoint: Endpoint, times: int = 1, at_once: int = 4) -> list[Incoming]
 def test_an_answer_is_handed_on_as_it_is() -> None:
     """Whatever is no 429 is asked for once."""
     for status in (200, 400, 500, 503):
-        endpoint = Endpoint(Incoming(status))
+        endpoint = Endpoint(WireResponse(status))
 
-        assert sent(endpoint) == [Incoming(status)]
+        assert sent(endpoint) == [WireResponse(status)]
         assert endpoint.asked_at == [0]
 
 
@@ -101,7 +101,7 @@ def test_too_long_a_wait_is_given_up_and_binds_nobody() -> None:
     """The refusal comes back at once, and the next request goes out."""
     endpoint = Endpoint(slow_down(str(LONGEST_REST_S + 1)), GOOD)
 
-    async def main() -> list[Incoming]:
+    async def main() -> list[WireResponse]:
         pacer = Pacer(1)
         return [await pacer.send(endpoint), await pacer.send(endpoint)]
 
@@ -123,10 +123,10 @@ def test_no_more_than_so_many_are_in_flight(at_once: int) -> None:
 def test_trouble_frees_its_place() -> None:
     """A request that fails does not block the next."""
 
-    async def refuse() -> Incoming:
+    async def refuse() -> WireResponse:
         raise ConnectFailed("refused")
 
-    async def main() -> Incoming:
+    async def main() -> WireResponse:
         pacer = Pacer(1)
         with pytest.raises(ConnectFailed):
             await pacer.send(refuse)
@@ -139,7 +139,7 @@ def test_a_cancelled_rest_frees_its_place() -> None:
     """A run that is stopped while it rests leaves nothing behind."""
     endpoint = Endpoint(slow_down("20"), GOOD)
 
-    async def main() -> tuple[Incoming, set[str]]:
+    async def main() -> tuple[WireResponse, set[str]]:
         pacer = Pacer(1)
         resting = asyncio.create_task(pacer.send(endpoint))
         await asyncio.sleep(5)

@@ -9,7 +9,7 @@ import pytest
 from probes import runner
 from probes.outcomes import Attempt, Outcome
 from probes.secret import Secret
-from probes.suite import plan
+from probes.suite import plan_trials
 from probes.target import Provider, Target
 
 AT_ONCE = 2
@@ -21,7 +21,7 @@ def probe(base_url: str) -> list[Attempt]:
     )
 
     async def collect() -> list[Attempt]:
-        return [attempt async for attempt in runner.run(target, plan("full"), seed=1)]
+        return [attempt async for attempt in runner.run_trials(target, plan_trials("full"), seed=1)]
 
     return asyncio.run(collect())
 
@@ -33,7 +33,7 @@ def test_a_rejected_key_costs_a_few_requests_and_every_attempt_says_why(
     """The first refusals tell all there is to learn; what was not sent has no request to show."""
     attempts = probe(f"{vendor_url}/hostile/{door}/v1")
 
-    assert len(attempts) == len(plan("full"))
+    assert len(attempts) == len(plan_trials("full"))
     assert {attempt.outcome for attempt in attempts} == {Outcome.VOID}
     assert len({attempt.findings[0].message for attempt in attempts}) == 1
     assert sum(attempt.evidence.requests for attempt in attempts) <= 3 + AT_ONCE

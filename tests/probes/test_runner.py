@@ -12,7 +12,7 @@ import pytest
 
 from probes.errors import TargetError
 from probes.outcomes import Attempt, FindingKind, Metric, Outcome, Verdict
-from probes.runner import run
+from probes.runner import run_trials
 from probes.secret import Secret
 from probes.suite import PROBES, Trial
 from probes.target import Limits, Provider, Target
@@ -34,7 +34,9 @@ async def collect(
     transport: Transport, target: Target = TARGET, trials: Sequence[Trial] = TRIALS
 ) -> list[Attempt]:
     async with transport:
-        return [attempt async for attempt in run(target, trials, seed="s", transport=transport)]
+        return [
+            attempt async for attempt in run_trials(target, trials, seed="s", transport=transport)
+        ]
 
 
 def sent(attempt: Attempt) -> dict[str, Any]:
@@ -192,7 +194,7 @@ async def test_closing_early_cancels_what_is_in_flight() -> None:
     before = asyncio.all_tasks()
 
     async with Transport(inner=httpx.MockTransport(gate)) as transport:
-        attempts = run(TARGET, TRIALS, seed="s", transport=transport)
+        attempts = run_trials(TARGET, TRIALS, seed="s", transport=transport)
         async with aclosing(attempts):
             asking = asyncio.ensure_future(anext(attempts))
             await settle()
@@ -218,7 +220,7 @@ async def test_attempts_come_in_the_order_of_completion() -> None:
 
     order: list[int] = []
     async with Transport(inner=httpx.MockTransport(handle)) as transport:
-        async for attempt in run(TARGET, TRIALS, seed="s", transport=transport):
+        async for attempt in run_trials(TARGET, TRIALS, seed="s", transport=transport):
             order.append(attempt.trial)
             if len(order) == 4:
                 slow.set()

@@ -18,7 +18,7 @@ from probes.errors import (
     TransportError,
 )
 from probes.target import Limits
-from probes.transport import Outgoing, Transport
+from probes.transport import Transport, WireRequest
 from tests.probes.httpx_responses import answer
 
 pytestmark = pytest.mark.anyio
@@ -27,8 +27,8 @@ Speak = Callable[[asyncio.StreamWriter], Awaitable[None]]
 HEAD = b"HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n"
 
 
-def ask(url: str = "http://e.test/", **headers: str) -> Outgoing:
-    return Outgoing("POST", url, headers, b"{}")
+def ask(url: str = "http://e.test/", **headers: str) -> WireRequest:
+    return WireRequest("POST", url, headers, b"{}")
 
 
 def local(port: int) -> str:

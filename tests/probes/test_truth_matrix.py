@@ -12,7 +12,7 @@ import pytest
 
 from health.report import Report
 from probes.outcomes import Attempt
-from probes.runner import run
+from probes.runner import run_trials
 from probes.secret import Secret
 from probes.suite.sampling import first_trials
 from probes.target import Provider, Target
@@ -130,7 +130,9 @@ async def measured(url: str, truth: Any, options: dict[str, Any]) -> Report:
         max_concurrency=16,
     )
     trials = first_trials("full", 1)
-    attempts: list[Attempt] = [attempt async for attempt in run(target, trials, seed="truth")]
+    attempts: list[Attempt] = [
+        attempt async for attempt in run_trials(target, trials, seed="truth")
+    ]
     return Report(target.profile_key(), datetime.now(UTC), attempts)
 
 

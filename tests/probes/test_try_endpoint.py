@@ -8,12 +8,12 @@ import socket
 import httpx
 import pytest
 
-from probes.errors import ConnectFailed, Missed, RateLimited
+from probes.errors import ConnectFailed, ConnectFailureReason, RateLimited
 from probes.findings import FindingKind
 from probes.secret import Secret
 from probes.target import Provider, Target
 from probes.transport import Transport
-from probes.try_endpoint import FEW_TOKENS, MAX_SHOWN, Tried, try_once
+from probes.try_endpoint import FEW_TOKENS, MAX_SHOWN, TryResult, try_once
 from tests.probes.httpx_responses import answer
 
 pytestmark = pytest.mark.anyio
@@ -32,7 +32,7 @@ class Vendor:
         return answer(self._status, self._body, **self._headers)
 
 
-async def tried(vendor: Vendor, **options: object) -> Tried:
+async def tried(vendor: Vendor, **options: object) -> TryResult:
     target = Target(Provider.OPENAI, "http://v/v1", "m", Secret(KEY), options=options)  # type: ignore[arg-type]
     async with Transport(inner=httpx.MockTransport(vendor)) as transport:
         return await try_once(target, transport)
@@ -86,10 +86,13 @@ async def test_texts_are_redacted_before_they_are_cut() -> None:
 
 @pytest.mark.parametrize(
     ("base_url", "why"),
-    [("http://127.0.0.1:9/v1", Missed.REFUSED), ("http://nobody.invalid/v1", Missed.NAME)],
+    [
+        ("http://127.0.0.1:9/v1", ConnectFailureReason.REFUSED),
+        ("http://nobody.invalid/v1", ConnectFailureReason.NAME),
+    ],
 )
 async def test_why_no_connection_came_about_is_told(
-    monkeypatch: pytest.MonkeyPatch, base_url: str, why: Missed
+    monkeypatch: pytest.MonkeyPatch, base_url: str, why: ConnectFailureReason
 ) -> None:
     """A name that nobody knows is something else than a port where nobody listens."""
     real = socket.getaddrinfo

@@ -5,15 +5,14 @@ from __future__ import annotations
 import time
 from typing import Any
 
-from allauth.mfa.recovery_codes.internal.auth import RecoveryCodes
-from allauth.mfa.totp.internal import auth as totp
-from allauth.mfa.totp.internal.auth import TOTP, generate_totp_secret
+from allauth.mfa.models import Authenticator
 from django.contrib.auth.hashers import MD5PasswordHasher
 from django.contrib.auth.models import User
 from django.db.models import Max
 from django.test import Client
 from typing_extensions import override
 
+from dashboard.accounts import one_time_codes, second_factor
 from dashboard.models.audit import Action, AuditEntry
 
 PASSWORD = "correct horse battery"
@@ -40,17 +39,18 @@ def is_in(client: Client) -> bool:
 
 def with_app(person: User) -> str:
     """Give somebody an app and recovery codes; returns the app's secret."""
-    secret: str = generate_totp_secret()
-    TOTP.activate(person, secret)
-    RecoveryCodes.activate(person)
+    secret = one_time_codes.new_app_secret()
+    seed = {"seed": second_factor.seal(one_time_codes.new_recovery_seed()), "used_mask": 0}
+    app = {"secret": second_factor.seal(secret)}
+    Authenticator.objects.create(user=person, type=Authenticator.Type.TOTP, data=app)
+    Authenticator.objects.create(user=person, type=Authenticator.Type.RECOVERY_CODES, data=seed)
     return secret
 
 
 def code_of(secret: str, *, later: int = 0) -> str:
     """What the app shows now, or some half minutes later."""
     counter = int(time.time()) // 30 + later
-    shown: str = totp.format_hotp_value(totp.hotp_value(secret, counter))
-    return shown
+    return one_time_codes.app_code(secret, counter)
 
 
 class Log:

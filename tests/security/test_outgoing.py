@@ -11,12 +11,12 @@ from typing import Any
 import pytest
 
 from dashboard.core import egress_grants
-from probes.egress_rules import Barred, Rules, parse_grants
+from probes.egress_rules import EgressDenied, EgressRules, parse_grants
 from probes.errors import ConnectFailed, ProbesError
-from probes.http_messages import Incoming, Outgoing
+from probes.http_messages import WireRequest, WireResponse
 from probes.outcomes import Attempt, Outcome
-from probes.runner import run
-from probes.suite import plan
+from probes.runner import run_trials
+from probes.suite import plan_trials
 from probes.target import Limits, Provider, Target
 from probes.transport import Transport
 from tests.security.doorkeeper import Doorkeeper
@@ -96,14 +96,14 @@ FORMS = [
 ]
 
 
-def granted(text: str) -> Rules:
-    return Rules(parse_grants(text))
+def granted(text: str) -> EgressRules:
+    return EgressRules(parse_grants(text))
 
 
-def fetch(*urls: str, rules: Rules) -> list[Incoming]:
-    async def send() -> list[Incoming]:
+def fetch(*urls: str, rules: EgressRules) -> list[WireResponse]:
+    async def send() -> list[WireResponse]:
         async with Transport(Limits(connect_s=5, total_s=5), egress=rules) as transport:
-            return [await transport.send(Outgoing("GET", url, {})) for url in urls]
+            return [await transport.send(WireRequest("GET", url, {})) for url in urls]
 
     return asyncio.run(send())
 
@@ -114,7 +114,7 @@ def test_no_spelling_of_an_address_reaches_us(everywhere: Doorkeeper, form: str)
     everywhere.seen.clear()
 
     with pytest.raises(ProbesError):
-        fetch(form.format(port=everywhere.server_port), rules=Rules())
+        fetch(form.format(port=everywhere.server_port), rules=EgressRules())
 
     assert everywhere.seen == []
 
@@ -135,7 +135,7 @@ def test_the_listener_would_have_noticed(everywhere: Doorkeeper) -> None:
 def test_a_refusal_says_what_to_do(one: Doorkeeper) -> None:
     """An administrator who meant it reads how to allow it."""
     with pytest.raises(ConnectFailed, match="EGRESS_GRANTS") as caught:
-        fetch(f"http://127.0.0.1:{one.server_port}/", rules=Rules())
+        fetch(f"http://127.0.0.1:{one.server_port}/", rules=EgressRules())
 
     assert not caught.value.retryable
 
@@ -163,7 +163,7 @@ def test_a_name_is_refused_unless_all_its_addresses_pass(
     """One bad address among good ones is enough."""
     answers(monkeypatch, ["127.0.0.1", "127.0.0.2"])
 
-    with pytest.raises(Barred, match=r"127\.0\.0\.2"):
+    with pytest.raises(EgressDenied, match=r"127\.0\.0\.2"):
         fetch(f"http://mixed.test:{one.server_port}/", rules=granted("127.0.0.1"))
 
     assert one.seen == []
@@ -192,7 +192,7 @@ def test_each_new_connection_is_checked_anew(
     with pytest.raises(ConnectFailed, match="refused"):  # allowed, but nobody listens there
         fetch(url, rules=granted("127.0.0.3"))
 
-    with pytest.raises(Barred):
+    with pytest.raises(EgressDenied):
         fetch(url, rules=granted("127.0.0.3"))
 
     assert one.seen == []
@@ -202,7 +202,7 @@ def test_each_new_connection_is_checked_anew(
 def test_what_is_no_name_is_no_connection(host: str) -> None:
     """A name that cannot be looked up is trouble of the ordinary kind."""
     with pytest.raises(ConnectFailed):
-        fetch(f"http://{host}:80/", rules=Rules())
+        fetch(f"http://{host}:80/", rules=EgressRules())
 
 
 def test_a_redirect_is_not_followed(one: Doorkeeper, two: Doorkeeper) -> None:
@@ -251,8 +251,8 @@ def test_probing_a_refused_address_gives_no_verdict(one: Doorkeeper) -> None:
     target = Target(Provider.OPENAI, f"http://127.0.0.1:{one.server_port}/v1", "m")
 
     async def collect() -> list[Attempt]:
-        async with Transport(egress=Rules()) as transport:
-            made = run(target, plan("light"), seed=1, transport=transport)
+        async with Transport(egress=EgressRules()) as transport:
+            made = run_trials(target, plan_trials("light"), seed=1, transport=transport)
             return [attempt async for attempt in made]
 
     attempts = asyncio.run(collect())
@@ -275,7 +275,7 @@ def test_our_own_database_and_broker_are_refused(
     rules.check("10.0.0.1", 5433)
     rules.check("127.0.0.1", 80)
     for port in (5433, 6379):
-        with pytest.raises(Barred, match="itself"):
+        with pytest.raises(EgressDenied, match="itself"):
             rules.check("127.0.0.1", port)
 
 

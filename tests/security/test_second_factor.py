@@ -113,6 +113,22 @@ def test_a_passkey_signs_in_alone_and_confirms(inside: Client, bob: User) -> Non
     assert second.post("/confirm/", form).headers["Location"] == "/settings/tokens/"
 
 
+@pytest.mark.parametrize("part", ["rawId", "userHandle", "signature", "authenticatorData"])
+def test_a_number_in_place_of_bytes_makes_no_room_for_so_many(
+    inside: Client, bob: User, part: str
+) -> None:
+    """An answer of a few bytes must not take gigabytes of memory."""
+    key, visitor = SoftPasskey(), Client()
+    add_passkey(inside, key)
+    answer = json.loads(key.get(visitor.post(QUESTION).json()))
+    (answer if part in answer else answer["response"])[part] = 10**13
+
+    refused = visitor.post("/login/passkey/", {"credential": json.dumps(answer)})
+
+    assertContains(refused, "This passkey opens nothing here")
+    assert not is_in(visitor)
+
+
 def test_a_passkey_of_another_site_is_refused(inside: Client, bob: User) -> None:
     """What was made or answered for another host name counts for nothing."""
     elsewhere = SoftPasskey("testserver.evil.example")

@@ -14,8 +14,8 @@ from probes.events import ReplyEnded
 from probes.history.model_conversation import Conversation
 from probes.messages import Reply, ToolChoice, ToolSpec
 from probes.secret import Secret
-from probes.suite.question_builder import Setting
-from probes.suite.script_steps import asking
+from probes.suite.question_builder import QuestionBuilder
+from probes.suite.script_steps import start_conversation
 from probes.target import Provider
 
 
@@ -38,8 +38,8 @@ class Model:
         stream: bool = False,
     ) -> Reply:
         adapter = adapter_for(self.provider)
-        setting = Setting(self.model, DIALECTS[self.provider], adapter.format)
-        conversation = asking(said) if isinstance(said, str) else said
+        setting = QuestionBuilder(self.model, DIALECTS[self.provider], adapter.format)
+        conversation = start_conversation(said) if isinstance(said, str) else said
         call = setting.call(conversation, tools, choice=choice, parallel=parallel, stream=stream)
         response = self.client.post(
             request_url(adapter, self.base_url, self.model, stream=stream),

@@ -18,8 +18,8 @@ from probes.dialects.gemini import GEMINI
 from probes.dialects.ollama import OLLAMA
 from probes.dialects.openai import OPENAI, OPENAI_RESPONSES
 from probes.errors import Refused
-from probes.http_messages import Chunk, Incoming
-from probes.http_reply import read_answer
+from probes.http_messages import Chunk, WireResponse
+from probes.http_reply import read_http_reply
 from probes.messages import JSON
 from tests.simulators.fault_client import HEADERS, VENDORS
 
@@ -49,9 +49,9 @@ def post(url: str, switches: str, vendor: str, body: Mapping[str, Any]) -> httpx
 def meaning(vendor: str, answer: httpx.Response) -> str:
     """What our classifier makes of a refusal, from its status and bytes."""
     adapter = FORMATS.get(vendor) or FORMATS["openai"]
-    incoming = Incoming(answer.status_code, dict(answer.headers), (Chunk(0, answer.content),))
+    incoming = WireResponse(answer.status_code, dict(answer.headers), (Chunk(0, answer.content),))
     with pytest.raises(Refused) as caught:
-        read_answer(adapter, incoming)
+        read_http_reply(adapter, incoming)
     return str(caught.value.kind)
 
 

@@ -11,8 +11,8 @@ from typing_extensions import override
 from probes.adapters import FORMATS
 from probes.errors import NotFound, Refused
 from probes.findings import FindingKind
-from probes.http_messages import Chunk, Incoming
-from probes.http_reply import read_answer
+from probes.http_messages import Chunk, WireResponse
+from probes.http_reply import read_http_reply
 from simulators.vendors.registry import SPECS
 
 KEYS = {
@@ -66,9 +66,9 @@ def message_of(response: httpx.Response) -> str:
 def kind_of(response: httpx.Response, form: str) -> FindingKind:
     """What our classifier makes of a refusal."""
     chunks = (Chunk(0, response.content),)
-    incoming = Incoming(response.status_code, dict(response.headers), chunks)
+    incoming = WireResponse(response.status_code, dict(response.headers), chunks)
     try:
-        read_answer(FORMATS[form], incoming)
+        read_http_reply(FORMATS[form], incoming)
     except Refused as exc:
         return exc.kind
     except NotFound:

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from probes.call_arguments import validate
+from probes.call_arguments import validate_arguments
 from probes.messages import Breakage, ModelCall, Role, Text, Turn
 from probes.outcomes import Metric
 from simulators.faults.calls.wrong_arguments import FAULTS
@@ -117,7 +117,7 @@ def on_the_wire(body: Any, format: str) -> list[tuple[str, Any]]:
 
 
 def is_valid(name: str, arguments: Mapping[str, Any]) -> bool:
-    return name in TOOLS and not validate(TOOLS[name].schema or {}, arguments)
+    return name in TOOLS and not validate_arguments(TOOLS[name].schema or {}, arguments)
 
 
 def test_every_fault_of_arguments_has_its_case() -> None:

@@ -10,7 +10,7 @@ import openai
 import pytest
 
 from probes.messages import ToolSpec
-from probes.text_answer import read_answer
+from probes.text_answer import read_text_answer
 from tests.simulators.conversation import FIRST, PROMPT, TOOLS, check, run_tool
 
 with warnings.catch_warnings():
@@ -117,7 +117,7 @@ def test_the_calls_of_a_server_that_leaks_are_in_its_text(
 
     schemas: dict[str, Any] = TOOLS
     specs = [ToolSpec(name, "", schema) for name, schema in schemas.items()]
-    read = read_answer([message.content], specs)
+    read = read_text_answer([message.content], specs)
 
     assert not message.tool_calls
     assert [(call.name, dict(call.input)) for call in read.calls] == FIRST

@@ -6,9 +6,9 @@ import httpx
 import pytest
 
 from probes.outcomes import Attempt, Metric, Outcome
-from probes.runner import run
+from probes.runner import run_trials
 from probes.secret import Secret
-from probes.suite import Trial, plan
+from probes.suite import Trial, plan_trials
 from probes.target import Limits, Provider, Target
 from probes.transport import Transport
 from simulators.hostile_vendors import ANSWERS
@@ -50,7 +50,7 @@ EXPECTED = {
 
 async def probe(url: str, limits: Limits = LIMITS) -> list[Attempt]:
     target = Target(Provider.OPENAI, url, "m", Secret(CANARY), limits=limits)
-    return [attempt async for attempt in run(target, TRIALS, seed="s")]
+    return [attempt async for attempt in run_trials(target, TRIALS, seed="s")]
 
 
 @pytest.mark.anyio
@@ -114,9 +114,9 @@ async def test_a_transport_serves_on_after_every_kind_of_trouble(vendor_url: str
     async with Transport(SHORT) as transport:
         for name in ("cut", "endless", "hang", "gzip-bomb", "garbage"):
             bad = Target(Provider.OPENAI, f"{vendor_url}/hostile/{name}/v1", "m")
-            [attempt async for attempt in run(bad, TRIALS, seed="s", transport=transport)]
+            [attempt async for attempt in run_trials(bad, TRIALS, seed="s", transport=transport)]
     good = Target(Provider.OPENAI, f"{vendor_url}/openai/v1", "sim-steady", Secret("sim-x"))
-    attempts = [attempt async for attempt in run(good, plan("light"), seed="s")]
+    attempts = [attempt async for attempt in run_trials(good, plan_trials("light"), seed="s")]
 
     assert {attempt.outcome for attempt in attempts} == {Outcome.PASS}
 
@@ -128,7 +128,7 @@ async def test_a_leaking_model_is_caught_over_real_http(vendor_url: str) -> None
     target = Target(Provider.OPENAI, url, "sim-steady", max_concurrency=20)
     trials = [Trial("format", trial) for trial in range(60)]
 
-    attempts = [attempt async for attempt in run(target, trials, seed="s")]
+    attempts = [attempt async for attempt in run_trials(target, trials, seed="s")]
 
     leaked = [a for a in attempts if any(f.kind == "leaked_call" for f in a.findings)]
     assert 0 < len(leaked) < 60

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from probes.dialects.base import Dialect
-from probes.history.model_conversation import Conversation, Sending
+from probes.history.model_conversation import Conversation, SendOptions
 from probes.messages import ModelCall, ToolResult
 from simulators.faults.calls import call_ids
 from simulators.faults.refusals import id_refusals
@@ -103,4 +103,4 @@ def test_our_history_survives_every_kind_of_id(vendor_url: str, form: str, switc
 
 def prepared(conversation: Conversation, dialect: Dialect) -> ModelCall:
     blank = ModelCall("", (), tools=(ECHO, ADD))
-    return conversation.to_call(blank, Sending(dialect, "here")).call
+    return conversation.to_call(blank, SendOptions(dialect, "here")).call

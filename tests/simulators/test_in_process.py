@@ -8,7 +8,7 @@ import json
 import pytest
 
 from probes.errors import ProbesError, TimedOut, TooLarge, TransportError
-from probes.http_messages import Incoming, Outgoing
+from probes.http_messages import WireRequest, WireResponse
 from probes.target import Limits
 from simulators import virtual_time
 from simulators.in_process import InProcess
@@ -17,10 +17,10 @@ from simulators.server import build
 QUESTION = {"model": "sim-steady", "messages": [{"role": "user", "content": "Say hello."}]}
 
 
-def ask(path: str, *, stream: bool = False, limits: Limits | None = None) -> Incoming:
+def ask(path: str, *, stream: bool = False, limits: Limits | None = None) -> WireResponse:
     """The answer of a vendor that takes 0.5 s for it, in virtual time."""
     body = json.dumps({**QUESTION, "stream": stream}).encode()
-    outgoing = Outgoing(
+    outgoing = WireRequest(
         "POST",
         f"http://vendors.test{path}/chat/completions",
         {"Content-Type": "application/json"},

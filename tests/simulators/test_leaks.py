@@ -4,7 +4,7 @@ import pytest
 
 from probes.messages import Location, ToolSpec
 from probes.parsers import PARSERS
-from probes.text_answer import TextAnswer, read_answer
+from probes.text_answer import TextAnswer, read_text_answer
 from simulators.faults.fault import Fault
 from simulators.faults.text.leaks import FAULTS
 from tests.simulators.fault_client import (
@@ -87,7 +87,7 @@ every_leak = pytest.mark.parametrize("name", WRITTEN)
 
 
 def recovered(text: str | None) -> TextAnswer:
-    return read_answer([text or ""], TOOLS)
+    return read_text_answer([text or ""], TOOLS)
 
 
 def calls_in(text: str | None) -> list[tuple[str, object]]:
@@ -208,6 +208,6 @@ def test_an_answer_without_calls_does_not_leak(fault: Fault, vendor_url: str) ->
 def test_a_call_found_in_reasoning_says_so(vendor_url: str) -> None:
     """A call of the reasoning is no call of the answer's."""
     reply = Bent(vendor_url, "leak-in-reasoning").read("openai", question(ONE))
-    [call] = read_answer([f"<think>{reply.reasoning}</think>"], TOOLS).calls
+    [call] = read_text_answer([f"<think>{reply.reasoning}</think>"], TOOLS).calls
 
     assert call.location is Location.REASONING

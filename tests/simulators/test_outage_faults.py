@@ -8,8 +8,8 @@ import pytest
 
 from probes.adapters import FORMATS
 from probes.errors import AuthRejected, NotJSON, Overloaded, ProviderError, RateLimited, Redirected
-from probes.http_messages import Chunk, Incoming
-from probes.http_reply import read_answer
+from probes.http_messages import Chunk, WireResponse
+from probes.http_reply import read_http_reply
 from tests.simulators.fault_client import ECHOED, EVERY_FORMAT, HEADERS, ONE, Bent, called, question
 
 every_format = pytest.mark.parametrize("form", EVERY_FORMAT)
@@ -86,9 +86,9 @@ def ask(url: str, switches: str, form: str, *, stream: bool = False) -> httpx.Re
 
 def error_of(form: str, answer: httpx.Response) -> ProviderError:
     """What the answer amounts to for us."""
-    incoming = Incoming(answer.status_code, dict(answer.headers), (Chunk(0, answer.content),))
+    incoming = WireResponse(answer.status_code, dict(answer.headers), (Chunk(0, answer.content),))
     with pytest.raises(ProviderError) as caught:
-        read_answer(FORMATS[form], incoming)
+        read_http_reply(FORMATS[form], incoming)
     return caught.value
 
 

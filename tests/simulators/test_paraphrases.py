@@ -23,12 +23,12 @@ from probes.messages import (
     ToolResult,
     ToolSpec,
 )
-from probes.suite import PROBES, Drawn
+from probes.suite import PROBES, DrawnValues
 from probes.suite.base import rng_for
 from probes.suite.closure_probe import GREETED, GREETING
 from probes.suite.error_repair_probe import ERROR
 from probes.suite.question_builder import HERE
-from probes.suite.script_steps import asking
+from probes.suite.script_steps import start_conversation
 from probes.suite.tools import (
     PROBE_ADD,
     PROBE_ECHO,
@@ -69,7 +69,7 @@ def model(vendor_url: str, client: httpx.Client) -> Model:
     return Model(Provider.OPENAI, f"{vendor_url}/openai/v1", "sim-steady", client)
 
 
-def drawn(probe: str, seed: int) -> Drawn:
+def drawn(probe: str, seed: int) -> DrawnValues:
     return PROBES[probe].draw(rng_for(seed, probe, 1))
 
 
@@ -132,7 +132,7 @@ def check_silence(model: Model, wording: str, seed: int) -> None:
 def check_round_trip(model: Model, wording: str, seed: int) -> None:
     values = drawn("round_trip", seed).values
     wanted = {name: values[name] for name in ("message", "tag")}
-    conversation = asking(filled(wording, {"tool": "probe_echo", **wanted}))
+    conversation = start_conversation(filled(wording, {"tool": "probe_echo", **wanted}))
     reply = model.ask(conversation, (PROBE_ECHO,))
     assert calls(reply) == [("probe_echo", wanted)]
     check_nonce(model, conversation, reply, str(values["nonce"]))
@@ -176,7 +176,7 @@ def check_streaming(model: Model, wording: str, seed: int) -> None:
 
 def check_error_repair(model: Model, wording: str, seed: int) -> None:
     values = drawn("error_repair", seed).values
-    conversation = asking(filled(wording, {"tool": "probe_fail_once", **values}))
+    conversation = start_conversation(filled(wording, {"tool": "probe_fail_once", **values}))
     reply = model.ask(conversation, (PROBE_FAIL_ONCE,))
     assert calls(reply) == [("probe_fail_once", values)]
     with_results(conversation, reply, ERROR)
@@ -199,7 +199,7 @@ def check_adding(model: Model, wording: str, seed: int) -> None:
 
 def check_next(model: Model, wording: str, seed: int) -> None:
     values = drawn("reasoning_replay", seed).values
-    conversation = asking(PROMPT.format(tool="probe_add", **values))
+    conversation = start_conversation(PROMPT.format(tool="probe_add", **values))
     with_results(conversation, model.ask(conversation, BOTH), {"nonce": values["nonce"]})
     conversation.add_reply(model.ask(conversation, BOTH), HERE)
     conversation.add_user(filled(wording, {"tool": "probe_echo", **values}))

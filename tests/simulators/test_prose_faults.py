@@ -8,8 +8,8 @@ import pytest
 from probes.adapters import FORMATS
 from probes.errors import ProviderError, Refused
 from probes.findings import FindingKind
-from probes.http_messages import Chunk, Incoming
-from probes.http_reply import read_answer
+from probes.http_messages import Chunk, WireResponse
+from probes.http_reply import read_http_reply
 from probes.messages import Breakage, Stop
 from simulators.faults.fault import Fault
 from simulators.faults.text.prose_answers import FAULTS
@@ -39,9 +39,9 @@ both_ways = pytest.mark.parametrize("stream", [False, True], ids=["whole", "stre
 def refusal(vendor_url: str, name: str, vendor: str, *, stream: bool) -> tuple[Any, Refused]:
     """The body of an error answer, and what our library takes it for."""
     answer = Bent(vendor_url, name).ask(vendor, question(ONE), stream=stream)
-    incoming = Incoming(answer.status_code, dict(answer.headers), (Chunk(0, answer.content),))
+    incoming = WireResponse(answer.status_code, dict(answer.headers), (Chunk(0, answer.content),))
     with pytest.raises(ProviderError) as caught:
-        read_answer(FORMATS[vendor], incoming)
+        read_http_reply(FORMATS[vendor], incoming)
     assert answer.status_code == 500
     assert isinstance(caught.value, Refused)
     return answer.json(), caught.value

@@ -21,8 +21,8 @@ from probes.errors import (
     WireError,
 )
 from probes.events import ReplyEnded
-from probes.http_messages import Chunk, Incoming, Outgoing
-from probes.http_reply import read_answer
+from probes.http_messages import Chunk, WireRequest, WireResponse
+from probes.http_reply import read_http_reply
 from probes.messages import Reply, Stop
 from probes.target import Limits
 from probes.transport import Transport
@@ -40,8 +40,8 @@ SILENT = httpx.Timeout(20, read=2)
 BODY: dict[str, Any] = FORMATS["openai"].write_request(question(ONE)) | {"model": "sim-steady"}
 
 
-def incoming(answer: httpx.Response) -> Incoming:
-    return Incoming(answer.status_code, dict(answer.headers), (Chunk(0, answer.content),))
+def incoming(answer: httpx.Response) -> WireResponse:
+    return WireResponse(answer.status_code, dict(answer.headers), (Chunk(0, answer.content),))
 
 
 def streamed(form: str, data: bytes) -> Reply:
@@ -76,12 +76,14 @@ def opened(
         yield answer
 
 
-async def sent(url: str, switches: str, limits: Limits, *, stream: bool = False) -> Incoming:
+async def sent(url: str, switches: str, limits: Limits, *, stream: bool = False) -> WireResponse:
     """The answer as our own transport takes it, within those limits."""
     data = json.dumps(BODY | {"stream": stream}).encode()
     headers = {"content-type": "application/json"}
     async with Transport(limits) as transport:
-        return await transport.send(Outgoing("POST", f"{url}/with/{switches}{CHAT}", headers, data))
+        return await transport.send(
+            WireRequest("POST", f"{url}/with/{switches}{CHAT}", headers, data)
+        )
 
 
 def healthy(url: str, *, stream: bool = False) -> bytes:
@@ -280,7 +282,7 @@ def test_an_answer_is_called_a_web_page(vendor_url: str, form: str) -> None:
     answer = Bent(vendor_url, "wrong-content-type").ask(form, question(ONE))
 
     assert answer.headers["content-type"] == "text/html; charset=utf-8"
-    assert called(read_answer(FORMATS[form], incoming(answer))) == [ECHOED]
+    assert called(read_http_reply(FORMATS[form], incoming(answer))) == [ECHOED]
 
 
 @every_format
@@ -306,7 +308,7 @@ def test_garbage_is_no_text(vendor_url: str, form: str, stream: bool) -> None:
         assert streamed(form, answer.content).stop is Stop.ERROR
     else:
         with pytest.raises(NotJSON, match="not UTF-8"):
-            read_answer(FORMATS[form], incoming(answer))
+            read_http_reply(FORMATS[form], incoming(answer))
 
 
 @both_ways
@@ -333,7 +335,7 @@ def test_an_answer_is_a_list(vendor_url: str, form: str, stream: bool) -> None:
         assert not streamed(form, answer.content).calls
     else:
         with pytest.raises(WireError):
-            read_answer(FORMATS[form], incoming(answer))
+            read_http_reply(FORMATS[form], incoming(answer))
 
 
 @both_ways
@@ -347,7 +349,7 @@ def test_an_answer_is_empty(vendor_url: str, form: str, stream: bool) -> None:
         assert streamed(form, b"").stop is Stop.ERROR
     else:
         with pytest.raises(NotJSON, match="empty body"):
-            read_answer(FORMATS[form], incoming(answer))
+            read_http_reply(FORMATS[form], incoming(answer))
 
 
 @pytest.mark.parametrize("fault", FAULTS, ids=lambda fault: fault.name)

@@ -13,7 +13,7 @@ from itertools import pairwise, takewhile
 import pytest
 
 from health.metric_state import DWELL
-from health.modes import Mode, fallbacks
+from health.modes import Mode, fallback_modes
 from health.severity import Severity
 from probes.outcomes import Metric
 from simulators.stories import DAY
@@ -143,7 +143,7 @@ def test_an_incident_grows_with_the_decay_and_so_do_its_modes(told: dict[str, Ti
     assert (incident.metric, incident.severity) == ("parse_success", severities[-1])
     assert incident.severity >= Severity.S2
     on = {Mode(switch.mode) for switch in story.switches if switch.off is None}
-    assert on == fallbacks(Metric.PARSE_SUCCESS, Severity(incident.severity))
+    assert on == fallback_modes(Metric.PARSE_SUCCESS, Severity(incident.severity))
     assert len(story.switches) == len(on), "nothing was let go on the way"
 
 

@@ -11,7 +11,7 @@ from django.db import connection
 from dashboard.endpoints.services import endpoints
 from dashboard.models import Attempt, Endpoint, Run, RunMetric
 from dashboard.runs import services as runs
-from health.observation_bits import pack
+from health.observation_bits import pack_verdicts
 from probes.outcomes import Metric, Verdict
 from tests.live import broker, celery_worker, eventually
 from workers.probing import look_around
@@ -81,7 +81,7 @@ def test_a_run_whose_worker_is_killed_is_finished_by_another_once(
     verdicts = [_verdicts(attempt) for attempt in Attempt.objects.all()]
     owed = sum(verdict.metric is Metric.PARSE_SUCCESS for each in verdicts for verdict in each)
     assert RunMetric.objects.get(metric="parse_success").trials == owed
-    assert observation_count() == sum(len(pack(each)) for each in verdicts)
+    assert observation_count() == sum(len(pack_verdicts(each)) for each in verdicts)
     assert Run.objects.count() == 1
 
 

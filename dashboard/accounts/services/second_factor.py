@@ -1,25 +1,21 @@
-"""Setting up, checking and removing second factors. The rows and the arithmetic are allauth's."""
+"""Setting up, checking and removing second factors. The rows are allauth's."""
 
 from __future__ import annotations
 
 from typing import Any
 
-from allauth.core.internal.cryptokit import compare_user_code
 from allauth.mfa.models import Authenticator
-from allauth.mfa.recovery_codes.internal.auth import RecoveryCodes
-from allauth.mfa.totp.internal import auth as totp
-from allauth.mfa.utils import decrypt
-from allauth.mfa.webauthn.internal.auth import WebAuthn
 from django.contrib.auth.models import User
 from django.db import IntegrityError, transaction
 from django.utils.translation import gettext as _
 
-from dashboard.accounts import second_factor
+from dashboard.accounts import one_time_codes, second_factor
 from dashboard.audit import services as audit
 from dashboard.core.errors import Refused
 from dashboard.models.audit import Action
 
-_TOTP, _CODES = Authenticator.Type.TOTP, Authenticator.Type.RECOVERY_CODES
+_TOTP, _PASSKEY = Authenticator.Type.TOTP, Authenticator.Type.WEBAUTHN
+_CODES = Authenticator.Type.RECOVERY_CODES
 
 
 def add_app(person: User, *, secret: str, code: str) -> list[str]:
@@ -27,11 +23,12 @@ def add_app(person: User, *, secret: str, code: str) -> list[str]:
 
     Refuses a wrong code: an app that was not set up right would shut its owner out.
     """
-    if not totp.validate_totp_code(secret, code):
+    if one_time_codes.matching_step(secret, code) is None:
         raise Refused(_("This is not the code that the app should show now. Look at it again."))
     try:
         with transaction.atomic():
-            totp.TOTP.activate(person, secret)
+            data = {"secret": second_factor.seal(secret)}
+            Authenticator.objects.create(user=person, type=_TOTP, data=data)
             return _added(person, "app")
     except IntegrityError as exc:
         raise Refused(_("There is already an app. Remove it first.")) from exc
@@ -40,7 +37,8 @@ def add_app(person: User, *, secret: str, code: str) -> list[str]:
 @transaction.atomic
 def add_passkey(person: User, *, name: str, credential: dict[str, Any]) -> list[str]:
     """Let a passkey open the door, whose answer was verified."""
-    WebAuthn.add(person, name, credential)
+    data = {"name": name, "credential": credential}
+    Authenticator.objects.create(user=person, type=_PASSKEY, data=data)
     return _added(person, f"passkey {name}")
 
 
@@ -81,7 +79,7 @@ def check_code(person: User, code: str) -> bool:
     for factor in Authenticator.objects.select_for_update().filter(user=person).order_by("pk"):
         if factor.type == _TOTP and _is_new(factor, code):
             return True
-        if factor.type == _CODES and RecoveryCodes(factor).validate_code(code):
+        if factor.type == _CODES and _is_unused(factor, code):
             _record(person, after={"recovery code": "used"})
             return True
     return False
@@ -89,20 +87,35 @@ def check_code(person: User, code: str) -> bool:
 
 def codes_left(person: User) -> int:
     found = Authenticator.objects.filter(user=person, type=_CODES).first()
-    return len(RecoveryCodes(found).get_unused_codes()) if found else 0
+    return len(_unused_codes(found)) if found else 0
 
 
 def _is_new(factor: Authenticator, code: str) -> bool:
     """Right now, and later than the last one that was used: nobody can use it who overheard it."""
-    secret, last = decrypt(factor.data["secret"]), factor.data.get("last", 0)
-    for counter in totp.yield_hotp_counters_from_time():
-        expected = totp.format_hotp_value(totp.hotp_value(secret, counter))
-        if counter > last and compare_user_code(actual=code, expected=expected):
-            factor.data["last"] = counter
+    secret, last = second_factor.unseal(factor.data["secret"]), factor.data.get("last", 0)
+    step = one_time_codes.matching_step(secret, code, after=last)
+    if step is None:
+        return False
+    factor.data["last"] = step
+    factor.save(update_fields=["data"])
+    factor.record_usage()
+    return True
+
+
+def _is_unused(factor: Authenticator, code: str) -> bool:
+    """A recovery code that was not used before; it is used by this."""
+    for index, expected in _unused_codes(factor):
+        if one_time_codes.is_same_code(code, expected):
+            factor.data["used_mask"] |= 1 << index
             factor.save(update_fields=["data"])
-            factor.record_usage()
             return True
     return False
+
+
+def _unused_codes(factor: Authenticator) -> list[tuple[int, str]]:
+    codes = one_time_codes.recovery_codes(second_factor.unseal(factor.data["seed"]))
+    used: int = factor.data["used_mask"]
+    return [(index, code) for index, code in enumerate(codes) if not used >> index & 1]
 
 
 def _added(person: User, told: str) -> list[str]:
@@ -113,12 +126,14 @@ def _added(person: User, told: str) -> list[str]:
 
 def _draw(person: User) -> list[str]:
     Authenticator.objects.filter(user=person, type=_CODES).delete()
-    codes: list[str] = RecoveryCodes.activate(person).get_unused_codes()
-    return codes
+    seed = one_time_codes.new_recovery_seed()
+    data = {"seed": second_factor.seal(seed), "used_mask": 0}
+    Authenticator.objects.create(user=person, type=_CODES, data=data)
+    return one_time_codes.recovery_codes(seed)
 
 
 def _told(factor: Authenticator) -> str:
-    if factor.type == Authenticator.Type.WEBAUTHN:
+    if factor.type == _PASSKEY:
         return f"passkey {factor.data.get('name', '')}"
     return "app"
 

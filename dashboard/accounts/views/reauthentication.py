@@ -74,7 +74,7 @@ def page(request: HttpRequest) -> HttpResponse:
 
 def _is_them(request: HttpRequest, person: User, form: ConfirmForm) -> bool:
     if answer := passkeys.read(request):
-        return passkeys.verify(person, answer) is not None
+        return passkeys.verify(request, person, answer) is not None
     if not form.is_valid():
         return False
     if code := form.cleaned_data["code"]:

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import base64
+from io import BytesIO
 from typing import Any, cast
 
-from allauth.mfa.adapter import get_adapter
-from allauth.mfa.totp.internal import auth as totp
+import qrcode
 from django import forms
 from django.conf import settings
 from django.contrib import messages
@@ -17,13 +17,17 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
+from qrcode.image.svg import SvgPathImage
 
-from dashboard.accounts import passkeys
+from dashboard.accounts import one_time_codes, passkeys
 from dashboard.accounts import second_factor as second_factors
 from dashboard.accounts.reauthentication import fresh, fresh_when
 from dashboard.accounts.services import external_accounts, second_factor
 from dashboard.core.errors import Refused
 from dashboard.core.permissions import own
+
+# Where a session holds the secret of an app that is being set up.
+APP_SETUP = "mfa.totp.secret"
 
 
 class AppForm(forms.Form):
@@ -68,19 +72,21 @@ def page(request: HttpRequest) -> HttpResponse:
 def app(request: HttpRequest) -> HttpResponse:
     person = cast(User, request.user)
     form = AppForm(request.POST or None)
-    secret = totp.get_totp_secret(regenerate=request.method != "POST")
+    if request.method != "POST" or APP_SETUP not in request.session:
+        request.session[APP_SETUP] = one_time_codes.new_app_secret()
+    secret: str = request.session[APP_SETUP]
     if request.method == "POST" and form.is_valid():
         try:
             codes = second_factor.add_app(person, secret=secret, code=form.cleaned_data["code"])
         except Refused as exc:
             form.add_error("code", exc.message)
         else:
-            totp.clear_totp_secret(request)
+            request.session.pop(APP_SETUP)
             return _added(request, codes, _("The app is set up. You are asked for its codes."))
-    address = get_adapter().build_totp_url(person, secret)
-    picture = base64.b64encode(get_adapter().build_totp_svg(address).encode()).decode()
+    account = person.email or person.username
+    address = one_time_codes.app_address(secret, issuer="Toolgauge", account=account)
     spelled = " ".join(secret[at : at + 4] for at in range(0, len(secret), 4))
-    context = {"form": form, "secret": spelled, "picture": f"data:image/svg+xml;base64,{picture}"}
+    context = {"form": form, "secret": spelled, "picture": _qr_code(address)}
     return render(request, "accounts/security_app.html", context)
 
 
@@ -93,12 +99,12 @@ def new_passkey(request: HttpRequest) -> HttpResponse:
     form = PasskeyForm(request.POST or None)
     if request.method == "POST" and form.is_valid():
         answer = passkeys.read(request)
-        if answer and passkeys.accept(answer):
+        if answer and passkeys.accept(request, answer):
             name = form.cleaned_data["name"]
             codes = second_factor.add_passkey(person, name=name, credential=answer)
             return _added(request, codes, _("The passkey is set up. You can sign in with it."))
         form.add_error(None, _("The passkey was not made. Try again, or use another one."))
-    context = {"form": form, "invitation": passkeys.invitation(person)}
+    context = {"form": form, "invitation": passkeys.invitation(request, person)}
     return render(request, "accounts/security_passkey.html", context)
 
 
@@ -138,3 +144,10 @@ def _codes(request: HttpRequest, drawn: list[str]) -> HttpResponse:
     # The answer to the post itself, not a redirect: the codes are shown nowhere else.
     context: dict[str, Any] = {"codes": drawn, "text": "\n".join(drawn)}
     return render(request, "accounts/security_codes.html", context)
+
+
+def _qr_code(text: str) -> str:
+    """The address of a picture that holds the text."""
+    drawn = BytesIO()
+    qrcode.make(text, image_factory=SvgPathImage).save(drawn)
+    return f"data:image/svg+xml;base64,{base64.b64encode(drawn.getvalue()).decode()}"

@@ -112,7 +112,7 @@ def passkey(request: HttpRequest) -> HttpResponse:
     # Nobody guesses a passkey: only the address that sends wrong ones waits, not the person.
     if wait := login_throttle.waits(name, client_address.of(request), anywhere=False):
         return too_soon(request, wait)
-    if answer and person and passkeys.verify(person, answer):
+    if answer and person and passkeys.verify(request, person, answer):
         next_page = request.POST.get("next", "")
         return sign_in.begin(request, person, how="passkey", next_page=next_page, is_both=True)
     login_throttle.failed(request, name)
@@ -129,7 +129,7 @@ def passkey_options(request: HttpRequest) -> HttpResponse:
     """What the browser asks a passkey: of whoever is signed in, or half signed in, or anybody."""
     who = sign_in.pending(request)
     person = request.user if isinstance(request.user, User) else who.person if who else None
-    return JsonResponse(passkeys.question(person))
+    return JsonResponse(passkeys.question(request, person))
 
 
 @own
@@ -160,7 +160,7 @@ def too_soon(request: HttpRequest, wait: timedelta) -> HttpResponse:
 def _shown(request: HttpRequest, person: User, form: CodeForm) -> str:
     """How they showed the second factor; empty where they did not."""
     if answer := passkeys.read(request):
-        return "password and passkey" if passkeys.verify(person, answer) else _wrong(form)
+        return "password and passkey" if passkeys.verify(request, person, answer) else _wrong(form)
     if not form.is_valid():
         return ""
     if second_factor.check_code(person, form.cleaned_data["code"]):

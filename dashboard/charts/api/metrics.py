@@ -20,7 +20,7 @@ from dashboard.runs import observations
 from dashboard.runs.api.runs import RunId
 from dashboard.runs.api.runs import find as find_run
 from dashboard.runs.observations import EARLIEST, LATEST
-from health.rates import Rate, rate_of
+from health.rates import Rate, metric_rate
 from probes.outcomes import Metric
 
 of_run = Router(tags=["metrics"])
@@ -106,7 +106,7 @@ class SeriesOut(BaseModel):
 def run_metrics(request: HttpRequest, run_id: RunId) -> RunMetrics:
     """Empty until the run has come to a verdict."""
     rows = find_run(run_id).metrics.order_by("metric")
-    rates = {row.metric: rate_of(Metric(row.metric), row.trials, row.failures) for row in rows}
+    rates = {row.metric: metric_rate(Metric(row.metric), row.trials, row.failures) for row in rows}
     return RunMetrics(metrics={name: _rate(rate) for name, rate in rates.items()})
 
 
@@ -133,7 +133,7 @@ def endpoint_metrics(
 
 
 def _point(metric: Metric, point: series.Point) -> PointOut:
-    rate = _rate(rate_of(metric, point.trials, point.failures))
+    rate = _rate(metric_rate(metric, point.trials, point.failures))
     return PointOut(at=point.at, epoch=point.epoch, **rate.model_dump())
 
 

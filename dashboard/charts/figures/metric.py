@@ -13,7 +13,7 @@ from dashboard.charts.figures import baselines, change_marks, key_changes, lanes
 from dashboard.charts.figures.chart_values import Row, Shown, suite_word
 from dashboard.charts.figures.lanes import Happened
 from dashboard.core.durations import short
-from health.rates import DIRECTIONS, Good
+from health.rates import DIRECTIONS, Direction
 from health.translation import say
 
 # A little under the axis, so that a run without a verdict is not read as 0 %.
@@ -66,7 +66,7 @@ def fitting(times: Sequence[datetime], happened: Happened) -> tuple[datetime, da
 
 
 def _rate_axis(shown: Shown) -> dict[str, Any]:
-    is_high = DIRECTIONS[shown.metric] is Good.HIGH
+    is_high = DIRECTIONS[shown.metric] is Direction.HIGH
     return theme.axis(
         say("Rate (%), high is good") if is_high else say("Rate (%), low is good"),
         range=[BOTTOM, lanes.TOP],

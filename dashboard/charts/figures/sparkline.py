@@ -8,7 +8,7 @@ from functools import lru_cache
 from typing import NamedTuple
 
 from health.rates import Rate
-from health.status import Status, status_of_rate
+from health.status import Status, rate_status
 from health.translation import say, say_many
 
 SLOTS = 24
@@ -55,7 +55,7 @@ def _bar(rate: Rate | None) -> Bar:
     value = rate.value if rate else None
     if rate is None or value is None:
         return Bar(_HOLLOW, Status.NO_VERDICT)
-    return Bar(round(max(_SHORTEST, value * HEIGHT), 1), status_of_rate(rate))
+    return Bar(round(max(_SHORTEST, value * HEIGHT), 1), rate_status(rate))
 
 
 # A fleet page draws hundreds of them, most of which are twelve full bars.

@@ -18,7 +18,7 @@ from dashboard.compare.export import as_csv
 from dashboard.core.permissions import Right, needs
 from dashboard.core.time_range import Range
 from dashboard.models import Endpoint
-from health.metric_names import NAMES, name_of
+from health.metric_names import NAMES, metric_name
 
 # Of the newest points below the chart; all of them have a page of their own.
 TABLE_ROWS = 50
@@ -63,7 +63,7 @@ def _part_context(endpoint: Endpoint, asked: Asked) -> dict[str, Any]:
         "asked": asked,
         "window": asked.window,
         "metric": asked.subject,
-        "subjects": [(each, name_of(each), asked.of(each)) for each in NAMES],
+        "subjects": [(each, metric_name(each), asked.of(each)) for each in NAMES],
         "measures": [(each, measures.name_of(each), asked.of(each)) for each in Measure],
         "ranges": [(each, asked.in_range(each)) for each in Range],
         "all_time": asked.in_range(Range.ALL),

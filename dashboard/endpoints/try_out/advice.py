@@ -8,11 +8,11 @@ from django.utils.translation import gettext as _
 
 from probes.adapters import adapter_for
 from probes.adapters.request_url import VERSIONS
-from probes.egress_rules import Barred
+from probes.egress_rules import EgressDenied
 from probes.errors import (
     AuthRejected,
     ConnectFailed,
-    Missed,
+    ConnectFailureReason,
     NotFound,
     NotJSON,
     Overloaded,
@@ -30,17 +30,17 @@ from probes.errors import (
 )
 from probes.findings import FindingKind
 from probes.target import Target
-from probes.try_endpoint import Tried
+from probes.try_endpoint import TryResult
 
 
-def advice(tried: Tried, target: Target) -> list[str]:
+def advice(tried: TryResult, target: Target) -> list[str]:
     """Sentences on what to do; none where all is well."""
     if tried.error is None:
         return _about_findings(tried)
     return [_about(tried.error, tried, target)]
 
 
-def suggestion(tried: Tried, target: Target) -> str:
+def suggestion(tried: TryResult, target: Target) -> str:
     """The base URL that was likely meant, or "" where none comes to mind."""
     if not isinstance(tried.error, NotFound | NotJSON | Redirected | WireError):
         return ""
@@ -58,9 +58,9 @@ def suggestion(tried: Tried, target: Target) -> str:
     return f"{base}/v1"
 
 
-def _about(error: ProbesError, tried: Tried, target: Target) -> str:
+def _about(error: ProbesError, tried: TryResult, target: Target) -> str:
     match error:
-        case Barred():
+        case EgressDenied():
             return _about_barred(error)
         case ConnectFailed():
             return _about_connection(error, target)
@@ -74,7 +74,7 @@ def _about(error: ProbesError, tried: Tried, target: Target) -> str:
             return _about_format(error)
 
 
-def _moved(tried: Tried, target: Target) -> str:
+def _moved(tried: TryResult, target: Target) -> str:
     """The same address by https, where that is what a redirect is about."""
     place = urlsplit(tried.headers.get("location", ""))
     here = urlsplit(target.base_url)
@@ -82,7 +82,7 @@ def _moved(tried: Tried, target: Target) -> str:
     return target.base_url.replace("http://", "https://", 1) if same else ""
 
 
-def _about_findings(tried: Tried) -> list[str]:
+def _about_findings(tried: TryResult) -> list[str]:
     kinds = {finding.kind for finding in tried.findings}
     if not kinds:
         return []
@@ -109,12 +109,12 @@ def _about_findings(tried: Tried) -> list[str]:
     return told
 
 
-def _is_cut(tried: Tried) -> bool:
+def _is_cut(tried: TryResult) -> bool:
     used = tried.usage.output_tokens
     return used is not None and used >= tried.max_tokens
 
 
-def _about_barred(error: Barred) -> str:
+def _about_barred(error: EgressDenied) -> str:
     if "EGRESS_GRANTS" in error.message:
         return _(
             "Toolgauge connects to private addresses only where an administrator allowed them: add "
@@ -125,27 +125,27 @@ def _about_barred(error: Barred) -> str:
 
 def _about_connection(error: ConnectFailed, target: Target) -> str:
     match error.why:
-        case Missed.NAME:
+        case ConnectFailureReason.NAME:
             return _(
                 "Check the spelling of the host name, and whether this machine's DNS knows it."
             )
-        case Missed.TLS if "CERTIFICATE" in error.message.upper():
+        case ConnectFailureReason.TLS if "CERTIFICATE" in error.message.upper():
             return _(
                 "The certificate is not one that this machine trusts. Use one that is, or the host "
                 "name it was made for."
             )
-        case Missed.TLS:
+        case ConnectFailureReason.TLS:
             return _(
                 "If the server speaks plain HTTP on this port, begin the base URL with http://."
             )
-        case Missed.REFUSED if _is_this_machine(target):
+        case ConnectFailureReason.REFUSED if _is_this_machine(target):
             return _(
                 "Nothing listens on that port of this machine. Check the port, and that the server "
                 "runs; inside a container, this machine is the container itself."
             )
-        case Missed.REFUSED:
+        case ConnectFailureReason.REFUSED:
             return _("Nothing listens on that port. Check the port, and that the server runs.")
-        case Missed.ROUTE:
+        case ConnectFailureReason.ROUTE:
             return _("Check host and port, and whether a firewall stands in between.")
 
 
@@ -180,7 +180,7 @@ def _about_key(error: AuthRejected, target: Target) -> str:
     return _("The API key is wrong, expired or for another service. Copy it again.")
 
 
-def _about_refusal(error: ProviderError, tried: Tried) -> str:
+def _about_refusal(error: ProviderError, tried: TryResult) -> str:
     if isinstance(error, Refused) and error.kind is FindingKind.NO_TOOLS:
         return _("This model or server takes no tools. Choose another, or switch tools on there.")
     if isinstance(error, NotJSON) and "html" in tried.headers.get("content-type", ""):

@@ -12,7 +12,7 @@ from probes.adapters import FORMATS
 from probes.errors import ProbesError, ProviderError, WireError
 from probes.findings import FindingKind
 from probes.target import Target
-from probes.try_endpoint import Tried
+from probes.try_endpoint import TryResult
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,7 +33,7 @@ class Told:
     facts: list[Fact]
 
 
-def tell(tried: Tried, target: Target, *, with_key: str) -> Told:
+def tell(tried: TryResult, target: Target, *, with_key: str) -> Told:
     """`with_key` says in words which key was sent."""
     status, title = _verdict(tried)
     facts = [_reached(tried), *_answered(tried, target), Fact(_("API key"), with_key)]
@@ -42,7 +42,7 @@ def tell(tried: Tried, target: Target, *, with_key: str) -> Told:
     return Told(status, _word(status), title, said, advice(tried, target), other, facts)
 
 
-def _verdict(tried: Tried) -> tuple[Status, str]:
+def _verdict(tried: TryResult) -> tuple[Status, str]:
     if tried.error is not None:
         return Status.FAILING, _trouble(tried.error)
     if not tried.findings:
@@ -71,14 +71,14 @@ def _trouble(error: ProbesError) -> str:
             return _("It could not be reached.")
 
 
-def _reached(tried: Tried) -> Fact:
+def _reached(tried: TryResult) -> Fact:
     if tried.status is None:
         return Fact(_("Reached"), _("no"), tried.url)
     told = _("yes, HTTP status {status}").format(status=tried.status)
     return Fact(_("Reached"), told, tried.url)
 
 
-def _answered(tried: Tried, target: Target) -> list[Fact]:
+def _answered(tried: TryResult, target: Target) -> list[Fact]:
     """Facts of an answer, as far as there was one."""
     facts = []
     if tried.latency_ms is not None:
@@ -94,7 +94,7 @@ def _answered(tried: Tried, target: Target) -> list[Fact]:
     return facts
 
 
-def _call(tried: Tried) -> Fact:
+def _call(tried: TryResult) -> Fact:
     label = _("Tool call")
     if tried.format is None:
         return Fact(label, _("none"))
@@ -103,14 +103,14 @@ def _call(tried: Tried) -> Fact:
     return Fact(label, _("as text, in the {name} format").format(name=tried.format))
 
 
-def _model(tried: Tried, target: Target) -> Fact:
+def _model(tried: TryResult, target: Target) -> Fact:
     if not tried.model:
         return Fact(_("Model"), _("the answer names none"))
     same = tried.model == target.model
     return Fact(_("Model"), "" if same else _("the answer names another one:"), tried.model)
 
 
-def _tokens(tried: Tried) -> Fact:
+def _tokens(tried: TryResult) -> Fact:
     used = tried.usage
     if used.input_tokens is None and used.output_tokens is None:
         return Fact(_("Tokens"), _("the answer does not tell"))

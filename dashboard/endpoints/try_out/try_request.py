@@ -21,11 +21,11 @@ from dashboard.core.errors import Refused
 from dashboard.core.sql import release
 from dashboard.models import Endpoint
 from dashboard.runs import credentials
-from probes.egress_rules import Rules
+from probes.egress_rules import EgressRules
 from probes.secret import Secret
 from probes.target import Limits, Provider, Target, origin
 from probes.transport import Transport
-from probes.try_endpoint import Tried, try_once
+from probes.try_endpoint import TryResult, try_once
 
 log = structlog.get_logger()
 
@@ -63,7 +63,7 @@ def stored_key(endpoint: Endpoint | None, base_url: str) -> Secret | None:
     return credentials.reveal(endpoint)
 
 
-def ask(target: Target) -> Tried:
+def ask(target: Target) -> TryResult:
     """Send the one request. Refuses where too many others are under way."""
     if not places.acquire(blocking=False):
         raise Refused(_("Several endpoints are being tried just now. Try again in a moment."))
@@ -78,6 +78,6 @@ def ask(target: Target) -> Tried:
     return tried
 
 
-async def _ask(target: Target, rules: Rules) -> Tried:
+async def _ask(target: Target, rules: EgressRules) -> TryResult:
     async with Transport(target.limits, egress=rules) as transport:
         return await try_once(target, transport)

@@ -17,8 +17,8 @@ from apprise.exception import AppriseException
 from typing_extensions import override
 
 from dashboard.notifications.senders.apprise_services import SERVICES
-from probes.egress_rules import Grant, Rules
-from probes.sandbox import confine
+from probes.egress_rules import EgressGrant, EgressRules
+from probes.sandbox import confine_process
 
 
 def main() -> None:
@@ -35,7 +35,7 @@ def main() -> None:
     logging.getLogger("apprise").addHandler(logged)
     # Loaded one by one: all of them take seconds.
     service_class = _service_class(question["url"].partition(":")[0])
-    refused = confine(_rules(question["rules"]))
+    refused = confine_process(_rules(question["rules"]))
     service = _understood(service_class, question["url"], asset)
     answer: dict[str, Any] = {"is_understood": service is not None}
     if service is not None and "text" in question:
@@ -77,10 +77,12 @@ class _Logged(logging.Handler):
         self.lines.append(record.getMessage()[:500])
 
 
-def _rules(told: dict[str, Any]) -> Rules:
-    grants = tuple(Grant(ip_network(place), first, last) for place, first, last in told["grants"])
+def _rules(told: dict[str, Any]) -> EgressRules:
+    grants = tuple(
+        EgressGrant(ip_network(place), first, last) for place, first, last in told["grants"]
+    )
     denied = frozenset((str(host), int(port)) for host, port in told["denied"])
-    return Rules(grants, denied)
+    return EgressRules(grants, denied)
 
 
 if __name__ == "__main__":

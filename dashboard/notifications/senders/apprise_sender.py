@@ -19,7 +19,7 @@ from dashboard.core.errors import Refused
 from dashboard.notifications.senders.message import Message
 from dashboard.notifications.senders.send_result import Outcome
 from health.translation import mark, say
-from probes.egress_rules import Rules
+from probes.egress_rules import EgressRules
 from probes.secret import Secret
 
 # Starting Python and loading Apprise, which is not the receiver's fault.
@@ -28,7 +28,7 @@ MOST_OUTPUT = 100_000
 _NOT_UNDERSTOOD = mark("Apprise does not understand this URL; look up its form in Apprise's list.")
 
 
-def send(url: Secret, message: Message, *, within: timedelta, rules: Rules) -> Outcome:
+def send(url: Secret, message: Message, *, within: timedelta, rules: EgressRules) -> Outcome:
     """Send once."""
     said = _ask({"title": message.title, "text": message.text}, url, within, rules)
     if said.get("is_sent"):
@@ -42,12 +42,14 @@ def send(url: Secret, message: Message, *, within: timedelta, rules: Rules) -> O
 
 def check(url: Secret) -> None:
     """Refuse a URL that Apprise cannot make sense of; nothing is sent."""
-    said = _ask({}, url, timedelta(), Rules())
+    said = _ask({}, url, timedelta(), EgressRules())
     if not said.get("is_understood"):
         raise Refused(say(_NOT_UNDERSTOOD))
 
 
-def _ask(what: dict[str, str], url: Secret, within: timedelta, rules: Rules) -> dict[str, Any]:
+def _ask(
+    what: dict[str, str], url: Secret, within: timedelta, rules: EgressRules
+) -> dict[str, Any]:
     question: dict[str, Any] = {**what, "url": url.reveal(), "rules": _as_json(rules)}
     question["within_s"] = within.total_seconds()
     try:
@@ -71,6 +73,6 @@ def _ask(what: dict[str, str], url: Secret, within: timedelta, rules: Rules) -> 
     return said
 
 
-def _as_json(rules: Rules) -> dict[str, Any]:
+def _as_json(rules: EgressRules) -> dict[str, Any]:
     grants = [[str(grant.network), grant.first_port, grant.last_port] for grant in rules.grants]
     return {"grants": grants, "denied": sorted(rules.denied)}

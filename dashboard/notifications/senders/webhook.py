@@ -12,9 +12,9 @@ from standardwebhooks.webhooks import Webhook
 
 from dashboard.notifications.senders.message import Message
 from dashboard.notifications.senders.send_result import Outcome
-from probes.egress_rules import Barred, Rules
+from probes.egress_rules import EgressDenied, EgressRules
 from probes.errors import ProbesError, TargetError
-from probes.http_messages import Incoming, Outgoing
+from probes.http_messages import WireRequest, WireResponse
 from probes.http_reply import retry_after
 from probes.secret import Secret
 from probes.target import Limits
@@ -39,7 +39,7 @@ class Signer:
 
 
 def send(
-    url: Secret, message: Message, *, signer: Signer, within: timedelta, rules: Rules
+    url: Secret, message: Message, *, signer: Signer, within: timedelta, rules: EgressRules
 ) -> Outcome:
     """Send once. Whoever has the secret can tell that it is ours, of now, and unchanged."""
     body = message.as_json()
@@ -49,14 +49,14 @@ def send(
         "webhook-timestamp": str(int(signer.now.timestamp())),
         "webhook-signature": signer.signatures(message, body),
     }
-    outgoing = Outgoing("POST", url.reveal(), headers, body.encode())
+    outgoing = WireRequest("POST", url.reveal(), headers, body.encode())
     if urlsplit(url.reveal()).scheme != "https":
         # In plain text only to where an administrator said so.
         rules = replace(rules, public=False)
     return async_to_sync(_send)(outgoing, within.total_seconds(), rules)
 
 
-async def _send(outgoing: Outgoing, seconds: float, rules: Rules) -> Outcome:
+async def _send(outgoing: WireRequest, seconds: float, rules: EgressRules) -> Outcome:
     limits = Limits(
         connect_s=seconds,
         first_byte_s=seconds,
@@ -71,11 +71,11 @@ async def _send(outgoing: Outgoing, seconds: float, rules: Rules) -> Outcome:
         if exc.received is not None:
             # An answer too long or too slow to read is an answer: its status was there.
             return _judged(exc.received)
-        is_final = isinstance(exc, Barred | TargetError)
+        is_final = isinstance(exc, EgressDenied | TargetError)
         return Outcome(is_sent=False, error=exc.message, is_final=is_final)
 
 
-def _judged(incoming: Incoming) -> Outcome:
+def _judged(incoming: WireResponse) -> Outcome:
     status = incoming.status
     if 200 <= status < 300:
         return Outcome(is_sent=True, status=status)

@@ -26,7 +26,7 @@ from dashboard.core.sql import row
 from dashboard.models import Channel, Delivery, Notice
 from dashboard.models.audit import Action
 from dashboard.notifications.senders import apprise_sender, channel_urls
-from probes.egress_rules import Barred
+from probes.egress_rules import EgressDenied
 from probes.secret import Secret
 
 log = structlog.get_logger()
@@ -203,7 +203,7 @@ def _checked_url(kind: str, text: str) -> str:
         # A name is judged when it is connected to; an address can be judged here and now.
         try:
             egress_grants.rules().check(host, port)
-        except Barred as exc:
+        except EgressDenied as exc:
             raise Refused(told(exc)) from exc
     return url
 

@@ -12,7 +12,7 @@ from dashboard.api import auth, paging
 from dashboard.api.paging import Above
 from dashboard.models import ToolRule
 from health.known_tools import DEFAULTS, VERSION
-from health.risk import Risk, Rule
+from health.risk import Risk, RiskRule
 
 router = Router(tags=["policy"])
 _MOST_RULES = 2**31
@@ -73,5 +73,5 @@ def list_tool_rules(
     return ToolRuleList(rules=rules, defaults=defaults, next_cursor=next_cursor)
 
 
-def _noted(rule: Rule) -> NotedRule:
+def _noted(rule: RiskRule) -> NotedRule:
     return NotedRule(pattern=rule.pattern, risk=rule.risk, note=rule.note)

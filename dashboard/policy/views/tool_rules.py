@@ -16,7 +16,7 @@ from dashboard.models import ToolRule
 from dashboard.policy.forms import ToolRuleForm, TryForm
 from dashboard.trust import tool_rules
 from health.known_tools import DEFAULTS, KNOWN
-from health.risk import Risk, classify
+from health.risk import Risk, classify_tool
 
 # Each agent with its tools, one list for each class.
 _BY_CLASS = [
@@ -45,7 +45,7 @@ def page(request: HttpRequest) -> HttpResponse:
     context = {"form": form, "rules": rules, "known": _BY_CLASS, "trying": trying}
     if trying.is_valid():
         name: str = trying.cleaned_data["name"]
-        found = classify(name, [*(rule.rule for rule in rules), *DEFAULTS])
+        found = classify_tool(name, [*(rule.rule for rule in rules), *DEFAULTS])
         context |= {"tried": name, "found": found}
     return render(request, "policy/tool_rules.html", context)
 

@@ -14,7 +14,7 @@ from dashboard.api.errors import ApiError, Detail
 from dashboard.api.paging import MOST_ID, Below, Limit
 from dashboard.models import GateVersion
 from dashboard.trust import gates as service
-from health.gates import DEFAULTS, Gates, mistakes
+from health.gates import DEFAULTS, Gates, find_gate_errors
 
 router = Router(tags=["gates"])
 
@@ -71,7 +71,9 @@ def read_gates(request: HttpRequest) -> GatesOut:
 @router.put("", auth=auth.ADMINISTER, response=GatesOut, summary="Change what the stages ask for")
 def change_gates(request: HttpRequest, body: GatesIn) -> GatesOut:
     """Whatever was asked for under the old ones is void."""
-    found = [Detail(field=f"gates.{where}", message=why) for where, why in mistakes(body.gates)]
+    found = [
+        Detail(field=f"gates.{where}", message=why) for where, why in find_gate_errors(body.gates)
+    ]
     if found:
         raise ApiError(422, f"{found[0].field}: {found[0].message}", details=found[:20])
     by, seen = auth.maker_of(request), body.version or 0

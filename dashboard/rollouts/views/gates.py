@@ -18,7 +18,7 @@ from dashboard.models import GateVersion
 from dashboard.rollouts import gate_versions
 from dashboard.rollouts.gate_form import GatesForm
 from dashboard.trust import gates
-from health.gates import mistakes
+from health.gates import find_gate_errors
 
 
 @needs(Right.READ, change=Right.ADMINISTER)
@@ -60,7 +60,7 @@ def _refusal(request: HttpRequest, form: GatesForm, seen: str) -> str:
 
 def _change(request: HttpRequest, form: GatesForm, seen: str) -> str:
     body = form.body()
-    if wrong := mistakes(body):
+    if wrong := find_gate_errors(body):
         form.mark(wrong)
         return ""
     by, reason = cast(User, request.user), form.reason.cleaned_data["reason"]

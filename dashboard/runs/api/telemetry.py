@@ -18,7 +18,7 @@ from dashboard.people import token_rights
 from dashboard.runs import observations
 from dashboard.runs.observations import LIVE, Observation
 from dashboard.runs.telemetry_schemas import Batch, Event, Receipt, Rejected
-from health.observation_bits import pack
+from health.observation_bits import pack_verdicts
 from probes.messages import Stop
 from probes.outcomes import Metric, Verdict
 
@@ -127,5 +127,5 @@ def _row(event: Event, profile: Profile, client: int) -> Observation:
 @lru_cache(maxsize=4096)
 def _packed(verdicts: tuple[tuple[Metric, bool], ...]) -> int:
     # One verdict a metric fits into one row; without any, the other figures still count.
-    rows = pack(Verdict(metric, good) for metric, good in verdicts)
+    rows = pack_verdicts(Verdict(metric, good) for metric, good in verdicts)
     return rows[0] if rows else 0

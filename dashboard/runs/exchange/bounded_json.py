@@ -6,7 +6,7 @@ import json
 from collections.abc import Mapping
 from typing import Any
 
-from probes.strict_json import parse
+from probes.strict_json import parse_json
 
 MAX_BYTES = 1024 * 1024
 DEPTH = 32
@@ -23,13 +23,13 @@ _TYPES: tuple[tuple[type | tuple[type, ...], str], ...] = (
 
 def read(text: str) -> Any:
     """The value of a JSON text; None where it is none, too deep or too large."""
-    parsed = parse(text, max_bytes=MAX_BYTES)
+    parsed = parse_json(text, max_bytes=MAX_BYTES)
     return None if parsed.error is not None else parsed.value
 
 
 def pretty(text: str) -> str:
     """A JSON text with a line for each value; any other text as it is."""
-    parsed = parse(text, max_bytes=MAX_BYTES)
+    parsed = parse_json(text, max_bytes=MAX_BYTES)
     return text if parsed.error is not None else dump(parsed.value)
 
 

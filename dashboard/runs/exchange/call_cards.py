@@ -11,7 +11,7 @@ from django.utils.translation import gettext as _
 from dashboard.core.safe_text import clip, visible
 from dashboard.runs.exchange import bounded_json
 from dashboard.runs.exchange.conversation_view import Read
-from probes.call_arguments import Checker, json_path
+from probes.call_arguments import SchemaChecker, json_path
 from probes.messages import BrokenCall, ModelCall, ToolCall, ToolResult
 
 EXECUTABLE, BLOCKED, BROKEN = "executable", "blocked", "broken"
@@ -98,7 +98,7 @@ def _status(call: Mapping[str, Any], asked: ModelCall | None) -> tuple[str, str,
     tool = tools.get(str(call.get("name")))
     if tool is None:
         return BLOCKED, _("This tool was not offered."), "$.name"
-    misfit = Checker(tool.schema).misfit(call["input"])
+    misfit = SchemaChecker(tool.schema).misfit(call["input"])
     if misfit is None:
         return EXECUTABLE, "", ""
     return BLOCKED, f"{misfit.message}.", "$" + json_path(misfit.steps)

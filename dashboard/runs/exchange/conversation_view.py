@@ -12,7 +12,7 @@ from probes.adapters import adapter_for
 from probes.adapters.base import Adapter
 from probes.errors import ProbesError
 from probes.exchange import read_reply
-from probes.http_messages import Incoming
+from probes.http_messages import WireResponse
 from probes.messages import (
     BrokenCall,
     ModelCall,
@@ -27,7 +27,7 @@ from probes.messages import (
 )
 from probes.parsers.base import RawCall
 from probes.parsers.reader import TextReader
-from probes.resolve.call import resolve
+from probes.resolve.call import resolve_call
 from probes.target import Provider
 
 # Of a long history only the newest turns are told; the request has all of it.
@@ -102,7 +102,7 @@ def _read(
         unread=unread,
         asked=asked,
         answered=tuple(_answered(reply)) if reply else (),
-        leaked=tuple(resolve(raw, call.tools) for raw in leaked) if call else (),
+        leaked=tuple(resolve_call(raw, call.tools) for raw in leaked) if call else (),
         markup=tuple(raw.raw for raw in leaked),
     )
 
@@ -126,7 +126,7 @@ def _reply(
     streamed = _is_streamed(exchange, call)
     try:
         return read_reply(
-            adapter, Incoming(got.status, got.headers, got.chunks), streamed=streamed
+            adapter, WireResponse(got.status, got.headers, got.chunks), streamed=streamed
         ), ""
     except ProbesError as exc:
         return None, exc.message

@@ -10,7 +10,7 @@ from dashboard.runs.exchange.stored_evidence import Sent
 from probes.adapters import adapter_for
 from probes.redaction import MARK
 from probes.secret import Secret
-from probes.strict_json import parse
+from probes.strict_json import parse_json
 from probes.target import Provider
 
 KEY = "$API_KEY"
@@ -61,7 +61,7 @@ def _body(body: str) -> tuple[str, str]:
     text = body
     if visible(body) != body:
         # A carriage return may stand between JSON values, where no escape may.
-        if "\r" in body or parse(body, max_bytes=_MAX_BYTES).error is not None:
+        if "\r" in body or parse_json(body, max_bytes=_MAX_BYTES).error is not None:
             return "", f"printf {_format(body)}"
         text = "".join(_escaped(char) for char in body)
     quoted = quote(text)

@@ -31,7 +31,7 @@ from probes.messages import (
 )
 from probes.streams.assembler import Assembler
 from probes.streams.sse import MAX_EVENT, ServerEvent, SSEDecoder
-from probes.strict_json import parse
+from probes.strict_json import parse_json
 
 CALL = "tool_use"
 NO_BLOCK = -1
@@ -108,7 +108,7 @@ class AnthropicStreamReader:
         if event.data.strip() == "[DONE]":
             self._notes.note("done_marker", "$")
             return
-        body = parse(event.data, max_bytes=MAX_EVENT).value
+        body = parse_json(event.data, max_bytes=MAX_EVENT).value
         if not isinstance(body, Mapping):
             self._notes.note("invalid_event", "$")
             return
@@ -307,7 +307,7 @@ class AnthropicStreamReader:
 
     def _not_streamed(self) -> bool:
         """Take an answer that came whole although a stream was asked for."""
-        body = parse(self._decoder.stray, max_bytes=MAX_EVENT).value
+        body = parse_json(self._decoder.stray, max_bytes=MAX_EVENT).value
         if not isinstance(body, Mapping):
             return False
         if read_error(body) is not None:

@@ -33,7 +33,7 @@ from probes.messages import (
 )
 from probes.streams.assembler import Assembler
 from probes.streams.sse import MAX_EVENT, SSEDecoder
-from probes.strict_json import parse
+from probes.strict_json import parse_json
 
 BROKEN_OFF = "The answer broke off."
 
@@ -74,7 +74,7 @@ class GeminiStreamReader:
             self._notes.note("too_large", "$")
         elif data.strip() == "[DONE]":
             self._notes.note("done_marker", "$")
-        elif isinstance(chunk := parse(data, max_bytes=MAX_EVENT).value, Mapping):
+        elif isinstance(chunk := parse_json(data, max_bytes=MAX_EVENT).value, Mapping):
             self._chunk(chunk)
         else:
             self._notes.note("invalid_event", "$")
@@ -82,7 +82,7 @@ class GeminiStreamReader:
     def _take_stray(self, text: str) -> None:
         """Take an answer that came without framing: whole, or as a list of chunks."""
         self._notes.note("not_streamed", "$")
-        body = parse(text, max_bytes=MAX_EVENT).value
+        body = parse_json(text, max_bytes=MAX_EVENT).value
         for chunk in body if isinstance(body, list) else [body]:
             if isinstance(chunk, Mapping):
                 self._chunk(chunk)

@@ -31,7 +31,7 @@ from probes.messages import (
 )
 from probes.streams.assembler import Assembler
 from probes.streams.ndjson import MAX_RECORD, NDJSONDecoder, Record
-from probes.strict_json import parse
+from probes.strict_json import parse_json
 
 CONTENT = "content"
 KINDS = {CONTENT: PartKind.TEXT, THINKING: PartKind.REASONING}
@@ -66,7 +66,7 @@ class OllamaStreamReader:
     def _take(self, record: Record) -> None:
         if self._parts.ended:
             return
-        line = None if record.too_large else parse(record.text, max_bytes=MAX_RECORD).value
+        line = None if record.too_large else parse_json(record.text, max_bytes=MAX_RECORD).value
         if not isinstance(line, Mapping):
             self._notes.note("too_large" if record.too_large else "invalid_line", "$")
             return

@@ -44,7 +44,7 @@ from probes.messages import (
 )
 from probes.streams.assembler import Assembler
 from probes.streams.sse import MAX_EVENT, ServerEvent, SSEDecoder
-from probes.strict_json import parse
+from probes.strict_json import parse_json
 
 DELTA = "$.choices[0].delta"
 
@@ -101,7 +101,7 @@ class OpenAIStreamReader:
         elif data == "[DONE]":
             self._done = True
         elif data:
-            parsed = parse(data, max_bytes=MAX_EVENT * 4)
+            parsed = parse_json(data, max_bytes=MAX_EVENT * 4)
             if isinstance(parsed.value, Mapping):
                 self._take_chunk(parsed.value, event.event)
             else:
@@ -307,7 +307,7 @@ class OpenAIStreamReader:
 
     def _read_stray(self) -> None:
         """Read an answer that came as one JSON body though a stream was asked for."""
-        parsed = parse(self._sse.stray, max_bytes=MAX_EVENT * 4)
+        parsed = parse_json(self._sse.stray, max_bytes=MAX_EVENT * 4)
         if not isinstance(parsed.value, Mapping):
             self._assembler.note("no_chunks", "$")
             return

@@ -26,7 +26,7 @@ from probes.messages import (
 )
 from probes.streams.assembler import Assembler
 from probes.streams.sse import MAX_EVENT, ServerEvent, SSEDecoder
-from probes.strict_json import parse
+from probes.strict_json import parse_json
 
 MAX_ITEMS = 1024
 HEADS = frozenset({"response.created", "response.in_progress", "response.queued"})
@@ -115,7 +115,7 @@ class ResponsesStreamReader:
         if event.too_large:
             self._lose("event_too_large")
         elif data and data != "[DONE]":
-            parsed = parse(data, max_bytes=MAX_EVENT * 4)
+            parsed = parse_json(data, max_bytes=MAX_EVENT * 4)
             if isinstance(parsed.value, Mapping):
                 self._seen += 1
                 self._take_event(parsed.value, event.event)
@@ -339,7 +339,7 @@ class ResponsesStreamReader:
 
     def _read_stray(self) -> None:
         """Read an answer that came as one JSON body though a stream was asked for."""
-        parsed = parse(self._sse.stray, max_bytes=MAX_EVENT * 4)
+        parsed = parse_json(self._sse.stray, max_bytes=MAX_EVENT * 4)
         if not isinstance(parsed.value, Mapping):
             self._assembler.note("no_events", "$")
             return

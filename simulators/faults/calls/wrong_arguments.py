@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from itertools import count
 
-from probes.call_arguments import Checker
+from probes.call_arguments import SchemaChecker
 from probes.messages import JSON, Role, ToolCall
 from probes.outcomes import Metric
 from simulators.faults.calls import argument_strings, markup_arguments
@@ -30,7 +30,7 @@ def _wrong_enum(call: ToolCall, asked: Asked) -> ToolCall:
 
 def _wrong_type(call: ToolCall, asked: Asked) -> ToolCall:
     schema = schema_of(call, asked)
-    checker = Checker(schema)
+    checker = SchemaChecker(schema)
     tries = ({**call.input, name: other} for name, other in _other_types(call.input))
     changed = next((tried for tried in tries if checker.misfit(tried)), call.input)
     return given(call, _surely_wrong(changed, schema))
@@ -93,7 +93,7 @@ def _other_types(values: Mapping[str, JSON]) -> Iterator[tuple[str, JSON]]:
 
 def _surely_wrong(values: Mapping[str, JSON], schema: Schema) -> Mapping[str, JSON]:
     """The values, with one that nobody declared where they are not wrong without."""
-    return values if Checker(schema).misfit(values) else _with_extra(values, schema)
+    return values if SchemaChecker(schema).misfit(values) else _with_extra(values, schema)
 
 
 def _with_extra(values: Mapping[str, JSON], schema: Schema) -> Mapping[str, JSON]:

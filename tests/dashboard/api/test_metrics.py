@@ -8,12 +8,12 @@ from django.utils import timezone
 
 from dashboard.runs import observations, rollups
 from dashboard.runs.observations import LIVE, Observation
-from health.observation_bits import pack
+from health.observation_bits import pack_verdicts
 from probes.outcomes import Metric, Verdict
 from tests.dashboard.api.client import Asking, error_of
 from tests.factories import make_endpoint, make_finished_run, make_run
 
-GOOD = pack([Verdict(Metric.PARSE_SUCCESS, good=True)])[0]
+GOOD = pack_verdicts([Verdict(Metric.PARSE_SUCCESS, good=True)])[0]
 
 
 def test_a_run_shows_its_rates_with_their_intervals(api: Asking) -> None:

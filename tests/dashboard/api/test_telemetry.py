@@ -11,7 +11,7 @@ from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
 from dashboard.models import Endpoint, ObservationBatch, Profile
-from health.observation_bits import unpack
+from health.observation_bits import unpack_verdicts
 from probes.outcomes import Metric, Verdict
 from tests.dashboard.api.client import Asking, error_of
 from tests.factories import make_endpoint
@@ -51,7 +51,7 @@ def test_an_event_is_stored_as_it_was_sent(api: Asking) -> None:
     assert stored(*figures, "http_status", "end_reason", "request_id") == [
         (812, 240, 210, 38, 200, 1, UUID(REQUEST))
     ]
-    assert unpack(stored("verdicts")[0][0]) == [
+    assert unpack_verdicts(stored("verdicts")[0][0]) == [
         Verdict(Metric.PARSE_SUCCESS, good=True),
         Verdict(Metric.SCHEMA_FAILURE, good=False),
     ]

@@ -4,7 +4,7 @@ import json
 from datetime import UTC, datetime, timedelta
 
 from dashboard.charts.figures.compare import Drawn, Point, figure
-from health.rates import Good, Rate
+from health.rates import Direction, Rate
 
 START = datetime(2026, 11, 3, 12, tzinfo=UTC)
 HOUR = timedelta(hours=1)
@@ -35,7 +35,7 @@ def test_a_point_says_its_numbers() -> None:
 
 def test_a_metric_that_is_good_when_low_is_drawn_as_it_is_shown() -> None:
     """Three failures of ten are 30 % there, not 70 %."""
-    point = Point(START, 1, Rate(10, 3, Good.LOW))
+    point = Point(START, 1, Rate(10, 3, Direction.LOW))
 
     [line] = figure([Drawn("e", [point])], "Schema failures", HOUR)["data"]
 

@@ -10,7 +10,7 @@ from dashboard.charts.figures.change_marks import Kind, Mark
 from dashboard.charts.figures.chart_values import Row, Shown
 from dashboard.charts.figures.lanes import NOTHING, Episode, Happened, Reference
 from dashboard.charts.figures.metric import figure
-from health.rates import Rate, rate_of
+from health.rates import Rate, metric_rate
 from probes.outcomes import Metric
 
 START = datetime(2026, 11, 3, 12, tzinfo=UTC)
@@ -94,7 +94,9 @@ def test_axes_are_named_with_units_and_colours_are_names() -> None:
 
 def test_a_metric_that_should_be_low_says_so_and_counts_what_went_badly() -> None:
     """Axis and numbers are the metric's own; nobody reads its rate upside down."""
-    chart = _chart([_row(0, rate_of(Metric.SCHEMA_FAILURE, 10, 1))], metric=Metric.SCHEMA_FAILURE)
+    chart = _chart(
+        [_row(0, metric_rate(Metric.SCHEMA_FAILURE, 10, 1))], metric=Metric.SCHEMA_FAILURE
+    )
 
     layout, line = chart["layout"], _trace(chart, "Run")
     assert layout["yaxis"]["title"]["text"] == "Rate (%), low is good"

@@ -16,7 +16,7 @@ from dashboard.core.time_range import Window, window_of
 from dashboard.models import Endpoint, RollupHour, Run, RunMetric
 from health.modes import WATCHED
 from health.observation_bits import PLACES
-from health.rates import rate_of
+from health.rates import metric_rate
 from probes.outcomes import Metric
 from tests.factories import make_endpoint, make_finished_run
 
@@ -94,7 +94,7 @@ def test_small_charts_show_the_rate_of_the_range_with_its_denominator(db: None) 
     small = {each.metric: each for each in small_multiples.read(endpoint, _window("24h"))}
 
     assert tuple(small) == tuple(Metric)
-    assert small[Metric.SCHEMA_FAILURE].rate == rate_of(Metric.SCHEMA_FAILURE, 16, 2)
+    assert small[Metric.SCHEMA_FAILURE].rate == metric_rate(Metric.SCHEMA_FAILURE, 16, 2)
     assert small[Metric.SCHEMA_FAILURE].points == 2
     assert small[Metric.REPAIR_SUCCESS].rate is None
     assert small[Metric.REPAIR_SUCCESS].drawn is None
@@ -112,7 +112,7 @@ def test_small_charts_of_very_many_runs_come_from_the_rollups(
 
     small = {each.metric: each for each in small_multiples.read(endpoint, _window("24h"))}
 
-    assert small[Metric.LEAK].rate == rate_of(Metric.LEAK, 100, 4)
+    assert small[Metric.LEAK].rate == metric_rate(Metric.LEAK, 100, 4)
     assert small[Metric.PARSE_SUCCESS].rate is None
 
 

@@ -1,7 +1,7 @@
 from __future__ import annotations
 
 from dashboard.charts.figures.sparkline import HEIGHT, SLOTS, Bar, sparkline
-from health.rates import Good, Rate
+from health.rates import Direction, Rate
 from health.status import Status
 
 
@@ -35,7 +35,7 @@ def test_bars_of_one_status_are_one_path() -> None:
 
 def test_a_metric_that_should_be_low_is_healthy_when_it_is() -> None:
     """Bars are as high as the rate that is shown; the colour says how good that is."""
-    low, high = sparkline([Rate(10, 0, Good.LOW), Rate(10, 10, Good.LOW)]).bars
+    low, high = sparkline([Rate(10, 0, Direction.LOW), Rate(10, 10, Direction.LOW)]).bars
 
     assert (low.height, low.status) == (3, Status.HEALTHY)
     assert (high.height, high.status) == (HEIGHT, Status.FAILING)

@@ -18,7 +18,7 @@ from dashboard.compare.export import as_csv
 from dashboard.compare.queries import Cell, Level
 from dashboard.models import Endpoint, Profile, RollupDay
 from dashboard.runs.observations import LIVE
-from health.rates import rate_of
+from health.rates import metric_rate
 from probes.outcomes import Metric
 from tests.factories import make_endpoint, make_finished_run, make_rollup
 
@@ -99,12 +99,12 @@ def test_figures_of_an_earlier_key_are_left_out(signed_in: Client) -> None:
 )
 def test_a_level_follows_what_went_well(metric: Metric, failures: int, level: Level) -> None:
     """Whichever way the metric is good, many failures are bad."""
-    assert Cell(metric, rate_of(metric, 100, failures)).level is level
+    assert Cell(metric, metric_rate(metric, 100, failures)).level is level
 
 
 def test_a_level_agrees_with_the_rate_that_is_shown() -> None:
     """What reads 90% is called what the legend calls 90 %."""
-    rate = rate_of(Metric.PARSE_SUCCESS, 276, 28)
+    rate = metric_rate(Metric.PARSE_SUCCESS, 276, 28)
 
     assert f"{rate.value:.0%}" == "90%"
     assert Cell(Metric.PARSE_SUCCESS, rate).level is Level.FAIR

@@ -16,7 +16,7 @@ from dashboard.endpoints.services import endpoints
 from dashboard.models import Endpoint, WatchEvent
 from dashboard.models.run import FULL_SUITE as FULL_OF_PRODUCT
 from dashboard.trust import profiles
-from health.cadence import Waits
+from health.cadence import WaitTimes
 from probes.target import Provider
 from tests.dashboard.demo.story_player import FLEET, played
 
@@ -32,7 +32,7 @@ NOTICED = {
 def test_the_waits_are_those_of_the_product() -> None:
     """Who has set others has no demo to look at."""
     assert BASELINE_RUNS == settings.BASELINE_RUNS
-    assert Waits(settings.BASELINE_EVERY, settings.CONFIRM_AFTER) == WAITS
+    assert WaitTimes(settings.BASELINE_EVERY, settings.CONFIRM_AFTER) == WAITS
     assert set(FULL_SUITE) == {trigger.value for trigger in FULL_OF_PRODUCT}
     assert MOST_VALUES == profiles.MOST_VALUES
 

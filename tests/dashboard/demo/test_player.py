@@ -9,7 +9,7 @@ from itertools import pairwise
 
 from dashboard.demo.player import Simulated
 from probes.outcomes import Outcome
-from probes.suite import plan
+from probes.suite import plan_trials
 from tests.dashboard.demo.story_player import BEGAN, DAY, FLEET, day_of, first_run, played
 
 
@@ -48,7 +48,7 @@ def test_the_first_run_is_full_and_the_others_light() -> None:
     assert [run.suite for run in runs] == ["full"] + ["light"] * (len(runs) - 1)
     for run in runs:
         asked = {(attempt.probe, attempt.trial) for attempt in run.attempts}
-        assert asked == {(trial.probe, trial.trial) for trial in plan(run.suite)}
+        assert asked == {(trial.probe, trial.trial) for trial in plan_trials(run.suite)}
 
 
 def test_times_are_those_of_the_story() -> None:

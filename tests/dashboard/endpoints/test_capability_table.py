@@ -100,9 +100,9 @@ def test_values_are_told_in_words(field: str, value: object, words: str) -> None
 
 def test_every_field_that_is_measured_has_a_name() -> None:
     """A new capability does not reach people as a code."""
-    from health.capabilities import capabilities
+    from health.capabilities import derive_capabilities
 
-    assert capabilities([], "openai").keys() == NAMES.keys()
+    assert derive_capabilities([], "openai").keys() == NAMES.keys()
 
 
 def test_hostile_values_are_inert(signed_in: Client) -> None:

@@ -15,7 +15,7 @@ from dashboard.models import Profile, RollupHour, Run, Spend
 from health.observation_bits import PLACES
 from probes.outcomes import Metric
 from probes.secret import Secret
-from probes.suite import plan
+from probes.suite import plan_trials
 from tests.factories import make_attempt, make_endpoint, make_finished_run, make_run
 
 
@@ -97,7 +97,7 @@ def test_re_probe_queues_a_run_and_shows_it(signed_in: Client, person: User) -> 
     run = Run.objects.get()
     assert (run.suite, run.requested_by) == ("full", person)
     assertContains(answer, f'hx-get="/runs/{run.pk}/progress/"')
-    assertContains(answer, f"0 of {len(plan('full'))} attempts")
+    assertContains(answer, f"0 of {len(plan_trials('full'))} attempts")
 
 
 def test_re_probe_works_without_scripts(signed_in: Client) -> None:

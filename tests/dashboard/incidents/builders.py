@@ -11,7 +11,7 @@ from dashboard.models import Endpoint, Incident, Run, RunMetric
 from dashboard.models import Watch as WatchRow
 from dashboard.models.watch import Lane
 from dashboard.trust import detection
-from health.watch import Change, Count, Seen, Watch, follow
+from health.watch import MetricCount, Watch, WatchChange, WatchedRun, follow_run
 from probes.outcomes import Metric
 from probes.suite import SUITE_VERSION
 from tests.factories import make_finished_run
@@ -39,10 +39,12 @@ def settle(endpoint: Endpoint, *, before: datetime | None = None) -> datetime:
     end, profile = before or timezone.now() - timedelta(days=2), endpoint.profile
     times = [end - timedelta(hours=hours) for hours in range(20, 0, -1)]
     watch = Watch()
-    changes: list[Change] = []
+    changes: list[WatchChange] = []
     for run in _store(endpoint, times):
-        seen = Seen(run.pk, run.due_at, SUITE_VERSION, endpoint.ttl, {_METRIC: Count(TRIALS, 0)})
-        watch, changes = follow(watch, seen)
+        seen = WatchedRun(
+            run.pk, run.due_at, SUITE_VERSION, endpoint.ttl, {_METRIC: MetricCount(TRIALS, 0)}
+        )
+        watch, changes = follow_run(watch, seen)
     detection.follow_changes(profile, Lane.PROBE, seen, changes)
     detection._keep(WatchRow.objects.create(profile=profile, lane=Lane.PROBE), watch)
     return end

@@ -17,7 +17,7 @@ from dashboard.trust.policy_renewal import current_policy
 from dashboard.trust.settle import settle
 from health.gates import DEFAULTS
 from health.severity import Severity
-from health.watch import Change, Kind, Seen
+from health.watch import ChangeKind, WatchChange, WatchedRun
 from probes.outcomes import Metric
 from probes.suite import SUITE_VERSION
 from tests.dashboard.policy.builders import trusted
@@ -68,14 +68,14 @@ def degrade(
     profile: Profile,
     severity: int,
     *,
-    kind: Kind = Kind.OPENED,
+    kind: ChangeKind = ChangeKind.OPENED,
     metric: Metric = Metric.PARSE_SUCCESS,
 ) -> Incident:
     """Let the watch find a degradation, with all that follows in its transaction."""
     endpoint = Endpoint.objects.select_for_update().get(pk=profile.endpoint_id)
     figures = {"trials": 10, "failures": 8, "baseline": [240, 240, 20], "estimate": 0.2}
-    seen = Seen(1 + Incident.objects.count(), timezone.now(), SUITE_VERSION, endpoint.ttl, {})
-    change = Change(kind, metric, Severity(severity), figures)
+    seen = WatchedRun(1 + Incident.objects.count(), timezone.now(), SUITE_VERSION, endpoint.ttl, {})
+    change = WatchChange(kind, metric, Severity(severity), figures)
     detection.follow_changes(profile, Lane.PROBE, seen, [change])
     settle(endpoint)
     return Incident.objects.get(profile=profile, metric=metric.value, ended_at=None)

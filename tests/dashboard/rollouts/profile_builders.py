@@ -12,7 +12,7 @@ from django.utils import timezone
 from dashboard.models import Endpoint, GateVersion, Profile, RolloutRequest
 from dashboard.trust import gates, profiles, rollout_requests
 from dashboard.trust.settle import settle as settle_endpoint
-from health.gates import ASKED_FOR, Gate, Gates
+from health.gates import PROMOTION_STAGES, Gate, Gates
 from probes.outcomes import Metric
 from tests.dashboard.incidents.builders import settle
 from tests.factories import make_endpoint
@@ -20,7 +20,7 @@ from tests.factories import make_endpoint
 EASY = Gates(
     {
         stage: Gate(runs=1, full_runs=0, trials=1, rates={Metric.PARSE_SUCCESS: 0.5})
-        for stage in ASKED_FOR
+        for stage in PROMOTION_STAGES
     }
 )
 _MEASURED = {"trials": 12, "agree": 12, "low": 0.7, "high": 1.0, "evidence": []}

@@ -5,10 +5,10 @@ from __future__ import annotations
 import re
 from datetime import timedelta
 
-from health.gates import ASKED_FOR, DEFAULTS, Gate, State
+from health.gates import DEFAULTS, PROMOTION_STAGES, ConditionState, Gate
 from health.policy import STAGES
 from health.severity import Severity
-from health.stages import after_incident, next_of
+from health.stages import next_stage, stage_after_incident
 from probes.outcomes import Metric
 from tests.live import ROOT
 
@@ -18,8 +18,8 @@ PARSE, SCHEMA, CLOSURE = Metric.PARSE_SUCCESS, Metric.SCHEMA_FAILURE, Metric.CLO
 
 def test_the_default_gates_on_the_page_are_those_that_hold() -> None:
     """Number for number."""
-    for place, stage in enumerate(ASKED_FOR):
-        rows = {row[0]: row[1 + place] for row in cells(f"| condition | `{ASKED_FOR[0]}`")}
+    for place, stage in enumerate(PROMOTION_STAGES):
+        rows = {row[0]: row[1 + place] for row in cells(f"| condition | `{PROMOTION_STAGES[0]}`")}
         assert rows == told(DEFAULTS.of[stage]), stage
     assert all(gate.live_trials == 200 and not gate.live_wanted for gate in DEFAULTS.of.values())
 
@@ -27,12 +27,12 @@ def test_the_default_gates_on_the_page_are_those_that_hold() -> None:
 def test_every_stage_and_state_is_explained() -> None:
     """With the stage that follows it, and where incidents lead."""
     follows = {row[0].strip("`"): row[2].strip("`") for row in cells("| stage | callers")}
-    assert follows == {stage: next_of(stage) or "none" for stage in STAGES}
-    assert [row[0].strip("`") for row in cells("| state | meaning")] == list(State)
+    assert follows == {stage: next_stage(stage) or "none" for stage in STAGES}
+    assert [row[0].strip("`") for row in cells("| state | meaning")] == list(ConditionState)
     for severities, at, to in cells("| incident | at"):
         for severity in re.findall(r"\d", severities):
             for stage in re.findall(r"`(\w+)`", at):
-                assert after_incident(stage, Severity(int(severity))) == to.strip("`")
+                assert stage_after_incident(stage, Severity(int(severity))) == to.strip("`")
 
 
 def cells(head: str) -> list[list[str]]:

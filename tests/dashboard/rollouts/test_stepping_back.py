@@ -12,7 +12,7 @@ from dashboard.core.errors import Refused
 from dashboard.models import AuditEntry, Endpoint, Notice, Profile, RolloutRequest
 from dashboard.models.people import Role
 from dashboard.trust import rollout_requests
-from health.watch import Kind
+from health.watch import ChangeKind
 from tests.dashboard.rollouts.builders import body, degrade, missing, noticed, ready, stage
 from tests.dashboard.trust.builders import DEAD, HEALTHY, Past, finished
 from tests.factories import make_endpoint, make_person
@@ -60,7 +60,7 @@ def test_an_incident_that_gets_worse_steps_back_further(ann: User, bea: User) ->
 
     degrade(profile, 2)
     assert (stage(profile), RolloutRequest.objects.get().state) == ("rolled_back", "voided")
-    degrade(profile, 3, kind=Kind.ESCALATED)
+    degrade(profile, 3, kind=ChangeKind.ESCALATED)
     assert stage(profile) == "shadow"
 
     profile.incidents.update(state="recovered", ended_at=Now())

@@ -13,10 +13,10 @@ from dashboard.models import Endpoint, Run
 from dashboard.runs import attempts, schedule
 from dashboard.runs import services as runs
 from dashboard.trust import finish
-from health.observation_bits import unpack
+from health.observation_bits import unpack_verdicts
 from probes.messages import Usage
 from probes.outcomes import Attempt, Evidence, Finding, FindingKind, Metric, Outcome, Verdict
-from probes.suite import plan
+from probes.suite import plan_trials
 
 
 def attempt(trial: int = 1, outcome: Outcome = Outcome.PASS, **over: Any) -> Attempt:
@@ -84,9 +84,9 @@ def observed() -> Iterator[Verdict]:
     with connection.cursor() as cursor:
         cursor.execute("SELECT verdicts FROM dashboard_observation")
         for (packed,) in cursor.fetchall():
-            yield from unpack(packed)
+            yield from unpack_verdicts(packed)
 
 
 def pieces(suite: str) -> int:
     """How many attempts a suite asks for."""
-    return len(plan(suite))
+    return len(plan_trials(suite))

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 from dashboard.core.sql import rows
-from health.modes import fallbacks
+from health.modes import fallback_modes
 from health.severity import Severity
 from probes.outcomes import Metric
 from tests.dashboard.runs.run_model import Model
@@ -91,7 +91,7 @@ def incidents_are_what_the_watch_says(_model: Model) -> Iterator[str]:
     opened = {}
     for profile, metric, severity, modes in rows(_OPEN):
         opened[profile, metric] = severity
-        wanted = {mode.value for mode in fallbacks(Metric(metric), Severity(severity))}
+        wanted = {mode.value for mode in fallback_modes(Metric(metric), Severity(severity))}
         if set(modes) != wanted:
             yield f"{modes} for {metric} of severity {severity}"
     if opened != alarms:

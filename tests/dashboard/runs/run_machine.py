@@ -26,8 +26,8 @@ from dashboard.endpoints.services import endpoints
 from dashboard.models import Endpoint, Run, Spend
 from dashboard.runs.services import Lease
 from probes.fingerprint import MOST_REQUESTS, MOST_TOKENS
-from probes.suite import SUITE_VERSION, Trial, plan
-from probes.suite.sampling import price
+from probes.suite import SUITE_VERSION, Trial, plan_trials
+from probes.suite.sampling import estimate_price
 from tests.dashboard.runs.conftest import FIELDS
 from tests.dashboard.runs.run_invariants import violations, world
 from tests.dashboard.runs.run_model import LEASE, Cost, Key, Model
@@ -99,13 +99,13 @@ class RunMachine(RuleBasedStateMachine):
         """The trials of a run that nobody has made yet."""
         return tuple(
             trial
-            for trial in plan(run.suite)
+            for trial in plan_trials(run.suite)
             if (run.pk, trial.probe, trial.trial) not in self.model.given
         )
 
     def cost_of(self, run: Run) -> Cost:
         """What the rest of a run may cost, the look at the engine included."""
-        cost = price(self.left_of(run))
+        cost = estimate_price(self.left_of(run))
         extra = (0, 0) if run.pk in self.asked else (MOST_REQUESTS, MOST_TOKENS)
         return cost.requests + extra[0], cost.tokens + extra[1]
 

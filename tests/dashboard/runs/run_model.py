@@ -7,8 +7,8 @@ from dataclasses import dataclass, field
 from datetime import date, timedelta
 
 from dashboard.runs.services import Lease
-from health.capabilities import capabilities, settled
-from health.observation_bits import pack
+from health.capabilities import derive_capabilities, settle_verdicts
+from health.observation_bits import pack_verdicts
 from probes.outcomes import Attempt
 
 LEASE = timedelta(hours=1)
@@ -99,12 +99,12 @@ class Model:
 
 def recount(attempts: list[Attempt], wire: str) -> Recount:
     """Trials and failures by metric, and packed observations, that attempts lead to."""
-    parser = capabilities(attempts, wire)["parser"].value
+    parser = derive_capabilities(attempts, wire)["parser"].value
     parser = parser if isinstance(parser, str) else None
-    verdicts = settled(attempts, parser)
+    verdicts = settle_verdicts(attempts, parser)
     trials = Counter(verdict.metric.value for verdict in verdicts)
     bad = Counter(verdict.metric.value for verdict in verdicts if not verdict.good)
-    packed = (pack(settled([attempt], parser)) for attempt in attempts)
+    packed = (pack_verdicts(settle_verdicts([attempt], parser)) for attempt in attempts)
     return (
         {metric: (number, bad[metric]) for metric, number in trials.items()},
         Counter(verdicts for each in packed for verdicts in each),

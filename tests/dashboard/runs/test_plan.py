@@ -10,7 +10,7 @@ from pytest_django.asserts import assertContains, assertNotContains
 from dashboard.models import Run, Spend
 from dashboard.runs import plan as probe_plan
 from dashboard.runs import services as runs
-from probes.suite import plan
+from probes.suite import plan_trials
 from tests.factories import make_endpoint, make_finished_run, make_run
 
 HTMX = {"HX-Request": "true"}
@@ -28,7 +28,7 @@ def test_the_plan_is_a_part_and_a_page(signed_in: Client) -> None:
     for answer in (part, page):
         assertContains(answer, "Start the light run")
         assertContains(answer, f"{runs.ceiling('full').tokens:,}")
-        assertContains(answer, f"<dd>{len(plan('full'))}</dd>")
+        assertContains(answer, f"<dd>{len(plan_trials('full'))}</dd>")
         assertContains(answer, "No daily budget is set")
     assert not Run.objects.exists()
 

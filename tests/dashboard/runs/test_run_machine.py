@@ -35,11 +35,11 @@ from dashboard.runs.services import Lease
 from dashboard.trust import detection, profiles
 from dashboard.trust import finish as results
 from probes.adapters import adapter_for
-from probes.fingerprint import MOST_REQUESTS, MOST_TOKENS, Engine
+from probes.fingerprint import MOST_REQUESTS, MOST_TOKENS, EngineFacts
 from probes.messages import Usage
 from probes.outcomes import Evidence, Metric, Outcome, Verdict
-from probes.suite import plan
-from probes.suite.sampling import price
+from probes.suite import plan_trials
+from probes.suite.sampling import estimate_price
 from probes.target import Provider
 from tests.dashboard.runs.builders import attempt
 from tests.dashboard.runs.run_machine import PROVIDERS, RunMachine, cap, due
@@ -56,7 +56,10 @@ ANSWERS: st.SearchStrategy[Answer] = st.tuples(
 )
 TEMPLATES = st.sampled_from(["", "a" * 64, "b" * 64])
 # None, too little, hardly enough for one run, and plenty.
-ONE = {suite: price(plan(suite)).requests + MOST_REQUESTS for suite in ("light", "full")}
+ONE = {
+    suite: estimate_price(plan_trials(suite)).requests + MOST_REQUESTS
+    for suite in ("light", "full")
+}
 BUDGETS = st.sampled_from([None, 10, ONE["light"] + 2, ONE["full"] + 2, 400])
 ENDPOINTS = st.integers(0, len(PROVIDERS) - 1)
 DUTIES = ("reap", "retire_unserved", "schedule_due", "to_ring")
@@ -200,9 +203,9 @@ class Runs(RunMachine):
     def record(self, lease: Lease, answer: Answer) -> None:
         pick, outcome, usage, is_text = answer
         run = Run.objects.get(pk=lease.run_id)
-        trials = plan(run.suite)
+        trials = plan_trials(run.suite)
         trial = trials[pick % len(trials)]
-        most = price([trial])
+        most = estimate_price([trial])
         over: dict[str, Any] = {"facts": {"formats": [wire_of(run)]}}
         if is_text and outcome is Outcome.FAIL:
             over = {"verdicts": TEXT, "facts": {"formats": ["hermes"]}}
@@ -315,13 +318,13 @@ class Runs(RunMachine):
         holding = self.model.living(lease)
         if not holding or not holding.is_running:
             with self.refused():
-                profiles.note_engine(lease, Engine(told, {"engine": engine}))
+                profiles.note_engine(lease, EngineFacts(told, {"engine": engine}))
             return
         if not holding.asks_engine:
             return
         key, day = self.model.keys[holding.endpoint_id], self.reserved_on(lease)
 
-        goes_on = profiles.note_engine(lease, Engine(told, {"engine": engine}))
+        goes_on = profiles.note_engine(lease, EngineFacts(told, {"engine": engine}))
 
         assert goes_on == (not told or key.template in ("", told))
         if goes_on:
@@ -385,7 +388,7 @@ class Runs(RunMachine):
         assert isinstance(lease, Lease)
         self.start(lease)
         run = Run.objects.get(pk=lease.run_id)
-        self.record(lease, (len(plan(run.suite)) | 1, outcome, Usage(10, 5), False))
+        self.record(lease, (len(plan_trials(run.suite)) | 1, outcome, Usage(10, 5), False))
         self.finish(lease)
         return run.endpoint_id
 

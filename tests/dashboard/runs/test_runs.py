@@ -16,7 +16,7 @@ from dashboard.trust import finish
 from probes.outcomes import Evidence as Exchanges
 from probes.outcomes import Finding, FindingKind, Metric, Outcome
 from probes.secret import Secret
-from probes.suite import Trial, plan
+from probes.suite import Trial, plan_trials
 from tests.dashboard.runs.builders import attempt, claimed, ended_at, expire, observed, started
 from workers.probing import carry_out
 
@@ -152,7 +152,7 @@ def test_a_resumed_run_asks_only_what_is_missing(lease: runs.Lease) -> None:
 
     assert work
     stored = {Trial("format", 1), Trial("format", 2)}
-    assert work.trials == tuple(trial for trial in plan("full") if trial not in stored)
+    assert work.trials == tuple(trial for trial in plan_trials("full") if trial not in stored)
 
 
 def test_a_run_that_kills_its_workers_is_given_up_and_the_endpoint_goes_on(

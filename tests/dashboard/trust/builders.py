@@ -14,7 +14,7 @@ from dashboard.models import Endpoint, Incident, ModeSwitch, Notice, Profile, Ru
 from dashboard.runs import attempts, schedule
 from dashboard.runs import services as runs
 from dashboard.trust import detection, finish
-from probes.fingerprint import Engine
+from probes.fingerprint import EngineFacts
 from probes.outcomes import Attempt, Evidence, Metric, Outcome, Verdict
 from tests.dashboard.runs.builders import attempt, started
 
@@ -84,7 +84,7 @@ class Past:
             trigger="ttl",
             suite="light",
             seed=1,
-            engine=Engine(template, {}),
+            engine=EngineFacts(template, {}),
             attempts=(made,),
             every=EVERY,
         )

@@ -8,7 +8,7 @@ from dashboard.demo.player import Simulated
 from dashboard.demo.services import history
 from dashboard.models import Endpoint, RunMetric, Watch
 from dashboard.trust import detection
-from probes.fingerprint import Engine
+from probes.fingerprint import EngineFacts
 from probes.outcomes import Attempt, Metric, Verdict
 from tests.dashboard.runs.builders import attempt
 from tests.dashboard.trust.builders import BEGAN, EVERY, PARSE, the_incident
@@ -72,7 +72,7 @@ class _Calls:
                 trigger="ttl",
                 suite="light",
                 seed=1,
-                engine=Engine("", {}),
+                engine=EngineFacts("", {}),
                 attempts=tuple(_call(form, trial) for trial in range(1, 11)),
                 every=EVERY,
             )

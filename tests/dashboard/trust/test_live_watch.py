@@ -13,7 +13,7 @@ from dashboard.models import Watch as WatchRow
 from dashboard.models.watch import Lane
 from dashboard.trust import live_watch
 from health.detector import LIVE, Baseline
-from health.metric_state import Alarm, Gauge
+from health.metric_state import Alarm, MetricState
 from health.observation_bits import PLACES
 from health.severity import Severity
 from health.watch import Watch
@@ -64,7 +64,7 @@ def test_together_with_the_probes_live_traffic_may_say_how_bad_it_is(profile: Pr
     """Where a probe has raised an alarm on the same metric, the live severity counts in full."""
     known(profile, Baseline(3960, 4000, 600))
     began = datetime.now(UTC) - timedelta(hours=2)
-    alarmed = Gauge(alarm=Alarm(1, began, Severity.S1, 0.9))
+    alarmed = MetricState(alarm=Alarm(1, began, Severity.S1, 0.9))
     WatchRow.objects.create(
         profile=profile, state=Watch("v", 1, 1, {PARSE: alarmed}).as_json(), lane=Lane.PROBE
     )
@@ -125,7 +125,7 @@ def test_live_traffic_learns_its_own_normal(profile: Profile) -> None:
 
 def known(profile: Profile, baseline: Baseline) -> None:
     """Live traffic of the profile was watched before."""
-    gauge = Gauge(baseline=baseline, reference=baseline.reference(LIVE))
+    gauge = MetricState(baseline=baseline, reference=baseline.reference(LIVE))
     state = Watch("live", 1, 1, {PARSE: gauge}).as_json()
     WatchRow.objects.create(profile=profile, lane=Lane.LIVE, state=state)
 

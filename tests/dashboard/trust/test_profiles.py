@@ -10,14 +10,14 @@ from dashboard.runs import attempts, schedule
 from dashboard.runs import services as runs
 from dashboard.trust import finish as results
 from dashboard.trust import profiles
-from probes.fingerprint import Engine
+from probes.fingerprint import EngineFacts
 from probes.outcomes import Metric, Outcome, Verdict
 from tests.dashboard.runs.builders import attempt, carry_through, due_now, expire, observed, started
 
-TOLD = Engine("a" * 64, {"engine": "b100", "model": "m-1"})
+TOLD = EngineFacts("a" * 64, {"engine": "b100", "model": "m-1"})
 
 
-def begin(engine: Engine = TOLD) -> runs.Lease:
+def begin(engine: EngineFacts = TOLD) -> runs.Lease:
     """A run that has begun and asked the endpoint what it is."""
     due_now()
     schedule.schedule_due()
@@ -52,7 +52,7 @@ def test_another_template_opens_a_new_profile_and_supersedes_the_run(endpoint: E
     """What the run would measure belongs to the new key; the old history stays readable."""
     finish(begin())
 
-    lease = begin(Engine("b" * 64, TOLD.facts))
+    lease = begin(EngineFacts("b" * 64, TOLD.facts))
     with pytest.raises(LeaseLost):
         attempts.record(lease, attempt())
     schedule.schedule_due()
@@ -70,7 +70,7 @@ def test_another_template_opens_a_new_profile_and_supersedes_the_run(endpoint: E
 def test_a_template_that_is_told_no_longer_is_no_other_template(endpoint: Endpoint) -> None:
     """An engine that hides its template for a while keeps its profile."""
     finish(begin())
-    finish(begin(Engine("", {"engine": "b100"})))
+    finish(begin(EngineFacts("", {"engine": "b100"})))
 
     assert endpoint.profile.epoch == 1
     assert endpoint.profile.chat_template_hash == "a" * 64
@@ -90,7 +90,7 @@ def test_a_new_engine_is_annotated_and_triggers_a_full_run(endpoint: Endpoint) -
     """Another version under the same key may explain a change, so it is looked at in full."""
     finish(begin())
 
-    run = finish(begin(Engine("a" * 64, {"engine": "b200", "model": "m-1"})))
+    run = finish(begin(EngineFacts("a" * 64, {"engine": "b200", "model": "m-1"})))
     schedule.schedule_due()
 
     change = FingerprintChange.objects.get()
@@ -102,9 +102,9 @@ def test_a_new_engine_is_annotated_and_triggers_a_full_run(endpoint: Endpoint) -
 
 def test_a_fact_that_was_not_told_before_is_a_change_too(endpoint: Endpoint) -> None:
     """An engine that begins to name itself is another one, or has another front."""
-    finish(begin(Engine("", {"server": "nginx"})))
+    finish(begin(EngineFacts("", {"server": "nginx"})))
 
-    finish(begin(Engine("", {"server": "nginx", "engine": "b100"})))
+    finish(begin(EngineFacts("", {"server": "nginx", "engine": "b100"})))
 
     change = FingerprintChange.objects.get()
     assert (change.fact, change.before, change.after) == ("engine", "", "b100")
@@ -113,7 +113,7 @@ def test_a_fact_that_was_not_told_before_is_a_change_too(endpoint: Endpoint) -> 
 def test_an_engine_that_was_seen_before_is_no_change(endpoint: Endpoint) -> None:
     """A pool of two versions is told of once, not at every run."""
     for version in ("b100", "b200", "b100", "b200"):
-        finish(begin(Engine("", {"engine": version})))
+        finish(begin(EngineFacts("", {"engine": version})))
 
     assert FingerprintChange.objects.count() == 1
 
@@ -121,7 +121,7 @@ def test_an_engine_that_was_seen_before_is_no_change(endpoint: Endpoint) -> None
 def test_a_fact_with_ever_new_values_stops_being_told(endpoint: Endpoint) -> None:
     """A build number that differs every time must not cost a full run every time."""
     for version in range(15):
-        finish(begin(Engine("", {"engine": f"b{version}"})))
+        finish(begin(EngineFacts("", {"engine": f"b{version}"})))
 
     assert FingerprintChange.objects.count() == 9
 
@@ -144,7 +144,7 @@ def test_a_worker_without_the_lease_cannot_change_the_profile(endpoint: Endpoint
     expire(lease)
 
     with pytest.raises(LeaseLost):
-        profiles.note_engine(lease, Engine("b" * 64, {}))
+        profiles.note_engine(lease, EngineFacts("b" * 64, {}))
 
     assert endpoint.profile.epoch == 1
 

@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from allauth.mfa.adapter import get_adapter
 from allauth.mfa.models import Authenticator
 from django.contrib.auth.models import User
 from django.core.management import call_command
@@ -17,6 +16,7 @@ from django.utils.http import int_to_base36
 from fido2.utils import websafe_encode
 from pytest_django import DjangoDbBlocker
 
+from dashboard.accounts import second_factor
 from dashboard.audit import chain
 from dashboard.models import Attempt, AuditEntry, Endpoint, Incident, RolloutRequest, Run
 from dashboard.runs import credentials, evidence
@@ -137,7 +137,7 @@ def test_people_sign_in_with_the_second_factors_they_had(alice: User) -> None:
     app = Authenticator.objects.get(user=alice, type=Authenticator.Type.TOTP)
     by_code = Client(REMOTE_ADDR="192.0.2.1")
     sign_in(by_code, "alice")
-    by_code.post("/login/code/", {"code": code_of(get_adapter().decrypt(app.data["secret"]))})
+    by_code.post("/login/code/", {"code": code_of(second_factor.unseal(app.data["secret"]))})
 
     by_passkey, key = Client(REMOTE_ADDR="192.0.2.2"), passkey()
     key.owner = websafe_encode(int_to_base36(alice.pk).encode())

@@ -23,7 +23,7 @@ from probes.messages import (
     ToolSpec,
     Usage,
 )
-from probes.streams.assembler import replay
+from probes.streams.assembler import reply_events
 from tests.probes.adapters.loopback import Loopback
 
 ADAPTER = AnthropicAdapter()
@@ -89,7 +89,7 @@ def test_the_sdk_reads_a_whole_answer(sdk: anthropic.Anthropic, loopback: Loopba
 def test_the_sdk_assembles_our_stream(sdk: anthropic.Anthropic, loopback: Loopback) -> None:
     """The SDK's accumulator ends with the same message as the whole answer gives."""
     writer = AnthropicStreamWriter(id="msg_1", model="m")
-    loopback.answer_stream([writer.write(event) for event in replay(REPLY)])
+    loopback.answer_stream([writer.write(event) for event in reply_events(REPLY)])
 
     with sdk.messages.stream(model="m", max_tokens=5, messages=HISTORY) as stream:
         texts = list(stream.text_stream)
@@ -106,7 +106,7 @@ def test_the_sdk_raises_when_our_stream_breaks_off(
 ) -> None:
     """An answer that failed under way does not look complete to a client."""
     writer = ADAPTER.write_stream()
-    events = replay(Reply((Text("half"),), Stop.ERROR))
+    events = reply_events(Reply((Text("half"),), Stop.ERROR))
     loopback.answer_stream([writer.write(event) for event in events])
 
     with (

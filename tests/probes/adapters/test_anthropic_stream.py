@@ -29,7 +29,7 @@ from probes.messages import (
     Text,
     ToolCall,
 )
-from probes.streams.assembler import replay
+from probes.streams.assembler import reply_events
 from tests.probes.adapters.anthropic_bodies import USE, message, messages
 from tests.probes.adapters.wire_bodies import names_of, read, read_stream
 
@@ -294,7 +294,10 @@ def test_citations_of_a_text_are_collected() -> None:
     reply = read_stream(ADAPTER, data)
 
     assert reply.parts == (Text("x", {"anthropic": {"citations": [{"n": 1}, {"n": 2}]}}),)
-    assert read_stream(ADAPTER, b"".join(stream_bytes(ADAPTER, replay(reply)))).parts == reply.parts
+    assert (
+        read_stream(ADAPTER, b"".join(stream_bytes(ADAPTER, reply_events(reply)))).parts
+        == reply.parts
+    )
 
 
 @given(messages())

@@ -19,7 +19,7 @@ from probes.messages import (
     Stop,
     Text,
 )
-from probes.streams.assembler import replay
+from probes.streams.assembler import reply_events
 from tests.probes.adapters.gemini_bodies import CALL, answer, answers
 from tests.probes.adapters.wire_bodies import names_of, read, read_stream
 
@@ -86,7 +86,7 @@ def test_z12_a_signature_on_a_trailing_empty_part_is_a_part_of_its_own() -> None
     reply = read_stream(ADAPTER, data)
 
     assert reply.parts == (Text("hi"), Text("", {"gemini": {"thoughtSignature": "UQ=="}}))
-    again = read_stream(ADAPTER, b"".join(stream_bytes(ADAPTER, replay(reply))))
+    again = read_stream(ADAPTER, b"".join(stream_bytes(ADAPTER, reply_events(reply))))
     assert again.parts == reply.parts
 
 
@@ -227,6 +227,6 @@ def test_reasoning_of_another_format_is_streamed_as_a_thought() -> None:
     """A client sees what the model thought; nothing is signed that was not."""
     reply = Reply((Reasoning("hm", ReasoningKind.FIELD, "reasoning"), Text("hi")), Stop.END)
 
-    read_back = read_stream(ADAPTER, b"".join(stream_bytes(ADAPTER, replay(reply))))
+    read_back = read_stream(ADAPTER, b"".join(stream_bytes(ADAPTER, reply_events(reply))))
 
     assert (read_back.reasoning, read_back.text) == ("hm", "hi")

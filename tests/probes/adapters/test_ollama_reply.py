@@ -22,7 +22,7 @@ from probes.messages import (
     ToolCall,
     Usage,
 )
-from probes.streams.assembler import replay
+from probes.streams.assembler import reply_events
 from tests.probes.adapters.ollama_bodies import CALL, answer, answers
 from tests.probes.adapters.wire_bodies import names_of, read, read_stream
 
@@ -233,7 +233,7 @@ def test_a_failed_answer_is_streamed_as_an_error_line() -> None:
     """A client is not told that a broken answer is done."""
     broken = BrokenCall("{", "The call is broken.", name="f")
 
-    data = b"".join(stream_bytes(ADAPTER, replay(Reply((broken,), Stop.MALFORMED_CALL))))
+    data = b"".join(stream_bytes(ADAPTER, reply_events(Reply((broken,), Stop.MALFORMED_CALL))))
 
     assert data == b'{"error": "The call is broken."}\n'
 
@@ -253,7 +253,7 @@ def test_a_stream_survives_the_way_through_the_values(body: dict[str, Any]) -> N
     """What we stream to a client is read as the reply it was written from."""
     reply = ADAPTER.read_reply(body)
 
-    data = b"".join(stream_bytes(ADAPTER, replay(reply)))
+    data = b"".join(stream_bytes(ADAPTER, reply_events(reply)))
 
     assert read_stream(ADAPTER, data, 13) == reply
 

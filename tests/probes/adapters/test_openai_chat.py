@@ -29,7 +29,7 @@ from probes.messages import (
     Usage,
 )
 from probes.secret import Secret
-from probes.streams.assembler import replay
+from probes.streams.assembler import reply_events
 
 ADAPTER = OpenAIChatAdapter()
 TOOL = ToolSpec("f", "Does f.", {"type": "object"})
@@ -244,7 +244,7 @@ def test_a_stream_is_written_in_the_order_that_clients_expect() -> None:
     thought = Reasoning("Hm.", ReasoningKind.FIELD, "reasoning")
     reply = Reply((thought, Text("Hi"), call), Stop.TOOL_CALLS, Usage(1, 2), "c", "m")
 
-    lines = b"".join(stream_bytes(ADAPTER, replay(reply))).decode().split("\n\n")
+    lines = b"".join(stream_bytes(ADAPTER, reply_events(reply))).decode().split("\n\n")
 
     bodies = [json.loads(line.removeprefix("data: ")) for line in lines[:-2]]
     choices = [choice for body in bodies for choice in body["choices"]]

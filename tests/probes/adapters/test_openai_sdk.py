@@ -26,7 +26,7 @@ from probes.messages import (
     ToolResult,
     Usage,
 )
-from probes.streams.assembler import replay
+from probes.streams.assembler import reply_events
 from tests.probes.adapters.loopback import Loopback
 
 CHAT = OpenAIChatAdapter()
@@ -71,7 +71,7 @@ def test_the_client_reads_a_whole_answer(loopback: Loopback, client: OpenAI) -> 
 
 def test_the_client_assembles_a_streamed_answer(loopback: Loopback, client: OpenAI) -> None:
     """Its own accumulator ends with the same message."""
-    loopback.answer_stream(stream_bytes(CHAT, replay(REPLY)))
+    loopback.answer_stream(stream_bytes(CHAT, reply_events(REPLY)))
 
     with client.chat.completions.stream(
         model="m", messages=ASK, stream_options={"include_usage": True}
@@ -95,7 +95,7 @@ def test_the_client_assembles_a_streamed_answer(loopback: Loopback, client: Open
 def test_the_client_raises_on_an_answer_that_broke_off(loopback: Loopback, client: OpenAI) -> None:
     """A cut call never ends in a finish_reason that would run it."""
     cut = BrokenCall('{"a":', "cut", Breakage.TRUNCATED_CALL, "f", "c1")
-    wire = list(stream_bytes(CHAT, replay(Reply((cut,), Stop.ERROR))))
+    wire = list(stream_bytes(CHAT, reply_events(Reply((cut,), Stop.ERROR))))
     loopback.answer_stream(wire)
 
     stream = client.chat.completions.create(model="m", messages=ASK, stream=True)

@@ -21,7 +21,7 @@ from probes.messages import (
     ToolChoice,
     Usage,
 )
-from probes.streams.assembler import replay
+from probes.streams.assembler import reply_events
 from tests.probes.adapters.loopback import Loopback
 
 RESPONSES = OpenAIResponsesAdapter()
@@ -69,7 +69,7 @@ def test_the_client_reads_a_whole_answer(loopback: Loopback, client: OpenAI) -> 
 
 def test_the_client_assembles_a_streamed_answer(loopback: Loopback, client: OpenAI) -> None:
     """Its own accumulator follows every event and ends with the same response."""
-    loopback.answer_stream(stream_bytes(RESPONSES, replay(REPLY)))
+    loopback.answer_stream(stream_bytes(RESPONSES, reply_events(REPLY)))
 
     with client.responses.stream(model="m", input="Hi") as stream:
         events = list(stream)
@@ -88,7 +88,7 @@ def test_the_client_assembles_a_streamed_answer(loopback: Loopback, client: Open
 def test_a_failed_answer_is_seen_as_failed(loopback: Loopback, client: OpenAI) -> None:
     """The last event says so; no completed response follows."""
     broken = Reply((Text("Loo"),), Stop.ERROR, id="resp_1", model="m")
-    loopback.answer_stream(stream_bytes(RESPONSES, replay(broken)))
+    loopback.answer_stream(stream_bytes(RESPONSES, reply_events(broken)))
 
     events = list(client.responses.create(model="m", input="Hi", stream=True))
 

@@ -11,7 +11,7 @@ from probes.adapters.base import stream_bytes
 from probes.adapters.openai_responses.adapter import OpenAIResponsesAdapter
 from probes.adapters.openai_responses.stream_writer import ResponsesStreamWriter
 from probes.messages import JSON, Breakage, Reasoning, ReasoningKind, Stop, Text, ToolCall
-from probes.streams.assembler import replay
+from probes.streams.assembler import reply_events
 from tests.probes.adapters.openai_bodies import check, data, named, names, read, read_events
 from tests.probes.adapters.test_openai_round_trip import (
     ARGUMENTS,
@@ -202,7 +202,7 @@ def test_an_answer_that_was_not_streamed_is_read_all_the_same() -> None:
 
 def test_a_written_stream_has_one_id_from_beginning_to_end() -> None:
     """Clients refuse a response that changes its id; without one given, one is made."""
-    wire = b"".join(stream_bytes(RESPONSES, replay(RESPONSES.read_reply(WHOLE)))).decode()
+    wire = b"".join(stream_bytes(RESPONSES, reply_events(RESPONSES.read_reply(WHOLE)))).decode()
 
     bodies = [json.loads(line[6:]) for line in wire.splitlines() if line.startswith("data: ")]
     ids = {body["response"]["id"] for body in bodies if "response" in body}
@@ -216,7 +216,7 @@ def test_what_is_held_back_never_goes_out() -> None:
         {**WHOLE, "status": "incomplete", "incomplete_details": {"reason": "max_output_tokens"}}
     )
 
-    wire = b"".join(stream_bytes(RESPONSES, replay(cut)))
+    wire = b"".join(stream_bytes(RESPONSES, reply_events(cut)))
 
     assert b"function_call" not in wire
     assert b"response.incomplete" in wire
@@ -299,7 +299,7 @@ def test_a_reply_streamed_is_the_reply_read_whole(body: JSON, size: int) -> None
     reply = RESPONSES.read_reply(body)
     writer, second = (ResponsesStreamWriter(reply.id, reply.model or "") for _ in range(2))
 
-    events = read_events(RESPONSES, b"".join(map(writer.write, replay(reply))), size)
+    events = read_events(RESPONSES, b"".join(map(writer.write, reply_events(reply))), size)
     again = read(RESPONSES, b"".join(map(second.write, events)))
 
     assert check(events) == reply

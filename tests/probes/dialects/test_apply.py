@@ -7,9 +7,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from probes.dialects import NAMED, Dialect, override
+from probes.dialects import NAMED, Dialect, override_dialect
 from probes.dialects.anthropic import ANTHROPIC, ANTHROPIC_BOUND
-from probes.dialects.apply import apply, is_thinking
+from probes.dialects.apply import apply_dialect, is_thinking
 from probes.dialects.deepseek import DEEPSEEK, DEEPSEEK_ANTHROPIC
 from probes.dialects.gemini import GEMINI
 from probes.dialects.glm import GLM
@@ -44,11 +44,11 @@ def question(*turns: Turn, **more: Any) -> ModelCall:
 
 
 def choice_sent(dialect: Dialect, choice: ToolChoice, **options: JSON) -> ToolChoice | None:
-    return apply(question(tool_choice=choice, options=options), dialect).call.tool_choice
+    return apply_dialect(question(tool_choice=choice, options=options), dialect).call.tool_choice
 
 
 def kinds(asked: ModelCall, dialect: Dialect) -> list[ChangeKind]:
-    return [change.kind for change in apply(asked, dialect).changes]
+    return [change.kind for change in apply_dialect(asked, dialect).changes]
 
 
 @pytest.mark.parametrize("choice", [REQUIRED, NAMED_F])
@@ -104,7 +104,7 @@ def test_z62_a_model_that_always_thinks_is_never_forced(thinking: JSON) -> None:
 
 def test_glm_takes_auto_only_and_is_not_offered_tools_it_may_not_call() -> None:
     """There is no other way to forbid calls."""
-    applied = apply(question(tool_choice=NONE), GLM)
+    applied = apply_dialect(question(tool_choice=NONE), GLM)
 
     assert choice_sent(GLM, AUTO) == AUTO
     assert choice_sent(GLM, REQUIRED, thinking={"type": "disabled"}) is None
@@ -122,15 +122,15 @@ def test_the_clients_own_fields_say_whether_the_model_thinks() -> None:
     assert not is_thinking(question(extra={"openai": said}), DEEPSEEK)
     assert is_thinking(question(), DEEPSEEK)
     assert not is_thinking(question(), PLAIN)
-    assert is_thinking(question(), override(PLAIN, {"thinking": {"off": None}}))
+    assert is_thinking(question(), override_dialect(PLAIN, {"thinking": {"off": None}}))
     assert is_thinking(question(options={"thinking": {"type": "disabled"}}), ANTHROPIC_BOUND)
 
 
 def test_thinking_is_switched_where_it_can_be() -> None:
     """And where it cannot, that is said."""
-    off = apply(question(tool_choice=REQUIRED), DEEPSEEK, thinking=False)
-    stuck = apply(question(), MINIMAX, thinking=False)
-    on = apply(question(), MINIMAX, thinking=True)
+    off = apply_dialect(question(tool_choice=REQUIRED), DEEPSEEK, thinking=False)
+    stuck = apply_dialect(question(), MINIMAX, thinking=False)
+    on = apply_dialect(question(), MINIMAX, thinking=True)
 
     assert off.call.options == {"thinking": {"type": "disabled"}}
     assert off.call.tool_choice == REQUIRED
@@ -143,18 +143,21 @@ def test_z39_a_tool_without_parameters_is_sent_with_an_empty_schema(
     schema: dict[str, JSON] | None,
 ) -> None:
     """MiniMax answers 2013 to a tool whose parameters are left out."""
-    applied = apply(question(tools=(ToolSpec("f", "", schema),)), MINIMAX)
+    applied = apply_dialect(question(tools=(ToolSpec("f", "", schema),)), MINIMAX)
 
     assert applied.call.tools[0].schema == {"type": "object", "properties": {}}
     assert [change.kind for change in applied.changes] == [ChangeKind.SCHEMA_FILLED]
-    assert apply(question(tools=(ToolSpec("f", "", None),)), GEMINI).call.tools[0].schema is None
+    assert (
+        apply_dialect(question(tools=(ToolSpec("f", "", None),)), GEMINI).call.tools[0].schema
+        is None
+    )
 
 
 def test_z38_a_call_without_argument_text_is_sent_with_an_empty_object() -> None:
     """An empty string is no JSON, and the vendor refuses the whole history for it."""
     made = replace(call(), raw="")
 
-    applied = apply(question(ASK, answer(made), tool(result())), MINIMAX)
+    applied = apply_dialect(question(ASK, answer(made), tool(result())), MINIMAX)
 
     assert applied.call.turns[1].calls[0].raw == "{}"
     assert [change.kind for change in applied.changes] == [ChangeKind.ARGUMENTS_FILLED]
@@ -166,11 +169,11 @@ def test_z56_the_developer_role_becomes_system() -> None:
         Role.SYSTEM, (Text("x"),), extra={"openai": {"role": "developer", "name": "n"}}
     )
 
-    applied = apply(question(developer, ASK), DEEPSEEK)
+    applied = apply_dialect(question(developer, ASK), DEEPSEEK)
 
     assert applied.call.turns[0].extra == {"openai": {"name": "n"}}
     assert [change.kind for change in applied.changes] == [ChangeKind.ROLE_MAPPED]
-    assert apply(question(developer, ASK), OPENAI).call.turns[0] == developer
+    assert apply_dialect(question(developer, ASK), OPENAI).call.turns[0] == developer
 
 
 def test_z57_tools_that_are_no_functions_are_dropped() -> None:
@@ -178,11 +181,11 @@ def test_z57_tools_that_are_no_functions_are_dropped() -> None:
     other: JSON = [{"at": 0, "tool": {"type": "namespace"}}]
     asked = question(extra={"openai": {"$tools": other, "seed": 1}})
 
-    applied = apply(asked, DEEPSEEK)
+    applied = apply_dialect(asked, DEEPSEEK)
 
     assert applied.call.extra == {"openai": {"seed": 1}}
     assert [change.kind for change in applied.changes] == [ChangeKind.TOOL_DROPPED]
-    assert apply(asked, OPENAI).call.extra == asked.extra
+    assert apply_dialect(asked, OPENAI).call.extra == asked.extra
 
 
 def test_z57_tools_that_anthropic_runs_are_dropped_at_its_imitations() -> None:
@@ -190,27 +193,27 @@ def test_z57_tools_that_anthropic_runs_are_dropped_at_its_imitations() -> None:
     server: JSON = {"0": {"type": "web_search_20260318", "name": "web_search"}}
     asked = question(extra={"anthropic": {"tools": server, "top_k": 1}})
 
-    applied = apply(asked, DEEPSEEK_ANTHROPIC)
+    applied = apply_dialect(asked, DEEPSEEK_ANTHROPIC)
 
     assert applied.call.extra == {"anthropic": {"top_k": 1}}
     assert [change.kind for change in applied.changes] == [ChangeKind.TOOL_DROPPED]
-    assert apply(asked, ANTHROPIC).call.extra == asked.extra
+    assert apply_dialect(asked, ANTHROPIC).call.extra == asked.extra
 
 
 def test_z59_an_effort_is_sent_in_the_vendors_words() -> None:
     """Hosts of DeepSeek refuse xhigh."""
-    applied = apply(question(options={"reasoning_effort": "xhigh", "seed": 1}), DEEPSEEK)
+    applied = apply_dialect(question(options={"reasoning_effort": "xhigh", "seed": 1}), DEEPSEEK)
 
     assert applied.call.options == {"seed": 1, "reasoning_effort": "high"}
     assert [change.kind for change in applied.changes] == [ChangeKind.EFFORT_MAPPED]
-    assert apply(question(options={"reasoning_effort": "high"}), DEEPSEEK).changes == ()
+    assert apply_dialect(question(options={"reasoning_effort": "high"}), DEEPSEEK).changes == ()
 
 
 def test_z59_an_effort_that_a_client_asked_for_is_mapped_too() -> None:
     """A client's request keeps the field under its format's name, and it would be sent as it is."""
     asked = question(extra={"openai": {"reasoning_effort": "xhigh", "seed": 1}})
 
-    applied = apply(asked, DEEPSEEK)
+    applied = apply_dialect(asked, DEEPSEEK)
 
     assert applied.call.extra == {"openai": {"seed": 1, "reasoning_effort": "high"}}
     assert [change.path for change in applied.changes] == ["$.extra.openai.reasoning_effort"]
@@ -218,7 +221,7 @@ def test_z59_an_effort_that_a_client_asked_for_is_mapped_too() -> None:
 
 def test_z64_an_effort_that_would_be_misunderstood_is_left_out() -> None:
     """GLM takes none for the deepest thinking."""
-    assert apply(question(options={"reasoning_effort": "none"}), GLM).call.options == {}
+    assert apply_dialect(question(options={"reasoning_effort": "none"}), GLM).call.options == {}
 
 
 def test_z61_tools_on_chat_completions_go_with_effort_none() -> None:
@@ -226,7 +229,7 @@ def test_z61_tools_on_chat_completions_go_with_effort_none() -> None:
     chosen = question(options={"reasoning_effort": "low"})
 
     def effort(asked: ModelCall, dialect: Dialect) -> JSON:
-        return apply(asked, dialect).call.options.get("reasoning_effort")
+        return apply_dialect(asked, dialect).call.options.get("reasoning_effort")
 
     assert effort(question(), OPENAI_REASONING) == "none"
     assert effort(chosen, OPENAI_REASONING) == "low"
@@ -236,11 +239,11 @@ def test_z61_tools_on_chat_completions_go_with_effort_none() -> None:
 
 def test_z63_preserved_thinking_is_asked_for() -> None:
     """The template drops the reasoning of older turns unless told to keep it."""
-    assert apply(question(), QWEN_PRESERVED).call.options == {
+    assert apply_dialect(question(), QWEN_PRESERVED).call.options == {
         "chat_template_kwargs": {"preserve_thinking": True}
     }
     chosen = question(options={"chat_template_kwargs": {"lang": "de"}})
-    assert apply(chosen, QWEN_PRESERVED).call.options == {
+    assert apply_dialect(chosen, QWEN_PRESERVED).call.options == {
         "chat_template_kwargs": {"lang": "de", "preserve_thinking": True}
     }
 
@@ -249,19 +252,19 @@ def test_z65_the_assistant_speaks_between_a_result_and_the_user() -> None:
     """Mistral refuses a user right after a tool, code 3230."""
     asked = question(ASK, answer(call()), tool(result()), NEXT)
 
-    applied = apply(asked, MISTRAL)
+    applied = apply_dialect(asked, MISTRAL)
 
     assert applied.call.turns == (*asked.turns[:3], answer(Text("Done.")), NEXT)
     assert [change.kind for change in applied.changes] == [ChangeKind.BRIDGE_INSERTED]
-    assert apply(question(ASK, answer(call()), tool(result())), MISTRAL).changes == ()
-    assert apply(asked, DEEPSEEK).call.turns == asked.turns
+    assert apply_dialect(question(ASK, answer(call()), tool(result())), MISTRAL).changes == ()
+    assert apply_dialect(asked, DEEPSEEK).call.turns == asked.turns
 
 
 def test_z65_results_and_words_of_one_user_turn_are_parted_by_the_bridge() -> None:
     """A client may put both into one message."""
     mixed = Turn(Role.USER, (result(), Text("And?")))
 
-    applied = apply(question(ASK, answer(call()), mixed), MISTRAL)
+    applied = apply_dialect(question(ASK, answer(call()), mixed), MISTRAL)
 
     assert applied.call.turns[2:] == (
         tool(result()),
@@ -281,7 +284,7 @@ def test_z65_nothing_stands_between_results_or_before_the_assistants_own_word() 
         NEXT,
     )
 
-    assert apply(asked, MISTRAL).call.turns == asked.turns
+    assert apply_dialect(asked, MISTRAL).call.turns == asked.turns
 
 
 def test_ollama_gets_results_in_the_order_of_the_calls() -> None:
@@ -290,7 +293,7 @@ def test_ollama_gets_results_in_the_order_of_the_calls() -> None:
         ASK, answer(call("a"), call("b")), tool(result("b", "2")), tool(result("a", "1"))
     )
 
-    applied = apply(asked, OLLAMA)
+    applied = apply_dialect(asked, OLLAMA)
 
     assert applied.call.turns[2:] == (tool(result("a", "1")), tool(result("b", "2")))
     assert [change.kind for change in applied.changes] == [ChangeKind.RESULTS_REORDERED]
@@ -301,30 +304,33 @@ def test_switches_that_a_vendor_does_not_have_are_dropped() -> None:
     strict = ToolSpec("f", "", {"type": "object"}, strict=True)
     asked = question(tools=(strict,), parallel=False, tool_choice=AUTO)
 
-    applied = apply(asked, OLLAMA)
+    applied = apply_dialect(asked, OLLAMA)
 
     assert applied.call.parallel is None
     assert applied.call.tool_choice is None
     assert applied.call.tools[0].strict is None
     assert len(applied.changes) == 3
-    assert apply(asked, OPENAI).call == asked
+    assert apply_dialect(asked, OPENAI).call == asked
 
 
 def test_strict_at_deepseek_needs_the_beta_url() -> None:
     """Whoever uses that URL says so by an override."""
     asked = question(tools=(ToolSpec("f", "", {"type": "object"}, strict=True),))
 
-    assert apply(asked, DEEPSEEK).call.tools[0].strict is None
-    assert apply(asked, override(DEEPSEEK, {"strict": "tool"})).call.tools[0].strict is True
+    assert apply_dialect(asked, DEEPSEEK).call.tools[0].strict is None
+    assert (
+        apply_dialect(asked, override_dialect(DEEPSEEK, {"strict": "tool"})).call.tools[0].strict
+        is True
+    )
 
 
 def test_glm_streams_calls_when_asked_to() -> None:
     """Only in streams with tools, and not against the operator."""
-    assert apply(question(stream=True), GLM).call.options == {"tool_stream": True}
-    assert apply(question(stream=True, tools=()), GLM).call.options == {}
-    assert apply(question(), GLM).call.options == {}
+    assert apply_dialect(question(stream=True), GLM).call.options == {"tool_stream": True}
+    assert apply_dialect(question(stream=True, tools=()), GLM).call.options == {}
+    assert apply_dialect(question(), GLM).call.options == {}
     kept: dict[str, JSON] = {"tool_stream": False}
-    assert apply(question(stream=True, options=kept), GLM).call.options == kept
+    assert apply_dialect(question(stream=True, options=kept), GLM).call.options == kept
 
 
 choices = st.sampled_from([None, AUTO, NONE, REQUIRED, NAMED_F])
@@ -345,8 +351,8 @@ def test_applying_twice_changes_nothing_more(
         parallel=parallel,
     )
 
-    once = apply(asked, NAMED[name])
-    again = apply(once.call, NAMED[name])
+    once = apply_dialect(asked, NAMED[name])
+    again = apply_dialect(once.call, NAMED[name])
 
     assert again == type(again)(once.call, ())
     assert (once.call == asked) == (not once.changes)

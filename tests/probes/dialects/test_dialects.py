@@ -7,10 +7,10 @@ from probes.dialects import (
     NAMED,
     Dialect,
     ReplayRule,
-    Strict,
-    Thinking,
+    StrictSupport,
+    ThinkingSwitch,
     dialect_named,
-    override,
+    override_dialect,
 )
 from probes.dialects.deepseek import DEEPSEEK, DEEPSEEK_V32
 from probes.errors import TargetError
@@ -80,21 +80,23 @@ def test_replay_rules_start_from_what_the_vendors_say(name: str, rule: ReplayRul
 )
 def test_what_was_measured_wins_over_the_guess(measured: dict[str, str], rule: ReplayRule) -> None:
     """What is not known changes nothing."""
-    assert override(DEEPSEEK, measured).replay is rule
+    assert override_dialect(DEEPSEEK, measured).replay is rule
 
 
 def test_a_measured_tool_choice_holds_with_and_without_thinking() -> None:
     """The probe asked under the endpoint's own settings."""
-    measured = override(DEEPSEEK, {"tool_choice": ["auto", "required"], "schema_level": "none"})
+    measured = override_dialect(
+        DEEPSEEK, {"tool_choice": ["auto", "required"], "schema_level": "none"}
+    )
 
     assert measured.choices == measured.choices_thinking == {"auto", "required"}
     assert measured.name == "deepseek"
-    assert override(DEEPSEEK, {"tool_choice": None}) == DEEPSEEK
+    assert override_dialect(DEEPSEEK, {"tool_choice": None}) == DEEPSEEK
 
 
 def test_fields_of_a_dialect_can_be_set_by_their_names() -> None:
     """From plain data, as an operator writes it."""
-    changed = override(
+    changed = override_dialect(
         DEEPSEEK_V32,
         {
             "strict": "tool",
@@ -105,10 +107,10 @@ def test_fields_of_a_dialect_can_be_set_by_their_names() -> None:
         },
     )
 
-    assert changed.strict is Strict.TOOL
+    assert changed.strict is StrictSupport.TOOL
     assert changed.carries == {ReasoningKind.BLOCK}
     assert changed.choices == {"auto"}
-    assert changed.thinking == Thinking(off=None, by_default=True)
+    assert changed.thinking == ThinkingSwitch(off=None, by_default=True)
     assert changed.reasoning_field == "reasoning"
 
 
@@ -118,4 +120,4 @@ def test_fields_of_a_dialect_can_be_set_by_their_names() -> None:
 def test_a_value_that_a_field_cannot_have_is_refused(measured: dict[str, object]) -> None:
     """With the field's name."""
     with pytest.raises(TargetError, match=next(iter(measured))):
-        override(DEEPSEEK, measured)
+        override_dialect(DEEPSEEK, measured)

@@ -6,7 +6,7 @@ from collections import Counter
 import pytest
 from hypothesis import given
 
-from probes.history.call_closure import check, repair
+from probes.history.call_closure import check_closure, repair_closure
 from probes.history.request_changes import ChangeKind
 from probes.messages import (
     Breakage,
@@ -24,11 +24,11 @@ from tests.probes.history.turn_builders import ASK, NEXT, answer, call, result, 
 
 
 def kinds(turns: list[Turn]) -> list[tuple[str, str]]:
-    return [(str(finding.kind), finding.path) for finding in check(turns)]
+    return [(str(finding.kind), finding.path) for finding in check_closure(turns)]
 
 
 def changed(turns: list[Turn]) -> list[ChangeKind]:
-    return [change.kind for change in repair(turns).changes]
+    return [change.kind for change in repair_closure(turns).changes]
 
 
 @pytest.mark.parametrize(
@@ -44,20 +44,20 @@ def changed(turns: list[Turn]) -> list[ChangeKind]:
 )
 def test_a_history_in_order_has_no_findings_and_is_left_alone(turns: list[Turn]) -> None:
     """Results may come in any order, in one turn or several, before a user's text."""
-    assert check(turns) == []
-    assert repair(turns) == repair(repair(turns).turns)
-    assert repair(turns).turns == tuple(turns)
-    assert repair(turns).changes == ()
+    assert check_closure(turns) == []
+    assert repair_closure(turns) == repair_closure(repair_closure(turns).turns)
+    assert repair_closure(turns).turns == tuple(turns)
+    assert repair_closure(turns).changes == ()
 
 
 def test_z52_a_call_without_a_result_is_found_and_gets_an_error_result() -> None:
     """An interrupted tool leaves a call open, for which every vendor refuses the request."""
     turns = [ASK, answer(call("a"), call("b")), tool(result("a")), NEXT]
 
-    repaired = repair(turns)
+    repaired = repair_closure(turns)
 
     assert kinds(turns) == [("closure_missing", "$.turns[1].parts[1]")]
-    assert "'b'" in check(turns)[0].message
+    assert "'b'" in check_closure(turns)[0].message
     synthesised = repaired.turns[2].results[1]
     assert (synthesised.call_id, synthesised.is_error, synthesised.name) == ("b", True, "f")
     said = json.loads(synthesised.content)
@@ -72,7 +72,7 @@ def test_z10_as_many_results_as_calls_go_back() -> None:
     """Gemini counts: a cancelled parallel call still needs its part."""
     turns = [ASK, answer(call("a"), call("b"), call("c")), NEXT]
 
-    repaired = repair(turns).turns
+    repaired = repair_closure(turns).turns
 
     assert [one.call_id for one in repaired[2].results] == ["a", "b", "c"]
     assert repaired[2].role is Role.TOOL
@@ -83,7 +83,7 @@ def test_z53_a_result_whose_call_was_trimmed_away_is_dropped() -> None:
     turns = [tool(result("a")), ASK, answer(Text("Done."))]
 
     assert kinds(turns) == [("closure_orphan", "$.turns[0].parts[0]")]
-    assert repair(turns).turns == (ASK, turns[2])
+    assert repair_closure(turns).turns == (ASK, turns[2])
     assert changed(turns) == [ChangeKind.ORPHAN_DROPPED]
 
 
@@ -102,7 +102,7 @@ def test_a_late_result_is_moved_behind_its_call() -> None:
     turns = [ASK, answer(call("a")), NEXT, tool(result("a")), answer(Text("So."))]
 
     assert kinds(turns) == [("closure_order", "$.turns[3].parts[0]")]
-    assert repair(turns).turns == (ASK, turns[1], tool(result("a")), NEXT, turns[4])
+    assert repair_closure(turns).turns == (ASK, turns[1], tool(result("a")), NEXT, turns[4])
     assert changed(turns) == [ChangeKind.RESULT_MOVED]
 
 
@@ -111,7 +111,7 @@ def test_a_result_behind_the_users_text_is_moved_before_it() -> None:
     turns = [ASK, answer(call("a")), Turn(Role.USER, (Text("And?"), result("a")))]
 
     assert kinds(turns) == [("closure_order", "$.turns[2].parts[1]")]
-    assert repair(turns).turns[2:] == (tool(result("a")), Turn(Role.USER, (Text("And?"),)))
+    assert repair_closure(turns).turns[2:] == (tool(result("a")), Turn(Role.USER, (Text("And?"),)))
 
 
 def test_a_result_before_its_call_is_moved_where_the_id_is_unique() -> None:
@@ -119,7 +119,7 @@ def test_a_result_before_its_call_is_moved_where_the_id_is_unique() -> None:
     turns = [ASK, tool(result("a")), answer(call("a"))]
 
     assert kinds(turns) == [("closure_order", "$.turns[1].parts[0]")]
-    assert repair(turns).turns == (ASK, answer(call("a")), tool(result("a")))
+    assert repair_closure(turns).turns == (ASK, answer(call("a")), tool(result("a")))
 
 
 def test_a_result_before_calls_that_share_its_id_answers_none_of_them() -> None:
@@ -132,7 +132,7 @@ def test_a_result_before_calls_that_share_its_id_answers_none_of_them() -> None:
         answer(call("c0")),
     ]
 
-    repaired = repair(turns).turns
+    repaired = repair_closure(turns).turns
 
     assert next(one.content for turn in repaired for one in turn.results) == "ok"
     assert ("closure_orphan", "$.turns[0].parts[0]") in kinds(turns)
@@ -143,7 +143,7 @@ def test_a_second_result_is_a_duplicate_and_the_first_one_stays() -> None:
     turns = [ASK, answer(call("a")), tool(result("a", "1"), result("a", "2"))]
 
     assert kinds(turns) == [("closure_duplicate", "$.turns[2].parts[1]")]
-    assert repair(turns).turns[2] == tool(result("a", "1"))
+    assert repair_closure(turns).turns[2] == tool(result("a", "1"))
     assert changed(turns) == [ChangeKind.DUPLICATE_DROPPED]
 
 
@@ -158,15 +158,15 @@ def test_z43_reused_ids_pair_by_position() -> None:
     ]
     constant = [ASK, answer(call("x"), call("x")), tool(result("x", "1"), result("x", "2")), NEXT]
 
-    assert check(per_round) == []
-    assert check(constant) == []
+    assert check_closure(per_round) == []
+    assert check_closure(constant) == []
 
 
 def test_z43_a_missing_result_among_equal_ids_is_the_last_one() -> None:
     """The results that are there keep their order against the calls."""
     turns = [ASK, answer(call("x", "f"), call("x", "g")), tool(result("x", "1"))]
 
-    repaired = repair(turns).turns[2].results
+    repaired = repair_closure(turns).turns[2].results
 
     assert kinds(turns) == [("closure_missing", "$.turns[1].parts[1]")]
     assert repaired[0].content == "1"
@@ -177,15 +177,15 @@ def test_z43_late_results_of_equal_ids_keep_their_order() -> None:
     """The first late result belongs to the first call."""
     turns = [ASK, answer(call("x"), call("x")), NEXT, tool(result("x", "1"), result("x", "2"))]
 
-    assert repair(turns).turns[2] == tool(result("x", "1"), result("x", "2"))
+    assert repair_closure(turns).turns[2] == tool(result("x", "1"), result("x", "2"))
 
 
 def test_z68_split_results_are_one_closed_block() -> None:
     """One message per result is OpenAI's way; adapters that need one message join them."""
     turns = [ASK, answer(call("a"), call("b")), tool(result("a")), tool(result("b")), NEXT]
 
-    assert check(turns) == []
-    assert repair(turns).turns == tuple(turns)
+    assert check_closure(turns) == []
+    assert repair_closure(turns).turns == tuple(turns)
 
 
 def test_z38_a_call_that_could_not_be_read_goes_back_as_an_object_with_its_error() -> None:
@@ -193,7 +193,7 @@ def test_z38_a_call_that_could_not_be_read_goes_back_as_an_object_with_its_error
     broken = BrokenCall('{"a": ', "Not valid JSON.", Breakage.INVALID_JSON, "f", "a", "$.a")
     turns = [ASK, answer(Text("Hm."), broken), NEXT]
 
-    repaired = repair(turns)
+    repaired = repair_closure(turns)
 
     sent = repaired.turns[1].calls[0]
     assert kinds(turns) == [("invalid_json", "$.turns[1].parts[1]")]
@@ -213,14 +213,14 @@ def test_a_broken_call_that_has_its_answer_keeps_it() -> None:
     broken = BrokenCall("{", "bad", name="f", id="a")
     turns = [ASK, answer(broken), tool(result("a", "try again"))]
 
-    assert repair(turns).turns[2] == tool(result("a", "try again"))
+    assert repair_closure(turns).turns[2] == tool(result("a", "try again"))
 
 
 def test_a_broken_call_without_a_name_goes_back_as_text() -> None:
     """No format has a place for a call of nothing."""
     turns = [ASK, answer(BrokenCall("<tool_call>", "never closed")), NEXT]
 
-    assert repair(turns).turns[1] == answer(Text("<tool_call>"))
+    assert repair_closure(turns).turns[1] == answer(Text("<tool_call>"))
     assert changed(turns) == [ChangeKind.BROKEN_CALL_AS_TEXT]
 
 
@@ -229,10 +229,10 @@ def test_text_and_calls_that_were_stored_apart_become_one_turn() -> None:
     thought = Reasoning("t", ReasoningKind.FIELD, "reasoning_content")
     apart = [ASK, answer(thought, Text("I will.")), answer(call("a")), answer(call("b"))]
 
-    repaired = repair([*apart, tool(result("a")), tool(result("b"))])
+    repaired = repair_closure([*apart, tool(result("a")), tool(result("b"))])
 
     assert repaired.turns[1] == answer(thought, Text("I will."), call("a"), call("b"))
-    assert check(repaired.turns) == []
+    assert check_closure(repaired.turns) == []
     assert [change.kind for change in repaired.changes] == [ChangeKind.MERGED_TURNS]
 
 
@@ -240,7 +240,7 @@ def test_an_orphan_between_two_halves_of_an_answer_does_not_keep_them_apart() ->
     """With the orphan gone they stand together and are one turn."""
     turns = [ASK, answer(Text("I")), tool(result("x")), answer(Text("will.")), answer(call())]
 
-    repaired = repair([*turns, tool(result())])
+    repaired = repair_closure([*turns, tool(result())])
 
     assert repaired.turns == (ASK, answer(Text("I"), Text("will."), call()), tool(result()))
 
@@ -250,7 +250,7 @@ def test_a_message_without_content_still_stands_between_a_call_and_its_result() 
     turns = [ASK, answer(call()), Turn(Role.USER, ()), tool(result())]
 
     assert kinds(turns) == [("closure_order", "$.turns[3].parts[0]")]
-    assert check([ASK, answer(call()), Turn(Role.TOOL, ()), tool(result())]) == []
+    assert check_closure([ASK, answer(call()), Turn(Role.TOOL, ()), tool(result())]) == []
 
 
 def test_a_second_result_is_not_given_to_an_older_call_of_the_same_id() -> None:
@@ -273,8 +273,8 @@ def test_texts_without_calls_and_other_origins_stay_apart() -> None:
         tool(result("c")),
     ]
 
-    assert repair(texts).turns == tuple(texts)
-    assert repair(foreign).turns == tuple(foreign)
+    assert repair_closure(texts).turns == tuple(texts)
+    assert repair_closure(foreign).turns == tuple(foreign)
 
 
 def test_turns_whose_extras_disagree_are_not_joined() -> None:
@@ -283,8 +283,8 @@ def test_turns_whose_extras_disagree_are_not_joined() -> None:
     second = Turn(Role.ASSISTANT, (call("c"),), extra={"openai": {"id": 2}})
     third = Turn(Role.ASSISTANT, (call("d"),), extra={"openai": {"name": "n"}, "gemini": {}})
 
-    apart = repair([first, second, tool(result("c"))]).turns
-    joined = repair([first, third, tool(result("d"))]).turns
+    apart = repair_closure([first, second, tool(result("c"))]).turns
+    joined = repair_closure([first, third, tool(result("d"))]).turns
 
     assert apart[:2] == (first, second)
     assert joined[0].extra == {"openai": {"id": 1, "name": "n"}, "gemini": {}}
@@ -300,15 +300,15 @@ def test_z72_a_call_kept_twice_is_seen_as_two_calls() -> None:
 @given(any_turns)
 def test_a_repaired_history_is_closed(turns: list[Turn]) -> None:
     """Whatever the disorder was."""
-    assert check(repair(turns).turns) == []
+    assert check_closure(repair_closure(turns).turns) == []
 
 
 @given(any_turns)
 def test_repairing_again_changes_nothing(turns: list[Turn]) -> None:
     """Repair is idempotent."""
-    once = repair(turns)
+    once = repair_closure(turns)
 
-    again = repair(once.turns)
+    again = repair_closure(once.turns)
 
     assert again.turns == once.turns
     assert again.changes == ()
@@ -317,9 +317,9 @@ def test_repairing_again_changes_nothing(turns: list[Turn]) -> None:
 @given(any_turns)
 def test_a_repair_without_findings_changes_nothing_but_joins(turns: list[Turn]) -> None:
     """What is right is returned as it is; what is changed is named."""
-    repaired = repair(turns)
+    repaired = repair_closure(turns)
 
-    if not check(turns):
+    if not check_closure(turns):
         assert {change.kind for change in repaired.changes} <= {ChangeKind.MERGED_TURNS}
     if not repaired.changes:
         assert repaired.turns == tuple(turns)
@@ -337,7 +337,7 @@ def test_repair_keeps_every_text_reasoning_and_call(turns: list[Turn]) -> None:
             if not isinstance(part, ToolResult | BrokenCall | ToolCall)
         ]
 
-    repaired = repair(turns).turns
+    repaired = repair_closure(turns).turns
     unbroken = [part for part in spoken(repaired) if part != Text("{")]
 
     assert unbroken == spoken(turns)
@@ -348,7 +348,7 @@ def test_repair_keeps_every_text_reasoning_and_call(turns: list[Turn]) -> None:
 @given(closed_turns())
 def test_well_kept_histories_have_no_findings(turns: list[Turn]) -> None:
     """Reused and empty ids included."""
-    assert check(turns) == []
+    assert check_closure(turns) == []
 
 
 def test_many_results_of_one_id_are_paired_in_one_pass() -> None:
@@ -356,7 +356,7 @@ def test_many_results_of_one_id_are_paired_in_one_pass() -> None:
     calls = [call("x") for _ in range(50_000)]
     turns = [ASK, answer(*calls), NEXT, tool(*(result("x", str(n)) for n in range(50_000)))]
 
-    repaired = repair(turns).turns
+    repaired = repair_closure(turns).turns
 
     assert [one.content for one in repaired[2].results][:2] == ["0", "1"]
     assert len(repaired[2].results) == 50_000

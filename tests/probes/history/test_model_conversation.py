@@ -16,10 +16,10 @@ from probes.dialects.mistral import MISTRAL
 from probes.dialects.openai import OPENAI_RESPONSES
 from probes.errors import HistoryError, WireError
 from probes.findings import FindingKind
-from probes.history.call_closure import check
-from probes.history.model_conversation import Conversation, Sending
+from probes.history.call_closure import check_closure
+from probes.history.model_conversation import Conversation, SendOptions
 from probes.history.request_changes import ChangeKind
-from probes.history.trimming import Budget
+from probes.history.trimming import TrimBudget
 from probes.losses import LossKind
 from probes.messages import (
     JSON,
@@ -85,7 +85,7 @@ def test_an_open_conversation_is_not_sent() -> None:
     conversation.add_reply(reply(call()))
 
     with pytest.raises(HistoryError, match="'a' of 'f' has no result") as caught:
-        conversation.to_call(ASKED, Sending(MINIMAX))
+        conversation.to_call(ASKED, SendOptions(MINIMAX))
 
     assert [(one.kind, one.path) for one in caught.value.findings] == [
         (FindingKind.CLOSURE_MISSING, "$.turns[1].parts[0]")
@@ -100,7 +100,7 @@ def test_z37_a_conversation_whose_pairs_are_broken_is_not_sent() -> None:
     conversation.add_results([result("call_2")])
 
     with pytest.raises(HistoryError) as caught:
-        conversation.to_call(ASKED, Sending(MINIMAX))
+        conversation.to_call(ASKED, SendOptions(MINIMAX))
 
     assert [one.kind for one in caught.value.findings] == [
         FindingKind.CLOSURE_MISSING,
@@ -114,7 +114,7 @@ def test_z37_an_id_is_never_rewritten_on_one_side_only(name: str) -> None:
     conversation = talk(call("call:1|x" + "y" * 90))
     conversation.turns[2] = Turn(Role.TOOL, (result("call:1|x" + "y" * 90),))
 
-    turns = conversation.to_call(ASKED, Sending(NAMED[name])).call.turns
+    turns = conversation.to_call(ASKED, SendOptions(NAMED[name])).call.turns
 
     assert turns[2].results[0].call_id == turns[1].calls[0].id
 
@@ -125,9 +125,9 @@ def test_an_open_conversation_is_closed_where_that_is_asked_for() -> None:
     conversation.add_user("Do it.")
     conversation.add_reply(reply(call()))
 
-    prepared = conversation.to_call(ASKED, Sending(MINIMAX, repair=True))
+    prepared = conversation.to_call(ASKED, SendOptions(MINIMAX, repair=True))
 
-    assert check(prepared.call.turns) == []
+    assert check_closure(prepared.call.turns) == []
     assert [change.kind for change in prepared.changes] == [ChangeKind.RESULT_SYNTHESISED]
     assert conversation.pending
     conversation.repair()
@@ -138,7 +138,7 @@ def test_a_question_carries_everything_but_the_turns_from_the_caller() -> None:
     """And is equal to it where nothing has to be changed."""
     conversation = talk(thought(), call())
 
-    prepared = conversation.to_call(ASKED, Sending(MINIMAX))
+    prepared = conversation.to_call(ASKED, SendOptions(MINIMAX))
 
     assert prepared.call == ModelCall("m", tuple(conversation.turns), (TOOL,))
     assert prepared.changes == ()
@@ -149,8 +149,8 @@ def test_the_dialects_limits_reach_the_question() -> None:
     """A forced choice that would be refused is not sent, and that is said."""
     asked = ModelCall("m", (), (TOOL,), tool_choice=REQUIRED)
 
-    prepared = talk(thought(), call()).to_call(asked, Sending(DEEPSEEK))
-    unforced = talk(thought(), call()).to_call(asked, Sending(DEEPSEEK, thinking=False))
+    prepared = talk(thought(), call()).to_call(asked, SendOptions(DEEPSEEK))
+    unforced = talk(thought(), call()).to_call(asked, SendOptions(DEEPSEEK, thinking=False))
 
     assert prepared.call.tool_choice is None
     assert [change.kind for change in prepared.changes] == [ChangeKind.TOOL_CHOICE_DROPPED]
@@ -163,7 +163,7 @@ def test_z42_kimi_gets_ids_in_its_own_form_and_keeps_native_ones() -> None:
     conversation.add_reply(reply(call("functions.f:7")), "kimi")
     conversation.add_results([result("functions.f:7")])
 
-    turns = conversation.to_call(ASKED, Sending(KIMI, "kimi")).call.turns
+    turns = conversation.to_call(ASKED, SendOptions(KIMI, "kimi")).call.turns
 
     assert turns[1].calls[0].id == "functions.f:0"
     assert turns[2].results[0].call_id == "functions.f:0"
@@ -179,7 +179,7 @@ def test_z42_calls_are_numbered_through_the_conversation() -> None:
     conversation.add_reply(reply(call("z")))
     conversation.add_results([result("z")])
 
-    turns = conversation.to_call(ASKED, Sending(KIMI)).call.turns
+    turns = conversation.to_call(ASKED, SendOptions(KIMI)).call.turns
 
     made = [one.id for turn in turns for one in turn.calls]
     assert made == ["functions.f:0", "functions.g:1", "functions.f:2"]
@@ -193,9 +193,9 @@ def test_z42_numbers_once_sent_stay_when_the_beginning_is_gone() -> None:
     conversation.add_reply(reply(call("y")))
     conversation.add_results([result("y")])
 
-    whole = conversation.to_call(ASKED, Sending(KIMI)).call.turns
+    whole = conversation.to_call(ASKED, SendOptions(KIMI)).call.turns
     conversation.turns = conversation.turns[3:]
-    rest = conversation.to_call(ASKED, Sending(KIMI)).call.turns
+    rest = conversation.to_call(ASKED, SendOptions(KIMI)).call.turns
 
     assert rest[1].calls[0].id == whole[4].calls[0].id == "functions.f:1"
 
@@ -204,8 +204,8 @@ def test_z49_mistral_gets_ids_of_nine_alphanumerics() -> None:
     """The same each time, on the call and on its result."""
     conversation = talk(call())
 
-    prepared = conversation.to_call(ASKED, Sending(MISTRAL))
-    again = conversation.to_call(ASKED, Sending(MISTRAL))
+    prepared = conversation.to_call(ASKED, SendOptions(MISTRAL))
+    again = conversation.to_call(ASKED, SendOptions(MISTRAL))
 
     wire = prepared.call.turns[1].calls[0].id
     assert RULES["mistral"].accepts(wire)
@@ -220,7 +220,7 @@ def test_z44_reused_ids_go_out_under_ids_of_their_own() -> None:
     conversation.add_reply(reply(call()))
     conversation.add_results([result("a", "2")])
 
-    turns = conversation.to_call(ASKED, Sending(OPENAI_RESPONSES)).call.turns
+    turns = conversation.to_call(ASKED, SendOptions(OPENAI_RESPONSES)).call.turns
 
     wire = [turn.calls[0].id for turn in turns if turn.calls]
     assert len(set(wire)) == 2
@@ -232,7 +232,7 @@ def test_z65_a_new_question_after_a_result_gets_its_bridge() -> None:
     conversation = talk(call())
     conversation.add_user("And now?")
 
-    turns = conversation.to_call(ASKED, Sending(MISTRAL)).call.turns
+    turns = conversation.to_call(ASKED, SendOptions(MISTRAL)).call.turns
 
     assert [turn.role for turn in turns][-3:] == [Role.TOOL, Role.ASSISTANT, Role.USER]
     assert len(conversation.turns) == 4
@@ -244,8 +244,8 @@ def test_the_vendor_may_change_in_mid_conversation_and_back() -> None:
     conversation = talk(signed, call("toolu_1"), origin="claude")
     conversation.turns[2] = Turn(Role.TOOL, (result("toolu_1"),))
 
-    there = conversation.to_call(ASKED, Sending(GEMINI, "gemini"))
-    back = conversation.to_call(ASKED, Sending(ANTHROPIC, "claude"))
+    there = conversation.to_call(ASKED, SendOptions(GEMINI, "gemini"))
+    back = conversation.to_call(ASKED, SendOptions(ANTHROPIC, "claude"))
 
     assert not any(isinstance(part, Reasoning) for part in there.call.turns[1].parts)
     assert [loss.kind for loss in there.losses] == [LossKind.SIGNATURE]
@@ -258,7 +258,7 @@ def test_z03_reasoning_that_was_never_received_is_not_made_up() -> None:
     """The endpoint does not think on this question, since without thinking none is due."""
     conversation = talk(call(), origin="openai")
 
-    prepared = conversation.to_call(ASKED, Sending(DEEPSEEK, "deepseek"))
+    prepared = conversation.to_call(ASKED, SendOptions(DEEPSEEK, "deepseek"))
 
     assert prepared.call.options == {"thinking": {"type": "disabled"}}
     assert prepared.call.turns == tuple(conversation.turns)
@@ -270,13 +270,13 @@ def test_z03_reasoning_that_was_never_received_is_not_made_up() -> None:
 
 def test_z03_whoever_insists_on_thinking_is_told_what_will_be_refused() -> None:
     """The operator's own switch wins, and so does a model that always thinks."""
-    insisting = Sending(DEEPSEEK, thinking=True)
+    insisting = SendOptions(DEEPSEEK, thinking=True)
     asked = ModelCall("m", (), (TOOL,), options={"thinking": {"type": "enabled"}})
 
     for prepared in (
         talk(call()).to_call(ASKED, insisting),
-        talk(call()).to_call(asked, Sending(DEEPSEEK)),
-        talk(call()).to_call(ASKED, Sending(KIMI_K3)),
+        talk(call()).to_call(asked, SendOptions(DEEPSEEK)),
+        talk(call()).to_call(ASKED, SendOptions(KIMI_K3)),
     ):
         assert prepared.call.options.get("thinking") != {"type": "disabled"}
         assert [loss.path for loss in prepared.losses] == ["$.turns[1]"]
@@ -285,7 +285,7 @@ def test_z03_whoever_insists_on_thinking_is_told_what_will_be_refused() -> None:
 @pytest.mark.parametrize("dialect", [DEEPSEEK, KIMI, DEEPSEEK_V32])
 def test_z05_empty_reasoning_is_reasoning(dialect: Dialect) -> None:
     """A model that thought nothing has said so, and thinking stays on."""
-    prepared = talk(thought(""), call()).to_call(ASKED, Sending(dialect))
+    prepared = talk(thought(""), call()).to_call(ASKED, SendOptions(dialect))
 
     assert prepared.call.options == {}
     assert prepared.losses == ()
@@ -297,9 +297,9 @@ def test_reasoning_is_due_where_the_vendor_looks_for_it() -> None:
     conversation.add_reply(reply(Text("Done.")))
     conversation.add_user("And now?")
 
-    assert conversation.to_call(ASKED, Sending(DEEPSEEK)).call.options
-    assert not conversation.to_call(ASKED, Sending(DEEPSEEK_V32)).call.options
-    assert not conversation.to_call(ASKED, Sending(KIMI)).call.options
+    assert conversation.to_call(ASKED, SendOptions(DEEPSEEK)).call.options
+    assert not conversation.to_call(ASKED, SendOptions(DEEPSEEK_V32)).call.options
+    assert not conversation.to_call(ASKED, SendOptions(KIMI)).call.options
 
 
 def test_z69_a_trimmed_conversation_loses_the_blocks_that_are_bound_to_it() -> None:
@@ -309,8 +309,8 @@ def test_z69_a_trimmed_conversation_loses_the_blocks_that_are_bound_to_it() -> N
     conversation.add_reply(reply(block("Hm.", signature="S"), call("b")))
     conversation.add_results([result("b")])
 
-    whole = conversation.to_call(ASKED, Sending(ANTHROPIC_BOUND))
-    trimmed = conversation.to_call(ASKED, Sending(ANTHROPIC_BOUND, budget=Budget(4)))
+    whole = conversation.to_call(ASKED, SendOptions(ANTHROPIC_BOUND))
+    trimmed = conversation.to_call(ASKED, SendOptions(ANTHROPIC_BOUND, budget=TrimBudget(4)))
 
     assert whole.losses == ()
     assert trimmed.call.turns[1].parts == (call("b"),)
@@ -322,8 +322,8 @@ def test_z69_a_conversation_whose_tools_were_changed_loses_the_blocks_too() -> N
     """Whoever edits system text or tools says so; the blocks behind them are void."""
     conversation = talk(block("Hm.", signature="S"), call())
 
-    kept = conversation.to_call(ASKED, Sending(ANTHROPIC_BOUND))
-    changed = conversation.to_call(ASKED, Sending(ANTHROPIC_BOUND, prefix_changed=True))
+    kept = conversation.to_call(ASKED, SendOptions(ANTHROPIC_BOUND))
+    changed = conversation.to_call(ASKED, SendOptions(ANTHROPIC_BOUND, prefix_changed=True))
 
     assert kept.call.turns == tuple(conversation.turns)
     assert changed.call.turns[1].parts == (call(),)
@@ -332,7 +332,7 @@ def test_z69_a_conversation_whose_tools_were_changed_loses_the_blocks_too() -> N
 
 def test_a_budget_that_cannot_be_kept_is_reported() -> None:
     """The question is still there to be sent or not."""
-    prepared = talk(call()).to_call(ASKED, Sending(MINIMAX, budget=Budget(1)))
+    prepared = talk(call()).to_call(ASKED, SendOptions(MINIMAX, budget=TrimBudget(1)))
 
     assert [change.kind for change in prepared.changes] == [ChangeKind.OVER_BUDGET]
     assert len(prepared.call.turns) == 3
@@ -341,13 +341,13 @@ def test_a_budget_that_cannot_be_kept_is_reported() -> None:
 def test_a_conversation_and_its_ids_come_back_from_storage() -> None:
     """Ids once sent stay: the endpoint has seen them."""
     conversation = talk(thought(""), call())
-    before = conversation.to_call(ASKED, Sending(MISTRAL))
+    before = conversation.to_call(ASKED, SendOptions(MISTRAL))
 
     stored: JSON = json.loads(json.dumps(conversation.as_json()))
     again = Conversation.from_json(stored)
 
     assert again == conversation
-    assert again.to_call(ASKED, Sending(MISTRAL)) == before
+    assert again.to_call(ASKED, SendOptions(MISTRAL)) == before
 
 
 @pytest.mark.parametrize(
@@ -374,9 +374,9 @@ def test_any_history_can_be_sent_closed_to_any_vendor(
     """Whatever happened before: what goes out is closed, and the conversation is not touched."""
     conversation = Conversation(list(turns))
 
-    sending = Sending(NAMED[name], "a", repair=True, budget=Budget(limit))
+    sending = SendOptions(NAMED[name], "a", repair=True, budget=TrimBudget(limit))
     prepared = conversation.to_call(ASKED, sending)
 
-    assert check(prepared.call.turns) == []
+    assert check_closure(prepared.call.turns) == []
     assert conversation.turns == turns
     assert Conversation.from_json(conversation.as_json()) == conversation

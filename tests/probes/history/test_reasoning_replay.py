@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from probes.dialects import NAMED, Dialect, ReplayRule, override
+from probes.dialects import NAMED, Dialect, ReplayRule, override_dialect
 from probes.dialects.anthropic import ANTHROPIC, ANTHROPIC_BOUND
 from probes.dialects.deepseek import DEEPSEEK, DEEPSEEK_ANTHROPIC, DEEPSEEK_V32
 from probes.dialects.gemini import GEMINI
@@ -18,7 +18,7 @@ from probes.dialects.ollama import OLLAMA
 from probes.dialects.openai import OPENAI, OPENAI_RESPONSES
 from probes.dialects.qwen import QWEN_PRESERVED
 from probes.history.call_closure import IN_HISTORY
-from probes.history.reasoning_replay import Receiver, replay
+from probes.history.reasoning_replay import Receiver, replay_reasoning
 from probes.history.request_changes import ChangeKind
 from probes.losses import LossKind
 from probes.messages import JSON, Reasoning, ReasoningKind, Role, Text, ToolCall, Turn
@@ -39,11 +39,11 @@ SENTINEL = "skip_thought_signature_validator"
 
 
 def sent(turns: list[Turn], dialect: Dialect, origin: str = "", **more: bool) -> tuple[Turn, ...]:
-    return replay(turns, Receiver(dialect, origin, **more)).turns
+    return replay_reasoning(turns, Receiver(dialect, origin, **more)).turns
 
 
 def lost(turns: list[Turn], dialect: Dialect, origin: str = "", **more: bool) -> list[LossKind]:
-    return [loss.kind for loss in replay(turns, Receiver(dialect, origin, **more)).losses]
+    return [loss.kind for loss in replay_reasoning(turns, Receiver(dialect, origin, **more)).losses]
 
 
 def reasonings(turns: tuple[Turn, ...]) -> list[list[str]]:
@@ -134,7 +134,7 @@ def test_reasoning_that_does_not_go_back_as_it_was_is_reported(
     turns: list[Turn], name: str, origin: str
 ) -> None:
     """Every difference is a loss or a change."""
-    replayed = replay(turns, Receiver(NAMED[name], origin))
+    replayed = replay_reasoning(turns, Receiver(NAMED[name], origin))
 
     if not replayed.losses and not replayed.changes:
         assert replayed.turns == tuple(turns)
@@ -168,7 +168,7 @@ def test_z08_a_thinking_block_becomes_the_field_that_kimi_demands() -> None:
     """A client that speaks Anthropic returns Kimi's own reasoning as a block."""
     turns = [ASK, answer(block("Hm.", signature="S"), call()), tool(result())]
 
-    replayed = replay(turns, Receiver(KIMI))
+    replayed = replay_reasoning(turns, Receiver(KIMI))
 
     assert replayed.turns[1].parts[0] == thought("Hm.")
     assert [change.kind for change in replayed.changes] == [ChangeKind.REASONING_CONVERTED]
@@ -193,7 +193,7 @@ def test_the_field_has_the_name_that_the_vendor_gives_it(dialect: Dialect, name:
     """reasoning_content, reasoning and thinking are names of one thing."""
     turns = [ASK, answer(thought("Hm.", "reasoning"), call()), tool(result())]
 
-    replayed = replay(turns, Receiver(dialect))
+    replayed = replay_reasoning(turns, Receiver(dialect))
 
     assert replayed.turns[1].parts[0] == thought("Hm.", name)
     assert [change.kind for change in replayed.changes] == [ChangeKind.REASONING_RENAMED]
@@ -235,7 +235,7 @@ def test_z12_a_call_made_elsewhere_gets_the_sentinel_only_where_a_signature_is_m
         tool(result("e"), result("f")),
     ]
 
-    replayed = replay(turns, Receiver(GEMINI, "me"))
+    replayed = replay_reasoning(turns, Receiver(GEMINI, "me"))
 
     first, second = replayed.turns[1].calls
     assert first.extra == {"gemini": {"thoughtSignature": SENTINEL}}
@@ -266,7 +266,7 @@ def test_z13_signatures_of_another_route_are_stripped_before_the_sentinel() -> N
     text = Text("", {"gemini": {"thoughtSignature": "OLD"}})
     turns = [ASK, answer(text, call(gemini=signed), origin="old"), tool(result())]
 
-    replayed = replay(turns, Receiver(GEMINI, "new"))
+    replayed = replay_reasoning(turns, Receiver(GEMINI, "new"))
 
     assert replayed.turns[1].parts[0] == Text("")
     assert replayed.turns[1].calls[0].extra == {"gemini": {"thoughtSignature": SENTINEL}}
@@ -326,7 +326,7 @@ def test_z51_ids_are_stripped_where_the_reasoning_item_cannot_go_back() -> None:
     made = call(openai_responses={"id": "fc_1", "status": "completed"})
     turns = [ASK, answer(item(), said, made, origin="old"), tool(result())]
 
-    replayed = replay(turns, Receiver(OPENAI_RESPONSES, "new"))
+    replayed = replay_reasoning(turns, Receiver(OPENAI_RESPONSES, "new"))
 
     text, sent_call = replayed.turns[1].parts
     assert isinstance(text, Text)
@@ -350,7 +350,7 @@ def test_z51_a_reasoning_item_without_a_following_item_is_dropped() -> None:
     """It would be refused for want of what it led to."""
     turns = [ASK, answer(call(openai_responses={"id": "fc_1"}), item()), tool(result())]
 
-    replayed = replay(turns, Receiver(OPENAI_RESPONSES))
+    replayed = replay_reasoning(turns, Receiver(OPENAI_RESPONSES))
 
     assert replayed.turns[1].parts == (call(),)
     assert [loss.kind for loss in replayed.losses] == [LossKind.REASONING]
@@ -373,7 +373,7 @@ def test_z63_preserved_thinking_sends_the_reasoning_of_all_turns() -> None:
 
 def test_z60_the_rule_comes_from_the_profile_and_not_from_a_name() -> None:
     """A dialect whose rule was measured otherwise follows the measurement."""
-    measured = override(DEEPSEEK_V32, {"reasoning_replay": "required_all_turns"})
+    measured = override_dialect(DEEPSEEK_V32, {"reasoning_replay": "required_all_turns"})
 
     assert measured.replay is ReplayRule.ALL_TURNS
     assert sent(TWO_QUESTIONS, measured) == tuple(TWO_QUESTIONS)
@@ -382,7 +382,7 @@ def test_z60_the_rule_comes_from_the_profile_and_not_from_a_name() -> None:
 def test_z60_a_measured_duty_holds_without_tools_too() -> None:
     """What was seen to be demanded is sent, whatever the guess said about tools."""
     talk = [ASK, answer(thought("one"), Text("Yes.")), NEXT]
-    measured = override(DEEPSEEK, {"reasoning_replay": "required_all_turns"})
+    measured = override_dialect(DEEPSEEK, {"reasoning_replay": "required_all_turns"})
 
     assert reasonings(sent(talk, DEEPSEEK)) == [[]]
     assert reasonings(sent(talk, measured)) == [["one"]]

@@ -8,9 +8,9 @@ from typing import Any
 import pytest
 
 from probes.errors import HistoryError
-from probes.history.call_closure import check
+from probes.history.call_closure import check_closure
 from probes.history.model_conversation import Conversation
-from probes.history.trimming import Budget
+from probes.history.trimming import TrimBudget
 from probes.messages import JSON, Text, ToolResult
 from tests.probes.history.sdk_shapes import accept
 from tests.probes.history.vendor_answers import (
@@ -43,7 +43,7 @@ from tests.probes.history.vendors import (
 
 VENDORS = pytest.mark.parametrize("vendor", EVERYONE, ids=lambda vendor: vendor.dialect_name)
 # The system text, the last question, its answer and the result.
-LAST = Budget(4)
+LAST = TrimBudget(4)
 
 
 def stored(conversation: Conversation) -> Conversation:
@@ -65,7 +65,7 @@ def test_a_trimmed_talk_is_the_end_of_the_whole_one(vendor: Vendor) -> None:
     accept(vendor.format, trimmed)
     read = vendor.adapter.read_request(trimmed)
     assert [str(turn.role) for turn in read.turns] == ["system", "user", "assistant", "tool"]
-    assert check(read.turns) == []
+    assert check_closure(read.turns) == []
     if vendor is not ANTHROPIC_BOUND:
         end = [message for message in said(trimmed) if message.get("role") != "system"]
         assert end == said(whole)[-len(end) :]
@@ -116,7 +116,7 @@ def test_a_talk_that_was_left_open_is_closed_on_the_way(vendor: Vendor) -> None:
     accept(vendor.format, body)
     turns = vendor.adapter.read_request(body).turns
     results = [result for turn in turns for result in turn.results][-2:]
-    assert check(turns) == []
+    assert check_closure(turns) == []
     assert {result.content for result in results} >= {"20"}
     assert any("interrupted" in result.content for result in results)
     conversation.repair()
@@ -177,7 +177,7 @@ def test_a_late_result_stands_behind_its_call_on_the_wire(vendor: Vendor) -> Non
     body = send(conversation, vendor, repair=True)
 
     turns = vendor.adapter.read_request(body).turns
-    assert check(turns) == []
+    assert check_closure(turns) == []
     assert [str(turn.role) for turn in turns][-1] == "user"
     assert "lost" not in json.dumps(body)
 
@@ -192,7 +192,7 @@ def test_what_a_user_says_beside_a_result_is_heard(vendor: Vendor) -> None:
 
     turns = vendor.adapter.read_request(send(conversation, vendor)).turns
 
-    assert check(turns) == []
+    assert check_closure(turns) == []
     assert [part.content for turn in turns for part in turn.results][-1] == "7"
     assert turns[-1].parts[-1] == Text("And hurry.")
 

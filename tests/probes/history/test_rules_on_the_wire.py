@@ -6,8 +6,8 @@ from dataclasses import replace
 
 import pytest
 
-from probes.dialects import override
-from probes.history.model_conversation import Sending
+from probes.dialects import override_dialect
+from probes.history.model_conversation import SendOptions
 from probes.messages import AUTO, JSON
 from tests.probes.history.vendor_answers import (
     ANTHROPIC,
@@ -103,10 +103,10 @@ def test_reasoning_between_tags_goes_back_where_it_stood() -> None:
 
 def test_measured_rules_reach_the_wire() -> None:
     """An engine behind the plain format that was seen to demand the reasoning of all turns."""
-    measured = override(PLAIN.dialect, {"reasoning_replay": "required_all_turns"})
+    measured = override_dialect(PLAIN.dialect, {"reasoning_replay": "required_all_turns"})
     conversation = two_questions(PLAIN)
 
-    call = conversation.to_call(ASKED, Sending(measured, "plain")).call
+    call = conversation.to_call(ASKED, SendOptions(measured, "plain")).call
     messages = PLAIN.adapter.write_request(call)["messages"]
 
     assert isinstance(messages, list)

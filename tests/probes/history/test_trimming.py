@@ -4,9 +4,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from probes.dialects import ReplayRule
-from probes.history.call_closure import check
+from probes.history.call_closure import check_closure
 from probes.history.reasoning_replay import is_question, last_question
-from probes.history.trimming import Budget, trim
+from probes.history.trimming import TrimBudget, trim_turns
 from probes.messages import Role, Text, Turn
 from tests.probes.history.strategies import any_turns, closed_turns
 from tests.probes.history.turn_builders import ASK, NEXT, answer, call, result, thought, tool
@@ -26,7 +26,7 @@ CHAIN = [
 
 def test_z11_the_cut_is_at_a_question() -> None:
     """A history that begins with a call is refused; six turns fit only as four."""
-    trimmed = trim(CHAIN, Budget(6))
+    trimmed = trim_turns(CHAIN, TrimBudget(6))
 
     assert trimmed.turns == (SYSTEM, *CHAIN[5:])
     assert (trimmed.dropped, trimmed.cost, trimmed.fits) == (4, 4, True)
@@ -34,7 +34,7 @@ def test_z11_the_cut_is_at_a_question() -> None:
 
 def test_a_history_within_the_budget_is_left_alone() -> None:
     """Nothing is dropped that need not be."""
-    trimmed = trim(CHAIN, Budget(8), rule=ReplayRule.SIGNATURE)
+    trimmed = trim_turns(CHAIN, TrimBudget(8), rule=ReplayRule.SIGNATURE)
 
     assert trimmed.turns == tuple(CHAIN)
     assert (trimmed.dropped, trimmed.fits, trimmed.voids_signatures) == (0, True, False)
@@ -42,7 +42,7 @@ def test_a_history_within_the_budget_is_left_alone() -> None:
 
 def test_the_last_question_stays_even_where_it_is_too_much() -> None:
     """And the caller is told."""
-    trimmed = trim(CHAIN, Budget(1))
+    trimmed = trim_turns(CHAIN, TrimBudget(1))
 
     assert trimmed.turns == (SYSTEM, *CHAIN[5:])
     assert not trimmed.fits
@@ -52,7 +52,7 @@ def test_tokens_are_counted_by_the_callers_rule() -> None:
     """Whatever a turn costs, system turns cost it too."""
     cost = {id(turn): 10 * index for index, turn in enumerate(CHAIN)}
 
-    trimmed = trim(CHAIN, Budget(180, lambda turn: cost[id(turn)]))
+    trimmed = trim_turns(CHAIN, TrimBudget(180, lambda turn: cost[id(turn)]))
 
     assert trimmed.turns == (SYSTEM, *CHAIN[5:])
     assert trimmed.cost == 180
@@ -60,14 +60,14 @@ def test_tokens_are_counted_by_the_callers_rule() -> None:
 
 def test_system_turns_may_be_given_up() -> None:
     """Only where the caller says so."""
-    assert trim(CHAIN, Budget(3), keep_system=False).turns == tuple(CHAIN[5:])
+    assert trim_turns(CHAIN, TrimBudget(3), keep_system=False).turns == tuple(CHAIN[5:])
 
 
 def test_z11_no_cut_parts_a_late_result_from_its_call() -> None:
     """A question inside an open chain is no place to cut."""
     turns = [ASK, answer(call()), answer(Text("Wait.")), NEXT, tool(result()), answer(Text("So."))]
 
-    trimmed = trim(turns, Budget(3))
+    trimmed = trim_turns(turns, TrimBudget(3))
 
     assert trimmed.turns == tuple(turns)
     assert not trimmed.fits
@@ -75,25 +75,25 @@ def test_z11_no_cut_parts_a_late_result_from_its_call() -> None:
 
 def test_z69_cutting_before_signed_blocks_is_said() -> None:
     """What was cut may be covered by signatures that stay."""
-    assert trim(CHAIN, Budget(5), rule=ReplayRule.SIGNATURE).voids_signatures
-    assert not trim(CHAIN, Budget(5), rule=ReplayRule.ALL_TURNS).voids_signatures
+    assert trim_turns(CHAIN, TrimBudget(5), rule=ReplayRule.SIGNATURE).voids_signatures
+    assert not trim_turns(CHAIN, TrimBudget(5), rule=ReplayRule.ALL_TURNS).voids_signatures
 
 
-budgets = st.integers(0, 12).map(Budget)
+budgets = st.integers(0, 12).map(TrimBudget)
 
 
 @given(closed_turns(), budgets)
-def test_a_closed_history_stays_closed(turns: list[Turn], budget: Budget) -> None:
+def test_a_closed_history_stays_closed(turns: list[Turn], budget: TrimBudget) -> None:
     """Trimming never opens a chain."""
-    assert check(trim(turns, budget).turns) == []
+    assert check_closure(trim_turns(turns, budget).turns) == []
 
 
 @given(any_turns, budgets, st.booleans())
 def test_the_last_question_and_all_behind_it_stay(
-    turns: list[Turn], budget: Budget, keep_system: bool
+    turns: list[Turn], budget: TrimBudget, keep_system: bool
 ) -> None:
     """Whatever the budget; and what stays are turns as they were, from behind."""
-    trimmed = trim(turns, budget, keep_system=keep_system).turns
+    trimmed = trim_turns(turns, budget, keep_system=keep_system).turns
     kept = [turn for turn in trimmed if not (keep_system and turn.role is Role.SYSTEM)]
     asked = [turn for turn in turns if not (keep_system and turn.role is Role.SYSTEM)]
 
@@ -104,9 +104,9 @@ def test_the_last_question_and_all_behind_it_stay(
 
 
 @given(any_turns, budgets)
-def test_a_trimmed_history_begins_with_a_question(turns: list[Turn], budget: Budget) -> None:
+def test_a_trimmed_history_begins_with_a_question(turns: list[Turn], budget: TrimBudget) -> None:
     """Gemini and others want a user first."""
-    trimmed = trim(turns, budget)
+    trimmed = trim_turns(turns, budget)
     rest = [turn for turn in trimmed.turns if turn.role is not Role.SYSTEM]
 
     if trimmed.dropped:
@@ -114,10 +114,12 @@ def test_a_trimmed_history_begins_with_a_question(turns: list[Turn], budget: Bud
 
 
 @given(closed_turns(), budgets)
-def test_fits_says_whether_the_rest_is_within_the_budget(turns: list[Turn], budget: Budget) -> None:
+def test_fits_says_whether_the_rest_is_within_the_budget(
+    turns: list[Turn], budget: TrimBudget
+) -> None:
     """The cost is the cost of what is returned, and a larger budget keeps no less."""
-    trimmed = trim(turns, budget)
+    trimmed = trim_turns(turns, budget)
 
     assert trimmed.cost == len(trimmed.turns)
     assert trimmed.fits == (len(trimmed.turns) <= budget.limit)
-    assert len(trim(turns, Budget(budget.limit + 1)).turns) >= len(trimmed.turns)
+    assert len(trim_turns(turns, TrimBudget(budget.limit + 1)).turns) >= len(trimmed.turns)

@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from probes.history.call_closure import check
+from probes.history.call_closure import check_closure
 from probes.history.model_conversation import Conversation
 from probes.losses import LossKind
 from probes.messages import JSON, Reasoning, Text, ToolCall, ToolResult
@@ -87,7 +87,7 @@ def test_every_switch_is_closed_and_of_the_new_vendors_form(old: Vendor, new: Ve
     accept(new.format, body)
     read = new.adapter.read_request(body)
     calls, results = wire_calls(new, body)
-    assert check(read.turns) == []
+    assert check_closure(read.turns) == []
     assert [(call.name, dict(call.input)) for call in calls] == [
         ("weather", json.loads(PARIS)),
         ("weather", json.loads(ROME)),

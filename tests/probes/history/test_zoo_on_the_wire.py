@@ -9,8 +9,8 @@ import pytest
 
 from probes.adapters import FORMATS
 from probes.dialects import dialect_named
-from probes.dialects.apply import apply
-from probes.history.model_conversation import Conversation, Sending
+from probes.dialects.apply import apply_dialect
+from probes.history.model_conversation import Conversation, SendOptions
 from probes.history.request_changes import ChangeKind
 from probes.messages import JSON, ModelCall, ToolSpec
 from tests.probes.history.turn_builders import result
@@ -36,7 +36,7 @@ def heard(*messages: dict[str, JSON]) -> Conversation:
 def told(conversation: Conversation, dialect: str) -> list[dict[str, Any]]:
     """The assistant's messages as they go out."""
     body: Any = CHAT.write_request(
-        conversation.to_call(ASKED, Sending(dialect_named(dialect))).call
+        conversation.to_call(ASKED, SendOptions(dialect_named(dialect))).call
     )
     return [message for message in body["messages"] if message["role"] == "assistant"]
 
@@ -108,8 +108,8 @@ def test_z07_a_choice_in_a_clients_own_words_is_not_forced_either(choice: JSON) 
     body: JSON = {"model": "m", "messages": [], "tools": [tool], "tool_choice": choice}
     asked = CHAT.read_request(body)
 
-    thinking = apply(asked, dialect_named("deepseek"))
-    silent = apply(asked, dialect_named("deepseek"), thinking=False)
+    thinking = apply_dialect(asked, dialect_named("deepseek"))
+    silent = apply_dialect(asked, dialect_named("deepseek"), thinking=False)
 
     assert "tool_choice" not in CHAT.write_request(thinking.call)
     assert ChangeKind.TOOL_CHOICE_DROPPED in [change.kind for change in thinking.changes]

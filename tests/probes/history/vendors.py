@@ -13,7 +13,7 @@ from typing import Any
 
 from probes.adapters import FORMATS, Adapter
 from probes.dialects import Dialect, dialect_named
-from probes.history.model_conversation import Conversation, Prepared, Sending
+from probes.history.model_conversation import Conversation, PreparedCall, SendOptions
 from probes.messages import JSON, REQUIRED, ModelCall, ToolResult, ToolSpec
 
 CITY: dict[str, JSON] = {
@@ -84,8 +84,8 @@ def two_questions(vendor: Vendor) -> Conversation:
 
 def prepare(
     conversation: Conversation, vendor: Vendor, asked: ModelCall = ASKED, **how: Any
-) -> Prepared:
-    sending = Sending(vendor.dialect, vendor.dialect_name, **how)
+) -> PreparedCall:
+    sending = SendOptions(vendor.dialect, vendor.dialect_name, **how)
     return conversation.to_call(asked, sending)
 
 

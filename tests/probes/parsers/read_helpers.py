@@ -9,17 +9,19 @@ from typing import Any
 from probes.messages import ToolSpec
 from probes.parsers.base import JsonText, RawCall
 from probes.parsers.reader import TextReader, read_text
-from probes.parsers.text_items import Found, FoundReasoning, FoundText, merged
+from probes.parsers.text_items import ReasoningText, TextItem, VisibleText, merge_items
 
 TOOLS = tuple(ToolSpec(name, "", None) for name in ("f", "g", "get_weather", "write_file"))
 
 
-def fed(pieces: Sequence[str], tools: Sequence[ToolSpec] = TOOLS, **options: Any) -> list[Found]:
+def fed(pieces: Sequence[str], tools: Sequence[ToolSpec] = TOOLS, **options: Any) -> list[TextItem]:
     reader = TextReader(tools, **options)
-    return merged([*(found for piece in pieces for found in reader.feed(piece)), *reader.close()])
+    return merge_items(
+        [*(found for piece in pieces for found in reader.feed(piece)), *reader.close()]
+    )
 
 
-def read_every_way(text: str, tools: Sequence[ToolSpec] = TOOLS, **options: Any) -> list[Found]:
+def read_every_way(text: str, tools: Sequence[ToolSpec] = TOOLS, **options: Any) -> list[TextItem]:
     """What the text says, after checking that no way of cutting it says anything else."""
     whole = read_text(text, tools, **options)
     assert fed(list(text), tools, **options) == whole
@@ -28,12 +30,12 @@ def read_every_way(text: str, tools: Sequence[ToolSpec] = TOOLS, **options: Any)
     return whole
 
 
-def calls(found: Sequence[Found]) -> list[tuple[str, Any]]:
+def calls(found: Sequence[TextItem]) -> list[tuple[str, Any]]:
     """Names and arguments of the calls."""
     return [(item.name, arguments(item)) for item in found if isinstance(item, RawCall)]
 
 
-def raw_calls(found: Sequence[Found]) -> list[RawCall]:
+def raw_calls(found: Sequence[TextItem]) -> list[RawCall]:
     return [item for item in found if isinstance(item, RawCall)]
 
 
@@ -43,9 +45,9 @@ def arguments(call: RawCall) -> Any:
     return {item.key: item.value for item in call.arguments.items}
 
 
-def text_of(found: Sequence[Found]) -> str:
-    return "".join(item.text for item in found if isinstance(item, FoundText))
+def text_of(found: Sequence[TextItem]) -> str:
+    return "".join(item.text for item in found if isinstance(item, VisibleText))
 
 
-def reasoning_of(found: Sequence[Found]) -> str:
-    return "".join(item.text for item in found if isinstance(item, FoundReasoning))
+def reasoning_of(found: Sequence[TextItem]) -> str:
+    return "".join(item.text for item in found if isinstance(item, ReasoningText))

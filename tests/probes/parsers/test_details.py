@@ -6,7 +6,7 @@ import pytest
 
 from probes.messages import JSON, ToolSpec
 from probes.parsers.base import JsonText, Parameter, Parameters
-from probes.parsers.text_items import FoundText
+from probes.parsers.text_items import VisibleText
 from tests.probes.parsers.read_helpers import calls, raw_calls, read_every_way, text_of
 
 P = "]<]minimax[>["
@@ -162,7 +162,7 @@ def test_m3_nesting_beyond_the_bound_is_no_call() -> None:
     """Depth is bounded; the text is kept."""
     text = f'{P}<tool_call>{P}<invoke name="f">' + f"{P}<a>" * 100
 
-    assert read_every_way(text) == [FoundText(text)]
+    assert read_every_way(text) == [VisibleText(text)]
 
 
 def test_k3_attributes_are_unescaped_and_types_told() -> None:
@@ -254,7 +254,7 @@ def test_llama_variants_are_read(text: str) -> None:
 )
 def test_json_that_is_not_wholly_calls_is_text(text: str) -> None:
     """Without markup, only a text that is nothing but declared calls counts."""
-    assert read_every_way(text) == [FoundText(text)]
+    assert read_every_way(text) == [VisibleText(text)]
 
 
 @pytest.mark.parametrize(
@@ -277,7 +277,7 @@ def test_json_that_is_not_wholly_calls_is_text(text: str) -> None:
 )
 def test_pythonic_takes_literals_and_declared_names_only(text: str) -> None:
     """Nothing is evaluated, and whatever is more than a literal is text."""
-    assert read_every_way(text) == [FoundText(text)]
+    assert read_every_way(text) == [VisibleText(text)]
 
 
 def test_pythonic_literals_become_json() -> None:
@@ -293,7 +293,7 @@ def test_child_invoke_counts_only_under_a_declared_tool() -> None:
     """Any XML might look like it."""
     text = "<invoke><unheard_of><cmd>ls</cmd></unheard_of></invoke>"
 
-    assert read_every_way(text) == [FoundText(text)]
+    assert read_every_way(text) == [VisibleText(text)]
 
 
 def test_harmony_name_with_a_glued_word_is_handed_on() -> None:
@@ -309,7 +309,7 @@ def test_real_call_behind_prose_about_the_tag_is_found() -> None:
 
     found = read_every_way(prose + '<tool_call>{"name": "f", "arguments": {}}</tool_call>')
 
-    assert found[0] == FoundText(prose)
+    assert found[0] == VisibleText(prose)
     assert calls(found) == [("f", {})]
 
 
@@ -326,7 +326,7 @@ def test_call_in_the_middle_of_a_line_is_prose(call: str) -> None:
     """Tags that prose may contain count at the start of a line only, blanks aside."""
     text = f"It is written {call} in this format."
 
-    assert read_every_way(text) == [FoundText(text)]
+    assert read_every_way(text) == [VisibleText(text)]
     assert calls(read_every_way(f"So:\n  {call}")) == [("f", {})]
 
 

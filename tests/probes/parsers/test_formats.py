@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from probes.messages import Location
-from probes.parsers.text_items import FoundReasoning, FoundText
+from probes.parsers.text_items import ReasoningText, VisibleText
 from tests.probes.parsers.read_helpers import (
     calls,
     raw_calls,
@@ -102,8 +102,8 @@ def test_text_before_and_after_is_kept_verbatim(format: Format) -> None:
     if format.name == "llama_json":
         assert text_of(found).startswith("Let me look. \n\n")
     else:
-        assert found[0] == FoundText("Let me look. \n\n")
-        assert found[-1] == FoundText("\n\n Done.\n")
+        assert found[0] == VisibleText("Let me look. \n\n")
+        assert found[-1] == VisibleText("\n\n Done.\n")
     assert calls(found) == [("f", {"a": "1"})]
 
 
@@ -121,7 +121,7 @@ def test_call_behind_reasoning_is_found(format: Format) -> None:
     """A closing think tag is as good as a line's start."""
     found = read_every_way(f"<think>hm</think>{format.write([('f', {'a': '1'})])}")
 
-    assert found[0] == FoundReasoning("hm", complete=True)
+    assert found[0] == ReasoningText("hm", complete=True)
     assert calls(found) == [("f", {"a": "1"})]
     assert raw_calls(found)[0].location is Location.CONTENT
 
@@ -189,7 +189,7 @@ def test_call_in_a_code_fence_is_prose(format: Format) -> None:
     """What stands in a fence that was opened before is an example."""
     text = f"Write it so:\n```xml\n{format.write([('f', {'a': '1'})])}\n```\nThat is all."
 
-    assert read_every_way(text) == [FoundText(text)]
+    assert read_every_way(text) == [VisibleText(text)]
 
 
 @every_format

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from probes.parsers.text_items import FoundText
+from probes.parsers.text_items import VisibleText
 from tests.probes.parsers.read_helpers import calls, raw_calls, read_every_way, text_of
 
 
@@ -35,7 +35,7 @@ def test_whole_call_glued_to_a_sentence_is_a_call(text: str, call: str) -> None:
 )
 def test_anything_less_in_the_middle_of_a_line_is_prose(text: str) -> None:
     """Not declared, not whole, not glued to a sentence, or not that tag."""
-    assert read_every_way(text) == [FoundText(text)]
+    assert read_every_way(text) == [VisibleText(text)]
 
 
 @pytest.mark.parametrize(
@@ -54,5 +54,5 @@ def test_anything_less_in_the_middle_of_a_line_is_prose(text: str) -> None:
 def test_whole_call_of_an_undeclared_tool_is_handed_on_unless_words_stand_before(call: str) -> None:
     """Alone it is a call that the ladder answers; behind words it may be an example."""
     assert calls(read_every_way(call)) == [("unheard_of", {"a": "1"})]
-    assert read_every_way(f"So it looks:\n{call}") == [FoundText(f"So it looks:\n{call}")]
+    assert read_every_way(f"So it looks:\n{call}") == [VisibleText(f"So it looks:\n{call}")]
     assert raw_calls(read_every_way(f"<think>{call}</think>")) == []

@@ -14,7 +14,7 @@ from probes.parsers.base import JsonText, RawCall
 from probes.parsers.context import MAX_CALLS
 from probes.parsers.pythonic import calls_in
 from probes.parsers.reader import TextReader, read_text
-from probes.parsers.text_items import FoundText, merged
+from probes.parsers.text_items import VisibleText, merge_items
 from tests.probes.parsers.read_helpers import TOOLS, raw_calls, text_of
 
 PATTERNS = {
@@ -115,7 +115,7 @@ def test_ten_megabytes_of_one_thing_are_text(pattern: str) -> None:
     """Nothing is found, nothing is lost, nothing breaks."""
     text = pattern * (10_000_000 // len(pattern))
 
-    assert read_text(text, TOOLS) == [FoundText(text)]
+    assert read_text(text, TOOLS) == [VisibleText(text)]
 
 
 def test_calls_beyond_the_bound_are_text() -> None:
@@ -134,7 +134,7 @@ def test_name_beyond_the_bound_is_no_call() -> None:
     """A name has at most 256 characters."""
     text = f'<tool_call>{{"name": "{"f" * 257}", "arguments": {{}}}}</tool_call>'
 
-    assert read_text(text) == [FoundText(text)]
+    assert read_text(text) == [VisibleText(text)]
 
 
 @pytest.mark.parametrize(
@@ -160,7 +160,7 @@ def test_nothing_comes_after_close() -> None:
     reader = TextReader(TOOLS)
     reader.feed("Hello")
 
-    assert merged(reader.close()) == [FoundText("Hello")]
+    assert merge_items(reader.close()) == [VisibleText("Hello")]
     assert reader.feed("more") == []
     assert reader.close() == []
 

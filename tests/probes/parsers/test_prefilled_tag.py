@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from probes.messages import ToolSpec
-from probes.text_answer import read_answer
+from probes.text_answer import read_text_answer
 
 ADD = ToolSpec("add", "Adds.", {"type": "object", "properties": {"a": {"type": "integer"}}})
 CALL = '{"name": "add", "arguments": {"a": 1}}'
@@ -15,7 +15,7 @@ CALL = '{"name": "add", "arguments": {"a": 1}}'
 def test_a_call_is_found_although_only_its_closing_tag_is_there(size: int) -> None:
     """The opening tag was the last word of the prompt."""
     text = f"{CALL}\n</tool_call>"
-    found = read_answer([text[at : at + size] for at in range(0, len(text), size)], (ADD,))
+    found = read_text_answer([text[at : at + size] for at in range(0, len(text), size)], (ADD,))
 
     assert [(call.name, call.input) for call in found.calls] == [("add", {"a": 1})]
     assert found.text is None
@@ -25,13 +25,13 @@ def test_a_call_is_found_although_only_its_closing_tag_is_there(size: int) -> No
 def test_a_repeated_declaration_is_no_call(tail: str) -> None:
     """It has a name and parameters, and a description, which no call has."""
     text = '{"name": "add", "description": "Adds.", "parameters": {"a": 1}}' + tail
-    found = read_answer([text], (ADD,))
+    found = read_text_answer([text], (ADD,))
 
     assert (found.calls, found.broken, found.text) == ((), (), text)
 
 
 def test_words_behind_the_closing_tag_make_it_prose() -> None:
     """Only a text that is nothing but the call is taken for one."""
-    found = read_answer([f"{CALL}\n</tool_call> and so on"], (ADD,))
+    found = read_text_answer([f"{CALL}\n</tool_call> and so on"], (ADD,))
 
     assert found.calls == ()

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from probes.parsers.base import RawCall
 from probes.parsers.reader import _vocabulary, read_text
-from probes.parsers.text_items import FoundText
+from probes.parsers.text_items import VisibleText
 from tests.probes.parsers.read_helpers import TOOLS, fed
 from tests.probes.parsers.writers import FORMATS
 
@@ -73,7 +73,7 @@ def test_no_text_raises(text: str, format: str) -> None:
 @given(plain)
 def test_text_without_markup_is_exactly_itself(text: str) -> None:
     """Prose comes out verbatim, and nothing else does."""
-    assert read_text(text, TOOLS) == ([FoundText(text)] if text else [])
+    assert read_text(text, TOOLS) == ([VisibleText(text)] if text else [])
 
 
 @given(anything)
@@ -81,8 +81,8 @@ def test_nothing_is_lost_where_nothing_was_found(text: str) -> None:
     """Text in which no call and no reasoning was found is all still there."""
     found = read_text(text, TOOLS)
 
-    if all(isinstance(item, FoundText) for item in found) and "think" not in text:
-        assert "".join(item.text for item in found if isinstance(item, FoundText)) == text
+    if all(isinstance(item, VisibleText) for item in found) and "think" not in text:
+        assert "".join(item.text for item in found if isinstance(item, VisibleText)) == text
 
 
 @given(mixture, st.data())

@@ -4,7 +4,7 @@ import pytest
 
 from probes.parsers.output import MAX_HELD
 from probes.parsers.reader import TextReader, read_text
-from probes.parsers.text_items import FoundReasoning, FoundText
+from probes.parsers.text_items import ReasoningText, VisibleText
 from tests.probes.parsers.read_helpers import TOOLS, calls, read_every_way, text_of
 from tests.probes.parsers.writers import hermes
 
@@ -24,22 +24,22 @@ CALL = hermes([("f", {"a": "1"})])
 def test_reasoning_between_tags_is_told_from_text(opening: str, closing: str) -> None:
     """Every vendor's tags, and what stands between them verbatim."""
     assert read_every_way(f"{opening}\nhm \n{closing}Hello") == [
-        FoundReasoning("\nhm \n", complete=True),
-        FoundText("Hello"),
+        ReasoningText("\nhm \n", complete=True),
+        VisibleText("Hello"),
     ]
 
 
 def test_prefilled_opening_makes_the_text_start_inside_reasoning() -> None:
     """What the prompt opened, the text closes; the prefill itself is not the model's text."""
     assert read_every_way("hm</think>Hello", prefill="<|im_start|>assistant\n<think>\n") == [
-        FoundReasoning("hm", complete=True),
-        FoundText("Hello"),
+        ReasoningText("hm", complete=True),
+        VisibleText("Hello"),
     ]
 
 
 def test_prefilled_opening_that_is_never_closed_is_all_reasoning() -> None:
     """With the opening tag in the prompt, text without a closing one never became visible."""
-    assert read_every_way("still thinking", prefill="<think>") == [FoundReasoning("still thinking")]
+    assert read_every_way("still thinking", prefill="<think>") == [ReasoningText("still thinking")]
 
 
 def test_prefilled_opening_of_a_call_is_continued() -> None:
@@ -55,20 +55,20 @@ def test_prefilled_empty_thinking_says_nothing_about_the_text() -> None:
     """A closed think section in the prompt is over."""
     text = "Hello there"
 
-    assert read_every_way(text, prefill="<think>\n\n</think>\n\n") == [FoundText(text)]
+    assert read_every_way(text, prefill="<think>\n\n</think>\n\n") == [VisibleText(text)]
 
 
 def test_lone_closing_tag_makes_what_came_before_it_reasoning() -> None:
     """The opening tag was in the prompt and nobody said so."""
     assert read_every_way("so, hm\n</think>\n\nHello") == [
-        FoundReasoning("so, hm\n", complete=True),
-        FoundText("\n\nHello"),
+        ReasoningText("so, hm\n", complete=True),
+        VisibleText("\n\nHello"),
     ]
 
 
 def test_lone_closing_tag_at_the_start_is_swallowed() -> None:
     """Non-thinking templates make models begin with it."""
-    assert read_every_way("</think>Hello") == [FoundText("Hello")]
+    assert read_every_way("</think>Hello") == [VisibleText("Hello")]
 
 
 def test_lone_closing_tag_behind_a_call_is_text() -> None:
@@ -82,51 +82,51 @@ def test_lone_closing_tag_that_comes_too_late_is_text() -> None:
     """No more than 64 KiB are held for it."""
     text = "x" * (MAX_HELD + 1) + "</think>Hello"
 
-    assert read_text(text, TOOLS) == [FoundText(text)]
+    assert read_text(text, TOOLS) == [VisibleText(text)]
 
 
 def test_lone_closing_tag_in_backticks_is_text() -> None:
     """Prose about the tag is prose."""
     text = "The tag `</think>` ends it."
 
-    assert read_every_way(text) == [FoundText(text)]
+    assert read_every_way(text) == [VisibleText(text)]
 
 
 def test_duplicate_closing_tag_is_swallowed() -> None:
     """The second one closes nothing and is not shown."""
     assert read_every_way("<think>hm</think>\n</think>Hello") == [
-        FoundReasoning("hm", complete=True),
-        FoundText("Hello"),
+        ReasoningText("hm", complete=True),
+        VisibleText("Hello"),
     ]
 
 
 def test_empty_reasoning_is_not_absent() -> None:
     """Thought nothing and did not think differ."""
     assert read_every_way("<think></think>Hello") == [
-        FoundReasoning("", complete=True),
-        FoundText("Hello"),
+        ReasoningText("", complete=True),
+        VisibleText("Hello"),
     ]
 
 
 def test_reasoning_that_is_cut_off_is_incomplete() -> None:
     """A text may end before its reasoning does."""
-    assert read_every_way("<think>so, hm") == [FoundReasoning("so, hm", complete=False)]
+    assert read_every_way("<think>so, hm") == [ReasoningText("so, hm", complete=False)]
 
 
 def test_think_tag_in_the_middle_of_prose_is_prose() -> None:
     """Reasoning opens the text or follows a call; elsewhere the tag is only spoken of."""
     text = "A model writes <think> and then its thoughts."
 
-    assert read_every_way(text) == [FoundText(text)]
+    assert read_every_way(text) == [VisibleText(text)]
 
 
 def test_think_tag_behind_a_call_opens_reasoning_again() -> None:
     """Interleaved thinking: reasoning, call, reasoning, text."""
     found = read_every_way(f"<think>a</think>{CALL}\n<think>b</think>Hello")
 
-    assert [item for item in found if isinstance(item, FoundReasoning)] == [
-        FoundReasoning("a", complete=True),
-        FoundReasoning("b", complete=True),
+    assert [item for item in found if isinstance(item, ReasoningText)] == [
+        ReasoningText("a", complete=True),
+        ReasoningText("b", complete=True),
     ]
     assert text_of(found) == "Hello"
 
@@ -140,8 +140,8 @@ def test_text_is_handed_out_at_once_where_no_lone_closing_tag_is_awaited() -> No
     """Only what may become a tag waits."""
     reader = TextReader(TOOLS, lone_close=False)
 
-    assert reader.feed("Hello <to") == [FoundText("Hello ")]
-    assert reader.feed("day") == [FoundText("<today")]
+    assert reader.feed("Hello <to") == [VisibleText("Hello ")]
+    assert reader.feed("day") == [VisibleText("<today")]
 
 
 def test_harmony_channels_become_reasoning_text_and_calls() -> None:
@@ -154,7 +154,7 @@ def test_harmony_channels_become_reasoning_text_and_calls() -> None:
         "<|start|>assistant<|channel|>final<|message|>It is 1.<|return|>"
     )
 
-    assert found[0] == FoundReasoning("hm", complete=True)
-    assert found[1] == FoundText("Let me see.")
+    assert found[0] == ReasoningText("hm", complete=True)
+    assert found[1] == VisibleText("Let me see.")
     assert calls(found) == [("f", {"a": 1})]
-    assert found[3:] == [FoundText("It is 1.")]
+    assert found[3:] == [VisibleText("It is 1.")]

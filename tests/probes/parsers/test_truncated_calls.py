@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from probes.parsers.text_items import FoundText
+from probes.parsers.text_items import VisibleText
 from tests.probes.parsers.read_helpers import calls, raw_calls, read_every_way, text_of
 from tests.probes.parsers.writers import FORMATS
 
@@ -60,7 +60,7 @@ def test_head_of_a_call_is_text_where_nothing_was_cut(head: str) -> None:
 )
 def test_cut_prose_about_a_tag_is_prose(text: str) -> None:
     """An explanation may hit the limit too."""
-    assert read_every_way(text, truncated=True) == [FoundText(text)]
+    assert read_every_way(text, truncated=True) == [VisibleText(text)]
 
 
 @pytest.mark.parametrize("name", [name for name, format in FORMATS.items() if format.closer])

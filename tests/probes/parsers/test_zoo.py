@@ -7,8 +7,8 @@ import pytest
 from probes.messages import Location
 from probes.parsers.base import JsonText, Parameter, Parameters
 from probes.parsers.reader import read_text
-from probes.parsers.text_items import FoundText
-from probes.text_answer import read_answer
+from probes.parsers.text_items import VisibleText
+from probes.text_answer import read_text_answer
 from tests.probes.parsers.read_helpers import TOOLS, calls, fed, raw_calls, read_every_way, text_of
 from tests.probes.parsers.writers import dsml, kimi_k2, minimax_m2, qwen_xml
 
@@ -37,14 +37,14 @@ def test_z25_call_inside_think_is_not_lost() -> None:
 
 def test_z25_call_inside_think_is_marked_in_the_answer() -> None:
     """Whoever executes calls can tell that this one was only thought of."""
-    answer = read_answer([f"<think>\n{WHOLE}\n</think>\n"], TOOLS)
+    answer = read_text_answer([f"<think>\n{WHOLE}\n</think>\n"], TOOLS)
 
     assert [(call.name, call.repairs) for call in answer.calls] == [("f", ("found_in_reasoning",))]
 
 
 def test_z25_call_that_is_drafted_and_then_made_is_one_call() -> None:
     """The reasoning's draft of a visible call is not executed as well."""
-    answer = read_answer([f"<think>\n{WHOLE}\n</think>\n{WHOLE}"], TOOLS)
+    answer = read_text_answer([f"<think>\n{WHOLE}\n</think>\n{WHOLE}"], TOOLS)
 
     assert [(call.name, call.location) for call in answer.calls] == [("f", Location.CONTENT)]
 
@@ -68,14 +68,14 @@ def test_z25_call_that_is_drafted_and_then_made_is_one_call() -> None:
 )
 def test_z26_prose_about_a_tag_is_prose(text: str, tools: tuple[()]) -> None:
     """Text that mentions markup comes out whole, as text."""
-    assert read_every_way(text, tools) == [FoundText(text)]
+    assert read_every_way(text, tools) == [VisibleText(text)]
 
 
 def test_z26_example_with_a_name_nobody_declared_is_prose() -> None:
     """Behind words, only a declared name makes a call of markup at a line's start."""
     text = 'It looks so:\n<tool_call>{"name": "NAME", "arguments": {}}</tool_call>'
 
-    assert read_every_way(text) == [FoundText(text)]
+    assert read_every_way(text) == [VisibleText(text)]
 
 
 def test_z27_value_with_its_own_closing_tags_is_not_cut() -> None:
@@ -134,7 +134,7 @@ def test_z29_duplicated_closing_tag_is_tolerated() -> None:
 @pytest.mark.parametrize("text", ["<tool_call>\n<function=f", "<tool_c", '<tool_call>\n{"na'])
 def test_z30_truncated_opener_reads_the_same_streamed_and_whole(text: str) -> None:
     """An opening that never became a call is text, in pieces as in one."""
-    assert read_every_way(text) == [FoundText(text)]
+    assert read_every_way(text) == [VisibleText(text)]
 
 
 def test_z30_call_that_ends_anywhere_reads_the_same_streamed_and_whole() -> None:
@@ -248,7 +248,7 @@ def test_z41_dsml_behind_prose_is_not_shown_as_text() -> None:
     """Markup in the middle of a line is a call too: no prose contains it."""
     found = read_every_way("I'll do that now." + dsml([("f", {"a": "1"})]))
 
-    assert found[0] == FoundText("I'll do that now.")
+    assert found[0] == VisibleText("I'll do that now.")
     assert calls(found) == [("f", {"a": "1"})]
 
 
@@ -287,7 +287,7 @@ def test_z47_harmony_message_to_a_person_is_no_call(person: str) -> None:
     """A recipient alone makes no call: it must be a tool."""
     found = read_every_way(f"<|channel|>final to={person}<|message|>Hi.<|end|>", ())
 
-    assert found == [FoundText("Hi.")]
+    assert found == [VisibleText("Hi.")]
 
 
 def test_z48_end_of_text_ends_a_harmony_call() -> None:

@@ -2,9 +2,9 @@ from __future__ import annotations
 
 import pytest
 
-from probes.call_arguments import Checker
+from probes.call_arguments import SchemaChecker
 from probes.messages import JSON
-from probes.resolve.argument_shapes import fit
+from probes.resolve.argument_shapes import fit_arguments
 
 SCHEMA: dict[str, JSON] = {
     "type": "object",
@@ -60,7 +60,7 @@ def test_z50_a_wrong_shape_is_mended_where_the_schema_says_how(
     value: JSON, expected: JSON, repairs: tuple[str, ...]
 ) -> None:
     """Double encoding and wrappers are taken off if what is inside fits."""
-    found = fit(value, Checker(SCHEMA))
+    found = fit_arguments(value, SchemaChecker(SCHEMA))
 
     assert (found.value, found.repairs) == (expected, repairs)
 
@@ -68,11 +68,11 @@ def test_z50_a_wrong_shape_is_mended_where_the_schema_says_how(
 @pytest.mark.parametrize("value", [None, "null", "", [], "[]"])
 def test_nothing_stands_for_no_arguments_if_none_are_required(value: JSON) -> None:
     """A tool without required parameters may be called with nothing."""
-    found = fit(value, Checker(OPTIONAL))
+    found = fit_arguments(value, SchemaChecker(OPTIONAL))
 
     assert found.value == {}
     assert found.repairs[-1] == "empty_arguments"
-    assert fit(value, Checker(SCHEMA)).value is None
+    assert fit_arguments(value, SchemaChecker(SCHEMA)).value is None
 
 
 @pytest.mark.parametrize(
@@ -94,7 +94,7 @@ def test_nothing_stands_for_no_arguments_if_none_are_required(value: JSON) -> No
 )
 def test_a_fix_that_does_not_fit_is_no_fix(value: JSON) -> None:
     """Looking like the arguments is not enough."""
-    assert fit(value, Checker(SCHEMA)).value is None
+    assert fit_arguments(value, SchemaChecker(SCHEMA)).value is None
 
 
 def test_a_wrapper_that_the_schema_declares_stays() -> None:
@@ -103,14 +103,14 @@ def test_a_wrapper_that_the_schema_declares_stays() -> None:
         "type": "object",
         "properties": {"input": {"type": "object"}, "path": {"type": "string"}},
     }
-    found = fit({"input": {"path": "a"}}, Checker(schema))
+    found = fit_arguments({"input": {"path": "a"}}, SchemaChecker(schema))
 
     assert (found.value, found.repairs) == ({"input": {"path": "a"}}, ())
 
 
 def test_z58_a_wrapper_around_keys_that_nobody_declared_stays() -> None:
     """What is inside must be the tool's arguments, not merely pass for want of a rule."""
-    found = fit({"arguments": {"file": "a"}}, Checker(OPTIONAL))
+    found = fit_arguments({"arguments": {"file": "a"}}, SchemaChecker(OPTIONAL))
 
     assert (found.value, found.repairs) == ({"arguments": {"file": "a"}}, ())
 
@@ -118,14 +118,14 @@ def test_z58_a_wrapper_around_keys_that_nobody_declared_stays() -> None:
 def test_a_wrapper_stays_where_the_schema_welcomes_other_keys() -> None:
     """An object that is open by its own word means what it says."""
     schema = {**OPTIONAL, "additionalProperties": {"type": "object"}}
-    found = fit({"input": {"path": "a"}}, Checker(schema))
+    found = fit_arguments({"input": {"path": "a"}}, SchemaChecker(schema))
 
     assert (found.value, found.repairs) == ({"input": {"path": "a"}}, ())
 
 
 def test_a_string_stays_a_string_where_the_schema_wants_one() -> None:
     """Text that looks like JSON is still text."""
-    found = fit({"path": '{"old": "x"}', "edits": []}, Checker(SCHEMA))
+    found = fit_arguments({"path": '{"old": "x"}', "edits": []}, SchemaChecker(SCHEMA))
 
     assert (found.value, found.repairs) == ({"path": '{"old": "x"}', "edits": []}, ())
 
@@ -144,7 +144,7 @@ def test_a_union_with_text_prefers_the_structure_that_fits(
     content: str, expected: JSON, repairs: tuple[str, ...]
 ) -> None:
     """The string branch would take a stringified object silently."""
-    found = fit({"content": content}, Checker(UNION))
+    found = fit_arguments({"content": content}, SchemaChecker(UNION))
 
     assert (found.value, found.repairs) == ({"content": expected}, repairs)
 
@@ -153,7 +153,7 @@ def test_a_string_to_blame_inside_a_union_is_found() -> None:
     """A union fails as a whole; what is wrong stands deeper."""
     branch: JSON = {"type": "object", "properties": {"x": {"type": "array"}}, "required": ["x"]}
     schema: dict[str, JSON] = {"properties": {"u": {"anyOf": [branch, {"type": "integer"}]}}}
-    found = fit({"u": {"x": "[1]"}}, Checker(schema))
+    found = fit_arguments({"u": {"x": "[1]"}}, SchemaChecker(schema))
 
     assert (found.value, found.repairs) == ({"u": {"x": [1]}}, ("decoded_string",))
 
@@ -161,6 +161,6 @@ def test_a_string_to_blame_inside_a_union_is_found() -> None:
 def test_many_stringified_values_end_in_bounded_work() -> None:
     """A reply of thousands of encoded items is refused or read, not chewed on."""
     schema: dict[str, JSON] = {"properties": {"a": {"items": {"type": "object"}}}}
-    found = fit({"a": ["{}"] * 5000}, Checker(schema))
+    found = fit_arguments({"a": ["{}"] * 5000}, SchemaChecker(schema))
 
     assert found.value is None

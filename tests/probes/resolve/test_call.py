@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from probes.call_arguments import MAX_BYTES, argument_text
 from probes.messages import JSON, Breakage, BrokenCall, Location, ToolCall, ToolSpec
 from probes.parsers.base import JsonText, Parameter, Parameters, RawCall
-from probes.resolve.call import resolve, resolve_json
+from probes.resolve.call import resolve_call, resolve_json_call
 from tests.probes.test_call_arguments import JSON_VALUES
 
 WEATHER: dict[str, JSON] = {
@@ -40,7 +40,7 @@ def read(
     repair: bool = True,
     truncated: bool = False,
 ) -> ToolCall | BrokenCall:
-    return resolve_json(
+    return resolve_json_call(
         text,
         name=name,
         id="call_1",
@@ -272,7 +272,7 @@ def raw(arguments: JsonText, *, closed: bool = True) -> RawCall:
 
 def test_a_swallowed_end_tag_is_noted_and_forgiven() -> None:
     """Stop strings remove the closing tag; the arguments are whole."""
-    found = resolve(raw(JsonText('{"city": "Paris"}'), closed=False), TOOLS)
+    found = resolve_call(raw(JsonText('{"city": "Paris"}'), closed=False), TOOLS)
 
     assert isinstance(found, ToolCall)
     assert found.repairs == ("unterminated",)
@@ -280,8 +280,8 @@ def test_a_swallowed_end_tag_is_noted_and_forgiven() -> None:
 
 def test_json_that_ends_early_in_an_open_call_is_truncated() -> None:
     """Nobody knows what would have followed."""
-    opened = resolve(raw(JsonText('{"city": "Par'), closed=False), TOOLS)
-    closed = resolve(raw(JsonText('{"city": "Par')), TOOLS)
+    opened = resolve_call(raw(JsonText('{"city": "Par'), closed=False), TOOLS)
+    closed = resolve_call(raw(JsonText('{"city": "Par')), TOOLS)
 
     assert isinstance(opened, BrokenCall)
     assert opened.kind is Breakage.TRUNCATED_CALL
@@ -293,7 +293,7 @@ def test_json_that_ends_early_in_an_open_call_is_truncated() -> None:
 def test_ids_are_minted_by_place_and_text() -> None:
     """The same text gives the same ids; two equal calls in one reply differ."""
     call = raw(JsonText('{"city": "Paris"}'))
-    ids = [resolve(call, TOOLS, position=position).id for position in (0, 1, 0)]
+    ids = [resolve_call(call, TOOLS, position=position).id for position in (0, 1, 0)]
 
     assert ids[0] == ids[2] != ids[1]
     assert all(len(one) == 29 and one.startswith("call_") and one[5:].isalnum() for one in ids)
@@ -303,7 +303,7 @@ def test_where_a_call_was_found_is_kept() -> None:
     """A call inside the reasoning is not the same as one in the answer."""
     call = RawCall("now", JsonText("{}"), "hermes", "", location=Location.REASONING)
 
-    assert resolve(call, TOOLS).location is Location.REASONING
+    assert resolve_call(call, TOOLS).location is Location.REASONING
 
 
 @given(st.text() | JSON_VALUES.map(json.dumps), st.booleans(), st.booleans())
@@ -342,6 +342,6 @@ def test_tags_of_any_content_are_read_without_an_exception(
         name, Parameters(tuple(items)), "glm", "raw", closed=closed, open_value=open_value
     )
 
-    found = resolve(call, TOOLS, repair=repair)
+    found = resolve_call(call, TOOLS, repair=repair)
 
     assert isinstance(found, BrokenCall) or not open_value

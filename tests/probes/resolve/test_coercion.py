@@ -4,17 +4,17 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from probes.call_arguments import Checker
+from probes.call_arguments import SchemaChecker
 from probes.messages import JSON
 from probes.parsers.base import Parameter
-from probes.resolve.coercion import Reading, read_parameters
+from probes.resolve.coercion import ParameterReading, read_parameters
 
 
-def value_of(text: str, schema: JSON, *, is_string: bool | None = None) -> Reading:
-    checker = Checker({"type": "object", "properties": {"p": schema}})
+def value_of(text: str, schema: JSON, *, is_string: bool | None = None) -> ParameterReading:
+    checker = SchemaChecker({"type": "object", "properties": {"p": schema}})
     found = read_parameters([Parameter("p", text, is_string)], checker)
     assert isinstance(found.value, dict)
-    return Reading(found.value["p"], found.repairs)
+    return ParameterReading(found.value["p"], found.repairs)
 
 
 @pytest.mark.parametrize(
@@ -52,9 +52,9 @@ def test_any_text_of_a_string_parameter_is_verbatim(text: str) -> None:
 
 def test_an_undeclared_parameter_stays_a_string() -> None:
     """Nothing says what it should be."""
-    found = read_parameters([Parameter("q", "5")], Checker({"properties": {"p": {}}}))
+    found = read_parameters([Parameter("q", "5")], SchemaChecker({"properties": {"p": {}}}))
 
-    assert found == Reading({"q": "5"})
+    assert found == ParameterReading({"q": "5"})
 
 
 @pytest.mark.parametrize(
@@ -106,19 +106,19 @@ def test_text_is_read_by_the_first_type_that_the_schema_admits(
 
 def test_types_behind_a_reference_are_found() -> None:
     """Generated schemas put everything under $defs."""
-    checker = Checker(
+    checker = SchemaChecker(
         {"properties": {"p": {"$ref": "#/$defs/n"}}, "$defs": {"n": {"type": "integer"}}}
     )
 
-    assert read_parameters([Parameter("p", "5")], checker) == Reading({"p": 5})
+    assert read_parameters([Parameter("p", "5")], checker) == ParameterReading({"p": 5})
 
 
 def test_the_reading_that_fits_wins_over_the_first() -> None:
     """A union is decided by the whole schema, not by the order alone."""
     schema: JSON = {"anyOf": [{"type": "integer", "minimum": 100}, {"type": "string"}]}
 
-    assert value_of("5", schema) == Reading("5")
-    assert value_of("500", schema) == Reading(500)
+    assert value_of("5", schema) == ParameterReading("5")
+    assert value_of("500", schema) == ParameterReading(500)
 
 
 @pytest.mark.parametrize(
@@ -132,15 +132,17 @@ def test_an_object_between_tags_may_need_the_json_repairs(
     text: str, value: JSON, repairs: tuple[str, ...]
 ) -> None:
     """They are named as they are everywhere."""
-    assert value_of(text, {"type": "object"}) == Reading(value, repairs)
+    assert value_of(text, {"type": "object"}) == ParameterReading(value, repairs)
 
 
 def test_entities_are_decoded_only_if_that_makes_the_value_fit() -> None:
     """These formats are not XML; a literal `&lt;` is a literal `&lt;`."""
-    assert value_of("a &lt; b", {"type": "string"}) == Reading("a &lt; b")
-    assert value_of("&lt;=", {"enum": ["<=", ">="]}) == Reading("<=", ("entities",))
+    assert value_of("a &lt; b", {"type": "string"}) == ParameterReading("a &lt; b")
+    assert value_of("&lt;=", {"enum": ["<=", ">="]}) == ParameterReading("<=", ("entities",))
     assert value_of("&lt;", {"enum": ["<=", ">="]}).value == "&lt;"
-    assert value_of("{&quot;a&quot;: 1}", {"type": "object"}) == Reading({"a": 1}, ("entities",))
+    assert value_of("{&quot;a&quot;: 1}", {"type": "object"}) == ParameterReading(
+        {"a": 1}, ("entities",)
+    )
 
 
 @pytest.mark.parametrize(
@@ -158,37 +160,37 @@ def test_cdata_around_a_whole_value_is_wrapping(
     text: str, value: str, repairs: tuple[str, ...]
 ) -> None:
     """Inside a value it is content."""
-    assert value_of(text, {"type": "string"}) == Reading(value, repairs)
+    assert value_of(text, {"type": "string"}) == ParameterReading(value, repairs)
 
 
 def test_white_space_around_a_choice_is_forgiven_only_there() -> None:
     """A string is not stripped unless only the stripped one is allowed."""
-    assert value_of("\nred\n", {"enum": ["red"]}) == Reading("red", ("strip_space",))
-    assert value_of("\nred\n", {"type": "string"}) == Reading("\nred\n")
+    assert value_of("\nred\n", {"enum": ["red"]}) == ParameterReading("red", ("strip_space",))
+    assert value_of("\nred\n", {"type": "string"}) == ParameterReading("\nred\n")
 
 
 def test_the_markup_flag_is_believed_until_the_schema_contradicts() -> None:
     """DSML says string="true" or "false" for each value."""
     either: JSON = {"type": ["integer", "string"]}
 
-    assert value_of("5", either, is_string=True) == Reading("5")
-    assert value_of("5", either, is_string=False) == Reading(5)
-    assert value_of("5", {"type": "integer"}, is_string=True) == Reading(5, ("retyped",))
-    assert value_of("5", {"type": "string"}, is_string=False) == Reading("5", ("retyped",))
-    assert value_of("5", {"type": "string"}, is_string=True) == Reading("5")
-    assert value_of("[1", {}, is_string=False) == Reading("[1", ("retyped",))
+    assert value_of("5", either, is_string=True) == ParameterReading("5")
+    assert value_of("5", either, is_string=False) == ParameterReading(5)
+    assert value_of("5", {"type": "integer"}, is_string=True) == ParameterReading(5, ("retyped",))
+    assert value_of("5", {"type": "string"}, is_string=False) == ParameterReading("5", ("retyped",))
+    assert value_of("5", {"type": "string"}, is_string=True) == ParameterReading("5")
+    assert value_of("[1", {}, is_string=False) == ParameterReading("[1", ("retyped",))
 
 
 def test_a_parameter_that_comes_twice_counts_once() -> None:
     """The last one is taken and the loss is named."""
-    found = read_parameters([Parameter("p", "1"), Parameter("p", "2")], Checker(None))
+    found = read_parameters([Parameter("p", "1"), Parameter("p", "2")], SchemaChecker(None))
 
-    assert found == Reading({"p": "2"}, ("duplicate_keys",))
+    assert found == ParameterReading({"p": "2"}, ("duplicate_keys",))
 
 
 def test_one_value_that_cannot_fit_does_not_undo_the_others() -> None:
     """Each is read as well as it can be."""
-    checker = Checker({"properties": {"a": {"type": "object"}, "b": {"enum": ["<"]}}})
+    checker = SchemaChecker({"properties": {"a": {"type": "object"}, "b": {"enum": ["<"]}}})
     found = read_parameters([Parameter("a", "no"), Parameter("b", "&lt;")], checker)
 
     assert found.value == {"a": "no", "b": "<"}

@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from probes.messages import ToolSpec
-from probes.resolve.tool_names import Match, declared, find, normalise
+from probes.resolve.tool_names import ToolMatch, declared_name, find_tool, normalise_name
 
 
 def tools(*names: str) -> list[ToolSpec]:
@@ -38,7 +38,7 @@ def test_a_name_spelled_otherwise_means_the_one_tool_it_can_mean(
     written: str, repairs: tuple[str, ...]
 ) -> None:
     """Every step that was needed to find the tool is named, in order."""
-    assert find(written, tools("get_weather", "other")) == Match("get_weather", repairs)
+    assert find_tool(written, tools("get_weather", "other")) == ToolMatch("get_weather", repairs)
 
 
 @pytest.mark.parametrize(
@@ -59,14 +59,14 @@ def test_a_name_spelled_otherwise_means_the_one_tool_it_can_mean(
 )
 def test_an_unknown_or_ambiguous_name_means_no_tool(written: str, names: list[str]) -> None:
     """A tool with side effects is never called on a guess."""
-    assert declared(written, tools(*names)) is None
+    assert declared_name(written, tools(*names)) is None
 
 
 def test_the_exact_name_wins_over_every_other_reading() -> None:
     """A declared name that looks prefixed or glued is that tool."""
     offered = tools("functions.f", "f", "fjson", "F")
 
-    assert [declared(name, offered) for name in ("functions.f", "fjson", "F")] == [
+    assert [declared_name(name, offered) for name in ("functions.f", "fjson", "F")] == [
         "functions.f",
         "fjson",
         "F",
@@ -75,11 +75,11 @@ def test_the_exact_name_wins_over_every_other_reading() -> None:
 
 def test_z31_markup_behind_a_name_is_taken_off() -> None:
     """A no-argument call that arrives as `tool_12</arg_value>` calls tool_12."""
-    assert normalise("tool_12</arg_value>") == "tool_12"
-    assert declared("tool_12</arg_value>", tools("tool_1", "tool_12")) == "tool_12"
+    assert normalise_name("tool_12</arg_value>") == "tool_12"
+    assert declared_name("tool_12</arg_value>", tools("tool_1", "tool_12")) == "tool_12"
 
 
 @given(st.text(), st.lists(st.text(), max_size=4))
 def test_any_name_is_looked_up_without_an_exception(name: str, names: list[str]) -> None:
     """What is found is a declared name, whatever was written."""
-    assert declared(name, tools(*names)) in {None, *names}
+    assert declared_name(name, tools(*names)) in {None, *names}

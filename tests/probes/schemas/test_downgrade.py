@@ -8,11 +8,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from probes.call_arguments import Checker
+from probes.call_arguments import SchemaChecker
 from probes.messages import JSON
-from probes.schemas.downgrade import Level, downgrade
+from probes.schemas.downgrade import SchemaLevel, downgrade_schema
 
-LEVELS = list(Level)
+LEVELS = list(SchemaLevel)
 Sample: TypeAlias = tuple[dict[str, JSON], JSON]
 
 TREE: dict[str, JSON] = {
@@ -58,19 +58,21 @@ def parts(schema: JSON) -> Iterator[Mapping[str, JSON]]:
 
 @pytest.mark.parametrize("level", LEVELS)
 @pytest.mark.parametrize("arguments", [FULL, {"count": 1, "note": "x"}])
-def test_arguments_survive_the_way_down_and_back(level: Level, arguments: dict[str, JSON]) -> None:
+def test_arguments_survive_the_way_down_and_back(
+    level: SchemaLevel, arguments: dict[str, JSON]
+) -> None:
     """What was simplified for the endpoint is restored to the value."""
-    down = downgrade(SCHEMA, level)
+    down = downgrade_schema(SCHEMA, level)
 
     simple = down.simplify(arguments)
 
-    assert Checker(down.schema).misfit(simple) is None
+    assert SchemaChecker(down.schema).misfit(simple) is None
     assert down.restore(simple) == arguments
 
 
 def test_strict_closes_every_object_and_requires_every_key() -> None:
     """Optional keys become nullable, and null becomes absent on the way back."""
-    down = downgrade(SCHEMA, "strict")
+    down = downgrade_schema(SCHEMA, "strict")
     objects = [part for part in parts(down.schema) if part.get("type") == "object"]
 
     assert len(objects) > 2
@@ -83,7 +85,7 @@ def test_strict_closes_every_object_and_requires_every_key() -> None:
 
 def test_a_simple_object_has_no_reference_union_or_null() -> None:
     """What small endpoints stumble over is gone."""
-    down = downgrade(SCHEMA, "simple_object")
+    down = downgrade_schema(SCHEMA, "simple_object")
 
     for part in parts(down.schema):
         assert not {"$ref", "anyOf", "oneOf", "allOf", "$defs"} & set(part)
@@ -98,7 +100,7 @@ def test_depth_is_flattened_into_dotted_keys() -> None:
     middle: JSON = {"type": "object", "properties": {"y": inner}, "required": ["y"]}
     schema: dict[str, JSON] = {"type": "object", "properties": {"x": middle}, "required": ["x"]}
 
-    down = downgrade(schema, "simple_object", max_depth=0)
+    down = downgrade_schema(schema, "simple_object", max_depth=0)
 
     assert down.schema == {
         "type": "object",
@@ -114,7 +116,7 @@ def test_a_declared_key_with_a_dot_is_not_taken_for_a_flattened_one() -> None:
     """Then the object is written as text."""
     inner: JSON = {"type": "object", "properties": {"b": {"type": "integer"}}}
     schema: dict[str, JSON] = {"properties": {"a": inner, "a.b": {"type": "integer"}}}
-    down = downgrade(schema, "simple_object", max_depth=0)
+    down = downgrade_schema(schema, "simple_object", max_depth=0)
     arguments: dict[str, JSON] = {"a": {"b": 1}, "a.b": 2}
 
     assert down.restore(down.simplify(arguments)) == arguments
@@ -122,7 +124,7 @@ def test_a_declared_key_with_a_dot_is_not_taken_for_a_flattened_one() -> None:
 
 def test_string_only_makes_every_parameter_a_string() -> None:
     """Whatever the type was, text carries it, and comes back as the type."""
-    down = downgrade(SCHEMA, "string_only")
+    down = downgrade_schema(SCHEMA, "string_only")
     properties = down.schema["properties"]
     assert isinstance(properties, Mapping)
 
@@ -146,7 +148,7 @@ def test_branches_of_a_union_of_objects_are_merged() -> None:
             {"properties": {"kind": {"const": "b"}, "y": {"type": "string"}}, "required": ["kind"]},
         ]
     }
-    down = downgrade(schema, "simple_object")
+    down = downgrade_schema(schema, "simple_object")
 
     assert down.schema["properties"] == {
         "kind": {"type": "string", "enum": ["a", "b"]},
@@ -165,7 +167,7 @@ def test_all_of_is_merged() -> None:
         ]
     }
 
-    assert downgrade(schema, "simple_object").schema == {
+    assert downgrade_schema(schema, "simple_object").schema == {
         "type": "object",
         "properties": {"a": {"type": "integer"}, "b": {"type": "string"}},
         "required": ["a", "b"],
@@ -173,9 +175,9 @@ def test_all_of_is_merged() -> None:
 
 
 @pytest.mark.parametrize("level", LEVELS)
-def test_arguments_that_are_a_free_map_are_written_as_one_text(level: Level) -> None:
+def test_arguments_that_are_a_free_map_are_written_as_one_text(level: SchemaLevel) -> None:
     """The root must stay an object with known keys."""
-    down = downgrade({"type": "object", "additionalProperties": {"type": "integer"}}, level)
+    down = downgrade_schema({"type": "object", "additionalProperties": {"type": "integer"}}, level)
 
     assert down.simplify({"any": 1}) == {"json": '{"any": 1}'}
     assert down.restore({"json": '{"any": 1}'}) == {"any": 1}
@@ -204,13 +206,13 @@ def test_arguments_that_are_a_free_map_are_written_as_one_text(level: Level) -> 
     ],
 )
 def test_a_schema_of_any_kind_is_downgraded_in_bounded_work(
-    schema: dict[str, JSON], level: Level
+    schema: dict[str, JSON], level: SchemaLevel
 ) -> None:
     """Cycles, unions of unions and nonsense give some object schema that compiles."""
-    down = downgrade(schema, level)
+    down = downgrade_schema(schema, level)
 
     assert down.schema["type"] == "object"
-    assert Checker(down.schema).compiled
+    assert SchemaChecker(down.schema).compiled
     assert len(json.dumps(down.schema)) < 5_000_000
     for value in ({}, {"a": None, "json": 1, "x.y": [1]}):
         assert isinstance(down.restore(value), Mapping)
@@ -270,15 +272,15 @@ def nested(inner: st.SearchStrategy[Sample]) -> st.SearchStrategy[Sample]:
 
 @settings(max_examples=200)
 @given(objects(st.recursive(SCALARS, nested, max_leaves=8)), st.sampled_from(LEVELS))
-def test_a_simplified_instance_comes_back_valid(sample: Sample, level: Level) -> None:
+def test_a_simplified_instance_comes_back_valid(sample: Sample, level: SchemaLevel) -> None:
     """For any schema and instance, at every level, both ways validate."""
     schema, instance = sample
     assert isinstance(instance, dict)
-    assert Checker(schema).misfit(instance) is None
-    down = downgrade(schema, level, max_depth=1)
+    assert SchemaChecker(schema).misfit(instance) is None
+    down = downgrade_schema(schema, level, max_depth=1)
 
     simple = down.simplify(instance)
     restored = down.restore(simple)
 
-    assert Checker(down.schema).misfit(simple) is None
-    assert Checker(schema).misfit(restored) is None
+    assert SchemaChecker(down.schema).misfit(simple) is None
+    assert SchemaChecker(schema).misfit(restored) is None

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 from probes.events import PartDelta, PartEnded, PartKind, PartStarted, ReplyEnded
 from probes.messages import BrokenCall, Reasoning, ReasoningKind, Reply, Stop, Text, ToolCall
-from probes.streams.assembler import Assembler, replay
+from probes.streams.assembler import Assembler, reply_events
 
 
 def test_parts_keep_the_order_in_which_they_began() -> None:
@@ -73,7 +73,7 @@ def test_a_whole_reply_is_replayed_as_the_stream_it_could_have_been() -> None:
     thought = Reasoning("Hm.", ReasoningKind.FIELD, "reasoning_content")
     reply = Reply((thought, repaired, broken), Stop.TOOL_CALLS)
 
-    assert replay(reply) == [
+    assert reply_events(reply) == [
         PartStarted(0, PartKind.REASONING, name="reasoning_content"),
         PartDelta(0, "Hm."),
         PartEnded(0, thought),

@@ -21,12 +21,12 @@ from probes.messages import (
     ToolCall,
 )
 from probes.outcomes import FindingKind
-from probes.suite import Answer, Drawn, Judged, Probe, Question
-from probes.suite.question_builder import Setting
+from probes.suite import Answer, DrawnValues, Judgement, Probe, Question
+from probes.suite.question_builder import QuestionBuilder
 from probes.target import Provider
 
-OPENAI = Setting("m", DIALECTS[Provider.OPENAI], "openai")
-DEEPSEEK = Setting("m", DIALECTS[Provider.DEEPSEEK], "openai")
+OPENAI = QuestionBuilder("m", DIALECTS[Provider.OPENAI], "openai")
+DEEPSEEK = QuestionBuilder("m", DIALECTS[Provider.DEEPSEEK], "openai")
 
 Said: TypeAlias = "Reply | Refused"
 
@@ -35,7 +35,7 @@ Said: TypeAlias = "Reply | Refused"
 class Played:
     """A script that came to its end: what it said, and every question it asked on the way."""
 
-    judged: Judged
+    judged: Judgement
     questions: list[Question] = field(default_factory=list)
     rounds: list[tuple[str, ...]] = field(default_factory=list)
 
@@ -65,7 +65,9 @@ class Played:
         return found
 
 
-def play(probe: Probe, drawn: Drawn, *said: Said, setting: Setting = OPENAI) -> Played:
+def play(
+    probe: Probe, drawn: DrawnValues, *said: Said, setting: QuestionBuilder = OPENAI
+) -> Played:
     """Give the answers in order, one a question; all of them must be asked for."""
     left = list(said)
     played = play_with(probe, drawn, lambda question: left.pop(0), setting=setting)
@@ -74,11 +76,15 @@ def play(probe: Probe, drawn: Drawn, *said: Said, setting: Setting = OPENAI) -> 
 
 
 def play_with(
-    probe: Probe, drawn: Drawn, answer: Callable[[Question], Said], *, setting: Setting = OPENAI
+    probe: Probe,
+    drawn: DrawnValues,
+    answer: Callable[[Question], Said],
+    *,
+    setting: QuestionBuilder = OPENAI,
 ) -> Played:
     """Answer each question by what it asks."""
     script = probe.script(drawn, setting)
-    played = Played(Judged(None))  # type: ignore[arg-type]
+    played = Played(Judgement(None))  # type: ignore[arg-type]
     try:
         asked = next(script)
         while True:

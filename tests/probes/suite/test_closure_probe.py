@@ -4,10 +4,10 @@ import json
 
 import pytest
 
-from probes.history.call_closure import check
+from probes.history.call_closure import check_closure
 from probes.messages import Role
 from probes.outcomes import FindingKind
-from probes.suite.base import Drawn
+from probes.suite.base import DrawnValues
 from probes.suite.closure_probe import CLOSURE, GREETING
 from tests.probes.suite.script_player import (
     Played,
@@ -20,7 +20,7 @@ from tests.probes.suite.script_player import (
     refusal,
 )
 
-DRAWN = Drawn({"a": 1, "b": 2, "nonce": "amber-7", "message": "hi 1", "tag": "beta"})
+DRAWN = DrawnValues({"a": 1, "b": 2, "nonce": "amber-7", "message": "hi 1", "tag": "beta"})
 ADD = calls(call("probe_add", {"a": 1, "b": 2}))
 NEXT = calls(call("probe_echo", {"message": "hi 1", "tag": "beta"}, "c2"))
 ANSWERS: dict[str, Said] = {
@@ -74,7 +74,7 @@ def test_the_histories_are_broken_as_they_are_named() -> None:
     played = closing()
 
     found = {
-        label: {str(finding.kind) for finding in check(played.call(label).turns)}
+        label: {str(finding.kind) for finding in check_closure(played.call(label).turns)}
         for label in ("whole", "missing", "orphan", "duplicate", "trimmed")
     }
     assert found["whole"] == found["trimmed"] == set()
@@ -142,6 +142,6 @@ def test_a_model_that_calls_again_is_answered_and_asked_on() -> None:
     played = closing(whole=calls(call("probe_add", {"a": 1, "b": 2}, "c7")))
 
     assert played.outcome == "pass"
-    assert check(played.call("trimmed").turns) == []
+    assert check_closure(played.call("trimmed").turns) == []
     ids = [r.call_id for turn in played.call("trimmed").turns for r in turn.results]
     assert ids == ["c1", "c7"]

@@ -7,12 +7,12 @@ import pytest
 
 from probes.messages import BrokenCall, Reply, Role, Stop
 from probes.outcomes import FindingKind
-from probes.suite.base import Drawn
+from probes.suite.base import DrawnValues
 from probes.suite.error_repair_probe import ERROR, ERROR_REPAIR, MAX_TRIES
 from tests.probes.suite.script_player import Said, call, calls, play, prose, refusal, thought
 
 LEAKED = "leaked_call"
-DRAWN = Drawn({"path": "/data/amber/cedar-1.txt"})
+DRAWN = DrawnValues({"path": "/data/amber/cedar-1.txt"})
 WRONG = calls(call("probe_fail_once", {"path": "/data/amber/cedar-1.txt"}))
 RIGHT = calls(call("probe_fail_once", {"path": "/safe/amber/cedar-1.txt"}, "c2"))
 

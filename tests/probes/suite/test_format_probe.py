@@ -5,11 +5,11 @@ import random
 import pytest
 
 from probes.messages import JSON, Deviation, Reply, Stop, Text
-from probes.suite.base import Drawn, rng_for
+from probes.suite.base import DrawnValues, rng_for
 from probes.suite.format_probe import FORMAT
 from tests.probes.suite.script_player import OPENAI, call, calls, play, prose
 
-DRAWN = Drawn({"message": 'amber 4711 "fjord"', "tag": "beta"})
+DRAWN = DrawnValues({"message": 'amber 4711 "fjord"', "tag": "beta"})
 GOOD: dict[str, JSON] = dict(DRAWN.values)
 
 

@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from health.report import Report
-from probes.measurement import Plan, measure
+from probes.measurement import MeasurementPlan, measure_endpoint
 from probes.outcomes import Attempt
 from probes.target import Provider, Target
 from tests.probes.suite import mini_vendor
@@ -44,7 +44,10 @@ def probed(failing: str = "") -> dict[str, Any]:
     """The report of a full suite."""
 
     async def attempts(target: Target) -> list[Attempt]:
-        return [attempt async for attempt in measure(target, Plan("full"), seed="mini")]
+        return [
+            attempt
+            async for attempt in measure_endpoint(target, MeasurementPlan("full"), seed="mini")
+        ]
 
     with mini_vendor.served(failing) as url:
         target = Target(Provider.OPENAI, url, "mini", max_concurrency=8)

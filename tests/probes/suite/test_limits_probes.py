@@ -8,9 +8,9 @@ from probes.adapters import adapter_for
 from probes.dialects import DIALECTS
 from probes.messages import ModelCall, Role
 from probes.outcomes import FindingKind
-from probes.suite.base import Drawn
+from probes.suite.base import DrawnValues
 from probes.suite.limits_probes import FOREIGN_IDS, FOREIGN_IDS_PROBE, PARAMETERS, TOOL_CHOICE
-from probes.suite.question_builder import Setting
+from probes.suite.question_builder import QuestionBuilder
 from probes.target import Provider
 from tests.probes.suite.script_player import (
     DEEPSEEK,
@@ -24,8 +24,8 @@ from tests.probes.suite.script_player import (
     refusal,
 )
 
-WORDS = Drawn({"message": "hi 1", "tag": "beta"})
-NUMBERS = Drawn({"a": 1, "b": 2})
+WORDS = DrawnValues({"message": "hi 1", "tag": "beta"})
+NUMBERS = DrawnValues({"a": 1, "b": 2})
 ECHO = calls(call("probe_echo", {"message": "hi 1", "tag": "beta"}))
 ADD = calls(call("probe_add", {"a": 1, "b": 2}))
 CHOICES: Mapping[str, Said] = {"auto": ECHO, "none": prose(), "required": ECHO, "named": ADD}
@@ -33,7 +33,7 @@ LEAK = prose('<tool_call>{"name": "probe_add", "arguments": {"a": 1, "b": 2}}</t
 PROVIDER = refusal(FindingKind.PROVIDER_ERROR)
 
 
-def choosing(over: Mapping[str, Said] | None = None, setting: Setting = OPENAI) -> Played:
+def choosing(over: Mapping[str, Said] | None = None, setting: QuestionBuilder = OPENAI) -> Played:
     answers = {**CHOICES, **(over or {})}
     said = {f"tool_choice {name}": answer for name, answer in answers.items()}
     return play_with(TOOL_CHOICE, WORDS, lambda question: said[question.label], setting=setting)
@@ -100,7 +100,7 @@ def test_the_dialects_own_limits_are_not_taken_for_granted() -> None:
 def test_a_choice_that_the_format_cannot_carry_is_not_asked_for() -> None:
     """Ollama has no tool_choice: what was not sent cannot be ignored."""
     adapter = adapter_for(Provider.OLLAMA)
-    setting = Setting("m", DIALECTS[Provider.OLLAMA], adapter.format)
+    setting = QuestionBuilder("m", DIALECTS[Provider.OLLAMA], adapter.format)
 
     played = choosing(setting=setting)
 
@@ -185,7 +185,7 @@ def test_a_form_that_is_refused_is_told_and_does_not_fail() -> None:
 def test_ids_in_the_vendors_own_form_go_through_the_dialect() -> None:
     """Mistral takes nine letters and digits; ours are mapped before they are sent."""
     adapter = adapter_for(Provider.MISTRAL)
-    setting = Setting("m", DIALECTS[Provider.MISTRAL], adapter.format)
+    setting = QuestionBuilder("m", DIALECTS[Provider.MISTRAL], adapter.format)
 
     played = play_with(FOREIGN_IDS_PROBE, NUMBERS, lambda question: prose("3"), setting=setting)
 

@@ -6,12 +6,12 @@ import pytest
 
 from probes.messages import BrokenCall, Reply, Stop, Text
 from probes.outcomes import FindingKind
-from probes.suite.base import Drawn
+from probes.suite.base import DrawnValues
 from probes.suite.no_call_probe import MENTIONS, NO_CALL_WANTED, TAG_IN_TEXT, SilenceProbe
 from tests.probes.suite.script_player import call, calls, play, prose, refusal, thought
 
 TEXT = "amber cedar 4711"
-DRAWN = Drawn({"text": TEXT})
+DRAWN = DrawnValues({"text": TEXT})
 LEAK = '<tool_call>{"name": "probe_add", "arguments": {"a": 1, "b": 2}}</tool_call>'
 ADD = call("probe_add", {"a": 1, "b": 2})
 

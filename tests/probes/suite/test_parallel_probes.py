@@ -8,12 +8,12 @@ import pytest
 
 from probes.messages import Reply, ToolCall
 from probes.outcomes import FindingKind
-from probes.suite.base import Drawn
+from probes.suite.base import DrawnValues
 from probes.suite.parallel_probes import PARALLEL_MIXED, PARALLEL_OFF, PARALLEL_SAME, ParallelProbe
 from tests.probes.suite.script_player import OPENAI, Said, call, calls, play, prose, refusal
 
 ECHO = {"message": "hi 1", "tag": "beta"}
-DRAWN = Drawn(
+DRAWN = DrawnValues(
     {
         "calls": [["probe_echo", ECHO], ["probe_add", {"a": 1, "b": 2}]],
         "one": "amber-1",

@@ -4,7 +4,7 @@ from dataclasses import replace
 
 from probes.messages import REQUIRED, Role, Text, ToolResult, Turn
 from probes.suite.question_builder import MAX_TOKENS
-from probes.suite.script_steps import asking
+from probes.suite.script_steps import start_conversation
 from probes.suite.tools import PROBE_ADD, PROBE_ECHO
 from tests.probes.suite.script_player import DEEPSEEK, OPENAI, call, calls, thought
 
@@ -15,7 +15,7 @@ def test_a_question_carries_the_endpoints_model_options_and_room_to_think() -> N
     """What the operator set and what the suite decides go out together."""
     setting = replace(OPENAI, options={"temperature": 0})
 
-    asked = setting.call(asking("Hi."), (PROBE_ECHO,), parallel=False, stream=True)
+    asked = setting.call(start_conversation("Hi."), (PROBE_ECHO,), parallel=False, stream=True)
 
     assert (asked.model, asked.options, asked.max_tokens) == ("m", {"temperature": 0}, MAX_TOKENS)
     assert (asked.parallel, asked.stream, asked.tools) == (False, True, (PROBE_ECHO,))
@@ -31,7 +31,7 @@ def test_a_raw_question_sends_a_broken_history_as_it_is() -> None:
 
 def test_all_reasoning_goes_back_where_it_is_asked_for() -> None:
     """Also to an endpoint whose dialect would hold it back, and across user turns."""
-    conversation = asking("Hi.")
+    conversation = start_conversation("Hi.")
     conversation.add_reply(calls(thought(), call("probe_add", {"a": 1, "b": 2})), "here")
     conversation.add_results([RESULT])
     conversation.add_user("And now?")
@@ -45,7 +45,9 @@ def test_all_reasoning_goes_back_where_it_is_asked_for() -> None:
 
 def test_every_choice_can_be_asked_for() -> None:
     """The dialect drops a forced call while its model thinks; for measuring it must not."""
-    held = DEEPSEEK.call(asking("Hi."), (PROBE_ADD,), choice=REQUIRED)
-    free = DEEPSEEK.with_every_choice().call(asking("Hi."), (PROBE_ADD,), choice=REQUIRED)
+    held = DEEPSEEK.call(start_conversation("Hi."), (PROBE_ADD,), choice=REQUIRED)
+    free = DEEPSEEK.with_every_choice().call(
+        start_conversation("Hi."), (PROBE_ADD,), choice=REQUIRED
+    )
 
     assert (held.tool_choice, free.tool_choice) == (None, REQUIRED)

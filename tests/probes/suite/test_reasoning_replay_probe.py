@@ -8,8 +8,8 @@ from probes.adapters import adapter_for
 from probes.dialects import DIALECTS, NAMED
 from probes.messages import ModelCall, Reasoning, ReasoningKind, Reply, Role, Text
 from probes.outcomes import FindingKind
-from probes.suite.base import Drawn
-from probes.suite.question_builder import Setting
+from probes.suite.base import DrawnValues
+from probes.suite.question_builder import QuestionBuilder
 from probes.suite.reasoning_replay_probe import REASONING_REPLAY
 from probes.target import Provider
 from tests.probes.suite.script_player import (
@@ -26,19 +26,19 @@ from tests.probes.suite.script_player import (
     thought,
 )
 
-DRAWN = Drawn({"a": 1, "b": 2, "nonce": "amber-7", "message": "hi 1", "tag": "beta"})
+DRAWN = DrawnValues({"a": 1, "b": 2, "nonce": "amber-7", "message": "hi 1", "tag": "beta"})
 ADD = call("probe_add", {"a": 1, "b": 2})
 REASONED = calls(thought(), ADD)
 ANSWER = prose("amber-7")
 NEXT = calls(call("probe_echo", {"message": "hi 1", "tag": "beta"}, "c2"))
 MISSING = refusal(FindingKind.REPLAY_MISSING)
-PLAIN = Setting("m", NAMED["plain"], "openai")
-GEMINI = Setting("m", DIALECTS[Provider.GEMINI], adapter_for(Provider.GEMINI).format)
+PLAIN = QuestionBuilder("m", NAMED["plain"], "openai")
+GEMINI = QuestionBuilder("m", DIALECTS[Provider.GEMINI], adapter_for(Provider.GEMINI).format)
 BRANCHES = ("reasoning: guess", "reasoning: kept", "reasoning: dropped", "reasoning: blanked")
 
 
 def branches(
-    *same: Said, later: tuple[Said, Said] | None = (NEXT, NEXT), setting: Setting = DEEPSEEK
+    *same: Said, later: tuple[Said, Said] | None = (NEXT, NEXT), setting: QuestionBuilder = DEEPSEEK
 ) -> Played:
     """Guess, kept, dropped and blanked; then a new user turn, kept and dropped."""
     return play(REASONING_REPLAY, DRAWN, REASONED, *same, *(later or ()), setting=setting)

@@ -6,7 +6,7 @@ import pytest
 
 from probes.messages import Reply, Role, Stop, Text
 from probes.outcomes import FindingKind
-from probes.suite.base import Drawn
+from probes.suite.base import DrawnValues
 from probes.suite.round_trip_probe import ROUND_TRIP
 from tests.probes.suite.script_player import (
     DEEPSEEK,
@@ -19,7 +19,7 @@ from tests.probes.suite.script_player import (
     thought,
 )
 
-DRAWN = Drawn({"message": "hi 1", "tag": "beta", "nonce": "amber-7"})
+DRAWN = DrawnValues({"message": "hi 1", "tag": "beta", "nonce": "amber-7"})
 CALL = call("probe_echo", {"message": "hi 1", "tag": "beta"})
 LEAK = (
     '<tool_call>{"name": "probe_echo", "arguments": {"message": "hi 1", "tag": "beta"}}</tool_call>'

@@ -6,14 +6,14 @@ import pytest
 
 from probes.errors import TargetError
 from probes.outcomes import Attempt, Evidence, Outcome
-from probes.suite import PROBES, Trial, plan
+from probes.suite import PROBES, Trial, plan_trials
 from probes.suite.question_builder import MAX_TOKENS
 from probes.suite.sampling import (
     MAX_PROMPT_TOKENS,
     MOST_SAMPLES,
+    estimate_price,
     first_trials,
     further_trials,
-    price,
 )
 
 PASS, FAIL, VOID = Outcome.PASS, Outcome.FAIL, Outcome.VOID
@@ -32,17 +32,17 @@ def test_a_plan_costs_what_its_probes_ask_at_most() -> None:
     trials = [Trial("format", 1), Trial("round_trip", 1), Trial("round_trip", 2)]
 
     asked = PROBES["format"].requests + 2 * PROBES["round_trip"].requests
-    assert price(trials).requests == asked
-    assert price(trials).tokens == asked * (MAX_TOKENS + MAX_PROMPT_TOKENS)
-    assert price([]).requests == 0
+    assert estimate_price(trials).requests == asked
+    assert estimate_price(trials).tokens == asked * (MAX_TOKENS + MAX_PROMPT_TOKENS)
+    assert estimate_price([]).requests == 0
 
 
 def test_samples_replace_the_suites_own_numbers() -> None:
     """Every probe of the suite, as often as asked for, and none besides."""
     trials = first_trials("light", 2)
 
-    assert first_trials("light") == plan("light")
-    assert {trial.probe for trial in trials} == {trial.probe for trial in plan("light")}
+    assert first_trials("light") == plan_trials("light")
+    assert {trial.probe for trial in trials} == {trial.probe for trial in plan_trials("light")}
     assert all({Trial(trial.probe, 1), Trial(trial.probe, 2)} <= set(trials) for trial in trials)
     assert len(trials) == 2 * len({trial.probe for trial in trials})
 

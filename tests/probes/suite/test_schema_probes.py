@@ -7,10 +7,10 @@ from typing import Any
 
 import pytest
 
-from probes.call_arguments import validate
+from probes.call_arguments import validate_arguments
 from probes.messages import JSON, Reply, Text
 from probes.outcomes import FindingKind
-from probes.suite.base import Drawn, Probe
+from probes.suite.base import DrawnValues, Probe
 from probes.suite.schema_probes import (
     HOSTILE,
     HOSTILE_TEXT,
@@ -54,7 +54,7 @@ def test_the_drawn_arguments_pass_and_fit_their_schema(probe: SchemaProbe) -> No
         drawn = probe.draw(random.Random(seed))
         played = play(probe, drawn, calls(call(probe.tool.name, drawn.values)))
 
-        assert validate(probe.tool.schema or {}, drawn.values) == ()
+        assert validate_arguments(probe.tool.schema or {}, drawn.values) == ()
         assert (played.outcome, played.facts["fits"]) == ("pass", True)
 
 
@@ -81,7 +81,7 @@ def test_another_type_or_value_fails_and_does_not_fit(
     probe: SchemaProbe, values: dict[str, Any], given: dict[str, Any], kind: str
 ) -> None:
     """A near miss is a miss, and the profile hears of it."""
-    played = play(probe, Drawn(values), calls(call(probe.tool.name, given)))
+    played = play(probe, DrawnValues(values), calls(call(probe.tool.name, given)))
 
     assert (played.outcome, played.kinds) == ("fail", [kind])
     assert played.facts["fits"] is False
@@ -98,7 +98,7 @@ def test_without_a_call_nothing_is_said_about_the_schema(probe: SchemaProbe) -> 
 
 def test_a_leaked_call_with_the_right_values_fits() -> None:
     """The leak fails the probe; the types came through all the same."""
-    played = play(SCHEMA_TYPES, Drawn(SETTINGS), prose(LEAKED))
+    played = play(SCHEMA_TYPES, DrawnValues(SETTINGS), prose(LEAKED))
 
     assert (played.outcome, played.kinds) == ("fail", ["leaked_call"])
     assert played.facts["fits"] is True
@@ -113,7 +113,7 @@ def test_a_leaked_call_with_the_right_values_fits() -> None:
 )
 def test_a_second_copy_of_the_right_call_fails_and_fits(said: Reply, kind: str) -> None:
     """One too many, on the wire or in the text, says nothing about types."""
-    played = play(SCHEMA_TYPES, Drawn(SETTINGS), said)
+    played = play(SCHEMA_TYPES, DrawnValues(SETTINGS), said)
 
     assert (played.outcome, played.kinds) == ("fail", [kind])
     assert played.facts["fits"] is True
@@ -144,7 +144,7 @@ SIMPLE = calls(call("probe_order_line", LINE))
 
 def nested(full: Said, simple: Said = SIMPLE) -> Played:
     labels = {"nested schema": full, "flat schema": simple}
-    return play_with(SCHEMA_NESTED, Drawn(ORDER), by_label(labels))
+    return play_with(SCHEMA_NESTED, DrawnValues(ORDER), by_label(labels))
 
 
 def test_objects_in_objects_pass_and_both_branches_are_asked_at_once() -> None:
@@ -212,11 +212,11 @@ def test_drawn_orders_fit_both_schemas() -> None:
     """The flat line is the order's first, so both branches ask for the same facts."""
     for seed in range(50):
         drawn = SCHEMA_NESTED.draw(random.Random(seed))
-        assert validate(PROBE_ORDER.schema or {}, drawn.values) == ()
+        assert validate_arguments(PROBE_ORDER.schema or {}, drawn.values) == ()
 
 
 def asked(probe: Probe, values: dict[str, JSON]) -> str:
-    (question,) = next(probe.script(Drawn(values), OPENAI))
+    (question,) = next(probe.script(DrawnValues(values), OPENAI))
     part = question.call.turns[0].parts[0]
     assert isinstance(part, Text)
     return part.text
@@ -226,4 +226,4 @@ def test_a_reply_of_the_wrong_tool_is_unfit() -> None:
     """A tool that was not offered is no way to pass."""
     said: Reply = calls(call("probe_now", {}))
 
-    assert play(SCHEMA_TYPES, Drawn(SETTINGS), said).kinds == ["unknown_tool"]
+    assert play(SCHEMA_TYPES, DrawnValues(SETTINGS), said).kinds == ["unknown_tool"]

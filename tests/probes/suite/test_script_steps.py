@@ -8,8 +8,8 @@ from probes.suite.base import Answer
 from probes.suite.script_steps import (
     CLOSURE_KINDS,
     REPLAY_KINDS,
-    Talk,
-    continued,
+    ScriptSession,
+    continuation_verdicts,
     has_reasoned_call,
 )
 from probes.suite.tools import PROBE_ECHO
@@ -23,7 +23,7 @@ RESULT = Turn(Role.TOOL, (ToolResult("c1", "{}"),))
 
 def counted(turns: tuple[Turn, ...], kind: FindingKind | None) -> dict[str, bool]:
     answer = Answer(prose()) if kind is None else Answer(refusal=refusal(kind))
-    return {str(verdict.metric): verdict.good for verdict in continued(turns, answer)}
+    return {str(verdict.metric): verdict.good for verdict in continuation_verdicts(turns, answer)}
 
 
 def test_a_history_without_results_is_no_trial() -> None:
@@ -90,7 +90,7 @@ def test_reasoning_and_call_must_stand_in_one_turn() -> None:
 )
 def test_a_refusal_ends_a_talk_by_what_it_means(kind: FindingKind, outcome: str) -> None:
     """What is owed goes badly only where the endpoint is to blame."""
-    judged = Talk(OPENAI, (PROBE_ECHO,)).refused(
+    judged = ScriptSession(OPENAI, (PROBE_ECHO,)).refused(
         Answer(refusal=refusal(kind)), (Metric.PARSE_SUCCESS,)
     )
 
@@ -101,7 +101,7 @@ def test_a_refusal_ends_a_talk_by_what_it_means(kind: FindingKind, outcome: str)
 
 def test_trouble_after_a_failed_turn_does_not_undo_the_failure() -> None:
     """What went badly before stays seen."""
-    talk = Talk(OPENAI, (PROBE_ECHO,))
+    talk = ScriptSession(OPENAI, (PROBE_ECHO,))
     talk.heard(prose())
 
     judged = talk.refused(Answer(refusal=refusal(FindingKind.PROVIDER_ERROR)))
@@ -112,7 +112,7 @@ def test_trouble_after_a_failed_turn_does_not_undo_the_failure() -> None:
 
 def test_trouble_after_a_good_turn_is_no_verdict() -> None:
     """The good trials before it stay counted."""
-    talk = Talk(OPENAI, (PROBE_ECHO,))
+    talk = ScriptSession(OPENAI, (PROBE_ECHO,))
     talk.heard(calls(call("probe_echo", {"message": "a", "tag": "beta"})))
 
     judged = talk.refused(Answer(refusal=refusal(FindingKind.PROVIDER_ERROR)))

@@ -4,7 +4,7 @@ import pytest
 
 from probes.messages import BrokenCall, Deviation, Reply, Stop, Text
 from probes.outcomes import FindingKind
-from probes.suite.base import Drawn
+from probes.suite.base import DrawnValues
 from probes.suite.streaming_probe import STREAMING
 from tests.probes.suite.script_player import (
     Played,
@@ -18,7 +18,7 @@ from tests.probes.suite.script_player import (
 )
 
 ECHO = {"message": "hi ☕", "tag": "beta"}
-DRAWN = Drawn({"echo": ECHO, "add": {"a": 1, "b": 2}})
+DRAWN = DrawnValues({"echo": ECHO, "add": {"a": 1, "b": 2}})
 FIRST = call("probe_echo", ECHO, "c1")
 SECOND = call("probe_add", {"a": 1, "b": 2}, "c2")
 BOTH = calls(FIRST, SECOND)

@@ -11,8 +11,8 @@ from probes.dialects import DIALECTS
 from probes.errors import TargetError
 from probes.messages import Role
 from probes.outcomes import FindingKind
-from probes.suite import PROBES, SUITES, Probe, Question, Trial, plan
-from probes.suite.question_builder import Setting
+from probes.suite import PROBES, SUITES, Probe, Question, Trial, plan_trials
+from probes.suite.question_builder import QuestionBuilder
 from probes.target import Provider
 from tests.probes.suite.script_player import Said, call, calls, play_with, prose, refusal, thought
 
@@ -42,7 +42,7 @@ def test_a_probe_draws_new_values_for_each_seed(probe: Probe) -> None:
 def test_a_question_can_be_written_for_every_provider(probe: Probe, provider: Provider) -> None:
     """No first question is beyond a wire format."""
     adapter = adapter_for(provider)
-    setting = Setting("m", DIALECTS[provider], adapter.format)
+    setting = QuestionBuilder("m", DIALECTS[provider], adapter.format)
 
     for question in next(probe.script(probe.draw(random.Random(3)), setting)):
         assert adapter.write_request(question.call)
@@ -95,16 +95,16 @@ def test_trouble_on_the_first_question_is_no_verdict(probe: Probe) -> None:
 def test_suites_plan_known_probes_in_order() -> None:
     """A plan is the table multiplied out, and every name in it exists."""
     for suite, rows in SUITES.items():
-        assert plan(suite) == tuple(
+        assert plan_trials(suite) == tuple(
             Trial(name, trial) for name, times in rows for trial in range(1, times + 1)
         )
         assert {name for name, _ in rows} <= set(PROBES)
     assert all(probe.name == name for name, probe in PROBES.items())
     with pytest.raises(TargetError, match="no suite 'tiny'"):
-        plan("tiny")
+        plan_trials("tiny")
 
 
 def test_the_full_suite_asks_every_probe_and_the_light_one_fewer() -> None:
     """Light is a part of full, and cheaper."""
     assert {name for name, _ in SUITES["full"]} == set(PROBES)
-    assert set(plan("light")) < set(plan("full"))
+    assert set(plan_trials("light")) < set(plan_trials("full"))

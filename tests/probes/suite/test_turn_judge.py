@@ -21,7 +21,7 @@ from probes.messages import (
 )
 from probes.outcomes import FindingKind, Metric
 from probes.suite.tools import PROBE_ADD, PROBE_ECHO
-from probes.suite.turn_judge import Heard, hear, wrong_values
+from probes.suite.turn_judge import JudgedTurn, find_wrong_values, judge_turn
 from tests.probes.suite.script_player import call, thought
 
 TOOLS = (PROBE_ECHO, PROBE_ADD)
@@ -32,11 +32,11 @@ HERMES = f"<tool_call>\n{BODY}\n</tool_call>"
 UNFIT = HERMES.replace('"beta"', '"gamma"')
 
 
-def heard(*parts: Part, stop: Stop = Stop.END) -> Heard:
-    return hear(Reply(parts, stop), TOOLS)
+def heard(*parts: Part, stop: Stop = Stop.END) -> JudgedTurn:
+    return judge_turn(Reply(parts, stop), TOOLS)
 
 
-def trials(turn: Heard) -> dict[str, list[bool]]:
+def trials(turn: JudgedTurn) -> dict[str, list[bool]]:
     found: dict[str, list[bool]] = {}
     for verdict in turn.verdicts:
         found.setdefault(str(verdict.metric), []).append(verdict.good)
@@ -234,13 +234,13 @@ def test_calls_are_held_against_those_asked_for(
     made: list[ToolCall], found: list[tuple[str, str]]
 ) -> None:
     """In any order; missing, surplus and changed ones are told apart, and true is not 1."""
-    assert [(str(f.kind), f.path) for f in wrong_values(made, WANTED)] == found
+    assert [(str(f.kind), f.path) for f in find_wrong_values(made, WANTED)] == found
 
 
 def test_of_two_calls_of_a_tool_the_one_that_fits_is_taken_first() -> None:
     """A wrong call before the right one does not hide it."""
     wrong, right = call("probe_add", {"a": 9, "b": 9}), call("probe_add", {"a": 1, "b": 2}, "c2")
 
-    found = wrong_values([wrong, right], [("probe_add", {"a": 1, "b": 2})])
+    found = find_wrong_values([wrong, right], [("probe_add", {"a": 1, "b": 2})])
 
     assert [str(finding.kind) for finding in found] == ["extra_call"]

@@ -27,7 +27,7 @@ from probes.messages import (
     Turn,
     Usage,
 )
-from probes.streams.assembler import replay
+from probes.streams.assembler import reply_events
 from probes.translate import translate_stream
 
 PAIRS = list(product(sorted(FORMATS), repeat=2))
@@ -136,7 +136,7 @@ def carry_reply(reply: Reply, client: Adapter, endpoint: Adapter) -> Reply:
 
 def carry_stream(reply: Reply, client: Adapter, endpoint: Adapter, size: int) -> Reply:
     """The same answer streamed, cut into pieces of one size on the way."""
-    data = b"".join(stream_bytes(endpoint, replay(reply)))
+    data = b"".join(stream_bytes(endpoint, reply_events(reply)))
     pieces = [data[at : at + size] for at in range(0, len(data), size)]
     reader = client.read_stream()
     events = []

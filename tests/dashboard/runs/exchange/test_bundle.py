@@ -10,9 +10,9 @@ from django.test import Client
 
 from dashboard.models import Run
 from dashboard.runs.exchange import evidence_bundle
-from probes.exchange_evidence import Exchange, record
+from probes.exchange_evidence import Exchange, record_evidence
 from probes.findings import Finding, FindingKind
-from probes.http_messages import Chunk, Incoming, Outgoing
+from probes.http_messages import Chunk, WireRequest, WireResponse
 from probes.redaction import Redactor
 from probes.secret import Secret
 from tests.dashboard.runs.exchange.builders import an_exchange, evidence, in_chunks
@@ -25,14 +25,16 @@ KEY = "sk-very/secret+key=1234567890"
 def run(db: None) -> Run:
     """A run whose endpoint has a key that the vendor sent back wherever it could."""
     run = make_finished_run(make_endpoint(key=Secret(KEY)))
-    outgoing = Outgoing("POST", f"http://127.0.0.1:9/v1?k={KEY}", _headers(), f'"{KEY}"'.encode())
+    outgoing = WireRequest(
+        "POST", f"http://127.0.0.1:9/v1?k={KEY}", _headers(), f'"{KEY}"'.encode()
+    )
     echo = f'{{"said": "{KEY}"}}'.encode()
     chunks = (Chunk(1, echo[:20]), Chunk(2, echo[20:]))
-    incoming = Incoming(401, {"x-request-id": KEY, "set-cookie": KEY}, chunks)
+    incoming = WireResponse(401, {"x-request-id": KEY, "set-cookie": KEY}, chunks)
     redactor = Redactor(Secret(KEY))
     message = redactor.text(f"The endpoint says {KEY}.")
     finding = Finding(FindingKind.AUTH_REJECTED, message)
-    made = record([Exchange(outgoing, incoming, error=KEY)], [finding], redactor)
+    made = record_evidence([Exchange(outgoing, incoming, error=KEY)], [finding], redactor)
     make_attempt(run, outcome="void", findings=[finding.as_json()], evidence=made.as_json())
     return run
 

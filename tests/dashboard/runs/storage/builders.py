@@ -16,7 +16,7 @@ from dashboard.models import Rollup5m, RollupDay, RollupHour
 from dashboard.models.observation import Rollup
 from dashboard.runs import observations, rollups
 from dashboard.runs.observations import LIVE, Observation
-from health.observation_bits import PLACES, pack, unpack
+from health.observation_bits import PLACES, pack_verdicts, unpack_verdicts
 from probes.outcomes import Metric, Verdict
 
 LEVELS: dict[type[Rollup], timedelta] = {
@@ -33,7 +33,7 @@ Counts = dict[tuple[int, int, int, datetime], tuple[int, int]]
 def observe(*, profile: int = 1, at: datetime | None = None, **metrics: bool) -> Observation:
     """One live event with these verdicts; a good parse now, unless told otherwise."""
     verdicts = [Verdict(Metric(name), good) for name, good in metrics.items()]
-    (packed,) = pack(verdicts or [Verdict(Metric.PARSE_SUCCESS, good=True)])
+    (packed,) = pack_verdicts(verdicts or [Verdict(Metric.PARSE_SUCCESS, good=True)])
     return Observation(profile, 1, LIVE, packed, at or datetime.now(UTC))
 
 
@@ -52,7 +52,7 @@ def counted(rows: Iterable[Observation], step: timedelta) -> Counts:
     failures: Counter[Any] = Counter()
     for row in rows:
         bucket = EPOCH + (row.event_at - EPOCH) // step * step
-        for verdict in unpack(row.verdicts):
+        for verdict in unpack_verdicts(row.verdicts):
             key = (row.profile_id, PLACES[verdict.metric], row.lane, bucket)
             trials[key] += 1
             failures[key] += not verdict.good
