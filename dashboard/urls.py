@@ -18,7 +18,7 @@ from dashboard.compare import views as compare
 from dashboard.core import design_views
 from dashboard.demo import views as demo
 from dashboard.endpoints.views import endpoints, import_file, ollama_discovery, try_out
-from dashboard.fleet import views as fleet
+from dashboard.fleet import urls as fleet
 from dashboard.incidents import views as incidents
 from dashboard.notifications.views import channels, maintenance
 from dashboard.people.views import account_recovery, invitations, people, teams, tokens
@@ -28,8 +28,7 @@ from dashboard.runs.views import attempts, reprobe, runs
 from dashboard.system.views import health_checks, prometheus, settings, system
 
 urlpatterns = [
-    path("", fleet.page, name="fleet"),
-    path("fleet/rows/", fleet.rows, name="fleet-rows"),
+    *fleet.urlpatterns,
     path("endpoints/new/", endpoints.new, name="endpoint-new"),
     path("endpoints/new/try/", try_out.new, name="endpoint-new-try"),
     path("first-run/nearby/", ollama_discovery.part, name="nearby"),

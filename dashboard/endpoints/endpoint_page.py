@@ -36,7 +36,7 @@ def context(endpoint: Endpoint, policy: Policy | None) -> dict[str, Any]:
 def standing(endpoint: Endpoint, profile: Profile, policy: Policy | None) -> dict[str, Any]:
     """How it stands now and what it may be trusted with: all that a switched mode may change."""
     body = policy.body if policy else {}
-    summary = fleet.summary_of(endpoint, timezone.now())
+    summary = fleet.read_summary(endpoint, timezone.now())
     opened = incidents.open_of(profile)
     watched = watch_table.read(endpoint, Watch.objects.state_of(profile))
     rollout = stage_panel.read(endpoint, profile)

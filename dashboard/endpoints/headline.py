@@ -11,7 +11,7 @@ from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
 from dashboard.core import durations
-from dashboard.fleet.queries import Summary
+from dashboard.fleet.queries import EndpointSummary
 from dashboard.incidents.queries import Titled
 from dashboard.models import Profile
 from dashboard.trust.text import day
@@ -20,7 +20,7 @@ from health.metric_names import metric_name
 from health.status import Status
 
 
-def headline(summary: Summary, profile: Profile, opened: Sequence[Titled]) -> str:
+def headline(summary: EndpointSummary, profile: Profile, opened: Sequence[Titled]) -> str:
     """One sentence that says the finding. At most one query."""
     if opened:
         return _of_incidents(opened)
@@ -43,7 +43,7 @@ def _of_incidents(opened: Sequence[Titled]) -> str:
     return said.format(finding=worst, count=others)
 
 
-def _of_status(summary: Summary) -> str:
+def _of_status(summary: EndpointSummary) -> str:
     match summary.status:
         case Status.WAITING:
             return _("Not probed yet: the first run decides")
@@ -61,13 +61,13 @@ def _of_status(summary: Summary) -> str:
             return ""
 
 
-def _of_rate(summary: Summary) -> str:
+def _of_rate(summary: EndpointSummary) -> str:
     assert summary.rate is not None
     said = _("{failures} of {trials} calls could not be read in the last run")
     return said.format(failures=summary.rate.failures, trials=summary.rate.trials)
 
 
-def _holding(summary: Summary, profile: Profile) -> str:
+def _holding(summary: EndpointSummary, profile: Profile) -> str:
     if summary.condition.known is BaselineState.NONE:
         return _("Nothing is wrong so far, but too few trials were made to know what is normal")
     return _("Holds since {day}").format(day=day(_since(profile)))

@@ -1,1 +1,1 @@
-from __future__ import annotations
+"""The overview of all endpoints: status, metrics, open incidents and pending decisions."""

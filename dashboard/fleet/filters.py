@@ -1,4 +1,4 @@
-"""What an address of the fleet page asks for. What makes no sense is told and left out."""
+"""The query string of the fleet page. Invalid values are ignored and reported in `notes`."""
 
 from __future__ import annotations
 
@@ -14,19 +14,19 @@ from health.status import Status
 from probes.outcomes import Metric
 from probes.target import Provider
 
-# Of the endpoints without any tag, or without a team.
+# Matches endpoints without tags, or without a team.
 NONE = "-"
-SHOWN = (*WATCHED, Metric.AVAILABILITY)
-# A minus before it turns the order round.
-SORTS = ("status", "name", *(metric.value for metric in SHOWN), "last")
+FLEET_METRICS = (*WATCHED, Metric.AVAILABILITY)
+# A leading minus reverses the order.
+SORTS = ("status", "name", *(metric.value for metric in FLEET_METRICS), "last")
 GROUPS = ("provider", "model", "team", "tag", "stage")
 STATUSES = {status.value.replace(" ", "-"): status for status in Status}
-_LONGEST = 200
+_MAX_LENGTH = 200
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
-    """Empty is everything; `notes` say what was not understood."""
+class FleetFilter:
+    """An empty field does not filter; `notes` describe the values that were ignored."""
 
     q: str = ""
     status: str = ""
@@ -48,56 +48,59 @@ class Asked:
     def metric(self) -> Metric | None:
         """The metric that the list is sorted by."""
         name = self.sort.lstrip("-")
-        return Metric(name) if name in _METRICS else None
+        return Metric(name) if name in _METRIC_NAMES else None
 
     def address(self, **over: object) -> str:
-        """The same list with something changed, from its first page, as the end of an address."""
-        given = {name: getattr(self, name) for name in _NAMES} | over
-        given = {name: value for name, value in given.items() if value != _DEFAULTS.get(name, "")}
-        return "?" + urlencode(given) if given else "?"
+        """The query string of the same list with `over` applied, on its first page."""
+        parameters = {name: getattr(self, name) for name in _PARAMETERS} | over
+        parameters = {
+            name: value for name, value in parameters.items() if value != _DEFAULTS.get(name, "")
+        }
+        return "?" + urlencode(parameters) if parameters else "?"
 
 
-_METRICS = {metric.value for metric in SHOWN}
+_METRIC_NAMES = {metric.value for metric in FLEET_METRICS}
 FILTERS = ("q", "status", "provider", "model", "team", "tag", "stage")
-_NAMES = (*FILTERS, "sort", "group")
+_PARAMETERS = (*FILTERS, "sort", "group")
 _DEFAULTS = {"sort": "status", "page": 1}
 
 
-def asked_by(query: Mapping[str, str]) -> Asked:
-    """What the address asks for."""
+def read_filter(query: Mapping[str, str]) -> FleetFilter:
     notes: list[str] = []
-    return Asked(
-        q=_text(query, "q"),
-        status=_one_of(query, "status", STATUSES, notes),
-        provider=_one_of(query, "provider", [each.value for each in Provider], notes),
-        model=_text(query, "model"),
-        team=_text(query, "team"),
-        tag=_text(query, "tag").lower(),
-        stage=_one_of(query, "stage", Stage.values, notes),
-        sort=_sort(query, notes),
-        group=_one_of(query, "group", GROUPS, notes),
-        page=_page(query, notes),
+    return FleetFilter(
+        q=_read_text(query, "q"),
+        status=_read_choice(query, "status", STATUSES, notes),
+        provider=_read_choice(query, "provider", [each.value for each in Provider], notes),
+        model=_read_text(query, "model"),
+        team=_read_text(query, "team"),
+        tag=_read_text(query, "tag").lower(),
+        stage=_read_choice(query, "stage", Stage.values, notes),
+        sort=_read_sort(query, notes),
+        group=_read_choice(query, "group", GROUPS, notes),
+        page=_read_page(query, notes),
         notes=tuple(notes),
     )
 
 
-def _text(query: Mapping[str, str], name: str) -> str:
-    return query.get(name, "").replace("\0", "").strip()[:_LONGEST]
+def _read_text(query: Mapping[str, str], name: str) -> str:
+    return query.get(name, "").replace("\0", "").strip()[:_MAX_LENGTH]
 
 
-def _one_of(query: Mapping[str, str], name: str, known: Collection[str], notes: list[str]) -> str:
-    value = _text(query, name)
-    if not value or value in known:
+def _read_choice(
+    query: Mapping[str, str], name: str, choices: Collection[str], notes: list[str]
+) -> str:
+    value = _read_text(query, name)
+    if not value or value in choices:
         return value
     notes.append(
         _("There is no {name} “{value}”, so it was left out.").format(
-            name=_words()[name], value=value[:40]
+            name=_parameter_names()[name], value=value[:40]
         )
     )
     return ""
 
 
-def _words() -> Mapping[str, str]:
+def _parameter_names() -> Mapping[str, str]:
     return {
         "status": _("status"),
         "provider": _("provider"),
@@ -106,8 +109,8 @@ def _words() -> Mapping[str, str]:
     }
 
 
-def _sort(query: Mapping[str, str], notes: list[str]) -> str:
-    value = _text(query, "sort")
+def _read_sort(query: Mapping[str, str], notes: list[str]) -> str:
+    value = _read_text(query, "sort")
     if not value or value.removeprefix("-") in SORTS:
         return value or "status"
     notes.append(
@@ -116,8 +119,8 @@ def _sort(query: Mapping[str, str], notes: list[str]) -> str:
     return "status"
 
 
-def _page(query: Mapping[str, str], notes: list[str]) -> int:
-    value = _text(query, "page")
+def _read_page(query: Mapping[str, str], notes: list[str]) -> int:
+    value = _read_text(query, "page")
     if not value:
         return 1
     if value.isascii() and value.isdigit() and int(value[:9]) >= 1:

@@ -1,4 +1,4 @@
-"""The fleet page and its parts: what was asked for, as rows that templates only have to write."""
+"""The data of the fleet page and of its parts, ready for the templates."""
 
 from __future__ import annotations
 
@@ -15,13 +15,17 @@ from django.utils.translation import ngettext
 
 from dashboard.endpoints.as_code import drift
 from dashboard.endpoints.as_code.drift import Edited
-from dashboard.fleet import cells as fleet_cells
-from dashboard.fleet import listing as fleet_lists
-from dashboard.fleet import queries as fleet
-from dashboard.fleet.cells import Cell
-from dashboard.fleet.filters import SHOWN, STATUSES, Asked, asked_by
-from dashboard.fleet.listing import Group, Listing
-from dashboard.fleet.queries import Fleet, Summary
+from dashboard.fleet.filters import FLEET_METRICS, STATUSES, FleetFilter, read_filter
+from dashboard.fleet.fleet_table import MetricCell, newest_rates, read_cells
+from dashboard.fleet.listing import (
+    EndpointGroup,
+    ListingPage,
+    filter_summaries,
+    group_rows,
+    paginate_summaries,
+    sort_summaries,
+)
+from dashboard.fleet.queries import EndpointSummary, Fleet, read_fleet
 from dashboard.incidents import queries as incidents
 from dashboard.models import Incident
 from dashboard.models.profile import Stage
@@ -30,50 +34,50 @@ from dashboard.rollouts.approvals import Viewer
 from health.status import Status
 
 MOST_INCIDENTS = 5
-# Counted even where there is none: what people look for first.
-_ALWAYS = (Status.FAILING, Status.DEGRADED, Status.STALE, Status.WAITING, Status.HEALTHY)
+# Shown even with a count of 0.
+_ALWAYS_COUNTED = (Status.FAILING, Status.DEGRADED, Status.STALE, Status.WAITING, Status.HEALTHY)
 
 
 @dataclass(frozen=True, slots=True)
-class Row:
-    """An endpoint on the page. Grouped by tag it has several, so its key names the group."""
+class FleetRow:
+    """An endpoint on the page. Grouped by tag it can have several rows: the key names the group."""
 
     key: str
-    summary: Summary
-    cells: tuple[Cell, ...]
-    # What was edited here since a file set it.
+    summary: EndpointSummary
+    cells: tuple[MetricCell, ...]
+    # Fields edited in the UI since a file set them.
     edited: Sequence[Edited] = ()
 
     @property
-    def seen(self) -> str:
+    def state_mark(self) -> str:
         return f"row-{self.key}.{self.summary.digest}"
 
 
 @dataclass(frozen=True, slots=True)
-class Section:
-    """A group with the rows that it shows, or all rows where nothing is grouped."""
+class FleetSection:
+    """A group with its visible rows, or all rows of an ungrouped page."""
 
-    group: Group
-    rows: tuple[Row, ...]
-    # Leads to all endpoints of the group.
+    group: EndpointGroup
+    rows: tuple[FleetRow, ...]
+    # Query string that lists all endpoints of the group.
     address: str
 
     @property
-    def shown(self) -> int:
-        return len(fleet_lists.rows_of(self.group))
+    def shown_count(self) -> int:
+        return len(group_rows(self.group))
 
     @property
     def has_more(self) -> bool:
-        return len(self.group.members) > self.shown
+        return len(self.group.members) > self.shown_count
 
     @property
-    def seen(self) -> str:
+    def state_mark(self) -> str:
         return f"group-{self.group.key}.{self.group.digest}"
 
 
 @dataclass(frozen=True, slots=True)
-class Counted:
-    """How many endpoints have a status or a stage, and the address that shows these alone."""
+class StatusCount:
+    """The number of endpoints with a status or stage, and the query string that filters by it."""
 
     name: str
     count: int
@@ -83,60 +87,61 @@ class Counted:
 
 
 @dataclass(frozen=True)
-class Look:
-    """What one request sees of the fleet."""
+class FleetPage:
+    """The fleet as one request filters it and its user may see it."""
 
-    asked: Asked
+    fleet_filter: FleetFilter
     fleet: Fleet
     viewer: Viewer
 
     @property
     def width(self) -> int:
-        """How many columns the table has."""
-        return len(SHOWN) + 3
+        """The number of columns of the table."""
+        return len(FLEET_METRICS) + 3
 
     @cached_property
-    def listing(self) -> Listing:
-        asked = self.asked
-        chosen = fleet_lists.fitting(self.fleet.summaries, asked)
-        rates = fleet_cells.newest(asked.metric, chosen) if asked.metric else {}
-        return fleet_lists.page_of(fleet_lists.ordered(chosen, asked, rates), asked)
+    def listing(self) -> ListingPage:
+        fleet_filter = self.fleet_filter
+        matching = filter_summaries(self.fleet.summaries, fleet_filter)
+        rates = newest_rates(fleet_filter.metric, matching) if fleet_filter.metric else {}
+        return paginate_summaries(sort_summaries(matching, fleet_filter, rates), fleet_filter)
 
     @cached_property
-    def counts(self) -> list[Counted]:
-        """Of what search and filters leave, apart from the filter that a count stands for."""
-        asked = self.asked
-        left = fleet_lists.fitting(self.fleet.summaries, replace(asked, status=""))
-        found = Counter(summary.status for summary in left)
+    def counts(self) -> list[StatusCount]:
+        """Counts ignore the filter of their own kind, so that other choices keep their numbers."""
+        fleet_filter = self.fleet_filter
+        matching = filter_summaries(self.fleet.summaries, replace(fleet_filter, status=""))
+        status_counts = Counter(summary.status for summary in matching)
         by_status = [
-            self._counted("status", name, found[status], status)
+            self._status_count("status", name, status_counts[status], status)
             for name, status in STATUSES.items()
-            if found[status] or status in _ALWAYS
+            if status_counts[status] or status in _ALWAYS_COUNTED
         ]
-        left = fleet_lists.fitting(self.fleet.summaries, replace(asked, stage=""))
-        shadow = sum(summary.endpoint.stage == Stage.SHADOW for summary in left)
-        return [*by_status, self._counted("stage", Stage.SHADOW.value, shadow)]
+        matching = filter_summaries(self.fleet.summaries, replace(fleet_filter, stage=""))
+        shadow = sum(summary.endpoint.stage == Stage.SHADOW for summary in matching)
+        return [*by_status, self._status_count("stage", Stage.SHADOW.value, shadow)]
 
-    def _counted(self, kind: str, name: str, count: int, status: Status | None = None) -> Counted:
-        is_on = getattr(self.asked, kind) == name
-        address = self.asked.address(**{kind: "" if is_on else name})
-        return Counted(name, count, address, is_on, status)
+    def _status_count(
+        self, kind: str, name: str, count: int, status: Status | None = None
+    ) -> StatusCount:
+        is_on = getattr(self.fleet_filter, kind) == name
+        address = self.fleet_filter.address(**{kind: "" if is_on else name})
+        return StatusCount(name, count, address, is_on, status)
 
     @property
-    def counts_seen(self) -> str:
+    def counts_mark(self) -> str:
         return f"counts.{_digest([(each.name, each.count) for each in self.counts])}"
 
-    def sections(self) -> list[Section]:
-        """The groups of the page with their rows."""
+    def sections(self) -> list[FleetSection]:
         shown = self.listing.summaries
-        cells = fleet_cells.cells_of(shown)
+        cells = read_cells(shown)
         edited = drift.of_all(summary.endpoint.pk for summary in shown)
         return [
-            Section(
+            FleetSection(
                 group,
                 tuple(
-                    Row(row_key(group, each), each, cells[pk], edited.get(pk, ()))
-                    for each in fleet_lists.rows_of(group)
+                    FleetRow(row_key(group, each), each, cells[pk], edited.get(pk, ()))
+                    for each in group_rows(group)
                     for pk in (each.endpoint.pk,)
                 ),
                 self.address_of(group),
@@ -144,33 +149,34 @@ class Look:
             for group in self.listing.groups
         ]
 
-    def address_of(self, group: Group) -> str:
-        """Where all endpoints of a group are."""
-        return self.asked.address(group="", **{group.by: group.name}) if group.by else ""
+    def address_of(self, group: EndpointGroup) -> str:
+        """The query string that lists all endpoints of a group."""
+        return self.fleet_filter.address(group="", **{group.by: group.name}) if group.by else ""
 
 
-def row_key(group: Group, summary: Summary) -> str:
-    """What names a row, on the page and when it is asked for anew."""
+def row_key(group: EndpointGroup, summary: EndpointSummary) -> str:
+    """Identifies a row in the HTML and in update requests."""
     pk = summary.endpoint.pk
     return f"{pk}-{group.key}" if group.by == "tag" else str(pk)
 
 
-def look(query: Mapping[str, str], now: datetime, viewer: Viewer) -> Look:
-    """What somebody may see of the fleet as it is now, through what an address asks for."""
-    return Look(asked_by(query), fleet.read(now, viewer.teams), viewer)
+def read_fleet_page(query: Mapping[str, str], now: datetime, viewer: Viewer) -> FleetPage:
+    return FleetPage(read_filter(query), read_fleet(now, viewer.teams), viewer)
 
 
 @dataclass(frozen=True)
-class Top:
-    """What stands above the list: the finding, what is open, what waits for a person."""
+class FleetHeader:
+    """Above the list: headline, open incidents, pending decisions."""
 
     fleet: Fleet
     viewer: Viewer
 
     @cached_property
     def incidents(self) -> list[incidents.Titled]:
-        found = incidents.found(incidents.Wanted(state=Incident.State.OPEN), self.viewer.teams)
-        return [incidents.Titled(each) for each in found[:MOST_INCIDENTS]]
+        open_incidents = incidents.found(
+            incidents.Wanted(state=Incident.State.OPEN), self.viewer.teams
+        )
+        return [incidents.Titled(each) for each in open_incidents[:MOST_INCIDENTS]]
 
     @cached_property
     def decisions(self) -> list[decisions.Decision]:
@@ -181,12 +187,11 @@ class Top:
         return sum(len(summary.condition.incidents) for summary in self.fleet.summaries)
 
     @property
-    def more(self) -> int:
+    def more_incidents(self) -> int:
         return max(0, self.open_count - len(self.incidents))
 
     @property
-    def finding(self) -> str:
-        """The state of the whole in one sentence."""
+    def headline(self) -> str:
         total, counts = len(self.fleet.summaries), self.fleet.counts
         bad = counts[Status.FAILING] + counts[Status.DEGRADED]
         if not bad:
@@ -209,18 +214,18 @@ class Top:
         )
 
     @property
-    def seen(self) -> str:
+    def state_mark(self) -> str:
         open_now = [
             (each.incident.pk, each.incident.severity, each.incident.acknowledged_at)
             for each in self.incidents
         ]
-        facts = (self.finding, self.open_count, open_now, [each.key for each in self.decisions])
+        facts = (self.headline, self.open_count, open_now, [each.key for each in self.decisions])
         return f"top.{_digest(facts)}"
 
 
-def chips(asked: Asked) -> list[tuple[str, str, str]]:
-    """Each filter that is on: what it is, its value, and the address without it."""
-    named = {
+def filter_chips(fleet_filter: FleetFilter) -> list[tuple[str, str, str]]:
+    """Label, value and removing query string of each active filter."""
+    labels = {
         "q": _("search"),
         "status": _("status"),
         "provider": _("provider"),
@@ -230,24 +235,24 @@ def chips(asked: Asked) -> list[tuple[str, str, str]]:
         "stage": _("stage"),
     }
     return [
-        (words, getattr(asked, name), asked.address(**{name: ""}))
-        for name, words in named.items()
-        if getattr(asked, name)
+        (label, getattr(fleet_filter, name), fleet_filter.address(**{name: ""}))
+        for name, label in labels.items()
+        if getattr(fleet_filter, name)
     ]
 
 
-def choices(found: Fleet) -> dict[str, Any]:
-    """What the filters offer: what occurs, with how often."""
-    entries = [summary.endpoint for summary in found.summaries]
+def filter_choices(fleet: Fleet) -> dict[str, Any]:
+    """The options of the filter form with their counts."""
+    entries = [summary.endpoint for summary in fleet.summaries]
     return {
-        "providers": _counted(entry.provider for entry in entries),
-        "teams": _counted(entry.team for entry in entries if entry.team),
-        "tags": _counted(tag for entry in entries for tag in entry.tags),
-        "stages": _counted(entry.stage for entry in entries),
+        "providers": _count_values(entry.provider for entry in entries),
+        "teams": _count_values(entry.team for entry in entries if entry.team),
+        "tags": _count_values(tag for entry in entries for tag in entry.tags),
+        "stages": _count_values(entry.stage for entry in entries),
     }
 
 
-def _counted(values: Iterable[str], most: int = 200) -> list[tuple[str, int]]:
+def _count_values(values: Iterable[str], most: int = 200) -> list[tuple[str, int]]:
     return sorted(Counter(values).most_common(most))
 
 

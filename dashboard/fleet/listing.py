@@ -1,4 +1,4 @@
-"""Which endpoints of the fleet a list shows, in which order and in which groups."""
+"""Filters, sorts, groups and paginates the endpoints of the fleet."""
 
 from __future__ import annotations
 
@@ -8,24 +8,24 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from dashboard.fleet.filters import NONE, STATUSES, Asked
-from dashboard.fleet.queries import WORST_FIRST, Entry, Summary
+from dashboard.fleet.filters import NONE, STATUSES, FleetFilter
+from dashboard.fleet.queries import WORST_FIRST, EndpointSummary, FleetEndpoint
 from health.rates import Rate
 from health.status import Status
 
-# What a page has room for: rows, or groups with the first rows of each.
-ROWS, GROUPS, ROWS_A_GROUP = 25, 8, 3
+# A page holds rows, or groups with the first rows of each.
+ROWS_PER_PAGE, GROUPS_PER_PAGE, ROWS_PER_GROUP = 25, 8, 3
 Rates = Mapping[int, Rate]
-Key = Callable[[Summary], Any]
+SortKey = Callable[[EndpointSummary], Any]
 
 
 @dataclass(frozen=True, slots=True)
-class Group:
-    """Endpoints that have something in common, and how they do together."""
+class EndpointGroup:
+    """Endpoints with the same value of `by`. Without grouping `by` is empty."""
 
     by: str
     name: str
-    members: tuple[Summary, ...]
+    members: tuple[EndpointSummary, ...]
 
     @property
     def key(self) -> str:
@@ -37,13 +37,13 @@ class Group:
 
     @property
     def counts(self) -> list[tuple[Status, int]]:
-        """How many there are of each status that occurs, worst first."""
-        found = Counter(each.status for each in self.members)
-        return [(status, found[status]) for status in Status if found[status]]
+        """The number of members per status that occurs, worst first."""
+        by_status = Counter(each.status for each in self.members)
+        return [(status, by_status[status]) for status in Status if by_status[status]]
 
     @property
-    def shown(self) -> tuple[Summary, ...]:
-        return self.members[:ROWS_A_GROUP]
+    def first_members(self) -> tuple[EndpointSummary, ...]:
+        return self.members[:ROWS_PER_GROUP]
 
     @property
     def digest(self) -> str:
@@ -51,15 +51,15 @@ class Group:
 
 
 @dataclass(frozen=True, slots=True)
-class Listing:
-    """One page of a list. A page beyond the last one is the last one."""
+class ListingPage:
+    """One page of the list. A number beyond the last page is the last page."""
 
-    groups: tuple[Group, ...]
+    groups: tuple[EndpointGroup, ...]
     number: int
     pages: int
-    # Of the whole list: endpoints that fit, and what a page counts by.
+    # Of the whole list: matching endpoints, and the items that pages divide (endpoints or groups).
     total: int
-    things: int
+    item_count: int
     first: int
 
     @property
@@ -69,96 +69,104 @@ class Listing:
         return self.first + shown - 1
 
     @property
-    def summaries(self) -> list[Summary]:
-        """The endpoints that have a row, each once."""
-        found = {each.endpoint.pk: each for group in self.groups for each in rows_of(group)}
-        return list(found.values())
+    def summaries(self) -> list[EndpointSummary]:
+        """The endpoints with a row on this page, each once."""
+        by_id = {each.endpoint.pk: each for group in self.groups for each in group_rows(group)}
+        return list(by_id.values())
 
 
-def rows_of(group: Group) -> tuple[Summary, ...]:
+def group_rows(group: EndpointGroup) -> tuple[EndpointSummary, ...]:
     """The endpoints of a group that have a row on the page."""
-    return group.shown if group.by else group.members
+    return group.first_members if group.by else group.members
 
 
-def fitting(summaries: Iterable[Summary], asked: Asked) -> list[Summary]:
-    """Those that the search and the filters leave."""
-    words = asked.q.casefold().split()
-    tests: list[Callable[[Summary], bool]] = []
+def filter_summaries(
+    summaries: Iterable[EndpointSummary], fleet_filter: FleetFilter
+) -> list[EndpointSummary]:
+    words = fleet_filter.q.casefold().split()
+    tests: list[Callable[[EndpointSummary], bool]] = []
     if words:
         tests.append(lambda s: _has_words(s.endpoint, words))
-    if asked.status:
-        tests.append(lambda s: s.status is STATUSES[asked.status])
-    if asked.provider:
-        tests.append(lambda s: s.endpoint.provider == asked.provider)
-    if asked.model:
-        tests.append(lambda s: s.endpoint.model == asked.model)
-    if asked.team:
-        tests.append(lambda s: (s.endpoint.team or NONE) == asked.team)
-    if asked.tag:
-        tests.append(lambda s: asked.tag in (s.endpoint.tags or (NONE,)))
-    if asked.stage:
-        tests.append(lambda s: s.endpoint.stage == asked.stage)
-    left = list(summaries)
+    if fleet_filter.status:
+        tests.append(lambda s: s.status is STATUSES[fleet_filter.status])
+    if fleet_filter.provider:
+        tests.append(lambda s: s.endpoint.provider == fleet_filter.provider)
+    if fleet_filter.model:
+        tests.append(lambda s: s.endpoint.model == fleet_filter.model)
+    if fleet_filter.team:
+        tests.append(lambda s: (s.endpoint.team or NONE) == fleet_filter.team)
+    if fleet_filter.tag:
+        tests.append(lambda s: fleet_filter.tag in (s.endpoint.tags or (NONE,)))
+    if fleet_filter.stage:
+        tests.append(lambda s: s.endpoint.stage == fleet_filter.stage)
+    remaining = list(summaries)
     for test in tests:
-        left = list(filter(test, left))
-    return left
+        remaining = list(filter(test, remaining))
+    return remaining
 
 
-def ordered(summaries: Sequence[Summary], asked: Asked, rates: Rates) -> list[Summary]:
-    """In the order asked for; they come worst first. What has no value is last either way."""
-    name, backwards = asked.sort.removeprefix("-"), asked.sort.startswith("-")
+def sort_summaries(
+    summaries: Sequence[EndpointSummary], fleet_filter: FleetFilter, rates: Rates
+) -> list[EndpointSummary]:
+    """Expects `summaries` worst first. Endpoints without a value come last in both directions."""
+    name, backwards = fleet_filter.sort.removeprefix("-"), fleet_filter.sort.startswith("-")
     if name == "status":
         return list(reversed(summaries)) if backwards else list(summaries)
-    key: Key = _KEYS.get(name) or (lambda s: _badness(rates.get(s.endpoint.profile_id)))
+    key: SortKey = _SORT_KEYS.get(name) or (
+        lambda s: _failure_key(rates.get(s.endpoint.profile_id))
+    )
     known = [summary for summary in summaries if key(summary) is not None]
     unknown = [summary for summary in summaries if key(summary) is None]
     return sorted(known, key=key, reverse=backwards) + unknown
 
 
-def page_of(summaries: Sequence[Summary], asked: Asked) -> Listing:
-    """The page asked for: of rows, or of groups with the first rows of each."""
-    groups = _grouped(summaries, asked.group) if asked.group else []
-    things, size = (len(groups), GROUPS) if asked.group else (len(summaries), ROWS)
-    pages = max(1, -(-things // size))
-    number = min(asked.page, pages)
+def paginate_summaries(
+    summaries: Sequence[EndpointSummary], fleet_filter: FleetFilter
+) -> ListingPage:
+    groups = _group_summaries(summaries, fleet_filter.group) if fleet_filter.group else []
+    item_count, size = (
+        (len(groups), GROUPS_PER_PAGE) if fleet_filter.group else (len(summaries), ROWS_PER_PAGE)
+    )
+    pages = max(1, -(-item_count // size))
+    number = min(fleet_filter.page, pages)
     start = (number - 1) * size
-    if asked.group:
-        shown = tuple(groups[start : start + size])
+    if fleet_filter.group:
+        page_groups = tuple(groups[start : start + size])
     else:
         rows = tuple(summaries[start : start + size])
-        shown = (Group("", "", rows),) if rows else ()
-    return Listing(shown, number, pages, len(summaries), things, start + 1)
+        page_groups = (EndpointGroup("", "", rows),) if rows else ()
+    return ListingPage(page_groups, number, pages, len(summaries), item_count, start + 1)
 
 
-def _grouped(summaries: Sequence[Summary], by: str) -> list[Group]:
-    """The worst group first; an endpoint of several tags is in several groups."""
-    found: dict[str, list[Summary]] = {}
+def _group_summaries(summaries: Sequence[EndpointSummary], by: str) -> list[EndpointGroup]:
+    """Worst group first. An endpoint with several tags is in several groups."""
+    members_by_name: dict[str, list[EndpointSummary]] = {}
     for summary in summaries:
-        for name in _names(summary.endpoint, by):
-            found.setdefault(name, []).append(summary)
-    groups = [Group(by, name, tuple(members)) for name, members in found.items()]
+        for name in _group_names(summary.endpoint, by):
+            members_by_name.setdefault(name, []).append(summary)
+    groups = [EndpointGroup(by, name, tuple(members)) for name, members in members_by_name.items()]
     return sorted(groups, key=lambda group: (WORST_FIRST[group.worst], group.name))
 
 
-def _names(entry: Entry, by: str) -> Sequence[str]:
+def _group_names(entry: FleetEndpoint, by: str) -> Sequence[str]:
     if by == "tag":
         return entry.tags or (NONE,)
     return (getattr(entry, by) or NONE,)
 
 
-def _has_words(entry: Entry, words: Sequence[str]) -> bool:
+def _has_words(entry: FleetEndpoint, words: Sequence[str]) -> bool:
     own = (entry.slug, entry.model, entry.provider, entry.base_url, entry.team)
     text = "\n".join((*own, *entry.tags)).casefold()
     return all(word in text for word in words)
 
 
-def _badness(rate: Rate | None) -> float | None:
-    """Whichever way the metric is good, the worst comes first; of equals the best known."""
+def _failure_key(rate: Rate | None) -> float | None:
+    """Sorts the highest share of failures first, for metrics of either direction."""
     return None if rate is None else -rate.failures / rate.trials
 
 
-_KEYS: Mapping[str, Key] = {
+_SORT_KEYS: Mapping[str, SortKey] = {
     "name": lambda s: s.endpoint.slug,
-    # The newest first.
+    # Newest first.
     "last": lambda s: s.last_ended_at and -s.last_ended_at.timestamp(),
 }

@@ -1,7 +1,7 @@
-"""Every endpoint with how it does: one query, however many endpoints there are.
+"""Reads every endpoint with its status in one query, independent of the number of endpoints.
 
-What is read of each is a few words and numbers of its own and of its last run. Its metrics are read
-for the rows that a page shows (fleet_cells), never for all.
+It reads a few columns of each endpoint and its last run. The metrics are read only for the rows of
+one page (fleet_table).
 """
 
 from __future__ import annotations
@@ -27,9 +27,9 @@ from probes.outcomes import Metric
 WORST_FIRST = {status: place for place, status in enumerate(Status)}
 
 
-# A tuple: a thousand of them are made for every look at the page.
-class Entry(NamedTuple):
-    """An endpoint as it is registered, with the stage that callers feel."""
+# A tuple, because one request makes a thousand of them.
+class FleetEndpoint(NamedTuple):
+    """An endpoint as registered, with the stage in force."""
 
     pk: int
     slug: str
@@ -38,7 +38,7 @@ class Entry(NamedTuple):
     base_url: str
     tags: list[str]
     enabled: bool
-    # Times are seconds since 1970, which cost a tenth of datetimes: few of them are shown.
+    # Times are seconds since 1970: ten times faster than datetimes, and few are shown.
     ttl_s: float
     next_due_s: float
     last_finished_s: float | None
@@ -46,7 +46,7 @@ class Entry(NamedTuple):
     profile_id: int
     stage: str
     team: str  # its name; empty without one
-    waiting: str  # the stage of a profile that waits beside the one in force; empty without one
+    waiting_stage: str  # of the profile that waits beside the one in force; empty without one
 
     @property
     def next_due_at(self) -> datetime:
@@ -56,8 +56,8 @@ class Entry(NamedTuple):
         return reverse("endpoint", args=[self.slug])
 
 
-class Active(NamedTuple):
-    """The run under way."""
+class ActiveRun(NamedTuple):
+    """The run in progress."""
 
     run_id: int
     state: str
@@ -66,23 +66,23 @@ class Active(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class Summary:
-    """An endpoint with what its last run and its watch say."""
+class EndpointSummary:
+    """An endpoint with its last run and its watch state."""
 
-    endpoint: Entry
+    endpoint: FleetEndpoint
     status: Status
     last_run_id: int | None
     last_ended_at: datetime | None
     rate: Rate | None
-    active: Active | None
+    active: ActiveRun | None
     condition: Condition = UNKNOWN
 
     @property
     def digest(self) -> str:
-        """Changes when anything that a row shows has changed, apart from the time of day."""
+        """Changes with anything that a row shows except relative times."""
         entry = self.endpoint
         facts = (
-            *(entry.updated_s, entry.next_due_s, entry.stage, entry.waiting, self.status),
+            *(entry.updated_s, entry.next_due_s, entry.stage, entry.waiting_stage, self.status),
             self.last_run_id,
             *(self.condition.incidents, self.condition.modes, self.condition.below_gate),
             self.active,
@@ -94,37 +94,36 @@ class Summary:
 class Fleet:
     """All endpoints, worst first."""
 
-    summaries: tuple[Summary, ...]
+    summaries: tuple[EndpointSummary, ...]
 
     @cached_property
     def counts(self) -> Counter[Status]:
         return Counter(summary.status for summary in self.summaries)
 
 
-def read(now: datetime, teams: Teams) -> Fleet:
-    """Every endpoint of those teams that is kept, with its status."""
-    wanted: dict[str, Any] = {"lane": Lane.PROBE.value}
+def read_fleet(now: datetime, teams: Teams) -> Fleet:
+    """Every endpoint of the teams that is not removed, with its status."""
+    parameters: dict[str, Any] = {"lane": Lane.PROBE.value}
     if teams is not None:
-        wanted["teams"] = list(teams)
-    found = rows(_ALL if teams is None else _OF_TEAMS, wanted)
-    summaries = [_summary(each, now) for each in found]
+        parameters["teams"] = list(teams)
+    records = rows(_EVERY_ENDPOINT if teams is None else _OF_TEAMS, parameters)
+    summaries = [_summary_from_row(each, now) for each in records]
     summaries.sort(key=lambda s: (WORST_FIRST[s.status], s.endpoint.slug))
     return Fleet(tuple(summaries))
 
 
-def summary_of(endpoint: Endpoint, now: datetime) -> Summary:
-    """One endpoint with its status."""
-    (found,) = rows(_ONE, {"lane": Lane.PROBE.value, "endpoint": endpoint.pk})
-    return _summary(found, now)
+def read_summary(endpoint: Endpoint, now: datetime) -> EndpointSummary:
+    (record,) = rows(_ONE_ENDPOINT, {"lane": Lane.PROBE.value, "endpoint": endpoint.pk})
+    return _summary_from_row(record, now)
 
 
-_FIELDS = len(Entry._fields)
+_ENDPOINT_FIELDS = len(FleetEndpoint._fields)
 
 
-def _summary(found: tuple[Any, ...], now: datetime) -> Summary:
-    entry = Entry._make(found[:_FIELDS])
-    run_id, ended_s, trials, failures, *watched = found[_FIELDS:-4]
-    watch, under_way = condition(*watched), found[-4:]
+def _summary_from_row(record: tuple[Any, ...], now: datetime) -> EndpointSummary:
+    entry = FleetEndpoint._make(record[:_ENDPOINT_FIELDS])
+    run_id, ended_s, trials, failures, *watched = record[_ENDPOINT_FIELDS:-4]
+    watch, active_run = condition(*watched), record[-4:]
     ended_at = None if ended_s is None else datetime.fromtimestamp(ended_s, UTC)
     rate = None if trials is None else metric_rate(Metric.PARSE_SUCCESS, trials, failures)
     standing = StatusFacts(
@@ -136,13 +135,15 @@ def _summary(found: tuple[Any, ...], now: datetime) -> Summary:
         worst=watch.worst,
         below_gate=bool(watch.below_gate),
     )
-    active = None if under_way[0] is None else Active._make(under_way)
-    return Summary(entry, endpoint_status(standing, now), run_id, ended_at, rate, active, watch)
+    active = None if active_run[0] is None else ActiveRun._make(active_run)
+    return EndpointSummary(
+        entry, endpoint_status(standing, now), run_id, ended_at, rate, active, watch
+    )
 
 
-# The columns are those of Entry; then the last run with its parse success, what the watch says, and
-# the run under way. Each endpoint costs a few steps in indexes, however long its history is.
-_ALL = """
+# The columns of FleetEndpoint, then the last run with its parse success, the watch, and the run in
+# progress. Each endpoint costs a few index lookups, independent of the length of its history.
+_EVERY_ENDPOINT = """
 SELECT e.id, e.slug, e.provider, e.model, e.base_url, e.tags, e.enabled,
     extract(epoch FROM e.ttl)::float8, extract(epoch FROM e.next_due_at)::float8,
     extract(epoch FROM e.last_finished_at)::float8, extract(epoch FROM e.updated_at)::float8,
@@ -172,5 +173,5 @@ LEFT JOIN (
 LEFT JOIN dashboard_run a ON a.endpoint_id = e.id AND a.finished_at IS NULL
 WHERE e.removed_at IS NULL
 """
-_OF_TEAMS = f"{_ALL} AND e.team_id = ANY(%(teams)s::bigint[])"
-_ONE = f"{_ALL} AND e.id = %(endpoint)s"
+_OF_TEAMS = f"{_EVERY_ENDPOINT} AND e.team_id = ANY(%(teams)s::bigint[])"
+_ONE_ENDPOINT = f"{_EVERY_ENDPOINT} AND e.id = %(endpoint)s"

@@ -1,4 +1,4 @@
-"""What has changed on a fleet page that somebody looks at."""
+"""The parts of an open fleet page that changed since the browser received them."""
 
 from __future__ import annotations
 
@@ -7,78 +7,80 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from dashboard.endpoints.as_code import drift
-from dashboard.fleet import cells as fleet_cells
-from dashboard.fleet.fleet_page import Look, Row, Section, Top, row_key
-from dashboard.fleet.listing import rows_of
+from dashboard.fleet.fleet_page import FleetHeader, FleetPage, FleetRow, FleetSection, row_key
+from dashboard.fleet.fleet_table import read_cells
+from dashboard.fleet.listing import group_rows
 
-# More than any page holds.
-MOST_SEEN = 200
+# More parts than any page has.
+MAX_SEEN = 200
 ROW, GROUP = "row-", "group-"
-_NAMED = re.compile(r"row-(?P<key>(?P<pk>[0-9]{1,19})(-[0-9a-f]{8})?)")
+_ROW_NAME = re.compile(r"row-(?P<key>(?P<pk>[0-9]{1,19})(-[0-9a-f]{8})?)")
 
 
 @dataclass(frozen=True, slots=True)
-class News:
-    """The parts to write anew; what is None or empty is still as it was seen."""
+class FleetUpdate:
+    """The parts to replace; None or empty means unchanged."""
 
-    rows: tuple[Row, ...]
-    groups: tuple[Section, ...]
-    top: Top | None
+    rows: tuple[FleetRow, ...]
+    groups: tuple[FleetSection, ...]
+    header: FleetHeader | None
     has_counts: bool
-    # Other endpoints, or in another order: the page offers to show it, and keeps what it has.
+    # Other endpoints or another order: the page offers a reload and keeps its rows.
     has_moved: bool
 
 
-def since(seen: Mapping[str, str], look: Look) -> News | None:
-    """What differs from what was seen; None where nothing does."""
-    top = Top(look.fleet, look.viewer)
-    news = News(
-        rows=_rows(seen, look),
-        groups=_groups(seen, look),
-        top=None if _is_seen(top.seen, seen) else top,
-        has_counts=not _is_seen(look.counts_seen, seen),
-        has_moved=_names(look) != [name for name in seen if name.startswith((ROW, GROUP))],
+def changes_since(seen: Mapping[str, str], page: FleetPage) -> FleetUpdate | None:
+    """`seen` has the digest of each part by its name; None if nothing changed."""
+    header = FleetHeader(page.fleet, page.viewer)
+    update = FleetUpdate(
+        rows=_changed_rows(seen, page),
+        groups=_changed_groups(seen, page),
+        header=None if _is_seen(header.state_mark, seen) else header,
+        has_counts=not _is_seen(page.counts_mark, seen),
+        has_moved=_page_names(page) != [name for name in seen if name.startswith((ROW, GROUP))],
     )
-    is_news = news.rows or news.groups or news.top or news.has_counts or news.has_moved
-    return news if is_news else None
+    has_changes = (
+        update.rows or update.groups or update.header or update.has_counts or update.has_moved
+    )
+    return update if has_changes else None
 
 
-def _rows(seen: Mapping[str, str], look: Look) -> tuple[Row, ...]:
-    """Rows that look different now, also those that the list would not show any more."""
-    by_pk = {str(summary.endpoint.pk): summary for summary in look.fleet.summaries}
+def _changed_rows(seen: Mapping[str, str], page: FleetPage) -> tuple[FleetRow, ...]:
+    """Changed rows, including rows that no longer match the filter."""
+    by_pk = {str(summary.endpoint.pk): summary for summary in page.fleet.summaries}
     changed = {}
     for name, digest in seen.items():
-        if (named := _NAMED.fullmatch(name)) is None:
+        if (named := _ROW_NAME.fullmatch(name)) is None:
             continue
         summary = by_pk.get(named["pk"])
         if summary is not None and summary.digest != digest:
             changed[named["key"]] = summary
     if not changed:
         return ()
-    cells = fleet_cells.cells_of(list({s.endpoint.pk: s for s in changed.values()}.values()))
+    cells = read_cells(list({s.endpoint.pk: s for s in changed.values()}.values()))
     edited = drift.of_all(cells)
     return tuple(
-        Row(key, s, cells[s.endpoint.pk], edited.get(s.endpoint.pk, ()))
+        FleetRow(key, s, cells[s.endpoint.pk], edited.get(s.endpoint.pk, ()))
         for key, s in changed.items()
     )
 
 
-def _groups(seen: Mapping[str, str], look: Look) -> tuple[Section, ...]:
-    """Heads of groups whose members do otherwise now."""
-    heads = [
-        Section(group, (), look.address_of(group))
-        for group in look.listing.groups
+def _changed_groups(seen: Mapping[str, str], page: FleetPage) -> tuple[FleetSection, ...]:
+    """Headers of groups whose counts changed."""
+    headers = [
+        FleetSection(group, (), page.address_of(group))
+        for group in page.listing.groups
         if group.by and f"{GROUP}{group.key}" in seen
     ]
-    return tuple(head for head in heads if not _is_seen(head.seen, seen))
+    return tuple(header for header in headers if not _is_seen(header.state_mark, seen))
 
 
-def _names(look: Look) -> list[str]:
-    """What the page would show now, from the top down."""
+def _page_names(page: FleetPage) -> list[str]:
+    """The names of rows and groups in the order of the current page."""
     names: list[str] = []
-    for group in look.listing.groups:
+    for group in page.listing.groups:
         names += [f"{GROUP}{group.key}"] if group.by else []
-        names += [f"{ROW}{row_key(group, summary)}" for summary in rows_of(group)]
+        names += [f"{ROW}{row_key(group, summary)}" for summary in group_rows(group)]
     return names
 
 

@@ -40,7 +40,7 @@ def page(accept: str) -> tuple[bytes, str]:
     """The page and its content type, in the format that the reader prefers."""
     state = monitoring.state(None)
     registry = CollectorRegistry()
-    registry.register(_Collector(state, fleet.read(state.at, None)))
+    registry.register(_Collector(state, fleet.read_fleet(state.at, None)))
     encode, content_type = choose_encoder(accept)
     return encode(registry), content_type
 

@@ -94,7 +94,7 @@ def test_an_unlucky_run_leaves_a_known_endpoint_healthy(signed_in: Client) -> No
     endpoint = make_endpoint()
     watch_run(endpoint, 6, at=settle(endpoint, before=timezone.now() - timedelta(minutes=5)))
 
-    found = fleet.read(timezone.now(), None).summaries[0]
+    found = fleet.read_fleet(timezone.now(), None).summaries[0]
 
     assert found.status.value == "healthy"
     assert found.rate is not None

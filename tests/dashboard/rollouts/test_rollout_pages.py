@@ -282,7 +282,7 @@ def test_the_fleet_tells_what_somebody_may_decide_on(
     assertNotContains(mine, "alice asks")
     assertContains(mine, "new: shadow")
     (row,) = mine.context["sections"][0].rows
-    assert (row.summary.endpoint.stage, row.summary.endpoint.waiting) == ("full", "shadow")
+    assert (row.summary.endpoint.stage, row.summary.endpoint.waiting_stage) == ("full", "shadow")
 
 
 def test_one_person_steps_back_at_once_or_rejects(
