@@ -16,9 +16,9 @@ from typing import TYPE_CHECKING
 from cli.terminal import print_message, print_result
 
 if TYPE_CHECKING:
-    from dashboard.endpoints.as_code.mistakes import Unreadable
-    from dashboard.endpoints.as_code.planning import Plan
-    from dashboard.endpoints.as_code.reading import Declared
+    from dashboard.endpoints.as_code.apply_plan import Plan
+    from dashboard.endpoints.as_code.file_errors import Unreadable
+    from dashboard.endpoints.as_code.file_reader import Declared
 
 GOOD, BELOW, USAGE, NO_VERDICT = 0, 1, 2, 3
 _STANDARD = "-"
@@ -117,13 +117,13 @@ def with_database(options: argparse.Namespace, work: Callable[[argparse.Namespac
 
 def _plan(options: argparse.Namespace) -> int:
     from dashboard.core.errors import Refused
-    from dashboard.endpoints.as_code import planning
+    from dashboard.endpoints.as_code import apply_plan
 
     declared = _declared(options)
     if declared is None:
         return USAGE
     try:
-        made = planning.make(declared, prune=options.prune)
+        made = apply_plan.make(declared, prune=options.prune)
     except Refused as exc:
         print_message(f"toolgauge plan: {exc.message}")
         return USAGE
@@ -158,9 +158,9 @@ def _apply(options: argparse.Namespace) -> int:
 
 
 def _export(options: argparse.Namespace) -> int:
-    from dashboard.endpoints.as_code import writing
+    from dashboard.endpoints.as_code import file_writer
 
-    text = writing.export(None)
+    text = file_writer.export(None)
     if options.file == _STANDARD:
         sys.stdout.buffer.write(text.encode())
         return GOOD
@@ -180,12 +180,12 @@ def _export(options: argparse.Namespace) -> int:
 
 def _declared(options: argparse.Namespace) -> Sequence[Declared] | None:
     """What the file declares; None, and all that is wrong on both outputs, where it cannot be."""
-    from dashboard.endpoints.as_code import reading
-    from dashboard.endpoints.as_code.mistakes import Unreadable
+    from dashboard.endpoints.as_code import file_reader
+    from dashboard.endpoints.as_code.file_errors import Unreadable
 
     try:
-        data = _bytes(options.file, reading.MAX_BYTES)
-        return reading.read(reading.decode(data), variables=options.variables)
+        data = _bytes(options.file, file_reader.MAX_BYTES)
+        return file_reader.read(file_reader.decode(data), variables=options.variables)
     except OSError as exc:
         print_message(f"toolgauge: {options.file} cannot be read: {exc.strerror}.")
     except Unreadable as exc:
@@ -215,7 +215,7 @@ def _complain(name: str, unreadable: Unreadable) -> None:
 
 
 def _show(made: Plan) -> None:
-    from dashboard.endpoints.as_code.wording import plan_lines
+    from dashboard.endpoints.as_code.text import plan_lines
 
     for line in plan_lines(made):
         print_message(line)

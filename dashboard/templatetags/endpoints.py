@@ -6,8 +6,8 @@ from typing import Any
 
 from django import template
 
-from dashboard.endpoints.as_code import drift, wording
-from dashboard.endpoints.as_code.planning import Action
+from dashboard.endpoints.as_code import drift, text
+from dashboard.endpoints.as_code.apply_plan import Action
 from dashboard.models import Applied, Endpoint
 
 register = template.Library()
@@ -15,11 +15,11 @@ register = template.Library()
 
 @register.filter
 def sign(action: Action) -> str:
-    return wording.SIGNS[action].replace("-", "−")
+    return text.SIGNS[action].replace("-", "−")
 
 
-register.filter(wording.done_label)
-register.filter(wording.format_value)
+register.filter(text.done_label)
+register.filter(text.format_value)
 
 
 @register.inclusion_tag("endpoints/_edited_here.html")

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from dashboard.core import safe_text
-from dashboard.endpoints.as_code.mistakes import Mistake
+from dashboard.endpoints.as_code.file_errors import Mistake
 
 AROUND = 1
 LONGEST = 160

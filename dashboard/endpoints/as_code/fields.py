@@ -18,7 +18,7 @@ from django.db import models
 from django.utils.translation import gettext as _
 
 from dashboard.core import durations
-from dashboard.endpoints.as_code.mistakes import Mistakes, quoted
+from dashboard.endpoints.as_code.file_errors import Mistakes, quoted
 from dashboard.endpoints.as_code.yaml_nodes import BOOL, INT, is_nothing, value_of
 from dashboard.endpoints.forms import EndpointForm, check_slug
 from dashboard.endpoints.tags import check_tags

@@ -17,7 +17,7 @@ from typing_extensions import override
 from yaml.composer import Composer
 from yaml.resolver import BaseResolver
 
-from dashboard.endpoints.as_code.mistakes import Mistakes, quoted
+from dashboard.endpoints.as_code.file_errors import Mistakes, quoted
 from probes.messages import JSON
 
 # How deep lists and mappings may lie in each other.

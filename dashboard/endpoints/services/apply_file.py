@@ -13,9 +13,9 @@ from django.utils.translation import gettext as _
 from dashboard.audit import services as audit
 from dashboard.core.errors import Refused
 from dashboard.core.sql import execute
-from dashboard.endpoints.as_code import planning
-from dashboard.endpoints.as_code.planning import Action, Plan, Step
-from dashboard.endpoints.as_code.reading import Declared
+from dashboard.endpoints.as_code import apply_plan
+from dashboard.endpoints.as_code.apply_plan import Action, Plan, Step
+from dashboard.endpoints.as_code.file_reader import Declared
 from dashboard.endpoints.services import endpoints
 from dashboard.models import Applied, Endpoint
 from dashboard.models.audit import Action as Audited
@@ -46,7 +46,7 @@ def apply(
     if prune and not declared:
         raise Refused(_("The file names no endpoint: applying it would remove all of them."))
     _lock(declared, prune=prune)
-    plan = planning.make(declared, prune=prune)
+    plan = apply_plan.make(declared, prune=prune)
     if expected is not None and plan.state != expected:
         raise Outdated(plan)
     done = [(step, _take(step, by=by)) for step in plan.steps]
@@ -78,7 +78,7 @@ def _take(step: Step, *, by: User | None) -> Endpoint | None:
     assert step.endpoint is not None
     if step.action is Action.CHANGE:
         changes = {change.name: change.new for change in step.changes}
-        key = wanted.key if changes.pop(planning.KEY, None) else None
+        key = wanted.key if changes.pop(apply_plan.KEY, None) else None
         fields: dict[str, Any] = {name: wanted.values[name] for name in changes}
         endpoints.update(step.endpoint, key=key, forget_key=False, by=by, **fields)
     return step.endpoint

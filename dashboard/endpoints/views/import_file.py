@@ -15,11 +15,11 @@ from django.views.decorators.http import require_http_methods, require_safe
 from dashboard.accounts.reauthentication import fresh_when
 from dashboard.core.errors import Refused
 from dashboard.core.permissions import Right, actor_of, needs
-from dashboard.endpoints.as_code import planning, reading, writing
+from dashboard.endpoints.as_code import apply_plan, file_reader, file_writer
+from dashboard.endpoints.as_code.apply_plan import Action, Effect, Plan
 from dashboard.endpoints.as_code.excerpts import excerpts
-from dashboard.endpoints.as_code.mistakes import Unreadable
-from dashboard.endpoints.as_code.planning import Action, Plan
-from dashboard.endpoints.as_code.reading import Declared
+from dashboard.endpoints.as_code.file_errors import Unreadable
+from dashboard.endpoints.as_code.file_reader import Declared
 from dashboard.endpoints.services import apply_file
 
 # A page with thousands of steps is read by nobody; the command prints them all.
@@ -59,7 +59,7 @@ def page(request: HttpRequest) -> HttpResponse:
 @needs(Right.READ)
 @require_safe
 def export(request: HttpRequest) -> HttpResponse:
-    text = writing.export(actor_of(request).teams(Right.READ))
+    text = file_writer.export(actor_of(request).teams(Right.READ))
     answer = HttpResponse(text, content_type="application/yaml; charset=utf-8")
     answer["Content-Disposition"] = 'attachment; filename="endpoints.yaml"'
     return answer
@@ -69,13 +69,13 @@ def _answer(request: HttpRequest, asked: Asked) -> HttpResponse:
     chosen = request.FILES.get("file")
     if isinstance(chosen, UploadedFile):
         # One byte more than is allowed, so that the reader can tell.
-        asked.text = reading.decode(chosen.read(reading.MAX_BYTES + 1))
+        asked.text = file_reader.decode(chosen.read(file_reader.MAX_BYTES + 1))
     # No variables: those of this process are its own secrets, not keys of endpoints.
-    declared = reading.read(asked.text, variables=None)
+    declared = file_reader.read(asked.text, variables=None)
     by = cast(User, request.user)
     try:
         if not asked.applies:
-            return _form(request, asked, plan=planning.make(declared, prune=asked.prune))
+            return _form(request, asked, plan=apply_plan.make(declared, prune=asked.prune))
         done = apply_file.apply(declared, prune=asked.prune, expected=asked.state, by=by)
     except apply_file.Outdated as exc:
         return _form(request, asked, plan=exc.plan, refusal=exc.message)
@@ -87,7 +87,7 @@ def _answer(request: HttpRequest, asked: Asked) -> HttpResponse:
 def _planned(declared: list[Declared], asked: Asked) -> dict[str, Plan]:
     """What is planned, beside why it was refused; nothing where that cannot be said either."""
     try:
-        return {"plan": planning.make(declared, prune=asked.prune)}
+        return {"plan": apply_plan.make(declared, prune=asked.prune)}
     except Refused:
         return {}
 
@@ -108,5 +108,5 @@ def _plan_context(plan: Plan) -> dict[str, Any]:
         "steps_left": max(0, len(plan.changing) - MOST_SHOWN),
         "missing": plan.of(Action.MISSING)[:MOST_SHOWN],
         "missing_left": max(0, plan.counts["missing"] - MOST_SHOWN),
-        "keyless": [s for s in plan.steps if planning.Effect.KEY_WANTED in s.effects][:MOST_SHOWN],
+        "keyless": [s for s in plan.steps if Effect.KEY_WANTED in s.effects][:MOST_SHOWN],
     }

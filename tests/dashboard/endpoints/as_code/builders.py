@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from dashboard.endpoints.as_code import planning, reading
-from dashboard.endpoints.as_code.mistakes import Mistake, Unreadable
-from dashboard.endpoints.as_code.planning import Plan
-from dashboard.endpoints.as_code.reading import Declared
+from dashboard.endpoints.as_code import apply_plan, file_reader
+from dashboard.endpoints.as_code.apply_plan import Plan
+from dashboard.endpoints.as_code.file_errors import Mistake, Unreadable
+from dashboard.endpoints.as_code.file_reader import Declared
 from dashboard.endpoints.services import apply_file
 
 # What tests/factories.py makes, word for word.
@@ -30,20 +30,20 @@ NEW = """\
 
 
 def declared(text: str, variables: Mapping[str, str] | None = None) -> Sequence[Declared]:
-    return reading.read(text, variables=variables or {})
+    return file_reader.read(text, variables=variables or {})
 
 
 def wrong(text: str, variables: Mapping[str, str] | None = None) -> Sequence[Mistake]:
     """All that is wrong with a text."""
     try:
-        reading.read(text, variables=variables)
+        file_reader.read(text, variables=variables)
     except Unreadable as exc:
         return exc.mistakes
     return []
 
 
 def planned(text: str, *, prune: bool = False, **variables: str) -> Plan:
-    return planning.make(declared(text, variables), prune=prune)
+    return apply_plan.make(declared(text, variables), prune=prune)
 
 
 def applied(

@@ -10,7 +10,7 @@ from pytest_django.fixtures import DjangoAssertNumQueries
 from dashboard.core.errors import Refused
 from dashboard.core.sql import execute
 from dashboard.endpoints.as_code import drift
-from dashboard.endpoints.as_code.planning import Action, Effect
+from dashboard.endpoints.as_code.apply_plan import Action, Effect
 from dashboard.endpoints.services import apply_file, endpoints
 from dashboard.models import Applied, Credential, Endpoint
 from dashboard.runs import credentials

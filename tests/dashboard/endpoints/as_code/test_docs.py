@@ -3,8 +3,8 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
+from dashboard.endpoints.as_code.apply_plan import Action, Effect
 from dashboard.endpoints.as_code.fields import FIELDS, KEY_FIELD
-from dashboard.endpoints.as_code.planning import Action, Effect
 from tests.dashboard.endpoints.as_code.builders import declared
 
 PAGE = (Path(__file__).parents[4] / "docs/endpoints-as-code.md").read_text()

@@ -4,8 +4,8 @@ from datetime import timedelta
 
 import pytest
 
-from dashboard.endpoints.as_code import reading
-from dashboard.endpoints.as_code.mistakes import MOST, Unreadable
+from dashboard.endpoints.as_code import file_reader
+from dashboard.endpoints.as_code.file_errors import MOST, Unreadable
 from tests.dashboard.endpoints.as_code.builders import STEADY, declared, wrong
 
 HEAD = "version: 1\nendpoints:\n  a:\n    provider: openai\n    base_url: http://h/v1\n"
@@ -180,7 +180,7 @@ def test_bytes_that_are_no_text_are_told_with_their_place(
 ) -> None:
     """The line is counted in what could be read."""
     with pytest.raises(Unreadable) as caught:
-        reading.decode(data)
+        file_reader.decode(data)
 
     (mistake,) = caught.value.mistakes
     assert (mistake.line, mistake.column) == (line, column)
@@ -189,7 +189,7 @@ def test_bytes_that_are_no_text_are_told_with_their_place(
 
 def test_a_byte_order_mark_is_no_part_of_the_text() -> None:
     """Editors of another system write one."""
-    assert reading.decode(b"\xef\xbb\xbf" + STEADY.encode()) == STEADY
+    assert file_reader.decode(b"\xef\xbb\xbf" + STEADY.encode()) == STEADY
 
 
 def test_a_key_is_read_from_the_variable_that_is_named() -> None:

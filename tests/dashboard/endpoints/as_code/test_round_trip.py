@@ -9,8 +9,8 @@ from django.db import transaction
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from dashboard.endpoints.as_code import writing
-from dashboard.endpoints.as_code.mistakes import Mistakes
+from dashboard.endpoints.as_code import file_writer
+from dashboard.endpoints.as_code.file_errors import Mistakes
 from dashboard.endpoints.as_code.yaml_nodes import compose, value_of
 from probes.secret import Secret
 from tests.dashboard.endpoints.as_code.builders import applied, planned
@@ -38,7 +38,7 @@ def test_what_is_written_reads_back_as_the_same(fields: dict[str, Any]) -> None:
     """Every value that JSON can hold, with its type."""
     mistakes = Mistakes()
 
-    tree = compose("x:\n" + writing.block(fields, indent=2) if fields else "x: {}", mistakes)
+    tree = compose("x:\n" + file_writer.block(fields, indent=2) if fields else "x: {}", mistakes)
 
     mistakes.check()
     assert tree is not None
@@ -52,7 +52,7 @@ def test_an_export_looks_as_one_would_have_written_it() -> None:
     prices = {"price_input": Decimal("0.15"), "price_output": Decimal("0.000001")}
     make_endpoint(slug="a", model="org/m-1:free", tags=["eu", "x"], currency="EUR", **prices)
 
-    text = writing.export(None)
+    text = file_writer.export(None)
 
     assert text[text.index("version") :] == (
         "version: 1\n"
@@ -88,7 +88,7 @@ def test_an_export_says_that_a_key_is_stored_and_not_which() -> None:
     """Not even its end."""
     make_endpoint(key=Secret("sk-abcdefghijklmnop"))
 
-    text = writing.export(None)
+    text = file_writer.export(None)
 
     assert "# An API key is stored." in text
     assert "mnop" not in text
@@ -97,7 +97,7 @@ def test_an_export_says_that_a_key_is_stored_and_not_which() -> None:
 @pytest.mark.django_db
 def test_an_export_of_nothing_can_be_applied() -> None:
     """A fresh installation is a file too."""
-    assert planned(writing.export(None)).steps == []
+    assert planned(file_writer.export(None)).steps == []
 
 
 @pytest.mark.django_db
@@ -121,9 +121,9 @@ def test_applying_an_export_changes_nothing(
         make_endpoint(options=options, model=model, ttl=ttl, price_input=price)
         make_endpoint(slug="zz", enabled=False, key=Secret("sk-abcdefghijklmnop"))
 
-        text = writing.export(None)
+        text = file_writer.export(None)
         plan = applied(text, prune=True)
 
         assert [step.as_json() for step in plan.changing] == []
-        assert writing.export(None) == text
+        assert file_writer.export(None) == text
         transaction.set_rollback(True)

@@ -8,7 +8,7 @@ from django.test import Client
 from pytest_django.asserts import assertContains
 
 from dashboard.core.errors import Refused
-from dashboard.endpoints.as_code import drift, writing
+from dashboard.endpoints.as_code import drift, file_writer
 from dashboard.models import Endpoint
 from dashboard.models.people import Team
 from tests.dashboard.endpoints.as_code.builders import NEW, STEADY, applied, planned
@@ -38,7 +38,7 @@ def test_an_export_names_the_team_and_reads_back(name: str) -> None:
     """Whatever a team is called."""
     make_endpoint(team=Team.objects.create(name=name))
 
-    assert planned(writing.export(None)).changing == []
+    assert planned(file_writer.export(None)).changing == []
 
 
 def test_a_move_by_hand_is_told_from_what_the_file_said() -> None:

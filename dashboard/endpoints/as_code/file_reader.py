@@ -14,7 +14,7 @@ from django.utils.translation import gettext as _
 
 from dashboard.core.errors import Refused
 from dashboard.endpoints.as_code.fields import FIELDS, KEY_FIELD, Rules, WrongType, said
-from dashboard.endpoints.as_code.mistakes import Mistake, Mistakes, Unreadable, quoted
+from dashboard.endpoints.as_code.file_errors import Mistake, Mistakes, Unreadable, quoted
 from dashboard.endpoints.as_code.yaml_nodes import compose, is_nothing
 from probes.errors import TargetError
 from probes.messages import JSON

@@ -15,8 +15,8 @@ from django.utils.translation import gettext_lazy as _
 from dashboard.core.errors import Refused
 from dashboard.endpoints.as_code import drift
 from dashboard.endpoints.as_code.fields import as_file, same, telling
-from dashboard.endpoints.as_code.mistakes import quoted
-from dashboard.endpoints.as_code.reading import Declared
+from dashboard.endpoints.as_code.file_errors import quoted
+from dashboard.endpoints.as_code.file_reader import Declared
 from dashboard.models import Applied, Credential, Endpoint
 from dashboard.models.people import Team
 from dashboard.runs import credentials

@@ -9,7 +9,7 @@ from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
 from dashboard.core import safe_text
-from dashboard.endpoints.as_code.planning import Action, Change, Plan, Step
+from dashboard.endpoints.as_code.apply_plan import Action, Change, Plan, Step
 from probes.messages import JSON
 
 # A sign for each action, so that none is told by its colour alone.
