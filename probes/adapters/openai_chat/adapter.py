@@ -7,7 +7,7 @@ from probes.adapters.openai_chat.body_writer import carries_blocks, write_reply,
 from probes.adapters.openai_chat.errors import read_error, write_error
 from probes.adapters.openai_chat.reply import read_reply
 from probes.adapters.openai_chat.request import read_request
-from probes.adapters.openai_chat.stream import OpenAIStreamReader
+from probes.adapters.openai_chat.stream import ChatStreamReader
 from probes.adapters.openai_chat.stream_writer import OpenAIStreamWriter
 from probes.messages import ReasoningKind
 
@@ -35,7 +35,7 @@ class OpenAIChatAdapter:
     read_request = staticmethod(read_request)
     read_reply = staticmethod(read_reply)
     write_reply = staticmethod(write_reply)
-    read_stream = OpenAIStreamReader
+    read_stream = ChatStreamReader
     write_stream = OpenAIStreamWriter
     read_error = staticmethod(read_error)
     write_error = staticmethod(write_error)

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import replace
+
+from typing_extensions import override
 
 from probes.adapters.json_fields import (
     list_or_empty,
     object_or_empty,
     rest,
-    text_or_empty,
     text_or_none,
 )
 from probes.adapters.openai_chat.assistant_message import (
@@ -30,9 +30,9 @@ from probes.adapters.openai_chat.reply import (
     reply_extra,
     settle_stop,
 )
+from probes.adapters.openai_stream import OpenAIStreamReader
 from probes.adapters.tool_calls import BROKEN_OFF, CUT
-from probes.errors import WireError
-from probes.events import Event, PartKind
+from probes.events import PartKind
 from probes.messages import (
     JSON,
     Opaque,
@@ -42,22 +42,20 @@ from probes.messages import (
     Stop,
     Text,
 )
-from probes.streams.assembler import Assembler
-from probes.streams.sse import MAX_EVENT, ServerEvent, SSEDecoder
-from probes.strict_json import parse_json
 
 DELTA = "$.choices[0].delta"
 
 
-class OpenAIStreamReader:
+class ChatStreamReader(OpenAIStreamReader):
     """Chunks to events. What the stream says of the answer itself is kept by level, as it comes."""
 
+    NOTHING_SENT = "no_chunks"
+    NOTES_KEEPALIVES = True
+
     def __init__(self) -> None:
-        self._sse = SSEDecoder()
-        self._assembler = Assembler()
+        super().__init__()
         self._calls = CallStream(self._assembler)
         self._details = DetailsStream()
-        self._root: dict[str, JSON] = {}
         self._choice: dict[str, JSON] = {}
         self._message: dict[str, JSON] = {}
         self._other_reasoning: dict[str, list[str]] = {}
@@ -66,60 +64,27 @@ class OpenAIStreamReader:
         self._reasoned = self._empty_content = False
         self._finish: str | None = None
         self._chunks = 0
-        self._done = False
-        self._failed = False
-
-    @property
-    def id(self) -> str:
-        """The answer's id, as soon as the stream has said it."""
-        return text_or_empty(self._root.get("id"))
-
-    def feed(self, data: bytes) -> list[Event]:
-        for event in self._sse.feed(data):
-            self._take(event)
-        return self._assembler.take()
-
-    def close(self) -> list[Event]:
-        if self._assembler.ended:
-            return []
-        for event in self._sse.close():
-            self._take(event)
-        if self._sse.comments:
-            self._assembler.note("keepalive_comment", "$")
-        if not self._chunks and not self._failed:
-            self._read_stray()
-        if not self._assembler.ended:
-            self._end()
-        return self._assembler.take()
 
     # One event of the stream.
 
-    def _take(self, event: ServerEvent) -> None:
-        data = event.data.strip()
-        if event.too_large:
-            self._lose("event_too_large")
-        elif data == "[DONE]":
-            self._done = True
-        elif data:
-            parsed = parse_json(data, max_bytes=MAX_EVENT * 4)
-            if isinstance(parsed.value, Mapping):
-                self._take_chunk(parsed.value, event.event)
-            else:
-                self._lose("event_cut_off" if event.unfinished else "event_not_json")
-
-    def _lose(self, name: str) -> None:
-        self._assembler.note(name, "$")
+    @override
+    def _mark_lost(self) -> None:
         self._calls.mark_lost()
 
-    def _take_chunk(self, chunk: Mapping[str, JSON], name: str) -> None:
-        if read_error(chunk) is not None or name == "error":
+    @override
+    def _is_empty(self) -> bool:
+        return not self._chunks and not self._failed
+
+    @override
+    def _take_body(self, body: Mapping[str, JSON], name: str) -> None:
+        if read_error(body) is not None or name == "error":
             self._failed = True
             self._assembler.note("error_in_stream", "$.error")
-        choices = list_or_empty(chunk.get("choices"))
-        self._chunks += 1 if "choices" in chunk else 0
-        if chunk.get("usage") and not choices and self._finish is None and self._calls.calls:
+        choices = list_or_empty(body.get("choices"))
+        self._chunks += 1 if "choices" in body else 0
+        if body.get("usage") and not choices and self._finish is None and self._calls.calls:
             self._assembler.note("usage_before_finish", "$.usage")
-        _keep(self._root, rest(chunk, "choices"))
+        _keep(self._head, rest(body, "choices"))
         for item in choices:
             choice = object_or_empty(item)
             if choice.get("index") in (0, None):
@@ -247,6 +212,7 @@ class OpenAIStreamReader:
 
     # The end.
 
+    @override
     def _end(self) -> None:
         self._close_text()
         self._settle_parts()
@@ -261,14 +227,14 @@ class OpenAIStreamReader:
             Reply(
                 parts=parts,
                 stop=Stop.ERROR if self._is_broken_off() else stop,
-                usage=read_usage(self._root.get("usage")),
-                id=text_or_empty(self._root.get("id")),
-                model=text_or_none(self._root.get("model")),
-                fingerprint=text_or_none(self._root.get("system_fingerprint")),
+                usage=read_usage(self._head.get("usage")),
+                id=self.id,
+                model=text_or_none(self._head.get("model")),
+                fingerprint=text_or_none(self._head.get("system_fingerprint")),
                 stop_raw=self._finish,
                 deviations=self._assembler.deviations,
-                extra=reply_extra(self._root, self._choice, self._message),
-                raw=self._root,
+                extra=reply_extra(self._head, self._choice, self._message),
+                raw=self._head,
             )
         )
 
@@ -305,25 +271,12 @@ class OpenAIStreamReader:
         if self._is_broken_off():
             self._assembler.note("broken_off", "$")
 
-    def _read_stray(self) -> None:
-        """Read an answer that came as one JSON body though a stream was asked for."""
-        parsed = parse_json(self._sse.stray, max_bytes=MAX_EVENT * 4)
-        if not isinstance(parsed.value, Mapping):
-            self._assembler.note("no_chunks", "$")
-            return
-        self._assembler.note("not_streamed", "$")
-        if read_error(parsed.value) is not None:
-            self._take_chunk(parsed.value, "error")
-            return
-        try:
-            reply = read_reply(parsed.value)
-        except WireError as exc:
-            self._assembler.note("unreadable_body", exc.at)
-            return
-        for index, part in enumerate(reply.parts):
-            self._assembler.add(index, part)
-        notes = (*self._assembler.deviations, *reply.deviations)
-        self._assembler.end(replace(reply, deviations=notes))
+    @override
+    def _read_unstreamed_body(self, body: Mapping[str, JSON]) -> Reply | None:
+        if read_error(body) is None:
+            return read_reply(body)
+        self._take_body(body, "error")
+        return None
 
 
 def _keep(into: dict[str, JSON], fields: Mapping[str, JSON]) -> None:

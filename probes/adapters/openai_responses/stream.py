@@ -7,26 +7,27 @@ the last event, and only where both are missing what the deltas add up to.
 from __future__ import annotations
 
 from collections.abc import Hashable, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
+
+from typing_extensions import override
 
 from probes.adapters.json_fields import list_or_empty, object_or_empty, text_or_empty
 from probes.adapters.openai_chat.errors import read_error
 from probes.adapters.openai_responses.items import item_parts
 from probes.adapters.openai_responses.reply import build_reply, read_reply, read_stop
+from probes.adapters.openai_stream import OpenAIStreamReader
 from probes.adapters.tool_calls import BROKEN_OFF, CUT, LOST, cut_off, repeats_id
 from probes.errors import WireError
-from probes.events import Event, PartKind
+from probes.events import PartKind
 from probes.messages import (
     JSON,
     BrokenCall,
     Part,
+    Reply,
     Stop,
     Text,
     ToolCall,
 )
-from probes.streams.assembler import Assembler
-from probes.streams.sse import MAX_EVENT, ServerEvent, SSEDecoder
-from probes.strict_json import parse_json
 
 MAX_ITEMS = 1024
 HEADS = frozenset({"response.created", "response.in_progress", "response.queued"})
@@ -73,61 +74,33 @@ class _Item:
     settled: bool = False
 
 
-class ResponsesStreamReader:
+class ResponsesStreamReader(OpenAIStreamReader):
     """Named events to our events."""
 
+    NOTHING_SENT = "no_events"
+
     def __init__(self) -> None:
-        self._sse = SSEDecoder()
-        self._assembler = Assembler()
+        super().__init__()
         self._items: dict[int, _Item] = {}
         self._ids: dict[str, int] = {}
-        self._head: dict[str, JSON] = {}
         self._root: Mapping[str, JSON] | None = None
-        self._failed = False
         self._sequence: int | None = None
         self._seen = 0
 
-    @property
-    def id(self) -> str:
-        """The response's id, as soon as the stream has said it."""
-        return text_or_empty(self._head.get("id"))
-
-    def feed(self, data: bytes) -> list[Event]:
-        for event in self._sse.feed(data):
-            self._take(event)
-        return self._assembler.take()
-
-    def close(self) -> list[Event]:
-        if self._assembler.ended:
-            return []
-        for event in self._sse.close():
-            self._take(event)
-        if not self._seen:
-            self._read_stray()
-        if not self._assembler.ended:
-            self._end()
-        return self._assembler.take()
-
     # One event of the stream.
 
-    def _take(self, event: ServerEvent) -> None:
-        data = event.data.strip()
-        if event.too_large:
-            self._lose("event_too_large")
-        elif data and data != "[DONE]":
-            parsed = parse_json(data, max_bytes=MAX_EVENT * 4)
-            if isinstance(parsed.value, Mapping):
-                self._seen += 1
-                self._take_event(parsed.value, event.event)
-            else:
-                self._lose("event_cut_off" if event.unfinished else "event_not_json")
-
-    def _lose(self, name: str) -> None:
-        self._assembler.note(name, "$")
+    @override
+    def _mark_lost(self) -> None:
         for item in self._items.values():
             item.lost = True
 
-    def _take_event(self, body: Mapping[str, JSON], name: str) -> None:
+    @override
+    def _is_empty(self) -> bool:
+        return not self._seen
+
+    @override
+    def _take_body(self, body: Mapping[str, JSON], name: str) -> None:
+        self._seen += 1
         kind = text_or_empty(body.get("type")) or name
         self._check_sequence(body.get("sequence_number"))
         if kind in HEADS:
@@ -312,6 +285,7 @@ class ResponsesStreamReader:
 
     # The end.
 
+    @override
     def _end(self) -> None:
         root = self._root or {**self._head, "status": "failed"}
         self._take_output(list_or_empty(root.get("output")))
@@ -337,20 +311,10 @@ class ResponsesStreamReader:
                 item.kind = text_or_empty(item.final.get("type"))
                 self._assembler.note("item_events_missing", f"$.output[{place}]")
 
-    def _read_stray(self) -> None:
-        """Read an answer that came as one JSON body though a stream was asked for."""
-        parsed = parse_json(self._sse.stray, max_bytes=MAX_EVENT * 4)
-        if not isinstance(parsed.value, Mapping):
-            self._assembler.note("no_events", "$")
-            return
-        self._assembler.note("not_streamed", "$")
+    @override
+    def _read_unstreamed_body(self, body: Mapping[str, JSON]) -> Reply:
         try:
-            reply = read_reply(parsed.value)
-        except WireError as exc:
-            self._assembler.note("unreadable_body", exc.at)
-            self._head["error"] = object_or_empty(parsed.value.get("error"))
-            return
-        for index, part in enumerate(reply.parts):
-            self._assembler.add(index, part)
-        notes = (*self._assembler.deviations, *reply.deviations)
-        self._assembler.end(replace(reply, deviations=notes))
+            return read_reply(body)
+        except WireError:
+            self._head["error"] = object_or_empty(body.get("error"))
+            raise
