@@ -9,7 +9,7 @@ from itertools import islice
 import jsonschema_rs
 
 from probes.findings import Finding, FindingKind
-from probes.messages import JSON, ToolCall
+from probes.messages import JSON, BrokenCall, ToolCall
 from probes.redaction import without_surrogates
 from probes.strict_json import parse_json
 
@@ -104,12 +104,12 @@ def json_path(steps: Iterable[str | int]) -> str:
     return "".join(f"[{step}]" if isinstance(step, int) else f".{step}" for step in steps)
 
 
-def argument_text(call: ToolCall) -> str:
-    """The call's arguments as JSON text: as received where that is what it says, else written anew.
-
-    Endpoints refuse a history whose argument text is not JSON, even if the model wrote it so.
-    """
-    if not call.repairs and read_arguments(call.raw).value == call.input and call.raw:
+def call_argument_text(call: ToolCall | BrokenCall) -> str:
+    """The arguments as JSON text: the received text where it still matches the call's input."""
+    if isinstance(call, BrokenCall):
+        return call.raw
+    # A call that was repaired, or found in text, has a raw form that no client can parse.
+    if not call.repairs and read_arguments(call.raw).value == call.input:
         return call.raw
     return json.dumps(call.input, ensure_ascii=False)
 

@@ -172,8 +172,8 @@ async def _canary(client: _Client) -> Facts:
     target = client.target
     adapter = adapter_for(target.provider)
     dialect = DIALECTS[target.provider]
-    setting = QuestionBuilder(target.model, dialect, adapter.format, target.options)
-    call = setting.call(start_conversation(CANARY), CANARY_TOOLS)
+    builder = QuestionBuilder(target.model, dialect, adapter.format, target.options)
+    call = builder.call(start_conversation(CANARY), CANARY_TOOLS)
     asker = EndpointClient(target, adapter, client.transport, Pacer(1, tries=1))
     _, answer = await asker.ask(Question(call, "canary"))
     if not isinstance(answer, Answer) or answer.reply is None:

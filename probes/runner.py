@@ -56,9 +56,9 @@ async def run_trials(  # noqa: PLR0913 - keyword-only, and each has a good defau
         adapter = adapter_for(target.provider)
         asker = EndpointClient(target, adapter, transport, Pacer(target.max_concurrency))
         dialect = dialect or DIALECTS[target.provider]
-        setting = QuestionBuilder(target.model, dialect, adapter.format, target.options)
+        builder = QuestionBuilder(target.model, dialect, adapter.format, target.options)
         tasks = [
-            asyncio.create_task(_attempt(asker, setting, probes[trial.probe], trial, seed))
+            asyncio.create_task(_attempt(asker, builder, probes[trial.probe], trial, seed))
             for trial in planned
         ]
         try:
@@ -79,10 +79,10 @@ class _ScriptRun:
     waited_s: float = 0
 
     async def judged(
-        self, probe: Probe, setting: QuestionBuilder, seed: str | int, trial: int
+        self, probe: Probe, builder: QuestionBuilder, seed: str | int, trial: int
     ) -> Judgement:
         drawn = probe.draw(rng_for(seed, probe.name, trial))
-        script = probe.script(drawn, setting)
+        script = probe.script(drawn, builder)
         try:
             questions = next(script)
             while True:
@@ -114,11 +114,11 @@ class _ScriptRun:
 
 
 async def _attempt(
-    asker: EndpointClient, setting: QuestionBuilder, probe: Probe, trial: Trial, seed: str | int
+    asker: EndpointClient, builder: QuestionBuilder, probe: Probe, trial: Trial, seed: str | int
 ) -> Attempt:
     started_at = datetime.now(UTC)
     walk = _ScriptRun(asker)
-    judged = await walk.judged(probe, setting, seed, trial.trial)
+    judged = await walk.judged(probe, builder, seed, trial.trial)
     return _attempt_from(trial, started_at, walk.exchanges, judged, Redactor(asker.target.key))
 
 

@@ -95,7 +95,7 @@ class _Mismatch(Exception):
 class _Transcript:
     """The head of a transcript: whom it talked to."""
 
-    setting: QuestionBuilder
+    builder: QuestionBuilder
     adapter: Adapter
     seed: str
 
@@ -113,8 +113,8 @@ class _Transcript:
             raise TargetError(f"There is no provider {key.get('provider')!r}.") from exc
         adapter = adapters(provider)
         asked = dict(options) if isinstance(options, Mapping) else {}
-        setting = QuestionBuilder(str(key.get("model")), DIALECTS[provider], adapter.format, asked)
-        return cls(setting, adapter, str(head.get("seed")))
+        builder = QuestionBuilder(str(key.get("model")), DIALECTS[provider], adapter.format, asked)
+        return cls(builder, adapter, str(head.get("seed")))
 
     def line(self, attempt: Attempt) -> dict[str, JSON]:
         """An attempt as a line, with what is read in its answers when it is played at once."""
@@ -158,7 +158,7 @@ class _Transcript:
 
     def _judged(self, playing: _AttemptReplay, probe: Probe, trial: int) -> Judgement:
         drawn = probe.draw(rng_for(self.seed, probe.name, trial))
-        return playing.judged(probe.script(drawn, self.setting), probe.owes)
+        return playing.judged(probe.script(drawn, self.builder), probe.owes)
 
 
 @dataclass

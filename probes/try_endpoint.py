@@ -58,9 +58,9 @@ async def try_once(target: Target, transport: Transport) -> TryResult:
     # Options may set a budget for thinking that has to fit below the limit.
     limit = MAX_TOKENS if target.options else FEW_TOKENS
     dialect = DIALECTS[target.provider]
-    setting = QuestionBuilder(target.model, dialect, adapter.format, target.options, limit)
+    builder = QuestionBuilder(target.model, dialect, adapter.format, target.options, limit)
     asker = EndpointClient(target, adapter, transport, Pacer(1, tries=1))
-    script = FORMAT.script(FORMAT.draw(random.Random()), setting)  # noqa: S311 -- no secret
+    script = FORMAT.script(FORMAT.draw(random.Random()), builder)  # noqa: S311 -- no secret
     (question,) = next(script)
     exchange, answer = await asker.ask(question)
     trouble = answer.refusal if isinstance(answer, Answer) else answer

@@ -2,12 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import groupby
 
 from probes.adapters.json_fields import Notes, argument_text
 from probes.call_arguments import MAX_BYTES, read_arguments
-from probes.messages import JSON, Breakage, BrokenCall, Part, ToolCall, ToolResult
+from probes.messages import (
+    JSON,
+    Breakage,
+    BrokenCall,
+    Extra,
+    Part,
+    Role,
+    ToolCall,
+    ToolResult,
+    Turn,
+)
 
 CUT = "The call was cut off by the token limit."
 BROKEN_OFF = "The stream broke off inside the call."
@@ -83,3 +94,20 @@ def flagged_text(result: ToolResult) -> str:
     if result.is_error and not result.content.startswith(ERROR_PREFIX):
         return ERROR_PREFIX + result.content
     return result.content
+
+
+def user_turns(parts: Sequence[Part], extra: Extra) -> list[Turn]:
+    """A user message as turns: results stand in tool turns of their own."""
+    if not parts:
+        return [Turn(Role.USER, (), extra=extra)]
+    turns: list[Turn] = []
+    for is_result, run in groupby(parts, lambda part: isinstance(part, ToolResult)):
+        role = Role.TOOL if is_result else Role.USER
+        turns.append(Turn(role, tuple(run), extra=extra if not turns else {}))
+    return turns
+
+
+def unwritten_calls(turns: Sequence[Turn]) -> set[str]:
+    """The ids of calls that were broken, whose results would be orphans."""
+    broken = {part.id for turn in turns for part in turn.parts if isinstance(part, BrokenCall)}
+    return broken - {call.id for turn in turns for call in turn.calls}

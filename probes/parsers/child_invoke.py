@@ -13,14 +13,14 @@ MAX_ARGUMENTS = 1_000
 _TAG = TagSearch(re.compile(r"<(?P<slash>/?)(?P<tag>[^\W\d][\w.-]{0,255})>"))
 
 
-def read_calls(cursor: Cursor, scene: ParseContext, opener: str) -> Reading[bool]:
+def read_calls(cursor: Cursor, context: ParseContext, opener: str) -> Reading[bool]:
     """`<invoke><f><a>1</a></f></invoke>`: the child names the tool, its children the arguments.
 
     Nothing marks this as a call but the tool's name, so it counts only if that is declared.
     """
     yield from cursor.skip_space()
     tag = yield from cursor.match(_TAG)
-    if tag is None or tag["slash"] or not scene.tools or not scene.knows(tag["tag"]):
+    if tag is None or tag["slash"] or not context.tools or not context.knows(tag["tag"]):
         return False
     cursor.pass_match(tag)
     name = tag["tag"]
@@ -28,17 +28,17 @@ def read_calls(cursor: Cursor, scene: ParseContext, opener: str) -> Reading[bool
     while len(items) < MAX_ARGUMENTS:
         gap = yield from cursor.skip_space()
         tag = yield from cursor.match(_TAG)
-        if gap == "" or (tag is None and scene.truncated and _passed_cut_tag(cursor)):
-            return scene.found(cursor, _call(name, items, closed=False))
+        if gap == "" or (tag is None and context.truncated and _passed_cut_tag(cursor)):
+            return context.emit_call(cursor, _call(name, items, closed=False))
         if tag is None:
             return False
         cursor.pass_match(tag)
         if tag["slash"]:
-            return tag["tag"] == name and (yield from _finish(cursor, scene, name, items))
+            return tag["tag"] == name and (yield from _finish(cursor, context, name, items))
         value, closed = yield from _value(cursor, f"</{tag['tag']}>")
         items.append(Parameter(tag["tag"], value))
         if not closed:
-            return scene.found(cursor, _call(name, items, closed=False, open_value=True))
+            return context.emit_call(cursor, _call(name, items, closed=False, open_value=True))
     return False
 
 
@@ -71,12 +71,12 @@ def _markup_follows(cursor: Cursor) -> Reading[bool]:
 
 
 def _finish(
-    cursor: Cursor, scene: ParseContext, name: str, items: list[Parameter]
+    cursor: Cursor, context: ParseContext, name: str, items: list[Parameter]
 ) -> Reading[bool]:
     closed = bool((yield from cursor.skip("</invoke>")))
     if not closed and not (yield from cursor.at_end("</invoke>")):
         return False
-    if not scene.found(cursor, _call(name, items, closed=closed)):
+    if not context.emit_call(cursor, _call(name, items, closed=closed)):
         return False
     yield from skip_closers(cursor, "</invoke>")
     return True

@@ -56,7 +56,7 @@ class ParseContext:
         free = self.out.blank and not self.reasoning and not self.glued
         return free and _NAME.fullmatch(name) is not None
 
-    def found(self, cursor: Cursor, call: RawCall, *, unknown: bool = False) -> bool:
+    def emit_call(self, cursor: Cursor, call: RawCall, *, unknown: bool = False) -> bool:
         """Hand out a call that ends here. False: it is none, its name is not a tool's.
 
         `unknown` lets undeclared names through, for markup that no prose contains.
@@ -81,7 +81,7 @@ class ParseContext:
         self.out.call(whole)
         return True
 
-    def cut_off(self, cursor: Cursor, format: str) -> None:
+    def emit_cut_off(self, cursor: Cursor, format: str) -> None:
         """Hand out a call of which only the opening arrived."""
         call = RawCall("", Parameters(()), format, "", closed=False, open_value=True)
         if not self.full:

@@ -15,17 +15,17 @@ CLOSERS = ("<｜tool▁call▁end｜>", "<｜tool▁calls▁end｜>")
 _FENCES = ("```json", "```")
 
 
-def read_v3(cursor: Cursor, scene: ParseContext, opener: str) -> Reading[bool]:
+def read_v3(cursor: Cursor, context: ParseContext, opener: str) -> Reading[bool]:
     """`<｜tool▁call▁begin｜>function<｜tool▁sep｜>f`, then the arguments in a code fence."""
-    return (yield from _read(cursor, scene, opener, V3))
+    return (yield from _read(cursor, context, opener, V3))
 
 
-def read_v31(cursor: Cursor, scene: ParseContext, opener: str) -> Reading[bool]:
+def read_v31(cursor: Cursor, context: ParseContext, opener: str) -> Reading[bool]:
     """`<｜tool▁call▁begin｜>f<｜tool▁sep｜>{"a": 1}<｜tool▁call▁end｜>`."""
-    return (yield from _read(cursor, scene, opener, V31))
+    return (yield from _read(cursor, context, opener, V31))
 
 
-def _read(cursor: Cursor, scene: ParseContext, opener: str, format: str) -> Reading[bool]:
+def _read(cursor: Cursor, context: ParseContext, opener: str, format: str) -> Reading[bool]:
     if opener == BEGIN and not (yield from cursor.skip(CALL)):
         return False
     while True:
@@ -42,7 +42,7 @@ def _read(cursor: Cursor, scene: ParseContext, opener: str, format: str) -> Read
         closed = bool(body.closer) or not ended
         open_value = not closed and not body.balanced
         call = RawCall(name, JsonText(_unfenced(body.text)), format, "", "", closed, open_value)
-        if not scene.found(cursor, call, unknown=True):
+        if not context.emit_call(cursor, call, unknown=True):
             return False
         yield from skip_closers(cursor, *CLOSERS)
         if not (yield from cursor.skip(CALL)):

@@ -38,28 +38,28 @@ OPENERS = tuple(
 )
 
 
-def read_calls(cursor: Cursor, scene: ParseContext, opener: str) -> Reading[bool]:
+def read_calls(cursor: Cursor, context: ParseContext, opener: str) -> Reading[bool]:
     """`<｜DSML｜invoke name="f"><｜DSML｜parameter name="a" string="false">1`, closed likewise.
 
     In a block or bare, whichever of the block's names and of the bar's variants the model took.
     """
     cursor.rewind()
-    calls = scene.calls
+    calls = context.calls
     while True:
         gap = yield from cursor.gap()
         found = yield from cursor.match(TAGS.marks, ahead=gap)
         kind = found.lastgroup if found is not None else None
         if found is None or kind not in ("call", "block", "outer", "end"):
-            return scene.calls > calls and cursor.since_mark() == ""
+            return context.calls > calls and cursor.since_mark() == ""
         cursor.pass_match(found)
-        if kind == "call" and not (yield from _invoke(cursor, scene, found["name"].strip("\"'"))):
+        if kind == "call" and not (yield from _invoke(cursor, context, found["name"].strip("\"'"))):
             return False
         if kind in ("outer", "end"):
             cursor.mark()
 
 
-def _invoke(cursor: Cursor, scene: ParseContext, name: str) -> Reading[bool]:
-    body = yield from read_parameters(cursor, TAGS, scene)
+def _invoke(cursor: Cursor, context: ParseContext, name: str) -> Reading[bool]:
+    body = yield from read_parameters(cursor, TAGS, context)
     if body is None:
         return False
     call = RawCall(
@@ -72,7 +72,7 @@ def _invoke(cursor: Cursor, scene: ParseContext, name: str) -> Reading[bool]:
         body.open_value,
         notes=body.notes,
     )
-    return scene.found(cursor, call, unknown=True)
+    return context.emit_call(cursor, call, unknown=True)
 
 
 def _is_string(attributes: str) -> bool | None:

@@ -29,41 +29,41 @@ TAGS = TagSet(
 _NAME = re.compile(r"[^\W\d][\w.:/-]{0,255}(?:<[^\s]{0,64})?")
 
 
-def read_calls(cursor: Cursor, scene: ParseContext, opener: str) -> Reading[bool]:
+def read_calls(cursor: Cursor, context: ParseContext, opener: str) -> Reading[bool]:
     """`<tool_call>f<arg_key>a</arg_key><arg_value>1</arg_value></tool_call>`.
 
     With or without line breaks between the tags; without arguments the name stands alone.
     """
     head = yield from cursor.until(MAX_NAME + 64, KEY, CLOSE)
     if head is None:
-        return (yield from _name_alone(cursor, scene))
+        return (yield from _name_alone(cursor, context))
     name, stop = head[0].strip(), head[1]
-    known = scene.knows(name) if stop == CLOSE else scene.may_name(name)
+    known = context.knows(name) if stop == CLOSE else context.may_name(name)
     if not _NAME.fullmatch(name) or not known:
         return False
     if stop == CLOSE:
         cursor.take(len(CLOSE))
-        return scene.found(cursor, RawCall(name, Parameters(()), NAME, ""))
-    body = yield from read_parameters(cursor, TAGS, scene)
+        return context.emit_call(cursor, RawCall(name, Parameters(()), NAME, ""))
+    body = yield from read_parameters(cursor, TAGS, context)
     if body is None:
         return False
     call = RawCall(
         name, body.arguments, NAME, "", "", body.closed, body.open_value, notes=body.notes
     )
-    if not scene.found(cursor, call):
+    if not context.emit_call(cursor, call):
         return False
     yield from skip_closers(cursor, "</arg_value>", CLOSE)
     return True
 
 
-def _name_alone(cursor: Cursor, scene: ParseContext) -> Reading[bool]:
+def _name_alone(cursor: Cursor, context: ParseContext) -> Reading[bool]:
     # The stop token swallowed the closing tag: only a declared name can be told from prose.
     text = yield from cursor.peek(MAX_NAME + 64)
     name = text.strip()
-    if not cursor.eof or not scene.tools or len(text) > MAX_NAME or not scene.knows(name):
+    if not cursor.eof or not context.tools or len(text) > MAX_NAME or not context.knows(name):
         return False
     cursor.take(len(text))
-    return scene.found(cursor, RawCall(name, Parameters(()), NAME, "", closed=False))
+    return context.emit_call(cursor, RawCall(name, Parameters(()), NAME, "", closed=False))
 
 
 PARSER = Parser(NAME, ("<tool_call>",), read_calls)

@@ -25,14 +25,14 @@ _HEADER_WORDS = frozenset(
 _PEOPLE = frozenset({"assistant", "user", "system", "developer"})
 
 
-def read_calls(cursor: Cursor, scene: ParseContext, opener: str) -> Reading[bool]:
+def read_calls(cursor: Cursor, context: ParseContext, opener: str) -> Reading[bool]:
     """`<|channel|>commentary to=functions.f <|constrain|>json<|message|>{"a": 1}<|call|>`.
 
     A message with a tool as recipient is a call, on any channel; without one it is reasoning on
     the analysis channel and visible text on the others.
     """
     if opener in STRIPPED:
-        return (yield from _read_stripped(cursor, scene))
+        return (yield from _read_stripped(cursor, context))
     head = yield from cursor.until(600, MESSAGE)
     if head is None:
         return False
@@ -40,25 +40,25 @@ def read_calls(cursor: Cursor, scene: ParseContext, opener: str) -> Reading[bool
     header = opener + head[0]
     recipient = _RECIPIENT.search(header)
     if recipient is not None and recipient[1] not in _PEOPLE:
-        return (yield from _call(cursor, scene, recipient[1].removeprefix("functions.")))
-    if scene.reasoning:
+        return (yield from _call(cursor, context, recipient[1].removeprefix("functions.")))
+    if context.reasoning:
         return False
-    scene.harmony = True
-    scene.out.decide()
+    context.harmony = True
+    context.out.decide()
     channel = _CHANNEL.search(header)
     if channel is not None and channel[1] == "analysis":
-        yield from _analysis(cursor, scene)
+        yield from _analysis(cursor, context)
     return True
 
 
-def _call(cursor: Cursor, scene: ParseContext, name: str) -> Reading[bool]:
-    scene.harmony = True
+def _call(cursor: Cursor, context: ParseContext, name: str) -> Reading[bool]:
+    context.harmony = True
     body = yield from _body(cursor)
     ended = yield from cursor.at_end(*ENDS)
     closed = bool(body.closer) or not ended
     open_value = not closed and not body.balanced
     call = RawCall(name, JsonText(body.text.strip()), NAME, "", "", closed, open_value)
-    if not scene.found(cursor, call, unknown=True):
+    if not context.emit_call(cursor, call, unknown=True):
         return False
     yield from skip_closers(cursor, *ENDS)
     return True
@@ -75,28 +75,28 @@ def _body(cursor: Cursor) -> Reading[JsonBody]:
     return JsonBody("".join(parts), balanced=False, closer=closer)
 
 
-def _analysis(cursor: Cursor, scene: ParseContext) -> Reading[None]:
+def _analysis(cursor: Cursor, context: ParseContext) -> Reading[None]:
     cursor.mark()
-    scene.out.open_reasoning()
-    found = yield from cursor.search(_STOPS, scene.out.prose)
+    context.out.open_reasoning()
+    found = yield from cursor.search(_STOPS, context.out.prose)
     if found is not None:
         if found.group() in ENDS:
             cursor.take(len(found.group()))
-        scene.out.close_reasoning()
+        context.out.close_reasoning()
 
 
-def _read_stripped(cursor: Cursor, scene: ParseContext) -> Reading[bool]:
+def _read_stripped(cursor: Cursor, context: ParseContext) -> Reading[bool]:
     head = yield from cursor.until(MAX_NAME + 64, "{")
     name = _NAME.match(head[0]) if head else None
     if head is None or name is None or not _is_header(head[0][name.end() :]):
         return False
-    if not scene.knows(name.group()):
+    if not context.knows(name.group()):
         return False
     body = yield from read_values(cursor, ENDS)
     # The tokens that would end it are gone as well.
     closed = body.balanced or bool(body.closer)
     call = RawCall(name.group(), JsonText(body.text), NAME, "", "", closed, not closed)
-    return scene.found(cursor, call)
+    return context.emit_call(cursor, call)
 
 
 def _is_header(text: str) -> bool:

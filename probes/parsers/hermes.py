@@ -9,7 +9,7 @@ NAME = "hermes"
 CLOSERS = ("</tool_call>", "</tools>", "</function_call>", "</minimax:tool_call>")
 
 
-def read_calls(cursor: Cursor, scene: ParseContext, opener: str) -> Reading[bool]:
+def read_calls(cursor: Cursor, context: ParseContext, opener: str) -> Reading[bool]:
     """JSON between tags: `<tool_call>{"name": "f", "arguments": {"a": 1}}</tool_call>`.
 
     One object, several in a row, or an array of them.
@@ -18,7 +18,7 @@ def read_calls(cursor: Cursor, scene: ParseContext, opener: str) -> Reading[bool
     if (yield from cursor.skip_space()) not in ("{", "["):
         return False
     body = yield from read_values(cursor, CLOSERS)
-    if not (yield from emit_json_calls(cursor, scene, body, NAME, closers=CLOSERS)):
+    if not (yield from emit_json_calls(cursor, context, body, NAME, closers=CLOSERS)):
         return False
     yield from skip_closers(cursor, *CLOSERS)
     return True

@@ -28,26 +28,26 @@ TAGS = TagSet(
 )
 
 
-def read_calls(cursor: Cursor, scene: ParseContext, opener: str) -> Reading[bool]:
+def read_calls(cursor: Cursor, context: ParseContext, opener: str) -> Reading[bool]:
     """`<invoke name="f"><parameter name="a">1</parameter></invoke>`, bare or in a wrapper."""
     if opener != OPEN and not (yield from cursor.skip(OPEN)):
         return False
-    return (yield from read_invokes(cursor, scene, NAME))
+    return (yield from read_invokes(cursor, context, NAME))
 
 
-def read_invokes(cursor: Cursor, scene: ParseContext, format: str) -> Reading[bool]:
+def read_invokes(cursor: Cursor, context: ParseContext, format: str) -> Reading[bool]:
     """Pass one call after another, each from behind its `<invoke name=`."""
     while True:
         name = yield from read_name(cursor)
-        if not scene.may_name(name):
+        if not context.may_name(name):
             return False
-        body = yield from read_parameters(cursor, TAGS, scene)
+        body = yield from read_parameters(cursor, TAGS, context)
         if body is None:
             return False
         call = RawCall(
             name, body.arguments, format, "", "", body.closed, body.open_value, notes=body.notes
         )
-        if not scene.found(cursor, call):
+        if not context.emit_call(cursor, call):
             return False
         yield from skip_closers(cursor, *OUTER)
         if not (yield from cursor.skip(OPEN)):

@@ -13,7 +13,7 @@ from probes.resolve.json_repair import read_json
 
 def emit_json_calls(
     cursor: Cursor,
-    scene: ParseContext,
+    context: ParseContext,
     body: JsonBody,
     format: str,
     *,
@@ -28,7 +28,7 @@ def emit_json_calls(
     calls = [read_json_call(text) for text in texts]
     if not calls or len(calls) > MAX_CALLS:
         return False
-    counts = scene.knows if closers is None else scene.may_name
+    counts = context.knows if closers is None else context.may_name
     whole = [call for call in calls if call is not None and counts(call.name)]
     if len(whole) < len(calls):
         return False
@@ -36,7 +36,7 @@ def emit_json_calls(
     for at, (call, text) in enumerate(zip(whole, texts, strict=True)):
         shown = text if len(whole) > 1 else ""
         raw = _raw_call(call, text, format, shown)
-        scene.found(cursor, raw if at < len(whole) - 1 else _ended(raw, body, ended=ended))
+        context.emit_call(cursor, raw if at < len(whole) - 1 else _ended(raw, body, ended=ended))
     return True
 
 

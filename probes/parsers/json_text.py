@@ -13,13 +13,13 @@ NAME = "json_text"
 FENCE = "```"
 
 
-def read_calls(cursor: Cursor, scene: ParseContext, opener: str) -> Reading[bool]:
+def read_calls(cursor: Cursor, context: ParseContext, opener: str) -> Reading[bool]:
     """The whole visible text is one JSON code block that says a declared call.
 
     The weakest of all signs: an explanation may look the same.
     """
     yield from cursor.skip("json", "tool_call", "tool_code", "JSON")
-    if not scene.tools or (yield from cursor.skip_space()) not in ("{", "["):
+    if not context.tools or (yield from cursor.skip_space()) not in ("{", "["):
         return False
     body = yield from read_values(cursor, ())
     if body.depth > MAX_DEPTH or not says_calls(body.text):
@@ -28,12 +28,12 @@ def read_calls(cursor: Cursor, scene: ParseContext, opener: str) -> Reading[bool
     if not (yield from cursor.at_end()):
         return False
     whole = replace(body, closer=FENCE if closed else "")
-    return (yield from emit_json_calls(cursor, scene, whole, NAME, closers=None))
+    return (yield from emit_json_calls(cursor, context, whole, NAME, closers=None))
 
 
-def read_bare(cursor: Cursor, scene: ParseContext, opener: str) -> Reading[bool]:
+def read_bare(cursor: Cursor, context: ParseContext, opener: str) -> Reading[bool]:
     """The same without the code block; unless asked for by name, that is Llama's format."""
-    return (yield from read_whole(cursor, scene, NAME))
+    return (yield from read_whole(cursor, context, NAME))
 
 
 PARSER = Parser(NAME, (FENCE,), read_calls, whole=True)

@@ -13,7 +13,7 @@ SECTIONS = ("<|tool_calls_section_begin|>", "<|tool_call_section_begin|>")
 CLOSERS = ("<|tool_call_end|>", "<|tool_calls_section_end|>", "<|tool_call_section_end|>")
 
 
-def read_calls(cursor: Cursor, scene: ParseContext, opener: str) -> Reading[bool]:
+def read_calls(cursor: Cursor, context: ParseContext, opener: str) -> Reading[bool]:
     """`<|tool_call_begin|>functions.f:0<|tool_call_argument_begin|>{"a": 1}<|tool_call_end|>`.
 
     What stands before the arguments is the id, and contains the name.
@@ -26,7 +26,7 @@ def read_calls(cursor: Cursor, scene: ParseContext, opener: str) -> Reading[bool
             return False
         cursor.take(len(ARGUMENTS))
         body = yield from _arguments(cursor)
-        if body is None or not (yield from _hand_out(cursor, scene, head[0].strip(), body)):
+        if body is None or not (yield from _hand_out(cursor, context, head[0].strip(), body)):
             return False
         yield from skip_closers(cursor, *CLOSERS)
         if not (yield from cursor.skip(CALL)):
@@ -41,7 +41,7 @@ def _arguments(cursor: Cursor) -> Reading[JsonBody | None]:
     return JsonBody("", balanced=False, closer=closer) if closer or not first else None
 
 
-def _hand_out(cursor: Cursor, scene: ParseContext, id: str, body: JsonBody) -> Reading[bool]:
+def _hand_out(cursor: Cursor, context: ParseContext, id: str, body: JsonBody) -> Reading[bool]:
     ended = yield from cursor.at_end(*CLOSERS)
     closed = bool(body.closer) or not ended
     name, colon, index = id.rpartition(":")
@@ -54,7 +54,7 @@ def _hand_out(cursor: Cursor, scene: ParseContext, id: str, body: JsonBody) -> R
         closed=closed,
         open_value=not closed and not body.balanced,
     )
-    return scene.found(cursor, call, unknown=True)
+    return context.emit_call(cursor, call, unknown=True)
 
 
 PARSER = Parser(NAME, (*SECTIONS, CALL), read_calls, anywhere=True)

@@ -29,7 +29,7 @@ TAGS = TagSet(
 )
 
 
-def read_calls(cursor: Cursor, scene: ParseContext, opener: str) -> Reading[bool]:
+def read_calls(cursor: Cursor, context: ParseContext, opener: str) -> Reading[bool]:
     """`<|open|>call tool="f" index="1"<|sep|>`, arguments likewise, `<|close|>call<|sep|>`."""
     if opener == TOOLS and not (yield from cursor.skip(CALL)):
         return False
@@ -39,13 +39,13 @@ def read_calls(cursor: Cursor, scene: ParseContext, opener: str) -> Reading[bool
         if not name:
             return False
         cursor.take(len(SEP))
-        body = yield from read_parameters(cursor, TAGS, scene)
+        body = yield from read_parameters(cursor, TAGS, context)
         if body is None:
             return False
         call = RawCall(
             name, body.arguments, NAME, "", "", body.closed, body.open_value, notes=body.notes
         )
-        if not scene.found(cursor, call, unknown=True):
+        if not context.emit_call(cursor, call, unknown=True):
             return False
         yield from skip_closers(cursor, "<|close|>tools<|sep|>")
         if not (yield from cursor.skip(CALL)):

@@ -11,12 +11,12 @@ NAME = "llama_function"
 CLOSERS = ("</function>", "</tool_call>")
 
 
-def read_calls(cursor: Cursor, scene: ParseContext, opener: str) -> Reading[bool]:
+def read_calls(cursor: Cursor, context: ParseContext, opener: str) -> Reading[bool]:
     """`<function=f>{"a": 1}</function>`, the form that Llama 3.1 uses for tools of one's own."""
     if opener != OPEN and not (yield from cursor.skip(OPEN)):
         return False
     name = yield from read_name(cursor)
-    if not scene.may_name(name) or (yield from cursor.skip_space()) != "{":
+    if not context.may_name(name) or (yield from cursor.skip_space()) != "{":
         return False
     body = yield from read_values(cursor, CLOSERS)
     ended = yield from cursor.at_end(*CLOSERS)
@@ -31,7 +31,7 @@ def read_calls(cursor: Cursor, scene: ParseContext, opener: str) -> Reading[bool
         open_value=not closed and not body.balanced,
         notes=notes,
     )
-    if not scene.found(cursor, call):
+    if not context.emit_call(cursor, call):
         return False
     yield from skip_closers(cursor, *CLOSERS)
     return True

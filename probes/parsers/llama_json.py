@@ -21,34 +21,34 @@ _MAX_START = 80
 _ENDS = TagSearch(re.compile(r"<\|eo[mt]_id\|>"), (), "", ENDS)
 
 
-def read_calls(cursor: Cursor, scene: ParseContext, opener: str) -> Reading[bool]:
+def read_calls(cursor: Cursor, context: ParseContext, opener: str) -> Reading[bool]:
     """`<|python_tag|>{"name": "f", "parameters": {"a": 1}}`, several set apart by `;`.
 
     Llama's built-in tools are called as `<|python_tag|>f.call(a="x")`.
     """
     if (yield from cursor.skip_space()) not in ("{", "["):
-        return (yield from _built_in(cursor, scene))
+        return (yield from _built_in(cursor, context))
     body = yield from read_values(cursor, ENDS)
-    return (yield from emit_json_calls(cursor, scene, _as_closed(body), NAME))
+    return (yield from emit_json_calls(cursor, context, _as_closed(body), NAME))
 
 
-def read_bare(cursor: Cursor, scene: ParseContext, opener: str) -> Reading[bool]:
+def read_bare(cursor: Cursor, context: ParseContext, opener: str) -> Reading[bool]:
     """The whole visible text is one call or several, each with a declared name and arguments."""
-    return (yield from read_whole(cursor, scene, NAME))
+    return (yield from read_whole(cursor, context, NAME))
 
 
-def read_whole(cursor: Cursor, scene: ParseContext, format: str) -> Reading[bool]:
+def read_whole(cursor: Cursor, context: ParseContext, format: str) -> Reading[bool]:
     """Pass JSON up to the end of the text, behind its first bracket."""
     cursor.rewind()
     ahead = yield from cursor.peek(_MAX_START)
-    if not scene.tools or not _START.match(ahead):
+    if not context.tools or not _START.match(ahead):
         return False
     body = yield from read_values(cursor, ENDS)
     # The opening tag may have been the prompt's last word.
     yield from cursor.skip(CLOSER)
     if body.depth > MAX_DEPTH or not says_calls(body.text) or not (yield from cursor.at_end()):
         return False
-    return (yield from emit_json_calls(cursor, scene, _as_closed(body), format, closers=None))
+    return (yield from emit_json_calls(cursor, context, _as_closed(body), format, closers=None))
 
 
 def _as_closed(body: JsonBody) -> JsonBody:
@@ -62,14 +62,14 @@ def says_calls(text: str) -> bool:
     return len(said) <= MAX_CALLS and all(call and call.arguments is not None for call in said)
 
 
-def _built_in(cursor: Cursor, scene: ParseContext) -> Reading[bool]:
+def _built_in(cursor: Cursor, context: ParseContext) -> Reading[bool]:
     parts: list[str] = []
     yield from cursor.search(_ENDS, parts.append)
     calls = calls_in(f"[{''.join(parts).strip()}]")
     if calls is None or len(calls) != 1:
         return False
     name = calls[0].name.removesuffix(".call")
-    if not scene.found(cursor, RawCall(name, JsonText(calls[0].arguments), NAME, "")):
+    if not context.emit_call(cursor, RawCall(name, JsonText(calls[0].arguments), NAME, "")):
         return False
     yield from cursor.skip(*ENDS)
     return True

@@ -7,11 +7,11 @@ from probes.parsers.invoke import OPEN, read_invokes
 NAME = "minimax_m2"
 
 
-def read_calls(cursor: Cursor, scene: ParseContext, opener: str) -> Reading[bool]:
+def read_calls(cursor: Cursor, context: ParseContext, opener: str) -> Reading[bool]:
     """`<minimax:tool_call><invoke name="f"><parameter name="a">1</parameter></invoke>`..."""
     if not (yield from cursor.skip(OPEN)):
         return False
-    return (yield from read_invokes(cursor, scene, NAME))
+    return (yield from read_invokes(cursor, context, NAME))
 
 
 PARSER = Parser(NAME, ("<minimax:tool_call>", "<tool_call>"), read_calls)

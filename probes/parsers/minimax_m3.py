@@ -41,7 +41,7 @@ class _Node:
         return "".join(self.texts)
 
 
-def read_calls(cursor: Cursor, scene: ParseContext, opener: str) -> Reading[bool]:
+def read_calls(cursor: Cursor, context: ParseContext, opener: str) -> Reading[bool]:
     """Every tag has the prefix `]<]minimax[>[`; tags are named after parameters and nest."""
     if opener == OPEN and not (yield from cursor.skip(INVOKE)):
         return False
@@ -52,18 +52,18 @@ def read_calls(cursor: Cursor, scene: ParseContext, opener: str) -> Reading[bool
         cursor.take(1)
         root = _Node("invoke")
         opened = yield from _read_tree(cursor, root)
-        if opened is None or not _hand_out(cursor, scene, head[0].strip(" \"'"), root, opened):
+        if opened is None or not _hand_out(cursor, context, head[0].strip(" \"'"), root, opened):
             return False
         yield from skip_closers(cursor, CLOSE)
         if not (yield from cursor.skip(INVOKE)):
             return True
 
 
-def _hand_out(cursor: Cursor, scene: ParseContext, name: str, root: _Node, opened: int) -> bool:
-    schema = _schema(name, scene.tools)
+def _hand_out(cursor: Cursor, context: ParseContext, name: str, root: _Node, opened: int) -> bool:
+    schema = _schema(name, context.tools)
     items = tuple(_parameter(node, _property(schema, node.tag)) for node in root.children)
     call = RawCall(name, Parameters(items), NAME, "", closed=opened == 0, open_value=opened > 1)
-    return scene.found(cursor, call, unknown=True)
+    return context.emit_call(cursor, call, unknown=True)
 
 
 def _read_tree(cursor: Cursor, root: _Node) -> Reading[int | None]:

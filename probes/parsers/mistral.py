@@ -18,7 +18,7 @@ _JSON = re.compile(r"\[?\s{0,32}\{")
 _MAX_HEAD = 400
 
 
-def read_calls(cursor: Cursor, scene: ParseContext, opener: str) -> Reading[bool]:
+def read_calls(cursor: Cursor, context: ParseContext, opener: str) -> Reading[bool]:
     """`[TOOL_CALLS][{"name": "f", "arguments": {"a": 1}}]`, or since v11 `f[ARGS]{"a": 1}`."""
     first = yield from cursor.skip_space()
     if first in ("[", "{"):
@@ -26,20 +26,20 @@ def read_calls(cursor: Cursor, scene: ParseContext, opener: str) -> Reading[bool
             return False
         body = yield from read_value(cursor)
         whole = replace(body, closer="]" if body.balanced else "")
-        return (yield from emit_json_calls(cursor, scene, whole, NAME))
-    calls = scene.calls
+        return (yield from emit_json_calls(cursor, context, whole, NAME))
+    calls = context.calls
     while True:
         head = yield from _head(cursor)
         if head is None:
-            return scene.calls > calls
+            return context.calls > calls
         name, id = head
-        if not scene.may_name(name):
+        if not context.may_name(name):
             return False
         body = yield from read_value(cursor)
         call = RawCall(
             name, JsonText(body.text), NAME, "", id, body.balanced, open_value=not body.balanced
         )
-        if not scene.found(cursor, call):
+        if not context.emit_call(cursor, call):
             return False
         yield from cursor.skip(",", ";")
 

@@ -10,12 +10,12 @@ NAME = "name_arguments"
 CLOSERS = ("</arguments>", "</parameters>", "</tool_call>", "</minimax:tool_call>")
 
 
-def read_calls(cursor: Cursor, scene: ParseContext, opener: str) -> Reading[bool]:
+def read_calls(cursor: Cursor, context: ParseContext, opener: str) -> Reading[bool]:
     """`<tool_call><name>f</name><arguments>{"a": 1}</arguments></tool_call>`."""
     if not (yield from cursor.skip("<name>")):
         return False
     head = yield from cursor.until(MAX_NAME + 64, "</name>", "<arguments>", "</tool_call>")
-    if head is None or not scene.may_name(head[0].strip()):
+    if head is None or not context.may_name(head[0].strip()):
         return False
     yield from cursor.skip("</name>")
     body = yield from _arguments(cursor)
@@ -30,7 +30,7 @@ def read_calls(cursor: Cursor, scene: ParseContext, opener: str) -> Reading[bool
         closed=bool(body.closer) or not ended,
         open_value=ended and not body.balanced and not body.closer,
     )
-    if not scene.found(cursor, call):
+    if not context.emit_call(cursor, call):
         return False
     yield from skip_closers(cursor, *CLOSERS)
     return True

@@ -35,11 +35,11 @@ class _NotLiteral(Exception):
     """Something in the text is more than a literal."""
 
 
-def read_calls(cursor: Cursor, scene: ParseContext, opener: str) -> Reading[bool]:
+def read_calls(cursor: Cursor, context: ParseContext, opener: str) -> Reading[bool]:
     """The whole visible text is `[f(a=1), g()]`, with declared names and literals only."""
     cursor.rewind()
     ahead = yield from cursor.peek(400)
-    if not scene.tools or not _START.match(ahead):
+    if not context.tools or not _START.match(ahead):
         return False
     parts: list[str] = []
     size = 0
@@ -52,11 +52,11 @@ def read_calls(cursor: Cursor, scene: ParseContext, opener: str) -> Reading[bool
 
     yield from cursor.search(_NOTHING, keep)
     calls = calls_in("".join(parts)) if size <= MAX_SIZE else None
-    if calls is None or not all(scene.knows(call.name) for call in calls):
+    if calls is None or not all(context.knows(call.name) for call in calls):
         return False
     for call in calls:
         raw = f"{call.name}({call.arguments})" if len(calls) > 1 else ""
-        scene.found(cursor, RawCall(call.name, JsonText(call.arguments), NAME, raw))
+        context.emit_call(cursor, RawCall(call.name, JsonText(call.arguments), NAME, raw))
     return True
 
 

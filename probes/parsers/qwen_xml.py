@@ -24,7 +24,7 @@ TAGS = TagSet(
 )
 
 
-def read_calls(cursor: Cursor, scene: ParseContext, opener: str) -> Reading[bool]:
+def read_calls(cursor: Cursor, context: ParseContext, opener: str) -> Reading[bool]:
     """`<tool_call><function=f><parameter=a>1</parameter></function></tool_call>`.
 
     The outer tag may be missing; one line break on each side of a value is layout.
@@ -32,15 +32,15 @@ def read_calls(cursor: Cursor, scene: ParseContext, opener: str) -> Reading[bool
     if opener != OPEN and not (yield from cursor.skip(OPEN)):
         return False
     name = yield from read_name(cursor)
-    if not scene.may_name(name):
+    if not context.may_name(name):
         return False
-    body = yield from read_parameters(cursor, TAGS, scene)
+    body = yield from read_parameters(cursor, TAGS, context)
     if body is None:
         return False
     call = RawCall(
         name, body.arguments, NAME, "", "", body.closed, body.open_value, notes=body.notes
     )
-    if not scene.found(cursor, call):
+    if not context.emit_call(cursor, call):
         return False
     yield from skip_closers(cursor, "</function>", "</tool_call>")
     return True

@@ -44,8 +44,8 @@ class TextReader:
         self._out = Output(lone_close=lone_close and not thought, skipped=len(opening))
         self._out.thought = thought
         self._cursor = Cursor()
-        scene = ParseContext(tools, self._out, truncated=truncated)
-        self._scan = Scanner(self._cursor, scene, formats, words).scan()
+        context = ParseContext(tools, self._out, truncated=truncated)
+        self._scan = Scanner(self._cursor, context, formats, words).scan()
         self._closed = False
         if opening:
             self._cursor.push(opening)

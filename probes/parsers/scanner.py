@@ -51,11 +51,11 @@ class Scanner:
     """Reads one text through a cursor into a scene's output."""
 
     def __init__(
-        self, cursor: Cursor, scene: ParseContext, formats: Formats, words: WordSearch
+        self, cursor: Cursor, context: ParseContext, formats: Formats, words: WordSearch
     ) -> None:
         self._cursor = cursor
-        self._scene = scene
-        self._out = scene.out
+        self._context = context
+        self._out = context.out
         self._formats = formats
         self._words = words
         self._lines = _Lines()
@@ -100,7 +100,7 @@ class Scanner:
 
     def _markup(self, word: str) -> bool:
         # Whether the tag does something here; otherwise it is text.
-        if self._scene.reasoning:
+        if self._context.reasoning:
             if word == self._closer:
                 self._out.close_reasoning()
             return word == self._closer
@@ -111,45 +111,45 @@ class Scanner:
             self._out.open_reasoning()
             return True
         if word in ENDS:
-            return self._scene.harmony
+            return self._context.harmony
         return word in WRAPPERS or (word in _CLOSERS and self._out.close_unopened())
 
     def _call(self, word: str) -> Reading[None]:
-        calls = self._scene.calls
+        calls = self._context.calls
         glued = word == _GLUED and self._lines.ends_sentence
         parsers = self._parsers_of(word, anyhow=glued or self._lines.blank)
-        self._scene.glued = glued
+        self._context.glued = glued
         for parser in parsers:
             done = yield from self._attempt(parser, word)
             if done:
-                if self._scene.calls > calls or self._out.blank:
+                if self._context.calls > calls or self._out.blank:
                     self._lines = _Lines()
                 return
         if not (parsers and (yield from self._cut_off(word, parsers[0]))):
             self._prose(self._cursor.take(1))
 
     def _parsers_of(self, word: str, *, anyhow: bool) -> list[Parser]:
-        if self._scene.full or self._lines.quoted:
+        if self._context.full or self._lines.quoted:
             return []
         wanted = (parser for parser in self._formats.inner if word in parser.openers)
         return [parser for parser in wanted if anyhow or parser.anywhere]
 
     def _cut_off(self, word: str, parser: Parser) -> Reading[bool]:
         """Whether the length limit struck right behind the opening; then it is passed."""
-        if not self._scene.truncated:
+        if not self._context.truncated:
             return False
         ahead = yield from self._cursor.peek(len(word) + MAX_HEAD + 1)
         rest = ahead[len(word) :]
-        if len(rest) > MAX_HEAD or not begins_call(word, rest, self._scene):
+        if len(rest) > MAX_HEAD or not begins_call(word, rest, self._context):
             return False
         self._cursor.mark()
         self._cursor.take(len(ahead))
-        self._scene.cut_off(self._cursor, parser.name)
+        self._context.emit_cut_off(self._cursor, parser.name)
         return True
 
     def _whole_text(self) -> Reading[None]:
         whole = self._formats.whole
-        if self._scene.reasoning or not whole or not self._out.at_start:
+        if self._context.reasoning or not whole or not self._out.at_start:
             return
         self._tried = True
         first = yield from self._cursor.skip_space(self._prose)
@@ -162,26 +162,26 @@ class Scanner:
 
     def _attempt(self, parser: Parser, opener: str) -> Reading[bool]:
         """Let a parser read. True: it got somewhere, or what it read is now prose."""
-        cursor, scene = self._cursor, self._scene
-        calls = scene.calls
+        cursor, context = self._cursor, self._context
+        calls = context.calls
         cursor.mark()
         start = cursor.offset
         cursor.take(len(opener))
-        if (yield from parser.read(cursor, scene, opener)):
+        if (yield from parser.read(cursor, context, opener)):
             rest = cursor.since_mark()
             self._out.skip_markup(len(rest))
             cursor.mark()
             return True
-        if scene.again:
-            scene.again = False
+        if context.again:
+            context.again = False
             cursor.rewind()
             return True
-        if not scene.may_retry(cursor.offset - start, start):
+        if not context.may_retry(cursor.offset - start, start):
             self._prose(cursor.since_mark())
             cursor.mark()
             return True
         cursor.rewind()
-        return scene.calls > calls
+        return context.calls > calls
 
 
 class _Lines:

@@ -53,7 +53,7 @@ class _State:
 
 
 def read_parameters(
-    cursor: Cursor, tags: TagSet, scene: ParseContext
+    cursor: Cursor, tags: TagSet, context: ParseContext
 ) -> Reading[TaggedBody | None]:
     """Pass the parameters of a call and its end tag. None: this is not the body of a call."""
     state = _State()
@@ -63,7 +63,7 @@ def read_parameters(
         stray = any(not piece.isspace() for piece in between)
         if stray and not state.items:
             head = "".join(between)
-            cut = found is None and scene.truncated and _is_cut_tag(head.lstrip(), tags)
+            cut = found is None and context.truncated and _is_cut_tag(head.lstrip(), tags)
             return TaggedBody(Parameters(()), closed=False, open_value=True) if cut else None
         if stray:
             state.notes["stray_text"] = None
@@ -72,10 +72,10 @@ def read_parameters(
         kind = found.lastgroup
         if kind == "open" and len(state.items) < MAX_PARAMETERS:
             cursor.pass_match(found)
-            yield from _read_value(cursor, tags, scene, state, tags.parameter(found))
+            yield from _read_value(cursor, tags, context, state, tags.parameter(found))
             if state.open_value:
                 if state.nested:
-                    scene.retry_without_nesting()
+                    context.retry_without_nesting()
                     return None
                 return state.body(closed=False)
         elif kind in ("call", "outer"):
@@ -93,7 +93,7 @@ def _is_cut_tag(text: str, tags: TagSet) -> bool:
 
 
 def _read_value(
-    cursor: Cursor, tags: TagSet, scene: ParseContext, state: _State, key: tuple[str, bool | None]
+    cursor: Cursor, tags: TagSet, context: ParseContext, state: _State, key: tuple[str, bool | None]
 ) -> Reading[None]:
     value = _Value(tags, key)
     depth = 0
@@ -104,7 +104,7 @@ def _read_value(
             state.open_value = True
             return
         kind = found.lastgroup or ""
-        if kind == "call" and scene.nesting:
+        if kind == "call" and context.nesting:
             depth += 1
             state.nested = True
         elif depth:

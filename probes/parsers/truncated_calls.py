@@ -51,17 +51,17 @@ _HEADS = tuple(
 _GLM = re.compile(rf"\s{{0,16}}({_NAME})\s{{0,16}}(?:<[a-z_]{{0,8}})?")
 
 
-def begins_call(opener: str, rest: str, scene: ParseContext) -> bool:
+def begins_call(opener: str, rest: str, context: ParseContext) -> bool:
     """Whether the text that ends behind the opening is the head of a call."""
     head = next((head for sign, head in _HEADS if sign in opener), None)
     if head is None:
         return False
     return head.fullmatch(rest) is not None or (
-        opener == "<tool_call>" and _begins_name(rest, scene)
+        opener == "<tool_call>" and _begins_name(rest, context)
     )
 
 
-def _begins_name(rest: str, scene: ParseContext) -> bool:
+def _begins_name(rest: str, context: ParseContext) -> bool:
     # GLM writes the name right behind the tag; a word is one only if a tool's name begins so.
     found = _GLM.fullmatch(rest)
-    return found is not None and any(tool.name.startswith(found[1]) for tool in scene.tools)
+    return found is not None and any(tool.name.startswith(found[1]) for tool in context.tools)

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Hashable, Mapping
 from dataclasses import dataclass, field
 
+from probes.call_arguments import call_argument_text
 from probes.events import Event, PartDelta, PartEnded, PartKind, PartStarted, ReplyEnded
 from probes.messages import (
     JSON,
@@ -21,7 +22,6 @@ from probes.messages import (
     Text,
     ToolCall,
 )
-from probes.streams.call_text import arguments_text
 
 MAX_PARTS = 1024
 MAX_TEXT = 16 * 1024 * 1024
@@ -162,7 +162,7 @@ def _outline(part: Part) -> tuple[PartKind, str, str, str]:
         case Reasoning():
             return PartKind.REASONING, part.text, _raw_id(part.raw), reasoning_label(part)
         case ToolCall() | BrokenCall():
-            return PartKind.CALL, arguments_text(part), part.id, part.name
+            return PartKind.CALL, call_argument_text(part), part.id, part.name
         case _:
             return PartKind.OPAQUE, "", "", ""
 

@@ -41,47 +41,47 @@ class ClosureProbe:
     def draw(self, rng: random.Random) -> DrawnValues:
         return two_turns.draw_values(rng)
 
-    def script(self, drawn: DrawnValues, setting: QuestionBuilder) -> Script:
-        talk = ScriptSession(setting, (PROBE_ECHO, PROBE_ADD))
+    def script(self, drawn: DrawnValues, builder: QuestionBuilder) -> Script:
+        session = ScriptSession(builder, (PROBE_ECHO, PROBE_ADD))
         conversation = start_conversation(GREETING)
         conversation.add_reply(Reply((Text(GREETED),), Stop.END), HERE)
         conversation.add_user(PROMPT.format(tool=PROBE_ADD.name, **drawn.values))
-        answer = yield from talk.ask(conversation)
+        answer = yield from session.ask(conversation)
         if answer.reply is None:
-            return talk.refused(answer, self.owes)
-        turn = talk.heard(answer.reply)
+            return session.judge_refusal(answer, self.owes)
+        turn = session.judge_turn(answer.reply)
         if not turn.calls:
-            return talk.judged()
+            return session.judge()
         add_call_results(
             conversation, turn, [({"nonce": drawn.values["nonce"]}, False)] * len(turn.calls)
         )
-        broken = _broken(talk, conversation)
-        calls = {"whole": setting.call(conversation, talk.tools), **broken}
+        broken = _broken(session, conversation)
+        calls = {"whole": builder.call(conversation, session.tools), **broken}
         answers = dict(
             zip(calls, (yield tuple(Question(c, n) for n, c in calls.items())), strict=True)
         )
-        talk.facts["violations"] = {name: _said(answers[name]) for name in broken}
+        session.facts["violations"] = {name: _said(answers[name]) for name in broken}
         whole = answers["whole"]
-        talk.verdicts += continuation_verdicts(conversation.turns, whole)
+        session.verdicts += continuation_verdicts(conversation.turns, whole)
         if whole.reply is None:
-            return talk.refused(whole)
-        add_plain_answer(conversation, whole.reply, talk.tools)
+            return session.judge_refusal(whole)
+        add_plain_answer(conversation, whole.reply, session.tools)
         conversation.add_user(NEXT.format(tool=PROBE_ECHO.name, **drawn.values))
         budget = TrimBudget(len(conversation.turns) - 1)
-        trimmed = trim_turns(conversation.turns, budget, rule=setting.dialect.replay)
+        trimmed = trim_turns(conversation.turns, budget, rule=builder.dialect.replay)
         (answer,) = yield (
-            Question(setting.call(Conversation(list(trimmed.turns)), talk.tools), "trimmed"),
+            Question(builder.call(Conversation(list(trimmed.turns)), session.tools), "trimmed"),
         )
-        talk.facts["trimmed"] = _said(answer)
+        session.facts["trimmed"] = _said(answer)
         if answer.reply is None:
             if answer.refusal is not None and answer.refusal.kind in CLOSURE_KINDS:
-                talk.verdicts.append(Verdict(Metric.CLOSURE_ERROR, good=False))
-            return talk.refused(answer)
-        talk.heard(answer.reply)
-        return talk.judged()
+                session.verdicts.append(Verdict(Metric.CLOSURE_ERROR, good=False))
+            return session.judge_refusal(answer)
+        session.judge_turn(answer.reply)
+        return session.judge()
 
 
-def _broken(talk: ScriptSession, conversation: Conversation) -> dict[str, ModelCall]:
+def _broken(session: ScriptSession, conversation: Conversation) -> dict[str, ModelCall]:
     """The same history without its result, with one too many, and with one that nobody asked."""
     turns = tuple(conversation.turns)
     results = turns[-1]
@@ -91,7 +91,7 @@ def _broken(talk: ScriptSession, conversation: Conversation) -> dict[str, ModelC
         "orphan": (*turns[:-2], replace(results, parts=(foreign,))),
         "duplicate": (*turns[:-1], replace(results, parts=(*results.parts, *results.parts))),
     }
-    return {name: talk.setting.raw_call(broken, talk.tools) for name, broken in wrong.items()}
+    return {name: session.builder.raw_call(broken, session.tools) for name, broken in wrong.items()}
 
 
 def _said(answer: Answer) -> JSON:

@@ -36,35 +36,37 @@ class ErrorRepairProbe:
         path = "/".join(rng.sample(WORDS, 2))
         return DrawnValues({"path": f"/data/{path}-{rng.randrange(100, 1000)}.txt"})
 
-    def script(self, drawn: DrawnValues, setting: QuestionBuilder) -> Script:
-        talk = ScriptSession(setting, (PROBE_FAIL_ONCE,))
+    def script(self, drawn: DrawnValues, builder: QuestionBuilder) -> Script:
+        session = ScriptSession(builder, (PROBE_FAIL_ONCE,))
         conversation = start_conversation(PROMPT.format(tool=PROBE_FAIL_ONCE.name, **drawn.values))
-        answer = yield from talk.ask(conversation)
+        answer = yield from session.ask(conversation)
         if answer.reply is None:
-            return talk.refused(answer, self.owes)
-        turn = talk.heard(answer.reply)
+            return session.judge_refusal(answer, self.owes)
+        turn = session.judge_turn(answer.reply)
         if not turn.calls:
-            return talk.judged()
+            return session.judge()
         if _is_right(turn.calls):
             # Nothing to correct: the model went its own way, which proves nothing here.
-            talk.add(FindingKind.WRONG_VALUE, "The path was not the one asked for.", "$.calls")
-            return talk.judged()
+            session.add_finding(
+                FindingKind.WRONG_VALUE, "The path was not the one asked for.", "$.calls"
+            )
+            return session.judge()
         for tries in range(1, MAX_TRIES + 1):
             add_call_results(conversation, turn, [(ERROR, True)] * len(turn.calls))
-            answer = yield from talk.ask(conversation, f"after error {tries}")
+            answer = yield from session.ask(conversation, f"after error {tries}")
             if answer.reply is None:
-                return talk.refused(answer)
-            turn = talk.heard(answer.reply, may_stop=True)
+                return session.judge_refusal(answer)
+            turn = session.judge_turn(answer.reply, may_stop=True)
             corrected = _is_right(turn.calls) and not turn.unfit
             if tries == 1:
-                talk.verdicts.append(Verdict(Metric.REPAIR_SUCCESS, corrected))
+                session.verdicts.append(Verdict(Metric.REPAIR_SUCCESS, corrected))
             if corrected or not turn.calls:
                 break
-        talk.facts["tries"] = tries if corrected else None
+        session.facts["tries"] = tries if corrected else None
         if not corrected or tries > 1:
             message = "The error was not followed in the next call."
-            talk.add(FindingKind.NOT_REPAIRED, message, "$.calls")
-        return talk.judged()
+            session.add_finding(FindingKind.NOT_REPAIRED, message, "$.calls")
+        return session.judge()
 
 
 ERROR: Mapping[str, JSON] = {

@@ -38,16 +38,16 @@ class FormatProbe:
             message += " " + rng.choice(TWISTS).format(*rng.sample(WORDS, 2))
         return DrawnValues({"message": message, "tag": rng.choice(TAGS)})
 
-    def script(self, drawn: DrawnValues, setting: QuestionBuilder) -> Script:
-        talk = ScriptSession(setting, (PROBE_ECHO,))
+    def script(self, drawn: DrawnValues, builder: QuestionBuilder) -> Script:
+        session = ScriptSession(builder, (PROBE_ECHO,))
         prompt = PROMPT.format(tool=PROBE_ECHO.name, **drawn.values)
-        answer = yield from talk.ask(start_conversation(prompt))
+        answer = yield from session.ask(start_conversation(prompt))
         if answer.reply is None:
-            return talk.refused(answer, self.owes)
-        turn = talk.heard(answer.reply)
+            return session.judge_refusal(answer, self.owes)
+        turn = session.judge_turn(answer.reply)
         if turn.calls and not turn.unfit:
-            talk.findings += find_wrong_values(turn.calls, [(PROBE_ECHO.name, drawn.values)])
-        return talk.judged()
+            session.findings += find_wrong_values(turn.calls, [(PROBE_ECHO.name, drawn.values)])
+        return session.judge()
 
 
 FORMAT = FormatProbe()

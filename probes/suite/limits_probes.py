@@ -61,44 +61,44 @@ class ChoicesProbe:
     def draw(self, rng: random.Random) -> DrawnValues:
         return DrawnValues({"message": draw_phrase(rng), "tag": rng.choice(TAGS)})
 
-    def script(self, drawn: DrawnValues, setting: QuestionBuilder) -> Script:
-        talk = ScriptSession(setting.with_every_choice(), (PROBE_ECHO, PROBE_ADD))
+    def script(self, drawn: DrawnValues, builder: QuestionBuilder) -> Script:
+        session = ScriptSession(builder.with_every_choice(), (PROBE_ECHO, PROBE_ADD))
         calls = {
-            "auto": self._call(talk, CALLING, drawn, AUTO),
-            "none": self._call(talk, CALLING, drawn, NONE),
-            "required": self._call(talk, GREETING, drawn, REQUIRED),
-            "named": self._call(talk, GREETING, drawn, ToolChoice("named", PROBE_ADD.name)),
+            "auto": self._call(session, CALLING, drawn, AUTO),
+            "none": self._call(session, CALLING, drawn, NONE),
+            "required": self._call(session, GREETING, drawn, REQUIRED),
+            "named": self._call(session, GREETING, drawn, ToolChoice("named", PROBE_ADD.name)),
         }
-        calls = {name: call for name, call in calls.items() if _carries_choice(setting, call)}
+        calls = {name: call for name, call in calls.items() if _carries_choice(builder, call)}
         answers = yield tuple(Question(call, f"tool_choice {n}") for n, call in calls.items())
-        heard = dict(zip(calls, answers, strict=True))
+        named_answers = dict(zip(calls, answers, strict=True))
         if all(answer.reply is None for answer in answers):
-            return talk.refused(heard["auto"], self.owes)
-        found = {name: _obeyed(name, answer, talk) for name, answer in heard.items()}
-        talk.facts["choices"] = found
-        for name, verdict in found.items():
+            return session.judge_refusal(named_answers["auto"], self.owes)
+        obeyed = {name: _obeyed(name, answer, session) for name, answer in named_answers.items()}
+        session.facts["choices"] = obeyed
+        for name, verdict in obeyed.items():
             if verdict == "ignored":
                 message = f"tool_choice {name!r} is taken and not obeyed."
-                talk.add(FindingKind.CHOICE_IGNORED, message)
-        return talk.judged()
+                session.add_finding(FindingKind.CHOICE_IGNORED, message)
+        return session.judge()
 
     def _call(
-        self, talk: ScriptSession, prompt: str, drawn: DrawnValues, choice: ToolChoice
+        self, session: ScriptSession, prompt: str, drawn: DrawnValues, choice: ToolChoice
     ) -> ModelCall:
         text = prompt.format(tool=PROBE_ECHO.name, **drawn.values)
-        return talk.setting.call(start_conversation(text), talk.tools, choice=choice)
+        return session.builder.call(start_conversation(text), session.tools, choice=choice)
 
 
-def _carries_choice(setting: QuestionBuilder, call: ModelCall) -> bool:
+def _carries_choice(builder: QuestionBuilder, call: ModelCall) -> bool:
     """Whether the wire format has a place for this choice; what it lacks cannot be ignored."""
-    losses = FORMATS[setting.format].losses(call)
+    losses = FORMATS[builder.format].losses(call)
     return all(loss.kind is not LossKind.TOOL_CHOICE for loss in losses)
 
 
-def _obeyed(name: str, answer: Answer, talk: ScriptSession) -> JSON:
+def _obeyed(name: str, answer: Answer, session: ScriptSession) -> JSON:
     if answer.reply is None:
         return "refused"
-    calls = judge_turn(answer.reply, talk.tools).calls
+    calls = judge_turn(answer.reply, session.tools).calls
     match name:
         case "none":
             good = not calls
@@ -124,10 +124,10 @@ class ParametersProbe:
     def draw(self, rng: random.Random) -> DrawnValues:
         return DrawnValues({"message": draw_phrase(rng), "tag": rng.choice(TAGS)})
 
-    def script(self, drawn: DrawnValues, setting: QuestionBuilder) -> Script:
-        talk = ScriptSession(setting, (PROBE_ECHO,))
-        plain = setting.call(
-            start_conversation(CALLING.format(tool=PROBE_ECHO.name, **drawn.values)), talk.tools
+    def script(self, drawn: DrawnValues, builder: QuestionBuilder) -> Script:
+        session = ScriptSession(builder, (PROBE_ECHO,))
+        plain = builder.call(
+            start_conversation(CALLING.format(tool=PROBE_ECHO.name, **drawn.values)), session.tools
         )
         strict = tuple(replace(tool, strict=True) for tool in plain.tools)
         rules = Turn(Role.SYSTEM, (Text("Be brief."),), extra=DEVELOPER)
@@ -138,14 +138,16 @@ class ParametersProbe:
             "unknown_parameter": replace(plain, options={**plain.options, "probe_unknown": 1}),
         }
         answers = yield tuple(Question(call, name) for name, call in calls.items())
-        heard = dict(zip(calls, answers, strict=True))
-        if heard["plain"].reply is None:
-            return talk.refused(heard["plain"], self.owes)
-        talk.heard(heard["plain"].reply)
-        talk.facts["accepts"] = {
-            name: answer.reply is not None for name, answer in heard.items() if name != "plain"
+        named_answers = dict(zip(calls, answers, strict=True))
+        if named_answers["plain"].reply is None:
+            return session.judge_refusal(named_answers["plain"], self.owes)
+        session.judge_turn(named_answers["plain"].reply)
+        session.facts["accepts"] = {
+            name: answer.reply is not None
+            for name, answer in named_answers.items()
+            if name != "plain"
         }
-        return talk.judged()
+        return session.judge()
 
 
 DEVELOPER: Mapping[str, JSON] = {"openai": {"role": "developer"}}
@@ -166,23 +168,23 @@ class ForeignIdsProbe:
     def draw(self, rng: random.Random) -> DrawnValues:
         return DrawnValues({"a": rng.randrange(2, 1000), "b": rng.randrange(2, 1000)})
 
-    def script(self, drawn: DrawnValues, setting: QuestionBuilder) -> Script:
-        talk = ScriptSession(setting, (PROBE_ADD,))
-        calls = {name: _history(talk, drawn, id_) for name, id_ in FOREIGN_IDS.items()}
+    def script(self, drawn: DrawnValues, builder: QuestionBuilder) -> Script:
+        session = ScriptSession(builder, (PROBE_ADD,))
+        calls = {name: _history(session, drawn, id_) for name, id_ in FOREIGN_IDS.items()}
         own = start_conversation("")
         own.turns = list(_turns(drawn, FOREIGN_IDS["openai"]))
-        calls["mapped"] = setting.call(own, talk.tools)
+        calls["mapped"] = builder.call(own, session.tools)
         answers = yield tuple(Question(call, f"ids: {name}") for name, call in calls.items())
-        heard = dict(zip(calls, answers, strict=True))
-        talk.facts["ids"] = {
-            name: _takes_id(answer) for name, answer in heard.items() if name != "mapped"
+        named_answers = dict(zip(calls, answers, strict=True))
+        session.facts["ids"] = {
+            name: _takes_id(answer) for name, answer in named_answers.items() if name != "mapped"
         }
-        mapped = heard["mapped"].refusal
+        mapped = named_answers["mapped"].refusal
         if mapped is not None and mapped.kind in CLOSURE_KINDS:
-            talk.add(mapped.kind, mapped.message)
+            session.add_finding(mapped.kind, mapped.message)
         elif mapped is not None:
-            return talk.refused(heard["mapped"])
-        return talk.judged()
+            return session.judge_refusal(named_answers["mapped"])
+        return session.judge()
 
 
 def _takes_id(answer: Answer) -> bool | None:
@@ -192,8 +194,8 @@ def _takes_id(answer: Answer) -> bool | None:
     return False if answer.refusal.kind in CLOSURE_KINDS else None
 
 
-def _history(talk: ScriptSession, drawn: DrawnValues, id_: str) -> ModelCall:
-    return talk.setting.raw_call(_turns(drawn, id_), talk.tools)
+def _history(session: ScriptSession, drawn: DrawnValues, id_: str) -> ModelCall:
+    return session.builder.raw_call(_turns(drawn, id_), session.tools)
 
 
 def _turns(drawn: DrawnValues, id_: str) -> tuple[Turn, ...]:

@@ -38,29 +38,31 @@ class SilenceProbe:
     def draw(self, rng: random.Random) -> DrawnValues:
         return DrawnValues({"text": rng.choice(self.texts).format(draw_phrase(rng))})
 
-    def script(self, drawn: DrawnValues, setting: QuestionBuilder) -> Script:
-        talk = ScriptSession(setting, (PROBE_ECHO, PROBE_ADD))
+    def script(self, drawn: DrawnValues, builder: QuestionBuilder) -> Script:
+        session = ScriptSession(builder, (PROBE_ECHO, PROBE_ADD))
         text = str(drawn.values["text"])
-        answer = yield from talk.ask(start_conversation(PROMPT.format(text=text)))
+        answer = yield from session.ask(start_conversation(PROMPT.format(text=text)))
         if answer.reply is None:
-            return talk.refused(answer, self.owes)
-        talk.note(answer.reply)
-        called = _calls(answer.reply, talk)
+            return session.judge_refusal(answer, self.owes)
+        session.note_deviations(answer.reply)
+        called = _calls(answer.reply, session)
         if called:
             message = "A tool was called although the question forbids it."
-            talk.add(FindingKind.EXTRA_CALL, message, "$.calls")
+            session.add_finding(FindingKind.EXTRA_CALL, message, "$.calls")
         said = answer.reply.text or ""
         if text not in said:
             message = f"The text {text!r} did not arrive whole."
-            talk.add(FindingKind.WRONG_VALUE, message, "$.text")
+            session.add_finding(FindingKind.WRONG_VALUE, message, "$.text")
         elif not called and len(said) > len(text) + MUCH_MORE:
             # Whoever repeats the whole question has not answered it.
-            talk.add(FindingKind.WRONG_VALUE, "More was said than the text asked for.", "$.text")
-        return talk.judged()
+            session.add_finding(
+                FindingKind.WRONG_VALUE, "More was said than the text asked for.", "$.text"
+            )
+        return session.judge()
 
 
-def _calls(reply: Reply, talk: ScriptSession) -> bool:
-    return bool(reply.calls or reply.broken or judge_turn(reply, talk.tools).calls)
+def _calls(reply: Reply, session: ScriptSession) -> bool:
+    return bool(reply.calls or reply.broken or judge_turn(reply, session.tools).calls)
 
 
 NO_CALL_WANTED = SilenceProbe(

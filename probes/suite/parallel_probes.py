@@ -38,34 +38,34 @@ class ParallelProbe:
     def draw(self, rng: random.Random) -> DrawnValues:
         return _drawn(rng, same_tool=self.same_tool)
 
-    def script(self, drawn: DrawnValues, setting: QuestionBuilder) -> Script:
-        talk = ScriptSession(setting, (PROBE_ECHO, PROBE_ADD))
+    def script(self, drawn: DrawnValues, builder: QuestionBuilder) -> Script:
+        session = ScriptSession(builder, (PROBE_ECHO, PROBE_ADD))
         wanted = _wanted(drawn)
         conversation = start_conversation(_prompt(wanted))
-        answer = yield from talk.ask(conversation)
+        answer = yield from session.ask(conversation)
         if answer.reply is None:
-            return talk.refused(answer, self.owes)
-        turn = talk.heard(answer.reply)
+            return session.judge_refusal(answer, self.owes)
+        turn = session.judge_turn(answer.reply)
         if not turn.calls:
-            return talk.judged()
+            return session.judge()
         together = len(turn.calls) > 1
-        talk.verdicts.append(Verdict(Metric.PARALLEL_DOWNGRADE, together))
-        talk.facts["calls"] = len(turn.calls)
+        session.verdicts.append(Verdict(Metric.PARALLEL_DOWNGRADE, together))
+        session.facts["calls"] = len(turn.calls)
         if not turn.unfit or not together:
-            talk.findings += find_wrong_values(turn.calls, wanted)
+            session.findings += find_wrong_values(turn.calls, wanted)
         ids = [call.id for call in turn.reply.calls]
         if len(set(ids)) < len(ids):
             message = "Several calls of one turn came under the same id."
-            talk.add(FindingKind.ID_REUSED, message, "$.calls")
+            session.add_finding(FindingKind.ID_REUSED, message, "$.calls")
         told = [str(token) for token in (drawn.values["one"], drawn.values["other"])]
         bodies: list[tuple[Mapping[str, JSON], bool]] = [
             ({"ok": True, "nonce": told[index % 2]}, False) for index in range(len(turn.calls))
         ]
         add_call_results(conversation, turn, bodies)
-        answer = yield from talk.ask(conversation, "with the results")
+        answer = yield from session.ask(conversation, "with the results")
         if answer.reply is None:
-            return talk.refused(answer)
-        return talk.judged()
+            return session.judge_refusal(answer)
+        return session.judge()
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,23 +83,23 @@ class ParallelOffProbe:
     def draw(self, rng: random.Random) -> DrawnValues:
         return _drawn(rng, same_tool=False)
 
-    def script(self, drawn: DrawnValues, setting: QuestionBuilder) -> Script:
-        talk = ScriptSession(setting, (PROBE_ECHO, PROBE_ADD))
+    def script(self, drawn: DrawnValues, builder: QuestionBuilder) -> Script:
+        session = ScriptSession(builder, (PROBE_ECHO, PROBE_ADD))
         conversation = start_conversation(_prompt(_wanted(drawn)))
-        carried = setting.call(conversation, talk.tools, parallel=False).parallel is False
-        answer = yield from talk.ask(conversation, parallel=False)
+        carried = builder.call(conversation, session.tools, parallel=False).parallel is False
+        answer = yield from session.ask(conversation, parallel=False)
         if answer.reply is None:
-            talk.facts["off"] = "refused"
-            return talk.refused(answer)
-        turn = talk.heard(answer.reply)
+            session.facts["off"] = "refused"
+            return session.judge_refusal(answer)
+        turn = session.judge_turn(answer.reply)
         if not carried:
-            talk.facts["off"] = "no switch"
+            session.facts["off"] = "no switch"
         elif turn.calls:
-            talk.facts["off"] = "obeyed" if len(turn.calls) == 1 else "ignored"
+            session.facts["off"] = "obeyed" if len(turn.calls) == 1 else "ignored"
         if carried and len(turn.calls) > 1:
             message = f"{len(turn.calls)} calls came in one turn although only one was allowed."
-            talk.add(FindingKind.EXTRA_CALL, message, "$.calls")
-        return talk.judged()
+            session.add_finding(FindingKind.EXTRA_CALL, message, "$.calls")
+        return session.judge()
 
 
 def _drawn(rng: random.Random, *, same_tool: bool) -> DrawnValues:

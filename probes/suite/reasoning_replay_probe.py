@@ -55,70 +55,70 @@ class ReasoningReplayProbe:
     def draw(self, rng: random.Random) -> DrawnValues:
         return two_turns.draw_values(rng)
 
-    def script(self, drawn: DrawnValues, setting: QuestionBuilder) -> Script:
-        talk = ScriptSession(setting, (PROBE_ECHO, PROBE_ADD))
+    def script(self, drawn: DrawnValues, builder: QuestionBuilder) -> Script:
+        session = ScriptSession(builder, (PROBE_ECHO, PROBE_ADD))
         conversation = start_conversation(PROMPT.format(tool=PROBE_ADD.name, **drawn.values))
-        answer = yield from talk.ask(conversation)
+        answer = yield from session.ask(conversation)
         if answer.reply is None:
-            return talk.refused(answer, self.owes)
-        turn = talk.heard(answer.reply)
+            return session.judge_refusal(answer, self.owes)
+        turn = session.judge_turn(answer.reply)
         if not turn.calls:
-            return talk.judged()
-        if not _has_reasoned(turn.as_said):
-            talk.facts["replay"] = {"reasoned": False}
-            return talk.judged()
+            return session.judge()
+        if not _has_reasoned(turn.as_history_reply):
+            session.facts["replay"] = {"reasoned": False}
+            return session.judge()
         add_call_results(
             conversation, turn, [({"nonce": drawn.values["nonce"]}, False)] * len(turn.calls)
         )
-        same = _branches(talk, conversation)
+        same = _branches(session, conversation)
         answers = dict(zip(same, (yield _questions(same)), strict=True))
         facts: dict[str, JSON] = {"reasoned": True}
         facts |= {name: _verdict(answer) for name, answer in answers.items()}
-        talk.verdicts += continuation_verdicts(conversation.turns, answers["guess"])
+        session.verdicts += continuation_verdicts(conversation.turns, answers["guess"])
         kept = answers["kept"]
         if kept.reply is not None and not kept.reply.calls:
-            later = _next_turn(talk, conversation, kept, drawn)
-            heard = dict(zip(later, (yield _questions(later)), strict=True))
-            facts |= {f"next_{name}": _verdict(answer) for name, answer in heard.items()}
-        talk.facts["replay"] = facts
-        return _judged(talk, answers)
+            later = _next_turn(session, conversation, kept, drawn)
+            later_answers = dict(zip(later, (yield _questions(later)), strict=True))
+            facts |= {f"next_{name}": _verdict(answer) for name, answer in later_answers.items()}
+        session.facts["replay"] = facts
+        return _judged(session, answers)
 
 
-def _judged(talk: ScriptSession, answers: dict[str, Answer]) -> Judgement:
+def _judged(session: ScriptSession, answers: dict[str, Answer]) -> Judgement:
     guess = answers["guess"]
     if guess.reply is not None:
-        return talk.judged()
+        return session.judge()
     assert guess.refusal is not None
     if guess.refusal.kind in REPLAY_KINDS or answers["dropped"].reply is not None:
-        talk.add(guess.refusal.kind, guess.refusal.message)
-        return talk.judged()
-    return talk.refused(guess)
+        session.add_finding(guess.refusal.kind, guess.refusal.message)
+        return session.judge()
+    return session.judge_refusal(guess)
 
 
-def _branches(talk: ScriptSession, conversation: Conversation) -> dict[str, ModelCall]:
+def _branches(session: ScriptSession, conversation: Conversation) -> dict[str, ModelCall]:
     """The same continuation, with more or less of the reasoning."""
-    setting = talk.setting
+    builder = session.builder
     branches = {
-        "guess": setting.call(conversation, talk.tools),
-        "kept": setting.with_all_reasoning().call(conversation, talk.tools),
-        "dropped": setting.raw_call(without_reasoning(conversation.turns), talk.tools),
+        "guess": builder.call(conversation, session.tools),
+        "kept": builder.with_all_reasoning().call(conversation, session.tools),
+        "dropped": builder.raw_call(without_reasoning(conversation.turns), session.tools),
     }
     if any(_blankable(part) for turn in conversation.turns for part in turn.parts):
-        branches["blanked"] = setting.raw_call(_blanked(conversation.turns), talk.tools)
+        branches["blanked"] = builder.raw_call(_blanked(conversation.turns), session.tools)
     return branches
 
 
 def _next_turn(
-    talk: ScriptSession, conversation: Conversation, kept: Answer, drawn: DrawnValues
+    session: ScriptSession, conversation: Conversation, kept: Answer, drawn: DrawnValues
 ) -> dict[str, ModelCall]:
     """A new user turn, with the reasoning of the turns before kept or dropped."""
     assert kept.reply is not None
-    add_plain_answer(conversation, kept.reply, talk.tools)
+    add_plain_answer(conversation, kept.reply, session.tools)
     conversation.add_user(NEXT.format(tool=PROBE_ECHO.name, **drawn.values))
-    setting = talk.setting
+    builder = session.builder
     return {
-        "kept": setting.with_all_reasoning().call(conversation, talk.tools),
-        "dropped": setting.raw_call(without_reasoning(conversation.turns), talk.tools),
+        "kept": builder.with_all_reasoning().call(conversation, session.tools),
+        "dropped": builder.raw_call(without_reasoning(conversation.turns), session.tools),
     }
 
 

@@ -35,28 +35,28 @@ class RoundTripProbe:
             {"message": draw_phrase(rng), "tag": rng.choice(TAGS), "nonce": draw_nonce(rng)}
         )
 
-    def script(self, drawn: DrawnValues, setting: QuestionBuilder) -> Script:
-        talk = ScriptSession(setting, (PROBE_ECHO,))
+    def script(self, drawn: DrawnValues, builder: QuestionBuilder) -> Script:
+        session = ScriptSession(builder, (PROBE_ECHO,))
         wanted = {name: drawn.values[name] for name in ("message", "tag")}
         conversation = start_conversation(PROMPT.format(tool=PROBE_ECHO.name, **wanted))
-        answer = yield from talk.ask(conversation)
+        answer = yield from session.ask(conversation)
         if answer.reply is None:
-            return talk.refused(answer, self.owes)
-        turn = talk.heard(answer.reply)
+            return session.judge_refusal(answer, self.owes)
+        turn = session.judge_turn(answer.reply)
         if not turn.calls:
-            return talk.judged()
+            return session.judge()
         if not turn.unfit:
-            talk.findings += find_wrong_values(turn.calls, [(PROBE_ECHO.name, wanted)])
+            session.findings += find_wrong_values(turn.calls, [(PROBE_ECHO.name, wanted)])
         results = [({"ok": True, "nonce": drawn.values["nonce"]}, False)] * len(turn.calls)
         add_call_results(conversation, turn, results)
-        answer = yield from talk.ask(conversation, "with the result")
+        answer = yield from session.ask(conversation, "with the result")
         if answer.reply is None:
-            return talk.refused(answer)
-        talk.note(answer.reply)
+            return session.judge_refusal(answer)
+        session.note_deviations(answer.reply)
         if str(drawn.values["nonce"]) not in (answer.reply.text or ""):
             message = "The answer does not hold the nonce that only the result told."
-            talk.add(FindingKind.RESULT_UNUSED, message, "$.text")
-        return talk.judged()
+            session.add_finding(FindingKind.RESULT_UNUSED, message, "$.text")
+        return session.judge()
 
 
 ROUND_TRIP = RoundTripProbe()

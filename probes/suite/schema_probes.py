@@ -60,14 +60,14 @@ class SchemaProbe:
     def draw(self, rng: random.Random) -> DrawnValues:
         return DrawnValues(self.values(rng))
 
-    def script(self, drawn: DrawnValues, setting: QuestionBuilder) -> Script:
-        talk = ScriptSession(setting, (self.tool,))
-        answer = yield from talk.ask(start_conversation(_prompt(self.tool, drawn.values)))
+    def script(self, drawn: DrawnValues, builder: QuestionBuilder) -> Script:
+        session = ScriptSession(builder, (self.tool,))
+        answer = yield from session.ask(start_conversation(_prompt(self.tool, drawn.values)))
         if answer.reply is None:
-            return talk.refused(answer, self.owes)
-        turn = talk.heard(answer.reply)
-        _compare(talk, turn, self.tool, drawn.values)
-        return talk.judged()
+            return session.judge_refusal(answer, self.owes)
+        turn = session.judge_turn(answer.reply)
+        _compare(session, turn, self.tool, drawn.values)
+        return session.judge()
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,26 +91,26 @@ class NestedProbe:
             {"customer": {"name": draw_phrase(rng), "member": rng.random() < 0.5}, "items": items}
         )
 
-    def script(self, drawn: DrawnValues, setting: QuestionBuilder) -> Script:
+    def script(self, drawn: DrawnValues, builder: QuestionBuilder) -> Script:
         flat = _flat(drawn.values)
-        talk = ScriptSession(setting, (PROBE_ORDER,))
+        session = ScriptSession(builder, (PROBE_ORDER,))
         full, simple = yield (
-            self._asked(talk, PROBE_ORDER, drawn.values, "nested schema"),
-            self._asked(talk, PROBE_ORDER_LINE, flat, "flat schema"),
+            self._asked(session, PROBE_ORDER, drawn.values, "nested schema"),
+            self._asked(session, PROBE_ORDER_LINE, flat, "flat schema"),
         )
-        talk.facts["simplified"] = _fits(simple, PROBE_ORDER_LINE, flat)
+        session.facts["simplified"] = _fits(simple, PROBE_ORDER_LINE, flat)
         if full.reply is None:
-            talk.facts["fits"] = False if full.refusal and _is_schema(full) else None
-            return talk.refused(full, self.owes)
-        turn = talk.heard(full.reply)
-        _compare(talk, turn, PROBE_ORDER, drawn.values)
-        return talk.judged()
+            session.facts["fits"] = False if full.refusal and _is_schema(full) else None
+            return session.judge_refusal(full, self.owes)
+        turn = session.judge_turn(full.reply)
+        _compare(session, turn, PROBE_ORDER, drawn.values)
+        return session.judge()
 
     def _asked(
-        self, talk: ScriptSession, tool: ToolSpec, values: Mapping[str, JSON], label: str
+        self, session: ScriptSession, tool: ToolSpec, values: Mapping[str, JSON], label: str
     ) -> Question:
         return Question(
-            talk.setting.call(start_conversation(_prompt(tool, values)), (tool,)), label
+            session.builder.call(start_conversation(_prompt(tool, values)), (tool,)), label
         )
 
 
@@ -123,17 +123,17 @@ def _flat(values: Mapping[str, JSON]) -> Mapping[str, JSON]:
 
 
 def _compare(
-    talk: ScriptSession, turn: JudgedTurn, tool: ToolSpec, wanted: Mapping[str, JSON]
+    session: ScriptSession, turn: JudgedTurn, tool: ToolSpec, wanted: Mapping[str, JSON]
 ) -> None:
     """Look at types first, and at values where the types are right."""
     if not turn.calls:
-        talk.facts["fits"] = None
+        session.facts["fits"] = None
         return
     wrong = () if turn.unfit else find_wrong_values(turn.calls, [(tool.name, wanted)])
-    talk.findings += wrong
+    session.findings += wrong
     # A call too many says nothing about its schema.
     other = [finding for finding in wrong if finding.kind is not FindingKind.EXTRA_CALL]
-    talk.facts["fits"] = not turn.unfit and not other
+    session.facts["fits"] = not turn.unfit and not other
 
 
 def _is_schema(answer: Answer) -> bool:

@@ -1,4 +1,4 @@
-"""Steps that scripts share: ask and hear, give results, ask on, judge a refusal."""
+"""Steps that scripts share: ask, judge the turn, return results, judge a refusal."""
 
 from __future__ import annotations
 
@@ -50,9 +50,9 @@ Steps: TypeAlias = "Generator[Sequence[Question], Sequence[Answer], Answer]"
 
 @dataclass
 class ScriptSession:
-    """One script's talk with an endpoint, and what it gathers on its way to the verdict."""
+    """One script's exchange with an endpoint, and the findings and verdicts it collects."""
 
-    setting: QuestionBuilder
+    builder: QuestionBuilder
     tools: tuple[ToolSpec, ...]
     findings: list[Finding] = field(default_factory=list)
     verdicts: list[Verdict] = field(default_factory=list)
@@ -72,30 +72,30 @@ class ScriptSession:
         """Ask the next question of a conversation.
 
         A history with results is a trial of closure, one with reasoning before a call a trial of
-        replay. Where the endpoint wants more or less reasoning back than the dialect guessed, it
-        gets that.
+        replay. Where the endpoint requires more or less reasoning than the dialect guessed, the
+        question is asked again with that.
         """
 
-        def question(setting: QuestionBuilder, label: str) -> Question:
-            call = setting.call(
+        def question(builder: QuestionBuilder, label: str) -> Question:
+            call = builder.call(
                 conversation, self.tools, choice=choice, parallel=parallel, stream=stream
             )
             return Question(call, label)
 
-        (answer,) = yield (question(self.setting, label),)
+        (answer,) = yield (question(self.builder, label),)
         self.verdicts += continuation_verdicts(conversation.turns, answer)
         if answer.refusal is not None and is_about_reasoning(conversation.turns, answer.refusal):
-            self.add(answer.refusal.kind, answer.refusal.message)
-            other, how = self.setting.with_all_reasoning(), "with all reasoning"
+            self.add_finding(answer.refusal.kind, answer.refusal.message)
+            other, how = self.builder.with_all_reasoning(), "with all reasoning"
             if answer.refusal.kind is FindingKind.PARAM_UNKNOWN:
-                other, how = self.setting.without_reasoning(), "without reasoning"
+                other, how = self.builder.without_reasoning(), "without reasoning"
             (answer,) = yield (question(other, f"{label}, {how}"),)
         return answer
 
-    def heard(self, reply: Reply, *, may_stop: bool = False) -> JudgedTurn:
-        """Judge a turn that owes a call, and keep what it amounts to.
+    def judge_turn(self, reply: Reply, *, may_stop: bool = False) -> JudgedTurn:
+        """Judge a turn that owes a call, and collect its findings and verdicts.
 
-        A turn that may stop and answers in words instead is no trial of reading calls.
+        A turn that may stop and answers in prose does not count as a trial of parsing.
         """
         turn = judge_turn(reply, self.tools)
         if may_stop and turn.is_prose:
@@ -103,31 +103,31 @@ class ScriptSession:
         self.findings += turn.faults
         self.verdicts += turn.verdicts
         self.formats.append(turn.format)
-        self.note(reply)
+        self.note_deviations(reply)
         return turn
 
-    def note(self, reply: Reply) -> None:
-        """Places where the answer bends its format are told, and fail nothing."""
+    def note_deviations(self, reply: Reply) -> None:
+        """Record where the answer deviates from its format; a deviation fails nothing."""
         names = dict.fromkeys(item.name for item in reply.deviations)
         self.deviations += [name for name in names if name not in self.deviations]
 
-    def add(self, kind: FindingKind, message: str, path: str = "") -> None:
+    def add_finding(self, kind: FindingKind, message: str, path: str = "") -> None:
         self.findings.append(Finding(kind, message, path))
 
-    def judged(self) -> Judgement:
+    def judge(self) -> Judgement:
         """Pass where nothing was found."""
-        return self._ended(Outcome.FAIL if self.findings else Outcome.PASS)
+        return self._judgement(Outcome.FAIL if self.findings else Outcome.PASS)
 
-    def refused(self, answer: Answer, owes: Sequence[Metric] = ()) -> Judgement:
-        """The verdict where the script cannot go on, because its question was refused."""
+    def judge_refusal(self, answer: Answer, owes: Sequence[Metric] = ()) -> Judgement:
+        """The judgement of a script that ends because its question was refused."""
         assert answer.refusal is not None
         judged = judge_error(answer.refusal, tuple(owes))
         self.findings += judged.findings
         self.verdicts += judged.verdicts
         went_badly = any(not verdict.good for verdict in self.verdicts)
-        return self._ended(Outcome.FAIL if went_badly else judged.outcome)
+        return self._judgement(Outcome.FAIL if went_badly else judged.outcome)
 
-    def _ended(self, outcome: Outcome) -> Judgement:
+    def _judgement(self, outcome: Outcome) -> Judgement:
         facts: dict[str, JSON] = {**self.facts, "formats": list(self.formats)}
         if self.deviations:
             facts["deviations"] = list(self.deviations)
@@ -135,7 +135,7 @@ class ScriptSession:
 
 
 def continuation_verdicts(turns: Sequence[Turn], answer: Answer) -> list[Verdict]:
-    """The trials that an answer to a conversation with tool results is."""
+    """The trials that an answer to a conversation with tool results counts as."""
     if not any(turn.role is Role.TOOL for turn in turns):
         return []
     refusal = answer.refusal
@@ -156,7 +156,7 @@ def is_about_reasoning(turns: Sequence[Turn], refusal: Refused) -> bool:
 
 
 def has_reasoned_call(turns: Sequence[Turn]) -> bool:
-    """Whether some assistant turn reasoned, or signed, and called."""
+    """Whether an assistant turn has a call together with reasoning or a signature."""
     return any(turn.calls and is_reasoned(turn) for turn in turns)
 
 
@@ -185,7 +185,7 @@ def add_call_results(
     contents: Sequence[tuple[Mapping[str, JSON], bool]],
 ) -> None:
     """Add a turn and a result for each of its calls: its body, and whether it is an error."""
-    conversation.add_reply(turn.as_said, HERE)
+    conversation.add_reply(turn.as_history_reply, HERE)
     conversation.add_results(
         ToolResult(call.id, json.dumps(body, ensure_ascii=False), is_error, call.name)
         for call, (body, is_error) in zip(turn.calls, contents, strict=True)
@@ -198,4 +198,4 @@ def add_plain_answer(conversation: Conversation, reply: Reply, tools: Sequence[T
     if turn.calls:
         add_call_results(conversation, turn, [({"ok": True}, False)] * len(turn.calls))
     else:
-        conversation.add_reply(turn.as_said, HERE)
+        conversation.add_reply(turn.as_history_reply, HERE)

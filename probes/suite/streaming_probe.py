@@ -36,31 +36,31 @@ class StreamingProbe:
         echo: JSON = {"message": f"{draw_phrase(rng)} “ünïcode” ☕", "tag": rng.choice(TAGS)}
         return DrawnValues({"echo": echo, "add": {"a": rng.randrange(99), "b": rng.randrange(99)}})
 
-    def script(self, drawn: DrawnValues, setting: QuestionBuilder) -> Script:
-        talk = ScriptSession(setting, (PROBE_ECHO, PROBE_ADD))
+    def script(self, drawn: DrawnValues, builder: QuestionBuilder) -> Script:
+        session = ScriptSession(builder, (PROBE_ECHO, PROBE_ADD))
         conversation = start_conversation(_prompt(drawn))
         whole, streamed = yield (
-            Question(setting.call(conversation, talk.tools), "whole"),
-            Question(setting.call(conversation, talk.tools, stream=True), "streamed"),
+            Question(builder.call(conversation, session.tools), "whole"),
+            Question(builder.call(conversation, session.tools, stream=True), "streamed"),
         )
         if whole.reply is None:
-            return talk.refused(whole, self.owes)
-        expected = talk.heard(whole.reply)
+            return session.judge_refusal(whole, self.owes)
+        expected = session.judge_turn(whole.reply)
         if streamed.reply is None:
-            talk.facts["streams"] = False
-            return talk.refused(streamed, (Metric.STREAM_DISAGREEMENT,))
-        found = judge_turn(streamed.reply, talk.tools)
-        talk.note(streamed.reply)
+            session.facts["streams"] = False
+            return session.judge_refusal(streamed, (Metric.STREAM_DISAGREEMENT,))
+        found = judge_turn(streamed.reply, session.tools)
+        session.note_deviations(streamed.reply)
         if not expected.calls or not _claims_calls(found):
             # Without calls on both sides there is nothing to compare.
-            return talk.judged()
+            return session.judge()
         agree = _calls(found) == _calls(expected) and not found.reply.broken
-        talk.facts["streams"] = agree
-        talk.verdicts.append(Verdict(Metric.STREAM_DISAGREEMENT, agree))
+        session.facts["streams"] = agree
+        session.verdicts.append(Verdict(Metric.STREAM_DISAGREEMENT, agree))
         if not agree:
             message = "The streamed calls are not those of the whole answer."
-            talk.add(FindingKind.STREAM_DIFFERS, message, "$.calls")
-        return talk.judged()
+            session.add_finding(FindingKind.STREAM_DIFFERS, message, "$.calls")
+        return session.judge()
 
 
 def _claims_calls(turn: JudgedTurn) -> bool:

@@ -48,7 +48,7 @@ class JudgedTurn:
         return not (self.calls or self.reply.broken or leaks)
 
     @property
-    def as_said(self) -> Reply:
+    def as_history_reply(self) -> Reply:
         """The reply for the history: calls that stood in the text take the text's place.
 
         A call that could not be read is left out, since no format can carry it back.

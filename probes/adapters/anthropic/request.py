@@ -19,7 +19,7 @@ from probes.adapters.json_fields import (
     text,
     text_or_empty,
 )
-from probes.adapters.turns import unwritten_calls, user_turns
+from probes.adapters.tool_calls import unwritten_calls, user_turns
 from probes.errors import WireError
 from probes.messages import JSON, ModelCall, Role, ToolResult, Turn
 

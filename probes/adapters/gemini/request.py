@@ -29,7 +29,7 @@ from probes.adapters.json_fields import (
     text_or_empty,
     text_or_none,
 )
-from probes.adapters.turns import unwritten_calls, user_turns
+from probes.adapters.tool_calls import unwritten_calls, user_turns
 from probes.errors import WireError
 from probes.messages import JSON, ModelCall, Part, Role, Text, Turn
 

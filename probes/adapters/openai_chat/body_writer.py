@@ -10,6 +10,7 @@ from probes.adapters.openai_chat.reply import STOPS, read_usage, write_usage
 from probes.adapters.openai_chat.request import read_choice
 from probes.adapters.openai_chat.tools import has_text_blocks, write_function, write_tools
 from probes.adapters.tool_calls import flagged_text
+from probes.call_arguments import call_argument_text
 from probes.messages import (
     JSON,
     BrokenCall,
@@ -30,7 +31,6 @@ from probes.messages import (
     Usage,
 )
 from probes.streams.assembler import text_label
-from probes.streams.call_text import arguments_text
 
 FINISHES = {Stop.LENGTH: "length", Stop.REFUSAL: "content_filter", Stop.ERROR: "error"}
 DEFAULT_FIELD = REASONING_FIELDS[0]
@@ -121,7 +121,7 @@ def write_call(call: ToolCall | BrokenCall) -> dict[str, JSON]:
     extra = call.extra if isinstance(call, ToolCall) else {}
     function: dict[str, JSON] = {
         "name": call.name,
-        "arguments": arguments_text(call),
+        "arguments": call_argument_text(call),
         **own_inner(extra, FORMAT, "function"),
     }
     return {"id": call.id, "type": "function", "function": function, **own_outer(extra, FORMAT)}

@@ -15,6 +15,7 @@ from probes.adapters.openai_chat.body_writer import (
     reply_usage,
 )
 from probes.adapters.openai_chat.errors import INTERRUPTED, write_error
+from probes.call_arguments import call_argument_text
 from probes.events import Event, PartDelta, PartEnded, PartKind, PartStarted, ReplyEnded
 from probes.messages import (
     JSON,
@@ -28,7 +29,6 @@ from probes.messages import (
     Text,
     ToolCall,
 )
-from probes.streams.call_text import arguments_text
 
 DONE = b"data: [DONE]\n\n"
 
@@ -119,7 +119,7 @@ class OpenAIStreamWriter:
 
     def _finish_call(self, part: _Open, call: ToolCall) -> bytes:
         data = b"" if part.announced else self._announce(part, call.id, call.name)
-        if not part.written and (text := arguments_text(call)):
+        if not part.written and (text := call_argument_text(call)):
             data += self._call(part, {"function": {"arguments": text}})
         own = own_outer(call.extra, FORMAT)
         if inner := own_inner(call.extra, FORMAT, "function"):

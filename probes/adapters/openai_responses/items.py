@@ -17,6 +17,7 @@ from probes.adapters.json_fields import (
     text_or_empty,
 )
 from probes.adapters.tool_calls import NAMELESS, broken, cut_off, read_call
+from probes.call_arguments import call_argument_text
 from probes.messages import (
     JSON,
     Breakage,
@@ -30,7 +31,6 @@ from probes.messages import (
     ToolCall,
 )
 from probes.streams.assembler import text_item, text_label
-from probes.streams.call_text import arguments_text
 
 FORMAT = "openai_responses"
 UNFINISHED = "The call is marked as incomplete."
@@ -127,7 +127,7 @@ def write_call(call: ToolCall | BrokenCall, extra: Extra) -> dict[str, JSON]:
         "type": "function_call",
         "call_id": call.id,
         "name": call.name,
-        "arguments": arguments_text(call),
+        "arguments": call_argument_text(call),
         **own_outer(extra, FORMAT),
     }
 

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from probes.call_arguments import MAX_BYTES, argument_text
+from probes.call_arguments import MAX_BYTES, call_argument_text
 from probes.messages import JSON, Breakage, BrokenCall, Location, ToolCall, ToolSpec
 from probes.parsers.base import JsonText, Parameter, Parameters, RawCall
 from probes.resolve.call import resolve_call, resolve_json_call
@@ -186,9 +186,9 @@ def test_z38_replayed_arguments_are_json_again() -> None:
     assert isinstance(repaired, ToolCall)
     assert isinstance(clean, ToolCall)
     assert isinstance(empty, ToolCall)
-    assert argument_text(repaired) == '{"city": "Paris"}'
-    assert argument_text(clean) == '{"city":   "Paris"}'
-    assert argument_text(empty) == "{}"
+    assert call_argument_text(repaired) == '{"city": "Paris"}'
+    assert call_argument_text(clean) == '{"city":   "Paris"}'
+    assert call_argument_text(empty) == "{}"
 
 
 def test_z58_a_string_parameter_is_never_decoded() -> None:

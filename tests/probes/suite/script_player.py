@@ -66,11 +66,11 @@ class Played:
 
 
 def play(
-    probe: Probe, drawn: DrawnValues, *said: Said, setting: QuestionBuilder = OPENAI
+    probe: Probe, drawn: DrawnValues, *said: Said, builder: QuestionBuilder = OPENAI
 ) -> Played:
     """Give the answers in order, one a question; all of them must be asked for."""
     left = list(said)
-    played = play_with(probe, drawn, lambda question: left.pop(0), setting=setting)
+    played = play_with(probe, drawn, lambda question: left.pop(0), builder=builder)
     assert not left, f"{len(left)} answers were not asked for"
     return played
 
@@ -80,10 +80,10 @@ def play_with(
     drawn: DrawnValues,
     answer: Callable[[Question], Said],
     *,
-    setting: QuestionBuilder = OPENAI,
+    builder: QuestionBuilder = OPENAI,
 ) -> Played:
     """Answer each question by what it asks."""
-    script = probe.script(drawn, setting)
+    script = probe.script(drawn, builder)
     played = Played(Judgement(None))  # type: ignore[arg-type]
     try:
         asked = next(script)

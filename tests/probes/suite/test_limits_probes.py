@@ -33,10 +33,10 @@ LEAK = prose('<tool_call>{"name": "probe_add", "arguments": {"a": 1, "b": 2}}</t
 PROVIDER = refusal(FindingKind.PROVIDER_ERROR)
 
 
-def choosing(over: Mapping[str, Said] | None = None, setting: QuestionBuilder = OPENAI) -> Played:
+def choosing(over: Mapping[str, Said] | None = None, builder: QuestionBuilder = OPENAI) -> Played:
     answers = {**CHOICES, **(over or {})}
     said = {f"tool_choice {name}": answer for name, answer in answers.items()}
-    return play_with(TOOL_CHOICE, WORDS, lambda question: said[question.label], setting=setting)
+    return play_with(TOOL_CHOICE, WORDS, lambda question: said[question.label], builder=builder)
 
 
 def test_choices_that_are_obeyed_work() -> None:
@@ -91,7 +91,7 @@ def test_an_endpoint_that_refuses_every_choice_proves_nothing() -> None:
 
 def test_the_dialects_own_limits_are_not_taken_for_granted() -> None:
     """DeepSeek is said to refuse forced calls while it thinks; it is asked all the same."""
-    played = choosing(setting=DEEPSEEK)
+    played = choosing(builder=DEEPSEEK)
 
     assert played.rounds == [tuple(f"tool_choice {name}" for name in CHOICES)]
     assert all(question.call.tool_choice for question in played.questions)
@@ -100,9 +100,9 @@ def test_the_dialects_own_limits_are_not_taken_for_granted() -> None:
 def test_a_choice_that_the_format_cannot_carry_is_not_asked_for() -> None:
     """Ollama has no tool_choice: what was not sent cannot be ignored."""
     adapter = adapter_for(Provider.OLLAMA)
-    setting = QuestionBuilder("m", DIALECTS[Provider.OLLAMA], adapter.format)
+    builder = QuestionBuilder("m", DIALECTS[Provider.OLLAMA], adapter.format)
 
-    played = choosing(setting=setting)
+    played = choosing(builder=builder)
 
     asked = {label for labels in played.rounds for label in labels}
     assert not asked & {"tool_choice required", "tool_choice named"}
@@ -185,9 +185,9 @@ def test_a_form_that_is_refused_is_told_and_does_not_fail() -> None:
 def test_ids_in_the_vendors_own_form_go_through_the_dialect() -> None:
     """Mistral takes nine letters and digits; ours are mapped before they are sent."""
     adapter = adapter_for(Provider.MISTRAL)
-    setting = QuestionBuilder("m", DIALECTS[Provider.MISTRAL], adapter.format)
+    builder = QuestionBuilder("m", DIALECTS[Provider.MISTRAL], adapter.format)
 
-    played = play_with(FOREIGN_IDS_PROBE, NUMBERS, lambda question: prose("3"), setting=setting)
+    played = play_with(FOREIGN_IDS_PROBE, NUMBERS, lambda question: prose("3"), builder=builder)
 
     (mapped,) = ids_in(played.call("ids: mapped"))
     assert len(mapped) == 9

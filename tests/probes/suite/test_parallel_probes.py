@@ -128,7 +128,7 @@ def test_a_dialect_without_the_switch_is_not_blamed_for_two_calls() -> None:
     """What was never asked cannot be disobeyed."""
     bare = replace(OPENAI, dialect=replace(OPENAI.dialect, parallel_switch=False))
 
-    played = play(PARALLEL_OFF, DRAWN, calls(FIRST, SECOND), setting=bare)
+    played = play(PARALLEL_OFF, DRAWN, calls(FIRST, SECOND), builder=bare)
 
     assert (played.outcome, played.facts["off"]) == ("pass", "no switch")
     assert played.call("asked").parallel is None

@@ -13,9 +13,9 @@ RESULT = ToolResult("c1", "{}", name="probe_add")
 
 def test_a_question_carries_the_endpoints_model_options_and_room_to_think() -> None:
     """What the operator set and what the suite decides go out together."""
-    setting = replace(OPENAI, options={"temperature": 0})
+    builder = replace(OPENAI, options={"temperature": 0})
 
-    asked = setting.call(start_conversation("Hi."), (PROBE_ECHO,), parallel=False, stream=True)
+    asked = builder.call(start_conversation("Hi."), (PROBE_ECHO,), parallel=False, stream=True)
 
     assert (asked.model, asked.options, asked.max_tokens) == ("m", {"temperature": 0}, MAX_TOKENS)
     assert (asked.parallel, asked.stream, asked.tools) == (False, True, (PROBE_ECHO,))

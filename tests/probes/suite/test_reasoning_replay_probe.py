@@ -38,10 +38,10 @@ BRANCHES = ("reasoning: guess", "reasoning: kept", "reasoning: dropped", "reason
 
 
 def branches(
-    *same: Said, later: tuple[Said, Said] | None = (NEXT, NEXT), setting: QuestionBuilder = DEEPSEEK
+    *same: Said, later: tuple[Said, Said] | None = (NEXT, NEXT), builder: QuestionBuilder = DEEPSEEK
 ) -> Played:
     """Guess, kept, dropped and blanked; then a new user turn, kept and dropped."""
-    return play(REASONING_REPLAY, DRAWN, REASONED, *same, *(later or ()), setting=setting)
+    return play(REASONING_REPLAY, DRAWN, REASONED, *same, *(later or ()), builder=builder)
 
 
 def reasoned(asked: ModelCall) -> list[str]:
@@ -109,7 +109,7 @@ def test_a_history_that_is_taken_by_the_rule_passes(
 
 def test_a_guess_that_keeps_too_little_fails() -> None:
     """The dialect's rule was not enough; all reasoning was, and both are told."""
-    played = branches(MISSING, ANSWER, MISSING, MISSING, setting=OPENAI)
+    played = branches(MISSING, ANSWER, MISSING, MISSING, builder=OPENAI)
 
     assert (played.outcome, played.kinds) == ("fail", ["replay_missing"])
     assert played.trials["reasoning_replay_error"] == [False]
@@ -177,7 +177,7 @@ def test_signed_reasoning_is_never_blanked() -> None:
         REASONING_REPLAY,
         DRAWN,
         lambda question: calls(block, ADD) if question.label == "asked" else ANSWER,
-        setting=PLAIN,
+        builder=PLAIN,
     )
 
     assert played.rounds[1] == BRANCHES[:3]
@@ -191,7 +191,7 @@ def test_a_signed_call_counts_as_reasoning_and_drops_its_signature() -> None:
         REASONING_REPLAY,
         DRAWN,
         lambda question: calls(signed) if question.label == "asked" else ANSWER,
-        setting=GEMINI,
+        builder=GEMINI,
     )
 
     _, _, kept, dropped, *_ = [question.call for question in played.questions]
@@ -210,7 +210,7 @@ def test_reasoning_between_tags_counts_and_is_dropped() -> None:
         REASONING_REPLAY,
         DRAWN,
         lambda question: tagged if question.label == "asked" else ANSWER,
-        setting=PLAIN,
+        builder=PLAIN,
     )
 
     _, _, kept, dropped, *_ = [question.call for question in played.questions]
@@ -230,7 +230,7 @@ def test_a_model_that_calls_again_does_not_leave_the_history_open() -> None:
         REASONING_REPLAY,
         DRAWN,
         lambda question: REASONED if question.label == "asked" else again,
-        setting=DEEPSEEK,
+        builder=DEEPSEEK,
     )
 
     assert played.outcome == "pass"

@@ -128,7 +128,7 @@ def test_an_endpoint_that_refuses_its_reasoning_is_asked_without() -> None:
         calls(thought(), CALL),
         unknown,
         prose("amber-7"),
-        setting=DEEPSEEK,
+        builder=DEEPSEEK,
     )
 
     assert (played.outcome, played.kinds) == ("fail", ["param_unknown"])
@@ -138,7 +138,7 @@ def test_an_endpoint_that_refuses_its_reasoning_is_asked_without() -> None:
 
 def test_reasoning_sent_back_by_the_rule_is_a_good_trial_of_replay() -> None:
     """A dialect that keeps reasoning has it in the history at once."""
-    played = play(ROUND_TRIP, DRAWN, calls(thought(), CALL), prose("amber-7"), setting=DEEPSEEK)
+    played = play(ROUND_TRIP, DRAWN, calls(thought(), CALL), prose("amber-7"), builder=DEEPSEEK)
 
     assert played.trials["reasoning_replay_error"] == [True]
     said = [t for t in played.call("with the result").turns if t.role is Role.ASSISTANT]

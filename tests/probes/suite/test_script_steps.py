@@ -90,7 +90,7 @@ def test_reasoning_and_call_must_stand_in_one_turn() -> None:
 )
 def test_a_refusal_ends_a_talk_by_what_it_means(kind: FindingKind, outcome: str) -> None:
     """What is owed goes badly only where the endpoint is to blame."""
-    judged = ScriptSession(OPENAI, (PROBE_ECHO,)).refused(
+    judged = ScriptSession(OPENAI, (PROBE_ECHO,)).judge_refusal(
         Answer(refusal=refusal(kind)), (Metric.PARSE_SUCCESS,)
     )
 
@@ -101,10 +101,10 @@ def test_a_refusal_ends_a_talk_by_what_it_means(kind: FindingKind, outcome: str)
 
 def test_trouble_after_a_failed_turn_does_not_undo_the_failure() -> None:
     """What went badly before stays seen."""
-    talk = ScriptSession(OPENAI, (PROBE_ECHO,))
-    talk.heard(prose())
+    session = ScriptSession(OPENAI, (PROBE_ECHO,))
+    session.judge_turn(prose())
 
-    judged = talk.refused(Answer(refusal=refusal(FindingKind.PROVIDER_ERROR)))
+    judged = session.judge_refusal(Answer(refusal=refusal(FindingKind.PROVIDER_ERROR)))
 
     assert str(judged.outcome) == "fail"
     assert [str(finding.kind) for finding in judged.findings] == ["no_call", "provider_error"]
@@ -112,10 +112,10 @@ def test_trouble_after_a_failed_turn_does_not_undo_the_failure() -> None:
 
 def test_trouble_after_a_good_turn_is_no_verdict() -> None:
     """The good trials before it stay counted."""
-    talk = ScriptSession(OPENAI, (PROBE_ECHO,))
-    talk.heard(calls(call("probe_echo", {"message": "a", "tag": "beta"})))
+    session = ScriptSession(OPENAI, (PROBE_ECHO,))
+    session.judge_turn(calls(call("probe_echo", {"message": "a", "tag": "beta"})))
 
-    judged = talk.refused(Answer(refusal=refusal(FindingKind.PROVIDER_ERROR)))
+    judged = session.judge_refusal(Answer(refusal=refusal(FindingKind.PROVIDER_ERROR)))
 
     assert str(judged.outcome) == "void"
     assert Verdict(Metric.PARSE_SUCCESS, good=True) in judged.verdicts

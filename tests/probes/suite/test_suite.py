@@ -42,9 +42,9 @@ def test_a_probe_draws_new_values_for_each_seed(probe: Probe) -> None:
 def test_a_question_can_be_written_for_every_provider(probe: Probe, provider: Provider) -> None:
     """No first question is beyond a wire format."""
     adapter = adapter_for(provider)
-    setting = QuestionBuilder("m", DIALECTS[provider], adapter.format)
+    builder = QuestionBuilder("m", DIALECTS[provider], adapter.format)
 
-    for question in next(probe.script(probe.draw(random.Random(3)), setting)):
+    for question in next(probe.script(probe.draw(random.Random(3)), builder)):
         assert adapter.write_request(question.call)
         assert question.call.tools
 

@@ -155,7 +155,7 @@ def test_a_broken_call_beside_a_good_one_fails_the_parse() -> None:
     assert [finding.kind for finding in turn.faults] == [FindingKind.INVALID_JSON]
     assert turn.calls == (CALL,)
     assert trials(turn)["parse_success"] == [False]
-    assert turn.as_said.parts == (CALL,)
+    assert turn.as_history_reply.parts == (CALL,)
 
 
 @pytest.mark.parametrize(
@@ -193,7 +193,7 @@ def test_the_history_carries_a_leaked_call_as_a_call() -> None:
     """Reasoning stays, the markup does not, and a result can answer the call."""
     own = Reasoning("Hm.", ReasoningKind.FIELD, "reasoning_content")
 
-    said = heard(own, Text(HERMES)).as_said
+    said = heard(own, Text(HERMES)).as_history_reply
 
     assert said.stop is Stop.TOOL_CALLS
     assert said.parts[0] == own
@@ -205,7 +205,7 @@ def test_the_history_carries_any_other_turn_as_it_came() -> None:
     """Text, call and their order are the model's."""
     parts = (Text("Well."), CALL)
 
-    assert heard(*parts, stop=Stop.TOOL_CALLS).as_said.parts == parts
+    assert heard(*parts, stop=Stop.TOOL_CALLS).as_history_reply.parts == parts
 
 
 WANTED: list[tuple[str, Any]] = [("probe_echo", ECHO), ("probe_add", {"a": 1, "b": 2})]
