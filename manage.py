@@ -13,7 +13,7 @@ def main() -> None:
 
     from dashboard.core import actor_context
 
-    with actor_context.by(actor_context.command()):
+    with actor_context.acting_as(actor_context.command_actor()):
         execute_from_command_line(sys.argv)
 
 

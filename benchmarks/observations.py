@@ -164,10 +164,10 @@ def _fleet() -> Endpoint:
     from dashboard.core import partitions
     from dashboard.endpoints.services import endpoints
 
-    today = partitions.today()
+    today = partitions.database_today()
     days = [today - timedelta(days=number) for number in range(DAYS + 1)]
     partitions.ensure_days(days)
-    partitions.ensure_for(days, parents=partitions.ROLLUPS)
+    partitions.ensure_months(days, parents=partitions.ROLLUPS)
     made = [
         endpoints.create(
             slug=f"endpoint-{number}",
@@ -263,7 +263,7 @@ def _connect(cluster: postgres.Cluster) -> None:
     from dashboard.core import partitions
 
     call_command("migrate", verbosity=0)
-    partitions.ensure()
+    partitions.ensure_partitions()
 
 
 def _say(line: str) -> None:

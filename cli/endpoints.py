@@ -105,7 +105,7 @@ def with_database(options: argparse.Namespace, work: Callable[[argparse.Namespac
     os.environ |= {"DJANGO_SETTINGS_MODULE": "config.settings"}
     try:
         django.setup()
-        with actor_context.by(actor_context.command()):
+        with actor_context.acting_as(actor_context.command_actor()):
             return work(options)
     except (ImproperlyConfigured, ValueError) as exc:
         print_message(f"toolgauge: the settings cannot be used: {exc}\n{_WHERE}")

@@ -157,7 +157,7 @@ AXES_FAILURE_LIMIT = 1  # that handler counts
 AXES_LOCKOUT_PARAMETERS = [["username", "ip_address"]]
 AXES_COOLOFF_TIME = timedelta(hours=24)
 AXES_RESET_COOL_OFF_ON_FAILURE_DURING_LOCKOUT = False
-AXES_CLIENT_IP_CALLABLE = "dashboard.core.client_address.of"
+AXES_CLIENT_IP_CALLABLE = "dashboard.core.http.client_address"
 AXES_LOCKOUT_CALLABLE = "dashboard.accounts.views.sign_in.slowed"
 AXES_VERBOSE = False
 
@@ -197,7 +197,7 @@ CSRF_COOKIE_NAME = f"{_host_prefix}csrf"
 SESSION_COOKIE_SECURE = CSRF_COOKIE_SECURE = SERVED_BY_HTTPS
 SESSION_COOKIE_HTTPONLY = CSRF_COOKIE_HTTPONLY = True
 SESSION_COOKIE_SAMESITE = CSRF_COOKIE_SAMESITE = "Lax"
-CSRF_FAILURE_VIEW = "dashboard.core.error_views.form_too_old"
+CSRF_FAILURE_VIEW = "dashboard.core.error_views.csrf_failure_page"
 SESSION_ENGINE = "dashboard.accounts.session_store"
 # A session ends when nobody was there for so long, and at the latest so long after signing in.
 SESSION_IDLE = env_duration("SESSION_IDLE", default="30m")

@@ -6,7 +6,7 @@ from django.urls import include, path
 
 from dashboard import api_root
 
-handler403 = "dashboard.core.error_views.not_allowed"
+handler403 = "dashboard.core.error_views.permission_denied_page"
 
 urlpatterns = [
     path("api/v1/", api_root.urls),

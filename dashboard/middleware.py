@@ -26,8 +26,8 @@ from typing_extensions import override
 from dashboard.accounts import second_factor
 from dashboard.accounts.services import sessions
 from dashboard.accounts.session_store import SessionStore
-from dashboard.core import actor_context, client_address, permissions, redirects, user_agents
-from dashboard.core.actor_context import Acting, Via
+from dashboard.core import actor_context, http, permissions
+from dashboard.core.actor_context import ActorContext, Via
 
 log = structlog.get_logger()
 
@@ -75,7 +75,7 @@ class SignInFirst(LoginRequiredMiddleware):
         text = _("Your session had ended, so nothing was sent. Sign in, then send it again.")
         # The class tells static/js/drafts.js to keep what was typed.
         messages.warning(request, text, extra_tags="unsent")
-        return redirect_to_login(redirects.page_of(request), self.get_login_url(view_func))
+        return redirect_to_login(http.referring_page(request), self.get_login_url(view_func))
 
 
 class RightsFirst:
@@ -87,7 +87,9 @@ class RightsFirst:
     def __call__(self, request: HttpRequest) -> HttpResponseBase:
         via = Via.API if request.path.startswith("/api/") else Via.PAGE
         known = structlog.contextvars.get_contextvars().get("request_id", "")
-        with actor_context.by(Acting(via, address=client_address.of(request), request_id=known)):
+        with actor_context.acting_as(
+            ActorContext(via, address=http.client_address(request), request_id=known)
+        ):
             return self.get_response(request)
 
     def process_view(
@@ -97,10 +99,12 @@ class RightsFirst:
         args: Sequence[Any],
         named: Mapping[str, Any],
     ) -> None:
-        declared = permissions.declared_by(view)
+        declared = permissions.declared_rights(view)
         # Who asks for something public is not asked who they are: no session is looked up.
         if declared is None or not declared.is_public:
-            actor_context.identify(person_id=request.user.pk, name=request.user.get_username())
+            actor_context.identify_actor(
+                person_id=request.user.pk, name=request.user.get_username()
+            )
         permissions.check_view(request, view, named)
 
 
@@ -120,8 +124,8 @@ class Presence:
         # Only where the session was looked at anyway, and has not just ended.
         if session.accessed and not by_itself and session.session_key and session.is_to_be_noted():
             assert session.row is not None
-            browser = user_agents.name(request.headers.get("User-Agent", ""))
-            sessions.note(session.row, address=client_address.of(request), browser=browser)
+            browser = http.browser_name(request.headers.get("User-Agent", ""))
+            sessions.note(session.row, address=http.client_address(request), browser=browser)
         return response
 
 
@@ -141,7 +145,7 @@ class SecondFactorFirst:
         args: Sequence[Any],
         named: Mapping[str, Any],
     ) -> HttpResponseBase | None:
-        declared = permissions.declared_by(view)
+        declared = permissions.declared_rights(view)
         if not settings.REQUIRE_SECOND_FACTOR or declared is None or declared.is_public:
             return None
         match = request.resolver_match

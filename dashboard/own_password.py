@@ -33,7 +33,7 @@ class OwnPasswordFirst:
         args: Sequence[Any],
         named: Mapping[str, Any],
     ) -> HttpResponseBase | None:
-        declared = permissions.declared_by(view)
+        declared = permissions.declared_rights(view)
         match = request.resolver_match
         if declared is None or declared.is_public or (match and match.url_name in OPEN):
             return None

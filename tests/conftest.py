@@ -136,7 +136,7 @@ def django_db_setup(django_db_setup: None, django_db_blocker: DjangoDbBlocker) -
     from dashboard.core import partitions
 
     with django_db_blocker.unblock():
-        partitions.ensure()
+        partitions.ensure_partitions()
 
 
 @pytest.fixture(scope="session")

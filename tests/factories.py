@@ -138,7 +138,7 @@ def make_rollup(
 ) -> None:
     """Parse success of an hour or a day, as if its runs had been added up."""
     # Last month's are there only where a product ran then.
-    partitions.ensure_for([at.date()], parents=partitions.ROLLUPS)
+    partitions.ensure_months([at.date()], parents=partitions.ROLLUPS)
     table.objects.create(
         profile_id=endpoint.profile.pk,
         metric=PLACES[Metric.PARSE_SUCCESS],

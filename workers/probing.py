@@ -14,8 +14,7 @@ from celery import shared_task
 from django.conf import settings
 from django.db import Error, close_old_connections
 
-from dashboard.core import broker as enqueue
-from dashboard.core import broker_state, egress_grants, partitions
+from dashboard.core import broker, egress_grants, partitions
 from dashboard.core.errors import LeaseLost
 from dashboard.runs import attempts, pulses, schedule, workers
 from dashboard.runs import services as runs
@@ -52,14 +51,14 @@ def run_suite(run_id: int) -> None:
 
 def look_around() -> None:
     """Queue what is due, free what died, ring for what waits."""
-    partitions.ensure()
+    partitions.ensure_partitions()
     schedule.reap()
     schedule.retire_unserved()
     schedule.schedule_due()
     pulses.note(pulses.LOOK_AROUND)
-    room = enqueue.MOST_WAITING - broker_state.waiting()
+    room = broker.MAX_WAITING - broker.count_waiting()
     if room > 0:
-        enqueue.ring(schedule.to_ring(room))
+        broker.wake_for_runs(schedule.to_ring(room))
 
 
 def tick() -> None:
@@ -70,7 +69,7 @@ def tick() -> None:
         try:
             look_around()
             unheard = schedule.is_neglected()
-        except enqueue.BrokerDown as exc:
+        except broker.BrokerDown as exc:
             log.warning("no broker, probing without it", error=str(exc))
             unheard = True
         upkeep()
@@ -117,7 +116,7 @@ async def _carry_out(lease: Lease) -> None:
 
 
 async def _probe(lease: Lease, work: runs.Work) -> None:
-    rules = await sync_to_async(egress_grants.rules)()
+    rules = await sync_to_async(egress_grants.read_egress_rules)()
     async with Transport(work.target.limits, egress=rules) as transport:
         if work.ask_engine:
             engine = await _engine(work, transport)

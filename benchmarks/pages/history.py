@@ -39,8 +39,8 @@ def add_endpoints(first: int, last: int, *, days: int) -> None:
 def make_partitions(days: int) -> None:
     from dashboard.core import partitions
 
-    today = partitions.today()
-    partitions.ensure_for([today - timedelta(days=number) for number in range(days + 31)])
+    today = partitions.database_today()
+    partitions.ensure_months([today - timedelta(days=number) for number in range(days + 31)])
     partitions.ensure_days([today - timedelta(days=number) for number in range(-1, RAW_DAYS + 1)])
 
 

@@ -22,7 +22,7 @@ from django.utils import timezone
 from typing_extensions import override
 
 from dashboard.accounts.services import sign_in
-from dashboard.core import client_address
+from dashboard.core import http
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,7 +101,7 @@ class GuessingHandler(AxesDatabaseHandler):  # type: ignore[misc]
     def get_failures(self, request: HttpRequest, credentials: Any = None) -> int:
         # AXES_FAILURE_LIMIT is one: whoever must wait has reached it.
         name = str((credentials or {}).get("username") or "")
-        return int(waits(name, client_address.of(request)) > timedelta())
+        return int(waits(name, http.client_address(request)) > timedelta())
 
     @override
     def user_login_failed(
@@ -110,13 +110,13 @@ class GuessingHandler(AxesDatabaseHandler):  # type: ignore[misc]
         if request is None or request.axes_locked_out:
             return
         name = str(credentials.get("username") or "")
-        sign_in.failed(name=name, address=client_address.of(request))
+        sign_in.failed(name=name, address=http.client_address(request))
         request.axes_credentials = credentials
         request.axes_locked_out = self.is_locked(request, credentials)
 
     @override
     def user_logged_in(self, sender: Any, request: Any, user: Any, **more: Any) -> None:
-        sign_in.forget_failures(user.get_username(), address=client_address.of(request))
+        sign_in.forget_failures(user.get_username(), address=http.client_address(request))
 
     @override
     def user_logged_out(self, sender: Any, request: Any, user: Any, **more: Any) -> None:

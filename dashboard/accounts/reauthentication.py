@@ -21,7 +21,7 @@ from django.utils.translation import gettext as _
 from django_htmx.http import HttpResponseClientRedirect
 
 from dashboard.accounts import session_store
-from dashboard.core import redirects
+from dashboard.core import http
 
 _CONFIRMED = "confirmed_at"
 _SAFE = {"GET", "HEAD", "OPTIONS"}
@@ -74,7 +74,7 @@ def _ask(request: HttpRequest) -> HttpResponse:
         # The class tells static/js/drafts.js to keep what was typed.
         text = _("Nothing was sent yet: confirm that it is you, then send it again.")
         messages.warning(request, text, extra_tags="unsent")
-        back = redirects.page_of(request)
+        back = http.referring_page(request)
     else:
         back = request.get_full_path()
     to = f"{reverse('confirm')}?{urlencode({'next': back})}"

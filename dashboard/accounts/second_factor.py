@@ -45,8 +45,8 @@ def is_owed(person: User | AnonymousUser) -> bool:
 
 def seal(text: str) -> str:
     """A secret of a second factor as its row holds it, sealed with CREDENTIAL_KEYS."""
-    return base64.b64encode(encryption.seal(Secret(text), _BOUND_TO)).decode()
+    return base64.b64encode(encryption.encrypt_secret(Secret(text), _BOUND_TO)).decode()
 
 
 def unseal(stored: str) -> str:
-    return encryption.unseal(base64.b64decode(stored), _BOUND_TO).reveal()
+    return encryption.decrypt_secret(base64.b64decode(stored), _BOUND_TO).reveal()

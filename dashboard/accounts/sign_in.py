@@ -22,7 +22,7 @@ from django.utils.translation import gettext as _
 from dashboard.accounts import second_factor
 from dashboard.accounts.services import sign_in
 from dashboard.accounts.session_store import SessionStore
-from dashboard.core import client_address, redirects, user_agents
+from dashboard.core import http
 
 BACKEND = "django.contrib.auth.backends.ModelBackend"
 _PENDING = "pending_sign_in"
@@ -74,11 +74,11 @@ def complete(request: HttpRequest, who: Pending) -> HttpResponse:
     """Let them in, under a new session key, and write it down."""
     request.session.pop(_PENDING, None)
     login(request, who.person, backend=BACKEND)
-    browser = user_agents.name(request.headers.get("User-Agent", ""))
+    browser = http.browser_name(request.headers.get("User-Agent", ""))
     session = cast(SessionStore, request.session)
-    session.begin(address=client_address.of(request), browser=browser)
+    session.begin(address=http.client_address(request), browser=browser)
     sign_in.succeeded(who.person, how=who.how, browser=browser)
-    return redirect(redirects.kept_inside(request, who.next_page, otherwise=reverse("fleet")))
+    return redirect(http.safe_redirect_url(request, who.next_page, otherwise=reverse("fleet")))
 
 
 def leave(request: HttpRequest) -> None:

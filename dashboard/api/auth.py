@@ -18,10 +18,10 @@ from typing_extensions import override
 
 from dashboard.api import idempotency, not_found
 from dashboard.api.errors import CHALLENGE, ApiError, no_such
-from dashboard.core import actor_context, client_address, permissions, rate_limits
+from dashboard.core import actor_context, http, permissions, rate_limits
 from dashboard.core.errors import Refused
 from dashboard.core.permissions import Actor, Right
-from dashboard.core.rate_limits import Counted, Rate
+from dashboard.core.rate_limits import Rate, RateResult
 from dashboard.models import ApiToken
 from dashboard.models.people import Scope
 from dashboard.people import token_rights
@@ -53,7 +53,7 @@ class Token(HttpBearer):
 
     def rate(self) -> Rate:
         is_telemetry = Scope.TELEMETRY in self.scopes
-        return rate_limits.telemetry() if is_telemetry else rate_limits.requests()
+        return rate_limits.telemetry_rate() if is_telemetry else rate_limits.request_rate()
 
     def _check_scope(self, token: ApiToken) -> None:
         if not set(self.scopes) & set(token.scopes):
@@ -78,7 +78,7 @@ class Session(AuthBase):
         # Whoever shows a token means it; a cookie must not stand in for a wrong one.
         if "Authorization" in request.headers or not isinstance(request.user, User):
             return None
-        actor_context.identify(person_id=request.user.pk, name=request.user.get_username())
+        actor_context.identify_actor(person_id=request.user.pk, name=request.user.get_username())
         _check(request, self.right, "You")
         return request.user
 
@@ -130,7 +130,7 @@ def rights_of(callbacks: Sequence[object]) -> list[Right]:
 
 
 def _count(request: HttpRequest, rate: Rate, token: ApiToken) -> None:
-    counted = rate_limits.count(rate, token.prefix)
+    counted = rate_limits.count_call(rate, token.prefix)
     request._counted = counted  # type: ignore[attr-defined]
     if not counted.is_allowed:
         raise _too_often(counted, "This API token has asked too often")
@@ -138,13 +138,13 @@ def _count(request: HttpRequest, rate: Rate, token: ApiToken) -> None:
 
 def _count_failure(request: HttpRequest) -> None:
     """A wrong token costs whoever guesses; right ones from the same address go on working."""
-    address = rate_limits.neighbourhood(client_address.of(request))
-    counted = rate_limits.count(rate_limits.failures(), address)
+    address = rate_limits.address_key(http.client_address(request))
+    counted = rate_limits.count_call(rate_limits.failure_rate(), address)
     if not counted.is_allowed:
         raise _too_often(counted, "Too many wrong API tokens came from this address")
 
 
-def _too_often(counted: Counted, what: str) -> ApiError:
+def _too_often(counted: RateResult, what: str) -> ApiError:
     message = f"{what}. Send it again in {counted.wait_s} s."
     return ApiError(429, message, headers=counted.headers())
 
@@ -153,13 +153,15 @@ def _act_as(request: HttpRequest, token: ApiToken) -> None:
     permissions.set_actor(request, token_rights.actor_of(token))
     maker = token.created_by
     name = maker.get_username() if maker else f"token {token.name}"
-    actor_context.identify(token=token.prefix, name=name, person_id=maker.pk if maker else None)
+    actor_context.identify_actor(
+        token=token.prefix, name=name, person_id=maker.pk if maker else None
+    )
 
 
 def _check(request: HttpRequest, right: Right, who: str) -> None:
     actor: Actor = permissions.actor_of(request)
     try:
-        permissions.check(actor, right, not_found.named(request))
+        permissions.check_right(actor, right, not_found.named(request))
     except Http404 as exc:
         raise no_such(not_found.word(request)) from exc
     except PermissionDenied as exc:

@@ -14,7 +14,7 @@ from typing import Any
 from django.db.models import DurationField, ExpressionWrapper, F
 from django.db.models.functions import Now
 
-from dashboard.core.sql import execute, row
+from dashboard.core.sql import execute, fetch_row
 from dashboard.models import ApiToken, KeptAnswer
 
 KEPT = timedelta(hours=24)
@@ -80,7 +80,7 @@ def forget() -> int:
 def _locked(token: ApiToken, key: str) -> bool:
     digest = hashlib.sha256(f"{token.pk} {key}".encode()).digest()
     number = int.from_bytes(digest[:8], signed=True)
-    found = row("SELECT pg_try_advisory_xact_lock(%(number)s)", {"number": number})
+    found = fetch_row("SELECT pg_try_advisory_xact_lock(%(number)s)", {"number": number})
     return bool(found and found[0])
 
 

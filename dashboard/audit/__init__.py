@@ -1,1 +1,1 @@
-from __future__ import annotations
+"""The audit log: entries, their hash chain, export and pages."""

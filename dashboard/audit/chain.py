@@ -18,7 +18,7 @@ from typing import Any
 from django.db import connection, transaction
 from typing_extensions import override
 
-from dashboard.core.sql import execute, row, rows
+from dashboard.core.sql import execute, fetch_row, fetch_rows
 
 # Links that are read at once; what is in memory does not grow with the log.
 BATCH = 500
@@ -121,7 +121,7 @@ def expected(text: str) -> Head:
 
 def head() -> Head:
     """The newest link; 0 where there is none."""
-    found = row("SELECT seq, digest FROM dashboard_auditlink ORDER BY seq DESC LIMIT 1")
+    found = fetch_row("SELECT seq, digest FROM dashboard_auditlink ORDER BY seq DESC LIMIT 1")
     return Head(found[0], bytes(found[1])) if found else Head()
 
 
@@ -143,7 +143,7 @@ def verify(*, expect: Head | None = None, batch: int = BATCH) -> Verdict:
 
 def _links(batch: int) -> Iterator[_Link]:
     at = -_FAR
-    while found := rows(_LINKS, {"after": at, "most": batch}):
+    while found := fetch_rows(_LINKS, {"after": at, "most": batch}):
         at = found[-1][0]
         for seq, entry_id, previous, digest, at_us, body, *columns in found:
             told = None if body is None else f"{entry_id}\n{at_us}\n{body}".encode()
@@ -176,7 +176,9 @@ def _check(walk: _Walk, link: _Link) -> None:
 
 def _misplaced(link: _Link) -> Kind:
     """A link that is whole and hangs on another: is that one elsewhere, or gone?"""
-    there = row("SELECT 1 FROM dashboard_auditlink WHERE digest = %(it)s", {"it": link.previous})
+    there = fetch_row(
+        "SELECT 1 FROM dashboard_auditlink WHERE digest = %(it)s", {"it": link.previous}
+    )
     return Kind.REORDERED if there or not link.previous else Kind.MISSING
 
 
@@ -201,7 +203,7 @@ def _check_expected(walk: _Walk, link: _Link) -> None:
 
 
 def _find_unlinked(walk: _Walk) -> None:
-    for (entry,) in rows(_UNLINKED, {"most": MOST_BREAKS + 1}):
+    for (entry,) in fetch_rows(_UNLINKED, {"most": MOST_BREAKS + 1}):
         walk.breaks.append(Break(Kind.UNLINKED, "the entry is in no link", entry=entry))
 
 

@@ -11,7 +11,7 @@ from django.db import transaction
 
 from dashboard.core import partitions
 from dashboard.core.errors import Refused
-from dashboard.core.sql import execute, row, rows
+from dashboard.core.sql import execute, fetch_row, fetch_rows
 
 _OWN = (*partitions.MONTHLY, *partitions.DAILY)
 
@@ -19,7 +19,7 @@ _OWN = (*partitions.MONTHLY, *partitions.DAILY)
 @transaction.atomic
 def grant(name: str) -> None:
     """Give a role what the product needs; to be repeated after every migration. Owner's work."""
-    found = row(_ROLE, {"name": name})
+    found = fetch_row(_ROLE, {"name": name})
     if found is None:
         raise Refused(f"There is no role {name!r}. CREATE ROLE {name} LOGIN PASSWORD '…' makes it.")
     quoted, is_super, is_me, owner, schema = found
@@ -27,7 +27,7 @@ def grant(name: str) -> None:
         raise Refused(f"{name!r} is a superuser or the tables' owner: nothing would bind it.")
     for statement in _GRANTS:
         execute(statement.format(role=quoted, owner=owner, schema=schema))
-    for (table,) in rows(_PARTITIONED, {"parents": list(_OWN)}):
+    for (table,) in fetch_rows(_PARTITIONED, {"parents": list(_OWN)}):
         execute(f"ALTER TABLE {table} OWNER TO {quoted}")
 
 

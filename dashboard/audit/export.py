@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator
 from typing import Any
 
 from dashboard.audit.queries import Linked
-from dashboard.core.safe_csv import as_csv
+from dashboard.core.safe_csv import render_csv
 
 _COLUMNS = (
     *("seq", "entry", "at", "action", "actor", "person", "token", "via", "address", "request"),
@@ -17,10 +17,10 @@ _COLUMNS = (
 
 def csv_pieces(batches: Iterable[tuple[Linked, ...]]) -> Iterator[bytes]:
     """A line of names, then the entries, some at a time."""
-    yield as_csv((), _COLUMNS).encode()
+    yield render_csv((), _COLUMNS).encode()
     for rows in batches:
         records = [_record(row) for row in rows]
-        yield as_csv(records, _COLUMNS, with_names=False).encode()
+        yield render_csv(records, _COLUMNS, with_names=False).encode()
 
 
 def jsonl_pieces(batches: Iterable[tuple[Linked, ...]]) -> Iterator[bytes]:

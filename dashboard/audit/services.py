@@ -41,7 +41,7 @@ def record(  # noqa: PLR0913 -- keyword-only: the columns of an entry
     """
     if not transaction.get_connection().in_atomic_block:
         raise RuntimeError("An audit entry belongs into the transaction of what it tells about.")
-    now = actor_context.now()
+    now = actor_context.current_actor()
     body = {
         "action": action.value,
         "actor": now.actor_json(by),

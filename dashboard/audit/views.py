@@ -13,7 +13,7 @@ from dashboard.audit import chain, entries
 from dashboard.audit import export as audit_export
 from dashboard.audit import queries as audit_page
 from dashboard.audit import text as audit_words
-from dashboard.core import downloads
+from dashboard.core import http
 from dashboard.core.permissions import Actor, Right, actor_of, needs
 from dashboard.models import Endpoint
 
@@ -63,7 +63,7 @@ def export(request: HttpRequest) -> StreamingHttpResponse:
     pieces, kind = _FORMATS[ending]
     return StreamingHttpResponse(
         _async(pieces(audit_page.batches(asked, actor))),
-        headers=downloads.headers(f"toolgauge-audit.{ending}", kind),
+        headers=http.download_headers(f"toolgauge-audit.{ending}", kind),
     )
 
 

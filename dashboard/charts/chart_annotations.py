@@ -12,7 +12,7 @@ from dashboard.charts.baselines import references
 from dashboard.charts.figures.change_marks import Kind, Mark
 from dashboard.charts.figures.lanes import Episode, Happened
 from dashboard.core import labels
-from dashboard.core.sql import rows
+from dashboard.core.sql import fetch_rows
 from dashboard.models import Endpoint, FingerprintChange, Incident, ModeSwitch, Note, Run
 from dashboard.notifications.services import maintenance
 from dashboard.trust import detection
@@ -140,12 +140,12 @@ def _stages(endpoint: Endpoint, start: datetime, end: datetime) -> list[Mark]:
     words = _("stage {before} is now {after}")
     return [
         Mark(at, Kind.STAGE, words.format(before=_stage(before), after=_stage(after)))
-        for at, before, after in rows(_STAGES, wanted)[-MOST:]
+        for at, before, after in fetch_rows(_STAGES, wanted)[-MOST:]
     ]
 
 
 def _stage(code: str) -> str:
-    return labels.spoken(code, labels.STAGES)
+    return labels.code_label(code, labels.STAGES)
 
 
 def _notes(endpoint: Endpoint, start: datetime, end: datetime) -> list[Mark]:

@@ -8,7 +8,7 @@ from datetime import datetime
 from urllib.parse import urlencode
 
 from dashboard.charts.figures.measure import Measure
-from dashboard.core.time_range import Range, Window, window_of
+from dashboard.core.time_range import TimeRange, TimeWindow, parse_window
 from probes.outcomes import Metric
 
 Subject = Metric | Measure
@@ -19,7 +19,7 @@ class Asked:
     """A metric, or what runs took, in a window of time."""
 
     subject: Subject
-    window: Window
+    window: TimeWindow
 
     @property
     def address(self) -> str:
@@ -34,13 +34,13 @@ class Asked:
         """The same time of something else."""
         return _address(subject, self.window.query)
 
-    def in_range(self, span: Range) -> str:
+    def in_range(self, span: TimeRange) -> str:
         return _address(self.subject, {"range": span.value})
 
 
 def read(query: Mapping[str, str], now: datetime) -> Asked:
     """What is asked for; what nobody knows is parse success."""
-    return Asked(subject_named(query.get("metric", "")), window_of(query, now))
+    return Asked(subject_named(query.get("metric", "")), parse_window(query, now))
 
 
 def subject_named(name: str) -> Subject:

@@ -6,13 +6,13 @@ from datetime import UTC, datetime
 
 from dashboard.charts import run_history, series
 from dashboard.charts.figures.measure import Price, Took
-from dashboard.core.sql import rows
-from dashboard.core.time_range import Window
+from dashboard.core.sql import fetch_rows
+from dashboard.core.time_range import TimeWindow
 from dashboard.models import Endpoint, Profile, Run
 from dashboard.runs.rollups import ORIGIN
 
 
-def read(endpoint: Endpoint, window: Window) -> list[Took]:
+def read(endpoint: Endpoint, window: TimeWindow) -> list[Took]:
     """A row for each run, the oldest first; for each step of time where there are many."""
     runs = list(
         run_history.ended(endpoint, window)
@@ -47,12 +47,12 @@ def _of_run(run: Run) -> Took:
     )
 
 
-def _steps(endpoint: Endpoint, window: Window) -> list[Took]:
+def _steps(endpoint: Endpoint, window: TimeWindow) -> list[Took]:
     start = run_history.beginning(endpoint, window)
     step = series.step_for(start, window.end, run_history.MOST_STEPS)
     since = dict(Profile.objects.filter(endpoint=endpoint).values_list("epoch", "created_at"))
     wanted = {"endpoint": endpoint.pk, "start": start, "end": window.end}
-    found = rows(_STEPS, wanted | {"step": step, "origin": ORIGIN})
+    found = fetch_rows(_STEPS, wanted | {"step": step, "origin": ORIGIN})
     return [
         Took(
             at=datetime.fromtimestamp(at, UTC),

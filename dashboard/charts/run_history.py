@@ -12,7 +12,7 @@ from django.db.models import F, FilteredRelation, Q
 from dashboard.charts.figures.chart_values import Row, Shown
 from dashboard.charts.series import series
 from dashboard.core import labels
-from dashboard.core.time_range import Window
+from dashboard.core.time_range import TimeWindow
 from dashboard.models import Attempt, Endpoint, Run
 from dashboard.models.run import ENDED, RunQuerySet, State
 from dashboard.runs import observations
@@ -37,10 +37,10 @@ class Repeated:
 
     @property
     def kind_words(self) -> str:
-        return labels.spoken(self.kind, labels.FINDINGS)
+        return labels.code_label(self.kind, labels.FINDINGS)
 
 
-def shown(endpoint: Endpoint, metric: Metric, window: Window) -> Shown:
+def shown(endpoint: Endpoint, metric: Metric, window: TimeWindow) -> Shown:
     """Runs and live traffic of a window, for the chart of a metric."""
     return Shown(
         metric,
@@ -50,7 +50,7 @@ def shown(endpoint: Endpoint, metric: Metric, window: Window) -> Shown:
     )
 
 
-def ended(endpoint: Endpoint, window: Window) -> RunQuerySet:
+def ended(endpoint: Endpoint, window: TimeWindow) -> RunQuerySet:
     """The runs that ended in a window, the newest first."""
     runs = Run.objects.of(endpoint).filter(finished_at__isnull=False)
     if window.start:
@@ -60,7 +60,7 @@ def ended(endpoint: Endpoint, window: Window) -> RunQuerySet:
     return runs.order_by("-finished_at", "-id")
 
 
-def beginning(endpoint: Endpoint, window: Window) -> datetime:
+def beginning(endpoint: Endpoint, window: TimeWindow) -> datetime:
     """When the window begins; without a start of its own, with the first profile."""
     if window.start:
         return window.start
@@ -68,7 +68,7 @@ def beginning(endpoint: Endpoint, window: Window) -> datetime:
     return first or endpoint.created_at
 
 
-def _run_rows(endpoint: Endpoint, metric: Metric, window: Window) -> list[Row]:
+def _run_rows(endpoint: Endpoint, metric: Metric, window: TimeWindow) -> list[Row]:
     """The ended runs of a window, the oldest first; together by steps where there are many.
 
     A run that asked nothing of the metric is left out; one without any verdict is there.
@@ -80,7 +80,7 @@ def _run_rows(endpoint: Endpoint, metric: Metric, window: Window) -> list[Row]:
     return sorted((_row(run, metric) for run in asked), key=lambda row: row.at)
 
 
-def _runs(endpoint: Endpoint, metric: Metric, window: Window) -> list[Any]:
+def _runs(endpoint: Endpoint, metric: Metric, window: TimeWindow) -> list[Any]:
     of_metric = Q(metrics__metric=metric.value)
     runs: Any = (
         ended(endpoint, window)
@@ -91,7 +91,7 @@ def _runs(endpoint: Endpoint, metric: Metric, window: Window) -> list[Any]:
     return list(runs)
 
 
-def _step_rows(endpoint: Endpoint, metric: Metric, window: Window, *, live: bool) -> list[Row]:
+def _step_rows(endpoint: Endpoint, metric: Metric, window: TimeWindow, *, live: bool) -> list[Row]:
     since = dict(endpoint.profiles.values_list("epoch", "created_at"))
     found = series(
         endpoint,

@@ -11,7 +11,7 @@ from typing import Any
 
 from django.conf import settings
 
-from dashboard.core.sql import row, rows
+from dashboard.core.sql import fetch_row, fetch_rows
 from dashboard.models import Endpoint, Profile
 from dashboard.runs.rollups import ORIGIN
 from health.observation_bits import PLACES
@@ -88,7 +88,7 @@ def side_by_side(  # noqa: PLR0913 -- keyword-only: what a chart asks for
     level, step = next(_fitting(start, end, most))
     wanted |= {"start": ORIGIN + (start - ORIGIN) // step * step, "step": step, "origin": ORIGIN}
     points: dict[int, list[Point]] = defaultdict(list)
-    for found in rows(_SERIES[level], wanted):
+    for found in fetch_rows(_SERIES[level], wanted):
         points[owners[found[1]]].append(_point(found, epochs))
     return {pk: Series(level, step, tuple(points[pk])) for pk in ids}
 
@@ -103,7 +103,7 @@ def every_metric(
     wanted = {"profiles": profiles, "lane": lane, "start": first, "end": end}
     names = {place: metric for metric, place in PLACES.items()}
     points: dict[Metric, list[Point]] = defaultdict(list)
-    for at, place, trials, failures in rows(
+    for at, place, trials, failures in fetch_rows(
         _EVERY[level], wanted | {"step": step, "origin": ORIGIN}
     ):
         points[names[place]].append(Point(datetime.fromtimestamp(at, UTC), 0, trials, failures))
@@ -128,14 +128,14 @@ def _fitting(start: datetime, end: datetime, most: int) -> Iterator[tuple[str, t
 
 
 def _reach() -> dict[str, datetime]:
-    found = row("SELECT statement_timestamp()")
+    found = fetch_row("SELECT statement_timestamp()")
     assert found is not None
     days = {"5m": settings.KEEP_5M_DAYS, "hour": settings.KEEP_HOURS_DAYS}
     return {level: found[0] - timedelta(days=kept) for level, kept in days.items()}
 
 
 def _points(level: str, wanted: dict[str, Any], epochs: dict[int, int]) -> tuple[Point, ...]:
-    return tuple(_point(found, epochs) for found in rows(_SERIES[level], wanted))
+    return tuple(_point(found, epochs) for found in fetch_rows(_SERIES[level], wanted))
 
 
 def _point(found: tuple[Any, ...], epochs: dict[int, int]) -> Point:

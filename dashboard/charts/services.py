@@ -67,7 +67,7 @@ def remove(note: Note, *, by: User | None) -> bool:
 def _administers(person: User | None, note: Note) -> bool:
     if person is None:
         return False
-    return permissions.of_user(person).may(Right.ADMINISTER, note.endpoint.team_id)
+    return permissions.user_actor(person).may(Right.ADMINISTER, note.endpoint.team_id)
 
 
 def _moment(at: datetime) -> datetime:

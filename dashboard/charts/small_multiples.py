@@ -10,8 +10,8 @@ from datetime import datetime, timedelta
 from dashboard.charts import run_history
 from dashboard.charts.figures.small_multiples import Dot, Drawn, draw
 from dashboard.charts.series import every_metric
-from dashboard.core.sql import rows
-from dashboard.core.time_range import Window
+from dashboard.core.sql import fetch_rows
+from dashboard.core.time_range import TimeWindow
 from dashboard.models import Endpoint
 from dashboard.runs import observations
 from health.metric_names import metric_name
@@ -41,7 +41,7 @@ class Small:
         return DIRECTIONS[self.metric] is Direction.HIGH
 
 
-def read(endpoint: Endpoint, window: Window) -> list[Small]:
+def read(endpoint: Endpoint, window: TimeWindow) -> list[Small]:
     """All metrics in their order; neither queries nor rows read grow with the runs."""
     newest = run_history.ended(endpoint, window).values_list("finished_at", flat=True)
     times = [at for at in newest[: run_history.MOST_RUNS + 1] if at]
@@ -58,7 +58,7 @@ def _by_run(endpoint: Endpoint, first: datetime, last: datetime) -> Mapping[Metr
     wanted = {"profiles": profiles, "metrics": [metric.value for metric in Metric]}
     wanted |= {"start": first, "end": last, "step": step}
     counted: dict[Metric, list[Counted]] = defaultdict(list)
-    for name, at, trials, failures in rows(_OF_RUNS, wanted):
+    for name, at, trials, failures in fetch_rows(_OF_RUNS, wanted):
         counted[Metric(name)].append((at, int(trials), int(failures)))
     return counted
 

@@ -9,7 +9,7 @@ from typing import Any
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
-from dashboard.core.labels import CAPABILITIES, FINDINGS, spoken
+from dashboard.core.labels import CAPABILITIES, FINDINGS, code_label
 from dashboard.core.safe_text import clip, visible
 
 # In the order of the table; what a profile has beside them stays on the endpoint's page.
@@ -113,4 +113,4 @@ def words(value: object) -> str:
     if isinstance(value, Mapping):
         told = (f"{words(name)}: {words(each)}" for name, each in value.items())
         return ", ".join(told) or _("none")
-    return visible(clip(spoken(value, {**FINDINGS, **CAPABILITIES}), _SHOWN))
+    return visible(clip(code_label(value, {**FINDINGS, **CAPABILITIES}), _SHOWN))

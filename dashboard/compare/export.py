@@ -59,7 +59,7 @@ def of_lines(lines: Iterable[Line]) -> list[Record]:
 
 def as_csv(records: Sequence[Record]) -> str:
     """The records with a line of names on top; nothing in them is a formula."""
-    return safe_csv.as_csv(records, list(records[0])) if records else ""
+    return safe_csv.render_csv(records, list(records[0])) if records else ""
 
 
 def _who(endpoint: Endpoint) -> Record:

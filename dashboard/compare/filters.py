@@ -11,7 +11,7 @@ from urllib.parse import urlencode
 from django.http import QueryDict
 from django.utils.translation import gettext as _
 
-from dashboard.core.time_range import Range, range_named
+from dashboard.core.time_range import TimeRange, parse_range
 from probes.outcomes import Metric
 
 # More ticks than anybody reads: an address is no place for a whole fleet.
@@ -62,7 +62,7 @@ class Asked:
     tab: Tab = Tab.METRICS
     span: Span = Span.WEEK
     metric: Metric = Metric.PARSE_SUCCESS
-    range: Range = Range.WEEK
+    range: TimeRange = TimeRange.WEEK
     model: str = ""
     text: str = ""
     endpoints: tuple[str, ...] = ()
@@ -95,7 +95,7 @@ def asked_by(query: QueryDict) -> Asked:
         tab=_named(Tab, query.get("tab"), Tab.METRICS),
         span=_named(Span, query.get("span"), Span.WEEK),
         metric=_named(Metric, query.get("metric"), Metric.PARSE_SUCCESS),
-        range=range_named(query.get("range") or ""),
+        range=parse_range(query.get("range") or ""),
         model=_plain(query.get("model"))[:200],
         text=_plain(query.get("q"))[:100],
         endpoints=tuple(slug for slug in map(_plain, slugs) if slug),

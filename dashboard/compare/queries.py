@@ -14,7 +14,7 @@ from django.db.models import Count, Min, Q
 
 from dashboard.charts.series import Series, side_by_side
 from dashboard.compare.filters import Asked, Span
-from dashboard.core.sql import rows
+from dashboard.core.sql import fetch_rows
 from dashboard.models import Endpoint, Profile
 from dashboard.models.endpoint import EndpointQuerySet
 from dashboard.models.people import Teams
@@ -155,7 +155,7 @@ def _of_last_runs(ids: list[int]) -> Mapping[tuple[int, Metric], Cell]:
         (endpoint, Metric(name)): Cell(
             Metric(name), metric_rate(Metric(name), trials, failures), run_id=run
         )
-        for endpoint, name, trials, failures, run in rows(_LAST_RUNS, {"endpoints": ids})
+        for endpoint, name, trials, failures, run in fetch_rows(_LAST_RUNS, {"endpoints": ids})
     }
 
 
@@ -168,7 +168,7 @@ def _of_span(ids: list[int], span: Span, now: datetime) -> Mapping[tuple[int, Me
     wanted["lane"] = observations.PROBE
     return {
         (endpoint, metric): Cell(metric, metric_rate(metric, trials, failures))
-        for endpoint, place, trials, failures in rows(_SUMS[span], wanted)
+        for endpoint, place, trials, failures in fetch_rows(_SUMS[span], wanted)
         if (metric := _METRICS.get(place))
     }
 

@@ -20,7 +20,7 @@ from dashboard.compare import queries as compare
 from dashboard.compare.filters import Asked, Span, Tab, asked_by
 from dashboard.compare.queries import Line
 from dashboard.core.permissions import Right, actor_of, needs
-from dashboard.core.time_range import Range
+from dashboard.core.time_range import TimeRange
 from dashboard.models import Endpoint
 from dashboard.models.people import Teams
 from health.metric_names import metric_name
@@ -83,7 +83,7 @@ def _choices(asked: Asked, teams: Teams) -> dict[str, Any]:
     return {
         "tabs": [(tab, asked.address(tab=tab)) for tab in Tab],
         "spans": [(span, asked.address(span=span)) for span in Span],
-        "ranges": list(Range),
+        "ranges": list(TimeRange),
         "metrics": [(metric, metric_name(metric)) for metric in Metric],
         "models": models,
     }

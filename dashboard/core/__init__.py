@@ -1,1 +1,1 @@
-from __future__ import annotations
+"""What every room uses: permissions, the actor, HTTP, SQL, labels, limits, partitions."""

@@ -1,4 +1,4 @@
-"""On whose behalf this code runs, and from where it was asked: known wherever a row is written."""
+"""Who the running code acts for and from where, available wherever a row is written."""
 
 from __future__ import annotations
 
@@ -23,8 +23,8 @@ class Via(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Acting:
-    """Who acts. A token acts for the person who made it."""
+class ActorContext:
+    """Who acts and from where. A token acts for the person who created it."""
 
     via: Via = Via.SYSTEM
     person_id: int | None = None
@@ -34,7 +34,7 @@ class Acting:
     request_id: str = ""
 
     def actor_json(self, by: User | None = None) -> dict[str, Any]:
-        """Whoever acts; `by` may say it better, but not in whose name a command was run."""
+        """The actor of an audit entry; `by` overrides it, except for a command."""
         name, person_id = self.name, self.person_id
         if by and self.via is not Via.COMMAND:
             name, person_id = by.get_username(), by.pk
@@ -44,32 +44,31 @@ class Acting:
         return {"via": self.via.value, "address": self.address, "request": self.request_id}
 
 
-_acting: ContextVar[Acting] = ContextVar("acting", default=Acting())  # noqa: B039 -- frozen
+_acting: ContextVar[ActorContext] = ContextVar("acting", default=ActorContext())  # noqa: B039 -- frozen
 
 
-def now() -> Acting:
+def current_actor() -> ActorContext:
     return _acting.get()
 
 
 @contextmanager
-def by(who: Acting) -> Iterator[None]:
-    """Whatever is done inside is done by them."""
-    token = _acting.set(who)
+def acting_as(actor: ActorContext) -> Iterator[None]:
+    token = _acting.set(actor)
     try:
         yield
     finally:
         _acting.reset(token)
 
 
-def command() -> Acting:
-    """Whoever runs a command on this machine, by the name that it knows them by."""
+def command_actor() -> ActorContext:
+    """The user who runs a command on this machine."""
     try:
         name = pwd.getpwuid(os.getuid()).pw_name
     except KeyError:  # in a container a user may have only a number
         name = f"uid {os.getuid()}"
-    return Acting(Via.COMMAND, name=name)
+    return ActorContext(Via.COMMAND, name=name)
 
 
-def identify(**known: Any) -> None:
-    """Say more about who acts in the present `by`, once it is known."""
+def identify_actor(**known: Any) -> None:
+    """Add to the current actor what is known only now."""
     _acting.set(replace(_acting.get(), **known))

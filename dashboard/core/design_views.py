@@ -1,4 +1,4 @@
-"""The living page: every part of the pages in all its states, with the markup to copy."""
+"""The design page: every component in all its states, with the markup to copy."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ from django.shortcuts import render
 from django.template.loader import get_template
 from django.views.decorators.http import require_POST, require_safe
 
+from dashboard.core.http import add_toast
 from dashboard.core.permissions import own
-from dashboard.core.toasts import toast
 from health.status import Status
 
-# One file of templates/design/ each, in the order of the page.
+# One file per part in templates/design/, in the order of the page.
 PARTS = (
     "colours",
     "type",
@@ -38,7 +38,7 @@ PARTS = (
 
 
 @dataclass(frozen=True, slots=True)
-class Part:
+class DesignPart:
     name: str
     template: str
     source: str
@@ -46,20 +46,20 @@ class Part:
 
 @own
 @require_safe
-def page(request: HttpRequest) -> HttpResponse:
+def design_page(request: HttpRequest) -> HttpResponse:
     _only_in_development()
-    shown = {"parts": [_part(name) for name in PARTS], "statuses": list(Status)}
+    shown = {"parts": [_load_part(name) for name in PARTS], "statuses": list(Status)}
     return render(request, "design/page.html", shown)
 
 
 @own
 @require_POST
-def say(request: HttpRequest) -> HttpResponse:
-    """A toast of the level that was asked for, as any action would send it."""
+def show_toast(request: HttpRequest) -> HttpResponse:
+    """A toast of the requested level, as any action would send it."""
     _only_in_development()
     level = request.POST.get("level", "")
     level = level if level in {"success", "warning", "error"} else "info"
-    return toast(HttpResponse(status=204), f"This is what {level} looks like.", level=level)
+    return add_toast(HttpResponse(status=204), f"This is what {level} looks like.", level=level)
 
 
 def _only_in_development() -> None:
@@ -67,8 +67,8 @@ def _only_in_development() -> None:
         raise Http404
 
 
-def _part(name: str) -> Part:
+def _load_part(name: str) -> DesignPart:
     path = f"design/{name}.html"
-    # The engine keeps the text that it read, so what is shown is what was rendered.
+    # The engine keeps the source it compiled, so the page shows what it renders.
     source: str = get_template(path).template.source  # type: ignore[attr-defined]
-    return Part(name, path, source.strip())
+    return DesignPart(name, path, source.strip())

@@ -1,4 +1,4 @@
-"""Where this installation may connect to: the rules of probes.egress_rules, from the settings."""
+"""The egress rules of this installation: probes.egress_rules, from the settings."""
 
 from __future__ import annotations
 
@@ -11,25 +11,25 @@ from django.conf import settings
 from probes.egress_rules import EgressRules, parse_grants
 
 
-def rules() -> EgressRules:
-    """Public addresses and what EGRESS_GRANTS names, but never our own servers."""
+def read_egress_rules() -> EgressRules:
+    """Public addresses and what EGRESS_GRANTS lists, but never our own database and broker."""
     return EgressRules(parse_grants(settings.EGRESS_GRANTS), denied=frozenset(_own_servers()))
 
 
 def _own_servers() -> Iterator[tuple[str, int]]:
     database = settings.DATABASES["default"]
     redis = urlsplit(settings.REDIS_URL)
-    yield from _addresses(database["HOST"], int(database["PORT"] or 5432))
-    yield from _addresses(redis.hostname or "", redis.port or 6379)
+    yield from _resolve_addresses(database["HOST"], int(database["PORT"] or 5432))
+    yield from _resolve_addresses(redis.hostname or "", redis.port or 6379)
 
 
-def _addresses(host: str, port: int) -> Iterator[tuple[str, int]]:
-    if not host or host.startswith("/"):  # a socket in the file system, which nobody can be sent to
+def _resolve_addresses(host: str, port: int) -> Iterator[tuple[str, int]]:
+    if not host or host.startswith("/"):  # a socket in the file system
         return
     try:
-        found = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)
+        entries = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)
     except OSError:
-        # Our own server is not to be found at the moment; then neither can a name lead there.
+        # The name of our server does not resolve, so no URL can lead there by name either.
         return
-    for entry in found:
+    for entry in entries:
         yield str(entry[4][0]), port

@@ -1,4 +1,4 @@
-"""Sealing what must be kept and not be read: AES-256-GCM, bound to the place it belongs to."""
+"""Encryption of stored secrets: AES-256-GCM, each bound to the row it belongs to."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ _VERSION = b"\x01"
 _ID, _NONCE = 8, 12
 
 
-def seal(key: Secret, bound_to: bytes) -> bytes:
-    """The secret, readable only with CREDENTIAL_KEYS and only under the same binding."""
+def encrypt_secret(key: Secret, bound_to: bytes) -> bytes:
+    """The secret, encrypted with the first of CREDENTIAL_KEYS and bound to `bound_to`."""
     if not settings.CREDENTIAL_KEYS:
         raise ImproperlyConfigured("Set CREDENTIAL_KEYS, or CREDENTIAL_KEYS_FILE, to store keys.")
     master, nonce = settings.CREDENTIAL_KEYS[0], os.urandom(_NONCE)
@@ -27,8 +27,8 @@ def seal(key: Secret, bound_to: bytes) -> bytes:
     return _VERSION + _key_id(master) + nonce + box
 
 
-def unseal(sealed: bytes, bound_to: bytes) -> Secret:
-    """What was sealed, or a refusal where its key is gone or it belongs elsewhere."""
+def decrypt_secret(sealed: bytes, bound_to: bytes) -> Secret:
+    """The secret; refuses where its key is gone or the binding differs."""
     key_id, rest = sealed[1 : 1 + _ID], sealed[1 + _ID :]
     master = next((key for key in settings.CREDENTIAL_KEYS if _key_id(key) == key_id), None)
     if master is None or sealed[:1] != _VERSION:

@@ -1,6 +1,6 @@
 """Refusals of services.
 
-Refused              a service said no; the view shows .message
+Refused              a service refuses; the view shows .message
 └── LeaseLost        this worker no longer holds the run it works on
 """
 
@@ -8,7 +8,7 @@ from __future__ import annotations
 
 
 class Refused(Exception):
-    """A service said no, for a reason that a person can read."""
+    """A service refuses, for a reason shown to the user."""
 
     def __init__(self, message: str) -> None:
         super().__init__(message)
@@ -16,4 +16,4 @@ class Refused(Exception):
 
 
 class LeaseLost(Refused):
-    """The run was reaped, superseded or cancelled; whoever works on it must stop."""
+    """The run was reaped, superseded or cancelled; its worker must stop."""

@@ -1,22 +1,24 @@
-"""Codes in the reader's words: states, triggers, outcomes, stages, findings, capabilities.
+"""Translated labels of codes: states, triggers, outcomes, stages, findings, capabilities.
 
-Tables, addresses and the API keep the codes; only pages say them. A code that no table knows, such
-as a name that an endpoint sent, is shown as it is.
+Tables, URLs and the API use the codes; pages show the labels. A code without a label, such as a
+name that an endpoint sent, is shown as it is.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import Any
 
 from django.utils.functional import Promise
-from django.utils.translation import gettext, pgettext_lazy
+from django.utils.translation import gettext, pgettext, pgettext_lazy
 from django.utils.translation import gettext_lazy as _
 
+from dashboard.core.safe_text import clip, visible
 from probes.errors import ProbesError
 
-Words = Mapping[str, Promise]
+Labels = Mapping[str, Promise]
 
-STATUSES: Words = {
+STATUSES: Labels = {
     "failing": _("failing"),
     "degraded": _("degraded"),
     "no verdict": _("no verdict"),
@@ -25,7 +27,7 @@ STATUSES: Words = {
     "healthy": _("healthy"),
     "off": pgettext_lazy("status", "off"),
 }
-RUN_STATES: Words = {
+RUN_STATES: Labels = {
     "queued": _("queued"),
     "leased": _("starting"),
     "running": _("running"),
@@ -33,7 +35,7 @@ RUN_STATES: Words = {
     "failed": _("no verdict"),
     "abandoned": _("stopped"),
 }
-TRIGGERS: Words = {
+TRIGGERS: Labels = {
     "ttl": _("scheduled"),
     "key_change": _("key change"),
     "fingerprint": _("fingerprint"),
@@ -43,21 +45,21 @@ TRIGGERS: Words = {
     "manual": _("manual"),
     "api": _("API"),
 }
-SUITES: Words = {
+SUITES: Labels = {
     "light": pgettext_lazy("suite", "light"),
     "full": pgettext_lazy("suite", "full"),
 }
-OUTCOMES: Words = {
+OUTCOMES: Labels = {
     "pass": _("pass"),
     "fail": _("fail"),
     "void": _("void"),
 }
-KNOWN: Words = {
+BASELINE_STATES: Labels = {
     "none": pgettext_lazy("baseline", "none"),
     "provisional": pgettext_lazy("baseline", "provisional"),
     "frozen": pgettext_lazy("baseline", "frozen"),
 }
-STAGES: Words = {
+STAGES: Labels = {
     "shadow": _("shadow"),
     "read_only": _("read only"),
     "write": pgettext_lazy("stage", "write"),
@@ -65,36 +67,35 @@ STAGES: Words = {
     "rejected": pgettext_lazy("stage", "rejected"),
     "rolled_back": _("rolled back"),
 }
-RISKS: Words = {
+RISKS: Labels = {
     "read": pgettext_lazy("risk", "read"),
     "write": pgettext_lazy("risk", "write"),
     "dangerous": pgettext_lazy("risk", "dangerous"),
 }
-LEVELS: Words = {
+LEVELS: Labels = {
     "good": _("good"),
     "fair": _("fair"),
     "weak": _("weak"),
     "bad": _("bad"),
     "no data": _("no data"),
 }
-LANES: Words = {
+LANES: Labels = {
     "probe": pgettext_lazy("lane", "probe"),
     "live": pgettext_lazy("lane", "live"),
 }
-INCIDENTS: Words = {
+INCIDENTS: Labels = {
     "open": pgettext_lazy("incident", "open"),
     "recovered": _("recovered"),
     "accepted": _("accepted"),
     "superseded": _("superseded"),
 }
-DELIVERIES: Words = {
+DELIVERIES: Labels = {
     "waiting": _("waiting"),
     "sent": _("sent"),
     "failed": pgettext_lazy("delivery", "failed"),
     "dropped": _("dropped"),
 }
-# Of the doctor.
-CHECKS: Words = {
+DOCTOR_CHECKS: Labels = {
     "workers": _("workers"),
     "schedule": _("schedule"),
     "beat": _("beat"),
@@ -107,7 +108,7 @@ CHECKS: Words = {
     "stale endpoints": _("stale endpoints"),
     "budgets": _("budgets"),
 }
-PROBES: Words = {
+PROBES: Labels = {
     "format": _("format"),
     "no_call_wanted": _("no call wanted"),
     "tag_in_text": _("tag in text"),
@@ -129,7 +130,7 @@ PROBES: Words = {
     "foreign_ids": _("foreign ids"),
 }
 # Values of a capability profile; formats and parsers are names and stay as they are.
-CAPABILITIES: Words = {
+CAPABILITIES: Labels = {
     "unknown": _("unknown"),
     "none": _("none"),
     "strict_json_schema": _("strict json schema"),
@@ -150,7 +151,7 @@ CAPABILITIES: Words = {
     "taken": _("taken"),
     "works": _("works"),
 }
-FINDINGS: Words = {
+FINDINGS: Labels = {
     "no_call": _("no call"),
     "leaked_call": _("leaked call"),
     "extra_call": _("extra call"),
@@ -204,8 +205,8 @@ FINDINGS: Words = {
     "provider_error": _("provider error"),
     "our_fault": _("our fault"),
 }
-# What no family claims first: a code that has two meanings is told by its own filter.
-_ALL: Words = {
+# The last entry wins; a code with two meanings has a template filter of its own.
+_ALL_CODES: Labels = {
     **CAPABILITIES,
     **FINDINGS,
     **PROBES,
@@ -218,14 +219,129 @@ _ALL: Words = {
     **STATUSES,
     **OUTCOMES,
 }
+# Longer values do not fit into a table.
+_MAX_VALUE_LENGTH = 120
+
+# In the order of the page; fields without a name follow in the order of the profile.
+CAPABILITY_NAMES = {
+    "tool_call_format": _("Call format"),
+    "parser": _("Text parser"),
+    "schema_level": _("Schemas"),
+    "supports_parallel_tool_use": _("Parallel calls"),
+    "supports_streaming_tool_use": _("Streamed calls"),
+    "reasoning_replay": _("Reasoning replay"),
+    "error_repair": _("Error repair"),
+    "tool_choice": _("Forcing a call"),
+    "parallel_switch": _("Off-switch for parallel calls"),
+    "accepts": _("Extras in a request"),
+    "id_forms": _("Foreign call ids"),
+    "trimmed_history": _("Trimmed history"),
+    "violations": _("Broken histories"),
+}
+_CAPABILITY_MEANINGS = {
+    "schema_level": {
+        "strict_json_schema": _("whole JSON Schema: nested objects and unions fit"),
+        "simple_object": _("flat objects only; nested ones must be simplified"),
+        "string_only": _("strings only; numbers and booleans do not fit"),
+        "none": _("arguments do not fit any schema"),
+    },
+    "tool_call_format": {
+        "xml": _("as XML in the text, which a parser reads"),
+        "json_text": _("as JSON in the text, which a parser reads"),
+        "none": _("no calls at all"),
+    },
+    "reasoning_replay": {
+        "none": _("there is no reasoning to send back"),
+        "tolerated": _("reasoning may be sent back or left out"),
+        "required_same_turn": _("reasoning must be sent back within the same turn"),
+        "required_all_turns": _("reasoning of all turns must be sent back"),
+        "rejected": _("reasoning that is sent back is refused"),
+    },
+    "error_repair": {
+        "reliable": _("corrects a refused call at the first try"),
+        "limited": _("corrects a refused call, but seldom at once"),
+        "none": _("never corrects a refused call"),
+    },
+    "parallel_switch": {
+        "obeyed": _("obeyed: one call a turn when asked"),
+        "ignored": _("taken and ignored"),
+        "refused": _("refused with an error"),
+        "no switch": _("the format has none"),
+    },
+    "trimmed_history": {
+        "taken": _("taken: old turns may be left out"),
+    },
+}
+_CAPABILITY_PARTS = {
+    "taken": _("taken"),
+    "refused": _("refused"),
+    "works": _("works"),
+    "ignored": _("ignored"),
+    "strict": _("strict schemas"),
+    "developer": _("developer messages"),
+    "unknown_parameter": _("unknown parameters"),
+    "missing": pgettext_lazy("results in a history", "missing"),
+    "orphan": pgettext_lazy("results in a history", "orphan"),
+    "duplicate": pgettext_lazy("results in a history", "duplicate"),
+    "long": pgettext_lazy("form of an id", "long ones"),
+    "punctuated": pgettext_lazy("form of an id", "with punctuation"),
+}
 
 
-def told(error: ProbesError) -> str:
-    """What stopped the protocol library, in the reader's language."""
+def probe_error_text(error: ProbesError) -> str:
+    """The message of an error of the protocol library, in the reader's language."""
     return gettext(error.pattern).format(**error.facts) if error.facts else gettext(error.pattern)
 
 
-def spoken(code: object, words: Words = _ALL) -> str:
-    """The code in words; one that is not known, without its underscores."""
+def code_label(code: object, labels: Labels = _ALL_CODES) -> str:
+    """The label of a code; an unknown code without its underscores."""
     text = str(code)
-    return str(words[text]) if text in words else text.replace("_", " ")
+    return str(labels[text]) if text in labels else text.replace("_", " ")
+
+
+def capability_name(field: str) -> str:
+    """The name of a field of the profile; an unknown field by its code."""
+    name = CAPABILITY_NAMES.get(field)
+    return str(name) if name else visible(field.replace("_", " "))
+
+
+def capability_meaning(field: str, value: object) -> str:
+    """The value of a field, in a few words."""
+    if value is None or value == "unknown":
+        return gettext("unknown")
+    if isinstance(value, bool):
+        return pgettext("capability", "yes") if value else pgettext("capability", "no")
+    if isinstance(value, list):
+        return ", ".join(str(each) for each in value) or pgettext("capability", "none")
+    if isinstance(value, Mapping):
+        return _join_parts(value)
+    if field == "tool_call_format" and str(value) not in _CAPABILITY_MEANINGS[field]:
+        return gettext("on the wire, in the format {format}").format(format=_value_label(value))
+    meaning = _CAPABILITY_MEANINGS.get(field, {}).get(str(value))
+    return str(meaning) if meaning else _value_label(value)
+
+
+def _join_parts(value: Mapping[str, Any]) -> str:
+    parts = [
+        gettext("{part}: {value}").format(part=_value_label(part), value=_part_value(each))
+        for part, each in value.items()
+    ]
+    return "; ".join(parts) or pgettext("capability", "none")
+
+
+def _part_value(value: object) -> str:
+    if value is None:
+        return gettext("unknown")
+    if isinstance(value, bool):
+        return gettext("taken") if value else gettext("refused")
+    return _value_label(value)
+
+
+def _value_label(value: object) -> str:
+    text = str(value)
+    labels = {**FINDINGS, **_CAPABILITY_PARTS}
+    return (
+        str(labels[text])
+        if text in labels
+        else visible(clip(text, _MAX_VALUE_LENGTH)).replace("_", " ")
+    )

@@ -1,4 +1,4 @@
-"""The settings pages, in the order in which their overview lists them."""
+"""The settings pages, in the order of their overview."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from django.urls import resolve, reverse
 from django.utils.functional import Promise
 from django.utils.translation import gettext_lazy as _
 
-from dashboard.core.permissions import Actor, Right, declared_by
+from dashboard.core.permissions import Actor, Right, declared_rights
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,13 +20,13 @@ class SettingsPage:
 
 
 @dataclass(frozen=True, slots=True)
-class Group:
+class SettingsGroup:
     title: Promise
     pages: tuple[SettingsPage, ...]
 
 
-GROUPS = (
-    Group(
+SETTINGS_GROUPS = (
+    SettingsGroup(
         _("Endpoints"),
         (
             SettingsPage(
@@ -56,7 +56,7 @@ GROUPS = (
             ),
         ),
     ),
-    Group(
+    SettingsGroup(
         _("People and programs"),
         (
             SettingsPage("password", _("Password"), _("Change the password you sign in with.")),
@@ -92,7 +92,7 @@ GROUPS = (
             ),
         ),
     ),
-    Group(
+    SettingsGroup(
         _("This installation"),
         (
             SettingsPage(
@@ -115,29 +115,29 @@ GROUPS = (
 )
 
 
-def tabs_for(actor: Actor) -> list[SettingsPage]:
-    """The pages below /settings/ that somebody may open, in one row."""
-    groups = groups_for(actor)
+def settings_tabs(actor: Actor) -> list[SettingsPage]:
+    """The pages below /settings/ that the actor may open, in one row."""
+    groups = visible_groups(actor)
     return [page for group in groups for page in group.pages if page.url_name != "endpoint-new"]
 
 
-def groups_for(actor: Actor) -> list[Group]:
-    """The groups with the pages that somebody may open; a group without any is left out."""
+def visible_groups(actor: Actor) -> list[SettingsGroup]:
+    """The groups with the pages that the actor may open, without empty groups."""
     groups = [
-        Group(group.title, tuple(page for page in group.pages if _is_open(page, actor)))
-        for group in GROUPS
+        SettingsGroup(group.title, tuple(page for page in group.pages if _is_open(page, actor)))
+        for group in SETTINGS_GROUPS
     ]
     return [group for group in groups if group.pages]
 
 
 def _is_open(page: SettingsPage, actor: Actor) -> bool:
-    right = right_of(page.url_name)
+    right = page_right(page.url_name)
     return right is None or actor.may_somewhere(right)
 
 
 @cache
-def right_of(url_name: str) -> Right | None:
-    """What opening a page needs, as its view declares it; None where everybody may."""
-    declared = declared_by(resolve(reverse(url_name)).func)
+def page_right(url_name: str) -> Right | None:
+    """The right that a page's view declares; None where every signed-in person may open it."""
+    declared = declared_rights(resolve(reverse(url_name)).func)
     assert declared is not None, url_name
     return declared.safe

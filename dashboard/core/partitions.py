@@ -1,6 +1,6 @@
-"""Partitions: months of attempts, evidence and rollups, days of observations, made ahead of time.
+"""Partitions, created ahead: months of attempts, evidence and rollups, days of observations.
 
-What came in while its day had no partition lies in the overflow table, and is brought home here.
+Observations whose day had no partition are in the overflow table, and are moved from there here.
 """
 
 from __future__ import annotations
@@ -19,11 +19,11 @@ ROLLUPS = ("dashboard_rollup5m", "dashboard_rolluphour")
 MONTHLY = ("dashboard_attempt", "dashboard_evidence", *ROLLUPS)
 DAILY = ("dashboard_observation",)
 MONTHS_AHEAD, DAYS_AHEAD = 1, 7
-DRAINED_AT_ONCE = 100_000
+DRAIN_BATCH = 100_000
 _LOCK = 0x700160A6E  # any constant of our own
 
-# The newest buckets are updated in place; the pages behind them must soon count as visible to
-# all, or a chart has to look into the table after all.
+# The newest buckets are updated in place; older pages must soon be all-visible, or a chart's
+# index-only scan reads the table after all.
 _STORAGE = {
     "dashboard_rollup5m": "WITH (fillfactor = 70)",
     "dashboard_rolluphour": (
@@ -32,8 +32,8 @@ _STORAGE = {
 }
 
 
-class Tie(StrEnum):
-    """How a partition's table hangs on its parent."""
+class Attachment(StrEnum):
+    """Whether a partition's table is attached to its parent."""
 
     ATTACHED = "attached"
     LEAVING = "leaving"  # a detach was interrupted
@@ -55,45 +55,51 @@ class Partition:
 
     @property
     def moments(self) -> tuple[datetime, datetime]:
-        """Its first moment, and the first after it."""
+        """The first moment of the partition, and the first after it."""
         start, end = (datetime(d.year, d.month, d.day, tzinfo=UTC) for d in (self.start, self.end))
         return start, end
 
 
-def ensure() -> list[str]:
-    """Create what is missing and return the names; then empty the overflow table a bit."""
+def ensure_partitions() -> list[str]:
+    """Create missing partitions and return their names; then drain a batch of the overflow."""
     days = _overflow_days()
-    made = _make(list(_wanted(today())))
+    made = _create_missing(list(_upcoming_partitions(database_today())))
     if days:
         made += ensure_days(days)
-        _drain(days)
+        _drain_overflow(days)
     return made
 
 
-def ensure_for(months: Iterable[date], *, parents: Iterable[str] = MONTHLY) -> list[str]:
-    """Create the partitions of those months, of any day in them: for what comes late."""
-    return _make([_month(parent, month) for month in sorted(set(months)) for parent in parents])
+def ensure_months(months: Iterable[date], *, parents: Iterable[str] = MONTHLY) -> list[str]:
+    """Create the partitions of the months of these dates, for rows that come late."""
+    return _create_missing(
+        [_month_partition(parent, month) for month in sorted(set(months)) for parent in parents]
+    )
 
 
 def ensure_days(days: Iterable[date]) -> list[str]:
-    """Create the partitions of those days: for raw rows of the past, which nothing else makes."""
-    return _make([_day(parent, day) for day in sorted(set(days)) for parent in DAILY])
+    """Create the partitions of these days, for raw rows of the past."""
+    return _create_missing(
+        [_day_partition(parent, day) for day in sorted(set(days)) for parent in DAILY]
+    )
 
 
-def missing() -> list[str]:
-    """The partitions that should be there by now and are not."""
-    return [part.name for part in _missing(list(_wanted(today())))]
+def missing_partitions() -> list[str]:
+    """The names of partitions that should exist by now and do not."""
+    return [part.name for part in _without_attached(list(_upcoming_partitions(database_today())))]
 
 
-def existing(parent: str) -> dict[Partition, Tie]:
-    """The partitions of a table, the oldest first, and those that have left it halfway."""
+def existing_partitions(parent: str) -> dict[Partition, Attachment]:
+    """The partitions of a table, oldest first, including half-detached ones."""
     with connection.cursor() as cursor:
         cursor.execute(_EXISTING, {"names": f"^{parent}_[0-9]{{6}}([0-9]{{2}})?$"})
-        found = {named(parent, name): Tie(tie) for name, tie in cursor.fetchall()}
-    return {part: found[part] for part in sorted(found, key=lambda part: part.start)}
+        attachments = {
+            parse_partition_name(parent, name): Attachment(tie) for name, tie in cursor.fetchall()
+        }
+    return {part: attachments[part] for part in sorted(attachments, key=lambda part: part.start)}
 
 
-def today() -> date:
+def database_today() -> date:
     """The day by the database's clock, in UTC."""
     with connection.cursor() as cursor:
         cursor.execute("SELECT (statement_timestamp() AT TIME ZONE 'UTC')::date")
@@ -102,49 +108,49 @@ def today() -> date:
     return day
 
 
-def _wanted(day: date) -> Iterator[Partition]:
+def _upcoming_partitions(day: date) -> Iterator[Partition]:
     month = day
     for _ in range(MONTHS_AHEAD + 1):
-        parts = [_month(parent, month) for parent in MONTHLY]
+        parts = [_month_partition(parent, month) for parent in MONTHLY]
         yield from parts
         month = parts[0].end
     for days in range(-1, DAYS_AHEAD + 1):
-        yield from (_day(parent, day + timedelta(days=days)) for parent in DAILY)
+        yield from (_day_partition(parent, day + timedelta(days=days)) for parent in DAILY)
 
 
-def _month(parent: str, day: date) -> Partition:
+def _month_partition(parent: str, day: date) -> Partition:
     start = day.replace(day=1)
     return Partition(parent, start, (start + timedelta(days=32)).replace(day=1))
 
 
-def _day(parent: str, day: date) -> Partition:
+def _day_partition(parent: str, day: date) -> Partition:
     return Partition(parent, day, day + timedelta(days=1))
 
 
-def named(parent: str, name: str) -> Partition:
-    """The partition of that name, which tells what it covers."""
+def parse_partition_name(parent: str, name: str) -> Partition:
+    """The partition of that name; its digits are the month or day it covers."""
     digits = re.sub(r".*_", "", name)
     if len(digits) == 8:
-        return _day(parent, date.fromisoformat(digits))
-    return _month(parent, date.fromisoformat(f"{digits}01"))
+        return _day_partition(parent, date.fromisoformat(digits))
+    return _month_partition(parent, date.fromisoformat(f"{digits}01"))
 
 
-def _make(wanted: list[Partition]) -> list[str]:
-    if not _missing(wanted):
+def _create_missing(wanted: list[Partition]) -> list[str]:
+    if not _without_attached(wanted):
         return []
     with transaction.atomic(), connection.cursor() as cursor:
-        # Two callers at once would both find the table missing and one would fail.
+        # Without the lock two callers would both find the table missing, and one would fail.
         cursor.execute("SELECT pg_advisory_xact_lock(%s)", [_LOCK])
-        made = _missing(wanted)
+        made = _without_attached(wanted)
         for part in made:
             _attach(part)
     return [part.name for part in made]
 
 
 def _attach(part: Partition) -> None:
-    """Make and attach: PARTITION OF would lock the parent against everybody else."""
+    """Create and attach: PARTITION OF would lock the parent."""
     with connection.cursor() as cursor:
-        if existing(part.parent).get(part) is Tie.LEAVING:
+        if existing_partitions(part.parent).get(part) is Attachment.LEAVING:
             finish_detaching(part)
         cursor.execute(
             f"CREATE TABLE IF NOT EXISTS {part.name} (LIKE {part.parent} INCLUDING ALL) "
@@ -157,12 +163,12 @@ def _attach(part: Partition) -> None:
 
 
 def finish_detaching(part: Partition) -> None:
-    """Bring an interrupted detach to its end."""
+    """Finish an interrupted detach."""
     with connection.cursor() as cursor:
         cursor.execute(f"ALTER TABLE {part.parent} DETACH PARTITION {part.name} FINALIZE")
 
 
-def _missing(wanted: list[Partition]) -> list[Partition]:
+def _without_attached(wanted: list[Partition]) -> list[Partition]:
     with connection.cursor() as cursor:
         cursor.execute(_ATTACHED, [[part.name for part in wanted]])
         there = {name for (name,) in cursor.fetchall()}
@@ -176,11 +182,11 @@ def _overflow_days() -> list[date]:
 
 
 @transaction.atomic
-def _drain(days: list[date]) -> None:
-    """Move rows of these days to where they belong; the next call goes on."""
+def _drain_overflow(days: list[date]) -> None:
+    """Move a batch of rows of these days into their partitions."""
     with connection.cursor() as cursor:
         cursor.execute("SELECT pg_advisory_xact_lock(%s)", [_LOCK])
-        cursor.execute(_DRAIN, {"days": days, "most": DRAINED_AT_ONCE})
+        cursor.execute(_DRAIN, {"days": days, "most": DRAIN_BATCH})
 
 
 _OVERFLOW_DAYS = """

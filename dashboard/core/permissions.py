@@ -1,7 +1,7 @@
-"""Rights: who may do what to which endpoints, and how a view says what it needs.
+"""Rights: who may do what to which endpoints, and which right a view needs.
 
-Every view declares its right by `needs`, `own` or `public`. `dashboard.middleware` refuses
-the rest, so that nothing is open because somebody forgot.
+Every view declares its right by `needs`, `own` or `public`. `dashboard.middleware` refuses a view
+without a declaration, so that no view is open by omission.
 """
 
 from __future__ import annotations
@@ -23,10 +23,10 @@ from dashboard.models.people import Role
 
 class Right(StrEnum):
     READ = "read"
-    PROBE = "probe"  # ask for runs, and stop them
-    OPERATE = "operate"  # endpoints, modes, notes, maintenance, asking for the next stage
-    TIGHTEN = "tighten"  # switch modes on, step a stage back
-    DECIDE = "decide"  # on requests, releases, new normals
+    PROBE = "probe"  # start and stop runs
+    OPERATE = "operate"  # endpoints, modes, notes, maintenance, promotion requests
+    TIGHTEN = "tighten"  # turn modes on, step a stage back
+    DECIDE = "decide"  # promotion requests, releases, baseline resets
     ADMINISTER = "administer"  # people, tokens of others, channels, rules, gates
 
 
@@ -39,22 +39,22 @@ RIGHTS: Mapping[Role, frozenset[Right]] = MappingProxyType(
 )
 _ALL = frozenset(Right)
 _NONE: frozenset[Right] = frozenset()
-# People, channels and gates are no team's: whoever is held to one team does not touch them.
-_OF_ALL_TEAMS = frozenset({Right.ADMINISTER})
-_MOST_ID = 2**63 - 1
+# People, channels and gates belong to no team, so an actor limited to one team cannot change them.
+_GLOBAL_RIGHTS = frozenset({Right.ADMINISTER})
+_MAX_ID = 2**63 - 1
 
 
 @dataclass(frozen=True, slots=True)
 class Actor:
-    """What somebody may do: everywhere, and beyond that in single teams."""
+    """What a person or token may do: everywhere, and in addition in single teams."""
 
     everywhere: frozenset[Right] = _NONE
     by_team: Mapping[int, frozenset[Right]] = field(default_factory=dict)
-    # The roles behind it, each with the name of its team, for showing them.
+    # The roles behind the rights, each with the name of its team, for display.
     held: tuple[tuple[Role, str | None], ...] = field(default=(), compare=False)
 
     def may(self, right: Right, team_id: int | None) -> bool:
-        """Whether they may do it to an endpoint of that team; None is an endpoint without one."""
+        """Whether the actor has the right over an endpoint of that team, or of none (None)."""
         if right in self.everywhere:
             return True
         return team_id is not None and right in self.by_team.get(team_id, _NONE)
@@ -63,27 +63,27 @@ class Actor:
         return right in self.everywhere or any(right in rights for rights in self.by_team.values())
 
     def teams(self, right: Right) -> frozenset[int] | None:
-        """The teams where they may do it; None is everywhere, endpoints without a team too."""
+        """The teams where the actor has the right; None is everywhere, also without a team."""
         if right in self.everywhere:
             return None
         return frozenset(team for team, rights in self.by_team.items() if right in rights)
 
     def within(self, rights: Iterable[Right], team_id: int | None = None) -> Actor:
-        """The same, at most with those rights and at most in that team: what a token may do."""
-        kept = frozenset(rights)
+        """The actor limited to those rights and to that team: what a token may do."""
+        limit = frozenset(rights)
         if team_id is None:
-            by_team = {team: found & kept for team, found in self.by_team.items()}
-            return Actor(self.everywhere & kept, by_team)
+            by_team = {team: rights & limit for team, rights in self.by_team.items()}
+            return Actor(self.everywhere & limit, by_team)
         inside = self.everywhere | self.by_team.get(team_id, _NONE)
-        return Actor(_NONE, {team_id: inside & kept - _OF_ALL_TEAMS})
+        return Actor(_NONE, {team_id: inside & limit - _GLOBAL_RIGHTS})
 
 
 NOBODY = Actor()
 EVERYBODY = Actor(_ALL)  # commands and schedules
 
 
-def of_user(user: User | AnonymousUser) -> Actor:
-    """What a person may do now."""
+def user_actor(user: User | AnonymousUser) -> Actor:
+    """What a person may do now, by the grants in the database."""
     if isinstance(user, AnonymousUser) or not user.is_active:
         return NOBODY
     if user.is_superuser:
@@ -101,12 +101,12 @@ def of_user(user: User | AnonymousUser) -> Actor:
 
 
 def actor_of(request: HttpRequest) -> Actor:
-    """What whoever sent the request may do; asked once a request."""
-    kept = getattr(request, "_actor", None)
-    if kept is None:
-        kept = of_user(cast(User, request.user))
-        set_actor(request, kept)
-    return cast(Actor, kept)
+    """What the sender of the request may do; read once per request."""
+    actor = getattr(request, "_actor", None)
+    if actor is None:
+        actor = user_actor(cast(User, request.user))
+        set_actor(request, actor)
+    return cast(Actor, actor)
 
 
 def set_actor(request: HttpRequest, actor: Actor) -> None:
@@ -114,8 +114,8 @@ def set_actor(request: HttpRequest, actor: Actor) -> None:
 
 
 @dataclass(frozen=True, slots=True)
-class Declared:
-    """What a view needs, for reading and for changing; no right is: a session is enough."""
+class DeclaredRights:
+    """The rights a view needs for reading and for changing; None: a session is enough."""
 
     safe: Right | None
     change: Right | None
@@ -126,21 +126,21 @@ View = TypeVar("View", bound=Callable[..., Any])
 
 
 def needs(right: Right, *, change: Right | None = None) -> Callable[[View], View]:
-    """Declare the right that a view needs; `change` where methods that change need another."""
-    return _declare(Declared(right, change or right))
+    """Declare the right that a view needs; `change` where unsafe methods need another."""
+    return _declare(DeclaredRights(right, change or right))
 
 
 def own(view: View) -> View:
-    """Declare that everybody may who is signed in: it concerns nobody but themselves."""
-    return _declare(Declared(None, None))(view)
+    """Declare that every signed-in person may use the view: it concerns only themselves."""
+    return _declare(DeclaredRights(None, None))(view)
 
 
 def public(view: View) -> View:
-    """Declare that nobody needs to sign in for it."""
-    return _declare(Declared(None, None, is_public=True))(login_not_required(view))
+    """Declare that the view needs no sign-in."""
+    return _declare(DeclaredRights(None, None, is_public=True))(login_not_required(view))
 
 
-def _declare(declared: Declared) -> Callable[[View], View]:
+def _declare(declared: DeclaredRights) -> Callable[[View], View]:
     def decorate(view: View) -> View:
         view.declared = declared  # type: ignore[attr-defined]
         return view
@@ -148,49 +148,49 @@ def _declare(declared: Declared) -> Callable[[View], View]:
     return decorate
 
 
-def declared_by(view: Callable[..., Any]) -> Declared | None:
+def declared_rights(view: Callable[..., Any]) -> DeclaredRights | None:
     return getattr(view, "declared", None)
 
 
 def check_view(request: HttpRequest, view: Callable[..., Any], named: Mapping[str, Any]) -> None:
-    """Refuse what the view's declaration does not allow; a view without one refuses everybody."""
-    declared = declared_by(view)
+    """Refuse what the view's declaration does not allow; without one, refuse every request."""
+    declared = declared_rights(view)
     if declared is None:
         raise PermissionDenied(f"{view.__module__}.{view.__name__} declares no right")
     if declared.is_public:
         return
     right = declared.safe if request.method in {"GET", "HEAD", "OPTIONS"} else declared.change
     if right is not None:
-        check(actor_of(request), right, named)
+        check_right(actor_of(request), right, named)
 
 
-def check(actor: Actor, right: Right, named: Mapping[str, Any]) -> None:
-    """Refuse unless the actor has the right over what the address names.
+def check_right(actor: Actor, right: Right, named: Mapping[str, Any]) -> None:
+    """Refuse unless the actor has the right over the objects that the URL names.
 
-    Whose endpoints somebody may not see, those do not exist for them: the answer is the same.
+    What the actor may not read answers 404, the same as what does not exist.
     """
-    found = [team for name, value in named.items() for team in _teams(name, value)]
-    if any(not actor.may(Right.READ, team) for team in found):
+    teams = [team for name, value in named.items() for team in _owning_teams(name, value)]
+    if any(not actor.may(Right.READ, team) for team in teams):
         raise Http404
-    allowed = all(actor.may(right, team) for team in found)
+    allowed = all(actor.may(right, team) for team in teams)
     if not allowed or not actor.may_somewhere(right):
         raise PermissionDenied
 
 
-def _teams(name: str, value: Any) -> list[int | None]:
-    """The team of what a part of an address names; nothing where teams own nothing of that kind."""
-    look_up = _OF_A_TEAM.get(name)
+def _owning_teams(name: str, value: Any) -> list[int | None]:
+    """The team of the object that a URL parameter names; empty for kinds that teams do not own."""
+    look_up = _TEAM_LOOKUPS.get(name)
     if look_up is None:
         return []
-    is_none = isinstance(value, int) and value > _MOST_ID
-    found = [] if is_none else list(look_up(value))
-    if not found:
+    is_too_large = isinstance(value, int) and value > _MAX_ID
+    teams = [] if is_too_large else list(look_up(value))
+    if not teams:
         raise Http404
-    return found
+    return teams
 
 
-# What addresses name and a team owns. A part that is in neither list fails a test.
-_OF_A_TEAM: Mapping[str, Callable[[Any], Iterable[int | None]]] = MappingProxyType(
+# URL parameters of objects that a team owns. A parameter in neither list fails a test.
+_TEAM_LOOKUPS: Mapping[str, Callable[[Any], Iterable[int | None]]] = MappingProxyType(
     {
         "slug": lambda slug: (
             Endpoint.objects.kept().filter(slug=slug).values_list("team_id", flat=True)
@@ -207,12 +207,19 @@ _OF_A_TEAM: Mapping[str, Callable[[Any], Iterable[int | None]]] = MappingProxyTy
         ),
     }
 )
-OF_A_TEAM = frozenset(_OF_A_TEAM)
-OF_NO_TEAM = frozenset(
-    {"probe", "trial", "step", "metric", "note_id", "switch_id"}  # inside something that has one
+TEAM_PARAMETERS = frozenset(_TEAM_LOOKUPS)
+TEAMLESS_PARAMETERS = frozenset(
+    {"probe", "trial", "step", "metric", "note_id", "switch_id"}  # inside an object that has one
     | {"code"}  # of the API's problems
-    | {"entry_id"}  # looked up among what one may see
-    | {"factor_id", "session_id"}  # of whoever asks
-    | {"person_id", "prefix", "rule_id", "channel_id", "delivery_id", "team_id"}  # administrators'
+    | {"entry_id"}  # filtered by what the actor may see
+    | {"factor_id", "session_id"}  # of the sender
+    | {
+        "person_id",
+        "prefix",
+        "rule_id",
+        "channel_id",
+        "delivery_id",
+        "team_id",
+    }  # for administrators
     | {"grant_id", "token"}  # of a person; the text of an invitation
 )

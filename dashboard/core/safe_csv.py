@@ -1,4 +1,4 @@
-"""Tables for spreadsheets, in which nothing is a formula, whoever wrote it."""
+"""CSV for spreadsheets, in which no value is a formula."""
 
 from __future__ import annotations
 
@@ -6,23 +6,22 @@ import csv
 from collections.abc import Iterable, Mapping, Sequence
 from io import StringIO
 
-# What a spreadsheet takes for the beginning of a formula.
+# A spreadsheet reads a value that starts so as a formula.
 _FORMULAS = ("=", "+", "-", "@", "\t", "\r", "\n")
 
 
-def as_csv(
+def render_csv(
     records: Iterable[Mapping[str, object]], names: Sequence[str], *, with_names: bool = True
 ) -> str:
-    """The records as lines, with a line of names on top."""
     text = StringIO()
     writer = csv.DictWriter(text, fieldnames=names)
     if with_names:
         writer.writeheader()
-    writer.writerows(_neutral(record) for record in records)
+    writer.writerows(_escape_formulas(record) for record in records)
     return text.getvalue()
 
 
-def _neutral(record: Mapping[str, object]) -> dict[str, object]:
+def _escape_formulas(record: Mapping[str, object]) -> dict[str, object]:
     return {
         name: f"'{value}" if isinstance(value, str) and value.startswith(_FORMULAS) else value
         for name, value in record.items()

@@ -1,4 +1,4 @@
-"""Text from models and endpoints, made safe to look at: nothing in it acts, nothing hides."""
+"""Text from models and endpoints, made safe to display: no active and no hidden characters."""
 
 from __future__ import annotations
 
@@ -10,19 +10,19 @@ from functools import lru_cache
 
 from health.translation import say_many
 
-# How much of one text a page shows at first, and how much when all of it is asked for.
-SHOWN = 64 * 1024
-MOST_SHOWN = 1024 * 1024
+# How much of a text a page shows at first, and how much on “show all”.
+SHOWN_LENGTH = 64 * 1024
+MAX_SHOWN_LENGTH = 1024 * 1024
 
 _PLAIN = re.compile(r"[\n\t -~]*")
 _KEPT = {"\n", "\t"}
-# Letters that take room and show nothing; Unicode does not class them as controls.
+# Invisible letters that Unicode does not class as controls.
 _BLANKS = {"\u115f", "\u1160", "\u3164", "\uffa0", "\u2800", "\u034f"}
 
 
 @dataclass(frozen=True, slots=True)
-class Span:
-    """A part of a text, from `start` up to but not including `end`, and the mark it gets."""
+class MarkSpan:
+    """A range of a text, `end` excluded, and the mark it gets."""
 
     start: int
     end: int
@@ -30,10 +30,10 @@ class Span:
 
 
 @dataclass(frozen=True, slots=True)
-class Piece:
-    """A part of a text that is already inert; `mark` names what is marked in it.
+class TextPiece:
+    """A part of a text, already safe, with its mark.
 
-    `is_first` is the place that a link to the mark leads to.
+    `is_first` is where a link to the mark leads.
     """
 
     text: str
@@ -42,10 +42,10 @@ class Piece:
 
 
 @dataclass(frozen=True, slots=True)
-class Marked:
-    """A text in pieces, and how many of its characters are left out."""
+class MarkedText:
+    """A text in pieces, and how many of its characters are not shown."""
 
-    pieces: tuple[Piece, ...]
+    pieces: tuple[TextPiece, ...]
     left_out: int = 0
 
     @property
@@ -60,8 +60,8 @@ def visible(text: str) -> str:
     return "".join(map(_glyph, text))
 
 
-def clip(text: str, limit: int = SHOWN) -> str:
-    """The first part of a text, and a word on how much was left out."""
+def clip(text: str, limit: int = SHOWN_LENGTH) -> str:
+    """The first part of a text, with a note on how much is not shown."""
     if len(text) <= limit:
         return text
     left_out = len(text) - limit
@@ -71,22 +71,22 @@ def clip(text: str, limit: int = SHOWN) -> str:
     return f"{text[:limit]}\n… {words.format(count=f'{left_out:,}')}"
 
 
-def marked(text: str, spans: Iterable[Span] = (), limit: int = SHOWN) -> Marked:
-    """The first part of a text, inert, with some of it marked. Where spans meet, the first wins."""
+def mark_text(text: str, spans: Iterable[MarkSpan] = (), limit: int = SHOWN_LENGTH) -> MarkedText:
+    """The first part of a text, safe, with marks. Where spans overlap, the first wins."""
     shown = text[:limit]
-    pieces: list[Piece] = []
+    pieces: list[TextPiece] = []
     seen: set[str] = set()
     at = 0
     for span in sorted(spans, key=lambda span: (span.start, -span.end)):
         start, end = max(at, span.start), min(span.end, len(shown))
         if start >= end:
             continue
-        pieces += [Piece(visible(shown[at:start]))] if start > at else []
-        pieces.append(Piece(visible(shown[start:end]), span.mark, span.mark not in seen))
+        pieces += [TextPiece(visible(shown[at:start]))] if start > at else []
+        pieces.append(TextPiece(visible(shown[start:end]), span.mark, span.mark not in seen))
         seen.add(span.mark)
         at = end
-    pieces += [Piece(visible(shown[at:]))] if at < len(shown) else []
-    return Marked(tuple(pieces), len(text) - len(shown))
+    pieces += [TextPiece(visible(shown[at:]))] if at < len(shown) else []
+    return MarkedText(tuple(pieces), len(text) - len(shown))
 
 
 @lru_cache(maxsize=4096)

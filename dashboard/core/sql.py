@@ -1,4 +1,4 @@
-"""Running a statement by itself: what the run machine's services are made of."""
+"""Raw SQL statements on the default connection."""
 
 from __future__ import annotations
 
@@ -9,39 +9,39 @@ from django.conf import settings
 from django.db import connection
 
 
-def limit_idling() -> None:
+def set_idle_timeout() -> None:
     """Let the database end this transaction when its client falls silent.
 
-    A worker that is cut off in the middle would keep its locks for as long as the network takes
-    to notice, and nobody else could go on with its run.
+    A worker that is cut off would keep its locks until the network notices, and no other worker
+    could continue its run.
     """
     span = f"{settings.RUN_LEASE.total_seconds() * 1000:.0f}"
     execute("SELECT set_config('idle_in_transaction_session_timeout', %(ms)s, true)", {"ms": span})
 
 
 def execute(statement: str, values: Mapping[str, Any] | None = None) -> int:
-    """Run it and return how many rows it touched."""
+    """Run a statement and return how many rows it touched."""
     with connection.cursor() as cursor:
         cursor.execute(statement, values)
         return int(cursor.rowcount)
 
 
-def rows(statement: str, values: Mapping[str, Any] | None = None) -> list[tuple[Any, ...]]:
+def fetch_rows(statement: str, values: Mapping[str, Any] | None = None) -> list[tuple[Any, ...]]:
     with connection.cursor() as cursor:
         cursor.execute(statement, values)
         return list(cursor.fetchall())
 
 
-def row(statement: str, values: Mapping[str, Any] | None = None) -> tuple[Any, ...] | None:
-    """The first row, or None where there is none."""
-    found = rows(statement, values)
-    return found[0] if found else None
+def fetch_row(statement: str, values: Mapping[str, Any] | None = None) -> tuple[Any, ...] | None:
+    """The first row, or None."""
+    rows = fetch_rows(statement, values)
+    return rows[0] if rows else None
 
 
-def release() -> None:
-    """Give the connection back before something slow that needs none; the next query takes one.
+def release_connection() -> None:
+    """Return the connection to the pool before slow work without queries.
 
-    A pooled connection that is held meanwhile is missing elsewhere. Inside a transaction it stays.
+    The next query takes one again. Inside a transaction the connection stays.
     """
     if not connection.in_atomic_block:
         connection.close()

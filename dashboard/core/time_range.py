@@ -1,4 +1,4 @@
-"""Which span of time a chart looks at, as its address says."""
+"""The time range of a chart, read from the query string."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ from django.utils.translation import gettext as _
 from dashboard.core.errors import Refused
 from dashboard.runs.observations import EARLIEST
 
-SHORTEST = timedelta(minutes=1)
+MIN_SPAN = timedelta(minutes=1)
 
 
-class Range(StrEnum):
-    """How far back a chart looks."""
+class TimeRange(StrEnum):
+    """How far back a chart reaches."""
 
     HOUR = "1h"
     HOURS = "6h"
@@ -33,25 +33,24 @@ class Range(StrEnum):
 
 
 _SPANS = {
-    Range.HOUR: timedelta(hours=1),
-    Range.HOURS: timedelta(hours=6),
-    Range.DAY: timedelta(days=1),
-    Range.WEEK: timedelta(days=7),
-    Range.MONTH: timedelta(days=30),
-    Range.SEASON: timedelta(days=90),
-    Range.YEAR: timedelta(days=365),
+    TimeRange.HOUR: timedelta(hours=1),
+    TimeRange.HOURS: timedelta(hours=6),
+    TimeRange.DAY: timedelta(days=1),
+    TimeRange.WEEK: timedelta(days=7),
+    TimeRange.MONTH: timedelta(days=30),
+    TimeRange.SEASON: timedelta(days=90),
+    TimeRange.YEAR: timedelta(days=365),
 }
 
 
 @dataclass(frozen=True, slots=True)
-class Window:
+class TimeWindow:
     """From when to when; without a start, from the first run on.
 
-    `range` is where a window that somebody chose by hand goes back to. `problem` says why what
-    was asked for could not be shown.
+    `range` is what a custom window resets to. `problem` says why the requested window is not shown.
     """
 
-    range: Range
+    range: TimeRange
     start: datetime | None
     end: datetime
     is_custom: bool = False
@@ -59,60 +58,60 @@ class Window:
 
     @property
     def query(self) -> dict[str, str]:
-        """What the address has to say for it."""
-        named = {"range": self.range.value}
+        """The query parameters of this window."""
+        base = {"range": self.range.value}
         if not self.is_custom or self.start is None:
-            return named
-        return {**named, "from": _spelled(self.start), "to": _spelled(self.end)}
+            return base
+        return {**base, "from": _format_time(self.start), "to": _format_time(self.end)}
 
 
-def range_named(name: str) -> Range:
+def parse_range(name: str) -> TimeRange:
     """The range of that name, else the week."""
-    return next((span for span in Range if span.value == name), Range.WEEK)
+    return next((span for span in TimeRange if span.value == name), TimeRange.WEEK)
 
 
-def window_of(query: Mapping[str, str], now: datetime) -> Window:
-    """The window that an address asks for; one that makes no sense is its range, with a word."""
-    named = _of_range(range_named(query.get("range", "")), now)
+def parse_window(query: Mapping[str, str], now: datetime) -> TimeWindow:
+    """The window of a query; an invalid one is its range, with a problem."""
+    preset = _range_window(parse_range(query.get("range", "")), now)
     start, end = query.get("from", ""), query.get("to", "")
     if not start and not end:
-        return named
+        return preset
     try:
-        first, last = _between(start, end, now)
+        first, last = _parse_bounds(start, end, now)
     except Refused as exc:
-        return Window(named.range, named.start, named.end, problem=exc.message)
-    return Window(named.range, first, last, is_custom=True)
+        return TimeWindow(preset.range, preset.start, preset.end, problem=exc.message)
+    return TimeWindow(preset.range, first, last, is_custom=True)
 
 
-def _of_range(span: Range, now: datetime) -> Window:
-    return Window(span, now - span.span if span.span else None, now)
+def _range_window(span: TimeRange, now: datetime) -> TimeWindow:
+    return TimeWindow(span, now - span.span if span.span else None, now)
 
 
-def _between(start: str, end: str, now: datetime) -> tuple[datetime, datetime]:
-    last = min(_moment(end), now) if end else now
-    first = _moment(start) if start else last - timedelta(days=7)
+def _parse_bounds(start: str, end: str, now: datetime) -> tuple[datetime, datetime]:
+    last = min(_parse_time(end), now) if end else now
+    first = _parse_time(start) if start else last - timedelta(days=7)
     if first >= now:
         raise Refused(_("That time has not come yet. Choose one that begins in the past."))
-    if end and _moment(end) <= first:
+    if end and _parse_time(end) <= first:
         raise Refused(_("The range must end after it begins. Change one of the two times."))
-    if last - first < SHORTEST:
+    if last - first < MIN_SPAN:
         raise Refused(_("A range must be at least one minute long."))
     return first, last
 
 
-def _moment(text: str) -> datetime:
-    """A time as the form or a link writes it; without an offset it is in UTC."""
+def _parse_time(text: str) -> datetime:
+    """A time as the form or a link writes it; UTC where it has no offset."""
     try:
-        found = datetime.fromisoformat(text.strip())
-        found = found.replace(tzinfo=UTC) if found.tzinfo is None else found.astimezone(UTC)
+        moment = datetime.fromisoformat(text.strip())
+        moment = moment.replace(tzinfo=UTC) if moment.tzinfo is None else moment.astimezone(UTC)
     except (ValueError, OverflowError) as exc:
         raise Refused(
             _("A time of the range could not be read. Write it like 2026-11-03T12:00.")
         ) from exc
-    if found < EARLIEST:
+    if moment < EARLIEST:
         raise Refused(_("There is nothing to show so long ago. Choose a later beginning."))
-    return found
+    return moment
 
 
-def _spelled(moment: datetime) -> str:
+def _format_time(moment: datetime) -> str:
     return moment.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")

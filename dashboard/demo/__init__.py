@@ -1,1 +1,1 @@
-from __future__ import annotations
+"""The simulated fleet: its endpoints, history and player."""

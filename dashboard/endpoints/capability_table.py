@@ -10,7 +10,7 @@ from typing import Any
 from django.urls import reverse
 from django.utils.translation import gettext as _
 
-from dashboard.core import capability_labels
+from dashboard.core import labels
 from dashboard.models import Attempt, Profile, Run
 
 # More attempts than this say the same once more.
@@ -49,13 +49,13 @@ class Field:
 
     @property
     def name(self) -> str:
-        return capability_labels.name_of(self.code)
+        return labels.capability_name(self.code)
 
     @property
     def meaning(self) -> str:
         if self.code == "parser" and self.value is None and self.trials:
             return _("none needed: no call comes as text")
-        return capability_labels.meaning_of(self.code, self.value)
+        return labels.capability_meaning(self.code, self.value)
 
     @property
     def is_coded(self) -> bool:
@@ -108,7 +108,7 @@ def read(profile: Profile, earlier: Profile | None) -> Capabilities | None:
     runs = Run.objects.in_bulk({entry["run"] for entry in entries.values() if entry.get("run")})
     kept = _kept(list(runs.values()))
     before = earlier.capabilities if earlier else {}
-    named = [name for name in capability_labels.NAMES if name in entries]
+    named = [name for name in labels.CAPABILITY_NAMES if name in entries]
     named += sorted(entries.keys() - set(named))
     fields = [_field(name, entries[name], runs, kept, before.get(name)) for name in named]
     return Capabilities(tuple(fields), earlier.epoch if earlier and before else None)
@@ -160,4 +160,4 @@ def _before(code: str, entry: Mapping[str, Any], before: Mapping[str, Any] | Non
     old, new = (before or {}).get("value"), entry.get("value")
     if old in (None, "unknown") or new in (None, "unknown") or old == new:
         return ""
-    return capability_labels.meaning_of(code, old)
+    return labels.capability_meaning(code, old)

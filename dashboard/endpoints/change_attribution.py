@@ -29,7 +29,11 @@ def sentence(endpoint: Endpoint, profile: Profile, found: Sequence[Changed]) -> 
         return _("There was no incident so far that a change could explain.")
     span = max(LONG_BEFORE, 2 * endpoint.ttl)
     near = endpoint_changes.around(found, last.opened_at, span)
-    words = {"finding": Titled(last).title, "span": durations.rough(span), **_names(near)}
+    words = {
+        "finding": Titled(last).title,
+        "span": durations.format_rough_duration(span),
+        **_names(near),
+    }
     return _verdict(near, silent=not profile.fingerprint).format(**words)
 
 

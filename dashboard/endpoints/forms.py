@@ -215,18 +215,18 @@ class EndpointForm(forms.Form):
         try:
             return check_base_url(self.cleaned_data["base_url"])
         except TargetError as exc:
-            raise forms.ValidationError(labels.told(exc)) from exc
+            raise forms.ValidationError(labels.probe_error_text(exc)) from exc
 
     def clean_key(self) -> Secret | None:
         text: str = self.cleaned_data["key"]
         try:
             return check_key(text) if text else None
         except TargetError as exc:
-            raise forms.ValidationError(labels.told(exc)) from exc
+            raise forms.ValidationError(labels.probe_error_text(exc)) from exc
 
     def clean_ttl(self) -> timedelta:
         try:
-            span = durations.parse(self.cleaned_data["ttl"])
+            span = durations.parse_duration(self.cleaned_data["ttl"])
         except ValueError as exc:
             raise forms.ValidationError(_("Write a number and a unit: 30m, 6h or 1d.")) from exc
         if not TTL_MIN <= span <= TTL_MAX:
@@ -238,7 +238,7 @@ class EndpointForm(forms.Form):
         try:
             check_options(options)
         except TargetError as exc:
-            raise forms.ValidationError(labels.told(exc)) from exc
+            raise forms.ValidationError(labels.probe_error_text(exc)) from exc
         return options
 
     def clean_tags(self) -> list[str]:
@@ -341,7 +341,7 @@ def _initial(endpoint: Endpoint) -> dict[str, Any]:
         "tags": ", ".join(endpoint.tags),
         "team": endpoint.team,
         "seen": endpoint.updated_at.isoformat(),
-        "ttl": durations.short(endpoint.ttl),
+        "ttl": durations.format_duration(endpoint.ttl),
         "options": json.dumps(endpoint.options, indent=2, ensure_ascii=False),
     }
 

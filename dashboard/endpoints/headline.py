@@ -53,7 +53,7 @@ def _of_status(summary: EndpointSummary) -> str:
             return _("The last run came to no verdict")
         case Status.STALE:
             assert summary.last_ended_at is not None
-            span = durations.rough(timezone.now() - summary.last_ended_at)
+            span = durations.format_rough_duration(timezone.now() - summary.last_ended_at)
             return _("No run ended for {span}: this may hold no longer").format(span=span)
         case Status.DEGRADED | Status.FAILING:
             return _of_rate(summary)

@@ -9,7 +9,7 @@ from urllib.parse import urlencode
 from asgiref.sync import async_to_sync
 
 from dashboard.core import egress_grants
-from dashboard.core.sql import release
+from dashboard.core.sql import release_connection
 from dashboard.endpoints.presets import of_provider
 from probes.egress_rules import EgressRules
 from probes.errors import ProbesError
@@ -34,8 +34,8 @@ class Model:
 
 def ollama_models() -> list[Model] | None:
     """The first few models that it has, or None where it does not answer."""
-    rules = egress_grants.rules()
-    release()
+    rules = egress_grants.read_egress_rules()
+    release_connection()
     return async_to_sync(_ask)(rules)
 
 

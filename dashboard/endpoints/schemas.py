@@ -146,7 +146,7 @@ def endpoint_out(endpoint: Endpoint) -> EndpointOut:
     limits = ("daily_requests", "daily_tokens", "price_input", "price_output", "currency", "tags")
     return EndpointOut(
         **{name: getattr(endpoint, name) for name in (*same, *times, *limits)},
-        ttl=durations.short(endpoint.ttl),
+        ttl=durations.format_duration(endpoint.ttl),
         team=endpoint.team.name if endpoint.team else None,
         key=Key(stored=credential is not None, hint=credential.hint if credential else ""),
     )

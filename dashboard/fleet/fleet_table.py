@@ -16,7 +16,7 @@ from django.utils.translation import get_language, pgettext
 from django.utils.translation import gettext as _
 
 from dashboard.charts.figures.sparkline import Sparkline, sparkline
-from dashboard.core.sql import rows
+from dashboard.core.sql import fetch_rows
 from dashboard.fleet.filters import FLEET_METRICS, FleetFilter
 from dashboard.fleet.queries import EndpointSummary
 from dashboard.templatetags.core import percent
@@ -125,7 +125,8 @@ def newest_rates(metric: Metric, summaries: Iterable[EndpointSummary]) -> dict[i
     runs = CELL_RUNS if metric is Metric.AVAILABILITY else 1
     parameters = {"profiles": profiles, "metrics": [metric.value], "runs": runs}
     return {
-        pk: metric_rate(metric, trials, bad) for pk, trials, bad in rows(_NEWEST_COUNTS, parameters)
+        pk: metric_rate(metric, trials, bad)
+        for pk, trials, bad in fetch_rows(_NEWEST_COUNTS, parameters)
     }
 
 
@@ -136,7 +137,7 @@ def _read_counts(profiles: list[int]) -> dict[int, dict[str, RunCounts]]:
         "runs": CELL_RUNS,
     }
     counts_by_profile: dict[int, dict[str, RunCounts]] = {}
-    for profile, name, trials, failures in rows(_LAST_COUNTS, parameters):
+    for profile, name, trials, failures in fetch_rows(_LAST_COUNTS, parameters):
         counts_by_profile.setdefault(profile, {})[name] = RunCounts(tuple(trials), tuple(failures))
     return counts_by_profile
 

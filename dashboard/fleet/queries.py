@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 
 from django.urls import reverse
 
-from dashboard.core.sql import rows
+from dashboard.core.sql import fetch_rows
 from dashboard.models import Endpoint
 from dashboard.models.people import Teams
 from dashboard.models.watch import Lane
@@ -106,14 +106,14 @@ def read_fleet(now: datetime, teams: Teams) -> Fleet:
     parameters: dict[str, Any] = {"lane": Lane.PROBE.value}
     if teams is not None:
         parameters["teams"] = list(teams)
-    records = rows(_EVERY_ENDPOINT if teams is None else _OF_TEAMS, parameters)
+    records = fetch_rows(_EVERY_ENDPOINT if teams is None else _OF_TEAMS, parameters)
     summaries = [_summary_from_row(each, now) for each in records]
     summaries.sort(key=lambda s: (WORST_FIRST[s.status], s.endpoint.slug))
     return Fleet(tuple(summaries))
 
 
 def read_summary(endpoint: Endpoint, now: datetime) -> EndpointSummary:
-    (record,) = rows(_ONE_ENDPOINT, {"lane": Lane.PROBE.value, "endpoint": endpoint.pk})
+    (record,) = fetch_rows(_ONE_ENDPOINT, {"lane": Lane.PROBE.value, "endpoint": endpoint.pk})
     return _summary_from_row(record, now)
 
 

@@ -14,7 +14,7 @@ from django.views.decorators.http import require_http_methods, require_POST, req
 
 from dashboard.core.errors import Refused
 from dashboard.core.permissions import Right, actor_of, needs
-from dashboard.core.reason_forms import NoteForm, ReasonForm
+from dashboard.core.reasons import NoteForm, ReasonForm
 from dashboard.incidents import failed_attempts, timeline
 from dashboard.incidents import queries as incidents
 from dashboard.incidents.queries import Titled

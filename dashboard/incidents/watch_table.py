@@ -85,7 +85,7 @@ def read(endpoint: Endpoint, watch: Watch) -> Table:
     counted = RunMetric.objects.filter(run_id=watch.last, watched_trials__gt=0)
     last = {Metric(row.metric): (row.watched_trials, row.watched_failures) for row in counted}
     found = tuple(_watched(metric, watch.gauge(metric), last, endpoint) for metric in WATCHED)
-    span = durations.rough(WITHIN_RUNS * endpoint.ttl)
+    span = durations.format_rough_duration(WITHIN_RUNS * endpoint.ttl)
     within = _("{count} runs ({span})").format(count=WITHIN_RUNS, span=span)
     return Table(found, detector.alarm_threshold(YEAR / endpoint.ttl), within)
 

@@ -1,1 +1,1 @@
-from __future__ import annotations
+"""Notification channels, deliveries and maintenance windows."""

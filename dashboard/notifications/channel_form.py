@@ -116,13 +116,15 @@ class ChannelForm(forms.Form):
 
 def _span(text: str, least: timedelta, most: timedelta) -> timedelta:
     try:
-        span = durations.parse(text)
+        span = durations.parse_duration(text)
     except ValueError as exc:
         raise forms.ValidationError(_("Write a number and a unit: 60s, 30m or 6h.")) from exc
     if not least <= span <= most:
         told = gettext("Between {least} and {most}, please.")
         raise forms.ValidationError(
-            told.format(least=durations.short(least), most=durations.short(most))
+            told.format(
+                least=durations.format_duration(least), most=durations.format_duration(most)
+            )
         )
     return span
 
@@ -131,6 +133,6 @@ def _initial(channel: Channel) -> dict[str, Any]:
     remind = channel.remind_every
     return {
         **{name: getattr(channel, name) for name in ("name", *_WISHES)},
-        "remind_every": durations.short(remind) if remind else "",
-        "group_for": durations.short(channel.group_for),
+        "remind_every": durations.format_duration(remind) if remind else "",
+        "group_for": durations.format_duration(channel.group_for),
     }

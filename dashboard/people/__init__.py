@@ -1,1 +1,1 @@
-from __future__ import annotations
+"""People, roles, teams, invitations and API tokens."""

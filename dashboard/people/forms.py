@@ -7,7 +7,7 @@ from django.contrib.auth.models import User
 from django.contrib.auth.validators import UnicodeUsernameValidator
 from django.utils.translation import gettext_lazy as _
 
-from dashboard.core.reasons import LONGEST_REASON
+from dashboard.core.reasons import MAX_REASON_LENGTH
 from dashboard.models import Team
 from dashboard.models.people import Role
 from dashboard.people.services.people import Rights
@@ -19,7 +19,7 @@ _ROLES = [*Role.choices, (ADMINISTRATOR, _("Administrator"))]
 class WhyForm(forms.Form):
     reason = forms.CharField(
         label=_("Reason"),
-        max_length=LONGEST_REASON,
+        max_length=MAX_REASON_LENGTH,
         required=False,
         widget=forms.TextInput({"autocomplete": "off"}),
     )
@@ -28,7 +28,7 @@ class WhyForm(forms.Form):
 def reason_in(form: WhyForm) -> str:
     """What was given as a reason; one that is too long is cut, since nothing depends on it."""
     given: str = form.data.get("reason", "")
-    return form.cleaned_data["reason"] if form.is_valid() else given[:LONGEST_REASON]
+    return form.cleaned_data["reason"] if form.is_valid() else given[:MAX_REASON_LENGTH]
 
 
 class InviteForm(forms.Form):

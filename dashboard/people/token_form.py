@@ -62,6 +62,6 @@ class TokenForm(forms.Form):
 
 def _teams_of(person: User) -> QuerySet[Team]:
     """The teams in which somebody may at least read."""
-    teams = permissions.of_user(person).teams(Right.READ)
+    teams = permissions.user_actor(person).teams(Right.READ)
     found = Team.objects.order_by("name")
     return found if teams is None else found.filter(pk__in=teams)

@@ -47,12 +47,12 @@ def actor_of(token: ApiToken) -> Actor:
     rights = rights_of(token.scopes)
     if token.created_by is None:
         return permissions.EVERYBODY.within(rights - _PERSONAL, token.team_id)
-    return permissions.of_user(token.created_by).within(rights, token.team_id)
+    return permissions.user_actor(token.created_by).within(rights, token.team_id)
 
 
 def sending_teams(token: ApiToken) -> frozenset[int] | None:
     """The teams for whose endpoints the token may send telemetry; None is all endpoints."""
-    maker = permissions.of_user(token.created_by) if token.created_by else permissions.EVERYBODY
+    maker = permissions.user_actor(token.created_by) if token.created_by else permissions.EVERYBODY
     needed = _NEEDED[Scope.TELEMETRY]
     return maker.within({needed}, token.team_id).teams(needed)
 
@@ -64,5 +64,5 @@ def offered_to(person: User | None, team_id: int | None = None) -> list[Scope]:
     """
     if person is None:
         return [scope for scope, needed in _NEEDED.items() if needed not in _PERSONAL]
-    actor = permissions.of_user(person).within(Right, team_id)
+    actor = permissions.user_actor(person).within(Right, team_id)
     return [scope for scope, needed in _NEEDED.items() if actor.may_somewhere(needed)]

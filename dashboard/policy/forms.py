@@ -1,17 +1,29 @@
-"""The forms of tool classes."""
+"""Forms of tool rules and of modes."""
 
 from __future__ import annotations
+
+from datetime import timedelta
 
 from django import forms
 from django.utils.translation import gettext_lazy as _
 
+from dashboard.core.reasons import ReasonForm
 from dashboard.trust.tool_rules import LONGEST_NOTE
+from health.modes import Mode
 from health.risk import LONGEST_NAME, LONGEST_PATTERN, Risk
 
 _CHOICES = [
     (Risk.READ.value, _("read: looks at things")),
     (Risk.WRITE.value, _("write: changes files or notes")),
     (Risk.DANGEROUS.value, _("dangerous: runs programs, deletes, sends outside, spends money")),
+]
+_NO_END = "none"
+_DURATIONS = [
+    ("1", _("1 hour")),
+    ("8", _("8 hours")),
+    ("24", _("1 day")),
+    ("168", _("7 days")),
+    (_NO_END, _("no end")),
 ]
 
 
@@ -39,3 +51,24 @@ class TryForm(forms.Form):
         strip=False,
         widget=forms.TextInput({"autocomplete": "off", "spellcheck": "false"}),
     )
+
+
+class SwitchOnForm(ReasonForm):
+    mode = forms.ChoiceField(choices=[(mode.value, mode.value) for mode in Mode])
+    lasts = forms.ChoiceField(label=_("For"), choices=_DURATIONS, initial="8")
+    until = forms.DateTimeField(
+        label=_("or until (UTC)"),
+        required=False,
+        widget=forms.DateTimeInput({"type": "datetime-local"}, format="%Y-%m-%dT%H:%M"),
+        error_messages={"invalid": _("Write the time as 2026-11-30 18:00, in UTC.")},
+    )
+
+    # Releasing a pinned mode takes a second person.
+    pinned = forms.BooleanField(required=False)
+
+    def clean_mode(self) -> Mode:
+        return Mode(self.cleaned_data["mode"])
+
+    def clean_lasts(self) -> timedelta | None:
+        hours: str = self.cleaned_data["lasts"]
+        return None if hours == _NO_END else timedelta(hours=int(hours))

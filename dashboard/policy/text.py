@@ -8,7 +8,7 @@ from typing import Any
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy, ngettext, pgettext
 
-from dashboard.core.labels import RISKS, spoken
+from dashboard.core.labels import RISKS, code_label
 from dashboard.core.safe_text import visible
 
 Body = Mapping[str, Any]
@@ -63,7 +63,7 @@ def _tools(body: Body) -> str:
     if allowed is None:
         return ""
     return _("only those of risk {risks}").format(
-        risks=", ".join(spoken(risk, RISKS) for risk in allowed)
+        risks=", ".join(code_label(risk, RISKS) for risk in allowed)
     )
 
 

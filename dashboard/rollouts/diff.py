@@ -9,7 +9,7 @@ from typing import Any
 from django.utils.translation import gettext as _
 from django.utils.translation import pgettext
 
-from dashboard.core import capability_labels
+from dashboard.core import labels
 from dashboard.models import Profile
 from dashboard.policy import text as policy_words
 from dashboard.rollouts import text as stage_words
@@ -90,10 +90,10 @@ def modes(before: Sequence[str], after: Sequence[str]) -> Line:
 
 def capabilities(before: Mapping[str, Any], after: Mapping[str, Any]) -> tuple[list[Line], int]:
     """The capabilities that differ, and how many do not. Values by name."""
-    named = [name for name in capability_labels.NAMES if name in before or name in after]
+    named = [name for name in labels.CAPABILITY_NAMES if name in before or name in after]
     found = [
         Line(
-            capability_labels.name_of(name),
+            labels.capability_name(name),
             _meaning(name, before.get(name)),
             _meaning(name, after.get(name)),
         )
@@ -143,4 +143,4 @@ def _allowed(body: Mapping[str, Any]) -> set[str]:
 def _meaning(name: str, value: object) -> str:
     if value in (None, "unknown"):
         return _("unknown")
-    return capability_labels.meaning_of(name, value)
+    return labels.capability_meaning(name, value)

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from django.utils.translation import gettext as _
 
-from dashboard.core import capability_labels
+from dashboard.core import labels
 from dashboard.core.safe_text import visible
 from dashboard.trust.decision_evidence import PARTS, Changed
 from health.metric_names import metric_name
@@ -39,7 +39,7 @@ def _named(part: str) -> str:
         case "figures" if name in set(Metric):
             inside = metric_name(Metric(name))
         case "capabilities":
-            inside = capability_labels.name_of(name)
+            inside = labels.capability_name(name)
         case _:
             inside = ""
     return _("{what} ({name})").format(what=what, name=inside) if inside else what

@@ -10,7 +10,7 @@ from django.contrib.auth.models import User
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
-from dashboard.core.reason_forms import ReasonForm
+from dashboard.core.reasons import ReasonForm
 from dashboard.models import Endpoint
 from dashboard.rollouts.text import allows, name_of
 from dashboard.trust import rollout_requests

@@ -10,7 +10,7 @@ from django.urls import reverse
 from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
-from dashboard.core.labels import KNOWN
+from dashboard.core.labels import BASELINE_STATES
 from dashboard.core.safe_text import visible
 from dashboard.models import Endpoint
 from health.gates import ConditionState, Evidence, GateCondition
@@ -42,7 +42,7 @@ _CODES = {
     "stale": _("stale"),
     "left": _("left"),
     "spent": _("spent"),
-    **KNOWN,
+    **BASELINE_STATES,
 }
 # Apart in shape as well as in colour. Drawn on 12 x 12.
 _SHAPES = {

@@ -10,8 +10,8 @@ from django import forms
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
-from dashboard.core.labels import KNOWN
-from dashboard.core.reason_forms import ReasonForm
+from dashboard.core.labels import BASELINE_STATES
+from dashboard.core.reasons import ReasonForm
 from dashboard.rollouts.gate_text import percent_of, success_of
 from dashboard.rollouts.text import allows
 from dashboard.rollouts.text import name_of as stage_name
@@ -44,7 +44,7 @@ class GateForm(forms.Form):
     trials = _count(gettext_lazy("Trials of parse success, at least"), MOST_TRIALS)
     baseline = forms.ChoiceField(
         label=gettext_lazy("Baseline, at least"),
-        choices=[(known.value, KNOWN[known.value]) for known in BaselineState],
+        choices=[(known.value, BASELINE_STATES[known.value]) for known in BaselineState],
     )
     open_incidents = _count(gettext_lazy("Open incidents, at most"), MOST_INCIDENTS)
     age_hours = forms.FloatField(

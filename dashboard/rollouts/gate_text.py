@@ -9,7 +9,7 @@ from datetime import timedelta
 from django.utils.translation import gettext as _
 
 from dashboard.core import durations
-from dashboard.core.labels import KNOWN, spoken
+from dashboard.core.labels import BASELINE_STATES, code_label
 from dashboard.rollouts.text import name_of as stage_name
 from dashboard.trust.text import shown
 from health.gates import PROMOTION_STAGES, Gate, Gates
@@ -36,7 +36,7 @@ def lines(gate: Gate) -> dict[str, str]:
         _("Runs of the full suite"): least.format(count=gate.full_runs),
         _("Trials"): least.format(count=gate.trials),
         **_rates(gate.rates, "{metric}"),
-        _("Baseline"): spoken(gate.baseline.value, KNOWN),
+        _("Baseline"): code_label(gate.baseline.value, BASELINE_STATES),
         _("Open incidents"): _("at most {count}").format(count=gate.open_incidents),
         _("Time at the stage before"): _age(gate.age),
         _("Live traffic"): _live(gate),
@@ -84,7 +84,9 @@ def _bound(metric: Metric, success: float) -> str:
 
 
 def _age(age: timedelta) -> str:
-    return _("at least {span}").format(span=durations.rough(age)) if age else _("any")
+    return (
+        _("at least {span}").format(span=durations.format_rough_duration(age)) if age else _("any")
+    )
 
 
 def _live(gate: Gate) -> str:

@@ -32,7 +32,7 @@ def record(lease: Lease, attempt: Attempt) -> None:
         if "no partition" not in str(exc):
             raise
         # The run waited from a month for which nobody had made a partition yet.
-        partitions.ensure_for([_created_on(lease)])
+        partitions.ensure_months([_created_on(lease)])
         kept = _stored(values)
     if not kept:
         raise LeaseLost("The lease ran out or the run was cancelled.")

@@ -14,7 +14,7 @@ from probes.target import origin
 def store(endpoint: Endpoint, key: Secret) -> None:
     """Seal the key for the endpoint's present origin; replaces what was stored."""
     place = origin(endpoint.base_url)
-    sealed = encryption.seal(key, _bound_to(endpoint.pk, place))
+    sealed = encryption.encrypt_secret(key, _bound_to(endpoint.pk, place))
     Credential.objects.update_or_create(
         endpoint=endpoint, defaults={"origin": place, "sealed": sealed, "hint": key.hint}
     )
@@ -32,7 +32,7 @@ def holds(credential: Credential, key: Secret) -> bool:
     """Is this the key that is stored? One that no longer opens is not."""
     place = _bound_to(credential.endpoint_id, credential.origin)
     try:
-        return encryption.unseal(bytes(credential.sealed), place) == key
+        return encryption.decrypt_secret(bytes(credential.sealed), place) == key
     except Refused:
         return False
 
@@ -44,7 +44,9 @@ def reveal(endpoint: Endpoint) -> Secret | None:
         return None
     if credential.origin != origin(endpoint.base_url):
         raise Refused(_("The stored key belongs to another host; enter the key again."))
-    return encryption.unseal(bytes(credential.sealed), _bound_to(endpoint.pk, credential.origin))
+    return encryption.decrypt_secret(
+        bytes(credential.sealed), _bound_to(endpoint.pk, credential.origin)
+    )
 
 
 def _bound_to(endpoint_id: int, place: str) -> bytes:

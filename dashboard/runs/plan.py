@@ -74,7 +74,7 @@ class Planned:
     def last_took(self) -> str:
         if self.last is None or not (self.last.started_at and self.last.finished_at):
             return ""
-        return durations.rough(self.last.finished_at - self.last.started_at)
+        return durations.format_rough_duration(self.last.finished_at - self.last.started_at)
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,7 +15,7 @@ from dataclasses import asdict, dataclass
 import structlog
 from django.db import Error, connection
 
-from dashboard.core.sql import rows
+from dashboard.core.sql import fetch_rows
 from dashboard.models.run import ENDED
 
 log = structlog.get_logger()
@@ -149,7 +149,7 @@ class Board:
 def standings(run_ids: Collection[int]) -> dict[int, Standing]:
     """Where runs stand, in one query."""
     try:
-        found = rows(_STANDINGS, {"runs": list(run_ids)})
+        found = fetch_rows(_STANDINGS, {"runs": list(run_ids)})
     finally:
         # The thread is borrowed; what it opened must go back.
         connection.close()

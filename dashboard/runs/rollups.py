@@ -13,7 +13,7 @@ from django.db import IntegrityError, transaction
 from psycopg.errors import CheckViolation
 
 from dashboard.core import partitions
-from dashboard.core.sql import execute, limit_idling, row, rows
+from dashboard.core.sql import execute, fetch_row, fetch_rows, set_idle_timeout
 from health.observation_bits import PLACES
 
 # A Monday at midnight: buckets of any width up to a week begin where people expect it.
@@ -56,13 +56,13 @@ def roll_up(limit: int = BATCHES) -> int:
         except _NoPartition as exc:
             # Not in that transaction: two callers, each with rows in these tables, would lock
             # each other out.
-            partitions.ensure_for(exc.months, parents=partitions.ROLLUPS)
+            partitions.ensure_months(exc.months, parents=partitions.ROLLUPS)
     return 0
 
 
 def lag() -> timedelta | None:
     """The age of the oldest batch that is not rolled up; None when all are."""
-    oldest = row(_LAG)
+    oldest = fetch_row(_LAG)
     return oldest[0] if oldest else None
 
 
@@ -72,22 +72,21 @@ def recount(day: date) -> list[Difference]:
     Only for days whose raw rows and five minutes are still kept.
     """
     kept = min(settings.KEEP_RAW_DAYS, settings.KEEP_5M_DAYS)
-    if day <= partitions.today() - timedelta(days=kept):
+    if day <= partitions.database_today() - timedelta(days=kept):
         raise ValueError(f"The raw rows of {day} are not kept any more.")
     start = datetime(day.year, day.month, day.day, tzinfo=UTC)
     span = {"start": start, "end": start + timedelta(days=1), "at": start - timedelta(days=1)}
+    rows = fetch_rows(_RECOUNT, span | _CONSTANTS)
     return [
         Difference(level, profile, metric, lane, bucket, (trials, failures), (held, held_failures))
-        for level, profile, metric, lane, bucket, trials, failures, held, held_failures in rows(
-            _RECOUNT, span | _CONSTANTS
-        )
+        for level, profile, metric, lane, bucket, trials, failures, held, held_failures in rows
     ]
 
 
 @transaction.atomic
 def _roll_up(limit: int) -> int:
-    limit_idling()
-    batches = _some(rows(_TAKE, {"limit": limit}))
+    set_idle_timeout()
+    batches = _some(fetch_rows(_TAKE, {"limit": limit}))
     if not batches:
         return 0
     ids, times = [batch for batch, _, _ in batches], [at for _, at, _ in batches]
@@ -100,7 +99,7 @@ def _roll_up(limit: int) -> int:
     except IntegrityError as exc:
         if not isinstance(exc.__cause__, CheckViolation):
             raise
-        raise _NoPartition([month for (month,) in rows(_MONTHS, taken)]) from exc
+        raise _NoPartition([month for (month,) in fetch_rows(_MONTHS, taken)]) from exc
     return execute(_ROLLED, taken)
 
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 from django.conf import settings
 from psycopg.types.json import Jsonb
 
-from dashboard.core.sql import execute, row, rows
+from dashboard.core.sql import execute, fetch_row, fetch_rows
 from dashboard.models.run import FULL_SUITE, PRIORITIES
 from dashboard.runs import services as runs
 from dashboard.runs import workers
@@ -40,13 +40,15 @@ def schedule_due() -> int:
 
 def to_ring(most: int) -> list[int]:
     """The queued runs whose doorbell is to be rung now, the most urgent first, marked as rung."""
-    return [id_ for (id_,) in rows(_TO_RING, {"again": settings.RUN_RING_AGAIN, "most": most})]
+    return [
+        id_ for (id_,) in fetch_rows(_TO_RING, {"again": settings.RUN_RING_AGAIN, "most": most})
+    ]
 
 
 def is_neglected() -> bool:
     """Whether a run has waited so long that its doorbell cannot have been heard."""
     values = {"long": 2 * settings.RUN_RING_AGAIN, "versions": [SUITE_VERSION]}
-    return row(_NEGLECTED, values) is not None
+    return fetch_row(_NEGLECTED, values) is not None
 
 
 def reap() -> int:
@@ -56,7 +58,7 @@ def reap() -> int:
         "lease": settings.RUN_LEASE,
         "fruitless_wait": runs.FRUITLESS_WAIT,
     }
-    found = row(_REAP, values)
+    found = fetch_row(_REAP, values)
     return int(found[0]) if found else 0
 
 

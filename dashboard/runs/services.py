@@ -25,7 +25,7 @@ from psycopg.types.json import Jsonb
 from dashboard.audit import services as audit
 from dashboard.core import broker
 from dashboard.core.errors import LeaseLost, Refused
-from dashboard.core.sql import execute, row
+from dashboard.core.sql import execute, fetch_row
 from dashboard.models import Attempt, Endpoint, Run
 from dashboard.models.audit import Action
 from dashboard.models.run import PRIORITIES, State, Trigger
@@ -126,7 +126,7 @@ def claim(*, owner: str) -> Lease | None:
     }
     for _ in range(TRIES):
         try:
-            found = row(_CLAIM, values)
+            found = fetch_row(_CLAIM, values)
         except IntegrityError as exc:
             if "run_provider_slot" not in str(exc):
                 raise
@@ -206,7 +206,7 @@ def _hastened(run: Run, suite: str, trigger: Trigger) -> Run:
 def _begin(lease: Lease, endpoint: Endpoint, cost: Price) -> bool:
     """Reserve the cost and start; False where the day's budget does not allow it."""
     values = {"run": lease.run_id, "token": lease.token}
-    found = row(_START, {**values, "requests": cost.requests, "tokens": cost.tokens})
+    found = fetch_row(_START, {**values, "requests": cost.requests, "tokens": cost.tokens})
     held, begun = found or (0, 0)
     if not held:
         raise LeaseLost("The run was taken away before it began.")
@@ -233,7 +233,7 @@ def _price(left: tuple[Trial, ...], *, ask_engine: bool) -> Price:
 
 def _ring(run_id: int) -> None:
     try:
-        broker.ring([run_id])
+        broker.wake_for_runs([run_id])
     except broker.BrokerDown as exc:
         # The row is the obligation: a worker's own timer finds it.
         log.warning("doorbell not rung", run=run_id, error=str(exc))

@@ -91,7 +91,7 @@ class Choice:
 
 def choices(asked: Wanted) -> list[Choice]:
     """The filters with what can be chosen in each."""
-    suites = {suite: labels.spoken(suite, labels.SUITES) for suite in SUITES}
+    suites = {suite: labels.code_label(suite, labels.SUITES) for suite in SUITES}
     return [
         Choice("suite", _("Suite"), asked.suite, _options(suites)),
         Choice("trigger", _("Why"), asked.trigger, _options(TRIGGER_WORDS)),

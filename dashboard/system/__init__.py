@@ -1,1 +1,1 @@
-from __future__ import annotations
+"""The system pages, metrics, retention and the doctor."""

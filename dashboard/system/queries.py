@@ -11,9 +11,9 @@ from datetime import date, datetime, timedelta
 
 from django.conf import settings
 
-from dashboard.core import broker_state, partitions
+from dashboard.core import broker, partitions
 from dashboard.core.broker import BrokerDown
-from dashboard.core.sql import row, rows
+from dashboard.core.sql import fetch_row, fetch_rows
 from dashboard.models import Pulse
 from dashboard.models.people import Teams
 from dashboard.models.run import ACTIVE, HELD, State
@@ -52,13 +52,13 @@ def state(teams: Teams) -> SystemState:
     It counts and names endpoints of those teams alone; all else is of the whole installation.
     """
     now = _now()
-    active = [_Active(*line) for line in rows(_ACTIVE, {"grace": 2 * settings.RUN_LEASE})]
+    active = [_Active(*line) for line in fetch_rows(_ACTIVE, {"grace": 2 * settings.RUN_LEASE})]
     endpoints, providers, stale, spent_out = _endpoints(teams)
     if teams is None:
         providers += [each.provider for each in active]
     workers = _workers()
     living = tuple(sign for sign in workers if sign.seen_at >= now - ALIVE_WITHIN)
-    lag = row(_SCHEDULER_LAG)
+    lag = fetch_row(_SCHEDULER_LAG)
     return SystemState(
         at=now,
         scheduler_lag=lag[0] if lag else None,
@@ -79,7 +79,7 @@ def state(teams: Teams) -> SystemState:
 
 
 def _now() -> datetime:
-    found = row("SELECT statement_timestamp()")
+    found = fetch_row("SELECT statement_timestamp()")
     assert found is not None
     now = found[0]
     assert isinstance(now, datetime)
@@ -102,7 +102,7 @@ def _load(name: str, active: list[_Active]) -> ProviderLoad:
 
 
 def _last_hour(active: list[_Active]) -> LastHour:
-    ended = rows(_ENDED, {"span": timedelta(hours=1)})
+    ended = fetch_rows(_ENDED, {"span": timedelta(hours=1)})
     return LastHour(
         ended={state: count for state, count, *_ in ended},
         claims=sum(a.claims for a in active) + sum(claims for _, _, claims, *_ in ended),
@@ -114,7 +114,7 @@ def _last_hour(active: list[_Active]) -> LastHour:
 
 def _endpoints(teams: Teams) -> tuple[int, list[str], Named, Named]:
     own = None if teams is None else list(teams)
-    found = row(_ENDPOINTS, {"most": MOST_NAMED, "teams": own})
+    found = fetch_row(_ENDPOINTS, {"most": MOST_NAMED, "teams": own})
     assert found is not None
     count, providers, stale, stale_slugs, spent, spent_slugs = found
     return (
@@ -126,11 +126,11 @@ def _endpoints(teams: Teams) -> tuple[int, list[str], Named, Named]:
 
 
 def _workers() -> list[WorkerSign]:
-    return [WorkerSign(*line) for line in rows(_WORKERS)]
+    return [WorkerSign(*line) for line in fetch_rows(_WORKERS)]
 
 
 def _store() -> Store:
-    found = row(_STORE, {"most": MOST_COUNTED})
+    found = fetch_row(_STORE, {"most": MOST_COUNTED})
     assert found is not None
     database_bytes, lag, batches, overflow = found
     return Store(
@@ -139,13 +139,13 @@ def _store() -> Store:
         batches_waiting=batches,
         overflow_rows=overflow,
         tables=_tables(),
-        missing=tuple(partitions.missing()),
+        missing=tuple(partitions.missing_partitions()),
     )
 
 
 def _tables() -> tuple[PartitionedTable, ...]:
     parents = [*partitions.DAILY, *partitions.MONTHLY]
-    found = {line[0]: line[1:] for line in rows(_TABLES, {"parents": parents})}
+    found = {line[0]: line[1:] for line in fetch_rows(_TABLES, {"parents": parents})}
     return tuple(_table(parent, *found.get(parent, (0, None, None, 0))) for parent in parents)
 
 
@@ -165,7 +165,7 @@ def _begins(partition: str | None) -> date | None:
 
 def _doorbells() -> int | None:
     try:
-        return broker_state.waiting()
+        return broker.count_waiting()
     except BrokerDown:
         return None
 

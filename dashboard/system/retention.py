@@ -10,8 +10,8 @@ from django.db import OperationalError, ProgrammingError
 
 from dashboard.api import services as idempotency
 from dashboard.core import partitions
-from dashboard.core.partitions import Partition, Tie
-from dashboard.core.sql import execute, row
+from dashboard.core.partitions import Attachment, Partition
+from dashboard.core.sql import execute, fetch_row
 
 log = structlog.get_logger()
 
@@ -49,8 +49,8 @@ def _over() -> list[Partition]:
 
 
 def _over_in(parent: str, days: int) -> list[Partition]:
-    limit = partitions.today() - timedelta(days=days)
-    over = [part for part in partitions.existing(parent) if part.end <= limit]
+    limit = partitions.database_today() - timedelta(days=days)
+    over = [part for part in partitions.existing_partitions(parent) if part.end <= limit]
     return [part for part in over if not _is_needed(part)][:MOST_AT_ONCE]
 
 
@@ -59,16 +59,16 @@ def _is_needed(part: Partition) -> bool:
     if part.parent not in partitions.DAILY:
         return False
     start, end = part.moments
-    return row(_WAITING, {"start": start, "end": end}) is not None
+    return fetch_row(_WAITING, {"start": start, "end": end}) is not None
 
 
 def _drop(part: Partition) -> bool:
     """Detach first, which lets others go on reading and writing, then drop what hangs loose."""
     try:
-        tie = partitions.existing(part.parent).get(part)
-        if tie is Tie.ATTACHED:
+        tie = partitions.existing_partitions(part.parent).get(part)
+        if tie is Attachment.ATTACHED:
             execute(f"ALTER TABLE {part.parent} DETACH PARTITION {part.name} CONCURRENTLY")
-        elif tie is Tie.LEAVING:
+        elif tie is Attachment.LEAVING:
             partitions.finish_detaching(part)
         execute(f"DROP TABLE IF EXISTS {part.name}")
     except (OperationalError, ProgrammingError) as exc:

@@ -10,7 +10,7 @@ from django.utils.functional import Promise
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy, ngettext
 
-from dashboard.core.durations import relative, rough
+from dashboard.core.durations import format_relative_time, format_rough_duration
 from dashboard.runs import pulses
 from dashboard.system.doctor import running
 from dashboard.system.doctor.check import Check, Verdict
@@ -108,11 +108,11 @@ def _schedule(state: SystemState) -> Tile:
     if not lag:
         return Tile(_("Scheduler lag"), _("none"), _("nothing is overdue"))
     detail = _("the longest that an endpoint is due without a run")
-    return Tile(_("Scheduler lag"), rough(lag), detail)
+    return Tile(_("Scheduler lag"), format_rough_duration(lag), detail)
 
 
 def _runs(state: SystemState) -> Tile:
-    told = {"count": f"{state.runs['queued']:,}", "span": rough(state.waited)}
+    told = {"count": f"{state.runs['queued']:,}", "span": format_rough_duration(state.waited)}
     detail = (
         _("{count} queued, the oldest for {span}") if state.waiting_since else _("{count} queued")
     )
@@ -151,7 +151,7 @@ def _rollups(state: SystemState) -> Tile:
     if store.overflow_rows:
         rows = ngettext("{count} row in overflow", "{count} rows in overflow", store.overflow_rows)
         told.append(rows.format(count=f"{store.overflow_rows:,}"))
-    lag = rough(store.rollup_lag) if store.rollup_lag else _("none")
+    lag = format_rough_duration(store.rollup_lag) if store.rollup_lag else _("none")
     return Tile(_("Rollup lag"), lag, _(", ").join(told))
 
 
@@ -188,4 +188,4 @@ def _table(table: PartitionedTable) -> Table:
 
 def _ago(state: SystemState, moment: datetime | None) -> str:
     age = state.age(moment)
-    return _("never") if age is None else relative(age)
+    return _("never") if age is None else format_relative_time(age)

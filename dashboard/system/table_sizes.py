@@ -7,7 +7,7 @@ from datetime import date
 
 from dashboard.core import partitions
 from dashboard.core.partitions import Partition
-from dashboard.core.sql import row, rows
+from dashboard.core.sql import fetch_row, fetch_rows
 
 _PARTITIONED = (*partitions.DAILY, *partitions.MONTHLY)
 
@@ -31,15 +31,15 @@ class Stored:
 
 
 def read() -> Stored:
-    found = row(_TODAY)
+    found = fetch_row(_TODAY)
     assert found is not None
     today, size = found
-    pieces = tuple(_piece(*line) for line in rows(_PIECES, {"parents": list(_PARTITIONED)}))
+    pieces = tuple(_piece(*line) for line in fetch_rows(_PIECES, {"parents": list(_PARTITIONED)}))
     return Stored(today, size, pieces)
 
 
 def _piece(parent: str | None, name: str, count: float, size: int, holds: bool) -> Piece:
-    partition = partitions.named(parent, name) if parent else None
+    partition = partitions.parse_partition_name(parent, name) if parent else None
     return Piece(parent or name, partition, round(count), size, holds)
 
 

@@ -1,1 +1,1 @@
-from __future__ import annotations
+"""Template tags and filters, one library per room."""

@@ -33,12 +33,12 @@ _OUTCOMES = {"pass": Status.HEALTHY, "fail": Status.FAILING, "void": Status.NO_V
 
 @register.inclusion_tag("parts/_status.html")
 def status_badge(status: Status, words: str = "") -> dict[str, Any]:
-    return _badge(status, words or labels.spoken(status.value, labels.STATUSES))
+    return _badge(status, words or labels.code_label(status.value, labels.STATUSES))
 
 
 @register.inclusion_tag("parts/_status.html")
 def outcome_badge(outcome: str) -> dict[str, Any]:
-    return _badge(_OUTCOMES[outcome], labels.spoken(outcome, labels.OUTCOMES))
+    return _badge(_OUTCOMES[outcome], labels.code_label(outcome, labels.OUTCOMES))
 
 
 @register.inclusion_tag("parts/_time.html")
@@ -62,7 +62,7 @@ def percent(value: float | None) -> str:
 
 @register.filter
 def duration(span: timedelta | None) -> str:
-    return durations.short(span) if span else ""
+    return durations.format_duration(span) if span else ""
 
 
 @register.filter
@@ -70,7 +70,7 @@ def took(run: Any) -> str:
     """How long a run worked, or has worked so far."""
     if run.started_at is None:
         return ""
-    return durations.rough((run.finished_at or timezone.now()) - run.started_at)
+    return durations.format_rough_duration((run.finished_at or timezone.now()) - run.started_at)
 
 
 @register.filter
@@ -85,37 +85,37 @@ def json(value: object) -> str:
 
 @register.filter
 def words(name: object) -> str:
-    return labels.spoken(name)
+    return labels.code_label(name)
 
 
 @register.filter
 def state_words(state: str) -> str:
-    return labels.spoken(state, labels.RUN_STATES)
+    return labels.code_label(state, labels.RUN_STATES)
 
 
 @register.filter
 def suite_words(suite: str) -> str:
-    return labels.spoken(suite, labels.SUITES)
+    return labels.code_label(suite, labels.SUITES)
 
 
 @register.filter
 def stage_words(stage: str) -> str:
-    return labels.spoken(stage, labels.STAGES)
+    return labels.code_label(stage, labels.STAGES)
 
 
 @register.filter
 def risk_words(risk: str) -> str:
-    return labels.spoken(risk, labels.RISKS)
+    return labels.code_label(risk, labels.RISKS)
 
 
 @register.filter
 def delivery_words(state: str) -> str:
-    return labels.spoken(state, labels.DELIVERIES)
+    return labels.code_label(state, labels.DELIVERIES)
 
 
 @register.filter
 def check_words(name: str) -> str:
-    return labels.spoken(name, labels.CHECKS)
+    return labels.code_label(name, labels.DOCTOR_CHECKS)
 
 
 @register.filter
@@ -151,7 +151,7 @@ def second(moment: datetime | None) -> str:
 
 
 def relative(moment: datetime) -> str:
-    return durations.relative(timezone.now() - moment)
+    return durations.format_relative_time(timezone.now() - moment)
 
 
 def _badge(status: Status, words: str) -> dict[str, Any]:

@@ -58,7 +58,7 @@ def first_run() -> FirstRun:
         requests=cost.requests,
         tokens=f"{cost.tokens:,}",
         baseline_runs=settings.BASELINE_RUNS - 1,
-        baseline_every=durations.rough(settings.BASELINE_EVERY),
+        baseline_every=durations.format_rough_duration(settings.BASELINE_EVERY),
         simulated=len(PATHS),
         can_start=demo.can_start(),
     )

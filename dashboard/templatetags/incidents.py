@@ -29,7 +29,7 @@ def severity_badge(severity: int, more: str = "") -> dict[str, Any]:
 @register.filter
 def span(value: timedelta) -> str:
     """A span of time, for reading."""
-    return durations.rough(value)
+    return durations.format_rough_duration(value)
 
 
 @register.filter

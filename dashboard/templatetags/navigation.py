@@ -9,7 +9,7 @@ from django import template
 from django.template.context import RequestContext
 from django.utils.safestring import SafeString
 
-from dashboard.core.navigation import SettingsPage, tabs_for
+from dashboard.core import navigation
 from dashboard.core.permissions import actor_of
 
 register = template.Library()
@@ -35,9 +35,9 @@ def current_section(context: RequestContext, name: str) -> str:
 
 
 @register.simple_tag(takes_context=True)
-def settings_tabs(context: RequestContext) -> list[SettingsPage]:
+def settings_tabs(context: RequestContext) -> list[navigation.SettingsPage]:
     """The pages of the settings that this person may open."""
-    return tabs_for(actor_of(context.request))
+    return navigation.settings_tabs(actor_of(context.request))
 
 
 @register.simple_tag

@@ -6,7 +6,7 @@ from django.db import transaction
 from django.db.models.functions import Now
 from django.utils.translation import gettext as _
 
-from dashboard.core.sql import limit_idling
+from dashboard.core.sql import set_idle_timeout
 from dashboard.models import Endpoint, RolloutRequest
 from dashboard.models.audit import Action
 from dashboard.trust import decision_evidence, rollout_notices
@@ -42,7 +42,7 @@ def expire() -> int:
 
 @transaction.atomic
 def _expire(request: RolloutRequest) -> bool:
-    limit_idling()
+    set_idle_timeout()
     endpoint = Endpoint.objects.select_for_update().get(pk=request.profile.endpoint_id)
     return run_out(endpoint, request) is not None
 

@@ -11,7 +11,7 @@ from django.conf import settings
 from django.db import connection, transaction
 
 from dashboard.core.errors import LeaseLost
-from dashboard.core.sql import execute, limit_idling
+from dashboard.core.sql import execute, set_idle_timeout
 from dashboard.models import Attempt as AttemptRow
 from dashboard.models import Endpoint, Profile, Run, RunMetric
 from dashboard.models.run import State
@@ -41,7 +41,7 @@ _BATCHES = uuid.UUID("6f0d4c3a-3f59-4c39-9a43-6f2b1f0f7e11")
 @transaction.atomic
 def finish(lease: Lease) -> None:
     """End the run and write all that follows from it. All or nothing, and only once."""
-    limit_idling()
+    set_idle_timeout()
     with connection.cursor() as cursor:
         cursor.execute(_LOCK, {"run": lease.run_id})
         cursor.execute(_FINISH, {"run": lease.run_id, "token": lease.token})

@@ -13,7 +13,7 @@ from dashboard.audit import services as audit
 from dashboard.core import permissions
 from dashboard.core.errors import Refused
 from dashboard.core.permissions import Right
-from dashboard.core.reasons import checked_reason
+from dashboard.core.reasons import clean_reason
 from dashboard.core.sql import execute
 from dashboard.models import GateVersion
 from dashboard.models.audit import Action
@@ -37,13 +37,13 @@ def change(
 
     `seen` is the version that they were made from, 0 for the default ones: another one refuses.
     """
-    if not permissions.of_user(User.objects.get(pk=by.pk)).may(Right.ADMINISTER, None):
+    if not permissions.user_actor(User.objects.get(pk=by.pk)).may(Right.ADMINISTER, None):
         raise Refused(_("Only an administrator may change the gates."))
     if found := find_gate_errors(body):
         where, why = found[0]
         raise Refused(_("{where}: {why}").format(where=where, why=why) if where else why)
     execute("SELECT pg_advisory_xact_lock(%(key)s)", {"key": _LOCK})
-    reason = checked_reason(reason)
+    reason = clean_reason(reason)
     before, held = GateVersion.current()
     if seen is not None and seen != (before.pk if before else 0):
         raise Refused(_("Somebody else has changed the gates since. Look at them again."))

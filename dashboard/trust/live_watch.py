@@ -14,7 +14,7 @@ from typing import Any
 from django.db import transaction
 from django.db.models.functions import Least, Now
 
-from dashboard.core.sql import limit_idling, rows
+from dashboard.core.sql import fetch_rows, set_idle_timeout
 from dashboard.models import Endpoint, Profile
 from dashboard.models import Watch as WatchRow
 from dashboard.models.run import Trigger
@@ -49,7 +49,7 @@ def follow_live() -> int:
         "back": LOOK_BACK,
         "live": Lane.LIVE.value,
     }
-    profiles = [profile_id for (profile_id,) in rows(_PROFILES, values)]
+    profiles = [profile_id for (profile_id,) in fetch_rows(_PROFILES, values)]
     for profile_id in profiles:
         _follow(profile_id, values)
     return len(profiles)
@@ -57,7 +57,7 @@ def follow_live() -> int:
 
 @transaction.atomic
 def _follow(profile_id: int, values: dict[str, Any]) -> None:
-    limit_idling()
+    set_idle_timeout()
     profile = Profile.objects.get(pk=profile_id)
     endpoint = Endpoint.objects.select_for_update().get(pk=profile.endpoint_id)
     profile.refresh_from_db()
@@ -98,7 +98,7 @@ def _buckets(
     """Trials and failures by bucket, oldest first."""
     found: defaultdict[int, dict[Metric, MetricCount]] = defaultdict(dict)
     wanted = {**values, "profile": profile_id, "since": since}
-    for bucket, metric, trials, failures in rows(_BUCKETS, wanted):
+    for bucket, metric, trials, failures in fetch_rows(_BUCKETS, wanted):
         found[int(bucket.timestamp())][_METRICS[metric]] = MetricCount(trials, failures)
     return found
 

@@ -14,8 +14,8 @@ from dashboard.audit import services as audit
 from dashboard.core import permissions
 from dashboard.core.errors import Refused
 from dashboard.core.permissions import Right
-from dashboard.core.reasons import checked_reason
-from dashboard.core.sql import limit_idling
+from dashboard.core.reasons import clean_reason
+from dashboard.core.sql import set_idle_timeout
 from dashboard.models import Endpoint, Incident, ModeSwitch, Notice, Profile
 from dashboard.models.audit import Action
 from dashboard.notifications.services import outbox
@@ -75,7 +75,7 @@ def switch_on(  # noqa: PLR0913 -- keyword-only: what a switch says
             switch = ModeSwitch.objects.create(
                 profile=profile,
                 mode=mode.value,
-                reason=checked_reason(reason),
+                reason=clean_reason(reason),
                 author=by,
                 pinned=pinned,
                 expires_at=Now() + _checked_time(lasts) if lasts is not None else None,
@@ -127,7 +127,7 @@ def switch_off(switch: ModeSwitch, *, by: User | None, reason: str = "") -> bool
             )
         )
     if current.incident_id is not None:
-        reason = checked_reason(reason)
+        reason = clean_reason(reason)
         _check_may_decide(by, endpoint)
     let_go(endpoint, current, by=by, reason=reason)
     return True
@@ -151,7 +151,7 @@ def let_go(endpoint: Endpoint, switch: ModeSwitch, *, by: User | None, reason: s
 
 def _check_may_decide(by: User | None, endpoint: Endpoint) -> None:
     """What an incident wants is not for everybody to undo; commands and schedules may."""
-    if by is not None and not permissions.of_user(by).may(Right.DECIDE, endpoint.team_id):
+    if by is not None and not permissions.user_actor(by).may(Right.DECIDE, endpoint.team_id):
         raise Refused(_("An incident switched it on: only an approver may switch it off."))
 
 
@@ -178,7 +178,7 @@ def expire() -> int:
 
 @transaction.atomic
 def _expire_of(endpoint_id: int) -> int:
-    limit_idling()
+    set_idle_timeout()
     endpoint = Endpoint.objects.select_for_update().get(pk=endpoint_id)
     ended = _end_due(endpoint)
     settle(endpoint)

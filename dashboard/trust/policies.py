@@ -16,7 +16,7 @@ from typing import Any
 from django.db.models import F, Q, QuerySet
 from django.db.models.functions import Coalesce, Now
 
-from dashboard.core.sql import execute, row
+from dashboard.core.sql import execute, fetch_row
 from dashboard.models import (
     Endpoint,
     ModeSwitch,
@@ -183,6 +183,6 @@ def _put(endpoint: Endpoint, body: dict[str, Any], good_until: datetime | None) 
 
 
 def _next_version() -> int:
-    found = row("SELECT nextval('dashboard_policy_number')")
+    found = fetch_row("SELECT nextval('dashboard_policy_number')")
     assert found
     return int(found[0])

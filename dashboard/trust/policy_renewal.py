@@ -11,7 +11,7 @@ from django.db import transaction
 from django.db.models import BooleanField, ExpressionWrapper, Q
 from django.db.models.functions import Now
 
-from dashboard.core.sql import limit_idling
+from dashboard.core.sql import set_idle_timeout
 from dashboard.models import Endpoint, Policy
 from dashboard.models.endpoint import EndpointQuerySet
 from dashboard.trust import modes
@@ -55,7 +55,7 @@ def _settle_each(endpoints: EndpointQuerySet) -> int:
     found = list(endpoints.order_by("pk").values_list("pk", flat=True))
     for endpoint_id in found:
         with transaction.atomic():
-            limit_idling()
+            set_idle_timeout()
             locked = Endpoint.objects.kept().select_for_update().filter(pk=endpoint_id).first()
             if locked is not None:
                 settle(locked)

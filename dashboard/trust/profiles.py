@@ -11,7 +11,7 @@ from django.db.models import F, Q
 from django.db.models.functions import Now
 
 from dashboard.core.errors import LeaseLost
-from dashboard.core.sql import limit_idling
+from dashboard.core.sql import set_idle_timeout
 from dashboard.models import Endpoint, FingerprintChange, Profile, Run
 from dashboard.models.run import State, Trigger
 from dashboard.runs import services as runs
@@ -54,7 +54,7 @@ def note_engine(lease: Lease, engine: EngineFacts) -> bool:
 
     A run is superseded then: what it would measure belongs to the new profile.
     """
-    limit_idling()
+    set_idle_timeout()
     endpoint = Endpoint.objects.select_for_update(of=("self",)).get(runs__id=lease.run_id)
     profile = endpoint.profile
     told, known = engine.chat_template_hash, profile.chat_template_hash

@@ -17,7 +17,7 @@ from django.utils.translation import gettext as _
 
 from dashboard.core.errors import Refused
 from dashboard.core.permissions import Right
-from dashboard.core.reasons import checked_reason
+from dashboard.core.reasons import clean_reason
 from dashboard.models import ApiToken, Endpoint, ModeSwitch, Profile, RolloutRequest
 from dashboard.models.audit import Action
 from dashboard.trust import (
@@ -69,7 +69,7 @@ def ask(
     profile: Profile, *, by: User, reason: str, token: ApiToken | None = None
 ) -> RolloutRequest:
     """Ask for the next stage of a profile; every condition of its gate has to be met."""
-    reason = checked_reason(reason)
+    reason = clean_reason(reason)
     gates.hold_still()
     endpoint = lock(profile.endpoint_id)
     check_right(by, Right.OPERATE, endpoint)
@@ -96,7 +96,7 @@ def ask_unpin(
     switch: ModeSwitch, *, by: User, reason: str, token: ApiToken | None = None
 ) -> RolloutRequest:
     """Ask that a pinned mode be let go of."""
-    reason = checked_reason(reason)
+    reason = clean_reason(reason)
     endpoint = lock(switch.profile.endpoint_id)
     check_right(by, Right.OPERATE, endpoint)
     switch = _pinned(switch)
@@ -114,7 +114,7 @@ def approve(request: RolloutRequest, *, by: User, reason: str) -> RolloutRequest
 
     What does not hold any more is written down before this refuses.
     """
-    refusal = _approve(request.pk, by=by, reason=checked_reason(reason))
+    refusal = _approve(request.pk, by=by, reason=clean_reason(reason))
     request.refresh_from_db()
     if refusal:
         raise Refused(refusal)
@@ -141,7 +141,7 @@ def _approve(request_id: int, *, by: User, reason: str) -> str | None:
 
 def reject(request: RolloutRequest, *, by: User, reason: str) -> RolloutRequest:
     """Say no; the stage stays as it is."""
-    refusal = _reject(request.pk, by=by, reason=checked_reason(reason))
+    refusal = _reject(request.pk, by=by, reason=clean_reason(reason))
     request.refresh_from_db()
     if refusal:
         raise Refused(refusal)
@@ -165,7 +165,7 @@ def withdraw(request: RolloutRequest, *, by: User, reason: str = "") -> RolloutR
     endpoint = lock(request.profile.endpoint_id)
     request.refresh_from_db()
     check_right(by, Right.READ if by.pk == request.requested_by_id else Right.OPERATE, endpoint)
-    reason = checked_reason(reason) if reason.strip() else ""
+    reason = clean_reason(reason) if reason.strip() else ""
     _decide(request, State.WITHDRAWN, by=by, reason=reason)
     record(Action.ROLLOUT_WITHDRAWN, endpoint, request, by=by, reason=reason)
     rollout_notices.decided(endpoint, request, by=by)

@@ -11,7 +11,7 @@ from dashboard.audit import services as audit
 from dashboard.core import permissions
 from dashboard.core.errors import Refused
 from dashboard.core.permissions import Right
-from dashboard.core.reasons import checked_reason
+from dashboard.core.reasons import clean_reason
 from dashboard.models import Endpoint, Incident, Profile
 from dashboard.models.audit import Action
 from dashboard.models.profile import Stage
@@ -28,14 +28,14 @@ def lock(endpoint_id: int) -> Endpoint:
 def check_right(by: User, right: Right, endpoint: Endpoint) -> None:
     """Refuse whoever may not do it now, whatever they could when they opened the page."""
     person = User.objects.filter(pk=by.pk, is_active=True).first()
-    if person is None or not permissions.of_user(person).may(right, endpoint.team_id):
+    if person is None or not permissions.user_actor(person).may(right, endpoint.team_id):
         raise Refused(_NOT_ALLOWED[right]())
 
 
 @transaction.atomic
 def step_back(profile: Profile, *, to: str, by: User, reason: str) -> None:
     """Let a profile do less, at once; one person is enough. Refuses what is not tighter."""
-    reason = checked_reason(reason)
+    reason = clean_reason(reason)
     endpoint, mine = _in_use(profile, by)
     if to not in stages.STAGES or to == Stage.REJECTED or not stages.is_tighter(to, mine.stage):
         raise Refused(_("That is no step back. Going forward takes a request and a decision."))
@@ -46,7 +46,7 @@ def step_back(profile: Profile, *, to: str, by: User, reason: str) -> None:
 @transaction.atomic
 def reject_profile(profile: Profile, *, by: User, reason: str) -> None:
     """Let a profile have no tools, and say that it is not wanted."""
-    reason = checked_reason(reason)
+    reason = clean_reason(reason)
     endpoint, mine = _in_use(profile, by)
     if mine.stage == Stage.REJECTED:
         raise Refused(_("The profile was rejected already."))

@@ -13,7 +13,7 @@ from typing import Any
 
 from django.db.models.functions import Coalesce, Now, TruncDate
 
-from dashboard.core.sql import rows
+from dashboard.core.sql import fetch_rows
 from dashboard.models import GateVersion, Incident, Profile, WatchEvent
 from dashboard.models import Watch as WatchRow
 from dashboard.models.watch import ACCEPTED, Lane
@@ -81,9 +81,9 @@ class _Read:
             row.pk: row for row in _TIMED.filter(pk__in=keys).select_related("endpoint")
         }
         wanted = {"profiles": keys, "version": SUITE_VERSION, "most": gate_facts.MOST_RUNS}
-        self.runs = {pk: (list(ids), list(full)) for pk, ids, full in rows(_RUNS, wanted)}
+        self.runs = {pk: (list(ids), list(full)) for pk, ids, full in fetch_rows(_RUNS, wanted)}
         self.figures: dict[int, dict[Metric, TrialCounts]] = defaultdict(dict)
-        for pk, name, trials, failures, runs in rows(_FIGURES, wanted):
+        for pk, name, trials, failures, runs in fetch_rows(_FIGURES, wanted):
             self.figures[pk][Metric(name)] = TrialCounts(trials, failures, runs)
         self.live = _live(keys)
         self.opened: dict[int, list[int]] = defaultdict(list)
@@ -115,7 +115,7 @@ class _Read:
 def _live(keys: list[int]) -> dict[int, dict[Metric, TrialCounts]]:
     """The live trials of each since its present stage began."""
     found: dict[int, dict[Metric, TrialCounts]] = defaultdict(dict)
-    for pk, place, trials, failures, buckets in rows(
+    for pk, place, trials, failures, buckets in fetch_rows(
         _LIVE, {"profiles": keys, "lane": Lane.LIVE.value}
     ):
         if place in _METRICS and trials:

@@ -34,7 +34,7 @@ def probed(site: Site) -> datetime:
 def compared(site: Site) -> datetime:
     """Two endpoints with figures of one hour; returns when it began."""
     at = timezone.now().replace(minute=0, second=0, microsecond=0) - timedelta(hours=3)
-    partitions.ensure_for([at.date()], parents=partitions.ROLLUPS)
+    partitions.ensure_months([at.date()], parents=partitions.ROLLUPS)
     place = {"metric": PLACES[Metric.PARSE_SUCCESS], "lane": PROBE, "bucket": at}
     for slug in ("one", "two"):
         profile = make_endpoint(slug=slug).profile

@@ -146,7 +146,7 @@ def _factor(person: User) -> int:
 def _endpoint(slug: str, failures: int) -> Endpoint:
     made = make_endpoint(slug=slug, model="zeta-1", options={"zeta": 1}, daily_requests=500)
     at = timezone.now() - timedelta(hours=2)
-    partitions.ensure_for([at.date()], parents=partitions.ROLLUPS)
+    partitions.ensure_months([at.date()], parents=partitions.ROLLUPS)
     RollupHour.objects.create(
         profile_id=made.profile.pk,
         metric=PLACES[Metric.PARSE_SUCCESS],

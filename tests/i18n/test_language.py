@@ -23,9 +23,9 @@ from dashboard.core.labels import (
     STAGES,
     STATUSES,
     TRIGGERS,
-    Words,
-    spoken,
-    told,
+    Labels,
+    code_label,
+    probe_error_text,
 )
 from dashboard.models import Notice, Policy
 from dashboard.models.notification import Delivery
@@ -157,7 +157,7 @@ def test_errors_of_the_protocol_library_are_told_with_their_facts() -> None:
     error = TargetError("There is no provider {name}.", name="'acme'")
 
     with translation.override(CHINESE):
-        said = told(error)
+        said = probe_error_text(error)
 
     assert (said, error.message) == ("没有 'acme' 这个供应商。", "There is no provider 'acme'.")
 
@@ -193,7 +193,7 @@ def test_for_all_is_english_only_as_long_as_asked() -> None:
 def test_times_are_told_in_chinese(span: timedelta, words: str) -> None:
     """By the server as by the page's script, which reads the same texts."""
     with translation.override(CHINESE):
-        assert durations.relative(span) == words
+        assert durations.format_relative_time(span) == words
 
 
 @pytest.mark.parametrize(
@@ -212,11 +212,11 @@ def test_times_are_told_in_chinese(span: timedelta, words: str) -> None:
     ],
     ids=lambda value: "" if isinstance(value, list) else next(iter(value)),
 )
-def test_every_code_has_words(words: Words, codes: list[str]) -> None:
+def test_every_code_has_words(words: Labels, codes: list[str]) -> None:
     """A new one is not shown as a code by accident, and an old one leaves no words behind."""
     assert set(words) == set(map(str, codes))
 
 
 def test_a_code_of_strangers_is_shown_as_it_is() -> None:
     """What an endpoint sent is not ours to translate."""
-    assert spoken("system_fingerprint") == "system fingerprint"
+    assert code_label("system_fingerprint") == "system fingerprint"

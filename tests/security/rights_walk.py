@@ -9,7 +9,7 @@ from django.conf import settings
 from django.http import HttpResponseBase
 from django.urls import URLPattern, URLResolver, get_resolver, reverse
 
-from dashboard.core.permissions import OF_A_TEAM
+from dashboard.core.permissions import TEAM_PARAMETERS
 from tests.security.rights_table import PAGES, Page, Who
 from tests.security.rights_world import BLIND, World, sent
 
@@ -26,7 +26,7 @@ class Address:
 
     @property
     def is_of_a_team(self) -> bool:
-        return bool(OF_A_TEAM & set(self.kwargs))
+        return bool(TEAM_PARAMETERS & set(self.kwargs))
 
 
 def addresses() -> list[Address]:

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from django.http import HttpResponseBase
 
 from dashboard.api_root import api
-from dashboard.core.permissions import OF_A_TEAM
+from dashboard.core.permissions import TEAM_PARAMETERS
 from tests.security.rights_table import OPERATIONS, STREAMS, UNSEEN, Who
 from tests.security.rights_walk import API
 from tests.security.rights_world import BLIND, World, sent
@@ -24,7 +24,7 @@ class Operation:
 
     @property
     def is_of_a_team(self) -> bool:
-        return any(f"{{{name}}}" in self.path for name in OF_A_TEAM)
+        return any(f"{{{name}}}" in self.path for name in TEAM_PARAMETERS)
 
 
 def operations() -> list[Operation]:

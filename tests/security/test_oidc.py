@@ -124,7 +124,7 @@ def test_a_configured_claim_links_and_may_make_people(
     settings.OIDC_CREATE_PEOPLE = True
     come(other, provider, sub="subject-3", email="eve@x.example", email_verified=True)
     eve = User.objects.get(username="eve@x.example")
-    assert (is_in(other), permissions.of_user(eve)) == (True, permissions.NOBODY)
+    assert (is_in(other), permissions.user_actor(eve)) == (True, permissions.NOBODY)
     assert not eve.has_usable_password()
 
 

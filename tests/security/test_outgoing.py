@@ -270,7 +270,7 @@ def test_our_own_database_and_broker_are_refused(
     monkeypatch.setitem(settings.DATABASES["default"], "PORT", "5433")
     settings.REDIS_URL = "redis://:word@127.0.0.1/0"
 
-    rules = egress_grants.rules()
+    rules = egress_grants.read_egress_rules()
 
     rules.check("10.0.0.1", 5433)
     rules.check("127.0.0.1", 80)
@@ -289,4 +289,4 @@ def test_servers_without_an_address_are_no_trouble(
     monkeypatch.setitem(settings.DATABASES["default"], "PORT", "")
     settings.REDIS_URL = "redis://127.0.0.1:6379/0"
 
-    assert egress_grants.rules().denied == {("127.0.0.1", 6379)}
+    assert egress_grants.read_egress_rules().denied == {("127.0.0.1", 6379)}

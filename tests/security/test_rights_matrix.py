@@ -48,7 +48,7 @@ def test_every_view_declares_its_right() -> None:
     undeclared = [
         f"{prefix}{pattern.pattern}"
         for prefix, pattern in every_pattern()
-        if permissions.declared_by(pattern.callback) is None
+        if permissions.declared_rights(pattern.callback) is None
     ]
 
     assert undeclared == []
@@ -59,8 +59,8 @@ def test_whatever_stands_in_an_address_has_a_team_or_is_known_to_have_none() -> 
     patterns = [pattern.pattern for _, pattern in every_pattern()]
     named = {name for pattern in patterns for name in pattern.regex.groupindex}
 
-    assert named <= permissions.OF_A_TEAM | permissions.OF_NO_TEAM
-    assert not permissions.OF_A_TEAM & permissions.OF_NO_TEAM
+    assert named <= permissions.TEAM_PARAMETERS | permissions.TEAMLESS_PARAMETERS
+    assert not permissions.TEAM_PARAMETERS & permissions.TEAMLESS_PARAMETERS
 
 
 @pytest.mark.django_db

@@ -17,7 +17,7 @@ from django.views.decorators.http import require_POST, require_safe
 from dashboard.accounts import login_throttle, oidc, reauthentication, sign_in
 from dashboard.accounts.services import external_accounts
 from dashboard.accounts.views.sign_in import too_soon
-from dashboard.core import client_address, redirects
+from dashboard.core import http
 from dashboard.core.errors import Refused
 from dashboard.core.permissions import own, public
 
@@ -84,8 +84,8 @@ def _arrived(
             raise Refused(_("That is somebody else's account."))
         reauthentication.confirm(request)
         page = str(kept.get("next", ""))
-        return redirect(redirects.kept_inside(request, page, otherwise=reverse("settings")))
-    if wait := login_throttle.waits(person.username, client_address.of(request)):
+        return redirect(http.safe_redirect_url(request, page, otherwise=reverse("settings")))
+    if wait := login_throttle.waits(person.username, http.client_address(request)):
         return too_soon(request, wait)
     page = str(kept.get("next", ""))
     return sign_in.begin(request, person, how="OpenID Connect", next_page=page)

@@ -19,7 +19,7 @@ from django.views.i18n import set_language
 from dashboard.accounts import login_throttle, reauthentication
 from dashboard.accounts.services import passwords
 from dashboard.accounts.views.sign_in import too_soon
-from dashboard.core import client_address
+from dashboard.core import http
 from dashboard.core.permissions import own, public
 
 
@@ -32,7 +32,7 @@ def password(request: HttpRequest) -> HttpResponse:
     form = PasswordChangeForm(person, request.POST or None)
     if request.method == "POST":
         # The old password is asked for here too, and must not be guessed here either.
-        if wait := login_throttle.waits(person.username, client_address.of(request)):
+        if wait := login_throttle.waits(person.username, http.client_address(request)):
             return too_soon(request, wait)
         if form.is_valid():
             return _changed(request, person, form.cleaned_data["new_password1"])

@@ -21,7 +21,7 @@ from dashboard.accounts import login_throttle, passkeys, reauthentication
 from dashboard.accounts import second_factor as second_factors
 from dashboard.accounts.services import external_accounts, second_factor
 from dashboard.accounts.views.sign_in import too_soon
-from dashboard.core import client_address, redirects
+from dashboard.core import http
 from dashboard.core.permissions import own
 
 
@@ -49,10 +49,10 @@ class ConfirmForm(forms.Form):
 def page(request: HttpRequest) -> HttpResponse:
     person = cast(User, request.user)
     asked = request.POST.get("next") or request.GET.get("next", "")
-    to = redirects.kept_inside(request, asked, otherwise=reverse("settings"))
+    to = http.safe_redirect_url(request, asked, otherwise=reverse("settings"))
     form = ConfirmForm(request.POST if request.method == "POST" else None)
     if request.method == "POST":
-        if wait := login_throttle.waits(person.username, client_address.of(request)):
+        if wait := login_throttle.waits(person.username, http.client_address(request)):
             return too_soon(request, wait)
         if _is_them(request, person, form):
             reauthentication.confirm(request)

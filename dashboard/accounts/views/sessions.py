@@ -39,8 +39,8 @@ def page(request: HttpRequest) -> HttpResponse:
     context = {
         "sessions": listed,
         "here": key,
-        "idle": durations.rough(settings.SESSION_IDLE),
-        "age": durations.rough(settings.SESSION_AGE),
+        "idle": durations.format_rough_duration(settings.SESSION_IDLE),
+        "age": durations.format_rough_duration(settings.SESSION_AGE),
     }
     return render(request, "accounts/sessions.html", context)
 

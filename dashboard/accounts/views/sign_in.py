@@ -29,7 +29,7 @@ from dashboard.accounts import login_throttle, passkeys, sign_in
 from dashboard.accounts import second_factor as second_factors
 from dashboard.accounts.services import second_factor
 from dashboard.accounts.sign_in import Pending
-from dashboard.core import client_address, durations
+from dashboard.core import durations, http
 from dashboard.core.permissions import own, public
 
 
@@ -62,7 +62,7 @@ class Login(LoginView):
     def post(self, request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponse:
         # Before the form, which would be drawn in vain for each of a thousand guesses.
         name = request.POST.get("username", "")
-        if wait := login_throttle.waits(name, client_address.of(request)):
+        if wait := login_throttle.waits(name, http.client_address(request)):
             return too_soon(request, wait)
         return super().post(request, *args, **kwargs)
 
@@ -91,7 +91,7 @@ def code(request: HttpRequest) -> HttpResponse:
         return redirect("login")
     form = CodeForm(request.POST or None)
     if request.method == "POST":
-        if wait := login_throttle.waits(who.person.username, client_address.of(request)):
+        if wait := login_throttle.waits(who.person.username, http.client_address(request)):
             return too_soon(request, wait)
         if how := _shown(request, who.person, form):
             return sign_in.complete(request, Pending(who.person, how, who.next_page))
@@ -110,7 +110,7 @@ def passkey(request: HttpRequest) -> HttpResponse:
     person = passkeys.claimed_by(answer) if answer else None
     name = person.username if person else ""
     # Nobody guesses a passkey: only the address that sends wrong ones waits, not the person.
-    if wait := login_throttle.waits(name, client_address.of(request), anywhere=False):
+    if wait := login_throttle.waits(name, http.client_address(request), anywhere=False):
         return too_soon(request, wait)
     if answer and person and passkeys.verify(request, person, answer):
         next_page = request.POST.get("next", "")
@@ -144,14 +144,17 @@ def slowed(request: HttpRequest, *_given: Any) -> HttpResponse:
     # Not by what axes gives: under ASGI its middleware mixes up the order.
     credentials: dict[str, Any] = request.axes_credentials  # type: ignore[attr-defined]
     name = str(credentials.get("username") or "")
-    return too_soon(request, login_throttle.waits(name, client_address.of(request)))
+    return too_soon(request, login_throttle.waits(name, http.client_address(request)))
 
 
 def too_soon(request: HttpRequest, wait: timedelta) -> HttpResponse:
     """Whoever must wait is told how long, and what is not looked at until then."""
     seconds = max(1, math.ceil(wait.total_seconds()))
     at_confirm = request.path == reverse("confirm")
-    context = {"wait": durations.rough(wait), "back": "confirm" if at_confirm else "login"}
+    context = {
+        "wait": durations.format_rough_duration(wait),
+        "back": "confirm" if at_confirm else "login",
+    }
     page = render(request, "accounts/slowed.html", context, status=429)
     page.headers["Retry-After"] = str(seconds)
     return page

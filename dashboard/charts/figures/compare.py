@@ -11,7 +11,7 @@ from typing import Any
 import plotly.graph_objects as go
 
 from dashboard.charts.figures import theme
-from dashboard.core.durations import short
+from dashboard.core.durations import format_duration
 from dashboard.core.safe_text import visible
 from health.rates import Rate
 from health.translation import say
@@ -102,7 +102,7 @@ def _with_gaps(points: Sequence[Point]) -> Iterable[Point | None]:
 def _hover(slug: str, point: Point, step: timedelta) -> str:
     rate = point.rate
     when = say("{moment} and the {step} after, profile {epoch}").format(
-        moment=theme.moment(point.at), step=short(step), epoch=point.epoch
+        moment=theme.moment(point.at), step=format_duration(step), epoch=point.epoch
     )
     if rate.value is None or rate.low is None or rate.high is None:
         return f"<b>{slug}</b><br>{say('no data')}<br>{when}"

@@ -12,7 +12,7 @@ import plotly.graph_objects as go
 from dashboard.charts.figures import baselines, change_marks, key_changes, lanes, theme
 from dashboard.charts.figures.chart_values import Row, Shown, suite_word
 from dashboard.charts.figures.lanes import Happened
-from dashboard.core.durations import short
+from dashboard.core.durations import format_duration
 from health.rates import DIRECTIONS, Direction
 from health.translation import say
 
@@ -187,7 +187,7 @@ def _hover(row: Row) -> str:
 def _when(row: Row) -> str:
     lines = [theme.moment(row.at)]
     if row.step:
-        lines.append(say("and the {step} after").format(step=short(row.step)))
+        lines.append(say("and the {step} after").format(step=format_duration(row.step)))
     else:
         lines.append(
             say("run {number}, {suite}").format(number=row.run_id, suite=suite_word(row.suite))

@@ -12,7 +12,7 @@ from dashboard.charts.figures.chart_values import Bounds
 from dashboard.charts.figures.lanes import NOTHING, Happened
 from dashboard.charts.figures.measure import Measure, Price, Took
 from dashboard.charts.figures.metric import BOTTOM, LEGEND, fitting
-from dashboard.core.durations import short
+from dashboard.core.durations import format_duration
 from health.translation import say, say_many
 
 Value = Callable[[Took], float | None]
@@ -101,10 +101,14 @@ def _unit(measure: Measure, rows: Sequence[Took], price: Price | None) -> str:
     if measure is Measure.LATENCY:
         return say("Seconds")
     if measure is Measure.TOKENS:
-        return say("Tokens in {step}").format(step=short(step)) if step else say("Tokens a run")
+        return (
+            say("Tokens in {step}").format(step=format_duration(step))
+            if step
+            else say("Tokens a run")
+        )
     currency = price.currency if price else ""
     if step:
-        return say("{currency} in {step}").format(currency=currency, step=short(step))
+        return say("{currency} in {step}").format(currency=currency, step=format_duration(step))
     return say("{currency} a run").format(currency=currency)
 
 
@@ -141,7 +145,7 @@ def _hover(name: str, row: Took, value: Value) -> str:
     lines = [f"{name}: {figure}", theme.moment(row.at)]
     if row.step:
         many = say_many("{count} run in {step}", "{count} runs in {step}", row.runs)
-        lines.append(many.format(count=row.runs, step=short(row.step)))
+        lines.append(many.format(count=row.runs, step=format_duration(row.step)))
     else:
         lines.append(say("run {number}").format(number=row.run_id))
     return "<br>".join(lines)

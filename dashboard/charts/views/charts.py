@@ -16,7 +16,7 @@ from dashboard.charts.filters import Asked
 from dashboard.charts.views import notes
 from dashboard.compare.export import as_csv
 from dashboard.core.permissions import Right, needs
-from dashboard.core.time_range import Range
+from dashboard.core.time_range import TimeRange
 from dashboard.models import Endpoint
 from health.metric_names import NAMES, metric_name
 
@@ -65,8 +65,8 @@ def _part_context(endpoint: Endpoint, asked: Asked) -> dict[str, Any]:
         "metric": asked.subject,
         "subjects": [(each, metric_name(each), asked.of(each)) for each in NAMES],
         "measures": [(each, measures.name_of(each), asked.of(each)) for each in Measure],
-        "ranges": [(each, asked.in_range(each)) for each in Range],
-        "all_time": asked.in_range(Range.ALL),
+        "ranges": [(each, asked.in_range(each)) for each in TimeRange],
+        "all_time": asked.in_range(TimeRange.ALL),
         "card": card,
         "figure": card.figure,
         "points": card.points,

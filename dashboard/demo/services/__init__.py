@@ -1,1 +1,1 @@
-from __future__ import annotations
+"""Writes of the simulated fleet: its endpoints and their history."""

@@ -24,7 +24,7 @@ _NO_TOKEN = 0
 def store(endpoint: Endpoint, simulated: Simulated) -> Run:
     """Store a played run with all that follows from it, marked as simulated."""
     month = simulated.at.astimezone(UTC).date().replace(day=1)
-    partitions.ensure_for([month])
+    partitions.ensure_months([month])
     profile = _profile(endpoint, simulated)
     run = _run(endpoint, profile, simulated)
     _store_attempts(run, simulated.attempts, month)

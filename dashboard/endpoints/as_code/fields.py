@@ -138,7 +138,7 @@ FIELDS = {
         Field("options", _read_options),
         Field("team", _read_team, _write_team),
         Field("tags", _read_words, list),
-        Field("ttl", _read_text, durations.short),
+        Field("ttl", _read_text, durations.format_duration),
         Field("max_concurrency", _read_whole),
         Field("enabled", _read_bool),
         Field("daily_requests", _read_whole),

@@ -206,7 +206,7 @@ def _key_change(key: Secret | None, *, had: bool, has: bool) -> str:
 def _as_text(value: object) -> str:
     """As a form would show it; what is empty is empty."""
     if isinstance(value, timedelta):
-        return durations.short(value)
+        return durations.format_duration(value)
     if isinstance(value, dict | list | tuple | bool):
         return json.dumps(value, ensure_ascii=False, default=str)
     return "" if value is None else str(value)

@@ -8,7 +8,7 @@ from django.contrib.auth.models import User
 from django.utils.translation import gettext as _
 
 from dashboard.core.errors import Refused
-from dashboard.core.sql import row
+from dashboard.core.sql import fetch_row
 
 MOST = 10
 WITHIN = timedelta(minutes=1)
@@ -16,7 +16,7 @@ WITHIN = timedelta(minutes=1)
 
 def count(person: User) -> None:
     """Note one more try. Refuses the one that is too many for a minute."""
-    if row(_COUNT, {"person": person.pk, "most": MOST, "within": WITHIN}) is None:
+    if fetch_row(_COUNT, {"person": person.pk, "most": MOST, "within": WITHIN}) is None:
         raise Refused(
             _(
                 "{most} tries a minute are enough for one person. Wait a moment and try again."

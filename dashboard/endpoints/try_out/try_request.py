@@ -18,7 +18,7 @@ from django.utils.translation import gettext as _
 
 from dashboard.core import egress_grants
 from dashboard.core.errors import Refused
-from dashboard.core.sql import release
+from dashboard.core.sql import release_connection
 from dashboard.models import Endpoint
 from dashboard.runs import credentials
 from probes.egress_rules import EgressRules
@@ -68,8 +68,8 @@ def ask(target: Target) -> TryResult:
     if not places.acquire(blocking=False):
         raise Refused(_("Several endpoints are being tried just now. Try again in a moment."))
     try:
-        rules = egress_grants.rules()
-        release()
+        rules = egress_grants.read_egress_rules()
+        release_connection()
         tried = async_to_sync(_ask)(target, rules)
     finally:
         places.release()

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 from typing import Any, cast
+from urllib.parse import urlencode
 
 from django.contrib import messages
 from django.contrib.auth.models import User
@@ -11,7 +12,7 @@ from django.views.decorators.http import require_http_methods, require_safe
 
 from dashboard.accounts.reauthentication import fresh_when
 from dashboard.charts.views import charts
-from dashboard.core import page_links
+from dashboard.core import http
 from dashboard.core.errors import Refused
 from dashboard.core.permissions import Right, actor_of, needs
 from dashboard.endpoints import endpoint_page, presets
@@ -56,7 +57,7 @@ def runs(request: HttpRequest, slug: str) -> HttpResponse:
     table = _runs(request, endpoint)
     if request.headers.get("HX-Trigger") in _TURNS:
         response = render(request, "endpoints/_runs_panel.html", {"endpoint": endpoint, **table})
-        response["HX-Push-Url"] = page_links.page_with(request, endpoint, table["runs"].asked.here)
+        response["HX-Push-Url"] = _page_url(request, endpoint, table["runs"].asked.here)
         return response
     found = endpoint_page.context(endpoint, current_policy(slug))
     return render(request, "endpoints/_runs_panel.html", {**found, **table, "oob": True})
@@ -123,8 +124,16 @@ def _runs(request: HttpRequest, endpoint: Endpoint) -> dict[str, Any]:
     return {
         "runs": runs_table.read(endpoint, asked),
         "runs_choices": runs_table.choices(asked),
-        "kept": page_links.kept(request, runs_table.PARTS),
+        "kept": http.other_parameters(request, runs_table.PARTS),
     }
+
+
+def _page_url(request: HttpRequest, endpoint: Endpoint, runs_query: str) -> str:
+    """The endpoint's page as it is, with another place in the table of runs."""
+    others = urlencode(http.other_parameters(request, runs_table.PARTS))
+    query = "&".join(part for part in (others, runs_query) if part)
+    path = endpoint.get_absolute_url()
+    return f"{path}?{query}" if query else path
 
 
 def form_page(

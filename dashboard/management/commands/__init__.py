@@ -1,1 +1,1 @@
-from __future__ import annotations
+"""Commands of manage.py."""

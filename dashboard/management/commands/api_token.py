@@ -31,7 +31,7 @@ class Command(BaseCommand):
     @override
     def handle(self, *args: Any, **options: Any) -> None:
         try:
-            lasts = durations.parse(options["lasts"]) if options["lasts"] else None
+            lasts = durations.parse_duration(options["lasts"]) if options["lasts"] else None
             by = User.objects.get_by_natural_key(options["user"]) if options["user"] else None
             team = Team.objects.get(name__iexact=options["team"]) if options["team"] else None
             made = tokens.issue(

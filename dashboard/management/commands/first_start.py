@@ -35,7 +35,7 @@ class Command(BaseCommand):
     @override
     def handle(self, *args: Any, **options: Any) -> None:
         call_command("collectstatic", interactive=False, verbosity=0)
-        partitions.ensure()
+        partitions.ensure_partitions()
         if not User.objects.exists():
             self._create_administrator()
         if settings.DEMO and settings.SIMULATOR_URL and not Endpoint.objects.exists():

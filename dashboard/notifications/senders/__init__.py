@@ -1,1 +1,1 @@
-from __future__ import annotations
+"""Senders of notices: webhooks and Apprise."""

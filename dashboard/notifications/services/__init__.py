@@ -1,1 +1,1 @@
-from __future__ import annotations
+"""Writes to channels, deliveries, the outbox and maintenance windows."""

@@ -21,8 +21,8 @@ from django.utils.translation import gettext as _
 from dashboard.audit import services as audit
 from dashboard.core import broker, egress_grants, encryption
 from dashboard.core.errors import Refused
-from dashboard.core.labels import told
-from dashboard.core.sql import row
+from dashboard.core.labels import probe_error_text
+from dashboard.core.sql import fetch_row
 from dashboard.models import Channel, Delivery, Notice
 from dashboard.models.audit import Action
 from dashboard.notifications.senders import apprise_sender, channel_urls
@@ -172,7 +172,7 @@ def _note_change(
 
 def _ring() -> None:
     try:
-        broker.ring_for_notices()
+        broker.wake_notifier()
     except broker.BrokerDown as exc:
         # The row is the obligation: a worker's own timer finds it.
         log.warning("doorbell not rung", error=str(exc))
@@ -202,9 +202,9 @@ def _checked_url(kind: str, text: str) -> str:
     if host.replace(".", "").isdigit() or ":" in host:
         # A name is judged when it is connected to; an address can be judged here and now.
         try:
-            egress_grants.rules().check(host, port)
+            egress_grants.read_egress_rules().check(host, port)
         except EgressDenied as exc:
-            raise Refused(told(exc)) from exc
+            raise Refused(probe_error_text(exc)) from exc
     return url
 
 
@@ -221,7 +221,7 @@ def _check_zone(zone: str) -> None:
         ZoneInfo(zone)
         # Postgres keeps the quiet hours, so it has to know the zone as well.
         with transaction.atomic():
-            row("SELECT statement_timestamp() AT TIME ZONE %(zone)s", {"zone": zone})
+            fetch_row("SELECT statement_timestamp() AT TIME ZONE %(zone)s", {"zone": zone})
     except (ZoneInfoNotFoundError, ValueError, OSError, DataError) as exc:
         told = _("There is no time zone {zone}; write one such as Europe/Vienna.")
         raise Refused(told.format(zone=repr(zone))) from exc
@@ -237,13 +237,13 @@ def _keep_url(channel: Channel, url: str) -> None:
 
 
 def _sealed(channel: Channel, part: str, text: str) -> bytes:
-    return encryption.seal(Secret(text), f"channel:{channel.pk} {part}".encode())
+    return encryption.encrypt_secret(Secret(text), f"channel:{channel.pk} {part}".encode())
 
 
 def _unsealed(channel: Channel, part: str, sealed: bytes | memoryview | None) -> Secret:
     if not sealed:
         raise Refused(_("The URL or the secret of this channel is gone; enter it again."))
-    return encryption.unseal(bytes(sealed), f"channel:{channel.pk} {part}".encode())
+    return encryption.decrypt_secret(bytes(sealed), f"channel:{channel.pk} {part}".encode())
 
 
 def _drop_waiting(channel: Channel, reason: str) -> None:

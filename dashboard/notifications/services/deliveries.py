@@ -16,7 +16,7 @@ from django.db.models.functions import Now
 
 from dashboard.core import egress_grants
 from dashboard.core.errors import Refused
-from dashboard.core.sql import row, rows
+from dashboard.core.sql import fetch_row, fetch_rows
 from dashboard.models import Channel, Delivery
 from dashboard.notifications.senders import apprise_sender, channel_urls, message, webhook
 from dashboard.notifications.senders.send_result import Outcome
@@ -64,7 +64,7 @@ def retry(delivery: Delivery) -> bool:
 
 def quiet_now() -> set[int]:
     """The channels whose quiet hours it is."""
-    return {pk for (pk,) in rows(f"SELECT c.id FROM dashboard_channel c WHERE {_QUIET}")}  # noqa: S608 -- constant
+    return {pk for (pk,) in fetch_rows(f"SELECT c.id FROM dashboard_channel c WHERE {_QUIET}")}  # noqa: S608 -- constant
 
 
 # Over midnight the quiet hours end before they begin.
@@ -98,7 +98,7 @@ RETURNING d.id, d.token, d.tries, statement_timestamp()
 
 
 def _claim() -> Lease | None:
-    found = row(_CLAIM, {"lease": LEASE, "most": MOST_TRIES})
+    found = fetch_row(_CLAIM, {"lease": LEASE, "most": MOST_TRIES})
     return Lease(*found) if found else None
 
 
@@ -113,7 +113,7 @@ def _send(lease: Lease) -> Outcome:
 
 
 def _hand_over(delivery: Delivery, url: Secret, now: datetime) -> Outcome:
-    said, rules = message.of(delivery), egress_grants.rules()
+    said, rules = message.of(delivery), egress_grants.read_egress_rules()
     if delivery.channel.kind == Channel.Kind.APPRISE:
         return apprise_sender.send(url, said, within=SEND_WITHIN, rules=rules)
     signer = webhook.Signer(channels.secrets_of(delivery.channel), now.astimezone(UTC))

@@ -12,7 +12,7 @@ from django.utils.translation import gettext as _
 
 from dashboard.audit import services as audit
 from dashboard.core.errors import Refused
-from dashboard.core.sql import row
+from dashboard.core.sql import fetch_row
 from dashboard.models import Endpoint, MaintenanceWindow
 from dashboard.models.audit import Action
 
@@ -83,7 +83,7 @@ def _check(starts_at: datetime, ends_at: datetime) -> None:
     if ends_at - starts_at > LONGEST:
         told = _("At most {days} days; switch a channel off to silence it for good.")
         raise Refused(told.format(days=LONGEST.days))
-    found = row("SELECT %(end)s <= statement_timestamp()", {"end": ends_at})
+    found = fetch_row("SELECT %(end)s <= statement_timestamp()", {"end": ends_at})
     if found and found[0]:
         raise Refused(_("It would be over already. Times are in UTC."))
 

@@ -9,7 +9,7 @@ from django.db.models import Exists, OuterRef, QuerySet
 from django.db.models.functions import Now
 
 from dashboard.core import durations
-from dashboard.core.sql import limit_idling, row
+from dashboard.core.sql import fetch_row, set_idle_timeout
 from dashboard.models import Channel, Incident, Notice
 from dashboard.notifications.services import routing
 from health.metric_names import NAMES
@@ -24,7 +24,7 @@ def remind() -> int:
 
 @transaction.atomic
 def _remind(channel_id: int) -> int:
-    limit_idling()
+    set_idle_timeout()
     # The lock lets one of several workers remind.
     mine = Channel.objects.kept().filter(pk=channel_id, enabled=True)
     channel = mine.select_for_update().first()
@@ -62,11 +62,11 @@ def _due(channel: Channel, every: timedelta) -> QuerySet[Incident]:
 
 
 def _body(incident: Incident) -> dict[str, object]:
-    found = row(
+    found = fetch_row(
         "SELECT statement_timestamp() - opened_at FROM dashboard_incident WHERE id = %(id)s",
         {"id": incident.pk},
     )
-    open_for = durations.rough(found[0] if found else timedelta())
+    open_for = durations.format_rough_duration(found[0] if found else timedelta())
     name = NAMES[Metric(incident.metric)]
     return {
         "title": f"{incident.profile.endpoint.slug}: {name} is still degraded",

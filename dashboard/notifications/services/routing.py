@@ -10,7 +10,7 @@ from itertools import pairwise
 from django.db import transaction
 from django.db.models.functions import Now
 
-from dashboard.core.sql import limit_idling
+from dashboard.core.sql import set_idle_timeout
 from dashboard.models import Channel, Delivery, Notice
 from dashboard.notifications.senders.message import severity
 from dashboard.notifications.services import outbox
@@ -38,7 +38,7 @@ def route() -> int:
 
 @transaction.atomic
 def _route_some() -> int:
-    limit_idling()
+    set_idle_timeout()
     waiting = Notice.objects.filter(routed_at=None).select_related("endpoint", "incident")
     locked = waiting.select_for_update(skip_locked=True, of=("self",)).order_by("id")
     notices = list(locked[:MOST_NOTICES])

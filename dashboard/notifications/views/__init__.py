@@ -1,1 +1,1 @@
-from __future__ import annotations
+"""Pages of channels, deliveries and maintenance windows."""

@@ -1,1 +1,1 @@
-from __future__ import annotations
+"""API of people, teams and tokens."""

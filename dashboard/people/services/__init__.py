@@ -1,1 +1,1 @@
-from __future__ import annotations
+"""Writes to people, roles, teams, invitations and tokens."""

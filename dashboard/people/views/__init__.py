@@ -1,1 +1,1 @@
-from __future__ import annotations
+"""Pages of people, teams, invitations and tokens."""

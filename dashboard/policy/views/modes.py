@@ -15,10 +15,11 @@ from django_htmx.http import trigger_client_event
 
 from dashboard.core.errors import Refused
 from dashboard.core.permissions import Right, needs
-from dashboard.core.reason_forms import ReasonForm, SwitchOnForm
-from dashboard.core.sql import row
+from dashboard.core.reasons import ReasonForm
+from dashboard.core.sql import fetch_row
 from dashboard.models import Endpoint, ModeSwitch
 from dashboard.policy import modes_panel
+from dashboard.policy.forms import SwitchOnForm
 from dashboard.trust import modes, rollout_requests
 from dashboard.trust.policy_renewal import current_policy
 from health.modes import Mode
@@ -119,7 +120,7 @@ def _switch_on(
 
 
 def _until(moment: datetime) -> timedelta:
-    found = row("SELECT %(moment)s - statement_timestamp()", {"moment": moment})
+    found = fetch_row("SELECT %(moment)s - statement_timestamp()", {"moment": moment})
     assert found is not None
     if found[0] <= timedelta():
         raise Refused(_("That time is over already. Times are in UTC."))

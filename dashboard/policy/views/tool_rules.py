@@ -10,7 +10,7 @@ from django.utils.translation import gettext as _
 from django.views.decorators.http import require_http_methods, require_POST
 
 from dashboard.core.errors import Refused
-from dashboard.core.labels import RISKS, spoken
+from dashboard.core.labels import RISKS, code_label
 from dashboard.core.permissions import Right, needs
 from dashboard.models import ToolRule
 from dashboard.policy.forms import ToolRuleForm, TryForm
@@ -37,7 +37,7 @@ def page(request: HttpRequest) -> HttpResponse:
             form.add_error("pattern", exc.message)
         else:
             told = _("{pattern} is {risk} from now on, everywhere.")
-            risk = spoken(made.risk, RISKS)
+            risk = code_label(made.risk, RISKS)
             messages.success(request, told.format(pattern=made.pattern, risk=risk))
             return redirect("tool-rules")
     rules = list(ToolRule.objects.select_related("created_by").in_order())

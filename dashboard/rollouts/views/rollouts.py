@@ -17,7 +17,7 @@ from django_htmx.http import HttpResponseClientRedirect
 from dashboard.accounts.reauthentication import fresh
 from dashboard.core.errors import Refused
 from dashboard.core.permissions import Right, actor_of, needs
-from dashboard.core.reason_forms import ReasonForm
+from dashboard.core.reasons import ReasonForm
 from dashboard.endpoints import endpoint_page
 from dashboard.models import Endpoint, RolloutRequest
 from dashboard.rollouts import queries as rollouts_page

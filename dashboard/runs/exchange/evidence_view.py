@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from dashboard.core.safe_text import SHOWN, Marked, Span, clip, marked, visible
+from dashboard.core.safe_text import SHOWN_LENGTH, MarkedText, MarkSpan, clip, mark_text, visible
 from dashboard.runs.exchange import bounded_json, conversation_view, curl, finding_location
 from dashboard.runs.exchange import call_cards as cards
 from dashboard.runs.exchange.call_cards import Card
@@ -45,8 +45,8 @@ class FindingShown:
 class RequestShown:
     line: str
     headers: str
-    body: Marked
-    raw: Marked
+    body: MarkedText
+    raw: MarkedText
     is_pretty: bool
     truncated: bool
     curl: str
@@ -56,7 +56,7 @@ class RequestShown:
 class ReplyShown:
     got: Got
     headers: str
-    body: Marked
+    body: MarkedText
     timeline: Timeline | None
 
 
@@ -86,7 +86,7 @@ def shown(
     findings: Sequence[Mapping[str, Any]],
     source: Source,
     *,
-    limit: int = SHOWN,
+    limit: int = SHOWN_LENGTH,
 ) -> EvidenceShown:
     """Everything a page shows of an attempt; no text is longer than the limit."""
     told = conversation_view.read(exchanges(evidence), source.provider)
@@ -116,12 +116,12 @@ def inert_finding(finding: Mapping[str, Any]) -> FindingShown:
     )
 
 
-def _spans(places: Sequence[Place | None], prefix: str) -> dict[int, list[Span]]:
-    spans: dict[int, list[Span]] = {}
+def _spans(places: Sequence[Place | None], prefix: str) -> dict[int, list[MarkSpan]]:
+    spans: dict[int, list[MarkSpan]] = {}
     for number, place in enumerate(places, 1):
         for start, end in place.parts if place else ():
             assert place is not None
-            spans.setdefault(place.exchange, []).append(Span(start, end, f"{prefix}-{number}"))
+            spans.setdefault(place.exchange, []).append(MarkSpan(start, end, f"{prefix}-{number}"))
     return spans
 
 
@@ -140,7 +140,7 @@ def _finding(
 
 
 def _exchange(
-    read: Read, found: Sequence[Card], spans: Sequence[Span], source: Source, limit: int
+    read: Read, found: Sequence[Card], spans: Sequence[MarkSpan], source: Source, limit: int
 ) -> ExchangeShown:
     exchange = read.exchange
     return ExchangeShown(
@@ -168,20 +168,20 @@ def _request(sent: Sent, source: Source, limit: int) -> RequestShown:
     return RequestShown(
         line=_inert(f"{sent.method} {sent.url}", 3000),
         headers=_headers(sent.headers),
-        body=marked(pretty, limit=limit),
-        raw=marked(sent.body, limit=limit),
+        body=mark_text(pretty, limit=limit),
+        raw=mark_text(sent.body, limit=limit),
         is_pretty=pretty != sent.body,
         truncated=sent.truncated,
         curl=curl.command(sent, source.provider, has_key=source.has_key),
     )
 
 
-def _reply(exchange: Exchange, spans: Sequence[Span], limit: int) -> ReplyShown | None:
+def _reply(exchange: Exchange, spans: Sequence[MarkSpan], limit: int) -> ReplyShown | None:
     got = exchange.got
     if got is None:
         return None
     return ReplyShown(
-        got, _headers(got.headers), marked(got.text, spans, limit), timeline(got.chunks)
+        got, _headers(got.headers), mark_text(got.text, spans, limit), timeline(got.chunks)
     )
 
 

@@ -6,7 +6,7 @@ import re
 from dataclasses import dataclass
 from difflib import SequenceMatcher
 
-from dashboard.core.safe_text import Piece, visible
+from dashboard.core.safe_text import TextPiece, visible
 
 # Comparing costs up to the product of both lengths; difflib itself looks past lines that abound.
 LINES = 1500
@@ -25,7 +25,7 @@ class Side:
     """A line of one text; pieces with a mark are what the other text does not have."""
 
     number: int
-    pieces: tuple[Piece, ...]
+    pieces: tuple[TextPiece, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,31 +89,31 @@ def _folded(rows: list[Row], *, follows: bool, goes_on: bool) -> list[Row]:
 
 
 def _equal(line: str, left: int, right: int) -> Row:
-    pieces = (Piece(visible(line)),)
+    pieces = (TextPiece(visible(line)),)
     return Row(EQUAL, Side(left + 1, pieces), Side(right + 1, pieces))
 
 
 def _row(one: tuple[int, str] | None, other: tuple[int, str] | None, *, in_detail: bool) -> Row:
     if one is None or other is None:
-        left = Side(one[0] + 1, (Piece(visible(one[1])),)) if one else None
-        right = Side(other[0] + 1, (Piece(visible(other[1])),)) if other else None
+        left = Side(one[0] + 1, (TextPiece(visible(one[1])),)) if one else None
+        right = Side(other[0] + 1, (TextPiece(visible(other[1])),)) if other else None
         return Row(REMOVED if left else ADDED, left, right)
     left_pieces, right_pieces = _inside(one[1], other[1]) if in_detail else _whole(one[1], other[1])
     return Row(CHANGED, Side(one[0] + 1, left_pieces), Side(other[0] + 1, right_pieces))
 
 
-def _inside(one: str, other: str) -> tuple[tuple[Piece, ...], tuple[Piece, ...]]:
+def _inside(one: str, other: str) -> tuple[tuple[TextPiece, ...], tuple[TextPiece, ...]]:
     ours, theirs = _WORD.findall(one), _WORD.findall(other)
     if len(ours) > _WORDS or len(theirs) > _WORDS:
         return _whole(one, other)
-    left: list[Piece] = []
-    right: list[Piece] = []
+    left: list[TextPiece] = []
+    right: list[TextPiece] = []
     for kind, i1, i2, j1, j2 in SequenceMatcher(None, ours, theirs).get_opcodes():
         mark = "" if kind == "equal" else "differs"
-        left += [Piece(visible("".join(ours[i1:i2])), mark)] if i2 > i1 else []
-        right += [Piece(visible("".join(theirs[j1:j2])), mark)] if j2 > j1 else []
+        left += [TextPiece(visible("".join(ours[i1:i2])), mark)] if i2 > i1 else []
+        right += [TextPiece(visible("".join(theirs[j1:j2])), mark)] if j2 > j1 else []
     return tuple(left), tuple(right)
 
 
-def _whole(one: str, other: str) -> tuple[tuple[Piece, ...], tuple[Piece, ...]]:
-    return (Piece(visible(one), "differs"),), (Piece(visible(other), "differs"),)
+def _whole(one: str, other: str) -> tuple[tuple[TextPiece, ...], tuple[TextPiece, ...]]:
+    return (TextPiece(visible(one), "differs"),), (TextPiece(visible(other), "differs"),)

@@ -10,9 +10,9 @@ from django.shortcuts import get_object_or_404, render
 from django.views.decorators.http import require_safe
 from django.views.decorators.vary import vary_on_headers
 
-from dashboard.core import downloads
+from dashboard.core import http
 from dashboard.core.permissions import Right, needs
-from dashboard.core.safe_text import MOST_SHOWN, SHOWN
+from dashboard.core.safe_text import MAX_SHOWN_LENGTH, SHOWN_LENGTH
 from dashboard.models import Attempt, Run
 from dashboard.runs import evidence, last_passing
 from dashboard.runs import text as probe_words
@@ -50,7 +50,7 @@ class _Found:
 @vary_on_headers("HX-Request")
 def page(request: HttpRequest, run_id: int, probe: str, trial: int) -> HttpResponse:
     found = _find(run_id, probe, trial)
-    limit = MOST_SHOWN if request.GET.get("show") == "all" else SHOWN
+    limit = MAX_SHOWN_LENGTH if request.GET.get("show") == "all" else SHOWN_LENGTH
     context = {"run": found.run, "attempt": found.attempt, "evidence": _evidence(found, limit)}
     if request.headers.get("HX-Request"):
         return render(request, "runs/_evidence.html", context)
@@ -96,7 +96,7 @@ def raw(request: HttpRequest, run_id: int, probe: str, trial: int, step: int) ->
     if exchange.got is None:
         raise Http404("No reply arrived.")
     name = f"{evidence_bundle.file_name(found.run, found.attempt)}-{step}-reply.bin"
-    return HttpResponse(exchange.got.body, headers=downloads.headers(name))
+    return HttpResponse(exchange.got.body, headers=http.download_headers(name))
 
 
 @needs(Right.READ)
@@ -105,7 +105,7 @@ def download(request: HttpRequest, run_id: int, probe: str, trial: int) -> HttpR
     found = _find(run_id, probe, trial)
     name = f"{evidence_bundle.file_name(found.run, found.attempt)}.zip"
     body = evidence_bundle.of_attempt(found.run, found.attempt)
-    return HttpResponse(body, headers=downloads.headers(name, "application/zip"))
+    return HttpResponse(body, headers=http.download_headers(name, "application/zip"))
 
 
 def _find(run_id: int, probe: str, trial: int) -> _Found:

@@ -7,7 +7,7 @@ from django.http import HttpRequest, HttpResponse, StreamingHttpResponse
 from django.shortcuts import get_object_or_404, render
 from django.views.decorators.http import require_safe
 
-from dashboard.core import downloads
+from dashboard.core import http
 from dashboard.core.permissions import Right, needs
 from dashboard.models import Run
 from dashboard.runs import progress, results
@@ -44,7 +44,7 @@ def download(request: HttpRequest, run_id: int) -> StreamingHttpResponse:
     run = find(run_id)
     return StreamingHttpResponse(
         _async(evidence_bundle.of_run(run)),
-        headers=downloads.headers(f"{evidence_bundle.file_name(run)}.zip", "application/zip"),
+        headers=http.download_headers(f"{evidence_bundle.file_name(run)}.zip", "application/zip"),
     )
 
 

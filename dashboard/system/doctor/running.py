@@ -12,7 +12,7 @@ from django.conf import settings
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
-from dashboard.core.durations import rough
+from dashboard.core.durations import format_rough_duration
 from dashboard.runs import pulses
 from dashboard.system.doctor.check import Check, Verdict, bad, counted, listed, ok, warn
 from dashboard.system.queries import MOST_COUNTED
@@ -58,16 +58,20 @@ def schedule(state: SystemState) -> Check:
             "schedule",
             _("Nobody has looked for due endpoints yet.")
             if looked is None
-            else _("Nobody has looked for due endpoints for {span}.").format(span=rough(looked)),
+            else _("Nobody has looked for due endpoints for {span}.").format(
+                span=format_rough_duration(looked)
+            ),
             _("Every worker does it by its own timer: start a worker, or see what its log says."),
         )
     if lag > LATE_AFTER:
         return bad(
             "schedule",
-            _("An endpoint has been due for {span} and no run was queued.").format(span=rough(lag)),
+            _("An endpoint has been due for {span} and no run was queued.").format(
+                span=format_rough_duration(lag)
+            ),
             _("See the logs of the workers for what keeps them from queueing runs."),
         )
-    return ok("schedule", f"Looked around {rough(looked)} ago; nothing is overdue.")
+    return ok("schedule", f"Looked around {format_rough_duration(looked)} ago; nothing is overdue.")
 
 
 def beat(state: SystemState) -> Check:
@@ -78,11 +82,11 @@ def beat(state: SystemState) -> Check:
             _("No beat was heard yet. Workers do its work by their own timers.")
             if last is None
             else _("No beat was heard for {span}. Workers do its work by their own timers.").format(
-                span=rough(last)
+                span=format_rough_duration(last)
             ),
             _("Start one: celery -A workers beat."),
         )
-    return ok("beat", f"Heard {rough(last)} ago.")
+    return ok("beat", f"Heard {format_rough_duration(last)} ago.")
 
 
 def leases(state: SystemState) -> Check:
@@ -95,7 +99,9 @@ def leases(state: SystemState) -> Check:
                 "{count} runs held by a lease that ran out more than {span} ago, and nobody took "
                 "over.",
                 state.expired_leases,
-            ).format(count=state.expired_leases, span=rough(2 * settings.RUN_LEASE)),
+            ).format(
+                count=state.expired_leases, span=format_rough_duration(2 * settings.RUN_LEASE)
+            ),
             _("A worker frees them within seconds: start one, or see what its log says."),
         )
     return ok("leases", f"{counted(state.under_way, 'run')} under way, no lease left behind.")
@@ -114,7 +120,9 @@ def queue(state: SystemState) -> Check:
             queued,
         )
         do = _("See the logs of the workers for why they claim nothing, and restart them.")
-        return bad("queue", found.format(count=f"{queued:,}", span=rough(waited)), do)
+        return bad(
+            "queue", found.format(count=f"{queued:,}", span=format_rough_duration(waited)), do
+        )
     found = ngettext(
         "{count} run queued, the oldest waits for {span}.",
         "{count} runs queued, the oldest waits for {span}.",
@@ -123,7 +131,7 @@ def queue(state: SystemState) -> Check:
     do = _(
         "Start more workers, or allow a provider that is full more runs at once (PROVIDER_RUNS)."
     )
-    return warn("queue", found.format(count=f"{queued:,}", span=rough(waited)), do)
+    return warn("queue", found.format(count=f"{queued:,}", span=format_rough_duration(waited)), do)
 
 
 def rollups(state: SystemState) -> Check:
@@ -136,7 +144,7 @@ def rollups(state: SystemState) -> Check:
         "{count} batch of observations not rolled up, the oldest for {span}.",
         "{count} batches of observations not rolled up, the oldest for {span}.",
         count,
-    ).format(count=_up_to_a_limit(count), span=rough(lag))
+    ).format(count=_up_to_a_limit(count), span=format_rough_duration(lag))
     do = _("Charts lag behind by as much. Workers roll up by their own timer: see their logs.")
     return (bad if lag > ROLLUP_STUCK else warn)("rollups", found, do)
 

@@ -11,8 +11,8 @@ from django.db import Error
 from django.template.defaultfilters import filesizeformat
 
 from dashboard.core import partitions
-from dashboard.core.durations import rough
-from dashboard.core.sql import row
+from dashboard.core.durations import format_rough_duration
+from dashboard.core.sql import fetch_row
 from dashboard.runs import rollups
 from dashboard.system import readiness, retention
 from dashboard.system.doctor.check import Check, bad, counted, ok, warn
@@ -30,7 +30,7 @@ def database() -> Check:
     Everything else needs it.
     """
     try:
-        found = row("SHOW server_version")
+        found = fetch_row("SHOW server_version")
     except Error as exc:
         reason = " ".join(str(exc).split())
         return bad(
@@ -58,14 +58,14 @@ def migrations() -> Check:
 def clock() -> Check:
     """Only the database's clock decides; evidence and logs carry this machine's."""
     before = datetime.now(UTC)
-    found = row("SELECT clock_timestamp()")
+    found = fetch_row("SELECT clock_timestamp()")
     after = datetime.now(UTC)
     assert found is not None
     skew = abs(found[0] - (before + (after - before) / 2)) - (after - before) / 2
     if skew > MOST_SKEW:
         return warn(
             "clock",
-            f"The database's clock and this machine's differ by {rough(skew)}.",
+            f"The database's clock and this machine's differ by {format_rough_duration(skew)}.",
             "Let both machines set their clocks by NTP.",
         )
     return ok("clock", "The database's clock and this machine's agree.")
@@ -73,7 +73,7 @@ def clock() -> Check:
 
 def recount() -> Check:
     """Count yesterday's observations again and compare with the rollups that charts read."""
-    day = partitions.today() - timedelta(days=1)
+    day = partitions.database_today() - timedelta(days=1)
     try:
         different = rollups.recount(day)
     except ValueError:
@@ -92,11 +92,11 @@ def recount() -> Check:
 
 def retained() -> Check:
     """Whether everything that is older than its limit is gone."""
-    today = partitions.today()
+    today = partitions.database_today()
     late = [
         part.name
         for parent, days in retention.limits().items()
-        for part in partitions.existing(parent)
+        for part in partitions.existing_partitions(parent)
         if part.end <= today - timedelta(days=days) - RETENTION_GRACE
     ]
     if late:
@@ -110,7 +110,7 @@ def retained() -> Check:
 
 def room() -> Check:
     """The size of the database, and the room on the disk of this machine's data folder."""
-    found = row("SELECT pg_database_size(current_database())")
+    found = fetch_row("SELECT pg_database_size(current_database())")
     assert found is not None
     size = f"The database takes {filesizeformat(found[0])}"
     folder = _existing(Path(settings.DATA_DIR))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from django.conf import settings
 
-from dashboard.core import broker_state
+from dashboard.core import broker
 from dashboard.core.broker import BrokerDown
 from dashboard.core.errors import Refused
 from dashboard.models import Endpoint
@@ -19,7 +19,7 @@ KEY_BYTES = 32
 
 def redis() -> Check:
     try:
-        server = broker_state.server()
+        server = broker.read_broker_server()
     except BrokerDown as exc:
         return bad(
             "redis",

@@ -1,1 +1,1 @@
-from __future__ import annotations
+"""The system pages, health checks and metrics."""

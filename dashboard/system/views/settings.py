@@ -6,7 +6,7 @@ from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
 from django.views.decorators.http import require_safe
 
-from dashboard.core.navigation import groups_for
+from dashboard.core.navigation import visible_groups
 from dashboard.core.permissions import actor_of, own
 from dashboard.system import retention_page, table_sizes
 
@@ -14,7 +14,7 @@ from dashboard.system import retention_page, table_sizes
 @own
 @require_safe
 def page(request: HttpRequest) -> HttpResponse:
-    groups = groups_for(actor_of(request))
+    groups = visible_groups(actor_of(request))
     return render(request, "system/settings.html", {"groups": groups})
 
 

@@ -22,7 +22,7 @@ def without_redis(settings: Settings) -> Iterator[None]:
     """No Redis answers; afterwards it is asked again at once."""
     settings.REDIS_URL = "redis://127.0.0.1:1/0"
     yield
-    rate_limits._Down.until = 0.0
+    rate_limits._RedisOutage.until = 0.0
 
 
 def statuses(ask: Callable[[], Any], times: int) -> list[int]:
@@ -86,7 +86,7 @@ def test_without_redis_each_process_counts_and_allows_less(
     assert statuses(lambda: api.get("/endpoints"), 4) == [200, 200, 429, 429]
 
 
-@pytest.mark.parametrize("count", [rate_limits._in_redis, rate_limits._here])
+@pytest.mark.parametrize("count", [rate_limits._count_in_redis, rate_limits._count_in_process])
 def test_both_ways_of_counting_tell_the_same(count: Callable[..., Any]) -> None:
     """All at once, then none until the first interval is over."""
     rate, who = Rate("test", 4, 4000.0), uuid4().hex
@@ -101,15 +101,15 @@ def test_both_ways_of_counting_tell_the_same(count: Callable[..., Any]) -> None:
 def test_what_was_used_comes_back() -> None:
     """Evenly over the time, not all of it at its end."""
     who = uuid4().hex
-    assert rate_limits._here(Rate("test", 1, 0.01), who).is_allowed
+    assert rate_limits._count_in_process(Rate("test", 1, 0.01), who).is_allowed
 
     from tests.live import eventually
 
-    eventually(lambda: rate_limits._here(Rate("test", 1, 0.01), who).is_allowed)
+    eventually(lambda: rate_limits._count_in_process(Rate("test", 1, 0.01), who).is_allowed)
 
 
 def test_addresses_of_one_machine_count_as_one() -> None:
     """Whoever has a /64 has one address; what is no address is one too."""
-    of = rate_limits.neighbourhood
+    of = rate_limits.address_key
     assert of("2001:db8:1:2:3::1") == of("2001:db8:1:2:ffff::9") != of("2001:db8:1:3::1")
     assert (of("192.0.2.1"), of("")) == ("192.0.2.1", "unknown")

@@ -192,7 +192,7 @@ def test_what_a_token_does_is_done_by_its_maker(teams: tuple[Endpoint, Endpoint]
     original = Endpoint.objects.kept
 
     def noticing() -> Any:
-        seen.append(actor_context.now())
+        seen.append(actor_context.current_actor())
         return original()
 
     with pytest.MonkeyPatch.context() as patch:
@@ -202,7 +202,7 @@ def test_what_a_token_does_is_done_by_its_maker(teams: tuple[Endpoint, Endpoint]
     who = seen[-1]
     assert (who.via, who.person_id, who.name) == (actor_context.Via.API, alice.pk, "alice")
     assert who.token == api.token.prefix
-    assert actor_context.now().token == ""
+    assert actor_context.current_actor().token == ""
 
 
 def test_whoever_works_for_a_team_registers_for_it(teams: tuple[Endpoint, Endpoint]) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from dashboard.audit import services as audit
-from dashboard.core.sql import execute, rows
+from dashboard.core.sql import execute, fetch_rows
 from dashboard.models import AuditEntry
 from dashboard.models.audit import Action
 
@@ -46,5 +46,5 @@ def last() -> dict[str, Any]:
 
 def everything() -> dict[str, list[tuple[Any, ...]]]:
     """All rows of all tables, as text."""
-    names = [name for (name,) in rows(TABLES)]
-    return {name: rows(f"SELECT t::text FROM {name} t ORDER BY 1") for name in names}  # noqa: S608
+    names = [name for (name,) in fetch_rows(TABLES)]
+    return {name: fetch_rows(f"SELECT t::text FROM {name} t ORDER BY 1") for name in names}  # noqa: S608

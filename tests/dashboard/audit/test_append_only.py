@@ -14,7 +14,7 @@ from django.db import DatabaseError, connection, transaction
 from dashboard.audit import chain, database_role
 from dashboard.core import partitions
 from dashboard.core.errors import Refused
-from dashboard.core.sql import execute, row
+from dashboard.core.sql import execute, fetch_row
 from dashboard.endpoints.services import endpoints
 from dashboard.models import AuditEntry, AuditLink, Endpoint
 from dashboard.notifications.services import maintenance
@@ -73,7 +73,7 @@ def connected_as(name: str) -> Iterator[None]:
     try:
         connection.close()
         connection.settings_dict |= {"USER": name, "PASSWORD": name}
-        assert row("SELECT current_user") == (name,)
+        assert fetch_row("SELECT current_user") == (name,)
         yield
     finally:
         connection.close()
@@ -100,7 +100,7 @@ def test_nobody_chooses_when_an_entry_was_made() -> None:
         "INSERT INTO dashboard_auditentry (at_us, body) "
         """VALUES (1, '{"action": "a", "actor": {"name": "b"}}')"""
     )
-    assert row(
+    assert fetch_row(
         "SELECT abs(at_us / 1e6 - extract(epoch FROM statement_timestamp())) < 600 "
         "FROM dashboard_auditentry"
     ) == (True,)
@@ -133,7 +133,7 @@ def test_a_role_that_only_runs_the_product_has_no_right_over_the_log(role: str) 
         runs.cancel(run, by="the test")
         assert not maintenance.is_quiet(endpoint.pk)
         endpoints.remove(endpoint)
-        partitions.ensure_for([date(2019, 1, 1)], parents=["dashboard_rollup5m"])
+        partitions.ensure_months([date(2019, 1, 1)], parents=["dashboard_rollup5m"])
         assert "dashboard_rollup5m_201901" in retention.enforce()
         for statement in (*CHANGES, *TRICKS):
             why = refusal(statement)
@@ -170,7 +170,7 @@ def test_the_log_works_where_its_owner_is_no_superuser() -> None:
     record("one", "two")
     link_now()
 
-    assert row("SELECT count(*) FROM audited.dashboard_auditlink") == (2,)
+    assert fetch_row("SELECT count(*) FROM audited.dashboard_auditlink") == (2,)
     assert chain.verify().is_good
     for change in CHANGES:
         assert "permission denied" in refusal(change), change

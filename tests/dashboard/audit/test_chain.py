@@ -14,7 +14,7 @@ from dashboard.audit import chain
 from dashboard.audit import services as audit
 from dashboard.audit.chain import Head, Kind
 from dashboard.charts import services as notes
-from dashboard.core.sql import execute, row
+from dashboard.core.sql import execute, fetch_row
 from dashboard.models import AuditEntry, Endpoint, Note
 from dashboard.models.audit import Action
 from tests.dashboard.audit.builders import link_now, record
@@ -215,7 +215,7 @@ def test_those_who_write_at_once_make_one_chain_and_wait_for_nobody_in_a_circle(
     verdict = chain.verify()
     assert verdict.is_good, verdict.breaks
     assert verdict.links == AuditEntry.objects.count() == rounds * threads + 2
-    assert row("SELECT count(*) FROM dashboard_auditturn") == (0,)
+    assert fetch_row("SELECT count(*) FROM dashboard_auditturn") == (0,)
 
 
 def give_up(subject: str) -> None:

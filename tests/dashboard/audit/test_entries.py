@@ -19,7 +19,7 @@ from cli.main import main
 from dashboard.audit import services as audit
 from dashboard.charts import services as notes
 from dashboard.core import actor_context
-from dashboard.core.actor_context import Acting, Via
+from dashboard.core.actor_context import ActorContext, Via
 from dashboard.demo.services import fleet
 from dashboard.endpoints.services import endpoints
 from dashboard.models import AuditEntry, Channel, Endpoint
@@ -139,16 +139,16 @@ def test_commands_act_in_the_name_of_who_runs_them(tmp_path: Path) -> None:
     assert {entry["actor"]["name"] for entry in entries} == {me}
     assert {entry["origin"]["via"] for entry in entries} == {"command"}
     assert set(entries[-1]["after"].values()) == {"create"}
-    with actor_context.by(actor_context.command()):
-        assert actor_context.now().actor_json(make_person("bob"))["name"] == me
+    with actor_context.acting_as(actor_context.command_actor()):
+        assert actor_context.current_actor().actor_json(make_person("bob"))["name"] == me
     assert main(["apply", str(file), "--data-dir", "/nowhere"]) == 0
     assert len(told()) == len(entries)
 
 
 def test_a_token_is_told_beside_whose_it_is() -> None:
     """The prefix, never the token."""
-    who = Acting(Via.API, 7, "alice", token="tg_abcd1234", address="10.0.0.1")
-    with actor_context.by(who):
+    who = ActorContext(Via.API, 7, "alice", token="tg_abcd1234", address="10.0.0.1")
+    with actor_context.acting_as(who):
         fleet.register("http://127.0.0.1:9")
     assert last()["actor"] == {"name": "alice", "person": 7, "token": "tg_abcd1234"}
     assert last()["origin"]["via"] == "api"

@@ -23,7 +23,7 @@ from dashboard.audit import services as audit
 from dashboard.audit.queries import Wanted
 from dashboard.charts import services as notes
 from dashboard.core import actor_context, permissions
-from dashboard.core.actor_context import Acting, Via
+from dashboard.core.actor_context import ActorContext, Via
 from dashboard.core.permissions import EVERYBODY
 from dashboard.endpoints.services import endpoints
 from dashboard.models import AuditEntry, Endpoint
@@ -62,7 +62,7 @@ def as_(client: Client, person: User) -> Client:
 
 
 def notes_seen(asked: Wanted, person: User) -> set[str]:
-    found = audit_page.found(asked, permissions.of_user(person))
+    found = audit_page.found(asked, permissions.user_actor(person))
     return {entry.endpoint for entry in found if entry.action != Action.ENDPOINT_CREATED}
 
 
@@ -110,7 +110,7 @@ def test_what_was_a_teams_stays_with_it() -> None:
         if team is teams[0]:
             endpoints.remove(endpoint)
     person = make_person("nina", Role.VIEWER, team=teams[1])
-    found = audit_page.found(Wanted(endpoint="shared"), permissions.of_user(person))
+    found = audit_page.found(Wanted(endpoint="shared"), permissions.user_actor(person))
     assert {entry.told["after"]["text"] for entry in found} == {"of new"}
 
 
@@ -124,10 +124,10 @@ def test_an_endpoint_is_followed_through_its_names() -> None:
 
 def test_filters_narrow_and_nonsense_is_left_out() -> None:
     """By who, what, when and any word; an address that makes no sense shows all."""
-    with actor_context.by(Acting(Via.PAGE, 1, "alice")):
+    with actor_context.acting_as(ActorContext(Via.PAGE, 1, "alice")):
         make_endpoint()
         record("alpha")
-    with actor_context.by(Acting(Via.COMMAND, name="root")):
+    with actor_context.acting_as(ActorContext(Via.COMMAND, name="root")):
         record('beta 100%_ "so"')
 
     def subjects(**asked: str) -> list[str]:

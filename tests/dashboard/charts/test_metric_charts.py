@@ -12,7 +12,7 @@ from django.utils import timezone
 from pytest_django.asserts import assertContains, assertNotContains
 
 from dashboard.charts import small_multiples
-from dashboard.core.time_range import Window, window_of
+from dashboard.core.time_range import TimeWindow, parse_window
 from dashboard.models import Endpoint, RollupHour, Run, RunMetric
 from health.modes import WATCHED
 from health.observation_bits import PLACES
@@ -166,8 +166,8 @@ def _measure(run: Run, metric: Metric, *, trials: int, failures: int) -> None:
     )
 
 
-def _window(name: str) -> Window:
-    return window_of({"range": name}, timezone.now())
+def _window(name: str) -> TimeWindow:
+    return parse_window({"range": name}, timezone.now())
 
 
 def _roll_up(endpoint: Endpoint, metric: Metric, *, failures: int, lane: int = 1) -> None:

@@ -14,7 +14,7 @@ from django.utils import timezone
 from pytest_django.asserts import assertContains
 
 from dashboard.charts import run_costs
-from dashboard.core.time_range import window_of
+from dashboard.core.time_range import parse_window
 from dashboard.models import Run
 from probes.messages import Usage
 from probes.outcomes import Outcome
@@ -105,7 +105,7 @@ def test_many_runs_are_shown_by_steps(db: None, monkeypatch: pytest.MonkeyPatch)
         make_finished_run(endpoint, at=at + timedelta(minutes=minutes), requests=1, **figures)
 
     with CaptureQueriesContext(connection) as asked:
-        (found,) = run_costs.read(endpoint, window_of({"range": "30d"}, timezone.now()))
+        (found,) = run_costs.read(endpoint, parse_window({"range": "30d"}, timezone.now()))
 
     assert (found.runs, found.input_tokens, found.latency_p50_ms) == (5, 50, 300)
     assert found.step == 2 * HOUR

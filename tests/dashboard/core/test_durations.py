@@ -10,14 +10,14 @@ from dashboard.core import durations
 @pytest.mark.parametrize("text", ["5m", "90s", "6h", "1d", "30d"])
 def test_a_span_is_written_as_it_was_read(text: str) -> None:
     """What a form shows, the form reads back."""
-    assert durations.short(durations.parse(text)) == text
+    assert durations.format_duration(durations.parse_duration(text)) == text
 
 
 @pytest.mark.parametrize("text", ["", "6", "h", "-1h", "1.5h", "1h30m", "9999999s", "٣h"])
 def test_other_texts_are_no_spans(text: str) -> None:
     """Only a whole number with one unit is a span."""
     with pytest.raises(ValueError, match="not a duration"):
-        durations.parse(text)
+        durations.parse_duration(text)
 
 
 @pytest.mark.parametrize(
@@ -26,4 +26,4 @@ def test_other_texts_are_no_spans(text: str) -> None:
 )
 def test_rough_spans_have_one_unit(seconds: float, words: str) -> None:
     """A span for reading is rounded down to its unit."""
-    assert durations.rough(timedelta(seconds=seconds)) == words
+    assert durations.format_rough_duration(timedelta(seconds=seconds)) == words

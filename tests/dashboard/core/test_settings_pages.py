@@ -15,7 +15,7 @@ from django.urls import reverse
 from pytest_django.asserts import assertContains, assertNotContains
 
 from dashboard.core import partitions
-from dashboard.core.navigation import GROUPS, tabs_for
+from dashboard.core.navigation import SETTINGS_GROUPS, settings_tabs
 from dashboard.core.permissions import RIGHTS, Actor
 from dashboard.models.people import Role
 from dashboard.system import retention, retention_page, table_sizes
@@ -32,7 +32,7 @@ def test_every_settings_page_is_listed_for_an_administrator(client: Client) -> N
     client.force_login(User.objects.create_superuser("root"))
     overview = client.get("/settings/")
 
-    for page in (page for group in GROUPS for page in group.pages):
+    for page in (page for group in SETTINGS_GROUPS for page in group.pages):
         assertContains(overview, f'href="{reverse(page.url_name)}"')
         assert client.get(reverse(page.url_name)).status_code == 200
 
@@ -46,7 +46,7 @@ def test_everybody_is_shown_what_they_may_open_and_nothing_else(
     client.force_login(make_person("zoe", *roles))
     overview = client.get("/settings/")
 
-    for page in (page for group in GROUPS for page in group.pages):
+    for page in (page for group in SETTINGS_GROUPS for page in group.pages):
         address = reverse(page.url_name)
         if client.get(address).status_code == 200:
             assertContains(overview, f'href="{address}"')
@@ -128,7 +128,7 @@ def test_retention_takes_the_same_queries_whatever_is_stored(signed_in: Client) 
     """More partitions are no more queries."""
     counted = []
     for days in (0, 60):
-        partitions.ensure_days(partitions.today() - timedelta(days=n) for n in range(days))
+        partitions.ensure_days(partitions.database_today() - timedelta(days=n) for n in range(days))
         with CaptureQueriesContext(connection) as queries:
             signed_in.get("/settings/retention/")
         counted.append(len(queries))
@@ -145,5 +145,5 @@ def test_the_tabs_are_the_pages_of_the_overview(signed_in: Client) -> None:
     """One list for both: a page cannot be in one and missing in the other."""
     page = signed_in.get("/settings/retention/")
 
-    for tab in tabs_for(Actor(RIGHTS[Role.OPERATOR])):
+    for tab in settings_tabs(Actor(RIGHTS[Role.OPERATOR])):
         assertContains(page, f'<a href="{reverse(tab.url_name)}"')

@@ -6,7 +6,7 @@ import pytest
 
 from dashboard.charts import filters
 from dashboard.charts.figures.measure import Measure
-from dashboard.core.time_range import Range, window_of
+from dashboard.core.time_range import TimeRange, parse_window
 from probes.outcomes import Metric
 
 NOW = datetime(2026, 11, 16, 12, tzinfo=UTC)
@@ -24,14 +24,14 @@ NOW = datetime(2026, 11, 16, 12, tzinfo=UTC)
 )
 def test_a_range_ends_now(name: str, span: timedelta) -> None:
     """A name that nobody knows is the week."""
-    window = window_of({"range": name}, NOW)
+    window = parse_window({"range": name}, NOW)
 
     assert (window.start, window.end, window.problem) == (NOW - span, NOW, "")
 
 
 def test_all_has_no_beginning() -> None:
     """The first run decides."""
-    assert window_of({"range": "all"}, NOW).start is None
+    assert parse_window({"range": "all"}, NOW).start is None
 
 
 @pytest.mark.parametrize(
@@ -44,11 +44,11 @@ def test_all_has_no_beginning() -> None:
 )
 def test_a_window_by_hand_is_in_utc_unless_it_says_otherwise(start: str, end: str) -> None:
     """The form without scripts, and links of anybody."""
-    window = window_of({"from": start, "to": end, "range": "30d"}, NOW)
+    window = parse_window({"from": start, "to": end, "range": "30d"}, NOW)
 
     day = datetime(2026, 11, 3, 12, tzinfo=UTC)
     assert (window.start, window.end) == (day, day + timedelta(days=1))
-    assert (window.is_custom, window.range) == (True, Range.MONTH)
+    assert (window.is_custom, window.range) == (True, TimeRange.MONTH)
 
 
 @pytest.mark.parametrize(
@@ -65,7 +65,7 @@ def test_a_window_by_hand_is_in_utc_unless_it_says_otherwise(start: str, end: st
 )
 def test_a_window_without_sense_is_its_range_with_a_word(start: str, end: str, word: str) -> None:
     """Nobody is left with an error page, nor without knowing why."""
-    window = window_of({"from": start, "to": end, "range": "24h"}, NOW)
+    window = parse_window({"from": start, "to": end, "range": "24h"}, NOW)
 
     assert word in window.problem
     assert (window.is_custom, window.start) == (False, NOW - timedelta(days=1))
@@ -73,7 +73,7 @@ def test_a_window_without_sense_is_its_range_with_a_word(start: str, end: str, w
 
 def test_an_end_that_lies_ahead_is_now() -> None:
     """Dragging over the right edge asks for the future."""
-    window = window_of({"from": "2026-11-16T10:00", "to": "2030-01-01T00:00"}, NOW)
+    window = parse_window({"from": "2026-11-16T10:00", "to": "2030-01-01T00:00"}, NOW)
 
     assert window.end == NOW
 
@@ -85,6 +85,6 @@ def test_links_keep_the_window_and_a_range_leaves_it() -> None:
     window = "from=2026-11-03T12%3A00%3A00Z&to=2026-11-04T12%3A00%3A00Z"
 
     assert asked.of(Measure.COST) == f"?metric=cost&range=30d&{window}"
-    assert asked.in_range(Range.DAY) == "?metric=leak&range=24h"
+    assert asked.in_range(TimeRange.DAY) == "?metric=leak&range=24h"
     assert asked.reset == "?metric=leak&range=30d"
     assert filters.read({"metric": "<b>"}, NOW).subject is Metric.PARSE_SUCCESS

@@ -7,7 +7,7 @@ from django.test import Client
 from django.utils import timezone
 from pytest_django.asserts import assertContains, assertNotContains
 
-from dashboard.core.capability_labels import NAMES, meaning_of
+from dashboard.core.labels import CAPABILITY_NAMES, capability_meaning
 from dashboard.endpoints import capability_table
 from dashboard.models import Attempt, Endpoint, Profile, Run
 from health.capabilities import Capability
@@ -95,14 +95,14 @@ def test_what_differs_from_the_profile_before_is_marked(signed_in: Client) -> No
 )
 def test_values_are_told_in_words(field: str, value: object, words: str) -> None:
     """What the API tells as codes is a phrase here; what nobody foresaw is inert."""
-    assert meaning_of(field, value).startswith(words)
+    assert capability_meaning(field, value).startswith(words)
 
 
 def test_every_field_that_is_measured_has_a_name() -> None:
     """A new capability does not reach people as a code."""
     from health.capabilities import derive_capabilities
 
-    assert derive_capabilities([], "openai").keys() == NAMES.keys()
+    assert derive_capabilities([], "openai").keys() == CAPABILITY_NAMES.keys()
 
 
 def test_hostile_values_are_inert(signed_in: Client) -> None:

@@ -63,9 +63,9 @@ def test_the_waits_between_tries_double_up_to_an_hour(
 
 
 def now() -> Any:
-    from dashboard.core.sql import row
+    from dashboard.core.sql import fetch_row
 
-    found = row("SELECT statement_timestamp()")
+    found = fetch_row("SELECT statement_timestamp()")
     assert found is not None
     return found[0]
 

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from dashboard.core.errors import Refused
-from dashboard.core.sql import row
+from dashboard.core.sql import fetch_row
 from dashboard.models import Channel, Endpoint
 from dashboard.notifications.services import channels, deliveries
 from tests.dashboard.notifications.builders import make_webhook, tell, turn
@@ -20,7 +20,7 @@ ZONES = ["UTC", "Asia/Kathmandu", "America/St_Johns", "Pacific/Kiritimati"]
 
 def around_now(zone: str, start: int, end: int) -> dict[str, Any]:
     """Quiet hours from and until so many minutes from now, by the clock on that wall."""
-    found = row("SELECT statement_timestamp() AT TIME ZONE %(zone)s", {"zone": zone})
+    found = fetch_row("SELECT statement_timestamp() AT TIME ZONE %(zone)s", {"zone": zone})
     assert found is not None
     moments = [found[0] + timedelta(minutes=minutes) for minutes in (start, end)]
     return {

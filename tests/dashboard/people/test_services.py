@@ -15,7 +15,7 @@ from django.db import connection, transaction
 from django.utils import timezone
 
 from dashboard.core.errors import Refused
-from dashboard.core.permissions import RIGHTS, Right, of_user
+from dashboard.core.permissions import RIGHTS, Right, user_actor
 from dashboard.models import AuditEntry, Grant, Invitation, RolloutRequest, Team
 from dashboard.models.people import Role
 from dashboard.people.services import invitations, people, roles, teams
@@ -255,11 +255,11 @@ def test_the_roles_of_an_actor_come_with_their_rights(root: User) -> None:
     team = Team.objects.create(name="Search")
     bob = make_person("bob", Role.APPROVER, team=team)
 
-    actor = of_user(bob)
+    actor = user_actor(bob)
 
     assert actor.held == ((Role.APPROVER, "Search"),)
     assert actor.may(Right.DECIDE, team.pk)
-    assert of_user(root).held == ()
+    assert user_actor(root).held == ()
 
 
 def test_the_page_about_people_says_what_the_code_does() -> None:

@@ -6,7 +6,7 @@ from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from dashboard.core.sql import rows
+from dashboard.core.sql import fetch_rows
 from health.modes import fallback_modes
 from health.severity import Severity
 from probes.outcomes import Metric
@@ -15,13 +15,13 @@ from tests.dashboard.runs.run_model import Model
 
 def rows_are_sound(_model: Model) -> Iterator[str]:
     """One active run an endpoint; a lease and a place while held, and only then; each slot once."""
-    for what, id_ in rows(_UNSOUND):
+    for what, id_ in fetch_rows(_UNSOUND):
         yield f"{what} (id {id_})"
 
 
 def attempts_never_change(model: Model) -> Iterator[str]:
     """What is stored is exactly what a living lease gave, as it was stored first."""
-    found = {(run, probe, trial): text for run, probe, trial, text in rows(_ATTEMPTS)}
+    found = {(run, probe, trial): text for run, probe, trial, text in fetch_rows(_ATTEMPTS)}
     for trial in found.keys() ^ model.stored.keys():
         yield f"{trial} is {'nobody' if trial in found else 'gone, though somebody'}'s attempt"
     for trial in found.keys() & model.stored.keys():
@@ -31,7 +31,7 @@ def attempts_never_change(model: Model) -> Iterator[str]:
 
 def what_is_over_stays(model: Model) -> Iterator[str]:
     """Ended runs and ended profiles are history: no later step changes or removes them."""
-    found = {(kind, id_): text for kind, id_, text in rows(_OVER)}
+    found = {(kind, id_): text for kind, id_, text in fetch_rows(_OVER)}
     for row, text in model.frozen.items():
         if found.get(row) != text:
             yield f"{row} was {text} and is {found.get(row)}"
@@ -41,7 +41,7 @@ def what_is_over_stays(model: Model) -> Iterator[str]:
 def leases_are_as_given(model: Model) -> Iterator[str]:
     """The runs under way are those whose lease was given and not taken away."""
     known = {run: holding.lease.token for run, holding in model.holders.items()}
-    found = dict(rows(_HELD))
+    found = dict(fetch_rows(_HELD))
     if found != known:
         yield f"held by {found}, given to {known}"
 
@@ -49,10 +49,10 @@ def leases_are_as_given(model: Model) -> Iterator[str]:
 def figures_come_once(model: Model) -> Iterator[str]:
     """A run that came to its end has its figures and observations once; others have none."""
     shown: dict[int, dict[str, tuple[int, int]]] = defaultdict(dict)
-    for run, metric, trials, failures in rows(_FIGURES):
+    for run, metric, trials, failures in fetch_rows(_FIGURES):
         shown[run][metric] = (trials, failures)
     seen: dict[int, Counter[int]] = defaultdict(Counter)
-    for run, packed in rows(_OBSERVED):
+    for run, packed in fetch_rows(_OBSERVED):
         seen[run][packed] += 1
     for run in shown.keys() | seen.keys() | model.finished.keys():
         figures, observed = model.finished.get(run, ({}, Counter()))
@@ -65,7 +65,7 @@ def figures_come_once(model: Model) -> Iterator[str]:
 def spend_is_what_was_spent(model: Model) -> Iterator[str]:
     """A day's spend is what its attempts cost and what is reserved, and never negative."""
     found: Counter[Any] = Counter()
-    for endpoint, day, requests, tokens, reserved_requests, reserved_tokens in rows(_SPEND):
+    for endpoint, day, requests, tokens, reserved_requests, reserved_tokens in fetch_rows(_SPEND):
         if min(requests, tokens) < 0:
             yield f"endpoint {endpoint} has spent {requests} requests and {tokens} tokens"
         found["requests", endpoint, model.day(day)] += requests - reserved_requests
@@ -76,7 +76,7 @@ def spend_is_what_was_spent(model: Model) -> Iterator[str]:
 
 def profiles_follow_the_key(model: Model) -> Iterator[str]:
     """Each endpoint has its epochs one by one, the last one current and of the present key."""
-    found = rows(_PROFILES)
+    found = fetch_rows(_PROFILES)
     known = [
         (id_, list(range(1, key.epoch + 1)), [key.epoch], key.model, key.template)
         for id_, key in sorted(model.keys.items())
@@ -87,9 +87,9 @@ def profiles_follow_the_key(model: Model) -> Iterator[str]:
 
 def incidents_are_what_the_watch_says(_model: Model) -> Iterator[str]:
     """Open are the alarms of present profiles, each with the modes of its severity on."""
-    alarms = {(profile, metric): severity for profile, metric, severity in rows(_ALARMS)}
+    alarms = {(profile, metric): severity for profile, metric, severity in fetch_rows(_ALARMS)}
     opened = {}
-    for profile, metric, severity, modes in rows(_OPEN):
+    for profile, metric, severity, modes in fetch_rows(_OPEN):
         opened[profile, metric] = severity
         wanted = {mode.value for mode in fallback_modes(Metric(metric), Severity(severity))}
         if set(modes) != wanted:
@@ -128,7 +128,7 @@ _WORLD = " UNION ALL ".join(
 
 def world() -> list[tuple[Any, ...]]:
     """All rows of all tables that a run may change, as sums."""
-    return sorted(rows(_WORLD))
+    return sorted(fetch_rows(_WORLD))
 
 
 _UNSOUND = """

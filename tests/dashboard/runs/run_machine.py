@@ -21,7 +21,7 @@ from hypothesis.stateful import RuleBasedStateMachine, invariant
 from typing_extensions import override
 
 from dashboard.core.errors import LeaseLost
-from dashboard.core.sql import execute, row, rows
+from dashboard.core.sql import execute, fetch_row, fetch_rows
 from dashboard.endpoints.services import endpoints
 from dashboard.models import Endpoint, Run, Spend
 from dashboard.runs.services import Lease
@@ -128,7 +128,7 @@ class RunMachine(RuleBasedStateMachine):
         under_way = Counter(Run.objects.get(pk=run_id).provider for run_id in self.model.holders)
         return {
             id_: tuple(urgency)
-            for id_, provider, *urgency in rows(_WAITING, {"version": SUITE_VERSION})
+            for id_, provider, *urgency in fetch_rows(_WAITING, {"version": SUITE_VERSION})
             if under_way[provider] < cap(provider)
         }
 
@@ -147,11 +147,11 @@ def cap(provider: str) -> int:
 
 def due() -> set[int]:
     """The endpoints that are due and have no run under way."""
-    return {id_ for (id_,) in rows(_DUE)}
+    return {id_ for (id_,) in fetch_rows(_DUE)}
 
 
 def _today() -> date:
-    found = row("SELECT (statement_timestamp() AT TIME ZONE 'UTC')::date")
+    found = fetch_row("SELECT (statement_timestamp() AT TIME ZONE 'UTC')::date")
     assert found
     day: date = found[0]
     return day

@@ -15,7 +15,7 @@ import pytest
 from django.db import connection, transaction
 from pytest_django import DjangoDbBlocker
 
-from dashboard.core.sql import execute, row, rows
+from dashboard.core.sql import execute, fetch_row, fetch_rows
 from dashboard.runs import schedule
 from dashboard.runs import services as runs
 from probes.suite import SUITE_VERSION
@@ -59,7 +59,9 @@ def now(past: None, db: None) -> None:
 
 def test_there_are_a_million_runs_and_reading_them_all_takes_far_more_pages(now: None) -> None:
     """The bounds of the other tests would be passed by a single sequential scan."""
-    found = row("SELECT count(*), pg_relation_size('dashboard_run') / 8192 FROM dashboard_run")
+    found = fetch_row(
+        "SELECT count(*), pg_relation_size('dashboard_run') / 8192 FROM dashboard_run"
+    )
 
     assert found
     assert found[0] == OLD_RUNS
@@ -158,7 +160,7 @@ def explained(statement: str, call: Callable[[], object]) -> Plan:
     def explain(send: Any, sql: str, params: Any, many: bool, context: Any) -> Any:
         if sql == statement and not plans:
             before = transaction.savepoint()
-            ((found,),) = rows(f"EXPLAIN (ANALYZE, BUFFERS, FORMAT JSON) {sql}", params)
+            ((found,),) = fetch_rows(f"EXPLAIN (ANALYZE, BUFFERS, FORMAT JSON) {sql}", params)
             transaction.savepoint_rollback(before)
             plans.append(_plan(found[0]["Plan"]))
         return send(sql, params, many, context)
@@ -174,8 +176,8 @@ def without_indexes(table: str) -> Iterator[None]:
 
     Foreign keys do not come back: they change no plan, and checking a million of them is slow.
     """
-    indexes = rows(_INDEXES, {"table": table})
-    for (name,) in rows(_FOREIGN_KEYS, {"table": table}):
+    indexes = fetch_rows(_INDEXES, {"table": table})
+    for (name,) in fetch_rows(_FOREIGN_KEYS, {"table": table}):
         execute(f"ALTER TABLE {table} DROP CONSTRAINT {name}")
     for name, _, is_constraint in indexes:
         execute(

@@ -26,7 +26,7 @@ from hypothesis.stateful import (
     run_state_machine_as_test,
 )
 
-from dashboard.core.sql import row
+from dashboard.core.sql import fetch_row
 from dashboard.models import Endpoint, Run, Watch
 from dashboard.models.run import HELD, PRIORITIES, Trigger
 from dashboard.runs import attempts, schedule
@@ -227,7 +227,7 @@ class Runs(RunMachine):
         key = (run.pk, trial.probe, trial.trial)
         if key in self.model.given:
             return
-        found = row(_ATTEMPT, dict(zip(("run", "probe", "trial"), key, strict=True)))
+        found = fetch_row(_ATTEMPT, dict(zip(("run", "probe", "trial"), key, strict=True)))
         assert found
         assert found[0] == lease.token
         self.model.given[key], self.model.stored[key] = made, found[1]

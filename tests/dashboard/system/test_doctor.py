@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from django.conf import LazySettings
 
-from dashboard.core import broker_state, partitions
+from dashboard.core import broker, partitions
 from dashboard.core.broker import BrokerDown
 from dashboard.models import Endpoint
 from dashboard.runs import credentials, observations, rollups
@@ -53,7 +53,7 @@ def evicting(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[None]:
 
 def _answers() -> bool:
     try:
-        return broker_state.waiting() == 0
+        return broker.count_waiting() == 0
     except BrokerDown:
         return False
 
@@ -194,7 +194,7 @@ def test_a_tampered_credential_is_named(healthy: Endpoint) -> None:
 def test_a_rollup_that_does_not_add_up_is_named(healthy: Endpoint) -> None:
     """Yesterday is counted again and compared."""
     yesterday = datetime.now(UTC) - timedelta(days=1)
-    partitions.ensure_for([yesterday.date()])
+    partitions.ensure_months([yesterday.date()])
     row = Observation(healthy.profile.pk, 1, observations.LIVE, 1, yesterday)
     observations.store([row], batch=uuid.uuid4())
     rollups.roll_up()
@@ -217,7 +217,7 @@ def test_yesterday_is_not_counted_where_it_is_not_kept(
 def test_a_partition_beyond_its_limit_is_named(healthy: Endpoint, settings: LazySettings) -> None:
     """A day's grace is given, since retention comes by once an hour."""
     settings.KEEP_RAW_DAYS = 3
-    today = partitions.today()
+    today = partitions.database_today()
     for days in (4, 5):
         make_day(today - timedelta(days=days))
 

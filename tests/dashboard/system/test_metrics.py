@@ -74,7 +74,7 @@ def test_metrics_tell_about_every_endpoint(client: Client, healthy: Endpoint) ->
 def test_metrics_count_the_endpoints_to_look_at(client: Client, healthy: Endpoint) -> None:
     """What an alarm is set on: stale ones, and those without budget."""
     make_endpoint(slug="poor")
-    Endpoint.objects.filter(slug="poor").update(spent_out_on=partitions.today())
+    Endpoint.objects.filter(slug="poor").update(spent_out_on=partitions.database_today())
     long_ago = Now() - timedelta(days=2)
     Endpoint.objects.filter(slug="steady").update(last_finished_at=long_ago)
 

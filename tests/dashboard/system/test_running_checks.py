@@ -140,7 +140,7 @@ def test_rollups_that_lag_behind_are_named(
 @pytest.mark.parametrize("ahead", [0, 1], ids=["today", "tomorrow"])
 def test_a_missing_day_is_named(healthy: Endpoint, ahead: int) -> None:
     """What comes in on a day without partition has to be brought home later."""
-    day = partitions.today() + timedelta(days=ahead)
+    day = partitions.database_today() + timedelta(days=ahead)
     sql(f"DROP TABLE dashboard_observation_{day:%Y%m%d}")
 
     assert f"{day:%Y%m%d}" in only("partitions", Verdict.BAD).found
@@ -148,18 +148,18 @@ def test_a_missing_day_is_named(healthy: Endpoint, ahead: int) -> None:
 
 def test_a_missing_month_is_named(healthy: Endpoint) -> None:
     """Attempts of a month without partition cannot be stored at all."""
-    sql(f"DROP TABLE dashboard_attempt_{partitions.today():%Y%m}")
+    sql(f"DROP TABLE dashboard_attempt_{partitions.database_today():%Y%m}")
 
     assert "dashboard_attempt_" in only("partitions", Verdict.BAD).found
 
 
 def test_rows_in_the_overflow_table_are_named(healthy: Endpoint) -> None:
     """A partition was missing for a while."""
-    name = f"dashboard_observation_{partitions.today():%Y%m%d}"
+    name = f"dashboard_observation_{partitions.database_today():%Y%m%d}"
     sql(f"DROP TABLE {name}")
     row = Observation(healthy.profile.pk, 1, observations.LIVE, 0, datetime.now(UTC))
     observations.store([row], batch=uuid.uuid4())
-    partitions._make(list(partitions._wanted(partitions.today())))
+    partitions._create_missing(list(partitions._upcoming_partitions(partitions.database_today())))
 
     assert "1 observation " in only("overflow", Verdict.WARN).found
 
@@ -190,6 +190,6 @@ def test_of_many_stale_endpoints_the_first_are_named(healthy: Endpoint) -> None:
 
 def test_spent_budgets_are_named(healthy: Endpoint) -> None:
     """Until tomorrow, unless somebody raises them."""
-    Endpoint.objects.update(spent_out_on=partitions.today())
+    Endpoint.objects.update(spent_out_on=partitions.database_today())
 
     assert "steady" in only("budgets", Verdict.WARN).found

@@ -154,7 +154,7 @@ def test_an_endpoint_that_never_finished_is_as_old_as_its_registration(healthy: 
 def test_budgets_are_spent_out_for_one_day(healthy: Endpoint) -> None:
     """Yesterday's budget is no matter any more."""
     make_endpoint(slug="yesterday")
-    today = partitions.today()
+    today = partitions.database_today()
     Endpoint.objects.filter(slug="steady").update(spent_out_on=today)
     Endpoint.objects.filter(slug="yesterday").update(spent_out_on=today - timedelta(days=1))
 
@@ -180,7 +180,7 @@ def test_batches_that_wait_make_the_lag_of_the_rollups(healthy: Endpoint) -> Non
 
 def test_rows_without_a_partition_are_counted(healthy: Endpoint) -> None:
     """What lies in the overflow table shows."""
-    sql(f"DROP TABLE dashboard_observation_{partitions.today():%Y%m%d}")
+    sql(f"DROP TABLE dashboard_observation_{partitions.database_today():%Y%m%d}")
     row = Observation(healthy.profile.pk, 1, observations.LIVE, 0, datetime.now(UTC))
     observations.store([row, row], batch=uuid.uuid4())
 
@@ -190,7 +190,7 @@ def test_rows_without_a_partition_are_counted(healthy: Endpoint) -> None:
 def test_partitions_are_summed_up_by_table(healthy: Endpoint) -> None:
     """Yesterday, today and a week ahead for days; this month and the next for months."""
     tables = {table.name: table for table in state(None).store.tables}
-    today = partitions.today()
+    today = partitions.database_today()
 
     days, months = tables["observation"], tables["rolluphour"]
     assert (days.partitions, days.first, days.last) == (

@@ -14,7 +14,7 @@ import pytest
 from django.db import OperationalError, connection
 
 from dashboard.core.errors import LeaseLost, Refused
-from dashboard.core.sql import row, rows
+from dashboard.core.sql import fetch_row, fetch_rows
 from dashboard.endpoints.services import endpoints
 from dashboard.models import (
     Endpoint,
@@ -61,14 +61,14 @@ def told_of(endpoint: Endpoint) -> dict[str, Any]:
     """All that follows from the runs of an endpoint, without numbers of rows and times."""
     values = {"endpoint": endpoint.pk}
     return {
-        table: [_plain(json.loads(found)) for (found,) in rows(statement, values)]
+        table: [_plain(json.loads(found)) for (found,) in fetch_rows(statement, values)]
         for table, statement in _FOLLOWS.items()
     }
 
 
 def everything() -> list[tuple[Any, ...]]:
     """All rows of all tables, as sums."""
-    return sorted(rows(_EVERYTHING))
+    return sorted(fetch_rows(_EVERYTHING))
 
 
 class Crash:
@@ -245,7 +245,7 @@ def _change(endpoint: Endpoint) -> None:
 
 
 def _now() -> Any:
-    found = row("SELECT statement_timestamp()")
+    found = fetch_row("SELECT statement_timestamp()")
     assert found
     return found[0]
 

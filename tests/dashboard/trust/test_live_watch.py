@@ -137,7 +137,7 @@ def traffic(
     # A bucket that began a quarter of an hour ago is over, and late events are in.
     last = live_bucket(datetime.now(UTC) - ago)
     first = last - BUCKET * len(buckets)
-    partitions.ensure_for([at.date().replace(day=1) for at in (first, last)])
+    partitions.ensure_months([at.date().replace(day=1) for at in (first, last)])
     rows: list[Any] = [
         Rollup5m(
             profile_id=profile.pk,

@@ -17,9 +17,9 @@ def whole_store(transactional_db: None, django_db_blocker: DjangoDbBlocker) -> I
     with django_db_blocker.unblock():
         for part in _existing() - before:
             sql(f"DROP TABLE {part.name}")
-        partitions.ensure()
+        partitions.ensure_partitions()
 
 
 def _existing() -> set[partitions.Partition]:
     parents = (*partitions.MONTHLY, *partitions.DAILY)
-    return {part for parent in parents for part in partitions.existing(parent)}
+    return {part for parent in parents for part in partitions.existing_partitions(parent)}

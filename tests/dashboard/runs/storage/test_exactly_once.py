@@ -115,7 +115,7 @@ class World:
     def lose_partition(self, _: None) -> None:
         """As if nobody had made today's: its rows had to go to the overflow."""
         self.end_slow_write(commit=True)
-        today = f"dashboard_observation_{partitions.today():%Y%m%d}"
+        today = f"dashboard_observation_{partitions.database_today():%Y%m%d}"
         if sql(f"SELECT to_regclass('{today}')") != [(None,)]:
             columns = ", ".join(observations.COLUMNS)
             move = f"INSERT INTO dashboard_observation_overflow ({columns})"
@@ -123,7 +123,7 @@ class World:
             sql(f"DROP TABLE {today}")
 
     def look_around(self, _: None) -> None:
-        partitions.ensure()
+        partitions.ensure_partitions()
         assert overflow() == 0
 
     def let_weeks_pass(self, _: None) -> None:
@@ -132,7 +132,7 @@ class World:
         for table in ("observationbatch", "observation_overflow"):
             update = f"UPDATE dashboard_{table} SET at = at - interval '20 days'"  # noqa: S608
             sql(f"{update} WHERE at > now() - interval '10 days'")
-        partitions.ensure()
+        partitions.ensure_partitions()
 
     def let_go_of_the_old(self, after_weeks: bool) -> None:
         self.end_slow_write(commit=True)
@@ -195,10 +195,10 @@ def crashing(whole_store: None) -> Iterator[None]:
 
 def _begin_anew() -> None:
     sql(f"TRUNCATE dashboard_observationbatch, {', '.join(PARTITIONED)}")
-    last_month = (partitions.today().replace(day=1) - timedelta(days=1)).strftime("%Y%m")
+    last_month = (partitions.database_today().replace(day=1) - timedelta(days=1)).strftime("%Y%m")
     for parent in partitions.ROLLUPS:
         sql(f"DROP TABLE IF EXISTS {parent}_{last_month}")
-    partitions.ensure()
+    partitions.ensure_partitions()
 
 
 @pytest.mark.usefixtures("crashing")

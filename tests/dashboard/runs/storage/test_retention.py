@@ -8,7 +8,7 @@ import pytest
 from django.db import connection
 
 from dashboard.core import partitions
-from dashboard.core.partitions import Tie
+from dashboard.core.partitions import Attachment
 from dashboard.models import ObservationBatch
 from dashboard.system import retention
 from tests.dashboard.runs.storage.builders import observe, raw, roll_all, sql, store
@@ -29,16 +29,16 @@ def aged(days: int) -> str:
         batch.pk,
     )
     sql("UPDATE dashboard_observation_overflow SET at = %s", at)
-    partitions.ensure()
+    partitions.ensure_partitions()
     return f"dashboard_observation_{at:%Y%m%d}"
 
 
 def there(parent: str) -> list[str]:
-    return [part.name for part in partitions.existing(parent)]
+    return [part.name for part in partitions.existing_partitions(parent)]
 
 
 def first_of_month(months_ago: int) -> date:
-    month = partitions.today().replace(day=1)
+    month = partitions.database_today().replace(day=1)
     for _ in range(months_ago):
         month = (month - timedelta(days=1)).replace(day=1)
     return month
@@ -62,14 +62,14 @@ def test_days_go_when_their_time_is_over_and_they_are_rolled_up() -> None:
 
 def test_months_go_by_the_limit_of_their_table(settings: Any) -> None:
     """A month is dropped when all of it is older than what is kept, and not a day before."""
-    limit = (partitions.today() - first_of_month(1)).days
+    limit = (partitions.database_today() - first_of_month(1)).days
     parents = {
         "dashboard_attempt": "KEEP_ATTEMPTS_DAYS",
         "dashboard_evidence": "KEEP_EVIDENCE_DAYS",
         "dashboard_rollup5m": "KEEP_5M_DAYS",
         "dashboard_rolluphour": "KEEP_HOURS_DAYS",
     }
-    partitions.ensure_for([first_of_month(months) for months in (1, 2, 3)])
+    partitions.ensure_months([first_of_month(months) for months in (1, 2, 3)])
     for setting in parents.values():
         setattr(settings, setting, limit)
 
@@ -88,17 +88,17 @@ def test_nothing_of_today_goes() -> None:
     retention.enforce()
 
     assert retention.enforce() == []
-    assert partitions.missing() == []
+    assert partitions.missing_partitions() == []
     assert raw() == 1
 
 
-@pytest.mark.parametrize("tie", [Tie.LEAVING, Tie.LOOSE])
-def test_what_was_left_halfway_is_finished(tie: Tie) -> None:
+@pytest.mark.parametrize("tie", [Attachment.LEAVING, Attachment.LOOSE])
+def test_what_was_left_halfway_is_finished(tie: Attachment) -> None:
     """A crash between or within the steps is made good by the next call."""
     name = aged(20)
     roll_all()
     _leave(name, tie)
-    assert tie in partitions.existing("dashboard_observation").values()
+    assert tie in partitions.existing_partitions("dashboard_observation").values()
 
     assert retention.enforce() == [name]
 
@@ -108,14 +108,16 @@ def test_what_was_left_halfway_is_finished(tie: Tie) -> None:
 def test_a_partition_that_was_leaving_can_be_had_again() -> None:
     """Late rows for a month that is halfway gone find a place."""
     month = first_of_month(20)
-    partitions.ensure_for([month], parents=["dashboard_rollup5m"])
+    partitions.ensure_months([month], parents=["dashboard_rollup5m"])
     name = f"dashboard_rollup5m_{month:%Y%m}"
-    _leave(name, Tie.LEAVING)
+    _leave(name, Attachment.LEAVING)
 
-    assert partitions.ensure_for([month], parents=["dashboard_rollup5m"]) == [name]
+    assert partitions.ensure_months([month], parents=["dashboard_rollup5m"]) == [name]
 
-    ties = {part.name: tie for part, tie in partitions.existing("dashboard_rollup5m").items()}
-    assert ties[name] is Tie.ATTACHED
+    ties = {
+        part.name: tie for part, tie in partitions.existing_partitions("dashboard_rollup5m").items()
+    }
+    assert ties[name] is Attachment.ATTACHED
 
 
 def test_batches_are_forgotten_after_their_rows() -> None:
@@ -133,10 +135,10 @@ def test_batches_are_forgotten_after_their_rows() -> None:
     assert ages == [30, 20]
 
 
-def _leave(name: str, tie: Tie) -> None:
+def _leave(name: str, tie: Attachment) -> None:
     """Detach a partition, or begin to: another transaction that reads it stands in the way."""
     parent, _, _ = name.rpartition("_")
-    if tie is Tie.LOOSE:
+    if tie is Attachment.LOOSE:
         sql(f"ALTER TABLE {parent} DETACH PARTITION {name} CONCURRENTLY")
         return
     with psycopg.connect(environment()["DATABASE_URL"]) as reader:

@@ -187,4 +187,4 @@ def test_a_recount_tells_what_is_wrong() -> None:
 def test_a_day_without_its_raw_rows_is_not_recounted() -> None:
     """What is gone cannot be counted, and must not look like a difference."""
     with pytest.raises(ValueError, match="not kept any more"):
-        rollups.recount(partitions.today() - timedelta(days=14))
+        rollups.recount(partitions.database_today() - timedelta(days=14))

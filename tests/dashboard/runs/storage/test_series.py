@@ -173,7 +173,7 @@ def test_a_chart_of_ninety_days_is_read_from_the_index_alone() -> None:
 def _fill(profile: int) -> None:
     """Ninety days of hours for twenty profiles, as roll_up leaves them once vacuumed."""
     months = [NOW - timedelta(days=days) for days in range(0, 91, 15)]
-    partitions.ensure_for([month.date() for month in months], parents=partitions.ROLLUPS)
+    partitions.ensure_months([month.date() for month in months], parents=partitions.ROLLUPS)
     with transaction.atomic():
         # What is not on disk yet, VACUUM would not call visible to all.
         sql("SET LOCAL synchronous_commit = on")

@@ -43,7 +43,7 @@ BARE = Observation(3, 2, PROBE, 1, datetime(2026, 3, 4, tzinfo=UTC))
 
 @pytest.fixture
 def no_partition_today(whole_store: None) -> None:
-    sql(f"DROP TABLE dashboard_observation_{partitions.today():%Y%m%d}")
+    sql(f"DROP TABLE dashboard_observation_{partitions.database_today():%Y%m%d}")
 
 
 @pytest.mark.django_db
@@ -132,9 +132,9 @@ def test_without_a_partition_rows_go_to_the_overflow_and_home_again() -> None:
     assert (raw(), overflow()) == (0, 2)
     before = sql("SELECT * FROM dashboard_observation_overflow ORDER BY verdicts")
 
-    made = partitions.ensure()
+    made = partitions.ensure_partitions()
 
-    assert made == [f"dashboard_observation_{partitions.today():%Y%m%d}"]
+    assert made == [f"dashboard_observation_{partitions.database_today():%Y%m%d}"]
     assert (raw(), overflow()) == (2, 0)
     assert sql("SELECT * FROM dashboard_observation ORDER BY verdicts") == before
 
@@ -142,13 +142,13 @@ def test_without_a_partition_rows_go_to_the_overflow_and_home_again() -> None:
 @pytest.mark.usefixtures("no_partition_today")
 def test_the_overflow_is_emptied_bit_by_bit(monkeypatch: pytest.MonkeyPatch) -> None:
     """One look around moves a bearable part; the next ones go on."""
-    monkeypatch.setattr(partitions, "DRAINED_AT_ONCE", 2)
+    monkeypatch.setattr(partitions, "DRAIN_BATCH", 2)
     store(FULL, BARE, FULL)
 
-    partitions.ensure()
+    partitions.ensure_partitions()
     assert (raw(), overflow()) == (2, 1)
 
-    partitions.ensure()
+    partitions.ensure_partitions()
     assert (raw(), overflow()) == (3, 0)
 
 
@@ -159,7 +159,7 @@ def test_rows_in_the_overflow_are_rolled_up_once() -> None:
     roll_all()
     store(observe())
 
-    partitions.ensure()
+    partitions.ensure_partitions()
     roll_all()
 
     assert sql("SELECT sum(trials) FROM dashboard_rollupday") == [(2,)]

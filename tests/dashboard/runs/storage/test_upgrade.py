@@ -34,7 +34,7 @@ def test_rows_from_before_there_were_batches_are_rolled_up() -> None:
             )
     finally:
         call_command("migrate", verbosity=0)
-    partitions.ensure()
+    partitions.ensure_partitions()
     assert sorted(ObservationBatch.objects.values_list("rows", flat=True)) == [1, 2]
 
     roll_all()
