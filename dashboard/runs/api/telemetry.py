@@ -14,9 +14,10 @@ from ninja import Router
 
 from dashboard.api import auth
 from dashboard.models import ApiToken, Endpoint, ObservationBatch, Profile
+from dashboard.models.observation import Observation
 from dashboard.people import token_rights
 from dashboard.runs import observations
-from dashboard.runs.observations import LIVE, Observation
+from dashboard.runs.observations import LIVE
 from dashboard.runs.telemetry_schemas import Batch, Event, Receipt, Rejected
 from health.observation_bits import pack_verdicts
 from probes.messages import Stop
