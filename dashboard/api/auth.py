@@ -19,13 +19,12 @@ from typing_extensions import override
 from dashboard.api import idempotency, not_found
 from dashboard.api.errors import CHALLENGE, ApiError, no_such
 from dashboard.api.token_check import find_token
-from dashboard.core import actor_context, http, permissions, rate_limits
+from dashboard.core import actor_context, http, permissions, rate_limits, token_rights
 from dashboard.core.errors import Refused
 from dashboard.core.permissions import Actor, Right
 from dashboard.core.rate_limits import Rate, RateResult
 from dashboard.models import ApiToken
 from dashboard.models.people import Scope
-from dashboard.people import token_rights
 
 
 class Token(HttpBearer):

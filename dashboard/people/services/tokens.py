@@ -16,11 +16,11 @@ from django.utils.translation import gettext as _
 
 from dashboard.api.token_check import token_digest
 from dashboard.audit import services as audit
+from dashboard.core import token_rights
 from dashboard.core.errors import Refused
 from dashboard.models import ApiToken, Team
 from dashboard.models.audit import Action
 from dashboard.models.people import Scope
-from dashboard.people import token_rights
 
 _ALPHABET = string.ascii_lowercase + string.digits
 
