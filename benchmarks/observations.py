@@ -33,7 +33,7 @@ from launcher.supervisor import StopRequest, Supervisor
 
 if TYPE_CHECKING:
     from dashboard.models import Endpoint
-    from dashboard.runs.observations import Observation
+    from dashboard.models.observation import Observation
 
 BATCH_SIZES = (500, 5_000, 50_000)
 ROWS_A_SIZE = 500_000  # recorded by each way, in batches of that size
@@ -92,7 +92,8 @@ def _rates(size: int, rounds: int) -> dict[str, float]:
 
 def _row() -> Observation:
     """A live event such as the gateway sends: nothing is null but the run."""
-    from dashboard.runs.observations import LIVE, Observation
+    from dashboard.models.observation import Observation
+    from dashboard.runs.observations import LIVE
 
     return Observation(
         profile_id=DICE.randrange(1, PROFILES),
@@ -129,7 +130,7 @@ def _formatted(rows: Sequence[Observation], *, binary: bool) -> bytes:
 
 @transaction.atomic
 def _copy(formatted: bytes, *, binary: bool) -> None:
-    from dashboard.runs.observations import COLUMNS
+    from dashboard.models.observation import COLUMNS
 
     form = "binary" if binary else "text"
     statement = f"COPY {TABLE} ({', '.join(COLUMNS)}) FROM STDIN (FORMAT {form})"

@@ -18,14 +18,13 @@ from typing_extensions import override
 
 from dashboard.api import idempotency, not_found
 from dashboard.api.errors import CHALLENGE, ApiError, no_such
-from dashboard.core import actor_context, http, permissions, rate_limits
+from dashboard.api.token_check import find_token
+from dashboard.core import actor_context, http, permissions, rate_limits, token_rights
 from dashboard.core.errors import Refused
 from dashboard.core.permissions import Actor, Right
 from dashboard.core.rate_limits import Rate, RateResult
 from dashboard.models import ApiToken
 from dashboard.models.people import Scope
-from dashboard.people import token_rights
-from dashboard.people.services import tokens
 
 
 class Token(HttpBearer):
@@ -39,7 +38,7 @@ class Token(HttpBearer):
     @override
     def authenticate(self, request: HttpRequest, token: str) -> ApiToken:
         try:
-            found = tokens.find(token.strip())
+            found = find_token(token.strip())
         except Refused as exc:
             _count_failure(request)
             raise _refusal(401, exc.message, 'error="invalid_token"') from exc

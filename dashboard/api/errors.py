@@ -13,7 +13,7 @@ from ninja import NinjaAPI
 from ninja.errors import AuthenticationError, HttpError, ValidationError
 from pydantic import BaseModel, ConfigDict, Field
 
-from dashboard.api.problems import ADDRESS, CODES, KINDS
+from dashboard.api.problem_kinds import ADDRESS, CODES, KINDS
 from dashboard.core.errors import Refused
 
 log = structlog.get_logger()

@@ -7,11 +7,11 @@ from datetime import datetime
 from django.db.models import Min, Q
 from django.utils.translation import gettext as _
 
-from dashboard.charts import endpoint_changes
 from dashboard.charts.baselines import references
 from dashboard.charts.figures.change_marks import Kind, Mark
 from dashboard.charts.figures.lanes import Episode, Happened
 from dashboard.core import labels
+from dashboard.core.fact_labels import fact_label
 from dashboard.core.sql import fetch_rows
 from dashboard.models import Endpoint, FingerprintChange, Incident, ModeSwitch, Note, Run
 from dashboard.notifications.services import maintenance
@@ -117,7 +117,7 @@ def _fingerprints(endpoint: Endpoint, start: datetime, end: datetime) -> list[Ma
 
 
 def _told(change: FingerprintChange) -> str:
-    fact = endpoint_changes.name_of(change.fact)
+    fact = fact_label(change.fact)
     if not change.before:
         return _("{fact}: {after}, not told before").format(fact=fact, after=change.after)
     words = _("{fact}: {before} is now {after}")

@@ -14,8 +14,8 @@ from enum import StrEnum
 from itertools import groupby, pairwise
 
 from django.utils.translation import gettext as _
-from django.utils.translation import gettext_lazy
 
+from dashboard.core.fact_labels import fact_label
 from dashboard.core.safe_text import clip, visible
 from dashboard.models import Endpoint, EndpointEdit, FingerprintChange, Profile, Run
 from dashboard.models.run import State
@@ -24,51 +24,11 @@ MOST = 40
 # Runs that are looked at for another suite, and laid beside what changed.
 MOST_RUNS = 500
 _SHOWN = 300
-_FACTS = {
-    "provider": gettext_lazy("Provider"),
-    "model": gettext_lazy("Model"),
-    "endpoint_url": gettext_lazy("Base URL"),
-    "base_url": gettext_lazy("Base URL"),
-    "chat_template_hash": gettext_lazy("Chat template"),
-    "suite_version": gettext_lazy("Suite"),
-    "slug": gettext_lazy("Name"),
-    "options": gettext_lazy("Request options"),
-    "ttl": gettext_lazy("Probed every"),
-    "max_concurrency": gettext_lazy("Requests at once"),
-    "enabled": gettext_lazy("Probed on schedule"),
-    "daily_requests": gettext_lazy("Requests a day"),
-    "daily_tokens": gettext_lazy("Tokens a day"),
-    "price_input": gettext_lazy("Price of input"),
-    "price_output": gettext_lazy("Price of output"),
-    "currency": gettext_lazy("Currency"),
-    "tags": gettext_lazy("Tags"),
-    "team": gettext_lazy("Team"),
-    "key": gettext_lazy("API key"),
-    "system_fingerprint": gettext_lazy("System fingerprint"),
-    "server": gettext_lazy("Server header"),
-    "engine": gettext_lazy("Engine"),
-    "engine_capabilities": gettext_lazy("Engine capabilities"),
-    "via": gettext_lazy("Via"),
-    "model_path": gettext_lazy("Model path"),
-    "models_hash": gettext_lazy("Models hash"),
-    "modified_at": gettext_lazy("Modified at"),
-    "parser": gettext_lazy("Parser"),
-    "tool_call_parser": gettext_lazy("Tool call parser"),
-    "reasoning_parser": gettext_lazy("Reasoning parser"),
-    "renderer": gettext_lazy("Renderer"),
-    "prompt_tokens_canary": gettext_lazy("Prompt tokens canary"),
-}
 _KEY = ("provider", "model", "endpoint_url", "chat_template_hash")
 # What can make an endpoint answer otherwise; a name or a budget cannot.
 _FELT = {*_KEY, "base_url", "options", "key", "max_concurrency", "suite_version"}
 # An edit and the profile that it opened are written within one transaction.
 _AT_ONCE = timedelta(seconds=5)
-
-
-def name_of(fact: str) -> str:
-    """What a fact is called; one that nobody has named yet goes by its code."""
-    found = _FACTS.get(fact)
-    return str(found) if found else visible(clip(fact, 60)).replace("_", " ")
 
 
 class Side(StrEnum):
@@ -86,7 +46,7 @@ class Fact:
 
     @property
     def name(self) -> str:
-        return name_of(self.code)
+        return fact_label(self.code)
 
 
 @dataclass(frozen=True, slots=True)

@@ -17,7 +17,7 @@ from dashboard.core.errors import Refused
 from dashboard.core.permissions import Right
 from dashboard.models import Endpoint, Note
 from dashboard.models.audit import Action
-from dashboard.runs.observations import EARLIEST
+from dashboard.models.observation import EARLIEST
 
 LONGEST_TEXT = 500
 LONGEST_LINK = 500

@@ -7,7 +7,6 @@ from collections.abc import Iterable, Sequence
 from dashboard.compare.capabilities import Ability
 from dashboard.compare.filters import Span
 from dashboard.compare.queries import Cell, Line
-from dashboard.core import safe_csv
 from dashboard.models import Endpoint
 from health.rates import Rate, metric_rate
 
@@ -55,11 +54,6 @@ def of_lines(lines: Iterable[Line]) -> list[Record]:
         for line in lines
         for point in line.series.points
     ]
-
-
-def as_csv(records: Sequence[Record]) -> str:
-    """The records with a line of names on top; nothing in them is a formula."""
-    return safe_csv.render_csv(records, list(records[0])) if records else ""
 
 
 def _who(endpoint: Endpoint) -> Record:

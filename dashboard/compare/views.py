@@ -20,6 +20,7 @@ from dashboard.compare import queries as compare
 from dashboard.compare.filters import Asked, Span, Tab, asked_by
 from dashboard.compare.queries import Line
 from dashboard.core.permissions import Right, actor_of, needs
+from dashboard.core.safe_csv import records_as_csv
 from dashboard.core.time_range import TimeRange
 from dashboard.models import Endpoint
 from dashboard.models.people import Teams
@@ -59,7 +60,7 @@ def export(request: HttpRequest) -> HttpResponse:
     name = f"toolgauge-compare-{'chart' if of_chart else asked.tab.value}"
     answer: HttpResponse
     if request.GET.get("format") == "csv":
-        answer = HttpResponse(compare_export.as_csv(records), content_type="text/csv")
+        answer = HttpResponse(records_as_csv(records), content_type="text/csv")
         ending = "csv"
     else:
         answer, ending = JsonResponse({"as_of": now, "rows": records}), "json"

@@ -13,7 +13,7 @@ from enum import StrEnum
 
 from django.db import connection, transaction
 
-from dashboard.runs.observations import COLUMNS
+from dashboard.models.observation import COLUMNS
 
 ROLLUPS = ("dashboard_rollup5m", "dashboard_rolluphour")
 MONTHLY = ("dashboard_attempt", "dashboard_evidence", *ROLLUPS)

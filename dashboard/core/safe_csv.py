@@ -21,6 +21,11 @@ def render_csv(
     return text.getvalue()
 
 
+def records_as_csv(records: Sequence[Mapping[str, object]]) -> str:
+    """Records that all have the same names; without any there is no line of names either."""
+    return render_csv(records, list(records[0])) if records else ""
+
+
 def _escape_formulas(record: Mapping[str, object]) -> dict[str, object]:
     return {
         name: f"'{value}" if isinstance(value, str) and value.startswith(_FORMULAS) else value

@@ -10,7 +10,7 @@ from enum import StrEnum
 from django.utils.translation import gettext as _
 
 from dashboard.core.errors import Refused
-from dashboard.runs.observations import EARLIEST
+from dashboard.models.observation import EARLIEST
 
 MIN_SPAN = timedelta(minutes=1)
 

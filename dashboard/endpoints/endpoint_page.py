@@ -9,7 +9,7 @@ from django.utils import timezone
 
 from dashboard.charts import endpoint_changes, run_history
 from dashboard.endpoints import capability_table, change_attribution, headline
-from dashboard.fleet import queries as fleet
+from dashboard.endpoints.summary import read_summary
 from dashboard.incidents import queries as incidents
 from dashboard.incidents import watch_table
 from dashboard.models import Endpoint, Policy, Profile, Watch
@@ -36,7 +36,7 @@ def context(endpoint: Endpoint, policy: Policy | None) -> dict[str, Any]:
 def standing(endpoint: Endpoint, profile: Profile, policy: Policy | None) -> dict[str, Any]:
     """How it stands now and what it may be trusted with: all that a switched mode may change."""
     body = policy.body if policy else {}
-    summary = fleet.read_summary(endpoint, timezone.now())
+    summary = read_summary(endpoint, timezone.now())
     opened = incidents.open_of(profile)
     watched = watch_table.read(endpoint, Watch.objects.state_of(profile))
     rollout = stage_panel.read(endpoint, profile)

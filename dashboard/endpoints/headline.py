@@ -11,7 +11,7 @@ from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
 from dashboard.core import durations
-from dashboard.fleet.queries import EndpointSummary
+from dashboard.endpoints.summary import EndpointSummary
 from dashboard.incidents.queries import Titled
 from dashboard.models import Profile
 from dashboard.trust.text import day

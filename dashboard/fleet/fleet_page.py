@@ -15,6 +15,7 @@ from django.utils.translation import ngettext
 
 from dashboard.endpoints.as_code import drift
 from dashboard.endpoints.as_code.drift import Edited
+from dashboard.endpoints.summary import EndpointSummary
 from dashboard.fleet.filters import FLEET_METRICS, STATUSES, FleetFilter, read_filter
 from dashboard.fleet.fleet_table import MetricCell, newest_rates, read_cells
 from dashboard.fleet.listing import (
@@ -25,7 +26,7 @@ from dashboard.fleet.listing import (
     paginate_summaries,
     sort_summaries,
 )
-from dashboard.fleet.queries import EndpointSummary, Fleet, read_fleet
+from dashboard.fleet.queries import Fleet, read_fleet
 from dashboard.incidents import queries as incidents
 from dashboard.models import Incident
 from dashboard.models.profile import Stage

@@ -17,8 +17,8 @@ from django.utils.translation import gettext as _
 
 from dashboard.charts.figures.sparkline import Sparkline, sparkline
 from dashboard.core.sql import fetch_rows
+from dashboard.endpoints.summary import EndpointSummary
 from dashboard.fleet.filters import FLEET_METRICS, FleetFilter
-from dashboard.fleet.queries import EndpointSummary
 from dashboard.templatetags.core import percent
 from health.detector import BaselineState
 from health.metric_names import metric_name

@@ -8,8 +8,9 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from dashboard.endpoints.summary import EndpointSummary, FleetEndpoint
 from dashboard.fleet.filters import NONE, STATUSES, FleetFilter
-from dashboard.fleet.queries import WORST_FIRST, EndpointSummary, FleetEndpoint
+from dashboard.fleet.queries import WORST_FIRST
 from health.rates import Rate
 from health.status import Status
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from datetime import timedelta
-from typing import TYPE_CHECKING, Self
+from typing import Self
 
 from django.conf import settings
 from django.contrib.postgres.fields import ArrayField
@@ -15,11 +15,8 @@ from django.urls import reverse
 from typing_extensions import override
 
 from dashboard.models.people import Team, Teams
+from dashboard.models.profile import Profile
 from probes.target import Provider
-
-if TYPE_CHECKING:
-    from dashboard.models.profile import Profile
-
 
 TTL_MIN, TTL_MAX = timedelta(minutes=5), timedelta(days=30)
 

@@ -7,8 +7,6 @@ from django.db.models import Q
 from django.db.models.functions import Now
 from typing_extensions import override
 
-from dashboard.models.endpoint import Endpoint
-
 
 class Stage(models.TextChoices):
     SHADOW = "shadow"  # probed, no live tools
@@ -20,7 +18,7 @@ class Stage(models.TextChoices):
 
 
 class Profile(models.Model):
-    endpoint = models.ForeignKey(Endpoint, models.CASCADE, related_name="profiles")
+    endpoint = models.ForeignKey("dashboard.Endpoint", models.CASCADE, related_name="profiles")
     epoch = models.PositiveIntegerField()
     provider = models.CharField(max_length=32)
     model = models.CharField(max_length=200)

@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 import uuid
-from typing import TYPE_CHECKING
+from importlib import import_module
 
 from django.conf import settings
+from django.contrib.sessions.backends.base import SessionBase
 from django.contrib.sessions.base_session import AbstractBaseSession
 from django.db import models
 from typing_extensions import override
-
-if TYPE_CHECKING:
-    from dashboard.accounts.session_store import SessionStore
 
 
 class PersonSession(AbstractBaseSession):
@@ -38,7 +36,6 @@ class PersonSession(AbstractBaseSession):
 
     @classmethod
     @override
-    def get_session_store_class(cls) -> type[SessionStore]:
-        from dashboard.accounts.session_store import SessionStore
-
-        return SessionStore
+    def get_session_store_class(cls) -> type[SessionBase]:
+        store: type[SessionBase] = import_module(settings.SESSION_ENGINE).SessionStore
+        return store

@@ -10,10 +10,9 @@ from django.contrib.auth.models import User
 from django.db.models import QuerySet
 from django.utils.translation import gettext_lazy as _
 
-from dashboard.core import permissions
+from dashboard.core import permissions, token_rights
 from dashboard.core.permissions import Right
 from dashboard.models import Team
-from dashboard.people import token_rights
 
 _NEVER = ("never", _("never"))
 _LASTS = [("30", _("in 30 days")), ("90", _("in 90 days")), ("365", _("in a year")), _NEVER]

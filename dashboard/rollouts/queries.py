@@ -17,7 +17,7 @@ from dashboard.models import Endpoint, Profile, RolloutRequest
 from dashboard.models.rollout import RolloutRequestQuerySet
 from dashboard.rollouts import who_decides
 from dashboard.rollouts.text import STATES, asked_for, name_of
-from dashboard.trust import standings
+from dashboard.trust.gate_facts import gate_results
 from health.gates import ConditionState, GateResult
 from health.stages import LADDER
 
@@ -143,12 +143,12 @@ def standing(user: User, actor: Actor) -> dict[str, Any]:
     asked = list(visible_to(actor).pending().order_by("requested_at", "pk")[:MOST_PENDING])
     found = list(_on_the_way(actor))
     wanted = [each.profile for each in asked if each.switch is None]
-    judged = standings.read([*found, *wanted])
+    judged = gate_results([*found, *wanted])
     rows = [
         Waiting(
             each,
             who_decides.why_not(each, user, actor),
-            judged.of(each.profile) if each.switch is None else None,
+            judged.result_of(each.profile) if each.switch is None else None,
         )
         for each in asked
     ]
@@ -158,8 +158,8 @@ def standing(user: User, actor: Actor) -> dict[str, Any]:
     others = [each for each in free if each not in ready]
     return {
         "waiting": sorted(rows, key=lambda row: bool(row.why_not)),
-        "ready": [Candidate(each, judged.of(each)) for each in ready],
-        "not_yet": [Candidate(each, judged.of(each)) for each in others[:MOST_NOT_YET]],
+        "ready": [Candidate(each, judged.result_of(each)) for each in ready],
+        "not_yet": [Candidate(each, judged.result_of(each)) for each in others[:MOST_NOT_YET]],
         "more_not_yet": max(len(others) - MOST_NOT_YET, 0),
     }
 

@@ -205,7 +205,7 @@ class Look:
         runs = gate_facts.finished_runs(self.current)
         return {
             metric.value: {"trials": figure.trials, "failures": figure.failures}
-            for metric, figure in gate_facts.figures(self.current, runs).items()
+            for metric, figure in gate_facts.figures_of(self.current, runs).items()
         }
 
     def _stages(self) -> list[Line]:

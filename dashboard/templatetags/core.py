@@ -11,8 +11,8 @@ from django.utils import formats, timezone
 from django.utils.translation import gettext as _
 from django.utils.translation import pgettext
 
-from dashboard.charts import endpoint_changes
 from dashboard.core import durations, labels, safe_text
+from dashboard.core.fact_labels import fact_label
 from health.status import Status
 from health.translation import say
 
@@ -121,7 +121,7 @@ def check_words(name: str) -> str:
 @register.filter
 def fact_name(fact: str) -> str:
     """What something is called that an endpoint tells about itself."""
-    return endpoint_changes.name_of(fact)
+    return fact_label(fact)
 
 
 @register.filter

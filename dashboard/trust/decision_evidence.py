@@ -18,7 +18,6 @@ from django.utils.translation import gettext_lazy
 from dashboard.models import Endpoint, GateVersion, ModeSwitch, Profile, RolloutRequest, Run
 from dashboard.models.run import State
 from dashboard.trust import gate_facts, policies
-from health import gates as judging
 from health import translation
 from health.detector import PROBE
 from health.gates import GateResult, TrialCounts
@@ -74,9 +73,7 @@ class Changed:
 
 def standing(profile: Profile) -> GateResult:
     """Where the profile stands before its next stage, by the gates that hold."""
-    version, held = GateVersion.current()
-    facts = gate_facts.facts_of(profile)
-    return judging.evaluate_gates(held, facts, version=version.pk if version else None)
+    return gate_facts.gate_results([profile]).result_of(profile)
 
 
 def of_stage(profile: Profile, where: GateResult) -> dict[str, Any]:
@@ -123,7 +120,7 @@ def _stage_parts(profile: Profile, runs: Sequence[int]) -> dict[str, Any]:
         "runs": _still_finished(profile, runs),
         "figures": {
             metric.value: _figure(figure)
-            for metric, figure in gate_facts.figures(profile, runs).items()
+            for metric, figure in gate_facts.figures_of(profile, runs).items()
         },
         "capabilities": {
             name: found.get("value") for name, found in sorted(profile.capabilities.items())

@@ -14,10 +14,10 @@ from dashboard.core.errors import LeaseLost
 from dashboard.core.sql import execute, set_idle_timeout
 from dashboard.models import Attempt as AttemptRow
 from dashboard.models import Endpoint, Profile, Run, RunMetric
+from dashboard.models.observation import Observation
 from dashboard.models.run import State
 from dashboard.runs import observations
 from dashboard.runs.attempts import as_value
-from dashboard.runs.observations import Observation
 from dashboard.runs.services import FRUITLESS_WAIT, Lease
 from dashboard.trust import detection, profiles
 from dashboard.trust.settle import settle

@@ -78,12 +78,12 @@ class Adapter(Protocol):
     def losses(self, value: ModelCall | Reply) -> list[Loss]: ...
 
 
-def bearer(key: Secret | None) -> dict[str, str]:
+def bearer_header(key: Secret | None) -> dict[str, str]:
     """The header in which most formats carry the key."""
     return {"Authorization": f"Bearer {key.reveal()}"} if key else {}
 
 
-def stream_bytes(adapter: Adapter, events: Iterable[Event]) -> Iterator[bytes]:
+def write_event_stream(adapter: Adapter, events: Iterable[Event]) -> Iterator[bytes]:
     """Write a whole run of events as one format's stream."""
     writer = adapter.write_stream()
     for event in events:

@@ -12,18 +12,18 @@ MAX_ERROR = 2000
 MAX_CODE = 100
 
 
-def error_body(message: str, code: object = "") -> ErrorBody:
+def bounded_error(message: str, code: object = "") -> ErrorBody:
     """An error within bounds."""
     return ErrorBody(message[:MAX_ERROR], str(code)[:MAX_CODE])
 
 
 def read_envelope(body: JSON) -> ErrorBody | None:
     """The error in the usual envelopes, without its code, or None."""
-    if (message := told_message(body)) is not None:
-        return error_body(message)
+    if (message := error_message(body)) is not None:
+        return bounded_error(message)
     match body:
         case {"error": Mapping() as error} if error:
-            return error_body(json.dumps(dict(error)))
+            return bounded_error(json.dumps(dict(error)))
         case _:
             return None
 
@@ -32,12 +32,12 @@ def read_base_resp(body: JSON) -> ErrorBody | None:
     """The error that some vendors tell beside an answer that is otherwise in order, or None."""
     match body:
         case {"base_resp": {"status_code": int(code), "status_msg": str(message)}} if code:
-            return error_body(message, code)
+            return bounded_error(message, code)
         case _:
             return None
 
 
-def told_message(body: JSON) -> str | None:
+def error_message(body: JSON) -> str | None:
     """The whole text of an error; it may quote a long call."""
     match body:
         case (

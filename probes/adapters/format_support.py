@@ -37,7 +37,7 @@ class Order(Enum):
 
 
 @dataclass(frozen=True, slots=True)
-class Carrying:
+class FormatSupport:
     """What one wire format has a place for."""
 
     format: str
@@ -58,22 +58,22 @@ class Carrying:
     def losses(self, value: ModelCall | Reply) -> list[Loss]:
         """Everything in a value that writing it in this format leaves out or bends."""
         if isinstance(value, Reply):
-            walk = _Walk(self, in_reply=True)
+            walk = _LossWalk(self, in_reply=True)
             return list(walk.around(walk.parts(value.parts, "$"), value.extra, "$"))
-        walk = _Walk(self, in_reply=False)
+        walk = _LossWalk(self, in_reply=False)
         return list(walk.around(walk.call(value), value.extra, "$"))
 
 
 @dataclass(frozen=True, slots=True)
-class _Walk:
-    carrying: Carrying
+class _LossWalk:
+    support: FormatSupport
     in_reply: bool
 
     def call(self, call: ModelCall) -> Iterator[Loss]:
-        carrying = self.carrying
-        if call.tools and call.parallel is not None and not carrying.parallel:
+        support = self.support
+        if call.tools and call.parallel is not None and not support.parallel:
             yield Loss(LossKind.PARALLEL, "$.parallel", "There is no switch for parallel calls.")
-        if call.tool_choice is not None and call.tool_choice.mode not in carrying.choices:
+        if call.tool_choice is not None and call.tool_choice.mode not in support.choices:
             message = f"The tool choice {call.tool_choice.mode!r} cannot be expressed."
             yield Loss(LossKind.TOOL_CHOICE, "$.tool_choice", message)
         for index, spec in enumerate(call.tools):
@@ -86,17 +86,17 @@ class _Walk:
             spoken = spoken or turn.role is not Role.SYSTEM
 
     def tool(self, spec: ToolSpec, path: str) -> Iterator[Loss]:
-        if spec.strict is not None and not self.carrying.strict:
+        if spec.strict is not None and not self.support.strict:
             yield Loss(LossKind.STRICT, f"{path}.strict", "Tools have no strict flag.")
 
     def turn(self, turn: Turn, path: str, *, late: bool) -> Iterator[Loss]:
-        if turn.role is Role.SYSTEM and late and not self.carrying.late_system:
+        if turn.role is Role.SYSTEM and late and not self.support.late_system:
             message = "System text inside the conversation moves to its beginning."
             yield Loss(LossKind.BLOCK_ORDER, path, message)
         yield from self.parts(turn.parts, path)
 
     def parts(self, parts: tuple[Part, ...], path: str) -> Iterator[Loss]:
-        if self.carrying.order is Order.ONE_TEXT and _interleaved(parts):
+        if self.support.order is Order.ONE_TEXT and _interleaved(parts):
             message = "Text and calls are not kept in their order."
             yield Loss(LossKind.BLOCK_ORDER, path, message)
         called = False
@@ -104,7 +104,7 @@ class _Walk:
             at = f"{path}.parts[{index}]"
             yield from self.part(part, at)
             late = called and isinstance(part, Text | Reasoning)
-            if late and self.carrying.order is Order.CALLS_LAST:
+            if late and self.support.order is Order.CALLS_LAST:
                 yield Loss(LossKind.BLOCK_ORDER, at, "What follows a call is written before it.")
             called = called or isinstance(part, ToolCall)
 
@@ -117,7 +117,7 @@ class _Walk:
             case Reasoning() if not self.carries_reasoning(part):
                 message = f"Reasoning of the kind {str(part.kind)!r} has no place of its own."
                 yield Loss(LossKind.REASONING, path, message)
-            case Opaque() if part.format != self.carrying.format:
+            case Opaque() if part.format != self.support.format:
                 message = f"A block of the {part.format!r} format is left out."
                 yield Loss(LossKind.OPAQUE, path, message)
             case BrokenCall() if not self.carries_broken(part):
@@ -126,33 +126,33 @@ class _Walk:
                 pass
 
     def carries_reasoning(self, reasoning: Reasoning) -> bool:
-        tagged = self.carrying.tagged_reasoning and not self.in_reply
+        tagged = self.support.tagged_reasoning and not self.in_reply
         if tagged and reasoning.kind is ReasoningKind.TAGS:
             return True
-        return self.carrying.reasoning(reasoning)
+        return self.support.reasoning(reasoning)
 
     def carries_broken(self, call: BrokenCall) -> bool:
         # Without an id no result can answer it, and without a name no endpoint takes it.
         sendable = bool(call.id and call.name)
-        return self.carrying.broken_calls and not self.in_reply and sendable
+        return self.support.broken_calls and not self.in_reply and sendable
 
     def result(self, result: ToolResult, path: str) -> Iterator[Loss]:
-        if result.is_error and not self.carrying.error_flag:
+        if result.is_error and not self.support.error_flag:
             message = "The error flag became a prefix of the text."
             yield Loss(LossKind.ERROR_FLAG, f"{path}.is_error", message)
-        if result.blocks and not self.carrying.blocks(result):
+        if result.blocks and not self.support.blocks(result):
             message = "A result of several blocks is flattened to text."
             yield Loss(LossKind.RESULT_BLOCKS, f"{path}.blocks", message)
 
     def around(self, inside: Iterable[Loss], extra: Extra, path: str) -> Iterator[Loss]:
         """The losses inside a thing, and the fields of other formats that stand on it."""
         outside = self.foreign(extra, path)
-        return chain(outside, inside) if self.carrying.extra_first else chain(inside, outside)
+        return chain(outside, inside) if self.support.extra_first else chain(inside, outside)
 
     def foreign(self, extra: Extra, path: str) -> Iterator[Loss]:
         for format_, fields in extra.items():
-            said = _said(fields) if isinstance(fields, Mapping) else ["?"]
-            if format_ == self.carrying.format or not said:
+            said = _fields_with_values(fields) if isinstance(fields, Mapping) else ["?"]
+            if format_ == self.support.format or not said:
                 continue
             signed = any(name.lower().endswith("signature") for name in said)
             kind = LossKind.SIGNATURE if signed else LossKind.EXTRA
@@ -160,7 +160,7 @@ class _Walk:
             yield Loss(kind, path, f"Fields of the {format_!r} format are left out: {names}.")
 
 
-def _said(fields: Mapping[str, JSON]) -> list[str]:
+def _fields_with_values(fields: Mapping[str, JSON]) -> list[str]:
     """The fields that say something; our own note of a missing id is no field of any format."""
     empty: tuple[JSON, ...] = (None, [], {}, "")
     said = (name for name, value in fields.items() if value not in empty and name != MINTED)

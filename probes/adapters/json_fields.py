@@ -35,14 +35,14 @@ class Notes:
         return tuple(self.found)
 
 
-def mapping(value: JSON, path: str) -> Mapping[str, JSON]:
+def require_object(value: JSON, path: str) -> Mapping[str, JSON]:
     """The object that the format wants here, or a WireError."""
     if not isinstance(value, Mapping):
         raise WireError("There is no object where the format wants one.", path)
     return value
 
 
-def listing(value: JSON, path: str, *, limit: int | None = None) -> Sequence[JSON]:
+def require_list(value: JSON, path: str, *, limit: int | None = None) -> Sequence[JSON]:
     """The list that the format wants here, or a WireError."""
     if not isinstance(value, list | tuple):
         raise WireError("There is no list where the format wants one.", path)
@@ -51,7 +51,7 @@ def listing(value: JSON, path: str, *, limit: int | None = None) -> Sequence[JSO
     return value
 
 
-def text(entry: Mapping[str, JSON], name: str, path: str) -> str:
+def require_text(entry: Mapping[str, JSON], name: str, path: str) -> str:
     """The text that the format wants in a field, or a WireError."""
     value = entry.get(name)
     if not isinstance(value, str):
@@ -79,49 +79,51 @@ def list_or_empty(value: JSON) -> list[JSON]:
     return value if isinstance(value, list) else []
 
 
-def count(value: JSON) -> int | None:
+def count_or_none(value: JSON) -> int | None:
     """A number of tokens, or None where it is none."""
     if isinstance(value, bool) or not isinstance(value, int):
         return None
     return value if 0 <= value <= MAX_COUNT else None
 
 
-def submapping(entry: Mapping[str, JSON], name: str) -> dict[str, JSON]:
+def copy_object(entry: Mapping[str, JSON], name: str) -> dict[str, JSON]:
     """A copy of the object in a field; empty where there is none."""
     return dict(object_or_empty(entry.get(name)))
 
 
-def rest(entry: Mapping[str, JSON], *known: str) -> dict[str, JSON]:
+def unread_fields(entry: Mapping[str, JSON], *known: str) -> dict[str, JSON]:
     """The fields of an object that are not read elsewhere."""
     return {name: value for name, value in entry.items() if name not in known}
 
 
-def kept(format: str, fields: Mapping[str, JSON]) -> Extra:
+def keep_extra(format: str, fields: Mapping[str, JSON]) -> Extra:
     """Unread fields as the `extra` of a value."""
     return {format: fields} if fields else {}
 
 
-def own(extra: Extra, format: str) -> dict[str, JSON]:
+def own_fields(extra: Extra, format: str) -> dict[str, JSON]:
     """The fields that an `extra` keeps for one format."""
-    return submapping(extra, format)
+    return copy_object(extra, format)
 
 
-def levels(outer: Mapping[str, JSON], **inner: JSON) -> dict[str, JSON]:
+def join_levels(outer: Mapping[str, JSON], **inner: JSON) -> dict[str, JSON]:
     """Unread fields of one level with those of inner levels, where there are any."""
     return {**outer, **{f"${name}": value for name, value in inner.items() if value}}
 
 
-def own_outer(extra: Extra, format: str) -> dict[str, JSON]:
+def own_outer_fields(extra: Extra, format: str) -> dict[str, JSON]:
     """The fields that an `extra` keeps for one format, inner levels aside."""
-    return {name: value for name, value in own(extra, format).items() if not name.startswith("$")}
+    return {
+        name: value for name, value in own_fields(extra, format).items() if not name.startswith("$")
+    }
 
 
-def own_inner(extra: Extra, format: str, level: str) -> dict[str, JSON]:
+def own_inner_fields(extra: Extra, format: str, level: str) -> dict[str, JSON]:
     """The fields that an `extra` keeps for one inner level of one format."""
-    return submapping(object_or_empty(extra.get(format)), f"${level}")
+    return copy_object(object_or_empty(extra.get(format)), f"${level}")
 
 
-def given(**fields: JSON) -> dict[str, JSON]:
+def fields_with_values(**fields: JSON) -> dict[str, JSON]:
     """The fields that have a value."""
     return {name: value for name, value in fields.items() if value is not None}
 

@@ -28,7 +28,7 @@ ERROR_PREFIX = "Error: "
 
 
 @dataclass(frozen=True, slots=True)
-class Input:
+class CallInput:
     """The input of a call in a format that sends an object; `value` None: it is broken."""
 
     raw: str
@@ -41,41 +41,41 @@ def read_call(call: ToolCall, path: str) -> tuple[ToolCall | BrokenCall, tuple[s
     arguments = read_arguments(call.raw)
     if arguments.value is None:
         too_large = len(call.raw) > MAX_BYTES
-        kind = Breakage.TOO_LARGE if too_large else breakage(arguments.error)
-        return broken(call, arguments.error, kind, path), ()
+        kind = Breakage.TOO_LARGE if too_large else breakage_of(arguments.error)
+        return as_broken(call, arguments.error, kind, path), ()
     whole = ToolCall(call.id, call.name, arguments.value, call.format, call.raw, extra=call.extra)
     return whole, arguments.duplicate_keys
 
 
-def read_input(value: JSON, path: str, notes: Notes, *, error: str) -> Input:
+def read_input(value: JSON, path: str, notes: Notes, *, error: str) -> CallInput:
     """The input of a call, an object or what some send instead; `error` says that it is none."""
     match value:
         case Mapping():
-            return Input(argument_text(value), value)
+            return CallInput(argument_text(value), value)
         case None:
             notes.note("arguments_null", path)
-            return Input("{}", {})
+            return CallInput("{}", {})
         case str():
             notes.note("arguments_string", path)
             arguments = read_arguments(value)
-            return Input(value, arguments.value, arguments.error)
+            return CallInput(value, arguments.value, arguments.error)
         case _:
-            return Input(argument_text(value), None, error)
+            return CallInput(argument_text(value), None, error)
 
 
-def breakage(error: str) -> Breakage:
+def breakage_of(error: str) -> Breakage:
     """What kind of break an argument error is: JSON of another type, or no JSON."""
     return Breakage.NOT_AN_OBJECT if "not an object" in error else Breakage.INVALID_JSON
 
 
-def broken(call: ToolCall | BrokenCall, error: str, kind: Breakage, path: str) -> BrokenCall:
+def as_broken(call: ToolCall | BrokenCall, error: str, kind: Breakage, path: str) -> BrokenCall:
     """The same call, not to be executed."""
     return BrokenCall(call.raw, error, kind, call.name, call.id, path, call.format)
 
 
-def cut_off(call: ToolCall | BrokenCall, path: str, error: str = CUT) -> BrokenCall:
+def as_cut_off(call: ToolCall | BrokenCall, path: str, error: str = CUT) -> BrokenCall:
     """The same call, of which the end is missing."""
-    return broken(call, error, Breakage.TRUNCATED_CALL, path)
+    return as_broken(call, error, Breakage.TRUNCATED_CALL, path)
 
 
 def has_calls(parts: Iterable[Part]) -> bool:

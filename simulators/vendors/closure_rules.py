@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import takewhile
 
-from probes.adapters.gemini.content_parts import camel
+from probes.adapters.gemini.content_parts import camel_case_fields
 from probes.adapters.json_fields import list_or_empty, object_or_empty, text_or_empty
 from probes.messages import JSON
 from simulators.vendors.error_envelopes import Complaint
@@ -182,7 +182,9 @@ def contents_of(body: Body) -> list[Body]:
 
 def parts_of(content: Body) -> list[dict[str, JSON]]:
     """The parts of a content, their fields in camel case."""
-    return [camel(object_or_empty(part)) for part in list_or_empty(content.get("parts"))]
+    return [
+        camel_case_fields(object_or_empty(part)) for part in list_or_empty(content.get("parts"))
+    ]
 
 
 def _uneven() -> Complaint:

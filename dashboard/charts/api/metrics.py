@@ -13,13 +13,12 @@ from pydantic import AwareDatetime, BaseModel, ConfigDict, Field
 
 from dashboard.api import auth
 from dashboard.api.errors import ApiError, Detail
+from dashboard.api.lookups import Slug, find_endpoint
 from dashboard.charts import series
-from dashboard.endpoints.api.endpoints import Slug
-from dashboard.endpoints.api.endpoints import find as find_endpoint
+from dashboard.models.observation import EARLIEST, LATEST
 from dashboard.runs import observations
 from dashboard.runs.api.runs import RunId
 from dashboard.runs.api.runs import find as find_run
-from dashboard.runs.observations import EARLIEST, LATEST
 from health.rates import Rate, metric_rate
 from probes.outcomes import Metric
 

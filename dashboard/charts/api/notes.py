@@ -13,9 +13,9 @@ from pydantic import AwareDatetime, BaseModel, ConfigDict, Field
 
 from dashboard.api import auth, paging
 from dashboard.api.errors import ApiError, Detail, no_such
+from dashboard.api.lookups import Slug, find_endpoint
 from dashboard.api.paging import MOST_ID, Below
 from dashboard.charts import services as service
-from dashboard.endpoints.api.endpoints import Slug, find
 from dashboard.models import Note
 
 router = Router(tags=["notes"])
@@ -73,7 +73,9 @@ def list_notes(
     cursor: Below = MOST_ID,
     limit: Annotated[int, Query(ge=1, le=500, description="The most on a page")] = 100,
 ) -> NoteList:
-    of_endpoint = Note.objects.filter(endpoint=find(slug)).select_related("author").newest_first()
+    of_endpoint = (
+        Note.objects.filter(endpoint=find_endpoint(slug)).select_related("author").newest_first()
+    )
     found = of_endpoint.kept()
     # By time, which people may give: the note at the cursor says when that was.
     last = of_endpoint.filter(pk=cursor).first()
@@ -91,7 +93,7 @@ def list_notes(
 def add_note(request: HttpRequest, slug: Slug, body: NoteIn) -> Status[NoteOut]:
     """It is a mark in every chart of the endpoint: put one there with each deployment."""
     by = auth.token_of(request).created_by
-    made = service.add(find(slug), at=body.at, text=body.text, link=body.link, by=by)
+    made = service.add(find_endpoint(slug), at=body.at, text=body.text, link=body.link, by=by)
     made.refresh_from_db()
     return Status(201, note_out(made))
 
@@ -108,7 +110,7 @@ def remove_note(
     note_id: Annotated[int, Path(ge=1, le=MOST_ID, description="The `id` in the list")],
 ) -> Status[None]:
     """Only by who wrote it, or by an administrator."""
-    note = Note.objects.kept().filter(endpoint=find(slug), pk=note_id).first()
+    note = Note.objects.kept().filter(endpoint=find_endpoint(slug), pk=note_id).first()
     if note is None or not service.remove(note, by=auth.token_of(request).created_by):
         raise no_such("note")
     return Status(204, None)

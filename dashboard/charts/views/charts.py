@@ -14,8 +14,8 @@ from dashboard.charts.figures import measure as measures
 from dashboard.charts.figures.measure import Measure
 from dashboard.charts.filters import Asked
 from dashboard.charts.views import notes
-from dashboard.compare.export import as_csv
 from dashboard.core.permissions import Right, needs
+from dashboard.core.safe_csv import records_as_csv
 from dashboard.core.time_range import TimeRange
 from dashboard.models import Endpoint
 from health.metric_names import NAMES, metric_name
@@ -48,7 +48,7 @@ def export(request: HttpRequest, slug: str) -> HttpResponse:
     if request.GET.get("format") == "json":
         answer: HttpResponse = JsonResponse({"points": records})
         return _as_file(answer, f"{name}.json")
-    return _as_file(HttpResponse(as_csv(records), content_type="text/csv"), f"{name}.csv")
+    return _as_file(HttpResponse(records_as_csv(records), content_type="text/csv"), f"{name}.csv")
 
 
 def context(endpoint: Endpoint, query: QueryDict) -> dict[str, Any]:

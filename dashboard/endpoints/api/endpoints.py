@@ -6,11 +6,12 @@ import json
 from typing import Annotated, Any
 
 from django.http import HttpRequest
-from ninja import Path, Query, Router
+from ninja import Query, Router
 from ninja.responses import Status
 
 from dashboard.api import auth, paging
-from dashboard.api.errors import ApiError, Detail, no_such
+from dashboard.api.errors import ApiError, Detail
+from dashboard.api.lookups import Slug, find_endpoint, kept_endpoints
 from dashboard.core import permissions
 from dashboard.endpoints.forms import EndpointForm
 from dashboard.endpoints.schemas import (
@@ -22,11 +23,8 @@ from dashboard.endpoints.schemas import (
     endpoint_out,
 )
 from dashboard.endpoints.services import endpoints as service
-from dashboard.models import Endpoint
-from dashboard.models.endpoint import EndpointQuerySet
 
 router = Router(tags=["endpoints"])
-Slug = Annotated[str, Path(description="The endpoint's name")]
 
 
 @router.get("", auth=auth.READ, response=EndpointList, summary="List endpoints by name")
@@ -36,7 +34,7 @@ def list_endpoints(
     limit: Annotated[int, Query(ge=1, le=500)] = 100,
 ) -> EndpointList:
     after = cursor.replace("\0", "")
-    seen = _kept().of_teams(auth.seen_teams(request))
+    seen = kept_endpoints().of_teams(auth.seen_teams(request))
     found = seen.filter(slug__gt=after).order_by("slug")
     shown, next_cursor = paging.cut(found, limit, lambda each: each.slug)
     return EndpointList(endpoints=[endpoint_out(e) for e in shown], next_cursor=next_cursor)
@@ -48,26 +46,26 @@ def create_endpoint(request: HttpRequest, body: EndpointIn) -> Status[EndpointOu
     form = EndpointForm({**_defaults(), **_form_data(body)}, actor=permissions.actor_of(request))
     _check_team(body, form)
     made = service.create(**_checked(form).fields_to_create())
-    return Status(201, endpoint_out(find(made.slug)))
+    return Status(201, endpoint_out(find_endpoint(made.slug)))
 
 
 @router.get("/{slug:slug}", auth=auth.READ, response=EndpointOut, summary="Read one endpoint")
 def read_endpoint(request: HttpRequest, slug: Slug) -> EndpointOut:
-    return endpoint_out(find(slug))
+    return endpoint_out(find_endpoint(slug))
 
 
 @router.patch("/{slug:slug}", auth=auth.OPERATE, response=EndpointOut, summary="Change an endpoint")
 def change_endpoint(request: HttpRequest, slug: Slug, body: EndpointPatch) -> EndpointOut:
     """Only what is given changes. Another provider, model or base URL opens a new profile; another
     scheme, host or port deletes the stored key, which never follows to another host."""
-    endpoint = find(slug)
+    endpoint = find_endpoint(slug)
     data = {**EndpointForm(endpoint=endpoint).initial, **_form_data(body)}
     data |= {"seen": body.updated_at.isoformat(), "forget_key": body.forget_key}
     form = EndpointForm(data, endpoint=endpoint, actor=permissions.actor_of(request))
     _check_team(body, form)
     by = auth.token_of(request).created_by
     updated = service.update(endpoint, by=by, **_checked(form).cleaned_data)
-    return endpoint_out(find(updated.endpoint.slug))
+    return endpoint_out(find_endpoint(updated.endpoint.slug))
 
 
 @router.delete(
@@ -75,20 +73,8 @@ def change_endpoint(request: HttpRequest, slug: Slug, body: EndpointPatch) -> En
 )
 def remove_endpoint(request: HttpRequest, slug: Slug) -> Status[None]:
     """Its key is wiped, a run under way is stopped, and its name is free again."""
-    service.remove(find(slug))
+    service.remove(find_endpoint(slug))
     return Status(204, None)
-
-
-def find(slug: str) -> Endpoint:
-    """The endpoint of that name, unless it was removed."""
-    endpoint = _kept().filter(slug=slug).first()
-    if endpoint is None:
-        raise no_such("endpoint")
-    return endpoint
-
-
-def _kept() -> EndpointQuerySet:
-    return Endpoint.objects.kept().select_related("credential", "team")
 
 
 def _defaults() -> dict[str, Any]:

@@ -10,8 +10,8 @@ from ninja import Router
 from pydantic import BaseModel, ConfigDict, Field
 
 from dashboard.api import auth, paging
+from dashboard.api.lookups import Slug, find_endpoint
 from dashboard.api.paging import Below, Limit
-from dashboard.endpoints.api.endpoints import Slug, find
 from dashboard.models import Profile
 
 router = Router(tags=["profiles"])
@@ -83,7 +83,9 @@ class ProfileList(BaseModel):
 def list_profiles(
     request: HttpRequest, slug: Slug, cursor: Below = MOST_EPOCH, limit: Limit = 100
 ) -> ProfileList:
-    profiles = Profile.objects.filter(endpoint=find(slug), epoch__lt=min(cursor, MOST_EPOCH))
+    profiles = Profile.objects.filter(
+        endpoint=find_endpoint(slug), epoch__lt=min(cursor, MOST_EPOCH)
+    )
     shown, next_cursor = paging.cut(profiles.order_by("-epoch"), limit, lambda row: row.epoch)
     return ProfileList(profiles=[_out(profile) for profile in shown], next_cursor=next_cursor)
 

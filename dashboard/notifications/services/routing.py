@@ -13,7 +13,7 @@ from django.db.models.functions import Now
 from dashboard.core.sql import set_idle_timeout
 from dashboard.models import Channel, Delivery, Notice
 from dashboard.notifications.senders.message import severity
-from dashboard.notifications.services import outbox
+from dashboard.notifications.services import maintenance, outbox
 
 MOST_NOTICES = 200
 # What one message takes in at most.
@@ -74,8 +74,6 @@ def wants(channel: Channel, notice: Notice) -> bool:
 
 def is_held_back(endpoint_id: int | None) -> bool:
     """Whether the endpoint is in maintenance."""
-    from dashboard.notifications.services import maintenance
-
     return endpoint_id is not None and maintenance.is_quiet(endpoint_id)
 
 

@@ -1,10 +1,7 @@
-"""API tokens: making one, knowing one again, taking one back."""
+"""API tokens: making and revoking them."""
 
 from __future__ import annotations
 
-import hashlib
-import hmac
-import re
 import secrets
 import string
 from collections.abc import Sequence
@@ -14,20 +11,18 @@ from typing import Any
 
 from django.contrib.auth.models import User
 from django.db import IntegrityError, transaction
-from django.db.models import Case, Q, Value, When
 from django.db.models.functions import Now
 from django.utils.translation import gettext as _
 
+from dashboard.api.token_check import token_digest
 from dashboard.audit import services as audit
+from dashboard.core import token_rights
 from dashboard.core.errors import Refused
 from dashboard.models import ApiToken, Team
 from dashboard.models.audit import Action
 from dashboard.models.people import Scope
-from dashboard.people import token_rights
 
 _ALPHABET = string.ascii_lowercase + string.digits
-_TOKEN = re.compile(r"tg_([a-z0-9]{8})_[A-Za-z0-9_-]{43}")
-_NOTE_USE_EVERY = timedelta(minutes=1)
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,7 +51,7 @@ def issue(
         with transaction.atomic():
             token = ApiToken.objects.create(
                 prefix=_prefix(text),
-                digest=_digest(text),
+                digest=token_digest(text),
                 name=name,
                 scopes=[scope for scope in Scope.values if scope in scopes],
                 created_by=by,
@@ -93,25 +88,6 @@ def _check(scopes: Sequence[str], by: User | None, team: Team | None) -> None:
     )
 
 
-def find(text: str) -> ApiToken:
-    """The token of that text, with its use noted.
-
-    Refuses what is unknown, revoked or expired, and what somebody made who may not sign in now.
-    """
-    matched = _TOKEN.fullmatch(text)
-    row = _with_standing(matched[1]) if matched else None
-    if row is None or not hmac.compare_digest(bytes(row[0].digest), _digest(text)):
-        raise Refused("This API token is not known. Copy it again, or make a new one.")
-    token, standing = row
-    if standing in {"revoked", "expired"}:
-        raise Refused(f"This API token is {standing}. Make a new one under /settings/tokens/.")
-    if token.created_by is not None and not token.created_by.is_active:
-        raise Refused("Whoever made this API token may not sign in any more. Ask for a new one.")
-    if standing == "to note":
-        _note_use(token)
-    return token
-
-
 @transaction.atomic
 def revoke(token: ApiToken) -> bool:
     """Take a token back for good; False where it was revoked already."""
@@ -143,34 +119,3 @@ def _draw() -> str:
 
 def _prefix(text: str) -> str:
     return text[3:11]
-
-
-def _digest(text: str) -> bytes:
-    # A slow, salted hash protects what people choose. These are 256 random bits: nobody can guess
-    # one from its hash, and a slow hash would only slow down every request.
-    return hashlib.sha256(text.encode()).digest()
-
-
-# By the database's clock, so that all web processes agree on when a token ends.
-_STANDING = Case(
-    When(revoked_at__isnull=False, then=Value("revoked")),
-    When(expires_at__lte=Now(), then=Value("expired")),
-    When(
-        Q(last_used_at=None) | Q(last_used_at__lt=Now() - _NOTE_USE_EVERY),
-        then=Value("to note"),
-    ),
-    default=Value("noted"),
-)
-
-
-def _with_standing(prefix: str) -> tuple[ApiToken, str] | None:
-    tokens: Any = ApiToken.objects.select_related("created_by", "team").annotate(standing=_STANDING)
-    token = tokens.filter(prefix=prefix).first()
-    return (token, token.standing) if token else None
-
-
-def _note_use(token: ApiToken) -> None:
-    # The condition again: of many requests in one moment, one writes.
-    ApiToken.objects.filter(
-        Q(last_used_at=None) | Q(last_used_at__lt=Now() - _NOTE_USE_EVERY), pk=token.pk
-    ).update(last_used_at=Now())

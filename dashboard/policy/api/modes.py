@@ -12,9 +12,9 @@ from pydantic import BaseModel, ConfigDict, Field, StrictBool, StrictInt
 
 from dashboard.api import auth, paging
 from dashboard.api.errors import no_such
+from dashboard.api.lookups import Slug, find_endpoint
 from dashboard.api.paging import MOST_ID, Above, Limit
 from dashboard.core.permissions import Right
-from dashboard.endpoints.api.endpoints import Slug, find
 from dashboard.models import ModeSwitch
 from dashboard.trust import modes as service
 from health.modes import EFFECTS, Mode
@@ -92,7 +92,7 @@ def list_modes(
     request: HttpRequest, slug: Slug, cursor: Above = 0, limit: Limit = 100
 ) -> SwitchList:
     """Modes that hold because too little is known are told by the policy, not here."""
-    on = find(slug).profile_in_force.switches.on().filter(pk__gt=cursor)
+    on = find_endpoint(slug).profile_in_force.switches.on().filter(pk__gt=cursor)
     switches = on.select_related("author").order_by("id")
     shown, next_cursor = paging.cut(switches, limit, lambda switch: switch.pk)
     return SwitchList(modes=[switch_out(switch) for switch in shown], next_cursor=next_cursor)
@@ -106,7 +106,7 @@ def switch_mode_on(request: HttpRequest, slug: Slug, body: ModeIn) -> Status[Swi
     lasts = None if body.lasts_s is None else timedelta(seconds=body.lasts_s)
     by = auth.token_of(request).created_by
     made = service.switch_on(
-        find(slug).profile_in_force,
+        find_endpoint(slug).profile_in_force,
         body.mode,
         by=by,
         reason=body.reason,
@@ -130,7 +130,7 @@ def switch_mode_off(
 ) -> Status[None]:
     """What an incident switched on stays off until the incident becomes more severe; switching
     that off is a decision and needs the scope `decide`."""
-    on = ModeSwitch.objects.filter(profile__endpoint=find(slug), off_at=None)
+    on = ModeSwitch.objects.filter(profile__endpoint=find_endpoint(slug), off_at=None)
     switch = on.filter(pk=switch_id).select_related("profile__endpoint").first()
     if switch is None:
         raise no_such("mode that is on")

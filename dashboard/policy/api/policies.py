@@ -10,8 +10,8 @@ from pydantic_core import to_json
 
 from dashboard.api import auth, paging
 from dashboard.api.errors import no_such
+from dashboard.api.lookups import Slug, find_endpoint
 from dashboard.api.paging import MOST_ID, Below, Limit
-from dashboard.endpoints.api.endpoints import Slug, find
 from dashboard.models import PolicyVersion
 from dashboard.policy.schemas import PolicyOut, PolicyVersionList, version_out
 from dashboard.trust.policy_renewal import current_policy
@@ -52,6 +52,6 @@ def list_policy_versions(
     cursor: Below = MOST_ID,
     limit: Limit = 20,
 ) -> PolicyVersionList:
-    rows = PolicyVersion.objects.filter(endpoint=find(slug), version__lt=cursor)
+    rows = PolicyVersion.objects.filter(endpoint=find_endpoint(slug), version__lt=cursor)
     shown, next_cursor = paging.cut(rows.order_by("-version"), limit, lambda row: row.version)
     return PolicyVersionList(versions=[version_out(row) for row in shown], next_cursor=next_cursor)

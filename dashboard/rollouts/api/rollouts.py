@@ -10,9 +10,8 @@ from ninja.responses import Status
 
 from dashboard.api import auth, paging
 from dashboard.api.errors import no_such
+from dashboard.api.lookups import Slug, find_endpoint
 from dashboard.api.paging import MOST_ID, Below, Limit
-from dashboard.endpoints.api.endpoints import Slug
-from dashboard.endpoints.api.endpoints import find as find_endpoint
 from dashboard.models import Endpoint, ModeSwitch, RolloutRequest
 from dashboard.models.profile import Stage
 from dashboard.models.rollout import RolloutRequestQuerySet

@@ -18,15 +18,13 @@ from dashboard.accounts.reauthentication import fresh
 from dashboard.core.errors import Refused
 from dashboard.core.permissions import Right, actor_of, needs
 from dashboard.core.reasons import ReasonForm
-from dashboard.endpoints import endpoint_page
 from dashboard.models import Endpoint, RolloutRequest
 from dashboard.rollouts import queries as rollouts_page
-from dashboard.rollouts import request_page
+from dashboard.rollouts import request_page, stage_panel
 from dashboard.rollouts import text as stage_words
 from dashboard.rollouts.forms import StepBackForm
 from dashboard.rollouts.text import STATES
 from dashboard.trust import rollout_requests
-from dashboard.trust.policy_renewal import current_policy
 
 
 @needs(Right.READ)
@@ -164,7 +162,6 @@ def _not_asked(request: HttpRequest, endpoint: Endpoint, refusal: str, reason: s
     if not request.headers.get("HX-Request"):
         messages.error(request, refusal)
         return redirect(f"{endpoint.get_absolute_url()}#rollout")
-    profile, policy = endpoint.profile, current_policy(endpoint.slug)
-    context = endpoint_page.standing(endpoint, profile, policy)
+    context = {"endpoint": endpoint, "rollout": stage_panel.read(endpoint, endpoint.profile)}
     typed = {"ask_refusal": refusal, "ask_reason": reason}
     return render(request, "rollouts/_stage_panel.html", {**context, **typed})

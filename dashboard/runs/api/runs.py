@@ -10,9 +10,8 @@ from ninja.responses import Status
 
 from dashboard.api import auth, paging
 from dashboard.api.errors import ApiError, no_such
+from dashboard.api.lookups import Slug, find_endpoint
 from dashboard.api.paging import MOST_ID, Below, Limit
-from dashboard.endpoints.api.endpoints import Slug
-from dashboard.endpoints.api.endpoints import find as find_endpoint
 from dashboard.models import Run
 from dashboard.models.run import RunQuerySet, State, Trigger
 from dashboard.runs import services as service

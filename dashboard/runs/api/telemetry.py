@@ -13,10 +13,11 @@ from django.http import HttpRequest
 from ninja import Router
 
 from dashboard.api import auth
+from dashboard.core import token_rights
 from dashboard.models import ApiToken, Endpoint, ObservationBatch, Profile
-from dashboard.people import token_rights
+from dashboard.models.observation import Observation
 from dashboard.runs import observations
-from dashboard.runs.observations import LIVE, Observation
+from dashboard.runs.observations import LIVE
 from dashboard.runs.telemetry_schemas import Batch, Event, Receipt, Rejected
 from health.observation_bits import pack_verdicts
 from probes.messages import Stop

@@ -5,11 +5,11 @@ from probes.adapters.anthropic.reply import read_error, read_reply, write_error,
 from probes.adapters.anthropic.request import read_request, write_request
 from probes.adapters.anthropic.stream import AnthropicStreamReader
 from probes.adapters.anthropic.stream_writer import AnthropicStreamWriter
-from probes.adapters.format_support import Carrying
+from probes.adapters.format_support import FormatSupport
 from probes.secret import Secret
 
 VERSION = "2023-06-01"
-CARRYING = Carrying(FORMAT, carries_reasoning, carries_blocks)
+SUPPORT = FormatSupport(FORMAT, carries_reasoning, carries_blocks)
 
 
 class AnthropicAdapter:
@@ -27,7 +27,7 @@ class AnthropicAdapter:
     write_stream = AnthropicStreamWriter
     read_error = staticmethod(read_error)
     write_error = staticmethod(write_error)
-    losses = staticmethod(CARRYING.losses)
+    losses = staticmethod(SUPPORT.losses)
 
     def headers(self, key: Secret | None) -> dict[str, str]:
         version = {"anthropic-version": VERSION}

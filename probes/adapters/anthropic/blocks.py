@@ -6,17 +6,17 @@ from collections.abc import Mapping
 
 from probes.adapters.json_fields import (
     Notes,
-    kept,
-    listing,
-    mapping,
+    keep_extra,
     mint_id,
     object_or_empty,
-    own,
-    rest,
-    text,
+    own_fields,
+    require_list,
+    require_object,
+    require_text,
     text_or_empty,
+    unread_fields,
 )
-from probes.adapters.tool_calls import breakage, read_input
+from probes.adapters.tool_calls import breakage_of, read_input
 from probes.errors import WireError
 from probes.messages import (
     JSON,
@@ -42,16 +42,19 @@ def read_blocks(content: JSON, path: str, notes: Notes) -> tuple[Part, ...]:
     """The parts of a message's content, a string or a list of blocks."""
     if isinstance(content, str):
         return (Text(content),)
-    blocks = listing(content, path, limit=MAX_BLOCKS)
+    blocks = require_list(content, path, limit=MAX_BLOCKS)
     return tuple(read_block(block, f"{path}[{i}]", notes) for i, block in enumerate(blocks))
 
 
 def read_block(block: JSON, path: str, notes: Notes) -> Part:
     """One block as a part; a type we do not know is kept whole."""
-    entry = mapping(block, path)
+    entry = require_object(block, path)
     match entry.get("type"):
         case "text":
-            return Text(text(entry, "text", path), kept(FORMAT, rest(entry, "type", "text")))
+            return Text(
+                require_text(entry, "text", path),
+                keep_extra(FORMAT, unread_fields(entry, "type", "text")),
+            )
         case "thinking" | "redacted_thinking":
             shown = text_or_empty(entry.get("thinking"))
             return Reasoning(shown, ReasoningKind.BLOCK, entry)
@@ -69,13 +72,13 @@ def write_block(part: Part) -> dict[str, JSON] | None:
     """The block of a part, or None where the format has no place for it."""
     match part:
         case Text():
-            return {"type": "text", "text": part.text, **own(part.extra, FORMAT)}
+            return {"type": "text", "text": part.text, **own_fields(part.extra, FORMAT)}
         case Reasoning(kind=ReasoningKind.BLOCK, raw=Mapping() as raw):
             # The signature covers the block as it was: not a character may change.
             return dict(raw)
         case ToolCall():
             head: dict[str, JSON] = {"type": "tool_use", "id": part.id, "name": part.name}
-            return head | {"input": dict(part.input)} | own(part.extra, FORMAT)
+            return head | {"input": dict(part.input)} | own_fields(part.extra, FORMAT)
         case ToolResult():
             return _write_result(part)
         case Opaque(format="anthropic", raw=Mapping() as raw):
@@ -95,7 +98,7 @@ def carries_reasoning(reasoning: Reasoning) -> bool:
 
 
 def _read_call(entry: Mapping[str, JSON], path: str, notes: Notes) -> ToolCall | BrokenCall:
-    name = text(entry, "name", path)
+    name = require_text(entry, "name", path)
     at = f"{path}.input"
     found = read_input(
         entry.get("input"), at, notes, error="The input of the call is not an object."
@@ -105,9 +108,9 @@ def _read_call(entry: Mapping[str, JSON], path: str, notes: Notes) -> ToolCall |
         notes.note("missing_id", f"{path}.id")
         id_ = mint_id(path, name, found.raw)
     if found.value is None:
-        kind = breakage(found.error)
+        kind = breakage_of(found.error)
         return BrokenCall(found.raw, found.error, kind, name, id_, at, FORMAT)
-    extra = kept(FORMAT, rest(entry, "type", "id", "name", "input"))
+    extra = keep_extra(FORMAT, unread_fields(entry, "type", "id", "name", "input"))
     return ToolCall(id_, name, found.value, FORMAT, found.raw, extra=extra)
 
 
@@ -122,14 +125,16 @@ def _read_result(entry: Mapping[str, JSON], path: str) -> ToolResult:
         case [{"type": "text", "text": str(only), **more}] if not more:
             content = only
         case _:
-            blocks = tuple(listing(content, f"{path}.content", limit=MAX_BLOCKS))
+            blocks = tuple(require_list(content, f"{path}.content", limit=MAX_BLOCKS))
             content = "\n".join(_texts(blocks))
     return ToolResult(
-        text(entry, "tool_use_id", path),
+        require_text(entry, "tool_use_id", path),
         content,
         entry.get("is_error") is True,
         blocks=blocks,
-        extra=kept(FORMAT, rest(entry, "type", "tool_use_id", "content", "is_error")),
+        extra=keep_extra(
+            FORMAT, unread_fields(entry, "type", "tool_use_id", "content", "is_error")
+        ),
     )
 
 
@@ -149,4 +154,4 @@ def _write_result(result: ToolResult) -> dict[str, JSON]:
     }
     if result.is_error:
         block["is_error"] = True
-    return block | own(result.extra, FORMAT)
+    return block | own_fields(result.extra, FORMAT)

@@ -6,21 +6,21 @@ from collections.abc import Mapping, Sequence
 
 from probes.adapters.anthropic.blocks import FORMAT, MAX_BLOCKS, read_block, write_block
 from probes.adapters.base import ErrorBody
-from probes.adapters.error_bodies import error_body, read_base_resp, read_envelope
+from probes.adapters.error_bodies import bounded_error, read_base_resp, read_envelope
 from probes.adapters.json_fields import (
     Notes,
-    count,
-    given,
-    kept,
-    listing,
-    mapping,
-    own,
-    rest,
-    submapping,
+    copy_object,
+    count_or_none,
+    fields_with_values,
+    keep_extra,
+    own_fields,
+    require_list,
+    require_object,
     text_or_empty,
     text_or_none,
+    unread_fields,
 )
-from probes.adapters.tool_calls import cut_off, has_calls, repeats_id
+from probes.adapters.tool_calls import as_cut_off, has_calls, repeats_id
 from probes.messages import (
     JSON,
     BrokenCall,
@@ -67,9 +67,9 @@ COUNTS = ("input_tokens", "output_tokens", "cache_read_input_tokens")
 
 def read_reply(body: JSON) -> Reply:
     """The reply in a body, or a WireError with the path that breaks the format."""
-    root = mapping(body, "$")
+    root = require_object(body, "$")
     notes = Notes()
-    blocks = listing(root.get("content"), "$.content", limit=MAX_BLOCKS)
+    blocks = require_list(root.get("content"), "$.content", limit=MAX_BLOCKS)
     parts = [read_block(block, f"$.content[{i}]", notes) for i, block in enumerate(blocks)]
     stop = read_stop(root.get("stop_reason"), parts, notes)
     return assemble_reply(root, cut_last_call(parts, stop), stop, notes)
@@ -81,12 +81,12 @@ def assemble_reply(
     """A reply out of its parts and the message around them."""
     if repeats_id(parts):
         notes.note("duplicate_id", "$.content")
-    usage = submapping(root, "usage")
+    usage = copy_object(root, "usage")
     reason = text_or_none(root.get("stop_reason"))
-    more = rest(root, *KNOWN) | given(stop_sequence=root.get("stop_sequence"))
+    more = unread_fields(root, *KNOWN) | fields_with_values(stop_sequence=root.get("stop_sequence"))
     if reason is not None and reason not in STOPS:
         more["stop_reason"] = reason
-    if unread := rest(usage, *COUNTS):
+    if unread := unread_fields(usage, *COUNTS):
         more["usage"] = unread
     return Reply(
         parts=tuple(parts),
@@ -96,7 +96,7 @@ def assemble_reply(
         model=text_or_none(root.get("model")),
         stop_raw=reason,
         deviations=notes.deviations,
-        extra=kept(FORMAT, more),
+        extra=keep_extra(FORMAT, more),
         raw=root,
     )
 
@@ -127,7 +127,7 @@ def cut_last_call(parts: Sequence[Part], stop: Stop) -> list[Part]:
     """The parts, the last call marked as cut off where the token limit ended the answer."""
     found = list(parts)
     if stop is Stop.LENGTH and found and isinstance(found[-1], ToolCall | BrokenCall):
-        found[-1] = cut_off(found[-1], f"$.content[{len(found) - 1}].input")
+        found[-1] = as_cut_off(found[-1], f"$.content[{len(found) - 1}].input")
     return found
 
 
@@ -144,7 +144,7 @@ def write_reply(reply: Reply) -> dict[str, JSON]:
         "stop_sequence": None,
         "usage": write_usage(reply),
     }
-    return body | rest(own(reply.extra, FORMAT), "usage", "stop_reason")
+    return body | unread_fields(own_fields(reply.extra, FORMAT), "usage", "stop_reason")
 
 
 def write_reply_block(part: Part) -> dict[str, JSON] | None:
@@ -157,7 +157,7 @@ def write_reply_block(part: Part) -> dict[str, JSON] | None:
 
 def stop_word(reply: Reply) -> str | None:
     """The stop reason in this format's words; None for an answer that broke off."""
-    kept_word = own(reply.extra, FORMAT).get("stop_reason")
+    kept_word = own_fields(reply.extra, FORMAT).get("stop_reason")
     if reply.stop is Stop.OTHER and isinstance(kept_word, str):
         return kept_word
     if reply.stop is Stop.TOOL_CALLS and not reply.calls:
@@ -173,10 +173,10 @@ def write_usage(reply: Reply) -> dict[str, JSON]:
         "input_tokens": usage.input_tokens or 0,
         "output_tokens": usage.output_tokens or 0,
     }
-    counts |= given(cache_read_input_tokens=usage.cached_tokens)
+    counts |= fields_with_values(cache_read_input_tokens=usage.cached_tokens)
     if usage.reasoning_tokens is not None:
         counts["output_tokens_details"] = {"thinking_tokens": usage.reasoning_tokens}
-    return counts | submapping(own(reply.extra, FORMAT), "usage")
+    return counts | copy_object(own_fields(reply.extra, FORMAT), "usage")
 
 
 def read_error(body: JSON) -> ErrorBody | None:
@@ -187,7 +187,7 @@ def read_error(body: JSON) -> ErrorBody | None:
         case {"type": "message"}:
             return None
         case {"error": {"message": str(message), **more}}:
-            return error_body(message, more.get("type") or "")
+            return bounded_error(message, more.get("type") or "")
         case _:
             return read_envelope(body)
 
@@ -199,10 +199,10 @@ def write_error(status: int, message: str) -> dict[str, JSON]:
 
 
 def _read_usage(usage: Mapping[str, JSON]) -> Usage:
-    details = submapping(usage, "output_tokens_details")
+    details = copy_object(usage, "output_tokens_details")
     return Usage(
-        count(usage.get("input_tokens")),
-        count(usage.get("output_tokens")),
-        count(details.get("thinking_tokens")),
-        count(usage.get("cache_read_input_tokens")),
+        count_or_none(usage.get("input_tokens")),
+        count_or_none(usage.get("output_tokens")),
+        count_or_none(details.get("thinking_tokens")),
+        count_or_none(usage.get("cache_read_input_tokens")),
     )

@@ -10,14 +10,14 @@ from probes.adapters.anthropic.blocks import FORMAT, read_blocks, write_block
 from probes.adapters.anthropic.tools import read_choice, read_tools, write_choice, write_tools
 from probes.adapters.json_fields import (
     Notes,
-    count,
-    kept,
-    listing,
-    mapping,
-    own,
-    rest,
-    text,
+    count_or_none,
+    keep_extra,
+    own_fields,
+    require_list,
+    require_object,
+    require_text,
     text_or_empty,
+    unread_fields,
 )
 from probes.adapters.tool_calls import unwritten_calls, user_turns
 from probes.errors import WireError
@@ -40,7 +40,7 @@ DOUBLED = "tool_calls"
 def write_request(call: ModelCall) -> dict[str, JSON]:
     """The body of a question."""
     max_tokens = DEFAULT_MAX_TOKENS if call.max_tokens is None else call.max_tokens
-    kept_fields = rest(own(call.extra, FORMAT), "tools", "tool_choice")
+    kept_fields = unread_fields(own_fields(call.extra, FORMAT), "tools", "tool_choice")
     body: dict[str, JSON] = kept_fields | {"max_tokens": max_tokens} | dict(call.options)
     body["model"] = call.model
     leading = list(takewhile(lambda turn: turn.role is Role.SYSTEM, call.turns))
@@ -57,12 +57,14 @@ def write_request(call: ModelCall) -> dict[str, JSON]:
 
 def read_request(body: JSON) -> ModelCall:
     """The question in a client's body, or a WireError with the path that breaks the format."""
-    root = mapping(body, "$")
+    root = require_object(body, "$")
     notes = Notes()
     turns: list[Turn] = []
     if root.get("system") is not None:
         turns.append(Turn(Role.SYSTEM, read_blocks(root["system"], "$.system", notes)))
-    for index, item in enumerate(listing(root.get("messages"), "$.messages", limit=MAX_MESSAGES)):
+    for index, item in enumerate(
+        require_list(root.get("messages"), "$.messages", limit=MAX_MESSAGES)
+    ):
         turns += _read_message(item, f"$.messages[{index}]", notes)
     tools, foreign_tools = read_tools(root.get("tools"))
     choice, parallel, choice_rest = read_choice(root.get("tool_choice"))
@@ -70,11 +72,11 @@ def read_request(body: JSON) -> ModelCall:
         model=text_or_empty(root.get("model")),
         turns=tuple(turns),
         tools=tools,
-        max_tokens=count(root.get("max_tokens")),
+        max_tokens=count_or_none(root.get("max_tokens")),
         tool_choice=choice,
         parallel=parallel,
         stream=root.get("stream") is True,
-        extra=kept(FORMAT, rest(root, *KNOWN) | foreign_tools | choice_rest),
+        extra=keep_extra(FORMAT, unread_fields(root, *KNOWN) | foreign_tools | choice_rest),
     )
 
 
@@ -97,7 +99,7 @@ def _messages(turns: Sequence[Turn]) -> list[JSON]:
         if not messages or messages[-1].role != role or role == "system":
             messages.append(_Message(role))
         messages[-1].blocks += blocks
-        messages[-1].extra |= rest(own(turn.extra, FORMAT), DOUBLED)
+        messages[-1].extra |= unread_fields(own_fields(turn.extra, FORMAT), DOUBLED)
     return [_write_message(message) for message in messages]
 
 
@@ -127,10 +129,10 @@ def _blocks(turn: Turn, lost: set[str]) -> Iterator[dict[str, JSON]]:
 
 
 def _read_message(item: JSON, path: str, notes: Notes) -> list[Turn]:
-    message = mapping(item, path)
+    message = require_object(item, path)
     parts = read_blocks(message.get("content"), f"{path}.content", notes)
-    extra = kept(FORMAT, rest(message, "role", "content"))
-    match text(message, "role", path):
+    extra = keep_extra(FORMAT, unread_fields(message, "role", "content"))
+    match require_text(message, "role", path):
         case "user":
             return user_turns(parts, extra)
         case "assistant":

@@ -13,8 +13,14 @@ from probes.adapters.anthropic.reply import (
     read_reply,
     read_stop,
 )
-from probes.adapters.json_fields import Notes, argument_text, rest, submapping, text_or_empty
-from probes.adapters.tool_calls import BROKEN_OFF, breakage, broken, cut_off
+from probes.adapters.json_fields import (
+    Notes,
+    argument_text,
+    copy_object,
+    text_or_empty,
+    unread_fields,
+)
+from probes.adapters.tool_calls import BROKEN_OFF, as_broken, as_cut_off, breakage_of
 from probes.call_arguments import MAX_BYTES, read_arguments
 from probes.errors import WireError
 from probes.events import Event, PartKind
@@ -125,9 +131,9 @@ class AnthropicStreamReader:
 
     def _message_start(self, body: Mapping[str, JSON]) -> None:
         self._started = True
-        message = submapping(body, "message")
-        self._message = rest(message, "content", "usage")
-        self._usage.update(submapping(message, "usage"))
+        message = copy_object(body, "message")
+        self._message = unread_fields(message, "content", "usage")
+        self._usage.update(copy_object(message, "usage"))
         content = message.get("content")
         if isinstance(content, list) and content:
             self._notes.note("content_in_start", "$.content")
@@ -138,7 +144,7 @@ class AnthropicStreamReader:
 
     def _block_start(self, body: Mapping[str, JSON]) -> None:
         self._release()
-        block = _Block(self._count, submapping(body, "content_block"))
+        block = _Block(self._count, copy_object(body, "content_block"))
         kind = KINDS.get(block.type, PartKind.OPAQUE)
         called = block.entry if kind is PartKind.CALL else {}
         id_, name = (text_or_empty(called.get(field)) for field in ("id", "name"))
@@ -159,7 +165,7 @@ class AnthropicStreamReader:
         if block is None:
             self._notes.note("delta_without_block", "$.content")
             return
-        match submapping(body, "delta"):
+        match copy_object(body, "delta"):
             case {"type": "text_delta", "text": str(text)} if block.type == "text":
                 self._parts.extend(block.key, text)
             case {"type": "thinking_delta", "thinking": str(text)} if block.type == "thinking":
@@ -192,9 +198,9 @@ class AnthropicStreamReader:
             self._close(block)
 
     def _message_delta(self, body: Mapping[str, JSON]) -> None:
-        counted = submapping(body, "usage")
+        counted = copy_object(body, "usage")
         self._usage.update((k, v) for k, v in counted.items() if v is not None)
-        changes = submapping(body, "delta") | rest(body, "type", "delta", "usage")
+        changes = copy_object(body, "delta") | unread_fields(body, "type", "delta", "usage")
         self._message |= {k: v for k, v in changes.items() if v is not None}
 
     def _message_stop(self, body: Mapping[str, JSON]) -> None:
@@ -254,10 +260,10 @@ class AnthropicStreamReader:
             return part
         received = replace(part, raw=raw)
         if self._parts.is_cut(block.key):
-            return broken(received, TOO_LARGE, Breakage.TOO_LARGE, block.path)
+            return as_broken(received, TOO_LARGE, Breakage.TOO_LARGE, block.path)
         if arguments.value is None:
-            kind = breakage(arguments.error)
-            return broken(received, arguments.error, kind, f"{block.path}.input")
+            kind = breakage_of(arguments.error)
+            return as_broken(received, arguments.error, kind, f"{block.path}.input")
         return part
 
     def _read(self, block: _Block, entry: dict[str, JSON]) -> Part:
@@ -329,7 +335,7 @@ def _unfinished(part: Part, path: str) -> Part:
     """What is left of a block when the stream broke off inside it."""
     match part:
         case ToolCall() | BrokenCall():
-            return cut_off(part, f"{path}.input", BROKEN_OFF)
+            return as_cut_off(part, f"{path}.input", BROKEN_OFF)
         case Reasoning(raw={"type": "thinking", **more}) if not more.get("signature"):
             # Sent back as a block it would be refused for its missing signature.
             return Reasoning(part.text, ReasoningKind.FIELD, "thinking")

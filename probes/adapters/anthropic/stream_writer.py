@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 
 from probes.adapters.anthropic.blocks import FORMAT
 from probes.adapters.anthropic.reply import stop_word, write_error, write_reply_block, write_usage
-from probes.adapters.json_fields import own, rest, submapping
+from probes.adapters.json_fields import copy_object, own_fields, unread_fields
 from probes.events import Event, PartDelta, PartEnded, PartKind, PartStarted, ReplyEnded
 from probes.messages import JSON, Part, Reasoning, Reply, Stop, Text, ToolCall
 
@@ -107,7 +107,7 @@ class AnthropicStreamWriter:
             case Reasoning(raw={"signature": str(signature)}) if signature:
                 yield self._delta({"type": "signature_delta", "signature": signature})
             case Text():
-                cited = own(part.extra, FORMAT).get("citations")
+                cited = own_fields(part.extra, FORMAT).get("citations")
                 for citation in cited if isinstance(cited, list | tuple) else ():
                     yield self._delta({"type": "citations_delta", "citation": citation})
             case _:
@@ -136,14 +136,14 @@ class AnthropicStreamWriter:
         return _event("message_start", {"message": message})
 
     def _message_end(self, reply: Reply) -> Iterator[bytes]:
-        more = own(reply.extra, FORMAT)
+        more = own_fields(reply.extra, FORMAT)
         if reply.stop is Stop.ERROR:
-            error = submapping(more, "error")
+            error = copy_object(more, "error")
             body = write_error(500, BROKEN_OFF) | ({"error": error} if error else {})
             yield _event("error", body)
             return
         delta: dict[str, JSON] = {"stop_reason": stop_word(reply), "stop_sequence": None}
-        delta |= rest(more, "usage", "stop_reason")
+        delta |= unread_fields(more, "usage", "stop_reason")
         yield _event("message_delta", {"delta": delta, "usage": write_usage(reply)})
         yield _event("message_stop", {})
 

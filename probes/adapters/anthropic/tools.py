@@ -5,7 +5,16 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from probes.adapters.anthropic.blocks import FORMAT
-from probes.adapters.json_fields import given, kept, listing, mapping, own, rest, submapping, text
+from probes.adapters.json_fields import (
+    copy_object,
+    fields_with_values,
+    keep_extra,
+    own_fields,
+    require_list,
+    require_object,
+    require_text,
+    unread_fields,
+)
 from probes.messages import JSON, ModelCall, ToolChoice, ToolSpec
 
 MAX_TOOLS = 10_000
@@ -21,8 +30,8 @@ def read_tools(value: JSON) -> tuple[tuple[ToolSpec, ...], dict[str, JSON]]:
         return (), {}
     specs: list[ToolSpec] = []
     foreign: dict[str, JSON] = {}
-    for index, item in enumerate(listing(value, "$.tools", limit=MAX_TOOLS)):
-        entry = mapping(item, f"$.tools[{index}]")
+    for index, item in enumerate(require_list(value, "$.tools", limit=MAX_TOOLS)):
+        entry = require_object(item, f"$.tools[{index}]")
         # A tool that the vendor runs itself would be a tool nobody runs in any other format.
         if entry.get("type", "custom") not in ("custom", None):
             foreign[str(index)] = entry
@@ -34,7 +43,7 @@ def read_tools(value: JSON) -> tuple[tuple[ToolSpec, ...], dict[str, JSON]]:
 def write_tools(call: ModelCall) -> list[JSON]:
     """All tools, the vendor's own ones where they stood."""
     tools: list[JSON] = [_write_tool(spec) for spec in call.tools]
-    foreign = submapping(own(call.extra, FORMAT), "tools")
+    foreign = copy_object(own_fields(call.extra, FORMAT), "tools")
     for index in sorted((key for key in foreign if key.isdecimal()), key=int):
         tools.insert(int(index), foreign[index])
     return tools
@@ -51,13 +60,13 @@ def read_choice(value: JSON) -> tuple[ToolChoice | None, bool | None, dict[str, 
     choice = ToolChoice(MODES[type_], name if isinstance(name, str) else "")
     disabled = value.get("disable_parallel_tool_use")
     parallel = not disabled if isinstance(disabled, bool) else None
-    more = rest(value, "type", "name", "disable_parallel_tool_use")
+    more = unread_fields(value, "type", "name", "disable_parallel_tool_use")
     return choice, parallel, {"tool_choice": more} if more else {}
 
 
 def write_choice(call: ModelCall) -> dict[str, JSON]:
     """The tool_choice field, where there is anything to say in it."""
-    more = own(call.extra, FORMAT).get("tool_choice")
+    more = own_fields(call.extra, FORMAT).get("tool_choice")
     choice = call.tool_choice
     if choice is None and call.parallel is None:
         return {} if more is None else {"tool_choice": more}
@@ -75,11 +84,11 @@ def _read_tool(entry: Mapping[str, JSON], path: str) -> ToolSpec:
     description = entry.get("description")
     strict = entry.get("strict")
     return ToolSpec(
-        text(entry, "name", path),
+        require_text(entry, "name", path),
         description if isinstance(description, str) else "",
         schema if isinstance(schema, Mapping) else None,
         strict if isinstance(strict, bool) else None,
-        kept(FORMAT, rest(entry, *KNOWN)),
+        keep_extra(FORMAT, unread_fields(entry, *KNOWN)),
     )
 
 
@@ -89,4 +98,4 @@ def _write_tool(spec: ToolSpec) -> dict[str, JSON]:
         tool["description"] = spec.description
     # The format refuses a tool without a schema.
     tool["input_schema"] = EMPTY_SCHEMA if spec.schema is None else spec.schema
-    return tool | given(strict=spec.strict) | own(spec.extra, FORMAT)
+    return tool | fields_with_values(strict=spec.strict) | own_fields(spec.extra, FORMAT)

@@ -1,13 +1,13 @@
 from __future__ import annotations
 
-from probes.adapters.format_support import Carrying
+from probes.adapters.format_support import FormatSupport
 from probes.adapters.gemini.content_parts import FORMAT, carries_reasoning, carries_response
 from probes.adapters.gemini.reply import read_error, read_reply, write_error, write_reply
 from probes.adapters.gemini.request import read_request, write_request
 from probes.adapters.gemini.stream import GeminiStreamReader, GeminiStreamWriter
 from probes.secret import Secret
 
-CARRYING = Carrying(
+SUPPORT = FormatSupport(
     FORMAT,
     carries_reasoning,
     carries_response,
@@ -32,7 +32,7 @@ class GeminiAdapter:
     write_stream = GeminiStreamWriter
     read_error = staticmethod(read_error)
     write_error = staticmethod(write_error)
-    losses = staticmethod(CARRYING.losses)
+    losses = staticmethod(SUPPORT.losses)
 
     def headers(self, key: Secret | None) -> dict[str, str]:
         return {"x-goog-api-key": key.reveal()} if key else {}

@@ -8,14 +8,14 @@ from probes.adapters.json_fields import (
     MINTED,
     Notes,
     argument_text,
-    kept,
-    mapping,
+    copy_object,
+    keep_extra,
     mint_id,
-    own,
-    rest,
-    submapping,
-    text,
+    own_fields,
+    require_object,
+    require_text,
     text_or_empty,
+    unread_fields,
 )
 from probes.messages import (
     JSON,
@@ -47,7 +47,7 @@ CAMEL = {
 }
 
 
-def camel(entry: Mapping[str, JSON]) -> dict[str, JSON]:
+def camel_case_fields(entry: Mapping[str, JSON]) -> dict[str, JSON]:
     """An object with its known fields in camel case: the API takes both spellings."""
     return {CAMEL.get(name, name): value for name, value in entry.items()}
 
@@ -61,15 +61,17 @@ def is_plain(entry: Mapping[str, JSON]) -> bool:
 
 def read_part(item: JSON, path: str, notes: Notes, seed: str) -> Part:
     """One part that is not a result; what we do not know is kept whole."""
-    entry = camel(mapping(item, path))
+    entry = camel_case_fields(require_object(item, path))
     match entry:
         case {"functionCall": call}:
-            return _read_call(entry, camel(mapping(call, f"{path}.functionCall")), path, seed)
+            return _read_call(
+                entry, camel_case_fields(require_object(call, f"{path}.functionCall")), path, seed
+            )
         case {"thought": True}:
             shown = text_or_empty(entry.get("text"))
             return Reasoning(shown, ReasoningKind.THOUGHT, entry)
         case {"text": str(shown)}:
-            return Text(shown, kept(FORMAT, rest(entry, "text")))
+            return Text(shown, keep_extra(FORMAT, unread_fields(entry, "text")))
         case _:
             if not entry:
                 notes.note("empty_part", path)
@@ -80,7 +82,7 @@ def write_part(part: Part) -> dict[str, JSON] | None:
     """The part as the API knows it, or None where it has no place; results stand elsewhere."""
     match part:
         case Text():
-            return {"text": part.text} | own(part.extra, FORMAT)
+            return {"text": part.text} | own_fields(part.extra, FORMAT)
         case Reasoning(kind=ReasoningKind.THOUGHT, raw=Mapping() as raw):
             return dict(raw)
         case ToolCall():
@@ -93,30 +95,32 @@ def write_part(part: Part) -> dict[str, JSON] | None:
 
 def read_result(entry: Mapping[str, JSON], path: str, call_id: str) -> ToolResult:
     """A functionResponse part; `call_id` is the call it answers where it names none."""
-    body = mapping(entry.get("functionResponse"), f"{path}.functionResponse")
-    more = rest(entry, "functionResponse")
-    if unread := rest(body, "name", "id", "response"):
+    body = require_object(entry.get("functionResponse"), f"{path}.functionResponse")
+    more = unread_fields(entry, "functionResponse")
+    if unread := unread_fields(body, "name", "id", "response"):
         more["functionResponse"] = unread
     id_ = text_or_empty(body.get("id"))
     if not id_:
         more[MINTED] = True
     content, is_error, blocks = _read_response(body.get("response"), more)
-    name = text(body, "name", f"{path}.functionResponse")
-    return ToolResult(id_ or call_id, content, is_error, name, blocks, kept(FORMAT, more))
+    name = require_text(body, "name", f"{path}.functionResponse")
+    return ToolResult(id_ or call_id, content, is_error, name, blocks, keep_extra(FORMAT, more))
 
 
 def write_result(result: ToolResult, name: str, *, minted: bool) -> dict[str, JSON]:
     """A functionResponse part. An id is sent only where the call had one."""
-    more = own(result.extra, FORMAT)
+    more = own_fields(result.extra, FORMAT)
     key = "error" if result.is_error else str(more.get(RESPONSE_KEY) or TEXT_KEYS[0])
     response: JSON = {key: result.content}
     if carries_response(result):
-        response = submapping(mapping(result.blocks[0], ""), "response")
+        response = copy_object(require_object(result.blocks[0], ""), "response")
     body: dict[str, JSON] = {"name": result.name or name or result.call_id}
     if not minted and MINTED not in more:
         body["id"] = result.call_id
-    body |= {"response": response} | submapping(more, "functionResponse")
-    return {"functionResponse": body} | rest(more, "functionResponse", MINTED, RESPONSE_KEY)
+    body |= {"response": response} | copy_object(more, "functionResponse")
+    return {"functionResponse": body} | unread_fields(
+        more, "functionResponse", MINTED, RESPONSE_KEY
+    )
 
 
 def carries_response(result: ToolResult) -> bool:
@@ -134,14 +138,14 @@ def carries_reasoning(reasoning: Reasoning) -> bool:
 
 def is_minted(call: ToolCall) -> bool:
     """Whether the call came without an id."""
-    return MINTED in own(call.extra, FORMAT)
+    return MINTED in own_fields(call.extra, FORMAT)
 
 
 def _read_call(
     entry: Mapping[str, JSON], call: Mapping[str, JSON], path: str, seed: str
 ) -> ToolCall | BrokenCall:
     at = f"{path}.functionCall"
-    name = text(call, "name", at)
+    name = require_text(call, "name", at)
     args = call.get("args")
     raw = argument_text({} if args is None else args)
     id_ = text_or_empty(call.get("id"))
@@ -152,20 +156,20 @@ def _read_call(
     if not isinstance(args, Mapping | None):
         error, kind = "The args of the call are not an object.", Breakage.NOT_AN_OBJECT
         return BrokenCall(raw, error, kind, name, used, f"{at}.args", FORMAT)
-    more = rest(entry, "functionCall")
-    if unread := rest(call, "name", "args", "id"):
+    more = unread_fields(entry, "functionCall")
+    if unread := unread_fields(call, "name", "args", "id"):
         more["functionCall"] = unread
     if not id_:
         more[MINTED] = True
-    return ToolCall(used, name, args or {}, FORMAT, raw, extra=kept(FORMAT, more))
+    return ToolCall(used, name, args or {}, FORMAT, raw, extra=keep_extra(FORMAT, more))
 
 
 def _write_call(call: ToolCall) -> dict[str, JSON]:
-    more = own(call.extra, FORMAT)
+    more = own_fields(call.extra, FORMAT)
     body: dict[str, JSON] = {"name": call.name, "args": dict(call.input)}
     if MINTED not in more:
         body["id"] = call.id
-    return {"functionCall": body | submapping(more, "functionCall")} | rest(
+    return {"functionCall": body | copy_object(more, "functionCall")} | unread_fields(
         more, "functionCall", MINTED
     )
 

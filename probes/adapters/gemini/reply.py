@@ -6,29 +6,29 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from probes.adapters.base import ErrorBody
-from probes.adapters.error_bodies import error_body, read_envelope
+from probes.adapters.error_bodies import bounded_error, read_envelope
 from probes.adapters.gemini.content_parts import (
     FORMAT,
     MAX_PARTS,
-    camel,
+    camel_case_fields,
     is_plain,
     read_part,
     write_part,
 )
 from probes.adapters.json_fields import (
     Notes,
-    count,
-    given,
-    kept,
-    listing,
-    mapping,
-    own,
-    rest,
-    submapping,
+    copy_object,
+    count_or_none,
+    fields_with_values,
+    keep_extra,
+    own_fields,
+    require_list,
+    require_object,
     text_or_empty,
     text_or_none,
+    unread_fields,
 )
-from probes.adapters.tool_calls import CUT, broken, has_calls
+from probes.adapters.tool_calls import CUT, as_broken, has_calls
 from probes.errors import WireError
 from probes.messages import (
     JSON,
@@ -86,52 +86,54 @@ COUNTS = (
 
 def read_reply(body: JSON) -> Reply:
     """The reply in a body, or a WireError with the path that breaks the format."""
-    root = mapping(body, "$")
+    root = require_object(body, "$")
     notes = Notes()
     candidate = first_candidate(root, notes)
     if not candidate and "promptFeedback" not in root:
         raise WireError("The answer has no candidates.", "$.candidates")
-    items = listing(submapping(candidate, "content").get("parts") or [], PARTS, limit=MAX_PARTS)
+    items = require_list(
+        copy_object(candidate, "content").get("parts") or [], PARTS, limit=MAX_PARTS
+    )
     seed = text_or_empty(root.get("responseId"))
     parts = [
         read_part(item, f"{PARTS}[{index}]", notes, f"{seed}\n{index}")
-        for index, item in enumerate(_joined(items))
+        for index, item in enumerate(_join_text_parts(items))
     ]
     return assemble_reply(root, candidate, parts, notes)
 
 
 def first_candidate(root: Mapping[str, JSON], notes: Notes) -> Mapping[str, JSON]:
     """The candidate that is read; empty where there is none."""
-    candidates = listing(root.get("candidates") or [], "$.candidates", limit=MAX_PARTS)
+    candidates = require_list(root.get("candidates") or [], "$.candidates", limit=MAX_PARTS)
     if len(candidates) > 1:
         notes.note("extra_choices", "$.candidates")
-    return mapping(candidates[0], "$.candidates[0]") if candidates else {}
+    return require_object(candidates[0], "$.candidates[0]") if candidates else {}
 
 
 def assemble_reply(
     root: Mapping[str, JSON], candidate: Mapping[str, JSON], parts: Sequence[Part], notes: Notes
 ) -> Reply:
     """A reply out of its parts and what stands around them."""
-    reason = candidate.get("finishReason") or submapping(root, "promptFeedback").get("blockReason")
+    reason = candidate.get("finishReason") or copy_object(root, "promptFeedback").get("blockReason")
     stop = read_stop(candidate, root, parts, notes)
-    usage = submapping(root, "usageMetadata")
-    more = rest(root, *KNOWN)
-    if unread := rest(candidate, "content", "finishReason", "index"):
+    usage = copy_object(root, "usageMetadata")
+    more = unread_fields(root, *KNOWN)
+    if unread := unread_fields(candidate, "content", "finishReason", "index"):
         more["candidate"] = unread
-    if unread := rest(usage, *COUNTS):
+    if unread := unread_fields(usage, *COUNTS):
         more["usageMetadata"] = unread
     word = text_or_none(reason)
     if word is not None and stop is Stop.OTHER:
         more["finishReason"] = word
     return Reply(
-        parts=tuple(settled(parts, stop, word)),
+        parts=tuple(settle_parts(parts, stop, word)),
         stop=stop,
-        usage=Usage(*(count(usage.get(name)) for name in COUNTS)),
+        usage=Usage(*(count_or_none(usage.get(name)) for name in COUNTS)),
         id=text_or_empty(root.get("responseId")),
         model=text_or_none(root.get("modelVersion")),
         stop_raw=word,
         deviations=notes.deviations,
-        extra=kept(FORMAT, more),
+        extra=keep_extra(FORMAT, more),
         raw=root,
     )
 
@@ -146,7 +148,7 @@ def read_stop(
             return inferred
         case str(reason) if reason in STOPS:
             return STOPS[reason]
-        case None if not candidate and submapping(root, "promptFeedback").get("blockReason"):
+        case None if not candidate and copy_object(root, "promptFeedback").get("blockReason"):
             return Stop.REFUSAL
         case None:
             notes.note("missing_finish_reason", "$.candidates[0].finishReason")
@@ -156,15 +158,15 @@ def read_stop(
             return Stop.OTHER
 
 
-def settled(parts: Sequence[Part], stop: Stop, reason: str | None) -> list[Part]:
+def settle_parts(parts: Sequence[Part], stop: Stop, reason: str | None) -> list[Part]:
     """The parts as the finish reason leaves them: a call it disowns is no call."""
     found = list(parts)
     if stop is Stop.MALFORMED_CALL:
         kind = Breakage.UNKNOWN_TOOL if reason == "UNEXPECTED_TOOL_CALL" else Breakage.INVALID_JSON
         error = f"The endpoint says that its own call is broken: {reason}."
-        return [_disowned(part, error, kind) for part in found]
+        return [_disown_call(part, error, kind) for part in found]
     if stop is Stop.LENGTH and found and isinstance(found[-1], ToolCall | BrokenCall):
-        found[-1] = _disowned(found[-1], CUT, Breakage.TRUNCATED_CALL)
+        found[-1] = _disown_call(found[-1], CUT, Breakage.TRUNCATED_CALL)
     return found
 
 
@@ -176,7 +178,7 @@ def write_reply(reply: Reply) -> dict[str, JSON]:
 
 def write_chunk(parts: Sequence[JSON], reply: Reply) -> dict[str, JSON]:
     """A whole answer, or the last chunk of a streamed one."""
-    more = own(reply.extra, FORMAT)
+    more = own_fields(reply.extra, FORMAT)
     usage = reply.usage
     counts = (
         usage.input_tokens,
@@ -184,7 +186,9 @@ def write_chunk(parts: Sequence[JSON], reply: Reply) -> dict[str, JSON]:
         usage.reasoning_tokens,
         usage.cached_tokens,
     )
-    metadata = given(**dict(zip(COUNTS, counts, strict=True))) | submapping(more, "usageMetadata")
+    metadata = fields_with_values(**dict(zip(COUNTS, counts, strict=True))) | copy_object(
+        more, "usageMetadata"
+    )
     body: dict[str, JSON] = {}
     if parts or "promptFeedback" not in more:
         candidate: dict[str, JSON] = {
@@ -192,11 +196,11 @@ def write_chunk(parts: Sequence[JSON], reply: Reply) -> dict[str, JSON]:
             "finishReason": stop_word(reply),
             "index": 0,
         }
-        body["candidates"] = [candidate | submapping(more, "candidate")]
+        body["candidates"] = [candidate | copy_object(more, "candidate")]
     if metadata:
         body["usageMetadata"] = metadata
-    body |= given(modelVersion=reply.model, responseId=reply.id or None)
-    return body | rest(more, "candidate", "usageMetadata", "finishReason", "error")
+    body |= fields_with_values(modelVersion=reply.model, responseId=reply.id or None)
+    return body | unread_fields(more, "candidate", "usageMetadata", "finishReason", "error")
 
 
 def write_reply_part(part: Part) -> dict[str, JSON] | None:
@@ -209,7 +213,7 @@ def write_reply_part(part: Part) -> dict[str, JSON] | None:
 
 def stop_word(reply: Reply) -> str:
     """The finish reason in this format's words."""
-    kept_word = own(reply.extra, FORMAT).get("finishReason")
+    kept_word = own_fields(reply.extra, FORMAT).get("finishReason")
     if reply.stop is Stop.OTHER and isinstance(kept_word, str):
         return kept_word
     if reply.stop_raw in STOPS and STOPS[reply.stop_raw] is reply.stop:
@@ -227,7 +231,7 @@ def read_error(body: JSON) -> ErrorBody | None:
             return read_error(only)
         case {"error": {"message": str(message), **more}}:
             code = more.get("status") or more.get("code") or ""
-            return error_body(message, code)
+            return bounded_error(message, code)
         case _:
             return read_envelope(body)
 
@@ -238,25 +242,29 @@ def write_error(status: int, message: str) -> dict[str, JSON]:
     return {"error": {"code": status, "message": message, "status": word}}
 
 
-def _joined(items: Sequence[JSON]) -> list[JSON]:
+def _join_text_parts(items: Sequence[JSON]) -> list[JSON]:
     """The parts as a stream of them is read: plain text of one kind in one part."""
     runs: list[tuple[dict[str, JSON], list[str]]] = []
     for index, item in enumerate(items):
-        entry = camel(mapping(item, f"{PARTS}[{index}]"))
+        entry = camel_case_fields(require_object(item, f"{PARTS}[{index}]"))
         shown = entry.get("text")
         if not is_plain(entry) or not isinstance(shown, str):
             runs.append((entry, []))
-        elif runs and runs[-1][1] and rest(runs[-1][0], "text") == rest(entry, "text"):
+        elif (
+            runs
+            and runs[-1][1]
+            and unread_fields(runs[-1][0], "text") == unread_fields(entry, "text")
+        ):
             runs[-1][1].append(shown)
         elif shown:
             runs.append((entry, [shown]))
     return [entry | ({"text": "".join(texts)} if texts else {}) for entry, texts in runs]
 
 
-def _disowned(part: Part, error: str, kind: Breakage) -> Part:
+def _disown_call(part: Part, error: str, kind: Breakage) -> Part:
     match part:
         case ToolCall():
-            return broken(part, error, kind, PARTS)
+            return as_broken(part, error, kind, PARTS)
         case BrokenCall():
             return replace(part, error=error, kind=kind)
         case _:

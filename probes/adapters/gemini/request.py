@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from probes.adapters.gemini.content_parts import (
     FORMAT,
     MAX_PARTS,
-    camel,
+    camel_case_fields,
     is_minted,
     read_part,
     read_result,
@@ -18,16 +18,16 @@ from probes.adapters.gemini.content_parts import (
 from probes.adapters.gemini.tools import read_choice, read_tools, write_config, write_tools
 from probes.adapters.json_fields import (
     Notes,
-    count,
-    kept,
-    listing,
-    mapping,
+    copy_object,
+    count_or_none,
+    keep_extra,
     mint_id,
-    own,
-    rest,
-    submapping,
+    own_fields,
+    require_list,
+    require_object,
     text_or_empty,
     text_or_none,
+    unread_fields,
 )
 from probes.adapters.tool_calls import unwritten_calls, user_turns
 from probes.errors import WireError
@@ -41,16 +41,16 @@ KEPT_APART = ("tools", "toolConfig", "generationConfig")
 
 def write_request(call: ModelCall) -> dict[str, JSON]:
     """The body of a question."""
-    kept_fields = own(call.extra, FORMAT)
-    body = rest(kept_fields, *KEPT_APART) | rest(call.options, "generationConfig")
-    config = submapping(kept_fields, "generationConfig")
+    kept_fields = own_fields(call.extra, FORMAT)
+    body = unread_fields(kept_fields, *KEPT_APART) | unread_fields(call.options, "generationConfig")
+    config = copy_object(kept_fields, "generationConfig")
     if call.max_tokens is not None:
         config["maxOutputTokens"] = call.max_tokens
-    if config := config | submapping(call.options, "generationConfig"):
+    if config := config | copy_object(call.options, "generationConfig"):
         body["generationConfig"] = config
     system = [turn for turn in call.turns if turn.role is Role.SYSTEM]
     if parts := [part for turn in system for part in _plain_parts(turn)]:
-        body["systemInstruction"] = {"parts": parts} | own(system[0].extra, FORMAT)
+        body["systemInstruction"] = {"parts": parts} | own_fields(system[0].extra, FORMAT)
     body["contents"] = _contents([turn for turn in call.turns if turn.role is not Role.SYSTEM])
     if tools := write_tools(call):
         body["tools"] = tools
@@ -61,22 +61,22 @@ def write_request(call: ModelCall) -> dict[str, JSON]:
 
 def read_request(body: JSON) -> ModelCall:
     """The question in a client's body, or a WireError with the path that breaks the format."""
-    root = camel(mapping(body, "$"))
+    root = camel_case_fields(require_object(body, "$"))
     turns = _read_system(root.get("systemInstruction"))
     turns += _Conversation().read(root.get("contents"))
     tools, other_tools = read_tools(root.get("tools"))
     choice, tool_config = read_choice(root.get("toolConfig"))
-    config = camel(submapping(root, "generationConfig"))
-    more = rest(root, *KNOWN) | other_tools | tool_config
-    if unread := rest(config, "maxOutputTokens"):
+    config = camel_case_fields(copy_object(root, "generationConfig"))
+    more = unread_fields(root, *KNOWN) | other_tools | tool_config
+    if unread := unread_fields(config, "maxOutputTokens"):
         more["generationConfig"] = unread
     return ModelCall(
         model=text_or_empty(root.get("model")).removeprefix("models/"),
         turns=tuple(turns),
         tools=tools,
-        max_tokens=count(config.get("maxOutputTokens")),
+        max_tokens=count_or_none(config.get("maxOutputTokens")),
         tool_choice=choice,
-        extra=kept(FORMAT, more),
+        extra=keep_extra(FORMAT, more),
     )
 
 
@@ -113,7 +113,7 @@ def _contents(turns: Sequence[Turn]) -> list[JSON]:
         if not contents or contents[-1].role is not turn.role or turn.role is Role.USER:
             contents.append(_Content(turn.role, [], {}))
         contents[-1].parts += parts
-        contents[-1].extra |= own(turn.extra, FORMAT)
+        contents[-1].extra |= own_fields(turn.extra, FORMAT)
     return [{"role": ROLES[item.role], "parts": item.parts} | item.extra for item in contents]
 
 
@@ -141,11 +141,13 @@ def _read_system(value: JSON) -> list[Turn]:
         return []
     if isinstance(value, str):
         return [Turn(Role.SYSTEM, (Text(value),))]
-    entry = mapping(value, "$.systemInstruction")
+    entry = require_object(value, "$.systemInstruction")
     path = "$.systemInstruction.parts"
-    items = listing(entry.get("parts") or [], path, limit=MAX_PARTS)
+    items = require_list(entry.get("parts") or [], path, limit=MAX_PARTS)
     parts = [read_part(item, f"{path}[{i}]", Notes(), path) for i, item in enumerate(items)]
-    return [Turn(Role.SYSTEM, tuple(parts), extra=kept(FORMAT, rest(entry, "parts")))]
+    return [
+        Turn(Role.SYSTEM, tuple(parts), extra=keep_extra(FORMAT, unread_fields(entry, "parts")))
+    ]
 
 
 class _Conversation:
@@ -155,7 +157,7 @@ class _Conversation:
         self._waiting: list[tuple[str, str]] = []
 
     def read(self, value: JSON) -> list[Turn]:
-        contents = listing(value, "$.contents", limit=MAX_CONTENTS)
+        contents = require_list(value, "$.contents", limit=MAX_CONTENTS)
         return [
             turn
             for index, item in enumerate(contents)
@@ -163,27 +165,27 @@ class _Conversation:
         ]
 
     def _content(self, item: JSON, path: str) -> list[Turn]:
-        entry = mapping(item, path)
-        items = listing(entry.get("parts") or [], f"{path}.parts", limit=MAX_PARTS)
+        entry = require_object(item, path)
+        items = require_list(entry.get("parts") or [], f"{path}.parts", limit=MAX_PARTS)
         parts = [self._part(part, f"{path}.parts[{i}]") for i, part in enumerate(items)]
-        extra = rest(entry, "role", "parts")
+        extra = unread_fields(entry, "role", "parts")
         match entry.get("role"):
             case "model":
-                turn = Turn(Role.ASSISTANT, tuple(parts), extra=kept(FORMAT, extra))
+                turn = Turn(Role.ASSISTANT, tuple(parts), extra=keep_extra(FORMAT, extra))
                 self._waiting = [(call.name, call.id) for call in turn.calls]
                 return [turn]
             case "function":
-                return user_turns(parts, kept(FORMAT, extra | {"role": "function"}))
+                return user_turns(parts, keep_extra(FORMAT, extra | {"role": "function"}))
             case "user" | None:
-                return user_turns(parts, kept(FORMAT, extra))
+                return user_turns(parts, keep_extra(FORMAT, extra))
             case _:
                 raise WireError("There is no such role.", f"{path}.role")
 
     def _part(self, item: JSON, path: str) -> Part:
-        entry = camel(mapping(item, path))
+        entry = camel_case_fields(require_object(item, path))
         if "functionResponse" not in entry:
             return read_part(entry, path, Notes(), path)
-        body = submapping(entry, "functionResponse")
+        body = copy_object(entry, "functionResponse")
         name, id_ = text_or_empty(body.get("name")), text_or_none(body.get("id"))
         return read_result(entry, path, self._answered(name, id_) or mint_id(path, name))
 

@@ -6,7 +6,13 @@ import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
-from probes.adapters.gemini.content_parts import FORMAT, MAX_PARTS, camel, is_plain, read_part
+from probes.adapters.gemini.content_parts import (
+    FORMAT,
+    MAX_PARTS,
+    camel_case_fields,
+    is_plain,
+    read_part,
+)
 from probes.adapters.gemini.reply import (
     PARTS,
     assemble_reply,
@@ -16,7 +22,7 @@ from probes.adapters.gemini.reply import (
     write_error,
     write_reply_part,
 )
-from probes.adapters.json_fields import Notes, own, rest, submapping, text_or_empty
+from probes.adapters.json_fields import Notes, copy_object, own_fields, text_or_empty, unread_fields
 from probes.errors import WireError
 from probes.events import Event, PartDelta, PartEnded, PartKind, PartStarted, ReplyEnded
 from probes.messages import (
@@ -92,20 +98,20 @@ class GeminiStreamReader:
             error = chunk.get("error")
             self._error = error if isinstance(error, Mapping) else chunk
             return
-        self._usage.update(submapping(chunk, "usageMetadata"))
-        self._root |= rest(chunk, "candidates", "usageMetadata")
+        self._usage.update(copy_object(chunk, "usageMetadata"))
+        self._root |= unread_fields(chunk, "candidates", "usageMetadata")
         try:
             candidate = first_candidate(chunk, self._notes)
         except WireError as exc:
             self._notes.note("unreadable_chunk", exc.at)
             return
-        self._candidate |= rest(candidate, "content")
-        parts = submapping(candidate, "content").get("parts")
+        self._candidate |= unread_fields(candidate, "content")
+        parts = copy_object(candidate, "content").get("parts")
         for item in parts if isinstance(parts, list) else ():
             self._part(item)
 
     def _part(self, item: JSON) -> None:
-        entry = camel(item) if isinstance(item, Mapping) else {}
+        entry = camel_case_fields(item) if isinstance(item, Mapping) else {}
         shown = entry.get("text")
         if not is_plain(entry) or not isinstance(shown, str):
             self._end_run()
@@ -243,7 +249,7 @@ def _chunk(parts: Sequence[JSON]) -> dict[str, JSON]:
 
 def _last_chunk(parts: Sequence[JSON], reply: Reply) -> dict[str, JSON]:
     if reply.stop is Stop.ERROR:
-        error = submapping(own(reply.extra, FORMAT), "error")
+        error = copy_object(own_fields(reply.extra, FORMAT), "error")
         return {"error": error} if error else write_error(500, BROKEN_OFF)
     return write_chunk(parts, reply)
 

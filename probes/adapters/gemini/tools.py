@@ -4,16 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from probes.adapters.gemini.content_parts import FORMAT, camel
+from probes.adapters.gemini.content_parts import FORMAT, camel_case_fields
 from probes.adapters.json_fields import (
-    kept,
-    listing,
-    mapping,
-    own,
-    rest,
-    submapping,
-    text,
+    copy_object,
+    keep_extra,
+    own_fields,
+    require_list,
+    require_object,
+    require_text,
     text_or_empty,
+    unread_fields,
 )
 from probes.messages import AUTO, JSON, NONE, REQUIRED, ModelCall, ToolChoice, ToolSpec
 
@@ -31,16 +31,16 @@ def read_tools(value: JSON) -> tuple[tuple[ToolSpec, ...], dict[str, JSON]]:
     """The declared functions, and the vendor's own tools."""
     specs: list[ToolSpec] = []
     others: list[JSON] = []
-    for index, item in enumerate(listing(value or [], "$.tools", limit=MAX_TOOLS)):
+    for index, item in enumerate(require_list(value or [], "$.tools", limit=MAX_TOOLS)):
         path = f"$.tools[{index}]"
-        entry = camel(mapping(item, path))
-        declared = listing(
+        entry = camel_case_fields(require_object(item, path))
+        declared = require_list(
             entry.get("functionDeclarations") or [], f"{path}.functionDeclarations", limit=MAX_TOOLS
         )
         for place, declaration in enumerate(declared):
             at = f"{path}.functionDeclarations[{place}]"
-            specs.append(_read_declaration(camel(mapping(declaration, at)), at))
-        if more := rest(entry, "functionDeclarations"):
+            specs.append(_read_declaration(camel_case_fields(require_object(declaration, at)), at))
+        if more := unread_fields(entry, "functionDeclarations"):
             others.append(more)
     return tuple(specs), {"tools": others} if others else {}
 
@@ -50,7 +50,7 @@ def write_tools(call: ModelCall) -> list[JSON]:
     tools: list[JSON] = []
     if call.tools:
         tools.append({"functionDeclarations": [_write_declaration(spec) for spec in call.tools]})
-    others = own(call.extra, FORMAT).get("tools")
+    others = own_fields(call.extra, FORMAT).get("tools")
     return [*tools, *others] if isinstance(others, list | tuple) else tools
 
 
@@ -58,8 +58,8 @@ def read_choice(value: JSON) -> tuple[ToolChoice | None, dict[str, JSON]]:
     """The tool choice, and the whole toolConfig where it says more than a choice can."""
     if not isinstance(value, Mapping):
         return None, {}
-    config = camel(value)
-    calling = camel(submapping(config, "functionCallingConfig"))
+    config = camel_case_fields(value)
+    calling = camel_case_fields(copy_object(config, "functionCallingConfig"))
     choice = MODES.get(str(calling.get("mode")).upper())
     names = calling.get("allowedFunctionNames")
     if choice is REQUIRED and isinstance(names, list | tuple) and len(names) == 1:
@@ -81,7 +81,7 @@ def write_choice(choice: ToolChoice | None) -> dict[str, JSON]:
 
 def write_config(call: ModelCall) -> dict[str, JSON]:
     """The toolConfig of a request, as it was read where the choice is still the same."""
-    kept_config = submapping(own(call.extra, FORMAT), "toolConfig")
+    kept_config = copy_object(own_fields(call.extra, FORMAT), "toolConfig")
     if kept_config and read_choice(kept_config)[0] == call.tool_choice:
         return kept_config
     return kept_config | write_choice(call.tool_choice)
@@ -114,21 +114,21 @@ def _schema(value: JSON) -> JSON:
 
 
 def _read_declaration(entry: Mapping[str, JSON], path: str) -> ToolSpec:
-    more = rest(entry, "name", "description", "parametersJsonSchema")
+    more = unread_fields(entry, "name", "description", "parametersJsonSchema")
     parameters = entry.get("parameters")
     schema = entry.get("parametersJsonSchema")
     if isinstance(parameters, Mapping):
         schema = json_schema(parameters)
     return ToolSpec(
-        text(entry, "name", path),
+        require_text(entry, "name", path),
         text_or_empty(entry.get("description")),
         schema if isinstance(schema, Mapping) else None,
-        extra=kept(FORMAT, more),
+        extra=keep_extra(FORMAT, more),
     )
 
 
 def _write_declaration(spec: ToolSpec) -> dict[str, JSON]:
-    more = own(spec.extra, FORMAT)
+    more = own_fields(spec.extra, FORMAT)
     declared: dict[str, JSON] = {"name": spec.name, "description": spec.description}
     parameters = more.pop("parameters", None)
     if isinstance(parameters, Mapping) and json_schema(parameters) == spec.schema:

@@ -1,7 +1,7 @@
 from __future__ import annotations
 
-from probes.adapters.base import bearer
-from probes.adapters.format_support import Carrying, Order
+from probes.adapters.base import bearer_header
+from probes.adapters.format_support import FormatSupport, Order
 from probes.adapters.ollama.reply import read_error, read_reply, write_error, write_reply
 from probes.adapters.ollama.request import THINKING, read_request, write_request
 from probes.adapters.ollama.stream import OllamaStreamReader, OllamaStreamWriter
@@ -13,7 +13,7 @@ def _carries_reasoning(reasoning: Reasoning) -> bool:
     return reasoning.kind is ReasoningKind.FIELD and reasoning.raw == THINKING
 
 
-CARRYING = Carrying(
+SUPPORT = FormatSupport(
     FORMAT,
     _carries_reasoning,
     blocks=lambda _: False,
@@ -32,7 +32,7 @@ class OllamaAdapter:
     path = "/api/chat"
     stream_path = path
 
-    headers = staticmethod(bearer)
+    headers = staticmethod(bearer_header)
     write_request = staticmethod(write_request)
     read_request = staticmethod(read_request)
     read_reply = staticmethod(read_reply)
@@ -41,4 +41,4 @@ class OllamaAdapter:
     write_stream = OllamaStreamWriter
     read_error = staticmethod(read_error)
     write_error = staticmethod(write_error)
-    losses = staticmethod(CARRYING.losses)
+    losses = staticmethod(SUPPORT.losses)

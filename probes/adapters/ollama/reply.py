@@ -7,21 +7,21 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from probes.adapters.base import ErrorBody
-from probes.adapters.error_bodies import error_body, told_message
+from probes.adapters.error_bodies import bounded_error, error_message
 from probes.adapters.json_fields import (
     Notes,
-    count,
-    given,
-    kept,
-    mapping,
-    own,
-    rest,
-    submapping,
+    copy_object,
+    count_or_none,
+    fields_with_values,
+    keep_extra,
+    own_fields,
+    require_object,
     text_or_none,
+    unread_fields,
 )
-from probes.adapters.ollama.request import SAID, THINKING, read_said
+from probes.adapters.ollama.request import ASSISTANT_FIELDS, THINKING, read_assistant_parts
 from probes.adapters.ollama.tools import FORMAT, write_call
-from probes.adapters.tool_calls import cut_off, has_calls
+from probes.adapters.tool_calls import as_cut_off, has_calls
 from probes.messages import (
     JSON,
     Breakage,
@@ -48,15 +48,15 @@ RAW_BEGINS, RAW_ENDS = "raw='", "', err="
 
 def read_reply(body: JSON) -> Reply:
     """The reply in a body, or a WireError with the path that breaks the format."""
-    root = mapping(body, "$")
+    root = require_object(body, "$")
     notes = Notes()
-    if (error := told_error(root)) is not None:
+    if (error := error_message_text(root)) is not None:
         return failed_reply(root, (), error, notes)
-    message = mapping(root.get("message"), "$.message")
+    message = require_object(root.get("message"), "$.message")
     if message.get(THINKING) == "":
-        message = rest(message, THINKING)
-    parts = read_said(message, "$.message", notes, "")
-    return assemble_reply(root, rest(message, *SAID), parts, notes)
+        message = unread_fields(message, THINKING)
+    parts = read_assistant_parts(message, "$.message", notes, "")
+    return assemble_reply(root, unread_fields(message, *ASSISTANT_FIELDS), parts, notes)
 
 
 def assemble_reply(
@@ -64,7 +64,7 @@ def assemble_reply(
 ) -> Reply:
     """A reply out of its parts and what stands around them."""
     stop = read_stop(root.get("done_reason"), parts, notes)
-    more = rest(root, *KNOWN)
+    more = unread_fields(root, *KNOWN)
     if message:
         more["message"] = dict(message)
     word = text_or_none(root.get("done_reason"))
@@ -73,11 +73,13 @@ def assemble_reply(
     return Reply(
         parts=tuple(cut_last_call(parts) if stop is Stop.LENGTH else parts),
         stop=stop,
-        usage=Usage(count(root.get("prompt_eval_count")), count(root.get("eval_count"))),
+        usage=Usage(
+            count_or_none(root.get("prompt_eval_count")), count_or_none(root.get("eval_count"))
+        ),
         model=text_or_none(root.get("model")),
         stop_raw=word,
         deviations=notes.deviations,
-        extra=kept(FORMAT, more),
+        extra=keep_extra(FORMAT, more),
         raw=root,
     )
 
@@ -89,12 +91,12 @@ def failed_reply(
     notes.note("error_in_answer", "$.error")
     broken = unparsed_call(message)
     reply = assemble_reply(root, {}, (*parts, *([broken] if broken else [])), Notes())
-    more = own(reply.extra, FORMAT) | {"error": message}
+    more = own_fields(reply.extra, FORMAT) | {"error": message}
     return replace(
         reply,
         stop=Stop.MALFORMED_CALL if broken else Stop.ERROR,
         deviations=notes.deviations,
-        extra=kept(FORMAT, more),
+        extra=keep_extra(FORMAT, more),
     )
 
 
@@ -130,7 +132,7 @@ def cut_last_call(parts: Sequence[Part]) -> list[Part]:
     found = list(parts)
     for index in reversed(range(len(found))):
         if isinstance(call := found[index], ToolCall | BrokenCall):
-            found[index] = cut_off(call, "$.message.tool_calls")
+            found[index] = as_cut_off(call, "$.message.tool_calls")
             break
     return found
 
@@ -143,24 +145,26 @@ def write_reply(reply: Reply) -> dict[str, JSON]:
         message[THINKING] = "".join(thoughts)
     if reply.calls:
         message["tool_calls"] = [write_call(call, i) for i, call in enumerate(reply.calls)]
-    return write_last(message, reply)
+    return write_last_line(message, reply)
 
 
-def write_last(message: dict[str, JSON], reply: Reply) -> dict[str, JSON]:
+def write_last_line(message: dict[str, JSON], reply: Reply) -> dict[str, JSON]:
     """A whole answer, or the last line of a streamed one."""
-    more = own(reply.extra, FORMAT)
+    more = own_fields(reply.extra, FORMAT)
     body: dict[str, JSON] = {
         "model": reply.model or "",
-        "message": message | submapping(more, "message"),
+        "message": message | copy_object(more, "message"),
         "done": True,
         "done_reason": stop_word(reply),
     }
-    body |= given(prompt_eval_count=reply.usage.input_tokens, eval_count=reply.usage.output_tokens)
-    return body | rest(more, "message", "error", "done_reason")
+    body |= fields_with_values(
+        prompt_eval_count=reply.usage.input_tokens, eval_count=reply.usage.output_tokens
+    )
+    return body | unread_fields(more, "message", "error", "done_reason")
 
 
 def stop_word(reply: Reply) -> str:
-    kept_word = own(reply.extra, FORMAT).get("done_reason")
+    kept_word = own_fields(reply.extra, FORMAT).get("done_reason")
     if reply.stop is Stop.OTHER and isinstance(kept_word, str):
         return kept_word
     return "length" if reply.stop is Stop.LENGTH else "stop"
@@ -170,7 +174,7 @@ def error_text(reply: Reply) -> str | None:
     """What a stream says instead of its last line, where the answer failed."""
     if reply.stop not in (Stop.ERROR, Stop.MALFORMED_CALL):
         return None
-    told = own(reply.extra, FORMAT).get("error")
+    told = own_fields(reply.extra, FORMAT).get("error")
     if isinstance(told, str):
         return told
     return reply.broken[0].error if reply.broken else "The answer broke off."
@@ -180,15 +184,15 @@ def read_error(body: JSON) -> ErrorBody | None:
     """The error a body carries, or None."""
     match body:
         case {"error": {"code": str() | int() as code}}:
-            return error_body(told_error(body) or "", code)
+            return bounded_error(error_message_text(body) or "", code)
         case _:
-            message = told_error(body)
-            return None if message is None else error_body(message)
+            message = error_message_text(body)
+            return None if message is None else bounded_error(message)
 
 
-def told_error(body: JSON) -> str | None:
+def error_message_text(body: JSON) -> str | None:
     """The whole text of an error; it may quote a long call."""
-    if (message := told_message(body)) is not None:
+    if (message := error_message(body)) is not None:
         return message
     match body:
         # Some versions put the kind of the error where its field name belongs.
@@ -205,5 +209,5 @@ def write_error(status: int, message: str) -> dict[str, JSON]:
     return {"error": message}
 
 
-def shown_text(part: Part) -> str:
+def plain_text(part: Part) -> str:
     return part.text if isinstance(part, Text | Reasoning) else ""

@@ -7,17 +7,17 @@ from collections.abc import Iterator, Mapping
 from probes.adapters.json_fields import (
     MINTED,
     Notes,
-    count,
-    kept,
-    listing,
-    mapping,
+    copy_object,
+    count_or_none,
+    keep_extra,
     mint_id,
-    own,
-    rest,
-    submapping,
-    text,
+    own_fields,
+    require_list,
+    require_object,
+    require_text,
     text_or_empty,
     text_or_none,
+    unread_fields,
 )
 from probes.adapters.ollama.tools import (
     FORMAT,
@@ -47,17 +47,17 @@ MAX_MESSAGES = 100_000
 THINKING = "thinking"
 LIMIT = "num_predict"
 KNOWN = ("model", "messages", "tools", "stream", "options")
-SAID = ("role", "content", THINKING, "tool_calls")
+ASSISTANT_FIELDS = ("role", "content", THINKING, "tool_calls")
 
 
 def write_request(call: ModelCall) -> dict[str, JSON]:
     """The body of a question."""
-    kept_fields = own(call.extra, FORMAT)
-    body = rest(kept_fields, "options") | rest(call.options, "options")
-    options = submapping(kept_fields, "options")
+    kept_fields = own_fields(call.extra, FORMAT)
+    body = unread_fields(kept_fields, "options") | unread_fields(call.options, "options")
+    options = copy_object(kept_fields, "options")
     if call.max_tokens is not None:
         options[LIMIT] = call.max_tokens
-    if options := options | submapping(call.options, "options"):
+    if options := options | copy_object(call.options, "options"):
         body["options"] = options
     calls: dict[str, ToolCall] = {}
     body["model"] = call.model
@@ -72,31 +72,33 @@ def write_request(call: ModelCall) -> dict[str, JSON]:
 
 def read_request(body: JSON) -> ModelCall:
     """The question in a client's body, or a WireError with the path that breaks the format."""
-    root = mapping(body, "$")
-    messages = listing(root.get("messages") or [], "$.messages", limit=MAX_MESSAGES)
+    root = require_object(body, "$")
+    messages = require_list(root.get("messages") or [], "$.messages", limit=MAX_MESSAGES)
     conversation = _Conversation()
     turns = [conversation.read(item, f"$.messages[{i}]") for i, item in enumerate(messages)]
-    options = submapping(root, "options")
-    max_tokens = count(options.get(LIMIT))
+    options = copy_object(root, "options")
+    max_tokens = count_or_none(options.get(LIMIT))
     if max_tokens is not None:
         del options[LIMIT]
-    more = rest(root, *KNOWN) | ({"options": options} if options else {})
+    more = unread_fields(root, *KNOWN) | ({"options": options} if options else {})
     return ModelCall(
         model=text_or_empty(root.get("model")),
         turns=tuple(turns),
         tools=read_tools(root.get("tools")),
         max_tokens=max_tokens,
         stream=root.get("stream") is not False,
-        extra=kept(FORMAT, more),
+        extra=keep_extra(FORMAT, more),
     )
 
 
-def read_said(message: Mapping[str, JSON], path: str, notes: Notes, seed: str) -> tuple[Part, ...]:
+def read_assistant_parts(
+    message: Mapping[str, JSON], path: str, notes: Notes, seed: str
+) -> tuple[Part, ...]:
     """What an assistant message says: thinking, text, calls."""
     parts: list[Part] = []
     if isinstance(thinking := message.get(THINKING), str):
         parts.append(Reasoning(thinking, ReasoningKind.FIELD, THINKING))
-    entries = listing(message.get("tool_calls") or [], f"{path}.tool_calls", limit=MAX_CALLS)
+    entries = require_list(message.get("tool_calls") or [], f"{path}.tool_calls", limit=MAX_CALLS)
     calls = [
         read_call(entry, f"{path}.tool_calls[{i}]", notes, f"{seed}\n{i}")
         for i, entry in enumerate(entries)
@@ -111,7 +113,7 @@ def read_said(message: Mapping[str, JSON], path: str, notes: Notes, seed: str) -
 def _messages(turn: Turn, calls: dict[str, ToolCall]) -> Iterator[dict[str, JSON]]:
     calls.update((call.id, call) for call in turn.calls)
     for result in turn.results:
-        yield _write_result(result, calls.get(result.call_id)) | own(turn.extra, FORMAT)
+        yield _write_result(result, calls.get(result.call_id)) | own_fields(turn.extra, FORMAT)
     if turn.results:
         return
     text_ = "".join(part.text for part in turn.parts if isinstance(part, Text))
@@ -125,19 +127,19 @@ def _messages(turn: Turn, calls: dict[str, ToolCall]) -> Iterator[dict[str, JSON
         message[THINKING] = "".join(thoughts)
     if turn.calls:
         message["tool_calls"] = [write_call(call) for call in turn.calls]
-    yield message | own(turn.extra, FORMAT)
+    yield message | own_fields(turn.extra, FORMAT)
 
 
 def _write_result(result: ToolResult, call: ToolCall | None) -> dict[str, JSON]:
-    more = own(result.extra, FORMAT)
+    more = own_fields(result.extra, FORMAT)
     prefix = ERROR_PREFIX if result.is_error else ""
     message: dict[str, JSON] = {"role": "tool", "content": prefix + result.content}
     if name := result.name or ("" if MINTED in more or call is None else call.name):
         message["tool_name"] = name
     # A call that came without an id goes back without one, and so does its result.
-    if MINTED not in more and (call is None or MINTED not in own(call.extra, FORMAT)):
+    if MINTED not in more and (call is None or MINTED not in own_fields(call.extra, FORMAT)):
         message["tool_call_id"] = result.call_id
-    return message | rest(more, MINTED)
+    return message | unread_fields(more, MINTED)
 
 
 class _Conversation:
@@ -147,18 +149,22 @@ class _Conversation:
         self._waiting: list[ToolCall] = []
 
     def read(self, item: JSON, path: str) -> Turn:
-        message = mapping(item, path)
-        match text(message, "role", path):
+        message = require_object(item, path)
+        match require_text(message, "role", path):
             case "assistant":
-                parts = read_said(message, path, Notes(), path)
-                turn = Turn(Role.ASSISTANT, parts, extra=kept(FORMAT, rest(message, *SAID)))
+                parts = read_assistant_parts(message, path, Notes(), path)
+                turn = Turn(
+                    Role.ASSISTANT,
+                    parts,
+                    extra=keep_extra(FORMAT, unread_fields(message, *ASSISTANT_FIELDS)),
+                )
                 self._waiting = list(turn.calls)
                 return turn
             case "tool":
                 return Turn(Role.TOOL, (self._result(message, path),))
             case "user" | "system" as role:
                 content = Text(text_or_empty(message.get("content")))
-                extra = kept(FORMAT, rest(message, "role", "content"))
+                extra = keep_extra(FORMAT, unread_fields(message, "role", "content"))
                 return Turn(Role(role), (content,), extra=extra)
             case _:
                 raise WireError("There is no such role.", f"{path}.role")
@@ -167,12 +173,12 @@ class _Conversation:
         name = text_or_empty(message.get("tool_name"))
         id_ = text_or_empty(message.get("tool_call_id"))
         answered = self._answered(name, id_)
-        more = rest(message, "role", "content", "tool_name", "tool_call_id")
+        more = unread_fields(message, "role", "content", "tool_name", "tool_call_id")
         if not id_:
             more[MINTED] = True
         call_id = id_ or answered or mint_id(path, name)
         content = text_or_empty(message.get("content"))
-        return ToolResult(call_id, content, name=name, extra=kept(FORMAT, more))
+        return ToolResult(call_id, content, name=name, extra=keep_extra(FORMAT, more))
 
     def _answered(self, name: str, id_: str) -> str:
         for index, call in enumerate(self._waiting):

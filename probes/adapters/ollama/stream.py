@@ -6,16 +6,16 @@ import json
 from collections.abc import Mapping
 from dataclasses import replace
 
-from probes.adapters.json_fields import Notes, rest
+from probes.adapters.json_fields import Notes, unread_fields
 from probes.adapters.ollama.reply import (
     assemble_reply,
+    error_message_text,
     error_text,
     failed_reply,
-    shown_text,
-    told_error,
-    write_last,
+    plain_text,
+    write_last_line,
 )
-from probes.adapters.ollama.request import SAID, THINKING
+from probes.adapters.ollama.request import ASSISTANT_FIELDS, THINKING
 from probes.adapters.ollama.tools import MAX_CALLS, read_call, write_call
 from probes.errors import WireError
 from probes.events import Event, PartDelta, PartEnded, PartKind, PartStarted, ReplyEnded
@@ -70,8 +70,8 @@ class OllamaStreamReader:
         if not isinstance(line, Mapping):
             self._notes.note("too_large" if record.too_large else "invalid_line", "$")
             return
-        self._root |= rest(line, "message")
-        if (error := told_error(line)) is not None:
+        self._root |= unread_fields(line, "message")
+        if (error := error_message_text(line)) is not None:
             self._end(error=error)
             return
         message = line.get("message")
@@ -81,7 +81,7 @@ class OllamaStreamReader:
             self._end()
 
     def _say(self, message: Mapping[str, JSON]) -> None:
-        self._message |= rest(message, *SAID)
+        self._message |= unread_fields(message, *ASSISTANT_FIELDS)
         for name in (THINKING, CONTENT):
             said = message.get(name)
             self._spoke = self._spoke or isinstance(said, str)
@@ -178,14 +178,14 @@ class OllamaStreamWriter:
         if isinstance(part, ToolCall):
             self._calls += 1
             return self._line({"tool_calls": [write_call(part, self._calls - 1)]})
-        text = shown_text(part)
+        text = plain_text(part)
         return self._delta(index, text) if text and index not in self._told else b""
 
     def _last(self, event: ReplyEnded) -> bytes:
         reply = event.reply
         if (error := error_text(reply)) is not None:
             return _encode({"error": error})
-        return _encode(write_last({"role": "assistant", CONTENT: ""}, reply))
+        return _encode(write_last_line({"role": "assistant", CONTENT: ""}, reply))
 
     def _line(self, said: Mapping[str, JSON]) -> bytes:
         message: dict[str, JSON] = {"role": "assistant", CONTENT: ""} | dict(said)

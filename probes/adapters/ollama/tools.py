@@ -7,18 +7,18 @@ from collections.abc import Mapping
 from probes.adapters.json_fields import (
     MINTED,
     Notes,
-    given,
-    kept,
-    listing,
-    mapping,
+    copy_object,
+    fields_with_values,
+    keep_extra,
     mint_id,
-    own,
-    rest,
-    submapping,
-    text,
+    own_fields,
+    require_list,
+    require_object,
+    require_text,
     text_or_empty,
+    unread_fields,
 )
-from probes.adapters.tool_calls import breakage, read_input
+from probes.adapters.tool_calls import breakage_of, read_input
 from probes.messages import JSON, BrokenCall, ToolCall, ToolSpec
 
 FORMAT = "ollama"
@@ -28,9 +28,9 @@ MAX_TOOLS = 10_000
 
 def read_call(item: JSON, path: str, notes: Notes, seed: str) -> ToolCall | BrokenCall:
     """One entry of tool_calls. Older servers send no id."""
-    entry = mapping(item, path)
-    function = mapping(entry.get("function"), f"{path}.function")
-    name = text(function, "name", f"{path}.function")
+    entry = require_object(item, path)
+    function = require_object(entry.get("function"), f"{path}.function")
+    name = require_text(function, "name", f"{path}.function")
     at = f"{path}.function.arguments"
     found = read_input(
         function.get("arguments"), at, notes, error="The arguments are not an object."
@@ -38,50 +38,50 @@ def read_call(item: JSON, path: str, notes: Notes, seed: str) -> ToolCall | Brok
     id_ = text_or_empty(entry.get("id"))
     used = id_ or mint_id(seed, name, found.raw)
     if found.value is None:
-        kind = breakage(found.error)
+        kind = breakage_of(found.error)
         return BrokenCall(found.raw, found.error, kind, name, used, at, FORMAT)
-    more = rest(entry, "id", "function")
-    if unread := rest(function, "name", "arguments"):
+    more = unread_fields(entry, "id", "function")
+    if unread := unread_fields(function, "name", "arguments"):
         more["function"] = unread
     if not id_:
         more[MINTED] = True
-    return ToolCall(used, name, found.value, FORMAT, found.raw, extra=kept(FORMAT, more))
+    return ToolCall(used, name, found.value, FORMAT, found.raw, extra=keep_extra(FORMAT, more))
 
 
 def write_call(call: ToolCall, index: int | None = None) -> dict[str, JSON]:
     """An entry of tool_calls; `index` is told to clients that count their calls by it."""
-    more = own(call.extra, FORMAT)
+    more = own_fields(call.extra, FORMAT)
     place = index if call.format != FORMAT else None
-    function = given(index=place) | {"name": call.name, "arguments": dict(call.input)}
+    function = fields_with_values(index=place) | {"name": call.name, "arguments": dict(call.input)}
     entry: dict[str, JSON] = {} if MINTED in more else {"id": call.id}
-    entry["function"] = function | submapping(more, "function")
-    return entry | rest(more, "function", MINTED)
+    entry["function"] = function | copy_object(more, "function")
+    return entry | unread_fields(more, "function", MINTED)
 
 
 def read_tools(value: JSON) -> tuple[ToolSpec, ...]:
-    items = listing(value or [], "$.tools", limit=MAX_TOOLS)
+    items = require_list(value or [], "$.tools", limit=MAX_TOOLS)
     return tuple(_read_tool(item, f"$.tools[{index}]") for index, item in enumerate(items))
 
 
 def write_tool(spec: ToolSpec) -> dict[str, JSON]:
-    more = own(spec.extra, FORMAT)
+    more = own_fields(spec.extra, FORMAT)
     function: dict[str, JSON] = {"name": spec.name, "description": spec.description}
-    function |= given(parameters=spec.schema) | submapping(more, "function")
+    function |= fields_with_values(parameters=spec.schema) | copy_object(more, "function")
     tool: dict[str, JSON] = {"type": "function", "function": function}
-    return tool | rest(more, "function")
+    return tool | unread_fields(more, "function")
 
 
 def _read_tool(item: JSON, path: str) -> ToolSpec:
-    entry = mapping(item, path)
-    function = mapping(entry.get("function"), f"{path}.function")
+    entry = require_object(item, path)
+    function = require_object(entry.get("function"), f"{path}.function")
     schema = function.get("parameters")
     typed = ("type",) if entry.get("type") == "function" else ()
-    more = rest(entry, "function", *typed)
-    if unread := rest(function, "name", "description", "parameters"):
+    more = unread_fields(entry, "function", *typed)
+    if unread := unread_fields(function, "name", "description", "parameters"):
         more["function"] = unread
     return ToolSpec(
-        text(function, "name", f"{path}.function"),
+        require_text(function, "name", f"{path}.function"),
         text_or_empty(function.get("description")),
         schema if isinstance(schema, Mapping) else None,
-        extra=kept(FORMAT, more),
+        extra=keep_extra(FORMAT, more),
     )

@@ -1,7 +1,7 @@
 from __future__ import annotations
 
-from probes.adapters.base import bearer
-from probes.adapters.format_support import Carrying, Order
+from probes.adapters.base import bearer_header
+from probes.adapters.format_support import FormatSupport, Order
 from probes.adapters.openai_chat.assistant_message import FORMAT
 from probes.adapters.openai_chat.body_writer import carries_blocks, write_reply, write_request
 from probes.adapters.openai_chat.errors import read_error, write_error
@@ -11,7 +11,7 @@ from probes.adapters.openai_chat.stream import ChatStreamReader
 from probes.adapters.openai_chat.stream_writer import OpenAIStreamWriter
 from probes.messages import ReasoningKind
 
-CARRYING = Carrying(
+SUPPORT = FormatSupport(
     FORMAT,
     lambda reasoning: reasoning.kind in (ReasoningKind.FIELD, ReasoningKind.DETAILS),
     carries_blocks,
@@ -30,7 +30,7 @@ class OpenAIChatAdapter:
     path = "/chat/completions"
     stream_path = path
 
-    headers = staticmethod(bearer)
+    headers = staticmethod(bearer_header)
     write_request = staticmethod(write_request)
     read_request = staticmethod(read_request)
     read_reply = staticmethod(read_reply)
@@ -39,4 +39,4 @@ class OpenAIChatAdapter:
     write_stream = OpenAIStreamWriter
     read_error = staticmethod(read_error)
     write_error = staticmethod(write_error)
-    losses = staticmethod(CARRYING.losses)
+    losses = staticmethod(SUPPORT.losses)

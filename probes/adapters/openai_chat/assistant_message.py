@@ -7,14 +7,14 @@ from dataclasses import dataclass, field
 
 from probes.adapters.json_fields import (
     argument_text,
-    kept,
-    levels,
-    listing,
-    mapping,
+    join_levels,
+    keep_extra,
     mint_id,
     object_or_empty,
-    rest,
+    require_list,
+    require_object,
     text_or_empty,
+    unread_fields,
 )
 from probes.adapters.tool_calls import read_call, repeats_id
 from probes.errors import WireError
@@ -40,7 +40,7 @@ _KNOWN_FUNCTION = ("name", "arguments")
 
 
 @dataclass
-class MessageReading:
+class MessageReader:
     """One pass over one message; collects where it bends the format."""
 
     path: str
@@ -51,7 +51,7 @@ class MessageReading:
 
     def parts(self, message: Mapping[str, JSON]) -> list[Part]:
         """Reasoning, then text, then calls: the one order that the format knows."""
-        return [*reasoning(message), *self.content(message), *self.calls(message)]
+        return [*read_reasoning(message), *self.content(message), *self.calls(message)]
 
     def content(self, message: Mapping[str, JSON]) -> list[Part]:
         parts: list[Part]
@@ -62,7 +62,7 @@ class MessageReading:
                 parts = [Text(content)]
             case list(content):
                 self.note("content_parts", f"{self.path}.content")
-                parts = [content_part(part) for part in content]
+                parts = [read_content_part(part) for part in content]
             case _:
                 raise WireError("The content is neither text nor null.", f"{self.path}.content")
         refusal = message.get("refusal")
@@ -71,7 +71,7 @@ class MessageReading:
     def calls(self, message: Mapping[str, JSON]) -> list[Part]:
         path = f"{self.path}.tool_calls"
         entries = message.get("tool_calls")
-        items = [] if entries is None else listing(entries, path)
+        items = [] if entries is None else require_list(entries, path)
         if len(items) > MAX_CALLS:
             raise WireError(f"The answer has more than {MAX_CALLS} calls.", path)
         calls = [self.call(item, index) for index, item in enumerate(items)]
@@ -85,7 +85,7 @@ class MessageReading:
 
     def call(self, item: JSON, index: int) -> ToolCall | BrokenCall | Opaque:
         path = f"{self.path}.tool_calls[{index}]"
-        entry = mapping(item, path)
+        entry = require_object(item, path)
         if entry.get("type") == "custom":
             return Opaque(FORMAT, entry)
         if entry.get("type") != "function":
@@ -100,14 +100,14 @@ class MessageReading:
     def function(
         self, id_: str, item: JSON, path: str, more: Mapping[str, JSON]
     ) -> ToolCall | BrokenCall:
-        entry = mapping(item, path)
+        entry = require_object(item, path)
         name = entry.get("name")
         if not isinstance(name, str) or not name:
             raise WireError("A call has no tool name.", f"{path}.name")
         at = f"{path}.arguments"
         raw = self.raw_arguments(entry.get("arguments"), at)
         id_ = id_ or mint_id(path, name, raw)
-        call = ToolCall(id_, name, {}, FORMAT, raw, extra=kept(FORMAT, more))
+        call = ToolCall(id_, name, {}, FORMAT, raw, extra=keep_extra(FORMAT, more))
         found, repeated = read_call(call, at)
         for key in repeated:
             self.note("duplicate_key", f"{at}.{key}")
@@ -123,17 +123,17 @@ class MessageReading:
         return argument_text(value)
 
 
-def content_part(part: JSON) -> Text | Opaque:
+def read_content_part(part: JSON) -> Text | Opaque:
     """A part of a content list: text with what stands beside it, or kept as it is."""
     match part:
         case {"type": "text", "text": str(content)}:
-            more = rest(object_or_empty(part), "type", "text")
-            return Text(content, kept(FORMAT, more))
+            more = unread_fields(object_or_empty(part), "type", "text")
+            return Text(content, keep_extra(FORMAT, more))
         case _:
             return Opaque(FORMAT, part)
 
 
-def reasoning(message: Mapping[str, JSON]) -> list[Reasoning]:
+def read_reasoning(message: Mapping[str, JSON]) -> list[Reasoning]:
     """The reasoning beside the content: a string, an array, or both for the same thoughts."""
     parts: list[Reasoning] = []
     name = reasoning_field(message)
@@ -167,15 +167,17 @@ def message_leftover(message: Mapping[str, JSON]) -> dict[str, JSON]:
         carried.add("reasoning_details")
     if isinstance(message.get("refusal"), str):
         carried.add("refusal")
-    return rest(message, *_KNOWN_MESSAGE, *carried)
+    return unread_fields(message, *_KNOWN_MESSAGE, *carried)
 
 
 def call_leftover(entry: Mapping[str, JSON], index: int) -> dict[str, JSON]:
     """The fields of a call that the value does not carry; `$function` holds the inner ones."""
-    own = rest(entry, *_KNOWN_CALL)
+    own = unread_fields(entry, *_KNOWN_CALL)
     if own.get("index") == index:
         del own["index"]
-    return levels(own, function=rest(object_or_empty(entry.get("function")), *_KNOWN_FUNCTION))
+    return join_levels(
+        own, function=unread_fields(object_or_empty(entry.get("function")), *_KNOWN_FUNCTION)
+    )
 
 
 def is_custom_call(part: Part) -> bool:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 
-from probes.adapters.json_fields import list_or_empty, own_inner, own_outer
+from probes.adapters.json_fields import list_or_empty, own_inner_fields, own_outer_fields
 from probes.adapters.openai_chat.assistant_message import FORMAT, REASONING_FIELDS, is_custom_call
 from probes.adapters.openai_chat.reply import STOPS, read_usage, write_usage
 from probes.adapters.openai_chat.request import read_choice
@@ -39,7 +39,7 @@ TEXTS = ("text",)
 
 def write_request(call: ModelCall) -> dict[str, JSON]:
     """The request body for a question."""
-    own = own_outer(call.extra, FORMAT)
+    own = own_outer_fields(call.extra, FORMAT)
     body: dict[str, JSON] = {"max_tokens": call.max_tokens, **call.options, **own}
     # The newer name of the same limit; OpenAI refuses a request that carries both.
     if "max_completion_tokens" in body:
@@ -67,13 +67,13 @@ def write_reply(reply: Reply) -> dict[str, JSON]:
     message: dict[str, JSON] = {
         "role": "assistant",
         **_assistant(parts, foreign=True),
-        **own_inner(reply.extra, FORMAT, "message"),
+        **own_inner_fields(reply.extra, FORMAT, "message"),
     }
     choice: dict[str, JSON] = {
         "index": 0,
         "message": message,
         "finish_reason": finish_reason(reply),
-        **own_inner(reply.extra, FORMAT, "choice"),
+        **own_inner_fields(reply.extra, FORMAT, "choice"),
     }
     body: dict[str, JSON] = {
         **reply_head(reply, "chat.completion"),
@@ -91,7 +91,7 @@ def reply_head(reply: Reply, kind: str) -> dict[str, JSON]:
         "object": kind,
         "created": 0,
         "model": reply.model or "",
-        **own_outer(reply.extra, FORMAT),
+        **own_outer_fields(reply.extra, FORMAT),
     }
     if reply.fingerprint is not None:
         body["system_fingerprint"] = reply.fingerprint
@@ -100,7 +100,7 @@ def reply_head(reply: Reply, kind: str) -> dict[str, JSON]:
 
 def reply_usage(reply: Reply) -> dict[str, JSON]:
     """The usage as it came, where it still says what the reply says."""
-    whole = own_inner(reply.extra, FORMAT, "usage")
+    whole = own_inner_fields(reply.extra, FORMAT, "usage")
     if whole and read_usage(whole) == reply.usage:
         return whole
     return write_usage(reply.usage) if reply.usage != Usage() else {}
@@ -122,9 +122,14 @@ def write_call(call: ToolCall | BrokenCall) -> dict[str, JSON]:
     function: dict[str, JSON] = {
         "name": call.name,
         "arguments": call_argument_text(call),
-        **own_inner(extra, FORMAT, "function"),
+        **own_inner_fields(extra, FORMAT, "function"),
     }
-    return {"id": call.id, "type": "function", "function": function, **own_outer(extra, FORMAT)}
+    return {
+        "id": call.id,
+        "type": "function",
+        "function": function,
+        **own_outer_fields(extra, FORMAT),
+    }
 
 
 def reasoning_name(part: Reasoning) -> str:
@@ -136,7 +141,7 @@ def reasoning_name(part: Reasoning) -> str:
 
 def carries_blocks(result: ToolResult) -> bool:
     """Whether a result's blocks go out as they are."""
-    return has_text_blocks(result, TEXTS) or "content" in own_outer(result.extra, FORMAT)
+    return has_text_blocks(result, TEXTS) or "content" in own_outer_fields(result.extra, FORMAT)
 
 
 def _newer_limit(call: ModelCall, own: Mapping[str, JSON]) -> JSON:
@@ -152,7 +157,7 @@ def _messages(turn: Turn) -> Iterator[dict[str, JSON]]:
     parts = [part for part in turn.parts if not isinstance(part, ToolResult)]
     if results and not parts:
         return
-    own = own_outer(turn.extra, FORMAT)
+    own = own_outer_fields(turn.extra, FORMAT)
     role = own.pop("role", str(turn.role if turn.role is not Role.TOOL else Role.USER))
     if turn.role is Role.ASSISTANT:
         sendable = [part for part in parts if not _placeless(part)]
@@ -169,7 +174,7 @@ def _placeless(part: Part) -> bool:
 def _result(result: ToolResult) -> dict[str, JSON]:
     body: dict[str, JSON] = {"role": "tool", "tool_call_id": result.call_id}
     body["content"] = [*result.blocks] if has_text_blocks(result, TEXTS) else flagged_text(result)
-    return {**body, **own_outer(result.extra, FORMAT)}
+    return {**body, **own_outer_fields(result.extra, FORMAT)}
 
 
 def _assistant(parts: Sequence[Part], *, foreign: bool) -> dict[str, JSON]:
@@ -218,7 +223,7 @@ def _content(parts: Sequence[Part], *, join: bool = False) -> JSON:
 def _content_part(part: Part) -> Mapping[str, JSON] | None:
     match part:
         case Text():
-            return {"type": "text", "text": part.text, **own_outer(part.extra, FORMAT)}
+            return {"type": "text", "text": part.text, **own_outer_fields(part.extra, FORMAT)}
         case Opaque(raw=Mapping() as raw) if part.format == FORMAT:
             return raw
         case Reasoning(kind=ReasoningKind.TAGS):
@@ -244,8 +249,8 @@ def _reasoning(parts: Sequence[Part], *, foreign: bool) -> dict[str, JSON]:
 
 
 def _tool(spec: ToolSpec) -> dict[str, JSON]:
-    function = write_function(spec) | own_inner(spec.extra, FORMAT, "function")
-    return {"type": "function", "function": function, **own_outer(spec.extra, FORMAT)}
+    function = write_function(spec) | own_inner_fields(spec.extra, FORMAT, "function")
+    return {"type": "function", "function": function, **own_outer_fields(spec.extra, FORMAT)}
 
 
 def _choice(choice: ToolChoice) -> JSON:

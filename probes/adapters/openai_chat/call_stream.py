@@ -9,10 +9,16 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
-from probes.adapters.json_fields import argument_text, kept, mint_id, object_or_empty, text_or_empty
+from probes.adapters.json_fields import (
+    argument_text,
+    keep_extra,
+    mint_id,
+    object_or_empty,
+    text_or_empty,
+)
 from probes.adapters.openai_chat.assistant_message import FORMAT, MAX_CALLS, call_leftover
 from probes.adapters.openai_chat.reply import MESSAGE
-from probes.adapters.tool_calls import LOST, NAMELESS, broken, cut_off, read_call
+from probes.adapters.tool_calls import LOST, NAMELESS, as_broken, as_cut_off, read_call
 from probes.events import PartKind
 from probes.messages import JSON, Breakage, BrokenCall, ToolCall
 from probes.streams.assembler import Assembler
@@ -21,7 +27,7 @@ _BLANK = frozenset(" \t\r\n")
 
 
 @dataclass(slots=True)
-class JsonEnd:
+class JsonEndScanner:
     """Watches for the end of a JSON object; each piece is looked at once, when first asked."""
 
     seen: int = 0
@@ -71,7 +77,7 @@ class StreamedCall:
     extra: dict[str, JSON] = field(default_factory=dict)
     started: bool = False
     lost: bool = False
-    end: JsonEnd = field(default_factory=JsonEnd)
+    end: JsonEndScanner = field(default_factory=JsonEndScanner)
 
     @property
     def key(self) -> tuple[str, int]:
@@ -246,11 +252,11 @@ class CallStream:
             self._note("missing_id", f"{MESSAGE}.tool_calls[{call.place}].id")
         id_ = call.id or mint_id(call.path, call.name, raw)
         at = f"{call.path}.arguments"
-        value = ToolCall(id_, call.name, {}, FORMAT, raw, extra=kept(FORMAT, call.extra))
+        value = ToolCall(id_, call.name, {}, FORMAT, raw, extra=keep_extra(FORMAT, call.extra))
         if not call.name:
-            return broken(value, NAMELESS, Breakage.UNKNOWN_TOOL, f"{call.path}.name")
+            return as_broken(value, NAMELESS, Breakage.UNKNOWN_TOOL, f"{call.path}.name")
         if call.lost or cut:
-            return cut_off(value, at, LOST if call.lost else cut)
+            return as_cut_off(value, at, LOST if call.lost else cut)
         found, repeated = read_call(value, at)
         for key in repeated:
             self._note("duplicate_key", f"{at}.{key}")

@@ -1,7 +1,7 @@
 from __future__ import annotations
 
 from probes.adapters.base import ErrorBody
-from probes.adapters.error_bodies import error_body, read_base_resp, read_envelope
+from probes.adapters.error_bodies import bounded_error, read_base_resp, read_envelope
 from probes.messages import JSON
 
 INTERRUPTED = "The answer broke off before it was complete."
@@ -19,7 +19,7 @@ def read_error(body: JSON) -> ErrorBody | None:
         case {"choices": [_, *_]}:
             return None
         case {"error": {"message": str(message), "code": str() | int() as code}}:
-            return error_body(message, code)
+            return bounded_error(message, code)
         case _:
             return read_envelope(body) or read_base_resp(body)
 

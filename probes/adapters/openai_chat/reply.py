@@ -3,18 +3,18 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from probes.adapters.json_fields import (
-    count,
-    kept,
-    levels,
-    listing,
-    mapping,
+    count_or_none,
+    join_levels,
+    keep_extra,
     object_or_empty,
-    rest,
+    require_list,
+    require_object,
     text_or_empty,
     text_or_none,
+    unread_fields,
 )
-from probes.adapters.openai_chat.assistant_message import FORMAT, MessageReading, message_leftover
-from probes.adapters.tool_calls import cut_off, has_calls
+from probes.adapters.openai_chat.assistant_message import FORMAT, MessageReader, message_leftover
+from probes.adapters.tool_calls import as_cut_off, has_calls
 from probes.errors import WireError
 from probes.messages import (
     JSON,
@@ -43,10 +43,10 @@ KNOWN_CHOICE = ("index", "message", "delta", "finish_reason")
 
 def read_reply(body: JSON) -> Reply:
     """The reply in a Chat Completions body, or a WireError with the path that breaks the format."""
-    reading = MessageReading(MESSAGE)
-    root = mapping(body, "$")
+    reading = MessageReader(MESSAGE)
+    root = require_object(body, "$")
     choice = _choice(root, reading)
-    message = mapping(choice.get("message"), MESSAGE)
+    message = require_object(choice.get("message"), MESSAGE)
     reason = text_or_none(choice.get("finish_reason"))
     if reason not in STOPS:
         reading.note("unknown_finish_reason", FINISH)
@@ -84,7 +84,7 @@ def cut_last_call(parts: Sequence[Part], stop: Stop | None) -> list[Part]:
     if stop is Stop.LENGTH and found and isinstance(found[-1], ToolCall | BrokenCall):
         calls = sum(isinstance(part, ToolCall | BrokenCall) for part in found)
         path = f"{MESSAGE}.tool_calls[{calls - 1}].function.arguments"
-        found[-1] = cut_off(found[-1], path)
+        found[-1] = as_cut_off(found[-1], path)
     return found
 
 
@@ -94,10 +94,10 @@ def read_usage(value: JSON) -> Usage:
     prompt = object_or_empty(usage.get("prompt_tokens_details"))
     completion = object_or_empty(usage.get("completion_tokens_details"))
     return Usage(
-        count(usage.get("prompt_tokens")),
-        count(usage.get("completion_tokens")),
-        count(completion.get("reasoning_tokens")),
-        count(prompt.get("cached_tokens")),
+        count_or_none(usage.get("prompt_tokens")),
+        count_or_none(usage.get("completion_tokens")),
+        count_or_none(completion.get("reasoning_tokens")),
+        count_or_none(prompt.get("cached_tokens")),
     )
 
 
@@ -122,13 +122,13 @@ def reply_extra(
     root: Mapping[str, JSON], choice: Mapping[str, JSON], message: Mapping[str, JSON]
 ) -> dict[str, JSON]:
     """What a reply keeps of its body: left-over fields by level, and a usage that says more."""
-    fields = levels(
-        rest(root, *KNOWN_BODY),
-        choice=rest(choice, *KNOWN_CHOICE),
+    fields = join_levels(
+        unread_fields(root, *KNOWN_BODY),
+        choice=unread_fields(choice, *KNOWN_CHOICE),
         message=dict(message),
         usage=_unsaid_usage(root.get("usage")),
     )
-    return dict(kept(FORMAT, fields))
+    return dict(keep_extra(FORMAT, fields))
 
 
 def _unsaid_usage(value: JSON) -> JSON:
@@ -138,10 +138,10 @@ def _unsaid_usage(value: JSON) -> JSON:
     return None if {**written, **usage} == written else usage
 
 
-def _choice(root: Mapping[str, JSON], reading: MessageReading) -> Mapping[str, JSON]:
-    choices = listing(root.get("choices"), "$.choices")
+def _choice(root: Mapping[str, JSON], reading: MessageReader) -> Mapping[str, JSON]:
+    choices = require_list(root.get("choices"), "$.choices")
     if not choices:
         raise WireError("The answer has no choices.", "$.choices")
     if len(choices) > 1:
         reading.note("extra_choices", "$.choices")
-    return mapping(choices[0], "$.choices[0]")
+    return require_object(choices[0], "$.choices[0]")

@@ -6,20 +6,20 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 
 from probes.adapters.json_fields import (
-    count,
-    kept,
-    levels,
-    listing,
-    mapping,
-    rest,
-    text,
+    count_or_none,
+    join_levels,
+    keep_extra,
+    require_list,
+    require_object,
+    require_text,
     text_or_empty,
+    unread_fields,
 )
 from probes.adapters.openai_chat.assistant_message import (
     FORMAT,
-    MessageReading,
-    content_part,
+    MessageReader,
     message_leftover,
+    read_content_part,
 )
 from probes.adapters.openai_chat.tools import KNOWN_FUNCTION, read_function, read_tools
 from probes.errors import WireError
@@ -58,25 +58,25 @@ _KNOWN_BODY = (
 
 def read_request(body: JSON) -> ModelCall:
     """The question in a request body, or a WireError with the path that breaks the format."""
-    root = mapping(body, "$")
+    root = require_object(body, "$")
     reading = _History()
-    for index, item in enumerate(listing(root.get("messages"), "$.messages")):
-        reading.add(mapping(item, f"$.messages[{index}]"), f"$.messages[{index}]")
+    for index, item in enumerate(require_list(root.get("messages"), "$.messages")):
+        reading.add(require_object(item, f"$.messages[{index}]"), f"$.messages[{index}]")
     specs, others = read_tools(root.get("tools"), _spec)
     choice = read_choice(root.get("tool_choice"))
-    own = rest(root, *_KNOWN_BODY)
+    own = unread_fields(root, *_KNOWN_BODY)
     if choice is None or root.get("tool_choice") == "any":
         own |= {key: root[key] for key in ("tool_choice",) if key in root}
     parallel = root.get("parallel_tool_calls")
     return ModelCall(
-        model=text(root, "model", "$"),
+        model=require_text(root, "model", "$"),
         turns=tuple(reading.turns),
         tools=tuple(specs),
         max_tokens=_limit(root, own),
         tool_choice=choice,
         parallel=parallel if isinstance(parallel, bool) else None,
         stream=root.get("stream") is True,
-        extra=kept(FORMAT, levels(own, tools=others)),
+        extra=keep_extra(FORMAT, join_levels(own, tools=others)),
     )
 
 
@@ -105,8 +105,8 @@ class _History:
             case Role.TOOL:
                 self._add_result(self._result(message, path))
             case Role.ASSISTANT:
-                parts = MessageReading(path).parts(message)
-                extra = kept(FORMAT, message_leftover(message))
+                parts = MessageReader(path).parts(message)
+                extra = keep_extra(FORMAT, message_leftover(message))
                 self.turns.append(Turn(role, tuple(parts), extra=extra))
             case _:
                 self.turns.append(_plain_turn(role, message, path))
@@ -122,8 +122,8 @@ class _History:
         if message.get("role") == "function":
             # The older form names the tool only; its call is the last of that name.
             name = text_or_empty(message.get("name"))
-            return ToolResult(self._call_id(name), _said(message, path), name=name)
-        own = rest(message, "role", "tool_call_id", "content")
+            return ToolResult(self._call_id(name), _message_text(message, path), name=name)
+        own = unread_fields(message, "role", "tool_call_id", "content")
         content = message.get("content")
         parts = _content(content, path)
         texts = [part.text for part in parts if isinstance(part, Text)]
@@ -133,11 +133,11 @@ class _History:
         if any(not isinstance(part, Text) or part.extra for part in parts):
             own["content"] = content
         return ToolResult(
-            text(message, "tool_call_id", path),
+            require_text(message, "tool_call_id", path),
             "".join(texts),
             name=text_or_empty(message.get("name")),
             blocks=blocks,
-            extra=kept(FORMAT, own),
+            extra=keep_extra(FORMAT, own),
         )
 
     def _call_id(self, name: str) -> str:
@@ -146,10 +146,10 @@ class _History:
 
 
 def _plain_turn(role: Role, message: Mapping[str, JSON], path: str) -> Turn:
-    own = rest(message, "role", "content")
+    own = unread_fields(message, "role", "content")
     if message["role"] != str(role):
         own["role"] = message["role"]
-    return Turn(role, _content(message.get("content"), path), extra=kept(FORMAT, own))
+    return Turn(role, _content(message.get("content"), path), extra=keep_extra(FORMAT, own))
 
 
 def _content(content: JSON, path: str) -> tuple[Part, ...]:
@@ -159,28 +159,28 @@ def _content(content: JSON, path: str) -> tuple[Part, ...]:
         case str():
             return (Text(content),)
         case list():
-            return tuple(content_part(part) for part in content)
+            return tuple(read_content_part(part) for part in content)
         case _:
             raise WireError("The content is neither text nor a list.", f"{path}.content")
 
 
-def _said(message: Mapping[str, JSON], path: str) -> str:
+def _message_text(message: Mapping[str, JSON], path: str) -> str:
     parts = _content(message.get("content"), path)
     return "".join(part.text for part in parts if isinstance(part, Text))
 
 
 def _spec(entry: Mapping[str, JSON], path: str) -> ToolSpec:
-    function = mapping(entry.get("function"), f"{path}.function")
-    inner = rest(function, *KNOWN_FUNCTION)
-    more = levels(rest(entry, "type", "function"), function=inner)
-    return read_function(function, f"{path}.function", kept(FORMAT, more))
+    function = require_object(entry.get("function"), f"{path}.function")
+    inner = unread_fields(function, *KNOWN_FUNCTION)
+    more = join_levels(unread_fields(entry, "type", "function"), function=inner)
+    return read_function(function, f"{path}.function", keep_extra(FORMAT, more))
 
 
 def _limit(root: Mapping[str, JSON], own: dict[str, JSON]) -> int | None:
     """The token limit; the newer of its two names stays in what is left over."""
-    newer = count(root.get("max_completion_tokens"))
+    newer = count_or_none(root.get("max_completion_tokens"))
     if newer is None:
-        return count(root.get("max_tokens"))
+        return count_or_none(root.get("max_tokens"))
     if "max_tokens" in root:
         own["max_tokens"] = root["max_tokens"]
     return newer

@@ -9,14 +9,14 @@ from typing_extensions import override
 from probes.adapters.json_fields import (
     list_or_empty,
     object_or_empty,
-    rest,
     text_or_none,
+    unread_fields,
 )
 from probes.adapters.openai_chat.assistant_message import (
     REASONING_FIELDS,
     REFUSAL,
-    content_part,
     message_leftover,
+    read_content_part,
 )
 from probes.adapters.openai_chat.call_stream import CallStream, StreamedCall
 from probes.adapters.openai_chat.errors import read_error
@@ -84,7 +84,7 @@ class ChatStreamReader(OpenAIStreamReader):
         self._chunks += 1 if "choices" in body else 0
         if body.get("usage") and not choices and self._finish is None and self._calls.calls:
             self._assembler.note("usage_before_finish", "$.usage")
-        _keep(self._head, rest(body, "choices"))
+        _keep(self._head, unread_fields(body, "choices"))
         for item in choices:
             choice = object_or_empty(item)
             if choice.get("index") in (0, None):
@@ -128,7 +128,7 @@ class ChatStreamReader(OpenAIStreamReader):
         elif isinstance(content, list):
             self._assembler.note("content_parts", f"{MESSAGE}.content")
             for item in content:
-                part = content_part(item)
+                part = read_content_part(item)
                 if isinstance(part, Text):
                     self._say(part.text)
                 else:

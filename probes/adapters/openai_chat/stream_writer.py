@@ -6,7 +6,7 @@ import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from probes.adapters.json_fields import object_or_empty, own_inner, own_outer
+from probes.adapters.json_fields import object_or_empty, own_inner_fields, own_outer_fields
 from probes.adapters.openai_chat.assistant_message import FORMAT, REASONING_FIELDS, is_custom_call
 from probes.adapters.openai_chat.body_writer import (
     DEFAULT_FIELD,
@@ -121,21 +121,21 @@ class OpenAIStreamWriter:
         data = b"" if part.announced else self._announce(part, call.id, call.name)
         if not part.written and (text := call_argument_text(call)):
             data += self._call(part, {"function": {"arguments": text}})
-        own = own_outer(call.extra, FORMAT)
-        if inner := own_inner(call.extra, FORMAT, "function"):
+        own = own_outer_fields(call.extra, FORMAT)
+        if inner := own_inner_fields(call.extra, FORMAT, "function"):
             own["function"] = inner
         return data + self._call(part, own) if own else data
 
     def _end(self, reply: Reply) -> bytes:
-        self._head = {**self._head, **_said(reply_head(reply, "chat.completion.chunk"))}
+        self._head = {**self._head, **_written_fields(reply_head(reply, "chat.completion.chunk"))}
         if reply.stop is Stop.ERROR:
             error = object_or_empty(object_or_empty(reply.extra.get(FORMAT)).get("error"))
             return _data({"error": error} if error else write_error(500, INTERRUPTED)) + DONE
         reason = finish_reason(reply)
         if self._broken and reason == "tool_calls":
             reason = "stop"
-        message = own_inner(reply.extra, FORMAT, "message")
-        data = self._chunk(message, reason, own_inner(reply.extra, FORMAT, "choice"))
+        message = own_inner_fields(reply.extra, FORMAT, "message")
+        data = self._chunk(message, reason, own_inner_fields(reply.extra, FORMAT, "choice"))
         if usage := reply_usage(reply):
             data += _data({**self._head, "choices": [], "usage": usage})
         return data + DONE
@@ -172,7 +172,7 @@ def _reasoning_field(name: str) -> str:
     return name if name in REASONING_FIELDS else DEFAULT_FIELD
 
 
-def _said(fields: Mapping[str, JSON]) -> dict[str, JSON]:
+def _written_fields(fields: Mapping[str, JSON]) -> dict[str, JSON]:
     unsaid = {key for key in ("id", "model", "created") if not fields.get(key)}
     return {key: value for key, value in fields.items() if key not in unsaid}
 

@@ -6,10 +6,10 @@ from collections.abc import Callable, Container, Mapping
 
 from probes.adapters.json_fields import (
     list_or_empty,
-    listing,
-    mapping,
     object_or_empty,
-    text,
+    require_list,
+    require_object,
+    require_text,
     text_or_empty,
 )
 from probes.messages import JSON, Extra, ModelCall, ToolResult, ToolSpec
@@ -23,8 +23,8 @@ def read_tools(
     """The functions, and the tools of other types with the places they stood at."""
     specs: list[ToolSpec] = []
     others: list[JSON] = []
-    for index, item in enumerate([] if value is None else listing(value, "$.tools")):
-        entry = mapping(item, f"$.tools[{index}]")
+    for index, item in enumerate([] if value is None else require_list(value, "$.tools")):
+        entry = require_object(item, f"$.tools[{index}]")
         if entry.get("type") == "function":
             specs.append(read(entry, f"$.tools[{index}]"))
         else:
@@ -48,7 +48,7 @@ def read_function(fields: Mapping[str, JSON], path: str, extra: Extra) -> ToolSp
     """A function as it is declared."""
     schema, strict = fields.get("parameters"), fields.get("strict")
     return ToolSpec(
-        text(fields, "name", path),
+        require_text(fields, "name", path),
         text_or_empty(fields.get("description")),
         None if schema is None else object_or_empty(schema),
         strict if isinstance(strict, bool) else None,

@@ -1,7 +1,7 @@
 from __future__ import annotations
 
-from probes.adapters.base import bearer
-from probes.adapters.format_support import Carrying
+from probes.adapters.base import bearer_header
+from probes.adapters.format_support import FormatSupport
 from probes.adapters.openai_chat.errors import write_error
 from probes.adapters.openai_responses.items import FORMAT
 from probes.adapters.openai_responses.reply import read_error, read_reply, write_reply
@@ -10,7 +10,7 @@ from probes.adapters.openai_responses.stream import ResponsesStreamReader
 from probes.adapters.openai_responses.stream_writer import ResponsesStreamWriter
 from probes.messages import ReasoningKind
 
-CARRYING = Carrying(
+SUPPORT = FormatSupport(
     FORMAT,
     lambda reasoning: reasoning.kind is ReasoningKind.ITEM,
     carries_blocks,
@@ -28,7 +28,7 @@ class OpenAIResponsesAdapter:
     path = "/responses"
     stream_path = path
 
-    headers = staticmethod(bearer)
+    headers = staticmethod(bearer_header)
     write_request = staticmethod(write_request)
     read_request = staticmethod(read_request)
     read_reply = staticmethod(read_reply)
@@ -37,4 +37,4 @@ class OpenAIResponsesAdapter:
     write_stream = ResponsesStreamWriter
     read_error = staticmethod(read_error)
     write_error = staticmethod(write_error)
-    losses = staticmethod(CARRYING.losses)
+    losses = staticmethod(SUPPORT.losses)

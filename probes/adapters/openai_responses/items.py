@@ -6,17 +6,17 @@ from collections.abc import Iterator, Mapping, Sequence
 from itertools import groupby
 
 from probes.adapters.json_fields import (
-    kept,
-    levels,
+    join_levels,
+    keep_extra,
     list_or_empty,
     mint_id,
     object_or_empty,
-    own_inner,
-    own_outer,
-    rest,
+    own_inner_fields,
+    own_outer_fields,
     text_or_empty,
+    unread_fields,
 )
-from probes.adapters.tool_calls import NAMELESS, broken, cut_off, read_call
+from probes.adapters.tool_calls import NAMELESS, as_broken, as_cut_off, read_call
 from probes.call_arguments import call_argument_text
 from probes.messages import (
     JSON,
@@ -56,10 +56,10 @@ def item_parts(item: JSON, path: str) -> list[Part]:
 
 def message_parts(item: Mapping[str, JSON]) -> list[Text | Opaque]:
     """The content of a message; each text remembers the item it stands in."""
-    own = rest(item, *_KNOWN_MESSAGE)
+    own = unread_fields(item, *_KNOWN_MESSAGE)
     content = item.get("content")
     if isinstance(content, str):
-        return [Text(content, kept(FORMAT, levels({}, item=own)))]
+        return [Text(content, keep_extra(FORMAT, join_levels({}, item=own)))]
     return [_content_part(part, own) for part in list_or_empty(content)]
 
 
@@ -67,12 +67,12 @@ def call_part(item: Mapping[str, JSON], path: str) -> ToolCall | BrokenCall:
     """A function_call item; results are paired on its call_id, never on its id."""
     name, raw = text_or_empty(item.get("name")), text_or_empty(item.get("arguments"))
     id_ = text_or_empty(item.get("call_id")) or mint_id(path, name, raw)
-    extra = kept(FORMAT, rest(item, *_KNOWN_CALL))
+    extra = keep_extra(FORMAT, unread_fields(item, *_KNOWN_CALL))
     call = ToolCall(id_, name, {}, FORMAT, raw, extra=extra)
     if not name:
-        return broken(call, NAMELESS, Breakage.UNKNOWN_TOOL, f"{path}.name")
+        return as_broken(call, NAMELESS, Breakage.UNKNOWN_TOOL, f"{path}.name")
     if item.get("status") == "incomplete":
-        return cut_off(call, f"{path}.arguments", UNFINISHED)
+        return as_cut_off(call, f"{path}.arguments", UNFINISHED)
     return read_call(call, f"{path}.arguments")[0]
 
 
@@ -113,9 +113,9 @@ def write_text(part: Part, *, role: str = "assistant", full: bool = False) -> di
     if isinstance(part, Reasoning):
         return {"type": "output_text", "text": str(part.raw)}
     assert isinstance(part, Text)
-    own = own_outer(part.extra, FORMAT)
+    own = own_outer_fields(part.extra, FORMAT)
     if text_label(part):
-        return {"type": REFUSAL, "refusal": part.text, **rest(own, "type")}
+        return {"type": REFUSAL, "refusal": part.text, **unread_fields(own, "type")}
     kind = "output_text" if role == "assistant" else "input_text"
     blank: dict[str, JSON] = {"annotations": []} if full else {}
     return {"type": kind, "text": part.text, **blank, **own}
@@ -128,20 +128,20 @@ def write_call(call: ToolCall | BrokenCall, extra: Extra) -> dict[str, JSON]:
         "call_id": call.id,
         "name": call.name,
         "arguments": call_argument_text(call),
-        **own_outer(extra, FORMAT),
+        **own_outer_fields(extra, FORMAT),
     }
 
 
 def _content_part(part: JSON, item: Mapping[str, JSON]) -> Text | Opaque:
     match part:
         case {"type": "input_text" | "output_text" | "text", "text": str(said)}:
-            own = rest(object_or_empty(part), "type", "text")
+            own = unread_fields(object_or_empty(part), "type", "text")
             # The lists that every text of an answer has, mostly empty.
             own = {key: value for key, value in own.items() if value != []}
-            return Text(said, kept(FORMAT, levels(own, item=dict(item))))
+            return Text(said, keep_extra(FORMAT, join_levels(own, item=dict(item))))
         case {"type": "refusal", "refusal": str(said)}:
-            own = rest(object_or_empty(part), "refusal")
-            return Text(said, kept(FORMAT, levels(own, item=dict(item))))
+            own = unread_fields(object_or_empty(part), "refusal")
+            return Text(said, keep_extra(FORMAT, join_levels(own, item=dict(item))))
         case _:
             return Opaque(FORMAT, part)
 
@@ -150,7 +150,7 @@ def _group(index: int, part: Part, seed: str | None) -> tuple[str, JSON]:
     """Texts of one item stand together; everything else stands alone."""
     match part:
         case Text():
-            return "text", text_item(part) or str(own_inner(part.extra, FORMAT, "item"))
+            return "text", text_item(part) or str(own_inner_fields(part.extra, FORMAT, "item"))
         case Reasoning(kind=ReasoningKind.TAGS, raw=str()) if seed is None:
             return "text", "{}"
         case _:
@@ -159,7 +159,7 @@ def _group(index: int, part: Part, seed: str | None) -> tuple[str, JSON]:
 
 def _message(parts: Sequence[Part], index: int, seed: str | None) -> dict[str, JSON]:
     first = parts[0]
-    own = own_inner(first.extra, FORMAT, "item") if isinstance(first, Text) else {}
+    own = own_inner_fields(first.extra, FORMAT, "item") if isinstance(first, Text) else {}
     content = [write_text(part, full=seed is not None) for part in parts]
     body: dict[str, JSON] = {"type": "message", "role": "assistant", "content": content}
     if seed is not None:

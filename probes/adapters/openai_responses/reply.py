@@ -6,21 +6,21 @@ from collections.abc import Mapping, Sequence
 
 from probes.adapters.base import ErrorBody
 from probes.adapters.json_fields import (
-    count,
-    kept,
-    levels,
-    listing,
-    mapping,
+    count_or_none,
+    join_levels,
+    keep_extra,
     object_or_empty,
-    own_inner,
-    own_outer,
-    rest,
+    own_inner_fields,
+    own_outer_fields,
+    require_list,
+    require_object,
     text_or_empty,
     text_or_none,
+    unread_fields,
 )
 from probes.adapters.openai_chat import errors
 from probes.adapters.openai_responses.items import FORMAT, item_parts, write_items
-from probes.adapters.tool_calls import cut_off, has_calls, repeats_id
+from probes.adapters.tool_calls import as_cut_off, has_calls, repeats_id
 from probes.errors import WireError
 from probes.messages import (
     JSON,
@@ -42,17 +42,17 @@ REASONS = {"max_output_tokens": Stop.LENGTH, "content_filter": Stop.REFUSAL}
 
 def read_reply(body: JSON) -> Reply:
     """The reply in a Responses body, or a WireError with the path that breaks the format."""
-    root = mapping(body, "$")
-    items = listing(root.get("output"), "$.output")
+    root = require_object(body, "$")
+    items = require_list(root.get("output"), "$.output")
     if len(items) > MAX_ITEMS:
         raise WireError(f"The answer has more than {MAX_ITEMS} items.", "$.output")
     parts: list[Part] = []
     for index, item in enumerate(items):
-        mapping(item, f"$.output[{index}]")
+        require_object(item, f"$.output[{index}]")
         parts += item_parts(item, f"$.output[{index}]")
     stop = read_stop(root, parts)
     if stop is Stop.LENGTH:
-        parts = cut_last(parts, len(items) - 1)
+        parts = cut_last_call(parts, len(items) - 1)
     return build_reply(root, parts, stop, _deviations(root, parts))
 
 
@@ -90,19 +90,19 @@ def read_stop(root: Mapping[str, JSON], parts: Sequence[Part]) -> Stop:
             return Stop.OTHER
 
 
-def cut_last(parts: Sequence[Part], index: int) -> list[Part]:
+def cut_last_call(parts: Sequence[Part], index: int) -> list[Part]:
     """The parts; the token limit cuts a call that stands last, even if its JSON looks whole."""
     settled = list(parts)
     if settled and isinstance(settled[-1], ToolCall | BrokenCall):
         path = f"$.output[{index}].arguments"
-        settled[-1] = cut_off(settled[-1], path)
+        settled[-1] = as_cut_off(settled[-1], path)
     return settled
 
 
 def write_reply(reply: Reply, seed: str | None = None) -> dict[str, JSON]:
     """The body that answers a client. A call that is broken is not handed out."""
     status, reason = _status(reply)
-    error = own_inner(reply.extra, FORMAT, "error") or {
+    error = own_inner_fields(reply.extra, FORMAT, "error") or {
         "code": "server_error",
         "message": errors.INTERRUPTED,
     }
@@ -121,7 +121,7 @@ def write_reply(reply: Reply, seed: str | None = None) -> dict[str, JSON]:
     }
     if usage := _write_usage(reply):
         body["usage"] = usage
-    return body | own_outer(reply.extra, FORMAT)
+    return body | own_outer_fields(reply.extra, FORMAT)
 
 
 def read_error(body: JSON) -> ErrorBody | None:
@@ -139,10 +139,10 @@ def read_usage(value: JSON) -> Usage:
     given = object_or_empty(usage.get("input_tokens_details"))
     made = object_or_empty(usage.get("output_tokens_details"))
     return Usage(
-        count(usage.get("input_tokens")),
-        count(usage.get("output_tokens")),
-        count(made.get("reasoning_tokens")),
-        count(given.get("cached_tokens")),
+        count_or_none(usage.get("input_tokens")),
+        count_or_none(usage.get("output_tokens")),
+        count_or_none(made.get("reasoning_tokens")),
+        count_or_none(given.get("cached_tokens")),
     )
 
 
@@ -185,16 +185,16 @@ def _deviations(root: Mapping[str, JSON], parts: Sequence[Part]) -> list[Deviati
 def _extra(root: Mapping[str, JSON]) -> dict[str, JSON]:
     usage = dict(object_or_empty(root.get("usage")))
     written = _usage_body(read_usage(usage))
-    fields = levels(
-        rest(root, *KNOWN_BODY),
+    fields = join_levels(
+        unread_fields(root, *KNOWN_BODY),
         error=dict(object_or_empty(root.get("error"))),
         usage=None if {**written, **usage} == written else usage,
     )
-    return dict(kept(FORMAT, fields))
+    return dict(keep_extra(FORMAT, fields))
 
 
 def _write_usage(reply: Reply) -> dict[str, JSON]:
-    whole = own_inner(reply.extra, FORMAT, "usage")
+    whole = own_inner_fields(reply.extra, FORMAT, "usage")
     if whole and read_usage(whole) == reply.usage:
         return whole
     return _usage_body(reply.usage) if reply.usage != Usage() else {}

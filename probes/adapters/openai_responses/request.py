@@ -6,16 +6,16 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 
 from probes.adapters.json_fields import (
-    count,
-    kept,
-    levels,
-    listing,
-    mapping,
+    count_or_none,
+    join_levels,
+    keep_extra,
     object_or_empty,
-    own_outer,
-    rest,
-    text,
+    own_outer_fields,
+    require_list,
+    require_object,
+    require_text,
     text_or_empty,
+    unread_fields,
 )
 from probes.adapters.openai_chat.tools import (
     KNOWN_FUNCTION,
@@ -64,7 +64,7 @@ _KNOWN_BODY = (
 
 def read_request(body: JSON) -> ModelCall:
     """The question in a request body, or a WireError with the path that breaks the format."""
-    root = mapping(body, "$")
+    root = require_object(body, "$")
     history = _History()
     if isinstance(said := root.get("instructions"), str):
         history.turns.append(Turn(Role.SYSTEM, (Text(said),)))
@@ -72,28 +72,30 @@ def read_request(body: JSON) -> ModelCall:
     if isinstance(items, str):
         history.turns.append(Turn(Role.USER, (Text(items),)))
     else:
-        for index, item in enumerate(listing(items, "$.input")):
-            history.add(mapping(item, f"$.input[{index}]"), f"$.input[{index}]")
+        for index, item in enumerate(require_list(items, "$.input")):
+            history.add(require_object(item, f"$.input[{index}]"), f"$.input[{index}]")
     specs, others = read_tools(root.get("tools"), _read_spec)
     choice = read_choice(root.get("tool_choice"))
     read = ("tool_choice",) if choice is not None else ()
     parallel = root.get("parallel_tool_calls")
     return ModelCall(
-        model=text(root, "model", "$"),
+        model=require_text(root, "model", "$"),
         turns=tuple(history.turns),
         tools=tuple(specs),
-        max_tokens=count(root.get("max_output_tokens")),
+        max_tokens=count_or_none(root.get("max_output_tokens")),
         tool_choice=choice,
         parallel=parallel if isinstance(parallel, bool) else None,
         stream=root.get("stream") is True,
-        extra=kept(FORMAT, levels(rest(root, *_KNOWN_BODY, *read), tools=others)),
+        extra=keep_extra(
+            FORMAT, join_levels(unread_fields(root, *_KNOWN_BODY, *read), tools=others)
+        ),
     )
 
 
 def write_request(call: ModelCall) -> dict[str, JSON]:
     """The request body for a question."""
     body: dict[str, JSON] = {"max_output_tokens": call.max_tokens, **call.options}
-    body |= own_outer(call.extra, FORMAT)
+    body |= own_outer_fields(call.extra, FORMAT)
     if body["max_output_tokens"] is None:
         del body["max_output_tokens"]
     body["model"] = call.model
@@ -126,7 +128,7 @@ def read_choice(value: JSON) -> ToolChoice | None:
 
 def carries_blocks(result: ToolResult) -> bool:
     """Whether a result's blocks go out as they are."""
-    return has_text_blocks(result, TEXTS) or "output" in own_outer(result.extra, FORMAT)
+    return has_text_blocks(result, TEXTS) or "output" in own_outer_fields(result.extra, FORMAT)
 
 
 @dataclass
@@ -149,12 +151,12 @@ class _History:
             self._join(Role.ASSISTANT, item_parts({"type": "message", **item}, path))
 
     def _message(self, item: Mapping[str, JSON], role: str) -> Turn:
-        own = rest(item, "type", "role", "content")
+        own = unread_fields(item, "type", "role", "content")
         parts = message_parts({"content": item.get("content")})
         # The first system text is written as instructions unless it says where it stood.
         if role == "developer" or (role == "system" and not self.turns):
             own["role"] = role
-        return Turn(ROLES[role], tuple(parts), extra=kept(FORMAT, own))
+        return Turn(ROLES[role], tuple(parts), extra=keep_extra(FORMAT, own))
 
     def _join(self, role: Role, parts: list[Part]) -> None:
         last = self.turns[-1] if self.turns else None
@@ -175,28 +177,32 @@ class _History:
 
 
 def _read_result(item: Mapping[str, JSON], path: str) -> ToolResult:
-    own = rest(item, "type", "call_id", "output")
+    own = unread_fields(item, "type", "call_id", "output")
     output = item.get("output")
     entries = output if isinstance(output, list) else []
     texts = [text_or_empty(object_or_empty(entry).get("text")) for entry in entries]
     if entries and not all(is_plain(entry, TEXTS) for entry in entries):
         own["output"] = output
     return ToolResult(
-        text(item, "call_id", path),
+        require_text(item, "call_id", path),
         output if isinstance(output, str) else "".join(texts),
         blocks=tuple(entries) if len(entries) > 1 or "output" in own else (),
-        extra=kept(FORMAT, own),
+        extra=keep_extra(FORMAT, own),
     )
 
 
 def _read_spec(entry: Mapping[str, JSON], path: str) -> ToolSpec:
-    return read_function(entry, path, kept(FORMAT, rest(entry, "type", *KNOWN_FUNCTION)))
+    return read_function(
+        entry, path, keep_extra(FORMAT, unread_fields(entry, "type", *KNOWN_FUNCTION))
+    )
 
 
 def _instructions(turn: Turn) -> str | None:
     match turn:
-        case Turn(role=Role.SYSTEM, parts=(Text() as said,)) if not own_outer(turn.extra, FORMAT):
-            return None if own_outer(said.extra, FORMAT) else said.text
+        case Turn(role=Role.SYSTEM, parts=(Text() as said,)) if not own_outer_fields(
+            turn.extra, FORMAT
+        ):
+            return None if own_outer_fields(said.extra, FORMAT) else said.text
         case _:
             return None
 
@@ -220,7 +226,7 @@ def _is_content(part: Part, role: Role) -> bool:
 
 
 def _message(turn: Turn, said: list[Part]) -> dict[str, JSON]:
-    own = own_outer(turn.extra, FORMAT)
+    own = own_outer_fields(turn.extra, FORMAT)
     role = own.pop("role", str(turn.role if turn.role is not Role.TOOL else Role.USER))
     content = [write_text(part, role="user") for part in said]
     body: dict[str, JSON] = {"type": "message", "role": role, "content": content}
@@ -235,11 +241,11 @@ def _write_result(result: ToolResult) -> dict[str, JSON]:
     if has_text_blocks(result, TEXTS):
         texts = [object_or_empty(block).get("text") for block in result.blocks]
         body["output"] = [{"type": "input_text", "text": said} for said in texts]
-    return body | own_outer(result.extra, FORMAT)
+    return body | own_outer_fields(result.extra, FORMAT)
 
 
 def _write_spec(spec: ToolSpec) -> dict[str, JSON]:
-    return {"type": "function", **write_function(spec), **own_outer(spec.extra, FORMAT)}
+    return {"type": "function", **write_function(spec), **own_outer_fields(spec.extra, FORMAT)}
 
 
 def _write_choice(choice: ToolChoice) -> JSON:

@@ -16,7 +16,7 @@ from probes.adapters.openai_chat.errors import read_error
 from probes.adapters.openai_responses.items import item_parts
 from probes.adapters.openai_responses.reply import build_reply, read_reply, read_stop
 from probes.adapters.openai_stream import OpenAIStreamReader
-from probes.adapters.tool_calls import BROKEN_OFF, CUT, LOST, cut_off, repeats_id
+from probes.adapters.tool_calls import BROKEN_OFF, CUT, LOST, as_cut_off, repeats_id
 from probes.errors import WireError
 from probes.events import PartKind
 from probes.messages import (
@@ -234,7 +234,7 @@ class ResponsesStreamReader(OpenAIStreamReader):
         for index, part in enumerate(parts):
             if cut and isinstance(part, ToolCall | BrokenCall):
                 path = f"$.output[{item.place}].arguments"
-                part = cut_off(part, path, cut)  # noqa: PLW2901
+                part = as_cut_off(part, path, cut)  # noqa: PLW2901
             key = (item.place, index)
             if self._assembler.is_open(key):
                 self._assembler.finish(key, part)
@@ -278,9 +278,9 @@ class ResponsesStreamReader(OpenAIStreamReader):
             return part
         path = f"$.output[{item.place}].arguments"
         if item.lost and item.arguments is None:
-            return cut_off(part, path, LOST)
+            return as_cut_off(part, path, LOST)
         if not part.raw and item.arguments is None and self._root is None:
-            return cut_off(part, path, BROKEN_OFF)
+            return as_cut_off(part, path, BROKEN_OFF)
         return part
 
     # The end.

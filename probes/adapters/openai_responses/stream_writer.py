@@ -7,7 +7,7 @@ import uuid
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from probes.adapters.json_fields import object_or_empty, own_inner, text_or_empty
+from probes.adapters.json_fields import object_or_empty, own_inner_fields, text_or_empty
 from probes.adapters.openai_responses.items import FORMAT, item_id, write_items, write_text
 from probes.adapters.openai_responses.reply import write_reply
 from probes.events import Event, PartDelta, PartEnded, PartKind, PartStarted, ReplyEnded
@@ -138,7 +138,7 @@ class ResponsesStreamWriter:
         entry = write_text(value, full=True)
         message.open -= 1
         message.content[part.place] = entry
-        message.own = own_inner(value.extra, FORMAT, "item") or message.own
+        message.own = own_inner_fields(value.extra, FORMAT, "item") or message.own
         if part.started.name:
             data += self._event("response.refusal.done", **part.at, refusal=value.text)
         else:

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 
 from typing_extensions import override
 
-from probes.adapters.json_fields import own_inner
+from probes.adapters.json_fields import own_inner_fields
 from probes.events import Event, PartDelta, PartEnded
 from probes.messages import JSON, Extra, Reply, ToolCall
 from probes.outcomes import Metric
@@ -65,7 +65,7 @@ def streamed(events: Sequence[Event]) -> list[Event]:
 
 def _text(event: PartEnded) -> str | None:
     extra = event.part.extra if isinstance(event.part, ToolCall) else {}
-    text = own_inner(extra, "openai", "function").get("arguments")
+    text = own_inner_fields(extra, "openai", "function").get("arguments")
     return text if isinstance(text, str) else None
 
 

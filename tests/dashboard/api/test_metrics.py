@@ -6,8 +6,9 @@ from uuid import uuid4
 import pytest
 from django.utils import timezone
 
+from dashboard.models.observation import Observation
 from dashboard.runs import observations, rollups
-from dashboard.runs.observations import LIVE, Observation
+from dashboard.runs.observations import LIVE
 from health.observation_bits import pack_verdicts
 from probes.outcomes import Metric, Verdict
 from tests.dashboard.api.client import Asking, error_of

@@ -14,8 +14,8 @@ from django.utils import timezone
 from pytest_django.asserts import assertContains, assertNotContains
 
 from dashboard.compare.capabilities import abilities, words
-from dashboard.compare.export import as_csv
 from dashboard.compare.queries import Cell, Level
+from dashboard.core.safe_csv import records_as_csv
 from dashboard.models import Endpoint, Profile, RollupDay
 from dashboard.runs.observations import LIVE
 from health.rates import metric_rate
@@ -227,7 +227,9 @@ def test_json_holds_the_points_of_the_chart(signed_in: Client) -> None:
 @pytest.mark.parametrize("start", ["=", "+", "-", "@", "\t", "\r"])
 def test_no_text_is_a_formula(start: str) -> None:
     """A spreadsheet takes it for text."""
-    [line] = csv.DictReader(StringIO(as_csv([{"model": f"{start}1", "rate": 0.5}]), newline=""))
+    [line] = csv.DictReader(
+        StringIO(records_as_csv([{"model": f"{start}1", "rate": 0.5}]), newline="")
+    )
 
     assert line == {"model": f"'{start}1", "rate": "0.5"}
 

@@ -13,7 +13,7 @@ from dashboard.models import Endpoint, ModeSwitch, Policy, Profile, Watch
 from dashboard.trust.policy_renewal import current_policy
 from dashboard.trust.settle import settle
 from health import watch as watching
-from health.detector import Baseline
+from health.detector import PROBE, Baseline
 from probes.outcomes import Metric
 from tests.factories import make_endpoint
 
@@ -39,7 +39,8 @@ def trusted(**over: Any) -> Endpoint:
     Profile.objects.filter(pk=profile.pk).update(
         stage="full", capabilities=measured, verified_at=Now()
     )
-    Watch.objects.create(profile=profile, state=FROZEN.as_json())
+    known = FROZEN.gauge(Metric.PARSE_SUCCESS).known(PROBE).value
+    Watch.objects.create(profile=profile, state=FROZEN.as_json(), known=known)
     resolve(endpoint)
     return endpoint
 

@@ -87,8 +87,9 @@ def put_in_place(profile: Profile) -> None:
     Profile.objects.filter(pk=profile.pk).update(
         capabilities=before.capabilities, verified_at=Now(), stage_at=Now() - LONG_AGO
     )
-    state = before.watches.get(lane=Lane.PROBE).state
-    profile.watches.update_or_create(lane=Lane.PROBE, defaults={"state": state})
+    watch = before.watches.get(lane=Lane.PROBE)
+    same = {"state": watch.state, "known": watch.known}
+    profile.watches.update_or_create(lane=Lane.PROBE, defaults=same)
     measure(profile.endpoint)
 
 

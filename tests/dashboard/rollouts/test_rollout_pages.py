@@ -12,7 +12,8 @@ from pytest_django.asserts import assertContains, assertNotContains
 
 from dashboard.models import Endpoint, Profile, RolloutRequest
 from dashboard.models.people import Role, Team
-from dashboard.trust import gate_facts, modes, rollout_requests, standings
+from dashboard.trust import modes, rollout_requests
+from dashboard.trust.gate_facts import gate_results
 from health.modes import Mode
 from tests.dashboard.incidents.builders import settle
 from tests.dashboard.rollouts.profile_builders import (
@@ -91,14 +92,11 @@ def test_many_profiles_cost_as_many_queries_as_few(signed_in: Client, person: Us
         signed_in.get("/rollouts/")
 
     assert len(many) <= len(few) + 1
-    for profile in Profile.objects.filter(ended_at=None).select_related("endpoint"):
-        one, all_ = gate_facts.facts_of(profile), standings.read([profile]).facts[profile.pk]
-        assert (one.runs, one.figures, one.baseline) == (all_.runs, all_.figures, all_.baseline)
-        assert (
-            rollout_requests.standing(profile).missing
-            == standings.read([profile]).of(profile).missing
-        )
-    assert standings.read([first.profile]).is_ready(first.profile)
+    profiles = list(Profile.objects.filter(ended_at=None))
+    listed = gate_results([*profiles, *profiles])
+    for profile in profiles:
+        assert rollout_requests.standing(profile).missing == listed.result_of(profile).missing
+    assert listed.is_ready(first.profile)
 
 
 def test_whoever_asked_reads_why_they_cannot_approve(asked: RolloutRequest, person: User) -> None:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
 
 import pytest
 from django.contrib.auth.models import User
@@ -22,6 +24,7 @@ from dashboard.models import (
     RunMetric,
 )
 from dashboard.trust import detection, gates, modes, rollout_requests
+from dashboard.trust.gate_facts import facts_of
 from health.gates import DEFAULTS, Gates
 from health.modes import Mode
 from probes.outcomes import Metric
@@ -33,6 +36,7 @@ from tests.dashboard.rollouts.builders import (
     missing,
     noticed,
     other_gates,
+    ready,
     stage,
 )
 
@@ -181,6 +185,22 @@ def test_a_new_normal_begins_the_figures_anew(endpoint: Endpoint) -> None:
     # Runs that lie so near to each other are accepted as one, with what came after.
     assert "90 of 120 trials went well" in found["rate.parse_success"].words
     assert "210 of 300 trials went well" in found["rate.schema_failure"].words
+
+
+def test_facts_of_many_profiles_are_those_of_each(
+    endpoint: Endpoint, django_assert_num_queries: Any
+) -> None:
+    """Accepted normals included, read by as many queries for many profiles as for one."""
+    other = ready("read_only", runs=2, slug="other")
+    detection.accept(endpoint.profile, Metric.PARSE_SUCCESS, by=None, note="As it is now.")
+    measure(endpoint, failures=3)
+    both = [endpoint.profile, other.profile]
+    alone = {each.pk: facts_of([each])[each.pk] for each in both}
+
+    with django_assert_num_queries(7):
+        together = facts_of([*both, *both])
+
+    assert [replace(together[pk], age=each.age) for pk, each in alone.items()] == [*alone.values()]
 
 
 def test_gates_are_changed_by_administrators_with_a_reason_and_kept(

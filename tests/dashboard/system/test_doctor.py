@@ -13,8 +13,8 @@ from django.conf import LazySettings
 from dashboard.core import broker, partitions
 from dashboard.core.broker import BrokerDown
 from dashboard.models import Endpoint
+from dashboard.models.observation import Observation
 from dashboard.runs import credentials, observations, rollups
-from dashboard.runs.observations import Observation
 from dashboard.system.doctor import examine, store
 from dashboard.system.doctor.check import Check, Verdict
 from launcher.binaries import valkey_server

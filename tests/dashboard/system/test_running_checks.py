@@ -12,8 +12,8 @@ from django.utils import timezone
 
 from dashboard.core import partitions
 from dashboard.models import Endpoint, Worker
+from dashboard.models.observation import Observation
 from dashboard.runs import observations
-from dashboard.runs.observations import Observation
 from dashboard.system.doctor import running
 from dashboard.system.doctor.check import Check, Verdict
 from dashboard.system.queries import state

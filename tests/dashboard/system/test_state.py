@@ -12,8 +12,8 @@ from redis import Redis
 
 from dashboard.core import partitions
 from dashboard.models import Endpoint
+from dashboard.models.observation import Observation
 from dashboard.runs import observations
-from dashboard.runs.observations import Observation
 from dashboard.system.queries import state
 from dashboard.system.state import Named
 from tests.dashboard.system.builders import age, make_held_run, make_old_worker, sql

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from probes.adapters.anthropic.adapter import AnthropicAdapter
 from probes.adapters.anthropic.stream_writer import AnthropicStreamWriter
-from probes.adapters.base import stream_bytes
+from probes.adapters.base import write_event_stream
 from probes.events import (
     Event,
     PartDelta,
@@ -295,7 +295,7 @@ def test_citations_of_a_text_are_collected() -> None:
 
     assert reply.parts == (Text("x", {"anthropic": {"citations": [{"n": 1}, {"n": 2}]}}),)
     assert (
-        read_stream(ADAPTER, b"".join(stream_bytes(ADAPTER, reply_events(reply)))).parts
+        read_stream(ADAPTER, b"".join(write_event_stream(ADAPTER, reply_events(reply)))).parts
         == reply.parts
     )
 
@@ -349,7 +349,7 @@ def test_overlapping_parts_are_written_one_block_after_the_other() -> None:
         ReplyEnded(Reply((one, two, Text("hi")), Stop.TOOL_CALLS)),
     ]
 
-    data = b"".join(stream_bytes(ADAPTER, events))
+    data = b"".join(write_event_stream(ADAPTER, events))
 
     reply = read_stream(ADAPTER, data)
     assert [call.id for call in reply.calls] == ["a", "b"]
@@ -367,7 +367,7 @@ def test_a_call_that_breaks_is_never_shown_to_the_client() -> None:
         ReplyEnded(Reply((broken,), Stop.ERROR)),
     ]
 
-    data = b"".join(stream_bytes(ADAPTER, events))
+    data = b"".join(write_event_stream(ADAPTER, events))
 
     assert b"tool_use" not in data
     assert b"event: error" in data

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from probes.adapters.base import stream_bytes
+from probes.adapters.base import write_event_stream
 from probes.adapters.gemini.adapter import GeminiAdapter
 from probes.messages import (
     Reasoning,
@@ -111,7 +111,7 @@ def test_the_sdk_reads_a_whole_answer(sdk: genai.Client, loopback: Loopback) -> 
 
 def test_the_sdk_reads_our_stream(sdk: genai.Client, loopback: Loopback) -> None:
     """Chunk by chunk the SDK gets the parts of the whole answer."""
-    loopback.answer_stream(stream_bytes(ADAPTER, reply_events(REPLY)))
+    loopback.answer_stream(write_event_stream(ADAPTER, reply_events(REPLY)))
 
     chunks = list(sdk.models.generate_content_stream(model="m", contents="go"))
 
@@ -123,7 +123,9 @@ def test_the_sdk_reads_our_stream(sdk: genai.Client, loopback: Loopback) -> None
 
 def test_the_sdk_raises_when_our_stream_breaks_off(sdk: genai.Client, loopback: Loopback) -> None:
     """An answer that failed under way does not look complete to a client."""
-    loopback.answer_stream(stream_bytes(ADAPTER, reply_events(Reply((Text("half"),), Stop.ERROR))))
+    loopback.answer_stream(
+        write_event_stream(ADAPTER, reply_events(Reply((Text("half"),), Stop.ERROR)))
+    )
 
     with pytest.raises(errors.APIError):
         list(sdk.models.generate_content_stream(model="m", contents="go"))

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from probes.adapters.base import stream_bytes
+from probes.adapters.base import write_event_stream
 from probes.adapters.gemini.adapter import GeminiAdapter
 from probes.events import Event, PartDelta, PartEnded, PartKind, PartStarted, ReplyEnded
 from probes.messages import (
@@ -86,7 +86,7 @@ def test_z12_a_signature_on_a_trailing_empty_part_is_a_part_of_its_own() -> None
     reply = read_stream(ADAPTER, data)
 
     assert reply.parts == (Text("hi"), Text("", {"gemini": {"thoughtSignature": "UQ=="}}))
-    again = read_stream(ADAPTER, b"".join(stream_bytes(ADAPTER, reply_events(reply))))
+    again = read_stream(ADAPTER, b"".join(write_event_stream(ADAPTER, reply_events(reply))))
     assert again.parts == reply.parts
 
 
@@ -174,7 +174,7 @@ def test_a_stream_survives_the_way_through_the_values(body: dict[str, Any]) -> N
             part["functionCall"].setdefault("id", "x9")
     reply = ADAPTER.read_reply(body)
 
-    data = b"".join(stream_bytes(ADAPTER, read(ADAPTER, streamed(body))))
+    data = b"".join(write_event_stream(ADAPTER, read(ADAPTER, streamed(body))))
 
     assert read_stream(ADAPTER, data, 13) == reply
 
@@ -212,7 +212,7 @@ def test_parts_are_written_in_order_and_the_last_piece_carries_the_signature() -
         ReplyEnded(Reply((text,), Stop.END)),
     ]
 
-    data = b"".join(stream_bytes(ADAPTER, events))
+    data = b"".join(write_event_stream(ADAPTER, events))
 
     parts = [
         part
@@ -227,6 +227,6 @@ def test_reasoning_of_another_format_is_streamed_as_a_thought() -> None:
     """A client sees what the model thought; nothing is signed that was not."""
     reply = Reply((Reasoning("hm", ReasoningKind.FIELD, "reasoning"), Text("hi")), Stop.END)
 
-    read_back = read_stream(ADAPTER, b"".join(stream_bytes(ADAPTER, reply_events(reply))))
+    read_back = read_stream(ADAPTER, b"".join(write_event_stream(ADAPTER, reply_events(reply))))
 
     assert (read_back.reasoning, read_back.text) == ("hm", "hi")

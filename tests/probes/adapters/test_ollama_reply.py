@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from probes.adapters.base import ErrorBody, stream_bytes
+from probes.adapters.base import ErrorBody, write_event_stream
 from probes.adapters.ollama.adapter import OllamaAdapter
 from probes.errors import WireError
 from probes.events import PartDelta, PartEnded, PartStarted, ReplyEnded
@@ -233,7 +233,9 @@ def test_a_failed_answer_is_streamed_as_an_error_line() -> None:
     """A client is not told that a broken answer is done."""
     broken = BrokenCall("{", "The call is broken.", name="f")
 
-    data = b"".join(stream_bytes(ADAPTER, reply_events(Reply((broken,), Stop.MALFORMED_CALL))))
+    data = b"".join(
+        write_event_stream(ADAPTER, reply_events(Reply((broken,), Stop.MALFORMED_CALL)))
+    )
 
     assert data == b'{"error": "The call is broken."}\n'
 
@@ -253,7 +255,7 @@ def test_a_stream_survives_the_way_through_the_values(body: dict[str, Any]) -> N
     """What we stream to a client is read as the reply it was written from."""
     reply = ADAPTER.read_reply(body)
 
-    data = b"".join(stream_bytes(ADAPTER, reply_events(reply)))
+    data = b"".join(write_event_stream(ADAPTER, reply_events(reply)))
 
     assert read_stream(ADAPTER, data, 13) == reply
 

@@ -8,7 +8,7 @@ from typing import Any
 import ollama
 import pytest
 
-from probes.adapters.base import stream_bytes
+from probes.adapters.base import write_event_stream
 from probes.adapters.ollama.adapter import OllamaAdapter
 from probes.messages import (
     Reasoning,
@@ -68,7 +68,7 @@ def test_the_sdk_reads_a_whole_answer(sdk: ollama.Client, loopback: Loopback) ->
 
 def test_the_sdk_reads_our_stream(sdk: ollama.Client, loopback: Loopback) -> None:
     """Line by line the SDK gets what the whole answer says."""
-    loopback.answer_stream(stream_bytes(ADAPTER, reply_events(REPLY)), "application/x-ndjson")
+    loopback.answer_stream(write_event_stream(ADAPTER, reply_events(REPLY)), "application/x-ndjson")
 
     chunks = list(sdk.chat("m", [GO], stream=True))
 
@@ -81,7 +81,7 @@ def test_the_sdk_reads_our_stream(sdk: ollama.Client, loopback: Loopback) -> Non
 
 def test_the_sdk_raises_when_our_stream_breaks_off(sdk: ollama.Client, loopback: Loopback) -> None:
     """An answer that failed under way does not look complete to a client."""
-    data = stream_bytes(ADAPTER, reply_events(Reply((Text("half"),), Stop.ERROR)))
+    data = write_event_stream(ADAPTER, reply_events(Reply((Text("half"),), Stop.ERROR)))
     loopback.answer_stream(data, "application/x-ndjson")
 
     with pytest.raises(ollama.ResponseError):

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from probes.adapters.base import ErrorBody, stream_bytes
+from probes.adapters.base import ErrorBody, write_event_stream
 from probes.adapters.openai_chat.adapter import OpenAIChatAdapter
 from probes.errors import WireError
 from probes.events import Event, PartDelta, PartEnded, PartKind, PartStarted, ReplyEnded
@@ -244,7 +244,7 @@ def test_a_stream_is_written_in_the_order_that_clients_expect() -> None:
     thought = Reasoning("Hm.", ReasoningKind.FIELD, "reasoning")
     reply = Reply((thought, Text("Hi"), call), Stop.TOOL_CALLS, Usage(1, 2), "c", "m")
 
-    lines = b"".join(stream_bytes(ADAPTER, reply_events(reply))).decode().split("\n\n")
+    lines = b"".join(write_event_stream(ADAPTER, reply_events(reply))).decode().split("\n\n")
 
     bodies = [json.loads(line.removeprefix("data: ")) for line in lines[:-2]]
     choices = [choice for body in bodies for choice in body["choices"]]
@@ -272,7 +272,7 @@ def test_a_call_without_an_id_waits_until_it_has_one() -> None:
         ReplyEnded(Reply((call,), Stop.TOOL_CALLS)),
     ]
 
-    written = list(stream_bytes(ADAPTER, events))
+    written = list(write_event_stream(ADAPTER, events))
 
     assert b"tool_calls" not in written[0]
     assert b'"id": "call_minted"' in written[1]

@@ -6,7 +6,7 @@ from typing import Any
 from hypothesis import given
 from hypothesis import strategies as st
 
-from probes.adapters.base import stream_bytes
+from probes.adapters.base import write_event_stream
 from probes.adapters.openai_chat.adapter import OpenAIChatAdapter
 from probes.messages import JSON
 from probes.streams.assembler import reply_events
@@ -134,7 +134,7 @@ def test_a_reply_streamed_is_the_reply_read_whole(body: JSON, size: int) -> None
     """Whole, to values, to a stream, to values: equal, whatever the cut."""
     reply = CHAT.read_reply(body)
 
-    streamed = read(CHAT, b"".join(stream_bytes(CHAT, reply_events(reply))), size)
+    streamed = read(CHAT, b"".join(write_event_stream(CHAT, reply_events(reply))), size)
 
     assert streamed == reply
 
@@ -142,10 +142,10 @@ def test_a_reply_streamed_is_the_reply_read_whole(body: JSON, size: int) -> None
 @given(REPLY)
 def test_a_stream_is_written_as_it_was_read(body: JSON) -> None:
     """Stream, to events, to a stream: the second reading gives what the first gave."""
-    wire = b"".join(stream_bytes(CHAT, reply_events(CHAT.read_reply(body))))
+    wire = b"".join(write_event_stream(CHAT, reply_events(CHAT.read_reply(body))))
     events = read_events(CHAT, wire)
 
-    again = b"".join(stream_bytes(CHAT, events))
+    again = b"".join(write_event_stream(CHAT, events))
 
     assert read(CHAT, again) == check(events)
 

@@ -9,7 +9,7 @@ import openai
 import pytest
 from openai import OpenAI
 
-from probes.adapters.base import stream_bytes
+from probes.adapters.base import write_event_stream
 from probes.adapters.openai_chat.adapter import OpenAIChatAdapter
 from probes.messages import (
     Breakage,
@@ -71,7 +71,7 @@ def test_the_client_reads_a_whole_answer(loopback: Loopback, client: OpenAI) -> 
 
 def test_the_client_assembles_a_streamed_answer(loopback: Loopback, client: OpenAI) -> None:
     """Its own accumulator ends with the same message."""
-    loopback.answer_stream(stream_bytes(CHAT, reply_events(REPLY)))
+    loopback.answer_stream(write_event_stream(CHAT, reply_events(REPLY)))
 
     with client.chat.completions.stream(
         model="m", messages=ASK, stream_options={"include_usage": True}
@@ -95,7 +95,7 @@ def test_the_client_assembles_a_streamed_answer(loopback: Loopback, client: Open
 def test_the_client_raises_on_an_answer_that_broke_off(loopback: Loopback, client: OpenAI) -> None:
     """A cut call never ends in a finish_reason that would run it."""
     cut = BrokenCall('{"a":', "cut", Breakage.TRUNCATED_CALL, "f", "c1")
-    wire = list(stream_bytes(CHAT, reply_events(Reply((cut,), Stop.ERROR))))
+    wire = list(write_event_stream(CHAT, reply_events(Reply((cut,), Stop.ERROR))))
     loopback.answer_stream(wire)
 
     stream = client.chat.completions.create(model="m", messages=ASK, stream=True)

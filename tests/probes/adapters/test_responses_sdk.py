@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from openai import OpenAI
 
-from probes.adapters.base import stream_bytes
+from probes.adapters.base import write_event_stream
 from probes.adapters.openai_responses.adapter import OpenAIResponsesAdapter
 from probes.messages import (
     Reasoning,
@@ -69,7 +69,7 @@ def test_the_client_reads_a_whole_answer(loopback: Loopback, client: OpenAI) -> 
 
 def test_the_client_assembles_a_streamed_answer(loopback: Loopback, client: OpenAI) -> None:
     """Its own accumulator follows every event and ends with the same response."""
-    loopback.answer_stream(stream_bytes(RESPONSES, reply_events(REPLY)))
+    loopback.answer_stream(write_event_stream(RESPONSES, reply_events(REPLY)))
 
     with client.responses.stream(model="m", input="Hi") as stream:
         events = list(stream)
@@ -88,7 +88,7 @@ def test_the_client_assembles_a_streamed_answer(loopback: Loopback, client: Open
 def test_a_failed_answer_is_seen_as_failed(loopback: Loopback, client: OpenAI) -> None:
     """The last event says so; no completed response follows."""
     broken = Reply((Text("Loo"),), Stop.ERROR, id="resp_1", model="m")
-    loopback.answer_stream(stream_bytes(RESPONSES, reply_events(broken)))
+    loopback.answer_stream(write_event_stream(RESPONSES, reply_events(broken)))
 
     events = list(client.responses.create(model="m", input="Hi", stream=True))
 

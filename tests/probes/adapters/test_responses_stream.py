@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from probes.adapters.base import stream_bytes
+from probes.adapters.base import write_event_stream
 from probes.adapters.openai_responses.adapter import OpenAIResponsesAdapter
 from probes.adapters.openai_responses.stream_writer import ResponsesStreamWriter
 from probes.messages import JSON, Breakage, Reasoning, ReasoningKind, Stop, Text, ToolCall
@@ -202,7 +202,9 @@ def test_an_answer_that_was_not_streamed_is_read_all_the_same() -> None:
 
 def test_a_written_stream_has_one_id_from_beginning_to_end() -> None:
     """Clients refuse a response that changes its id; without one given, one is made."""
-    wire = b"".join(stream_bytes(RESPONSES, reply_events(RESPONSES.read_reply(WHOLE)))).decode()
+    wire = b"".join(
+        write_event_stream(RESPONSES, reply_events(RESPONSES.read_reply(WHOLE)))
+    ).decode()
 
     bodies = [json.loads(line[6:]) for line in wire.splitlines() if line.startswith("data: ")]
     ids = {body["response"]["id"] for body in bodies if "response" in body}
@@ -216,7 +218,7 @@ def test_what_is_held_back_never_goes_out() -> None:
         {**WHOLE, "status": "incomplete", "incomplete_details": {"reason": "max_output_tokens"}}
     )
 
-    wire = b"".join(stream_bytes(RESPONSES, reply_events(cut)))
+    wire = b"".join(write_event_stream(RESPONSES, reply_events(cut)))
 
     assert b"function_call" not in wire
     assert b"response.incomplete" in wire

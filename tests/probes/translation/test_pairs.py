@@ -10,7 +10,7 @@ from itertools import product
 import pytest
 
 from probes.adapters import FORMATS
-from probes.adapters.base import Adapter, stream_bytes
+from probes.adapters.base import Adapter, write_event_stream
 from probes.events import ReplyEnded
 from probes.losses import LossKind
 from probes.messages import (
@@ -136,7 +136,7 @@ def carry_reply(reply: Reply, client: Adapter, endpoint: Adapter) -> Reply:
 
 def carry_stream(reply: Reply, client: Adapter, endpoint: Adapter, size: int) -> Reply:
     """The same answer streamed, cut into pieces of one size on the way."""
-    data = b"".join(stream_bytes(endpoint, reply_events(reply)))
+    data = b"".join(write_event_stream(endpoint, reply_events(reply)))
     pieces = [data[at : at + size] for at in range(0, len(data), size)]
     reader = client.read_stream()
     events = []

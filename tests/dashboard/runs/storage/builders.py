@@ -13,9 +13,9 @@ from uuid import uuid4
 from django.db import connection
 
 from dashboard.models import Rollup5m, RollupDay, RollupHour
-from dashboard.models.observation import Rollup
+from dashboard.models.observation import Observation, Rollup
 from dashboard.runs import observations, rollups
-from dashboard.runs.observations import LIVE, Observation
+from dashboard.runs.observations import LIVE
 from health.observation_bits import PLACES, pack_verdicts, unpack_verdicts
 from probes.outcomes import Metric, Verdict
 

@@ -17,8 +17,9 @@ from hypothesis import strategies as st
 
 from dashboard.core import partitions
 from dashboard.models import ObservationBatch
+from dashboard.models.observation import COLUMNS, Observation
 from dashboard.runs import observations, rollups
-from dashboard.runs.observations import LIVE, PROBE, Observation
+from dashboard.runs.observations import LIVE, PROBE
 from dashboard.system import retention
 from tests.conftest import PARTITIONED
 from tests.dashboard.runs.storage.builders import assert_rolled, at_once, overflow, roll_all, sql
@@ -117,7 +118,7 @@ class World:
         self.end_slow_write(commit=True)
         today = f"dashboard_observation_{partitions.database_today():%Y%m%d}"
         if sql(f"SELECT to_regclass('{today}')") != [(None,)]:
-            columns = ", ".join(observations.COLUMNS)
+            columns = ", ".join(COLUMNS)
             move = f"INSERT INTO dashboard_observation_overflow ({columns})"
             sql(f"{move} SELECT {columns} FROM {today}")  # noqa: S608
             sql(f"DROP TABLE {today}")

@@ -9,8 +9,9 @@ from django.db import transaction
 
 from dashboard.core import partitions
 from dashboard.models import ObservationBatch
+from dashboard.models.observation import Observation
 from dashboard.runs import observations
-from dashboard.runs.observations import PROBE, Observation
+from dashboard.runs.observations import PROBE
 from tests.dashboard.runs.storage.builders import (
     at_once,
     observe,

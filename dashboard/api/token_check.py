@@ -1,0 +1,68 @@
+"""Recognising an API token by its text."""
+
+from __future__ import annotations
+
+import hashlib
+import hmac
+import re
+from datetime import timedelta
+from typing import Any
+
+from django.db.models import Case, Q, Value, When
+from django.db.models.functions import Now
+
+from dashboard.core.errors import Refused
+from dashboard.models import ApiToken
+
+_TOKEN = re.compile(r"tg_([a-z0-9]{8})_[A-Za-z0-9_-]{43}")
+_NOTE_USE_EVERY = timedelta(minutes=1)
+
+
+def find_token(text: str) -> ApiToken:
+    """The token with that text, with its use noted.
+
+    Refuses an unknown, revoked or expired token, and one whose maker may not sign in any more.
+    """
+    matched = _TOKEN.fullmatch(text)
+    row = _with_standing(matched[1]) if matched else None
+    if row is None or not hmac.compare_digest(bytes(row[0].digest), token_digest(text)):
+        raise Refused("This API token is not known. Copy it again, or make a new one.")
+    token, standing = row
+    if standing in {"revoked", "expired"}:
+        raise Refused(f"This API token is {standing}. Make a new one under /settings/tokens/.")
+    if token.created_by is not None and not token.created_by.is_active:
+        raise Refused("Whoever made this API token may not sign in any more. Ask for a new one.")
+    if standing == "to note":
+        _note_use(token)
+    return token
+
+
+def token_digest(text: str) -> bytes:
+    # A slow, salted hash protects what people choose. These are 256 random bits: nobody can guess
+    # one from its hash, and a slow hash would only slow down every request.
+    return hashlib.sha256(text.encode()).digest()
+
+
+# By the database's clock, so that all web processes agree on when a token ends.
+_STANDING = Case(
+    When(revoked_at__isnull=False, then=Value("revoked")),
+    When(expires_at__lte=Now(), then=Value("expired")),
+    When(
+        Q(last_used_at=None) | Q(last_used_at__lt=Now() - _NOTE_USE_EVERY),
+        then=Value("to note"),
+    ),
+    default=Value("noted"),
+)
+
+
+def _with_standing(prefix: str) -> tuple[ApiToken, str] | None:
+    tokens: Any = ApiToken.objects.select_related("created_by", "team").annotate(standing=_STANDING)
+    token = tokens.filter(prefix=prefix).first()
+    return (token, token.standing) if token else None
+
+
+def _note_use(token: ApiToken) -> None:
+    # The condition again: of many requests in one moment, one writes.
+    ApiToken.objects.filter(
+        Q(last_used_at=None) | Q(last_used_at__lt=Now() - _NOTE_USE_EVERY), pk=token.pk
+    ).update(last_used_at=Now())
