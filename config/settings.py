@@ -63,7 +63,6 @@ INSTALLED_APPS = [
     "allauth.account",
     "allauth.mfa",
     "allauth.socialaccount",
-    "axes",
     "django.contrib.auth",
     "django.contrib.contenttypes",
     "django.contrib.humanize",
@@ -93,7 +92,6 @@ MIDDLEWARE = [
     "django.middleware.clickjacking.XFrameOptionsMiddleware",
     "django_htmx.middleware.HtmxMiddleware",
     "allauth.account.middleware.AccountMiddleware",
-    "axes.middleware.AxesMiddleware",
 ]
 ROOT_URLCONF = "config.urls"
 ASGI_APPLICATION = "config.asgi.application"
@@ -146,20 +144,6 @@ AUTH_PASSWORD_VALIDATORS = [
     )
 ]
 AUTH_PASSWORD_VALIDATORS[1]["OPTIONS"] = {"min_length": 12}  # type: ignore[assignment]
-
-# Guessing is slowed down (dashboard/accounts/login_throttle.py) before any password is looked at.
-AUTHENTICATION_BACKENDS = [
-    "dashboard.accounts.login_throttle.GuessingBackend",
-    "django.contrib.auth.backends.ModelBackend",
-]
-AXES_HANDLER = "dashboard.accounts.login_throttle.GuessingHandler"
-AXES_FAILURE_LIMIT = 1  # that handler counts
-AXES_LOCKOUT_PARAMETERS = [["username", "ip_address"]]
-AXES_COOLOFF_TIME = timedelta(hours=24)
-AXES_RESET_COOL_OFF_ON_FAILURE_DURING_LOCKOUT = False
-AXES_CLIENT_IP_CALLABLE = "dashboard.core.http.client_address"
-AXES_LOCKOUT_CALLABLE = "dashboard.accounts.views.sign_in.slowed"
-AXES_VERBOSE = False
 
 # allauth holds second factors and links to providers; pages, addresses and rules are ours.
 ACCOUNT_LOGIN_METHODS = {"username"}

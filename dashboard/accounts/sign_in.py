@@ -76,8 +76,9 @@ def complete(request: HttpRequest, who: Pending) -> HttpResponse:
     login(request, who.person, backend=BACKEND)
     browser = http.browser_name(request.headers.get("User-Agent", ""))
     session = cast(SessionStore, request.session)
-    session.begin(address=http.client_address(request), browser=browser)
-    sign_in.succeeded(who.person, how=who.how, browser=browser)
+    address = http.client_address(request)
+    session.begin(address=address, browser=browser)
+    sign_in.succeeded(who.person, how=who.how, address=address, browser=browser)
     return redirect(http.safe_redirect_url(request, who.next_page, otherwise=reverse("fleet")))
 
 

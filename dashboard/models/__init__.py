@@ -14,7 +14,7 @@ from dashboard.models.policy import Policy, PolicyVersion
 from dashboard.models.profile import Profile
 from dashboard.models.rollout import GateVersion, RolloutRequest
 from dashboard.models.run import FingerprintChange, Pulse, Run, RunMetric, Spend, Worker
-from dashboard.models.session import PersonSession
+from dashboard.models.session import LoginFailure, PersonSession
 from dashboard.models.watch import Incident, Watch, WatchEvent
 
 __all__ = [
@@ -36,6 +36,7 @@ __all__ = [
     "Incident",
     "Invitation",
     "KeptAnswer",
+    "LoginFailure",
     "MaintenanceWindow",
     "ModeSwitch",
     "Note",

@@ -1,4 +1,4 @@
-"""Sessions, and of those who are signed in: whose, since when, last seen when and where."""
+"""Sessions of people, and sign-ins that failed."""
 
 from __future__ import annotations
 
@@ -39,3 +39,36 @@ class PersonSession(AbstractBaseSession):
     def get_session_store_class(cls) -> type[SessionBase]:
         store: type[SessionBase] = import_module(settings.SESSION_ENGINE).SessionStore
         return store
+
+
+class LoginFailure(models.Model):
+    """Failures under one name from one address: how many, and when the last one was."""
+
+    # Of an account or of none. A sign-in deletes rows whose last failure is a day old.
+    name = models.CharField(max_length=150)
+    address = models.GenericIPAddressField(null=True)
+    failures = models.PositiveIntegerField(default=0)
+    last_at = models.DateTimeField()
+    # The audit log has one entry per minute for each account, and one for all other names.
+    is_account = models.BooleanField(default=False)
+    audited_at = models.DateTimeField(null=True)
+
+    class Meta:
+        constraints = [
+            # Also finds the failures of a name, at every sign-in.
+            models.UniqueConstraint(
+                fields=["name", "address"], nulls_distinct=False, name="login_failure_unique"
+            ),
+        ]
+        indexes = [
+            # Whether the audit log had a failure of a name without an account in the last minute.
+            models.Index(
+                fields=["audited_at"],
+                condition=models.Q(audited_at__isnull=False, is_account=False),
+                name="login_failure_audited",
+            ),
+        ]
+
+    @override
+    def __str__(self) -> str:
+        return f"{self.failures} failures from {self.address}"

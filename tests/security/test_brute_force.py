@@ -7,11 +7,12 @@ from datetime import timedelta
 from typing import Any
 
 import pytest
-from axes.models import AccessAttempt
 from django.contrib.auth.models import User
 from django.test import Client
+from django.utils import timezone
 
 from dashboard.accounts import login_throttle
+from dashboard.models import LoginFailure
 from dashboard.models.audit import Action
 from tests.factories import make_person
 from tests.security.people import PASSWORD, CountingHasher, code_of, is_in, sign_in, told, with_app
@@ -58,7 +59,7 @@ def test_a_thousand_tries_are_slowed(
     assert 1 <= int(answer.headers["Retry-After"]) <= 3600
     assert "try again" in answer.content.decode()
     assert len(told(Action.SIGN_IN_FAILED)) == 1
-    assert AccessAttempt.objects.count() <= free
+    assert LoginFailure.objects.count() <= free
 
 
 def test_names_that_nobody_has_are_answered_alike(client: Client, bob: User) -> None:
@@ -77,6 +78,32 @@ def test_names_that_nobody_has_are_answered_alike(client: Client, bob: User) -> 
         "person bob",
         "a name that nobody has",
     ]
+
+
+def test_the_log_has_one_failure_per_minute_whatever_succeeds_meanwhile(
+    client: Client, bob: User
+) -> None:
+    """Guessing between sign-ins of the owner does not fill the log either."""
+    for _ in range(2):
+        sign_in(client, password="wrong")
+        sign_in(client)
+        client.post("/logout/")
+    assert len(told(Action.SIGN_IN_FAILED)) == 1
+
+    LoginFailure.objects.update(audited_at=timezone.now() - timedelta(minutes=2))
+    sign_in(client, password="wrong")
+
+    assert len(told(Action.SIGN_IN_FAILED)) == 2
+
+
+@pytest.mark.usefixtures("bob")
+def test_what_was_not_looked_at_is_not_counted(client: Client) -> None:
+    """A form without a name or a password is no guess."""
+    for _ in range(6):
+        assert sign_in(client, password="").status_code == 200
+        assert sign_in(client, "", "wrong").status_code == 200
+
+    assert not LoginFailure.objects.exists()
 
 
 def test_waits_grow_and_end(client: Client, bob: User) -> None:
@@ -133,7 +160,7 @@ def test_codes_and_confirmations_cannot_be_guessed_either(client: Client, bob: U
     inside = Client()
     inside.force_login(bob)
     for page in ("/confirm/", "/settings/password/"):
-        AccessAttempt.objects.all().delete()
+        LoginFailure.objects.all().delete()
         form = {"password": "wrong", "old_password": "wrong"}
         codes = [inside.post(page, form).status_code for _ in range(6)]
         assert codes == [200] * 4 + [429] * 2, page
@@ -141,6 +168,6 @@ def test_codes_and_confirmations_cannot_be_guessed_either(client: Client, bob: U
 
 def _later(span: timedelta) -> None:
     """As if so much time had passed since the last failure."""
-    for row in AccessAttempt.objects.all():
-        earlier = row.attempt_time - span - timedelta(seconds=1)
-        AccessAttempt.objects.filter(pk=row.pk).update(attempt_time=earlier)
+    for row in LoginFailure.objects.all():
+        earlier = row.last_at - span - timedelta(seconds=1)
+        LoginFailure.objects.filter(pk=row.pk).update(last_at=earlier)

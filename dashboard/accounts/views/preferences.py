@@ -36,8 +36,9 @@ def password(request: HttpRequest) -> HttpResponse:
             return too_soon(request, wait)
         if form.is_valid():
             return _changed(request, person, form.cleaned_data["new_password1"])
-        if "old_password" in form.errors and form.data.get("old_password"):
-            login_throttle.failed(request, person.username)
+        is_wrong = "old_password" in form.errors and form.data.get("old_password")
+        if is_wrong and (wait := login_throttle.failed(request, person.username)):
+            return too_soon(request, wait)
     return render(request, "accounts/password.html", {"form": form})
 
 

@@ -57,7 +57,8 @@ def page(request: HttpRequest) -> HttpResponse:
         if _is_them(request, person, form):
             reauthentication.confirm(request)
             return redirect(to)
-        login_throttle.failed(request, person.username)
+        if wait := login_throttle.failed(request, person.username):
+            return too_soon(request, wait)
         form.add_error(None, _("This was not right. Nothing was changed; try again."))
     oidc_linked = settings.OIDC_ON and external_accounts.link_of(person)
     kinds = set(second_factors.of(person).values_list("type", flat=True))

@@ -12,6 +12,7 @@ from django.conf import settings
 from django.contrib.auth.forms import AuthenticationForm
 from django.contrib.auth.models import User
 from django.contrib.auth.views import LoginView
+from django.core.exceptions import NON_FIELD_ERRORS
 from django.http import HttpRequest, HttpResponse, JsonResponse
 from django.http.response import HttpResponseBase
 from django.shortcuts import redirect, render
@@ -72,6 +73,15 @@ class Login(LoginView):
         return sign_in.begin(self.request, person, how="password", next_page=self.get_success_url())
 
     @override
+    def form_invalid(self, form: AuthenticationForm) -> HttpResponse:
+        # Not what was left out or is too long: only a name and a password that were looked at.
+        if form.has_error(NON_FIELD_ERRORS, "invalid_login"):
+            name = form.cleaned_data["username"]
+            if wait := login_throttle.failed(self.request, name):
+                return too_soon(self.request, wait)
+        return super().form_invalid(form)
+
+    @override
     def get_context_data(self, **given: Any) -> dict[str, Any]:
         oidc = settings.OIDC_NAME if settings.OIDC_ON else ""
         return super().get_context_data(**given, oidc=oidc)
@@ -95,7 +105,8 @@ def code(request: HttpRequest) -> HttpResponse:
             return too_soon(request, wait)
         if how := _shown(request, who.person, form):
             return sign_in.complete(request, Pending(who.person, how, who.next_page))
-        login_throttle.failed(request, who.person.username)
+        if wait := login_throttle.failed(request, who.person.username):
+            return too_soon(request, wait)
     has_passkeys = second_factors.of(who.person).filter(type="webauthn").exists()
     context = {"form": form, "has_passkeys": has_passkeys}
     return render(request, "accounts/login_code.html", context)
@@ -115,7 +126,8 @@ def passkey(request: HttpRequest) -> HttpResponse:
     if answer and person and passkeys.verify(request, person, answer):
         next_page = request.POST.get("next", "")
         return sign_in.begin(request, person, how="passkey", next_page=next_page, is_both=True)
-    login_throttle.failed(request, name)
+    if wait := login_throttle.failed(request, name):
+        return too_soon(request, wait)
     form = AuthenticationForm(request)
     told = _("This passkey opens nothing here. Sign in with your password, or try again.")
     context = {"form": form, "next": request.POST.get("next", ""), "refusal": told}
@@ -137,14 +149,6 @@ def passkey_options(request: HttpRequest) -> HttpResponse:
 def leave(request: HttpRequest) -> HttpResponse:
     sign_in.leave(request)
     return redirect("login")
-
-
-def slowed(request: HttpRequest, *_given: Any) -> HttpResponse:
-    """What axes answers to the failure that was one too many; the same for names nobody has."""
-    # Not by what axes gives: under ASGI its middleware mixes up the order.
-    credentials: dict[str, Any] = request.axes_credentials  # type: ignore[attr-defined]
-    name = str(credentials.get("username") or "")
-    return too_soon(request, login_throttle.waits(name, http.client_address(request)))
 
 
 def too_soon(request: HttpRequest, wait: timedelta) -> HttpResponse:

@@ -40,7 +40,6 @@ from tests.security.soft_passkey import add_passkey
 EMPTY = {
     *("account_emailaddress", "account_emailconfirmation", "django_session"),
     *("auth_group", "auth_group_permissions", "auth_user_groups", "auth_user_user_permissions"),
-    *("axes_accessattemptexpiration", "axes_accesslog"),
     *("socialaccount_socialapp", "socialaccount_socialtoken"),
     *("dashboard_auditturn", "dashboard_observation_overflow"),
 }
