@@ -84,11 +84,8 @@ MIDDLEWARE = [
     "django.middleware.csrf.CsrfViewMiddleware",
     "django.contrib.auth.middleware.AuthenticationMiddleware",
     # Every view needs a signed-in person unless it says otherwise.
-    "dashboard.middleware.SignInFirst",
-    "dashboard.middleware.RightsFirst",
-    "dashboard.own_password.OwnPasswordFirst",
+    "dashboard.middleware.ViewGuards",
     "django.contrib.messages.middleware.MessageMiddleware",
-    "dashboard.middleware.SecondFactorFirst",
     "django.middleware.clickjacking.XFrameOptionsMiddleware",
     "django_htmx.middleware.HtmxMiddleware",
     "allauth.account.middleware.AccountMiddleware",
