@@ -17,7 +17,7 @@ from redis import Redis
 
 from launcher import ports, postgres, valkey
 from launcher.datafolder import open_data_folder
-from launcher.services import ROOT, environment
+from launcher.services import ROOT, product_environment
 from launcher.supervisor import StopRequest, Supervisor
 from probes.suite import SUITE_VERSION
 
@@ -112,13 +112,19 @@ def stack(**settings: str) -> Iterator[Stack]:
         store = valkey.open_store(home, durable=False)
         supervisor.bring_up(
             [
-                postgres.part(cluster, home.logs / "postgres.log"),
-                valkey.part(store, home.logs / "valkey.log"),
+                postgres.postgres_service(cluster, home.logs / "postgres.log"),
+                valkey.valkey_service(store, home.logs / "valkey.log"),
             ]
         )
         postgres.ensure_database(cluster)
         servers = {"DATABASE_URL": cluster.url(), "REDIS_URL": store.url()}
-        env = {**os.environ, **environment(home), **servers, "LOG_LEVEL": "WARNING", **settings}
+        env = {
+            **os.environ,
+            **product_environment(home),
+            **servers,
+            "LOG_LEVEL": "WARNING",
+            **settings,
+        }
         migrate = [sys.executable, "manage.py", "migrate", "--no-input", "--verbosity", "0"]
         subprocess.run(migrate, cwd=ROOT, env=env, check=True)
         made = Stack(env, folder)

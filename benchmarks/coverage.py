@@ -23,7 +23,7 @@ from probes.measurement import MeasurementPlan, measure_endpoint
 from probes.secret import Secret
 from probes.target import Target
 from probes.transport import Transport
-from simulators.server import build
+from simulators.server import build_app
 
 RUNS = 200
 # Faults whose share is a rate of the suite, whatever is asked.
@@ -32,7 +32,7 @@ VENDORS = ("openai", "anthropic", "gemini", "deepseek")
 
 
 @dataclass(frozen=True, slots=True)
-class Held:
+class IntervalCheck:
     """One interval of one run, and whether it held the true rate."""
 
     metric: str
@@ -51,14 +51,14 @@ def main() -> int:
     return 0 if share(found) >= 0.95 else 1
 
 
-def share(held: Sequence[Held]) -> float:
+def share(held: Sequence[IntervalCheck]) -> float:
     return sum(interval.is_right for interval in held) / len(held)
 
 
-async def cover(runs: int) -> list[Held]:
+async def cover(runs: int) -> list[IntervalCheck]:
     """For every rate of every run, whether its interval held the truth."""
-    vendors = httpx.ASGITransport(build(latency=(0, 0)))
-    found: list[Held] = []
+    vendors = httpx.ASGITransport(build_app(latency=(0, 0)))
+    found: list[IntervalCheck] = []
     async with Transport(inner=vendors) as transport, httpx.AsyncClient(transport=vendors) as page:
         for number in range(runs):
             vendor, switches = _drawn(number)
@@ -93,11 +93,11 @@ async def _measured(transport: Transport, truth: Any, plan: MeasurementPlan, num
     return Report(target.profile_key(), datetime.now(UTC), attempts)
 
 
-def _compared(report: Report, truth: Any) -> Iterator[Held]:
+def _compared(report: Report, truth: Any) -> Iterator[IntervalCheck]:
     for metric, rate in report.metrics.items():
         true = truth["metrics"][metric]["rate"]
         if true is not None and rate.low is not None and rate.high is not None:
-            yield Held(str(metric), 0 < true < 1, rate.low <= true <= rate.high)
+            yield IntervalCheck(str(metric), 0 < true < 1, rate.low <= true <= rate.high)
 
 
 if __name__ == "__main__":

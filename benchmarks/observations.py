@@ -245,7 +245,7 @@ def _cluster() -> Iterator[postgres.Cluster]:
     try:
         home = open_data_folder(folder)
         cluster = postgres.open_cluster(home)
-        supervisor.bring_up([postgres.part(cluster, home.logs / "postgres.log")])
+        supervisor.bring_up([postgres.postgres_service(cluster, home.logs / "postgres.log")])
         postgres.ensure_database(cluster)
         yield cluster
     finally:

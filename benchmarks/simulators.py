@@ -24,7 +24,7 @@ from starlette.routing import Mount, Route
 from benchmarks.raw_http import Answer, Connection, request
 from probes.adapters import FORMATS
 from probes.events import ReplyEnded
-from simulators.server import build
+from simulators.server import build_app
 
 STREAMS = 500
 THINKING = "/with/thinking,value=1/open/v1/chat/completions"
@@ -226,7 +226,7 @@ def _serve(descriptor: int) -> int:
         return StreamingResponse(events(), media_type="text/event-stream")
 
     app = Starlette(
-        routes=[Route(HELLO, hello), Route(THINK, think), Mount("/", build(latency=(0, 0)))]
+        routes=[Route(HELLO, hello), Route(THINK, think), Mount("/", build_app(latency=(0, 0)))]
     )
     config = uvicorn.Config(app, log_level="critical", access_log=False, lifespan="off")
     with socket.socket(fileno=descriptor) as listener, contextlib.suppress(KeyboardInterrupt):

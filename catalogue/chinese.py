@@ -23,7 +23,7 @@ _HEADER = "# Toolgauge in Simplified Chinese. The words to use are in docs/gloss
 _DAY = datetime(2026, 1, 1, tzinfo=UTC)
 
 
-def empty() -> Catalog:
+def empty_catalogue() -> Catalog:
     return Catalog(
         locale="zh_Hans",
         project="Toolgauge",
@@ -38,18 +38,18 @@ def empty() -> Catalog:
     )
 
 
-def read() -> Catalog:
+def read_catalogue() -> Catalog:
     if not EDITED.exists():
-        return empty()
+        return empty_catalogue()
     with EDITED.open("rb") as file:
         return read_po(file, locale="zh_Hans")
 
 
-def fitted(old: Catalog, messages: Mapping[Message, tuple[str, ...]]) -> Catalog:
+def merge_messages(old: Catalog, messages: Mapping[Message, tuple[str, ...]]) -> Catalog:
     """The catalogue for these texts: what was translated stays, the rest is empty."""
-    new = empty()
+    new = empty_catalogue()
     for message, files in messages.items():
-        known = entry(old, message)
+        known = find_entry(old, message)
         new.add(
             _id(message),
             known.string if known and not known.fuzzy else None,
@@ -60,26 +60,26 @@ def fitted(old: Catalog, messages: Mapping[Message, tuple[str, ...]]) -> Catalog
     return new
 
 
-def entry(catalog: Catalog, message: Message) -> Entry | None:
+def find_entry(catalog: Catalog, message: Message) -> Entry | None:
     found = catalog.get(message.singular, message.context or None)
     return found if found is not None and found.id == _id(message) else None
 
 
-def edited(catalog: Catalog) -> bytes:
+def write_po_file(catalog: Catalog) -> bytes:
     """The file that translators edit."""
     file = BytesIO()
     write_po(file, catalog, width=0, include_lineno=False, ignore_obsolete=True)
     return file.getvalue()
 
 
-def compiled(catalog: Catalog) -> bytes:
+def write_mo_file(catalog: Catalog) -> bytes:
     """The file that pages read."""
     file = BytesIO()
     write_mo(file, catalog)
     return file.getvalue()
 
 
-def told(file: bytes) -> dict[str, str]:
+def read_mo_file(file: bytes) -> dict[str, str]:
     """What a compiled file says, without the name of the program that wrote it."""
     said = GNUTranslations(BytesIO(file))
     texts: dict[str, str] = said._catalog  # type: ignore[attr-defined]  # there is no public way

@@ -37,7 +37,7 @@ class UnknownName(Exception):
     """A function of gettext under a name that is not looked for: its texts would be missed."""
 
 
-def messages_in(tree: ast.AST) -> Iterator[Message]:
+def find_messages(tree: ast.AST) -> Iterator[Message]:
     """Every text in every call; a text that comes out of a variable was marked elsewhere."""
     for node in ast.walk(tree):
         if isinstance(node, ast.ImportFrom) and node.module == "django.utils.translation":

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from django.utils.translation.template import templatize
 
-from catalogue.gettext_calls import NotALiteral, messages_in
+from catalogue.gettext_calls import NotALiteral, find_messages
 from catalogue.message import Message
 from probes.suite import PROBES
 
@@ -29,10 +29,10 @@ _CALL = re.compile(
 
 
 @cache
-def messages() -> dict[Message, tuple[str, ...]]:
+def collect_messages() -> dict[Message, tuple[str, ...]]:
     """Each text with its files, in an order that stays when lines move."""
     found: dict[Message, set[str]] = {}
-    for path, each in _found():
+    for path, each in _find_messages():
         found.setdefault(each, set()).add(path)
     return {
         each: tuple(sorted(files))
@@ -40,22 +40,22 @@ def messages() -> dict[Message, tuple[str, ...]]:
     }
 
 
-def of_template(source: str) -> Iterator[Message]:
+def template_messages(source: str) -> Iterator[Message]:
     for call in _CALL.findall(templatize(source)):
-        yield from messages_in(ast.parse(call))
+        yield from find_messages(ast.parse(call))
 
 
-def of_python(source: str) -> Iterator[Message]:
-    return messages_in(ast.parse(source))
+def python_messages(source: str) -> Iterator[Message]:
+    return find_messages(ast.parse(source))
 
 
-def _found() -> Iterator[tuple[str, Message]]:
+def _find_messages() -> Iterator[tuple[str, Message]]:
     # The protocol library knows no languages; pages tell its questions.
     yield from (("probes/suite", Message(probe.question)) for probe in PROBES.values())
     pages = sorted(ROOT.glob("templates/**/*.html"))
     modules = sorted(path for name in _SOURCES for path in ROOT.glob(name))
     for path in [*pages, *modules]:
-        read = of_template if path.suffix == ".html" else of_python
+        read = template_messages if path.suffix == ".html" else python_messages
         name = path.relative_to(ROOT).as_posix()
         try:
             yield from ((name, each) for each in read(path.read_text(encoding="utf-8")))

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator
 
 from babel.messages.catalog import Catalog
 
-from catalogue.chinese import entry
+from catalogue.chinese import find_entry
 from catalogue.message import Message
 
 # {name}, %(name)s, %%, %{y} of charts, <b> and </b>
@@ -18,10 +18,10 @@ _GLUED = re.compile(f"{_HAN}[A-Za-z0-9]|[A-Za-z0-9]{_HAN}")
 _NARROW = re.compile(f"{_HAN}[,;:!?]|{_HAN}\\.(?:$|\\s)")
 
 
-def faults(catalog: Catalog, messages: Iterable[Message]) -> list[str]:
+def find_faults(catalog: Catalog, messages: Iterable[Message]) -> list[str]:
     """One line for each text that is missing, left over, or does not fit its translation."""
     wanted = set(messages)
-    said = [line for message in sorted(wanted) for line in _of_message(catalog, message)]
+    said = [line for message in sorted(wanted) for line in _message_faults(catalog, message)]
     kept = {(each.singular, each.context) for each in wanted}
     for old in catalog:
         singular = old.id[0] if isinstance(old.id, tuple | list) else old.id
@@ -30,8 +30,8 @@ def faults(catalog: Catalog, messages: Iterable[Message]) -> list[str]:
     return said
 
 
-def _of_message(catalog: Catalog, message: Message) -> Iterator[str]:
-    found = entry(catalog, message)
+def _message_faults(catalog: Catalog, message: Message) -> Iterator[str]:
+    found = find_entry(catalog, message)
     if found is None:
         yield f"not in the catalogue: {message.singular!r}"
     elif found.fuzzy:
@@ -39,10 +39,10 @@ def _of_message(catalog: Catalog, message: Message) -> Iterator[str]:
     else:
         told = found.string if isinstance(found.string, tuple | list) else (found.string,)
         for text in told:
-            yield from _of_text(message, text or "")
+            yield from _text_faults(message, text or "")
 
 
-def _of_text(message: Message, text: str) -> Iterator[str]:
+def _text_faults(message: Message, text: str) -> Iterator[str]:
     source = message.plural or message.singular
     if not text:
         yield f"not translated: {source!r}"

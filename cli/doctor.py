@@ -27,7 +27,7 @@ _WHERE = (
 
 def run(options: argparse.Namespace) -> int:
     """Look at everything and tell; exit 1 where something is bad, or not good with --strict."""
-    os.environ |= running_product.environment(options.data_dir, os.environ)
+    os.environ |= running_product.find_environment(options.data_dir, os.environ)
     os.environ |= {"DJANGO_SETTINGS_MODULE": "config.settings"}
     try:
         django.setup()

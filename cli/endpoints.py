@@ -101,7 +101,7 @@ def with_database(options: argparse.Namespace, work: Callable[[argparse.Namespac
 
     # Keys of endpoints come from what the caller has set, not from what is found for us below.
     options.variables = dict(os.environ)
-    os.environ |= running_product.environment(options.data_dir, os.environ)
+    os.environ |= running_product.find_environment(options.data_dir, os.environ)
     os.environ |= {"DJANGO_SETTINGS_MODULE": "config.settings"}
     try:
         django.setup()

@@ -19,7 +19,7 @@ def say(line: str) -> None:
         return
 
 
-def part_line(name: str, state: str, detail: str = "", seconds: float | None = None) -> str:
+def service_line(name: str, state: str, detail: str = "", seconds: float | None = None) -> str:
     """Return the line that tells what became of a part."""
     spent = "" if seconds is None else f"{seconds:5.1f} s"
     return f"{name:<10}{_coloured(state)}{detail:<24}{spent}".rstrip()

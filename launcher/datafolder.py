@@ -43,12 +43,12 @@ class DataFolder:
 
     def vendors_port(self) -> int:
         """Return the port on which the simulated vendors were registered, the same every time."""
-        kept = self._once("vendors-port", lambda: str(ports.free_port())).read_text().strip()
-        if not kept.isdigit():
+        port_text = self._once("vendors-port", lambda: str(ports.free_port())).read_text().strip()
+        if not port_text.isdigit():
             raise LaunchError(
                 f"{self.path / 'vendors-port'} holds no port number. Delete the file."
             )
-        return int(kept)
+        return int(port_text)
 
     def vendors_since(self, *, begin: bool) -> str | None:
         """Return when the story of the simulated vendors began, the same every time.
@@ -57,14 +57,14 @@ class DataFolder:
         """
         if not begin and not (self.path / "vendors-since").exists():
             return None
-        kept = self._once("vendors-since", _a_past_ago).read_text().strip()
+        since = self._once("vendors-since", _a_past_ago).read_text().strip()
         try:
-            datetime.fromisoformat(kept)
+            datetime.fromisoformat(since)
         except ValueError as exc:
             raise LaunchError(
                 f"{self.path / 'vendors-since'} holds no timestamp. Delete the file."
             ) from exc
-        return kept
+        return since
 
     def _once(self, name: str, make: Callable[[], str]) -> Path:
         path = self.path / name

@@ -16,9 +16,9 @@ from launcher import ports
 from launcher.binaries import postgres_folder, postgres_major
 from launcher.datafolder import DataFolder, write_private
 from launcher.errors import LaunchError
-from launcher.privileges import Identity, give, unprivileged
+from launcher.privileges import Identity, give_ownership, unprivileged
 from launcher.process import Command
-from launcher.service import Part
+from launcher.service import Service
 from launcher.stale_processes import command_line, end_process
 
 NAME = "toolgauge"  # of the role and of the database
@@ -63,7 +63,7 @@ def open_cluster(
     folder = home.path / "postgres"
     identity = identity or unprivileged(binaries, folder)
     folder.mkdir(mode=0o700, exist_ok=True)
-    give(folder, identity)
+    give_ownership(folder, identity)
     password = home.password("postgres-password")
     cluster = Cluster(folder, binaries, identity, ports.free_port(), password, durable)
     if cluster.data.exists():
@@ -74,7 +74,7 @@ def open_cluster(
     return cluster
 
 
-def part(cluster: Cluster, log: Path) -> Part:
+def postgres_service(cluster: Cluster, log: Path) -> Service:
     """Return the server as a part for the supervisor."""
     settings = SETTINGS | {"port": str(cluster.port)} | ({} if cluster.durable else FAST_SETTINGS)
     options = [word for name, value in settings.items() for word in ("-c", f"{name}={value}")]
@@ -88,7 +88,7 @@ def part(cluster: Cluster, log: Path) -> Part:
         stop_seconds=20.0,
         orphan_signal=signal.SIGINT,
     )
-    return Part(
+    return Service(
         name="postgres",
         command=command,
         is_ready=lambda _up: _answers(cluster),

@@ -64,7 +64,7 @@ def as_nobody(binaries: Path, data: Path) -> Identity | None:
     return Identity(uid=nobody.pw_uid, gid=nobody.pw_gid)
 
 
-def give(folder: Path, identity: Identity) -> None:
+def give_ownership(folder: Path, identity: Identity) -> None:
     """Make a folder and all in it belong to whom the identity runs as."""
     if os.geteuid() != 0:
         return

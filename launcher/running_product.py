@@ -11,7 +11,7 @@ from launcher.postgres import NAME
 _KEY_FILES = {"SECRET_KEY": "secret-key", "CREDENTIAL_KEYS": "credential-keys"}
 
 
-def environment(folder: Path, given: Mapping[str, str]) -> dict[str, str]:
+def find_environment(folder: Path, given: Mapping[str, str]) -> dict[str, str]:
     """What a program beside the product needs and was not given; nothing is made or changed."""
     found = {"DATA_DIR": str(folder)} if folder.is_dir() else {}
     for name, file in _KEY_FILES.items():

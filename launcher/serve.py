@@ -9,12 +9,12 @@ from pathlib import Path
 
 from launcher import ports, postgres, valkey
 from launcher import services as parts
-from launcher.console import part_line, say
+from launcher.console import say, service_line
 from launcher.datafolder import DataFolder, locked, open_data_folder
 from launcher.errors import LaunchError
 from launcher.process import rotate
-from launcher.service import Part
-from launcher.supervisor import StopAsked, StopRequest, Supervisor
+from launcher.service import Service
+from launcher.supervisor import StopRequest, StopRequested, Supervisor
 
 
 def serve(*, port: int, data_dir: Path, demo: bool) -> int:
@@ -51,14 +51,14 @@ def _run(data: DataFolder, stop: StopRequest, extra: dict[str, str], port: int) 
         env = _bring_up_servers(supervisor, data) | extra
         env |= {"SIMULATOR_URL": f"http://{ports.LOOPBACK}:{_vendors_port(data)}"}
         since = data.vendors_since(begin=extra["DEMO"] == "1")
-        vendors, *others = parts.parts(env, data, port, since)
+        vendors, *others = parts.product_services(env, data, port, since)
         supervisor.start([vendors])  # needs no database, so it need not wait for one
-        for name, command in parts.preparations(env, since):
+        for name, command in parts.preparation_commands(env, since):
             supervisor.run_once(name, command)
         supervisor.bring_up(others)
         _announce(extra["PUBLIC_URL"], data, time.monotonic() - begun)
         supervisor.keep_up()
-    except StopAsked:
+    except StopRequested:
         say("\nStopping. Press Ctrl-C again to kill what is left at once.")
     finally:
         supervisor.stop_all()
@@ -66,16 +66,16 @@ def _run(data: DataFolder, stop: StopRequest, extra: dict[str, str], port: int) 
 
 def _bring_up_servers(supervisor: Supervisor, data: DataFolder) -> dict[str, str]:
     """Start those servers whose address was not given; return the environment of the parts."""
-    env = parts.environment(data)
-    servers: list[Part] = []
+    env = parts.product_environment(data)
+    servers: list[Service] = []
     cluster = store = None
     if not _is_given("DATABASE_URL", os.environ):
         cluster = postgres.open_cluster(data)
-        servers.append(postgres.part(cluster, data.logs / "postgres.log"))
+        servers.append(postgres.postgres_service(cluster, data.logs / "postgres.log"))
         env["DATABASE_URL"] = cluster.url()
     if not _is_given("REDIS_URL", os.environ):
         store = valkey.open_store(data)
-        servers.append(valkey.part(store, data.logs / "valkey.log"))
+        servers.append(valkey.valkey_service(store, data.logs / "valkey.log"))
         env["REDIS_URL"] = store.url()
     supervisor.bring_up(servers)
     if cluster:
@@ -88,13 +88,15 @@ def _is_given(name: str, env: Mapping[str, str]) -> bool:
 
 
 def _vendors_port(data: DataFolder) -> int:
-    kept = data.vendors_port()
-    if ports.is_free(kept):
-        return kept
+    chosen = data.vendors_port()
+    if ports.is_free(chosen):
+        return chosen
     # Not kept: the registered demo endpoints point at the old one, which may be free next time.
     other = ports.free_port()
-    detail = f"port {kept} is taken, so {other}; demo endpoints on {kept} will not answer this time"
-    say(part_line("vendors", "moved", detail))
+    detail = (
+        f"port {chosen} is taken, so {other}; demo endpoints on {chosen} will not answer this time"
+    )
+    say(service_line("vendors", "moved", detail))
     return other
 
 

@@ -13,7 +13,7 @@ def _nothing() -> None:
 
 
 @dataclass(frozen=True, slots=True)
-class Part:
+class Service:
     """One named process that is kept running."""
 
     name: str

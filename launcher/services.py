@@ -12,12 +12,12 @@ from urllib.parse import urlsplit
 from launcher import ports
 from launcher.datafolder import DataFolder
 from launcher.process import Command
-from launcher.service import Part, alive_for
+from launcher.service import Service, alive_for
 
 ROOT = Path(__file__).resolve().parent.parent
 
 
-def environment(data: DataFolder) -> dict[str, str]:
+def product_environment(data: DataFolder) -> dict[str, str]:
     """Return the environment of every part; keys that were not given are made once and kept."""
     env = dict(os.environ)
     env |= {
@@ -33,7 +33,7 @@ def environment(data: DataFolder) -> dict[str, str]:
     return env
 
 
-def preparations(env: Mapping[str, str], since: str | None) -> list[tuple[str, Command]]:
+def preparation_commands(env: Mapping[str, str], since: str | None) -> list[tuple[str, Command]]:
     """Return what runs once before the parts start, its output on the terminal.
 
     `since` is when the story of the simulated vendors began, if it did.
@@ -44,7 +44,9 @@ def preparations(env: Mapping[str, str], since: str | None) -> list[tuple[str, C
     ]
 
 
-def parts(env: Mapping[str, str], data: DataFolder, port: int, since: str | None) -> list[Part]:
+def product_services(
+    env: Mapping[str, str], data: DataFolder, port: int, since: str | None
+) -> list[Service]:
     """Return the parts in starting order; they are stopped in reverse."""
     vendors_port = urlsplit(env["SIMULATOR_URL"]).port or 0
     return [
@@ -55,10 +57,10 @@ def parts(env: Mapping[str, str], data: DataFolder, port: int, since: str | None
     ]
 
 
-def _vendors(env: Mapping[str, str], log: Path, port: int, since: str | None) -> Part:
+def _vendors(env: Mapping[str, str], log: Path, port: int, since: str | None) -> Service:
     options = ["--port", str(port), *_since(since)]
     command = _python(env, log, "-m", "cli.main", "simulate", *options)
-    return Part(
+    return Service(
         "vendors",
         command,
         is_ready=lambda _up: ports.http_status(port, "/") is not None,
@@ -70,7 +72,7 @@ def _since(since: str | None) -> list[str]:
     return ["--since", since] if since else []
 
 
-def _web(env: Mapping[str, str], log: Path, port: int) -> Part:
+def _web(env: Mapping[str, str], log: Path, port: int) -> Service:
     address = ["--host", ports.LOOPBACK, "--port", str(port)]
     # Pages that wait for news keep connections open, and must not hold up a stop.
     options = ["--no-access-log", "--no-server-header", "--lifespan", "off"]
@@ -80,7 +82,7 @@ def _web(env: Mapping[str, str], log: Path, port: int) -> Part:
         log,
         *("-m", "uvicorn", "config.asgi:application", *address, *options),
     )
-    return Part(
+    return Service(
         "web",
         command,
         is_ready=lambda _up: ports.page_status(port, "/readyz", env["PUBLIC_URL"]) == 200,
@@ -88,7 +90,7 @@ def _web(env: Mapping[str, str], log: Path, port: int) -> Part:
     )
 
 
-def _worker(env: Mapping[str, str], log: Path) -> Part:
+def _worker(env: Mapping[str, str], log: Path) -> Service:
     name = f"worker@{secrets.token_hex(4)}"
     # Orphaned, its main process is killed, and the kernel ends the pool's processes with it. It
     # must not be asked to end: a worker that is still starting may not hear it.
@@ -100,17 +102,17 @@ def _worker(env: Mapping[str, str], log: Path) -> Part:
         *("--hostname", name),
         stop_seconds=25.0,
     )
-    return Part("worker", command, is_ready=alive_for(1.5))
+    return Service("worker", command, is_ready=alive_for(1.5))
 
 
-def _beat(env: Mapping[str, str], log: Path, schedule: Path) -> Part:
+def _beat(env: Mapping[str, str], log: Path, schedule: Path) -> Service:
     command = _python(
         env,
         log,
         *("-m", "celery", "-A", "workers", "beat", "--schedule", str(schedule)),
         *("--pidfile", "", "--loglevel", "INFO"),
     )
-    return Part("beat", command, is_ready=alive_for(1.5))
+    return Service("beat", command, is_ready=alive_for(1.5))
 
 
 def _python(

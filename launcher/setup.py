@@ -100,14 +100,14 @@ def digest(root: Path, requirements: str) -> str:
 
 def setuptools_alone(bootstrap: str) -> str:
     """Return the part of the bootstrap requirements that every platform can install."""
-    kept: list[str] = []
+    kept_lines: list[str] = []
     keeping = False
     for line in bootstrap.splitlines(keepends=True):
         if not line[0].isspace():
             keeping = line.startswith("setuptools==")
         if keeping:
-            kept.append(line)
-    return "".join(kept)
+            kept_lines.append(line)
+    return "".join(kept_lines)
 
 
 def _become_server(arguments: Sequence[str]) -> None:

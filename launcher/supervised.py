@@ -5,10 +5,10 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 
-from launcher.console import Say, part_line
+from launcher.console import Say, service_line
 from launcher.errors import LaunchError
 from launcher.process import Process, last_lines
-from launcher.service import Part
+from launcher.service import Service
 
 FIRST_PAUSE = 0.5
 LONGEST_PAUSE = 30.0
@@ -16,11 +16,11 @@ STEADY_SECONDS = 60.0  # up for so long, and the next death begins with the firs
 FIRST_TRIES = 3  # a part that was never ready is not worth more
 
 
-class Kept:
+class SupervisedService:
     """A part that is kept running."""
 
-    def __init__(self, part: Part, say: Say) -> None:
-        self.part = part
+    def __init__(self, service: Service, say: Say) -> None:
+        self.service = service
         self.is_ready = False
         self._say = say
         self._process: Process | None = None
@@ -51,41 +51,41 @@ class Kept:
         self._process.stop(hurry)
         self._process = None
         self.is_ready = False
-        self._say(part_line(self.part.name, "stopped", seconds=time.monotonic() - begun))
+        self._say(service_line(self.service.name, "stopped", seconds=time.monotonic() - begun))
 
     def _start(self) -> None:
-        self.part.before_start()
+        self.service.before_start()
         try:
-            self._process = Process(self.part.command)
+            self._process = Process(self.service.command)
         except OSError as exc:
-            raise LaunchError(f"{self.part.name} cannot be started: {exc}") from exc
+            raise LaunchError(f"{self.service.name} cannot be started: {exc}") from exc
 
     def _look_whether_ready(self, process: Process) -> None:
-        if self.part.is_ready(process.seconds):
+        if self.service.is_ready(process.seconds):
             self.is_ready = self._was_ready = True
-            detail = self.part.where or f"pid {process.pid}"
-            self._say(part_line(self.part.name, "ready", detail, process.seconds))
-        elif process.seconds > self.part.ready_seconds:
-            self._bury(process, f"not ready in {self.part.ready_seconds:.0f} s")
+            detail = self.service.where or f"pid {process.pid}"
+            self._say(service_line(self.service.name, "ready", detail, process.seconds))
+        elif process.seconds > self.service.ready_seconds:
+            self._bury(process, f"not ready in {self.service.ready_seconds:.0f} s")
 
     def _bury(self, process: Process, reason: str) -> None:
         process.stop(lambda: True)  # what it started may still live
         self._process = None
         self.is_ready = False
         self._deaths += 1
-        self._say(part_line(self.part.name, "died", reason, process.seconds))
+        self._say(service_line(self.service.name, "died", reason, process.seconds))
         if not self._was_ready and self._deaths >= FIRST_TRIES:
             raise LaunchError(self._explain())
         if process.seconds >= STEADY_SECONDS:
             self._pause = FIRST_PAUSE
-        self._say(part_line(self.part.name, "restarts", f"in {self._pause:g} s"))
+        self._say(service_line(self.service.name, "restarts", f"in {self._pause:g} s"))
         self._start_at = time.monotonic() + self._pause
         self._pause = min(self._pause * 2, LONGEST_PAUSE)
 
     def _explain(self) -> str:
-        log = self.part.command.log
+        log = self.service.command.log
         shown = f" The end of {log}:\n{last_lines(log)}" if log else ""
-        return f"{self.part.name} did not start after {self._deaths} tries.{shown}"
+        return f"{self.service.name} did not start after {self._deaths} tries.{shown}"
 
 
 def _ending(code: int) -> str:

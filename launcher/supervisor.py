@@ -7,16 +7,16 @@ import time
 from collections.abc import Sequence
 from types import FrameType
 
-from launcher.console import Say, part_line
+from launcher.console import Say, service_line
 from launcher.errors import LaunchError
 from launcher.process import Command, Process
-from launcher.service import Part
-from launcher.supervised import Kept
+from launcher.service import Service
+from launcher.supervised import SupervisedService
 
 TICK = 0.05
 
 
-class StopAsked(Exception):
+class StopRequested(Exception):
     """Somebody asked for a stop while parts were being brought up."""
 
 
@@ -46,20 +46,20 @@ class Supervisor:
     """All parts of one running product."""
 
     def __init__(self, say: Say, stop: StopRequest) -> None:
-        self.kept: list[Kept] = []
+        self.supervised: list[SupervisedService] = []
         self._say = say
         self._stop = stop
 
-    def start(self, parts: Sequence[Part]) -> None:
+    def start(self, parts: Sequence[Service]) -> None:
         """Start the parts in order, without waiting for them."""
-        for part in parts:
-            self.kept.append(Kept(part, self._say))
+        for service in parts:
+            self.supervised.append(SupervisedService(service, self._say))
         self.tick()
 
-    def bring_up(self, parts: Sequence[Part]) -> None:
+    def bring_up(self, parts: Sequence[Service]) -> None:
         """Start the parts in order and return when these and all earlier ones are ready."""
         self.start(parts)
-        while not all(kept.is_ready for kept in self.kept):
+        while not all(supervised.is_ready for supervised in self.supervised):
             self._pause()
             self.tick()
 
@@ -77,7 +77,7 @@ class Supervisor:
             raise LaunchError(
                 f"{name} failed (exit code {code}); the reason is above. Nothing was left running."
             )
-        self._say(part_line(name, "done", seconds=process.seconds))
+        self._say(service_line(name, "done", seconds=process.seconds))
 
     def keep_up(self) -> None:
         """Restart what dies, until a stop is asked for."""
@@ -86,15 +86,15 @@ class Supervisor:
             self.tick()
 
     def tick(self) -> None:
-        for kept in self.kept:
-            kept.tick()
+        for supervised in self.supervised:
+            supervised.tick()
 
     def stop_all(self) -> None:
         """Stop the parts in reverse order, each wholly before the next."""
-        while self.kept:
-            self.kept.pop().stop(self._stop.is_urgent)
+        while self.supervised:
+            self.supervised.pop().stop(self._stop.is_urgent)
 
     def _pause(self) -> None:
         if self._stop.is_asked():
-            raise StopAsked
+            raise StopRequested
         time.sleep(TICK)

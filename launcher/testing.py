@@ -22,7 +22,7 @@ from launcher.console import say
 from launcher.datafolder import open_data_folder
 from launcher.errors import LaunchError
 from launcher.services import ROOT
-from launcher.supervisor import StopAsked, StopRequest, Supervisor
+from launcher.supervisor import StopRequest, StopRequested, Supervisor
 
 BIN = Path(sys.executable).parent
 MANAGE = (sys.executable, "manage.py")
@@ -58,7 +58,7 @@ def main(arguments: Sequence[str]) -> int:
         say(f"\n{exc}")
         steps.end_those_beside()
         return 2
-    except StopAsked:
+    except StopRequested:
         steps.end_those_beside()
         say("\nStopped; the servers of the tests are gone.")
         return 130
@@ -112,7 +112,7 @@ class Steps:
         if code != 0:
             self._failed[name] = code
         if self.stop.is_asked():
-            raise StopAsked
+            raise StopRequested
 
     def run_beside(self, name: str, command: Sequence[str], env: Mapping[str, str]) -> None:
         """Start a step and go on; what it says is shown when it is waited for."""
@@ -178,8 +178,8 @@ def _servers(stop: StopRequest) -> Iterator[dict[str, str]]:
         store = valkey.open_store(home, durable=False)
         supervisor.bring_up(
             [
-                postgres.part(cluster, home.logs / "postgres.log"),
-                valkey.part(store, home.logs / "valkey.log"),
+                postgres.postgres_service(cluster, home.logs / "postgres.log"),
+                valkey.valkey_service(store, home.logs / "valkey.log"),
             ]
         )
         postgres.ensure_database(cluster)

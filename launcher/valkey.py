@@ -16,7 +16,7 @@ from launcher import ports
 from launcher.binaries import valkey_server
 from launcher.datafolder import DataFolder, write_private
 from launcher.process import Command
-from launcher.service import Part
+from launcher.service import Service
 from launcher.stale_processes import command_line, end_process
 
 
@@ -53,7 +53,7 @@ def open_store(home: DataFolder, *, durable: bool = True) -> Store:
     return store
 
 
-def part(store: Store, log: Path) -> Part:
+def valkey_service(store: Store, log: Path) -> Service:
     """Return the server as a part for the supervisor."""
     command = Command(
         argv=(str(store.program), str(store.config)),
@@ -62,7 +62,7 @@ def part(store: Store, log: Path) -> Part:
         log=log,
         orphan_signal=signal.SIGTERM,
     )
-    return Part(
+    return Service(
         name="valkey",
         command=command,
         is_ready=lambda _up: _answers(store),

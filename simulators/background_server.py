@@ -15,7 +15,7 @@ START_SECONDS = 30
 
 
 @contextmanager
-def served(app: ASGIApp, port: int = 0) -> Iterator[str]:
+def serve_in_background(app: ASGIApp, port: int = 0) -> Iterator[str]:
     """The address of the application while it is served; 0 takes any free port."""
     with socket.create_server(("127.0.0.1", port), backlog=1024) as listener:
         server = uvicorn.Server(

@@ -16,9 +16,9 @@ from probes.outcomes import Metric
 from probes.target import Provider
 from simulators.faults.effects import NOTHING_KNOWN
 from simulators.faults.fault import Effect
-from simulators.faults.fault_switch import Switch
-from simulators.vendors.error_envelopes import Complaint
-from simulators.vendors.model_traits import Model, Replay
+from simulators.faults.fault_switch import FaultSwitch
+from simulators.vendors.error_envelopes import RequestRefused
+from simulators.vendors.model_traits import Model, ReplayDuty
 from simulators.vendors.spec import Spec
 from simulators.vendors.thinking_switches import thinks
 from simulators.vendors.vendor import Vendor
@@ -26,12 +26,12 @@ from simulators.vendors.vendor import Vendor
 # Metrics whose rate counts what went well.
 HIGH_IS_GOOD = (Metric.PARSE_SUCCESS, Metric.REPAIR_SUCCESS, Metric.AVAILABILITY)
 REPLAYS = {
-    Replay.FREE: "tolerated",
-    Replay.SAME_TURN: "required_same_turn",
-    Replay.ALL_TURNS: "required_all_turns",
-    Replay.CALL_TURNS: "required_all_turns",
-    Replay.SIGNATURES: "required_same_turn",
-    Replay.ITEMS: "required_all_turns",
+    ReplayDuty.FREE: "tolerated",
+    ReplayDuty.SAME_TURN: "required_same_turn",
+    ReplayDuty.ALL_TURNS: "required_all_turns",
+    ReplayDuty.CALL_TURNS: "required_all_turns",
+    ReplayDuty.SIGNATURES: "required_same_turn",
+    ReplayDuty.ITEMS: "required_all_turns",
 }
 # Metrics of what an answer says: faults that move them at times make two answers differ.
 CONTENT = frozenset({Metric.PARSE_SUCCESS, Metric.SCHEMA_FAILURE, Metric.PARALLEL_DOWNGRADE})
@@ -40,7 +40,7 @@ SHOW_TEMPLATE = ("llamacpp", "ollama")
 
 
 @dataclass(frozen=True, slots=True)
-class Truth:
+class GroundTruth:
     """Capabilities, the share of bad trials of each metric, and the fields that chance decides.
 
     A share is None where it depends on what is asked.
@@ -52,16 +52,18 @@ class Truth:
     undetermined: tuple[str, ...] = ()
 
 
-def truth(vendor: Vendor, model: str, options: Mapping[str, JSON], at: float) -> Truth:
+def compute_truth(
+    vendor: Vendor, model: str, options: Mapping[str, JSON], at: float
+) -> GroundTruth:
     """The truth about one model of a vendor at a time, for requests that carry the options."""
     spec = vendor.spec
     shares = [
         (switch, share)
         for switch in vendor.switches
-        if spec.format in switch.fault.formats and (share := switch.when.share(at))
+        if spec.format in switch.fault.formats and (share := switch.schedule.share(at))
     ]
     for switch, share in shares:
-        spec = switch.bend.spec(spec) if share >= 1 else spec
+        spec = switch.hooks.spec(spec) if share >= 1 else spec
     found = spec.model(model)
     capabilities = _capabilities(spec, found, thinks(found, spec.switch(options)))
     undetermined: set[str] = set()
@@ -71,7 +73,7 @@ def truth(vendor: Vendor, model: str, options: Mapping[str, JSON], at: float) ->
         else:
             undetermined |= set(switch.fault.effect.fields)
     # Without calls nothing has to come back, and a call that left as text lost its signature.
-    unsigned = bool(capabilities["parser"]) and found.replay is Replay.SIGNATURES
+    unsigned = bool(capabilities["parser"]) and found.replay is ReplayDuty.SIGNATURES
     if capabilities["tool_call_format"] == "none" or unsigned:
         capabilities["reasoning_replay"] = "none"
     failures = _failures(shares)
@@ -84,7 +86,7 @@ def truth(vendor: Vendor, model: str, options: Mapping[str, JSON], at: float) ->
         failures[Metric.PARSE_SUCCESS] = 1
     if failures[Metric.STREAM_DISAGREEMENT] is None:
         undetermined.add("supports_streaming_tool_use")
-    return Truth(spec, capabilities, failures, tuple(sorted(undetermined)))
+    return GroundTruth(spec, capabilities, failures, tuple(sorted(undetermined)))
 
 
 def _guess(spec: Spec) -> ReplayRule | None:
@@ -93,7 +95,7 @@ def _guess(spec: Spec) -> ReplayRule | None:
     return None if rule is ReplayRule.NONE else rule
 
 
-def _failures(shares: Sequence[tuple[Switch, float]]) -> dict[Metric, float | None]:
+def _failures(shares: Sequence[tuple[FaultSwitch, float]]) -> dict[Metric, float | None]:
     failures: dict[Metric, float | None] = dict.fromkeys(Metric, 0.0)
     for switch, share in shares:
         effect = switch.fault.effect
@@ -134,7 +136,7 @@ def truth_page(vendors: Mapping[str, Vendor]) -> Callable[[Request], Awaitable[R
             return JSONResponse({"error": {"message": message}}, 404)
         try:
             return JSONResponse(_told(vendor, request))
-        except (Complaint, ValueError, TypeError, AttributeError) as exc:
+        except (RequestRefused, ValueError, TypeError, AttributeError) as exc:
             return JSONResponse({"error": {"message": str(exc)}}, 400)
 
     return page
@@ -146,7 +148,7 @@ def _told(vendor: Vendor, request: Request) -> dict[str, JSON]:
     model = query.get("model") or next(iter(spec.models))
     at = float(query["at"]) if "at" in query else vendor.clock.now()
     options: dict[str, JSON] = json.loads(query.get("options", "{}"))
-    found = truth(vendor, model, options, at)
+    found = compute_truth(vendor, model, options, at)
     root = str(request.scope.get("root_path", "")).partition("/_truth")[0]
     return {
         "vendor": spec.name,
@@ -161,7 +163,7 @@ def _told(vendor: Vendor, request: Request) -> dict[str, JSON]:
         },
         "chat_template_hash": _template_hash(found.spec),
         "faults": [
-            {"name": switch.fault.name, "share": switch.when.share(at)}
+            {"name": switch.fault.name, "share": switch.schedule.share(at)}
             for switch in vendor.switches
         ],
     }
@@ -177,7 +179,7 @@ def _capabilities(spec: Spec, model: Model, thinking: bool) -> dict[str, JSON]:
     choices = spec.thinking_choices if thinking and spec.thinking_choices else spec.choices
     able = model.takes_tools
     replay = REPLAYS[model.replay]
-    if not able or (not thinking and model.replay is not Replay.SIGNATURES):
+    if not able or (not thinking and model.replay is not ReplayDuty.SIGNATURES):
         replay = "none"
     return {
         "schema_level": "strict_json_schema" if able else "none",

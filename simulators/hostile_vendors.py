@@ -19,7 +19,7 @@ MEGABYTE = 1024 * 1024
 Answer = Callable[[Request], Awaitable[Response]]
 
 
-class Landing:
+class RedirectTarget:
     """Where the redirect leads; counts who follows it."""
 
     def __init__(self) -> None:
@@ -35,7 +35,7 @@ class Landing:
 
 def routes() -> list[Route]:
     """Every hostile endpoint as `/<name>/v1/chat/completions`."""
-    landing = Landing()
+    landing = RedirectTarget()
     return [
         Route("/landing/calls", landing.count),
         Route("/landing/v1/chat/completions", landing.arrive, methods=["GET", "POST"]),

@@ -13,7 +13,7 @@ from probes.errors import Phase, TimedOut, TooLarge, TransportError
 from probes.http_messages import Chunk, WireRequest, WireResponse
 from probes.target import Limits
 from probes.transport import Transport
-from simulators.vendors.http_response import BrokenOff
+from simulators.vendors.http_response import ConnectionDropped
 
 HTTP_VERSION = "HTTP/1.1"
 
@@ -39,7 +39,7 @@ class InProcess(Transport):
         except TimeoutError as exc:
             message = f"The answer was not complete within {self.limits.total_s:g} s."
             raise TimedOut(message, Phase.TOTAL, received=answer.so_far()) from exc
-        except BrokenOff as exc:
+        except ConnectionDropped as exc:
             message = "The connection was closed before the answer was complete."
             raise TransportError(message, received=answer.so_far()) from exc
         incoming = answer.so_far()

@@ -19,7 +19,7 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 from simulators import hostile_vendors
 from simulators.clock import Clock
 from simulators.faults.fault import Fault
-from simulators.faults.fault_switch import Switch, SwitchError, read_switches
+from simulators.faults.fault_switch import FaultSwitch, SwitchError, read_switches
 from simulators.faults.registry import FAULTS
 from simulators.ground_truth import truth_page
 from simulators.stories import STORIES
@@ -30,7 +30,7 @@ DEFAULT_PORT = 8900
 MAX_SWITCHED = 1_000
 
 
-def build(
+def build_app(
     *,
     latency: tuple[float, float] = LATENCY,
     clock: Clock | None = None,
@@ -76,7 +76,7 @@ class _Switched:
 
 
 def _vendors(
-    switches: Sequence[Switch], clock: Clock, latency: tuple[float, float]
+    switches: Sequence[FaultSwitch], clock: Clock, latency: tuple[float, float]
 ) -> list[BaseRoute]:
     vendors = [
         Vendor(
@@ -127,7 +127,7 @@ def serve(
         return 1
     clock = Clock.since(since, speed=speed) if since else Clock(speed=speed)
     config = uvicorn.Config(
-        build(latency=latency, clock=clock),
+        build_app(latency=latency, clock=clock),
         # Hostile answers break off on purpose; uvicorn would report each of them.
         log_level="critical",
         access_log=False,

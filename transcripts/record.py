@@ -14,8 +14,8 @@ from io import StringIO
 from pathlib import Path
 
 from cli.main import main as toolgauge
-from simulators.background_server import served
-from simulators.server import build
+from simulators.background_server import serve_in_background
+from simulators.server import build_app
 
 HERE = Path(__file__).resolve().parent
 # Always the same, so that a new recording differs only where the vendors or the library do.
@@ -67,7 +67,7 @@ def main(names: Sequence[str]) -> int:
     """Record those named, or all; the first exit code that is not 0."""
     os.environ[VARIABLE] = "sim-recording"
     codes = []
-    with served(build(latency=(0, 0)), PORT) as url:
+    with serve_in_background(build_app(latency=(0, 0)), PORT) as url:
         for recording in RECORDINGS:
             if not names or recording.name in names:
                 codes.append(_record(recording, url))

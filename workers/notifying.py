@@ -21,5 +21,5 @@ def notify() -> None:
     routing.route()
     reminders.remind()
     deliveries.send_due(
-        MOST_AT_ONCE, go_on=lambda: not shutdown.is_asked() and time.monotonic() < end
+        MOST_AT_ONCE, go_on=lambda: not shutdown.is_requested() and time.monotonic() < end
     )

@@ -65,7 +65,7 @@ def tick() -> None:
     """The timer's turn: as beat, and where no doorbell is heard, carry a run out right here."""
     close_old_connections()
     try:
-        workers.seen(me())
+        workers.seen(worker_name())
         try:
             look_around()
             unheard = schedule.is_neglected()
@@ -85,7 +85,7 @@ def tick() -> None:
 def drain(*, for_s: float) -> None:
     """Carry out one run after another until none is to be had, or the time or worker ends."""
     end = time.monotonic() + for_s
-    while not shutdown.is_asked() and (lease := runs.claim(owner=me())):
+    while not shutdown.is_requested() and (lease := runs.claim(owner=worker_name())):
         carry_out(lease)
         if time.monotonic() >= end:
             break
@@ -153,5 +153,5 @@ async def _keep_lease(lease: Lease) -> None:
             raise LeaseLost("The database did not answer for as long as a lease lasts.") from exc
 
 
-def me() -> str:
+def worker_name() -> str:
     return f"{socket.gethostname()}:{os.getpid()}"

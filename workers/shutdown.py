@@ -12,7 +12,7 @@ from celery.signals import worker_shutting_down
 _asked = multiprocessing.RawValue("b", 0)
 
 
-def is_asked() -> bool:
+def is_requested() -> bool:
     return bool(_asked.value)
 
 

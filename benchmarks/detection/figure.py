@@ -8,7 +8,7 @@ from math import log
 from pathlib import Path
 
 from benchmarks.detection import story
-from benchmarks.detection.story import AFTER, BASELINE, BEFORE, LOG_THRESHOLD, Told
+from benchmarks.detection.story import AFTER, BASELINE, BEFORE, LOG_THRESHOLD, StoryRun
 from health.detector import WARN, Verdict
 
 FILE = Path(__file__).resolve().parents[2] / "docs" / "figures" / "degradation-found.svg"
@@ -38,11 +38,11 @@ EVIDENCE = Panel(316, 492, -3, 12)
 
 def main() -> None:
     FILE.parent.mkdir(parents=True, exist_ok=True)
-    FILE.write_text(figure(story.tell()), encoding="utf-8")
+    FILE.write_text(draw_figure(story.play_story()), encoding="utf-8")
     print(f"Wrote {FILE.name}.")
 
 
-def figure(told: Sequence[Told]) -> str:
+def draw_figure(told: Sequence[StoryRun]) -> str:
     """The whole picture, on white so that it can be read on any page."""
     x = _across(len(told))
     parts = [
@@ -59,7 +59,7 @@ def _across(runs: int) -> Callable[[int], float]:
     return lambda number: LEFT + (number + 0.5) * (RIGHT - LEFT) / runs
 
 
-def _frame(told: Sequence[Told]) -> Iterator[str]:
+def _frame(told: Sequence[StoryRun]) -> Iterator[str]:
     yield (
         f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDTH} {HEIGHT}" '
         f'width="{WIDTH}" height="{HEIGHT}" role="img" aria-labelledby="title about" '
@@ -79,7 +79,7 @@ def _frame(told: Sequence[Told]) -> Iterator[str]:
     yield _text((LEFT + RIGHT) / 2, 532, "run, in order", QUIET, MIDDLE)
 
 
-def _about(told: Sequence[Told]) -> str:
+def _about(told: Sequence[StoryRun]) -> str:
     first = _first(told, lambda run: run.is_degraded)
     slots = sum(not run.confirms for run in told[first:])
     return (
@@ -89,7 +89,7 @@ def _about(told: Sequence[Told]) -> str:
     )
 
 
-def _rates(told: Sequence[Told], x: Callable[[int], float]) -> Iterator[str]:
+def _rates(told: Sequence[StoryRun], x: Callable[[int], float]) -> Iterator[str]:
     yield from _scale(RATE, [(tick / 10, f"{tick * 10} %") for tick in (4, 6, 8, 10)])
     yield _text(LEFT, RATE.top - 10, "successful trials of a run", style=BOLD)
     usual = BASELINE.successes / BASELINE.trials
@@ -101,7 +101,7 @@ def _rates(told: Sequence[Told], x: Callable[[int], float]) -> Iterator[str]:
     yield _text(x(blip) + 10, RATE.y(told[blip].rate) + 4, "one bad run is no warning", QUIET)
 
 
-def _evidence(told: Sequence[Told], x: Callable[[int], float]) -> Iterator[str]:
+def _evidence(told: Sequence[StoryRun], x: Callable[[int], float]) -> Iterator[str]:
     yield from _scale(EVIDENCE, [(value, str(value)) for value in (0, 4, 8, 12)])
     yield _text(LEFT, EVIDENCE.top - 10, "evidence of a fall, ln M", style=BOLD)
     yield _level(EVIDENCE, log(WARN), AMBER, f"warn, ln {WARN:.0f} = {log(WARN):.1f}")
@@ -114,7 +114,7 @@ def _evidence(told: Sequence[Told], x: Callable[[int], float]) -> Iterator[str]:
         yield _dot(x(number), EVIDENCE.y(run.log_m), run)
 
 
-def _marks(told: Sequence[Told], x: Callable[[int], float]) -> Iterator[str]:
+def _marks(told: Sequence[StoryRun], x: Callable[[int], float]) -> Iterator[str]:
     step = x(1) - x(0)
     for number in range(4, _first(told, lambda run: run.is_degraded) - 2, 5):
         yield _text(x(number), EVIDENCE.bottom + 18, str(number + 1), QUIET, MIDDLE)
@@ -134,7 +134,7 @@ def _marks(told: Sequence[Told], x: Callable[[int], float]) -> Iterator[str]:
 def _legend() -> Iterator[str]:
     for row, (confirms, name) in enumerate(((False, "scheduled run"), (True, "confirming run"))):
         y = 150.0 + row * 22
-        yield _dot(RIGHT + 18, y - 4, Told(0, False, confirms, 0, Verdict.OK))
+        yield _dot(RIGHT + 18, y - 4, StoryRun(0, False, confirms, 0, Verdict.OK))
         yield _text(RIGHT + 30, y, name)
 
 
@@ -154,7 +154,7 @@ def _level(panel: Panel, value: float, colour: str, name: str, nudge: float = 4)
     return line + _text(RIGHT + 8, y + nudge, name, colour)
 
 
-def _dot(x: float, y: float, run: Told) -> str:
+def _dot(x: float, y: float, run: StoryRun) -> str:
     fill = "#ffffff" if run.confirms else INK
     return (
         f'<circle cx="{x:.1f}" cy="{y:.1f}" r="4" fill="{fill}" stroke="{INK}" stroke-width="1.5"/>'
@@ -169,7 +169,7 @@ def _percent(share: float) -> str:
     return f"{100 * share:.3g} %"
 
 
-def _first(told: Sequence[Told], holds: Callable[[Told], bool]) -> int:
+def _first(told: Sequence[StoryRun], holds: Callable[[StoryRun], bool]) -> int:
     return next(number for number, run in enumerate(told) if holds(run))
 
 

@@ -19,7 +19,7 @@ LOG_THRESHOLD = alarm_threshold(SLOTS_A_YEAR)
 
 
 @dataclass(frozen=True, slots=True)
-class Told:
+class StoryRun:
     """One run of the story."""
 
     successes: int
@@ -38,22 +38,22 @@ def reference() -> float:
     return BASELINE.reference(per_run=TRIALS)
 
 
-def tell(seed: int = SEED) -> list[Told]:
+def play_story(seed: int = SEED) -> list[StoryRun]:
     """Healthy slots, then degraded ones up to the alarm."""
     runs = Runs(np.random.default_rng(seed), TRIALS, RHO)
     series = BacktestSeries(PROBE, LOG_THRESHOLD, BASELINE, per_run=TRIALS)
-    told: list[Told] = []
+    told: list[StoryRun] = []
     while not told or told[-1].verdict is not Verdict.ALARM:
         told += _slot(series, runs, is_degraded=sum(not t.confirms for t in told) >= HEALTHY)
     return told
 
 
-def _slot(series: BacktestSeries, runs: Runs, *, is_degraded: bool) -> list[Told]:
-    found: list[Told] = []
+def _slot(series: BacktestSeries, runs: Runs, *, is_degraded: bool) -> list[StoryRun]:
+    found: list[StoryRun] = []
     rate = AFTER if is_degraded else BEFORE
     while not found or (found[-1].verdict is Verdict.WARN and len(found) <= CONFIRMATIONS):
         successes = int(runs.successes(rate, 1)[0])
         said = series.take(successes, TRIALS)
         assert said.log_m is not None
-        found.append(Told(successes, is_degraded, bool(found), said.log_m, said.verdict))
+        found.append(StoryRun(successes, is_degraded, bool(found), said.log_m, said.verdict))
     return found

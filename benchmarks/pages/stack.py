@@ -31,7 +31,7 @@ def cluster() -> Iterator[postgres.Cluster]:
     try:
         home = open_data_folder(folder)
         found = postgres.open_cluster(home, durable=False)
-        supervisor.bring_up([postgres.part(found, home.logs / "postgres.log")])
+        supervisor.bring_up([postgres.postgres_service(found, home.logs / "postgres.log")])
         postgres.ensure_database(found)
         _set_up(found, folder)
         yield found

@@ -19,8 +19,8 @@ from probes.outcomes import Attempt, Outcome
 from probes.secret import Secret
 from probes.suite import PROBES, SUITE_VERSION, Probe, Trial
 from probes.target import Provider, Target
-from simulators.background_server import served
-from simulators.server import build
+from simulators.background_server import serve_in_background
+from simulators.server import build_app
 from simulators.vendors.registry import SPECS
 
 GOOD, BELOW, STOPPED = 0, 1, 130
@@ -49,7 +49,7 @@ class ProbeCheck:
 def run(options: argparse.Namespace) -> int:
     """Serve the vendors, check every probe, and name those that cannot tell."""
     try:
-        with served(build(latency=(0, 0), faults=SELFCHECK_FAULTS)) as url:
+        with serve_in_background(build_app(latency=(0, 0), faults=SELFCHECK_FAULTS)) as url:
             checked = asyncio.run(check(url))
     except KeyboardInterrupt:
         print_message("toolgauge selfcheck: stopped.")

@@ -14,10 +14,10 @@ from probes.suite.tools import PROBE_FAIL_ONCE, SAFE
 from simulators.faults.fault import Fault
 from simulators.faults.registry import FAULTS
 from simulators.model.answers import Answer
-from simulators.model.tool_requests import Wish, call_anyway
-from simulators.vendors.error_envelopes import Complaint
-from simulators.vendors.hooks import Bend
-from simulators.vendors.spec import Asked
+from simulators.model.tool_requests import ToolRequest, force_tool_request
+from simulators.vendors.error_envelopes import RequestRefused
+from simulators.vendors.hooks import FaultHooks
+from simulators.vendors.spec import VendorRequest
 
 # As OpenAI says it; which call it means plays no part here.
 UNANSWERED = (
@@ -27,58 +27,60 @@ UNANSWERED = (
 
 
 @dataclass(frozen=True, slots=True)
-class Wants(Bend):
+class Wants(FaultHooks):
     """The model wants something else."""
 
-    change: Callable[[Answer, Asked], Answer]
+    change: Callable[[Answer, VendorRequest], Answer]
 
     @override
-    def answer(self, answer: Answer, asked: Asked, rng: random.Random) -> Answer:
-        return self.change(answer, asked)
+    def answer(self, answer: Answer, request: VendorRequest, rng: random.Random) -> Answer:
+        return self.change(answer, request)
 
 
-class RefusesNextTurn(Bend):
+class RefusesNextTurn(FaultHooks):
     """Takes the results of calls, and refuses the user's next words behind them."""
 
     @override
-    def refuse(self, asked: Asked, rng: random.Random) -> None:
-        turns = asked.call.turns
+    def refuse(self, request: VendorRequest, rng: random.Random) -> None:
+        turns = request.call.turns
         if turns[-1].role is Role.USER and any(turn.results for turn in turns):
-            raise Complaint(UNANSWERED)
+            raise RequestRefused(UNANSWERED)
 
 
-class RefusesStreams(Bend):
+class RefusesStreams(FaultHooks):
     """Takes tools in whole answers only."""
 
     @override
-    def refuse(self, asked: Asked, rng: random.Random) -> None:
-        if asked.call.stream:
-            raise Complaint("This model does not support tools in streaming mode.")
+    def refuse(self, request: VendorRequest, rng: random.Random) -> None:
+        if request.call.stream:
+            raise RequestRefused("This model does not support tools in streaming mode.")
 
 
-class RefusesParallelOff(Bend):
+class RefusesParallelOff(FaultHooks):
     """Does not know the switch for parallel calls."""
 
     @override
-    def refuse(self, asked: Asked, rng: random.Random) -> None:
-        if asked.call.parallel is False:
+    def refuse(self, request: VendorRequest, rng: random.Random) -> None:
+        if request.call.parallel is False:
             message = "Unrecognized request argument supplied: parallel_tool_calls"
-            raise Complaint(message)
+            raise RequestRefused(message)
 
 
-def _other_values(answer: Answer, asked: Asked) -> Answer:
-    def changed(wish: Wish) -> Wish:
-        properties = (wish.tool.schema or {}).get("properties")
+def _other_values(answer: Answer, request: VendorRequest) -> Answer:
+    def changed(tool_request: ToolRequest) -> ToolRequest:
+        properties = (tool_request.tool.schema or {}).get("properties")
         schemas = properties if isinstance(properties, Mapping) else {}
         return replace(
-            wish,
+            tool_request,
             arguments={
                 name: value if _is_choice(schemas.get(name)) else _other(value)
-                for name, value in wish.arguments.items()
+                for name, value in tool_request.arguments.items()
             },
         )
 
-    return replace(answer, wishes=tuple(changed(wish) for wish in answer.wishes))
+    return replace(
+        answer, tool_requests=tuple(changed(tool_request) for tool_request in answer.tool_requests)
+    )
 
 
 def _is_choice(schema: JSON) -> bool:
@@ -102,29 +104,29 @@ def _other(value: JSON) -> JSON:
             return value
 
 
-def _unasked(answer: Answer, asked: Asked) -> Answer:
-    tools = asked.call.tools
-    if answer.wishes or not tools or asked.call.tool_choice == NONE:
+def _unasked(answer: Answer, request: VendorRequest) -> Answer:
+    tools = request.call.tools
+    if answer.tool_requests or not tools or request.call.tool_choice == NONE:
         return answer
-    return replace(answer, wishes=(call_anyway("", tools[0]),))
+    return replace(answer, tool_requests=(force_tool_request("", tools[0]),))
 
 
-def _shouting(answer: Answer, asked: Asked) -> Answer:
+def _shouting(answer: Answer, request: VendorRequest) -> Answer:
     return replace(answer, text=answer.text.upper())
 
 
-def _safe_at_once(answer: Answer, asked: Asked) -> Answer:
-    wishes = tuple(
-        replace(wish, arguments={"path": f"{SAFE}known"})
-        if wish.tool.name == PROBE_FAIL_ONCE.name
-        else wish
-        for wish in answer.wishes
+def _safe_at_once(answer: Answer, request: VendorRequest) -> Answer:
+    tool_requests = tuple(
+        replace(tool_request, arguments={"path": f"{SAFE}known"})
+        if tool_request.tool.name == PROBE_FAIL_ONCE.name
+        else tool_request
+        for tool_request in answer.tool_requests
     )
-    return replace(answer, wishes=wishes)
+    return replace(answer, tool_requests=tool_requests)
 
 
-def _fault(name: str, shows: str, bend: Bend) -> Fault:
-    return Fault(name, "", shows, lambda value: bend)
+def _fault(name: str, shows: str, hooks: FaultHooks) -> Fault:
+    return Fault(name, "", shows, lambda value: hooks)
 
 
 OWN = (

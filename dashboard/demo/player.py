@@ -20,7 +20,7 @@ from probes.suite import plan_trials
 from simulators import virtual_time
 from simulators.clock import Clock
 from simulators.in_process import InProcess
-from simulators.server import build
+from simulators.server import build_app
 
 JITTER = 0.1
 # Endpoints are registered one after the other, not all in the same second.
@@ -76,7 +76,7 @@ class _Play:
     async def play(self, emit: Callable[[Simulated], None]) -> None:
         clock = Clock(source=asyncio.get_running_loop().time, started=0)
         clock.advance((self._span.first - self._span.began).total_seconds())
-        async with InProcess(build(clock=clock)) as transport:
+        async with InProcess(build_app(clock=clock)) as transport:
             await _pass(FIRST_AFTER + FIRST_WITHIN * self._rng.random())
             while self._now() < self._span.until:
                 run = await self._run(transport)

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 from probes.messages import JSON
 from probes.outcomes import Metric
-from simulators.vendors.hooks import Bend
+from simulators.vendors.hooks import FaultHooks
 
 EVERY_FORMAT = frozenset({"anthropic", "gemini", "ollama", "openai", "openai_responses"})
 CHAT = frozenset({"openai"})
@@ -32,7 +32,7 @@ class Fault:
     name: str
     row: str  # of the failure zoo (Z19), of the stream deviations (D2), or "" for plain trouble
     shows: str  # what a client sees, in a line
-    make: Callable[[float | None], Bend]
+    make: Callable[[float | None], FaultHooks]
     formats: frozenset[str] = EVERY_FORMAT
     effect: Effect = Effect()
     value: str = ""  # what the switch's value means, where it takes one

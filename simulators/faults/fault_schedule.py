@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 
 @dataclass(frozen=True, slots=True)
-class When:
+class FaultSchedule:
     """Times are seconds since the vendors started. `lasts` of every `every` seconds it is on."""
 
     p: float = 1

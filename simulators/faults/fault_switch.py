@@ -7,8 +7,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from simulators.faults.fault import Fault
-from simulators.faults.fault_schedule import When
-from simulators.vendors.hooks import Bend
+from simulators.faults.fault_schedule import FaultSchedule
+from simulators.vendors.hooks import FaultHooks
 
 OPTIONS = ("p", "seed", "from", "until", "ramp", "every", "for", "value")
 
@@ -18,35 +18,35 @@ class SwitchError(ValueError):
 
 
 @dataclass(frozen=True, slots=True)
-class Switch:
-    """A fault, when it acts, and the bend that carries it out."""
+class FaultSwitch:
+    """A fault, the times at which it acts, and the hooks that carry it out."""
 
     fault: Fault
-    when: When
-    bend: Bend
+    schedule: FaultSchedule
+    hooks: FaultHooks
 
     def acts(self, now: float, dice: str) -> bool:
-        return self.when.acts(now, f"{self.fault.name}/{dice}")
+        return self.schedule.acts(now, f"{self.fault.name}/{dice}")
 
 
-def read_switches(text: str, faults: Mapping[str, Fault]) -> tuple[Switch, ...]:
+def read_switches(text: str, faults: Mapping[str, Fault]) -> tuple[FaultSwitch, ...]:
     """`leak-hermes,p=0.3,seed=7+rate-limit,from=60` as switches, in their order."""
-    return tuple(_switch(item, faults) for item in text.split("+") if item)
+    return tuple(_read_switch(item, faults) for item in text.split("+") if item)
 
 
-def _switch(text: str, faults: Mapping[str, Fault]) -> Switch:
+def _read_switch(text: str, faults: Mapping[str, Fault]) -> FaultSwitch:
     name, *pairs = text.split(",")
     if name not in faults:
         raise SwitchError(f"There is no fault {name!r}; docs/simulators.md lists them.")
-    options = dict(_option(pair) for pair in pairs)
+    options = dict(_read_option(pair) for pair in pairs)
     fault = faults[name]
     value = options.pop("value", None)
     if value is not None and not fault.value:
         raise SwitchError(f"{name} takes no value.")
-    return Switch(fault, _when(options), fault.make(value))
+    return FaultSwitch(fault, _schedule_of(options), fault.make(value))
 
 
-def _option(pair: str) -> tuple[str, float]:
+def _read_option(pair: str) -> tuple[str, float]:
     key, _, number = pair.partition("=")
     if key not in OPTIONS:
         raise SwitchError(f"There is no option {key!r}; there are {', '.join(OPTIONS)}.")
@@ -59,8 +59,8 @@ def _option(pair: str) -> tuple[str, float]:
     return key, value
 
 
-def _when(options: Mapping[str, float]) -> When:
-    return When(
+def _schedule_of(options: Mapping[str, float]) -> FaultSchedule:
+    return FaultSchedule(
         p=options.get("p", 1),
         seed=int(options.get("seed", 0)),
         start=options.get("from", 0),

@@ -8,8 +8,8 @@ from dataclasses import dataclass, replace
 from typing_extensions import override
 
 from simulators.faults.fault import Fault
-from simulators.vendors.hooks import Bend
-from simulators.vendors.model_traits import Replay, Thinks
+from simulators.vendors.hooks import FaultHooks
+from simulators.vendors.model_traits import ReplayDuty, ThinkingMode
 from simulators.vendors.spec import Spec
 
 NEW_TEMPLATE = (
@@ -20,7 +20,7 @@ NEW_TEMPLATE = (
 
 
 @dataclass(frozen=True, slots=True)
-class Change(Bend):
+class SpecChange(FaultHooks):
     """Another Spec serves."""
 
     change: Callable[[Spec], Spec]
@@ -31,18 +31,18 @@ class Change(Bend):
 
 
 def _fault(name: str, row: str, shows: str, change: Callable[[Spec], Spec]) -> Fault:
-    bend = Change(change)
-    return Fault(name, row, shows, lambda value: bend)
+    hooks = SpecChange(change)
+    return Fault(name, row, shows, lambda value: hooks)
 
 
 def _strict(spec: Spec) -> Spec:
     """The same names in front of models that think and want all of it back."""
     models = {
-        name: replace(model, thinks=Thinks.UNLESS_DISABLED, replay=Replay.ALL_TURNS)
+        name: replace(model, thinks=ThinkingMode.UNLESS_DISABLED, replay=ReplayDuty.ALL_TURNS)
         for name, model in spec.models.items()
     }
-    fingerprint = replace(spec.manner, fingerprint="fp_rerouted02")
-    return replace(spec, models=models, manner=fingerprint)
+    fingerprint = replace(spec.style, fingerprint="fp_rerouted02")
+    return replace(spec, models=models, style=fingerprint)
 
 
 FAULTS = (
@@ -68,7 +68,7 @@ FAULTS = (
         "new-fingerprint",
         "",
         "another system_fingerprint, where the format has one",
-        lambda spec: replace(spec, manner=replace(spec.manner, fingerprint="fp_0123456789")),
+        lambda spec: replace(spec, style=replace(spec.style, fingerprint="fp_0123456789")),
     ),
     _fault(
         "route-strict",

@@ -1,4 +1,4 @@
-"""A stand-in for a model: it knows nothing but the request, and answers by reading it."""
+"""The simulated model: it knows only the request, and answers by reading it."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ from probes.messages import (
     ToolSpec,
     Turn,
 )
-from simulators.model.call_repair import is_failure, may_retry, mend
-from simulators.model.echo_text import words_to_say
-from simulators.model.schema_values import invented, properties, required, typed
-from simulators.model.tool_requests import Wish, call_anyway, read_wishes
+from simulators.model.call_repair import is_failure, may_retry, repair_arguments
+from simulators.model.echo_text import find_text_to_repeat
+from simulators.model.schema_values import convert_value, invent_value, properties, required
+from simulators.model.tool_requests import ToolRequest, force_tool_request, read_tool_requests
 
 MAX_TRIES = 3
 PROSE = "I have read your request and would be glad to help with it."
@@ -44,11 +44,11 @@ _REFERS = re.compile(
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """What the model wants to say: a thought that a vendor may show, and calls or a text."""
+    """The model's answer: reasoning that a vendor may show, and tool calls or a text."""
 
     thought: str
     text: str = ""
-    wishes: tuple[Wish, ...] = ()
+    tool_requests: tuple[ToolRequest, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,24 +59,28 @@ class _Step:
     result: ToolResult
 
 
-def answer(call: ModelCall) -> Answer:
+def answer_request(call: ModelCall) -> Answer:
     """The answer to a request, from the request alone."""
-    asked, since = _question(call)
+    question, since = _question(call)
     steps = _steps(since)
     if call.tool_choice == NONE or not call.tools:
-        return _in_words(asked, steps, call)
-    wishes = [_settled(wish, steps) for wish in read_wishes(asked, call.tools)]
-    todo = [*_repairs(steps, since, call.tools), *_pending(wishes, steps)]
-    forced = _forced(asked, call)
+        return _in_words(question, steps, call)
+    tool_requests = [
+        _settled(tool_request, steps) for tool_request in read_tool_requests(question, call.tools)
+    ]
+    todo = [*_repairs(steps, since, call.tools), *_pending(tool_requests, steps)]
+    forced = _forced(question, call)
     if forced is not None:
-        todo = [wish for wish in todo if wish.tool == forced.tool] or [forced]
+        todo = [tool_request for tool_request in todo if tool_request.tool == forced.tool] or [
+            forced
+        ]
     elif call.tool_choice is not None and call.tool_choice.mode == "required":
-        todo = todo or wishes or [_whole(call_anyway(asked, call.tools[0]))]
+        todo = todo or tool_requests or [_whole(force_tool_request(question, call.tools[0]))]
     if not todo:
-        return _in_words(asked, steps, call)
-    if call.parallel is False or forced is not None or _in_order(asked):
+        return _in_words(question, steps, call)
+    if call.parallel is False or forced is not None or _in_order(question):
         todo = todo[:1]
-    names = ", ".join(wish.tool.name for wish in todo)
+    names = ", ".join(tool_request.tool.name for tool_request in todo)
     after = " I have seen the results so far." if steps else ""
     return Answer(f"The user wants something done.{after} I should use {names}.", "", tuple(todo))
 
@@ -89,7 +93,7 @@ def _question(call: ModelCall) -> tuple[str, Sequence[Turn]]:
     last = places[-1]
     text = _text(call.turns[last])
     remark = last > 0 and call.turns[last - 1].role is Role.TOOL
-    if remark and len(places) > 1 and not read_wishes(text, call.tools):
+    if remark and len(places) > 1 and not read_tool_requests(text, call.tools):
         # Words beside the results of the calls belong to the question that led to them.
         return f"{_text(call.turns[places[-2]])}\n{text}", call.turns[places[-2] + 1 :]
     return text, call.turns[last + 1 :]
@@ -112,32 +116,34 @@ def _steps(turns: Sequence[Turn]) -> list[_Step]:
     return steps
 
 
-def _settled(wish: Wish, steps: Sequence[_Step]) -> Wish:
-    """The wish with all that its schema needs; what refers to a result is filled in from it."""
+def _settled(tool_request: ToolRequest, steps: Sequence[_Step]) -> ToolRequest:
+    """Fill in the required arguments, and those that refer to an earlier result."""
     good = [step for step in steps if not is_failure(step.result)]
     arguments = {
-        name: _from_result(value, good[-1].result, wish.tool, name) if good else value
-        for name, value in wish.arguments.items()
+        name: _from_result(value, good[-1].result, tool_request.tool, name) if good else value
+        for name, value in tool_request.arguments.items()
     }
-    return _whole(replace(wish, arguments=arguments))
+    return _whole(replace(tool_request, arguments=arguments))
 
 
-def _whole(wish: Wish) -> Wish:
-    schema = wish.tool.schema or {}
+def _whole(tool_request: ToolRequest) -> ToolRequest:
+    schema = tool_request.tool.schema or {}
     rules = properties(schema, schema)
     added = {
-        name: invented(rules[name], schema)
+        name: invent_value(rules[name], schema)
         for name in required(schema)
-        if name in rules and name not in wish.arguments
+        if name in rules and name not in tool_request.arguments
     }
-    return replace(wish, arguments={**wish.arguments, **added})
+    return replace(tool_request, arguments={**tool_request.arguments, **added})
 
 
 def _from_result(value: JSON, result: ToolResult, tool: ToolSpec, name: str) -> JSON:
     if not isinstance(value, str) or not _REFERS.match(value):
         return value
     schema = tool.schema or {}
-    return typed(_main_value(result.content, value), properties(schema, schema)[name], schema)
+    return convert_value(
+        _main_value(result.content, value), properties(schema, schema)[name], schema
+    )
 
 
 def _main_value(content: str, phrase: str) -> str:
@@ -154,7 +160,7 @@ def _main_value(content: str, phrase: str) -> str:
 
 def _repairs(
     steps: Sequence[_Step], since: Sequence[Turn], tools: Sequence[ToolSpec]
-) -> list[Wish]:
+) -> list[ToolRequest]:
     """New tries for the calls of the last round that failed."""
     last = {result.call_id for turn in since[-1:] for result in turn.results}
     if since and since[-1].role is Role.TOOL:
@@ -162,61 +168,65 @@ def _repairs(
         begin = rounds[-1] if rounds else 0
         last = {result.call_id for turn in since[begin:] for result in turn.results}
     known = {tool.name: tool for tool in tools}
-    wishes = []
+    tool_requests = []
     for step in steps:
         if step.call.id not in last or not is_failure(step.result) or step.call.name not in known:
             continue
         tool = known[step.call.name]
-        arguments = mend(step.call, step.result, tool)
+        arguments = repair_arguments(step.call, step.result, tool)
         same = sum(_same(other.call, tool.name, arguments) for other in steps)
         tries = sum(other.call.name == tool.name for other in steps if is_failure(other.result))
         if may_retry(step.result) and same < 2 and tries < MAX_TRIES:
-            wishes.append(Wish(tool, arguments))
-    return wishes
+            tool_requests.append(ToolRequest(tool, arguments))
+    return tool_requests
 
 
 def _same(call: ToolCall, name: str, arguments: Mapping[str, JSON]) -> bool:
     return call.name == name and dict(call.input) == dict(arguments)
 
 
-def _pending(wishes: Sequence[Wish], steps: Sequence[_Step]) -> list[Wish]:
-    """The wishes that no call has been made for."""
+def _pending(tool_requests: Sequence[ToolRequest], steps: Sequence[_Step]) -> list[ToolRequest]:
+    """Return the tool requests for which no call has been made."""
     made = [step.call for step in steps]
     pending = []
-    for wish in wishes:
-        exact = next((c for c in made if _same(c, wish.tool.name, wish.arguments)), None)
+    for tool_request in tool_requests:
+        exact = next(
+            (c for c in made if _same(c, tool_request.tool.name, tool_request.arguments)), None
+        )
         if exact is not None:
             made.remove(exact)
         else:
-            pending.append(wish)
+            pending.append(tool_request)
     # A call that was corrected, or whose argument came out of a result, also counts.
     rest = []
-    for wish in pending:
-        alike = next((made_call for made_call in made if made_call.name == wish.tool.name), None)
+    for tool_request in pending:
+        alike = next(
+            (made_call for made_call in made if made_call.name == tool_request.tool.name), None
+        )
         if alike is not None:
             made.remove(alike)
         else:
-            rest.append(wish)
+            rest.append(tool_request)
     return rest
 
 
-def _forced(asked: str, call: ModelCall) -> Wish | None:
+def _forced(question: str, call: ModelCall) -> ToolRequest | None:
     choice = call.tool_choice
     if choice is None or choice.mode != "named":
         return None
     tool = next((tool for tool in call.tools if tool.name == choice.name), None)
-    return None if tool is None else _whole(call_anyway(asked, tool))
+    return None if tool is None else _whole(force_tool_request(question, tool))
 
 
-def _in_order(asked: str) -> bool:
-    return _IN_ORDER.search(asked) is not None and _TOGETHER.search(asked) is None
+def _in_order(question: str) -> bool:
+    return _IN_ORDER.search(question) is not None and _TOGETHER.search(question) is None
 
 
-def _in_words(asked: str, steps: Sequence[_Step], call: ModelCall) -> Answer:
+def _in_words(question: str, steps: Sequence[_Step], call: ModelCall) -> Answer:
     if steps:
         told = "\n".join(f"{step.call.name}: {step.result.content}" for step in steps)
         return Answer("I have what I need and can answer.", f"Here is what came back.\n{told}")
-    if words := words_to_say(asked):
+    if words := find_text_to_repeat(question):
         return Answer("A plain answer is wanted.", words)
     earlier = [result for turn in call.turns for result in turn.results]
     if earlier:

@@ -6,9 +6,16 @@ import re
 from collections.abc import Mapping
 
 from probes.messages import JSON, ToolCall, ToolResult, ToolSpec
-from simulators.model.property_values import said_groups
-from simulators.model.quotes import quoted
-from simulators.model.schema_values import DECODER, Schema, invented, properties, required, typed
+from simulators.model.property_values import read_value_groups
+from simulators.model.quotes import quoted_texts
+from simulators.model.schema_values import (
+    DECODER,
+    Schema,
+    convert_value,
+    invent_value,
+    properties,
+    required,
+)
 
 _FAILED = re.compile(r"\s*(?:\[?error\b|.{0,40}\b(?:failed|exception)\b)", re.I)
 _HINTS = ("suggestion", "expected", "correct_value", "use", "hint", "did_you_mean", "example")
@@ -41,7 +48,7 @@ def may_retry(result: ToolResult) -> bool:
     return _fields(result.content).get("retryable") is not False
 
 
-def mend(call: ToolCall, result: ToolResult, tool: ToolSpec) -> dict[str, JSON]:
+def repair_arguments(call: ToolCall, result: ToolResult, tool: ToolSpec) -> dict[str, JSON]:
     """The arguments for the next try; the same as before where the error names no remedy."""
     schema: Schema = tool.schema or {}
     rules = properties(schema, schema)
@@ -59,11 +66,11 @@ def mend(call: ToolCall, result: ToolResult, tool: ToolSpec) -> dict[str, JSON]:
         del arguments[name]
     elif name in rules:
         arguments[name] = _mended(name, arguments.get(name), error, message, schema)
-    if arguments == dict(call.input) and (said := said_groups(message, schema)):
+    if arguments == dict(call.input) and (said := read_value_groups(message, schema)):
         arguments |= said[0]
     for missing in required(schema):
         if missing in rules and missing not in arguments:
-            arguments[missing] = invented(rules[missing], schema)
+            arguments[missing] = invent_value(rules[missing], schema)
     return arguments
 
 
@@ -101,7 +108,7 @@ def _place(
         for word in reversed(words):
             if word in rules or word in made:
                 return word
-    said: list[str] = [*quoted(message), *re.findall(r"[\w-]+", message)]
+    said: list[str] = [*quoted_texts(message), *re.findall(r"[\w-]+", message)]
     found = [*(word for word in said if word in rules), *(word for word in said if word in made)]
     return found[0] if found else next(iter(rules)) if len(rules) == 1 else ""
 
@@ -120,11 +127,11 @@ def _mended(
     elif one_of := _ONE_OF.search(message):
         told.append(re.split(r",|\bor\b", one_of.group(1))[0].strip(" '\"`."))
     if told:
-        return typed(told[0], rules, schema) if isinstance(told[0], str) else told[0]
+        return convert_value(told[0], rules, schema) if isinstance(told[0], str) else told[0]
     if isinstance(value, str):
         return _mended_text(value, message, rules, schema)
     if value is None and _MISSING.search(message):
-        return invented(rules, schema)
+        return invent_value(rules, schema)
     return _bounded(value, message)
 
 
@@ -152,4 +159,4 @@ def _mended_text(value: str, message: str, rules: Schema, schema: Schema) -> JSO
         return value if value.endswith(suffix) else value + suffix
     if (most := _MOST.search(message)) and "character" in message:
         return value[: int(most.group(1))]
-    return typed(value, rules, schema)
+    return convert_value(value, rules, schema)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from itertools import islice
 
-from simulators.model.quotes import quoted
+from simulators.model.quotes import quoted_texts
 from simulators.model.schema_values import unquoted
 from simulators.model.tool_bans import first_ban
 
@@ -23,7 +23,7 @@ _BELOW = re.compile(r"\b(?:below|following|next|this|these)\b", re.I)
 _NAMED = re.compile(r"\b(?:text|sentence|line|words?|phrase)\b[^\n.!?:]{0,40}:(?=\s|\Z)", re.I)
 
 
-def words_to_say(text: str) -> str | None:
+def find_text_to_repeat(text: str) -> str | None:
     """The words that a verb of saying is about, or that are called the text."""
     text = text[:MAX_TEXT]
     verbs = list(islice(_SAY.finditer(text), MAX_VERBS))
@@ -33,7 +33,7 @@ def words_to_say(text: str) -> str | None:
     if named := _NAMED.search(text) if verbs else None:
         return _first_line(text[named.end() :])
     # Without tools, what is quoted is all that there is to say.
-    quotes = quoted(text) if first_ban(text) is not None else []
+    quotes = quoted_texts(text) if first_ban(text) is not None else []
     return quotes[0] if quotes else None
 
 
@@ -43,7 +43,7 @@ def _behind(text: str, begin: int) -> str | None:
     assert end is not None
     sentence = text[begin : end.start()]
     colon = _COLON.search(sentence)
-    if quotes := quoted(sentence):
+    if quotes := quoted_texts(sentence):
         return quotes[0]
     if colon is None:
         return _first_line(text[end.end() :]) if _BELOW.search(sentence) else None
@@ -53,7 +53,7 @@ def _behind(text: str, begin: int) -> str | None:
 def _in_front(text: str, end: int) -> str | None:
     """In quotes, earlier in the same sentence."""
     ends = [match.end() for match in _SENTENCE_END.finditer(text, 0, end) if match.end() < end]
-    quotes = quoted(text[ends[-1] if ends else 0 : end])
+    quotes = quoted_texts(text[ends[-1] if ends else 0 : end])
     return quotes[-1] if quotes else None
 
 

@@ -6,12 +6,12 @@ import re
 from collections.abc import Iterator, Mapping
 
 from probes.messages import JSON
-from simulators.model.schema_values import DECODER, Schema, typed, unquoted
+from simulators.model.schema_values import DECODER, Schema, convert_value, unquoted
 
-Group = dict[str, JSON]
+ValueGroup = dict[str, JSON]
 
 
-def objects(text: str, names: Mapping[str, Schema]) -> Iterator[Group]:
+def read_json_objects(text: str, names: Mapping[str, Schema]) -> Iterator[ValueGroup]:
     """JSON objects in the text whose keys are properties, alone or as the arguments of a call."""
     position = 0
     failures = 0
@@ -35,7 +35,7 @@ def objects(text: str, names: Mapping[str, Schema]) -> Iterator[Group]:
             yield value
 
 
-def rows(text: str, names: Mapping[str, Schema], schema: Schema) -> Iterator[Group]:
+def read_table_rows(text: str, names: Mapping[str, Schema], schema: Schema) -> Iterator[ValueGroup]:
     """The rows of a table whose head names properties."""
     head: list[str] | None = None
     for line in text.splitlines():
@@ -50,7 +50,7 @@ def rows(text: str, names: Mapping[str, Schema], schema: Schema) -> Iterator[Gro
         elif not all(set(cell) <= set("-: ") for cell in cells):
             row = dict(zip(head, cells, strict=False))
             yield {
-                name: typed(unquoted(said), names[name], schema)
+                name: convert_value(unquoted(said), names[name], schema)
                 for name, said in row.items()
                 if name in names
             }

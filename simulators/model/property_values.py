@@ -7,10 +7,18 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from itertools import islice
 
-from simulators.model.announced_value import announced
-from simulators.model.embedded_data import Group, objects, rows
-from simulators.model.quotes import closing
-from simulators.model.schema_values import DECODER, QUOTES, Schema, fits, properties, resolve, typed
+from simulators.model.announced_value import find_announced_value
+from simulators.model.embedded_data import ValueGroup, read_json_objects, read_table_rows
+from simulators.model.quotes import find_closing_quote
+from simulators.model.schema_values import (
+    DECODER,
+    QUOTES,
+    Schema,
+    convert_value,
+    fits_schema,
+    properties,
+    resolve,
+)
 
 MAX_TEXT = 200_000
 MAX_SAYINGS = 200
@@ -50,7 +58,7 @@ _FENCE = re.compile(r"\s*```[^\n]*\n(.*?)\n?```", re.S)
 
 
 @dataclass(frozen=True, slots=True)
-class Saying:
+class StatedValue:
     """One place where a property is given a value."""
 
     name: str
@@ -60,19 +68,19 @@ class Saying:
     strength: int
 
 
-def said_groups(text: str, schema: Schema) -> list[Group]:
+def read_value_groups(text: str, schema: Schema) -> list[ValueGroup]:
     """Every set of values in the text, in order; a property that is said again opens a new one."""
     text = text[:MAX_TEXT]
     names = _flat(schema)
     if not names:
         return []
-    if found := [*objects(text, names), *rows(text, names, schema)]:
+    if found := [*read_json_objects(text, names), *read_table_rows(text, names, schema)]:
         return found
-    groups: list[Group] = []
+    groups: list[ValueGroup] = []
     for saying in _settled(text, names, schema):
         if not groups or saying.name in groups[-1]:
             groups.append({})
-        groups[-1][saying.name] = typed(saying.said, names[saying.name], schema)
+        groups[-1][saying.name] = convert_value(saying.said, names[saying.name], schema)
     return [_nested(group) for group in _shared(groups)]
 
 
@@ -86,8 +94,8 @@ def _flat(schema: Schema) -> dict[str, Schema]:
     return found
 
 
-def _nested(group: Group) -> Group:
-    whole: Group = {}
+def _nested(group: ValueGroup) -> ValueGroup:
+    whole: ValueGroup = {}
     for name, value in group.items():
         outer, _, inner = name.partition(".")
         held = whole.get(outer)
@@ -98,7 +106,7 @@ def _nested(group: Group) -> Group:
     return whole
 
 
-def _shared(groups: list[Group]) -> list[Group]:
+def _shared(groups: list[ValueGroup]) -> list[ValueGroup]:
     """A value that is said once for several calls holds for all of them."""
     counts: dict[str, int] = {}
     for group in groups:
@@ -108,19 +116,19 @@ def _shared(groups: list[Group]) -> list[Group]:
     return [{**once, **group} for group in groups]
 
 
-def _settled(text: str, names: Mapping[str, Schema], schema: Schema) -> list[Saying]:
+def _settled(text: str, names: Mapping[str, Schema], schema: Schema) -> list[StatedValue]:
     """The sayings that stand: the clearest of each property, none inside another's value."""
     every = [
         saying
         for name, rules in names.items()
         for saying in islice(_sayings(text, name, list(names)), MAX_SAYINGS)
         # Loose words that the schema does not take were about something else.
-        if saying.strength > 2 or fits(saying.said, rules, schema)
+        if saying.strength > 2 or fits_schema(saying.said, rules, schema)
     ]
     best = {saying.name: 0 for saying in every}
     for saying in every:
         best[saying.name] = max(best[saying.name], saying.strength)
-    kept: list[Saying] = []
+    kept: list[StatedValue] = []
     clear = [saying for saying in every if saying.strength == best[saying.name]]
     for saying in sorted(clear, key=lambda item: (-item.strength, item.start)):
         if not any(other.start < saying.start < other.end for other in kept):
@@ -128,7 +136,7 @@ def _settled(text: str, names: Mapping[str, Schema], schema: Schema) -> list[Say
     return sorted(kept, key=lambda item: item.start)
 
 
-def _sayings(text: str, name: str, names: list[str]) -> Iterator[Saying]:
+def _sayings(text: str, name: str, names: list[str]) -> Iterator[StatedValue]:
     spelled = _spelled(name)
     for mention in re.finditer(
         rf"(?<![\w.])[`\"'*]{{0,3}}{spelled}[`\"'*]{{0,3}}(?!\w)", text, re.I
@@ -147,7 +155,7 @@ def _spelled(name: str) -> str:
     return re.escape(name).replace("_", "[_ ]")
 
 
-def _behind(text: str, mention: re.Match[str], name: str, names: list[str]) -> Saying | None:
+def _behind(text: str, mention: re.Match[str], name: str, names: list[str]) -> StatedValue | None:
     """What follows the property's name."""
     connector = _CONNECTOR.match(text, mention.end())
     assert connector is not None
@@ -162,17 +170,17 @@ def _behind(text: str, mention: re.Match[str], name: str, names: list[str]) -> S
     if word in _SYMBOLS and leads:
         end = _line_end(text, begin, names)
         said = text[begin:end].strip().rstrip("|" if word == "|" else "").strip()
-        return Saying(name, start, end, said, 4)
-    close = closing(text, begin) if begin < len(text) and text[begin] in QUOTES else None
+        return StatedValue(name, start, end, said, 4)
+    close = find_closing_quote(text, begin) if begin < len(text) and text[begin] in QUOTES else None
     if close is not None:
-        return Saying(name, start, close + 1, text[begin + 1 : close], 3)
+        return StatedValue(name, start, close + 1, text[begin + 1 : close], 3)
     found = None if word in _SYMBOLS else _announced(text, start, begin, name, names)
     if found is None and (word in _SYMBOLS or leads or _INTRODUCED.search(before)):
         found = _bare(text, start, begin, name, names)
     return replace(found, strength=2) if found and word and found.strength < 2 else found
 
 
-def _bare(text: str, start: int, begin: int, name: str, names: list[str]) -> Saying | None:
+def _bare(text: str, start: int, begin: int, name: str, names: list[str]) -> StatedValue | None:
     """An unquoted value in a sentence, up to the next property or the sentence's end."""
     stop = _SENTENCE_END.search(text, begin)
     end = stop.start() if stop else len(text)
@@ -189,30 +197,32 @@ def _bare(text: str, start: int, begin: int, name: str, names: list[str]) -> Say
         said = clause.group(1)
     if not said or said.split()[0].lower().strip(",.") in _EMPTY_WORDS - {"the", "it"}:
         return None
-    return Saying(name, start, end, said, 1)
+    return StatedValue(name, start, end, said, 1)
 
 
-def _structured(text: str, start: int, begin: int, name: str) -> Saying | None:
+def _structured(text: str, start: int, begin: int, name: str) -> StatedValue | None:
     try:
         _, end = DECODER.raw_decode(text, begin)
     except (ValueError, RecursionError):
         return None
-    return Saying(name, start, end, text[begin:end], 4)
+    return StatedValue(name, start, end, text[begin:end], 4)
 
 
-def _next_line(text: str, start: int, begin: int, name: str) -> Saying | None:
+def _next_line(text: str, start: int, begin: int, name: str) -> StatedValue | None:
     """A value below its name: in a fence, or on the next line."""
     if fence := _FENCE.match(text, begin):
-        return Saying(name, start, fence.end(), fence.group(1), 4)
+        return StatedValue(name, start, fence.end(), fence.group(1), 4)
     rest = text[begin:].lstrip()
     line = rest.split("\n", 1)[0].strip()
     end = len(text) - len(rest) + len(line)
-    return Saying(name, start, end, line.lstrip("> "), 4) if line else None
+    return StatedValue(name, start, end, line.lstrip("> "), 4) if line else None
 
 
-def _announced(text: str, start: int, begin: int, name: str, names: list[str]) -> Saying | None:
+def _announced(
+    text: str, start: int, begin: int, name: str, names: list[str]
+) -> StatedValue | None:
     """A value behind the colon of a sentence that announces it, unless others are named there."""
-    found = announced(text, begin)
+    found = find_announced_value(text, begin)
     if found is None:
         return None
     others = rf"\b(?:{'|'.join(_spelled(other) for other in names)})\b"
@@ -220,7 +230,7 @@ def _announced(text: str, start: int, begin: int, name: str, names: list[str]) -
     is_shared = re.search(others, text[start + len(name) : found.start], re.I)
     if names_others or is_shared:
         return None
-    return Saying(name, start, found.end, found.said, 2)
+    return StatedValue(name, start, found.end, found.said, 2)
 
 
 def _line_end(text: str, begin: int, names: list[str]) -> int:
@@ -232,16 +242,16 @@ def _line_end(text: str, begin: int, names: list[str]) -> int:
     return found.start() if found else end
 
 
-def _before(text: str, end: int, name: str) -> Saying | None:
+def _before(text: str, end: int, name: str) -> StatedValue | None:
     """What stands before `as the message`."""
     head = text[max(0, end - 2000) : end].rstrip()
     offset = max(0, end - 2000)
     for opened in re.finditer(r"(?<!\w)[\"'`“«‘]", head):
-        if closing(head, opened.start()) == len(head) - 1:
-            return Saying(name, offset + opened.start(), end, head[opened.end() : -1], 3)
+        if find_closing_quote(head, opened.start()) == len(head) - 1:
+            return StatedValue(name, offset + opened.start(), end, head[opened.end() : -1], 3)
     verb = r"(?:pass|use|using|with|send|give|put|supply|and|,|:)\s+"
     bare = re.search(rf"{verb}((?:(?!\b(?:as|for)\b)[^,;\"\n]){{1,200}})\Z", head, re.I)
     if bare is None or bare.group(1).split()[0].lower() in _EMPTY_WORDS:
         return None
     said = re.split(rf"\b{verb}", bare.group(1), flags=re.I)[-1]
-    return Saying(name, offset + bare.start(1), end, said.strip(), 2)
+    return StatedValue(name, offset + bare.start(1), end, said.strip(), 2)

@@ -9,18 +9,18 @@ from simulators.model.schema_values import QUOTES
 _OPENED = re.compile(r"(?<!\w)[\"'`“«‘]")
 
 
-def quoted(text: str) -> list[str]:
+def quoted_texts(text: str) -> list[str]:
     """The texts between quotes, in order."""
     found, position = [], 0
     while opened := _OPENED.search(text, position):
-        end = closing(text, opened.start())
+        end = find_closing_quote(text, opened.start())
         position = opened.end() if end is None else end + 1
         if end is not None:
             found.append(text[opened.end() : end])
     return found
 
 
-def closing(text: str, begin: int) -> int | None:
+def find_closing_quote(text: str, begin: int) -> int | None:
     """Where the quote that opens here is closed: before space or punctuation, on the same line."""
     close = QUOTES[text[begin]]
     position = begin

@@ -24,7 +24,7 @@ _NUMBER = re.compile(r"[-+]?\d[\d_,]*(?:\.\d+)?(?:[eE][-+]?\d+)?")
 _ITEMS = re.compile(r"\s*,\s*(?:and\s+)?|\s+and\s+")
 
 
-class Unfit(Exception):
+class UnfitValue(Exception):
     """The text cannot be read as this type."""
 
 
@@ -39,22 +39,22 @@ def _finite(said: str) -> float:
 DECODER = json.JSONDecoder(parse_float=_finite, parse_constant=_finite)
 
 
-def typed(said: str, schema: Schema, root: Schema) -> JSON:
+def convert_value(said: str, schema: Schema, root: Schema) -> JSON:
     """The value that a text stands for; the text itself where the schema does not fit it."""
     for candidate in alternatives(schema, root):
         try:
             return _as(said, candidate, root)
-        except Unfit:
+        except UnfitValue:
             continue
     return unquoted(said)
 
 
-def fits(said: str, schema: Schema, root: Schema) -> bool:
+def fits_schema(said: str, schema: Schema, root: Schema) -> bool:
     """Whether a text can be read as what the schema asks for."""
     for candidate in alternatives(schema, root):
         try:
             _as(said, candidate, root)
-        except Unfit:
+        except UnfitValue:
             continue
         return True
     return False
@@ -95,7 +95,7 @@ def resolve(schema: Schema, root: Schema) -> Schema:
     return schema
 
 
-def invented(schema: Schema, root: Schema) -> JSON:
+def invent_value(schema: Schema, root: Schema) -> JSON:
     """A value for what nobody said: the least that the schema takes."""
     plain = alternatives(schema, root)[0]
     for key in ("default", "const"):
@@ -108,7 +108,7 @@ def invented(schema: Schema, root: Schema) -> JSON:
     lowest = plain.get("minimum")
     if _name(plain) == "object":
         return {
-            name: invented(rules, root)
+            name: invent_value(rules, root)
             for name, rules in properties(plain, root).items()
             if name in required(plain)
         }
@@ -174,18 +174,18 @@ def _option(said: str, options: list[JSON]) -> JSON:
     for option in options:
         if re.search(rf"(?<!\w){re.escape(str(option).lower())}(?!\w)", lowered):
             return option
-    raise Unfit
+    raise UnfitValue
 
 
 def _number(said: str) -> JSON:
     if said.lower() in WORDS:
         return WORDS[said.lower()]
     if not _NUMBER.fullmatch(said) or len(said) > 400:
-        raise Unfit
+        raise UnfitValue
     plain = said.replace(",", "").replace("_", "")
     number = int(plain) if plain.lstrip("+-").isdigit() else float(plain)
     if not math.isfinite(number):
-        raise Unfit
+        raise UnfitValue
     return number
 
 
@@ -193,14 +193,14 @@ def _integer(said: str) -> JSON:
     number = _number(said)
     if isinstance(number, float):
         if not number.is_integer():
-            raise Unfit
+            raise UnfitValue
         return int(number)
     return number
 
 
 def _null(said: str) -> JSON:
     if said.lower() not in NOTHING:
-        raise Unfit
+        raise UnfitValue
     return None
 
 
@@ -209,7 +209,7 @@ def _boolean(said: str) -> JSON:
         return True
     if said.lower() in NO:
         return False
-    raise Unfit
+    raise UnfitValue
 
 
 def _array(said: str, schema: Schema, root: Schema) -> JSON:
@@ -219,13 +219,15 @@ def _array(said: str, schema: Schema, root: Schema) -> JSON:
     item = schema.get("items")
     rules: Schema = item if isinstance(item, Mapping) else {}
     shown = said.strip().rstrip(".;")
-    return [typed(piece.strip(), rules, root) for piece in _ITEMS.split(shown) if piece.strip()]
+    return [
+        convert_value(piece.strip(), rules, root) for piece in _ITEMS.split(shown) if piece.strip()
+    ]
 
 
 def _object(said: str) -> JSON:
     read = _json(said)
     if not isinstance(read, Mapping):
-        raise Unfit
+        raise UnfitValue
     return read
 
 

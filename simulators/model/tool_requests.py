@@ -7,11 +7,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from probes.messages import JSON, ToolSpec
-from simulators.model.embedded_data import Group, objects
-from simulators.model.property_values import said_groups
+from simulators.model.embedded_data import ValueGroup, read_json_objects
+from simulators.model.property_values import read_value_groups
 from simulators.model.schema_values import Schema, properties, required
 from simulators.model.tool_bans import CALLING, first_ban, is_refused, without_bans
-from simulators.model.unnamed_values import guessed
+from simulators.model.unnamed_values import guess_values
 
 _ASKS = re.compile(
     rf"\b{CALLING}\b|\b(?:tool|function|please|once|(?:one|single) time)\b"
@@ -27,7 +27,7 @@ _GENERIC = frozenset({"probe", "tool", "get", "set", "the", "run", "do", "make"}
 
 
 @dataclass(frozen=True, slots=True)
-class Wish:
+class ToolRequest:
     """A call that is asked for."""
 
     tool: ToolSpec
@@ -41,7 +41,7 @@ class _Mention:
     end: int
 
 
-def read_wishes(text: str, tools: Sequence[ToolSpec]) -> list[Wish]:
+def read_tool_requests(text: str, tools: Sequence[ToolSpec]) -> list[ToolRequest]:
     """The calls that a text asks for, in the order it names them."""
     mentions = _mentions(text, tools)
     ban = first_ban(text)
@@ -53,37 +53,39 @@ def read_wishes(text: str, tools: Sequence[ToolSpec]) -> list[Wish]:
     if not mentions:
         hinted = _hinted(text, tools)
         return _of_segment(hinted, text, text) if hinted else []
-    wishes = _of_objects(text, mentions) or _of_mentions(text, mentions)
-    return _first_of_each(wishes) if _ONCE.search(text) else wishes
+    tool_requests = _of_objects(text, mentions) or _of_mentions(text, mentions)
+    return _first_of_each(tool_requests) if _ONCE.search(text) else tool_requests
 
 
-def call_anyway(text: str, tool: ToolSpec) -> Wish:
+def force_tool_request(text: str, tool: ToolSpec) -> ToolRequest:
     """A call of a tool that must be called, with what the text says for it."""
     found = _of_segment(tool, text, text)
-    return found[0] if found else Wish(tool, {})
+    return found[0] if found else ToolRequest(tool, {})
 
 
-def _first_of_each(wishes: Sequence[Wish]) -> list[Wish]:
+def _first_of_each(tool_requests: Sequence[ToolRequest]) -> list[ToolRequest]:
     """`Exactly once` may be said of each tool; the same arguments again are the same call."""
-    chosen: dict[str, Wish] = {}
-    for wish in wishes:
-        chosen.setdefault(wish.tool.name, wish)
-    several = len(chosen) > 1 or len(wishes) < 2
-    return list(chosen.values()) if several else list(wishes)[:1]
+    chosen: dict[str, ToolRequest] = {}
+    for tool_request in tool_requests:
+        chosen.setdefault(tool_request.tool.name, tool_request)
+    several = len(chosen) > 1 or len(tool_requests) < 2
+    return list(chosen.values()) if several else list(tool_requests)[:1]
 
 
-def _of_objects(text: str, mentions: Sequence[_Mention]) -> list[Wish]:
+def _of_objects(text: str, mentions: Sequence[_Mention]) -> list[ToolRequest]:
     """The calls whose arguments stand in the text as JSON, where each fits one of the tools."""
     tools = list({mention.tool.name: mention.tool for mention in mentions}.values())
     names: dict[str, Schema] = {name: {} for tool in tools for name in _properties(tool)}
-    wishes: list[Wish] = []
-    for group in objects(text, names):
+    tool_requests: list[ToolRequest] = []
+    for group in read_json_objects(text, names):
         fitting = [tool for tool in tools if _fits(group, tool)]
         if len(fitting) != 1:
             return []
-        wishes.append(Wish(fitting[0], _ordered(group, fitting[0].schema or {})))
-    everyone = {wish.tool.name for wish in wishes} == {tool.name for tool in tools}
-    return wishes if everyone else []
+        tool_requests.append(ToolRequest(fitting[0], _ordered(group, fitting[0].schema or {})))
+    everyone = {tool_request.tool.name for tool_request in tool_requests} == {
+        tool.name for tool in tools
+    }
+    return tool_requests if everyone else []
 
 
 def _properties(tool: ToolSpec) -> Mapping[str, Schema]:
@@ -91,13 +93,13 @@ def _properties(tool: ToolSpec) -> Mapping[str, Schema]:
     return properties(schema, schema)
 
 
-def _fits(group: Group, tool: ToolSpec) -> bool:
+def _fits(group: ValueGroup, tool: ToolSpec) -> bool:
     return set(required(tool.schema or {})) <= set(group) <= set(_properties(tool))
 
 
-def _of_mentions(text: str, mentions: Sequence[_Mention]) -> list[Wish]:
+def _of_mentions(text: str, mentions: Sequence[_Mention]) -> list[ToolRequest]:
     """The calls of the tools that a text names, with what it says near their names."""
-    wishes: list[Wish] = []
+    tool_requests: list[ToolRequest] = []
     told: set[str] = set()
     for index, mention in enumerate(mentions):
         begin = mentions[index - 1].end if index else 0
@@ -108,8 +110,8 @@ def _of_mentions(text: str, mentions: Sequence[_Mention]) -> list[Wish]:
             # The values may stand before the tool's name.
             found = _of_segment(mention.tool, text[begin:end], text)
         told.add(mention.tool.name)
-        wishes += found
-    return wishes
+        tool_requests += found
+    return tool_requests
 
 
 def _mentions(text: str, tools: Sequence[ToolSpec]) -> list[_Mention]:
@@ -131,11 +133,11 @@ def _hinted(text: str, tools: Sequence[ToolSpec]) -> ToolSpec | None:
         own = set(re.findall(r"[a-z]+", tool.name.lower())) - _GENERIC
         if own and own <= words:
             return tool
-    asked = len(tools) == 1 and said_groups(text, tools[0].schema or {})
+    asked = len(tools) == 1 and read_value_groups(text, tools[0].schema or {})
     return tools[0] if asked else None
 
 
-def _of_segment(tool: ToolSpec, segment: str, text: str) -> list[Wish]:
+def _of_segment(tool: ToolSpec, segment: str, text: str) -> list[ToolRequest]:
     """The calls that a part of the text asks for, or one with what is known of it."""
     if whole := _whole_wishes(tool, segment):
         return whole
@@ -144,17 +146,17 @@ def _of_segment(tool: ToolSpec, segment: str, text: str) -> list[Wish]:
     if explained or not _ASKS.search(text):
         return []
     schema: Schema = tool.schema or {}
-    known = guessed(segment, schema, said_groups(segment, schema)) or [{}]
-    return [Wish(tool, _ordered(known[0], schema))]
+    known = guess_values(segment, schema, read_value_groups(segment, schema)) or [{}]
+    return [ToolRequest(tool, _ordered(known[0], schema))]
 
 
-def _whole_wishes(tool: ToolSpec, segment: str) -> list[Wish]:
+def _whole_wishes(tool: ToolSpec, segment: str) -> list[ToolRequest]:
     """The calls for which all that the schema needs is said."""
     schema: Schema = tool.schema or {}
     needed = {name for name in required(schema) if name in properties(schema, schema)}
-    groups = guessed(segment, schema, said_groups(segment, schema))
-    return [Wish(tool, _ordered(group, schema)) for group in groups if needed <= set(group)]
+    groups = guess_values(segment, schema, read_value_groups(segment, schema))
+    return [ToolRequest(tool, _ordered(group, schema)) for group in groups if needed <= set(group)]
 
 
-def _ordered(group: Group, schema: Schema) -> Group:
+def _ordered(group: ValueGroup, schema: Schema) -> ValueGroup:
     return {name: group[name] for name in properties(schema, schema) if name in group}

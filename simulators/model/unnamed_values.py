@@ -5,9 +5,9 @@ from __future__ import annotations
 import re
 
 from probes.messages import JSON
-from simulators.model.announced_value import announced_alone
-from simulators.model.embedded_data import Group
-from simulators.model.quotes import quoted
+from simulators.model.announced_value import find_only_announced_value
+from simulators.model.embedded_data import ValueGroup
+from simulators.model.quotes import quoted_texts
 from simulators.model.schema_values import Schema, alternatives, properties
 
 _INTEGER = re.compile(r"(?<![\w.])[-+]?\d{1,18}(?![\w]|\.\d)")
@@ -15,7 +15,7 @@ _INTEGER = re.compile(r"(?<![\w.])[-+]?\d{1,18}(?![\w]|\.\d)")
 _NO_WORD = re.compile(r"(?<![\w/])(?:\w+:)?/[^\s\"'`<>()\[\]{}]*\w/?")
 
 
-def guessed(segment: str, schema: Schema, groups: list[Group]) -> list[Group]:
+def guess_values(segment: str, schema: Schema, groups: list[ValueGroup]) -> list[ValueGroup]:
     """The groups with what was said without a name."""
     rules = properties(schema, schema)
     missing = [name for name in rules if not any(name in group for group in groups)]
@@ -39,7 +39,7 @@ def guessed(segment: str, schema: Schema, groups: list[Group]) -> list[Group]:
 
 def _texts(segment: str) -> list[str]:
     found: list[str] = _NO_WORD.findall(segment)
-    return quoted(segment) or found or announced_alone(segment)
+    return quoted_texts(segment) or found or find_only_announced_value(segment)
 
 
 def _loose(segment: str, rules: Schema, schema: Schema) -> list[JSON]:

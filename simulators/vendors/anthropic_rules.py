@@ -8,9 +8,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from probes.adapters.json_fields import list_or_empty, object_or_empty, text_or_empty
 from probes.messages import JSON
 from simulators.vendors import closure_rules
-from simulators.vendors.error_envelopes import Complaint
-from simulators.vendors.reply_style import is_ours, sign
-from simulators.vendors.spec import Asked
+from simulators.vendors.error_envelopes import RequestRefused
+from simulators.vendors.reply_style import is_own_signature, sign_text
+from simulators.vendors.spec import VendorRequest
 
 Body = Mapping[str, JSON]
 PARAMETERS = frozenset(
@@ -48,33 +48,35 @@ THOUGHTS = ("thinking", "redacted_thinking")
 _ID = re.compile(r"[a-zA-Z0-9_-]+")
 
 
-def anthropic(asked: Asked) -> None:
-    _check_head(asked)
-    if asked.thinks and asked.forces:
-        raise Complaint("Thinking may not be enabled when tool_choice forces tool use.")
-    _check_history(asked.body)
-    for where, block in _thinking_blocks(asked.body):
-        if block.get("signature") != sign(text_or_empty(block.get("thinking"))):
-            raise Complaint(f"{where}: Invalid `signature` in `thinking` block")
+def anthropic(request: VendorRequest) -> None:
+    _check_head(request)
+    if request.thinks and request.forces:
+        raise RequestRefused("Thinking may not be enabled when tool_choice forces tool use.")
+    _check_history(request.body)
+    for where, block in _thinking_blocks(request.body):
+        if block.get("signature") != sign_text(text_or_empty(block.get("thinking"))):
+            raise RequestRefused(f"{where}: Invalid `signature` in `thinking` block")
 
 
-def anthropic_strict(asked: Asked) -> None:
+def anthropic_strict(request: VendorRequest) -> None:
     """The newest models: thinking cannot be switched, and no tool can be forced."""
-    kind = object_or_empty(asked.body.get("thinking")).get("type")
+    kind = object_or_empty(request.body.get("thinking")).get("type")
     if kind in ("disabled", "enabled"):
-        raise Complaint(
+        raise RequestRefused(
             f'"thinking.type.{kind}" is not supported for this model. Use '
             '"thinking.type.adaptive" and "output_config.effort" to control thinking behavior.'
         )
-    _check_head(asked)
-    if asked.forces:
-        raise Complaint('tool_choice: type "tool" and "any" are not supported for this model.')
-    _check_history(asked.body)
-    for where, block in _thinking_blocks(asked.body):
+    _check_head(request)
+    if request.forces:
+        raise RequestRefused('tool_choice: type "tool" and "any" are not supported for this model.')
+    _check_history(request.body)
+    for where, block in _thinking_blocks(request.body):
         said, signature = block.get("thinking"), text_or_empty(block.get("signature"))
         # The text may have been left out; what is there must be what was signed.
-        if not is_ours(signature) or (said and signature != sign(text_or_empty(said))):
-            raise Complaint(f"{where}: Invalid `signature` in `thinking` block")
+        if not is_own_signature(signature) or (
+            said and signature != sign_text(text_or_empty(said))
+        ):
+            raise RequestRefused(f"{where}: Invalid `signature` in `thinking` block")
 
 
 def messages_of(body: Body) -> list[Body]:
@@ -89,15 +91,15 @@ def blocks_of(message: Body) -> list[Body]:
     return [object_or_empty(block) for block in list_or_empty(content)]
 
 
-def _check_head(asked: Asked) -> None:
-    if "anthropic-version" not in asked.headers:
-        raise Complaint("anthropic-version: header is required")
-    if asked.call.max_tokens is None:
-        raise Complaint("max_tokens: Field required")
-    if not list_or_empty(asked.body.get("messages")):
-        raise Complaint("messages: at least one message is required")
-    for place in _extra_inputs(asked.body, asked.headers):
-        raise Complaint(f"{place}: Extra inputs are not permitted")
+def _check_head(request: VendorRequest) -> None:
+    if "anthropic-version" not in request.headers:
+        raise RequestRefused("anthropic-version: header is required")
+    if request.call.max_tokens is None:
+        raise RequestRefused("max_tokens: Field required")
+    if not list_or_empty(request.body.get("messages")):
+        raise RequestRefused("messages: at least one message is required")
+    for place in _extra_inputs(request.body, request.headers):
+        raise RequestRefused(f"{place}: Extra inputs are not permitted")
 
 
 def _extra_inputs(body: Body, headers: Mapping[str, str]) -> Iterator[str]:
@@ -123,7 +125,7 @@ def _check_history(body: Body) -> None:
 def _check_blocks(index: int, blocks: Sequence[Body]) -> None:
     thinks = any(block.get("type") in THOUGHTS for block in blocks)
     if thinks and blocks[0].get("type") not in THOUGHTS:
-        raise Complaint(
+        raise RequestRefused(
             f"messages.{index}.content.0: If an assistant message contains any thinking blocks, "
             "the first block must be `thinking` or `redacted_thinking`. Found "
             f"`{blocks[0].get('type')}`."
@@ -135,14 +137,14 @@ def _check_blocks(index: int, blocks: Sequence[Body]) -> None:
             id_ = text_or_empty(block.get(key))
             if block.get("type") == kind and not _ID.fullmatch(id_):
                 where = f"messages.{index}.content.{place}.{kind}.{key}"
-                raise Complaint(f"{where}: String should match pattern '^[a-zA-Z0-9_-]+$'")
+                raise RequestRefused(f"{where}: String should match pattern '^[a-zA-Z0-9_-]+$'")
 
 
 def _check_text(text: str) -> None:
     if not text:
-        raise Complaint("messages: text content blocks must be non-empty")
+        raise RequestRefused("messages: text content blocks must be non-empty")
     if not text.strip():
-        raise Complaint("messages: text content blocks must contain non-whitespace text")
+        raise RequestRefused("messages: text content blocks must contain non-whitespace text")
 
 
 def _thinking_blocks(body: Body) -> Iterator[tuple[str, Body]]:

@@ -13,7 +13,7 @@ from itertools import takewhile
 from probes.adapters.gemini.content_parts import camel_case_fields
 from probes.adapters.json_fields import list_or_empty, object_or_empty, text_or_empty
 from probes.messages import JSON
-from simulators.vendors.error_envelopes import Complaint
+from simulators.vendors.error_envelopes import RequestRefused
 
 Body = Mapping[str, JSON]
 
@@ -39,7 +39,7 @@ class ChatClosure:
     )
 
     def check(self, body: Body) -> None:
-        """Raise a Complaint for the first place that breaks the rule."""
+        """Raise RequestRefused for the first place that breaks the rule."""
         waiting: list[str] | None = None
         messages = list_or_empty(body.get("messages"))
         for index, item in enumerate(messages):
@@ -55,15 +55,15 @@ class ChatClosure:
     def _take(self, id_: str, waiting: list[str] | None, index: int) -> None:
         param = f"messages.[{index}].role"
         if waiting is None:
-            raise Complaint(self.orphan.replace("{id}", id_), param=param)
+            raise RequestRefused(self.orphan.replace("{id}", id_), param=param)
         if id_ not in waiting:
-            raise Complaint(self.unknown.replace("{id}", id_), param=param)
+            raise RequestRefused(self.unknown.replace("{id}", id_), param=param)
         waiting.remove(id_)
 
     def _need_none(self, waiting: list[str] | None, index: int) -> None:
         if waiting:
             text = self.missing.replace("{ids}", ", ".join(waiting)).replace("{index}", str(index))
-            raise Complaint(text, param=f"messages.[{index}].role")
+            raise RequestRefused(text, param=f"messages.[{index}].role")
 
 
 OPENAI_CLOSURE = ChatClosure()
@@ -110,14 +110,14 @@ def check_anthropic(body: Body) -> None:
         for place, id_ in uses:
             if id_ in seen:
                 where = f"messages.{index}.content.{place}"
-                raise Complaint(f"{where}: `tool_use` ids must be unique")
+                raise RequestRefused(f"{where}: `tool_use` ids must be unique")
             seen.add(id_)
         before = _ids(messages[index - 1], "tool_use", "id") if index else []
         _check_orphans(index, message, {id_ for _, id_ in before})
         behind = messages[index + 1] if index + 1 < len(messages) else {}
         answered = _leading_results(behind)
         if missing := [id_ for _, id_ in uses if id_ not in answered]:
-            raise Complaint(
+            raise RequestRefused(
                 f"messages.{index}: `tool_use` ids were found without `tool_result` blocks "
                 f"immediately after: {', '.join(missing)}. Each `tool_use` block must have a "
                 "corresponding `tool_result` block in the next message."
@@ -139,16 +139,16 @@ def check_responses(body: Body) -> None:
     for place, id_ in enumerate(outputs):
         if id_ not in calls:
             text = f"No tool call found for function call output with call_id {id_}."
-            raise Complaint(text, param="input")
+            raise RequestRefused(text, param="input")
         if id_ in outputs[:place]:
-            raise Complaint(
+            raise RequestRefused(
                 f"Duplicate function_call_output for call_id '{id_}'. Each function_call must have "
                 "exactly one matching function_call_output",
                 param="input",
             )
     for id_ in calls:
         if id_ not in outputs:
-            raise Complaint(f"No tool output found for function call {id_}.", param="input")
+            raise RequestRefused(f"No tool output found for function call {id_}.", param="input")
 
 
 def check_gemini(body: Body) -> None:
@@ -159,12 +159,12 @@ def check_gemini(body: Body) -> None:
         calls = ["call" for part in parts_of(content) if "functionCall" in part]
         results = ["result" for part in parts_of(content) if "functionResponse" in part]
         if calls and role in ("", "model"):
-            raise Complaint(
+            raise RequestRefused(
                 "Please ensure that function call turn comes immediately after a user turn or "
                 "after a function response turn."
             )
         if results and not before:
-            raise Complaint(
+            raise RequestRefused(
                 "Please ensure that function response turn comes immediately after a function "
                 "call turn."
             )
@@ -187,8 +187,8 @@ def parts_of(content: Body) -> list[dict[str, JSON]]:
     ]
 
 
-def _uneven() -> Complaint:
-    return Complaint(
+def _uneven() -> RequestRefused:
+    return RequestRefused(
         "Please ensure that the number of function response parts is equal to the number of "
         "function call parts of the function call turn."
     )
@@ -199,13 +199,13 @@ def _check_orphans(index: int, message: Body, called: set[str]) -> None:
     for place, id_ in _ids(message, "tool_result", "tool_use_id"):
         where = f"messages.{index}.content.{place}"
         if id_ not in called:
-            raise Complaint(
+            raise RequestRefused(
                 f"{where}: unexpected `tool_use_id` found in `tool_result` blocks: {id_}. Each "
                 "`tool_result` block must have a corresponding `tool_use` block in the previous "
                 "message."
             )
         if id_ in seen:
-            raise Complaint(
+            raise RequestRefused(
                 f"{where}: each tool_use must have a single result. Found multiple `tool_result` "
                 f"blocks with id: {id_}"
             )

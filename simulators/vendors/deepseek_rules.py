@@ -9,30 +9,30 @@ from probes.adapters.json_fields import list_or_empty, object_or_empty, text_or_
 from probes.messages import JSON
 from simulators.vendors import closure_rules
 from simulators.vendors.anthropic_rules import THOUGHTS, blocks_of, messages_of
-from simulators.vendors.error_envelopes import Complaint
-from simulators.vendors.model_traits import Replay
-from simulators.vendors.spec import Asked
+from simulators.vendors.error_envelopes import RequestRefused
+from simulators.vendors.model_traits import ReplayDuty
+from simulators.vendors.spec import VendorRequest
 
 Body = Mapping[str, JSON]
 ROLES = ("system", "user", "assistant", "tool", "latest_reminder")
 FIELD = ("reasoning_content",)
 
 
-def deepseek(asked: Asked) -> None:
-    _check_variants(asked.body)
-    _check_choice(asked)
-    closure_rules.DEEPSEEK_CLOSURE.check(asked.body)
-    if asked.thinks:
-        check_reasoning(asked.body, asked.model.replay)
+def deepseek(request: VendorRequest) -> None:
+    _check_variants(request.body)
+    _check_choice(request)
+    closure_rules.DEEPSEEK_CLOSURE.check(request.body)
+    if request.thinks:
+        check_reasoning(request.body, request.model.replay)
 
 
-def deepseek_anthropic(asked: Asked) -> None:
-    _check_choice(asked)
-    if asked.thinks and asked.model.replay is Replay.ALL_TURNS:
-        _check_thinking_blocks(asked.body)
+def deepseek_anthropic(request: VendorRequest) -> None:
+    _check_choice(request)
+    if request.thinks and request.model.replay is ReplayDuty.ALL_TURNS:
+        _check_thinking_blocks(request.body)
 
 
-def check_reasoning(body: Body, replay: Replay, fields: tuple[str, ...] = FIELD) -> None:
+def check_reasoning(body: Body, replay: ReplayDuty, fields: tuple[str, ...] = FIELD) -> None:
     """The reasoning of tool turns comes back, in one of the fields: of the current one, or of all.
 
     A turn reaches from one user message to the next.
@@ -49,10 +49,10 @@ def check_reasoning(body: Body, replay: Replay, fields: tuple[str, ...] = FIELD)
         called = called or bool(list_or_empty(message.get("tool_calls")))
         if not called or any(isinstance(message.get(name), str | list) for name in fields):
             continue
-        if replay is Replay.ALL_TURNS:
+        if replay is ReplayDuty.ALL_TURNS:
             raise _not_passed_back("reasoning_content")
-        if replay is Replay.SAME_TURN and index > last_user and message.get("tool_calls"):
-            raise Complaint(
+        if replay is ReplayDuty.SAME_TURN and index > last_user and message.get("tool_calls"):
+            raise RequestRefused(
                 f"Missing `reasoning_content` field in the assistant message at message index "
                 f"{index}. For more information, please refer to "
                 "https://api-docs.deepseek.com/guides/thinking_mode#tool-calls"
@@ -72,18 +72,18 @@ def _check_variants(body: Body) -> None:
             raise _unknown(f"tools[{index}].type", kind, "`function`", body)
 
 
-def _unknown(where: str, value: str, expected: str, body: Body) -> Complaint:
+def _unknown(where: str, value: str, expected: str, body: Body) -> RequestRefused:
     sent = json.dumps(body, ensure_ascii=False, separators=(",", ":"))
     column = sent.find(json.dumps(value)) + len(value) + 2
-    return Complaint(
+    return RequestRefused(
         f"Failed to deserialize the JSON body into the target type: {where}: unknown variant "
         f"`{value}`, expected {expected} at line 1 column {column}"
     )
 
 
-def _check_choice(asked: Asked) -> None:
-    if asked.thinks and asked.forces:
-        raise Complaint("Thinking mode does not support this tool_choice")
+def _check_choice(request: VendorRequest) -> None:
+    if request.thinks and request.forces:
+        raise RequestRefused("Thinking mode does not support this tool_choice")
 
 
 def _check_thinking_blocks(body: Body) -> None:
@@ -99,8 +99,8 @@ def _check_thinking_blocks(body: Body) -> None:
             raise _not_passed_back("content[].thinking")
 
 
-def _not_passed_back(field: str) -> Complaint:
-    return Complaint(
+def _not_passed_back(field: str) -> RequestRefused:
+    return RequestRefused(
         f"The `{field}` in the thinking mode must be passed back to the API.",
         code="invalid_request_error",
     )

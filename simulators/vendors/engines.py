@@ -13,7 +13,7 @@ from simulators.vendors import (
     rules,
     thinking_switches,
 )
-from simulators.vendors.error_envelopes import Complaint, PlainEnvelope
+from simulators.vendors.error_envelopes import PlainEnvelope, RequestRefused
 from simulators.vendors.model_traits import (
     CODER_MODELS,
     HERMES_MODELS,
@@ -21,7 +21,7 @@ from simulators.vendors.model_traits import (
     STEADY,
     Model,
 )
-from simulators.vendors.reply_style import HEX, LOWER, IdStyle, Manner
+from simulators.vendors.reply_style import HEX, LOWER, IdStyle, ReplyStyle
 from simulators.vendors.spec import Spec
 
 LLAMACPP_BUILD = "b6500-1f2e3d4c"
@@ -31,18 +31,18 @@ _VLLM = Spec(
     mount="/vllm",
     provider="openai",
     prefix="/v1",
-    manner=Manner(
+    style=ReplyStyle(
         "openai",
         IdStyle("chatcmpl-", 32, HEX),
         IdStyle("chatcmpl-tool-", 32, HEX),
-        reply_style.as_field("reasoning"),
+        reply_style.reasoning_as_field("reasoning"),
     ),
     models=STEADY,
     envelope=error_envelopes.vllm_envelope,
     rule=None,
     switch=thinking_switches.chat,
-    unknown_model=Complaint("The model `{model}` does not exist.", status=404),
-    facts=extra_fields.chat_facts,
+    unknown_model=RequestRefused("The model `{model}` does not exist.", status=404),
+    facts=extra_fields.chat_fields,
     counts=extra_fields.chat_counts,
     engine="0.18.1",
     endpoints={
@@ -62,15 +62,18 @@ ENGINES: tuple[Spec, ...] = (
         title="Ollama",
         mount="/ollama",
         provider="ollama",
-        manner=Manner(
-            "ollama", IdStyle("", 1), IdStyle("call_", 8, LOWER), reply_style.as_field("thinking")
+        style=ReplyStyle(
+            "ollama",
+            IdStyle("", 1),
+            IdStyle("call_", 8, LOWER),
+            reply_style.reasoning_as_field("thinking"),
         ),
         models=OLLAMA_MODELS,
         envelope=PlainEnvelope("ollama"),
         rule=rules.ollama,
         switch=thinking_switches.ollama,
-        unknown_model=Complaint("model '{model}' not found", status=404),
-        facts=extra_fields.ollama_facts,
+        unknown_model=RequestRefused("model '{model}' not found", status=404),
+        facts=extra_fields.ollama_fields,
         choices=("auto", "none"),
         engine="0.24.0",
         endpoints={
@@ -85,19 +88,19 @@ ENGINES: tuple[Spec, ...] = (
         mount="/llamacpp",
         provider="openai",
         prefix="/v1",
-        manner=Manner(
+        style=ReplyStyle(
             "openai",
             IdStyle("chatcmpl-", 32),
             IdStyle("", 32),
-            reply_style.as_field("reasoning_content"),
+            reply_style.reasoning_as_field("reasoning_content"),
             LLAMACPP_BUILD,
         ),
         models=STEADY,
         envelope=error_envelopes.llamacpp_envelope,
         rule=None,
         switch=thinking_switches.chat,
-        unknown_model=Complaint(error_envelopes.NO_MODEL, status=404),
-        facts=extra_fields.chat_facts,
+        unknown_model=RequestRefused(error_envelopes.NO_MODEL, status=404),
+        facts=extra_fields.chat_fields,
         counts=extra_fields.chat_counts,
         any_model=True,
         engine=LLAMACPP_BUILD,

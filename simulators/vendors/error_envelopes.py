@@ -1,4 +1,4 @@
-"""A request that a vendor refuses, and the envelope it says so in."""
+"""Refused requests and each vendor's JSON envelope for errors."""
 
 from __future__ import annotations
 
@@ -22,8 +22,8 @@ UNPARSED = "We could not parse the JSON body of your request. ({detail})"
 NO_MODEL = "The model `{model}` does not exist or you do not have access to it."
 
 
-class Complaint(Exception):
-    """A request that the vendor would refuse, with its own words for it."""
+class RequestRefused(Exception):
+    """A request that the vendor refuses, with the vendor's own message."""
 
     def __init__(
         self, message: str, *, status: int = 400, param: str | None = None, code: str | None = None
@@ -32,10 +32,10 @@ class Complaint(Exception):
         self.message, self.status, self.param, self.code = message, status, param, code
 
 
-class Relayed(Complaint):
-    """What the host behind a relay complains of."""
+class RefusedByHost(RequestRefused):
+    """A refusal by the host behind a relay."""
 
-    def __init__(self, inner: Complaint) -> None:
+    def __init__(self, inner: RequestRefused) -> None:
         super().__init__(inner.message, status=inner.status, param=inner.param, code=inner.code)
 
 
@@ -45,74 +45,74 @@ class PlainEnvelope:
 
     format: str
 
-    def __call__(self, complaint: Complaint, request_id: str) -> dict[str, JSON]:
-        return FORMATS[self.format].write_error(complaint.status, complaint.message)
+    def __call__(self, refusal: RequestRefused, request_id: str) -> dict[str, JSON]:
+        return FORMATS[self.format].write_error(refusal.status, refusal.message)
 
 
-def openai_envelope(complaint: Complaint, request_id: str) -> dict[str, JSON]:
-    error: dict[str, JSON] = {"message": complaint.message, "type": "invalid_request_error"}
-    return {"error": {**error, "param": complaint.param, "code": complaint.code}}
+def openai_envelope(refusal: RequestRefused, request_id: str) -> dict[str, JSON]:
+    error: dict[str, JSON] = {"message": refusal.message, "type": "invalid_request_error"}
+    return {"error": {**error, "param": refusal.param, "code": refusal.code}}
 
 
-def deepseek_envelope(complaint: Complaint, request_id: str) -> dict[str, JSON]:
-    kind = "authentication_error" if complaint.status == 401 else "invalid_request_error"
-    error: dict[str, JSON] = {"message": complaint.message, "type": kind, "param": None}
+def deepseek_envelope(refusal: RequestRefused, request_id: str) -> dict[str, JSON]:
+    kind = "authentication_error" if refusal.status == 401 else "invalid_request_error"
+    error: dict[str, JSON] = {"message": refusal.message, "type": kind, "param": None}
     return {"error": {**error, "code": "invalid_request_error"}}
 
 
-def vllm_envelope(complaint: Complaint, request_id: str) -> dict[str, JSON]:
-    kind = VLLM_TYPES.get(complaint.status, "InternalServerError")
-    error: dict[str, JSON] = {"message": complaint.message, "type": kind, "param": complaint.param}
-    return {"error": {**error, "code": complaint.status}}
+def vllm_envelope(refusal: RequestRefused, request_id: str) -> dict[str, JSON]:
+    kind = VLLM_TYPES.get(refusal.status, "InternalServerError")
+    error: dict[str, JSON] = {"message": refusal.message, "type": kind, "param": refusal.param}
+    return {"error": {**error, "code": refusal.status}}
 
 
-def llamacpp_envelope(complaint: Complaint, request_id: str) -> dict[str, JSON]:
-    kind = "authentication_error" if complaint.status == 401 else "invalid_request_error"
-    return {"error": {"code": complaint.status, "message": complaint.message, "type": kind}}
+def llamacpp_envelope(refusal: RequestRefused, request_id: str) -> dict[str, JSON]:
+    kind = "authentication_error" if refusal.status == 401 else "invalid_request_error"
+    return {"error": {"code": refusal.status, "message": refusal.message, "type": kind}}
 
 
-def anthropic_envelope(complaint: Complaint, request_id: str) -> dict[str, JSON]:
-    body = FORMATS["anthropic"].write_error(complaint.status, complaint.message)
+def anthropic_envelope(refusal: RequestRefused, request_id: str) -> dict[str, JSON]:
+    body = FORMATS["anthropic"].write_error(refusal.status, refusal.message)
     return body | {"request_id": request_id}
 
 
-def minimax_envelope(complaint: Complaint, request_id: str) -> dict[str, JSON]:
-    status = complaint.status
+def minimax_envelope(refusal: RequestRefused, request_id: str) -> dict[str, JSON]:
+    status = refusal.status
     kind = MINIMAX_TYPES.get(status, "api_error" if status >= 500 else "bad_request_error")
-    error: dict[str, JSON] = {"type": kind, "message": complaint.message, "http_code": str(status)}
+    error: dict[str, JSON] = {"type": kind, "message": refusal.message, "http_code": str(status)}
     return {"type": "error", "error": error, "request_id": request_id}
 
 
-def glm_envelope(complaint: Complaint, request_id: str) -> dict[str, JSON]:
-    code = complaint.code or GLM_CODES.get(complaint.status, str(complaint.status))
-    return {"error": {"code": code, "message": complaint.message}}
+def glm_envelope(refusal: RequestRefused, request_id: str) -> dict[str, JSON]:
+    code = refusal.code or GLM_CODES.get(refusal.status, str(refusal.status))
+    return {"error": {"code": code, "message": refusal.message}}
 
 
-def dashscope_envelope(complaint: Complaint, request_id: str) -> dict[str, JSON]:
-    code = complaint.code or "invalid_parameter_error"
-    error: dict[str, JSON] = {"code": code, "param": None, "message": complaint.message}
+def dashscope_envelope(refusal: RequestRefused, request_id: str) -> dict[str, JSON]:
+    code = refusal.code or "invalid_parameter_error"
+    error: dict[str, JSON] = {"code": code, "param": None, "message": refusal.message}
     more: dict[str, JSON] = {"id": f"chatcmpl-{request_id}", "request_id": request_id}
     return {"error": {**error, "type": "invalid_request_error"}, **more}
 
 
-def kimi_envelope(complaint: Complaint, request_id: str) -> dict[str, JSON]:
-    kind = KIMI_TYPES.get(complaint.status, "invalid_request_error")
-    return {"error": {"message": complaint.message, "type": kind}}
+def kimi_envelope(refusal: RequestRefused, request_id: str) -> dict[str, JSON]:
+    kind = KIMI_TYPES.get(refusal.status, "invalid_request_error")
+    return {"error": {"message": refusal.message, "type": kind}}
 
 
-def mistral_envelope(complaint: Complaint, request_id: str) -> dict[str, JSON]:
-    if complaint.status == 401:
-        return {"detail": complaint.message}
-    kind = MISTRAL_TYPES.get(complaint.code or "", "invalid_request_error")
-    error: dict[str, JSON] = {"object": "error", "message": complaint.message, "type": kind}
-    return {**error, "param": None, "code": complaint.code}
+def mistral_envelope(refusal: RequestRefused, request_id: str) -> dict[str, JSON]:
+    if refusal.status == 401:
+        return {"detail": refusal.message}
+    kind = MISTRAL_TYPES.get(refusal.code or "", "invalid_request_error")
+    error: dict[str, JSON] = {"object": "error", "message": refusal.message, "type": kind}
+    return {**error, "param": None, "code": refusal.code}
 
 
-def relay_envelope(complaint: Complaint, request_id: str) -> dict[str, JSON]:
+def relay_envelope(refusal: RequestRefused, request_id: str) -> dict[str, JSON]:
     """OpenRouter's: its own sentence, and the host's error as it came."""
-    error: dict[str, JSON] = {"message": complaint.message, "code": complaint.status}
-    if isinstance(complaint, Relayed):
-        raw = json.dumps(openai_envelope(complaint, request_id))
+    error: dict[str, JSON] = {"message": refusal.message, "code": refusal.status}
+    if isinstance(refusal, RefusedByHost):
+        raw = json.dumps(openai_envelope(refusal, request_id))
         error["message"] = "Provider returned error"
         error["metadata"] = {"raw": raw, "provider_name": RELAY_HOST}
     return {"error": error, "user_id": "user_simulated"}

@@ -1,4 +1,4 @@
-"""What a vendor's answers carry beside what the model said."""
+"""Fields that a vendor adds to the model's answer."""
 
 from __future__ import annotations
 
@@ -10,20 +10,20 @@ from probes.messages import JSON, Extra
 from simulators.vendors.error_envelopes import RELAY_HOST
 
 
-def nothing(body: Mapping[str, JSON], streamed: bool) -> Extra:
+def no_extra_fields(body: Mapping[str, JSON], streamed: bool) -> Extra:
     return {}
 
 
-def always(body: Mapping[str, JSON], streamed: bool) -> bool:
+def always_counts(body: Mapping[str, JSON], streamed: bool) -> bool:
     return True
 
 
-def chat_facts(body: Mapping[str, JSON], streamed: bool) -> Extra:
+def chat_fields(body: Mapping[str, JSON], streamed: bool) -> Extra:
     """The fields that every compatible server adds to an answer."""
     return {"openai": {"created": int(time.time())}}
 
 
-def openai_facts(body: Mapping[str, JSON], streamed: bool) -> Extra:
+def openai_fields(body: Mapping[str, JSON], streamed: bool) -> Extra:
     facts: dict[str, JSON] = {"created": int(time.time()), "service_tier": "default"}
     if not streamed:
         facts["$message"] = {"refusal": None, "annotations": []}
@@ -31,13 +31,13 @@ def openai_facts(body: Mapping[str, JSON], streamed: bool) -> Extra:
     return {"openai": facts}
 
 
-def responses_facts(body: Mapping[str, JSON], streamed: bool) -> Extra:
+def responses_fields(body: Mapping[str, JSON], streamed: bool) -> Extra:
     echoed = ("tools", "tool_choice", "parallel_tool_calls", "instructions", "metadata")
     own: dict[str, JSON] = {key: body[key] for key in echoed if key in body}
     return {"openai_responses": {"created_at": int(time.time()), **own}}
 
 
-def ollama_facts(body: Mapping[str, JSON], streamed: bool) -> Extra:
+def ollama_fields(body: Mapping[str, JSON], streamed: bool) -> Extra:
     now = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())
     return {"ollama": {"created_at": now, "total_duration": 1, "load_duration": 1}}
 
@@ -47,6 +47,6 @@ def chat_counts(body: Mapping[str, JSON], streamed: bool) -> bool:
     return not streamed or object_or_empty(body.get("stream_options")).get("include_usage") is True
 
 
-def relay_facts(body: Mapping[str, JSON], streamed: bool) -> Extra:
+def relay_fields(body: Mapping[str, JSON], streamed: bool) -> Extra:
     """Who answered behind the relay."""
     return {"openai": {"created": int(time.time()), "provider": RELAY_HOST}}

@@ -1,4 +1,4 @@
-"""Where a vendor can be made to go wrong: every stage of an answer, from the door to the wire."""
+"""Hooks through which faults change an answer, one per stage from request to bytes."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ from probes.messages import JSON, Reply
 from simulators.model.answers import Answer
 
 if TYPE_CHECKING:
-    from simulators.vendors.spec import Asked, Spec
+    from simulators.vendors.spec import Spec, VendorRequest
 
 
-class End(StrEnum):
+class AnswerEnd(StrEnum):
     """How an answer's bytes end."""
 
     CLEAN = "clean"
@@ -26,7 +26,7 @@ class End(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Sending:
+class OutgoingAnswer:
     """An answer on its way out. Waits are in seconds."""
 
     chunks: Sequence[bytes]
@@ -36,43 +36,43 @@ class Sending:
     wait: float = 0  # before anything is sent
     think: float = 0  # between the head and the first chunk
     gap: float = 0  # between chunks
-    end: End = End.CLEAN
+    end: AnswerEnd = AnswerEnd.CLEAN
 
 
-class Bend:
-    """Bends nothing. Each stage gets what the stages and bends before it left."""
+class FaultHooks:
+    """Hooks that change nothing. Each gets the result of the stages and hooks before it."""
 
     def spec(self, spec: Spec) -> Spec:
-        """Who serves the request: another model, template, engine or route."""
+        """Change the vendor: another model, template, engine or route."""
         return spec
 
-    def door(self, spec: Spec, rng: random.Random) -> Sending | None:
-        """An answer that is sent before the request is even read."""
+    def door(self, spec: Spec, rng: random.Random) -> OutgoingAnswer | None:
+        """Return an answer that is sent before the request is read."""
         return None
 
-    def refuse(self, asked: Asked, rng: random.Random) -> None:
-        """Raise a Complaint for a request that the vendor would take."""
+    def refuse(self, request: VendorRequest, rng: random.Random) -> None:
+        """Raise RequestRefused for a request that the vendor would accept."""
 
-    def answer(self, answer: Answer, asked: Asked, rng: random.Random) -> Answer:
-        """What the model wants to say."""
+    def answer(self, answer: Answer, request: VendorRequest, rng: random.Random) -> Answer:
+        """Change the model's answer."""
         return answer
 
-    def reply(self, reply: Reply, asked: Asked, rng: random.Random) -> Reply:
-        """The answer as values."""
+    def reply(self, reply: Reply, request: VendorRequest, rng: random.Random) -> Reply:
+        """Change the answer as a Reply."""
         return reply
 
     def body(self, body: Mapping[str, JSON], rng: random.Random) -> Mapping[str, JSON]:
-        """The body of a whole answer."""
+        """Change the JSON body of an answer that is not streamed."""
         return body
 
     def events(self, events: Sequence[Event], rng: random.Random) -> Sequence[Event]:
-        """A streamed answer as parts."""
+        """Change the events of a streamed answer."""
         return events
 
     def chunks(self, chunks: Sequence[bytes], rng: random.Random) -> Sequence[bytes]:
-        """A streamed answer as the bytes of each sending."""
+        """Change the byte chunks of a streamed answer."""
         return chunks
 
-    def sending(self, sending: Sending, rng: random.Random) -> Sending:
-        """The answer as it goes out, whole or streamed."""
-        return sending
+    def outgoing(self, outgoing: OutgoingAnswer, rng: random.Random) -> OutgoingAnswer:
+        """Change status, headers, timing or bytes of any answer."""
+        return outgoing

@@ -16,7 +16,7 @@ from simulators.vendors import (
     thinking_switches,
     vendor_auth,
 )
-from simulators.vendors.error_envelopes import Complaint, PlainEnvelope
+from simulators.vendors.error_envelopes import PlainEnvelope, RequestRefused
 from simulators.vendors.model_traits import (
     GEMINI_MODELS,
     MISTRAL_MODELS,
@@ -25,7 +25,7 @@ from simulators.vendors.model_traits import (
     RESPONSES_MODELS,
     STEADY,
 )
-from simulators.vendors.reply_style import HEX, LOWER, IdStyle, Manner
+from simulators.vendors.reply_style import HEX, LOWER, IdStyle, ReplyStyle
 from simulators.vendors.spec import Spec
 
 _OPENAI = Spec(
@@ -33,17 +33,17 @@ _OPENAI = Spec(
     title="OpenAI Chat Completions",
     mount="/openai/v1",
     provider="openai",
-    manner=Manner(
+    style=ReplyStyle(
         "openai", reply_style.CHAT_IDS, reply_style.CALL_IDS, fingerprint="fp_5e1f0a7c42"
     ),
     models=OPENAI_MODELS,
     envelope=error_envelopes.openai_envelope,
     rule=rules.openai,
     switch=thinking_switches.chat,
-    unknown_model=Complaint(error_envelopes.NO_MODEL, status=404, code="model_not_found"),
+    unknown_model=RequestRefused(error_envelopes.NO_MODEL, status=404, code="model_not_found"),
     auth=vendor_auth.OPENAI,
     malformed=error_envelopes.UNPARSED,
-    facts=extra_fields.openai_facts,
+    facts=extra_fields.openai_fields,
     counts=extra_fields.chat_counts,
     endpoints=metadata_routes.CHAT_MODELS,
 )
@@ -54,13 +54,13 @@ _ANTHROPIC = Spec(
     title="Anthropic Messages",
     mount="/anthropic",
     provider="anthropic",
-    manner=Manner("anthropic", *_ANTHROPIC_IDS, reply_style.as_block),
+    style=ReplyStyle("anthropic", *_ANTHROPIC_IDS, reply_style.reasoning_as_block),
     models=STEADY,
     envelope=error_envelopes.anthropic_envelope,
     rule=anthropic_rules.anthropic,
     thinking_choices=("auto", "none"),
     switch=thinking_switches.anthropic,
-    unknown_model=Complaint("model: {model}", status=404),
+    unknown_model=RequestRefused("model: {model}", status=404),
     auth=vendor_auth.ANTHROPIC,
     malformed="The request body is not valid: {detail}",
     request_id="request-id",
@@ -75,19 +75,22 @@ HOSTED: tuple[Spec, ...] = (
         title="OpenAI Responses",
         mount="/responses/v1",
         provider="openai_responses",
-        manner=Manner(
-            "openai_responses", IdStyle("resp_", 48, HEX), reply_style.CALL_IDS, reply_style.as_item
+        style=ReplyStyle(
+            "openai_responses",
+            IdStyle("resp_", 48, HEX),
+            reply_style.CALL_IDS,
+            reply_style.reasoning_as_item,
         ),
         models=RESPONSES_MODELS,
         envelope=error_envelopes.openai_envelope,
         rule=responses_rules.responses,
         switch=thinking_switches.responses,
-        unknown_model=Complaint(
+        unknown_model=RequestRefused(
             "The requested model '{model}' does not exist.", param="model", code="model_not_found"
         ),
         auth=vendor_auth.OPENAI,
         malformed=error_envelopes.UNPARSED,
-        facts=extra_fields.responses_facts,
+        facts=extra_fields.responses_fields,
         endpoints=metadata_routes.CHAT_MODELS,
     ),
     _ANTHROPIC,
@@ -96,7 +99,7 @@ HOSTED: tuple[Spec, ...] = (
         name="anthropic-strict",
         title="Anthropic Messages, models since Opus 5.5",
         mount="/anthropic-strict",
-        manner=Manner("anthropic", *_ANTHROPIC_IDS, reply_style.as_omitted_block),
+        style=ReplyStyle("anthropic", *_ANTHROPIC_IDS, reply_style.reasoning_as_omitted_block),
         models=OPUS_MODELS,
         rule=anthropic_rules.anthropic_strict,
         choices=("auto", "none"),
@@ -107,12 +110,14 @@ HOSTED: tuple[Spec, ...] = (
         title="Gemini generateContent",
         mount="/gemini",
         provider="gemini",
-        manner=Manner("gemini", IdStyle("", 22), IdStyle("", 8, LOWER), reply_style.as_thought),
+        style=ReplyStyle(
+            "gemini", IdStyle("", 22), IdStyle("", 8, LOWER), reply_style.reasoning_as_thought
+        ),
         models=GEMINI_MODELS,
         envelope=PlainEnvelope("gemini"),
         rule=rules.gemini,
         switch=thinking_switches.gemini,
-        unknown_model=Complaint(
+        unknown_model=RequestRefused(
             "models/{model} is not found for API version v1beta, or is not supported for "
             "generateContent. Call ListModels to see the list of available models and their "
             "supported methods.",
@@ -127,14 +132,14 @@ HOSTED: tuple[Spec, ...] = (
         title="Mistral",
         mount="/mistral/v1",
         provider="mistral",
-        manner=Manner("openai", IdStyle("", 32, HEX), IdStyle("", 9)),
+        style=ReplyStyle("openai", IdStyle("", 32, HEX), IdStyle("", 9)),
         models=MISTRAL_MODELS,
         envelope=error_envelopes.mistral_envelope,
         rule=mistral_rules.mistral,
         switch=thinking_switches.chat,
-        unknown_model=Complaint("Invalid model: {model}", code="1500"),
+        unknown_model=RequestRefused("Invalid model: {model}", code="1500"),
         auth=vendor_auth.MISTRAL,
-        facts=extra_fields.chat_facts,
+        facts=extra_fields.chat_fields,
         counts=extra_fields.chat_counts,
         request_id="mistral-correlation-id",
         endpoints=metadata_routes.CHAT_MODELS,

@@ -5,63 +5,63 @@ from __future__ import annotations
 from simulators.vendors import closure_rules
 from simulators.vendors.anthropic_rules import messages_of
 from simulators.vendors.deepseek_rules import check_reasoning
-from simulators.vendors.error_envelopes import Complaint, Relayed
-from simulators.vendors.model_traits import Replay
-from simulators.vendors.spec import Asked
+from simulators.vendors.error_envelopes import RefusedByHost, RequestRefused
+from simulators.vendors.model_traits import ReplayDuty
+from simulators.vendors.spec import VendorRequest
 
 RELAYED_FIELDS = ("reasoning", "reasoning_details", "reasoning_content")
 
 
-def glm(asked: Asked) -> None:
-    if asked.body.get("tool_choice", "auto") != "auto":
-        raise Complaint("Tool choice must be auto", code="1210")
-    _check_rerouted(asked)
+def glm(request: VendorRequest) -> None:
+    if request.body.get("tool_choice", "auto") != "auto":
+        raise RequestRefused("Tool choice must be auto", code="1210")
+    _check_rerouted(request)
 
 
-def qwen(asked: Asked) -> None:
-    if asked.thinks and asked.forces:
-        raise Complaint(
+def qwen(request: VendorRequest) -> None:
+    if request.thinks and request.forces:
+        raise RequestRefused(
             "<400> InternalError.Algo.InvalidParameter: The tool_choice parameter does not "
             "support being set to required or object in thinking mode"
         )
-    closure_rules.DASHSCOPE_CLOSURE.check(asked.body)
-    _check_rerouted(asked)
+    closure_rules.DASHSCOPE_CLOSURE.check(request.body)
+    _check_rerouted(request)
 
 
-def kimi(asked: Asked) -> None:
-    if not isinstance(asked.body.get("thinking", {}), dict):
-        raise Complaint("the thinking field in the request (expected type object) is illegal")
-    if "thinking" in asked.body and "reasoning_effort" in asked.body:
-        raise Complaint("cannot specify both 'thinking' and 'reasoning_effort'")
-    if asked.thinks and asked.forces:
-        named = isinstance(asked.body.get("tool_choice"), dict)
+def kimi(request: VendorRequest) -> None:
+    if not isinstance(request.body.get("thinking", {}), dict):
+        raise RequestRefused("the thinking field in the request (expected type object) is illegal")
+    if "thinking" in request.body and "reasoning_effort" in request.body:
+        raise RequestRefused("cannot specify both 'thinking' and 'reasoning_effort'")
+    if request.thinks and request.forces:
+        named = isinstance(request.body.get("tool_choice"), dict)
         choice = "specified" if named else "required"
-        raise Complaint(f"tool_choice '{choice}' is incompatible with thinking enabled")
-    closure_rules.KIMI_CLOSURE.check(asked.body)
-    if asked.thinks and asked.model.replay in (Replay.CALL_TURNS, Replay.ALL_TURNS):
-        _check_call_turns(asked)
+        raise RequestRefused(f"tool_choice '{choice}' is incompatible with thinking enabled")
+    closure_rules.KIMI_CLOSURE.check(request.body)
+    if request.thinks and request.model.replay in (ReplayDuty.CALL_TURNS, ReplayDuty.ALL_TURNS):
+        _check_call_turns(request)
 
 
-def relay(asked: Asked) -> None:
+def relay(request: VendorRequest) -> None:
     """The relay itself takes anything; the host behind it does not."""
     try:
-        closure_rules.OPENAI_CLOSURE.check(asked.body)
-        if asked.thinks:
-            check_reasoning(asked.body, asked.model.replay, RELAYED_FIELDS)
-    except Complaint as complaint:
-        raise Relayed(complaint) from complaint
+        closure_rules.OPENAI_CLOSURE.check(request.body)
+        if request.thinks:
+            check_reasoning(request.body, request.model.replay, RELAYED_FIELDS)
+    except RequestRefused as refusal:
+        raise RefusedByHost(refusal) from refusal
 
 
-def _check_rerouted(asked: Asked) -> None:
+def _check_rerouted(request: VendorRequest) -> None:
     """These models want nothing back; one that stands in for them may."""
-    if asked.thinks:
-        check_reasoning(asked.body, asked.model.replay)
+    if request.thinks:
+        check_reasoning(request.body, request.model.replay)
 
 
-def _check_call_turns(asked: Asked) -> None:
-    for index, message in enumerate(messages_of(asked.body)):
+def _check_call_turns(request: VendorRequest) -> None:
+    for index, message in enumerate(messages_of(request.body)):
         if message.get("tool_calls") and not isinstance(message.get("reasoning_content"), str):
-            raise Complaint(
+            raise RequestRefused(
                 "thinking is enabled but reasoning_content is missing in assistant tool call "
                 f"message at index {index}"
             )

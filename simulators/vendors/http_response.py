@@ -1,4 +1,4 @@
-"""The HTTP response that carries a Sending: its waits, its pieces and its way to end."""
+"""The HTTP response for an OutgoingAnswer: its delays, its chunks and how it ends."""
 
 from __future__ import annotations
 
@@ -10,28 +10,28 @@ from starlette.responses import Response
 from starlette.types import Receive, Scope, Send
 from typing_extensions import override
 
-from simulators.vendors.hooks import End, Sending
+from simulators.vendors.hooks import AnswerEnd, OutgoingAnswer
 
 
-class BrokenOff(Exception):
+class ConnectionDropped(Exception):
     """Raised to make the server close the connection in the middle of an answer."""
 
 
-class Sent(Response):
-    """Sends what a Sending says, in the time it says, for as long as the client is there."""
+class VendorResponse(Response):
+    """Sends an OutgoingAnswer with its delays until the client disconnects."""
 
-    def __init__(self, sending: Sending) -> None:
-        self.sending = sending
-        headers = dict(sending.headers)
-        if sending.end is End.CLEAN and len(sending.chunks) == 1:
-            headers.setdefault("content-length", str(len(sending.chunks[0])))
-        super().__init__(None, sending.status, headers, sending.media_type)
+    def __init__(self, outgoing: OutgoingAnswer) -> None:
+        self.outgoing = outgoing
+        headers = dict(outgoing.headers)
+        if outgoing.end is AnswerEnd.CLEAN and len(outgoing.chunks) == 1:
+            headers.setdefault("content-length", str(len(outgoing.chunks[0])))
+        super().__init__(None, outgoing.status, headers, outgoing.media_type)
         if "content-length" not in headers:
             del self.headers["content-length"]
 
     @override
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        if _is_prompt(self.sending):
+        if _is_prompt(self.outgoing):
             await self._send(send)
             return
         sent = asyncio.create_task(self._send(send))
@@ -46,9 +46,9 @@ class Sent(Response):
             gone.cancel()
 
     async def _send(self, send: Send) -> None:
-        sending = self.sending
-        if sending.wait:
-            await asyncio.sleep(sending.wait)
+        outgoing = self.outgoing
+        if outgoing.wait:
+            await asyncio.sleep(outgoing.wait)
         await send(
             {
                 "type": "http.response.start",
@@ -57,31 +57,31 @@ class Sent(Response):
             }
         )
         await self._send_body(send)
-        if sending.end is End.CUT:
-            raise BrokenOff
-        if sending.end is End.HANG:
+        if outgoing.end is AnswerEnd.CUT:
+            raise ConnectionDropped
+        if outgoing.end is AnswerEnd.HANG:
             await asyncio.Event().wait()
         await send({"type": "http.response.body", "body": b"", "more_body": False})
 
     async def _send_body(self, send: Send) -> None:
-        sending = self.sending
-        pause = sending.think
-        for chunk in _pieces(sending):
+        outgoing = self.outgoing
+        pause = outgoing.think
+        for chunk in _pieces(outgoing):
             # Also a pause of nothing lets others have their turn, even beside an endless answer.
             await asyncio.sleep(pause)
             await send({"type": "http.response.body", "body": chunk, "more_body": True})
-            pause = sending.gap
+            pause = outgoing.gap
 
 
-def _is_prompt(sending: Sending) -> bool:
+def _is_prompt(outgoing: OutgoingAnswer) -> bool:
     """Whether it is sent at once, so that nobody needs to watch whether the client is there."""
-    return sending.end is End.CLEAN and not (sending.wait or sending.think or sending.gap)
+    return outgoing.end is AnswerEnd.CLEAN and not (outgoing.wait or outgoing.think or outgoing.gap)
 
 
-def _pieces(sending: Sending) -> Iterator[bytes]:
-    if sending.end is End.ENDLESS:
-        return chain(sending.chunks, repeat(sending.chunks[-1]))
-    return iter(sending.chunks)
+def _pieces(outgoing: OutgoingAnswer) -> Iterator[bytes]:
+    if outgoing.end is AnswerEnd.ENDLESS:
+        return chain(outgoing.chunks, repeat(outgoing.chunks[-1]))
+    return iter(outgoing.chunks)
 
 
 async def _gone(receive: Receive) -> None:

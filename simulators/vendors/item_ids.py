@@ -24,7 +24,7 @@ def reasoning_id(rng: random.Random) -> str:
     return _id("rs", "".join(rng.choices(_HEX, k=STEM)))
 
 
-def linked(parts: Sequence[Part]) -> list[Part]:
+def link_items(parts: Sequence[Part]) -> list[Part]:
     """The parts with ids that belong to the reasoning item among them, where there is one."""
     items = [part.raw for part in parts if isinstance(part, Reasoning)]
     stem = _stem(text_or_empty(object_or_empty(items[0]).get("id"))) if items else ""

@@ -6,7 +6,7 @@ import hashlib
 from collections.abc import Mapping
 
 from probes.messages import JSON
-from simulators.vendors.error_envelopes import Complaint
+from simulators.vendors.error_envelopes import RequestRefused
 from simulators.vendors.spec import Spec
 
 CREATED = 1_767_225_600
@@ -99,7 +99,7 @@ def ollama_show(spec: Spec, body: Mapping[str, JSON]) -> dict[str, JSON]:
     asked = str(body.get("model") or body.get("name") or "")
     name = asked if ":" in asked else f"{asked}:latest"
     if name not in spec.models:
-        raise Complaint(f"model '{asked}' not found", status=404)
+        raise RequestRefused(f"model '{asked}' not found", status=404)
     capabilities: list[JSON] = ["completion"]
     if spec.models[name].takes_tools:
         capabilities += ["tools", "thinking"]

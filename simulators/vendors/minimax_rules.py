@@ -7,30 +7,30 @@ from collections.abc import Iterator, Mapping
 
 from probes.adapters.json_fields import list_or_empty, object_or_empty, text_or_empty
 from probes.messages import JSON, BrokenCall, Role, ToolCall
-from simulators.vendors.error_envelopes import Complaint
-from simulators.vendors.spec import Asked
+from simulators.vendors.error_envelopes import RequestRefused
+from simulators.vendors.spec import VendorRequest
 
 
-def minimax(asked: Asked) -> None:
-    for tool in list_or_empty(asked.body.get("tools")):
+def minimax(request: VendorRequest) -> None:
+    for tool in list_or_empty(request.body.get("tools")):
         function = object_or_empty(object_or_empty(tool).get("function"))
         if not function.get("parameters"):
             raise _invalid("function parameters is empty")
-    for id_, arguments in _history_arguments(asked.body):
+    for id_, arguments in _history_arguments(request.body):
         if not _is_object(arguments):
             raise _invalid(f"invalid function arguments json string, tool_call_id: {id_}")
-    _check_pairs(asked)
+    _check_pairs(request)
 
 
-def minimax_anthropic(asked: Asked) -> None:
-    _check_pairs(asked)
+def minimax_anthropic(request: VendorRequest) -> None:
+    _check_pairs(request)
 
 
-def _check_pairs(asked: Asked) -> None:
+def _check_pairs(request: VendorRequest) -> None:
     """Every result follows the message with its call, and every call is followed by its result."""
     seen: set[str] = set()
     waiting: set[str] = set()
-    for turn in asked.call.turns:
+    for turn in request.call.turns:
         for result in turn.results:
             if result.call_id not in seen:
                 raise _invalid(f"tool result's tool id({result.call_id}) not found")
@@ -61,5 +61,5 @@ def _is_object(text: str) -> bool:
         return False
 
 
-def _invalid(what: str) -> Complaint:
-    return Complaint(f"invalid params, {what} (2013)")
+def _invalid(what: str) -> RequestRefused:
+    return RequestRefused(f"invalid params, {what} (2013)")

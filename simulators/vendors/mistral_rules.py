@@ -7,28 +7,28 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from probes.adapters.json_fields import list_or_empty, object_or_empty, text_or_empty
 from probes.messages import JSON
-from simulators.vendors.error_envelopes import Complaint
-from simulators.vendors.spec import Asked
+from simulators.vendors.error_envelopes import RequestRefused
+from simulators.vendors.spec import VendorRequest
 
 Message = Mapping[str, JSON]
 ORDER, IDS = "3230", "3280"
 _ID = re.compile(r"[a-zA-Z0-9]{9}")
 
 
-def mistral(asked: Asked) -> None:
-    messages = [object_or_empty(item) for item in list_or_empty(asked.body.get("messages"))]
+def mistral(request: VendorRequest) -> None:
+    messages = [object_or_empty(item) for item in list_or_empty(request.body.get("messages"))]
     _check_order(messages)
     _check_numbers(messages)
     last = messages[-1] if messages else {}
     if last.get("role") == "assistant" and last.get("prefix") is not True:
-        raise Complaint(
+        raise RequestRefused(
             "Expected last role User or Tool (or Assistant with prefix True) for serving but got "
             "assistant",
             code=ORDER,
         )
     for id_ in _ids(messages):
         if not _ID.fullmatch(id_):
-            raise Complaint(
+            raise RequestRefused(
                 f"Tool call id was {id_} but must be a-z, A-Z, 0-9, with a length of 9.", code=IDS
             )
 
@@ -40,13 +40,13 @@ def _check_order(messages: Sequence[Message]) -> None:
         role = text_or_empty(message.get("role"))
         after_result = before == "tool" and role not in ("assistant", "tool")
         if after_result or (role == "tool" and before in ("", "user", "system")):
-            raise Complaint(f"Unexpected role '{role}' after role '{before}'", code=ORDER)
+            raise RequestRefused(f"Unexpected role '{role}' after role '{before}'", code=ORDER)
         before = role
 
 
 def _check_numbers(messages: Sequence[Message]) -> None:
     waiting = 0
-    uneven = Complaint("Not the same number of function calls and responses", code=ORDER)
+    uneven = RequestRefused("Not the same number of function calls and responses", code=ORDER)
     for message in messages:
         if message.get("role") == "tool":
             waiting -= 1

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 
-class Thinks(StrEnum):
+class ThinkingMode(StrEnum):
     """When a model shows that it thinks."""
 
     NEVER = "never"
@@ -15,7 +15,7 @@ class Thinks(StrEnum):
     ALWAYS = "always"
 
 
-class Replay(StrEnum):
+class ReplayDuty(StrEnum):
     """What must come back with the history."""
 
     FREE = "nothing"
@@ -30,32 +30,35 @@ class Replay(StrEnum):
 class Model:
     """How a model thinks and what it wants back."""
 
-    thinks: Thinks = Thinks.ASKED
-    replay: Replay = Replay.FREE
+    thinks: ThinkingMode = ThinkingMode.ASKED
+    replay: ReplayDuty = ReplayDuty.FREE
     takes_tools: bool = True
 
 
-OPENAI_MODELS = {"sim-steady": Model(Thinks.NEVER)}
-OPUS_MODELS = {"sim-opus-5.5": Model(Thinks.ALWAYS)}
+OPENAI_MODELS = {"sim-steady": Model(ThinkingMode.NEVER)}
+OPUS_MODELS = {"sim-opus-5.5": Model(ThinkingMode.ALWAYS)}
 DEEPSEEK_MODELS = {
-    "sim-v4": Model(Thinks.UNLESS_DISABLED, Replay.ALL_TURNS),
-    "sim-v3.2-reasoner": Model(Thinks.UNLESS_DISABLED, Replay.SAME_TURN),
-    "sim-v3.2-chat": Model(Thinks.NEVER),
+    "sim-v4": Model(ThinkingMode.UNLESS_DISABLED, ReplayDuty.ALL_TURNS),
+    "sim-v3.2-reasoner": Model(ThinkingMode.UNLESS_DISABLED, ReplayDuty.SAME_TURN),
+    "sim-v3.2-chat": Model(ThinkingMode.NEVER),
 }
 DEEPSEEK_ANTHROPIC_MODELS = {"sim-v4": DEEPSEEK_MODELS["sim-v4"]}
 # Reasoning that is lost makes these worse, but nothing is refused.
-MINIMAX_MODELS = {"sim-m2": Model(Thinks.ALWAYS)}
-GLM_MODELS = {"sim-4.7": Model(Thinks.UNLESS_DISABLED), "sim-5.3": Model(Thinks.ALWAYS)}
-QWEN_MODELS = {"sim-max": Model(Thinks.UNLESS_DISABLED), "sim-coder": Model(Thinks.NEVER)}
-KIMI_MODELS = {"sim-k2.6": Model(Thinks.UNLESS_DISABLED, Replay.CALL_TURNS)}
-MISTRAL_MODELS = {"sim-large": Model(Thinks.NEVER)}
+MINIMAX_MODELS = {"sim-m2": Model(ThinkingMode.ALWAYS)}
+GLM_MODELS = {"sim-4.7": Model(ThinkingMode.UNLESS_DISABLED), "sim-5.3": Model(ThinkingMode.ALWAYS)}
+QWEN_MODELS = {
+    "sim-max": Model(ThinkingMode.UNLESS_DISABLED),
+    "sim-coder": Model(ThinkingMode.NEVER),
+}
+KIMI_MODELS = {"sim-k2.6": Model(ThinkingMode.UNLESS_DISABLED, ReplayDuty.CALL_TURNS)}
+MISTRAL_MODELS = {"sim-large": Model(ThinkingMode.NEVER)}
 RELAY_MODELS = {"sim-auto": Model()}
 GEMINI_MODELS = {
-    "sim-gemini-3": Model(replay=Replay.SIGNATURES),
+    "sim-gemini-3": Model(replay=ReplayDuty.SIGNATURES),
     "sim-gemini-2.5": Model(),
 }
 OLLAMA_MODELS = {"sim-steady:latest": Model(), "sim-plain:latest": Model(takes_tools=False)}
-HERMES_MODELS = {"sim-steady": Model(Thinks.UNLESS_DISABLED)}
-CODER_MODELS = {"sim-coder": Model(Thinks.NEVER)}
+HERMES_MODELS = {"sim-steady": Model(ThinkingMode.UNLESS_DISABLED)}
+CODER_MODELS = {"sim-coder": Model(ThinkingMode.NEVER)}
 STEADY = {"sim-steady": Model()}
-RESPONSES_MODELS = {"sim-steady": Model(replay=Replay.ITEMS)}
+RESPONSES_MODELS = {"sim-steady": Model(replay=ReplayDuty.ITEMS)}

@@ -15,7 +15,7 @@ from simulators.vendors import (
     thinking_switches,
     vendor_auth,
 )
-from simulators.vendors.error_envelopes import Complaint
+from simulators.vendors.error_envelopes import RequestRefused
 from simulators.vendors.model_traits import (
     DEEPSEEK_ANTHROPIC_MODELS,
     DEEPSEEK_MODELS,
@@ -25,18 +25,18 @@ from simulators.vendors.model_traits import (
     QWEN_MODELS,
     RELAY_MODELS,
 )
-from simulators.vendors.reply_style import HEX, LOWER, IdStyle, Manner
+from simulators.vendors.reply_style import HEX, LOWER, IdStyle, ReplyStyle
 from simulators.vendors.spec import Spec
 
 _UNFORCED = ("auto", "none")
-_REASONING = reply_style.as_field("reasoning_content")
+_REASONING = reply_style.reasoning_as_field("reasoning_content")
 _DEEPSEEK_CALLS = IdStyle("call_", 24, form="{index:02}_{drawn}")
 _DEEPSEEK = Spec(
     name="deepseek",
     title="DeepSeek",
     mount="/deepseek/v1",
     provider="deepseek",
-    manner=Manner(
+    style=ReplyStyle(
         "openai",
         IdStyle("", 32, HEX),
         _DEEPSEEK_CALLS,
@@ -49,16 +49,16 @@ _DEEPSEEK = Spec(
     rule=deepseek_rules.deepseek,
     thinking_choices=_UNFORCED,
     switch=thinking_switches.chat,
-    unknown_model=Complaint("Model Not Exist"),
+    unknown_model=RequestRefused("Model Not Exist"),
     auth=vendor_auth.DEEPSEEK,
     malformed="Failed to deserialize the JSON body into the target type: {detail}",
-    facts=extra_fields.chat_facts,
+    facts=extra_fields.chat_fields,
     counts=extra_fields.chat_counts,
     request_id="x-ds-trace-id",
     endpoints=metadata_routes.CHAT_MODELS,
 )
 _MINIMAX_CALLS = IdStyle("call_function_", 12, LOWER, form="{drawn}_{place}")
-_MINIMAX_UNKNOWN = Complaint("invalid params, unknown model '{model}' (2013)")
+_MINIMAX_UNKNOWN = RequestRefused("invalid params, unknown model '{model}' (2013)")
 
 OPEN_MODELS: tuple[Spec, ...] = (
     _DEEPSEEK,
@@ -68,13 +68,15 @@ OPEN_MODELS: tuple[Spec, ...] = (
         title="DeepSeek in Anthropic's format",
         mount="/deepseek/anthropic",
         provider="anthropic",
-        manner=Manner("anthropic", IdStyle("", 32, HEX), _DEEPSEEK_CALLS, reply_style.as_block),
+        style=ReplyStyle(
+            "anthropic", IdStyle("", 32, HEX), _DEEPSEEK_CALLS, reply_style.reasoning_as_block
+        ),
         models=DEEPSEEK_ANTHROPIC_MODELS,
         rule=deepseek_rules.deepseek_anthropic,
         switch=thinking_switches.anthropic,
         auth=vendor_auth.DEEPSEEK_ANTHROPIC,
-        facts=extra_fields.nothing,
-        counts=extra_fields.always,
+        facts=extra_fields.no_extra_fields,
+        counts=extra_fields.always_counts,
         endpoints={},
     ),
     Spec(
@@ -82,7 +84,9 @@ OPEN_MODELS: tuple[Spec, ...] = (
         title="MiniMax",
         mount="/minimax/v1",
         provider="minimax",
-        manner=Manner("openai", IdStyle("", 32, HEX), _MINIMAX_CALLS, reply_style.as_split),
+        style=ReplyStyle(
+            "openai", IdStyle("", 32, HEX), _MINIMAX_CALLS, reply_style.reasoning_as_split
+        ),
         models=MINIMAX_MODELS,
         envelope=error_envelopes.minimax_envelope,
         rule=minimax_rules.minimax,
@@ -90,7 +94,7 @@ OPEN_MODELS: tuple[Spec, ...] = (
         unknown_model=_MINIMAX_UNKNOWN,
         auth=vendor_auth.MINIMAX,
         malformed="invalid params, {detail} (2013)",
-        facts=extra_fields.chat_facts,
+        facts=extra_fields.chat_fields,
         counts=extra_fields.chat_counts,
         request_id="trace-id",
     ),
@@ -99,7 +103,9 @@ OPEN_MODELS: tuple[Spec, ...] = (
         title="MiniMax in Anthropic's format",
         mount="/minimax/anthropic",
         provider="anthropic",
-        manner=Manner("anthropic", IdStyle("", 32, HEX), _MINIMAX_CALLS, reply_style.as_block),
+        style=ReplyStyle(
+            "anthropic", IdStyle("", 32, HEX), _MINIMAX_CALLS, reply_style.reasoning_as_block
+        ),
         models=MINIMAX_MODELS,
         envelope=error_envelopes.anthropic_envelope,
         rule=minimax_rules.minimax_anthropic,
@@ -114,16 +120,16 @@ OPEN_MODELS: tuple[Spec, ...] = (
         title="GLM (Z.AI)",
         mount="/glm/api/paas/v4",
         provider="glm",
-        manner=Manner("openai", IdStyle("", 30, HEX), IdStyle("call_", 19), _REASONING),
+        style=ReplyStyle("openai", IdStyle("", 30, HEX), IdStyle("call_", 19), _REASONING),
         models=GLM_MODELS,
         envelope=error_envelopes.glm_envelope,
         rule=hosted_rules.glm,
         choices=("auto",),
         switch=thinking_switches.thinking_only,
-        unknown_model=Complaint("Unknown Model, please check the model code.", code="1211"),
+        unknown_model=RequestRefused("Unknown Model, please check the model code.", code="1211"),
         auth=vendor_auth.GLM,
         malformed="Invalid API parameter, please check the documentation.",
-        facts=extra_fields.chat_facts,
+        facts=extra_fields.chat_fields,
         counts=extra_fields.chat_counts,
         endpoints=metadata_routes.CHAT_MODELS,
         faults="whole-arguments",
@@ -133,7 +139,7 @@ OPEN_MODELS: tuple[Spec, ...] = (
         title="Qwen (DashScope)",
         mount="/qwen/v1",
         provider="qwen",
-        manner=Manner(
+        style=ReplyStyle(
             "openai", IdStyle("chatcmpl-", 32, HEX), IdStyle("call_", 24, HEX), _REASONING
         ),
         models=QWEN_MODELS,
@@ -141,10 +147,10 @@ OPEN_MODELS: tuple[Spec, ...] = (
         rule=hosted_rules.qwen,
         thinking_choices=_UNFORCED,
         switch=thinking_switches.qwen,
-        unknown_model=Complaint(error_envelopes.NO_MODEL, status=404, code="model_not_found"),
+        unknown_model=RequestRefused(error_envelopes.NO_MODEL, status=404, code="model_not_found"),
         auth=vendor_auth.DASHSCOPE,
         malformed="<400> InternalError.Algo.InvalidParameter: {detail}",
-        facts=extra_fields.chat_facts,
+        facts=extra_fields.chat_fields,
         counts=extra_fields.chat_counts,
         endpoints=metadata_routes.CHAT_MODELS,
     ),
@@ -153,7 +159,7 @@ OPEN_MODELS: tuple[Spec, ...] = (
         title="Kimi (Moonshot)",
         mount="/kimi/v1",
         provider="kimi",
-        manner=Manner(
+        style=ReplyStyle(
             "openai",
             IdStyle("chatcmpl-", 24, HEX),
             IdStyle("functions.", 0, form="{name}:{number}"),
@@ -164,10 +170,12 @@ OPEN_MODELS: tuple[Spec, ...] = (
         rule=hosted_rules.kimi,
         thinking_choices=_UNFORCED,
         switch=thinking_switches.thinking_only,
-        unknown_model=Complaint("Not found the model {model} or Permission denied", status=404),
+        unknown_model=RequestRefused(
+            "Not found the model {model} or Permission denied", status=404
+        ),
         auth=vendor_auth.KIMI,
         malformed="Invalid request: {detail}",
-        facts=extra_fields.chat_facts,
+        facts=extra_fields.chat_fields,
         counts=extra_fields.chat_counts,
         request_id="msh-request-id",
         endpoints=metadata_routes.CHAT_MODELS,
@@ -177,14 +185,16 @@ OPEN_MODELS: tuple[Spec, ...] = (
         title="A relay that picks a host (OpenRouter)",
         mount="/relay/v1",
         provider="openai",
-        manner=Manner("openai", IdStyle("gen-", 20), reply_style.CALL_IDS, reply_style.as_relayed),
+        style=ReplyStyle(
+            "openai", IdStyle("gen-", 20), reply_style.CALL_IDS, reply_style.reasoning_as_relayed
+        ),
         models=RELAY_MODELS,
         envelope=error_envelopes.relay_envelope,
         rule=hosted_rules.relay,
         switch=thinking_switches.relay,
-        unknown_model=Complaint("{model} is not a valid model ID"),
+        unknown_model=RequestRefused("{model} is not a valid model ID"),
         auth=vendor_auth.RELAY,
-        facts=extra_fields.relay_facts,
+        facts=extra_fields.relay_fields,
         counts=extra_fields.chat_counts,
         endpoints=metadata_routes.CHAT_MODELS,
     ),

@@ -3,7 +3,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from simulators.vendors.error_envelopes import Complaint
+from simulators.vendors.error_envelopes import RequestRefused
 
 ROLES = ("system", "assistant", "user", "function", "tool", "developer")
 PARAMETERS = frozenset(
@@ -44,10 +44,12 @@ _NAME = frozenset("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ012345678
 
 
 def check_request(request: Mapping[str, Any]) -> None:
-    """Raise a Complaint for what OpenAI would refuse in the shape of a request."""
+    """Raise RequestRefused for what OpenAI would refuse in the shape of a request."""
     for name in request:
         if name not in PARAMETERS:
-            raise Complaint(f"Unknown parameter: '{name}'.", param=name, code="unknown_parameter")
+            raise RequestRefused(
+                f"Unknown parameter: '{name}'.", param=name, code="unknown_parameter"
+            )
     _need(request, "model")
     _check_messages(request)
     _check_tools(request)
@@ -64,7 +66,7 @@ def _check_messages(request: Mapping[str, Any]) -> None:
         role = message.get("role")
         if role not in ROLES:
             known = ", ".join(f"'{name}'" for name in ROLES)
-            raise Complaint(
+            raise RequestRefused(
                 f"Invalid value: '{role}'. Supported values are: {known}.",
                 param=f"{at}.role",
                 code="invalid_value",
@@ -78,7 +80,9 @@ def _check_tools(request: Mapping[str, Any]) -> None:
     if tools is None:
         for name in ("tool_choice", "parallel_tool_calls"):
             if name in request:
-                raise Complaint(f"'{name}' is only allowed when 'tools' are specified.", param=name)
+                raise RequestRefused(
+                    f"'{name}' is only allowed when 'tools' are specified.", param=name
+                )
         return
     if not isinstance(tools, list) or not tools:
         raise _wrong_type("tools", "a non-empty array of objects")
@@ -89,24 +93,28 @@ def _check_tools(request: Mapping[str, Any]) -> None:
 
 def _check_tool(tool: Any, at: str) -> None:
     if not isinstance(tool, dict) or tool.get("type") != "function":
-        raise Complaint(f"Invalid value for '{at}.type'.", param=f"{at}.type", code="invalid_value")
+        raise RequestRefused(
+            f"Invalid value for '{at}.type'.", param=f"{at}.type", code="invalid_value"
+        )
     function = tool.get("function")
     if not isinstance(function, dict):
-        raise Complaint(
+        raise RequestRefused(
             f"Missing required parameter: '{at}.function'.",
             param=f"{at}.function",
             code="missing_required_parameter",
         )
     name = function.get("name")
     if not isinstance(name, str) or not 1 <= len(name) <= 64 or not set(name) <= _NAME:
-        raise Complaint(
+        raise RequestRefused(
             f"Invalid '{at}.function.name': string does not match pattern. "
             "Expected a string that matches the pattern '^[a-zA-Z0-9_-]+$'.",
             param=f"{at}.function.name",
             code="invalid_value",
         )
     if not isinstance(function.get("parameters", {}), dict):
-        raise Complaint(f"Invalid schema for function '{name}'.", param=f"{at}.function.parameters")
+        raise RequestRefused(
+            f"Invalid schema for function '{name}'.", param=f"{at}.function.parameters"
+        )
 
 
 def _check_choice(choice: Any, tools: list[dict[str, Any]]) -> None:
@@ -115,12 +123,14 @@ def _check_choice(choice: Any, tools: list[dict[str, Any]]) -> None:
     names = [tool["function"]["name"] for tool in tools]
     if any(choice == {"type": "function", "function": {"name": name}} for name in names):
         return
-    raise Complaint("Invalid value for 'tool_choice'.", param="tool_choice", code="invalid_value")
+    raise RequestRefused(
+        "Invalid value for 'tool_choice'.", param="tool_choice", code="invalid_value"
+    )
 
 
 def _need(request: Mapping[str, Any], name: str) -> Any:
     if name not in request:
-        raise Complaint(
+        raise RequestRefused(
             f"Missing required parameter: '{name}'.",
             param=name,
             code="missing_required_parameter",
@@ -128,6 +138,6 @@ def _need(request: Mapping[str, Any], name: str) -> Any:
     return request[name]
 
 
-def _wrong_type(param: str, wanted: str) -> Complaint:
+def _wrong_type(param: str, wanted: str) -> RequestRefused:
     message = f"Invalid type for '{param}': expected {wanted}."
-    return Complaint(message, param=param, code="invalid_type")
+    return RequestRefused(message, param=param, code="invalid_type")

@@ -28,12 +28,12 @@ WRITERS: Mapping[str, Callable[[Reply], StreamWriter]] = {
 }
 
 
-def events_of(reply: Reply) -> list[Event]:
+def split_reply_events(reply: Reply) -> list[Event]:
     """The events of a reply, its texts in pieces."""
     return [piece for event in reply_events(reply) for piece in _pieces(event)]
 
 
-def chunks_of(form: str, reply: Reply, events: Iterable[Event]) -> list[bytes]:
+def write_chunks(form: str, reply: Reply, events: Iterable[Event]) -> list[bytes]:
     """The bytes of a stream, one chunk for each time the vendor sends."""
     writer = WRITERS[form](reply)
     return [data for event in events if (data := writer.write(event))]

@@ -1,4 +1,4 @@
-"""An answer of the mind as a reply in a vendor's manner: ids, reasoning, signatures, counts."""
+"""Turns the model's answer into a vendor's reply: ids, reasoning, signatures, token counts."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from probes.messages import (
     Usage,
 )
 from simulators.model.answers import Answer
-from simulators.model.tool_requests import Wish
+from simulators.model.tool_requests import ToolRequest
 from simulators.vendors import item_ids
 
 ALPHANUMERIC = string.ascii_letters + string.digits
@@ -61,8 +61,8 @@ CALL_IDS = IdStyle("call_", 24)
 
 
 @dataclass(frozen=True, slots=True)
-class Manner:
-    """What one vendor puts around what its model says."""
+class ReplyStyle:
+    """How one vendor wraps its model's answers."""
 
     format: str
     reply_ids: IdStyle
@@ -73,24 +73,24 @@ class Manner:
     def reply(
         self, answer: Answer, call: ModelCall, rng: random.Random, *, thinks: bool, signs: bool
     ) -> Reply:
-        """The reply that says what the mind wants to say."""
+        """Build the reply for a model's answer."""
         parts: list[Part] = []
         if thinks and self.shape is not None:
             parts += self.shape(answer.thought, call, rng)
         if answer.text:
             parts.append(Text(answer.text))
-        before = calls_before(call)
-        for index, wish in enumerate(answer.wishes):
+        before = count_calls_before(call)
+        for index, tool_request in enumerate(answer.tool_requests):
             extra: Extra = {}
             if signs and index == 0:
-                extra = {self.format: {"thoughtSignature": sign(answer.thought)}}
-            id_ = self.call_ids.draw(rng, index, name=wish.tool.name, number=before + index)
-            parts.append(_call(wish, id_, extra))
+                extra = {self.format: {"thoughtSignature": sign_text(answer.thought)}}
+            id_ = self.call_ids.draw(rng, index, name=tool_request.tool.name, number=before + index)
+            parts.append(_call(tool_request, id_, extra))
         if self.format == item_ids.FORMAT:
-            parts = item_ids.linked(parts)
+            parts = item_ids.link_items(parts)
         return Reply(
             parts=tuple(parts),
-            stop=Stop.TOOL_CALLS if answer.wishes else Stop.END,
+            stop=Stop.TOOL_CALLS if answer.tool_requests else Stop.END,
             usage=_usage(call, parts),
             id=self.reply_ids.draw(rng),
             model=call.model,
@@ -98,7 +98,7 @@ class Manner:
         )
 
 
-def calls_before(call: ModelCall) -> int:
+def count_calls_before(call: ModelCall) -> int:
     """How many calls the conversation has seen."""
     parts = [part for turn in call.turns for part in turn.parts]
     return sum(isinstance(part, ToolCall | BrokenCall) for part in parts)
@@ -108,13 +108,13 @@ def arguments_text(arguments: Mapping[str, JSON]) -> str:
     return json.dumps(arguments, ensure_ascii=False, separators=(",", ":"))
 
 
-def sign(text: str) -> str:
+def sign_text(text: str) -> str:
     """A signature that only this program issues."""
     digest = hashlib.sha256(b"simulators\n" + text.encode("utf-8", "surrogatepass")).digest()
     return base64.b64encode(_MARK + digest).decode()
 
 
-def is_ours(signature: str) -> bool:
+def is_own_signature(signature: str) -> bool:
     """Whether a signature was issued here, in either alphabet of base64."""
     try:
         raw = base64.urlsafe_b64decode(signature.replace("+", "-").replace("/", "_"))
@@ -123,7 +123,7 @@ def is_ours(signature: str) -> bool:
     return raw.startswith(_MARK) and len(raw) == len(_MARK) + 32
 
 
-def as_field(name: str) -> Shape:
+def reasoning_as_field(name: str) -> Shape:
     """Reasoning as a string beside the content."""
 
     def shape(thought: str, call: ModelCall, rng: random.Random) -> list[Part]:
@@ -132,43 +132,43 @@ def as_field(name: str) -> Shape:
     return shape
 
 
-def as_block(thought: str, call: ModelCall, rng: random.Random) -> list[Part]:
+def reasoning_as_block(thought: str, call: ModelCall, rng: random.Random) -> list[Part]:
     """Reasoning as Anthropic's signed block."""
     return [_block(thought, thought)]
 
 
-def as_omitted_block(thought: str, call: ModelCall, rng: random.Random) -> list[Part]:
+def reasoning_as_omitted_block(thought: str, call: ModelCall, rng: random.Random) -> list[Part]:
     """A signed block whose text is left out unless the client asks to see it."""
     thinking = _own(call, "anthropic").get("thinking")
     shown = isinstance(thinking, Mapping) and thinking.get("display") == "summarized"
     return [_block(thought if shown else "", thought)]
 
 
-def as_thought(thought: str, call: ModelCall, rng: random.Random) -> list[Part]:
+def reasoning_as_thought(thought: str, call: ModelCall, rng: random.Random) -> list[Part]:
     """Reasoning as a part of Gemini's."""
     raw: JSON = {"text": thought, "thought": True}
     return [Reasoning(thought, ReasoningKind.THOUGHT, raw)]
 
 
-def as_item(thought: str, call: ModelCall, rng: random.Random) -> list[Part]:
+def reasoning_as_item(thought: str, call: ModelCall, rng: random.Random) -> list[Part]:
     """Reasoning as an item of the Responses API, sealed where the client asks for that."""
     summary: list[JSON] = [{"type": "summary_text", "text": thought}]
     id_ = item_ids.reasoning_id(rng)
     raw: dict[str, JSON] = {"id": id_, "type": "reasoning", "summary": summary}
     wanted = _own(call, item_ids.FORMAT).get("include")
     if isinstance(wanted, list) and "reasoning.encrypted_content" in wanted:
-        raw["encrypted_content"] = sign(thought)
+        raw["encrypted_content"] = sign_text(thought)
     return [Reasoning(thought, ReasoningKind.ITEM, raw)]
 
 
-def as_split(thought: str, call: ModelCall, rng: random.Random) -> list[Part]:
+def reasoning_as_split(thought: str, call: ModelCall, rng: random.Random) -> list[Part]:
     """MiniMax: an array beside the content where it is asked for, else think tags in it."""
     if _own(call, "openai").get("reasoning_split") is not True:
         return [Text(f"<think>\n{thought}\n</think>\n\n")]
     return [_details(thought, "MiniMax-response-v1")]
 
 
-def as_relayed(thought: str, call: ModelCall, rng: random.Random) -> list[Part]:
+def reasoning_as_relayed(thought: str, call: ModelCall, rng: random.Random) -> list[Part]:
     """OpenRouter: the same thoughts as a string and as an array."""
     field = Reasoning(thought, ReasoningKind.FIELD, "reasoning")
     return [field, _details(thought, "unknown")]
@@ -181,7 +181,7 @@ def _own(call: ModelCall, form: str) -> Mapping[str, JSON]:
 
 
 def _block(shown: str, thought: str) -> Reasoning:
-    raw: JSON = {"type": "thinking", "thinking": shown, "signature": sign(thought)}
+    raw: JSON = {"type": "thinking", "thinking": shown, "signature": sign_text(thought)}
     return Reasoning(shown, ReasoningKind.BLOCK, raw)
 
 
@@ -190,9 +190,11 @@ def _details(thought: str, form: str) -> Reasoning:
     return Reasoning(thought, ReasoningKind.DETAILS, [entry])
 
 
-def _call(wish: Wish, id_: str, extra: Extra) -> ToolCall:
-    arguments = dict(wish.arguments)
-    return ToolCall(id_, wish.tool.name, arguments, "mind", arguments_text(arguments), extra=extra)
+def _call(tool_request: ToolRequest, id_: str, extra: Extra) -> ToolCall:
+    arguments = dict(tool_request.arguments)
+    return ToolCall(
+        id_, tool_request.tool.name, arguments, "mind", arguments_text(arguments), extra=extra
+    )
 
 
 def _usage(call: ModelCall, parts: list[Part]) -> Usage:

@@ -7,26 +7,26 @@ from collections.abc import Mapping, Sequence
 from probes.adapters.json_fields import list_or_empty, object_or_empty, text_or_empty
 from probes.messages import JSON
 from simulators.vendors import closure_rules
-from simulators.vendors.error_envelopes import Complaint
+from simulators.vendors.error_envelopes import RequestRefused
 from simulators.vendors.item_ids import needed_reasoning
-from simulators.vendors.spec import Asked
+from simulators.vendors.spec import VendorRequest
 
 Item = Mapping[str, JSON]
 PREFIXES = {"function_call": "fc", "message": "msg", "reasoning": "rs"}
 
 
-def responses(asked: Asked) -> None:
-    previous = asked.body.get("previous_response_id")
+def responses(request: VendorRequest) -> None:
+    previous = request.body.get("previous_response_id")
     if isinstance(previous, str):
         # Nothing is stored, as for an account without data retention.
-        raise Complaint(
+        raise RequestRefused(
             f"Previous response with id '{previous}' not found.",
             param="previous_response_id",
             code="previous_response_not_found",
         )
-    items = [object_or_empty(item) for item in list_or_empty(asked.body.get("input"))]
+    items = [object_or_empty(item) for item in list_or_empty(request.body.get("input"))]
     _check_ids(items)
-    closure_rules.check_responses(asked.body)
+    closure_rules.check_responses(request.body)
     _check_pairs(items)
 
 
@@ -34,7 +34,7 @@ def _check_ids(items: Sequence[Item]) -> None:
     for index, item in enumerate(items):
         id_, prefix = item.get("id"), PREFIXES.get(_kind(item))
         if isinstance(id_, str) and prefix and not id_.startswith(prefix):
-            raise Complaint(
+            raise RequestRefused(
                 f"Invalid 'input[{index}].id': '{id_}'. Expected an ID that begins with "
                 f"'{prefix}'.",
                 param=f"input[{index}].id",
@@ -51,11 +51,11 @@ def _check_pairs(items: Sequence[Item]) -> None:
             seen.add(id_)
             if not _is_output(items[index + 1 : index + 2]):
                 text = f"Item '{id_}' of type 'reasoning' was provided without its required"
-                raise Complaint(f"{text} following item.", param="input")
+                raise RequestRefused(f"{text} following item.", param="input")
             continue
         needed = needed_reasoning(id_)
         if needed and needed not in seen:
-            raise Complaint(
+            raise RequestRefused(
                 f"Item '{id_}' of type '{kind}' was provided without its required 'reasoning' "
                 f"item: '{needed}'.",
                 param="input",

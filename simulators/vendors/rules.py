@@ -7,32 +7,32 @@ from collections.abc import Mapping
 from probes.adapters.json_fields import object_or_empty, text_or_empty
 from probes.messages import JSON
 from simulators.vendors import closure_rules
-from simulators.vendors.error_envelopes import Complaint
-from simulators.vendors.model_traits import Replay
+from simulators.vendors.error_envelopes import RequestRefused
+from simulators.vendors.model_traits import ReplayDuty
 from simulators.vendors.openai_rules import check_request
-from simulators.vendors.reply_style import is_ours
-from simulators.vendors.spec import Asked
+from simulators.vendors.reply_style import is_own_signature
+from simulators.vendors.spec import VendorRequest
 
 SKIPPED_SIGNATURES = ("skip_thought_signature_validator", "context_engineering_is_the_way_to_go")
 
 
-def openai(asked: Asked) -> None:
-    check_request(asked.body)
-    closure_rules.OPENAI_CLOSURE.check(asked.body)
+def openai(request: VendorRequest) -> None:
+    check_request(request.body)
+    closure_rules.OPENAI_CLOSURE.check(request.body)
 
 
-def gemini(asked: Asked) -> None:
-    if not closure_rules.contents_of(asked.body):
-        raise Complaint("* GenerateContentRequest.contents: contents is not specified")
-    closure_rules.check_gemini(asked.body)
-    if asked.model.replay is Replay.SIGNATURES:
-        _check_signatures(asked.body)
+def gemini(request: VendorRequest) -> None:
+    if not closure_rules.contents_of(request.body):
+        raise RequestRefused("* GenerateContentRequest.contents: contents is not specified")
+    closure_rules.check_gemini(request.body)
+    if request.model.replay is ReplayDuty.SIGNATURES:
+        _check_signatures(request.body)
 
 
-def ollama(asked: Asked) -> None:
-    if asked.call.tools and not asked.model.takes_tools:
-        name = asked.call.model
-        raise Complaint(f"registry.ollama.ai/library/{name} does not support tools")
+def ollama(request: VendorRequest) -> None:
+    if request.call.tools and not request.model.takes_tools:
+        name = request.call.model
+        raise RequestRefused(f"registry.ollama.ai/library/{name} does not support tools")
 
 
 def _check_signatures(body: Mapping[str, JSON]) -> None:
@@ -51,11 +51,11 @@ def _check_signatures(body: Mapping[str, JSON]) -> None:
         signature = text_or_empty(calls[0].get("thoughtSignature"))
         name = text_or_empty(object_or_empty(calls[0]["functionCall"]).get("name"))
         if not signature:
-            raise Complaint(
+            raise RequestRefused(
                 "Function call is missing a thought_signature in functionCall parts. This is "
                 "required for tools to work correctly, and missing thought_signature may lead to "
                 "degraded model performance. Additional data, function call "
                 f"`default_api:{name}`, position {index + 1}."
             )
-        if signature not in SKIPPED_SIGNATURES and not is_ours(signature):
-            raise Complaint("Invalid thought signature.")
+        if signature not in SKIPPED_SIGNATURES and not is_own_signature(signature):
+            raise RequestRefused("Invalid thought signature.")

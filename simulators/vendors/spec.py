@@ -1,4 +1,4 @@
-"""What tells one vendor from another, as data, and a request on its way to the vendor's model."""
+"""The data that distinguishes one vendor from another, and a request to a vendor's model."""
 
 from __future__ import annotations
 
@@ -8,15 +8,15 @@ from typing import TypeAlias
 
 from probes.adapters import FORMATS
 from probes.messages import JSON, Extra, ModelCall
-from simulators.vendors.error_envelopes import Complaint
+from simulators.vendors.error_envelopes import RequestRefused
 from simulators.vendors.model_traits import Model
-from simulators.vendors.reply_style import Manner
+from simulators.vendors.reply_style import ReplyStyle
 from simulators.vendors.vendor_auth import Auth
 
-Envelope: TypeAlias = Callable[[Complaint, str], dict[str, JSON]]
-Facts: TypeAlias = Callable[[Mapping[str, JSON], bool], Extra]
+Envelope: TypeAlias = Callable[[RequestRefused, str], dict[str, JSON]]
+ExtraFields: TypeAlias = Callable[[Mapping[str, JSON], bool], Extra]
 Endpoint: TypeAlias = "Callable[[Spec, Mapping[str, JSON]], dict[str, JSON]]"
-Rule: TypeAlias = "Callable[[Asked], None]"
+Rule: TypeAlias = "Callable[[VendorRequest], None]"
 
 CHOICES = ("auto", "none", "required", "named")
 TEMPLATE = (
@@ -27,22 +27,22 @@ TEMPLATE = (
 
 @dataclass(frozen=True, slots=True)
 class Spec:
-    """All that is particular about a vendor."""
+    """Everything in which a vendor differs from the others."""
 
     name: str
     title: str
     mount: str
     provider: str  # as an operator would register it
-    manner: Manner
+    style: ReplyStyle
     models: Mapping[str, Model]
     envelope: Envelope
     rule: Rule | None
     switch: Callable[[Mapping[str, JSON]], bool | None]
-    unknown_model: Complaint
+    unknown_model: RequestRefused
     auth: Auth | None = None
     prefix: str = ""
     malformed: str = "{detail}"
-    facts: Facts = lambda body, streamed: {}
+    facts: ExtraFields = lambda body, streamed: {}
     # Whether an answer tells its usage.
     counts: Callable[[Mapping[str, JSON], bool], bool] = lambda body, streamed: True
     request_id: str = "x-request-id"
@@ -61,7 +61,7 @@ class Spec:
 
     @property
     def format(self) -> str:
-        return self.manner.format
+        return self.style.format
 
     @property
     def path(self) -> str:
@@ -73,20 +73,22 @@ class Spec:
         return self.prefix + FORMATS[self.format].stream_path.partition("?")[0]
 
     def model(self, name: str) -> Model:
-        """The model of that name; raises the vendor's Complaint where there is none."""
+        """The model of that name; raises RequestRefused where there is none."""
         model = self.models.get(name) or self.models.get(f"{name}:latest")
         if model is None and self.any_model:
             model = next(iter(self.models.values()))
         if model is None:
             unknown = self.unknown_model
             text = unknown.message.replace("{model}", name)
-            raise Complaint(text, status=unknown.status, param=unknown.param, code=unknown.code)
+            raise RequestRefused(
+                text, status=unknown.status, param=unknown.param, code=unknown.code
+            )
         return model
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
-    """A request on its way to the model: as sent, as read, and whom it asks."""
+class VendorRequest:
+    """A request to the model: as sent, as parsed, and the model it names."""
 
     body: Mapping[str, JSON]
     headers: Mapping[str, str]

@@ -6,21 +6,21 @@ from collections.abc import Mapping
 
 from probes.adapters.json_fields import object_or_empty
 from probes.messages import JSON
-from simulators.vendors.model_traits import Model, Thinks
+from simulators.vendors.model_traits import Model, ThinkingMode
 
 Body = Mapping[str, JSON]
 
 
-def thinks(model: Model, asked: bool | None) -> bool:
+def thinks(model: Model, wanted: bool | None) -> bool:
     """Whether a model thinks for a request that says so, forbids it or says nothing."""
     match model.thinks:
-        case Thinks.NEVER:
+        case ThinkingMode.NEVER:
             return False
-        case Thinks.ASKED:
-            return asked is True
-        case Thinks.UNLESS_DISABLED:
-            return asked is not False
-        case Thinks.ALWAYS:
+        case ThinkingMode.ASKED:
+            return wanted is True
+        case ThinkingMode.UNLESS_DISABLED:
+            return wanted is not False
+        case ThinkingMode.ALWAYS:
             return True
 
 

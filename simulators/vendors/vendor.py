@@ -14,9 +14,9 @@ from starlette.routing import Route
 
 from probes.outcomes import Metric
 from simulators.clock import Clock
-from simulators.faults.fault_switch import Switch
-from simulators.vendors.http_response import Sent
-from simulators.vendors.request_handler import Served
+from simulators.faults.fault_switch import FaultSwitch
+from simulators.vendors.http_response import VendorResponse
+from simulators.vendors.request_handler import RequestHandler
 from simulators.vendors.spec import Endpoint, Spec
 
 # Seconds that an answer takes, at least and at most.
@@ -33,7 +33,7 @@ class Vendor:
         *,
         clock: Clock | None = None,
         latency: tuple[float, float] = LATENCY,
-        switches: Sequence[Switch] = (),
+        switches: Sequence[FaultSwitch] = (),
     ) -> None:
         self.spec = spec
         self.clock = clock or Clock()
@@ -58,7 +58,7 @@ class Vendor:
             ),
         ]
 
-    def serve(self, data: bytes) -> Served:
+    def serve(self, data: bytes) -> RequestHandler:
         """Who serves a request of these bytes now, and how it goes wrong.
 
         The dice fall by what is asked and how often it was asked before, not by the order of
@@ -69,22 +69,22 @@ class Vendor:
             self._seen.clear()
         nth = self._seen[digest] = self._seen.get(digest, 0) + 1
         now = self.clock.now()
-        bends = [s.bend for s in self.switches if s.acts(now, f"{digest}/{nth}")]
+        fault_hooks = [s.hooks for s in self.switches if s.acts(now, f"{digest}/{nth}")]
         spec = self.spec
-        for bend in bends:
-            spec = bend.spec(spec)
-        return Served(spec, bends, random.Random(f"{digest}/{nth}"))
+        for hooks in fault_hooks:
+            spec = hooks.spec(spec)
+        return RequestHandler(spec, fault_hooks, random.Random(f"{digest}/{nth}"))
 
     async def _ask(self, request: Request, *, always_streams: bool) -> Response:
         data = await request.body()
         served = self.serve(data)
-        sending = served.answer(request, data, always_streams=always_streams)
+        outgoing = served.answer(request, data, always_streams=always_streams)
         wait = served.rng.uniform(*self.latency)
-        return Sent(replace(sending, wait=sending.wait + wait))
+        return VendorResponse(replace(outgoing, wait=outgoing.wait + wait))
 
     def _serving(self, endpoint: Endpoint) -> Callable[[Request], Awaitable[Response]]:
         async def serve(request: Request) -> Response:
             data = await request.body()
-            return Sent(self.serve(data).beside(request, data, endpoint))
+            return VendorResponse(self.serve(data).beside(request, data, endpoint))
 
         return serve

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from simulators.vendors.error_envelopes import Complaint
+from simulators.vendors.error_envelopes import RequestRefused
 
 KEY_PREFIX = "sim-"
 
@@ -24,14 +24,14 @@ class Auth:
     code: str | None = None
 
     def check(self, headers: Mapping[str, str], query: Mapping[str, str]) -> None:
-        """Raise a Complaint unless the request carries a key of ours."""
+        """Raise RequestRefused unless the request carries a key of ours."""
         key = self._key(headers) or (query.get(self.query, "") if self.query else "")
         if not key:
-            raise Complaint(self.missing, status=self.missing_status)
+            raise RequestRefused(self.missing, status=self.missing_status)
         if not key.startswith(KEY_PREFIX) or len(key) == len(KEY_PREFIX):
             shown = f"{key[:3]}***{key[-4:]}" if len(key) > 12 else "***"
             text = self.wrong.replace("{key}", shown)
-            raise Complaint(text, status=self.wrong_status, code=self.code)
+            raise RequestRefused(text, status=self.wrong_status, code=self.code)
 
     def _key(self, headers: Mapping[str, str]) -> str:
         value = headers.get(self.header, "") if self.header else ""

@@ -17,8 +17,8 @@ from probes.outcomes import Finding, Metric, Outcome
 from probes.suite import PROBES, Probe
 from probes.suite.base import DrawnValues, Script
 from probes.suite.question_builder import QuestionBuilder
-from simulators.background_server import served
-from simulators.server import build
+from simulators.background_server import serve_in_background
+from simulators.server import build_app
 from tests.cli.command_line import toolgauge
 
 CHECKS = list(dict.fromkeys((case.probe, case.finding, case.says) for case in CASES))
@@ -75,7 +75,7 @@ class Blind:
 @pytest.fixture(scope="module")
 def selfcheck_url() -> Iterator[str]:
     """The vendors with the faults that only the self-check has."""
-    with served(build(latency=(0, 0), faults=SELFCHECK_FAULTS)) as url:
+    with serve_in_background(build_app(latency=(0, 0), faults=SELFCHECK_FAULTS)) as url:
         yield url
 
 

@@ -24,13 +24,13 @@ from starlette.responses import JSONResponse
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from launcher.services import ROOT
-from simulators.server import build
+from simulators.server import build_app
 
 START_SECONDS = 60
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class RecordedRequest:
     """One request, as the vendor saw it."""
 
     at: float
@@ -48,8 +48,8 @@ class Vendor:
     def address(self, name: str) -> str:
         return f"{self.url}/{name}/open/v1"
 
-    def asked(self, name: str) -> list[Asked]:
-        return [Asked(**each) for each in self._say("GET", f"_seen/{name}")]
+    def asked(self, name: str) -> list[RecordedRequest]:
+        return [RecordedRequest(**each) for each in self._say("GET", f"_seen/{name}")]
 
     def now(self) -> float:
         """The vendors' clock, to compare with `Asked.at`."""
@@ -92,7 +92,7 @@ def _wait_until_up(vendor: Vendor, process: subprocess.Popen[bytes]) -> None:
     raise RuntimeError("The vendors did not start.")
 
 
-class Remembering:
+class RecordingVendors:
     """Wraps the vendors: notes each request, waits as the address says, hands it on."""
 
     def __init__(self, app: ASGIApp) -> None:
@@ -154,7 +154,7 @@ def _once(body: bytes, receive: Receive) -> Receive:
 
 def main(host: str, port: int) -> None:
     uvicorn.run(
-        Remembering(build(latency=(0, 0))),
+        RecordingVendors(build_app(latency=(0, 0))),
         host=host,
         port=port,
         log_level="critical",

@@ -22,8 +22,8 @@ from launcher import postgres, valkey
 from launcher.datafolder import DataFolder, open_data_folder
 from launcher.postgres import Cluster
 from launcher.process import Process
-from launcher.service import Part
-from launcher.services import ROOT, environment
+from launcher.service import Service
+from launcher.services import ROOT, product_environment
 from tests.faults.recording_vendor import Vendor
 
 TEMPLATE = "template_of_tests"
@@ -62,19 +62,19 @@ with connection.cursor() as cursor:
 class Server:
     """One server that is started, killed and started again on the same port and data."""
 
-    def __init__(self, part: Part) -> None:
-        self.part = part
+    def __init__(self, service: Service) -> None:
+        self.service = service
         self._process: Process | None = None
 
     def start(self) -> None:
         """Start it and wait until it answers; recovery after a crash included."""
-        self.part.before_start()
+        self.service.before_start()
         # Always by the main thread: the kernel ends a child with the thread that made it.
-        process = self._process = Process(self.part.command)
+        process = self._process = Process(self.service.command)
         end = time.monotonic() + START_SECONDS
-        while not self.part.is_ready(process.seconds):
-            assert process.exit_code() is None, f"{self.part.name} ended while it started"
-            assert time.monotonic() < end, f"{self.part.name} did not start"
+        while not self.service.is_ready(process.seconds):
+            assert process.exit_code() is None, f"{self.service.name} ended while it started"
+            assert time.monotonic() < end, f"{self.service.name} did not start"
             time.sleep(0.02)
 
     def kill(self, how: signal.Signals = signal.SIGKILL) -> None:
@@ -99,16 +99,16 @@ class Servers:
         self.home = home
         self.cluster = _cluster(home)
         self.store = valkey.open_store(home, durable=False)
-        part = postgres.part(self.cluster, home.logs / "postgres.log")
+        service = postgres.postgres_service(self.cluster, home.logs / "postgres.log")
         if postgres_env:
-            env = {**part.command.env, **postgres_env}
-            part = replace(part, command=replace(part.command, env=env))
-        self.postgres = Server(part)
-        self.valkey = Server(valkey.part(self.store, home.logs / "valkey.log"))
+            env = {**service.command.env, **postgres_env}
+            service = replace(service, command=replace(service.command, env=env))
+        self.postgres = Server(service)
+        self.valkey = Server(valkey.valkey_service(self.store, home.logs / "valkey.log"))
 
     def environment(self, database: str) -> dict[str, str]:
         """What points a process of the product at these servers."""
-        return environment(self.home) | {
+        return product_environment(self.home) | {
             "DATABASE_URL": self.cluster.url(database),
             "REDIS_URL": self.store.url(),
         }

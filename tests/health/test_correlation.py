@@ -17,7 +17,7 @@ from health.correlation import (
 )
 from health.detector import HIGHEST_RHO, PROBE
 from health.watch import MetricCount
-from tests.health.watch_story import AT, DAY, GOOD, Story, kinds, settled
+from tests.health.watch_story import AT, DAY, GOOD, Story, kinds, settled_story
 
 
 def spread_of(successes: Iterable[int], trials: int = 10) -> Spread:
@@ -94,7 +94,7 @@ def scattered(story: Story, runs: int) -> list[str]:
 
 def test_a_month_of_scatter_raises_the_correlation_and_lowers_the_reference() -> None:
     """Trials that hang together count for less: so do those of the baseline."""
-    story = settled(MetricCount(10, 1))
+    story = settled_story(MetricCount(10, 1))
     before = story.gauge.reference
 
     found = scattered(story, 125)
@@ -109,7 +109,7 @@ def test_a_month_of_scatter_raises_the_correlation_and_lowers_the_reference() ->
 
 def test_a_calm_month_afterwards_lowers_nothing() -> None:
     """What was seen once may come again."""
-    story = settled(MetricCount(10, 1))
+    story = settled_story(MetricCount(10, 1))
     scattered(story, 125)
     rho, reference = story.gauge.rho, story.gauge.reference
 
@@ -119,7 +119,7 @@ def test_a_calm_month_afterwards_lowers_nothing() -> None:
 
 def test_runs_of_an_open_alarm_are_not_counted() -> None:
     """Only healthy runs tell how health scatters."""
-    story = settled()
+    story = settled_story()
     story.runs(2, MetricCount(10, 10))
     before = story.gauge.spread
 

@@ -171,11 +171,11 @@ def test_the_warning_of_the_simulation_is_that_of_the_detector() -> None:
 
 def test_the_picture_in_the_documents_is_that_of_the_simulation() -> None:
     """It tells of a warning, of runs that confirm, and of an alarm; one bad run was none."""
-    told = story.tell()
+    told = story.play_story()
 
     first = next(number for number, run in enumerate(told) if run.is_degraded)
     assert {run.verdict for run in told[:first]} == {Verdict.OK}
     assert min(run.rate for run in told[:first]) == 0.5
     assert told[-1].verdict is Verdict.ALARM
     assert any(run.confirms for run in told)
-    assert figure.FILE.read_text(encoding="utf-8") == figure.figure(told)
+    assert figure.FILE.read_text(encoding="utf-8") == figure.draw_figure(told)

@@ -23,7 +23,7 @@ from tests.health.watch_story import (
     REFUSED,
     Story,
     kinds,
-    settled,
+    settled_story,
 )
 
 SOON = timedelta(hours=1.5)
@@ -74,7 +74,7 @@ def test_runs_that_follow_each_other_at_once_are_one_run_of_a_baseline() -> None
 
 def test_a_frozen_baseline_does_not_follow_a_slow_decay() -> None:
     """What is compared with yesterday alone never falls."""
-    story = settled()
+    story = settled_story()
     before = story.gauge
 
     story.runs(4, MetricCount(10, 1))
@@ -96,8 +96,8 @@ def test_the_gate_closes_only_when_the_trials_are_sure_of_it() -> None:
     unsure, never = Story(), Story()
     unsure.run(MetricCount(2, 1))
     never.run(DEAD)
-    poor = settled(MetricCount(10, 2))
-    good = settled(MetricCount(10, 1))
+    poor = settled_story(MetricCount(10, 2))
+    good = settled_story(MetricCount(10, 1))
 
     closed = [story.watch.below_gate() for story in (unsure, never, poor, good)]
 
@@ -116,7 +116,7 @@ def test_the_dwell_doubles_with_each_relapse_up_to_four_weeks(relapses: int, day
 
 def test_seven_clean_runs_are_proof_but_not_before_a_day_is_over() -> None:
     """Proof and time are both asked for."""
-    story = settled()
+    story = settled_story()
     story.runs(7, MetricCount(10, 1))
     assert story.severity == 1
 
@@ -133,7 +133,7 @@ def test_seven_clean_runs_are_proof_but_not_before_a_day_is_over() -> None:
 
 def test_time_alone_proves_nothing() -> None:
     """Bad runs keep the alarm however long it lasts."""
-    story = settled()
+    story = settled_story()
     story.runs(7, MetricCount(10, 1))
 
     assert story.runs(100, MetricCount(10, 2), after=DAY)[-1] == []
@@ -142,7 +142,7 @@ def test_time_alone_proves_nothing() -> None:
 
 def test_an_alarm_escalates_when_it_gets_worse_and_never_eases_by_estimate() -> None:
     """Tightening is at once; loosening only by proof, time and one step a run."""
-    story = settled()
+    story = settled_story()
     story.runs(7, MetricCount(10, 1))
 
     worse = [(kind, story.severity) for _ in range(4) for kind in kinds(story.run(DEAD))]
@@ -154,7 +154,7 @@ def test_an_alarm_escalates_when_it_gets_worse_and_never_eases_by_estimate() -> 
 
 def test_a_most_severe_alarm_asks_once_and_waits_for_a_person() -> None:
     """However good the runs are, somebody has to allow it."""
-    story = settled()
+    story = settled_story()
     story.runs(2, DEAD)
 
     found = left(story, most=60)
@@ -165,7 +165,7 @@ def test_a_most_severe_alarm_asks_once_and_waits_for_a_person() -> None:
 
 def test_a_released_alarm_eases_one_step_a_run() -> None:
     """Not everything comes back at once."""
-    story = settled()
+    story = settled_story()
     story.runs(2, DEAD)
     left(story, most=20)
     story.watch = release_alarm(story.watch, PARSE)
@@ -177,7 +177,7 @@ def test_a_released_alarm_eases_one_step_a_run() -> None:
 
 def test_a_release_in_advance_is_kept_until_the_runs_speak_for_it() -> None:
     """A person allows it; the runs decide when."""
-    story = settled()
+    story = settled_story()
     story.runs(2, DEAD)
     story.watch = release_alarm(story.watch, PARSE)
 
@@ -187,7 +187,7 @@ def test_a_release_in_advance_is_kept_until_the_runs_speak_for_it() -> None:
 
 def test_what_was_released_has_to_be_released_again_after_it_got_worse() -> None:
     """A release concerns the alarm that a person saw."""
-    story = settled()
+    story = settled_story()
     story.runs(2, DEAD)
     left(story, most=20)
     story.watch = release_alarm(story.watch, PARSE)
@@ -202,7 +202,7 @@ def test_what_was_released_has_to_be_released_again_after_it_got_worse() -> None
 
 def test_weeks_of_good_runs_do_not_speak_for_an_endpoint_that_is_bad_again() -> None:
     """An alarm that waited long for its release is not left while the endpoint fails."""
-    story = settled()
+    story = settled_story()
     story.runs(2, DEAD)
     left(story, most=400)
     story.watch = release_alarm(story.watch, PARSE)
@@ -213,7 +213,7 @@ def test_weeks_of_good_runs_do_not_speak_for_an_endpoint_that_is_bad_again() -> 
 
 def test_releasing_what_is_not_open_changes_nothing() -> None:
     """It may have recovered a moment ago."""
-    story = settled()
+    story = settled_story()
 
     assert release_alarm(story.watch, PARSE) == story.watch
 
@@ -223,7 +223,7 @@ def test_only_a_relapse_within_two_weeks_makes_the_next_alarm_last(
     days: int, relapses: int
 ) -> None:
     """Counted from the moment at which the last one was left."""
-    story = settled()
+    story = settled_story()
     story.runs(7, MetricCount(10, 1))
     assert left(story)[-1] == "recovered"
 
@@ -237,7 +237,7 @@ def test_only_a_relapse_within_two_weeks_makes_the_next_alarm_last(
 
 def test_a_metric_whose_steps_switch_nothing_more_on_needs_no_release() -> None:
     """Lost parallel calls cost parallel calls, however many are lost."""
-    story = settled(metric=Metric.PARALLEL_DOWNGRADE)
+    story = settled_story(metric=Metric.PARALLEL_DOWNGRADE)
     story.runs(2, DEAD)
     assert story.severity == 3
 
@@ -246,7 +246,7 @@ def test_a_metric_whose_steps_switch_nothing_more_on_needs_no_release() -> None:
 
 def test_accepting_enough_runs_freezes_the_new_normal() -> None:
     """It ends the alarm, and the same rate raises none any more."""
-    story = settled()
+    story = settled_story()
     story.runs(3, HALF)
     story.watch = accept_baseline(story.watch, PARSE, Baseline(100, 200, 20))
 
@@ -257,7 +257,7 @@ def test_accepting_enough_runs_freezes_the_new_normal() -> None:
 
 def test_accepting_few_runs_goes_on_learning() -> None:
     """A baseline of three runs is provisional until there are twenty."""
-    story = settled()
+    story = settled_story()
     story.runs(3, HALF)
     story.watch = accept_baseline(story.watch, PARSE, Baseline(15, 30, 3))
 
@@ -269,7 +269,7 @@ def test_accepting_few_runs_goes_on_learning() -> None:
 
 def test_refusals_that_were_accepted_do_not_open_the_next_alarm() -> None:
     """Who accepts that an endpoint refuses is not told so again by the next run."""
-    story = settled(metric=CLOSURE)
+    story = settled_story(metric=CLOSURE)
     assert kinds(story.run(REFUSED)) == ["opened"]
     story.watch = accept_baseline(story.watch, CLOSURE, Baseline(0, 4, 1))
 
@@ -278,7 +278,7 @@ def test_refusals_that_were_accepted_do_not_open_the_next_alarm() -> None:
 
 def test_a_refusal_after_an_accepted_mild_decline_opens_at_once() -> None:
     """What was accepted is a lower rate, not every refusal to come."""
-    story = settled(metric=CLOSURE)
+    story = settled_story(metric=CLOSURE)
     story.watch = accept_baseline(story.watch, CLOSURE, Baseline(180, 200, 20))
 
     (opened,) = story.run(REFUSED)

@@ -24,8 +24,8 @@ from tests.health.watch_story import (
     REFUSED,
     Story,
     kinds,
-    seen,
-    settled,
+    settled_story,
+    watched_run,
 )
 
 
@@ -56,7 +56,7 @@ def played(runs: list[Any]) -> list[Any]:
     for chosen, minutes, version, times in runs:
         for _ in range(times):
             number, at = number + 3, at + EVERY / 360 * minutes
-            made.append(seen(number, chosen, at=at, version=version))
+            made.append(watched_run(number, chosen, at=at, version=version))
     return made
 
 
@@ -129,7 +129,7 @@ def test_the_order_of_metrics_in_a_run_is_irrelevant(runs: list[Any], rng: Any) 
         straight, expected = follow_run(straight, run)
         shuffled = list(run.counts.items())
         rng.shuffle(shuffled)
-        other = seen(run.number, dict(shuffled), at=run.at, version=run.suite_version)
+        other = watched_run(run.number, dict(shuffled), at=run.at, version=run.suite_version)
         mixed, found = follow_run(mixed, other)
         assert kinds(found) == kinds(expected)
     assert mixed == straight
@@ -137,7 +137,7 @@ def test_the_order_of_metrics_in_a_run_is_irrelevant(runs: list[Any], rng: Any) 
 
 def test_a_run_without_a_trial_leaves_its_metric_alone() -> None:
     """No data is neither good nor bad."""
-    story = settled()
+    story = settled_story()
     story.run(DEAD)
     before = story.gauge
 
@@ -149,7 +149,7 @@ def test_a_run_without_a_trial_leaves_its_metric_alone() -> None:
 
 def test_availability_never_enters() -> None:
     """An outage is no degradation: void trials are counted in a series of their own."""
-    story = settled()
+    story = settled_story()
     before = dict(story.watch.gauges)
 
     for _ in range(10):
@@ -161,14 +161,14 @@ def test_availability_never_enters() -> None:
 
 def test_no_single_run_raises_the_alarm_and_two_do() -> None:
     """The worst possible run is confirmed first."""
-    story = settled()
+    story = settled_story()
 
     assert story.runs(2, MetricCount(200, 200)) == [["warned"], ["opened"]]
 
 
 def test_a_warning_wants_four_confirmations_and_no_more() -> None:
     """Runs that neither calm nor alarm must not follow each other for ever."""
-    story = settled()
+    story = settled_story()
     story.run(HALF)
     level = [HALF, MetricCount(10, 1), GOOD, MetricCount(10, 1), GOOD, GOOD]
 
@@ -182,7 +182,7 @@ def test_a_warning_wants_four_confirmations_and_no_more() -> None:
 
 def test_a_warning_that_calms_may_be_confirmed_anew_later() -> None:
     """Good runs take the sums down again; what comes then is another warning."""
-    story = settled()
+    story = settled_story()
     story.run(HALF)
 
     calmed = [kind for found in story.runs(6, GOOD) for kind in found]
@@ -195,7 +195,7 @@ def test_a_warning_that_calms_may_be_confirmed_anew_later() -> None:
 
 def test_an_alarm_ends_the_warning_and_empties_the_sums() -> None:
     """What was acted on does not count again."""
-    story = settled()
+    story = settled_story()
     story.runs(2, DEAD)
 
     assert not story.watch.wants_confirmation
@@ -205,7 +205,7 @@ def test_an_alarm_ends_the_warning_and_empties_the_sums() -> None:
 
 def test_an_alarm_carries_the_figures_it_rests_on() -> None:
     """Whoever reads it later can reckon it up again."""
-    story = settled()
+    story = settled_story()
     story.run(DEAD)
 
     (opened,) = story.run(DEAD)
@@ -266,7 +266,7 @@ def test_what_never_worked_cannot_get_worse(trials: int) -> None:
 )
 def test_few_refusals_wait_for_statistics(count: MetricCount) -> None:
     """A single refusal may be a blip; half of the trials are none."""
-    story = settled(metric=CLOSURE)
+    story = settled_story(metric=CLOSURE)
 
     assert "opened" not in kinds(story.run(count))
 
@@ -274,7 +274,7 @@ def test_few_refusals_wait_for_statistics(count: MetricCount) -> None:
 def test_two_metrics_badly_off_at_once_are_worse_than_either() -> None:
     """Both become most severe, each naming the other."""
     both = {PARSE: HALF, CLOSURE: HALF}
-    story = settled(dict.fromkeys(both, GOOD))
+    story = settled_story(dict.fromkeys(both, GOOD))
     story.runs(2, both)
 
     changes = story.run(both)
@@ -288,7 +288,7 @@ def test_two_metrics_badly_off_at_once_are_worse_than_either() -> None:
 def test_what_the_validator_blocked_is_the_same_fault_as_its_schema() -> None:
     """One fault that two metrics see is not two."""
     both = {Metric.SCHEMA_FAILURE: HALF, Metric.UNSAFE_BLOCKED: HALF}
-    story = settled(dict.fromkeys(both, GOOD))
+    story = settled_story(dict.fromkeys(both, GOOD))
     story.runs(3, both)
 
     assert {alarm.severity for alarm in story.watch.alarms.values()} == {Severity.S2}
@@ -297,7 +297,7 @@ def test_what_the_validator_blocked_is_the_same_fault_as_its_schema() -> None:
 def test_a_mild_alarm_beside_a_bad_one_makes_neither_worse() -> None:
     """Only two that are badly off count."""
     both = {PARSE: HALF, Metric.PARALLEL_DOWNGRADE: MetricCount(10, 1)}
-    story = settled(dict.fromkeys(both, GOOD))
+    story = settled_story(dict.fromkeys(both, GOOD))
     story.runs(10, both)
 
     severities = {metric: alarm.severity for metric, alarm in story.watch.alarms.items()}
@@ -306,7 +306,7 @@ def test_a_mild_alarm_beside_a_bad_one_makes_neither_worse() -> None:
 
 def test_another_suite_version_begins_anew_and_ends_what_was_open() -> None:
     """Other questions are harder or easier: nothing of before compares."""
-    story = settled()
+    story = settled_story()
     story.runs(2, DEAD)
 
     changes = story.run(DEAD, version="tool-probe-v2")

@@ -20,7 +20,7 @@ REFUSED = MetricCount(4, 4, refused=4)
 Counts = Mapping[Metric, MetricCount]
 
 
-def seen(
+def watched_run(
     number: int, counts: Counts, *, at: datetime | None = None, version: str = "tool-probe-v1"
 ) -> WatchedRun:
     """A run; every number is six hours later than the one before unless told."""
@@ -43,7 +43,7 @@ class Story:
     ) -> list[WatchChange]:
         counts = {self.metric: count} if isinstance(count, MetricCount) else count
         self.number, self.now = self.number + 1, self.now + after
-        run = seen(self.number, counts, at=self.now, version=version)
+        run = watched_run(self.number, counts, at=self.now, version=version)
         self.watch, changes = follow_run(self.watch, run)
         return changes
 
@@ -63,7 +63,7 @@ class Story:
         return alarm.severity.value if alarm else None
 
 
-def settled(count: MetricCount | Counts = GOOD, *, metric: Metric = PARSE) -> Story:
+def settled_story(count: MetricCount | Counts = GOOD, *, metric: Metric = PARSE) -> Story:
     """A story whose baseline is frozen on twenty runs alike."""
     story = Story(metric=metric)
     story.runs(20, count)

@@ -12,7 +12,7 @@ from babel.messages.mofile import write_mo
 from babel.messages.pofile import read_po
 
 from catalogue.message import Message
-from catalogue.sources import messages
+from catalogue.sources import collect_messages
 
 # Django must know the name of the language; nobody reads these pages in Esperanto.
 CODE = "eo"
@@ -25,7 +25,7 @@ _OF_DJANGO = ("conf", "contrib/auth", "contrib/humanize")
 def write(folder: Path) -> None:
     """Put the catalogue of the language where Django finds it."""
     catalog = Catalog(locale="en", fuzzy=False)
-    for each in [*_djangos(), *messages()]:
+    for each in [*_djangos(), *collect_messages()]:
         ids, context = (each.singular, each.plural), each.context or None
         if each.plural:
             catalog.add(ids, tuple(map(_wrapped, ids)), context=context)

@@ -8,8 +8,8 @@ from babel.messages.catalog import Catalog
 from catalogue import chinese
 from catalogue.gettext_calls import NotALiteral, UnknownName
 from catalogue.message import Message
-from catalogue.sources import messages, of_python, of_template
-from catalogue.translation_faults import faults
+from catalogue.sources import collect_messages, python_messages, template_messages
+from catalogue.translation_faults import find_faults
 
 
 def test_every_text_of_the_sources_is_told_in_chinese() -> None:
@@ -17,26 +17,26 @@ def test_every_text_of_the_sources_is_told_in_chinese() -> None:
 
     `python -m catalogue` brings the file up to the sources; the rest is a translator's.
     """
-    assert faults(chinese.read(), messages()) == []
+    assert find_faults(chinese.read_catalogue(), collect_messages()) == []
 
 
 def test_the_edited_file_is_as_the_program_writes_it() -> None:
     """So that an update changes nothing but the texts that changed."""
-    fitted = chinese.fitted(chinese.read(), messages())
+    fitted = chinese.merge_messages(chinese.read_catalogue(), collect_messages())
 
-    assert chinese.edited(fitted).decode() == chinese.EDITED.read_text(encoding="utf-8")
+    assert chinese.write_po_file(fitted).decode() == chinese.EDITED.read_text(encoding="utf-8")
 
 
 def test_pages_read_what_translators_edited() -> None:
     """The compiled file is made of the edited one."""
-    assert chinese.told(chinese.COMPILED.read_bytes()) == chinese.told(
-        chinese.compiled(chinese.read())
+    assert chinese.read_mo_file(chinese.COMPILED.read_bytes()) == chinese.read_mo_file(
+        chinese.write_mo_file(chinese.read_catalogue())
     )
 
 
 def test_texts_of_templates_are_found_in_every_form() -> None:
     """Trimmed, counted, with a context, and as arguments of other tags."""
-    found = of_template(
+    found = template_messages(
         """{% load i18n %}{% translate "Fleet" %} {% translate 'May' context "rights" %}
         {% blocktranslate trimmed with x=y %}
             A <b>{{ x }}</b> of
@@ -58,7 +58,7 @@ def test_texts_of_templates_are_found_in_every_form() -> None:
 
 def test_texts_of_python_are_found_in_every_form() -> None:
     """By name, by attribute, in pieces; what comes out of a variable was marked elsewhere."""
-    found = of_python(
+    found = python_messages(
         '_("a" " b"); say("c"); wording.mark("d"); ngettext("e", "f", n); pgettext("g", "h")\n'
         'say(NAMES[x]); print("no text")'
     )
@@ -76,13 +76,13 @@ def test_texts_of_python_are_found_in_every_form() -> None:
 def test_a_text_that_is_put_together_first_is_refused(text: str) -> None:
     """No catalogue could hold it, and nobody would notice."""
     with pytest.raises(NotALiteral, match="line 1"):
-        list(of_python(text))
+        list(python_messages(text))
 
 
 def test_a_name_under_which_no_text_is_looked_for_is_refused() -> None:
     """Its texts would never reach a translator."""
     with pytest.raises(UnknownName, match="gettext_lazy as lazy"):
-        list(of_python("from django.utils.translation import gettext_lazy as lazy"))
+        list(python_messages("from django.utils.translation import gettext_lazy as lazy"))
 
 
 @pytest.mark.parametrize(
@@ -102,7 +102,7 @@ def test_a_translation_that_does_not_fit_is_named(source: str, told: str, fault:
     catalog = Catalog(locale="zh_Hans")
     catalog.add(source, told)
 
-    (said,) = faults(catalog, [Message(source)])
+    (said,) = find_faults(catalog, [Message(source)])
 
     assert said.startswith(fault)
 
@@ -113,7 +113,7 @@ def test_missing_fuzzy_and_leftover_texts_are_named() -> None:
     catalog.add("old", "旧的")
     catalog.add("unsure", "不确定", flags=["fuzzy"])
 
-    said = faults(catalog, [Message("new"), Message("unsure")])
+    said = find_faults(catalog, [Message("new"), Message("unsure")])
 
     assert said == [
         "not in the catalogue: 'new'",

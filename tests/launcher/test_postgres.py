@@ -26,8 +26,10 @@ def cluster(home: DataFolder) -> Cluster:
 
 
 def start(supervisor: Supervisor, cluster: Cluster) -> int:
-    supervisor.bring_up([postgres.part(cluster, cluster.folder.parent / "log" / "postgres.log")])
-    pid = supervisor.kept[-1].pid
+    supervisor.bring_up(
+        [postgres.postgres_service(cluster, cluster.folder.parent / "log" / "postgres.log")]
+    )
+    pid = supervisor.supervised[-1].pid
     assert pid is not None
     return pid
 
@@ -130,8 +132,8 @@ def test_killed_server_comes_back_with_its_data(home: DataFolder, supervisor: Su
 
 def _tick_until_another(supervisor: Supervisor, pid: int) -> bool:
     supervisor.tick()
-    kept = supervisor.kept[0]
-    return kept.is_ready and kept.pid != pid
+    supervised = supervisor.supervised[0]
+    return supervised.is_ready and supervised.pid != pid
 
 
 def test_data_of_another_major_version_is_refused(home: DataFolder, cluster: Cluster) -> None:

@@ -11,8 +11,10 @@ SINCE = "2026-01-31T12:00:00+00:00"
 
 
 def commands(home: DataFolder, since: str | None) -> dict[str, Command]:
-    prepared = dict(parts.preparations(ENV, since))
-    return prepared | {part.name: part.command for part in parts.parts(ENV, home, 8000, since)}
+    prepared = dict(parts.preparation_commands(ENV, since))
+    return prepared | {
+        service.name: service.command for service in parts.product_services(ENV, home, 8000, since)
+    }
 
 
 @pytest.mark.parametrize("name", ["vendors", "prepare"])

@@ -10,8 +10,8 @@ import pytest
 
 from launcher.errors import LaunchError
 from launcher.process import Command
-from launcher.service import Part, alive_for
-from launcher.supervisor import StopAsked, StopRequest, Supervisor
+from launcher.service import Service, alive_for
+from launcher.supervisor import StopRequest, StopRequested, Supervisor
 from tests.launcher.processes import processes_of, wait_until
 
 SLEEP = "import time; time.sleep(600)"
@@ -19,7 +19,7 @@ STUBBORN = f"import signal; signal.signal(signal.SIGTERM, signal.SIG_IGN); {SLEE
 PARENT = f"import subprocess, sys; subprocess.Popen([sys.executable, '-c', '{SLEEP}']); {SLEEP}"
 
 
-def make_part(name: str, folder: Path, code: str = SLEEP, stop_seconds: float = 10.0) -> Part:
+def make_part(name: str, folder: Path, code: str = SLEEP, stop_seconds: float = 10.0) -> Service:
     command = Command(
         argv=(sys.executable, "-c", code),
         env={"FOLDER": str(folder)},
@@ -27,13 +27,13 @@ def make_part(name: str, folder: Path, code: str = SLEEP, stop_seconds: float = 
         log=folder / f"{name}.log",
         stop_seconds=stop_seconds,
     )
-    return Part(name, command, is_ready=alive_for(0.1))
+    return Service(name, command, is_ready=alive_for(0.1))
 
 
 def tick_until_restarted(supervisor: Supervisor, pid: int) -> bool:
     def restarted() -> bool:
         supervisor.tick()
-        return supervisor.kept[0].is_ready and supervisor.kept[0].pid != pid
+        return supervisor.supervised[0].is_ready and supervisor.supervised[0].pid != pid
 
     return wait_until(restarted)
 
@@ -43,7 +43,7 @@ def test_part_that_dies_comes_back(
 ) -> None:
     """A part that was killed is started again, and the terminal tells each step."""
     supervisor.bring_up([make_part("web", tmp_path)])
-    pid = supervisor.kept[0].pid
+    pid = supervisor.supervised[0].pid
     assert pid is not None
 
     os.kill(pid, signal.SIGKILL)
@@ -64,7 +64,7 @@ def test_pauses_between_restarts_grow(
     supervisor.bring_up([make_part("web", tmp_path)])
 
     for _ in range(2):
-        pid = supervisor.kept[0].pid
+        pid = supervisor.supervised[0].pid
         assert pid is not None
         os.kill(pid, signal.SIGKILL)
         assert tick_until_restarted(supervisor, pid)
@@ -119,9 +119,9 @@ def test_children_of_a_part_go_with_it(supervisor: Supervisor, tmp_path: Path) -
 
 def test_part_that_never_gets_ready_ends_the_start(supervisor: Supervisor, tmp_path: Path) -> None:
     """After three tries the start is given up, and the message shows the end of the log."""
-    part = make_part("web", tmp_path, "raise SystemExit('no such table: endpoint')")
+    service = make_part("web", tmp_path, "raise SystemExit('no such table: endpoint')")
     # Never ready by itself: on a busy machine it lives longer than parts are usually given.
-    broken = replace(part, is_ready=lambda _process: False)
+    broken = replace(service, is_ready=lambda _process: False)
 
     with pytest.raises(LaunchError, match=r"(?s)web did not start after 3 tries.*no such table"):
         supervisor.bring_up([broken])
@@ -141,7 +141,7 @@ def test_request_to_stop_is_heard_during_the_start(lines: list[str], tmp_path: P
     supervisor = Supervisor(lines.append, stop)
     stop.count = 1
 
-    with pytest.raises(StopAsked):
+    with pytest.raises(StopRequested):
         supervisor.bring_up([make_part("web", tmp_path)])
 
     supervisor.stop_all()

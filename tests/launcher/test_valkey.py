@@ -15,8 +15,8 @@ from tests.launcher.processes import processes_of
 
 
 def start(supervisor: Supervisor, store: Store) -> int:
-    supervisor.bring_up([valkey.part(store, store.folder.parent / "log" / "valkey.log")])
-    pid = supervisor.kept[-1].pid
+    supervisor.bring_up([valkey.valkey_service(store, store.folder.parent / "log" / "valkey.log")])
+    pid = supervisor.supervised[-1].pid
     assert pid is not None
     return pid
 

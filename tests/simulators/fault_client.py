@@ -75,7 +75,7 @@ def question(prompt: str, *tools: ToolSpec, **options: JSON) -> ModelCall:
 
 
 @dataclass(frozen=True, slots=True)
-class Bent:
+class FaultyVendor:
     """The simulated vendors with some faults switched on."""
 
     url: str

@@ -55,7 +55,7 @@ def meaning(vendor: str, answer: httpx.Response) -> str:
     return str(caught.value.kind)
 
 
-def told(answer: httpx.Response) -> str:
+def error_message(answer: httpx.Response) -> str:
     """The message of an error in the envelope of its format."""
     error = answer.json()["error"]
     return str(error if isinstance(error, str) else error["message"])

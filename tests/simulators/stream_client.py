@@ -21,7 +21,7 @@ SPECS = tuple(ToolSpec(name, name, schema) for name, schema in SCHEMAS.items())
 
 
 @dataclass(frozen=True, slots=True)
-class Asking:
+class StreamClient:
     """A vendor, and what is sent to it."""
 
     format: str
@@ -35,11 +35,11 @@ class Asking:
         response.raise_for_status()
         return FORMATS[self.format].read_reply(response.json())
 
-    def streamed(self, url: str, switches: str = "", *turns: Turn) -> Streamed:
+    def streamed(self, url: str, switches: str = "", *turns: Turn) -> StreamedAnswer:
         """The answer as a stream."""
         response = self._post(url, switches, turns, stream=True)
         response.raise_for_status()
-        return Streamed(self.format, tuple(response.extensions["chunks"]))
+        return StreamedAnswer(self.format, tuple(response.extensions["chunks"]))
 
     def _post(
         self, url: str, switches: str, turns: tuple[Turn, ...], *, stream: bool
@@ -62,7 +62,7 @@ class Asking:
 
 
 @dataclass(frozen=True, slots=True)
-class Streamed:
+class StreamedAnswer:
     """A streamed answer: the bytes of each read."""
 
     format: str
@@ -106,12 +106,12 @@ def said(reply: Reply) -> list[tuple[str, dict[str, JSON]]]:
 
 
 THINKING: Mapping[str, JSON] = {"type": "enabled", "budget_tokens": 2000}
-CHAT = Asking("openai", "/open/v1", "sim-steady", {})
-THINKER = Asking("openai", "/deepseek/v1", "sim-v4", {})
-ANTHROPIC = Asking(
+CHAT = StreamClient("openai", "/open/v1", "sim-steady", {})
+THINKER = StreamClient("openai", "/deepseek/v1", "sim-v4", {})
+ANTHROPIC = StreamClient(
     "anthropic", "/anthropic", "sim-steady", {"max_tokens": 4000, "thinking": THINKING}
 )
-RESPONSES = Asking("openai_responses", "/responses/v1", "sim-steady", {})
-GEMINI = Asking("gemini", "/gemini", "sim-gemini-3", {})
-OLLAMA = Asking("ollama", "/ollama", "sim-steady", {})
+RESPONSES = StreamClient("openai_responses", "/responses/v1", "sim-steady", {})
+GEMINI = StreamClient("gemini", "/gemini", "sim-gemini-3", {})
+OLLAMA = StreamClient("ollama", "/ollama", "sim-steady", {})
 EVERY = (CHAT, ANTHROPIC, RESPONSES, GEMINI, OLLAMA)

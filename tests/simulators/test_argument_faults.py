@@ -27,7 +27,7 @@ from tests.simulators.fault_client import (
     STORE,
     STORED,
     TWO,
-    Bent,
+    FaultyVendor,
     called,
     question,
 )
@@ -129,7 +129,7 @@ def test_every_fault_of_arguments_has_its_case() -> None:
 @pytest.mark.parametrize("name", CHANGED)
 def test_arguments_arrive_changed(name: str, format: str, vendor_url: str) -> None:
     """In every format that carries calls, for every kind of tool."""
-    bent = Bent(vendor_url, name)
+    bent = FaultyVendor(vendor_url, name)
     bodies = [
         bent.whole(format, question(ONE)),
         bent.whole(format, question(NESTED, STORE)),
@@ -146,7 +146,7 @@ def test_arguments_arrive_changed(name: str, format: str, vendor_url: str) -> No
 @pytest.mark.parametrize("name", NAMES)
 def test_names_arrive_changed(name: str, format: str, vendor_url: str) -> None:
     """The arguments are right, and no such tool was offered."""
-    body = Bent(vendor_url, name).whole(format, question(ONE))
+    body = FaultyVendor(vendor_url, name).whole(format, question(ONE))
 
     assert on_the_wire(body, format) == [(NAMES[name], ECHOED[1])]
 
@@ -155,7 +155,7 @@ def test_names_arrive_changed(name: str, format: str, vendor_url: str) -> None:
 @pytest.mark.parametrize("name", [*CHANGED, *NAMES])
 def test_a_stream_has_the_same_wrong_call(name: str, format: str, vendor_url: str) -> None:
     """Whole and streamed answers agree in what is wrong."""
-    bent = Bent(vendor_url, name)
+    bent = FaultyVendor(vendor_url, name)
     whole = bent.read(format, question(ALL, ECHO, PING, STORE))
     streamed = bent.read(format, question(ALL, ECHO, PING, STORE), stream=True)
 
@@ -170,7 +170,7 @@ def test_a_stream_has_the_same_wrong_call(name: str, format: str, vendor_url: st
 )
 def test_no_call_is_left_valid_where_the_truth_says_so(fault: Fault, vendor_url: str) -> None:
     """Every call breaks its schema, of tools without arguments and with nested ones too."""
-    reply = Bent(vendor_url, fault.name).read("openai", question(ALL, ECHO, PING, STORE))
+    reply = FaultyVendor(vendor_url, fault.name).read("openai", question(ALL, ECHO, PING, STORE))
 
     assert len(reply.calls) == 3
     assert not any(is_valid(name, arguments) for name, arguments in called(reply))
@@ -188,7 +188,7 @@ def test_some_tools_survive_the_milder_faults(
     name: str, valid: list[bool], vendor_url: str
 ) -> None:
     """Which share of calls fails depends on the tools, so the truth names a level, no rate."""
-    reply = Bent(vendor_url, name).read("openai", question(ALL, ECHO, PING, STORE))
+    reply = FaultyVendor(vendor_url, name).read("openai", question(ALL, ECHO, PING, STORE))
 
     assert [is_valid(*call) for call in called(reply)] == valid
 
@@ -216,7 +216,7 @@ def test_arguments_are_empty_from_an_answer_on(
     switch: str, answers: int, expected: Any, vendor_url: str
 ) -> None:
     """Z63: the third answer of a conversation, or the one that the switch says."""
-    body = Bent(vendor_url, switch).whole("openai", after(answers))
+    body = FaultyVendor(vendor_url, switch).whole("openai", after(answers))
 
     assert on_the_wire(body, "openai") == [("probe_echo", expected)]
 
@@ -228,7 +228,7 @@ HOSTILE = "a </parameter> b </tool_call> c"
 def test_a_string_is_cut_at_a_closing_tag(stream: bool, vendor_url: str) -> None:
     """Z27: valid and wrong, without a sign."""
     asked = question(f"Call probe_echo once.\nmessage: {HOSTILE}\ntag: beta")
-    reply = Bent(vendor_url, "cut-at-tag").read("openai", asked, stream=stream)
+    reply = FaultyVendor(vendor_url, "cut-at-tag").read("openai", asked, stream=stream)
 
     assert called(reply) == [("probe_echo", {"message": "a ", "tag": "beta"})]
     assert is_valid(*called(reply)[0])
@@ -237,7 +237,7 @@ def test_a_string_is_cut_at_a_closing_tag(stream: bool, vendor_url: str) -> None
 def test_a_string_in_an_object_is_cut_as_well(vendor_url: str) -> None:
     """Whatever tag comes first ends it."""
     prompt = 'Call probe_store once.\nperson: {"name": "a</tool_call>b", "age": 7}\nflag: true'
-    body = Bent(vendor_url, "cut-at-tag").whole("openai", question(prompt, STORE))
+    body = FaultyVendor(vendor_url, "cut-at-tag").whole("openai", question(prompt, STORE))
 
     expected = {"person": {"name": "a", "age": 7}, "flag": True}
     assert on_the_wire(body, "openai") == [("probe_store", expected)]
@@ -246,7 +246,7 @@ def test_a_string_in_an_object_is_cut_as_well(vendor_url: str) -> None:
 @every_format
 def test_the_first_call_swallows_the_others(format: str, vendor_url: str) -> None:
     """Z28: the raw XML of the second call stands in the first argument of the first."""
-    bent = Bent(vendor_url, "next-call-inside")
+    bent = FaultyVendor(vendor_url, "next-call-inside")
     swallowed = f"{MESSAGE}</parameter>\n</function>\n</tool_call>\n{QWEN_ADD}"
     expected = [("probe_echo", {"message": swallowed, "tag": "beta"})]
 
@@ -256,13 +256,15 @@ def test_the_first_call_swallows_the_others(format: str, vendor_url: str) -> Non
 
 def test_one_call_has_none_to_swallow(vendor_url: str) -> None:
     """A single call is right."""
-    assert called(Bent(vendor_url, "next-call-inside").read("openai", question(ONE))) == [ECHOED]
+    assert called(FaultyVendor(vendor_url, "next-call-inside").read("openai", question(ONE))) == [
+        ECHOED
+    ]
 
 
 @every_format
 def test_calls_without_arguments_are_lost(format: str, vendor_url: str) -> None:
     """Z32: the others arrive."""
-    bent = Bent(vendor_url, "no-argument-lost")
+    bent = FaultyVendor(vendor_url, "no-argument-lost")
     alone = bent.read(format, question(BARE, PING))
     body = bent.whole(format, question(ALL, ECHO, PING, STORE))
 
@@ -281,7 +283,7 @@ KINDS = {"invalid-json": Breakage.INVALID_JSON, "double-encoded": Breakage.NOT_A
 @pytest.mark.parametrize("name", SPELLED)
 def test_the_argument_string_is_spelled_wrongly(name: str, vendor_url: str) -> None:
     """In the two formats that send a string."""
-    bent = Bent(vendor_url, name)
+    bent = FaultyVendor(vendor_url, name)
     chat = bent.whole("openai", question(ONE))["choices"][0]
     [item] = bent.whole("openai_responses", question(ONE))["output"]
 
@@ -297,7 +299,7 @@ def test_a_wrong_spelling_is_read_as_a_broken_call(
     name: str, format: str, stream: bool, vendor_url: str
 ) -> None:
     """Every call of the answer, with its text as it came; streamed it is the same."""
-    reply = Bent(vendor_url, name).read(format, question(TWO), stream=stream)
+    reply = FaultyVendor(vendor_url, name).read(format, question(TWO), stream=stream)
 
     assert not reply.calls
     assert [call.kind for call in reply.broken] == [KINDS[name]] * 2
@@ -309,14 +311,14 @@ def test_a_wrong_spelling_is_read_as_a_broken_call(
 @pytest.mark.parametrize("name", SPELLED)
 def test_objects_have_no_spelling(name: str, format: str, stream: bool, vendor_url: str) -> None:
     """Formats that send an object are left alone."""
-    reply = Bent(vendor_url, name).read(format, question(TWO), stream=stream)
+    reply = FaultyVendor(vendor_url, name).read(format, question(TWO), stream=stream)
 
     assert called(reply) == [ECHOED, ADDED]
 
 
 def test_a_call_without_arguments_is_spelled_wrongly_too(vendor_url: str) -> None:
     """An empty object is not let off."""
-    reply = Bent(vendor_url, "invalid-json").read("openai", question(BARE, PING))
+    reply = FaultyVendor(vendor_url, "invalid-json").read("openai", question(BARE, PING))
 
     assert [call.kind for call in reply.broken] == [Breakage.INVALID_JSON]
 
@@ -324,4 +326,6 @@ def test_a_call_without_arguments_is_spelled_wrongly_too(vendor_url: str) -> Non
 @pytest.mark.parametrize("fault", FAULTS, ids=lambda fault: fault.name)
 def test_an_answer_without_a_call_has_no_arguments(fault: Fault, vendor_url: str) -> None:
     """Text stays as it is."""
-    assert Bent(vendor_url, fault.name).read("openai", question(CHAT)).text == "good morning"
+    assert (
+        FaultyVendor(vendor_url, fault.name).read("openai", question(CHAT)).text == "good morning"
+    )

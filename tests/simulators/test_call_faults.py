@@ -27,7 +27,7 @@ from tests.simulators.fault_client import (
     EVERY_FORMAT,
     ONE,
     TWO,
-    Bent,
+    FaultyVendor,
     called,
     frames,
     question,
@@ -63,7 +63,7 @@ def continued(call: ModelCall, reply: Reply, content: str, *, is_error: bool = F
     return replace(call, turns=(*call.turns, reply.as_turn(), Turn(Role.TOOL, tuple(results))))
 
 
-def after_errors(bent: Bent, form: str, errors: int) -> Any:
+def after_errors(bent: FaultyVendor, form: str, errors: int) -> Any:
     """The body that follows so many errors in a row."""
     call = question(SUM, ADD)
     for _ in range(errors):
@@ -76,7 +76,7 @@ def after_errors(bent: Bent, form: str, errors: int) -> Any:
 @every_format
 def test_only_the_first_of_two_calls_is_made(vendor_url: str, form: str, stream: bool) -> None:
     """Two calls are asked for and one comes; the other comes once the first has its result."""
-    bent = Bent(vendor_url, "one-call")
+    bent = FaultyVendor(vendor_url, "one-call")
 
     reply = bent.read(form, question(TWO), stream=stream)
     assert called(reply) == [ECHOED]
@@ -90,8 +90,8 @@ def test_the_switch_for_parallel_calls_is_ignored(vendor_url: str, form: str) ->
     """Two calls come although one at most was allowed."""
     call = replace(question(TWO), parallel=False)
 
-    assert on_the_wire(Bent(vendor_url, HEALTHY).whole(form, call)) == [ECHOED]
-    assert on_the_wire(Bent(vendor_url, "ignores-parallel-off").whole(form, call)) == [
+    assert on_the_wire(FaultyVendor(vendor_url, HEALTHY).whole(form, call)) == [ECHOED]
+    assert on_the_wire(FaultyVendor(vendor_url, "ignores-parallel-off").whole(form, call)) == [
         ECHOED,
         ADDED,
     ]
@@ -101,7 +101,7 @@ def test_the_switch_for_parallel_calls_is_ignored(vendor_url: str, form: str) ->
 @every_format
 def test_a_call_is_made_twice(vendor_url: str, form: str, stream: bool) -> None:
     """The same call under two ids."""
-    bent = Bent(vendor_url, "twice")
+    bent = FaultyVendor(vendor_url, "twice")
 
     assert on_the_wire(bent.whole(form, question(ONE))) == [ECHOED, ECHOED]
     calls = bent.read(form, question(ONE), stream=stream).calls
@@ -112,16 +112,16 @@ def test_a_call_is_made_twice(vendor_url: str, form: str, stream: bool) -> None:
 @every_format
 def test_an_error_changes_nothing(vendor_url: str, form: str) -> None:
     """The same call comes again after every error; without the fault it is corrected."""
-    bent = Bent(vendor_url, "no-repair")
+    bent = FaultyVendor(vendor_url, "no-repair")
 
-    assert on_the_wire(after_errors(Bent(vendor_url, HEALTHY), form, 1)) == [RIGHT]
+    assert on_the_wire(after_errors(FaultyVendor(vendor_url, HEALTHY), form, 1)) == [RIGHT]
     assert [on_the_wire(after_errors(bent, form, n)) for n in (0, 1, 2)] == [[WRONG]] * 3
 
 
 @every_format
 def test_a_model_gives_up_after_an_error(vendor_url: str, form: str) -> None:
     """Words follow, and no call."""
-    body = after_errors(Bent(vendor_url, "gives-up"), form, 1)
+    body = after_errors(FaultyVendor(vendor_url, "gives-up"), form, 1)
 
     assert on_the_wire(body) == []
     assert "probe_add failed and I cannot help any further" in json.dumps(body)
@@ -130,7 +130,7 @@ def test_a_model_gives_up_after_an_error(vendor_url: str, form: str) -> None:
 @every_format
 def test_a_call_is_corrected_at_the_second_try_only(vendor_url: str, form: str) -> None:
     """The same call after the first error, the corrected one after the second."""
-    bent = Bent(vendor_url, "slow-repair")
+    bent = FaultyVendor(vendor_url, "slow-repair")
 
     assert on_the_wire(after_errors(bent, form, 1)) == [WRONG]
     assert on_the_wire(after_errors(bent, form, 2)) == [RIGHT]
@@ -139,7 +139,7 @@ def test_a_call_is_corrected_at_the_second_try_only(vendor_url: str, form: str) 
 @every_format
 def test_an_error_leads_into_a_tool_that_nobody_offered(vendor_url: str, form: str) -> None:
     """The tool is called invalid, and its own error leads to it again."""
-    bent = Bent(vendor_url, "invalid-tool-loop")
+    bent = FaultyVendor(vendor_url, "invalid-tool-loop")
 
     for errors, tool in ((1, "probe_add"), (2, "invalid")):
         ((name, arguments),) = on_the_wire(after_errors(bent, form, errors))
@@ -153,7 +153,7 @@ def test_results_are_ignored(vendor_url: str, form: str) -> None:
     nonce = "nonce-5513"
     found = {}
     for switches in (HEALTHY, "ignores-results"):
-        bent = Bent(vendor_url, switches)
+        bent = FaultyVendor(vendor_url, switches)
         call = question(SUM, ADD)
         found[switches] = bent.whole(form, continued(call, bent.read(form, call), nonce))
 
@@ -168,10 +168,10 @@ def test_a_forced_call_is_not_made(vendor_url: str, form: str, choice: ToolChoic
     """Nothing in the words asks for a tool, and the choice that does is ignored."""
     call = replace(question(GREETING, ADD), tool_choice=choice)
 
-    assert [name for name, _ in on_the_wire(Bent(vendor_url, HEALTHY).whole(form, call))] == [
-        "probe_add"
-    ]
-    body = Bent(vendor_url, "ignores-choice").whole(form, call)
+    assert [
+        name for name, _ in on_the_wire(FaultyVendor(vendor_url, HEALTHY).whole(form, call))
+    ] == ["probe_add"]
+    body = FaultyVendor(vendor_url, "ignores-choice").whole(form, call)
     assert on_the_wire(body) == []
     assert "glad to help" in json.dumps(body)
 
@@ -181,8 +181,8 @@ def test_a_forbidden_call_is_made(vendor_url: str, form: str) -> None:
     """The choice none is taken and does not hold."""
     call = replace(question(ONE), tool_choice=NONE)
 
-    assert on_the_wire(Bent(vendor_url, HEALTHY).whole(form, call)) == []
-    assert on_the_wire(Bent(vendor_url, "calls-despite-none").whole(form, call)) == [ECHOED]
+    assert on_the_wire(FaultyVendor(vendor_url, HEALTHY).whole(form, call)) == []
+    assert on_the_wire(FaultyVendor(vendor_url, "calls-despite-none").whole(form, call)) == [ECHOED]
 
 
 THINK: Mapping[str, Mapping[str, JSON]] = {
@@ -197,7 +197,7 @@ THINK: Mapping[str, Mapping[str, JSON]] = {
 @pytest.mark.parametrize("form", ["openai_responses", "anthropic", "gemini", "vllm"])
 def test_thinking_is_gone_where_a_call_is_forced(vendor_url: str, form: str) -> None:
     """Left free the model thinks; forced it calls without a thought, and without a refusal."""
-    bent = Bent(vendor_url, "forced-without-thinking")
+    bent = FaultyVendor(vendor_url, "forced-without-thinking")
     free = question(ONE, **THINK[form])
     forced = replace(free, tool_choice=REQUIRED)
 
@@ -223,8 +223,8 @@ def test_no_effort_still_thinks_and_costs(
     if stream and form == "openai":
         none = {**none, "stream_options": {"include_usage": True}}
     call = question(ONE, **none)
-    cheap = Bent(vendor_url, HEALTHY).read(form, call, stream=stream)
-    dear = Bent(vendor_url, "effort-ignored").read(form, call, stream=stream)
+    cheap = FaultyVendor(vendor_url, HEALTHY).read(form, call, stream=stream)
+    dear = FaultyVendor(vendor_url, "effort-ignored").read(form, call, stream=stream)
 
     assert cheap.reasoning is None
     assert dear.reasoning
@@ -245,7 +245,7 @@ def test_no_effort_shows_in_the_body(vendor_url: str) -> None:
 
 def test_a_new_question_ends_the_trouble_with_an_error(vendor_url: str) -> None:
     """Errors of an earlier round, answered by the model, are no longer acted on."""
-    bent = Bent(vendor_url, "gives-up")
+    bent = FaultyVendor(vendor_url, "gives-up")
     call = question(SUM, ADD)
     call = continued(call, bent.read("openai", call), json.dumps(ERROR), is_error=True)
     gave_up = bent.read("openai", call).as_turn()
@@ -257,7 +257,7 @@ def test_a_new_question_ends_the_trouble_with_an_error(vendor_url: str) -> None:
 
 def test_a_streamed_call_stands_twice_in_the_deltas(vendor_url: str) -> None:
     """Two openings with two indexes."""
-    answer = Bent(vendor_url, "twice").ask("openai", question(ONE), stream=True)
+    answer = FaultyVendor(vendor_url, "twice").ask("openai", question(ONE), stream=True)
     deltas = [frame["choices"][0]["delta"] for frame in frames(answer) if frame["choices"]]
     opened = [call for delta in deltas for call in delta.get("tool_calls", []) if call.get("id")]
 

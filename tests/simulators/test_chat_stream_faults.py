@@ -7,31 +7,31 @@ import pytest
 
 from probes.messages import Breakage, Stop
 from tests.simulators.conversation import FIRST
-from tests.simulators.stream_client import CHAT, PROSE, THINKER, Streamed, asked, said
+from tests.simulators.stream_client import CHAT, PROSE, THINKER, StreamedAnswer, asked, said
 
 ADD = '{"a":3,"b":4}'
 ECHO = '{"message":"naïve \\"amber\\" ☕","tag":"beta"}'
 
 
-def deltas(got: Streamed) -> list[dict[str, Any]]:
+def deltas(got: StreamedAnswer) -> list[dict[str, Any]]:
     return [body["choices"][0]["delta"] for body in got.bodies if body.get("choices")]
 
 
-def entries(got: Streamed) -> list[dict[str, Any]]:
+def entries(got: StreamedAnswer) -> list[dict[str, Any]]:
     """Every entry of every tool_calls list, in order."""
     return [entry for delta in deltas(got) for entry in delta.get("tool_calls", [])]
 
 
-def heads(got: Streamed) -> list[dict[str, Any]]:
+def heads(got: StreamedAnswer) -> list[dict[str, Any]]:
     """The entries that name a call."""
     return [entry for entry in entries(got) if entry["function"].get("name")]
 
 
-def arguments(got: Streamed) -> list[Any]:
+def arguments(got: StreamedAnswer) -> list[Any]:
     return [entry["function"]["arguments"] for entry in entries(got)]
 
 
-def finishes(got: Streamed) -> list[str]:
+def finishes(got: StreamedAnswer) -> list[str]:
     reasons = [body["choices"][0]["finish_reason"] for body in got.bodies if body.get("choices")]
     return [reason for reason in reasons if reason]
 

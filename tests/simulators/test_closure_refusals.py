@@ -20,13 +20,13 @@ from tests.simulators.raw_requests import (
     calling,
     chat,
     contents,
+    error_message,
     item,
     meaning,
     output,
     post,
     result,
     returned,
-    told,
     use,
     used,
 )
@@ -180,7 +180,7 @@ def test_a_history_is_refused_in_the_vendors_words(vendor_url: str, case: Case) 
     switches, vendor, body, text, kind = case
     answer = post(vendor_url, switches, vendor, body)
 
-    assert (answer.status_code, told(answer)) == (400, text)
+    assert (answer.status_code, error_message(answer)) == (400, text)
     assert meaning(vendor, answer) == kind
 
 

@@ -5,29 +5,31 @@ from __future__ import annotations
 import pytest
 
 from simulators.clock import Clock
-from simulators.faults.fault_schedule import When
+from simulators.faults.fault_schedule import FaultSchedule
 
 
 @pytest.mark.parametrize(
     ("when", "now", "share"),
     [
-        (When(), 0, 1),
-        (When(p=0.3), 5, 0.3),
-        (When(start=60), 59, 0),
-        (When(start=60), 60, 1),
-        (When(end=60), 59, 1),
-        (When(end=60), 60, 0),
-        (When(p=0.6, start=100, ramp=200), 100, 0),
-        (When(p=0.6, start=100, ramp=200), 200, 0.3),
-        (When(p=0.6, start=100, ramp=200), 900, 0.6),
-        (When(every=100, lasts=20), 19, 1),
-        (When(every=100, lasts=20), 20, 0),
-        (When(every=100, lasts=20), 110, 1),
-        (When(start=50, every=100, lasts=20), 140, 0),
-        (When(start=50, every=100, lasts=20), 160, 1),
+        (FaultSchedule(), 0, 1),
+        (FaultSchedule(p=0.3), 5, 0.3),
+        (FaultSchedule(start=60), 59, 0),
+        (FaultSchedule(start=60), 60, 1),
+        (FaultSchedule(end=60), 59, 1),
+        (FaultSchedule(end=60), 60, 0),
+        (FaultSchedule(p=0.6, start=100, ramp=200), 100, 0),
+        (FaultSchedule(p=0.6, start=100, ramp=200), 200, 0.3),
+        (FaultSchedule(p=0.6, start=100, ramp=200), 900, 0.6),
+        (FaultSchedule(every=100, lasts=20), 19, 1),
+        (FaultSchedule(every=100, lasts=20), 20, 0),
+        (FaultSchedule(every=100, lasts=20), 110, 1),
+        (FaultSchedule(start=50, every=100, lasts=20), 140, 0),
+        (FaultSchedule(start=50, every=100, lasts=20), 160, 1),
     ],
 )
-def test_the_share_of_bad_answers_follows_the_times(when: When, now: float, share: float) -> None:
+def test_the_share_of_bad_answers_follows_the_times(
+    when: FaultSchedule, now: float, share: float
+) -> None:
     """Start, end, ramp and period each mean what they say."""
     assert when.share(now) == pytest.approx(share)
 
@@ -35,10 +37,10 @@ def test_the_share_of_bad_answers_follows_the_times(when: When, now: float, shar
 def test_the_same_dice_fall_the_same_way_and_a_seed_changes_them() -> None:
     """A run can be repeated, and another seed is another run."""
     dice = [f"question {number}" for number in range(400)]
-    first = [When(p=0.4, seed=1).acts(0, die) for die in dice]
+    first = [FaultSchedule(p=0.4, seed=1).acts(0, die) for die in dice]
 
-    assert first == [When(p=0.4, seed=1).acts(0, die) for die in dice]
-    assert first != [When(p=0.4, seed=2).acts(0, die) for die in dice]
+    assert first == [FaultSchedule(p=0.4, seed=1).acts(0, die) for die in dice]
+    assert first != [FaultSchedule(p=0.4, seed=2).acts(0, die) for die in dice]
     assert 0.3 < sum(first) / len(first) < 0.5
 
 

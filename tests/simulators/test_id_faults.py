@@ -10,7 +10,15 @@ from probes.history.model_conversation import Conversation, SendOptions
 from probes.messages import ModelCall, ToolResult
 from simulators.faults.calls import call_ids
 from simulators.faults.refusals import id_refusals
-from tests.simulators.fault_client import ADD, ECHO, EVERY_FORMAT, TWO, Bent, frames, question
+from tests.simulators.fault_client import (
+    ADD,
+    ECHO,
+    EVERY_FORMAT,
+    TWO,
+    FaultyVendor,
+    frames,
+    question,
+)
 from tests.simulators.raw_requests import DIALECTS, wire_calls
 
 every_format = pytest.mark.parametrize("form", EVERY_FORMAT)
@@ -19,7 +27,7 @@ NONCES = ("nonce-one-7781", "nonce-two-3312")
 
 
 def sent_ids(url: str, switches: str, form: str, *, stream: bool) -> list[Any]:
-    answer = Bent(url, switches).ask(form, question(TWO), stream=stream)
+    answer = FaultyVendor(url, switches).ask(form, question(TWO), stream=stream)
     assert answer.status_code == 200, answer.text
     return [call.id for call in wire_calls(frames(answer) if stream else answer.json())]
 
@@ -30,7 +38,7 @@ def test_calls_come_without_ids(vendor_url: str, form: str, stream: bool) -> Non
     """The field is not there at all, and our readers mint an id for each call."""
     assert sent_ids(vendor_url, "no-ids", form, stream=stream) == [None, None]
 
-    calls = Bent(vendor_url, "no-ids").read(form, question(TWO), stream=stream).calls
+    calls = FaultyVendor(vendor_url, "no-ids").read(form, question(TWO), stream=stream).calls
     assert len({call.id for call in calls}) == 2
     assert all(call.id for call in calls)
 
@@ -44,7 +52,9 @@ def test_all_calls_of_an_answer_have_one_id(vendor_url: str, form: str, stream: 
 
     assert first == second
     assert first not in other
-    assert len(Bent(vendor_url, "same-id").read(form, question(TWO), stream=stream).calls) == 2
+    assert (
+        len(FaultyVendor(vendor_url, "same-id").read(form, question(TWO), stream=stream).calls) == 2
+    )
 
 
 @both_ways
@@ -74,7 +84,7 @@ def test_ids_have_a_form_that_others_refuse(
 
     assert len(found) == 2
     assert all(re.fullmatch(p, id_) for p, id_ in zip(patterns, found, strict=True))
-    read = Bent(vendor_url, switch).read(form, question(TWO), stream=stream).calls
+    read = FaultyVendor(vendor_url, switch).read(form, question(TWO), stream=stream).calls
     assert all(re.fullmatch(p, c.id) for p, c in zip(patterns, read, strict=True))
 
 
@@ -85,7 +95,7 @@ def test_our_history_survives_every_kind_of_id(vendor_url: str, form: str, switc
     checks = "+".join(
         fault.name for fault in id_refusals.FAULTS if fault.name != "nine-character-ids"
     )
-    bent = Bent(vendor_url, f"{switch}+{checks}")
+    bent = FaultyVendor(vendor_url, f"{switch}+{checks}")
     conversation = Conversation()
     for prompt in (TWO, TWO.replace("amber", "cobalt")):
         conversation.add_user(prompt)

@@ -21,7 +21,7 @@ from tests.simulators.fault_client import (
     STORE,
     STORED,
     TWO,
-    Bent,
+    FaultyVendor,
     called,
     question,
 )
@@ -105,7 +105,7 @@ def test_every_text_format_can_leak() -> None:
 @every_leak
 def test_a_leaked_call_is_content_with_a_plain_stop(name: str, vendor_url: str) -> None:
     """The text as engines let it through, no call beside it."""
-    choice = Bent(vendor_url, name).whole("openai", question(ONE))["choices"][0]
+    choice = FaultyVendor(vendor_url, name).whole("openai", question(ONE))["choices"][0]
 
     assert choice["message"]["content"] == WRITTEN[name]
     assert "tool_calls" not in choice["message"]
@@ -115,7 +115,7 @@ def test_a_leaked_call_is_content_with_a_plain_stop(name: str, vendor_url: str) 
 @every_leak
 def test_a_leak_streams_the_same_text(name: str, vendor_url: str) -> None:
     """Cut into small pieces, and no call delta among them."""
-    reply = Bent(vendor_url, name).read("openai", question(ONE), stream=True)
+    reply = FaultyVendor(vendor_url, name).read("openai", question(ONE), stream=True)
 
     assert reply.text == WRITTEN[name]
     assert not reply.calls
@@ -125,7 +125,7 @@ def test_a_leak_streams_the_same_text(name: str, vendor_url: str) -> None:
 @every_leak
 def test_our_parsers_recover_every_leaked_call(name: str, vendor_url: str) -> None:
     """Several calls, without arguments, nested, not ASCII: names and inputs are the same."""
-    reply = Bent(vendor_url, name).read("openai", question(ALL, ECHO, PING, STORE))
+    reply = FaultyVendor(vendor_url, name).read("openai", question(ALL, ECHO, PING, STORE))
     answer = recovered(reply.text)
 
     assert calls_in(reply.text) == [ECHOED, PINGED, STORED]
@@ -136,7 +136,7 @@ def test_our_parsers_recover_every_leaked_call(name: str, vendor_url: str) -> No
 @pytest.mark.parametrize("fault", FAULTS[:-2], ids=lambda fault: fault.name)
 def test_the_truth_names_the_parser_that_recovers_the_calls(fault: Fault, vendor_url: str) -> None:
     """What `/_truth` says about a leak is what our reader finds."""
-    reply = Bent(vendor_url, fault.name).read("openai", question(TWO))
+    reply = FaultyVendor(vendor_url, fault.name).read("openai", question(TWO))
     formats = {call.format for call in recovered(reply.text).calls}
 
     assert formats == {fault.effect.fields["parser"]}
@@ -146,7 +146,7 @@ def test_the_truth_names_the_parser_that_recovers_the_calls(fault: Fault, vendor
 @pytest.mark.parametrize("stream", [False, True])
 def test_a_call_leaks_in_every_wire_format(format: str, stream: bool, vendor_url: str) -> None:
     """A leak is text, so each format can show it."""
-    reply = Bent(vendor_url, "leak-minimax-m2").read(format, question(TWO), stream=stream)
+    reply = FaultyVendor(vendor_url, "leak-minimax-m2").read(format, question(TWO), stream=stream)
 
     assert not reply.calls
     assert calls_in(reply.text) == [ECHOED, ADDED]
@@ -158,7 +158,7 @@ def test_a_call_can_stand_in_the_reasoning_alone(
     format: str, stream: bool, vendor_url: str
 ) -> None:
     """Z25: neither content nor a call, and the reasoning ends in Qwen's XML."""
-    reply = Bent(vendor_url, "leak-in-reasoning").read(format, question(ONE), stream=stream)
+    reply = FaultyVendor(vendor_url, "leak-in-reasoning").read(format, question(ONE), stream=stream)
 
     assert not reply.text
     assert not reply.calls
@@ -169,7 +169,9 @@ def test_a_call_can_stand_in_the_reasoning_alone(
 def test_thinking_models_leak_into_the_reasoning_they_show(vendor_url: str) -> None:
     """The thought stays, in the field that the vendor shows it in."""
     asked = question(ONE, chat_template_kwargs={"enable_thinking": True})
-    message = Bent(vendor_url, "leak-in-reasoning").whole("vllm", asked)["choices"][0]["message"]
+    message = FaultyVendor(vendor_url, "leak-in-reasoning").whole("vllm", asked)["choices"][0][
+        "message"
+    ]
 
     assert message["reasoning"].startswith("The user wants something done.")
     assert message["reasoning"].endswith(QWEN)
@@ -179,7 +181,7 @@ def test_thinking_models_leak_into_the_reasoning_they_show(vendor_url: str) -> N
 def test_a_thinking_block_with_a_leak_is_signed(vendor_url: str) -> None:
     """A client may send the block back as it came."""
     asked = question(ONE, thinking={"type": "enabled", "budget_tokens": 1024})
-    content = Bent(vendor_url, "leak-in-reasoning").whole("anthropic", asked)["content"]
+    content = FaultyVendor(vendor_url, "leak-in-reasoning").whole("anthropic", asked)["content"]
 
     assert [block["type"] for block in content] == ["thinking"]
     assert content[0]["thinking"].endswith(QWEN)
@@ -189,7 +191,7 @@ def test_a_thinking_block_with_a_leak_is_signed(vendor_url: str) -> None:
 @pytest.mark.parametrize("stream", [False, True])
 def test_a_call_can_stand_on_the_wire_and_in_the_text(stream: bool, vendor_url: str) -> None:
     """Both say the same; the stop is the one for calls."""
-    reply = Bent(vendor_url, "leak-and-call").read("openai", question(ONE), stream=stream)
+    reply = FaultyVendor(vendor_url, "leak-and-call").read("openai", question(ONE), stream=stream)
 
     assert called(reply) == [ECHOED]
     assert reply.text == WRITTEN["leak-hermes"]
@@ -199,7 +201,7 @@ def test_a_call_can_stand_on_the_wire_and_in_the_text(stream: bool, vendor_url: 
 @pytest.mark.parametrize("fault", FAULTS, ids=lambda fault: fault.name)
 def test_an_answer_without_calls_does_not_leak(fault: Fault, vendor_url: str) -> None:
     """There is nothing to leak."""
-    reply = Bent(vendor_url, fault.name).read("openai", question(CHAT))
+    reply = FaultyVendor(vendor_url, fault.name).read("openai", question(CHAT))
 
     assert reply.text == "good morning"
     assert reply.reasoning is None
@@ -207,7 +209,7 @@ def test_an_answer_without_calls_does_not_leak(fault: Fault, vendor_url: str) ->
 
 def test_a_call_found_in_reasoning_says_so(vendor_url: str) -> None:
     """A call of the reasoning is no call of the answer's."""
-    reply = Bent(vendor_url, "leak-in-reasoning").read("openai", question(ONE))
+    reply = FaultyVendor(vendor_url, "leak-in-reasoning").read("openai", question(ONE))
     [call] = read_text_answer([f"<think>{reply.reasoning}</think>"], TOOLS).calls
 
     assert call.location is Location.REASONING

@@ -19,7 +19,7 @@ from probes.messages import (
     Turn,
 )
 from probes.suite.tools import PROBE_ECHO
-from simulators.model.answers import Answer, answer
+from simulators.model.answers import Answer, answer_request
 
 ADD = ToolSpec(
     "probe_add",
@@ -46,11 +46,16 @@ Calls = list[tuple[str, dict[str, JSON]]]
 
 
 def ask(text: str, *since: Turn, tools: tuple[ToolSpec, ...] = TOOLS, **options: Any) -> Answer:
-    return answer(ModelCall("m", (Turn(Role.USER, (Text(text),)), *since), tools, **options))
+    return answer_request(
+        ModelCall("m", (Turn(Role.USER, (Text(text),)), *since), tools, **options)
+    )
 
 
 def calls_of(said: Answer) -> Calls:
-    return [(wish.tool.name, dict(wish.arguments)) for wish in said.wishes]
+    return [
+        (tool_request.tool.name, dict(tool_request.arguments))
+        for tool_request in said.tool_requests
+    ]
 
 
 def made(*calls: tuple[str, dict[str, JSON]], first: int = 0) -> Turn:
@@ -170,7 +175,7 @@ def test_no_call_is_made_where_none_is_wanted(prompt: str) -> None:
     """Prose, and not empty."""
     said = ask(prompt)
 
-    assert not said.wishes
+    assert not said.tool_requests
     assert said.text
 
 
@@ -196,7 +201,7 @@ def test_a_result_is_used_in_the_answer(prompt: str) -> None:
 
     said = ask(prompt, made(*first), gave('{"token": "nonce-77-q"}'))
 
-    assert not said.wishes
+    assert not said.tool_requests
     assert "nonce-77-q" in said.text
 
 
@@ -238,7 +243,7 @@ def test_a_structured_error_leads_to_a_corrected_call(
 
     again = made(*calls_of(second), first=1)
     third = ask(prompt, made(*first), gave(json.dumps(error)), again, gave("nonce-5", first=1))
-    assert not third.wishes
+    assert not third.tool_requests
     assert "nonce-5" in third.text
 
 
@@ -249,7 +254,7 @@ def test_an_error_that_leaves_no_hope_is_told() -> None:
 
     said = ask("Call probe_fail_once with path: x", made(call), gave(error))  # type: ignore[arg-type]
 
-    assert not said.wishes
+    assert not said.tool_requests
     assert "Forbidden." in said.text
 
 
@@ -303,7 +308,7 @@ def test_the_choice_of_tools_is_obeyed() -> None:
     """none gives words, required a call, a name that tool."""
     prompt = "Call probe_add with a = 1 and b = 2."
 
-    assert not ask(prompt, tool_choice=NONE).wishes
+    assert not ask(prompt, tool_choice=NONE).tool_requests
     assert calls_of(ask("How are you?", tool_choice=REQUIRED))
     named = ask(prompt, tool_choice=ToolChoice("named", "probe_fail_once"))
     assert [name for name, _ in calls_of(named)] == ["probe_fail_once"]

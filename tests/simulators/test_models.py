@@ -9,7 +9,7 @@ from simulators.clock import Clock
 from simulators.faults.fault_switch import read_switches
 from simulators.faults.registry import FAULTS
 from simulators.vendors.registry import SPECS
-from simulators.vendors.spec import Asked
+from simulators.vendors.spec import VendorRequest
 from simulators.vendors.vendor import Vendor
 
 OPEN = next(spec for spec in SPECS if spec.name == "open")
@@ -39,7 +39,7 @@ def share(switches: str, kind: str, clock: Clock | None = None) -> float:
     vendor = Vendor(OPEN, clock=clock, switches=read_switches(switches, FAULTS))
     adapter = FORMATS["openai"]
     call = adapter.read_request(ASKED)
-    asked = Asked(ASKED, {}, call, OPEN.models["sim-steady"], thinks=False)
+    asked = VendorRequest(ASKED, {}, call, OPEN.models["sim-steady"], thinks=False)
     replies = [vendor.serve(b"the same").reply(asked) for _ in range(2000)]
     kinds = [sort(adapter.write_reply(reply)) for reply in replies]
     return kinds.count(kind) / len(kinds)

@@ -14,7 +14,7 @@ from tests.simulators.stream_client import (
     OLLAMA,
     PROSE,
     RESPONSES,
-    Streamed,
+    StreamedAnswer,
     asked,
     said,
 )
@@ -32,11 +32,11 @@ def continued(reply: Reply) -> tuple[Turn, ...]:
 # Anthropic.
 
 
-def blocks(got: Streamed) -> list[dict[str, Any]]:
+def blocks(got: StreamedAnswer) -> list[dict[str, Any]]:
     return [body["content_block"] for body in got.bodies if body["type"] == "content_block_start"]
 
 
-def block_deltas(got: Streamed) -> list[str]:
+def block_deltas(got: StreamedAnswer) -> list[str]:
     return [b["delta"]["type"] for b in got.bodies if b["type"] == "content_block_delta"]
 
 
@@ -173,12 +173,12 @@ def test_unknown_events_of_responses(vendor_url: str) -> None:
 # Gemini.
 
 
-def parts(got: Streamed) -> list[dict[str, Any]]:
+def parts(got: StreamedAnswer) -> list[dict[str, Any]]:
     found = (body["candidates"][0].get("content", {}) for body in got.bodies)
     return [part for content in found for part in content.get("parts", [])]
 
 
-def reasons(got: Streamed) -> list[str | None]:
+def reasons(got: StreamedAnswer) -> list[str | None]:
     return [body["candidates"][0].get("finishReason") for body in got.bodies]
 
 
@@ -272,7 +272,7 @@ def test_a_rewritten_stream_can_come_as_a_list(vendor_url: str) -> None:
 # Ollama.
 
 
-def tool_calls(got: Streamed) -> list[dict[str, Any]]:
+def tool_calls(got: StreamedAnswer) -> list[dict[str, Any]]:
     return [call for body in got.bodies for call in body["message"].get("tool_calls", [])]
 
 

@@ -10,7 +10,15 @@ from probes.adapters import FORMATS
 from probes.errors import AuthRejected, NotJSON, Overloaded, ProviderError, RateLimited, Redirected
 from probes.http_messages import Chunk, WireResponse
 from probes.http_reply import read_http_reply
-from tests.simulators.fault_client import ECHOED, EVERY_FORMAT, HEADERS, ONE, Bent, called, question
+from tests.simulators.fault_client import (
+    ECHOED,
+    EVERY_FORMAT,
+    HEADERS,
+    ONE,
+    FaultyVendor,
+    called,
+    question,
+)
 
 every_format = pytest.mark.parametrize("form", EVERY_FORMAT)
 both_ways = pytest.mark.parametrize("stream", [False, True], ids=["whole", "streamed"])
@@ -81,7 +89,7 @@ BESIDE = (
 
 
 def ask(url: str, switches: str, form: str, *, stream: bool = False) -> httpx.Response:
-    return Bent(url, switches).ask(form, question(ONE), stream=stream)
+    return FaultyVendor(url, switches).ask(form, question(ONE), stream=stream)
 
 
 def error_of(form: str, answer: httpx.Response) -> ProviderError:
@@ -212,7 +220,7 @@ def test_a_server_is_loading_its_model(vendor_url: str, path: str) -> None:
 @pytest.mark.parametrize("form", OTHERS)
 def test_other_formats_are_left_alone(vendor_url: str, switches: str, form: str) -> None:
     """They have no such shape."""
-    assert called(Bent(vendor_url, switches).read(form, question(ONE))) == [ECHOED]
+    assert called(FaultyVendor(vendor_url, switches).read(form, question(ONE))) == [ECHOED]
 
 
 @both_ways

@@ -18,8 +18,8 @@ import uvicorn
 from benchmarks.raw_http import Connection, request
 from benchmarks.simulators import PLAIN, question, streams
 from simulators.options import latency, speed
-from simulators.server import build
-from simulators.vendors.http_response import Sent
+from simulators.server import build_app
+from simulators.vendors.http_response import VendorResponse
 from tests.simulators.plugin import served
 
 LEAVING = 200
@@ -42,7 +42,7 @@ def port_of(url: str) -> int:
 @contextlib.asynccontextmanager
 async def in_this_loop() -> AsyncIterator[int]:
     """The vendors over real HTTP, but in the loop of the test, so that its tasks can be counted."""
-    config = uvicorn.Config(build(latency=(0, 0)), log_level="critical", lifespan="off")
+    config = uvicorn.Config(build_app(latency=(0, 0)), log_level="critical", lifespan="off")
     server = uvicorn.Server(config)
     with socket.create_server(("127.0.0.1", 0), backlog=1024) as listener:
         serving = asyncio.create_task(server.serve(sockets=[listener]))
@@ -74,7 +74,7 @@ async def until(holds: Callable[[], bool]) -> None:
 
 def sent_now() -> int:
     gc.collect()
-    return sum(isinstance(thing, Sent) for thing in gc.get_objects())
+    return sum(isinstance(thing, VendorResponse) for thing in gc.get_objects())
 
 
 @pytest.mark.anyio

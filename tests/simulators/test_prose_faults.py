@@ -19,7 +19,7 @@ from tests.simulators.fault_client import (
     EVERY_FORMAT,
     ONE,
     TWO,
-    Bent,
+    FaultyVendor,
     called,
     frames,
     question,
@@ -38,7 +38,7 @@ both_ways = pytest.mark.parametrize("stream", [False, True], ids=["whole", "stre
 
 def refusal(vendor_url: str, name: str, vendor: str, *, stream: bool) -> tuple[Any, Refused]:
     """The body of an error answer, and what our library takes it for."""
-    answer = Bent(vendor_url, name).ask(vendor, question(ONE), stream=stream)
+    answer = FaultyVendor(vendor_url, name).ask(vendor, question(ONE), stream=stream)
     incoming = WireResponse(answer.status_code, dict(answer.headers), (Chunk(0, answer.content),))
     with pytest.raises(ProviderError) as caught:
         read_http_reply(FORMATS[vendor], incoming)
@@ -54,7 +54,7 @@ def test_words_stand_where_a_call_is_owed(
     name: str, text: str, format: str, stream: bool, vendor_url: str
 ) -> None:
     """A text, no call, and a plain stop."""
-    reply = Bent(vendor_url, name).read(format, question(ONE), stream=stream)
+    reply = FaultyVendor(vendor_url, name).read(format, question(ONE), stream=stream)
 
     assert reply.text == text
     assert not reply.calls
@@ -63,7 +63,7 @@ def test_words_stand_where_a_call_is_owed(
 
 def test_prose_is_the_content_of_a_plain_answer(vendor_url: str) -> None:
     """As a client of Chat Completions sees it."""
-    choice = Bent(vendor_url, "prose").whole("openai", question(TWO))["choices"][0]
+    choice = FaultyVendor(vendor_url, "prose").whole("openai", question(TWO))["choices"][0]
 
     assert choice["finish_reason"] == "stop"
     assert choice["message"]["content"] == PROSE.replace("probe_echo", "probe_echo and probe_add")
@@ -82,7 +82,7 @@ EMPTY: dict[str, Any] = {
 @every_format
 def test_an_empty_answer_has_nothing_in_it(format: str, vendor_url: str) -> None:
     """Neither text nor a call, whole or streamed."""
-    bent = Bent(vendor_url, "empty")
+    bent = FaultyVendor(vendor_url, "empty")
     streamed = bent.read(format, question(ONE), stream=True)
 
     assert EMPTY[format](bent.whole(format, question(ONE)))
@@ -96,7 +96,7 @@ def test_an_empty_answer_has_nothing_in_it(format: str, vendor_url: str) -> None
 @every_format
 def test_reasoning_can_be_all_there_is(format: str, stream: bool, vendor_url: str) -> None:
     """A thought, then a plain stop."""
-    reply = Bent(vendor_url, "reasoning-only").read(format, question(ONE), stream=stream)
+    reply = FaultyVendor(vendor_url, "reasoning-only").read(format, question(ONE), stream=stream)
 
     assert reply.reasoning == "The user wants something done. I should use probe_echo."
     assert not reply.text
@@ -106,7 +106,7 @@ def test_reasoning_can_be_all_there_is(format: str, stream: bool, vendor_url: st
 
 def test_reasoning_alone_stands_in_its_field(vendor_url: str) -> None:
     """The content is there and empty."""
-    choice = Bent(vendor_url, "reasoning-only").whole("openai", question(ONE))["choices"][0]
+    choice = FaultyVendor(vendor_url, "reasoning-only").whole("openai", question(ONE))["choices"][0]
 
     assert choice["message"]["content"] == ""
     assert choice["message"]["reasoning_content"].startswith("The user wants")
@@ -117,7 +117,7 @@ def test_reasoning_alone_stands_in_its_field(vendor_url: str) -> None:
 def test_a_text_ends_where_it_mentions_a_tag(stream: bool, vendor_url: str) -> None:
     """Z26: the rest of the text is lost without a sign."""
     asked = question("Reply with exactly: 'write <tool_call> first'")
-    reply = Bent(vendor_url, "cuts-at-tag").read("openai", asked, stream=stream)
+    reply = FaultyVendor(vendor_url, "cuts-at-tag").read("openai", asked, stream=stream)
 
     assert reply.text == "write "
     assert reply.stop_raw == "stop"
@@ -125,12 +125,12 @@ def test_a_text_ends_where_it_mentions_a_tag(stream: bool, vendor_url: str) -> N
 
 def test_calls_pass_where_texts_are_cut(vendor_url: str) -> None:
     """The lexer only cuts text."""
-    assert called(Bent(vendor_url, "cuts-at-tag").read("openai", question(ONE))) == [ECHOED]
+    assert called(FaultyVendor(vendor_url, "cuts-at-tag").read("openai", question(ONE))) == [ECHOED]
 
 
 def test_a_finish_reason_can_promise_calls_that_are_not_there(vendor_url: str) -> None:
     """Z17, in both formats that have a word for it."""
-    bent = Bent(vendor_url, "phantom-finish")
+    bent = FaultyVendor(vendor_url, "phantom-finish")
     choice = bent.whole("openai", question(TWO))["choices"][0]
     message = bent.whole("anthropic", question(TWO))
 
@@ -143,7 +143,7 @@ def test_a_finish_reason_can_promise_calls_that_are_not_there(vendor_url: str) -
 
 def test_a_stream_can_promise_calls_that_are_not_there(vendor_url: str) -> None:
     """Z17: no piece of a call comes before the end that announces it."""
-    bent = Bent(vendor_url, "phantom-finish")
+    bent = FaultyVendor(vendor_url, "phantom-finish")
     chat = frames(bent.ask("openai", question(TWO), stream=True))
     claude = frames(bent.ask("anthropic", question(TWO), stream=True))
 
@@ -157,7 +157,7 @@ def test_a_stream_can_promise_calls_that_are_not_there(vendor_url: str) -> None:
 @pytest.mark.parametrize("format", ["openai", "anthropic"])
 def test_a_phantom_is_read_as_no_call(format: str, stream: bool, vendor_url: str) -> None:
     """The calls count, not the word, and the bend of the format is noted."""
-    reply = Bent(vendor_url, "phantom-finish").read(format, question(ONE), stream=stream)
+    reply = FaultyVendor(vendor_url, "phantom-finish").read(format, question(ONE), stream=stream)
 
     assert not reply.calls
     assert reply.stop is Stop.END
@@ -170,7 +170,7 @@ def test_formats_without_a_word_for_calls_have_no_phantom(
     format: str, stream: bool, vendor_url: str
 ) -> None:
     """The switch leaves them alone."""
-    reply = Bent(vendor_url, "phantom-finish").read(format, question(ONE), stream=stream)
+    reply = FaultyVendor(vendor_url, "phantom-finish").read(format, question(ONE), stream=stream)
 
     assert called(reply) == [ECHOED]
 
@@ -178,7 +178,7 @@ def test_formats_without_a_word_for_calls_have_no_phantom(
 @both_ways
 def test_gemini_disowns_its_own_call(stream: bool, vendor_url: str) -> None:
     """Z14: an empty candidate with a finish reason of its own."""
-    bent = Bent(vendor_url, "malformed-call")
+    bent = FaultyVendor(vendor_url, "malformed-call")
     answer = bent.ask("gemini", question(ONE), stream=stream)
     body = frames(answer)[-1] if stream else answer.json()
     candidate = body["candidates"][0]
@@ -190,7 +190,7 @@ def test_gemini_disowns_its_own_call(stream: bool, vendor_url: str) -> None:
 
 def test_ollama_ends_a_stream_with_the_call_it_could_not_parse(vendor_url: str) -> None:
     """Z45: a line with an error after the head of a good answer."""
-    bent = Bent(vendor_url, "malformed-call")
+    bent = FaultyVendor(vendor_url, "malformed-call")
     last = frames(bent.ask("ollama", question(ONE), stream=True))[-1]
     reply = bent.read("ollama", question(ONE), stream=True)
 
@@ -205,7 +205,7 @@ def test_a_malformed_call_is_an_empty_answer_elsewhere(
     format: str, stream: bool, vendor_url: str
 ) -> None:
     """Z14 behind a layer that maps the finish reason to a plain stop."""
-    reply = Bent(vendor_url, "malformed-call").read(format, question(ONE), stream=stream)
+    reply = FaultyVendor(vendor_url, "malformed-call").read(format, question(ONE), stream=stream)
 
     assert not reply.text
     assert not reply.calls
@@ -244,7 +244,7 @@ HALF: dict[str, tuple[str, Any]] = {
 @every_format
 def test_the_token_limit_ends_an_answer_inside_a_call(format: str, vendor_url: str) -> None:
     """Half of the arguments: of their text, or of their object."""
-    body = Bent(vendor_url, "truncated").whole(format, question(TWO))
+    body = FaultyVendor(vendor_url, "truncated").whole(format, question(TWO))
 
     assert TRUNCATED[format](body) == HALF[format]
 
@@ -255,7 +255,7 @@ def test_a_truncated_call_is_never_read_as_a_call(
     format: str, stream: bool, vendor_url: str
 ) -> None:
     """One call that is cut off, and nothing behind it."""
-    reply = Bent(vendor_url, "truncated").read(format, question(TWO), stream=stream)
+    reply = FaultyVendor(vendor_url, "truncated").read(format, question(TWO), stream=stream)
 
     assert not reply.calls
     assert [call.kind for call in reply.broken] == [Breakage.TRUNCATED_CALL]
@@ -264,7 +264,7 @@ def test_a_truncated_call_is_never_read_as_a_call(
 
 def test_streams_of_a_truncated_call_end_inside_its_json(vendor_url: str) -> None:
     """The pieces together are the beginning of the arguments."""
-    bent = Bent(vendor_url, "truncated")
+    bent = FaultyVendor(vendor_url, "truncated")
     chat = frames(bent.ask("openai", question(ONE), stream=True))
     claude = frames(bent.ask("anthropic", question(ONE), stream=True))
     calls = [c for f in chat for c in f["choices"][0]["delta"].get("tool_calls", [])]
@@ -308,13 +308,15 @@ def test_ollama_wraps_the_failure_for_clients_of_chat_completions(
 @pytest.mark.parametrize("format", ["anthropic", "openai_responses", "gemini"])
 def test_other_servers_parse_their_calls(name: str, format: str, vendor_url: str) -> None:
     """The failure is one of Ollama's."""
-    assert called(Bent(vendor_url, name).read(format, question(ONE))) == [ECHOED]
+    assert called(FaultyVendor(vendor_url, name).read(format, question(ONE))) == [ECHOED]
 
 
 @pytest.mark.parametrize("fault", FAULTS, ids=lambda fault: fault.name)
 def test_an_answer_that_owes_no_call_stays_as_it_is(fault: Fault, vendor_url: str) -> None:
     """Faults of this family change what stands for a call."""
-    assert Bent(vendor_url, fault.name).read("openai", question(CHAT)).text == "good morning"
+    assert (
+        FaultyVendor(vendor_url, fault.name).read("openai", question(CHAT)).text == "good morning"
+    )
 
 
 def test_reasoning_before_a_call_can_be_empty_and_is_not_absent(vendor_url: str) -> None:

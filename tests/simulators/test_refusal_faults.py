@@ -13,9 +13,9 @@ from tests.simulators.raw_requests import (
     TOOLS,
     USER,
     chat,
+    error_message,
     meaning,
     post,
-    told,
 )
 
 NAMED = {"type": "function", "function": {"name": "f"}}
@@ -166,7 +166,7 @@ def test_a_request_is_refused_in_the_vendors_words(vendor_url: str, case: Case) 
     switches, vendor, body, text, kind = case
     answer = post(vendor_url, switches, vendor, body)
 
-    assert (answer.status_code, told(answer)) == (400, text)
+    assert (answer.status_code, error_message(answer)) == (400, text)
     assert meaning(vendor, answer) == kind
 
 
@@ -235,7 +235,7 @@ def test_a_relay_puts_the_vendors_words_into_its_own(
     vendor_url: str, value: int, begins: str
 ) -> None:
     """A sentence around the vendor's text or around its whole body."""
-    assert told(wrapped(vendor_url, value)).startswith(begins)
+    assert error_message(wrapped(vendor_url, value)).startswith(begins)
 
 
 @pytest.mark.parametrize("value", range(4))
@@ -250,7 +250,7 @@ def test_a_value_that_means_nothing_is_refused(vendor_url: str, switches: str) -
     answer = post(vendor_url, switches, "vllm", chat(USER))
 
     assert answer.status_code == 404
-    assert "takes a value from 0 to 3" in told(answer)
+    assert "takes a value from 0 to 3" in error_message(answer)
 
 
 @pytest.mark.parametrize(

@@ -21,9 +21,9 @@ from probes.messages import (
     Turn,
 )
 from simulators.faults.refusals import replay_refusals
-from simulators.vendors.reply_style import sign
-from tests.simulators.fault_client import ADD, ECHO, HEADERS, Bent, question
-from tests.simulators.raw_requests import meaning, told
+from simulators.vendors.reply_style import sign_text
+from tests.simulators.fault_client import ADD, ECHO, HEADERS, FaultyVendor, question
+from tests.simulators.raw_requests import error_message, meaning
 
 SUM = "Call probe_add with a = 3 and b = 4."
 AGAIN = Turn(Role.USER, (Text("Thank you. Call probe_add with a = 5 and b = 6."),))
@@ -34,7 +34,7 @@ THINK: Mapping[str, JSON] = {"thinking": {"type": "enabled", "budget_tokens": 10
 Change = Callable[[Part], Part | None]
 
 
-def begun(bent: Bent, vendor: str, options: Mapping[str, JSON] | None = None) -> ModelCall:
+def begun(bent: FaultyVendor, vendor: str, options: Mapping[str, JSON] | None = None) -> ModelCall:
     """A question, the call it led to, as it came, and its result."""
     call = question(SUM, ADD, **(options or {}))
     reply = bent.read(vendor, call)
@@ -43,7 +43,7 @@ def begun(bent: Bent, vendor: str, options: Mapping[str, JSON] | None = None) ->
     return replace(call, turns=(*call.turns, reply.as_turn(), result))
 
 
-def answered(bent: Bent, vendor: str, call: ModelCall) -> ModelCall:
+def answered(bent: FaultyVendor, vendor: str, call: ModelCall) -> ModelCall:
     """The conversation with the answer to the result, and a further question."""
     reply = bent.read(vendor, call)
     assert "nonce-41" in (reply.text or "")
@@ -72,7 +72,7 @@ def saying(text: str) -> Change:
 
 def refused(answer: httpx.Response) -> str:
     assert answer.status_code == 400, answer.text
-    return told(answer)
+    return error_message(answer)
 
 
 @pytest.mark.parametrize("vendor", ["openai", "vllm"])
@@ -99,7 +99,7 @@ def test_a_call_must_come_back_with_its_reasoning(
     vendor_url: str, vendor: str, switch: str, missing: str
 ) -> None:
     """As it came it is taken, in this turn and after the next question; without it is refused."""
-    bent = Bent(vendor_url, switch)
+    bent = FaultyVendor(vendor_url, switch)
     first = begun(bent, vendor)
     second = answered(bent, vendor, first)
 
@@ -123,7 +123,7 @@ def test_rules_differ_in_what_they_let_pass(
     vendor_url: str, switch: str, statuses: list[int]
 ) -> None:
     """Reasoning of an earlier turn, of an answer without calls, and three fillers."""
-    bent = Bent(vendor_url, switch)
+    bent = FaultyVendor(vendor_url, switch)
     first = begun(bent, "openai")
     second = answered(bent, "openai", first)
     spoken = second.turns[3]
@@ -141,7 +141,7 @@ def test_rules_differ_in_what_they_let_pass(
 
 def test_reasoning_stands_in_the_body(vendor_url: str) -> None:
     """What must come back is first given out; a request may switch it off."""
-    bent = Bent(vendor_url, "wants-reasoning-all-turns")
+    bent = FaultyVendor(vendor_url, "wants-reasoning-all-turns")
     thinks = bent.whole("openai", question(SUM, ADD))
     quiet = bent.whole("openai", question(SUM, ADD, reasoning_effort="none"))
 
@@ -151,15 +151,15 @@ def test_reasoning_stands_in_the_body(vendor_url: str) -> None:
 
 def test_issued_reasoning_is_marked(vendor_url: str) -> None:
     """The mark at its end is what a filler lacks."""
-    body = Bent(vendor_url, "refuses-filler").whole("openai", question(SUM, ADD))
+    body = FaultyVendor(vendor_url, "refuses-filler").whole("openai", question(SUM, ADD))
     said, _, mark = body["choices"][0]["message"]["reasoning_content"].rpartition("\n")
 
-    assert mark == f"[{sign(said)}]"
+    assert mark == f"[{sign_text(said)}]"
 
 
 def test_thinking_blocks_must_come_back(vendor_url: str) -> None:
     """On the Messages route the rule is the same and its text another."""
-    bent = Bent(vendor_url, "wants-thinking-blocks")
+    bent = FaultyVendor(vendor_url, "wants-thinking-blocks")
     first = begun(bent, "anthropic")
     second = answered(bent, "anthropic", first)
 
@@ -179,7 +179,7 @@ def shorter(part: Part) -> Part | None:
 
 def test_blocks_of_the_latest_answer_cannot_be_changed(vendor_url: str) -> None:
     """As they came or left out they are taken; with other words or moved they are refused."""
-    bent = Bent(vendor_url, "blocks-unmodified")
+    bent = FaultyVendor(vendor_url, "blocks-unmodified")
     call = begun(bent, "anthropic", THINK)
     asked, spoken, result = call.turns
     moved = replace(call, turns=(asked, replace(spoken, parts=spoken.parts[::-1]), result))
@@ -198,7 +198,7 @@ def test_blocks_of_the_latest_answer_cannot_be_changed(vendor_url: str) -> None:
 
 def test_a_block_belongs_to_what_stood_before_it(vendor_url: str) -> None:
     """Another tool or system text voids it; without it all is well."""
-    bent = Bent(vendor_url, "prefix-bound")
+    bent = FaultyVendor(vendor_url, "prefix-bound")
     call = begun(bent, "anthropic", THINK)
     system = Turn(Role.SYSTEM, (Text("Be brief."),))
     more_tools = replace(call, tools=(ADD, ECHO))
@@ -218,7 +218,7 @@ def test_a_block_belongs_to_what_stood_before_it(vendor_url: str) -> None:
 
 def test_a_bound_block_stays_bound_in_later_turns(vendor_url: str) -> None:
     """The conversation may grow; only what stands before a block must stay."""
-    bent = Bent(vendor_url, "prefix-bound")
+    bent = FaultyVendor(vendor_url, "prefix-bound")
     call = answered(bent, "anthropic", begun(bent, "anthropic", THINK))
 
     assert bent.read("anthropic", call).calls
@@ -226,7 +226,7 @@ def test_a_bound_block_stays_bound_in_later_turns(vendor_url: str) -> None:
 
 def test_a_client_may_let_bound_blocks_be_dropped(vendor_url: str) -> None:
     """With the beta's header and the field that the error names."""
-    bent = Bent(vendor_url, "prefix-bound")
+    bent = FaultyVendor(vendor_url, "prefix-bound")
     call = replace(begun(bent, "anthropic", THINK), model="sim-steady", tools=(ADD, ECHO))
     binding: JSON = {"prefix_mismatch_behavior": "drop_block"}
     thinking: JSON = {"type": "adaptive", "block_binding": binding}
@@ -273,7 +273,7 @@ def test_signatures_must_come_back(vendor_url: str) -> None:
     )
 
 
-class GeminiBent(Bent):
+class GeminiBent(FaultyVendor):
     """Asks the model that signs nothing by itself."""
 
     @override
@@ -286,7 +286,7 @@ class GeminiBent(Bent):
 
 def test_reasoning_items_and_calls_come_back_together(vendor_url: str) -> None:
     """Neither may stand alone; both together are taken in this turn and the next."""
-    vendor, bent = "openai_responses", Bent(vendor_url, "wants-items")
+    vendor, bent = "openai_responses", FaultyVendor(vendor_url, "wants-items")
     first = begun(bent, vendor)
     items = bent.whole(vendor, question(SUM, ADD))["output"]
     assert [item["type"] for item in items] == ["reasoning", "function_call"]
@@ -317,7 +317,7 @@ def _only_thought(part: Part) -> Part | None:
 )
 def test_a_history_with_reasoning_is_refused(vendor_url: str, vendor: str, text: str) -> None:
     """The vendor thinks, and takes none of it back; without it the history is taken."""
-    bent = Bent(vendor_url, "rejects-reasoning")
+    bent = FaultyVendor(vendor_url, "rejects-reasoning")
     call = begun(bent, vendor)
 
     answer = bent.ask(vendor, call)
@@ -339,7 +339,7 @@ def test_even_a_right_continuation_is_refused(
     vendor_url: str, vendor: str, text: str, kind: str
 ) -> None:
     """The reasoning comes back as it came, and the vendor says that it is missing or broken."""
-    bent = Bent(vendor_url, "refuses-replay")
+    bent = FaultyVendor(vendor_url, "refuses-replay")
     call = begun(bent, vendor)
     assert any(isinstance(part, Reasoning) for part in call.turns[1].parts)
 

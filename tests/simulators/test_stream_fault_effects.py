@@ -11,8 +11,8 @@ from simulators.faults.fault import Fault
 from simulators.faults.registry import FAULTS as EVERY_FAULT
 from simulators.faults.streams import chat_streams, other_streams
 from simulators.faults.streams.stream_fault import LOSES, NO_VERDICT, UNDERSTOOD
-from simulators.vendors.hooks import Sending
-from simulators.vendors.reply_stream import chunks_of, events_of, media_type
+from simulators.vendors.hooks import OutgoingAnswer
+from simulators.vendors.reply_stream import media_type, split_reply_events, write_chunks
 from tests.simulators.conversation import FIRST
 from tests.simulators.stream_client import (
     ANTHROPIC,
@@ -21,7 +21,7 @@ from tests.simulators.stream_client import (
     OLLAMA,
     PROSE,
     RESPONSES,
-    Asking,
+    StreamClient,
     asked,
     said,
 )
@@ -38,7 +38,7 @@ def test_no_other_family_has_a_fault_of_that_name(fault: Fault) -> None:
 
 
 @pytest.mark.parametrize("asking", [ANTHROPIC, RESPONSES, GEMINI, OLLAMA], ids=lambda a: a.format)
-def test_a_character_is_cut_in_every_format(vendor_url: str, asking: Asking) -> None:
+def test_a_character_is_cut_in_every_format(vendor_url: str, asking: StreamClient) -> None:
     """D15 is about bytes, whatever they carry."""
     got = asking.streamed(vendor_url, "split-utf8")
 
@@ -47,7 +47,7 @@ def test_a_character_is_cut_in_every_format(vendor_url: str, asking: Asking) -> 
 
 
 @pytest.mark.parametrize("asking", [ANTHROPIC, RESPONSES, GEMINI], ids=lambda a: a.format)
-def test_comments_stand_in_every_event_stream(vendor_url: str, asking: Asking) -> None:
+def test_comments_stand_in_every_event_stream(vendor_url: str, asking: StreamClient) -> None:
     """D14 is about framing, whatever it frames."""
     got = asking.streamed(vendor_url, "crlf-keepalive")
 
@@ -79,13 +79,13 @@ def test_a_fault_leaves_other_formats_alone(fault: Fault) -> None:
     call = ToolCall("call_1", "f", {"a": "ü"}, "mind", '{"a":"ü"}')
     reply = Reply((Text("so"), call), Stop.TOOL_CALLS, id="r", model="m")
     for form in FORMS.keys() - fault.formats:
-        chunks = chunks_of(form, reply, events_of(reply))
-        bend = fault.make(None)
+        chunks = write_chunks(form, reply, split_reply_events(reply))
+        hooks = fault.make(None)
         rng = random.Random(1)
 
-        assert bend.chunks(chunks, rng) == chunks
-        sending = Sending(chunks, media_type(form))
-        assert bend.sending(sending, rng) == sending
+        assert hooks.chunks(chunks, rng) == chunks
+        outgoing = OutgoingAnswer(chunks, media_type(form))
+        assert hooks.outgoing(outgoing, rng) == outgoing
 
 
 @pytest.mark.parametrize(
@@ -120,8 +120,8 @@ def test_the_truth_tells_what_a_stream_is_worth(
 def test_half_a_surrogate_pair_stays_an_escape() -> None:
     """UTF-8 cannot say it, so that event goes out as it was."""
     lone = b'data: {"text": "\\ud83d"}\n\n'
-    bend = next(fault for fault in FAULTS if fault.name == "split-utf8").make(None)
+    hooks = next(fault for fault in FAULTS if fault.name == "split-utf8").make(None)
 
-    sent = bend.sending(Sending([lone], media_type("openai")), random.Random(1))
+    sent = hooks.outgoing(OutgoingAnswer([lone], media_type("openai")), random.Random(1))
 
     assert b"".join(sent.chunks) == lone

@@ -6,8 +6,8 @@ from typing import Any
 import pytest
 
 from probes.messages import Reasoning, ReasoningKind, ToolCall
-from simulators.vendors.item_ids import linked, reasoning_id
-from simulators.vendors.reply_style import sign
+from simulators.vendors.item_ids import link_items, reasoning_id
+from simulators.vendors.reply_style import sign_text
 from tests.simulators.refusal_cases import Refusal, post
 from tests.simulators.test_vendor_rules import (
     ANSWERED,
@@ -30,12 +30,12 @@ def answered(*blocks: Any) -> dict[str, Any]:
     return {"role": "user", "content": list(blocks)}
 
 
-SIGNED = {"type": "thinking", "thinking": "t", "signature": sign("t")}
+SIGNED = {"type": "thinking", "thinking": "t", "signature": sign_text("t")}
 SAID = {"type": "text", "text": "so"}
 RS_ID = reasoning_id(random.Random(1))
 REASONING = {"type": "reasoning", "id": RS_ID, "summary": []}
 FC_ID = item_id(
-    linked(
+    link_items(
         [Reasoning("t", ReasoningKind.ITEM, {"id": RS_ID}), ToolCall("call_X", "f", {}, "", "")]
     )[1]
 )

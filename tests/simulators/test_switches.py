@@ -9,7 +9,7 @@ from typing import Any
 import httpx
 import pytest
 
-from simulators.faults.fault_schedule import When
+from simulators.faults.fault_schedule import FaultSchedule
 from simulators.faults.fault_switch import SwitchError, read_switches
 from simulators.faults.registry import FAMILIES, FAULTS
 from simulators.vendors.registry import SPECS
@@ -46,13 +46,13 @@ def test_switches_are_read_with_their_options() -> None:
     leak, limit = read_switches(text, FAULTS)
 
     assert leak.fault is FAULTS["leak-hermes"]
-    assert leak.when == When(0.3, 7, 60, 600, 10, 100, 20)
+    assert leak.schedule == FaultSchedule(0.3, 7, 60, 600, 10, 100, 20)
     assert limit.fault is FAULTS["rate-limit"]
-    assert limit.when == When()
+    assert limit.schedule == FaultSchedule()
 
 
 @pytest.mark.parametrize(
-    ("text", "complaint"),
+    ("text", "refusal"),
     [
         ("no-such-fault", "There is no fault 'no-such-fault'"),
         ("prose,q=1", "There is no option 'q'"),
@@ -63,14 +63,14 @@ def test_switches_are_read_with_their_options() -> None:
         ("prose,value=1", "prose takes no value"),
     ],
 )
-def test_a_switch_that_cannot_be_read_says_why(vendor_url: str, text: str, complaint: str) -> None:
+def test_a_switch_that_cannot_be_read_says_why(vendor_url: str, text: str, refusal: str) -> None:
     """A typing error must not look like a healthy vendor."""
-    with pytest.raises(SwitchError, match=complaint):
+    with pytest.raises(SwitchError, match=refusal):
         read_switches(text, FAULTS)
     answer = ask(f"{vendor_url}/with/{text}")
 
     assert answer.status_code == 404
-    assert complaint in answer.json()["error"]["message"]
+    assert refusal in answer.json()["error"]["message"]
 
 
 def test_a_fault_acts_as_often_as_its_probability_says(vendor_url: str) -> None:

@@ -27,7 +27,15 @@ from probes.messages import Reply, Stop
 from probes.target import Limits
 from probes.transport import Transport
 from simulators.faults.transport.delivery import FAULTS
-from tests.simulators.fault_client import ECHOED, EVERY_FORMAT, HEADERS, ONE, Bent, called, question
+from tests.simulators.fault_client import (
+    ECHOED,
+    EVERY_FORMAT,
+    HEADERS,
+    ONE,
+    FaultyVendor,
+    called,
+    question,
+)
 
 every_format = pytest.mark.parametrize("form", EVERY_FORMAT)
 both_ways = pytest.mark.parametrize("stream", [False, True], ids=["whole", "streamed"])
@@ -98,7 +106,7 @@ def test_a_late_answer_is_an_answer(
     vendor_url: str, switches: str, form: str, stream: bool
 ) -> None:
     """Nothing but time is lost."""
-    reply = Bent(vendor_url, switches).read(form, question(ONE), stream=stream)
+    reply = FaultyVendor(vendor_url, switches).read(form, question(ONE), stream=stream)
 
     assert called(reply) == [ECHOED]
     assert not reply.deviations
@@ -107,7 +115,9 @@ def test_a_late_answer_is_an_answer(
 @every_format
 def test_a_stream_with_pauses_is_a_stream(vendor_url: str, form: str) -> None:
     """Nothing but time is lost between the chunks."""
-    reply = Bent(vendor_url, "slow-chunks,value=0.01").read(form, question(ONE), stream=True)
+    reply = FaultyVendor(vendor_url, "slow-chunks,value=0.01").read(
+        form, question(ONE), stream=True
+    )
 
     assert called(reply) == [ECHOED]
 
@@ -255,7 +265,7 @@ def test_a_drip_is_a_line_break_and_another(vendor_url: str, stream: bool) -> No
 @every_format
 def test_an_answer_stands_behind_padding(vendor_url: str, form: str, stream: bool) -> None:
     """Who reads all of it finds it in order."""
-    bent = Bent(vendor_url, "oversize,value=1")
+    bent = FaultyVendor(vendor_url, "oversize,value=1")
 
     answer = bent.ask(form, question(ONE), stream=stream)
 
@@ -279,7 +289,7 @@ def test_an_oversize_answer_promises_a_hundred_megabytes(vendor_url: str) -> Non
 @every_format
 def test_an_answer_is_called_a_web_page(vendor_url: str, form: str) -> None:
     """The body is in order, its type is not."""
-    answer = Bent(vendor_url, "wrong-content-type").ask(form, question(ONE))
+    answer = FaultyVendor(vendor_url, "wrong-content-type").ask(form, question(ONE))
 
     assert answer.headers["content-type"] == "text/html; charset=utf-8"
     assert called(read_http_reply(FORMATS[form], incoming(answer))) == [ECHOED]
@@ -288,7 +298,7 @@ def test_an_answer_is_called_a_web_page(vendor_url: str, form: str) -> None:
 @every_format
 def test_a_stream_is_called_json(vendor_url: str, form: str) -> None:
     """The events are in order, their type is not."""
-    answer = Bent(vendor_url, "wrong-content-type").ask(form, question(ONE), stream=True)
+    answer = FaultyVendor(vendor_url, "wrong-content-type").ask(form, question(ONE), stream=True)
 
     assert answer.headers["content-type"] == "application/json"
     assert answer.content.startswith((b"data: {", b"event: ", b'{"model"'))
@@ -299,7 +309,7 @@ def test_a_stream_is_called_json(vendor_url: str, form: str) -> None:
 @every_format
 def test_garbage_is_no_text(vendor_url: str, form: str, stream: bool) -> None:
     """A kilobyte of noise with the right head."""
-    answer = Bent(vendor_url, "garbage").ask(form, question(ONE), stream=stream)
+    answer = FaultyVendor(vendor_url, "garbage").ask(form, question(ONE), stream=stream)
 
     assert answer.status_code == 200
     assert len(answer.content) == 1024
@@ -327,7 +337,7 @@ def test_a_gzip_bomb_is_small_on_the_wire(vendor_url: str, stream: bool) -> None
 @every_format
 def test_an_answer_is_a_list(vendor_url: str, form: str, stream: bool) -> None:
     """JSON, but not of the vendor's form."""
-    answer = Bent(vendor_url, "not-an-object").ask(form, question(ONE), stream=stream)
+    answer = FaultyVendor(vendor_url, "not-an-object").ask(form, question(ONE), stream=stream)
 
     events = stream and form != "ollama"
     assert answer.content == (b'data: ["ok"]\n\n' if events else b'["ok"]')
@@ -342,7 +352,7 @@ def test_an_answer_is_a_list(vendor_url: str, form: str, stream: bool) -> None:
 @every_format
 def test_an_answer_is_empty(vendor_url: str, form: str, stream: bool) -> None:
     """A head and nothing."""
-    answer = Bent(vendor_url, "empty-body").ask(form, question(ONE), stream=stream)
+    answer = FaultyVendor(vendor_url, "empty-body").ask(form, question(ONE), stream=stream)
 
     assert (answer.status_code, answer.headers["content-length"]) == (200, "0")
     if stream:

@@ -10,7 +10,7 @@ import httpx
 import pytest
 from starlette.testclient import TestClient
 
-from simulators.server import build
+from simulators.server import build_app
 from simulators.stories import DAY, HOUR, STORIES
 from simulators.vendors.registry import SPECS
 
@@ -106,7 +106,7 @@ def test_every_story_is_played_by_a_vendor_that_exists(vendor_url: str, story: A
 
 
 def rate(story: str, metric: str, at: float) -> float:
-    with TestClient(build()) as client:
+    with TestClient(build_app()) as client:
         played = STORIES[story]
         query: dict[str, Any] = {"model": played.model, "at": at}
         told = client.get(f"/stories/{story}/_truth/{played.vendor}", params=query).json()
@@ -128,7 +128,7 @@ def test_the_stories_unfold_in_time() -> None:
 
 def test_the_re_route_brings_a_duty_to_replay() -> None:
     """From the tenth day on reasoning must come back, and a client that guesses is refused."""
-    with TestClient(build()) as client:
+    with TestClient(build_app()) as client:
         path = "/stories/lost-replay/_truth/relay"
         before, after = (client.get(path, params={"at": day * DAY}).json() for day in (9, 11))
 
@@ -139,7 +139,7 @@ def test_the_re_route_brings_a_duty_to_replay() -> None:
 
 def test_the_clock_can_be_moved_and_moves_the_stories() -> None:
     """A test of days takes no days."""
-    with TestClient(build(latency=(0, 0))) as client:
+    with TestClient(build_app(latency=(0, 0))) as client:
         played = STORIES["template-swap"]
         path = f"/stories/template-swap/_truth/{played.vendor}"
         old = client.get(path).json()

@@ -6,7 +6,7 @@ import httpx
 import pytest
 
 from simulators.vendors.registry import SPECS
-from simulators.vendors.reply_style import sign
+from simulators.vendors.reply_style import sign_text
 from tests.simulators.refusal_cases import KEYS, PATHS, Refusal, message_of, post
 
 CALL = {"id": "call_X", "type": "function", "function": {"name": "f", "arguments": "{}"}}
@@ -17,7 +17,7 @@ USE = {"type": "tool_use", "id": "toolu_X", "name": "f", "input": {}}
 ANSWERED = {"type": "tool_result", "tool_use_id": "toolu_X", "content": "r"}
 G_USER = {"role": "user", "parts": [{"text": "hi"}]}
 G_CALL: dict[str, Any] = {"functionCall": {"name": "f", "args": {}, "id": "x"}}
-G_SIGNED = {**G_CALL, "thoughtSignature": sign("t")}
+G_SIGNED = {**G_CALL, "thoughtSignature": sign_text("t")}
 G_RESULT = {"functionResponse": {"name": "f", "id": "x", "response": {"output": "r"}}}
 
 

@@ -14,11 +14,11 @@ from probes.adapters import FORMATS
 from probes.events import Event, PartDelta, ReplyEnded
 from probes.messages import JSON, ModelCall, Reply, Role, Text, ToolResult, Turn
 from probes.suite.tools import PROBE_ECHO
-from simulators.model.answers import answer
-from simulators.vendors.hooks import Bend
+from simulators.model.answers import answer_request
+from simulators.vendors.hooks import FaultHooks
 from simulators.vendors.registry import SPECS
-from simulators.vendors.request_handler import Served
-from simulators.vendors.spec import Asked, Spec
+from simulators.vendors.request_handler import RequestHandler
+from simulators.vendors.spec import Spec, VendorRequest
 
 every_vendor = pytest.mark.parametrize("spec", SPECS, ids=lambda spec: spec.name)
 PROMPT = "Call probe_echo twice in one turn.\nmessage: ü one\ntag: alpha\nmessage: two\ntag: beta"
@@ -29,17 +29,17 @@ def asked(spec: Spec, prompt: str = PROMPT) -> ModelCall:
     return ModelCall(next(iter(spec.models)), turns, tools=(PROBE_ECHO,))
 
 
-def question(spec: Spec, prompt: str = PROMPT) -> Asked:
+def question(spec: Spec, prompt: str = PROMPT) -> VendorRequest:
     """A question to the vendor's first model, which thinks about it."""
     model = next(iter(spec.models.values()))
-    return Asked({}, {}, asked(spec, prompt), model, thinks=True)
+    return VendorRequest({}, {}, asked(spec, prompt), model, thinks=True)
 
 
-def served(spec: Spec, *bends: Bend) -> Served:
-    return Served(spec, bends, random.Random(1))
+def served(spec: Spec, *fault_hooks: FaultHooks) -> RequestHandler:
+    return RequestHandler(spec, fault_hooks, random.Random(1))
 
 
-def read_stream(vendor: Served, reply: Reply) -> Reply:
+def read_stream(vendor: RequestHandler, reply: Reply) -> Reply:
     reader = FORMATS[vendor.spec.format].read_stream()
     events: list[Event] = []
     for chunk in vendor.stream(reply):
@@ -69,11 +69,11 @@ def test_a_stream_says_what_the_whole_answer_says(spec: Spec, prompt: str) -> No
     assert not whole.deviations
 
 
-class Mumbles(Bend):
+class Mumbles(FaultHooks):
     """Bends at every stage, so that each can be seen."""
 
     @override
-    def reply(self, reply: Reply, asked: Asked, rng: random.Random) -> Reply:
+    def reply(self, reply: Reply, asked: VendorRequest, rng: random.Random) -> Reply:
         return Reply((Text("abc"),), reply.stop, model=reply.model)
 
     @override
@@ -111,15 +111,15 @@ def test_a_bend_reaches_the_reply_its_events_its_body_and_its_bytes() -> None:
 )
 def test_the_mind_never_stumbles_over_a_text(prompt: str, told: str) -> None:
     """Whatever a client sends, there is an answer that can be written as JSON."""
-    first = answer(asked(SPECS[0], f"Call probe_echo {prompt}"))
+    first = answer_request(asked(SPECS[0], f"Call probe_echo {prompt}"))
     turns = list(asked(SPECS[0], f"Call probe_echo {prompt}").turns)
-    manner = SPECS[0].manner
+    style = SPECS[0].style
     call = ModelCall("sim-steady", tuple(turns), tools=(PROBE_ECHO,))
-    reply = manner.reply(first, call, random.Random(1), thinks=False, signs=False)
+    reply = style.reply(first, call, random.Random(1), thinks=False, signs=False)
     results = tuple(ToolResult(made.id, told, is_error=True) for made in reply.calls)
     history = (*turns, reply.as_turn(), Turn(Role.TOOL, results))
 
-    second = answer(ModelCall("sim-steady", history, tools=(PROBE_ECHO,)))
+    second = answer_request(ModelCall("sim-steady", history, tools=(PROBE_ECHO,)))
 
-    for wish in (*first.wishes, *second.wishes):
-        json.dumps(dict(wish.arguments), allow_nan=False)
+    for tool_request in (*first.tool_requests, *second.tool_requests):
+        json.dumps(dict(tool_request.arguments), allow_nan=False)

@@ -124,7 +124,7 @@ class Stage:
 
 
 @contextmanager
-def staged(parts: Sequence[Part], folder: Path) -> Iterator[Stage]:
+def play_on_stage(parts: Sequence[Part], folder: Path) -> Iterator[Stage]:
     """Everything that a play needs, gone afterwards."""
     server = environment()["DATABASE_URL"].rpartition("/")[0]
     database = f"stories_{os.getpid()}"

@@ -17,8 +17,8 @@ from health.modes import Mode, fallback_modes
 from health.severity import Severity
 from probes.outcomes import Metric
 from simulators.stories import DAY
-from tests.stories.story_stage import Part, Stage, staged
-from tests.stories.timeline import Made, Timeline, read
+from tests.stories.story_stage import Part, Stage, play_on_stage
+from tests.stories.timeline import RunMade, Timeline, read_timeline
 
 pytestmark = pytest.mark.timeout(900)
 
@@ -61,14 +61,14 @@ EXPECTED: Mapping[str, Sequence[tuple[str, float, float]]] = {
 
 @pytest.fixture(scope="module")
 def stage(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Stage]:
-    with staged(PARTS, tmp_path_factory.mktemp("stories")) as stage:
+    with play_on_stage(PARTS, tmp_path_factory.mktemp("stories")) as stage:
         stage.play()
         yield stage
 
 
 @pytest.fixture(scope="module")
 def told(stage: Stage) -> dict[str, Timeline]:
-    return {part.slug: read(stage, part.slug) for part in PARTS}
+    return {part.slug: read_timeline(stage, part.slug) for part in PARTS}
 
 
 @pytest.mark.parametrize("slug", EXPECTED)
@@ -230,7 +230,7 @@ def test_replaying_all_runs_gives_the_same_watch(stage: Stage) -> None:
     assert compared == {part.slug: True for part in PARTS}
 
 
-def _minutes_between(runs: Sequence[Made]) -> list[float]:
+def _minutes_between(runs: Sequence[RunMade]) -> list[float]:
     return [(later.day - earlier.day) * 24 * 60 for earlier, later in pairwise(runs)]
 
 

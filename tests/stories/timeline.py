@@ -10,7 +10,7 @@ from tests.stories.story_stage import Stage
 
 
 @dataclass(frozen=True, slots=True)
-class Made:
+class RunMade:
     """A run that was made; of `trials` watched turns that owe a call, `parsed` had one."""
 
     id: int
@@ -68,7 +68,7 @@ class Switch:
 class Timeline:
     """Everything of one endpoint, the oldest first."""
 
-    runs: list[Made]
+    runs: list[RunMade]
     events: list[Event]
     incidents: list[Incident]
     switches: list[Switch]
@@ -78,12 +78,12 @@ class Timeline:
     def noticed(self, *kinds: str) -> list[Event]:
         return [event for event in self.events if event.kind in kinds]
 
-    def between(self, first: int, last: int) -> list[Made]:
+    def between(self, first: int, last: int) -> list[RunMade]:
         """The runs after one and up to another."""
         return [run for run in self.runs if first < run.id <= last]
 
 
-def read(stage: Stage, slug: str) -> Timeline:
+def read_timeline(stage: Stage, slug: str) -> Timeline:
     """The timeline of an endpoint, from the rows."""
 
     def rows(statement: LiteralString) -> list[list[Any]]:
@@ -91,7 +91,7 @@ def read(stage: Stage, slug: str) -> Timeline:
         return [[_day(stage, value) for value in row] for row in found]
 
     return Timeline(
-        runs=[Made(*row) for row in rows(_RUNS)],
+        runs=[RunMade(*row) for row in rows(_RUNS)],
         events=[Event(*row) for row in rows(_EVENTS)],
         incidents=[Incident(*row) for row in rows(_INCIDENTS)],
         switches=[Switch(*row) for row in rows(_SWITCHES)],

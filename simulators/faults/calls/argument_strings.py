@@ -15,21 +15,21 @@ from probes.outcomes import Metric
 from simulators.faults.effects import NO_CALLS
 from simulators.faults.fault import Effect, Fault
 from simulators.faults.text.json_writers import as_json
-from simulators.vendors.hooks import Bend
+from simulators.vendors.hooks import FaultHooks
 from simulators.vendors.reply_stream import PIECE
-from simulators.vendors.spec import Asked
+from simulators.vendors.spec import VendorRequest
 
 STRING_FORMATS = frozenset({"openai", "openai_responses"})
 
 
 @dataclass(frozen=True, slots=True)
-class Spelled(Bend):
+class ArgumentSpelling(FaultHooks):
     """Every call's arguments are spelled in a way of the fault's own."""
 
     spell: Callable[[str], str]
 
     @override
-    def reply(self, reply: Reply, asked: Asked, rng: random.Random) -> Reply:
+    def reply(self, reply: Reply, request: VendorRequest, rng: random.Random) -> Reply:
         parts = (
             with_text(part, self.spell(part.raw)) if isinstance(part, ToolCall) else part
             for part in reply.parts
@@ -38,7 +38,7 @@ class Spelled(Bend):
 
     @override
     def events(self, events: Sequence[Event], rng: random.Random) -> Sequence[Event]:
-        return streamed(events)
+        return respell_events(events)
 
 
 def with_text(call: ToolCall, text: str, **more: JSON) -> ToolCall:
@@ -53,7 +53,7 @@ def with_text(call: ToolCall, text: str, **more: JSON) -> ToolCall:
     return replace(call, extra={**call.extra, **own})
 
 
-def streamed(events: Sequence[Event]) -> list[Event]:
+def respell_events(events: Sequence[Event]) -> list[Event]:
     """The events with the other texts in their deltas, where Chat Completions streams them."""
     texts = {
         event.index: text
@@ -95,7 +95,7 @@ FAULTS = (
         "invalid-json",
         "",
         "the argument string is not JSON",
-        lambda value: Spelled(_without_quotes),
+        lambda value: ArgumentSpelling(_without_quotes),
         STRING_FORMATS,
         _EFFECT,
     ),
@@ -103,7 +103,7 @@ FAULTS = (
         "double-encoded",
         "Z50",
         "the argument string holds a JSON string that holds the arguments",
-        lambda value: Spelled(as_json),
+        lambda value: ArgumentSpelling(as_json),
         STRING_FORMATS,
         _EFFECT,
     ),

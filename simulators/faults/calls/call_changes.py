@@ -10,33 +10,34 @@ from typing import TypeAlias
 from typing_extensions import override
 
 from probes.messages import JSON, Reply, ToolCall
-from simulators.vendors.hooks import Bend
+from simulators.vendors.hooks import FaultHooks
 from simulators.vendors.reply_style import arguments_text
-from simulators.vendors.spec import Asked
+from simulators.vendors.spec import VendorRequest
 
 Schema: TypeAlias = Mapping[str, JSON]
 
 
 @dataclass(frozen=True, slots=True)
-class EveryCall(Bend):
+class CallChange(FaultHooks):
     """Each call becomes another, by what was asked."""
 
-    change: Callable[[ToolCall, Asked], ToolCall]
+    change: Callable[[ToolCall, VendorRequest], ToolCall]
 
     @override
-    def reply(self, reply: Reply, asked: Asked, rng: random.Random) -> Reply:
+    def reply(self, reply: Reply, request: VendorRequest, rng: random.Random) -> Reply:
         parts = (
-            self.change(part, asked) if isinstance(part, ToolCall) else part for part in reply.parts
+            self.change(part, request) if isinstance(part, ToolCall) else part
+            for part in reply.parts
         )
         return replace(reply, parts=tuple(parts))
 
 
-def given(call: ToolCall, values: Mapping[str, JSON]) -> ToolCall:
+def with_input(call: ToolCall, values: Mapping[str, JSON]) -> ToolCall:
     """The call with other arguments."""
     return replace(call, input=dict(values), raw=arguments_text(values))
 
 
-def schema_of(call: ToolCall, asked: Asked) -> Schema:
+def tool_schema(call: ToolCall, request: VendorRequest) -> Schema:
     """The schema of the tool that a call is for."""
-    tools = {tool.name: tool for tool in asked.call.tools}
+    tools = {tool.name: tool for tool in request.call.tools}
     return tools[call.name].schema or {} if call.name in tools else {}

@@ -12,9 +12,9 @@ from typing_extensions import override
 
 from probes.messages import JSON, Reply, ToolCall
 from simulators.faults.fault import Fault
-from simulators.vendors.hooks import Bend
+from simulators.vendors.hooks import FaultHooks
 from simulators.vendors.reply_style import ALPHANUMERIC, HEX
-from simulators.vendors.spec import Asked
+from simulators.vendors.spec import VendorRequest
 
 LONG = 96
 # A call, its place among the calls of the reply, and the dice.
@@ -25,13 +25,13 @@ ARGUMENTS = ("arguments", "args", "input")
 
 
 @dataclass(frozen=True, slots=True)
-class Renaming(Bend):
+class IdChange(FaultHooks):
     """Calls get other ids."""
 
     name: Naming
 
     @override
-    def reply(self, reply: Reply, asked: Asked, rng: random.Random) -> Reply:
+    def reply(self, reply: Reply, request: VendorRequest, rng: random.Random) -> Reply:
         places = count()
         parts = tuple(
             replace(part, id=self.name(part, next(places), rng))
@@ -42,11 +42,11 @@ class Renaming(Bend):
         return replace(reply, parts=parts)
 
 
-class SameId(Bend):
+class SameId(FaultHooks):
     """All calls of a reply get the id of the first."""
 
     @override
-    def reply(self, reply: Reply, asked: Asked, rng: random.Random) -> Reply:
+    def reply(self, reply: Reply, request: VendorRequest, rng: random.Random) -> Reply:
         first = reply.calls[0].id if reply.calls else ""
         parts = tuple(
             replace(part, id=first) if isinstance(part, ToolCall) else part for part in reply.parts
@@ -54,7 +54,7 @@ class SameId(Bend):
         return replace(reply, parts=parts)
 
 
-class NoIds(Bend):
+class NoIds(FaultHooks):
     """The fields in which ids of calls stand are left out."""
 
     @override
@@ -116,20 +116,20 @@ def _constant(call: ToolCall, index: int, rng: random.Random) -> str:
     return CONSTANT
 
 
-def _fault(name: str, row: str, shows: str, bend: Bend) -> Fault:
-    return Fault(name, row, shows, lambda value: bend)
+def _fault(name: str, row: str, shows: str, hooks: FaultHooks) -> Fault:
+    return Fault(name, row, shows, lambda value: hooks)
 
 
 FAULTS = (
     _fault("no-ids", "", "calls come without an id", NoIds()),
     _fault("same-id", "Z43", "all calls of an answer have one id", SameId()),
-    _fault("constant-id", "Z43", "every call of every answer has one id", Renaming(_constant)),
-    _fault("long-ids", "", f"ids of {LONG} characters", Renaming(_long)),
-    _fault("odd-ids", "", "ids with | and : in them", Renaming(_odd)),
+    _fault("constant-id", "Z43", "every call of every answer has one id", IdChange(_constant)),
+    _fault("long-ids", "", f"ids of {LONG} characters", IdChange(_long)),
+    _fault("odd-ids", "", "ids with | and : in them", IdChange(_odd)),
     _fault(
         "numbered-ids",
         "Z43",
         "ids of the form functions.NAME:0, counted anew in every answer",
-        Renaming(_numbered),
+        IdChange(_numbered),
     ),
 )

@@ -11,17 +11,17 @@ from typing_extensions import override
 from probes.adapters.json_fields import object_or_empty
 from probes.messages import JSON, Reply
 from simulators.faults.fault import Fault
-from simulators.faults.thinking_models import thinking
-from simulators.vendors.hooks import Bend
-from simulators.vendors.model_traits import Replay
-from simulators.vendors.spec import Asked, Spec
+from simulators.faults.thinking_models import with_thinking
+from simulators.vendors.hooks import FaultHooks
+from simulators.vendors.model_traits import ReplayDuty
+from simulators.vendors.spec import Spec, VendorRequest
 
 FORMATS = frozenset({"openai", "openai_responses"})
 NO_EFFORT = ("none", "off")
 THOUGHT_TOKENS = 2048
 
 
-class EffortIgnored(Bend):
+class IgnoredEffort(FaultHooks):
     """Effort none is accepted and means nothing."""
 
     @override
@@ -30,13 +30,13 @@ class EffortIgnored(Bend):
             return spec
         own = spec.switch
         return replace(
-            thinking(spec, Replay.FREE),
-            switch=lambda body: None if wants_none(body) else own(body),
+            with_thinking(spec, ReplayDuty.FREE),
+            switch=lambda body: None if wants_no_effort(body) else own(body),
         )
 
     @override
-    def reply(self, reply: Reply, asked: Asked, rng: random.Random) -> Reply:
-        if not wants_none(asked.body):
+    def reply(self, reply: Reply, request: VendorRequest, rng: random.Random) -> Reply:
+        if not wants_no_effort(request.body):
             return reply
         spoken = reply.usage.output_tokens or 0
         usage = replace(
@@ -47,17 +47,17 @@ class EffortIgnored(Bend):
         return replace(reply, usage=usage)
 
 
-def wants_none(body: Mapping[str, JSON]) -> bool:
+def wants_no_effort(body: Mapping[str, JSON]) -> bool:
     """Whether a request of either of OpenAI's formats asks not to think."""
     nested = object_or_empty(body.get("reasoning")).get("effort")
     return body.get("reasoning_effort", nested) in NO_EFFORT
 
 
-_BEND = EffortIgnored()
+_HOOKS = IgnoredEffort()
 EFFORT_IGNORED = Fault(
     "effort-ignored",
     "Z64",
     "effort none is accepted, and the model thinks at full length and at full price",
-    lambda value: _BEND,
+    lambda value: _HOOKS,
     FORMATS,
 )

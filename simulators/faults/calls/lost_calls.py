@@ -11,16 +11,16 @@ from typing_extensions import override
 from probes.adapters.json_fields import object_or_empty
 from probes.events import Event
 from probes.messages import JSON, BrokenCall, Reply, Stop, ToolCall
-from simulators.faults.calls.argument_strings import streamed, with_text
+from simulators.faults.calls.argument_strings import respell_events, with_text
 from simulators.faults.calls.event_bodies import Body, change_frames
 from simulators.faults.effects import SILENT
 from simulators.faults.fault import Fault
 from simulators.faults.text.leak import without_calls
-from simulators.vendors.hooks import Bend
-from simulators.vendors.spec import Asked
+from simulators.vendors.hooks import FaultHooks
+from simulators.vendors.spec import VendorRequest
 
 
-class Phantom(Bend):
+class PhantomCall(FaultHooks):
     """The stop says that there are calls, and there are none."""
 
     @override
@@ -54,11 +54,11 @@ class Phantom(Bend):
         return change_frames(chunks, change)
 
 
-class Malformed(Bend):
+class MalformedCall(FaultHooks):
     """The vendor disowns the call of its own model and hands out nothing of it."""
 
     @override
-    def reply(self, reply: Reply, asked: Asked, rng: random.Random) -> Reply:
+    def reply(self, reply: Reply, request: VendorRequest, rng: random.Random) -> Reply:
         if not reply.calls:
             return reply
         raw = reply.calls[0].raw
@@ -69,11 +69,11 @@ class Malformed(Bend):
         return replace(reply, parts=parts, stop=Stop.MALFORMED_CALL)
 
 
-class Truncated(Bend):
+class TruncatedCall(FaultHooks):
     """The token limit ends the answer in the middle of its first call."""
 
     @override
-    def reply(self, reply: Reply, asked: Asked, rng: random.Random) -> Reply:
+    def reply(self, reply: Reply, request: VendorRequest, rng: random.Random) -> Reply:
         if not reply.calls:
             return reply
         parts = (*without_calls(reply.parts), _cut(reply.calls[0]))
@@ -81,7 +81,7 @@ class Truncated(Bend):
 
     @override
     def events(self, events: Sequence[Event], rng: random.Random) -> Sequence[Event]:
-        return streamed(events)
+        return respell_events(events)
 
     @override
     def chunks(self, chunks: Sequence[bytes], rng: random.Random) -> Sequence[bytes]:
@@ -112,7 +112,7 @@ FAULTS = (
         "phantom-finish",
         "Z17",
         "the stop is the one for calls, and no call is there",
-        lambda value: Phantom(),
+        lambda value: PhantomCall(),
         frozenset({"openai", "anthropic"}),
         SILENT,
     ),
@@ -121,14 +121,14 @@ FAULTS = (
         "Z14",
         "no call: MALFORMED_FUNCTION_CALL in Gemini's format, an error line in Ollama's stream, "
         "an empty answer under a plain stop elsewhere",
-        lambda value: Malformed(),
+        lambda value: MalformedCall(),
         effect=SILENT,
     ),
     Fault(
         "truncated",
         "",
         "the stop is the one for the token limit, in the middle of the first call",
-        lambda value: Truncated(),
+        lambda value: TruncatedCall(),
         effect=SILENT,
     ),
 )

@@ -12,13 +12,13 @@ from typing_extensions import override
 
 from probes.messages import JSON, Reply, Stop, ToolCall
 from probes.outcomes import Metric
-from simulators.faults.calls.call_changes import EveryCall, given, schema_of
+from simulators.faults.calls.call_changes import CallChange, tool_schema, with_input
 from simulators.faults.fault import Effect, Fault
 from simulators.faults.text.leak import without_calls
 from simulators.faults.text.tag_writers import plain, qwen_xml
 from simulators.model.schema_values import properties
-from simulators.vendors.hooks import Bend
-from simulators.vendors.spec import Asked
+from simulators.vendors.hooks import FaultHooks
+from simulators.vendors.spec import VendorRequest
 
 WRONG = Effect(
     {Metric.SCHEMA_FAILURE: 1, Metric.REPAIR_SUCCESS: 1},
@@ -29,33 +29,33 @@ _CLOSE = re.compile(r"</(?:parameter|tool_call)>")
 
 
 @dataclass(frozen=True, slots=True)
-class Calls(Bend):
+class CallListChange(FaultHooks):
     """Other calls where there are some; none of them left is a plain end."""
 
-    change: Callable[[tuple[ToolCall, ...], Asked], tuple[ToolCall, ...]]
+    change: Callable[[tuple[ToolCall, ...], VendorRequest], tuple[ToolCall, ...]]
 
     @override
-    def reply(self, reply: Reply, asked: Asked, rng: random.Random) -> Reply:
+    def reply(self, reply: Reply, request: VendorRequest, rng: random.Random) -> Reply:
         if not reply.calls:
             return reply
-        calls = self.change(reply.calls, asked)
+        calls = self.change(reply.calls, request)
         stop = reply.stop if calls else Stop.END
         return replace(reply, parts=(*without_calls(reply.parts), *calls), stop=stop)
 
 
-def _next_inside(calls: tuple[ToolCall, ...], asked: Asked) -> tuple[ToolCall, ...]:
+def _next_inside(calls: tuple[ToolCall, ...], request: VendorRequest) -> tuple[ToolCall, ...]:
     first, *later = calls
     if not later or not first.input:
         return calls
     key, value = next(iter(first.input.items()))
     # The value runs on over the end of its call into the calls behind it.
     swallowed = f"{plain(value)}</parameter>\n</function>\n</tool_call>\n{qwen_xml(later)}"
-    return (given(first, {**first.input, key: swallowed}),)
+    return (with_input(first, {**first.input, key: swallowed}),)
 
 
-def _without_bare(calls: tuple[ToolCall, ...], asked: Asked) -> tuple[ToolCall, ...]:
+def _without_bare(calls: tuple[ToolCall, ...], request: VendorRequest) -> tuple[ToolCall, ...]:
     def takes_any(call: ToolCall) -> bool:
-        schema = schema_of(call, asked)
+        schema = tool_schema(call, request)
         return bool(properties(schema, schema))
 
     return tuple(call for call in calls if takes_any(call))
@@ -74,24 +74,24 @@ def _cut(value: JSON) -> JSON:
             return value
 
 
-def _cut_at_tag(call: ToolCall, asked: Asked) -> ToolCall:
-    return given(call, {name: _cut(value) for name, value in call.input.items()})
+def _cut_at_tag(call: ToolCall, request: VendorRequest) -> ToolCall:
+    return with_input(call, {name: _cut(value) for name, value in call.input.items()})
 
 
-def _fragments(call: ToolCall, asked: Asked) -> ToolCall:
+def _fragments(call: ToolCall, request: VendorRequest) -> ToolCall:
     torn: dict[str, JSON] = {
         f"{name}<arg_key": f"{value}</arg_value>" if isinstance(value, str) else value
         for name, value in call.input.items()
     }
-    return given(call, torn or {"<arg_key": "</arg_value>"})
+    return with_input(call, torn or {"<arg_key": "</arg_value>"})
 
 
-def _suffixed(suffix: str) -> EveryCall:
-    return EveryCall(lambda call, asked: replace(call, name=f"{call.name}{suffix}"))
+def _suffixed(suffix: str) -> CallChange:
+    return CallChange(lambda call, request: replace(call, name=f"{call.name}{suffix}"))
 
 
-def _unknown(call: ToolCall, asked: Asked) -> ToolCall:
-    known = {tool.name for tool in asked.call.tools}
+def _unknown(call: ToolCall, request: VendorRequest) -> ToolCall:
+    known = {tool.name for tool in request.call.tools}
     names = (f"{call.name}_v{number}" for number in count(2))
     return replace(call, name=next(name for name in names if name not in known))
 
@@ -101,13 +101,13 @@ FAULTS = (
         "cut-at-tag",
         "Z27",
         "strings end at the first </parameter> or </tool_call> in them",
-        lambda value: EveryCall(_cut_at_tag),
+        lambda value: CallChange(_cut_at_tag),
     ),
     Fault(
         "next-call-inside",
         "Z28",
         "of several calls only the first, whose first argument holds the raw XML of the others",
-        lambda value: Calls(_next_inside),
+        lambda value: CallListChange(_next_inside),
         effect=Effect(
             {Metric.PARALLEL_DOWNGRADE: 1, Metric.SCHEMA_FAILURE: None},
             {"supports_parallel_tool_use": False},
@@ -138,21 +138,21 @@ FAULTS = (
         "unknown-tool",
         "",
         "calls of a tool that was not offered",
-        lambda value: EveryCall(_unknown),
+        lambda value: CallChange(_unknown),
         effect=MISNAMED,
     ),
     Fault(
         "fragments",
         "Z35",
         "argument names and texts with fragments of <arg_key> and </arg_value>",
-        lambda value: EveryCall(_fragments),
+        lambda value: CallChange(_fragments),
         effect=WRONG,
     ),
     Fault(
         "no-argument-lost",
         "Z32",
         "calls of tools without arguments do not arrive",
-        lambda value: Calls(_without_bare),
+        lambda value: CallListChange(_without_bare),
         effect=Effect({Metric.PARSE_SUCCESS: None}),
     ),
 )

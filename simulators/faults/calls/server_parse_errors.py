@@ -12,15 +12,15 @@ from simulators.faults.effects import SILENT
 from simulators.faults.fault import Fault
 from simulators.faults.text.json_writers import as_json
 from simulators.model import answers
-from simulators.vendors.error_envelopes import Complaint
-from simulators.vendors.hooks import Bend
-from simulators.vendors.spec import Asked, Envelope, Rule, Spec
+from simulators.vendors.error_envelopes import RequestRefused
+from simulators.vendors.hooks import FaultHooks
+from simulators.vendors.spec import Envelope, Rule, Spec, VendorRequest
 
 FORMATS = frozenset({"ollama", "openai"})
 
 
 @dataclass(frozen=True, slots=True)
-class ServerParse(Bend):
+class ServerParseError(FaultHooks):
     """A 500 of Ollama's wherever the model calls; `words` makes its text of the arguments."""
 
     words: Callable[[str], str]
@@ -33,11 +33,11 @@ class ServerParse(Bend):
         return replace(spec, rule=self._rule(spec.rule), envelope=envelope)
 
     def _rule(self, own: Rule | None) -> Rule:
-        def rule(asked: Asked) -> None:
+        def rule(request: VendorRequest) -> None:
             if own is not None:
-                own(asked)
-            if wishes := answers.answer(asked.call).wishes:
-                raise Complaint(self.words(as_json(wishes[0].arguments)), status=500)
+                own(request)
+            if tool_requests := answers.answer_request(request.call).tool_requests:
+                raise RequestRefused(self.words(as_json(tool_requests[0].arguments)), status=500)
 
         return rule
 
@@ -45,10 +45,10 @@ class ServerParse(Bend):
 def _wrapped(own: Envelope) -> Envelope:
     """The envelope that Ollama puts around its errors below /v1."""
 
-    def envelope(complaint: Complaint, request_id: str) -> dict[str, JSON]:
-        if complaint.status != 500:
-            return own(complaint, request_id)
-        error: dict[str, JSON] = {"message": complaint.message, "type": "api_error"}
+    def envelope(refusal: RequestRefused, request_id: str) -> dict[str, JSON]:
+        if refusal.status != 500:
+            return own(refusal, request_id)
+        error: dict[str, JSON] = {"message": refusal.message, "type": "api_error"}
         return {"error": {**error, "param": None, "code": None}}
 
     return envelope
@@ -64,7 +64,7 @@ FAULTS = (
         "server-parse",
         "Z45",
         "HTTP 500 that quotes the call which the server could not parse",
-        lambda value: ServerParse(_quoted),
+        lambda value: ServerParseError(_quoted),
         FORMATS,
         SILENT,
     ),
@@ -72,7 +72,7 @@ FAULTS = (
         "server-parse-end",
         "Z46",
         "HTTP 500 because the call of the model ended too early for the server's parser",
-        lambda value: ServerParse(
+        lambda value: ServerParseError(
             lambda arguments: "failed to parse JSON: unexpected end of JSON input"
         ),
         FORMATS,

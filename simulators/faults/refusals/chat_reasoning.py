@@ -4,19 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from simulators.faults.refusals.refusal import Body, call_ids, entries
-from simulators.vendors.error_envelopes import Complaint
+from simulators.faults.refusals.refusal import Body, list_entries, read_call_ids
+from simulators.vendors.error_envelopes import RequestRefused
 
 FIELDS = ("reasoning_content", "reasoning")
 MUST_RETURN = "The `reasoning_content` in the thinking mode must be passed back to the API."
 
 
-def reasoning_of(message: Body) -> str | None:
+def read_reasoning(message: Body) -> str | None:
     """The reasoning of a message, wherever vendors put it; None where there is none."""
     for name in FIELDS:
         if isinstance(said := message.get(name), str):
             return said
-    if details := entries(message, "reasoning_details"):
+    if details := list_entries(message, "reasoning_details"):
         return "".join(str(entry.get("text", "")) for entry in details)
     content = message.get("content")
     return content if isinstance(content, str) and "</think>" in content else None
@@ -25,11 +25,11 @@ def reasoning_of(message: Body) -> str | None:
 def refuse_missing(body: Body, passes: Callable[[str | None], bool]) -> None:
     """DeepSeek's rule since V4: reasoning on every message from the first call of a turn on."""
     called = False
-    for message in entries(body, "messages"):
+    for message in list_entries(body, "messages"):
         if message.get("role") == "user":
             called = False
         if message.get("role") != "assistant":
             continue
-        called = called or bool(call_ids(message))
-        if called and not passes(reasoning_of(message)):
-            raise Complaint(MUST_RETURN, code="invalid_request_error")
+        called = called or bool(read_call_ids(message))
+        if called and not passes(read_reasoning(message)):
+            raise RequestRefused(MUST_RETURN, code="invalid_request_error")

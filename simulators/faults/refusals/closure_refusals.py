@@ -10,16 +10,16 @@ from probes.outcomes import Metric
 from simulators.faults.fault import Effect
 from simulators.faults.refusals.refusal import (
     Body,
-    Refusing,
-    assistants,
-    blocks,
-    call_ids,
-    entries,
-    fault,
-    on_body,
+    RefusalCheck,
+    assistant_messages,
+    check_body,
+    find_blocks,
+    list_entries,
+    read_call_ids,
+    refusal_fault,
 )
 from simulators.vendors import closure_rules
-from simulators.vendors.error_envelopes import Complaint
+from simulators.vendors.error_envelopes import RequestRefused
 
 EQUAL_PARTS = (
     "Please ensure that the number of function response parts is equal to the number of function "
@@ -37,53 +37,53 @@ WITHOUT_RESULT = (
 
 
 def _refuse_chat(body: Body) -> None:
-    for index, message in assistants(body):
-        if ids := call_ids(message):
+    for index, message in assistant_messages(body):
+        if ids := read_call_ids(message):
             text = closure_rules.OPENAI_CLOSURE.missing.replace("{ids}", ", ".join(ids))
-            raise Complaint(text, param=f"messages.[{index + 1}].role")
+            raise RequestRefused(text, param=f"messages.[{index + 1}].role")
 
 
 def _refuse_blocks(body: Body) -> None:
-    for index, message in assistants(body):
-        if uses := blocks(message, "tool_use"):
+    for index, message in assistant_messages(body):
+        if uses := find_blocks(message, "tool_use"):
             raise _without_result(index, [text_or_empty(block.get("id")) for _, block in uses])
 
 
 def _refuse_items(body: Body) -> None:
-    for item in entries(body, "input"):
+    for item in list_entries(body, "input"):
         if item.get("type") == "function_call":
             id_ = text_or_empty(item.get("call_id"))
-            raise Complaint(f"No tool output found for function call {id_}.", param="input")
+            raise RequestRefused(f"No tool output found for function call {id_}.", param="input")
 
 
 def _refuse_parts(body: Body) -> None:
     for content in closure_rules.contents_of(body):
         if any("functionCall" in part for part in closure_rules.parts_of(content)):
-            raise Complaint(EQUAL_PARTS)
+            raise RequestRefused(EQUAL_PARTS)
 
 
-def _without_result(index: int, ids: list[str]) -> Complaint:
+def _without_result(index: int, ids: list[str]) -> RequestRefused:
     text = WITHOUT_RESULT.replace("{index}", str(index))
-    return Complaint(text.replace("{ids}", ", ".join(ids)))
+    return RequestRefused(text.replace("{ids}", ", ".join(ids)))
 
 
 def _bridged(body: Body) -> None:
-    roles = [text_or_empty(item.get("role")) for item in entries(body, "messages")]
+    roles = [text_or_empty(item.get("role")) for item in list_entries(body, "messages")]
     for before, role in pairwise(roles):
         if (before, role) in (("tool", "user"), ("user", "tool")):
             text = f"Unexpected role '{role}' after role '{before}'"
-            raise Complaint(text, code="3230")
+            raise RequestRefused(text, code="3230")
 
 
 def _calls_in_order(body: Body) -> None:
     """A call follows a question or a result; here also behind a Chat route to Gemini."""
     before = ""
-    for message in entries(body, "messages"):
+    for message in list_entries(body, "messages"):
         role = text_or_empty(message.get("role"))
         if role in ("system", "developer"):
             continue
-        if call_ids(message) and before not in ("user", "tool"):
-            raise Complaint(CALL_ORDER)
+        if read_call_ids(message) and before not in ("user", "tool"):
+            raise RequestRefused(CALL_ORDER)
         before = role
 
 
@@ -92,21 +92,21 @@ def _parts_in_order(body: Body) -> None:
     for content in closure_rules.contents_of(body):
         calls = any("functionCall" in part for part in closure_rules.parts_of(content))
         if calls and role in ("", "model"):
-            raise Complaint(CALL_ORDER)
+            raise RequestRefused(CALL_ORDER)
         role = text_or_empty(content.get("role")) or "user"
 
 
 def _equal_calls(body: Body) -> None:
     waiting = 0
-    for message in entries(body, "messages"):
+    for message in list_entries(body, "messages"):
         if message.get("role") == "tool":
             waiting -= 1
             continue
         if waiting:
-            raise Complaint(EQUAL_PARTS)
-        waiting = len(call_ids(message))
+            raise RequestRefused(EQUAL_PARTS)
+        waiting = len(read_call_ids(message))
     if waiting:
-        raise Complaint(EQUAL_PARTS)
+        raise RequestRefused(EQUAL_PARTS)
 
 
 def _equal_parts(body: Body) -> None:
@@ -114,28 +114,28 @@ def _equal_parts(body: Body) -> None:
     for content in closure_rules.contents_of(body):
         parts = closure_rules.parts_of(content)
         if sum("functionResponse" in part for part in parts) != waiting:
-            raise Complaint(EQUAL_PARTS)
+            raise RequestRefused(EQUAL_PARTS)
         waiting = sum("functionCall" in part for part in parts)
     if waiting:
-        raise Complaint(EQUAL_PARTS)
+        raise RequestRefused(EQUAL_PARTS)
 
 
 def _in_one_message(body: Body) -> None:
-    messages = entries(body, "messages")
-    for index, message in assistants(body):
+    messages = list_entries(body, "messages")
+    for index, message in assistant_messages(body):
         behind = messages[index + 1] if index + 1 < len(messages) else {}
-        answered = {block.get("tool_use_id") for _, block in blocks(behind, "tool_result")}
-        uses = [text_or_empty(block.get("id")) for _, block in blocks(message, "tool_use")]
+        answered = {block.get("tool_use_id") for _, block in find_blocks(behind, "tool_result")}
+        uses = [text_or_empty(block.get("id")) for _, block in find_blocks(message, "tool_use")]
         if missing := [id_ for id_ in uses if id_ not in answered]:
             raise _without_result(index, missing)
 
 
 def _json_arguments(body: Body) -> None:
-    for _, message in assistants(body):
-        for call in entries(message, "tool_calls"):
+    for _, message in assistant_messages(body):
+        for call in list_entries(message, "tool_calls"):
             arguments = object_or_empty(call.get("function")).get("arguments")
             if not _is_json(arguments if isinstance(arguments, str) else ""):
-                raise Complaint(
+                raise RequestRefused(
                     "invalid params, invalid function arguments json string, tool_call_id: "
                     f"{text_or_empty(call.get('id'))} (2013)"
                 )
@@ -150,48 +150,50 @@ def _is_json(text: str) -> bool:
 
 
 FAULTS = (
-    fault(
+    refusal_fault(
         "refuses-closure",
         "",
         "every history with calls is refused for want of results that are there",
-        Refusing(
+        RefusalCheck(
             {
-                "openai": on_body(_refuse_chat),
-                "anthropic": on_body(_refuse_blocks),
-                "openai_responses": on_body(_refuse_items),
-                "gemini": on_body(_refuse_parts),
+                "openai": check_body(_refuse_chat),
+                "anthropic": check_body(_refuse_blocks),
+                "openai_responses": check_body(_refuse_items),
+                "gemini": check_body(_refuse_parts),
             }
         ),
         Effect({Metric.CLOSURE_ERROR: 1}, {"error_repair": "unknown"}),
     ),
-    fault(
+    refusal_fault(
         "bridge-wanted",
         "Z65",
         "400 where the user speaks right after a result",
-        Refusing({"openai": on_body(_bridged)}),
+        RefusalCheck({"openai": check_body(_bridged)}),
     ),
-    fault(
+    refusal_fault(
         "function-call-order",
         "Z11",
         "400 where a call follows neither a question nor a result",
-        Refusing({"gemini": on_body(_parts_in_order), "openai": on_body(_calls_in_order)}),
+        RefusalCheck(
+            {"gemini": check_body(_parts_in_order), "openai": check_body(_calls_in_order)}
+        ),
     ),
-    fault(
+    refusal_fault(
         "parts-must-equal",
         "Z10",
         "400 where there are not as many results as calls",
-        Refusing({"gemini": on_body(_equal_parts), "openai": on_body(_equal_calls)}),
+        RefusalCheck({"gemini": check_body(_equal_parts), "openai": check_body(_equal_calls)}),
     ),
-    fault(
+    refusal_fault(
         "results-in-one-message",
         "Z68",
         "400 where the results of one turn stand in several messages",
-        Refusing({"anthropic": on_body(_in_one_message)}),
+        RefusalCheck({"anthropic": check_body(_in_one_message)}),
     ),
-    fault(
+    refusal_fault(
         "arguments-must-be-json",
         "Z38",
         "400 where the arguments of a call in the history are no JSON",
-        Refusing({"openai": on_body(_json_arguments)}),
+        RefusalCheck({"openai": check_body(_json_arguments)}),
     ),
 )

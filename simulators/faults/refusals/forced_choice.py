@@ -8,16 +8,16 @@ from dataclasses import dataclass, replace
 from probes.messages import AUTO, ToolChoice
 from simulators.faults.fault import Fault
 from simulators.faults.fault_switch import SwitchError
-from simulators.faults.refusals.refusal import Refusing
-from simulators.vendors.error_envelopes import Complaint
-from simulators.vendors.spec import Asked, Rule, Spec
+from simulators.faults.refusals.refusal import RefusalCheck
+from simulators.vendors.error_envelopes import RequestRefused
+from simulators.vendors.spec import Rule, Spec, VendorRequest
 
 UNFORCED = ("auto", "none")
 NOT_SUPPORTED = 'tool_choice: type "tool" and "any" are not supported for this model.'
 
 
 @dataclass(frozen=True, slots=True)
-class Words:
+class RefusalText:
     """How one vendor refuses, and what it takes."""
 
     text: str
@@ -27,10 +27,10 @@ class Words:
 
 # By the value of the switch.
 CHAT = (
-    Words("Tool choice must be auto", takes=("auto",)),
-    Words("Thinking mode does not support this tool_choice", "invalid_request_error"),
-    Words("tool_choice '{choice}' is incompatible with thinking enabled"),
-    Words(
+    RefusalText("Tool choice must be auto", takes=("auto",)),
+    RefusalText("Thinking mode does not support this tool_choice", "invalid_request_error"),
+    RefusalText("tool_choice '{choice}' is incompatible with thinking enabled"),
+    RefusalText(
         "<400> InternalError.Algo.InvalidParameter: The tool_choice parameter does not support "
         "being set to required or object in thinking mode",
         "invalid_parameter_error",
@@ -38,11 +38,11 @@ CHAT = (
 )
 
 
-def _refuse_chat(words: Words) -> Rule:
-    def rule(asked: Asked) -> None:
-        choice = asked.call.tool_choice or AUTO
+def _refuse_chat(words: RefusalText) -> Rule:
+    def rule(request: VendorRequest) -> None:
+        choice = request.call.tool_choice or AUTO
         if choice.mode not in words.takes:
-            raise Complaint(words.text.replace("{choice}", _word(choice)), code=words.code)
+            raise RequestRefused(words.text.replace("{choice}", _word(choice)), code=words.code)
 
     return rule
 
@@ -51,12 +51,12 @@ def _word(choice: ToolChoice) -> str:
     return "specified" if choice.mode == "named" else choice.mode
 
 
-def _refuse_messages(asked: Asked) -> None:
-    if asked.forces:
-        raise Complaint(NOT_SUPPORTED)
+def _refuse_messages(request: VendorRequest) -> None:
+    if request.forces:
+        raise RequestRefused(NOT_SUPPORTED)
 
 
-def _taking(words: Words) -> Callable[[Spec], Spec]:
+def _taking(words: RefusalText) -> Callable[[Spec], Spec]:
     def change(spec: Spec) -> Spec:
         takes = words.takes if spec.format == "openai" else UNFORCED
         kept = tuple(choice for choice in spec.choices if choice in takes)
@@ -65,12 +65,12 @@ def _taking(words: Words) -> Callable[[Spec], Spec]:
     return change
 
 
-def _make(value: float | None) -> Refusing:
+def _make(value: float | None) -> RefusalCheck:
     if value not in (None, *range(len(CHAT))):
         raise SwitchError(f"forced-choice-refused takes a value from 0 to {len(CHAT) - 1}.")
     words = CHAT[int(value or 0)]
     checks = {"openai": _refuse_chat(words), "anthropic": _refuse_messages}
-    return Refusing(checks, _taking(words))
+    return RefusalCheck(checks, _taking(words))
 
 
 FORCED_CHOICE_REFUSED = Fault(

@@ -8,15 +8,15 @@ from dataclasses import replace
 from probes.adapters.json_fields import text_or_empty
 from simulators.faults.refusals.refusal import (
     Body,
-    Refusing,
-    assistants,
-    blocks,
-    call_ids,
-    entries,
-    fault,
-    on_body,
+    RefusalCheck,
+    assistant_messages,
+    check_body,
+    find_blocks,
+    list_entries,
+    read_call_ids,
+    refusal_fault,
 )
-from simulators.vendors.error_envelopes import Complaint
+from simulators.vendors.error_envelopes import RequestRefused
 from simulators.vendors.reply_style import IdStyle
 from simulators.vendors.spec import Spec
 
@@ -26,8 +26,8 @@ NINE = re.compile(r"[a-zA-Z0-9]{9}")
 def _unique_uses(body: Body) -> None:
     found = [
         (f"messages.{index}.content.{place}", text_or_empty(block.get("id")))
-        for index, message in assistants(body)
-        for place, block in blocks(message, "tool_use")
+        for index, message in assistant_messages(body)
+        for place, block in find_blocks(message, "tool_use")
     ]
     _need_unique(found)
 
@@ -36,8 +36,8 @@ def _unique_calls(body: Body) -> None:
     """The same text behind a Chat route: the calls became blocks on the way."""
     found = [
         (f"messages.{index}.content.{place}", id_)
-        for index, message in assistants(body)
-        for place, id_ in enumerate(call_ids(message))
+        for index, message in assistant_messages(body)
+        for place, id_ in enumerate(read_call_ids(message))
     ]
     _need_unique(found)
 
@@ -46,18 +46,18 @@ def _need_unique(found: list[tuple[str, str]]) -> None:
     seen: set[str] = set()
     for where, id_ in found:
         if id_ in seen:
-            raise Complaint(f"{where}: `tool_use` ids must be unique")
+            raise RequestRefused(f"{where}: `tool_use` ids must be unique")
         seen.add(id_)
 
 
 def _single_outputs(body: Body) -> None:
     seen: set[str] = set()
-    for item in entries(body, "input"):
+    for item in list_entries(body, "input"):
         if item.get("type") != "function_call_output":
             continue
         id_ = text_or_empty(item.get("call_id"))
         if id_ in seen:
-            raise Complaint(
+            raise RequestRefused(
                 f"Duplicate function_call_output for call_id '{id_}'. Each function_call must have "
                 "exactly one matching function_call_output",
                 param="input",
@@ -66,39 +66,39 @@ def _single_outputs(body: Body) -> None:
 
 
 def _nine_characters(body: Body) -> None:
-    for message in entries(body, "messages"):
-        ids = call_ids(message)
+    for message in list_entries(body, "messages"):
+        ids = read_call_ids(message)
         if message.get("role") == "tool":
             ids.append(text_or_empty(message.get("tool_call_id")))
         for id_ in ids:
             if not NINE.fullmatch(id_):
-                raise Complaint(
+                raise RequestRefused(
                     f"Tool call id was {id_} but must be a-z, A-Z, 0-9, with a length of 9.",
                     code="3280",
                 )
 
 
 def _with_nine(spec: Spec) -> Spec:
-    return replace(spec, manner=replace(spec.manner, call_ids=IdStyle("", 9)))
+    return replace(spec, style=replace(spec.style, call_ids=IdStyle("", 9)))
 
 
 FAULTS = (
-    fault(
+    refusal_fault(
         "unique-ids",
         "Z72",
         "400 where an id of a call stands twice in the history",
-        Refusing({"anthropic": on_body(_unique_uses), "openai": on_body(_unique_calls)}),
+        RefusalCheck({"anthropic": check_body(_unique_uses), "openai": check_body(_unique_calls)}),
     ),
-    fault(
+    refusal_fault(
         "duplicate-output",
         "Z44",
         "400 where two outputs have one call_id",
-        Refusing({"openai_responses": on_body(_single_outputs)}),
+        RefusalCheck({"openai_responses": check_body(_single_outputs)}),
     ),
-    fault(
+    refusal_fault(
         "nine-character-ids",
         "Z49",
         "ids of nine letters and digits, and 400 for any other in a history",
-        Refusing({"openai": on_body(_nine_characters)}, _with_nine),
+        RefusalCheck({"openai": check_body(_nine_characters)}, _with_nine),
     ),
 )

@@ -11,16 +11,16 @@ from typing_extensions import override
 from probes.messages import JSON
 from simulators.faults.fault import CHAT, Fault
 from simulators.faults.fault_switch import SwitchError
-from simulators.vendors.error_envelopes import Complaint
-from simulators.vendors.hooks import Bend
+from simulators.vendors.error_envelopes import RequestRefused
+from simulators.vendors.hooks import FaultHooks
 from simulators.vendors.spec import Spec
 
-Wrap = Callable[[Spec, Complaint, dict[str, JSON]], dict[str, JSON]]
+Wrap = Callable[[Spec, RequestRefused, dict[str, JSON]], dict[str, JSON]]
 LITELLM_ERRORS = {400: "BadRequestError", 401: "AuthenticationError", 404: "NotFoundError"}
 
 
 @dataclass(frozen=True, slots=True)
-class Relaying(Bend):
+class RelayWrapper(FaultHooks):
     """Every refusal is wrapped."""
 
     wrap: Wrap
@@ -30,33 +30,33 @@ class Relaying(Bend):
         if spec.format not in CHAT:
             return spec
 
-        def envelope(complaint: Complaint, request_id: str) -> dict[str, JSON]:
-            return self.wrap(spec, complaint, spec.envelope(complaint, request_id))
+        def envelope(refusal: RequestRefused, request_id: str) -> dict[str, JSON]:
+            return self.wrap(spec, refusal, spec.envelope(refusal, request_id))
 
         return replace(spec, envelope=envelope)
 
 
-def _openrouter(spec: Spec, complaint: Complaint, body: dict[str, JSON]) -> dict[str, JSON]:
+def _openrouter(spec: Spec, refusal: RequestRefused, body: dict[str, JSON]) -> dict[str, JSON]:
     metadata: dict[str, JSON] = {"raw": json.dumps(body), "provider_name": spec.title}
     said = "Provider returned error"
-    return {"error": {"message": said, "code": complaint.status, "metadata": metadata}}
+    return {"error": {"message": said, "code": refusal.status, "metadata": metadata}}
 
 
-def _named(spec: Spec, complaint: Complaint, body: dict[str, JSON]) -> dict[str, JSON]:
-    said = f"Error from provider ({spec.title}): {complaint.message}"
+def _named(spec: Spec, refusal: RequestRefused, body: dict[str, JSON]) -> dict[str, JSON]:
+    said = f"Error from provider ({spec.title}): {refusal.message}"
     return _told(said, "invalid_request_error")
 
 
-def _litellm(spec: Spec, complaint: Complaint, body: dict[str, JSON]) -> dict[str, JSON]:
-    kind = LITELLM_ERRORS.get(complaint.status, "APIError")
+def _litellm(spec: Spec, refusal: RequestRefused, body: dict[str, JSON]) -> dict[str, JSON]:
+    kind = LITELLM_ERRORS.get(refusal.status, "APIError")
     vendor = spec.name.capitalize()
     said = f"litellm.{kind}: {vendor}Exception - {json.dumps(body)}. Received Model Group=default"
-    return _told(said, str(complaint.status))
+    return _told(said, str(refusal.status))
 
 
-def _bracketed(spec: Spec, complaint: Complaint, body: dict[str, JSON]) -> dict[str, JSON]:
+def _bracketed(spec: Spec, refusal: RequestRefused, body: dict[str, JSON]) -> dict[str, JSON]:
     model = f"{spec.name}/{next(iter(spec.models))}"
-    return _told(f"[{model}] [{complaint.status}]: {json.dumps(body)}", str(complaint.status))
+    return _told(f"[{model}] [{refusal.status}]: {json.dumps(body)}", str(refusal.status))
 
 
 def _told(message: str, code: str) -> dict[str, JSON]:
@@ -68,10 +68,10 @@ def _told(message: str, code: str) -> dict[str, JSON]:
 WRAPS: tuple[Wrap, ...] = (_openrouter, _named, _litellm, _bracketed)
 
 
-def _make(value: float | None) -> Relaying:
+def _make(value: float | None) -> RelayWrapper:
     if value not in (None, *range(len(WRAPS))):
         raise SwitchError(f"relay-wrapped takes a value from 0 to {len(WRAPS) - 1}.")
-    return Relaying(WRAPS[int(value or 0)])
+    return RelayWrapper(WRAPS[int(value or 0)])
 
 
 RELAY_WRAPPED = Fault(

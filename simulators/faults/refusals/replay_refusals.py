@@ -9,26 +9,26 @@ from functools import partial
 from probes.adapters.json_fields import text_or_empty
 from probes.outcomes import Metric
 from simulators.faults.fault import Effect, Fault
-from simulators.faults.refusals.chat_reasoning import MUST_RETURN, reasoning_of, refuse_missing
+from simulators.faults.refusals.chat_reasoning import MUST_RETURN, read_reasoning, refuse_missing
 from simulators.faults.refusals.filled_reasoning import REFUSES_FILLER
 from simulators.faults.refusals.refusal import (
     Body,
-    Refusing,
-    assistants,
-    blocks,
-    call_ids,
-    entries,
-    fault,
-    on_body,
-    while_thinking,
+    RefusalCheck,
+    assistant_messages,
+    check_body,
+    check_while_thinking,
+    find_blocks,
+    list_entries,
+    read_call_ids,
+    refusal_fault,
 )
 from simulators.faults.refusals.signed_blocks import BLOCKS_UNMODIFIED, PREFIX_BOUND, THINKING
-from simulators.faults.thinking_models import always_thinking, thinking
+from simulators.faults.thinking_models import with_constant_thinking, with_thinking
 from simulators.vendors import responses_rules, rules
 from simulators.vendors.closure_rules import contents_of, parts_of
-from simulators.vendors.error_envelopes import Complaint
+from simulators.vendors.error_envelopes import RequestRefused
 from simulators.vendors.item_ids import needed_reasoning
-from simulators.vendors.model_traits import Replay
+from simulators.vendors.model_traits import ReplayDuty
 from simulators.vendors.spec import Spec
 
 BLOCK_MUST_RETURN = "The `content[].thinking` in the thinking mode must be passed back to the API."
@@ -44,18 +44,20 @@ KIMI_MISSING = (
 
 def _need_current(body: Body) -> None:
     """The reasoning of calls since the last question."""
-    users = [i for i, item in enumerate(entries(body, "messages")) if item.get("role") == "user"]
+    users = [
+        i for i, item in enumerate(list_entries(body, "messages")) if item.get("role") == "user"
+    ]
     last = users[-1] if users else -1
-    for index, message in assistants(body):
-        if index > last and call_ids(message) and reasoning_of(message) is None:
-            raise Complaint(MISSING_FIELD.replace("{index}", str(index)))
+    for index, message in assistant_messages(body):
+        if index > last and read_call_ids(message) and read_reasoning(message) is None:
+            raise RequestRefused(MISSING_FIELD.replace("{index}", str(index)))
 
 
 def _need_calls(body: Body) -> None:
     """The reasoning of every message that calls."""
-    for index, message in assistants(body):
-        if call_ids(message) and reasoning_of(message) is None:
-            raise Complaint(KIMI_MISSING.replace("{index}", str(index)))
+    for index, message in assistant_messages(body):
+        if read_call_ids(message) and read_reasoning(message) is None:
+            raise RequestRefused(KIMI_MISSING.replace("{index}", str(index)))
 
 
 def _need_all(body: Body) -> None:
@@ -69,54 +71,54 @@ def _need_words(body: Body) -> None:
 def _need_blocks(body: Body) -> None:
     """A thinking block in every message from the first call of a turn on."""
     for _, message in _in_tool_turns(body):
-        if not any(blocks(message, kind) for kind in THINKING):
-            raise Complaint(BLOCK_MUST_RETURN)
+        if not any(find_blocks(message, kind) for kind in THINKING):
+            raise RequestRefused(BLOCK_MUST_RETURN)
 
 
 def _in_tool_turns(body: Body) -> Iterator[tuple[int, Body]]:
     called = False
-    for index, message in enumerate(entries(body, "messages")):
+    for index, message in enumerate(list_entries(body, "messages")):
         if message.get("role") == "assistant":
-            called = called or bool(blocks(message, "tool_use"))
+            called = called or bool(find_blocks(message, "tool_use"))
             if called:
                 yield index, message
-        elif not blocks(message, "tool_result"):
+        elif not find_blocks(message, "tool_result"):
             called = False
 
 
 def _no_fields(body: Body) -> None:
-    for index, message in assistants(body):
+    for index, message in assistant_messages(body):
         for name in ("reasoning_content", "reasoning", "reasoning_details"):
             if name in message:
                 where = f"messages[{index}].{name}"
                 text = f"Unknown parameter: '{where}'."
-                raise Complaint(text, param=where, code="unknown_parameter")
+                raise RequestRefused(text, param=where, code="unknown_parameter")
 
 
 def _no_blocks(body: Body) -> None:
-    for index, message in assistants(body):
+    for index, message in assistant_messages(body):
         for kind in THINKING:
-            for place, _ in blocks(message, kind):
+            for place, _ in find_blocks(message, kind):
                 where = f"messages.{index}.content.{place}.{kind}"
-                raise Complaint(f"{where}: Extra inputs are not permitted")
+                raise RequestRefused(f"{where}: Extra inputs are not permitted")
 
 
 def _refuse_chat(body: Body) -> None:
-    if any(call_ids(message) for _, message in assistants(body)):
-        raise Complaint(MUST_RETURN, code="invalid_request_error")
+    if any(read_call_ids(message) for _, message in assistant_messages(body)):
+        raise RequestRefused(MUST_RETURN, code="invalid_request_error")
 
 
 def _refuse_blocks(body: Body) -> None:
-    if any(blocks(message, "tool_use") for _, message in assistants(body)):
-        raise Complaint(BLOCK_MUST_RETURN)
+    if any(find_blocks(message, "tool_use") for _, message in assistant_messages(body)):
+        raise RequestRefused(BLOCK_MUST_RETURN)
 
 
 def _refuse_items(body: Body) -> None:
-    for item in entries(body, "input"):
+    for item in list_entries(body, "input"):
         if item.get("type") == "function_call":
             id_ = text_or_empty(item.get("id")) or text_or_empty(item.get("call_id"))
             needed = needed_reasoning(id_) or "rs_0"
-            raise Complaint(
+            raise RequestRefused(
                 f"Item '{id_}' of type 'function_call' was provided without its required "
                 f"'reasoning' item: '{needed}'.",
                 param="input",
@@ -126,18 +128,24 @@ def _refuse_items(body: Body) -> None:
 def _refuse_parts(body: Body) -> None:
     for content in contents_of(body):
         if any("functionCall" in part for part in parts_of(content)):
-            raise Complaint("Corrupted thought signature.")
+            raise RequestRefused("Corrupted thought signature.")
 
 
 def _signing(spec: Spec) -> Spec:
-    models = {name: replace(model, replay=Replay.SIGNATURES) for name, model in spec.models.items()}
+    models = {
+        name: replace(model, replay=ReplayDuty.SIGNATURES) for name, model in spec.models.items()
+    }
     return replace(spec, models=models)
 
 
-def _wants(name: str, row: str, shows: str, check: Callable[[Body], None], replay: Replay) -> Fault:
+def _wants(
+    name: str, row: str, shows: str, check: Callable[[Body], None], replay: ReplayDuty
+) -> Fault:
     """A rule of Chat Completions that a client meets which gives all reasoning back."""
-    bend = Refusing({"openai": while_thinking(check)}, partial(thinking, replay=replay))
-    return fault(name, row, shows, bend)
+    hooks = RefusalCheck(
+        {"openai": check_while_thinking(check)}, partial(with_thinking, replay=replay)
+    )
+    return refusal_fault(name, row, shows, hooks)
 
 
 FAULTS = (
@@ -146,21 +154,21 @@ FAULTS = (
         "Z01",
         "400 where a call since the last question comes back without its reasoning, with the index",
         _need_current,
-        Replay.SAME_TURN,
+        ReplayDuty.SAME_TURN,
     ),
     _wants(
         "wants-reasoning-all-turns",
         "Z02",
         "400 where a tool turn of any age comes back without its reasoning",
         _need_all,
-        Replay.ALL_TURNS,
+        ReplayDuty.ALL_TURNS,
     ),
     _wants(
         "refuses-blank-reasoning",
         "Z04",
         "the same also where the reasoning is empty; a single space passes",
         _need_words,
-        Replay.ALL_TURNS,
+        ReplayDuty.ALL_TURNS,
     ),
     REFUSES_FILLER,
     _wants(
@@ -168,56 +176,57 @@ FAULTS = (
         "Z08",
         "400 where a message with calls comes back without its reasoning, in Kimi's words",
         _need_calls,
-        Replay.CALL_TURNS,
+        ReplayDuty.CALL_TURNS,
     ),
-    fault(
+    refusal_fault(
         "wants-thinking-blocks",
         "Z06",
         "400 where a tool turn comes back without its thinking block",
-        Refusing(
-            {"anthropic": while_thinking(_need_blocks)},
-            partial(thinking, replay=Replay.ALL_TURNS),
+        RefusalCheck(
+            {"anthropic": check_while_thinking(_need_blocks)},
+            partial(with_thinking, replay=ReplayDuty.ALL_TURNS),
         ),
     ),
     BLOCKS_UNMODIFIED,
     PREFIX_BOUND,
-    fault(
+    refusal_fault(
         "wants-signatures",
         "Z12, Z13",
         "400 where a call of the current turn comes back without its thought signature",
         # The format's own rule looks at signatures, where its models sign.
-        Refusing({"gemini": rules.gemini}, _signing),
+        RefusalCheck({"gemini": rules.gemini}, _signing),
     ),
-    fault(
+    refusal_fault(
         "wants-items",
         "Z51",
         "400 where a call comes back without the reasoning item before it, or the item alone",
-        Refusing(
+        RefusalCheck(
             {"openai_responses": responses_rules.responses},
-            partial(thinking, replay=Replay.ALL_TURNS),
+            partial(with_thinking, replay=ReplayDuty.ALL_TURNS),
         ),
     ),
-    fault(
+    refusal_fault(
         "rejects-reasoning",
         "",
         "a history that carries reasoning is refused as an unknown parameter",
-        Refusing(
-            {"openai": on_body(_no_fields), "anthropic": on_body(_no_blocks)}, always_thinking
+        RefusalCheck(
+            {"openai": check_body(_no_fields), "anthropic": check_body(_no_blocks)},
+            with_constant_thinking,
         ),
         Effect(fields={"reasoning_replay": "rejected"}),
     ),
-    fault(
+    refusal_fault(
         "refuses-replay",
         "Z03",
         "every continuation of a call is refused for its reasoning, which came back as it was",
-        Refusing(
+        RefusalCheck(
             {
-                "openai": on_body(_refuse_chat),
-                "anthropic": on_body(_refuse_blocks),
-                "openai_responses": on_body(_refuse_items),
-                "gemini": on_body(_refuse_parts),
+                "openai": check_body(_refuse_chat),
+                "anthropic": check_body(_refuse_blocks),
+                "openai_responses": check_body(_refuse_items),
+                "gemini": check_body(_refuse_parts),
             },
-            always_thinking,
+            with_constant_thinking,
         ),
         Effect(
             {Metric.REASONING_REPLAY_ERROR: 1},

@@ -8,12 +8,18 @@ from dataclasses import replace
 
 from probes.adapters.json_fields import object_or_empty, text_or_empty
 from simulators.faults.refusals.forced_choice import FORCED_CHOICE_REFUSED
-from simulators.faults.refusals.refusal import Body, Refusing, entries, fault, on_body
+from simulators.faults.refusals.refusal import (
+    Body,
+    RefusalCheck,
+    check_body,
+    list_entries,
+    refusal_fault,
+)
 from simulators.faults.refusals.relay_errors import RELAY_WRAPPED
 from simulators.vendors import anthropic_rules
-from simulators.vendors.error_envelopes import Complaint
+from simulators.vendors.error_envelopes import RequestRefused
 from simulators.vendors.openai_rules import PARAMETERS
-from simulators.vendors.spec import Asked, Rule, Spec
+from simulators.vendors.spec import Rule, Spec, VendorRequest
 
 UNREAD = "Failed to deserialize the JSON body into the target type: "
 EXTRA = "Extra inputs are not permitted"
@@ -53,24 +59,24 @@ RESPONSES_PARAMETERS = frozenset(
 )
 
 
-def _unread(body: Body, where: str, value: str, expected: str) -> Complaint:
+def _unread(body: Body, where: str, value: str, expected: str) -> RequestRefused:
     """A value that DeepSeek's gateway does not know, in the words of its parser."""
     sent = json.dumps(body, separators=(",", ":"))
     column = sent.find(json.dumps(value)) + len(json.dumps(value))
-    return Complaint(
+    return RequestRefused(
         f"{UNREAD}{where}: unknown variant `{value}`, expected {expected} at line 1 column {column}"
     )
 
 
 def _no_developer(body: Body) -> None:
     roles = "one of `system`, `user`, `assistant`, `tool`, `latest_reminder`"
-    for index, message in enumerate(entries(body, "messages")):
+    for index, message in enumerate(list_entries(body, "messages")):
         if message.get("role") == "developer":
             raise _unread(body, f"messages[{index}].role", "developer", roles)
 
 
 def _functions_only(body: Body) -> None:
-    for index, tool in enumerate(entries(body, "tools")):
+    for index, tool in enumerate(list_entries(body, "tools")):
         kind = text_or_empty(tool.get("type"))
         if kind != "function":
             raise _unread(body, f"tools[{index}].type", kind, "`function`")
@@ -83,21 +89,21 @@ def _known_effort(body: Body) -> None:
         raise _unread(body, "reasoning_effort", effort, f"one of {expected}")
 
 
-def _no_tools(asked: Asked) -> None:
-    if entries(asked.body, "tools"):
-        name = asked.call.model
-        raise Complaint(f"registry.ollama.ai/library/{name} does not support tools")
+def _no_tools(request: VendorRequest) -> None:
+    if list_entries(request.body, "tools"):
+        name = request.call.model
+        raise RequestRefused(f"registry.ollama.ai/library/{name} does not support tools")
 
 
 def _no_parser(body: Body) -> None:
-    if entries(body, "tools") and body.get("tool_choice") != "none":
-        raise Complaint(NO_PARSER)
+    if list_entries(body, "tools") and body.get("tool_choice") != "none":
+        raise RequestRefused(NO_PARSER)
 
 
-def _other_endpoint(asked: Asked) -> None:
-    if entries(asked.body, "tools") and asked.body.get("reasoning_effort") != "none":
-        raise Complaint(
-            f"Function tools with reasoning_effort are not supported for {asked.call.model} in "
+def _other_endpoint(request: VendorRequest) -> None:
+    if list_entries(request.body, "tools") and request.body.get("reasoning_effort") != "none":
+        raise RequestRefused(
+            f"Function tools with reasoning_effort are not supported for {request.call.model} in "
             "/v1/chat/completions. To use function tools, use /v1/responses or set "
             "reasoning_effort to 'none'.",
             param="reasoning_effort",
@@ -105,18 +111,20 @@ def _other_endpoint(asked: Asked) -> None:
 
 
 def _no_empty_schema(body: Body) -> None:
-    for tool in entries(body, "tools"):
+    for tool in list_entries(body, "tools"):
         if not object_or_empty(tool.get("function")).get("parameters"):
-            raise Complaint("invalid params, function parameters is empty (2013)")
+            raise RequestRefused("invalid params, function parameters is empty (2013)")
 
 
 def _only(known: frozenset[str], text: str) -> Rule:
     def check(body: Body) -> None:
         for name in body:
             if name not in known:
-                raise Complaint(text.replace("{name}", name), param=name, code="unknown_parameter")
+                raise RequestRefused(
+                    text.replace("{name}", name), param=name, code="unknown_parameter"
+                )
 
-    return on_body(check)
+    return check_body(check)
 
 
 def _toolless(spec: Spec) -> Spec:
@@ -126,54 +134,56 @@ def _toolless(spec: Spec) -> Spec:
 
 def _chat(
     check: Callable[[Body], None], change: Callable[[Spec], Spec] = lambda spec: spec
-) -> Refusing:
-    return Refusing({"openai": on_body(check)}, change)
+) -> RefusalCheck:
+    return RefusalCheck({"openai": check_body(check)}, change)
 
 
 FAULTS = (
     FORCED_CHOICE_REFUSED,
-    fault("no-developer-role", "Z56", "400 for a developer's message", _chat(_no_developer)),
-    fault(
+    refusal_fault(
+        "no-developer-role", "Z56", "400 for a developer's message", _chat(_no_developer)
+    ),
+    refusal_fault(
         "function-tools-only",
         "Z57",
         "400 for a tool that is no function",
         _chat(_functions_only),
     ),
-    fault(
+    refusal_fault(
         "no-tools",
         "Z66",
         "400 for every request that offers tools, as Ollama says it",
-        Refusing({"ollama": _no_tools, "openai": _no_tools}, _toolless),
+        RefusalCheck({"ollama": _no_tools, "openai": _no_tools}, _toolless),
     ),
-    fault(
+    refusal_fault(
         "vllm-no-auto",
         "",
         "400 for every request that offers tools, as vLLM without a parser says it",
         _chat(_no_parser, _toolless),
     ),
-    fault(
+    refusal_fault(
         "effort-refused",
         "Z59",
         "400 for an effort that the host does not know, such as xhigh",
         _chat(_known_effort),
     ),
-    fault(
+    refusal_fault(
         "endpoint-mismatch",
         "Z61",
         "400 for tools on Chat Completions unless the effort is none",
-        Refusing({"openai": _other_endpoint}, _toolless),
+        RefusalCheck({"openai": _other_endpoint}, _toolless),
     ),
-    fault(
+    refusal_fault(
         "empty-schema-refused",
         "Z39",
         "400 for a tool without parameters",
         _chat(_no_empty_schema),
     ),
-    fault(
+    refusal_fault(
         "unknown-parameter",
         "",
         "400 for a field that is not in the format's own list",
-        Refusing(
+        RefusalCheck(
             {
                 "openai": _only(PARAMETERS, "Unknown parameter: '{name}'."),
                 "openai_responses": _only(RESPONSES_PARAMETERS, "Unknown parameter: '{name}'."),

@@ -14,21 +14,21 @@ from probes.messages import JSON, Part, Reasoning, ReasoningKind, Reply
 from simulators.faults.fault import Fault
 from simulators.faults.refusals.refusal import (
     Body,
-    Refusing,
-    assistants,
-    blocks,
-    entries,
-    fault,
-    on_body,
+    RefusalCheck,
+    assistant_messages,
+    check_body,
+    find_blocks,
+    list_entries,
+    refusal_fault,
 )
-from simulators.vendors.error_envelopes import Complaint
-from simulators.vendors.hooks import Bend
-from simulators.vendors.reply_style import is_ours, sign
-from simulators.vendors.spec import Asked, Rule, Spec
+from simulators.vendors.error_envelopes import RequestRefused
+from simulators.vendors.hooks import FaultHooks
+from simulators.vendors.reply_style import is_own_signature, sign_text
+from simulators.vendors.spec import Rule, Spec, VendorRequest
 
 FORMAT = "anthropic"
 # The block's own signature; what follows it binds the block to its conversation.
-OWN = len(sign(""))
+OWN = len(sign_text(""))
 THINKING = ("thinking", "redacted_thinking")
 MODIFIED = (
     "messages.{index}.content.{place}: `thinking` or `redacted_thinking` blocks in the latest "
@@ -42,7 +42,7 @@ BOUND_ELSEWHERE = (
 )
 
 
-class PrefixBound(Bend):
+class PrefixBinding(FaultHooks):
     """Binds each thinking block to system text, tools and messages before it."""
 
     @override
@@ -50,8 +50,8 @@ class PrefixBound(Bend):
         return replace(spec, rule=_bound(spec.rule)) if spec.format == FORMAT else spec
 
     @override
-    def reply(self, reply: Reply, asked: Asked, rng: random.Random) -> Reply:
-        binding = _binding(asked.body, len(entries(asked.body, "messages")))
+    def reply(self, reply: Reply, request: VendorRequest, rng: random.Random) -> Reply:
+        binding = _binding(request.body, len(list_entries(request.body, "messages")))
         return replace(reply, parts=tuple(_with_binding(part, binding) for part in reply.parts))
 
 
@@ -63,30 +63,30 @@ def _with_binding(part: Part, binding: str) -> Part:
 
 
 def _bound(rule: Rule | None) -> Rule:
-    def check(asked: Asked) -> None:
+    def check(request: VendorRequest) -> None:
         if rule is not None:
-            rule(replace(asked, body=_unbound(asked.body)))
-        if not _drops(asked.body):
-            _check(asked.body)
+            rule(replace(request, body=_unbound(request.body)))
+        if not _drops(request.body):
+            _check(request.body)
 
     return check
 
 
 def _check(body: Body) -> None:
-    for index, message in enumerate(entries(body, "messages")):
-        for place, block in blocks(message, "thinking"):
+    for index, message in enumerate(list_entries(body, "messages")):
+        for place, block in find_blocks(message, "thinking"):
             binding = text_or_empty(block.get("signature"))[OWN:]
             # Blocks of before the rule are not bound.
             if binding and binding != _binding(body, index):
                 where = BOUND_ELSEWHERE.replace("{index}", str(index))
-                raise Complaint(where.replace("{place}", str(place)))
+                raise RequestRefused(where.replace("{place}", str(place)))
 
 
 def _binding(body: Body, index: int) -> str:
     """A signature of all that stands before a message."""
     before = list_or_empty(body.get("messages"))[:index]
     prefix = [body.get("system"), body.get("tools"), before]
-    return sign(json.dumps(prefix, sort_keys=True))
+    return sign_text(json.dumps(prefix, sort_keys=True))
 
 
 def _drops(body: Body) -> bool:
@@ -98,7 +98,7 @@ def _drops(body: Body) -> bool:
 def _unbound(value: JSON) -> Body:
     """The body with signatures as the vendor's own rule knows them."""
     body = object_or_empty(value)
-    messages: list[JSON] = [_unbound_message(item) for item in entries(body, "messages")]
+    messages: list[JSON] = [_unbound_message(item) for item in list_entries(body, "messages")]
     return {**body, "messages": messages} if messages else body
 
 
@@ -117,32 +117,32 @@ def _unbound_block(block: JSON) -> JSON:
 
 def _need_unmodified(body: Body) -> None:
     """The blocks of the latest assistant message stand first and are as they were issued."""
-    for index, message in list(assistants(body))[-1:]:
-        kinds = [block.get("type") for block in entries(message, "content")]
-        for place, block in blocks(message, "thinking"):
+    for index, message in list(assistant_messages(body))[-1:]:
+        kinds = [block.get("type") for block in list_entries(message, "content")]
+        for place, block in find_blocks(message, "thinking"):
             moved = any(kind not in THINKING for kind in kinds[:place])
             if moved or not _is_as_issued(block):
                 text = MODIFIED.replace("{index}", str(index)).replace("{place}", str(place))
-                raise Complaint(text)
+                raise RequestRefused(text)
 
 
 def _is_as_issued(block: Body) -> bool:
     said, signature = text_or_empty(block.get("thinking")), text_or_empty(block.get("signature"))
     # A vendor may leave the text out and sign what it would have said.
-    return signature.startswith(sign(said)) if said else is_ours(signature[:OWN])
+    return signature.startswith(sign_text(said)) if said else is_own_signature(signature[:OWN])
 
 
-_BEND = PrefixBound()
+_HOOKS = PrefixBinding()
 PREFIX_BOUND = Fault(
     "prefix-bound",
     "Z69",
     "400 where system text, tools or messages before a thinking block have changed",
-    lambda value: _BEND,
+    lambda value: _HOOKS,
     frozenset({FORMAT}),
 )
-BLOCKS_UNMODIFIED = fault(
+BLOCKS_UNMODIFIED = refusal_fault(
     "blocks-unmodified",
     "Z54",
     "400 where a thinking block of the latest answer was changed or moved",
-    Refusing({"anthropic": on_body(_need_unmodified)}),
+    RefusalCheck({"anthropic": check_body(_need_unmodified)}),
 )

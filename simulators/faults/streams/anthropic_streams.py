@@ -1,4 +1,4 @@
-"""How compatible servers bend the event stream of Anthropic Messages."""
+"""Faults of the Anthropic Messages event stream, as compatible servers have them."""
 
 from __future__ import annotations
 
@@ -8,11 +8,11 @@ from dataclasses import replace
 from probes.adapters.json_fields import list_or_empty, object_or_empty, text_or_empty
 from probes.messages import JSON
 from simulators.faults.fault import Fault
-from simulators.faults.streams.chat_chunks import parsed
-from simulators.faults.streams.stream_fault import NO_VERDICT, Rewritten, StreamFaults
-from simulators.faults.streams.stream_frames import Frame, first_half, named
-from simulators.vendors.reply_style import sign
-from simulators.vendors.spec import Asked, Spec
+from simulators.faults.streams.chat_chunks import parse_arguments
+from simulators.faults.streams.stream_fault import NO_VERDICT, StreamFaults, StreamRewrite
+from simulators.faults.streams.stream_frames import Frame, first_half, named_event
+from simulators.vendors.reply_style import sign_text
+from simulators.vendors.spec import Spec, VendorRequest
 
 FORMAT = "anthropic"
 OVERLOADED: JSON = {"type": "overloaded_error", "message": "Overloaded"}
@@ -51,12 +51,12 @@ def no_signature(frames: list[Frame]) -> list[Frame]:
 
 
 def error_event(frames: list[Frame]) -> list[Frame]:
-    return [*first_half(frames), named("error", error=OVERLOADED)]
+    return [*first_half(frames), named_event("error", error=OVERLOADED)]
 
 
 def unknown_events(frames: list[Frame]) -> list[Frame]:
     """A ping and an event of an unknown name behind every event but the last."""
-    noise = [named("ping"), named(UNKNOWN, percent=50)]
+    noise = [named_event("ping"), named_event(UNKNOWN, percent=50)]
     between = [one for frame in frames[:-1] for one in (frame, *noise)]
     return [*between, *frames[-1:]]
 
@@ -67,8 +67,8 @@ def takes_unsigned(spec: Spec) -> Spec:
     if rule is None:
         return spec
 
-    def lenient(asked: Asked) -> None:
-        rule(replace(asked, body=_signed(asked.body)))
+    def lenient(request: VendorRequest) -> None:
+        rule(replace(request, body=_signed(request.body)))
 
     return replace(spec, rule=lenient)
 
@@ -87,7 +87,7 @@ def _with_signatures(message: Mapping[str, JSON]) -> Mapping[str, JSON]:
         block = object_or_empty(item)
         bare = block.get("type") == "thinking" and not block.get("signature")
         said = text_or_empty(block.get("thinking"))
-        blocks.append({**block, "signature": sign(said)} if bare else item)
+        blocks.append({**block, "signature": sign_text(said)} if bare else item)
     return {**message, "content": blocks}
 
 
@@ -115,7 +115,7 @@ def _with_input(frame: Frame, inputs: Mapping[str, str]) -> Frame:
     block = _block(frame)
     if block.get("type") != "tool_use":
         return frame
-    whole = parsed(inputs[_index(frame)]) or {}
+    whole = parse_arguments(inputs[_index(frame)]) or {}
     return frame.having(content_block={**block, "input": whole})
 
 
@@ -134,9 +134,9 @@ FAULTS: tuple[Fault, ...] = (
     ),
     _anthropic("no-block-stop", "", "no content_block_stop", no_block_stop),
     _anthropic("no-stop-reason", "", "message_delta without a stop_reason", no_stop_reason),
-    _anthropic.bent(
+    _anthropic.with_hooks(
         "no-signature", "", "thinking is streamed without its signature, and none is asked back",
-        Rewritten({FORMAT: no_signature}, takes_unsigned),
+        StreamRewrite({FORMAT: no_signature}, takes_unsigned),
     ),
     _anthropic(
         "error-event", "", "an error event in the middle of the stream", error_event, NO_VERDICT

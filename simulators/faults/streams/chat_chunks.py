@@ -17,7 +17,7 @@ Entry: TypeAlias = Mapping[str, JSON]
 
 
 @dataclass(frozen=True, slots=True)
-class Call:
+class StreamedCall:
     """The chunks of one call: the one that names it, and those that carry its arguments."""
 
     head: Frame
@@ -41,35 +41,35 @@ class Call:
     def frames(self) -> list[Frame]:
         return [self.head, *self.rest]
 
-    def saying(self, text: str) -> Call:
+    def saying(self, text: str) -> StreamedCall:
         """The same call with another argument text, in pieces as small as the vendor's."""
         head = with_entries(self.head, with_arguments(self.entry, ""))
         pieces = [text[at : at + PIECE] for at in range(0, len(text), PIECE)]
-        return Call(head, tuple(self.piece(piece) for piece in pieces))
+        return StreamedCall(head, tuple(self.piece(piece) for piece in pieces))
 
     def piece(self, text: str) -> Frame:
         """A chunk with more of the arguments."""
         return with_entries(self.head, {"index": self.index, "function": {"arguments": text}})
 
-    def at_once(self, arguments: JSON) -> Call:
+    def at_once(self, arguments: JSON) -> StreamedCall:
         """The same call with all of its arguments in the chunk that names it."""
-        return Call(with_entries(self.head, with_arguments(self.entry, arguments)))
+        return StreamedCall(with_entries(self.head, with_arguments(self.entry, arguments)))
 
-    def under(self, index: JSON) -> Call:
+    def under(self, index: JSON) -> StreamedCall:
         """The same call under another index."""
 
         def moved(frame: Frame) -> Frame:
             return with_entries(frame, *({**entry, "index": index} for entry in entries_of(frame)))
 
-        return Call(moved(self.head), tuple(moved(frame) for frame in self.rest))
+        return StreamedCall(moved(self.head), tuple(moved(frame) for frame in self.rest))
 
 
 @dataclass(frozen=True, slots=True)
-class Stream:
+class ChatStream:
     """A stream as its calls, what comes before them and what comes behind."""
 
     before: tuple[Frame, ...]
-    calls: tuple[Call, ...]
+    calls: tuple[StreamedCall, ...]
     after: tuple[Frame, ...]
 
     @property
@@ -78,23 +78,23 @@ class Stream:
         return [*self.before, *called, *self.after]
 
 
-def read_stream(frames: list[Frame]) -> Stream:
+def read_stream(frames: list[Frame]) -> ChatStream:
     """The stream, its calls put together; for streams that nothing has bent too far."""
     before: list[Frame] = []
-    calls: list[Call] = []
+    calls: list[StreamedCall] = []
     after: list[Frame] = []
     for frame in frames:
         entries = entries_of(frame)
         if not entries:
             (after if calls else before).append(frame)
         elif not calls or name_of(entries[0]):
-            calls.append(Call(frame))
+            calls.append(StreamedCall(frame))
         else:
             calls[-1] = replace(calls[-1], rest=(*calls[-1].rest, frame))
-    return Stream(tuple(before), tuple(calls), tuple(after))
+    return ChatStream(tuple(before), tuple(calls), tuple(after))
 
 
-def each_call(change: Callable[[Call], Call]) -> Rewrite:
+def each_call(change: Callable[[StreamedCall], StreamedCall]) -> Rewrite:
     """A rule that changes every call by itself."""
 
     def rule(frames: list[Frame]) -> list[Frame]:
@@ -148,7 +148,7 @@ def arguments_of(entry: Entry) -> str:
     return text_or_empty(object_or_empty(entry.get("function")).get("arguments"))
 
 
-def parsed(text: str) -> Mapping[str, JSON] | None:
+def parse_arguments(text: str) -> Mapping[str, JSON] | None:
     """The arguments as an object, where they are one."""
     try:
         value = json.loads(text)

@@ -14,14 +14,14 @@ from probes.outcomes import Metric
 from simulators.faults.effects import SILENT
 from simulators.faults.fault import Effect, Fault
 from simulators.faults.streams.chat_chunks import (
-    Call,
+    StreamedCall,
     each_call,
     finish_of,
-    parsed,
+    parse_arguments,
     read_stream,
     with_finish,
 )
-from simulators.faults.streams.stream_fault import LOSES, Rewritten, StreamFaults
+from simulators.faults.streams.stream_fault import LOSES, StreamFaults, StreamRewrite
 from simulators.faults.streams.stream_frames import Frame
 from simulators.vendors.reply_style import arguments_text
 
@@ -30,15 +30,15 @@ LOST_CHARACTERS = 3
 OPENER = "<tool_call>\n<function"
 
 
-def lost_tail(call: Call) -> Call:
+def lost_tail(call: StreamedCall) -> StreamedCall:
     """More than a closing brace is gone: that alone could be guessed."""
     text = call.text
     return call.saying(text[: max(1, len(text) - LOST_CHARACTERS)])
 
 
-def dropped_deltas(call: Call) -> Call:
+def dropped_deltas(call: StreamedCall) -> StreamedCall:
     """The first half of the parameters comes through, in JSON that looks whole."""
-    arguments = parsed(call.text)
+    arguments = parse_arguments(call.text)
     if not arguments:
         return call
     kept = list(arguments)[: len(arguments) // 2]
@@ -52,7 +52,7 @@ def concatenated(frames: list[Frame]) -> list[Frame]:
         return frames
     first, *others = stream.calls
     more = [frame for call in others for frame in call.under(first.index).rest]
-    return replace(stream, calls=(Call(first.head, (*first.rest, *more)),)).frames
+    return replace(stream, calls=(StreamedCall(first.head, (*first.rest, *more)),)).frames
 
 
 def last_invoke_only(frames: list[Frame]) -> list[Frame]:
@@ -74,7 +74,7 @@ def truncated_opener(frames: list[Frame]) -> list[Frame]:
 
 
 @dataclass(frozen=True, slots=True)
-class TruncatedOpener(Rewritten):
+class TruncatedOpener(StreamRewrite):
     """Generation stops in the opener of a call, which only the whole answer shows."""
 
     @override
@@ -114,7 +114,7 @@ FAULTS: tuple[Fault, ...] = (
         "phantom-stream", "Z17", "the stream's finish reason is tool_calls, and it has none",
         phantom_stream, LOSES,
     ),
-    _chat.bent(
+    _chat.with_hooks(
         "truncated-opener", "Z30",
         "a call cut off in its opener: text in the whole answer, nothing at all in the stream",
         TruncatedOpener({"openai": truncated_opener}),

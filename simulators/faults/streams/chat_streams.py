@@ -1,4 +1,4 @@
-"""How servers bend the stream of Chat Completions, and what they lose in it."""
+"""Faults of the Chat Completions stream: deviations from the format, and losses."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ from probes.messages import JSON
 from simulators.faults.fault import Fault
 from simulators.faults.streams import chat_losses, wire_bytes
 from simulators.faults.streams.chat_chunks import (
-    Call,
     Entry,
+    StreamedCall,
     delta_of,
     each_call,
     each_entry,
@@ -18,12 +18,12 @@ from simulators.faults.streams.chat_chunks import (
     is_done,
     is_usage,
     name_of,
-    parsed,
+    parse_arguments,
     read_stream,
     with_entries,
     with_finish,
 )
-from simulators.faults.streams.stream_fault import NO_VERDICT, Rewritten, StreamFaults
+from simulators.faults.streams.stream_fault import NO_VERDICT, StreamFaults, StreamRewrite
 from simulators.faults.streams.stream_frames import Frame, first_half
 from simulators.vendors.spec import Spec
 
@@ -53,31 +53,31 @@ def empty_ids(entry: Entry) -> Entry:
     return {**entry, "id": "", "function": {"name": "", **more}}
 
 
-def whole_arguments(call: Call) -> Call:
+def whole_arguments(call: StreamedCall) -> StreamedCall:
     return call.at_once(call.text)
 
 
-def object_arguments(call: Call) -> Call:
-    arguments = parsed(call.text)
+def object_arguments(call: StreamedCall) -> StreamedCall:
+    arguments = parse_arguments(call.text)
     return call if arguments is None else call.at_once(arguments)
 
 
-def same_index_twice(call: Call) -> Call:
+def same_index_twice(call: StreamedCall) -> StreamedCall:
     """The chunk that names a call carries the first of its arguments as another entry."""
     if not call.rest:
         return call
     first, *others = call.rest
-    return Call(with_entries(call.head, call.entry, *entries_of(first)), tuple(others))
+    return StreamedCall(with_entries(call.head, call.entry, *entries_of(first)), tuple(others))
 
 
-def index_drift(call: Call) -> Call:
+def index_drift(call: StreamedCall) -> StreamedCall:
     """Every piece of the arguments counts on, and none says whose it is."""
     start = call.index if isinstance(call.index, int) else 0
     drifted = [
         with_entries(frame, *({**entry, "index": start + count} for entry in entries_of(frame)))
         for count, frame in enumerate(call.rest, 1)
     ]
-    return Call(call.head, tuple(drifted))
+    return StreamedCall(call.head, tuple(drifted))
 
 
 def stop_with_calls(frames: list[Frame]) -> list[Frame]:
@@ -165,9 +165,9 @@ FAULTS: tuple[Fault, ...] = (
     _chat(
         "late-reasoning", "D12", "the reasoning comes behind the calls", late_reasoning
     ),
-    _chat.bent(
+    _chat.with_hooks(
         "usage-before-finish", "D13", "the usage comes unasked, before the finish reason",
-        Rewritten({"openai": usage_before_finish}, _tells_usage),
+        StreamRewrite({"openai": usage_before_finish}, _tells_usage),
     ),
     *wire_bytes.FAULTS,
     *chat_losses.FAULTS,

@@ -1,4 +1,4 @@
-"""How the chunks of Gemini's stream come otherwise than one would think."""
+"""Faults and rare shapes of Gemini's stream."""
 
 from __future__ import annotations
 
@@ -8,10 +8,10 @@ from dataclasses import replace
 from probes.adapters.json_fields import list_or_empty, object_or_empty
 from probes.messages import JSON
 from simulators.faults.fault import Fault
-from simulators.faults.streams.stream_fault import LOSES, NO_VERDICT, Rewritten, StreamFaults
+from simulators.faults.streams.stream_fault import LOSES, NO_VERDICT, StreamFaults, StreamRewrite
 from simulators.faults.streams.stream_frames import Frame
 from simulators.vendors.closure_rules import contents_of, parts_of
-from simulators.vendors.spec import Asked, Spec
+from simulators.vendors.spec import Spec, VendorRequest
 
 FORMAT = "gemini"
 CALL = "functionCall"
@@ -59,9 +59,9 @@ def takes_trailing(spec: Spec) -> Spec:
     if rule is None:
         return spec
 
-    def lenient(asked: Asked) -> None:
-        contents = [_moved(content) for content in contents_of(asked.body)]
-        rule(replace(asked, body={**asked.body, "contents": contents}))
+    def lenient(request: VendorRequest) -> None:
+        contents = [_moved(content) for content in contents_of(request.body)]
+        rule(replace(request, body={**request.body, "contents": contents}))
 
     return replace(spec, rule=lenient)
 
@@ -144,9 +144,9 @@ def _with_candidate(frame: Frame, **fields: JSON) -> Frame:
 
 _gemini = StreamFaults(FORMAT)
 FAULTS: tuple[Fault, ...] = (
-    _gemini.bent(
+    _gemini.with_hooks(
         "trailing-signature", "", "the signature of a call comes on a trailing part without text",
-        Rewritten({FORMAT: trailing_signature}, takes_trailing),
+        StreamRewrite({FORMAT: trailing_signature}, takes_trailing),
     ),
     _gemini(
         "no-finish-reason", "", "no chunk has a finishReason", no_finish_reason, NO_VERDICT

@@ -1,4 +1,4 @@
-"""How the lines of Ollama's stream come in older versions, behind proxies and in trouble."""
+"""Faults of Ollama's stream: older versions, proxies, errors."""
 
 from __future__ import annotations
 

@@ -9,9 +9,9 @@ from simulators.faults.streams import (
     ollama_streams,
     responses_streams,
 )
-from simulators.faults.streams.stream_fault import Rewritten
+from simulators.faults.streams.stream_fault import StreamRewrite
 
-_UNKNOWN_EVENTS = Rewritten(
+_UNKNOWN_EVENTS = StreamRewrite(
     {
         anthropic_streams.FORMAT: anthropic_streams.unknown_events,
         responses_streams.FORMAT: responses_streams.numbered(responses_streams.unknown_events),

@@ -1,4 +1,4 @@
-"""How compatible servers bend the event stream of the Responses API."""
+"""Faults of the Responses API event stream, as compatible servers have them."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from probes.adapters.json_fields import object_or_empty
 from probes.messages import JSON
 from simulators.faults.fault import Fault
 from simulators.faults.streams.stream_fault import NO_VERDICT, StreamFaults
-from simulators.faults.streams.stream_frames import Frame, Rewrite, first_half, named
+from simulators.faults.streams.stream_frames import Frame, Rewrite, first_half, named_event
 
 FORMAT = "openai_responses"
 ENDS = ("response.completed", "response.incomplete")
@@ -45,12 +45,12 @@ def arguments_in_item(frames: list[Frame]) -> list[Frame]:
 
 def response_failed(frames: list[Frame]) -> list[Frame]:
     failed: JSON = {**_response(frames[0]), "status": "failed", "error": SERVER_ERROR}
-    return [*first_half(frames), named("response.failed", response=failed)]
+    return [*first_half(frames), named_event("response.failed", response=failed)]
 
 
 def unknown_events(frames: list[Frame]) -> list[Frame]:
     """An event of an unknown name behind every event but the last."""
-    between = [one for frame in frames[:-1] for one in (frame, named(UNKNOWN, percent=50))]
+    between = [one for frame in frames[:-1] for one in (frame, named_event(UNKNOWN, percent=50))]
     return [*between, *frames[-1:]]
 
 

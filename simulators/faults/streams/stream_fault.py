@@ -1,4 +1,4 @@
-"""Faults of streams alone: whole answers are as they would be without."""
+"""Faults that change streams only; answers that are not streamed stay as they are."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ from typing_extensions import override
 
 from probes.outcomes import Metric
 from simulators.faults.fault import Effect, Fault
-from simulators.faults.streams.stream_frames import Rewrite, format_of, read_frames
-from simulators.vendors.hooks import Bend
+from simulators.faults.streams.stream_frames import Rewrite, detect_format, read_frames
+from simulators.vendors.hooks import FaultHooks
 from simulators.vendors.spec import Spec
 
 STREAMING = "supports_streaming_tool_use"
@@ -26,7 +26,7 @@ def _same(spec: Spec) -> Spec:
 
 
 @dataclass(frozen=True, slots=True)
-class Rewritten(Bend):
+class StreamRewrite(FaultHooks):
     """Streams are rewritten, each by the rule of its format; formats without one stay as they are.
 
     `serves` changes who serves, for a server that must also take back what it now sends.
@@ -42,7 +42,7 @@ class Rewritten(Bend):
     @override
     def chunks(self, chunks: Sequence[bytes], rng: random.Random) -> Sequence[bytes]:
         frames = read_frames(chunks)
-        rule = self.rules.get(format_of(frames))
+        rule = self.rules.get(detect_format(frames))
         return chunks if rule is None else [frame.write() for frame in rule(frames)]
 
 
@@ -55,10 +55,10 @@ class StreamFaults:
     def __call__(
         self, name: str, row: str, shows: str, rule: Rewrite, effect: Effect = UNDERSTOOD
     ) -> Fault:
-        return self.bent(name, row, shows, Rewritten({self.format: rule}), effect)
+        return self.with_hooks(name, row, shows, StreamRewrite({self.format: rule}), effect)
 
-    def bent(
-        self, name: str, row: str, shows: str, bend: Bend, effect: Effect = UNDERSTOOD
+    def with_hooks(
+        self, name: str, row: str, shows: str, hooks: FaultHooks, effect: Effect = UNDERSTOOD
     ) -> Fault:
-        """An entry whose bend does more than to rewrite the stream."""
-        return Fault(name, row, shows, lambda value: bend, frozenset({self.format}), effect)
+        """A fault whose hooks do more than rewrite the stream."""
+        return Fault(name, row, shows, lambda value: hooks, frozenset({self.format}), effect)

@@ -54,7 +54,7 @@ def read_frames(chunks: Sequence[bytes]) -> list[Frame]:
     return [_read_event(block + _BLANK) for block in data.split(_BLANK) if block]
 
 
-def format_of(frames: list[Frame]) -> str:
+def detect_format(frames: list[Frame]) -> str:
     """The wire format that a stream is in, or "" where it cannot be told."""
     for frame in frames:
         if frame.type.startswith("response."):
@@ -67,7 +67,7 @@ def format_of(frames: list[Frame]) -> str:
     return ""
 
 
-def named(name: str, **fields: JSON) -> Frame:
+def named_event(name: str, **fields: JSON) -> Frame:
     """An event that says its name twice, as in the formats that name their events."""
     return Frame({"type": name, **fields}, name)
 

@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from typing_extensions import override
 
 from simulators.faults.fault import EVERY_FORMAT, Fault
-from simulators.vendors.hooks import Bend, Sending
+from simulators.vendors.hooks import FaultHooks, OutgoingAnswer
 
 EVENTS = "text/event-stream"
 LINES = "application/x-ndjson"
@@ -21,26 +21,26 @@ _DATA = b"data: "
 _LEAD = re.compile(rb"(?<=[\xc2-\xf4])")
 
 
-class Keepalives(Bend):
+class Keepalives(FaultHooks):
     """Lines end in CRLF, and comments stand between the events."""
 
     @override
-    def sending(self, sending: Sending, rng: random.Random) -> Sending:
-        if sending.media_type != EVENTS:
-            return sending
-        lines = (chunk.replace(b"\r\n", b"\n").replace(b"\n", b"\r\n") for chunk in sending.chunks)
-        return replace(sending, chunks=[piece for line in lines for piece in (KEEPALIVE, line)])
+    def outgoing(self, outgoing: OutgoingAnswer, rng: random.Random) -> OutgoingAnswer:
+        if outgoing.media_type != EVENTS:
+            return outgoing
+        lines = (chunk.replace(b"\r\n", b"\n").replace(b"\n", b"\r\n") for chunk in outgoing.chunks)
+        return replace(outgoing, chunks=[piece for line in lines for piece in (KEEPALIVE, line)])
 
 
 @dataclass(frozen=True, slots=True)
-class SplitCharacters(Bend):
+class SplitCharacters(FaultHooks):
     """Characters are sent as UTF-8, and every one of several bytes is cut between two sendings."""
 
     @override
-    def sending(self, sending: Sending, rng: random.Random) -> Sending:
-        if sending.media_type not in (EVENTS, LINES):
-            return sending
-        return replace(sending, chunks=list(_split(sending.chunks)))
+    def outgoing(self, outgoing: OutgoingAnswer, rng: random.Random) -> OutgoingAnswer:
+        if outgoing.media_type not in (EVENTS, LINES):
+            return outgoing
+        return replace(outgoing, chunks=list(_split(outgoing.chunks)))
 
 
 def _split(chunks: Iterable[bytes]) -> Iterable[bytes]:

@@ -12,25 +12,25 @@ from probes.messages import Reply, Text, ToolCall
 from probes.outcomes import Metric
 from simulators.faults.fault import Effect, Fault
 from simulators.faults.text.json_writers import as_json, harmony, hermes
-from simulators.faults.text.leak import leak, only_thought, without_calls
+from simulators.faults.text.leak import keep_only_reasoning, leak_fault, without_calls
 from simulators.faults.text.tag_writers import dsml, dsml_invokes, qwen_xml
-from simulators.vendors.hooks import Bend
-from simulators.vendors.spec import Asked
+from simulators.vendors.hooks import FaultHooks
+from simulators.vendors.spec import VendorRequest
 
 
-class InReasoning(Bend):
+class ReasoningLeak(FaultHooks):
     """The calls stand at the end of the reasoning, and there is nothing else."""
 
     @override
-    def reply(self, reply: Reply, asked: Asked, rng: random.Random) -> Reply:
-        return only_thought(reply, f"\n{qwen_xml(reply.calls)}") if reply.calls else reply
+    def reply(self, reply: Reply, request: VendorRequest, rng: random.Random) -> Reply:
+        return keep_only_reasoning(reply, f"\n{qwen_xml(reply.calls)}") if reply.calls else reply
 
 
-class Besides(Bend):
+class LeakBesideCall(FaultHooks):
     """The calls stand on the wire and in the content as well."""
 
     @override
-    def reply(self, reply: Reply, asked: Asked, rng: random.Random) -> Reply:
+    def reply(self, reply: Reply, request: VendorRequest, rng: random.Random) -> Reply:
         if not reply.calls:
             return reply
         text = Text(hermes(reply.calls))
@@ -66,42 +66,42 @@ def _doubled_close(calls: Sequence[ToolCall]) -> str:
 
 def _of_text() -> tuple[Fault, ...]:
     return (
-        leak(
+        leak_fault(
             "leak-dsml-bare",
             "Z40",
             "DSML calls in the content without the block around them",
             "dsml",
             _bare,
         ),
-        leak(
+        leak_fault(
             "leak-dsml-block",
             "Z40",
             "DSML calls in the content in the block of the version before, function_calls",
             "dsml",
             _wrong_block,
         ),
-        leak(
+        leak_fault(
             "leak-unterminated",
             "Z40",
             "DSML calls in the content; the last call and the block are not closed",
             "dsml",
             _unterminated,
         ),
-        leak(
+        leak_fault(
             "leak-harmony-stripped",
             "Z47",
             "harmony calls in the content without the special tokens, only their words are left",
             "harmony",
             _stripped,
         ),
-        leak(
+        leak_fault(
             "leak-harmony-no-call",
             "Z48",
             "harmony calls in the content without <|call|>, which was taken for a stop token",
             "harmony",
             _no_call,
         ),
-        leak(
+        leak_fault(
             "leak-doubled-close",
             "Z29",
             "Qwen's XML in the content, every </parameter> twice",
@@ -117,7 +117,7 @@ FAULTS = (
         "leak-in-reasoning",
         "Z25, Z34",
         "calls stand in the reasoning in Qwen's XML, and there is neither content nor a call",
-        lambda value: InReasoning(),
+        lambda value: ReasoningLeak(),
         effect=Effect(
             {Metric.PARSE_SUCCESS: 1, Metric.LEAK: 1, Metric.REASONING_ONLY: 1},
             {
@@ -131,7 +131,7 @@ FAULTS = (
         "leak-and-call",
         "",
         "calls stand on the wire and, in the hermes format, in the content as well",
-        lambda value: Besides(),
+        lambda value: LeakBesideCall(),
         effect=Effect({Metric.LEAK: 1}),
     ),
 )

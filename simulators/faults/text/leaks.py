@@ -6,9 +6,9 @@ from probes.parsers import PARSERS
 from simulators.faults.fault import Fault
 from simulators.faults.text import leak_variants
 from simulators.faults.text.call_writers import WRITERS
-from simulators.faults.text.leak import Leak, leak, said, without_calls
+from simulators.faults.text.leak import Leak, leak_fault, with_text, without_calls
 
-__all__ = ["FAULTS", "Leak", "said", "without_calls"]
+__all__ = ["FAULTS", "Leak", "with_text", "without_calls"]
 
 # Where the zoo has a row for the format; the others leak for the same reason as Z24.
 _ROWS = {
@@ -21,7 +21,7 @@ _ROWS = {
 
 
 def _leak(parser: str) -> Fault:
-    return leak(
+    return leak_fault(
         f"leak-{parser.replace('_', '-')}",
         _ROWS.get(parser, "Z24"),
         f"calls stand in the content in the {parser} format, and the stop is a plain one",

@@ -13,44 +13,44 @@ from probes.outcomes import Metric
 from simulators.faults.calls import lost_calls, server_parse_errors
 from simulators.faults.effects import NO_CALLS, SILENCE
 from simulators.faults.fault import Effect, Fault
-from simulators.faults.text.leak import only_thought
+from simulators.faults.text.leak import keep_only_reasoning
 from simulators.model.answers import Answer
-from simulators.vendors.hooks import Bend
-from simulators.vendors.spec import Asked
+from simulators.vendors.hooks import FaultHooks
+from simulators.vendors.spec import VendorRequest
 
 TAG = "<tool_call>"
 
 
 @dataclass(frozen=True, slots=True)
-class Says(Bend):
+class FixedText(FaultHooks):
     """Says a text where a call is owed; `{names}` in it are the tools that were meant."""
 
     text: str
 
     @override
-    def answer(self, answer: Answer, asked: Asked, rng: random.Random) -> Answer:
-        if not answer.wishes:
+    def answer(self, answer: Answer, request: VendorRequest, rng: random.Random) -> Answer:
+        if not answer.tool_requests:
             return answer
-        names = " and ".join(wish.tool.name for wish in answer.wishes)
-        return replace(answer, text=self.text.replace("{names}", names), wishes=())
+        names = " and ".join(tool_request.tool.name for tool_request in answer.tool_requests)
+        return replace(answer, text=self.text.replace("{names}", names), tool_requests=())
 
 
 @dataclass(frozen=True, slots=True)
-class Instead(Bend):
+class ReplyChange(FaultHooks):
     """Another reply where there are calls."""
 
     change: Callable[[Reply], Reply]
 
     @override
-    def reply(self, reply: Reply, asked: Asked, rng: random.Random) -> Reply:
+    def reply(self, reply: Reply, request: VendorRequest, rng: random.Random) -> Reply:
         return self.change(reply) if reply.calls else reply
 
 
-class CutsAtTag(Bend):
+class TagCut(FaultHooks):
     """Whatever an answer says ends where it speaks of the tag, as if a call began there."""
 
     @override
-    def reply(self, reply: Reply, asked: Asked, rng: random.Random) -> Reply:
+    def reply(self, reply: Reply, request: VendorRequest, rng: random.Random) -> Reply:
         for place, part in enumerate(reply.parts):
             if isinstance(part, Text) and TAG in part.text:
                 kept = part.text.partition(TAG)[0]
@@ -76,10 +76,10 @@ def _empty(reply: Reply) -> Reply:
     return replace(reply, parts=(), stop=Stop.END)
 
 
-def _silent(name: str, row: str, shows: str, bend: Bend, **more: float) -> Fault:
+def _silent(name: str, row: str, shows: str, hooks: FaultHooks, **more: float) -> Fault:
     metrics: Mapping[Metric, float] = {**SILENCE, **{Metric(key): hit for key, hit in more.items()}}
     fields: Mapping[str, JSON] = NO_CALLS
-    return Fault(name, row, shows, lambda value: bend, effect=Effect(metrics, fields))
+    return Fault(name, row, shows, lambda value: hooks, effect=Effect(metrics, fields))
 
 
 FAULTS = (
@@ -87,34 +87,34 @@ FAULTS = (
         "empty-reasoning",
         "Z05",
         "a call with reasoning that is empty, and not absent, for models that show it in a field",
-        lambda value: Instead(_thoughtless),
+        lambda value: ReplyChange(_thoughtless),
         frozenset({"openai", "ollama"}),
     ),
     _silent(
         "prose",
         "",
         "the model talks about the call and does not make it",
-        Says("Of course. I would use {names} for that and tell you what comes back."),
+        FixedText("Of course. I would use {names} for that and tell you what comes back."),
     ),
     _silent(
         "refuses",
         "",
         "a polite refusal where a call is owed, with a plain stop",
-        Says("I'm sorry, but I can't help with that."),
+        FixedText("I'm sorry, but I can't help with that."),
     ),
-    _silent("empty", "", "neither text nor a call, with a plain stop", Instead(_empty)),
+    _silent("empty", "", "neither text nor a call, with a plain stop", ReplyChange(_empty)),
     _silent(
         "reasoning-only",
         "",
         "reasoning and nothing else",
-        Instead(only_thought),
+        ReplyChange(keep_only_reasoning),
         reasoning_only=1,
     ),
     Fault(
         "cuts-at-tag",
         "Z26",
         "a text that mentions <tool_call> ends right before it",
-        lambda value: CutsAtTag(),
+        lambda value: TagCut(),
     ),
     *lost_calls.FAULTS,
     *server_parse_errors.FAULTS,

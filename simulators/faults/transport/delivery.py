@@ -16,7 +16,7 @@ from simulators.faults.fault import Effect, Fault
 from simulators.faults.fault_switch import SwitchError
 from simulators.faults.transport import outages
 from simulators.faults.transport.outages import NO_VERDICT
-from simulators.vendors.hooks import Bend, End, Sending
+from simulators.vendors.hooks import AnswerEnd, FaultHooks, OutgoingAnswer
 
 MEGABYTE = 1024 * 1024
 BLOCK = 64 * 1024
@@ -27,53 +27,53 @@ DRIP_GAP = 1
 
 
 @dataclass(frozen=True, slots=True)
-class Onward(Bend):
+class DeliveryChange(FaultHooks):
     """Changes the answer as it goes out."""
 
-    change: Callable[[Sending, random.Random], Sending]
+    change: Callable[[OutgoingAnswer, random.Random], OutgoingAnswer]
 
     @override
-    def sending(self, sending: Sending, rng: random.Random) -> Sending:
-        return self.change(sending, rng)
+    def outgoing(self, outgoing: OutgoingAnswer, rng: random.Random) -> OutgoingAnswer:
+        return self.change(outgoing, rng)
 
 
-def streams(sending: Sending) -> bool:
+def is_stream(outgoing: OutgoingAnswer) -> bool:
     """Whether the answer comes in pieces; Gemini's list of chunks is called JSON."""
-    return len(sending.chunks) > 1 or sending.media_type in STREAMS
+    return len(outgoing.chunks) > 1 or outgoing.media_type in STREAMS
 
 
-def _slow(value: float) -> Bend:
-    return Onward(lambda sending, rng: replace(sending, wait=sending.wait + value))
+def _slow(value: float) -> FaultHooks:
+    return DeliveryChange(lambda outgoing, rng: replace(outgoing, wait=outgoing.wait + value))
 
 
-def _thinking(value: float) -> Bend:
-    def change(sending: Sending, rng: random.Random) -> Sending:
-        if streams(sending):
-            return replace(sending, think=sending.think + value)
-        return replace(sending, wait=sending.wait + value)
+def _thinking(value: float) -> FaultHooks:
+    def change(outgoing: OutgoingAnswer, rng: random.Random) -> OutgoingAnswer:
+        if is_stream(outgoing):
+            return replace(outgoing, think=outgoing.think + value)
+        return replace(outgoing, wait=outgoing.wait + value)
 
-    return Onward(change)
-
-
-def _slow_chunks(value: float) -> Bend:
-    return Onward(lambda sending, rng: replace(sending, gap=sending.gap + value))
+    return DeliveryChange(change)
 
 
-def _broken(end: End) -> Callable[[float], Bend]:
+def _slow_chunks(value: float) -> FaultHooks:
+    return DeliveryChange(lambda outgoing, rng: replace(outgoing, gap=outgoing.gap + value))
+
+
+def _broken(end: AnswerEnd) -> Callable[[float], FaultHooks]:
     """A part of the answer, and then that end."""
 
-    def make(share: float) -> Bend:
+    def make(share: float) -> FaultHooks:
         if share > 1:
             raise SwitchError(f"{share:g} is no share of an answer; give a number from 0 to 1.")
 
-        def change(sending: Sending, rng: random.Random) -> Sending:
-            headers = dict(sending.headers)
-            if not streams(sending):
-                headers["content-length"] = str(sum(map(len, sending.chunks)))
-            chunks = _part(sending.chunks, share)
-            return replace(sending, chunks=chunks, headers=headers, end=end)
+        def change(outgoing: OutgoingAnswer, rng: random.Random) -> OutgoingAnswer:
+            headers = dict(outgoing.headers)
+            if not is_stream(outgoing):
+                headers["content-length"] = str(sum(map(len, outgoing.chunks)))
+            chunks = _part(outgoing.chunks, share)
+            return replace(outgoing, chunks=chunks, headers=headers, end=end)
 
-        return Onward(change)
+        return DeliveryChange(change)
 
     return make
 
@@ -86,56 +86,58 @@ def _part(chunks: Sequence[bytes], share: float) -> list[bytes]:
     return [*chunks[:whole], *([rest] if rest else [])]
 
 
-def _endless(sending: Sending, rng: random.Random) -> Sending:
+def _endless(outgoing: OutgoingAnswer, rng: random.Random) -> OutgoingAnswer:
     """A stream that says the same again and again, or a body that is never closed."""
-    if streams(sending):
-        middle = len(sending.chunks) // 2
-        again = sending.chunks[middle]
-        chunks = [*sending.chunks[:middle], again * (BLOCK // len(again))]
+    if is_stream(outgoing):
+        middle = len(outgoing.chunks) // 2
+        again = outgoing.chunks[middle]
+        chunks = [*outgoing.chunks[:middle], again * (BLOCK // len(again))]
     else:
-        chunks = [b"".join(sending.chunks)[:-1], b" " * BLOCK]
+        chunks = [b"".join(outgoing.chunks)[:-1], b" " * BLOCK]
     # Without a pause one reader would keep a processor busy.
-    return replace(sending, chunks=chunks, gap=max(sending.gap, ENDLESS_GAP), end=End.ENDLESS)
+    return replace(
+        outgoing, chunks=chunks, gap=max(outgoing.gap, ENDLESS_GAP), end=AnswerEnd.ENDLESS
+    )
 
 
-def _drip(sending: Sending, rng: random.Random) -> Sending:
-    return replace(sending, chunks=[b"\n"], gap=DRIP_GAP, end=End.ENDLESS)
+def _drip(outgoing: OutgoingAnswer, rng: random.Random) -> OutgoingAnswer:
+    return replace(outgoing, chunks=[b"\n"], gap=DRIP_GAP, end=AnswerEnd.ENDLESS)
 
 
-def _oversize(value: float) -> Bend:
+def _oversize(value: float) -> FaultHooks:
     blocks = int(value * MEGABYTE) // BLOCK
 
-    def change(sending: Sending, rng: random.Random) -> Sending:
+    def change(outgoing: OutgoingAnswer, rng: random.Random) -> OutgoingAnswer:
         # The same block again and again: nothing of that size is ever held.
         padding = [b"x" * BLOCK] * blocks
-        if sending.media_type == "text/event-stream":
-            return replace(sending, chunks=[b": ", *padding, b"\n\n", *sending.chunks])
-        if sending.media_type == "application/x-ndjson":
-            return replace(sending, chunks=[b'{"padding":"', *padding, b'"}\n', *sending.chunks])
-        if streams(sending):
-            return replace(sending, chunks=[b" " * BLOCK] * blocks + list(sending.chunks))
-        body = sending.chunks[0].lstrip()
+        if outgoing.media_type == "text/event-stream":
+            return replace(outgoing, chunks=[b": ", *padding, b"\n\n", *outgoing.chunks])
+        if outgoing.media_type == "application/x-ndjson":
+            return replace(outgoing, chunks=[b'{"padding":"', *padding, b'"}\n', *outgoing.chunks])
+        if is_stream(outgoing):
+            return replace(outgoing, chunks=[b" " * BLOCK] * blocks + list(outgoing.chunks))
+        body = outgoing.chunks[0].lstrip()
         chunks = [b'{"padding":"', *padding, b'",' + body[1:]]
         length = str(sum(map(len, chunks)))
         return replace(
-            sending, chunks=chunks, headers={**sending.headers, "content-length": length}
+            outgoing, chunks=chunks, headers={**outgoing.headers, "content-length": length}
         )
 
-    return Onward(change)
+    return DeliveryChange(change)
 
 
-def _wrong_type(sending: Sending, rng: random.Random) -> Sending:
-    kind = "application/json" if sending.media_type in STREAMS else "text/html"
-    return replace(sending, media_type=kind)
+def _wrong_type(outgoing: OutgoingAnswer, rng: random.Random) -> OutgoingAnswer:
+    kind = "application/json" if outgoing.media_type in STREAMS else "text/html"
+    return replace(outgoing, media_type=kind)
 
 
-def _garbage(sending: Sending, rng: random.Random) -> Sending:
+def _garbage(outgoing: OutgoingAnswer, rng: random.Random) -> OutgoingAnswer:
     # The first byte stands in no text of UTF-8, whatever the dice say.
-    return _instead(sending, b"\xff" + rng.randbytes(1023))
+    return _instead(outgoing, b"\xff" + rng.randbytes(1023))
 
 
-def _gzip_bomb(sending: Sending, rng: random.Random) -> Sending:
-    packed = _instead(sending, _bomb())
+def _gzip_bomb(outgoing: OutgoingAnswer, rng: random.Random) -> OutgoingAnswer:
+    packed = _instead(outgoing, _bomb())
     return replace(packed, headers={**packed.headers, "content-encoding": "gzip"})
 
 
@@ -145,42 +147,46 @@ def _bomb() -> bytes:
     return gzip.compress(b" " * MEGABYTE) * 200
 
 
-def _not_an_object(sending: Sending, rng: random.Random) -> Sending:
+def _not_an_object(outgoing: OutgoingAnswer, rng: random.Random) -> OutgoingAnswer:
     data = b'["ok"]'
-    if sending.media_type == "text/event-stream":
+    if outgoing.media_type == "text/event-stream":
         data = b"data: " + data + b"\n\n"
-    return _instead(sending, data)
+    return _instead(outgoing, data)
 
 
-def _empty_body(sending: Sending, rng: random.Random) -> Sending:
-    return _instead(sending, b"")
+def _empty_body(outgoing: OutgoingAnswer, rng: random.Random) -> OutgoingAnswer:
+    return _instead(outgoing, b"")
 
 
-def _instead(sending: Sending, data: bytes) -> Sending:
+def _instead(outgoing: OutgoingAnswer, data: bytes) -> OutgoingAnswer:
     """A success that carries other bytes."""
-    headers = {key: sending.headers[key] for key in sending.headers if key != "content-length"}
-    return replace(sending, chunks=[data], status=200, headers=headers)
+    headers = {key: outgoing.headers[key] for key in outgoing.headers if key != "content-length"}
+    return replace(outgoing, chunks=[data], status=200, headers=headers)
 
 
 def _plain(
     name: str,
     shows: str,
-    change: Callable[[Sending, random.Random], Sending],
+    change: Callable[[OutgoingAnswer, random.Random], OutgoingAnswer],
     effect: Effect = NO_VERDICT,
 ) -> Fault:
-    bend = Onward(change)
-    return Fault(name, "", shows, lambda value: bend, effect=effect)
+    hooks = DeliveryChange(change)
+    return Fault(name, "", shows, lambda value: hooks, effect=effect)
 
 
 def _valued(
-    name: str, shows: str, make: Callable[[float], Bend], value: tuple[float, str], effect: Effect
+    name: str,
+    shows: str,
+    make: Callable[[float], FaultHooks],
+    value: tuple[float, str],
+    effect: Effect,
 ) -> Fault:
     usual, means = value
 
-    def bend(given: float | None) -> Bend:
+    def hooks(given: float | None) -> FaultHooks:
         return make(usual if given is None else given)
 
-    return Fault(name, "", shows, bend, effect=effect, value=f"{means} ({usual:g})")
+    return Fault(name, "", shows, hooks, effect=effect, value=f"{means} ({usual:g})")
 
 
 _HALF = (0.5, "share of the answer that arrives")
@@ -197,11 +203,13 @@ FAULTS = (
     _valued(
         "slow-chunks", "pauses in a stream", _slow_chunks, (0.2, "seconds between chunks"), Effect()
     ),
-    _valued("stall", "a part of the answer, then silence", _broken(End.HANG), _HALF, NO_VERDICT),
+    _valued(
+        "stall", "a part of the answer, then silence", _broken(AnswerEnd.HANG), _HALF, NO_VERDICT
+    ),
     _valued(
         "cut",
         "a part of the answer, then the end of the connection",
-        _broken(End.CUT),
+        _broken(AnswerEnd.CUT),
         _HALF,
         NO_VERDICT,
     ),

@@ -14,8 +14,8 @@ from probes.messages import JSON
 from probes.outcomes import Metric
 from simulators.faults.fault import CHAT, Effect, Fault
 from simulators.faults.fault_switch import SwitchError
-from simulators.vendors.error_envelopes import Complaint
-from simulators.vendors.hooks import Bend, Sending
+from simulators.vendors.error_envelopes import RequestRefused
+from simulators.vendors.hooks import FaultHooks, OutgoingAnswer
 from simulators.vendors.spec import Envelope, Spec
 from simulators.vendors.vendor_auth import Auth
 
@@ -68,18 +68,18 @@ BASE_RESP = {
 
 
 @dataclass(frozen=True, slots=True)
-class Instead(Bend):
+class ReplacedAnswer(FaultHooks):
     """An answer in place of the vendor's, sent before the request is read."""
 
-    write: Callable[[Spec, random.Random], Sending | None]
+    write: Callable[[Spec, random.Random], OutgoingAnswer | None]
 
     @override
-    def door(self, spec: Spec, rng: random.Random) -> Sending | None:
+    def door(self, spec: Spec, rng: random.Random) -> OutgoingAnswer | None:
         return self.write(spec, rng)
 
 
 @dataclass(frozen=True, slots=True)
-class Shut(Auth):
+class RejectingAuth(Auth):
     """Lets nobody in, whatever the key."""
 
     says: str = ""
@@ -87,11 +87,11 @@ class Shut(Auth):
 
     @override
     def check(self, headers: Mapping[str, str], query: Mapping[str, str]) -> None:
-        raise Complaint(self.says, status=self.status, code=self.code)
+        raise RequestRefused(self.says, status=self.status, code=self.code)
 
 
 @dataclass(frozen=True, slots=True)
-class Closed(Bend):
+class ClosedVendor(FaultHooks):
     """Everything is refused, also what is served beside answers."""
 
     change: Callable[[Spec], Spec]
@@ -101,11 +101,11 @@ class Closed(Bend):
         return self.change(spec)
 
 
-def in_trouble(envelope: Envelope) -> Envelope:
+def outage_envelope(envelope: Envelope) -> Envelope:
     """A vendor's envelope that calls trouble trouble, and not a bad request."""
 
-    def write(complaint: Complaint, request_id: str) -> dict[str, JSON]:
-        return _retyped(envelope(complaint, request_id), complaint.status)
+    def write(refusal: RequestRefused, request_id: str) -> dict[str, JSON]:
+        return _retyped(envelope(refusal, request_id), refusal.status)
 
     return write
 
@@ -120,74 +120,74 @@ def _retyped(body: Mapping[str, JSON], status: int) -> dict[str, JSON]:
     return changed
 
 
-def _said(spec: Spec, rng: random.Random, status: int, message: str) -> Sending:
+def _said(spec: Spec, rng: random.Random, status: int, message: str) -> OutgoingAnswer:
     """An error in the vendor's own envelope."""
     request_id = f"req_{rng.getrandbits(96):024x}"
-    complaint = Complaint(message, status=status, code=CODES.get(status))
-    body = json.dumps(in_trouble(spec.envelope)(complaint, request_id)).encode("ascii")
+    refusal = RequestRefused(message, status=status, code=CODES.get(status))
+    body = json.dumps(outage_envelope(spec.envelope)(refusal, request_id)).encode("ascii")
     headers = {"server": spec.server, spec.request_id: request_id}
-    return Sending([body], "application/json", status, headers)
+    return OutgoingAnswer([body], "application/json", status, headers)
 
 
-def _rate_limit(value: float | None) -> Bend:
+def _rate_limit(value: float | None) -> FaultHooks:
     seconds = math.ceil(RETRY_AFTER if value is None else value)
 
-    def write(spec: Spec, rng: random.Random) -> Sending:
+    def write(spec: Spec, rng: random.Random) -> OutgoingAnswer:
         message = SLOW_DOWN.get(spec.format, RATE_LIMITED)
         said = _said(spec, rng, 429, message)
         return replace(said, headers={**said.headers, "retry-after": str(seconds)})
 
-    return Instead(write)
+    return ReplacedAnswer(write)
 
 
-def _server_error(value: float | None) -> Bend:
+def _server_error(value: float | None) -> FaultHooks:
     status = 500 if value is None else int(value)
     if not 500 <= status <= 599:
         raise SwitchError(f"{status} is no status of a server error; give one from 500 to 599.")
 
-    def write(spec: Spec, rng: random.Random) -> Sending:
+    def write(spec: Spec, rng: random.Random) -> OutgoingAnswer:
         if status in PROXY_TITLES:
             return _proxy_page(status)
         words, usual = (BUSY, OVERLOADED) if status in (503, 529) else (BROKEN, SORRY)
         return _said(spec, rng, status, words.get(spec.format, usual))
 
-    return Instead(write)
+    return ReplacedAnswer(write)
 
 
-def _proxy_page(status: int) -> Sending:
+def _proxy_page(status: int) -> OutgoingAnswer:
     title = PROXY_TITLES[status]
     page = (
         f"<html>\r\n<head><title>{title}</title></head>\r\n<body>\r\n"
         f"<center><h1>{title}</h1></center>\r\n<hr><center>nginx</center>\r\n</body>\r\n</html>\r\n"
     )
-    return Sending([page.encode("ascii")], "text/html", status, {"server": "nginx"})
+    return OutgoingAnswer([page.encode("ascii")], "text/html", status, {"server": "nginx"})
 
 
 def _down(spec: Spec) -> Spec:
     says = BUSY.get(spec.format, OVERLOADED)
-    return replace(spec, auth=Shut(says=says), envelope=in_trouble(spec.envelope))
+    return replace(spec, auth=RejectingAuth(says=says), envelope=outage_envelope(spec.envelope))
 
 
 def _loading(spec: Spec) -> Spec:
     if spec.format not in CHAT:
         return spec
-    return replace(spec, auth=Shut(says="Loading model"), envelope=_unavailable)
+    return replace(spec, auth=RejectingAuth(says="Loading model"), envelope=_unavailable)
 
 
-def _unavailable(complaint: Complaint, request_id: str) -> dict[str, JSON]:
-    error: dict[str, JSON] = {"message": complaint.message, "type": "unavailable_error"}
-    return {"error": {**error, "code": complaint.status}}
+def _unavailable(refusal: RequestRefused, request_id: str) -> dict[str, JSON]:
+    error: dict[str, JSON] = {"message": refusal.message, "type": "unavailable_error"}
+    return {"error": {**error, "code": refusal.status}}
 
 
 def _auth_lost(spec: Spec) -> Spec:
     usual = spec.auth.wrong.replace("{key}", "***") if spec.auth else "Invalid API key"
     code = spec.auth.code if spec.auth else None
     says = NO_ACCESS.get(spec.format, usual)
-    shut = Shut(says=says, status=401, code=code)
-    return replace(spec, auth=shut, envelope=in_trouble(spec.envelope))
+    shut = RejectingAuth(says=says, status=401, code=code)
+    return replace(spec, auth=shut, envelope=outage_envelope(spec.envelope))
 
 
-def _base_resp(value: float | None) -> Bend:
+def _base_resp(value: float | None) -> FaultHooks:
     code = 1002 if value is None else int(value)
     if code not in BASE_RESP:
         raise SwitchError(
@@ -195,30 +195,32 @@ def _base_resp(value: float | None) -> Bend:
         )
     inside: JSON = {"status_code": code, "status_msg": BASE_RESP[code]}
 
-    def write(spec: Spec, rng: random.Random) -> Sending | None:
+    def write(spec: Spec, rng: random.Random) -> OutgoingAnswer | None:
         if spec.format not in CHAT:
             return None
         body = {"id": f"{rng.getrandbits(128):032x}", "choices": None, "created": 0}
         data = json.dumps({**body, "model": "", "base_resp": inside}).encode("ascii")
-        return Sending([data], "application/json", headers={"server": spec.server})
+        return OutgoingAnswer([data], "application/json", headers={"server": spec.server})
 
-    return Instead(write)
-
-
-def _html(spec: Spec, rng: random.Random) -> Sending:
-    return Sending([SIGN_IN.encode("ascii")], "text/html")
+    return ReplacedAnswer(write)
 
 
-def _redirect(spec: Spec, rng: random.Random) -> Sending:
-    return Sending([b""], "text/plain", 307, {"location": ELSEWHERE})
+def _html(spec: Spec, rng: random.Random) -> OutgoingAnswer:
+    return OutgoingAnswer([SIGN_IN.encode("ascii")], "text/html")
 
 
-def _fault(name: str, shows: str, make: Callable[[float | None], Bend], value: str = "") -> Fault:
+def _redirect(spec: Spec, rng: random.Random) -> OutgoingAnswer:
+    return OutgoingAnswer([b""], "text/plain", 307, {"location": ELSEWHERE})
+
+
+def _fault(
+    name: str, shows: str, make: Callable[[float | None], FaultHooks], value: str = ""
+) -> Fault:
     return Fault(name, "", shows, make, effect=NO_VERDICT, value=value)
 
 
-def _always(bend: Bend) -> Callable[[float | None], Bend]:
-    return lambda value: bend
+def _always(hooks: FaultHooks) -> Callable[[float | None], FaultHooks]:
+    return lambda value: hooks
 
 
 FAULTS = (
@@ -234,12 +236,14 @@ FAULTS = (
         _server_error,
         "the status (500)",
     ),
-    _fault("down", "503 for everything, also for lists and versions", _always(Closed(_down))),
+    _fault("down", "503 for everything, also for lists and versions", _always(ClosedVendor(_down))),
     replace(
-        _fault("loading", "503 `Loading model`, as llama.cpp says it", _always(Closed(_loading))),
+        _fault(
+            "loading", "503 `Loading model`, as llama.cpp says it", _always(ClosedVendor(_loading))
+        ),
         formats=CHAT,
     ),
-    _fault("auth-lost", "401 for a key that was right before", _always(Closed(_auth_lost))),
+    _fault("auth-lost", "401 for a key that was right before", _always(ClosedVendor(_auth_lost))),
     replace(
         _fault(
             "base-resp",
@@ -249,6 +253,6 @@ FAULTS = (
         ),
         formats=CHAT,
     ),
-    _fault("html", "200 with a sign-in page", _always(Instead(_html))),
-    _fault("redirect", "307 to another path", _always(Instead(_redirect))),
+    _fault("html", "200 with a sign-in page", _always(ReplacedAnswer(_html))),
+    _fault("redirect", "307 to another path", _always(ReplacedAnswer(_redirect))),
 )

@@ -127,14 +127,14 @@ def test_what_was_given_wins_over_the_data_folder(tmp_path: Path) -> None:
         (tmp_path / name).write_text("x")
     given = {"SECRET_KEY_FILE": "/elsewhere", "DATA_DIR": "/data"}
 
-    found = running_product.environment(tmp_path, given)
+    found = running_product.find_environment(tmp_path, given)
 
     assert found == {"CREDENTIAL_KEYS_FILE": str(tmp_path / "credential-keys")}
 
 
 def test_an_empty_folder_gives_nothing_and_stays_empty(tmp_path: Path) -> None:
     """Looking makes no keys: a product that starts there later makes its own."""
-    found = running_product.environment(tmp_path, {})
+    found = running_product.find_environment(tmp_path, {})
 
     assert found == {"DATA_DIR": str(tmp_path)}
     assert list(tmp_path.iterdir()) == []
