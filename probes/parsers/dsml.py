@@ -2,10 +2,9 @@ from __future__ import annotations
 
 import re
 
-from probes.parsers.base import RawCall
 from probes.parsers.context import MAX_NAME, ParseContext, Parser
 from probes.parsers.cursor import Cursor, Reading, TagSearch
-from probes.parsers.tagged_parameters import TagSet, read_parameters
+from probes.parsers.tagged_parameters import TagSet, read_tagged_call
 
 NAME = "dsml"
 
@@ -27,6 +26,7 @@ TAGS = TagSet(
         )
     ),
     lambda found: (found["key"].strip("\"'"), _is_string(found["rest"])),
+    unknown_names=True,
 )
 OPENERS = tuple(
     f"<{space}{bars}{after}DSML{before}{bars[0]}"
@@ -59,20 +59,8 @@ def read_calls(cursor: Cursor, context: ParseContext, opener: str) -> Reading[bo
 
 
 def _invoke(cursor: Cursor, context: ParseContext, name: str) -> Reading[bool]:
-    body = yield from read_parameters(cursor, TAGS, context)
-    if body is None:
-        return False
-    call = RawCall(
-        name[: MAX_NAME + 1],
-        body.arguments,
-        NAME,
-        "",
-        "",
-        body.closed,
-        body.open_value,
-        notes=body.notes,
-    )
-    return context.emit_call(cursor, call, unknown=True)
+    name = name[: MAX_NAME + 1]
+    return (yield from read_tagged_call(cursor, TAGS, context, name=name, format=NAME))
 
 
 def _is_string(attributes: str) -> bool | None:

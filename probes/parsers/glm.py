@@ -6,7 +6,7 @@ from probes.parsers.base import Parameters, RawCall
 from probes.parsers.context import MAX_NAME, ParseContext, Parser
 from probes.parsers.cursor import Cursor, Reading, TagSearch
 from probes.parsers.json_output import skip_closers
-from probes.parsers.tagged_parameters import TagSet, read_parameters
+from probes.parsers.tagged_parameters import TagSet, read_tagged_call
 
 NAME = "glm"
 KEY = "<arg_key>"
@@ -44,13 +44,7 @@ def read_calls(cursor: Cursor, context: ParseContext, opener: str) -> Reading[bo
     if stop == CLOSE:
         cursor.take(len(CLOSE))
         return context.emit_call(cursor, RawCall(name, Parameters(()), NAME, ""))
-    body = yield from read_parameters(cursor, TAGS, context)
-    if body is None:
-        return False
-    call = RawCall(
-        name, body.arguments, NAME, "", "", body.closed, body.open_value, notes=body.notes
-    )
-    if not context.emit_call(cursor, call):
+    if not (yield from read_tagged_call(cursor, TAGS, context, name=name, format=NAME)):
         return False
     yield from skip_closers(cursor, "</arg_value>", CLOSE)
     return True

@@ -2,12 +2,11 @@ from __future__ import annotations
 
 import re
 
-from probes.parsers.base import RawCall
 from probes.parsers.context import ParseContext, Parser
 from probes.parsers.cursor import Cursor, Reading, TagSearch
 from probes.parsers.json_output import skip_closers
 from probes.parsers.qwen_xml import read_name, unquote_name
-from probes.parsers.tagged_parameters import TagSet, read_parameters
+from probes.parsers.tagged_parameters import TagSet, read_tagged_call
 
 NAME = "invoke"
 OPEN = "<invoke name="
@@ -41,13 +40,7 @@ def read_invokes(cursor: Cursor, context: ParseContext, format: str) -> Reading[
         name = yield from read_name(cursor)
         if not context.may_name(name):
             return False
-        body = yield from read_parameters(cursor, TAGS, context)
-        if body is None:
-            return False
-        call = RawCall(
-            name, body.arguments, format, "", "", body.closed, body.open_value, notes=body.notes
-        )
-        if not context.emit_call(cursor, call):
+        if not (yield from read_tagged_call(cursor, TAGS, context, name=name, format=format)):
             return False
         yield from skip_closers(cursor, *OUTER)
         if not (yield from cursor.skip(OPEN)):

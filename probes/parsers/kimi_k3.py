@@ -2,11 +2,10 @@ from __future__ import annotations
 
 import re
 
-from probes.parsers.base import RawCall
 from probes.parsers.context import ParseContext, Parser
 from probes.parsers.cursor import Cursor, Reading, TagSearch
 from probes.parsers.json_output import skip_closers
-from probes.parsers.tagged_parameters import TagSet, read_parameters
+from probes.parsers.tagged_parameters import TagSet, read_tagged_call
 
 NAME = "kimi_k3"
 TOOLS = "<|open|>tools<|sep|>"
@@ -26,6 +25,7 @@ TAGS = TagSet(
         stop=SEP,
     ),
     lambda found: _parameter(_attributes(found["attributes"])),
+    unknown_names=True,
 )
 
 
@@ -39,13 +39,7 @@ def read_calls(cursor: Cursor, context: ParseContext, opener: str) -> Reading[bo
         if not name:
             return False
         cursor.take(len(SEP))
-        body = yield from read_parameters(cursor, TAGS, context)
-        if body is None:
-            return False
-        call = RawCall(
-            name, body.arguments, NAME, "", "", body.closed, body.open_value, notes=body.notes
-        )
-        if not context.emit_call(cursor, call, unknown=True):
+        if not (yield from read_tagged_call(cursor, TAGS, context, name=name, format=NAME)):
             return False
         yield from skip_closers(cursor, "<|close|>tools<|sep|>")
         if not (yield from cursor.skip(CALL)):

@@ -2,11 +2,10 @@ from __future__ import annotations
 
 import re
 
-from probes.parsers.base import RawCall
 from probes.parsers.context import MAX_NAME, ParseContext, Parser
 from probes.parsers.cursor import Cursor, Reading, TagSearch
 from probes.parsers.json_output import skip_closers
-from probes.parsers.tagged_parameters import TagSet, read_parameters
+from probes.parsers.tagged_parameters import TagSet, read_tagged_call
 
 NAME = "qwen_xml"
 OPEN = "<function="
@@ -34,13 +33,7 @@ def read_calls(cursor: Cursor, context: ParseContext, opener: str) -> Reading[bo
     name = yield from read_name(cursor)
     if not context.may_name(name):
         return False
-    body = yield from read_parameters(cursor, TAGS, context)
-    if body is None:
-        return False
-    call = RawCall(
-        name, body.arguments, NAME, "", "", body.closed, body.open_value, notes=body.notes
-    )
-    if not context.emit_call(cursor, call):
+    if not (yield from read_tagged_call(cursor, TAGS, context, name=name, format=NAME)):
         return False
     yield from skip_closers(cursor, "</function>", "</tool_call>")
     return True

@@ -11,7 +11,7 @@ import re
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
-from probes.parsers.base import Parameter, Parameters
+from probes.parsers.base import Parameter, Parameters, RawCall
 from probes.parsers.context import ParseContext
 from probes.parsers.cursor import Cursor, Reading, TagSearch
 
@@ -29,6 +29,8 @@ class TagSet:
     marks: TagSearch
     parameter: Callable[[re.Match[str]], tuple[str, bool | None]]
     strip_newlines: bool = False
+    # No prose contains this markup, so that a call may name an undeclared tool.
+    unknown_names: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,6 +52,19 @@ class _State:
 
     def body(self, *, closed: bool) -> TaggedBody:
         return TaggedBody(Parameters(tuple(self.items)), closed, self.open_value, tuple(self.notes))
+
+
+def read_tagged_call(
+    cursor: Cursor, tags: TagSet, context: ParseContext, *, name: str, format: str
+) -> Reading[bool]:
+    """Pass the body of a call and report the call; False where there is none to report."""
+    body = yield from read_parameters(cursor, tags, context)
+    if body is None:
+        return False
+    call = RawCall(
+        name, body.arguments, format, "", "", body.closed, body.open_value, notes=body.notes
+    )
+    return context.emit_call(cursor, call, unknown=tags.unknown_names)
 
 
 def read_parameters(

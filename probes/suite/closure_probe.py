@@ -10,7 +10,7 @@ from probes.history.trimming import TrimBudget, trim_turns
 from probes.messages import JSON, ModelCall, Reply, Role, Stop, Text, ToolResult, Turn
 from probes.outcomes import Metric, Verdict
 from probes.suite import two_turns
-from probes.suite.base import Answer, DrawnValues, Question, Script
+from probes.suite.base import Answer, DrawnValues, Judgement, Question, Script
 from probes.suite.question_builder import HERE, QuestionBuilder
 from probes.suite.script_steps import (
     CLOSURE_KINDS,
@@ -46,12 +46,9 @@ class ClosureProbe:
         conversation = start_conversation(GREETING)
         conversation.add_reply(Reply((Text(GREETED),), Stop.END), HERE)
         conversation.add_user(PROMPT.format(tool=PROBE_ADD.name, **drawn.values))
-        answer = yield from session.ask(conversation)
-        if answer.reply is None:
-            return session.judge_refusal(answer, self.owes)
-        turn = session.judge_turn(answer.reply)
-        if not turn.calls:
-            return session.judge()
+        turn = yield from session.ask_for_calls(conversation, self.owes)
+        if isinstance(turn, Judgement):
+            return turn
         add_call_results(
             conversation, turn, [({"nonce": drawn.values["nonce"]}, False)] * len(turn.calls)
         )

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from probes.messages import JSON, ToolCall
 from probes.outcomes import FindingKind, Metric, Verdict
-from probes.suite.base import DrawnValues, Script
+from probes.suite.base import DrawnValues, Judgement, Script
 from probes.suite.question_builder import QuestionBuilder
 from probes.suite.random_words import WORDS
 from probes.suite.script_steps import ScriptSession, add_call_results, start_conversation
@@ -39,12 +39,9 @@ class ErrorRepairProbe:
     def script(self, drawn: DrawnValues, builder: QuestionBuilder) -> Script:
         session = ScriptSession(builder, (PROBE_FAIL_ONCE,))
         conversation = start_conversation(PROMPT.format(tool=PROBE_FAIL_ONCE.name, **drawn.values))
-        answer = yield from session.ask(conversation)
-        if answer.reply is None:
-            return session.judge_refusal(answer, self.owes)
-        turn = session.judge_turn(answer.reply)
-        if not turn.calls:
-            return session.judge()
+        turn = yield from session.ask_for_calls(conversation, self.owes)
+        if isinstance(turn, Judgement):
+            return turn
         if _is_right(turn.calls):
             # Nothing to correct: the model went its own way, which proves nothing here.
             session.add_finding(

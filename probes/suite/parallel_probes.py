@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 from probes.messages import JSON
 from probes.outcomes import FindingKind, Metric, Verdict
-from probes.suite.base import DrawnValues, Script
+from probes.suite.base import DrawnValues, Judgement, Script
 from probes.suite.question_builder import QuestionBuilder
 from probes.suite.random_words import draw_nonce, draw_phrase
 from probes.suite.script_steps import ScriptSession, add_call_results, start_conversation
@@ -42,12 +42,9 @@ class ParallelProbe:
         session = ScriptSession(builder, (PROBE_ECHO, PROBE_ADD))
         wanted = _wanted(drawn)
         conversation = start_conversation(_prompt(wanted))
-        answer = yield from session.ask(conversation)
-        if answer.reply is None:
-            return session.judge_refusal(answer, self.owes)
-        turn = session.judge_turn(answer.reply)
-        if not turn.calls:
-            return session.judge()
+        turn = yield from session.ask_for_calls(conversation, self.owes)
+        if isinstance(turn, Judgement):
+            return turn
         together = len(turn.calls) > 1
         session.verdicts.append(Verdict(Metric.PARALLEL_DOWNGRADE, together))
         session.facts["calls"] = len(turn.calls)

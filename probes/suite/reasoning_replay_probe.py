@@ -58,12 +58,9 @@ class ReasoningReplayProbe:
     def script(self, drawn: DrawnValues, builder: QuestionBuilder) -> Script:
         session = ScriptSession(builder, (PROBE_ECHO, PROBE_ADD))
         conversation = start_conversation(PROMPT.format(tool=PROBE_ADD.name, **drawn.values))
-        answer = yield from session.ask(conversation)
-        if answer.reply is None:
-            return session.judge_refusal(answer, self.owes)
-        turn = session.judge_turn(answer.reply)
-        if not turn.calls:
-            return session.judge()
+        turn = yield from session.ask_for_calls(conversation, self.owes)
+        if isinstance(turn, Judgement):
+            return turn
         if not _has_reasoned(turn.as_history_reply):
             session.facts["replay"] = {"reasoned": False}
             return session.judge()

@@ -4,7 +4,7 @@ import random
 from dataclasses import dataclass
 
 from probes.outcomes import FindingKind, Metric
-from probes.suite.base import DrawnValues, Script
+from probes.suite.base import DrawnValues, Judgement, Script
 from probes.suite.question_builder import QuestionBuilder
 from probes.suite.random_words import draw_nonce, draw_phrase
 from probes.suite.script_steps import ScriptSession, add_call_results, start_conversation
@@ -39,12 +39,9 @@ class RoundTripProbe:
         session = ScriptSession(builder, (PROBE_ECHO,))
         wanted = {name: drawn.values[name] for name in ("message", "tag")}
         conversation = start_conversation(PROMPT.format(tool=PROBE_ECHO.name, **wanted))
-        answer = yield from session.ask(conversation)
-        if answer.reply is None:
-            return session.judge_refusal(answer, self.owes)
-        turn = session.judge_turn(answer.reply)
-        if not turn.calls:
-            return session.judge()
+        turn = yield from session.ask_for_calls(conversation, self.owes)
+        if isinstance(turn, Judgement):
+            return turn
         if not turn.unfit:
             session.findings += find_wrong_values(turn.calls, [(PROBE_ECHO.name, wanted)])
         results = [({"ok": True, "nonce": drawn.values["nonce"]}, False)] * len(turn.calls)

@@ -92,6 +92,16 @@ class ScriptSession:
             (answer,) = yield (question(other, f"{label}, {how}"),)
         return answer
 
+    def ask_for_calls(
+        self, conversation: Conversation, owes: Sequence[Metric]
+    ) -> Generator[Sequence[Question], Sequence[Answer], JudgedTurn | Judgement]:
+        """Ask the first question: the turn with its calls, or the verdict where it has none."""
+        answer = yield from self.ask(conversation)
+        if answer.reply is None:
+            return self.judge_refusal(answer, owes)
+        turn = self.judge_turn(answer.reply)
+        return turn if turn.calls else self.judge()
+
     def judge_turn(self, reply: Reply, *, may_stop: bool = False) -> JudgedTurn:
         """Judge a turn that owes a call, and collect its findings and verdicts.
 
