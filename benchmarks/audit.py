@@ -64,7 +64,7 @@ def _kinds() -> dict[str, Callable[[], object]]:
         return endpoints.update(endpoint, key=None, forget_key=False, model=model)
 
     return {
-        "write a note": lambda: notes.add(endpoint, at=None, text="x", by=None),
+        "write a note": lambda: notes.add_note(endpoint, at=None, text="x", by=None),
         "change an endpoint": edit,
         "register an endpoint": lambda: endpoints.create(slug=f"e-{next(numbers)}", **given),
     }

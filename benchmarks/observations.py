@@ -208,14 +208,14 @@ def _fill(millions: int) -> None:
 
 
 def _chart_seconds(endpoint: Endpoint) -> list[float]:
-    from dashboard.charts.series import series
+    from dashboard.charts.series import read_series
     from dashboard.runs.observations import LIVE
     from probes.outcomes import Metric
 
     end = datetime.now(UTC)
     span: dict[str, Any] = {"start": end - timedelta(days=DAYS), "end": end}
     return [
-        _timed(lambda: series(endpoint, Metric.PARSE_SUCCESS, lane=LIVE, **span))
+        _timed(lambda: read_series(endpoint, Metric.PARSE_SUCCESS, lane=LIVE, **span))
         for _ in range(WARM_UP + CHARTS_A_BLOCK)
     ]
 

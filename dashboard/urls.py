@@ -13,7 +13,7 @@ from dashboard.accounts.views import (
     sign_in,
 )
 from dashboard.audit import views as audit
-from dashboard.charts.views import charts, notes
+from dashboard.charts import urls as charts
 from dashboard.compare import views as compare
 from dashboard.core import design_views
 from dashboard.demo import views as demo
@@ -29,6 +29,7 @@ from dashboard.system.views import health_checks, prometheus, settings, system
 
 urlpatterns = [
     *fleet.urlpatterns,
+    *charts.urlpatterns,
     path("endpoints/new/", endpoints.new, name="endpoint-new"),
     path("endpoints/new/try/", try_out.new, name="endpoint-new-try"),
     path("first-run/nearby/", ollama_discovery.part, name="nearby"),
@@ -39,11 +40,6 @@ urlpatterns = [
     path("endpoints/<slug:slug>/runs/", endpoints.runs, name="endpoint-runs"),
     path("endpoints/<slug:slug>/run/", reprobe.latest, name="endpoint-run"),
     path("endpoints/<slug:slug>/probe/", reprobe.probe, name="endpoint-probe"),
-    path("endpoints/<slug:slug>/chart/", charts.part, name="endpoint-chart"),
-    path("endpoints/<slug:slug>/chart/points/", charts.points, name="endpoint-points"),
-    path("endpoints/<slug:slug>/chart/export/", charts.export, name="endpoint-export"),
-    path("endpoints/<slug:slug>/notes/", notes.part, name="endpoint-notes"),
-    path("endpoints/<slug:slug>/notes/<int:note_id>/remove/", notes.remove, name="note-remove"),
     path("endpoints/<slug:slug>/policy/", endpoints.policy, name="endpoint-policy"),
     path("endpoints/<slug:slug>/modes/", modes.part, name="endpoint-modes"),
     path("endpoints/<slug:slug>/modes/<int:switch_id>/off/", modes.off, name="mode-off"),

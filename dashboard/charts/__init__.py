@@ -1,1 +1,1 @@
-from __future__ import annotations
+"""Metrics, latency, tokens and cost of an endpoint over time, with annotations and notes."""

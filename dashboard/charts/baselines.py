@@ -1,4 +1,4 @@
-"""What the runs of a metric were compared with over time, and what would be noticed."""
+"""The references of a metric over time, with their warning and alarm levels."""
 
 from __future__ import annotations
 
@@ -20,34 +20,38 @@ from health.rates import metric_rate
 from health.watch import YEAR, ChangeKind
 from probes.outcomes import Metric
 
-MOST = 100
-_SETTLING = (ChangeKind.FROZEN.value, ChangeKind.CORRELATED.value, ACCEPTED)
+MAX_EVENTS = 100
+_BASELINE_EVENTS = (ChangeKind.FROZEN.value, ChangeKind.CORRELATED.value, ACCEPTED)
 
 
-def references(
+def read_references(
     endpoint: Endpoint, metric: Metric, start: datetime, end: datetime
 ) -> list[Reference]:
-    """Every reference that held in the span, each until the next."""
+    """Every reference in force in the span, each until the next one."""
     settled = WatchEvent.objects.filter(
         profile__endpoint=endpoint,
         metric=metric.value,
         lane=Lane.PROBE,
-        kind__in=_SETTLING,
+        kind__in=_BASELINE_EVENTS,
         at__lte=end,
     ).select_related("profile")
-    newest = sorted(settled.order_by("-id")[:MOST], key=lambda event: (event.profile_id, event.id))
-    found = [
+    newest = sorted(
+        settled.order_by("-id")[:MAX_EVENTS], key=lambda event: (event.profile_id, event.id)
+    )
+    references = [
         reference
         for _profile, events in groupby(newest, key=lambda event: event.profile_id)
-        for reference in _of_profile(endpoint, metric, list(events), end)
+        for reference in _profile_references(endpoint, metric, list(events), end)
     ]
     profile = endpoint.profile
     since = [event.at for event in newest if event.profile_id == profile.pk]
-    found += _provisional(endpoint, metric, since[-1] if since else profile.created_at, end)
-    return [each for each in found if each.end >= start]
+    references += _provisional_reference(
+        endpoint, metric, since[-1] if since else profile.created_at, end
+    )
+    return [each for each in references if each.end >= start]
 
 
-def _of_profile(
+def _profile_references(
     endpoint: Endpoint, metric: Metric, events: list[WatchEvent], end: datetime
 ) -> Iterable[Reference]:
     over = events[-1].profile.ended_at or end
@@ -58,28 +62,30 @@ def _of_profile(
         if rate is None and baseline.known() is BaselineState.FROZEN:
             rate = baseline.reference()
         if rate is not None:
-            words = _words(metric, rate, baseline)
-            yield _reference(
+            words = _reference_text(metric, rate, baseline)
+            yield _build_reference(
                 endpoint, metric, (event.at, until), rate=rate, baseline=baseline, words=words
             )
 
 
-def _provisional(
+def _provisional_reference(
     endpoint: Endpoint, metric: Metric, since: datetime, end: datetime
 ) -> list[Reference]:
-    """What runs are compared with while the baseline is not full; it moves with every run."""
+    """The reference while the baseline is incomplete; it moves with every run."""
     gauge = Watch.objects.state_of(endpoint.profile).gauge(metric)
     rate = gauge.judged_by(PROBE)
     if rate is None or gauge.reference is not None or since > end:
         return []
-    words = _("provisional {reference}").format(reference=_words(metric, rate, gauge.baseline))
-    found = _reference(
+    words = _("provisional {reference}").format(
+        reference=_reference_text(metric, rate, gauge.baseline)
+    )
+    reference = _build_reference(
         endpoint, metric, (since, end), rate=rate, baseline=gauge.baseline, words=words
     )
-    return [replace(found, provisional=True)]
+    return [replace(reference, provisional=True)]
 
 
-def _reference(  # noqa: PLR0913 -- what held, when, and what it rests on
+def _build_reference(  # noqa: PLR0913 -- the fields of a reference
     endpoint: Endpoint,
     metric: Metric,
     span: tuple[datetime, datetime],
@@ -103,12 +109,12 @@ def _reference(  # noqa: PLR0913 -- what held, when, and what it rests on
     )
 
 
-def _words(metric: Metric, success: float, baseline: Baseline) -> str:
+def _reference_text(metric: Metric, success: float, baseline: Baseline) -> str:
     of = metric_rate(metric, baseline.trials, baseline.trials - baseline.successes)
-    said = ngettext(
+    baseline_text = ngettext(
         "baseline {count} of {trials} in {runs} run",
         "baseline {count} of {trials} in {runs} runs",
         baseline.runs,
     ).format(count=of.count, trials=of.trials, runs=baseline.runs)
     reference = _("reference {rate}").format(rate=f"{shown(metric, success):.1%}")
-    return f"{reference}<br>{said}"
+    return f"{reference}<br>{baseline_text}"

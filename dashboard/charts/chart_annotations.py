@@ -1,4 +1,4 @@
-"""What happened to an endpoint in a span of time, for its charts."""
+"""Incidents, modes, maintenance and changes of an endpoint, for its charts."""
 
 from __future__ import annotations
 
@@ -7,9 +7,9 @@ from datetime import datetime
 from django.db.models import Min, Q
 from django.utils.translation import gettext as _
 
-from dashboard.charts.baselines import references
-from dashboard.charts.figures.change_marks import Kind, Mark
-from dashboard.charts.figures.lanes import Episode, Happened
+from dashboard.charts.baselines import read_references
+from dashboard.charts.figures.change_marks import Mark, MarkKind
+from dashboard.charts.figures.lanes import ChartAnnotations, Episode
 from dashboard.core import labels
 from dashboard.core.fact_labels import fact_label
 from dashboard.core.sql import fetch_rows
@@ -18,41 +18,43 @@ from dashboard.notifications.services import maintenance
 from dashboard.trust import detection
 from probes.outcomes import Metric
 
-MOST = 100
-# A policy has a new version with every change; stages are looked for in so many of them.
-MOST_VERSIONS = 500
+MAX_PER_KIND = 100
+# Every change makes a policy version; stage changes are searched in the newest of them.
+MAX_POLICY_VERSIONS = 500
 
 
-def read(endpoint: Endpoint, metric: Metric | None, start: datetime, end: datetime) -> Happened:
-    """The newest of all that touches the span; with a metric, what its runs are compared with."""
-    return Happened(
-        incidents=[episode_of(incident) for incident in incidents(endpoint, start, end)],
-        modes=_modes(endpoint, start, end),
-        windows=_windows(endpoint, start, end),
-        references=references(endpoint, metric, start, end) if metric else (),
-        marks=_marks(endpoint, start, end),
+def read_annotations(
+    endpoint: Endpoint, metric: Metric | None, start: datetime, end: datetime
+) -> ChartAnnotations:
+    """The newest annotations that overlap the span; with a metric, its references too."""
+    return ChartAnnotations(
+        incidents=[incident_episode(incident) for incident in read_incidents(endpoint, start, end)],
+        modes=_mode_episodes(endpoint, start, end),
+        windows=_maintenance_episodes(endpoint, start, end),
+        references=read_references(endpoint, metric, start, end) if metric else (),
+        marks=_read_marks(endpoint, start, end),
     )
 
 
-def incidents(endpoint: Endpoint, start: datetime, end: datetime) -> list[Incident]:
-    """Those that were open in the span, the oldest first."""
-    found = Incident.objects.filter(
+def read_incidents(endpoint: Endpoint, start: datetime, end: datetime) -> list[Incident]:
+    """Incidents open in the span, oldest first."""
+    newest = Incident.objects.filter(
         Q(ended_at=None) | Q(ended_at__gte=start), profile__endpoint=endpoint, opened_at__lte=end
-    ).order_by("-opened_at")[:MOST]
-    return list(found)[::-1]
+    ).order_by("-opened_at")[:MAX_PER_KIND]
+    return list(newest)[::-1]
 
 
-def episode_of(incident: Incident) -> Episode:
+def incident_episode(incident: Incident) -> Episode:
     return Episode(
         incident.opened_at,
         incident.ended_at,
         f"{detection.headline_of(incident)} (S{incident.worst})",
         began=_("opened"),
-        ended=_ended(incident),
+        ended=_end_label(incident),
     )
 
 
-def _ended(incident: Incident) -> str:
+def _end_label(incident: Incident) -> str:
     words = {
         Incident.State.RECOVERED: _("recovered"),
         Incident.State.ACCEPTED: _("accepted as normal"),
@@ -61,62 +63,62 @@ def _ended(incident: Incident) -> str:
     return words.get(Incident.State(incident.state), "")
 
 
-def _modes(endpoint: Endpoint, start: datetime, end: datetime) -> list[Episode]:
-    found = ModeSwitch.objects.filter(
+def _mode_episodes(endpoint: Endpoint, start: datetime, end: datetime) -> list[Episode]:
+    switches = ModeSwitch.objects.filter(
         Q(off_at=None) | Q(off_at__gte=start), profile__endpoint=endpoint, on_at__lte=end
-    ).order_by("-on_at")[:MOST]
+    ).order_by("-on_at")[:MAX_PER_KIND]
     return [
         Episode(
             switch.on_at,
-            switch.off_at or _run_out(switch, end),
-            _by_hand(switch) if switch.incident_id is None else _automatic(switch),
+            switch.off_at or _expired_at(switch, end),
+            _manual_label(switch) if switch.incident_id is None else _automatic_label(switch),
             began=_("on"),
             ended=_("off"),
         )
-        for switch in reversed(found)
+        for switch in reversed(switches)
     ]
 
 
-def _by_hand(switch: ModeSwitch) -> str:
+def _manual_label(switch: ModeSwitch) -> str:
     return _("{mode}, by hand").format(mode=switch.mode)
 
 
-def _automatic(switch: ModeSwitch) -> str:
+def _automatic_label(switch: ModeSwitch) -> str:
     return _("{mode}, automatic").format(mode=switch.mode)
 
 
-def _run_out(switch: ModeSwitch, now: datetime) -> datetime | None:
-    """When it ran out although nobody has swept it away yet."""
+def _expired_at(switch: ModeSwitch, now: datetime) -> datetime | None:
+    """The expiry of a switch that is still marked on."""
     over = switch.expires_at is not None and switch.expires_at <= now
     return switch.expires_at if over else None
 
 
-def _windows(endpoint: Endpoint, start: datetime, end: datetime) -> list[Episode]:
-    found = maintenance.between(endpoint, start, end)[-MOST:]
+def _maintenance_episodes(endpoint: Endpoint, start: datetime, end: datetime) -> list[Episode]:
+    windows = maintenance.between(endpoint, start, end)[-MAX_PER_KIND:]
     words = _("maintenance: {reason}")
     return [
-        Episode(each.starts_at, each.over_at, words.format(reason=each.reason)) for each in found
+        Episode(each.starts_at, each.over_at, words.format(reason=each.reason)) for each in windows
     ]
 
 
-def _marks(endpoint: Endpoint, start: datetime, end: datetime) -> list[Mark]:
-    """New fingerprints, suite versions, stages, and what people wrote down."""
+def _read_marks(endpoint: Endpoint, start: datetime, end: datetime) -> list[Mark]:
+    """New fingerprints, suite versions and stages, and notes."""
     return [
-        *_fingerprints(endpoint, start, end),
-        *_suites(endpoint, start, end),
-        *_stages(endpoint, start, end),
-        *_notes(endpoint, start, end),
+        *_fingerprint_marks(endpoint, start, end),
+        *_suite_marks(endpoint, start, end),
+        *_stage_marks(endpoint, start, end),
+        *_note_marks(endpoint, start, end),
     ]
 
 
-def _fingerprints(endpoint: Endpoint, start: datetime, end: datetime) -> list[Mark]:
-    found = FingerprintChange.objects.filter(
+def _fingerprint_marks(endpoint: Endpoint, start: datetime, end: datetime) -> list[Mark]:
+    changes = FingerprintChange.objects.filter(
         profile__endpoint=endpoint, at__gte=start, at__lte=end
-    ).order_by("-at", "-id")[:MOST]
-    return [Mark(change.at, Kind.FINGERPRINT, _told(change)) for change in found]
+    ).order_by("-at", "-id")[:MAX_PER_KIND]
+    return [Mark(change.at, MarkKind.FINGERPRINT, _fingerprint_text(change)) for change in changes]
 
 
-def _told(change: FingerprintChange) -> str:
+def _fingerprint_text(change: FingerprintChange) -> str:
     fact = fact_label(change.fact)
     if not change.before:
         return _("{fact}: {after}, not told before").format(fact=fact, after=change.after)
@@ -124,36 +126,38 @@ def _told(change: FingerprintChange) -> str:
     return words.format(fact=fact, before=change.before, after=change.after)
 
 
-def _suites(endpoint: Endpoint, start: datetime, end: datetime) -> list[Mark]:
-    """Every version of the suite but the one that the span began with."""
+def _suite_marks(endpoint: Endpoint, start: datetime, end: datetime) -> list[Mark]:
+    """Every suite version except the first one of the span."""
     runs = Run.objects.of(endpoint).filter(finished_at__gte=start, finished_at__lte=end)
     firsts = runs.values("suite_version").annotate(first=Min("finished_at")).order_by("first")
     words = _("suite {version}")
     return [
-        Mark(each["first"], Kind.SUITE, words.format(version=each["suite_version"]))
-        for each in list(firsts)[1 : MOST + 1]
+        Mark(each["first"], MarkKind.SUITE, words.format(version=each["suite_version"]))
+        for each in list(firsts)[1 : MAX_PER_KIND + 1]
     ]
 
 
-def _stages(endpoint: Endpoint, start: datetime, end: datetime) -> list[Mark]:
-    wanted = {"endpoint": endpoint.pk, "start": start, "end": end, "most": MOST_VERSIONS}
+def _stage_marks(endpoint: Endpoint, start: datetime, end: datetime) -> list[Mark]:
+    parameters = {"endpoint": endpoint.pk, "start": start, "end": end, "most": MAX_POLICY_VERSIONS}
     words = _("stage {before} is now {after}")
     return [
-        Mark(at, Kind.STAGE, words.format(before=_stage(before), after=_stage(after)))
-        for at, before, after in fetch_rows(_STAGES, wanted)[-MOST:]
+        Mark(
+            at, MarkKind.STAGE, words.format(before=_stage_label(before), after=_stage_label(after))
+        )
+        for at, before, after in fetch_rows(_STAGE_CHANGES, parameters)[-MAX_PER_KIND:]
     ]
 
 
-def _stage(code: str) -> str:
+def _stage_label(code: str) -> str:
     return labels.code_label(code, labels.STAGES)
 
 
-def _notes(endpoint: Endpoint, start: datetime, end: datetime) -> list[Mark]:
-    found = Note.objects.kept().filter(endpoint=endpoint, at__gte=start, at__lte=end)
-    return [Mark(note.at, Kind.NOTE, note.text) for note in found.newest_first()[:MOST]]
+def _note_marks(endpoint: Endpoint, start: datetime, end: datetime) -> list[Mark]:
+    notes = Note.objects.kept().filter(endpoint=endpoint, at__gte=start, at__lte=end)
+    return [Mark(note.at, MarkKind.NOTE, note.text) for note in notes.newest_first()[:MAX_PER_KIND]]
 
 
-_STAGES = """
+_STAGE_CHANGES = """
 SELECT at, before, stage FROM (
     SELECT at, version, stage, lag(stage) OVER (ORDER BY version) AS before
     FROM (SELECT at, version, body ->> 'stage' AS stage FROM dashboard_policyversion

@@ -1,4 +1,4 @@
-"""What a chart shows, in one sentence with its figures: the title above it."""
+"""The title above a chart: its main finding in one sentence with figures."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ from django.utils.translation import gettext as _
 from django.utils.translation import ngettext, pgettext
 
 from dashboard.charts.figures import measure as measures
-from dashboard.charts.figures.chart_values import Row, Shown
-from dashboard.charts.figures.measure import Measure, Price, Took
+from dashboard.charts.figures.chart_values import ChartPoint, MetricHistory
+from dashboard.charts.figures.measure import Measure, RunCost, TokenPrice
 from dashboard.models import Incident
 from dashboard.models.watch import Lane
 from dashboard.trust import detection
@@ -21,24 +21,24 @@ from health.rates import Rate, metric_rate
 from probes.outcomes import Metric
 
 
-def of_metric(shown: Shown, incidents: Sequence[Incident]) -> str:
-    """What an incident says; else what both halves say; else the rate of all of it."""
-    mine = [each for each in incidents if each.metric == shown.metric.value]
+def metric_title(history: MetricHistory, incidents: Sequence[Incident]) -> str:
+    """The newest incident, else a change between the halves, else the overall rate."""
+    mine = [each for each in incidents if each.metric == history.metric.value]
     if mine:
-        return _of_incident(mine[-1], shown)
-    rows = [row for row in shown.runs if row.rate] or [row for row in shown.live if row.rate]
+        return _incident_title(mine[-1], history)
+    rows = [row for row in history.runs if row.rate] or [row for row in history.live if row.rate]
     if not rows:
-        return metric_name(shown.metric)
-    return _of_halves(shown.metric, rows) or _of_all(shown.metric, rows)
+        return metric_name(history.metric)
+    return _trend_title(history.metric, rows) or _overall_title(history.metric, rows)
 
 
-def of_measure(measure: Measure, rows: Sequence[Took], price: Price | None) -> str:
-    """What the runs of the window took, as a rule."""
+def measure_title(measure: Measure, rows: Sequence[RunCost], price: TokenPrice | None) -> str:
+    """Typical latency, or the sum of tokens or cost."""
     runs = sum(row.runs for row in rows)
     if measure is Measure.LATENCY:
-        return _latency(rows) or measures.name_of(measure)
+        return _latency_title(rows) or measures.measure_name(measure)
     if not rows or (measure is Measure.COST and price is None):
-        return measures.name_of(measure)
+        return measures.measure_name(measure)
     if measure is Measure.TOKENS:
         return ngettext(
             "{used} tokens in, {made} out in {runs} run; {lost} went into attempts "
@@ -53,7 +53,7 @@ def of_measure(measure: Measure, rows: Sequence[Took], price: Price | None) -> s
             runs=runs,
         )
     assert price is not None
-    total = sum(price.of(row) for row in rows)
+    total = sum(price.cost_of(row) for row in rows)
     words = ngettext(
         "{total} {currency} for {runs} run, {each} a run",
         "{total} {currency} for {runs} runs, {each} a run",
@@ -63,7 +63,7 @@ def of_measure(measure: Measure, rows: Sequence[Took], price: Price | None) -> s
     return words.format(total=f"{total:,.2f}", currency=price.currency, runs=runs, each=each)
 
 
-def _latency(rows: Sequence[Took]) -> str:
+def _latency_title(rows: Sequence[RunCost]) -> str:
     known = [row for row in rows if row.latency_p50_ms is not None and row.latency_p95_ms]
     if not known:
         return ""
@@ -77,37 +77,37 @@ def _latency(rows: Sequence[Took]) -> str:
     ).format(half=f"{half:,.2f}", most=f"{most:,.2f}", runs=runs)
 
 
-def _of_incident(incident: Incident, shown: Shown) -> str:
-    said, opened = detection.headline_of(incident), day(incident.opened_at)
+def _incident_title(incident: Incident, history: MetricHistory) -> str:
+    headline, opened = detection.headline_of(incident), format_day(incident.opened_at)
     if incident.ended_at is None:
-        told = _("{finding} on {day}").format(finding=said, day=opened)
-        return _since(told, incident, shown)
-    ended = day(incident.ended_at)
+        title = _("{finding} on {day}").format(finding=headline, day=opened)
+        return _with_rate_since(title, incident, history)
+    ended = format_day(incident.ended_at)
     if incident.state == Incident.State.RECOVERED:
         words = _("{finding} on {day} and recovered on {ended}")
     elif incident.state == Incident.State.ACCEPTED:
         words = _("{finding} on {day}, which was accepted as normal on {ended}")
     else:
         words = _("{finding} on {day}, under a key or suite that ended on {ended}")
-    return words.format(finding=said, day=opened, ended=ended)
+    return words.format(finding=headline, day=opened, ended=ended)
 
 
-def _since(told: str, incident: Incident, shown: Shown) -> str:
-    """What the runs after its opening say: many get worse, or are better long before they end."""
-    lane = shown.live if incident.lane == Lane.LIVE else shown.runs
-    rate = _together(shown.metric, [row for row in lane if row.at > incident.opened_at])
+def _with_rate_since(title: str, incident: Incident, history: MetricHistory) -> str:
+    """Adds the rate since the incident opened, which can be worse or better than then."""
+    lane = history.live if incident.lane == Lane.LIVE else history.runs
+    rate = _pooled_rate(history.metric, [row for row in lane if row.at > incident.opened_at])
     if rate is None:
-        return told
+        return title
     words = _("{finding}; since then {rate}, {count} of {trials} trials")
     count, trials = f"{rate.count:,}", f"{rate.trials:,}"
-    return words.format(finding=told, rate=_share(rate), count=count, trials=trials)
+    return words.format(finding=title, rate=_percent(rate), count=count, trials=trials)
 
 
-def _of_halves(metric: Metric, rows: Sequence[Row]) -> str:
-    """That it moved, only where the intervals of both halves have nothing in common."""
+def _trend_title(metric: Metric, rows: Sequence[ChartPoint]) -> str:
+    """A rise or fall between the halves, only if their intervals do not overlap."""
     middle = rows[0].at + (rows[-1].at - rows[0].at) / 2
-    before = _together(metric, [row for row in rows if row.at <= middle])
-    after = _together(metric, [row for row in rows if row.at > middle])
+    before = _pooled_rate(metric, [row for row in rows if row.at <= middle])
+    after = _pooled_rate(metric, [row for row in rows if row.at > middle])
     if before is None or after is None:
         return ""
     if (after.high or 0) < (before.low or 0):
@@ -116,11 +116,11 @@ def _of_halves(metric: Metric, rows: Sequence[Row]) -> str:
         words = _("{metric} rose from {before} to {after} between the halves of this range")
     else:
         return ""
-    return words.format(metric=metric_name(metric), before=_share(before), after=_share(after))
+    return words.format(metric=metric_name(metric), before=_percent(before), after=_percent(after))
 
 
-def _of_all(metric: Metric, rows: Sequence[Row]) -> str:
-    rate = _together(metric, rows)
+def _overall_title(metric: Metric, rows: Sequence[ChartPoint]) -> str:
+    rate = _pooled_rate(metric, rows)
     if rate is None:
         return metric_name(metric)
     words = _("{metric}: {rate}, {count} of {trials} trials")
@@ -128,22 +128,22 @@ def _of_all(metric: Metric, rows: Sequence[Row]) -> str:
         words = _("{metric} of live traffic: {rate}, {count} of {trials} trials")
     return words.format(
         metric=metric_name(metric),
-        rate=_share(rate),
+        rate=_percent(rate),
         count=f"{rate.count:,}",
         trials=f"{rate.trials:,}",
     )
 
 
-def _together(metric: Metric, rows: Sequence[Row]) -> Rate | None:
+def _pooled_rate(metric: Metric, rows: Sequence[ChartPoint]) -> Rate | None:
     rates = [row.rate for row in rows if row.rate]
     trials = sum(rate.trials for rate in rates)
     return metric_rate(metric, trials, sum(rate.failures for rate in rates)) if trials else None
 
 
-def _share(rate: Rate) -> str:
+def _percent(rate: Rate) -> str:
     return f"{rate.value or 0:.0%}"
 
 
-def day(moment: datetime) -> str:
-    """A day as a title says it, such as 3 Nov."""
+def format_day(moment: datetime) -> str:
+    """For example 3 Nov."""
     return date_format(moment, pgettext("a day inside a sentence, such as 3 Nov", "j M"))

@@ -1,7 +1,7 @@
-"""Did they change, or did we? Everything known to have changed about an endpoint, in one list.
+"""Every known change of an endpoint in one list, with the runs before and after it.
 
-Theirs is what the endpoint told about itself: its chat template and its fingerprint. Ours is what
-people edited, and the suite that asks. Each stands beside the runs before and after it.
+The provider changes the chat template and the fingerprint; users change the configuration and the
+suite.
 """
 
 from __future__ import annotations
@@ -20,25 +20,25 @@ from dashboard.core.safe_text import clip, visible
 from dashboard.models import Endpoint, EndpointEdit, FingerprintChange, Profile, Run
 from dashboard.models.run import State
 
-MOST = 40
-# Runs that are looked at for another suite, and laid beside what changed.
-MOST_RUNS = 500
-_SHOWN = 300
-_KEY = ("provider", "model", "endpoint_url", "chat_template_hash")
-# What can make an endpoint answer otherwise; a name or a budget cannot.
-_FELT = {*_KEY, "base_url", "options", "key", "max_concurrency", "suite_version"}
-# An edit and the profile that it opened are written within one transaction.
-_AT_ONCE = timedelta(seconds=5)
+MAX_CHANGES = 40
+# Runs searched for suite changes and for the results before and after a change.
+MAX_RUNS = 500
+_MAX_VALUE_LENGTH = 300
+_KEY_FIELDS = ("provider", "model", "endpoint_url", "chat_template_hash")
+# Facts that can change the answers of an endpoint; a name or a budget cannot.
+_BEHAVIOUR_FACTS = {*_KEY_FIELDS, "base_url", "options", "key", "max_concurrency", "suite_version"}
+# An edit and the profile that it opens are written in one transaction.
+_SAME_TRANSACTION = timedelta(seconds=5)
 
 
-class Side(StrEnum):
+class ChangedBy(StrEnum):
     THEIRS = "theirs"
     OURS = "ours"
 
 
 @dataclass(frozen=True, slots=True)
-class Fact:
-    """One thing that was and became."""
+class ChangedFact:
+    """A fact with its value before and after."""
 
     code: str
     before: str
@@ -50,8 +50,8 @@ class Fact:
 
 
 @dataclass(frozen=True, slots=True)
-class Beside:
-    """How a run went, for the eye."""
+class RunResult:
+    """Passed and judged trials of a run."""
 
     run_id: int
     passed: int
@@ -59,121 +59,135 @@ class Beside:
 
 
 @dataclass(frozen=True, slots=True)
-class Changed:
-    """What changed at one moment, by whom, and the runs before and after it."""
+class EndpointChange:
+    """Facts changed at one moment, the author, and the runs before and after."""
 
     at: datetime
-    side: Side
+    side: ChangedBy
     title: str
-    facts: tuple[Fact, ...] = ()
+    facts: tuple[ChangedFact, ...] = ()
     by: str = ""
-    before: Beside | None = None
-    after: Beside | None = None
+    before: RunResult | None = None
+    after: RunResult | None = None
 
     @property
     def is_theirs(self) -> bool:
-        return self.side is Side.THEIRS
+        return self.side is ChangedBy.THEIRS
 
     @property
     def is_felt(self) -> bool:
-        """Whether it can make a difference to how the endpoint answers."""
-        return self.is_theirs or any(fact.code in _FELT for fact in self.facts)
+        """Whether it can change the answers of the endpoint."""
+        return self.is_theirs or any(fact.code in _BEHAVIOUR_FACTS for fact in self.facts)
 
     @property
     def names(self) -> str:
         return ", ".join(dict.fromkeys(fact.name for fact in self.facts))
 
 
-def read(endpoint: Endpoint, profiles: Sequence[Profile]) -> list[Changed]:
-    """The newest changes, newest first. `profiles` are the newest ones. Three queries."""
-    runs = _runs(endpoint)
-    keys, edits = _merged(list(_of_profiles(profiles)), list(_of_edits(endpoint)))
-    found = [*keys, *edits, *_of_fingerprints(endpoint), *_of_suites(runs)]
-    newest = sorted(found, key=lambda changed: changed.at, reverse=True)[:MOST]
+def read_changes(endpoint: Endpoint, profiles: Sequence[Profile]) -> list[EndpointChange]:
+    """Newest first; `profiles` are the newest ones. Three queries."""
+    runs = _judged_runs(endpoint)
+    keys, edits = _merge_edits(list(_profile_changes(profiles)), list(_edit_changes(endpoint)))
+    changes = [*keys, *edits, *_fingerprint_changes(endpoint), *_suite_changes(runs)]
+    newest = sorted(changes, key=lambda changed: changed.at, reverse=True)[:MAX_CHANGES]
     times = [run.finished_at for run in runs if run.finished_at]
-    return [_beside(changed, runs, times) for changed in newest]
+    return [_with_runs(changed, runs, times) for changed in newest]
 
 
-def around(changes: Iterable[Changed], at: datetime, span: timedelta) -> list[Changed]:
-    """What changed in the time before a moment; a minute later is what its run noted."""
+def changes_before(
+    changes: Iterable[EndpointChange], at: datetime, span: timedelta
+) -> list[EndpointChange]:
+    """Changes from `span` before `at` to a minute after, which the run of `at` recorded."""
     felt = (each for each in changes if each.is_felt)
     return [each for each in felt if at - span <= each.at <= at + timedelta(minutes=1)]
 
 
-def _runs(endpoint: Endpoint) -> list[Run]:
-    """The newest ones with a verdict, the oldest first."""
+def _judged_runs(endpoint: Endpoint) -> list[Run]:
+    """The newest runs with a verdict, oldest first."""
     columns = ("id", "finished_at", "passed", "failed", "suite_version")
-    found = Run.objects.of(endpoint).filter(state=State.FINISHED).only(*columns).newest_first()
-    return sorted(found[:MOST_RUNS], key=lambda run: (run.finished_at, run.pk))
+    newest = Run.objects.of(endpoint).filter(state=State.FINISHED).only(*columns).newest_first()
+    return sorted(newest[:MAX_RUNS], key=lambda run: (run.finished_at, run.pk))
 
 
-def _beside(changed: Changed, runs: Sequence[Run], times: Sequence[datetime]) -> Changed:
-    # A change that a run noted bears the time of that run's end: the run comes after it.
+def _with_runs(
+    changed: EndpointChange, runs: Sequence[Run], times: Sequence[datetime]
+) -> EndpointChange:
+    # A change recorded by a run has the time of its end: that run is the one after.
     place = bisect_right(times, changed.at - timedelta(milliseconds=1))
     before, after = runs[place - 1 : place] if place else [], runs[place : place + 1]
-    return replace(changed, before=_counted(before), after=_counted(after))
+    return replace(changed, before=_first_result(before), after=_first_result(after))
 
 
-def _counted(runs: Sequence[Run]) -> Beside | None:
-    return next((Beside(run.pk, run.passed, run.passed + run.failed) for run in runs), None)
+def _first_result(runs: Sequence[Run]) -> RunResult | None:
+    return next((RunResult(run.pk, run.passed, run.passed + run.failed) for run in runs), None)
 
 
-def _of_profiles(profiles: Sequence[Profile]) -> Iterator[Changed]:
-    """Key changes: a template is the endpoint's, the rest was edited by somebody here."""
+def _profile_changes(profiles: Sequence[Profile]) -> Iterator[EndpointChange]:
+    """Key changes: the provider changes the template, users edit the rest."""
     for old, new in pairwise(sorted(profiles, key=lambda profile: profile.epoch)):
-        facts = [_fact(part, getattr(old, part), getattr(new, part)) for part in _KEY]
+        facts = [
+            _clipped_fact(part, getattr(old, part), getattr(new, part)) for part in _KEY_FIELDS
+        ]
         facts = [fact for fact in facts if fact.before != fact.after]
-        # Nothing is known of the template of another model yet: no change of theirs.
+        # The template of another model is not known yet: not a change by the provider.
         edited = [fact for fact in facts if fact.code != "chat_template_hash"]
-        side = Side.OURS if edited else Side.THEIRS
+        side = ChangedBy.OURS if edited else ChangedBy.THEIRS
         title = _("The profile key changed: profile {epoch} began").format(epoch=new.epoch)
-        yield Changed(new.created_at, side, title, tuple(edited or facts))
+        yield EndpointChange(new.created_at, side, title, tuple(edited or facts))
 
 
-def _merged(keys: list[Changed], edits: list[Changed]) -> tuple[list[Changed], list[Changed]]:
-    """An edit that opened a profile is told once, with who made it and all that it changed."""
-    told = []
+def _merge_edits(
+    keys: list[EndpointChange], edits: list[EndpointChange]
+) -> tuple[list[EndpointChange], list[EndpointChange]]:
+    """Merges an edit with the profile that it opened into one change with its author."""
+    merged = []
     for key in keys:
-        same = [e for e in edits if not key.is_theirs and abs(e.at - key.at) <= _AT_ONCE]
+        same = [e for e in edits if not key.is_theirs and abs(e.at - key.at) <= _SAME_TRANSACTION]
         edits = [edit for edit in edits if edit not in same]
         facts = tuple(fact for edit in same for fact in edit.facts)
         by = next((edit.by for edit in same), "")
-        told.append(replace(key, facts=facts or key.facts, by=by))
-    return told, edits
+        merged.append(replace(key, facts=facts or key.facts, by=by))
+    return merged, edits
 
 
-def _of_fingerprints(endpoint: Endpoint) -> Iterator[Changed]:
-    found = FingerprintChange.objects.filter(profile__endpoint=endpoint).order_by("-at", "-id")
-    for _run, group in groupby(found[:MOST], key=lambda change: change.run_id):
+def _fingerprint_changes(endpoint: Endpoint) -> Iterator[EndpointChange]:
+    changes = FingerprintChange.objects.filter(profile__endpoint=endpoint).order_by("-at", "-id")
+    for _run, group in groupby(changes[:MAX_CHANGES], key=lambda change: change.run_id):
         each = list(group)
-        facts = tuple(_fact(change.fact, change.before, change.after) for change in each)
-        yield Changed(each[0].at, Side.THEIRS, _("The endpoint told something new"), facts)
+        facts = tuple(_clipped_fact(change.fact, change.before, change.after) for change in each)
+        yield EndpointChange(
+            each[0].at, ChangedBy.THEIRS, _("The endpoint told something new"), facts
+        )
 
 
-def _of_suites(runs: Sequence[Run]) -> Iterator[Changed]:
+def _suite_changes(runs: Sequence[Run]) -> Iterator[EndpointChange]:
     for old, new in pairwise(runs):
         if old.suite_version != new.suite_version:
             assert new.finished_at is not None
-            fact = _fact("suite_version", old.suite_version, new.suite_version)
-            yield Changed(new.finished_at, Side.OURS, _("Another suite asks"), (fact,))
+            fact = _clipped_fact("suite_version", old.suite_version, new.suite_version)
+            yield EndpointChange(new.finished_at, ChangedBy.OURS, _("Another suite asks"), (fact,))
 
 
-def _of_edits(endpoint: Endpoint) -> Iterator[Changed]:
-    found = EndpointEdit.objects.filter(endpoint=endpoint).select_related("by")
-    for edit in found.order_by("-at")[:MOST]:
-        facts = tuple(_edited(*change) for change in edit.changes)
+def _edit_changes(endpoint: Endpoint) -> Iterator[EndpointChange]:
+    edits = EndpointEdit.objects.filter(endpoint=endpoint).select_related("by")
+    for edit in edits.order_by("-at")[:MAX_CHANGES]:
+        facts = tuple(_edited_fact(*change) for change in edit.changes)
         by = edit.by.get_username() if edit.by else ""
-        yield Changed(edit.at, Side.OURS, _("The endpoint was edited"), facts, by)
+        yield EndpointChange(edit.at, ChangedBy.OURS, _("The endpoint was edited"), facts, by)
 
 
-def _edited(code: str, before: str, after: str) -> Fact:
+def _edited_fact(code: str, before: str, after: str) -> ChangedFact:
     if code != "key":
-        return _fact(code, before, after)
-    return Fact(code, "", _("a new one was given") if after == "given" else _("it was deleted"))
+        return _clipped_fact(code, before, after)
+    return ChangedFact(
+        code, "", _("a new one was given") if after == "given" else _("it was deleted")
+    )
 
 
-def _fact(code: str, before: str, after: str) -> Fact:
+def _clipped_fact(code: str, before: str, after: str) -> ChangedFact:
     if code == "chat_template_hash":
-        # Nobody compares hashes by eye beyond their beginning.
-        return Fact(code, before[:12], after[:12])
-    return Fact(code, visible(clip(before, _SHOWN)), visible(clip(after, _SHOWN)))
+        # The beginning of a hash is enough to compare.
+        return ChangedFact(code, before[:12], after[:12])
+    return ChangedFact(
+        code, visible(clip(before, _MAX_VALUE_LENGTH)), visible(clip(after, _MAX_VALUE_LENGTH))
+    )

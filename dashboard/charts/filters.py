@@ -1,4 +1,4 @@
-"""What the address of a chart asks for: of what, and for which time."""
+"""The query string of a chart: its subject and time window."""
 
 from __future__ import annotations
 
@@ -15,38 +15,38 @@ Subject = Metric | Measure
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
-    """A metric, or what runs took, in a window of time."""
+class ChartFilter:
+    """A metric or measure in a time window."""
 
     subject: Subject
     window: TimeWindow
 
     @property
     def address(self) -> str:
-        return _address(self.subject, self.window.query)
+        return _query_string(self.subject, self.window.query)
 
     @property
     def reset(self) -> str:
-        """Back from a window that was chosen by hand."""
+        """The query string without a custom window."""
         return self.in_range(self.window.range)
 
     def of(self, subject: Subject) -> str:
-        """The same time of something else."""
-        return _address(subject, self.window.query)
+        """The query string of another subject in the same window."""
+        return _query_string(subject, self.window.query)
 
     def in_range(self, span: TimeRange) -> str:
-        return _address(self.subject, {"range": span.value})
+        return _query_string(self.subject, {"range": span.value})
 
 
-def read(query: Mapping[str, str], now: datetime) -> Asked:
-    """What is asked for; what nobody knows is parse success."""
-    return Asked(subject_named(query.get("metric", "")), parse_window(query, now))
+def read_filter(query: Mapping[str, str], now: datetime) -> ChartFilter:
+    """An unknown subject becomes parse success."""
+    return ChartFilter(find_subject(query.get("metric", "")), parse_window(query, now))
 
 
-def subject_named(name: str) -> Subject:
+def find_subject(name: str) -> Subject:
     every: tuple[Subject, ...] = (*Metric, *Measure)
     return next((each for each in every if each.value == name), Metric.PARSE_SUCCESS)
 
 
-def _address(subject: Subject, window: Mapping[str, str]) -> str:
+def _query_string(subject: Subject, window: Mapping[str, str]) -> str:
     return "?" + urlencode({"metric": subject.value, **window})

@@ -5,19 +5,21 @@ from __future__ import annotations
 from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta
 
-from dashboard.charts.figures.chart_values import Row
-from dashboard.charts.figures.measure import Measure, Price, Took
+from dashboard.charts.figures.chart_values import ChartPoint
+from dashboard.charts.figures.measure import Measure, RunCost, TokenPrice
 from dashboard.models import Endpoint
 from probes.outcomes import Metric
 
-Record = dict[str, object]
+PointRecord = dict[str, object]
 
 
-def of_rates(endpoint: Endpoint, metric: Metric, rows: Sequence[Row]) -> list[Record]:
-    """A record a point, in order of time; without a verdict there is no rate."""
+def rate_records(
+    endpoint: Endpoint, metric: Metric, rows: Sequence[ChartPoint]
+) -> list[PointRecord]:
+    """One record per point, in order of time; without a verdict there is no rate."""
     return [
         {
-            **_who(endpoint, metric.value, row.at, row.step),
+            **_common_fields(endpoint, metric.value, row.at, row.step),
             "lane": "live" if row.live else "probe",
             "profile": row.epoch,
             "run": row.run_id,
@@ -33,13 +35,13 @@ def of_rates(endpoint: Endpoint, metric: Metric, rows: Sequence[Row]) -> list[Re
     ]
 
 
-def of_taken(
-    endpoint: Endpoint, measure: Measure, rows: Sequence[Took], price: Price | None
-) -> list[Record]:
-    """What runs took, with all that is known of each; the cost where there is a price."""
+def cost_records(
+    endpoint: Endpoint, measure: Measure, rows: Sequence[RunCost], price: TokenPrice | None
+) -> list[PointRecord]:
+    """One record per run or step, with its cost if there is a price."""
     return [
         {
-            **_who(endpoint, measure.value, row.at, row.step),
+            **_common_fields(endpoint, measure.value, row.at, row.step),
             "profile": row.epoch,
             "run": row.run_id,
             "runs": row.runs,
@@ -49,14 +51,16 @@ def of_taken(
             "output_tokens": row.output_tokens,
             "lost_tokens": row.lost_tokens,
             "lost_ms": row.lost_ms,
-            "cost": float(price.of(row)) if price else None,
+            "cost": float(price.cost_of(row)) if price else None,
             "currency": price.currency if price else None,
         }
         for row in rows
     ]
 
 
-def _who(endpoint: Endpoint, subject: str, at: datetime, step: timedelta | None) -> Record:
+def _common_fields(
+    endpoint: Endpoint, subject: str, at: datetime, step: timedelta | None
+) -> PointRecord:
     return {
         "endpoint": endpoint.slug,
         "metric": subject,

@@ -1,39 +1,39 @@
-"""What the runs of a window took, read from the runs alone: never from attempts."""
+"""Latency, tokens and cost of the runs of a window, read from the runs, never from attempts."""
 
 from __future__ import annotations
 
 from datetime import UTC, datetime
 
 from dashboard.charts import run_history, series
-from dashboard.charts.figures.measure import Price, Took
+from dashboard.charts.figures.measure import RunCost, TokenPrice
 from dashboard.core.sql import fetch_rows
 from dashboard.core.time_range import TimeWindow
 from dashboard.models import Endpoint, Profile, Run
 from dashboard.runs.rollups import ORIGIN
 
 
-def read(endpoint: Endpoint, window: TimeWindow) -> list[Took]:
-    """A row for each run, the oldest first; for each step of time where there are many."""
+def read_run_costs(endpoint: Endpoint, window: TimeWindow) -> list[RunCost]:
+    """One per run, oldest first; one per time step if there are many runs."""
     runs = list(
-        run_history.ended(endpoint, window)
+        run_history.ended_runs(endpoint, window)
         .filter(requests__gt=0)
-        .select_related("profile")[: run_history.MOST_RUNS + 1]
+        .select_related("profile")[: run_history.MAX_RUNS + 1]
     )
-    if len(runs) > run_history.MOST_RUNS:
-        return _steps(endpoint, window)
-    return [_of_run(run) for run in reversed(runs)]
+    if len(runs) > run_history.MAX_RUNS:
+        return _step_costs(endpoint, window)
+    return [_run_cost(run) for run in reversed(runs)]
 
 
-def price_of(endpoint: Endpoint) -> Price | None:
-    """What tokens cost there; None unless both prices are known."""
+def token_price(endpoint: Endpoint) -> TokenPrice | None:
+    """None unless both prices are set."""
     if endpoint.price_input is None or endpoint.price_output is None:
         return None
-    return Price(endpoint.price_input, endpoint.price_output, endpoint.currency)
+    return TokenPrice(endpoint.price_input, endpoint.price_output, endpoint.currency)
 
 
-def _of_run(run: Run) -> Took:
+def _run_cost(run: Run) -> RunCost:
     assert run.finished_at is not None
-    return Took(
+    return RunCost(
         at=run.finished_at,
         epoch=run.key_epoch,
         epoch_since=run.profile.created_at,
@@ -47,14 +47,14 @@ def _of_run(run: Run) -> Took:
     )
 
 
-def _steps(endpoint: Endpoint, window: TimeWindow) -> list[Took]:
-    start = run_history.beginning(endpoint, window)
-    step = series.step_for(start, window.end, run_history.MOST_STEPS)
+def _step_costs(endpoint: Endpoint, window: TimeWindow) -> list[RunCost]:
+    start = run_history.window_start(endpoint, window)
+    step = series.step_for(start, window.end, run_history.MAX_STEPS)
     since = dict(Profile.objects.filter(endpoint=endpoint).values_list("epoch", "created_at"))
-    wanted = {"endpoint": endpoint.pk, "start": start, "end": window.end}
-    found = fetch_rows(_STEPS, wanted | {"step": step, "origin": ORIGIN})
+    parameters = {"endpoint": endpoint.pk, "start": start, "end": window.end}
+    records = fetch_rows(_STEP_COSTS, parameters | {"step": step, "origin": ORIGIN})
     return [
-        Took(
+        RunCost(
             at=datetime.fromtimestamp(at, UTC),
             epoch=epoch,
             epoch_since=since[epoch],
@@ -67,11 +67,11 @@ def _steps(endpoint: Endpoint, window: TimeWindow) -> list[Took]:
             runs=count,
             step=step,
         )
-        for at, epoch, count, p50, p95, used, made, lost, lost_ms in found
+        for at, epoch, count, p50, p95, used, made, lost, lost_ms in records
     ]
 
 
-_STEPS = """
+_STEP_COSTS = """
 SELECT EXTRACT(EPOCH FROM date_bin(%(step)s, finished_at, %(origin)s))::bigint, key_epoch,
     count(*), percentile_disc(0.5) WITHIN GROUP (ORDER BY latency_p50_ms),
     percentile_disc(0.5) WITHIN GROUP (ORDER BY latency_p95_ms),

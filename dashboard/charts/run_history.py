@@ -1,4 +1,4 @@
-"""What the pages of an endpoint and of a run read about the past."""
+"""Past runs, rates and findings of an endpoint."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ from typing import Any
 
 from django.db.models import F, FilteredRelation, Q
 
-from dashboard.charts.figures.chart_values import Row, Shown
-from dashboard.charts.series import series
+from dashboard.charts.figures.chart_values import ChartPoint, MetricHistory
+from dashboard.charts.series import read_series
 from dashboard.core import labels
 from dashboard.core.time_range import TimeWindow
 from dashboard.models import Attempt, Endpoint, Run
@@ -19,17 +19,17 @@ from dashboard.runs import observations
 from health.rates import metric_rate
 from probes.outcomes import Metric, Outcome
 
-# A chart of more runs than this shows them together, by spans of time.
-MOST_RUNS = 600
-MOST_STEPS = 400
-# Fewer, since each has to hold enough requests for a rate.
-MOST_LIVE_STEPS = 125
+# A chart of more runs combines them into time steps.
+MAX_RUNS = 600
+MAX_STEPS = 400
+# Fewer, since each step needs enough requests for a rate.
+MAX_LIVE_STEPS = 125
 RECENT_RUNS = 20
 
 
 @dataclass(frozen=True, slots=True)
-class Repeated:
-    """A finding and in how many attempts of a run it was made."""
+class RepeatedFinding:
+    """A finding and the number of attempts of a run with it."""
 
     kind: str
     message: str
@@ -40,18 +40,18 @@ class Repeated:
         return labels.code_label(self.kind, labels.FINDINGS)
 
 
-def shown(endpoint: Endpoint, metric: Metric, window: TimeWindow) -> Shown:
-    """Runs and live traffic of a window, for the chart of a metric."""
-    return Shown(
+def read_metric_history(endpoint: Endpoint, metric: Metric, window: TimeWindow) -> MetricHistory:
+    """Runs and live traffic of a window."""
+    return MetricHistory(
         metric,
-        runs=_run_rows(endpoint, metric, window),
-        live=_step_rows(endpoint, metric, window, live=True),
+        runs=_run_points(endpoint, metric, window),
+        live=_step_points(endpoint, metric, window, live=True),
         bounds=(window.start, window.end) if window.is_custom and window.start else None,
     )
 
 
-def ended(endpoint: Endpoint, window: TimeWindow) -> RunQuerySet:
-    """The runs that ended in a window, the newest first."""
+def ended_runs(endpoint: Endpoint, window: TimeWindow) -> RunQuerySet:
+    """The runs that ended in a window, newest first."""
     runs = Run.objects.of(endpoint).filter(finished_at__isnull=False)
     if window.start:
         runs = runs.filter(finished_at__gte=window.start)
@@ -60,58 +60,60 @@ def ended(endpoint: Endpoint, window: TimeWindow) -> RunQuerySet:
     return runs.order_by("-finished_at", "-id")
 
 
-def beginning(endpoint: Endpoint, window: TimeWindow) -> datetime:
-    """When the window begins; without a start of its own, with the first profile."""
+def window_start(endpoint: Endpoint, window: TimeWindow) -> datetime:
+    """The start of the window; without one, the creation of the first profile."""
     if window.start:
         return window.start
     first = endpoint.profiles.order_by("epoch").values_list("created_at", flat=True).first()
     return first or endpoint.created_at
 
 
-def _run_rows(endpoint: Endpoint, metric: Metric, window: TimeWindow) -> list[Row]:
-    """The ended runs of a window, the oldest first; together by steps where there are many.
+def _run_points(endpoint: Endpoint, metric: Metric, window: TimeWindow) -> list[ChartPoint]:
+    """The ended runs of a window, oldest first; combined into steps if there are many.
 
-    A run that asked nothing of the metric is left out; one without any verdict is there.
+    Omits runs without trials of the metric, but includes runs without any verdict.
     """
-    runs = _runs(endpoint, metric, window)
-    if len(runs) > MOST_RUNS:
-        return _step_rows(endpoint, metric, window, live=False)
-    asked = [run for run in runs if run.trials is not None or run.state != State.FINISHED]
-    return sorted((_row(run, metric) for run in asked), key=lambda row: row.at)
+    runs = _runs_with_metric(endpoint, metric, window)
+    if len(runs) > MAX_RUNS:
+        return _step_points(endpoint, metric, window, live=False)
+    relevant = [run for run in runs if run.trials is not None or run.state != State.FINISHED]
+    return sorted((_run_point(run, metric) for run in relevant), key=lambda row: row.at)
 
 
-def _runs(endpoint: Endpoint, metric: Metric, window: TimeWindow) -> list[Any]:
+def _runs_with_metric(endpoint: Endpoint, metric: Metric, window: TimeWindow) -> list[Any]:
     of_metric = Q(metrics__metric=metric.value)
     runs: Any = (
-        ended(endpoint, window)
+        ended_runs(endpoint, window)
         .annotate(figures=FilteredRelation("metrics", condition=of_metric))
         .annotate(trials=F("figures__trials"), failures=F("figures__failures"))
-        .select_related("profile")[: MOST_RUNS + 1]
+        .select_related("profile")[: MAX_RUNS + 1]
     )
     return list(runs)
 
 
-def _step_rows(endpoint: Endpoint, metric: Metric, window: TimeWindow, *, live: bool) -> list[Row]:
+def _step_points(
+    endpoint: Endpoint, metric: Metric, window: TimeWindow, *, live: bool
+) -> list[ChartPoint]:
     since = dict(endpoint.profiles.values_list("epoch", "created_at"))
-    found = series(
+    series = read_series(
         endpoint,
         metric,
         lane=observations.LIVE if live else observations.PROBE,
         start=window.start or min(since.values()),
         end=window.end,
-        most=MOST_LIVE_STEPS if live else MOST_STEPS,
+        most=MAX_LIVE_STEPS if live else MAX_STEPS,
     )
     return [
-        Row(
+        ChartPoint(
             run_id=None,
             at=point.at,
             epoch=point.epoch,
             epoch_since=since[point.epoch],
             rate=metric_rate(metric, point.trials, point.failures),
-            step=found.step,
+            step=series.step,
             live=live,
         )
-        for point in found.points
+        for point in series.points
     ]
 
 
@@ -120,21 +122,23 @@ def recent_runs(endpoint: Endpoint) -> list[Run]:
     return list(Run.objects.of(endpoint).newest_first()[:RECENT_RUNS])
 
 
-def latest_findings(endpoint: Endpoint) -> list[Repeated]:
-    """What was found in the last ended run, the most frequent first."""
+def latest_findings(endpoint: Endpoint) -> list[RepeatedFinding]:
+    """The findings of the last ended run, most frequent first."""
     run = Run.objects.of(endpoint).filter(state__in=ENDED).newest_first().first()
     if run is None:
         return []
-    found = Counter(
+    counts = Counter(
         (finding["kind"], finding["message"])
         for attempt in Attempt.objects.of(run).exclude(outcome=Outcome.PASS.value)
         for finding in attempt.findings
     )
-    return [Repeated(kind, message, times) for (kind, message), times in found.most_common(5)]
+    return [
+        RepeatedFinding(kind, message, times) for (kind, message), times in counts.most_common(5)
+    ]
 
 
-def _row(run: Any, metric: Metric) -> Row:
+def _run_point(run: Any, metric: Metric) -> ChartPoint:
     assert run.finished_at is not None  # the constraint run_ended_iff_finished_at
     rate = None if run.trials is None else metric_rate(metric, run.trials, run.failures)
     since = run.profile.created_at
-    return Row(run.pk, run.finished_at, run.key_epoch, since, rate, run.suite, run.simulated)
+    return ChartPoint(run.pk, run.finished_at, run.key_epoch, since, rate, run.suite, run.simulated)

@@ -12,7 +12,7 @@ from enum import StrEnum
 
 from django.db.models import Count, Min, Q
 
-from dashboard.charts.series import Series, side_by_side
+from dashboard.charts.series import Series, read_series_of_endpoints
 from dashboard.compare.filters import Asked, Span
 from dashboard.core.sql import fetch_rows
 from dashboard.models import Endpoint, Profile
@@ -133,7 +133,7 @@ def chosen(asked: Asked, teams: Teams) -> list[Endpoint]:
 def lines(endpoints: Sequence[Endpoint], asked: Asked, now: datetime) -> list[Line]:
     """A line for each endpoint, all in the same steps."""
     length = asked.range.span
-    found = side_by_side(
+    found = read_series_of_endpoints(
         endpoints,
         asked.metric,
         lane=observations.PROBE,

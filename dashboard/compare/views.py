@@ -142,16 +142,16 @@ def _figure(lines: Sequence[Line]) -> dict[str, Any] | None:
     if not any(line.series.points for line in lines):
         return None
     drawn = [
-        chart.Drawn(
+        chart.CompareLine(
             line.endpoint.slug,
             [
-                chart.Point(p.at, p.epoch, metric_rate(line.metric, p.trials, p.failures))
+                chart.ComparePoint(p.at, p.epoch, metric_rate(line.metric, p.trials, p.failures))
                 for p in line.series.points
             ],
         )
         for line in lines
     ]
-    return chart.figure(drawn, metric_name(lines[0].metric), lines[0].series.step)
+    return chart.compare_figure(drawn, metric_name(lines[0].metric), lines[0].series.step)
 
 
 def _finding(lines: Sequence[Line]) -> str:

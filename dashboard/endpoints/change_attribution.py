@@ -8,7 +8,7 @@ from datetime import timedelta
 from django.utils.translation import gettext as _
 
 from dashboard.charts import endpoint_changes
-from dashboard.charts.endpoint_changes import Changed
+from dashboard.charts.endpoint_changes import EndpointChange
 from dashboard.core import durations
 from dashboard.incidents.queries import Titled
 from dashboard.models import Endpoint, Incident, Profile
@@ -17,7 +17,7 @@ from dashboard.models import Endpoint, Incident, Profile
 LONG_BEFORE = timedelta(days=1)
 
 
-def sentence(endpoint: Endpoint, profile: Profile, found: Sequence[Changed]) -> str:
+def sentence(endpoint: Endpoint, profile: Profile, found: Sequence[EndpointChange]) -> str:
     """What is known about the time before the last incident. One query."""
     last = (
         Incident.objects.filter(profile__endpoint=endpoint)
@@ -28,7 +28,7 @@ def sentence(endpoint: Endpoint, profile: Profile, found: Sequence[Changed]) -> 
     if last is None:
         return _("There was no incident so far that a change could explain.")
     span = max(LONG_BEFORE, 2 * endpoint.ttl)
-    near = endpoint_changes.around(found, last.opened_at, span)
+    near = endpoint_changes.changes_before(found, last.opened_at, span)
     words = {
         "finding": Titled(last).title,
         "span": durations.format_rough_duration(span),
@@ -37,13 +37,13 @@ def sentence(endpoint: Endpoint, profile: Profile, found: Sequence[Changed]) -> 
     return _verdict(near, silent=not profile.fingerprint).format(**words)
 
 
-def _names(near: Sequence[Changed]) -> dict[str, str]:
+def _names(near: Sequence[EndpointChange]) -> dict[str, str]:
     theirs = dict.fromkeys(each.names for each in near if each.is_theirs)
     ours = dict.fromkeys(each.names for each in near if not each.is_theirs)
     return {"theirs": ", ".join(theirs), "ours": ", ".join(ours)}
 
 
-def _verdict(near: Sequence[Changed], *, silent: bool) -> str:
+def _verdict(near: Sequence[EndpointChange], *, silent: bool) -> str:
     theirs = any(each.is_theirs for each in near)
     ours = any(not each.is_theirs for each in near)
     if theirs and ours:

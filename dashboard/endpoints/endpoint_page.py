@@ -63,7 +63,7 @@ def _two(rollout: Panel, policy: Mapping[str, Any]) -> Two | None:
 
 
 def _changes(endpoint: Endpoint, profiles: list[Profile]) -> dict[str, Any]:
-    found = endpoint_changes.read(endpoint, profiles)
+    found = endpoint_changes.read_changes(endpoint, profiles)
     return {
         "changes": found,
         "who_changed": change_attribution.sentence(endpoint, profiles[0], found),

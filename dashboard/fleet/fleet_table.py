@@ -15,7 +15,7 @@ from django.utils.safestring import SafeString
 from django.utils.translation import get_language, pgettext
 from django.utils.translation import gettext as _
 
-from dashboard.charts.figures.sparkline import Sparkline, sparkline
+from dashboard.charts.figures.sparkline import Sparkline, build_sparkline
 from dashboard.core.sql import fetch_rows
 from dashboard.endpoints.summary import EndpointSummary
 from dashboard.fleet.filters import FLEET_METRICS, FleetFilter
@@ -170,7 +170,7 @@ def _render_cell(language: str, metric: Metric, status: Status, counts: RunCount
         label = _("{name}: no data.").format(name=metric_name(metric))
         return render_to_string("fleet/_fleet_cell.html", {"label": label})
     pairs = zip(counts.trials, counts.failures, strict=True)
-    spark = sparkline(
+    spark = build_sparkline(
         [metric_rate(metric, trials, failures) for trials, failures in pairs], CELL_RUNS
     )
     rate = _shown_rate(metric, counts)

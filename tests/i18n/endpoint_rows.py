@@ -60,7 +60,7 @@ def tell_changes(endpoint: Endpoint, run: Run, person: User) -> None:
     for by in (person, None):
         EndpointEdit.objects.create(endpoint=endpoint, changes=changed, by=by)
     Applied.objects.create(endpoint=endpoint, fields={"model": "steady-two"}, by=person)
-    notes.add(endpoint, at=None, text="zeta-1", link="https://zeta-1/x", by=person)
+    notes.add_note(endpoint, at=None, text="zeta-1", link="https://zeta-1/x", by=person)
 
 
 def _weak() -> None:

@@ -95,7 +95,7 @@ def make_world() -> World:
 
 def _entry_about(endpoint: Endpoint) -> int:
     """An entry of the audit log, made while the endpoint is the team's."""
-    notes.add(endpoint, at=None, text="zeta-1", by=None)
+    notes.add_note(endpoint, at=None, text="zeta-1", by=None)
     link_now()
     return AuditEntry.objects.latest("id").pk
 

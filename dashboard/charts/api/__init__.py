@@ -1,1 +1,1 @@
-from __future__ import annotations
+"""API operations for metrics and notes."""

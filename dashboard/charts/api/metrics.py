@@ -121,7 +121,9 @@ def endpoint_metrics(
     """At most 1,500 points; a longer span has longer points."""
     start, end = wanted.span()
     number = observations.PROBE if wanted.lane is Lane.PROBE else observations.LIVE
-    found = series.series(find_endpoint(slug), wanted.metric, lane=number, start=start, end=end)
+    found = series.read_series(
+        find_endpoint(slug), wanted.metric, lane=number, start=start, end=end
+    )
     return SeriesOut(
         metric=wanted.metric,
         lane=wanted.lane,
@@ -131,7 +133,7 @@ def endpoint_metrics(
     )
 
 
-def _point(metric: Metric, point: series.Point) -> PointOut:
+def _point(metric: Metric, point: series.SeriesPoint) -> PointOut:
     rate = _rate(metric_rate(metric, point.trials, point.failures))
     return PointOut(at=point.at, epoch=point.epoch, **rate.model_dump())
 

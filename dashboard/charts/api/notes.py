@@ -39,7 +39,7 @@ class NoteIn(BaseModel):
         json_schema_extra={"examples": [{name: _NOTE[name] for name in ("at", "text", "link")}]},
     )
 
-    text: str = Field(description=f"What happened, in at most {service.LONGEST_TEXT} characters")
+    text: str = Field(description=f"What happened, in at most {service.MAX_TEXT_LENGTH} characters")
     at: AwareDatetime | None = Field(default=None, description="When; null is now")
     link: str = Field(default="", description="Where to read more: http:// or https://")
 
@@ -93,7 +93,7 @@ def list_notes(
 def add_note(request: HttpRequest, slug: Slug, body: NoteIn) -> Status[NoteOut]:
     """It is a mark in every chart of the endpoint: put one there with each deployment."""
     by = auth.token_of(request).created_by
-    made = service.add(find_endpoint(slug), at=body.at, text=body.text, link=body.link, by=by)
+    made = service.add_note(find_endpoint(slug), at=body.at, text=body.text, link=body.link, by=by)
     made.refresh_from_db()
     return Status(201, note_out(made))
 
@@ -111,7 +111,7 @@ def remove_note(
 ) -> Status[None]:
     """Only by who wrote it, or by an administrator."""
     note = Note.objects.kept().filter(endpoint=find_endpoint(slug), pk=note_id).first()
-    if note is None or not service.remove(note, by=auth.token_of(request).created_by):
+    if note is None or not service.remove_note(note, by=auth.token_of(request).created_by):
         raise no_such("note")
     return Status(204, None)
 

@@ -1,1 +1,1 @@
-from __future__ import annotations
+"""Plotly figures and SVG shapes, built from plain values."""

@@ -1,4 +1,4 @@
-"""Moments at which something changed, as marks above the rates; those too close become one."""
+"""Changes as marks above the rates; marks that are too close become one."""
 
 from __future__ import annotations
 
@@ -15,16 +15,14 @@ from dashboard.core.safe_text import clip, visible
 from health.translation import say, say_many
 
 Y = 1.08
-# Of what stands in one place, more would fill the screen.
-_MOST_WORDS = 6
-_LONGEST = 120
+# More lines would fill the screen.
+_MAX_LINES = 6
+_MAX_LENGTH = 120
 # Of the whole axis: about the size of a mark on a wide screen.
 _CLOSE = 1 / 40
 
 
-class Kind(StrEnum):
-    """What changed."""
-
+class MarkKind(StrEnum):
     FINGERPRINT = "fingerprint"
     SUITE = "suite"
     STAGE = "stage"
@@ -33,32 +31,32 @@ class Kind(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Mark:
-    """One change, in words that may be anybody's."""
+    """One change; `words` are untrusted text."""
 
     at: datetime
-    kind: Kind
+    kind: MarkKind
     words: str
 
 
 _SYMBOLS = {
-    Kind.FINGERPRINT: "triangle-down",
-    Kind.SUITE: "hourglass",
-    Kind.STAGE: "star",
-    Kind.NOTE: "diamond-tall",
+    MarkKind.FINGERPRINT: "triangle-down",
+    MarkKind.SUITE: "hourglass",
+    MarkKind.STAGE: "star",
+    MarkKind.NOTE: "diamond-tall",
 }
-_COLOURS = {Kind.NOTE: theme.SERIES}
+_COLOURS = {MarkKind.NOTE: theme.SERIES}
 
 
-def traces(marks: Sequence[Mark], left: datetime, right: datetime) -> list[go.Scatter]:
-    """A trace for each kind, and one for places where several stand together."""
-    groups = together(marks, (right - left) * _CLOSE)
+def mark_traces(marks: Sequence[Mark], left: datetime, right: datetime) -> list[go.Scatter]:
+    """One trace per kind, and one for groups of close marks."""
+    groups = group_marks(marks, (right - left) * _CLOSE)
     alone = [group[0] for group in groups if len(group) == 1]
-    kinds = [_single(kind, [mark for mark in alone if mark.kind is kind]) for kind in Kind]
-    return [*kinds, _several([group for group in groups if len(group) > 1])]
+    kinds = [_kind_trace(kind, [mark for mark in alone if mark.kind is kind]) for kind in MarkKind]
+    return [*kinds, _group_trace([group for group in groups if len(group) > 1])]
 
 
-def together(marks: Sequence[Mark], close: timedelta) -> list[list[Mark]]:
-    """Marks in order of time, each with those that are too close behind it to tell apart."""
+def group_marks(marks: Sequence[Mark], close: timedelta) -> list[list[Mark]]:
+    """Marks in order of time, grouped if too close to tell apart."""
     groups: list[list[Mark]] = []
     for mark in sorted(marks, key=lambda mark: mark.at):
         if groups and mark.at - groups[-1][0].at < close:
@@ -68,13 +66,13 @@ def together(marks: Sequence[Mark], close: timedelta) -> list[list[Mark]]:
     return groups
 
 
-def _single(kind: Kind, marks: Sequence[Mark]) -> go.Scatter:
+def _kind_trace(kind: MarkKind, marks: Sequence[Mark]) -> go.Scatter:
     return go.Scatter(
-        name=_name(kind),
+        name=_kind_name(kind),
         mode="markers",
         x=[theme.iso(mark.at) for mark in marks],
         y=[Y for _ in marks],
-        text=[f"{_said(mark)}<br>{theme.moment(mark.at)}" for mark in marks],
+        text=[f"{_mark_text(mark)}<br>{theme.moment(mark.at)}" for mark in marks],
         hovertemplate="%{text}<extra></extra>",
         marker={
             "symbol": _SYMBOLS[kind],
@@ -86,7 +84,7 @@ def _single(kind: Kind, marks: Sequence[Mark]) -> go.Scatter:
     )
 
 
-def _several(groups: Sequence[Sequence[Mark]]) -> go.Scatter:
+def _group_trace(groups: Sequence[Sequence[Mark]]) -> go.Scatter:
     return go.Scatter(
         name=say("Several changes"),
         mode="markers+text",
@@ -96,7 +94,7 @@ def _several(groups: Sequence[Sequence[Mark]]) -> go.Scatter:
         textposition="middle center",
         textfont={"size": 10, "color": theme.SURFACE},
         customdata=[None for _ in groups],
-        hovertext=[_all_said(group) for group in groups],
+        hovertext=[_group_text(group) for group in groups],
         hovertemplate="%{hovertext}<extra></extra>",
         marker={"symbol": "circle", "color": theme.SEAM, "size": 16},
         showlegend=bool(groups),
@@ -104,23 +102,23 @@ def _several(groups: Sequence[Sequence[Mark]]) -> go.Scatter:
     )
 
 
-def _all_said(group: Sequence[Mark]) -> str:
-    lines = [f"{_said(mark)}, {theme.moment(mark.at)}" for mark in group[:_MOST_WORDS]]
-    rest = len(group) - _MOST_WORDS
+def _group_text(group: Sequence[Mark]) -> str:
+    lines = [f"{_mark_text(mark)}, {theme.moment(mark.at)}" for mark in group[:_MAX_LINES]]
+    rest = len(group) - _MAX_LINES
     more = [say_many("and {rest} more", "and {rest} more", rest).format(rest=rest)]
     return "<br>".join(lines + more if rest > 0 else lines)
 
 
-def _said(mark: Mark) -> str:
-    # People's and endpoints' own words: Plotly would take markup in them for its own.
-    return escape(visible(clip(mark.words, _LONGEST)))
+def _mark_text(mark: Mark) -> str:
+    # Untrusted text: Plotly would interpret its markup.
+    return escape(visible(clip(mark.words, _MAX_LENGTH)))
 
 
-def _name(kind: Kind) -> str:
+def _kind_name(kind: MarkKind) -> str:
     names = {
-        Kind.FINGERPRINT: say("New fingerprint"),
-        Kind.SUITE: say("New suite version"),
-        Kind.STAGE: say("New stage"),
-        Kind.NOTE: say("Note"),
+        MarkKind.FINGERPRINT: say("New fingerprint"),
+        MarkKind.SUITE: say("New suite version"),
+        MarkKind.STAGE: say("New stage"),
+        MarkKind.NOTE: say("Note"),
     }
     return names[kind]

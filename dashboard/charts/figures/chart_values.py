@@ -1,4 +1,4 @@
-"""What a chart of a metric shows, as values."""
+"""The values that a chart of a metric shows."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
-from dashboard.charts.figures.lanes import NOTHING, Happened
+from dashboard.charts.figures.lanes import NO_ANNOTATIONS, ChartAnnotations
 from health.rates import Rate
 from health.translation import mark, say
 from probes.outcomes import Metric
@@ -16,11 +16,11 @@ _SUITES = {"light": mark("light"), "full": mark("full")}
 
 
 @dataclass(frozen=True, slots=True)
-class Row:
-    """One ended run; `rate` is None where it gave no verdict.
+class ChartPoint:
+    """One ended run; `rate` is None without a verdict.
 
-    With a `step` it is all runs of that span of time, which begins at `at`; or, where it is
-    `live`, all that clients sent in it.
+    With a `step` it combines all runs of the time step that begins at `at`, or, if `live`, all
+    client requests in it.
     """
 
     run_id: int | None
@@ -35,24 +35,24 @@ class Row:
 
 
 @dataclass(frozen=True, slots=True)
-class Shown:
-    """All that a chart of a metric shows, in order of time; there is a row in one of the lanes.
+class MetricHistory:
+    """The points of a metric in order of time, at least one.
 
-    `bounds` are the ends of the axis where somebody chose them; else it fits what there is.
+    `bounds` are the ends of the axis of a custom window; else the axis fits the points.
     """
 
     metric: Metric
-    runs: Sequence[Row] = ()
-    live: Sequence[Row] = ()
-    happened: Happened = NOTHING
+    runs: Sequence[ChartPoint] = ()
+    live: Sequence[ChartPoint] = ()
+    annotations: ChartAnnotations = NO_ANNOTATIONS
     bounds: Bounds | None = None
 
     @property
-    def rows(self) -> list[Row]:
+    def rows(self) -> list[ChartPoint]:
         """Both lanes together."""
         return sorted([*self.runs, *self.live], key=lambda row: row.at)
 
 
-def suite_word(suite: str) -> str:
-    """The suite in the reader's language; one that is not known, as it is."""
+def suite_label(suite: str) -> str:
+    """The translated name of a suite; an unknown one unchanged."""
     return say(_SUITES[suite]) if suite in _SUITES else suite

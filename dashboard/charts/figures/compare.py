@@ -1,4 +1,4 @@
-"""One metric of several endpoints over time: a line each, apart by colour, dash and marker."""
+"""One metric of several endpoints: lines that differ by colour, dash and marker."""
 
 from __future__ import annotations
 
@@ -17,15 +17,15 @@ from health.rates import Rate
 from health.translation import say
 
 _LEGEND = {"orientation": "h", "x": 0, "y": -0.24, "yanchor": "top", "font": {"size": 12}}
-# Names of the style sheet; a line is told by its dash and its marker too, in grey as in colour.
+# CSS variables. Dash and marker identify a line without colour too.
 COLOURS = tuple(f"var(--compare-{place})" for place in range(1, 7))
 DASHES = ("solid", "dash", "dot", "dashdot", "longdash", "longdashdot")
 MARKERS = ("circle", "square", "diamond", "triangle-up", "x", "star")
 
 
 @dataclass(frozen=True, slots=True)
-class Point:
-    """What one endpoint did in one step of time, under one key."""
+class ComparePoint:
+    """The rate of an endpoint in one time step under one key."""
 
     at: datetime  # when the step begins
     epoch: int
@@ -33,17 +33,17 @@ class Point:
 
 
 @dataclass(frozen=True, slots=True)
-class Drawn:
-    """A line: the endpoint's slug and its points in order of time."""
+class CompareLine:
+    """An endpoint's slug and its points in order of time."""
 
     slug: str
-    points: Sequence[Point]
+    points: Sequence[ComparePoint]
 
 
-def figure(drawn: Sequence[Drawn], name: str, step: timedelta) -> dict[str, Any]:
+def compare_figure(drawn: Sequence[CompareLine], name: str, step: timedelta) -> dict[str, Any]:
     """The figure for at most six lines of the metric that is called `name`."""
     chart = go.Figure(
-        data=[_line(line, place, step) for place, line in enumerate(drawn)],
+        data=[_line_trace(line, place, step) for place, line in enumerate(drawn)],
         layout=theme.layout(
             template=None,
             margin={"l": 58, "r": 12, "t": 12, "b": 48},
@@ -70,14 +70,14 @@ def _time_axis() -> dict[str, Any]:
     return {**theme.axis("", type="date", tickangle=0), "title": title}
 
 
-def _line(line: Drawn, place: int, step: timedelta) -> go.Scatter:
+def _line_trace(line: CompareLine, place: int, step: timedelta) -> go.Scatter:
     points, slug = list(_with_gaps(line.points)), escape(visible(line.slug))
     return go.Scatter(
         name=slug,
         mode="lines+markers",
         x=[point and theme.iso(point.at) for point in points],
         y=[point and point.rate.value for point in points],
-        text=[point and _hover(slug, point, step) for point in points],
+        text=[point and _hover_text(slug, point, step) for point in points],
         hovertemplate="%{text}<extra></extra>",
         line={"color": COLOURS[place], "width": 1.75, "dash": DASHES[place]},
         marker={
@@ -89,9 +89,9 @@ def _line(line: Drawn, place: int, step: timedelta) -> go.Scatter:
     )
 
 
-def _with_gaps(points: Sequence[Point]) -> Iterable[Point | None]:
+def _with_gaps(points: Sequence[ComparePoint]) -> Iterable[ComparePoint | None]:
     """Points with a None wherever the epoch changes, so that no line runs across a new key."""
-    before: Point | None = None
+    before: ComparePoint | None = None
     for point in points:
         if before and before.epoch != point.epoch:
             yield None
@@ -99,7 +99,7 @@ def _with_gaps(points: Sequence[Point]) -> Iterable[Point | None]:
         before = point
 
 
-def _hover(slug: str, point: Point, step: timedelta) -> str:
+def _hover_text(slug: str, point: ComparePoint, step: timedelta) -> str:
     rate = point.rate
     when = say("{moment} and the {step} after, profile {epoch}").format(
         moment=theme.moment(point.at), step=format_duration(step), epoch=point.epoch

@@ -1,4 +1,4 @@
-"""What happened beside the runs: incidents and modes as lanes above them, maintenance as bands."""
+"""Incidents and modes as lanes above the runs, maintenance as bands."""
 
 from __future__ import annotations
 
@@ -15,18 +15,18 @@ from dashboard.charts.figures.change_marks import Mark
 from dashboard.core.safe_text import clip, visible
 from health.translation import say, say_many
 
-# Names of the style sheet.
+# CSS variables.
 INCIDENT, MODE, QUIET = "var(--bad-fill)", "var(--warn-fill)", "var(--chart-quiet)"
 # Above the highest rate, one lane over the other; marks are the lowest of them.
 INCIDENT_Y, MODE_Y, TOP = 1.15, 1.22, 1.28
-_MOST_WORDS = 6
+_MAX_LINES = 6
 # Of the whole axis: nearer than that, two bars or two ends are one.
 _CLOSE = 1 / 120
 
 
 @dataclass(frozen=True, slots=True)
 class Episode:
-    """Something that began and, unless it goes on, ended."""
+    """An incident, mode or maintenance window; `end` is None while it lasts."""
 
     start: datetime
     end: datetime | None
@@ -37,7 +37,7 @@ class Episode:
 
 @dataclass(frozen=True, slots=True)
 class Reference:
-    """The rate that runs were compared with for some time, and what would have been noticed."""
+    """The rate that runs were compared with for some time, with its alarm levels."""
 
     start: datetime
     end: datetime
@@ -50,8 +50,8 @@ class Reference:
 
 
 @dataclass(frozen=True, slots=True)
-class Happened:
-    """All that a chart shows beside its runs."""
+class ChartAnnotations:
+    """Everything that a chart shows besides its points."""
 
     incidents: Sequence[Episode] = ()
     modes: Sequence[Episode] = ()
@@ -66,18 +66,18 @@ class Happened:
         return max([*ends, *(mark.at for mark in self.marks)], default=None)
 
 
-NOTHING = Happened()
+NO_ANNOTATIONS = ChartAnnotations()
 
 
-def traces(happened: Happened, left: datetime, right: datetime) -> list[go.Scatter]:
-    """The lanes of incidents and modes; what goes on reaches to the right edge."""
+def lane_traces(annotations: ChartAnnotations, left: datetime, right: datetime) -> list[go.Scatter]:
+    """The lanes of incidents and modes; ongoing ones reach the right edge."""
     return [
-        _lane(say("Incident"), happened.incidents, (INCIDENT_Y, INCIDENT), (left, right)),
-        _lane(say("Mode on"), happened.modes, (MODE_Y, MODE), (left, right)),
+        _lane_trace(say("Incident"), annotations.incidents, (INCIDENT_Y, INCIDENT), (left, right)),
+        _lane_trace(say("Mode on"), annotations.modes, (MODE_Y, MODE), (left, right)),
     ]
 
 
-def bands(windows: Sequence[Episode], right: datetime) -> list[dict[str, Any]]:
+def maintenance_bands(windows: Sequence[Episode], right: datetime) -> list[dict[str, Any]]:
     """A band over the whole height for each maintenance window."""
     return [
         {
@@ -95,8 +95,8 @@ def bands(windows: Sequence[Episode], right: datetime) -> list[dict[str, Any]]:
     ]
 
 
-def band_words(windows: Sequence[Episode], left: datetime) -> list[dict[str, Any]]:
-    """What each band is, along its left edge."""
+def maintenance_labels(windows: Sequence[Episode], left: datetime) -> list[dict[str, Any]]:
+    """A label along the left edge of each band."""
     return [
         {
             "x": theme.iso(max(window.start, left)),
@@ -106,7 +106,7 @@ def band_words(windows: Sequence[Episode], left: datetime) -> list[dict[str, Any
             "yanchor": "bottom",
             "textangle": -90,
             "text": say("maintenance"),
-            "hovertext": f"{_safe(window.title)}<br>{theme.moment(window.start)}",
+            "hovertext": f"{_safe_label(window.title)}<br>{theme.moment(window.start)}",
             "showarrow": False,
             "font": {"size": 11, "color": theme.MUTED},
         }
@@ -114,7 +114,7 @@ def band_words(windows: Sequence[Episode], left: datetime) -> list[dict[str, Any
     ]
 
 
-def _lane(
+def _lane_trace(
     name: str,
     episodes: Sequence[Episode],
     look: tuple[float, str],
@@ -124,11 +124,11 @@ def _lane(
     xs: list[str | None] = []
     words: list[str | None] = []
     symbols: list[str] = []
-    for group in _overlapping(episodes, (right - left) * _CLOSE, right):
-        ends = _ends(group, bounds, (right - left) * _CLOSE)
-        said = _said(group)
+    for group in _group_overlapping(episodes, (right - left) * _CLOSE, right):
+        ends = _bar_ends(group, bounds, (right - left) * _CLOSE)
+        text = _group_text(group)
         xs += [*(theme.iso(at) for at, _ in ends), None]
-        words += [*(said for _ in ends), None]
+        words += [*(text for _ in ends), None]
         symbols += [*(symbol for _, symbol in ends), "square"]
     return go.Scatter(
         name=name,
@@ -144,10 +144,10 @@ def _lane(
     )
 
 
-def _overlapping(
+def _group_overlapping(
     episodes: Sequence[Episode], close: timedelta, right: datetime
 ) -> Iterable[list[Episode]]:
-    """Episodes that hold at the same time, or nearly, are one bar: its words tell all of them."""
+    """Episodes that overlap, or nearly, become one bar whose text lists all."""
     groups: list[list[Episode]] = []
     reach: datetime | None = None
     for each in sorted(episodes, key=lambda each: each.start):
@@ -161,39 +161,39 @@ def _overlapping(
     return groups
 
 
-def _ends(
+def _bar_ends(
     group: Sequence[Episode], bounds: tuple[datetime, datetime], close: timedelta
 ) -> list[tuple[datetime, str]]:
     """Where a bar begins and ends, inside the axis, each with its shape."""
     left, right = bounds
-    found: list[tuple[datetime, str]] = []
+    ends: list[tuple[datetime, str]] = []
     for each in group:
         over = each.end if each.end and each.end <= right else None
-        found.append((max(each.start, left), "square" if each.start >= left else "triangle-left"))
-        found.append((over or right, "square-open" if over else "triangle-right"))
-    found.sort(key=lambda end: end[0])
-    # The last one says whether it goes on, so it is kept whatever stands beside it.
-    kept = [found[0]]
-    for at, symbol in found[1:-1]:
-        if at - kept[-1][0] >= close and found[-1][0] - at >= close:
+        ends.append((max(each.start, left), "square" if each.start >= left else "triangle-left"))
+        ends.append((over or right, "square-open" if over else "triangle-right"))
+    ends.sort(key=lambda end: end[0])
+    # The last end shows whether the bar is ongoing, so it is always kept.
+    kept = [ends[0]]
+    for at, symbol in ends[1:-1]:
+        if at - kept[-1][0] >= close and ends[-1][0] - at >= close:
             kept.append((at, symbol))
-    return [*kept, found[-1]]
+    return [*kept, ends[-1]]
 
 
-def _said(group: Sequence[Episode]) -> str:
-    lines = [_of_one(each) for each in group[:_MOST_WORDS]]
-    rest = len(group) - _MOST_WORDS
+def _group_text(group: Sequence[Episode]) -> str:
+    lines = [_episode_text(each) for each in group[:_MAX_LINES]]
+    rest = len(group) - _MAX_LINES
     if rest > 0:
         lines.append(say_many("and {rest} more", "and {rest} more", rest).format(rest=rest))
     return "<br>".join(lines)
 
 
-def _of_one(each: Episode) -> str:
+def _episode_text(each: Episode) -> str:
     began = f"{each.began} {theme.moment(each.start)}"
     until = f"{each.ended} {theme.moment(each.end)}" if each.end else say("and goes on")
-    return f"{_safe(each.title)}<br>{began}<br>{until}"
+    return f"{_safe_label(each.title)}<br>{began}<br>{until}"
 
 
-def _safe(text: str) -> str:
-    # People's and endpoints' words: Plotly would take markup in them for its own.
+def _safe_label(text: str) -> str:
+    # Untrusted text: Plotly would interpret its markup.
     return escape(visible(clip(text, 200)))

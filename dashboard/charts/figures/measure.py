@@ -1,4 +1,4 @@
-"""What runs took, beside how well they went: seconds, tokens, money."""
+"""Latency, tokens and cost of runs, as values."""
 
 from __future__ import annotations
 
@@ -12,30 +12,28 @@ from health.translation import say
 
 
 class Measure(StrEnum):
-    """One chart each."""
-
     LATENCY = "latency"
     TOKENS = "tokens"
     COST = "cost"
 
 
 @dataclass(frozen=True, slots=True)
-class Price:
-    """Of a million tokens, in some currency."""
+class TokenPrice:
+    """Per million tokens."""
 
     input: Decimal
     output: Decimal
     currency: str
 
-    def of(self, took: Took) -> Decimal:
-        return (took.input_tokens * self.input + took.output_tokens * self.output) / 1_000_000
+    def cost_of(self, run: RunCost) -> Decimal:
+        return (run.input_tokens * self.input + run.output_tokens * self.output) / 1_000_000
 
 
 @dataclass(frozen=True, slots=True)
-class Took:
-    """What one run took; with a `step`, all runs of the time that begins at `at`.
+class RunCost:
+    """One run; with a `step`, all runs of the time step that begins at `at`.
 
-    Latencies of several runs are the medians of theirs. None: no answer came, or nobody noted it.
+    Latencies of several runs are medians. None: no answer, or not recorded.
     """
 
     at: datetime
@@ -56,8 +54,7 @@ class Took:
         return None if self.lost_ms is None else self.lost_ms / 1000
 
 
-def name_of(measure: Measure) -> str:
-    """What the chart is called."""
+def measure_name(measure: Measure) -> str:
     names = {
         Measure.LATENCY: say("Latency"),
         Measure.TOKENS: say("Tokens"),
@@ -66,8 +63,8 @@ def name_of(measure: Measure) -> str:
     return names[measure]
 
 
-def has_data(measure: Measure, rows: Sequence[Took], price: Price | None) -> bool:
-    """Whether there is anything to draw: no data is not nought."""
+def has_data(measure: Measure, rows: Sequence[RunCost], price: TokenPrice | None) -> bool:
+    """Whether there is anything to draw: no data is not 0."""
     if measure is Measure.LATENCY:
         return any(row.latency_p50_ms is not None for row in rows)
     return bool(rows) and (measure is Measure.TOKENS or price is not None)

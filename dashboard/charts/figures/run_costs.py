@@ -1,4 +1,4 @@
-"""What runs took over time: seconds, tokens or money, under the same lanes as the metrics."""
+"""Latency, tokens or cost over time, under the same lanes as the metrics."""
 
 from __future__ import annotations
 
@@ -9,39 +9,39 @@ import plotly.graph_objects as go
 
 from dashboard.charts.figures import change_marks, key_changes, lanes, theme
 from dashboard.charts.figures.chart_values import Bounds
-from dashboard.charts.figures.lanes import NOTHING, Happened
-from dashboard.charts.figures.measure import Measure, Price, Took
-from dashboard.charts.figures.metric import BOTTOM, LEGEND, fitting
+from dashboard.charts.figures.lanes import NO_ANNOTATIONS, ChartAnnotations
+from dashboard.charts.figures.measure import Measure, RunCost, TokenPrice
+from dashboard.charts.figures.metric import BOTTOM, LEGEND, fit_axis
 from dashboard.core.durations import format_duration
 from health.translation import say, say_many
 
-Value = Callable[[Took], float | None]
+CostValue = Callable[[RunCost], float | None]
 # The lanes keep their height above the highest value.
-_ROOM = (lanes.TOP - BOTTOM) / (1 - BOTTOM)
+_HEADROOM = (lanes.TOP - BOTTOM) / (1 - BOTTOM)
 _DASHES, _SYMBOLS = ("solid", "dash", "dot"), ("circle", "diamond", "x")
 _COLOURS = (theme.SERIES, theme.LIVE, lanes.INCIDENT)
 
 
-def figure(
+def run_cost_figure(
     measure: Measure,
-    rows: Sequence[Took],
+    rows: Sequence[RunCost],
     *,
-    price: Price | None = None,
-    happened: Happened = NOTHING,
+    price: TokenPrice | None = None,
+    annotations: ChartAnnotations = NO_ANNOTATIONS,
     bounds: Bounds | None = None,
 ) -> dict[str, Any]:
-    """The Plotly figure, as plain data; there is a row."""
-    left, right = bounds or fitting([row.at for row in rows], happened)
-    changed, lines = key_changes.firsts(rows), _lines(measure, price)
-    drawn = [_line(name, rows, value, place) for place, (name, value) in enumerate(lines)]
+    """The Plotly figure as plain data; `rows` is not empty."""
+    left, right = bounds or fit_axis([row.at for row in rows], annotations)
+    changed, lines = key_changes.first_points(rows), _measure_lines(measure, price)
+    drawn = [_line_trace(name, rows, value, place) for place, (name, value) in enumerate(lines)]
     chart = go.Figure(
         data=[
             *drawn,
             *(
                 trace.update(yaxis="y2")
-                for trace in change_marks.traces(happened.marks, left, right)
+                for trace in change_marks.mark_traces(annotations.marks, left, right)
             ),
-            *(trace.update(yaxis="y2") for trace in lanes.traces(happened, left, right)),
+            *(trace.update(yaxis="y2") for trace in lanes.lane_traces(annotations, left, right)),
         ],
         layout=theme.layout(
             template=None,
@@ -49,7 +49,7 @@ def figure(
             legend=LEGEND,
             showlegend=True,
             xaxis=theme.time_axis(left, right),
-            yaxis=_axis(measure, rows, price),
+            yaxis=_value_axis(measure, rows, price),
             yaxis2={
                 "overlaying": "y",
                 "range": [BOTTOM, lanes.TOP],
@@ -57,12 +57,12 @@ def figure(
                 "fixedrange": True,
             },
             shapes=[
-                *lanes.bands(happened.windows, right),
-                *(key_changes.line(row) for row in changed),
+                *lanes.maintenance_bands(annotations.windows, right),
+                *(key_changes.key_line(row) for row in changed),
             ],
             annotations=[
-                *lanes.band_words(happened.windows, left),
-                *key_changes.words(changed, [], right - left),
+                *lanes.maintenance_labels(annotations.windows, left),
+                *key_changes.key_labels(changed, [], right - left),
             ],
         ),
     )
@@ -70,7 +70,7 @@ def figure(
     return dict(chart.to_plotly_json())
 
 
-def _lines(measure: Measure, price: Price | None) -> list[tuple[str, Value]]:
+def _measure_lines(measure: Measure, price: TokenPrice | None) -> list[tuple[str, CostValue]]:
     if measure is Measure.LATENCY:
         return [
             (say("Half of the answers (p50)"), lambda row: _seconds(row.latency_p50_ms)),
@@ -82,21 +82,23 @@ def _lines(measure: Measure, price: Price | None) -> list[tuple[str, Value]]:
             (say("Output"), lambda row: row.output_tokens),
             (say("Lost to attempts that did not pass"), lambda row: row.lost_tokens),
         ]
-    return [(say("Cost"), lambda row: float(price.of(row)) if price else None)]
+    return [(say("Cost"), lambda row: float(price.cost_of(row)) if price else None)]
 
 
-def _axis(measure: Measure, rows: Sequence[Took], price: Price | None) -> dict[str, Any]:
-    values = [value(row) for _, value in _lines(measure, price) for row in rows]
+def _value_axis(
+    measure: Measure, rows: Sequence[RunCost], price: TokenPrice | None
+) -> dict[str, Any]:
+    values = [value(row) for _, value in _measure_lines(measure, price) for row in rows]
     highest = max((value for value in values if value is not None), default=0) or 1
     return theme.axis(
-        _unit(measure, rows, price),
-        range=[BOTTOM * highest, BOTTOM * highest + highest * (1 - BOTTOM) * _ROOM],
+        _axis_title(measure, rows, price),
+        range=[BOTTOM * highest, BOTTOM * highest + highest * (1 - BOTTOM) * _HEADROOM],
         rangemode="tozero",
         fixedrange=True,
     )
 
 
-def _unit(measure: Measure, rows: Sequence[Took], price: Price | None) -> str:
+def _axis_title(measure: Measure, rows: Sequence[RunCost], price: TokenPrice | None) -> str:
     step = rows[0].step
     if measure is Measure.LATENCY:
         return say("Seconds")
@@ -112,7 +114,7 @@ def _unit(measure: Measure, rows: Sequence[Took], price: Price | None) -> str:
     return say("{currency} a run").format(currency=currency)
 
 
-def _line(name: str, rows: Sequence[Took], value: Value, place: int) -> go.Scatter:
+def _line_trace(name: str, rows: Sequence[RunCost], value: CostValue, place: int) -> go.Scatter:
     points = list(_with_gaps([row for row in rows if value(row) is not None]))
     return go.Scatter(
         name=name,
@@ -120,7 +122,7 @@ def _line(name: str, rows: Sequence[Took], value: Value, place: int) -> go.Scatt
         mode="lines+markers",
         x=[row and theme.iso(row.at) for row in points],
         y=[row and value(row) for row in points],
-        text=[row and _hover(name, row, value) for row in points],
+        text=[row and _hover_text(name, row, value) for row in points],
         customdata=[row and row.run_id for row in points],
         hovertemplate="%{text}<extra></extra>",
         line={"color": _COLOURS[place], "width": 1.75, "dash": _DASHES[place]},
@@ -129,9 +131,9 @@ def _line(name: str, rows: Sequence[Took], value: Value, place: int) -> go.Scatt
     )
 
 
-def _with_gaps(rows: Sequence[Took]) -> Iterable[Took | None]:
-    """Rows with a None wherever the epoch changes, so that no line runs across a seam."""
-    before: Took | None = None
+def _with_gaps(rows: Sequence[RunCost]) -> Iterable[RunCost | None]:
+    """Rows with a None wherever the epoch changes, so that no line crosses a key change."""
+    before: RunCost | None = None
     for row in rows:
         if before and before.epoch != row.epoch:
             yield None
@@ -139,9 +141,9 @@ def _with_gaps(rows: Sequence[Took]) -> Iterable[Took | None]:
         before = row
 
 
-def _hover(name: str, row: Took, value: Value) -> str:
-    found = value(row) or 0
-    figure = f"{found:,.0f}" if found >= 100 else f"{found:,.4g}"
+def _hover_text(name: str, row: RunCost, value: CostValue) -> str:
+    amount = value(row) or 0
+    figure = f"{amount:,.0f}" if amount >= 100 else f"{amount:,.4g}"
     lines = [f"{name}: {figure}", theme.moment(row.at)]
     if row.step:
         many = say_many("{count} run in {step}", "{count} runs in {step}", row.runs)

@@ -45,7 +45,7 @@ class Sparkline:
         return _paths(self.slots - len(self.bars), self.bars)
 
 
-def sparkline(rates: Sequence[Rate | None], slots: int = SLOTS) -> Sparkline:
+def build_sparkline(rates: Sequence[Rate | None], slots: int = SLOTS) -> Sparkline:
     """A bar for each run, the oldest first; None is a run without a verdict."""
     shown = rates[-slots:]
     return Sparkline(tuple(map(_bar, shown)), _label(shown), slots)

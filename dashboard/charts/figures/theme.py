@@ -1,4 +1,4 @@
-"""What every chart shares. Colours are names of the style sheet; charts.js puts in their values."""
+"""Layout shared by all charts. Colours are CSS variables that charts.js resolves."""
 
 from __future__ import annotations
 
@@ -60,8 +60,8 @@ def time_axis(left: datetime, right: datetime) -> dict[str, Any]:
     """The axis of time; charts.js says in whose zone it is."""
     # No standoff: it is counted from the labels, and a short span may have none on a phone.
     title = {"text": "", "font": {"color": MUTED}}
-    found = axis("", type="date", range=[iso(left), iso(right)], tickangle=0)
-    return {**found, "title": title}
+    time = axis("", type="date", range=[iso(left), iso(right)], tickangle=0)
+    return {**time, "title": title}
 
 
 def iso(moment: datetime) -> str:

@@ -1,1 +1,1 @@
-from __future__ import annotations
+"""Pages and parts of charts and notes."""

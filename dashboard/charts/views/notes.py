@@ -1,4 +1,4 @@
-"""Notes by hand: the list beside the charts, adding and removing."""
+"""The notes beside the charts: list, add, remove."""
 
 from __future__ import annotations
 
@@ -19,13 +19,13 @@ from dashboard.core.errors import Refused
 from dashboard.core.permissions import Right, needs
 from dashboard.models import Endpoint, Note
 
-SHOWN = 20
+SHOWN_NOTES = 20
 
 
 class NoteForm(forms.Form):
     text = forms.CharField(
         label=gettext_lazy("What happened"),
-        max_length=service.LONGEST_TEXT,
+        max_length=service.MAX_TEXT_LENGTH,
         widget=forms.TextInput({"autocomplete": "off"}),
         error_messages={"required": gettext_lazy("Write what happened.")},
     )
@@ -39,7 +39,7 @@ class NoteForm(forms.Form):
     link = forms.CharField(
         label=gettext_lazy("Link"),
         required=False,
-        max_length=service.LONGEST_LINK,
+        max_length=service.MAX_LINK_LENGTH,
         widget=forms.URLInput(
             {"autocomplete": "off", "placeholder": "https://", "translate": "no"}
         ),
@@ -48,43 +48,45 @@ class NoteForm(forms.Form):
 
 @needs(Right.READ, change=Right.OPERATE)
 @require_http_methods(["GET", "HEAD", "POST"])
-def part(request: HttpRequest, slug: str) -> HttpResponse:
+def notes_part(request: HttpRequest, slug: str) -> HttpResponse:
     endpoint = get_object_or_404(Endpoint.objects.kept(), slug=slug)
     if request.method != "POST":
-        return render(request, "charts/_notes.html", context(endpoint))
+        return render(request, "charts/_notes.html", notes_context(endpoint))
     form = NoteForm(request.POST, auto_id="note_%s")
     if not form.is_valid():
-        return _answer(request, endpoint, refusal=_first_error(form), form=form)
+        return _notes_response(request, endpoint, refusal=_first_error(form), form=form)
     try:
-        service.add(endpoint, by=cast(User, request.user), **form.cleaned_data)
+        service.add_note(endpoint, by=cast(User, request.user), **form.cleaned_data)
     except Refused as exc:
-        return _answer(request, endpoint, refusal=exc.message, form=form)
-    return _answer(request, endpoint, done=_("The note is in the charts."))
+        return _notes_response(request, endpoint, refusal=exc.message, form=form)
+    return _notes_response(request, endpoint, done=_("The note is in the charts."))
 
 
 @needs(Right.OPERATE)
 @require_POST
-def remove(request: HttpRequest, slug: str, note_id: int) -> HttpResponse:
+def remove_note(request: HttpRequest, slug: str, note_id: int) -> HttpResponse:
     endpoint = get_object_or_404(Endpoint.objects.kept(), slug=slug)
     note = get_object_or_404(Note, pk=note_id, endpoint=endpoint)
     try:
-        was_there = service.remove(note, by=cast(User, request.user))
+        was_there = service.remove_note(note, by=cast(User, request.user))
     except Refused as exc:
-        return _answer(request, endpoint, refusal=exc.message)
+        return _notes_response(request, endpoint, refusal=exc.message)
     if not was_there:
-        return _answer(request, endpoint, refusal=_("Somebody has removed that note already."))
-    return _answer(request, endpoint, done=_("The note is removed."))
+        return _notes_response(
+            request, endpoint, refusal=_("Somebody has removed that note already.")
+        )
+    return _notes_response(request, endpoint, done=_("The note is removed."))
 
 
-def context(endpoint: Endpoint) -> dict[str, Any]:
-    """What the card needs, on its own and inside its page."""
+def notes_context(endpoint: Endpoint) -> dict[str, Any]:
+    """The template context of the notes card."""
     newest = Note.objects.kept().filter(endpoint=endpoint).select_related("author").newest_first()
-    found = list(newest[: SHOWN + 1])
+    notes = list(newest[: SHOWN_NOTES + 1])
     return {
         "endpoint": endpoint,
-        "notes": found[:SHOWN],
-        "more_notes": len(found) > SHOWN,
-        "shown_notes": SHOWN,
+        "notes": notes[:SHOWN_NOTES],
+        "more_notes": len(notes) > SHOWN_NOTES,
+        "shown_notes": SHOWN_NOTES,
         "note_form": NoteForm(auto_id="note_%s"),
     }
 
@@ -93,7 +95,7 @@ def _first_error(form: NoteForm) -> str:
     return next(str(error) for errors in form.errors.values() for error in errors)
 
 
-def _answer(
+def _notes_response(
     request: HttpRequest,
     endpoint: Endpoint,
     *,
@@ -101,12 +103,12 @@ def _answer(
     refusal: str = "",
     form: NoteForm | None = None,
 ) -> HttpResponse:
-    """The card as it is now; without scripts, its page with a message."""
+    """The updated card; without scripts, a redirect to its page with a message."""
     if not request.headers.get("HX-Request"):
         messages.add_message(request, messages.SUCCESS if done else messages.ERROR, done or refusal)
         return redirect(f"{endpoint.get_absolute_url()}#notes")
-    shown = {**context(endpoint), "note_done": done, "note_refusal": refusal}
+    context = {**notes_context(endpoint), "note_done": done, "note_refusal": refusal}
     if form:
-        shown["note_form"] = form
-    response = render(request, "charts/_notes.html", shown)
+        context["note_form"] = form
+    response = render(request, "charts/_notes.html", context)
     return trigger_client_event(response, "notes-changed") if done else response

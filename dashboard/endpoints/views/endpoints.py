@@ -38,7 +38,7 @@ def page(request: HttpRequest, slug: str) -> HttpResponse:
     endpoint = get_object_or_404(Endpoint.objects.kept(), slug=slug)
     panel = modes.context(endpoint)
     context = {
-        **charts.context(endpoint, request.GET),
+        **charts.charts_context(endpoint, request.GET),
         **endpoint_page.context(endpoint, panel["policy"]),
         **panel,
         **_runs(request, endpoint),

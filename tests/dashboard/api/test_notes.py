@@ -73,7 +73,7 @@ def test_writing_needs_the_scope_and_removing_the_author(
 ) -> None:
     """Reading does not; nobody takes away what another person wrote."""
     endpoint = make_endpoint()
-    theirs = notes.add(endpoint, at=None, text="by bob", by=make_person("bob", Role.OPERATOR))
+    theirs = notes.add_note(endpoint, at=None, text="by bob", by=make_person("bob", Role.OPERATOR))
     reader = asking("read")
 
     assert reader.get(PATH).status_code == 200

@@ -37,7 +37,7 @@ def test_pages_of_every_list_join(api: Asking) -> None:
     now = timezone.now()
     for number in range(5):
         at = now - timedelta(hours=number % 3)
-        notes.add(endpoint, at=at, text=f"note {number}", by=None)
+        notes.add_note(endpoint, at=at, text=f"note {number}", by=None)
         tool_rules.add(pattern=f"a{number}", risk=Risk.READ, by=None)
         Profile.objects.create(
             endpoint=endpoint,

@@ -88,7 +88,7 @@ def places(db: None) -> dict[str, Any]:
         "trial": 1,
         "incident_id": make_incident(endpoint).pk,
         "switch_id": switch.pk,
-        "note_id": notes.add(endpoint, at=None, text="new engine", by=None).pk,
+        "note_id": notes.add_note(endpoint, at=None, text="new engine", by=None).pk,
         "request_id": asked,
         "person_id": olga.pk,
         "team_id": Team.objects.get().pk,

@@ -198,7 +198,7 @@ def test_those_who_write_at_once_make_one_chain_and_wait_for_nobody_in_a_circle(
     def hold_the_endpoint(number: int) -> None:
         with transaction.atomic():
             locked = Endpoint.objects.select_for_update().get(pk=endpoint.pk)
-            notes.add(locked, at=None, text=f"round {number}", by=None)
+            notes.add_note(locked, at=None, text=f"round {number}", by=None)
 
     def work(todo: Callable[[int], None]) -> None:
         try:

@@ -113,7 +113,7 @@ def test_the_columns_that_are_filtered_by_are_what_the_body_says() -> None:
     endpoint = make_endpoint()
     Endpoint.objects.filter(pk=endpoint.pk).update(team=team)
     endpoint.refresh_from_db()
-    notes.add(endpoint, at=None, text="deployed", by=None)
+    notes.add_note(endpoint, at=None, text="deployed", by=None)
 
     entry = AuditEntry.objects.latest("id")
 
@@ -222,7 +222,7 @@ def test_maintenance_and_notes_tell_their_reasons(alice: User) -> None:
     assert maintenance.cancel(window, by=alice)
     assert last()["action"] == Action.MAINTENANCE_CANCELLED
     assert not maintenance.cancel(window, by=alice)
-    note = notes.add(endpoint, at=None, text="deployed", by=alice)
-    assert notes.remove(note, by=alice)
+    note = notes.add_note(endpoint, at=None, text="deployed", by=alice)
+    assert notes.remove_note(note, by=alice)
     assert (last()["action"], last()["before"]["text"]) == (Action.NOTE_REMOVED, "deployed")
     assert len(told()) == 5

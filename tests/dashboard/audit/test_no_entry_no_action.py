@@ -60,8 +60,10 @@ ACTIONS: dict[str, Callable[[], object]] = {
     "tool_rules.remove": lambda: tool_rules.remove(ToolRule.objects.get(pattern="a_*")),
     "maintenance.plan": _window,
     "maintenance.cancel": lambda: maintenance.cancel(MaintenanceWindow.objects.get(), by=None),
-    "notes.add": lambda: notes.add(Endpoint.objects.get(slug="steady"), at=None, text="x", by=None),
-    "notes.remove": lambda: notes.remove(Note.objects.get(), by=None),
+    "notes.add": lambda: notes.add_note(
+        Endpoint.objects.get(slug="steady"), at=None, text="x", by=None
+    ),
+    "notes.remove": lambda: notes.remove_note(Note.objects.get(), by=None),
     "demo.register": lambda: fleet.register("http://127.0.0.1:9"),
 }
 
@@ -77,7 +79,7 @@ def rows(db: None) -> None:
     for pattern in ("a_*", "b_*"):
         tool_rules.add(pattern=pattern, risk=Risk.READ, by=None)
     _window()
-    notes.add(steady, at=None, text="x", by=None)
+    notes.add_note(steady, at=None, text="x", by=None)
     link_now()
 
 

@@ -50,7 +50,7 @@ def two_teams() -> dict[str, Any]:
         endpoint = make_endpoint(slug=slug)
         Endpoint.objects.filter(pk=endpoint.pk).update(team=teams.get(slug))
         endpoint.refresh_from_db()
-        notes.add(endpoint, at=None, text=f"note of {slug}", by=None)
+        notes.add_note(endpoint, at=None, text=f"note of {slug}", by=None)
     record("nobody's endpoint")
     link_now()
     return teams
@@ -106,7 +106,7 @@ def test_what_was_a_teams_stays_with_it() -> None:
         endpoint = make_endpoint(slug="shared")
         Endpoint.objects.filter(pk=endpoint.pk).update(team=team)
         endpoint.refresh_from_db()
-        notes.add(endpoint, at=None, text=f"of {team}", by=None)
+        notes.add_note(endpoint, at=None, text=f"of {team}", by=None)
         if team is teams[0]:
             endpoints.remove(endpoint)
     person = make_person("nina", Role.VIEWER, team=teams[1])
@@ -192,7 +192,7 @@ def test_a_page_takes_as_many_queries_as_one_entry(admin_client: Client) -> None
     queries()
     few = queries()
     for number in range(60):
-        notes.add(endpoint, at=None, text=f"note {number}", by=None)
+        notes.add_note(endpoint, at=None, text=f"note {number}", by=None)
     link_now()
     many = queries()
     assert len(many) == len(few) <= 8

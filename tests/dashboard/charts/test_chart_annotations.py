@@ -9,7 +9,7 @@ from django.utils import timezone
 from pytest_django.asserts import assertContains
 
 from dashboard.charts import chart_annotations
-from dashboard.charts.figures.lanes import Happened
+from dashboard.charts.figures.lanes import ChartAnnotations
 from dashboard.models import Endpoint, Incident, ModeSwitch, WatchEvent
 from dashboard.models.people import Role
 from dashboard.trust import detection, modes
@@ -124,6 +124,6 @@ def test_a_run_that_ends_brings_strip_and_metrics_along(client: Client, endpoint
     assertContains(part, 'aria-labelledby="watched-title" hx-swap-oob="true"')
 
 
-def _read(endpoint: Endpoint, metric: Metric = Metric.PARSE_SUCCESS) -> Happened:
+def _read(endpoint: Endpoint, metric: Metric = Metric.PARSE_SUCCESS) -> ChartAnnotations:
     now = timezone.now()
-    return chart_annotations.read(endpoint, metric, now - 30 * DAY, now)
+    return chart_annotations.read_annotations(endpoint, metric, now - 30 * DAY, now)

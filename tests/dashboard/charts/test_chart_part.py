@@ -150,11 +150,11 @@ def test_nothing_exported_is_a_formula(signed_in: Client) -> None:
 def test_more_rows_ask_no_more_queries(signed_in: Client, endpoint: Endpoint, metric: str) -> None:
     """Runs, notes and incidents: the part costs the same with one as with many."""
     make_finished_run(endpoint, at=timezone.now() - 40 * HOUR, requests=5, latency_p50_ms=5)
-    notes.add(endpoint, at=None, text="first", by=None)
+    notes.add_note(endpoint, at=None, text="first", by=None)
     few = _queries(signed_in, metric)
     for hours in range(1, 30):
         make_finished_run(endpoint, at=timezone.now() - hours * HOUR, requests=5)
-        notes.add(endpoint, at=None, text="more", by=None)
+        notes.add_note(endpoint, at=None, text="more", by=None)
     Run.objects.update(suite_version="other")
 
     assert _queries(signed_in, metric) == few

@@ -3,7 +3,7 @@ from __future__ import annotations
 import json
 from datetime import UTC, datetime, timedelta
 
-from dashboard.charts.figures.compare import Drawn, Point, figure
+from dashboard.charts.figures.compare import CompareLine, ComparePoint, compare_figure
 from health.rates import Direction, Rate
 
 START = datetime(2026, 11, 3, 12, tzinfo=UTC)
@@ -12,9 +12,9 @@ HOUR = timedelta(hours=1)
 
 def test_every_endpoint_is_a_line_of_its_own() -> None:
     """Six lines differ in dash and in marker, not in colour alone."""
-    drawn = [Drawn(f"e-{place}", [_point(0)]) for place in range(6)]
+    drawn = [CompareLine(f"e-{place}", [_point(0)]) for place in range(6)]
 
-    lines = figure(drawn, "Parse success", HOUR)["data"]
+    lines = compare_figure(drawn, "Parse success", HOUR)["data"]
 
     assert [line["name"] for line in lines] == ["e-0", "e-1", "e-2", "e-3", "e-4", "e-5"]
     for apart in ("color", "dash"):
@@ -24,7 +24,9 @@ def test_every_endpoint_is_a_line_of_its_own() -> None:
 
 def test_a_point_says_its_numbers() -> None:
     """Rate, numerator, denominator, interval, time and profile are in the hover."""
-    [line] = figure([Drawn("e", [_point(0, failures=3)])], "Parse success", HOUR)["data"]
+    [line] = compare_figure([CompareLine("e", [_point(0, failures=3)])], "Parse success", HOUR)[
+        "data"
+    ]
 
     assert line["y"] == [0.7]
     assert line["text"] == [
@@ -35,27 +37,27 @@ def test_a_point_says_its_numbers() -> None:
 
 def test_a_metric_that_is_good_when_low_is_drawn_as_it_is_shown() -> None:
     """Three failures of ten are 30 % there, not 70 %."""
-    point = Point(START, 1, Rate(10, 3, Direction.LOW))
+    point = ComparePoint(START, 1, Rate(10, 3, Direction.LOW))
 
-    [line] = figure([Drawn("e", [point])], "Schema failures", HOUR)["data"]
+    [line] = compare_figure([CompareLine("e", [point])], "Schema failures", HOUR)["data"]
 
     assert line["y"] == [0.3]
 
 
 def test_no_line_runs_across_a_new_key() -> None:
     """Under another key it was another thing: the line is broken there."""
-    drawn = Drawn("e", [_point(0), _point(1), _point(2, epoch=2)])
+    drawn = CompareLine("e", [_point(0), _point(1), _point(2, epoch=2)])
 
-    [line] = figure([drawn], "Parse success", HOUR)["data"]
+    [line] = compare_figure([drawn], "Parse success", HOUR)["data"]
 
     assert line["y"] == [1, 1, None, 1]
 
 
 def test_an_endpoint_without_points_keeps_its_place() -> None:
     """It is in the legend, and those after it keep their colours."""
-    empty, full = figure([Drawn("empty", []), Drawn("full", [_point(0)])], "Parse success", HOUR)[
-        "data"
-    ]
+    empty, full = compare_figure(
+        [CompareLine("empty", []), CompareLine("full", [_point(0)])], "Parse success", HOUR
+    )["data"]
 
     assert list(empty["x"]) == []
     assert full["line"]["color"] == "var(--compare-2)"
@@ -63,11 +65,11 @@ def test_an_endpoint_without_points_keeps_its_place() -> None:
 
 def test_a_name_is_inert_and_the_figure_is_json() -> None:
     """Plotly would take markup in a name for its own."""
-    chart = figure([Drawn("<b>e</b>\u202e", [_point(0)])], "Parse success", HOUR)
+    chart = compare_figure([CompareLine("<b>e</b>\u202e", [_point(0)])], "Parse success", HOUR)
 
     assert chart["data"][0]["name"] == "&lt;b&gt;e&lt;/b&gt;⟦U+202E⟧"
     assert json.loads(json.dumps(chart))["layout"]["yaxis"]["title"]["text"] == "Parse success (%)"
 
 
-def _point(hours: int, *, failures: int = 0, epoch: int = 1) -> Point:
-    return Point(START + hours * HOUR, epoch, Rate(10, failures))
+def _point(hours: int, *, failures: int = 0, epoch: int = 1) -> ComparePoint:
+    return ComparePoint(START + hours * HOUR, epoch, Rate(10, failures))

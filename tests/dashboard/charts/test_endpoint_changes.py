@@ -81,8 +81,8 @@ def test_facts_of_one_run_are_one_line_beside_their_runs() -> None:
 
     assert told.is_theirs
     assert {fact.code for fact in told.facts} == {"server", "model"}
-    assert told.before == endpoint_changes.Beside(before.pk, 5, 5)
-    assert told.after == endpoint_changes.Beside(after.pk, 1, 5)
+    assert told.before == endpoint_changes.RunResult(before.pk, 5, 5)
+    assert told.after == endpoint_changes.RunResult(after.pk, 1, 5)
 
 
 @pytest.mark.django_db
@@ -134,8 +134,8 @@ def edit(endpoint: Endpoint, **over: Any) -> None:
     endpoint.refresh_from_db()
 
 
-def read(endpoint: Endpoint) -> list[endpoint_changes.Changed]:
-    return endpoint_changes.read(endpoint, list(endpoint.profiles.order_by("-epoch")))
+def read(endpoint: Endpoint) -> list[endpoint_changes.EndpointChange]:
+    return endpoint_changes.read_changes(endpoint, list(endpoint.profiles.order_by("-epoch")))
 
 
 def sentence(endpoint: Endpoint) -> str:

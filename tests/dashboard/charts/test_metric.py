@@ -6,10 +6,10 @@ from typing import Any
 
 import pytest
 
-from dashboard.charts.figures.change_marks import Kind, Mark
-from dashboard.charts.figures.chart_values import Row, Shown
-from dashboard.charts.figures.lanes import NOTHING, Episode, Happened, Reference
-from dashboard.charts.figures.metric import figure
+from dashboard.charts.figures.change_marks import Mark, MarkKind
+from dashboard.charts.figures.chart_values import ChartPoint, MetricHistory
+from dashboard.charts.figures.lanes import NO_ANNOTATIONS, ChartAnnotations, Episode, Reference
+from dashboard.charts.figures.metric import metric_figure
 from health.rates import Rate, metric_rate
 from probes.outcomes import Metric
 
@@ -57,9 +57,9 @@ def test_a_changed_key_is_a_seam() -> None:
 
 def test_a_changed_fingerprint_is_a_mark_and_its_words_are_inert() -> None:
     """What an endpoint tells about itself explains a change; markup in it stays text."""
-    told = Mark(START, Kind.FINGERPRINT, 'b1 is now <a href="https://x">b2</a>\u202e<time>')
+    told = Mark(START, MarkKind.FINGERPRINT, 'b1 is now <a href="https://x">b2</a>\u202e<time>')
 
-    mark = _trace(_chart([_row(0, Rate(5, 0))], Happened(marks=[told])), "New fingerprint")
+    mark = _trace(_chart([_row(0, Rate(5, 0))], ChartAnnotations(marks=[told])), "New fingerprint")
 
     assert mark["text"] == [
         "b1 is now &lt;a href=&quot;https://x&quot;&gt;b2&lt;/a&gt;⟦U+202E⟧&lt;time&gt;<br>"
@@ -69,7 +69,7 @@ def test_a_changed_fingerprint_is_a_mark_and_its_words_are_inert() -> None:
 
 def test_simulated_history_says_so() -> None:
     """Nobody takes the demo's past for a measurement of today."""
-    row = Row(1, START, 1, START, Rate(5, 0), simulated=True)
+    row = ChartPoint(1, START, 1, START, Rate(5, 0), simulated=True)
 
     assert "simulated history" in _trace(_chart([row]), "Run")["text"][0]
 
@@ -150,7 +150,7 @@ def test_an_incident_is_a_lane_from_its_opening_to_its_end() -> None:
     end = START + timedelta(hours=2)
     fell = Episode(START, end, "fell <b>far</b>", began="opened", ended="recovered")
 
-    lane = _trace(_chart(_three(), Happened(incidents=[fell])), "Incident")
+    lane = _trace(_chart(_three(), ChartAnnotations(incidents=[fell])), "Incident")
 
     assert lane["x"] == ["2026-11-03 12:00:00", "2026-11-03 14:00:00", None]
     assert min(y for y in lane["y"] if y is not None) > 1
@@ -165,7 +165,7 @@ def test_a_mode_that_is_still_on_reaches_to_the_edge() -> None:
     """The axis goes as far as what happened last, also after the last run."""
     on = Episode(START + timedelta(hours=5), None, "no_tools, by hand", began="on", ended="off")
 
-    chart = _chart(_three(), Happened(modes=[on]))
+    chart = _chart(_three(), ChartAnnotations(modes=[on]))
 
     lane, edge = _trace(chart, "Mode on"), chart["layout"]["xaxis"]["range"][1]
     assert edge > "2026-11-03 17:00:00"
@@ -177,7 +177,7 @@ def test_maintenance_is_a_band_with_its_name() -> None:
     """A reader sees why nobody was told, and the reason on request."""
     quiet = Episode(START, START + timedelta(hours=1), "maintenance: <i>moving</i>")
 
-    layout = _chart(_three(), Happened(windows=[quiet]))["layout"]
+    layout = _chart(_three(), ChartAnnotations(windows=[quiet]))["layout"]
 
     (band,), (word,) = layout["shapes"], layout["annotations"]
     assert (band["x0"], band["x1"]) == ("2026-11-03 12:00:00", "2026-11-03 13:00:00")
@@ -189,7 +189,7 @@ def test_the_reference_is_a_line_with_its_baseline() -> None:
     """What runs were compared with, for as long as they were."""
     held = Reference(START, START + timedelta(hours=2), 0.95, "reference 95.0%")
 
-    line = _trace(_chart(_three(), Happened(references=[held])), "Reference")
+    line = _trace(_chart(_three(), ChartAnnotations(references=[held])), "Reference")
 
     assert line["y"] == [0.95, 0.95, None]
     assert line["text"][0] == "reference 95.0%"
@@ -199,7 +199,7 @@ def test_a_reference_that_still_moves_is_called_provisional() -> None:
     """Nobody takes a baseline that is not full for settled."""
     held = Reference(START, START + timedelta(hours=2), 0.8, "", provisional=True)
 
-    chart = _chart(_three(), Happened(references=[held]))
+    chart = _chart(_three(), ChartAnnotations(references=[held]))
 
     assert _trace(chart, "Provisional reference")["y"][0] == 0.8
 
@@ -208,7 +208,7 @@ def test_the_lines_of_warning_and_alarm_say_what_they_are() -> None:
     """A reader sees how far a run may fall before anybody speaks up."""
     held = Reference(START, START + timedelta(hours=2), 0.95, "", warn=0.6, alarm=0.5)
 
-    chart = _chart(_three(), Happened(references=[held]))
+    chart = _chart(_three(), ChartAnnotations(references=[held]))
 
     assert _trace(chart, "One run here warns")["y"] == [0.6, 0.6, None]
     assert _trace(chart, "Two runs here alarm")["text"][0] == (
@@ -218,10 +218,10 @@ def test_the_lines_of_warning_and_alarm_say_what_they_are() -> None:
 
 def test_marks_too_close_to_tell_apart_become_one_with_their_number() -> None:
     """Its words tell them all, up to a few; one that stands apart keeps its own shape."""
-    crowd = [Mark(START + timedelta(seconds=i), Kind.NOTE, f"note {i}") for i in range(8)]
-    apart = Mark(START + timedelta(hours=1), Kind.STAGE, "stage shadow is now read_only")
+    crowd = [Mark(START + timedelta(seconds=i), MarkKind.NOTE, f"note {i}") for i in range(8)]
+    apart = Mark(START + timedelta(hours=1), MarkKind.STAGE, "stage shadow is now read_only")
 
-    chart = _chart(_three(), Happened(marks=[*crowd, apart]))
+    chart = _chart(_three(), ChartAnnotations(marks=[*crowd, apart]))
 
     several = _trace(chart, "Several changes")
     assert several["text"] == ["8"]
@@ -237,7 +237,7 @@ def test_episodes_at_the_same_time_are_one_bar_with_all_their_words() -> None:
     modes = [Episode(START, end, "no_tools"), Episode(START, end, "no_parallel")]
     later = Episode(START + timedelta(hours=2), None, "strict_schema")
 
-    lane = _trace(_chart(_three(), Happened(modes=[*modes, later])), "Mode on")
+    lane = _trace(_chart(_three(), ChartAnnotations(modes=[*modes, later])), "Mode on")
 
     assert lane["x"].count(None) == 2
     assert "no_tools" in lane["text"][0]
@@ -250,7 +250,7 @@ def test_a_chosen_window_is_the_whole_axis_and_nothing_reaches_out_of_it() -> No
     fell = Episode(START - timedelta(days=1), START + timedelta(days=1), "fell")
     bounds = (START, START + timedelta(hours=3))
 
-    chart = _chart(_three(), Happened(incidents=[fell]), bounds=bounds)
+    chart = _chart(_three(), ChartAnnotations(incidents=[fell]), bounds=bounds)
 
     lane = _trace(chart, "Incident")
     assert chart["layout"]["xaxis"]["range"] == ["2026-11-03 12:00:00", "2026-11-03 15:00:00"]
@@ -261,7 +261,7 @@ def test_a_chosen_window_is_the_whole_axis_and_nothing_reaches_out_of_it() -> No
 def test_keys_that_changed_close_together_share_their_words() -> None:
     """Words on top of each other cannot be read; each change keeps its line."""
     since = [START, START, START + timedelta(minutes=1), START + timedelta(minutes=2)]
-    rows = [Row(i, START + timedelta(hours=i), i, since[i], Rate(5, 0)) for i in range(4)]
+    rows = [ChartPoint(i, START + timedelta(hours=i), i, since[i], Rate(5, 0)) for i in range(4)]
 
     layout = _chart(rows)["layout"]
 
@@ -298,28 +298,28 @@ def test_the_words_of_a_seam_keep_away_from_the_line(
 
 
 def _chart(
-    runs: list[Row],
-    happened: Happened = NOTHING,
+    runs: list[ChartPoint],
+    annotations: ChartAnnotations = NO_ANNOTATIONS,
     *,
     metric: Metric = Metric.PARSE_SUCCESS,
-    live: list[Row] | None = None,
+    live: list[ChartPoint] | None = None,
     bounds: tuple[datetime, datetime] | None = None,
 ) -> dict[str, Any]:
-    return figure(Shown(metric, runs, live or [], happened, bounds))
+    return metric_figure(MetricHistory(metric, runs, live or [], annotations, bounds))
 
 
-def _live(i: int, rate: Rate, epoch: int = 1) -> Row:
+def _live(i: int, rate: Rate, epoch: int = 1) -> ChartPoint:
     at = START + timedelta(hours=i)
-    return Row(None, at, epoch, START, rate, step=timedelta(hours=1), live=True)
+    return ChartPoint(None, at, epoch, START, rate, step=timedelta(hours=1), live=True)
 
 
-def _three() -> list[Row]:
+def _three() -> list[ChartPoint]:
     return [_row(hour, Rate(10, 0)) for hour in range(3)]
 
 
-def _row(i: int, rate: Rate | None, epoch: int = 1) -> Row:
+def _row(i: int, rate: Rate | None, epoch: int = 1) -> ChartPoint:
     since = START + timedelta(minutes=30) if epoch > 1 else START
-    return Row(i, START + timedelta(hours=i), epoch, since, rate)
+    return ChartPoint(i, START + timedelta(hours=i), epoch, since, rate)
 
 
 def _trace(chart: dict[str, Any], name: str) -> dict[str, Any]:

@@ -91,7 +91,9 @@ def test_small_charts_show_the_rate_of_the_range_with_its_denominator(db: None) 
         run = make_finished_run(endpoint, at=timezone.now() - hours * HOUR)
         _measure(run, Metric.SCHEMA_FAILURE, trials=8, failures=failures)
 
-    small = {each.metric: each for each in small_multiples.read(endpoint, _window("24h"))}
+    small = {
+        each.metric: each for each in small_multiples.read_small_charts(endpoint, _window("24h"))
+    }
 
     assert tuple(small) == tuple(Metric)
     assert small[Metric.SCHEMA_FAILURE].rate == metric_rate(Metric.SCHEMA_FAILURE, 16, 2)
@@ -104,13 +106,15 @@ def test_small_charts_of_very_many_runs_come_from_the_rollups(
     db: None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A year of runs costs as little as a day of them."""
-    monkeypatch.setattr("dashboard.charts.run_history.MOST_RUNS", 1)
+    monkeypatch.setattr("dashboard.charts.run_history.MAX_RUNS", 1)
     endpoint = make_endpoint()
     for hours in (1, 3):
         make_finished_run(endpoint, at=timezone.now() - hours * HOUR)
     _roll_up(endpoint, Metric.LEAK, failures=4, lane=0)
 
-    small = {each.metric: each for each in small_multiples.read(endpoint, _window("24h"))}
+    small = {
+        each.metric: each for each in small_multiples.read_small_charts(endpoint, _window("24h"))
+    }
 
     assert small[Metric.LEAK].rate == metric_rate(Metric.LEAK, 100, 4)
     assert small[Metric.PARSE_SUCCESS].rate is None

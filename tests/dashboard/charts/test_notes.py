@@ -12,7 +12,7 @@ from pytest_django.asserts import assertContains, assertNotContains
 
 from dashboard.charts import chart_annotations
 from dashboard.charts import services as notes
-from dashboard.charts.figures.change_marks import Kind, Mark
+from dashboard.charts.figures.change_marks import Mark, MarkKind
 from dashboard.core.errors import Refused
 from dashboard.models import Endpoint, Note, PolicyVersion, Run
 from dashboard.models.people import Role
@@ -41,7 +41,7 @@ def test_a_note_is_added_and_becomes_a_mark(
     assert "notes-changed" in answer.headers["HX-Trigger"]
     assertContains(answer, 'href="https://ci.example/4711"')
     assertNotContains(answer, "<html")
-    assert _marks(endpoint) == [Mark(note.at, Kind.NOTE, "vLLM 0.11 is live")]
+    assert _marks(endpoint) == [Mark(note.at, MarkKind.NOTE, "vLLM 0.11 is live")]
 
 
 def test_without_scripts_a_note_leads_back_to_the_page(
@@ -85,7 +85,7 @@ def test_a_note_that_cannot_be_shown_is_refused(
 def test_what_a_note_says_is_inert(signed_in: Client, endpoint: Endpoint) -> None:
     """Markup in it is text, in the list and in the figure."""
     make_finished_run(endpoint, at=timezone.now() - HOUR)
-    notes.add(endpoint, at=None, text="<img src=x onerror=alert(1)>\u202e", by=None)
+    notes.add_note(endpoint, at=None, text="<img src=x onerror=alert(1)>\u202e", by=None)
 
     page = signed_in.get("/endpoints/steady/")
 
@@ -99,8 +99,8 @@ def test_only_its_author_and_administrators_remove_a_note(
 ) -> None:
     """Others have no button for it, and no right."""
     bob = make_person("bob", Role.OPERATOR)
-    theirs = notes.add(endpoint, at=None, text="by bob", by=bob)
-    mine = notes.add(endpoint, at=None, text="by alice", by=person)
+    theirs = notes.add_note(endpoint, at=None, text="by bob", by=bob)
+    mine = notes.add_note(endpoint, at=None, text="by alice", by=person)
 
     page = signed_in.get("/endpoints/steady/notes/")
     refused = signed_in.post(f"/endpoints/steady/notes/{theirs.pk}/remove/", headers=HTMX)
@@ -113,17 +113,17 @@ def test_only_its_author_and_administrators_remove_a_note(
     assert list(Note.objects.kept()) == [theirs]
     again = signed_in.post(f"/endpoints/steady/notes/{mine.pk}/remove/", headers=HTMX)
     assertContains(again, "already")
-    assert notes.remove(theirs, by=User.objects.create_superuser("root"))
+    assert notes.remove_note(theirs, by=User.objects.create_superuser("root"))
 
 
 def test_notes_of_another_endpoint_are_not_found(signed_in: Client, endpoint: Endpoint) -> None:
     """An address put together by hand reaches nothing."""
     bob = make_person("bob", Role.OPERATOR)
-    note = notes.add(make_endpoint(slug="other"), at=None, text="t", by=bob)
+    note = notes.add_note(make_endpoint(slug="other"), at=None, text="t", by=bob)
 
     assert signed_in.post(f"/endpoints/steady/notes/{note.pk}/remove/").status_code == 404
     with pytest.raises(Refused):
-        notes.remove(note, by=None)
+        notes.remove_note(note, by=None)
 
 
 def test_another_suite_and_another_stage_are_marks(endpoint: Endpoint) -> None:
@@ -137,9 +137,11 @@ def test_another_suite_and_another_stage_are_marks(endpoint: Endpoint) -> None:
 
     words = {mark.kind: mark.words for mark in _marks(endpoint)}
 
-    assert words == {Kind.SUITE: "suite v2", Kind.STAGE: "stage shadow is now read only"}
+    assert words == {MarkKind.SUITE: "suite v2", MarkKind.STAGE: "stage shadow is now read only"}
 
 
 def _marks(endpoint: Endpoint) -> list[Mark]:
     now = timezone.now()
-    return list(chart_annotations.read(endpoint, None, now - 5 * HOUR, now + HOUR).marks)
+    return list(
+        chart_annotations.read_annotations(endpoint, None, now - 5 * HOUR, now + HOUR).marks
+    )

@@ -7,18 +7,20 @@ from typing import Any
 
 import pytest
 
-from dashboard.charts.figures.change_marks import Kind, Mark
-from dashboard.charts.figures.lanes import Happened
-from dashboard.charts.figures.measure import Measure, Price, Took, has_data
-from dashboard.charts.figures.run_costs import figure
+from dashboard.charts.figures.change_marks import Mark, MarkKind
+from dashboard.charts.figures.lanes import ChartAnnotations
+from dashboard.charts.figures.measure import Measure, RunCost, TokenPrice, has_data
+from dashboard.charts.figures.run_costs import run_cost_figure
 
 START = datetime(2026, 11, 3, 12, tzinfo=UTC)
-PRICE = Price(Decimal("0.5"), Decimal(2), "EUR")
+PRICE = TokenPrice(Decimal("0.5"), Decimal(2), "EUR")
 
 
 def test_latency_is_two_lines_in_seconds() -> None:
     """The middle answer and the slow ones; a run without an answer is no point."""
-    chart = figure(Measure.LATENCY, [_took(0), _took(1, latency_p50_ms=None, latency_p95_ms=None)])
+    chart = run_cost_figure(
+        Measure.LATENCY, [_took(0), _took(1, latency_p50_ms=None, latency_p95_ms=None)]
+    )
 
     assert _trace(chart, "Half of the answers (p50)")["y"] == [0.25]
     assert _trace(chart, "95 % of the answers (p95)")["y"] == [1.5]
@@ -27,7 +29,7 @@ def test_latency_is_two_lines_in_seconds() -> None:
 
 def test_tokens_tell_what_was_lost() -> None:
     """Input, output, and what went into attempts that did not pass, where that was noted."""
-    chart = figure(Measure.TOKENS, [_took(0), _took(1, lost_tokens=None)])
+    chart = run_cost_figure(Measure.TOKENS, [_took(0), _took(1, lost_tokens=None)])
 
     assert _trace(chart, "Input")["y"] == [1000, 1000]
     assert _trace(chart, "Output")["y"] == [200, 200]
@@ -36,7 +38,7 @@ def test_tokens_tell_what_was_lost() -> None:
 
 def test_cost_is_tokens_times_price_in_its_currency() -> None:
     """A point leads to its run."""
-    chart = figure(Measure.COST, [_took(0)], price=PRICE)
+    chart = run_cost_figure(Measure.COST, [_took(0)], price=PRICE)
 
     line = _trace(chart, "Cost")
     assert line["y"] == [pytest.approx(0.0009)]
@@ -47,9 +49,9 @@ def test_cost_is_tokens_times_price_in_its_currency() -> None:
 
 def test_marks_stand_above_the_values_whatever_their_size() -> None:
     """They have an axis of their own, and the highest value stays below them."""
-    happened = Happened(marks=[Mark(START, Kind.NOTE, "deployed")])
+    happened = ChartAnnotations(marks=[Mark(START, MarkKind.NOTE, "deployed")])
 
-    chart = figure(Measure.TOKENS, [_took(0)], happened=happened)
+    chart = run_cost_figure(Measure.TOKENS, [_took(0)], annotations=happened)
 
     note = _trace(chart, "Note")
     assert (note["yaxis"], note["y"]) == ("y2", [1.08])
@@ -67,10 +69,10 @@ def test_without_a_price_or_an_answer_there_is_nothing_to_draw() -> None:
     assert not has_data(Measure.TOKENS, [], None)
 
 
-def _took(i: int, **over: Any) -> Took:
+def _took(i: int, **over: Any) -> RunCost:
     values: dict[str, Any] = {"latency_p50_ms": 250, "latency_p95_ms": 1500}
     values |= {"input_tokens": 1000, "output_tokens": 200, "lost_tokens": 60, "run_id": i}
-    return Took(START + timedelta(hours=i), 1, START, **{**values, **over})
+    return RunCost(START + timedelta(hours=i), 1, START, **{**values, **over})
 
 
 def _trace(chart: dict[str, Any], name: str) -> dict[str, Any]:

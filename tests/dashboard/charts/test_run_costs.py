@@ -97,7 +97,7 @@ def test_a_range_without_answers_says_so(signed_in: Client) -> None:
 
 def test_many_runs_are_shown_by_steps(db: None, monkeypatch: pytest.MonkeyPatch) -> None:
     """Tokens are summed, latencies are the medians of the runs; one more query, not one a run."""
-    monkeypatch.setattr("dashboard.charts.run_history.MOST_RUNS", 3)
+    monkeypatch.setattr("dashboard.charts.run_history.MAX_RUNS", 3)
     endpoint = make_endpoint()
     at = timezone.now().replace(minute=0, second=0, microsecond=0) - 30 * HOUR
     for minutes, latency in enumerate((100, 900, 200, 300, 400)):
@@ -105,7 +105,9 @@ def test_many_runs_are_shown_by_steps(db: None, monkeypatch: pytest.MonkeyPatch)
         make_finished_run(endpoint, at=at + timedelta(minutes=minutes), requests=1, **figures)
 
     with CaptureQueriesContext(connection) as asked:
-        (found,) = run_costs.read(endpoint, parse_window({"range": "30d"}, timezone.now()))
+        (found,) = run_costs.read_run_costs(
+            endpoint, parse_window({"range": "30d"}, timezone.now())
+        )
 
     assert (found.runs, found.input_tokens, found.latency_p50_ms) == (5, 50, 300)
     assert found.step == 2 * HOUR

@@ -81,10 +81,10 @@ def test_an_end_that_lies_ahead_is_now() -> None:
 def test_links_keep_the_window_and_a_range_leaves_it() -> None:
     """Another metric is shown for the same time; the reset goes to where the zoom began."""
     query = {"metric": "leak", "range": "30d", "from": "2026-11-03T12:00", "to": "2026-11-04T12:00"}
-    asked = filters.read(query, NOW)
+    asked = filters.read_filter(query, NOW)
     window = "from=2026-11-03T12%3A00%3A00Z&to=2026-11-04T12%3A00%3A00Z"
 
     assert asked.of(Measure.COST) == f"?metric=cost&range=30d&{window}"
     assert asked.in_range(TimeRange.DAY) == "?metric=leak&range=24h"
     assert asked.reset == "?metric=leak&range=30d"
-    assert filters.read({"metric": "<b>"}, NOW).subject is Metric.PARSE_SUCCESS
+    assert filters.read_filter({"metric": "<b>"}, NOW).subject is Metric.PARSE_SUCCESS

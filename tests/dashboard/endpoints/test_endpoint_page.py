@@ -185,7 +185,7 @@ def test_a_chart_of_many_runs_shows_them_together(
             trials=10,
             failures=hours,
         )
-    monkeypatch.setattr("dashboard.charts.run_history.MOST_RUNS", 3)
+    monkeypatch.setattr("dashboard.charts.run_history.MAX_RUNS", 3)
 
     page = signed_in.get("/endpoints/steady/?range=30d")
 

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from django.db import connection, transaction
 
-from dashboard.charts.series import Point, series
+from dashboard.charts.series import SeriesPoint, read_series
 from dashboard.core import partitions
 from dashboard.models import Endpoint, Profile
 from dashboard.runs.observations import LIVE, PROBE
@@ -68,7 +68,7 @@ def test_the_level_follows_from_the_span(
     endpoint: Endpoint, days: int, level: str, step: timedelta
 ) -> None:
     """The finest step that makes at most 1,500 points, from the level that has it cheapest."""
-    found = series(endpoint, Metric.LEAK, lane=LIVE, start=NOW - timedelta(days=days), end=NOW)
+    found = read_series(endpoint, Metric.LEAK, lane=LIVE, start=NOW - timedelta(days=days), end=NOW)
 
     assert (found.level, found.step) == (level, step)
 
@@ -80,7 +80,9 @@ def test_a_level_that_is_let_go_by_then_is_not_asked(
     """One day long ago is drawn from what is still kept of it."""
     start = NOW - timedelta(days=age)
 
-    found = series(endpoint, Metric.LEAK, lane=LIVE, start=start, end=start + timedelta(days=1))
+    found = read_series(
+        endpoint, Metric.LEAK, lane=LIVE, start=start, end=start + timedelta(days=1)
+    )
 
     assert found.level == level
 
@@ -92,17 +94,17 @@ def test_points_add_up_their_step(endpoint: Endpoint) -> None:
     seen(endpoint, *ages, leak=True)
     seen(endpoint, *ages[:1], leak=False)
 
-    found = series(endpoint, Metric.LEAK, lane=LIVE, start=start, end=NOW)
+    found = read_series(endpoint, Metric.LEAK, lane=LIVE, start=start, end=NOW)
 
     assert found.step == 2 * HOUR
-    assert found.points == (Point(start, 1, 3, 1), Point(start + 4 * HOUR, 1, 1, 0))
+    assert found.points == (SeriesPoint(start, 1, 3, 1), SeriesPoint(start + 4 * HOUR, 1, 1, 0))
 
 
 def test_a_span_begins_with_the_step_that_holds_its_start(endpoint: Endpoint) -> None:
     """No bar is cut in the middle, and the end itself is not part of it."""
     seen(endpoint, HOUR, timedelta(0))
 
-    found = series(
+    found = read_series(
         endpoint,
         Metric.PARSE_SUCCESS,
         lane=LIVE,
@@ -110,7 +112,7 @@ def test_a_span_begins_with_the_step_that_holds_its_start(endpoint: Endpoint) ->
         end=NOW,
     )
 
-    assert found.points == (Point(NOW - HOUR, 1, 1, 0),)
+    assert found.points == (SeriesPoint(NOW - HOUR, 1, 1, 0),)
 
 
 def test_metrics_and_lanes_and_endpoints_stay_apart(endpoint: Endpoint) -> None:
@@ -119,9 +121,9 @@ def test_metrics_and_lanes_and_endpoints_stay_apart(endpoint: Endpoint) -> None:
     seen(make_endpoint(slug="other"), HOUR, parse_success=True)
 
     span: dict[str, Any] = {"start": NOW - 2 * HOUR, "end": NOW}
-    assert series(endpoint, Metric.PARSE_SUCCESS, lane=LIVE, **span).points == ()
-    assert series(endpoint, Metric.LEAK, lane=PROBE, **span).points == ()
-    assert len(series(endpoint, Metric.LEAK, lane=LIVE, **span).points) == 1
+    assert read_series(endpoint, Metric.PARSE_SUCCESS, lane=LIVE, **span).points == ()
+    assert read_series(endpoint, Metric.LEAK, lane=PROBE, **span).points == ()
+    assert len(read_series(endpoint, Metric.LEAK, lane=LIVE, **span).points) == 1
 
 
 def test_epochs_have_points_of_their_own(endpoint: Endpoint) -> None:
@@ -130,7 +132,7 @@ def test_epochs_have_points_of_their_own(endpoint: Endpoint) -> None:
     later_epoch(endpoint, 2)
     seen(endpoint, HOUR, epoch=2)
 
-    found = series(endpoint, Metric.PARSE_SUCCESS, lane=LIVE, start=NOW - 2 * HOUR, end=NOW)
+    found = read_series(endpoint, Metric.PARSE_SUCCESS, lane=LIVE, start=NOW - 2 * HOUR, end=NOW)
 
     assert [point.epoch for point in found.points] == [1, 2]
 
@@ -143,7 +145,7 @@ def test_epochs_do_not_make_too_many_points(endpoint: Endpoint) -> None:
     seen(endpoint, *ages, epoch=2)
     span: dict[str, Any] = {"start": NOW - HOUR, "end": NOW}
 
-    found = series(endpoint, Metric.PARSE_SUCCESS, lane=LIVE, most=14, **span)
+    found = read_series(endpoint, Metric.PARSE_SUCCESS, lane=LIVE, most=14, **span)
 
     assert len(found.points) <= 14
     assert sum(point.trials for point in found.points) == 18
@@ -157,7 +159,7 @@ def test_a_chart_of_ninety_days_is_read_from_the_index_alone() -> None:
     _fill(endpoint.profile.pk)
 
     with statements() as sent:
-        found = series(endpoint, Metric.PARSE_SUCCESS, lane=LIVE, **span)
+        found = read_series(endpoint, Metric.PARSE_SUCCESS, lane=LIVE, **span)
     statement, values = sent[-1]
     with connection.cursor() as cursor:
         cursor.execute(f"EXPLAIN (ANALYZE, BUFFERS OFF) {statement}", values)
