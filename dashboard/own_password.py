@@ -37,7 +37,7 @@ class OwnPasswordFirst:
         match = request.resolver_match
         if declared is None or declared.is_public or (match and match.url_name in OPEN):
             return None
-        if not isinstance(request.user, User) or not people.owes_a_password(request.user):
+        if not isinstance(request.user, User) or not people.must_change_password(request.user):
             return None
         to = reverse("password")
         return HttpResponseClientRedirect(to) if "HX-Request" in request.headers else redirect(to)

@@ -92,7 +92,7 @@ def _run_out(switch: ModeSwitch, now: datetime) -> datetime | None:
 
 
 def _windows(endpoint: Endpoint, start: datetime, end: datetime) -> list[Episode]:
-    found = maintenance.between(endpoint, start, end)[-MOST:]
+    found = maintenance.windows_between(endpoint, start, end)[-MOST:]
     words = _("maintenance: {reason}")
     return [
         Episode(each.starts_at, each.over_at, words.format(reason=each.reason)) for each in found

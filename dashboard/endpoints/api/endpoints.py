@@ -10,7 +10,7 @@ from ninja import Path, Query, Router
 from ninja.responses import Status
 
 from dashboard.api import auth, paging
-from dashboard.api.errors import ApiError, Detail, no_such
+from dashboard.api.errors import ApiError, Detail, not_found_error
 from dashboard.core import permissions
 from dashboard.endpoints.forms import EndpointForm
 from dashboard.endpoints.schemas import (
@@ -36,9 +36,9 @@ def list_endpoints(
     limit: Annotated[int, Query(ge=1, le=500)] = 100,
 ) -> EndpointList:
     after = cursor.replace("\0", "")
-    seen = _kept().of_teams(auth.seen_teams(request))
+    seen = _kept().of_teams(auth.readable_teams(request))
     found = seen.filter(slug__gt=after).order_by("slug")
-    shown, next_cursor = paging.cut(found, limit, lambda each: each.slug)
+    shown, next_cursor = paging.cut_page(found, limit, lambda each: each.slug)
     return EndpointList(endpoints=[endpoint_out(e) for e in shown], next_cursor=next_cursor)
 
 
@@ -65,7 +65,7 @@ def change_endpoint(request: HttpRequest, slug: Slug, body: EndpointPatch) -> En
     data |= {"seen": body.updated_at.isoformat(), "forget_key": body.forget_key}
     form = EndpointForm(data, endpoint=endpoint, actor=permissions.actor_of(request))
     _check_team(body, form)
-    by = auth.token_of(request).created_by
+    by = auth.request_token(request).created_by
     updated = service.update(endpoint, by=by, **_checked(form).cleaned_data)
     return endpoint_out(find(updated.endpoint.slug))
 
@@ -83,7 +83,7 @@ def find(slug: str) -> Endpoint:
     """The endpoint of that name, unless it was removed."""
     endpoint = _kept().filter(slug=slug).first()
     if endpoint is None:
-        raise no_such("endpoint")
+        raise not_found_error("endpoint")
     return endpoint
 
 

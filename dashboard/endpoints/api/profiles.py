@@ -84,7 +84,7 @@ def list_profiles(
     request: HttpRequest, slug: Slug, cursor: Below = MOST_EPOCH, limit: Limit = 100
 ) -> ProfileList:
     profiles = Profile.objects.filter(endpoint=find(slug), epoch__lt=min(cursor, MOST_EPOCH))
-    shown, next_cursor = paging.cut(profiles.order_by("-epoch"), limit, lambda row: row.epoch)
+    shown, next_cursor = paging.cut_page(profiles.order_by("-epoch"), limit, lambda row: row.epoch)
     return ProfileList(profiles=[_out(profile) for profile in shown], next_cursor=next_cursor)
 
 

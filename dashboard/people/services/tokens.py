@@ -27,35 +27,35 @@ from dashboard.people import token_rights
 
 _ALPHABET = string.ascii_lowercase + string.digits
 _TOKEN = re.compile(r"tg_([a-z0-9]{8})_[A-Za-z0-9_-]{43}")
-_NOTE_USE_EVERY = timedelta(minutes=1)
+_USE_INTERVAL = timedelta(minutes=1)
 
 
 @dataclass(frozen=True, slots=True)
-class Issued:
+class IssuedToken:
     """A new token; its text exists only here and with whoever is told."""
 
     token: ApiToken
     text: str
 
 
-def issue(
+def issue_token(
     *,
     name: str,
     scopes: Sequence[str],
     by: User | None,
     lasts: timedelta | None = None,
     team: Team | None = None,
-) -> Issued:
+) -> IssuedToken:
     """Make a token that may do what the scopes say, as far as its maker may do it.
 
     It never expires unless told how long, and is good for all endpoints unless told a team.
     """
-    _check(scopes, by, team)
-    text = _draw()
+    _check_scopes(scopes, by, team)
+    text = _generate_text()
     try:
         with transaction.atomic():
             token = ApiToken.objects.create(
-                prefix=_prefix(text),
+                prefix=_parse_prefix(text),
                 digest=_digest(text),
                 name=name,
                 scopes=[scope for scope in Scope.values if scope in scopes],
@@ -64,21 +64,21 @@ def issue(
                 expires_at=Now() + lasts if lasts else None,
             )
             token.refresh_from_db()
-            audit.record(Action.TOKEN_ISSUED, subject=_subject(token), after=_told(token))
+            audit.record(Action.TOKEN_ISSUED, subject=_subject(token), after=_token_json(token))
     except IntegrityError as exc:
         if "prefix" not in str(exc):
             raise
         # One chance in 10^12 for each token that there is.
         raise Refused(_("The prefix was drawn before; make the token again.")) from exc
-    return Issued(token, text)
+    return IssuedToken(token, text)
 
 
-def _check(scopes: Sequence[str], by: User | None, team: Team | None) -> None:
+def _check_scopes(scopes: Sequence[str], by: User | None, team: Team | None) -> None:
     if not scopes or set(scopes) - set(Scope.values):
         raise Refused(
             _("A token needs scopes out of {scopes}.").format(scopes=", ".join(Scope.values))
         )
-    missing = set(scopes) - set(token_rights.offered_to(by, team.pk if team else None))
+    missing = set(scopes) - set(token_rights.offered_scopes(by, team.pk if team else None))
     if not missing:
         return
     named = ", ".join(scope for scope in Scope.values if scope in missing)
@@ -93,13 +93,13 @@ def _check(scopes: Sequence[str], by: User | None, team: Team | None) -> None:
     )
 
 
-def find(text: str) -> ApiToken:
+def find_token(text: str) -> ApiToken:
     """The token of that text, with its use noted.
 
     Refuses what is unknown, revoked or expired, and what somebody made who may not sign in now.
     """
     matched = _TOKEN.fullmatch(text)
-    row = _with_standing(matched[1]) if matched else None
+    row = _find_with_state(matched[1]) if matched else None
     if row is None or not hmac.compare_digest(bytes(row[0].digest), _digest(text)):
         raise Refused("This API token is not known. Copy it again, or make a new one.")
     token, standing = row
@@ -113,11 +113,11 @@ def find(text: str) -> ApiToken:
 
 
 @transaction.atomic
-def revoke(token: ApiToken) -> bool:
+def revoke_token(token: ApiToken) -> bool:
     """Take a token back for good; False where it was revoked already."""
     if not ApiToken.objects.filter(pk=token.pk, revoked_at=None).update(revoked_at=Now()):
         return False
-    audit.record(Action.TOKEN_REVOKED, subject=_subject(token), before=_told(token))
+    audit.record(Action.TOKEN_REVOKED, subject=_subject(token), before=_token_json(token))
     return True
 
 
@@ -125,7 +125,7 @@ def _subject(token: ApiToken) -> str:
     return f"token {token.prefix}"
 
 
-def _told(token: ApiToken) -> dict[str, Any]:
+def _token_json(token: ApiToken) -> dict[str, Any]:
     """What the audit log keeps of a token: nothing that opens anything."""
     return {
         "name": token.name,
@@ -136,12 +136,12 @@ def _told(token: ApiToken) -> dict[str, Any]:
     }
 
 
-def _draw() -> str:
+def _generate_text() -> str:
     prefix = "".join(secrets.choice(_ALPHABET) for _ in range(8))
     return f"tg_{prefix}_{secrets.token_urlsafe(32)}"
 
 
-def _prefix(text: str) -> str:
+def _parse_prefix(text: str) -> str:
     return text[3:11]
 
 
@@ -152,19 +152,19 @@ def _digest(text: str) -> bytes:
 
 
 # By the database's clock, so that all web processes agree on when a token ends.
-_STANDING = Case(
+_STATE = Case(
     When(revoked_at__isnull=False, then=Value("revoked")),
     When(expires_at__lte=Now(), then=Value("expired")),
     When(
-        Q(last_used_at=None) | Q(last_used_at__lt=Now() - _NOTE_USE_EVERY),
+        Q(last_used_at=None) | Q(last_used_at__lt=Now() - _USE_INTERVAL),
         then=Value("to note"),
     ),
     default=Value("noted"),
 )
 
 
-def _with_standing(prefix: str) -> tuple[ApiToken, str] | None:
-    tokens: Any = ApiToken.objects.select_related("created_by", "team").annotate(standing=_STANDING)
+def _find_with_state(prefix: str) -> tuple[ApiToken, str] | None:
+    tokens: Any = ApiToken.objects.select_related("created_by", "team").annotate(standing=_STATE)
     token = tokens.filter(prefix=prefix).first()
     return (token, token.standing) if token else None
 
@@ -172,5 +172,5 @@ def _with_standing(prefix: str) -> tuple[ApiToken, str] | None:
 def _note_use(token: ApiToken) -> None:
     # The condition again: of many requests in one moment, one writes.
     ApiToken.objects.filter(
-        Q(last_used_at=None) | Q(last_used_at__lt=Now() - _NOTE_USE_EVERY), pk=token.pk
+        Q(last_used_at=None) | Q(last_used_at__lt=Now() - _USE_INTERVAL), pk=token.pk
     ).update(last_used_at=Now())

@@ -34,19 +34,19 @@ def administrator(db: None, client: Client) -> Client:
 @pytest.mark.django_db
 def test_a_token_has_its_shape_and_only_its_hash_is_stored() -> None:
     """Whoever reads the table cannot use the API."""
-    made = tokens.issue(name="a", scopes=["read"], by=None)
+    made = tokens.issue_token(name="a", scopes=["read"], by=None)
 
     row = ApiToken.objects.values().get()
     assert SHAPE.fullmatch(made.text)
     secret = made.text.split("_", 2)[2]
     assert all(secret not in str(value) for value in row.values())
-    assert tokens.find(made.text) == made.token
+    assert tokens.find_token(made.text) == made.token
 
 
 @pytest.mark.django_db
 def test_no_two_tokens_are_alike() -> None:
     """Prefix and secret are drawn anew for every token."""
-    made = [tokens.issue(name="a", scopes=["read"], by=None).text for _ in range(20)]
+    made = [tokens.issue_token(name="a", scopes=["read"], by=None).text for _ in range(20)]
 
     assert len({text.split("_", 2)[1] for text in made}) == 20
     assert len({text.split("_", 2)[2] for text in made}) == 20
@@ -57,7 +57,7 @@ def test_no_two_tokens_are_alike() -> None:
 def test_scopes_must_be_known(scopes: list[str]) -> None:
     """Neither the service nor the table takes a scope that does not exist, or none at all."""
     with pytest.raises(Refused):
-        tokens.issue(name="a", scopes=scopes, by=None)
+        tokens.issue_token(name="a", scopes=scopes, by=None)
     with pytest.raises(IntegrityError), transaction.atomic():
         ApiToken.objects.create(prefix="abcdefgh", digest=b"", name="a", scopes=scopes)
 
@@ -65,9 +65,9 @@ def test_scopes_must_be_known(scopes: list[str]) -> None:
 @pytest.mark.django_db
 def test_a_token_is_revoked_once() -> None:
     """The time of the first revocation stays."""
-    token = tokens.issue(name="a", scopes=["read"], by=None).token
+    token = tokens.issue_token(name="a", scopes=["read"], by=None).token
 
-    assert [tokens.revoke(token), tokens.revoke(token)] == [True, False]
+    assert [tokens.revoke_token(token), tokens.revoke_token(token)] == [True, False]
 
 
 def test_the_page_shows_a_new_token_once(administrator: Client) -> None:
@@ -75,7 +75,7 @@ def test_the_page_shows_a_new_token_once(administrator: Client) -> None:
     answer = administrator.post("/settings/tokens/", FORM)
 
     (text,) = SHAPE.findall(answer.content.decode())
-    token = tokens.find(text)
+    token = tokens.find_token(text)
     assert (token.name, token.scopes) == ("nightly", ["read", "probe"])
     assert token.expires_at is not None
     assert abs(token.expires_at - timezone.now() - timedelta(days=30)) < timedelta(hours=1)
@@ -136,7 +136,7 @@ def test_everybody_has_their_own_tokens(client: Client, api: Asking) -> None:
     assert client.post(addresses[1]).status_code == 404
     assertNotContains(client.get("/settings/tokens/"), api.token.shown_prefix)
     (text,) = SHAPE.findall(client.post("/settings/tokens/", FORM).content.decode())
-    made = tokens.find(text)
+    made = tokens.find_token(text)
     assert made.created_by is not None
     assert made.created_by.get_username() == "bob"
     client.post(f"/settings/tokens/{made.prefix}/revoke/")
@@ -170,13 +170,13 @@ def test_the_service_gives_no_more_than_its_maker_has(db: None) -> None:
     Grant.objects.create(person=vera, team=team, role=Role.APPROVER)
 
     with pytest.raises(Refused, match="operate"):
-        tokens.issue(name="a", scopes=["read", "operate"], by=vera)
+        tokens.issue_token(name="a", scopes=["read", "operate"], by=vera)
     with pytest.raises(Refused, match="decide"):
-        tokens.issue(name="a", scopes=["decide"], by=vera, team=Team.objects.create(name="b"))
+        tokens.issue_token(name="a", scopes=["decide"], by=vera, team=Team.objects.create(name="b"))
     with pytest.raises(Refused, match="needs a person"):
-        tokens.issue(name="a", scopes=["decide"], by=None)
+        tokens.issue_token(name="a", scopes=["decide"], by=None)
     assert not ApiToken.objects.exists()
-    assert tokens.issue(name="a", scopes=["decide"], by=vera, team=team).token.team == team
+    assert tokens.issue_token(name="a", scopes=["decide"], by=vera, team=team).token.team == team
 
 
 def test_issue_and_revocation_are_written_down(administrator: Client) -> None:
@@ -206,7 +206,7 @@ def test_the_command_prints_the_token_alone(person: User) -> None:
     call_command("api_token", *arguments, stdout=out)
 
     text = out.getvalue()
-    token = tokens.find(text.removesuffix("\n"))
+    token = tokens.find_token(text.removesuffix("\n"))
     assert SHAPE.fullmatch(text[:-1])
     assert (token.name, token.scopes, token.created_by) == ("ci", ["read", "probe"], person)
 
@@ -239,7 +239,9 @@ def test_the_command_refuses_what_it_does_not_know(arguments: list[str]) -> None
 def test_tokens_of_before_keep_what_they_could() -> None:
     """The scope that was called write is operate; nothing else of a token changes."""
     migration = import_module("dashboard.migrations.0019_token_rights")
-    made = [tokens.issue(name="a", scopes=scopes, by=None) for scopes in (["read"], ["probe"])]
+    made = [
+        tokens.issue_token(name="a", scopes=scopes, by=None) for scopes in (["read"], ["probe"])
+    ]
     execute("SET CONSTRAINTS ALL IMMEDIATE")
     execute("ALTER TABLE dashboard_apitoken DROP CONSTRAINT api_token_scopes_known")
     ApiToken.objects.filter(pk=made[1].token.pk).update(scopes=["read", "write", "telemetry"])
@@ -247,7 +249,7 @@ def test_tokens_of_before_keep_what_they_could() -> None:
     for statement, values in migration._renaming("write", "operate"):
         execute(statement, values)
 
-    assert [tokens.find(each.text).scopes for each in made] == [
+    assert [tokens.find_token(each.text).scopes for each in made] == [
         ["read"],
         ["read", "operate", "telemetry"],
     ]
