@@ -14,7 +14,7 @@ from cli.endpoints import BELOW, GOOD, USAGE
 from cli.terminal import print_message, print_result
 
 if TYPE_CHECKING:
-    from dashboard.audit.chain import Verdict
+    from dashboard.audit.chain import ChainVerdict
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -49,17 +49,17 @@ def _verify(options: argparse.Namespace) -> int:
     from dashboard.audit import chain
 
     try:
-        expect = chain.expected(options.expect) if options.expect else None
+        expect = chain.parse_head(options.expect) if options.expect else None
     except ValueError as exc:
         print_message(f"toolgauge audit verify: {exc}.")
         return USAGE
-    found = chain.verify(expect=expect)
+    found = chain.verify_chain(expect=expect)
     _show(found)
     print_result(json.dumps(found.as_json(), indent=2) if options.json else str(found.head))
     return GOOD if found.is_good else BELOW
 
 
-def _show(found: Verdict) -> None:
+def _show(found: ChainVerdict) -> None:
     for each in found.breaks:
         places = {"link": each.seq, "entry": each.entry}
         where = ", ".join(f"{name} {at}" for name, at in places.items() if at is not None)
@@ -75,7 +75,7 @@ def _show(found: Verdict) -> None:
 def _head(options: argparse.Namespace) -> int:
     from dashboard.audit import chain
 
-    print_result(str(chain.head()))
+    print_result(str(chain.read_head()))
     return GOOD
 
 
@@ -84,7 +84,7 @@ def _grant(options: argparse.Namespace) -> int:
     from dashboard.core.errors import Refused
 
     try:
-        database_role.grant(options.role)
+        database_role.grant_role(options.role)
     except Refused as exc:
         print_message(f"toolgauge audit grant: {exc.message}")
         return USAGE

@@ -14,7 +14,7 @@ from cli.terminal import print_message, print_result, safe_text
 from launcher import running_product
 
 if TYPE_CHECKING:
-    from dashboard.system.doctor import Report
+    from dashboard.system.doctor import DoctorReport
     from dashboard.system.doctor.check import Check
 
 GOOD, BELOW, USAGE = 0, 1, 2
@@ -42,9 +42,9 @@ def _unreadable(reason: str) -> int:
 
 
 def _tell(options: argparse.Namespace) -> int:
-    from dashboard.system.doctor import examine
+    from dashboard.system.doctor import run_checks
 
-    report = examine()
+    report = run_checks()
     print_result(_as_json(report) if options.json else "\n".join(map(_line, report.checks)))
     if not report.reached:
         print_message(_WHERE)
@@ -53,7 +53,7 @@ def _tell(options: argparse.Namespace) -> int:
     return BELOW if report.worst in unwanted else GOOD
 
 
-def _as_json(report: Report) -> str:
+def _as_json(report: DoctorReport) -> str:
     checks = [
         {"name": c.name, "verdict": c.verdict.value, "found": c.found, "do": c.do or None}
         for c in report.checks

@@ -11,7 +11,7 @@ from typing_extensions import override
 
 from dashboard.api import errors, problems
 from dashboard.api import urls as mounting
-from dashboard.api.openapi import Document
+from dashboard.api.openapi import OpenApiDocument
 from dashboard.api.wire import Renderer, StrictParser
 from dashboard.audit import api as audit
 from dashboard.charts.api import metrics, notes
@@ -28,7 +28,7 @@ class Api(NinjaAPI):
     def get_openapi_schema(
         self, *, path_prefix: str | None = None, path_params: dict[str, Any] | None = None
     ) -> OpenAPISchema:
-        return Document(self, path_prefix or self.get_root_path(path_params or {}))
+        return OpenApiDocument(self, path_prefix or self.get_root_path(path_params or {}))
 
     @override
     def get_openapi_operation_id(self, operation: Operation) -> str:
@@ -44,7 +44,7 @@ api = Api(
     parser=StrictParser(),
     renderer=Renderer(),
 )
-errors.handle_on(api)
+errors.add_error_handlers(api)
 api.add_router("/endpoints", endpoints.router)
 api.add_router("/endpoints", profiles.router)
 api.add_router("/endpoints", runs.of_endpoint)
@@ -68,4 +68,4 @@ api.add_router("/tokens", tokens.router)
 api.add_router("/telemetry", telemetry.router)
 api.add_router("/problems", problems.router)
 
-urls = mounting.patterns_of(api)
+urls = mounting.api_patterns(api)

@@ -121,7 +121,7 @@ def require_own_password(
     """A password that a machine drew and printed is changed before anything else."""
     if _is_open(request, view, OPEN_WITHOUT_PASSWORD) or not isinstance(request.user, User):
         return None
-    return _go_to(request, "password") if people.owes_a_password(request.user) else None
+    return _go_to(request, "password") if people.must_change_password(request.user) else None
 
 
 def require_second_factor(

@@ -18,8 +18,8 @@ SEND_FOR_S = 20.0
 def notify() -> None:
     """Route what is new, remind of what is old, send what is due."""
     end = time.monotonic() + SEND_FOR_S
-    routing.route()
-    reminders.remind()
-    deliveries.send_due(
+    routing.route_notices()
+    reminders.send_reminders()
+    deliveries.send_due_deliveries(
         MOST_AT_ONCE, go_on=lambda: not shutdown.is_requested() and time.monotonic() < end
     )

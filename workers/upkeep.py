@@ -36,9 +36,9 @@ def upkeep() -> None:
     policy_renewal.renew_outdated()
     rollout_requests.expire()
     if pulses.take_turn(pulses.RETENTION, every=RETENTION_EVERY):
-        dropped = retention.enforce()
-        idempotency.forget()
+        dropped = retention.drop_expired_partitions()
+        idempotency.forget_answers()
         log.info("retention done", dropped=dropped)
     if pulses.take_turn(pulses.AUDIT_HEAD, every=AUDIT_HEAD_EVERY):
         # Logs are kept elsewhere: who cuts the audit log off there leaves this behind.
-        log.info("audit head", head=str(chain.head()))
+        log.info("audit head", head=str(chain.read_head()))

@@ -17,7 +17,7 @@ from ninja.security.base import AuthBase
 from typing_extensions import override
 
 from dashboard.api import idempotency, not_found
-from dashboard.api.errors import CHALLENGE, ApiError, no_such
+from dashboard.api.errors import CHALLENGE, ApiError, not_found_error
 from dashboard.api.token_check import find_token
 from dashboard.core import actor_context, http, permissions, rate_limits, token_rights
 from dashboard.core.errors import Refused
@@ -41,13 +41,13 @@ class Token(HttpBearer):
             found = find_token(token.strip())
         except Refused as exc:
             _count_failure(request)
-            raise _refusal(401, exc.message, 'error="invalid_token"') from exc
-        _count(request, self.rate(), found)
+            raise _auth_error(401, exc.message, 'error="invalid_token"') from exc
+        _count_request(request, self.rate(), found)
         self._check_scope(found)
-        _act_as(request, found)
+        _set_token_actor(request, found)
         if self.right is not None:
-            _check(request, self.right, "Whoever made this API token")
-        idempotency.claim(request, found)
+            _check_right(request, self.right, "Whoever made this API token")
+        idempotency.claim_key(request, found)
         return found
 
     def rate(self) -> Rate:
@@ -58,7 +58,7 @@ class Token(HttpBearer):
         if not set(self.scopes) & set(token.scopes):
             wanted = " or ".join(repr(scope.value) for scope in self.scopes)
             hint = f'error="insufficient_scope", scope="{self.scopes[0].value}"'
-            raise _refusal(403, f"This API token has not the scope {wanted}.", hint)
+            raise _auth_error(403, f"This API token has not the scope {wanted}.", hint)
 
 
 class Session(AuthBase):
@@ -78,7 +78,7 @@ class Session(AuthBase):
         if "Authorization" in request.headers or not isinstance(request.user, User):
             return None
         actor_context.identify_actor(person_id=request.user.pk, name=request.user.get_username())
-        _check(request, self.right, "You")
+        _check_right(request, self.right, "You")
         return request.user
 
 
@@ -88,7 +88,7 @@ OPERATE = [Token(Right.OPERATE, Scope.OPERATE)]
 TIGHTEN = [Token(Right.TIGHTEN, Scope.OPERATE, Scope.DECIDE)]
 DECIDE = [Token(Right.DECIDE, Scope.DECIDE)]
 # What only administrators see and change.
-LOOK_AFTER = [Token(Right.ADMINISTER, Scope.READ), Session(Right.ADMINISTER)]
+READ_ADMIN = [Token(Right.ADMINISTER, Scope.READ), Session(Right.ADMINISTER)]
 ADMINISTER = [Token(Right.ADMINISTER, Scope.DECIDE)]
 # Which tokens are one's own is asked by the operation.
 REVOKE = [Token(Right.READ, Scope.OPERATE, Scope.DECIDE)]
@@ -96,43 +96,43 @@ REVOKE = [Token(Right.READ, Scope.OPERATE, Scope.DECIDE)]
 TELEMETRY = [Token(None, Scope.TELEMETRY)]
 
 
-def token_of(request: HttpRequest) -> ApiToken:
+def request_token(request: HttpRequest) -> ApiToken:
     """The token that an operation without sessions was called with."""
     token = request.auth  # type: ignore[attr-defined]
     assert isinstance(token, ApiToken)
     return token
 
 
-def maker_of(request: HttpRequest) -> User:
+def token_owner(request: HttpRequest) -> User:
     """The person that a token stands for; refused where a command made it for nobody."""
-    maker = token_of(request).created_by
+    maker = request_token(request).created_by
     if maker is None:
         raise ApiError(403, "This needs a person: use a token that somebody has made.")
     return maker
 
 
-def seen_teams(request: HttpRequest) -> frozenset[int] | None:
+def readable_teams(request: HttpRequest) -> frozenset[int] | None:
     """The teams whose endpoints a list may show; None is all endpoints."""
     return permissions.actor_of(request).teams(Right.READ)
 
 
-def demand(request: HttpRequest, right: Right, team_id: int | None) -> None:
+def require_right(request: HttpRequest, right: Right, team_id: int | None) -> None:
     """Refuse unless the caller has a further right over an endpoint of that team."""
     if not permissions.actor_of(request).may(right, team_id):
         raise ApiError(403, f"This API token, or who made it, has not the right {right.value!r}.")
 
 
-def rights_of(callbacks: Sequence[object]) -> list[Right]:
+def operation_rights(callbacks: Sequence[object]) -> list[Right]:
     """The rights that an operation declares."""
     found = [each.right for each in callbacks if isinstance(each, Token | Session)]
     return list(dict.fromkeys(right for right in found if right is not None))
 
 
-def _count(request: HttpRequest, rate: Rate, token: ApiToken) -> None:
+def _count_request(request: HttpRequest, rate: Rate, token: ApiToken) -> None:
     counted = rate_limits.count_call(rate, token.prefix)
     request._counted = counted  # type: ignore[attr-defined]
     if not counted.is_allowed:
-        raise _too_often(counted, "This API token has asked too often")
+        raise _rate_error(counted, "This API token has asked too often")
 
 
 def _count_failure(request: HttpRequest) -> None:
@@ -140,16 +140,16 @@ def _count_failure(request: HttpRequest) -> None:
     address = rate_limits.address_key(http.client_address(request))
     counted = rate_limits.count_call(rate_limits.failure_rate(), address)
     if not counted.is_allowed:
-        raise _too_often(counted, "Too many wrong API tokens came from this address")
+        raise _rate_error(counted, "Too many wrong API tokens came from this address")
 
 
-def _too_often(counted: RateResult, what: str) -> ApiError:
+def _rate_error(counted: RateResult, what: str) -> ApiError:
     message = f"{what}. Send it again in {counted.wait_s} s."
     return ApiError(429, message, headers=counted.headers())
 
 
-def _act_as(request: HttpRequest, token: ApiToken) -> None:
-    permissions.set_actor(request, token_rights.actor_of(token))
+def _set_token_actor(request: HttpRequest, token: ApiToken) -> None:
+    permissions.set_actor(request, token_rights.token_actor(token))
     maker = token.created_by
     name = maker.get_username() if maker else f"token {token.name}"
     actor_context.identify_actor(
@@ -157,17 +157,17 @@ def _act_as(request: HttpRequest, token: ApiToken) -> None:
     )
 
 
-def _check(request: HttpRequest, right: Right, who: str) -> None:
+def _check_right(request: HttpRequest, right: Right, who: str) -> None:
     actor: Actor = permissions.actor_of(request)
     try:
-        permissions.check_right(actor, right, not_found.named(request))
+        permissions.check_right(actor, right, not_found.url_parameters(request))
     except Http404 as exc:
-        raise no_such(not_found.word(request)) from exc
+        raise not_found_error(not_found.url_object_name(request)) from exc
     except PermissionDenied as exc:
         raise ApiError(
             403, f"{who} may not do this: the right {right.value!r} is missing."
         ) from exc
 
 
-def _refusal(status: int, message: str, hint: str) -> ApiError:
+def _auth_error(status: int, message: str, hint: str) -> ApiError:
     return ApiError(status, message, headers={"WWW-Authenticate": f"{CHALLENGE}, {hint}"})

@@ -18,11 +18,11 @@ from dashboard.core.errors import Refused
 
 log = structlog.get_logger()
 
-MOST_ERRORS = 20
+MAX_ERRORS = 20
 CHALLENGE = 'Bearer realm="toolgauge"'
 MEDIA_TYPE = "application/problem+json"
 # Pydantic's words where they do not say what to do.
-_WORDS = {
+_MESSAGES = {
     "missing": "This field is required.",
     "extra_forbidden": "There is no such field; take it out.",
     "timezone_aware": "Give the time with its offset, such as 2026-05-01T12:00:00Z.",
@@ -80,7 +80,7 @@ class ApiError(Exception):
         self.headers = dict(headers or {})
 
 
-class Answered(Exception):
+class AlreadyAnswered(Exception):
     """The request was answered before; this is the answer."""
 
     def __init__(self, answer: HttpResponse) -> None:
@@ -88,7 +88,7 @@ class Answered(Exception):
         self.answer = answer
 
 
-def response(error: ApiError) -> HttpResponse:
+def error_response(error: ApiError) -> HttpResponse:
     """The error as it is sent."""
     problem: dict[str, Any] = {
         "type": f"{ADDRESS}{error.code}",
@@ -104,85 +104,85 @@ def response(error: ApiError) -> HttpResponse:
     return answer
 
 
-def no_such(thing: str) -> ApiError:
+def not_found_error(thing: str) -> ApiError:
     return ApiError(404, f"There is no such {thing}.")
 
 
-def too_large(limit: int) -> ApiError:
+def too_large_error(limit: int) -> ApiError:
     return ApiError(413, f"The body is larger than {limit:,} bytes. Send less at once.")
 
 
-def handle_on(api: NinjaAPI) -> None:
+def add_error_handlers(api: NinjaAPI) -> None:
     """Turn every exception of an operation into the one shape."""
     translations = {
         ApiError: lambda exc: exc,
         Refused: lambda exc: ApiError(409, exc.message),
-        AuthenticationError: _unauthorized,
-        HttpError: _malformed,
-        ValidationError: _invalid,
-        Http404: lambda exc: no_such("thing"),
-        ObjectDoesNotExist: lambda exc: no_such("thing"),
-        RequestDataTooBig: _too_big,
-        Exception: internal,
+        AuthenticationError: _unauthorized_error,
+        HttpError: _malformed_error,
+        ValidationError: _validation_error,
+        Http404: lambda exc: not_found_error("thing"),
+        ObjectDoesNotExist: lambda exc: not_found_error("thing"),
+        RequestDataTooBig: _body_too_large_error,
+        Exception: internal_error,
     }
-    api.add_exception_handler(Answered, _answered)
+    api.add_exception_handler(AlreadyAnswered, _stored_answer)
     for kind, translate in translations.items():
-        api.add_exception_handler(kind, _handler(translate))
+        api.add_exception_handler(kind, _make_handler(translate))
 
 
-def _handler(translate: Any) -> Any:
+def _make_handler(translate: Any) -> Any:
     def handle(_request: HttpRequest, exc: Exception) -> HttpResponse:
-        return response(translate(exc))
+        return error_response(translate(exc))
 
     return handle
 
 
-def _answered(_request: HttpRequest, exc: Any) -> HttpResponse:
+def _stored_answer(_request: HttpRequest, exc: Any) -> HttpResponse:
     answer: HttpResponse = exc.answer
     return answer
 
 
-def _unauthorized(_exc: AuthenticationError) -> ApiError:
+def _unauthorized_error(_exc: AuthenticationError) -> ApiError:
     message = "Send an API token in the header: Authorization: Bearer tg_…"
     return ApiError(401, message, headers={"WWW-Authenticate": CHALLENGE})
 
 
-def _malformed(exc: HttpError) -> ApiError:
+def _malformed_error(exc: HttpError) -> ApiError:
     # The only ones left are bodies that could not be read; the cause says why.
     if isinstance(exc.__cause__, ApiError):
         return exc.__cause__
     return ApiError(400, "The body could not be read as JSON.")
 
 
-def _too_big(_exc: RequestDataTooBig) -> ApiError:
-    return too_large(settings.DATA_UPLOAD_MAX_MEMORY_SIZE)
+def _body_too_large_error(_exc: RequestDataTooBig) -> ApiError:
+    return too_large_error(settings.DATA_UPLOAD_MAX_MEMORY_SIZE)
 
 
-def _invalid(exc: ValidationError) -> ApiError:
-    details = [_detail(error) for error in exc.errors[:MOST_ERRORS]]
-    return ApiError(422, _summary(details, len(exc.errors)), details=details)
+def _validation_error(exc: ValidationError) -> ApiError:
+    details = [_error_detail(error) for error in exc.errors[:MAX_ERRORS]]
+    return ApiError(422, _error_summary(details, len(exc.errors)), details=details)
 
 
-def _summary(details: Sequence[Detail], found: int) -> str:
+def _error_summary(details: Sequence[Detail], found: int) -> str:
     first = f"{details[0].field or 'The body'}: {details[0].message}"
     return first if found == 1 else f"{found} fields need mending. {first}"
 
 
-def _detail(error: Mapping[str, Any]) -> Detail:
+def _error_detail(error: Mapping[str, Any]) -> Detail:
     # The place begins with "body", "query" or "path", then, for a body, its argument's name.
     _source, *place = error["loc"]
     if place[:1] == ["body"]:
         place = place[1:]
     place = [step for step in place if step != "[key]"]
     index = next((step for step in place if isinstance(step, int)), None)
-    return Detail(field=".".join(map(str, place)), message=_words(error), index=index)
+    return Detail(field=".".join(map(str, place)), message=_error_message(error), index=index)
 
 
-def _words(error: Mapping[str, Any]) -> str:
+def _error_message(error: Mapping[str, Any]) -> str:
     said = str(error["msg"]).removeprefix("Value error, ")
-    return _WORDS.get(error["type"], said if said.endswith(".") else f"{said}.")
+    return _MESSAGES.get(error["type"], said if said.endswith(".") else f"{said}.")
 
 
-def internal(exc: Exception) -> ApiError:
+def internal_error(exc: Exception) -> ApiError:
     log.error("api request failed", exc_info=exc)
     return ApiError(500, "This went wrong on our side. The server's log has it by X-Request-ID.")

@@ -6,7 +6,7 @@ from typing import Annotated
 
 from ninja import Path
 
-from dashboard.api.errors import no_such
+from dashboard.api.errors import not_found_error
 from dashboard.models import Endpoint
 from dashboard.models.endpoint import EndpointQuerySet
 
@@ -17,7 +17,7 @@ def find_endpoint(slug: str) -> Endpoint:
     """The endpoint with that name; a removed one answers 404."""
     endpoint = kept_endpoints().filter(slug=slug).first()
     if endpoint is None:
-        raise no_such("endpoint")
+        raise not_found_error("endpoint")
     return endpoint
 
 

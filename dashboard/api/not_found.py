@@ -8,17 +8,19 @@ from typing import Any
 
 from django.http import HttpRequest
 
-_WORDS: Mapping[str, str] = MappingProxyType(
+_OBJECT_NAMES: Mapping[str, str] = MappingProxyType(
     {"slug": "endpoint", "run_id": "run", "incident_id": "incident", "request_id": "request"}
 )
 
 
-def named(request: HttpRequest) -> dict[str, Any]:
+def url_parameters(request: HttpRequest) -> dict[str, Any]:
     """The parts of the address."""
     match = request.resolver_match
     return match.kwargs if match else {}
 
 
-def word(request: HttpRequest) -> str:
+def url_object_name(request: HttpRequest) -> str:
     """What the address names, as a word."""
-    return next((_WORDS[name] for name in named(request) if name in _WORDS), "thing")
+    return next(
+        (_OBJECT_NAMES[name] for name in url_parameters(request) if name in _OBJECT_NAMES), "thing"
+    )

@@ -23,17 +23,17 @@ _KEY: dict[str, Any] = {
 }
 
 
-class Document(OpenAPISchema):
+class OpenApiDocument(OpenAPISchema):
     @override
     def responses(self, operation: Operation) -> dict[Any, Any]:
         return super().responses(operation) | {
-            status: _error(status) for status in _refusals(operation)
+            status: _error_response_schema(status) for status in _error_responses(operation)
         }
 
     @override
     def operation_details(self, operation: Operation) -> dict[str, Any]:
         found: dict[str, Any] = super().operation_details(operation)
-        for right in auth.rights_of(operation.auth_callbacks):
+        for right in auth.operation_rights(operation.auth_callbacks):
             found["x-right"] = right.value
         if operation.auth_callbacks and set(operation.methods) - {"GET"}:
             found["parameters"] = [*found["parameters"], _KEY]
@@ -45,7 +45,7 @@ class Document(OpenAPISchema):
         if not found:
             return None
         each = zip(found, operation.auth_callbacks, strict=True)
-        return [security for named, by in each for security in _security(named, by)]
+        return [security for named, by in each for security in _security_schemes(named, by)]
 
     @override
     def get_components(self) -> dict[str, Any]:
@@ -54,14 +54,14 @@ class Document(OpenAPISchema):
         return super().get_components()
 
 
-def _security(named: dict[str, Any], by: Any) -> list[dict[str, Any]]:
+def _security_schemes(named: dict[str, Any], by: Any) -> list[dict[str, Any]]:
     """One for each scope: any of them opens the operation."""
     if not isinstance(by, auth.Token):
         return [named]
     return [{type(by).__name__: [scope.value]} for scope in by.scopes]
 
 
-def _refusals(operation: Operation) -> list[int]:
+def _error_responses(operation: Operation) -> list[int]:
     """The statuses by which any operation of this kind may refuse."""
     sources = {model.__ninja_param_source__ for model in operation.models}
     found = [401, 403, 429] if operation.auth_callbacks else []
@@ -74,6 +74,6 @@ def _refusals(operation: Operation) -> list[int]:
     return sorted({*found, 422} if sources else set(found))
 
 
-def _error(status: int) -> dict[str, Any]:
+def _error_response_schema(status: int) -> dict[str, Any]:
     content = {MEDIA_TYPE: {"schema": {"$ref": _REF.format(model=Problem.__name__)}}}
     return {"description": HTTPStatus(status).phrase, "content": content}

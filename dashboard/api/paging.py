@@ -9,19 +9,19 @@ from django.db.models import Model, QuerySet
 from ninja import Query
 
 # An id is a bigint; what does not fit cannot be one.
-MOST_ID = 2**63 - 1
+MAX_ID = 2**63 - 1
 
 Row = TypeVar("Row", bound=Model)
 Cursor = TypeVar("Cursor")
 
 # For lists with the newest first, and for those that begin with the oldest.
-Below = Annotated[int, Query(ge=1, le=MOST_ID, description="The `next_cursor` of the page before")]
-Above = Annotated[int, Query(ge=0, le=MOST_ID, description="The `next_cursor` of the page before")]
+Below = Annotated[int, Query(ge=1, le=MAX_ID, description="The `next_cursor` of the page before")]
+Above = Annotated[int, Query(ge=0, le=MAX_ID, description="The `next_cursor` of the page before")]
 Limit = Annotated[int, Query(ge=1, le=200, description="The most on a page")]
 NEXT = "Give it as `cursor` for what follows; null at the end"
 
 
-def cut(
+def cut_page(
     rows: QuerySet[Row], limit: int, key: Callable[[Row], Cursor]
 ) -> tuple[list[Row], Cursor | None]:
     """The rows of a page, and the cursor of the next one if there is one."""

@@ -8,7 +8,7 @@ from django.http import HttpRequest
 from ninja import Router
 from pydantic import BaseModel, ConfigDict, Field
 
-from dashboard.api.errors import no_such
+from dashboard.api.errors import not_found_error
 from dashboard.api.problem_kinds import ADDRESS, KINDS
 
 router = Router(tags=["problems"])
@@ -41,7 +41,7 @@ class ProblemKinds(BaseModel):
 
 @router.get("", response=ProblemKinds, auth=None, summary="List all that can go wrong")
 def list_problems(request: HttpRequest) -> ProblemKinds:
-    return ProblemKinds(problems=[_out(code) for code in KINDS])
+    return ProblemKinds(problems=[_problem_out(code) for code in KINDS])
 
 
 @router.get(
@@ -50,11 +50,11 @@ def list_problems(request: HttpRequest) -> ProblemKinds:
 def read_problem(request: HttpRequest, code: str) -> ProblemKind:
     """The `type` of every error is this address."""
     if code not in KINDS:
-        raise no_such("kind of error")
-    return _out(code)
+        raise not_found_error("kind of error")
+    return _problem_out(code)
 
 
-def _out(code: str) -> ProblemKind:
+def _problem_out(code: str) -> ProblemKind:
     kind = KINDS[code]
     return ProblemKind(
         type=f"{ADDRESS}{code}", code=code, status=kind.status, title=kind.title, advice=kind.advice

@@ -17,21 +17,21 @@ from django.db.models.functions import Now
 from dashboard.core.sql import execute, fetch_row
 from dashboard.models import ApiToken, KeptAnswer
 
-KEPT = timedelta(hours=24)
-LARGEST = 256 * 1024
-_MOST_FORGOTTEN = 10_000
+KEEP_ANSWERS = timedelta(hours=24)
+MAX_ANSWER_BYTES = 256 * 1024
+_FORGET_BATCH = 10_000
 
 
-class UnderWay(Exception):
+class KeyInUse(Exception):
     """The first request with this key has not ended."""
 
 
-class AnotherRequest(Exception):
+class KeyReused(Exception):
     """The key belongs to a request that was a different one."""
 
 
 @dataclass(frozen=True, slots=True)
-class Claim:
+class KeyClaim:
     """The first use of a key; whoever holds it owes the answer."""
 
     token: ApiToken
@@ -39,28 +39,28 @@ class Claim:
     request: bytes
 
 
-def claim(token: ApiToken, key: str, request: bytes) -> Claim | KeptAnswer:
+def claim_key(token: ApiToken, key: str, request: bytes) -> KeyClaim | KeptAnswer:
     """The right to do what the request asks for, or the answer that it got before.
 
     Nobody else gets either before this transaction is over.
     """
     digest = hashlib.sha256(request).digest()
-    if not _locked(token, key):
-        raise UnderWay
+    if not _lock_key(token, key):
+        raise KeyInUse
     known: Any = KeptAnswer.objects.annotate(age=_AGE).filter(token=token, key=key)
     kept = known.first()
     if kept is None:
-        return Claim(token, key, digest)
-    if kept.age >= KEPT:
+        return KeyClaim(token, key, digest)
+    if kept.age >= KEEP_ANSWERS:
         kept.delete()
-        return Claim(token, key, digest)
+        return KeyClaim(token, key, digest)
     if bytes(kept.request) != digest:
-        raise AnotherRequest
+        raise KeyReused
     assert isinstance(kept, KeptAnswer)
     return kept
 
 
-def keep(claimed: Claim, *, status: int, content_type: str, body: bytes) -> None:
+def store_answer(claimed: KeyClaim, *, status: int, content_type: str, body: bytes) -> None:
     """Remember the answer to a claimed request."""
     KeptAnswer.objects.create(
         token=claimed.token,
@@ -68,16 +68,16 @@ def keep(claimed: Claim, *, status: int, content_type: str, body: bytes) -> None
         request=claimed.request,
         status=status,
         content_type=content_type,
-        body=body if len(body) <= LARGEST else None,
+        body=body if len(body) <= MAX_ANSWER_BYTES else None,
     )
 
 
-def forget() -> int:
+def forget_answers() -> int:
     """Delete what is past its time; returns how many. A great heap takes several turns."""
-    return execute(_FORGET, {"kept": KEPT, "most": _MOST_FORGOTTEN})
+    return execute(_FORGET, {"kept": KEEP_ANSWERS, "most": _FORGET_BATCH})
 
 
-def _locked(token: ApiToken, key: str) -> bool:
+def _lock_key(token: ApiToken, key: str) -> bool:
     digest = hashlib.sha256(f"{token.pk} {key}".encode()).digest()
     number = int.from_bytes(digest[:8], signed=True)
     found = fetch_row("SELECT pg_try_advisory_xact_lock(%(number)s)", {"number": number})

@@ -15,7 +15,7 @@ from dashboard.core.errors import Refused
 from dashboard.models import ApiToken
 
 _TOKEN = re.compile(r"tg_([a-z0-9]{8})_[A-Za-z0-9_-]{43}")
-_NOTE_USE_EVERY = timedelta(minutes=1)
+_USE_INTERVAL = timedelta(minutes=1)
 
 
 def find_token(text: str) -> ApiToken:
@@ -24,7 +24,7 @@ def find_token(text: str) -> ApiToken:
     Refuses an unknown, revoked or expired token, and one whose maker may not sign in any more.
     """
     matched = _TOKEN.fullmatch(text)
-    row = _with_standing(matched[1]) if matched else None
+    row = _find_with_state(matched[1]) if matched else None
     if row is None or not hmac.compare_digest(bytes(row[0].digest), token_digest(text)):
         raise Refused("This API token is not known. Copy it again, or make a new one.")
     token, standing = row
@@ -44,19 +44,19 @@ def token_digest(text: str) -> bytes:
 
 
 # By the database's clock, so that all web processes agree on when a token ends.
-_STANDING = Case(
+_STATE = Case(
     When(revoked_at__isnull=False, then=Value("revoked")),
     When(expires_at__lte=Now(), then=Value("expired")),
     When(
-        Q(last_used_at=None) | Q(last_used_at__lt=Now() - _NOTE_USE_EVERY),
+        Q(last_used_at=None) | Q(last_used_at__lt=Now() - _USE_INTERVAL),
         then=Value("to note"),
     ),
     default=Value("noted"),
 )
 
 
-def _with_standing(prefix: str) -> tuple[ApiToken, str] | None:
-    tokens: Any = ApiToken.objects.select_related("created_by", "team").annotate(standing=_STANDING)
+def _find_with_state(prefix: str) -> tuple[ApiToken, str] | None:
+    tokens: Any = ApiToken.objects.select_related("created_by", "team").annotate(standing=_STATE)
     token = tokens.filter(prefix=prefix).first()
     return (token, token.standing) if token else None
 
@@ -64,5 +64,5 @@ def _with_standing(prefix: str) -> tuple[ApiToken, str] | None:
 def _note_use(token: ApiToken) -> None:
     # The condition again: of many requests in one moment, one writes.
     ApiToken.objects.filter(
-        Q(last_used_at=None) | Q(last_used_at__lt=Now() - _NOTE_USE_EVERY), pk=token.pk
+        Q(last_used_at=None) | Q(last_used_at__lt=Now() - _USE_INTERVAL), pk=token.pk
     ).update(last_used_at=Now())

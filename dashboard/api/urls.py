@@ -14,54 +14,54 @@ from django.views.decorators.csrf import csrf_exempt
 from ninja import NinjaAPI
 
 from dashboard.api import idempotency
-from dashboard.api.errors import ApiError, response
+from dashboard.api.errors import ApiError, error_response
 from dashboard.core.permissions import public
 
 View = Callable[..., HttpResponseBase]
 AsyncView = Callable[..., Awaitable[HttpResponseBase]]
 
 
-def patterns_of(api: NinjaAPI) -> tuple[list[URLPattern], str, str]:
+def api_patterns(api: NinjaAPI) -> tuple[list[URLPattern], str, str]:
     """What `path()` takes: the API's own addresses, and one for all that are none."""
     found, app, namespace = api.urls
     operations = [pattern for pattern in found if isinstance(pattern, URLPattern)]
     for pattern in operations:
-        pattern.callback = _wrapped(pattern.callback)
-    return [path("", _unknown), *operations, re_path("", _unknown)], app, namespace
+        pattern.callback = _wrap_view(pattern.callback)
+    return [path("", _unknown_path), *operations, re_path("", _unknown_path)], app, namespace
 
 
 @public
 @csrf_exempt
-def _unknown(request: HttpRequest, **_: Any) -> HttpResponse:
+def _unknown_path(request: HttpRequest, **_: Any) -> HttpResponse:
     message = f"There is nothing at {request.path}. See /api/v1/openapi.json for what there is."
-    return response(ApiError(404, message))
+    return error_response(ApiError(404, message))
 
 
-def _wrapped(view: Any) -> Any:
-    wrap = _async_view if iscoroutinefunction(view) else _view
+def _wrap_view(view: Any) -> Any:
+    wrap = _wrap_async_view if iscoroutinefunction(view) else _wrap_sync_view
     # Tokens are checked by each operation; the session is only one way to read.
     return public(wrap(view))
 
 
-def _view(view: View) -> View:
-    done = idempotency.once(view)
+def _wrap_sync_view(view: View) -> View:
+    done = idempotency.idempotent(view)
 
     @wraps(view)
     def shaped(request: HttpRequest, **arguments: Any) -> HttpResponseBase:
-        return _in_shape(request, done(request, **arguments))
+        return _finish_response(request, done(request, **arguments))
 
     return shaped
 
 
-def _async_view(view: AsyncView) -> AsyncView:
+def _wrap_async_view(view: AsyncView) -> AsyncView:
     @wraps(view)
     async def shaped(request: HttpRequest, **arguments: Any) -> HttpResponseBase:
-        return _in_shape(request, await view(request, **arguments))
+        return _finish_response(request, await view(request, **arguments))
 
     return shaped
 
 
-def _in_shape(request: HttpRequest, answer: HttpResponseBase) -> HttpResponseBase:
+def _finish_response(request: HttpRequest, answer: HttpResponseBase) -> HttpResponseBase:
     if counted := getattr(request, "_counted", None):
         for name, value in counted.headers().items():
             answer.headers.setdefault(name, value)
@@ -71,4 +71,4 @@ def _in_shape(request: HttpRequest, answer: HttpResponseBase) -> HttpResponseBas
         return answer
     allowed = answer.headers["Allow"]
     message = f"{request.method} is not possible here; use {allowed}."
-    return response(ApiError(405, message, headers={"Allow": allowed}))
+    return error_response(ApiError(405, message, headers={"Allow": allowed}))

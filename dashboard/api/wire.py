@@ -11,7 +11,7 @@ from ninja.renderers import BaseRenderer
 from pydantic_core import from_json, to_json
 from typing_extensions import override
 
-from dashboard.api.errors import ApiError, too_large
+from dashboard.api.errors import ApiError, too_large_error
 
 
 class StrictParser(Parser):
@@ -22,7 +22,7 @@ class StrictParser(Parser):
         limit: int = settings.DATA_UPLOAD_MAX_MEMORY_SIZE
         # Django goes by Content-Length, which a chunked body has not.
         if len(request.body) > limit:
-            raise too_large(limit)
+            raise too_large_error(limit)
         try:
             return from_json(request.body, allow_inf_nan=False)
         except ValueError as exc:

@@ -11,9 +11,9 @@ from pydantic import AwareDatetime, BaseModel, ConfigDict, Field
 
 from dashboard.api import auth, paging
 from dashboard.api.errors import ApiError, Detail
-from dashboard.api.paging import MOST_ID
+from dashboard.api.paging import MAX_ID
 from dashboard.audit import queries as audit_page
-from dashboard.audit.queries import Linked
+from dashboard.audit.queries import LinkedEntry
 from dashboard.core import permissions
 
 router = Router(tags=["audit"])
@@ -67,10 +67,10 @@ class Asked(BaseModel):
     text: str = Field(default="", description="Only entries that have this text somewhere")
     since: AwareDatetime | None = None
     until: AwareDatetime | None = None
-    cursor: int = Field(default=0, ge=0, le=MOST_ID, description="The `next_cursor`")
+    cursor: int = Field(default=0, ge=0, le=MAX_ID, description="The `next_cursor`")
     limit: int = Field(default=50, ge=1, le=200, description="The most on a page")
 
-    def wanted(self) -> audit_page.Wanted:
+    def wanted(self) -> audit_page.AuditFilter:
         """The same as the page asks for it."""
         if self.action and self.action not in {*audit_page.ACTIONS, *audit_page.GROUPS}:
             message = "There is no such action, nor a group of that name."
@@ -80,18 +80,22 @@ class Asked(BaseModel):
         asked |= {"before": str(self.cursor) if self.cursor else ""}
         asked |= {"since": self.since.isoformat() if self.since else ""}
         asked |= {"until": self.until.isoformat() if self.until else ""}
-        return audit_page.wanted({name: value.replace("\0", "") for name, value in asked.items()})
+        return audit_page.parse_audit_filter(
+            {name: value.replace("\0", "") for name, value in asked.items()}
+        )
 
 
 @router.get("", auth=auth.READ, response=EntryList, summary="List what was done, newest first")
 def list_audit(request: HttpRequest, asked: Annotated[Asked, Query()]) -> EntryList:
     """Of the endpoints that you may see; administrators see all of it."""
-    page = audit_page.read(asked.wanted(), permissions.actor_of(request), size=asked.limit)
-    entries = [_out(each) for each in page.rows]
+    page = audit_page.read_audit_page(
+        asked.wanted(), permissions.actor_of(request), size=asked.limit
+    )
+    entries = [_entry_out(each) for each in page.rows]
     return EntryList(entries=entries, next_cursor=page.older.before if page.older else None)
 
 
-def _out(linked: Linked) -> EntryOut:
+def _entry_out(linked: LinkedEntry) -> EntryOut:
     entry, told = linked.entry, linked.entry.told
     same = ("subject", "endpoint", "actor", "origin", "reason", "before", "after")
     fields: dict[str, Any] = {name: told.get(name) for name in same}

@@ -23,11 +23,11 @@ from dashboard.core.sql import execute, fetch_row, fetch_rows
 # Links that are read at once; what is in memory does not grow with the log.
 BATCH = 500
 # Where all is broken the first breaks say it.
-MOST_BREAKS = 20
+MAX_BREAKS = 20
 _FAR = 2**62
 
 
-class Kind(StrEnum):
+class BreakKind(StrEnum):
     CHANGED = "changed"
     MISSING = "missing"
     REORDERED = "reordered"
@@ -36,7 +36,7 @@ class Kind(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Head:
+class ChainHead:
     """A place in the chain; whoever keeps it can prove later what came before it."""
 
     seq: int = 0
@@ -48,8 +48,8 @@ class Head:
 
 
 @dataclass(frozen=True, slots=True)
-class Break:
-    kind: Kind
+class ChainBreak:
+    kind: BreakKind
     what: str
     seq: int | None = None
     entry: int | None = None
@@ -59,12 +59,12 @@ class Break:
 
 
 @dataclass(frozen=True, slots=True)
-class Verdict:
+class ChainVerdict:
     """What the walk found; `more` says that not all breaks are told."""
 
-    head: Head
+    head: ChainHead
     links: int
-    breaks: tuple[Break, ...]
+    breaks: tuple[ChainBreak, ...]
     more: bool = False
 
     @property
@@ -82,7 +82,7 @@ class Verdict:
 
 
 @dataclass(frozen=True, slots=True)
-class _Link:
+class _ChainLink:
     """A row of the chain with its entry, as far as there is one."""
 
     seq: int
@@ -98,91 +98,96 @@ class _Link:
 
 
 @dataclass(slots=True)
-class _Walk:
+class _ChainWalk:
     """How far the chain was followed, and what was broken on the way."""
 
-    expected: Head | None
+    expected: ChainHead | None
     seq: int = 0
     links: int = 0
     # What the next link may have before it: two where it is not clear which of them was changed.
     before: tuple[bytes, ...] = (b"",)
-    last: Head = field(default_factory=Head)
-    breaks: list[Break] = field(default_factory=list)
-    changed: list[_Link] = field(default_factory=list)
+    last: ChainHead = field(default_factory=ChainHead)
+    breaks: list[ChainBreak] = field(default_factory=list)
+    changed: list[_ChainLink] = field(default_factory=list)
 
 
-def expected(text: str) -> Head:
+def parse_head(text: str) -> ChainHead:
     """A head as `head` prints it; ValueError where it is none."""
     matched = re.fullmatch(r"([0-9]{1,18}):((?:[0-9a-f]{64})?)", text.strip().lower())
     if matched is None or (int(matched[1]) > 0) != bool(matched[2]):
         raise ValueError(f"{text!r} is no head such as 17:9f86d0… with 64 digits")
-    return Head(int(matched[1]), bytes.fromhex(matched[2]))
+    return ChainHead(int(matched[1]), bytes.fromhex(matched[2]))
 
 
-def head() -> Head:
+def read_head() -> ChainHead:
     """The newest link; 0 where there is none."""
     found = fetch_row("SELECT seq, digest FROM dashboard_auditlink ORDER BY seq DESC LIMIT 1")
-    return Head(found[0], bytes(found[1])) if found else Head()
+    return ChainHead(found[0], bytes(found[1])) if found else ChainHead()
 
 
-def verify(*, expect: Head | None = None, batch: int = BATCH) -> Verdict:
+def verify_chain(*, expect: ChainHead | None = None, batch: int = BATCH) -> ChainVerdict:
     """Walk the whole chain as it was at one moment, however much is written meanwhile."""
-    walk = _Walk(expect)
+    walk = _ChainWalk(expect)
     with transaction.atomic():
         if not connection.savepoint_ids:
             execute("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ, READ ONLY")
-        for link in _links(batch):
-            if len(walk.breaks) <= MOST_BREAKS:
-                _check(walk, link)
-            _advance(walk, link)
+        for link in _read_links(batch):
+            if len(walk.breaks) <= MAX_BREAKS:
+                _check_link(walk, link)
+            _advance_walk(walk, link)
         _find_unlinked(walk)
-    _find_cut(walk)
-    told = _told_reordered(walk)
-    return Verdict(walk.last, walk.links, tuple(told[:MOST_BREAKS]), len(told) > MOST_BREAKS)
+    _find_missing_end(walk)
+    told = _mark_reordered(walk)
+    return ChainVerdict(walk.last, walk.links, tuple(told[:MAX_BREAKS]), len(told) > MAX_BREAKS)
 
 
-def _links(batch: int) -> Iterator[_Link]:
+def _read_links(batch: int) -> Iterator[_ChainLink]:
     at = -_FAR
     while found := fetch_rows(_LINKS, {"after": at, "most": batch}):
         at = found[-1][0]
         for seq, entry_id, previous, digest, at_us, body, *columns in found:
             told = None if body is None else f"{entry_id}\n{at_us}\n{body}".encode()
-            yield _Link(
+            yield _ChainLink(
                 seq, entry_id, bytes(previous), bytes(digest), told, tuple(columns), body or ""
             )
 
 
-def _advance(walk: _Walk, link: _Link) -> None:
+def _advance_walk(walk: _ChainWalk, link: _ChainLink) -> None:
     walk.before = (link.digest, link.digest_after(link.previous))
-    walk.seq, walk.links, walk.last = link.seq, walk.links + 1, Head(link.seq, link.digest)
+    walk.seq, walk.links, walk.last = link.seq, walk.links + 1, ChainHead(link.seq, link.digest)
 
 
-def _check(walk: _Walk, link: _Link) -> None:
+def _check_link(walk: _ChainWalk, link: _ChainLink) -> None:
     if link.seq != walk.seq + 1:
-        _note(walk, Kind.MISSING, link, f"there is no link {_span(walk.seq + 1, link.seq - 1)}")
+        _add_break(
+            walk,
+            BreakKind.MISSING,
+            link,
+            f"there is no link {_format_numbers(walk.seq + 1, link.seq - 1)}",
+        )
     computed = link.digest_after(link.previous)
     if link.told is None:
-        _note(walk, Kind.MISSING, link, f"entry {link.entry_id} is gone")
+        _add_break(walk, BreakKind.MISSING, link, f"entry {link.entry_id} is gone")
     elif computed != link.digest and link.digest_after(walk.before[0]) == link.digest:
-        _note(walk, Kind.CHANGED, link, "the link holds another digest before its own")
+        _add_break(walk, BreakKind.CHANGED, link, "the link holds another digest before its own")
     elif computed != link.digest:
         walk.changed.append(link)
-        _note(walk, Kind.CHANGED, link, "the entry or its digest is not what was written")
+        _add_break(walk, BreakKind.CHANGED, link, "the entry or its digest is not what was written")
     elif link.previous not in walk.before and link.seq == walk.seq + 1:
-        _note(walk, _misplaced(link), link, f"it does not follow link {walk.seq}")
+        _add_break(walk, _misplaced_kind(link), link, f"it does not follow link {walk.seq}")
     _check_columns(walk, link)
     _check_expected(walk, link)
 
 
-def _misplaced(link: _Link) -> Kind:
+def _misplaced_kind(link: _ChainLink) -> BreakKind:
     """A link that is whole and hangs on another: is that one elsewhere, or gone?"""
     there = fetch_row(
         "SELECT 1 FROM dashboard_auditlink WHERE digest = %(it)s", {"it": link.previous}
     )
-    return Kind.REORDERED if there or not link.previous else Kind.MISSING
+    return BreakKind.REORDERED if there or not link.previous else BreakKind.MISSING
 
 
-def _check_columns(walk: _Walk, link: _Link) -> None:
+def _check_columns(walk: _ChainWalk, link: _ChainLink) -> None:
     """What is filtered by must be what the body says."""
     if link.told is None:
         return
@@ -193,28 +198,30 @@ def _check_columns(walk: _Walk, link: _Link) -> None:
     except (ValueError, TypeError, KeyError, AttributeError):
         said = []
     if said != list(link.columns):
-        _note(walk, Kind.CHANGED, link, "the columns are not what the body says")
+        _add_break(walk, BreakKind.CHANGED, link, "the columns are not what the body says")
 
 
-def _check_expected(walk: _Walk, link: _Link) -> None:
+def _check_expected(walk: _ChainWalk, link: _ChainLink) -> None:
     wanted = walk.expected
     if wanted and wanted.seq == link.seq and wanted.digest != link.digest:
-        _note(walk, Kind.CHANGED, link, "the chain was written anew: the kept digest is another")
+        _add_break(
+            walk, BreakKind.CHANGED, link, "the chain was written anew: the kept digest is another"
+        )
 
 
-def _find_unlinked(walk: _Walk) -> None:
-    for (entry,) in fetch_rows(_UNLINKED, {"most": MOST_BREAKS + 1}):
-        walk.breaks.append(Break(Kind.UNLINKED, "the entry is in no link", entry=entry))
+def _find_unlinked(walk: _ChainWalk) -> None:
+    for (entry,) in fetch_rows(_UNLINKED, {"most": MAX_BREAKS + 1}):
+        walk.breaks.append(ChainBreak(BreakKind.UNLINKED, "the entry is in no link", entry=entry))
 
 
-def _find_cut(walk: _Walk) -> None:
+def _find_missing_end(walk: _ChainWalk) -> None:
     wanted = walk.expected
     if wanted and wanted.seq > walk.last.seq:
         what = f"the chain ends at link {walk.last.seq}, but there was one with number {wanted.seq}"
-        walk.breaks.append(Break(Kind.CUT_OFF, what, seq=walk.last.seq + 1))
+        walk.breaks.append(ChainBreak(BreakKind.CUT_OFF, what, seq=walk.last.seq + 1))
 
 
-def _told_reordered(walk: _Walk) -> list[Break]:
+def _mark_reordered(walk: _ChainWalk) -> list[ChainBreak]:
     """The breaks; where a link fits the entry of another, they were exchanged."""
     exchanged = {
         link.seq
@@ -225,16 +232,18 @@ def _told_reordered(walk: _Walk) -> list[Break]:
     }
     what = "it holds the entry of another link"
     return [
-        Break(Kind.REORDERED, what, each.seq, each.entry) if each.seq in exchanged else each
+        ChainBreak(BreakKind.REORDERED, what, each.seq, each.entry)
+        if each.seq in exchanged
+        else each
         for each in walk.breaks
     ]
 
 
-def _note(walk: _Walk, kind: Kind, link: _Link, what: str) -> None:
-    walk.breaks.append(Break(kind, what, link.seq, link.entry_id))
+def _add_break(walk: _ChainWalk, kind: BreakKind, link: _ChainLink, what: str) -> None:
+    walk.breaks.append(ChainBreak(kind, what, link.seq, link.entry_id))
 
 
-def _span(first: int, last: int) -> str:
+def _format_numbers(first: int, last: int) -> str:
     return f"{first}" if first >= last else f"{first} to {last}"
 
 

@@ -13,11 +13,11 @@ from dashboard.core import partitions
 from dashboard.core.errors import Refused
 from dashboard.core.sql import execute, fetch_row, fetch_rows
 
-_OWN = (*partitions.MONTHLY, *partitions.DAILY)
+_OWNED_TABLES = (*partitions.MONTHLY, *partitions.DAILY)
 
 
 @transaction.atomic
-def grant(name: str) -> None:
+def grant_role(name: str) -> None:
     """Give a role what the product needs; to be repeated after every migration. Owner's work."""
     found = fetch_row(_ROLE, {"name": name})
     if found is None:
@@ -27,7 +27,7 @@ def grant(name: str) -> None:
         raise Refused(f"{name!r} is a superuser or the tables' owner: nothing would bind it.")
     for statement in _GRANTS:
         execute(statement.format(role=quoted, owner=owner, schema=schema))
-    for (table,) in fetch_rows(_PARTITIONED, {"parents": list(_OWN)}):
+    for (table,) in fetch_rows(_PARTITIONED, {"parents": list(_OWNED_TABLES)}):
         execute(f"ALTER TABLE {table} OWNER TO {quoted}")
 
 

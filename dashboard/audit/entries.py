@@ -9,7 +9,7 @@ from datetime import datetime
 from typing import Any
 
 from dashboard.audit import text as audit_words
-from dashboard.audit.queries import Linked
+from dashboard.audit.queries import LinkedEntry
 from dashboard.core.actor_context import Via
 from dashboard.core.permissions import Actor, Right
 from dashboard.models import Endpoint
@@ -18,7 +18,7 @@ ADDED, REMOVED, CHANGED = "added", "removed", "changed"
 
 
 @dataclass(frozen=True, slots=True)
-class Change:
+class FieldChange:
     """One value, before and after; None where there was none."""
 
     name: str
@@ -33,8 +33,8 @@ class Change:
 
 
 @dataclass(frozen=True, slots=True)
-class Shown:
-    row: Linked
+class EntryRow:
+    row: LinkedEntry
     told: Mapping[str, Any]
     # The address of the endpoint, where it is still there under whatever name.
     endpoint_now: str = ""
@@ -45,11 +45,11 @@ class Shown:
 
     @property
     def words(self) -> str:
-        return audit_words.action(self.row.entry.action)
+        return audit_words.action_label(self.row.entry.action)
 
     @property
     def origin(self) -> str:
-        return audit_words.origin(self.via)
+        return audit_words.origin_label(self.via)
 
     @property
     def via(self) -> str:
@@ -89,10 +89,12 @@ class Shown:
         return str(self.told.get("reason") or "")
 
     @property
-    def changes(self) -> list[Change]:
+    def changes(self) -> list[FieldChange]:
         before, after = self._part("before"), self._part("after")
         names = dict.fromkeys([*before, *after])
-        return [Change(name, _text(before, name), _text(after, name)) for name in names]
+        return [
+            FieldChange(name, _value_text(before, name), _value_text(after, name)) for name in names
+        ]
 
     @property
     def has_before(self) -> bool:
@@ -112,16 +114,16 @@ class Shown:
         return found if isinstance(found, Mapping) else {}
 
 
-def shown(rows: Iterable[Linked], actor: Actor) -> list[Shown]:
+def build_entry_rows(rows: Iterable[LinkedEntry], actor: Actor) -> list[EntryRow]:
     """The entries, each with the way to its endpoint as far as the actor may go it. One query."""
     rows = list(rows)
     ids = {row.entry.endpoint_id for row in rows if row.entry.endpoint_id}
     kept = Endpoint.objects.kept().of_teams(actor.teams(Right.READ)).filter(pk__in=ids)
     now = {each.pk: each.get_absolute_url() for each in kept.only("slug")} if ids else {}
-    return [Shown(row, row.entry.told, now.get(row.entry.endpoint_id or 0, "")) for row in rows]
+    return [EntryRow(row, row.entry.told, now.get(row.entry.endpoint_id or 0, "")) for row in rows]
 
 
-def _text(side: Mapping[str, Any], name: str) -> str | None:
+def _value_text(side: Mapping[str, Any], name: str) -> str | None:
     if name not in side:
         return None
     value = side[name]

@@ -6,7 +6,7 @@ import json
 from collections.abc import Iterable, Iterator
 from typing import Any
 
-from dashboard.audit.queries import Linked
+from dashboard.audit.queries import LinkedEntry
 from dashboard.core.safe_csv import render_csv
 
 _COLUMNS = (
@@ -15,21 +15,23 @@ _COLUMNS = (
 )
 
 
-def csv_pieces(batches: Iterable[tuple[Linked, ...]]) -> Iterator[bytes]:
+def render_csv_chunks(batches: Iterable[tuple[LinkedEntry, ...]]) -> Iterator[bytes]:
     """A line of names, then the entries, some at a time."""
     yield render_csv((), _COLUMNS).encode()
     for rows in batches:
-        records = [_record(row) for row in rows]
+        records = [_csv_record(row) for row in rows]
         yield render_csv(records, _COLUMNS, with_names=False).encode()
 
 
-def jsonl_pieces(batches: Iterable[tuple[Linked, ...]]) -> Iterator[bytes]:
+def render_jsonl_chunks(batches: Iterable[tuple[LinkedEntry, ...]]) -> Iterator[bytes]:
     """A line for each entry, with all that its digest is over."""
     for rows in batches:
-        yield "".join(f"{json.dumps(_whole(row), ensure_ascii=False)}\n" for row in rows).encode()
+        yield "".join(
+            f"{json.dumps(_full_record(row), ensure_ascii=False)}\n" for row in rows
+        ).encode()
 
 
-def _whole(row: Linked) -> dict[str, Any]:
+def _full_record(row: LinkedEntry) -> dict[str, Any]:
     return {
         "seq": row.seq,
         "entry": row.entry.pk,
@@ -41,7 +43,7 @@ def _whole(row: Linked) -> dict[str, Any]:
     }
 
 
-def _record(row: Linked) -> dict[str, object]:
+def _csv_record(row: LinkedEntry) -> dict[str, object]:
     told = row.entry.told
     actor, origin = told["actor"], told.get("origin") or {}
     return {

@@ -16,14 +16,14 @@ from dashboard.core.permissions import Actor, Right
 from dashboard.models import AuditEntry, AuditLink
 from dashboard.models.audit import Action, AuditEntryQuerySet, microseconds
 
-PAGE = 50
-BATCH = 500
-_LONGEST = 200
-_MOST_ID = 2**63 - 1
+PAGE_SIZE = 50
+BATCH_SIZE = 500
+_MAX_FILTER_LENGTH = 200
+_MAX_ID = 2**63 - 1
 
 
 @dataclass(frozen=True, slots=True)
-class Wanted:
+class AuditFilter:
     """Which entries are shown; what makes no sense is as if it were not asked for."""
 
     actor: str = ""
@@ -52,11 +52,11 @@ class Wanted:
         return urlencode({name: value for name, value in asked.items() if value})
 
 
-FILTERS = tuple(field.name for field in fields(Wanted) if field.type == "str")
+FILTERS = tuple(field.name for field in fields(AuditFilter) if field.type == "str")
 
 
 @dataclass(frozen=True, slots=True)
-class Linked:
+class LinkedEntry:
     """An entry with its place in the chain."""
 
     entry: AuditEntry
@@ -72,83 +72,85 @@ class Linked:
 
 
 @dataclass(frozen=True, slots=True)
-class Page:
+class AuditPage:
     """Some entries, the newest first; beside them what to ask for to see their neighbours."""
 
-    asked: Wanted
-    rows: tuple[Linked, ...]
-    newer: Wanted | None = None
-    older: Wanted | None = None
+    asked: AuditFilter
+    rows: tuple[LinkedEntry, ...]
+    newer: AuditFilter | None = None
+    older: AuditFilter | None = None
 
 
-def wanted(asked: Mapping[str, str]) -> Wanted:
+def parse_audit_filter(asked: Mapping[str, str]) -> AuditFilter:
     """What an address asks for."""
     action = asked.get("action", "")
-    return Wanted(
-        actor=asked.get("actor", "").strip()[:_LONGEST],
+    return AuditFilter(
+        actor=asked.get("actor", "").strip()[:_MAX_FILTER_LENGTH],
         action=action if action in ACTIONS or action in GROUPS else "",
-        endpoint=asked.get("endpoint", "").strip()[:_LONGEST],
-        text=asked.get("text", "").strip().replace("\0", "")[:_LONGEST],
-        since=asked.get("since", "") if moment(asked.get("since", "")) else "",
-        until=asked.get("until", "") if moment(asked.get("until", ""), is_end=True) else "",
-        before=_number(asked.get("before", "")),
-        after=_number(asked.get("after", "")),
+        endpoint=asked.get("endpoint", "").strip()[:_MAX_FILTER_LENGTH],
+        text=asked.get("text", "").strip().replace("\0", "")[:_MAX_FILTER_LENGTH],
+        since=asked.get("since", "") if parse_moment(asked.get("since", "")) else "",
+        until=asked.get("until", "") if parse_moment(asked.get("until", ""), is_end=True) else "",
+        before=_parse_id(asked.get("before", "")),
+        after=_parse_id(asked.get("after", "")),
     )
 
 
-def found(asked: Wanted, actor: Actor) -> AuditEntryQuerySet:
+def filter_entries(asked: AuditFilter, actor: Actor) -> AuditEntryQuerySet:
     """All entries that the filters fit and the actor may see, the newest first."""
-    entries = seen_by(actor).newest_first()
+    entries = visible_entries(actor).newest_first()
     if asked.actor:
         entries = entries.filter(actor=asked.actor)
     if asked.action:
         entries = entries.filter(action__in=GROUPS.get(asked.action, (asked.action,)))
     if asked.endpoint:
         entries = entries.of_endpoint(asked.endpoint)
-    if start := moment(asked.since):
+    if start := parse_moment(asked.since):
         entries = entries.filter(at_us__gte=microseconds(start))
-    if end := moment(asked.until, is_end=True):
+    if end := parse_moment(asked.until, is_end=True):
         entries = entries.filter(at_us__lt=microseconds(end))
-    return entries.filter(body__icontains=_in_json(asked.text)) if asked.text else entries
+    return entries.filter(body__icontains=_escape_json(asked.text)) if asked.text else entries
 
 
-def seen_by(actor: Actor) -> AuditEntryQuerySet:
+def visible_entries(actor: Actor) -> AuditEntryQuerySet:
     """The entries that somebody may see."""
     if Right.ADMINISTER in actor.everywhere:
         return AuditEntry.objects.all()
     return AuditEntry.objects.all().about_endpoints(actor.teams(Right.READ))
 
 
-def read(asked: Wanted, actor: Actor, *, size: int = PAGE) -> Page:
+def read_audit_page(asked: AuditFilter, actor: Actor, *, size: int = PAGE_SIZE) -> AuditPage:
     """A page, by the numbers of entries, so that a long past costs no more. Two queries."""
-    entries = found(asked, actor)
+    entries = filter_entries(asked, actor)
     if asked.after and not asked.before:
         # The page just above: from its lower end upwards, one more than is shown.
         rows = list(entries.filter(pk__gt=asked.after).order_by("id")[: size + 1])
-        return _page(asked, rows[:size][::-1], newer=len(rows) > size, older=True)
+        return _build_page(asked, rows[:size][::-1], newer=len(rows) > size, older=True)
     if asked.before:
         entries = entries.filter(pk__lt=asked.before)
     rows = list(entries[: size + 1])
-    return _page(asked, rows[:size], newer=bool(asked.before), older=len(rows) > size)
+    return _build_page(asked, rows[:size], newer=bool(asked.before), older=len(rows) > size)
 
 
-def batches(asked: Wanted, actor: Actor, *, most: int = BATCH) -> Iterator[tuple[Linked, ...]]:
+def read_entry_batches(
+    asked: AuditFilter, actor: Actor, *, most: int = BATCH_SIZE
+) -> Iterator[tuple[LinkedEntry, ...]]:
     """All of them, some at a time: what is in memory does not grow with the log."""
-    place: Wanted | None = replace(asked, before=0, after=0)
+    place: AuditFilter | None = replace(asked, before=0, after=0)
     while place:
-        page = read(place, actor, size=most)
+        page = read_audit_page(place, actor, size=most)
         if page.rows:
             yield page.rows
         place = page.older
 
 
-def linked(entries: Sequence[AuditEntry]) -> tuple[Linked, ...]:
+def link_entries(entries: Sequence[AuditEntry]) -> tuple[LinkedEntry, ...]:
     """The entries with their places in the chain. One query."""
-    links = {link.entry_id: link for link in _links(entry.pk for entry in entries)}
-    return tuple(Linked(entry, links.get(entry.pk)) for entry in entries)
+    links = {link.entry_id: link for link in _read_links(entry.pk for entry in entries)}
+    return tuple(LinkedEntry(entry, links.get(entry.pk)) for entry in entries)
 
 
-def moment(text: str, *, is_end: bool = False) -> datetime | None:
+def parse_moment(text: str, *, is_end: bool = False) -> datetime | None:
     """A day or a moment in UTC; the end of a day is the next one's beginning."""
     try:
         at = datetime.fromisoformat(text)
@@ -158,29 +160,31 @@ def moment(text: str, *, is_end: bool = False) -> datetime | None:
         return None
 
 
-def _page(asked: Wanted, rows: list[AuditEntry], *, newer: bool, older: bool) -> Page:
+def _build_page(
+    asked: AuditFilter, rows: list[AuditEntry], *, newer: bool, older: bool
+) -> AuditPage:
     if not rows:
-        return Page(asked, ())
-    return Page(
+        return AuditPage(asked, ())
+    return AuditPage(
         asked,
-        linked(rows),
+        link_entries(rows),
         newer=replace(asked, before=0, after=rows[0].pk) if newer else None,
         older=replace(asked, before=rows[-1].pk, after=0) if older else None,
     )
 
 
-def _links(ids: Iterable[int]) -> Iterable[AuditLink]:
+def _read_links(ids: Iterable[int]) -> Iterable[AuditLink]:
     return AuditLink.objects.filter(entry_id__in=list(ids))
 
 
-def _in_json(text: str) -> str:
+def _escape_json(text: str) -> str:
     """As it stands in a body, where quotes and lines are written with a backslash."""
     return json.dumps(text, ensure_ascii=False)[1:-1]
 
 
-def _number(text: str) -> int:
+def _parse_id(text: str) -> int:
     is_number = text.isascii() and text.isdecimal() and len(text) < 20
-    return min(int(text), _MOST_ID) if is_number else 0
+    return min(int(text), _MAX_ID) if is_number else 0
 
 
 ACTIONS = tuple(action.value for action in Action)

@@ -17,9 +17,9 @@ from dashboard.models import Endpoint
 from dashboard.models.audit import Action
 
 # What is longer is cut, and its digest kept: whoever has the whole can prove that it is this.
-LONGEST_TEXT = 2_000
-MOST_OF_A_SIDE = 32_000
-DEEPEST = 20
+MAX_TEXT_LENGTH = 2_000
+MAX_SIDE_LENGTH = 32_000
+MAX_DEPTH = 20
 
 _INSERT = "INSERT INTO dashboard_auditentry (body) VALUES (%(body)s)"
 
@@ -52,11 +52,11 @@ def record(  # noqa: PLR0913 -- keyword-only: the columns of an entry
         "team": endpoint.team_id if endpoint else None,
         "reason": reason,
     }
-    sides = {"before": _side(before), "after": _side(after)}
+    sides = {"before": _bounded_side(before), "after": _bounded_side(after)}
     execute(_INSERT, {"body": _json({**_bounded(body), **sides})})
 
 
-def only_changes(
+def changed_values(
     before: Mapping[str, Any], after: Mapping[str, Any]
 ) -> tuple[dict[str, Any], dict[str, Any]]:
     """The values that differ, before and after; nothing on either side where none does."""
@@ -64,40 +64,40 @@ def only_changes(
     return {name: before.get(name) for name in names}, {name: after[name] for name in names}
 
 
-def _side(values: Mapping[str, Any] | None) -> Any:
+def _bounded_side(values: Mapping[str, Any] | None) -> Any:
     """One side of a change; where it is too large as a whole, its beginning as text."""
     bounded = _bounded(values)
-    if values is None or len(text := _json(bounded)) <= MOST_OF_A_SIDE:
+    if values is None or len(text := _json(bounded)) <= MAX_SIDE_LENGTH:
         return bounded
-    return {"cut": _cut(text)}
+    return {"cut": _cut_text(text)}
 
 
 def _bounded(value: Any, depth: int = 0) -> Any:
     """The value with long texts cut, and without what Postgres cannot keep in text."""
     if value is None or isinstance(value, bool | int):
         return value
-    if isinstance(value, Mapping | list | tuple | set | frozenset) and depth == DEEPEST:
+    if isinstance(value, Mapping | list | tuple | set | frozenset) and depth == MAX_DEPTH:
         return "… [cut: nested too deep]"
     if isinstance(value, Mapping):
-        return {_text(key): _bounded(each, depth + 1) for key, each in value.items()}
+        return {_clean_text(key): _bounded(each, depth + 1) for key, each in value.items()}
     if isinstance(value, set | frozenset):
-        return sorted(map(_text, value))
+        return sorted(map(_clean_text, value))
     if isinstance(value, list | tuple):
         return [_bounded(each, depth + 1) for each in value]
     # JSON has no word for infinity.
-    return value if isinstance(value, float) and isfinite(value) else _text(value)
+    return value if isinstance(value, float) and isfinite(value) else _clean_text(value)
 
 
-def _text(value: object) -> str:
+def _clean_text(value: object) -> str:
     """Without NUL and halves of surrogate pairs."""
-    return _cut(str(value).replace("\0", "").encode("utf-8", "replace").decode())
+    return _cut_text(str(value).replace("\0", "").encode("utf-8", "replace").decode())
 
 
-def _cut(text: str) -> str:
-    if len(text) <= LONGEST_TEXT:
+def _cut_text(text: str) -> str:
+    if len(text) <= MAX_TEXT_LENGTH:
         return text
     digest = hashlib.sha256(text.encode()).hexdigest()
-    return f"{text[:LONGEST_TEXT]}… [cut: {len(text)} characters, sha256 {digest}]"
+    return f"{text[:MAX_TEXT_LENGTH]}… [cut: {len(text)} characters, sha256 {digest}]"
 
 
 def _json(value: Any) -> str:

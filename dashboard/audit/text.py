@@ -91,14 +91,14 @@ _ORIGINS: Mapping[str, Promise] = MappingProxyType(
 )
 
 
-def action(value: str) -> str:
+def action_label(value: str) -> str:
     """What was done; an action that has no words yet is told by its name."""
     return str(_ACTIONS.get(value, value))
 
 
-def group(value: str) -> str:
+def group_label(value: str) -> str:
     return str(_GROUPS.get(value, value.rstrip(".")))
 
 
-def origin(via: str) -> str:
+def origin_label(via: str) -> str:
     return str(_ORIGINS.get(via, via))

@@ -9,34 +9,33 @@ from django.http import Http404, HttpRequest, HttpResponse, StreamingHttpRespons
 from django.shortcuts import render
 from django.views.decorators.http import require_safe
 
-from dashboard.audit import chain, entries
+from dashboard.audit import chain, entries, queries
 from dashboard.audit import export as audit_export
-from dashboard.audit import queries as audit_page
 from dashboard.audit import text as audit_words
 from dashboard.core import http
 from dashboard.core.permissions import Actor, Right, actor_of, needs
 from dashboard.models import Endpoint
 
 _FORMATS = {
-    "csv": (audit_export.csv_pieces, "text/csv; charset=utf-8"),
-    "jsonl": (audit_export.jsonl_pieces, "application/jsonl; charset=utf-8"),
+    "csv": (audit_export.render_csv_chunks, "text/csv; charset=utf-8"),
+    "jsonl": (audit_export.render_jsonl_chunks, "application/jsonl; charset=utf-8"),
 }
 
 
 @needs(Right.READ)
 @require_safe
-def page(request: HttpRequest) -> HttpResponse:
-    asked, actor = audit_page.wanted(request.GET.dict()), actor_of(request)
-    found = audit_page.read(asked, actor)
+def audit_page(request: HttpRequest) -> HttpResponse:
+    asked, actor = queries.parse_audit_filter(request.GET.dict()), actor_of(request)
+    found = queries.read_audit_page(asked, actor)
     sees_all = Right.ADMINISTER in actor.everywhere
     context = {
         "asked": asked,
         "page": found,
-        "rows": entries.shown(found.rows, actor),
-        "groups": _choices(),
-        "slugs": _slugs(asked, actor),
+        "rows": entries.build_entry_rows(found.rows, actor),
+        "groups": _action_choices(),
+        "slugs": _endpoint_slugs(asked, actor),
         "sees_all": sees_all,
-        "head": chain.head() if sees_all else None,
+        "head": chain.read_head() if sees_all else None,
         "here": asked.address(),
         "newer": found.newer.address(after=found.newer.after) if found.newer else "",
         "older": found.older.address(before=found.older.before) if found.older else "",
@@ -46,43 +45,47 @@ def page(request: HttpRequest) -> HttpResponse:
 
 @needs(Right.READ)
 @require_safe
-def detail(request: HttpRequest, entry_id: int) -> HttpResponse:
+def entry_page(request: HttpRequest, entry_id: int) -> HttpResponse:
     actor = actor_of(request)
-    found = audit_page.seen_by(actor).filter(pk=min(entry_id, 2**63 - 1)).first()
+    found = queries.visible_entries(actor).filter(pk=min(entry_id, 2**63 - 1)).first()
     if found is None:
         raise Http404
-    row = entries.shown(audit_page.linked([found]), actor)[0]
+    row = entries.build_entry_rows(queries.link_entries([found]), actor)[0]
     return render(request, "audit/entry.html", {"row": row})
 
 
 @needs(Right.READ)
 @require_safe
-def export(request: HttpRequest) -> StreamingHttpResponse:
-    asked, actor = audit_page.wanted(request.GET.dict()), actor_of(request)
+def export_audit(request: HttpRequest) -> StreamingHttpResponse:
+    asked, actor = queries.parse_audit_filter(request.GET.dict()), actor_of(request)
     ending = "csv" if request.GET.get("format") == "csv" else "jsonl"
     pieces, kind = _FORMATS[ending]
     return StreamingHttpResponse(
-        _async(pieces(audit_page.batches(asked, actor))),
+        _iterate_async(pieces(queries.read_entry_batches(asked, actor))),
         headers=http.download_headers(f"toolgauge-audit.{ending}", kind),
     )
 
 
-def _choices() -> list[tuple[str, str, list[tuple[str, str]]]]:
+def _action_choices() -> list[tuple[str, str, list[tuple[str, str]]]]:
     """What can be chosen: groups of actions, and the actions of those that have several."""
     return [
-        (group, audit_words.group(group), [(each, audit_words.action(each)) for each in actions])
-        for group, actions in audit_page.GROUPS.items()
+        (
+            group,
+            audit_words.group_label(group),
+            [(each, audit_words.action_label(each)) for each in actions],
+        )
+        for group, actions in queries.GROUPS.items()
     ]
 
 
-def _slugs(asked: audit_page.Wanted, actor: Actor) -> list[str]:
+def _endpoint_slugs(asked: queries.AuditFilter, actor: Actor) -> list[str]:
     kept = Endpoint.objects.kept().of_teams(actor.teams(Right.READ)).order_by("slug")
     slugs = list(kept.values_list("slug", flat=True)[:500])
     # One that is gone, or that was called otherwise, can still be asked for.
     return slugs if not asked.endpoint or asked.endpoint in slugs else [asked.endpoint, *slugs]
 
 
-async def _async(pieces: Iterator[bytes]) -> AsyncIterator[bytes]:
+async def _iterate_async(pieces: Iterator[bytes]) -> AsyncIterator[bytes]:
     # A server of this kind would collect all pieces of a plain iterator before it sends the first.
     def following() -> bytes | None:
         return next(pieces, None)

@@ -94,7 +94,7 @@ def _expired_at(switch: ModeSwitch, now: datetime) -> datetime | None:
 
 
 def _maintenance_episodes(endpoint: Endpoint, start: datetime, end: datetime) -> list[Episode]:
-    windows = maintenance.between(endpoint, start, end)[-MAX_PER_KIND:]
+    windows = maintenance.windows_between(endpoint, start, end)[-MAX_PER_KIND:]
     words = _("maintenance: {reason}")
     return [
         Episode(each.starts_at, each.over_at, words.format(reason=each.reason)) for each in windows

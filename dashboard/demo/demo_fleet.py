@@ -10,7 +10,7 @@ from probes.target import Provider, Target
 
 # No secret: every simulated vendor takes whatever begins with sim-.
 KEY = "sim-demo-key"
-AT_ONCE = 4
+MAX_CONCURRENCY = 4
 TTL = timedelta(minutes=10)
 
 # slug, provider, path of the simulated vendor (simulators/stories.py has the stories), model, and
@@ -31,7 +31,7 @@ PATHS = {slug: path for slug, _, path, _, _ in _FLEET}
 
 
 @dataclass(frozen=True, slots=True)
-class Member:
+class FleetMember:
     """One endpoint of the simulated fleet, and how often it is probed in its history."""
 
     slug: str
@@ -42,12 +42,14 @@ class Member:
 
     def target(self) -> Target:
         provider = Provider(self.provider)
-        return Target(provider, self.base_url, self.model, Secret(KEY), max_concurrency=AT_ONCE)
+        return Target(
+            provider, self.base_url, self.model, Secret(KEY), max_concurrency=MAX_CONCURRENCY
+        )
 
 
-def fleet(simulator_url: str) -> list[Member]:
+def build_fleet(simulator_url: str) -> list[FleetMember]:
     """The endpoints of the demo, on the vendors at that address."""
     return [
-        Member(slug, provider, simulator_url.rstrip("/") + path, model, timedelta(hours=hours))
+        FleetMember(slug, provider, simulator_url.rstrip("/") + path, model, timedelta(hours=hours))
         for slug, provider, path, model, hours in _FLEET
     ]

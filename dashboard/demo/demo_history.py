@@ -7,20 +7,20 @@ from datetime import UTC, datetime
 
 from django.db import transaction
 
-from dashboard.demo.backfill import LONGEST, history
-from dashboard.demo.demo_fleet import fleet
-from dashboard.demo.player import Simulated
+from dashboard.demo.backfill import MAX_HISTORY, play_history
+from dashboard.demo.demo_fleet import build_fleet
+from dashboard.demo.player import SimulatedRun
 from dashboard.demo.services import fleet as demo
 from dashboard.models import Endpoint
 
-Store = Callable[[Endpoint, Simulated], object]
+StoreRun = Callable[[Endpoint, SimulatedRun], object]
 
 
 def register_with_history(
     simulator_url: str,
     *,
     began: datetime,
-    store: Store,
+    store: StoreRun,
     tell: Callable[[float], None] = lambda share: None,
 ) -> list[str]:
     """Register the fleet and store all that happened since the vendors' story began.
@@ -28,14 +28,14 @@ def register_with_history(
     All or nothing, so that a start that is broken off leaves no half of a history. `tell` is
     told again and again which share is done.
     """
-    members = fleet(simulator_url)
+    members = build_fleet(simulator_url)
     until = datetime.now(UTC)
-    first = max(began, until - LONGEST)
+    first = max(began, until - MAX_HISTORY)
     done = dict.fromkeys((member.slug for member in members), 0.0)
     with transaction.atomic():
         # The burst that a new endpoint begins with lies in its history.
-        registered = demo.register(simulator_url, onboarding_runs=0)
-        for run in history(members, began=began, until=until):
+        registered = demo.register_fleet(simulator_url, onboarding_runs=0)
+        for run in play_history(members, began=began, until=until):
             store(registered[run.slug], run)
             done[run.slug] = (run.at - first) / (until - first)
             tell(sum(done.values()) / len(done))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from dashboard.demo.backfill import LONGEST
+from dashboard.demo.backfill import MAX_HISTORY
 
 _STEPS = 4  # lines in a log
 
@@ -23,7 +23,7 @@ class ProgressLine:
         if percent <= self._last:
             return
         self._last = percent
-        text = f"Playing {LONGEST.days} days of history on the simulated vendors: {percent} %"
+        text = f"Playing {MAX_HISTORY.days} days of history on the simulated vendors: {percent} %"
         if self._is_terminal:
             text = f"\r{text}"
         self._write(text if self._is_terminal and percent < 100 else f"{text}\n")

@@ -11,8 +11,8 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 
-from dashboard.demo.demo_fleet import Member
-from dashboard.demo.player_schedule import Schedule
+from dashboard.demo.demo_fleet import FleetMember
+from dashboard.demo.player_schedule import PlayedSchedule
 from probes import fingerprint, runner
 from probes.fingerprint import EngineFacts
 from probes.outcomes import Attempt, Outcome
@@ -28,7 +28,7 @@ FIRST_AFTER, FIRST_WITHIN = timedelta(minutes=30), timedelta(hours=1)
 
 
 @dataclass(frozen=True, slots=True)
-class Span:
+class PlaybackSpan:
     """What is played: the story began at `began`, runs are made from `first` until `until`."""
 
     began: datetime
@@ -38,7 +38,7 @@ class Span:
 
 
 @dataclass(frozen=True, slots=True)
-class Simulated:
+class SimulatedRun:
     """A run that was played. `engine` is what the endpoint told before it; `at` is its beginning.
 
     An `engine` without a template hash tells nothing: the endpoint has none to show, or was down.
@@ -60,31 +60,33 @@ class Simulated:
         return all(attempt.outcome is Outcome.VOID for attempt in self.attempts)
 
 
-def play(member: Member, span: Span, emit: Callable[[Simulated], None]) -> None:
+def play_endpoint(
+    member: FleetMember, span: PlaybackSpan, emit: Callable[[SimulatedRun], None]
+) -> None:
     """Hand out every run of the endpoint, in the order of time."""
-    virtual_time.run(_Play(member, span).play(emit))
+    virtual_time.run(_EndpointPlayback(member, span).play(emit))
 
 
-class _Play:
-    def __init__(self, member: Member, span: Span) -> None:
+class _EndpointPlayback:
+    def __init__(self, member: FleetMember, span: PlaybackSpan) -> None:
         self._member, self._span = member, span
         self._target = member.target()
         # Draws moments and questions, which protect nothing.
         self._rng = random.Random(f"{span.seed}/{member.slug}")  # noqa: S311
-        self._schedule = Schedule(self._target.provider, member.every)
+        self._schedule = PlayedSchedule(self._target.provider, member.every)
 
-    async def play(self, emit: Callable[[Simulated], None]) -> None:
+    async def play(self, emit: Callable[[SimulatedRun], None]) -> None:
         clock = Clock(source=asyncio.get_running_loop().time, started=0)
         clock.advance((self._span.first - self._span.began).total_seconds())
         async with InProcess(build_app(clock=clock)) as transport:
-            await _pass(FIRST_AFTER + FIRST_WITHIN * self._rng.random())
+            await _wait(FIRST_AFTER + FIRST_WITHIN * self._rng.random())
             while self._now() < self._span.until:
                 run = await self._run(transport)
                 emit(run)
                 wait = self._schedule.follow(run.attempts, run.suite, ended=run.at + run.took)
-                await _pass(wait if run.is_fruitless else wait * self._spread())
+                await _wait(wait if run.is_fruitless else wait * self._spread())
 
-    async def _run(self, transport: InProcess) -> Simulated:
+    async def _run(self, transport: InProcess) -> SimulatedRun:
         at = self._now()
         engine = await fingerprint.read_engine(self._target, transport)
         trigger = self._schedule.trigger(engine)
@@ -93,7 +95,7 @@ class _Play:
         attempts = await self._attempts(suite, seed, transport)
         took = self._now() - at
         slug, every = self._member.slug, self._member.every
-        return Simulated(slug, at, trigger, suite, seed, engine, attempts, took, every)
+        return SimulatedRun(slug, at, trigger, suite, seed, engine, attempts, took, every)
 
     async def _attempts(self, suite: str, seed: int, transport: InProcess) -> tuple[Attempt, ...]:
         # All attempts of a run begin together and then wait for their turn.
@@ -109,5 +111,5 @@ class _Play:
         return self._span.first + timedelta(seconds=asyncio.get_running_loop().time())
 
 
-async def _pass(time: timedelta) -> None:
+async def _wait(time: timedelta) -> None:
     await asyncio.sleep(time.total_seconds())

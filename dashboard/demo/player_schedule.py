@@ -25,12 +25,12 @@ WAITS = WaitTimes(baseline=timedelta(minutes=7), confirm=timedelta(minutes=6))
 FRUITLESS_WAIT = timedelta(minutes=15)
 # The product looks four times as often while an incident is open. Weeks of that would be most of
 # the history, and take most of the time that a first start has.
-RECOVERY_SOONEST = timedelta(hours=8)
+MIN_RECOVERY_WAIT = timedelta(hours=8)
 # A fact with more values than this tells nothing.
-MOST_VALUES = 10
+MAX_VALUES = 10
 
 
-class Schedule:
+class PlayedSchedule:
     """The schedule of one endpoint, which follows what its runs find."""
 
     def __init__(self, provider: Provider, every: timedelta) -> None:
@@ -84,7 +84,7 @@ class Schedule:
         knew_some, changed = self._is_known and bool(self._facts), False
         for name, value in dict.fromkeys((*self._told.items(), *answered)):
             values = self._facts.setdefault(name, set())
-            if value not in values and len(values) < MOST_VALUES:
+            if value not in values and len(values) < MAX_VALUES:
                 changed |= knew_some or bool(values)
                 values.add(value)
         return changed
@@ -111,5 +111,5 @@ class Schedule:
         follows = plan_next_run(finished, WAITS)
         self._why, self._left = follows.why.value, follows.onboarding_left
         if follows.why is NextTrigger.RECOVERY:
-            return min(self._every, max(follows.wait, RECOVERY_SOONEST))
+            return min(self._every, max(follows.wait, MIN_RECOVERY_WAIT))
         return follows.wait

@@ -12,8 +12,8 @@ from django.views.decorators.http import require_http_methods, require_POST, req
 
 from dashboard.core.errors import Refused
 from dashboard.core.permissions import Right, actor_of, needs, own
-from dashboard.demo.demo_fleet import fleet
-from dashboard.demo.queries import among, can_start
+from dashboard.demo.demo_fleet import build_fleet
+from dashboard.demo.queries import filter_simulated, has_simulated_vendors
 from dashboard.demo.services import fleet as demo
 from dashboard.models import Endpoint
 
@@ -22,40 +22,40 @@ HIDDEN = "demo_banner_hidden"
 
 @needs(Right.READ)
 @require_safe
-def page(request: HttpRequest) -> HttpResponse:
-    everywhere = among(Endpoint.objects.kept())
+def demo_page(request: HttpRequest) -> HttpResponse:
+    everywhere = filter_simulated(Endpoint.objects.kept())
     found = list(everywhere.of_teams(actor_of(request).teams(Right.READ)).order_by("slug"))
-    members = fleet(settings.SIMULATOR_URL)
+    members = build_fleet(settings.SIMULATOR_URL)
     there = set(everywhere.values_list("slug", flat=True))
     missing = [member for member in members if member.slug not in there]
-    context = {"simulated": found, "missing": missing, "can_start": can_start()}
+    context = {"simulated": found, "missing": missing, "can_start": has_simulated_vendors()}
     return render(request, "demo/demo.html", context)
 
 
 @needs(Right.ADMINISTER)
 @require_POST
-def start(request: HttpRequest) -> HttpResponse:
-    if not can_start():
+def start_demo(request: HttpRequest) -> HttpResponse:
+    if not has_simulated_vendors():
         messages.error(request, _("No simulated vendors run here: start with SIMULATOR_URL set."))
         return redirect("demo")
     try:
-        made = len(demo.register(settings.SIMULATOR_URL))
+        made = len(demo.register_fleet(settings.SIMULATOR_URL))
     except Refused as exc:
         messages.error(request, exc.message)
         return redirect("demo")
     request.session.pop(HIDDEN, None)
-    messages.success(request, _started(made))
+    messages.success(request, _started_message(made))
     return redirect("fleet")
 
 
 @needs(Right.ADMINISTER)
 @require_http_methods(["GET", "HEAD", "POST"])
-def remove(request: HttpRequest) -> HttpResponse:
+def remove_demo(request: HttpRequest) -> HttpResponse:
     if request.method == "POST":
-        gone = len(demo.remove())
-        messages.success(request, _removed(gone))
+        gone = len(demo.remove_fleet())
+        messages.success(request, _removed_message(gone))
         return redirect("fleet")
-    found = list(among(Endpoint.objects.kept()).order_by("slug"))
+    found = list(filter_simulated(Endpoint.objects.kept()).order_by("slug"))
     if not found:
         return redirect("demo")
     return render(request, "demo/demo_remove.html", {"simulated": found})
@@ -63,12 +63,12 @@ def remove(request: HttpRequest) -> HttpResponse:
 
 @own
 @require_POST
-def hide(request: HttpRequest) -> HttpResponse:
+def hide_banner(request: HttpRequest) -> HttpResponse:
     request.session[HIDDEN] = True
     return HttpResponse() if request.headers.get("HX-Request") else redirect("fleet")
 
 
-def _started(made: int) -> str:
+def _started_message(made: int) -> str:
     if not made:
         return _("The simulated fleet is here already.")
     return ngettext(
@@ -78,7 +78,7 @@ def _started(made: int) -> str:
     ).format(count=made)
 
 
-def _removed(gone: int) -> str:
+def _removed_message(gone: int) -> str:
     if not gone:
         return _("No simulated endpoint was left to remove.")
     return ngettext(

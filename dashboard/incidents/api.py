@@ -10,8 +10,8 @@ from django.http import HttpRequest
 from ninja import Path, Query, Router
 
 from dashboard.api import auth, paging
-from dashboard.api.errors import ApiError, no_such
-from dashboard.api.paging import MOST_ID, Below, Limit
+from dashboard.api.errors import ApiError, not_found_error
+from dashboard.api.paging import MAX_ID, Below, Limit
 from dashboard.incidents.schemas import (
     IncidentDetail,
     IncidentList,
@@ -25,7 +25,7 @@ from dashboard.trust import detection
 from probes.outcomes import Metric
 
 router = Router(tags=["incidents"])
-IncidentId = Annotated[int, Path(ge=1, le=MOST_ID, description="The incident's id")]
+IncidentId = Annotated[int, Path(ge=1, le=MAX_ID, description="The incident's id")]
 
 
 @router.get("", auth=auth.READ, response=IncidentList, summary="List incidents, newest first")
@@ -33,15 +33,15 @@ def list_incidents(
     request: HttpRequest,
     state: Annotated[Incident.State | None, Query(description="Only those in this state")] = None,
     endpoint: Annotated[str, Query(description="Only those of this endpoint")] = "",
-    cursor: Below = MOST_ID,
+    cursor: Below = MAX_ID,
     limit: Limit = 50,
 ) -> IncidentList:
-    wanted = _of_teams(auth.seen_teams(request)).filter(pk__lt=cursor)
+    wanted = _of_teams(auth.readable_teams(request)).filter(pk__lt=cursor)
     if state:
         wanted = wanted.filter(state=state)
     if endpoint:
         wanted = wanted.filter(profile__endpoint__slug=endpoint.replace("\0", ""))
-    shown, next_cursor = paging.cut(wanted.order_by("-id"), limit, lambda each: each.pk)
+    shown, next_cursor = paging.cut_page(wanted.order_by("-id"), limit, lambda each: each.pk)
     return IncidentList(incidents=[incident_out(each) for each in shown], next_cursor=next_cursor)
 
 
@@ -63,7 +63,7 @@ def acknowledge_incident(
     request: HttpRequest, incident_id: IncidentId, body: NoteIn
 ) -> IncidentDetail:
     """Changes nothing but that; a second time changes nothing at all."""
-    by = auth.token_of(request).created_by
+    by = auth.request_token(request).created_by
     # Unlike the other two, it takes no note as well: nothing checks what is in one.
     note = body.note.replace("\0", "")
     detection.acknowledge(_find(incident_id), by=by, note=note)
@@ -78,7 +78,7 @@ def acknowledge_incident(
 )
 def release_incident(request: HttpRequest, incident_id: IncidentId, body: NoteIn) -> IncidentDetail:
     """Its modes are let go as soon as its runs speak for it, as they are for milder ones."""
-    by = auth.maker_of(request)
+    by = auth.token_owner(request)
     detection.release(_find(incident_id), by=by, note=body.note)
     return incident_detail(_find(incident_id))
 
@@ -96,7 +96,7 @@ def accept_incident(request: HttpRequest, incident_id: IncidentId, body: NoteIn)
         raise ApiError(409, "This incident is over.")
     if incident.lane != Lane.PROBE:
         raise ApiError(409, "Only incidents of the probe lane can be accepted.")
-    by = auth.maker_of(request)
+    by = auth.token_owner(request)
     detection.accept(incident.profile, Metric(incident.metric), by=by, note=body.note)
     return incident_detail(_find(incident_id))
 
@@ -104,7 +104,7 @@ def accept_incident(request: HttpRequest, incident_id: IncidentId, body: NoteIn)
 def _find(incident_id: int) -> Incident:
     incident = _kept().filter(pk=incident_id).first()
     if incident is None:
-        raise no_such("incident")
+        raise not_found_error("incident")
     return incident
 
 

@@ -13,7 +13,7 @@ from dashboard.core import durations
 from dashboard.models import Channel, Notice
 from dashboard.models.notification import WANTED
 
-_WISHES = (
+_PREFERENCES = (
     "kinds",
     "min_severity",
     "quiet_from",
@@ -23,7 +23,7 @@ _WISHES = (
     "group_for",
     "enabled",
 )
-_WORDS = {
+_KIND_LABELS = {
     Notice.Kind.OPENED: _("A degradation was found"),
     Notice.Kind.ESCALATED: _("It got worse"),
     Notice.Kind.RECOVERED: _("It is over"),
@@ -57,7 +57,7 @@ class ChannelForm(forms.Form):
     kinds = forms.MultipleChoiceField(
         label=_("Tell when"),
         required=False,
-        choices=[(kind, _WORDS[Notice.Kind(kind)]) for kind in WANTED],
+        choices=[(kind, _KIND_LABELS[Notice.Kind(kind)]) for kind in WANTED],
         help_text=_("None ticked means all."),
         widget=forms.CheckboxSelectMultiple,
     )
@@ -94,7 +94,7 @@ class ChannelForm(forms.Form):
     enabled = forms.BooleanField(label=_("Switched on"), required=False, initial=True)
 
     def __init__(self, data: Any = None, *, channel: Channel | None = None) -> None:
-        super().__init__(data, initial=_initial(channel) if channel else None)
+        super().__init__(data, initial=_channel_initial(channel) if channel else None)
         if channel is not None:
             # Another kind would need another URL: that is another channel.
             del self.fields["kind"]
@@ -104,17 +104,17 @@ class ChannelForm(forms.Form):
 
     def clean_remind_every(self) -> timedelta | None:
         text: str = self.cleaned_data["remind_every"]
-        return _span(text, timedelta(minutes=5), timedelta(days=30)) if text else None
+        return _parse_span(text, timedelta(minutes=5), timedelta(days=30)) if text else None
 
     def clean_group_for(self) -> timedelta:
-        return _span(self.cleaned_data["group_for"], timedelta(), timedelta(hours=1))
+        return _parse_span(self.cleaned_data["group_for"], timedelta(), timedelta(hours=1))
 
     def wishes(self) -> dict[str, Any]:
         """What the channel wants to hear, and when."""
-        return {name: self.cleaned_data[name] for name in _WISHES}
+        return {name: self.cleaned_data[name] for name in _PREFERENCES}
 
 
-def _span(text: str, least: timedelta, most: timedelta) -> timedelta:
+def _parse_span(text: str, least: timedelta, most: timedelta) -> timedelta:
     try:
         span = durations.parse_duration(text)
     except ValueError as exc:
@@ -129,10 +129,10 @@ def _span(text: str, least: timedelta, most: timedelta) -> timedelta:
     return span
 
 
-def _initial(channel: Channel) -> dict[str, Any]:
+def _channel_initial(channel: Channel) -> dict[str, Any]:
     remind = channel.remind_every
     return {
-        **{name: getattr(channel, name) for name in ("name", *_WISHES)},
+        **{name: getattr(channel, name) for name in ("name", *_PREFERENCES)},
         "remind_every": durations.format_duration(remind) if remind else "",
         "group_for": durations.format_duration(channel.group_for),
     }

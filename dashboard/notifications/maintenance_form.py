@@ -9,10 +9,10 @@ from django.utils.translation import gettext_lazy as _
 
 from dashboard.core.permissions import Actor, Right
 from dashboard.models import Endpoint
-from dashboard.notifications.services.maintenance import LONGEST_REASON
+from dashboard.notifications.services.maintenance import MAX_REASON_LENGTH
 
 
-class _Moment(forms.DateTimeInput):
+class _DateTimeInput(forms.DateTimeInput):
     input_type = "datetime-local"
 
     def __init__(self) -> None:
@@ -28,11 +28,11 @@ class MaintenanceForm(forms.Form):
         empty_label=_("every endpoint"),
         error_messages={"invalid_choice": _("There is no such endpoint.")},
     )
-    starts_at = forms.DateTimeField(label=_("Begins (UTC)"), widget=_Moment())
-    ends_at = forms.DateTimeField(label=_("Ends (UTC)"), widget=_Moment())
+    starts_at = forms.DateTimeField(label=_("Begins (UTC)"), widget=_DateTimeInput())
+    ends_at = forms.DateTimeField(label=_("Ends (UTC)"), widget=_DateTimeInput())
     reason = forms.CharField(
         label=_("Reason"),
-        max_length=LONGEST_REASON,
+        max_length=MAX_REASON_LENGTH,
         help_text=_("Shown here and in the charts, such as “the vendor moves data centres”."),
         widget=forms.TextInput({"autocomplete": "off"}),
     )

@@ -10,13 +10,13 @@ from django.utils.translation import gettext_lazy as _
 from dashboard.core.reasons import MAX_REASON_LENGTH
 from dashboard.models import Team
 from dashboard.models.people import Role
-from dashboard.people.services.people import Rights
+from dashboard.people.services.people import InvitedRights
 from dashboard.people.text import ADMINISTRATOR
 
 _ROLES = [*Role.choices, (ADMINISTRATOR, _("Administrator"))]
 
 
-class WhyForm(forms.Form):
+class OptionalReasonForm(forms.Form):
     reason = forms.CharField(
         label=_("Reason"),
         max_length=MAX_REASON_LENGTH,
@@ -25,7 +25,7 @@ class WhyForm(forms.Form):
     )
 
 
-def reason_in(form: WhyForm) -> str:
+def form_reason(form: OptionalReasonForm) -> str:
     """What was given as a reason; one that is too long is cut, since nothing depends on it."""
     given: str = form.data.get("reason", "")
     return form.cleaned_data["reason"] if form.is_valid() else given[:MAX_REASON_LENGTH]
@@ -66,16 +66,16 @@ class InviteForm(forms.Form):
         name: str = User.normalize_username(self.cleaned_data["username"])
         return name
 
-    def rights(self) -> Rights:
+    def rights(self) -> InvitedRights:
         """What they are invited as, once the form is valid."""
         chosen: list[str] = self.cleaned_data["roles"]
         roles = [role for role in Role if role.value in chosen]
         if len(roles) > 1:
             roles = [role for role in roles if role is not Role.VIEWER]  # every other one reads too
-        return Rights(ADMINISTRATOR in chosen, roles, self.cleaned_data["team"])
+        return InvitedRights(ADMINISTRATOR in chosen, roles, self.cleaned_data["team"])
 
 
-class GrantForm(WhyForm):
+class GrantForm(OptionalReasonForm):
     role = forms.ChoiceField(label=_("Role"), choices=Role.choices)
     team = forms.ModelChoiceField(
         Team.objects.order_by("name"),

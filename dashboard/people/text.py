@@ -10,9 +10,9 @@ from django.utils.translation import gettext_lazy, ngettext
 
 from dashboard.models.people import Role
 
-_NAMED = 3  # so many teams are named
+_MAX_NAMED = 3  # so many teams are named
 ADMINISTRATOR = "administrator"  # beside the values of Role; it is no grant
-MAY: Mapping[str, Promise] = {
+ROLE_DESCRIPTIONS: Mapping[str, Promise] = {
     Role.VIEWER.value: gettext_lazy("Reads every page of its endpoints."),
     Role.OPERATOR.value: gettext_lazy(
         "Registers and changes endpoints, asks for runs, switches modes, asks for the next stage."
@@ -26,26 +26,26 @@ MAY: Mapping[str, Promise] = {
 }
 
 
-def told(held: Iterable[tuple[Role, str | None]], *, administrator: bool) -> str:
+def roles_label(held: Iterable[tuple[Role, str | None]], *, administrator: bool) -> str:
     """All roles of somebody in one line: "Operator everywhere; Approver in Search"."""
     if administrator:
         return _("Administrator")
     held = list(held)
-    parts = [_of(role, [team for each, team in held if each == role]) for role in Role]
+    parts = [_role_label(role, [team for each, team in held if each == role]) for role in Role]
     return "; ".join(part for part in parts if part) or _("No role")
 
 
-def _of(role: Role, places: Sequence[str | None]) -> str:
+def _role_label(role: Role, places: Sequence[str | None]) -> str:
     if not places:
         return ""
     teams = sorted((place for place in places if place is not None), key=str.casefold)
     if len(teams) < len(places):
         return _("{role} everywhere").format(role=role.label)
-    return _("{role} in {teams}").format(role=role.label, teams=_listed(teams))
+    return _("{role} in {teams}").format(role=role.label, teams=_join_teams(teams))
 
 
-def _listed(teams: Sequence[str]) -> str:
-    shown, more = ", ".join(teams[:_NAMED]), len(teams) - _NAMED
+def _join_teams(teams: Sequence[str]) -> str:
+    shown, more = ", ".join(teams[:_MAX_NAMED]), len(teams) - _MAX_NAMED
     if more <= 0:
         return shown
     told = ngettext("{teams} and {count} more", "{teams} and {count} more", more)

@@ -15,7 +15,7 @@ from dashboard.core.permissions import Right
 from dashboard.models import Team
 
 _NEVER = ("never", _("never"))
-_LASTS = [("30", _("in 30 days")), ("90", _("in 90 days")), ("365", _("in a year")), _NEVER]
+_EXPIRIES = [("30", _("in 30 days")), ("90", _("in 90 days")), ("365", _("in a year")), _NEVER]
 
 
 class TokenForm(forms.Form):
@@ -37,13 +37,13 @@ class TokenForm(forms.Form):
         required=False,
         empty_label=_("all that I may reach"),
     )
-    lasts = forms.ChoiceField(label=_("Expires"), choices=_LASTS, initial="90")
+    lasts = forms.ChoiceField(label=_("Expires"), choices=_EXPIRIES, initial="90")
 
     def __init__(self, data: Any = None, *, person: User) -> None:
         super().__init__(data)
-        offered = token_rights.offered_to(person)
+        offered = token_rights.offered_scopes(person)
         self.fields["scopes"].choices = [(s.value, s.label) for s in offered]  # type: ignore[attr-defined]
-        self.fields["team"].queryset = _teams_of(person)  # type: ignore[attr-defined]
+        self.fields["team"].queryset = _readable_teams(person)  # type: ignore[attr-defined]
 
     @property
     def offers_something(self) -> bool:
@@ -59,7 +59,7 @@ class TokenForm(forms.Form):
         return None if days == _NEVER[0] else timedelta(days=int(days))
 
 
-def _teams_of(person: User) -> QuerySet[Team]:
+def _readable_teams(person: User) -> QuerySet[Team]:
     """The teams in which somebody may at least read."""
     teams = permissions.user_actor(person).teams(Right.READ)
     found = Team.objects.order_by("name")

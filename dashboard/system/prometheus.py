@@ -20,7 +20,7 @@ from dashboard.system.state import SystemState
 from health.severity import Severity
 
 # A value with the values of its labels.
-Sample = tuple[tuple[str, ...], float | None]
+MetricSample = tuple[tuple[str, ...], float | None]
 
 
 class _Collector(Collector):
@@ -29,88 +29,90 @@ class _Collector(Collector):
 
     @override
     def collect(self) -> Iterator[Metric]:
-        yield from _of_schedule(self._state)
-        yield from _of_last_hour(self._state)
-        yield from _of_store(self._state)
-        yield from _of_fleet(self._state)
-        yield from _of_endpoints(self._endpoints)
+        yield from _schedule_metrics(self._state)
+        yield from _last_hour_metrics(self._state)
+        yield from _store_metrics(self._state)
+        yield from _fleet_metrics(self._state)
+        yield from _endpoint_metrics(self._endpoints)
 
 
-def page(accept: str) -> tuple[bytes, str]:
+def render_metrics(accept: str) -> tuple[bytes, str]:
     """The page and its content type, in the format that the reader prefers."""
-    state = monitoring.state(None)
+    state = monitoring.read_system_state(None)
     registry = CollectorRegistry()
     registry.register(_Collector(state, fleet.read_fleet(state.at, None)))
     encode, content_type = choose_encoder(accept)
     return encode(registry), content_type
 
 
-def _of_schedule(state: SystemState) -> Iterator[Metric]:
+def _schedule_metrics(state: SystemState) -> Iterator[Metric]:
     lag = state.scheduler_lag.total_seconds() if state.scheduler_lag else 0
-    yield _one(
+    yield _gauge(
         "scheduler_lag_seconds", "Age of the oldest endpoint that is due and has no run.", lag
     )
-    yield _many(
+    yield _labelled_gauge(
         "duty_last_done_timestamp_seconds",
         "When a recurring duty was last done, by anybody.",
         ["duty"],
         (((duty.replace(" ", "_"),), at.timestamp()) for duty, at in sorted(state.duties.items())),
     )
-    yield _many(
+    yield _labelled_gauge(
         "runs",
         "Runs that are waiting or under way, by state.",
         ["state"],
         (((name,), count) for name, count in state.runs.items()),
     )
     waited = state.waited.total_seconds()
-    yield _one("oldest_waiting_run_seconds", "How long the oldest run waits for a worker.", waited)
-    yield _one("expired_leases", "Runs whose lease ran out long ago.", state.expired_leases)
-    yield _many(
+    yield _gauge(
+        "oldest_waiting_run_seconds", "How long the oldest run waits for a worker.", waited
+    )
+    yield _gauge("expired_leases", "Runs whose lease ran out long ago.", state.expired_leases)
+    yield _labelled_gauge(
         "provider_runs",
         "Runs of a provider that are under way.",
         ["provider"],
         (((load.provider,), load.under_way) for load in state.providers),
     )
-    yield _many(
+    yield _labelled_gauge(
         "provider_runs_limit",
         "Runs of a provider that may be under way at once.",
         ["provider"],
         (((load.provider,), load.limit) for load in state.providers),
     )
-    yield _one("workers_alive", "Workers that looked for work lately.", len(state.workers))
-    yield _one("broker_up", "Whether the broker answers.", state.doorbells is not None)
-    yield _one("doorbells_waiting", "Doorbells that nobody has heard yet.", state.doorbells)
+    yield _gauge("workers_alive", "Workers that looked for work lately.", len(state.workers))
+    yield _gauge("broker_up", "Whether the broker answers.", state.doorbells is not None)
+    yield _gauge("doorbells_waiting", "Doorbells that nobody has heard yet.", state.doorbells)
 
 
-def _of_last_hour(state: SystemState) -> Iterator[Metric]:
+def _last_hour_metrics(state: SystemState) -> Iterator[Metric]:
     hour = state.last_hour
-    yield _many(
+    yield _labelled_gauge(
         "runs_ended_last_hour",
         "Runs that ended in the last hour, by state.",
         ["state"],
         (((name,), hour.ended.get(name, 0)) for name in ("finished", "failed", "abandoned")),
     )
-    yield _one("run_claims_last_hour", "Claims of those and of the runs under way.", hour.claims)
-    yield _one("run_takeovers_last_hour", "Claims of them beyond the first.", hour.takeovers)
-    yield _one("attempts_last_hour", "Attempts of runs that ended.", hour.attempts)
-    yield _one("attempts_void_last_hour", "Attempts of them without a verdict.", hour.void)
+    yield _gauge("run_claims_last_hour", "Claims of those and of the runs under way.", hour.claims)
+    yield _gauge("run_takeovers_last_hour", "Claims of them beyond the first.", hour.takeovers)
+    yield _gauge("attempts_last_hour", "Attempts of runs that ended.", hour.attempts)
+    yield _gauge("attempts_void_last_hour", "Attempts of them without a verdict.", hour.void)
 
 
-def _of_store(state: SystemState) -> Iterator[Metric]:
+def _store_metrics(state: SystemState) -> Iterator[Metric]:
     store = state.store
     lag = store.rollup_lag.total_seconds() if store.rollup_lag else 0
-    yield _one("rollup_lag_seconds", "Age of the oldest batch that is not rolled up.", lag)
-    yield _one("rollup_batches_waiting", "Batches that are not rolled up.", store.batches_waiting)
-    yield _one("overflow_rows", "Observations whose day had no partition.", store.overflow_rows)
-    yield _one("database_size_bytes", "Size of the database.", store.database_bytes)
-    yield _one("partitions_missing", "Partitions not made in time.", len(store.missing))
-    yield _many(
+    yield _gauge("rollup_lag_seconds", "Age of the oldest batch that is not rolled up.", lag)
+    yield _gauge("rollup_batches_waiting", "Batches that are not rolled up.", store.batches_waiting)
+    yield _gauge("overflow_rows", "Observations whose day had no partition.", store.overflow_rows)
+    yield _gauge("database_size_bytes", "Size of the database.", store.database_bytes)
+    yield _gauge("partitions_missing", "Partitions not made in time.", len(store.missing))
+    yield _labelled_gauge(
         "partitions",
         "Partitions of a table.",
         ["table"],
         (((table.name,), table.partitions) for table in store.tables),
     )
-    yield _many(
+    yield _labelled_gauge(
         "partitions_size_bytes",
         "Size of a table's partitions with their indexes.",
         ["table"],
@@ -118,27 +120,27 @@ def _of_store(state: SystemState) -> Iterator[Metric]:
     )
 
 
-def _of_fleet(state: SystemState) -> Iterator[Metric]:
-    yield _one("endpoints", "Registered endpoints.", state.endpoints)
-    yield _one(
+def _fleet_metrics(state: SystemState) -> Iterator[Metric]:
+    yield _gauge("endpoints", "Registered endpoints.", state.endpoints)
+    yield _gauge(
         "endpoints_stale",
         "Endpoints without a verdict for more than twice their time to live.",
         state.stale.count,
     )
-    yield _one(
+    yield _gauge(
         "endpoints_spent_out", "Endpoints with no budget left for today.", state.spent_out.count
     )
 
 
-def _of_endpoints(found: Fleet) -> Iterator[Metric]:
+def _endpoint_metrics(found: Fleet) -> Iterator[Metric]:
     every = found.summaries
-    yield _many(
+    yield _labelled_gauge(
         "endpoint_status",
         "The status that an endpoint has; 1 for the present one.",
         ["endpoint", "status"],
         (((s.endpoint.slug, s.status.value.replace(" ", "_")), 1) for s in every),
     )
-    yield _many(
+    yield _labelled_gauge(
         "incidents_open",
         "Open incidents of an endpoint, by severity from 1 to 3.",
         ["endpoint", "severity"],
@@ -149,25 +151,25 @@ def _of_endpoints(found: Fleet) -> Iterator[Metric]:
             if level in s.condition.severities
         ),
     )
-    yield _many(
+    yield _labelled_gauge(
         "mode_on",
         "Modes that are on, by an incident or by hand.",
         ["endpoint", "mode"],
         (((s.endpoint.slug, mode.value), 1) for s in every for mode in s.condition.modes),
     )
-    yield _many(
+    yield _labelled_gauge(
         "endpoint_last_finished_timestamp_seconds",
         "When the last run with a verdict finished.",
         ["endpoint"],
         (((s.endpoint.slug,), s.endpoint.last_finished_s) for s in every),
     )
-    yield _many(
+    yield _labelled_gauge(
         "endpoint_next_due_timestamp_seconds",
         "When the next run of an endpoint that is probed on schedule is due.",
         ["endpoint"],
         (((s.endpoint.slug,), s.endpoint.next_due_s) for s in every if s.endpoint.enabled),
     )
-    yield _many(
+    yield _labelled_gauge(
         "endpoint_parse_success_ratio",
         "Parse success of the last run; absent where it gave no verdict.",
         ["endpoint"],
@@ -175,11 +177,13 @@ def _of_endpoints(found: Fleet) -> Iterator[Metric]:
     )
 
 
-def _one(name: str, help_: str, value: float | None) -> Metric:
-    return _many(name, help_, [], [((), value)])
+def _gauge(name: str, help_: str, value: float | None) -> Metric:
+    return _labelled_gauge(name, help_, [], [((), value)])
 
 
-def _many(name: str, help_: str, labels: list[str], samples: Iterable[Sample]) -> Metric:
+def _labelled_gauge(
+    name: str, help_: str, labels: list[str], samples: Iterable[MetricSample]
+) -> Metric:
     """A gauge; what has no value has no line."""
     family = GaugeMetricFamily(f"toolgauge_{name}", help_, labels=labels)
     for values, value in samples:

@@ -20,21 +20,21 @@ from dashboard.models.run import ACTIVE, HELD, State
 from dashboard.runs.workers import ALIVE_WITHIN
 from dashboard.system.state import (
     LastHour,
-    Named,
+    NamedEndpoints,
     PartitionedTable,
     ProviderLoad,
-    Store,
+    StoreState,
     SystemState,
-    WorkerSign,
+    WorkerState,
 )
 
-MOST_COUNTED = 10_000
-MOST_NAMED = 20
+MAX_COUNTED = 10_000
+MAX_NAMED = 20
 _PREFIX = "dashboard_"
 
 
 @dataclass(frozen=True, slots=True)
-class _Active:
+class _ActiveRuns:
     """The runs of one provider that are in one state."""
 
     provider: str
@@ -46,39 +46,39 @@ class _Active:
     waiting_since: datetime | None
 
 
-def state(teams: Teams) -> SystemState:
+def read_system_state(teams: Teams) -> SystemState:
     """The state at this moment, by the database's clock.
 
     It counts and names endpoints of those teams alone; all else is of the whole installation.
     """
-    now = _now()
-    active = [_Active(*line) for line in fetch_rows(_ACTIVE, {"grace": 2 * settings.RUN_LEASE})]
-    endpoints, providers, stale, spent_out = _endpoints(teams)
+    now = _database_now()
+    active = [_ActiveRuns(*line) for line in fetch_rows(_ACTIVE, {"grace": 2 * settings.RUN_LEASE})]
+    endpoints, providers, stale, spent_out = _read_endpoints(teams)
     if teams is None:
         providers += [each.provider for each in active]
-    workers = _workers()
+    workers = _read_workers()
     living = tuple(sign for sign in workers if sign.seen_at >= now - ALIVE_WITHIN)
     lag = fetch_row(_SCHEDULER_LAG)
     return SystemState(
         at=now,
         scheduler_lag=lag[0] if lag else None,
         duties=dict(Pulse.objects.values_list("duty", "at")),
-        runs={name.value: _count(active, name) for name in ACTIVE},
+        runs={name.value: _count_runs(active, name) for name in ACTIVE},
         waiting_since=min((a.waiting_since for a in active if a.waiting_since), default=None),
         expired_leases=sum(a.expired for a in active),
-        providers=_providers(active, providers),
-        last_hour=_last_hour(active),
+        providers=_provider_loads(active, providers),
+        last_hour=_read_last_hour(active),
         workers=living,
         workers_gone=len(workers) - len(living),
         endpoints=endpoints,
         stale=stale,
         spent_out=spent_out,
-        store=_store(),
-        doorbells=_doorbells(),
+        store=_read_store(),
+        doorbells=_count_wake_ups(),
     )
 
 
-def _now() -> datetime:
+def _database_now() -> datetime:
     found = fetch_row("SELECT statement_timestamp()")
     assert found is not None
     now = found[0]
@@ -86,22 +86,22 @@ def _now() -> datetime:
     return now
 
 
-def _count(active: list[_Active], *states: str) -> int:
+def _count_runs(active: list[_ActiveRuns], *states: str) -> int:
     return sum(a.count for a in active if a.state in states)
 
 
-def _providers(active: list[_Active], known: list[str]) -> tuple[ProviderLoad, ...]:
+def _provider_loads(active: list[_ActiveRuns], known: list[str]) -> tuple[ProviderLoad, ...]:
     return tuple(
-        _load(name, [a for a in active if a.provider == name]) for name in sorted({*known})
+        _provider_load(name, [a for a in active if a.provider == name]) for name in sorted({*known})
     )
 
 
-def _load(name: str, active: list[_Active]) -> ProviderLoad:
+def _provider_load(name: str, active: list[_ActiveRuns]) -> ProviderLoad:
     limit = settings.PROVIDER_RUNS_EXCEPT.get(name, settings.PROVIDER_RUNS)
-    return ProviderLoad(name, _count(active, State.QUEUED), _count(active, *HELD), limit)
+    return ProviderLoad(name, _count_runs(active, State.QUEUED), _count_runs(active, *HELD), limit)
 
 
-def _last_hour(active: list[_Active]) -> LastHour:
+def _read_last_hour(active: list[_ActiveRuns]) -> LastHour:
     ended = fetch_rows(_ENDED, {"span": timedelta(hours=1)})
     return LastHour(
         ended={state: count for state, count, *_ in ended},
@@ -112,58 +112,60 @@ def _last_hour(active: list[_Active]) -> LastHour:
     )
 
 
-def _endpoints(teams: Teams) -> tuple[int, list[str], Named, Named]:
+def _read_endpoints(teams: Teams) -> tuple[int, list[str], NamedEndpoints, NamedEndpoints]:
     own = None if teams is None else list(teams)
-    found = fetch_row(_ENDPOINTS, {"most": MOST_NAMED, "teams": own})
+    found = fetch_row(_ENDPOINTS, {"most": MAX_NAMED, "teams": own})
     assert found is not None
     count, providers, stale, stale_slugs, spent, spent_slugs = found
     return (
         count,
         providers or [],
-        Named(stale, tuple(stale_slugs or ())),
-        Named(spent, tuple(spent_slugs or ())),
+        NamedEndpoints(stale, tuple(stale_slugs or ())),
+        NamedEndpoints(spent, tuple(spent_slugs or ())),
     )
 
 
-def _workers() -> list[WorkerSign]:
-    return [WorkerSign(*line) for line in fetch_rows(_WORKERS)]
+def _read_workers() -> list[WorkerState]:
+    return [WorkerState(*line) for line in fetch_rows(_WORKERS)]
 
 
-def _store() -> Store:
-    found = fetch_row(_STORE, {"most": MOST_COUNTED})
+def _read_store() -> StoreState:
+    found = fetch_row(_STORE, {"most": MAX_COUNTED})
     assert found is not None
     database_bytes, lag, batches, overflow = found
-    return Store(
+    return StoreState(
         database_bytes=database_bytes,
         rollup_lag=lag,
         batches_waiting=batches,
         overflow_rows=overflow,
-        tables=_tables(),
+        tables=_read_tables(),
         missing=tuple(partitions.missing_partitions()),
     )
 
 
-def _tables() -> tuple[PartitionedTable, ...]:
+def _read_tables() -> tuple[PartitionedTable, ...]:
     parents = [*partitions.DAILY, *partitions.MONTHLY]
     found = {line[0]: line[1:] for line in fetch_rows(_TABLES, {"parents": parents})}
-    return tuple(_table(parent, *found.get(parent, (0, None, None, 0))) for parent in parents)
+    return tuple(
+        _partitioned_table(parent, *found.get(parent, (0, None, None, 0))) for parent in parents
+    )
 
 
-def _table(
+def _partitioned_table(
     parent: str, count: int, first: str | None, last: str | None, size: int
 ) -> PartitionedTable:
     name = parent.removeprefix(_PREFIX)
-    return PartitionedTable(name, count, _begins(first), _begins(last), int(size))
+    return PartitionedTable(name, count, _partition_start(first), _partition_start(last), int(size))
 
 
-def _begins(partition: str | None) -> date | None:
+def _partition_start(partition: str | None) -> date | None:
     if partition is None:
         return None
     digits = partition.rpartition("_")[2]
     return date.fromisoformat(digits if len(digits) == 8 else f"{digits}01")
 
 
-def _doorbells() -> int | None:
+def _count_wake_ups() -> int | None:
     try:
         return broker.count_waiting()
     except BrokerDown:

@@ -6,7 +6,7 @@ from django.db import Error, connection
 from django.db.migrations.executor import MigrationExecutor
 
 
-def problems() -> list[str]:
+def readiness_problems() -> list[str]:
     """What stands in the way, in words; empty when ready."""
     try:
         executor = MigrationExecutor(connection)

@@ -19,22 +19,22 @@ log = structlog.get_logger()
 LATE_DAYS = 7
 # Of one table in one turn. A table loses one a day; a clock that jumped ahead would else take
 # everything before anybody sees it.
-MOST_AT_ONCE = 3
+MAX_AT_ONCE = 3
 
 
-def enforce() -> list[str]:
+def drop_expired_partitions() -> list[str]:
     """Drop partitions that ended before their limit, the oldest first, and return their names.
 
     Not inside a transaction. Waits for transactions that still read such a partition, so it is to
     be called where nobody waits for the answer. Several at once do no harm.
     """
-    dropped = [part.name for part in _over() if _drop(part)]
+    dropped = [part.name for part in _expired_partitions() if _drop_partition(part)]
     execute(_FORGET, {"kept": timedelta(days=settings.KEEP_RAW_DAYS + LATE_DAYS)})
-    idempotency.forget()
+    idempotency.forget_answers()
     return dropped
 
 
-def limits() -> dict[str, int]:
+def retention_limits() -> dict[str, int]:
     return {
         "dashboard_observation": settings.KEEP_RAW_DAYS,
         "dashboard_attempt": settings.KEEP_ATTEMPTS_DAYS,
@@ -44,17 +44,21 @@ def limits() -> dict[str, int]:
     }
 
 
-def _over() -> list[Partition]:
-    return [part for parent, days in limits().items() for part in _over_in(parent, days)]
+def _expired_partitions() -> list[Partition]:
+    return [
+        part
+        for parent, days in retention_limits().items()
+        for part in _expired_partitions_of(parent, days)
+    ]
 
 
-def _over_in(parent: str, days: int) -> list[Partition]:
+def _expired_partitions_of(parent: str, days: int) -> list[Partition]:
     limit = partitions.database_today() - timedelta(days=days)
     over = [part for part in partitions.existing_partitions(parent) if part.end <= limit]
-    return [part for part in over if not _is_needed(part)][:MOST_AT_ONCE]
+    return [part for part in over if not _has_pending_rollups(part)][:MAX_AT_ONCE]
 
 
-def _is_needed(part: Partition) -> bool:
+def _has_pending_rollups(part: Partition) -> bool:
     """Whether rows of it are not in the rollups yet."""
     if part.parent not in partitions.DAILY:
         return False
@@ -62,7 +66,7 @@ def _is_needed(part: Partition) -> bool:
     return fetch_row(_WAITING, {"start": start, "end": end}) is not None
 
 
-def _drop(part: Partition) -> bool:
+def _drop_partition(part: Partition) -> bool:
     """Detach first, which lets others go on reading and writing, then drop what hangs loose."""
     try:
         tie = partitions.existing_partitions(part.parent).get(part)

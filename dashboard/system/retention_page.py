@@ -10,7 +10,7 @@ from django.template.defaultfilters import filesizeformat
 from django.utils.translation import gettext as _
 
 from dashboard.system import retention
-from dashboard.system.table_sizes import Piece, Stored
+from dashboard.system.table_sizes import TableSize, TableSizes
 
 # The setting that each limit comes from, in the order of the page.
 VARIABLES = {
@@ -26,7 +26,7 @@ _PINNED = ("dashboard_pinnedevidence",)
 
 
 @dataclass(frozen=True, slots=True)
-class Drop:
+class NextDrop:
     """The next partition to go: on that day at the earliest, and what goes with it."""
 
     on: date
@@ -36,7 +36,7 @@ class Drop:
 
 
 @dataclass(frozen=True, slots=True)
-class Limited:
+class LimitedStore:
     """A store whose old rows are dropped."""
 
     name: str
@@ -46,11 +46,11 @@ class Limited:
     rows: int
     size: str
     oldest: date | None  # the first day of the oldest partition that holds rows
-    next: Drop | None
+    next: NextDrop | None
 
 
 @dataclass(frozen=True, slots=True)
-class Lasting:
+class PermanentStore:
     """A store that nothing is dropped from."""
 
     name: str
@@ -62,45 +62,45 @@ class Lasting:
 @dataclass(frozen=True, slots=True)
 class RetentionPage:
     total: str
-    limited: list[Limited]
-    lasting: list[Lasting]
+    limited: list[LimitedStore]
+    lasting: list[PermanentStore]
 
 
-def of(stored: Stored) -> RetentionPage:
-    days = retention.limits()
-    limited = [_limited(table, days[table], stored) for table in VARIABLES]
-    return RetentionPage(filesizeformat(stored.database_bytes), limited, _lasting(stored))
+def build_retention_page(stored: TableSizes) -> RetentionPage:
+    days = retention.retention_limits()
+    limited = [_limited_store(table, days[table], stored) for table in VARIABLES]
+    return RetentionPage(filesizeformat(stored.database_bytes), limited, _permanent_stores(stored))
 
 
-def _limited(table: str, days: int, stored: Stored) -> Limited:
+def _limited_store(table: str, days: int, stored: TableSizes) -> LimitedStore:
     pieces = [piece for piece in stored.pieces if piece.table == table]
     holding = [piece for piece in pieces if piece.holds_rows and piece.partition]
-    first = min(holding, key=_begins, default=None)
-    name, what = _words(table)
-    return Limited(
+    first = min(holding, key=_partition_start, default=None)
+    name, what = _table_text(table)
+    return LimitedStore(
         name=name,
         what=what,
         variable=VARIABLES[table],
         days=days,
         rows=sum(piece.rows for piece in pieces),
-        size=_size(pieces),
-        oldest=_begins(first) if first else None,
-        next=_drop(first, days, stored.today) if first else None,
+        size=_total_size(pieces),
+        oldest=_partition_start(first) if first else None,
+        next=_next_drop(first, days, stored.today) if first else None,
     )
 
 
-def _begins(piece: Piece) -> date:
+def _partition_start(piece: TableSize) -> date:
     assert piece.partition is not None
     return piece.partition.start
 
 
-def _drop(piece: Piece, days: int, today: date) -> Drop:
+def _next_drop(piece: TableSize, days: int, today: date) -> NextDrop:
     assert piece.partition is not None
     on = piece.partition.end + timedelta(days=days)
-    return Drop(on, on <= today, piece.rows, _size([piece]))
+    return NextDrop(on, on <= today, piece.rows, _total_size([piece]))
 
 
-def _lasting(stored: Stored) -> list[Lasting]:
+def _permanent_stores(stored: TableSizes) -> list[PermanentStore]:
     named = {*VARIABLES, *_RUNS, *_DAYS, *_PINNED}
     others = [piece.table for piece in stored.pieces if piece.table not in named]
     kinds: list[tuple[Sequence[str], str, str]] = [
@@ -117,19 +117,21 @@ def _lasting(stored: Stored) -> list[Lasting]:
             _("Endpoints, profiles, incidents, modes, notices, settings and bookkeeping."),
         ),
     ]
-    return [_lasting_of(tables, name, what, stored) for tables, name, what in kinds]
+    return [_permanent_store(tables, name, what, stored) for tables, name, what in kinds]
 
 
-def _lasting_of(tables: Sequence[str], name: str, what: str, stored: Stored) -> Lasting:
+def _permanent_store(
+    tables: Sequence[str], name: str, what: str, stored: TableSizes
+) -> PermanentStore:
     pieces = [piece for piece in stored.pieces if piece.table in tables]
-    return Lasting(name, what, sum(piece.rows for piece in pieces), _size(pieces))
+    return PermanentStore(name, what, sum(piece.rows for piece in pieces), _total_size(pieces))
 
 
-def _size(pieces: Sequence[Piece]) -> str:
+def _total_size(pieces: Sequence[TableSize]) -> str:
     return filesizeformat(sum(piece.size_bytes for piece in pieces))
 
 
-def _words(table: str) -> tuple[str, str]:
+def _table_text(table: str) -> tuple[str, str]:
     """What a person calls the table, and what is in it."""
     words = {
         "dashboard_evidence": (_("Evidence"), _("Requests and replies behind attempts, redacted.")),

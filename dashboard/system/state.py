@@ -8,7 +8,7 @@ from datetime import date, datetime, timedelta
 
 
 @dataclass(frozen=True, slots=True)
-class Named:
+class NamedEndpoints:
     """How many endpoints something holds for, and the slugs of the first few."""
 
     count: int = 0
@@ -35,7 +35,7 @@ class LastHour:
 
 
 @dataclass(frozen=True, slots=True)
-class WorkerSign:
+class WorkerState:
     name: str
     started_at: datetime
     seen_at: datetime
@@ -52,7 +52,7 @@ class PartitionedTable:
 
 
 @dataclass(frozen=True, slots=True)
-class Store:
+class StoreState:
     """How far the rollups are, and what the rows take up."""
 
     database_bytes: int
@@ -74,12 +74,12 @@ class SystemState:
     expired_leases: int
     providers: tuple[ProviderLoad, ...]
     last_hour: LastHour
-    workers: tuple[WorkerSign, ...]
+    workers: tuple[WorkerState, ...]
     workers_gone: int  # seen within the last day, and not any more
     endpoints: int
-    stale: Named
-    spent_out: Named
-    store: Store
+    stale: NamedEndpoints
+    spent_out: NamedEndpoints
+    store: StoreState
     doorbells: int | None  # None when the broker does not answer
 
     def age(self, moment: datetime | None) -> timedelta | None:

@@ -14,7 +14,7 @@ from dashboard.core.durations import format_relative_time, format_rough_duration
 from dashboard.runs import pulses
 from dashboard.system.doctor import running
 from dashboard.system.doctor.check import Check, Verdict
-from dashboard.system.queries import MOST_COUNTED
+from dashboard.system.queries import MAX_COUNTED
 from dashboard.system.state import PartitionedTable, ProviderLoad, SystemState
 from health.status import Status
 
@@ -42,7 +42,7 @@ class Tile:
 
 
 @dataclass(frozen=True, slots=True)
-class Line:
+class SystemRow:
     """A row of two columns: the name of a thing, and what is to be said about it."""
 
     name: str
@@ -51,7 +51,7 @@ class Line:
 
 
 @dataclass(frozen=True, slots=True)
-class Table:
+class TableRow:
     name: str
     partitions: int
     first: date | None
@@ -65,35 +65,47 @@ class SystemPage:
     verdict: str
     troubles: list[Check]
     tiles: list[Tile]
-    workers: list[Line]
+    workers: list[SystemRow]
     workers_gone: int
     providers: tuple[ProviderLoad, ...]
-    duties: list[Line]
+    duties: list[SystemRow]
     doorbells: str
-    tables: list[Table]
+    tables: list[TableRow]
 
 
-def of(state: SystemState) -> SystemPage:
-    troubles = running.troubles(state)
-    status, verdict = _verdict(troubles)
+def build_system_page(state: SystemState) -> SystemPage:
+    troubles = running.find_troubles(state)
+    status, verdict = _system_verdict(troubles)
     return SystemPage(
         status=status,
         verdict=verdict,
         troubles=troubles,
-        tiles=[tile(state) for tile in (_schedule, _runs, _last_hour, _voids, _rollups, _size)],
+        tiles=[
+            tile(state)
+            for tile in (
+                _schedule_tile,
+                _runs_tile,
+                _last_hour_tile,
+                _void_tile,
+                _rollups_tile,
+                _size_tile,
+            )
+        ],
         workers=[
-            Line(sign.name, _ago(state, sign.seen_at), sign.suite_version or _("unknown suite"))
+            SystemRow(
+                sign.name, _time_ago(state, sign.seen_at), sign.suite_version or _("unknown suite")
+            )
             for sign in state.workers
         ],
         workers_gone=state.workers_gone,
         providers=state.providers,
-        duties=_duties(state),
-        doorbells=_doorbells(state),
-        tables=[_table(table) for table in state.store.tables],
+        duties=_duty_rows(state),
+        doorbells=_wake_ups_text(state),
+        tables=[_table_row(table) for table in state.store.tables],
     )
 
 
-def _verdict(troubles: list[Check]) -> tuple[Status, str]:
+def _system_verdict(troubles: list[Check]) -> tuple[Status, str]:
     if not troubles:
         return Status.HEALTHY, _("Everything runs.")
     bad = sum(trouble.verdict is Verdict.BAD for trouble in troubles)
@@ -103,7 +115,7 @@ def _verdict(troubles: list[Check]) -> tuple[Status, str]:
     return Status.DEGRADED, _("It runs, with something to look at.")
 
 
-def _schedule(state: SystemState) -> Tile:
+def _schedule_tile(state: SystemState) -> Tile:
     lag = state.scheduler_lag
     if not lag:
         return Tile(_("Scheduler lag"), _("none"), _("nothing is overdue"))
@@ -111,7 +123,7 @@ def _schedule(state: SystemState) -> Tile:
     return Tile(_("Scheduler lag"), format_rough_duration(lag), detail)
 
 
-def _runs(state: SystemState) -> Tile:
+def _runs_tile(state: SystemState) -> Tile:
     told = {"count": f"{state.runs['queued']:,}", "span": format_rough_duration(state.waited)}
     detail = (
         _("{count} queued, the oldest for {span}") if state.waiting_since else _("{count} queued")
@@ -119,7 +131,7 @@ def _runs(state: SystemState) -> Tile:
     return Tile(_("Runs under way"), str(state.under_way), detail.format(**told))
 
 
-def _last_hour(state: SystemState) -> Tile:
+def _last_hour_tile(state: SystemState) -> Tile:
     ended, hour = state.last_hour.ended, state.last_hour
     without = sum(ended.values()) - ended.get("finished", 0)
     claims = ngettext("{count} claim", "{count} claims", hour.claims)
@@ -131,7 +143,7 @@ def _last_hour(state: SystemState) -> Tile:
     return Tile(_("Finished in the last hour"), finished, _(", ").join(told))
 
 
-def _voids(state: SystemState) -> Tile:
+def _void_tile(state: SystemState) -> Tile:
     hour = state.last_hour
     if not hour.attempts:
         return Tile(_("Void attempts"), _("no data"), _("no run ended in the last hour"))
@@ -141,9 +153,9 @@ def _voids(state: SystemState) -> Tile:
     return Tile(_("Void attempts"), f"{hour.void / hour.attempts:.1%}", detail)
 
 
-def _rollups(state: SystemState) -> Tile:
+def _rollups_tile(state: SystemState) -> Tile:
     store = state.store
-    if store.batches_waiting >= MOST_COUNTED:
+    if store.batches_waiting >= MAX_COUNTED:
         detail = _("over {count} batches waiting")
     else:
         detail = ngettext("{count} batch waiting", "{count} batches waiting", store.batches_waiting)
@@ -155,7 +167,7 @@ def _rollups(state: SystemState) -> Tile:
     return Tile(_("Rollup lag"), lag, _(", ").join(told))
 
 
-def _size(state: SystemState) -> Tile:
+def _size_tile(state: SystemState) -> Tile:
     endpoints = ngettext("{count} endpoint", "{count} endpoints", state.endpoints)
     told = [endpoints.format(count=f"{state.endpoints:,}")]
     if state.stale.count:
@@ -163,13 +175,14 @@ def _size(state: SystemState) -> Tile:
     return Tile(_("Database"), filesizeformat(state.store.database_bytes), _(", ").join(told))
 
 
-def _duties(state: SystemState) -> list[Line]:
+def _duty_rows(state: SystemState) -> list[SystemRow]:
     return [
-        Line(str(words), _ago(state, state.duties.get(duty))) for duty, words in _DUTIES.items()
+        SystemRow(str(words), _time_ago(state, state.duties.get(duty)))
+        for duty, words in _DUTIES.items()
     ]
 
 
-def _doorbells(state: SystemState) -> str:
+def _wake_ups_text(state: SystemState) -> str:
     count = state.doorbells
     if count is None:
         return _("The broker does not answer.")
@@ -181,11 +194,11 @@ def _doorbells(state: SystemState) -> str:
     return told.format(count=f"{count:,}")
 
 
-def _table(table: PartitionedTable) -> Table:
+def _table_row(table: PartitionedTable) -> TableRow:
     name, size = str(_TABLES.get(table.name, table.name)), filesizeformat(table.size_bytes)
-    return Table(name, table.partitions, table.first, table.last, size)
+    return TableRow(name, table.partitions, table.first, table.last, size)
 
 
-def _ago(state: SystemState, moment: datetime | None) -> str:
+def _time_ago(state: SystemState, moment: datetime | None) -> str:
     age = state.age(moment)
     return _("never") if age is None else format_relative_time(age)

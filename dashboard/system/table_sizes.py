@@ -13,7 +13,7 @@ _PARTITIONED = (*partitions.DAILY, *partitions.MONTHLY)
 
 
 @dataclass(frozen=True, slots=True)
-class Piece:
+class TableSize:
     """One table, or one partition of one."""
 
     table: str
@@ -24,23 +24,25 @@ class Piece:
 
 
 @dataclass(frozen=True, slots=True)
-class Stored:
+class TableSizes:
     today: date  # by the database's clock, in UTC
     database_bytes: int
-    pieces: tuple[Piece, ...]
+    pieces: tuple[TableSize, ...]
 
 
-def read() -> Stored:
+def read_table_sizes() -> TableSizes:
     found = fetch_row(_TODAY)
     assert found is not None
     today, size = found
-    pieces = tuple(_piece(*line) for line in fetch_rows(_PIECES, {"parents": list(_PARTITIONED)}))
-    return Stored(today, size, pieces)
+    pieces = tuple(
+        _table_size(*line) for line in fetch_rows(_PIECES, {"parents": list(_PARTITIONED)})
+    )
+    return TableSizes(today, size, pieces)
 
 
-def _piece(parent: str | None, name: str, count: float, size: int, holds: bool) -> Piece:
+def _table_size(parent: str | None, name: str, count: float, size: int, holds: bool) -> TableSize:
     partition = partitions.parse_partition_name(parent, name) if parent else None
-    return Piece(parent or name, partition, round(count), size, holds)
+    return TableSize(parent or name, partition, round(count), size, holds)
 
 
 _TODAY = """

@@ -47,7 +47,7 @@ def is_simulated(endpoint: Endpoint) -> bool:
 @register.simple_tag(takes_context=True)
 def simulated_fleet(context: RequestContext) -> SimulatedFleet:
     seen = Endpoint.objects.kept().of_teams(actor_of(context.request).teams(Right.READ))
-    return SimulatedFleet(demo.among(seen).count(), demo.can_start())
+    return SimulatedFleet(demo.filter_simulated(seen).count(), demo.has_simulated_vendors())
 
 
 @register.simple_tag
@@ -60,5 +60,5 @@ def first_run() -> FirstRun:
         baseline_runs=settings.BASELINE_RUNS - 1,
         baseline_every=durations.format_rough_duration(settings.BASELINE_EVERY),
         simulated=len(PATHS),
-        can_start=demo.can_start(),
+        can_start=demo.has_simulated_vendors(),
     )

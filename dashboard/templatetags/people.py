@@ -19,7 +19,7 @@ register = template.Library()
 def own_roles(context: RequestContext) -> str:
     """The roles of whoever looks; they were read already to let them in."""
     is_administrator = context.request.user.is_superuser
-    return role_words.told(actor_of(context.request).held, administrator=is_administrator)
+    return role_words.roles_label(actor_of(context.request).held, administrator=is_administrator)
 
 
 @register.filter
@@ -27,7 +27,7 @@ def roles(person: User) -> str:
     """The roles of somebody whose grants are fetched with their teams."""
     grants = person.grants.all()
     held = [(Role(each.role), each.team.name if each.team else None) for each in grants]
-    return role_words.told(held, administrator=person.is_superuser)
+    return role_words.roles_label(held, administrator=person.is_superuser)
 
 
 @register.filter
@@ -38,9 +38,9 @@ def awaited(person: User) -> Invitation | None:
 
 @register.filter
 def owes_a_password(person: User) -> bool:
-    return people.owes_a_password(person)
+    return people.must_change_password(person)
 
 
 @register.filter
 def may(grant: Grant) -> str:
-    return str(role_words.MAY[grant.role])
+    return str(role_words.ROLE_DESCRIPTIONS[grant.role])

@@ -316,7 +316,7 @@ def _tell(kind: Notice.Kind, incident: Incident, at: datetime, what: str) -> Non
         "modes": on,
         "figures": incident.figures,
     }
-    outbox.put(kind, endpoint=endpoint, incident=incident, body=body, at=at)
+    outbox.put_notice(kind, endpoint=endpoint, incident=incident, body=body, at=at)
 
 
 def _open(profile: Profile, metric: Metric, lane: Lane) -> Incident | None:

@@ -247,4 +247,6 @@ def _tell(endpoint: Endpoint, switch: ModeSwitch, what: str, by: User | None, re
         "mode": switch.mode,
         "on": switch.off_at is None,
     }
-    outbox.put(Notice.Kind.MODE_CHANGED, endpoint=endpoint, body=body, incident=switch.incident)
+    outbox.put_notice(
+        Notice.Kind.MODE_CHANGED, endpoint=endpoint, body=body, incident=switch.incident
+    )

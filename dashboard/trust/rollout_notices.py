@@ -57,7 +57,9 @@ def stepped_back(
         "figures": incident.figures if incident else {},
         "stage": profile.stage,
     }
-    outbox.put(Notice.Kind.STAGE_CHANGED, endpoint=profile.endpoint, incident=incident, body=body)
+    outbox.put_notice(
+        Notice.Kind.STAGE_CHANGED, endpoint=profile.endpoint, incident=incident, body=body
+    )
 
 
 def _put(
@@ -70,7 +72,7 @@ def _put(
         "state": request.state,
         "figures": request.evidence.get("figures", {}),
     }
-    outbox.put(kind, endpoint=endpoint, body=body)
+    outbox.put_notice(kind, endpoint=endpoint, body=body)
 
 
 def _what(request: RolloutRequest) -> str:

@@ -50,7 +50,7 @@ def change(rule: ToolRule, *, pattern: str, risk: Risk, note: str) -> None:
         before = _as_told(rules[rules.index(rule)])
         rule.pattern, rule.risk, rule.note = _checked(pattern, others), risk.value, _noted(note)
         rule.save(update_fields=["pattern", "risk", "note"])
-        was, now = audit.only_changes(before, _as_told(rule))
+        was, now = audit.changed_values(before, _as_told(rule))
         if now:
             _note(rule, before=was, after=now)
     policy_renewal.renew_outdated()

@@ -12,7 +12,7 @@ from dashboard.models import Attempt, AuditEntry, Endpoint, RolloutRequest
 from dashboard.models.people import Role, Scope
 from dashboard.notifications.services import maintenance
 from dashboard.people.services import people, teams, tokens
-from dashboard.people.services.people import Rights
+from dashboard.people.services.people import InvitedRights
 from dashboard.trust import modes, rollout_requests, tool_rules
 from health.modes import Mode
 from health.risk import Risk
@@ -154,11 +154,11 @@ def fill() -> dict[str, list[str]]:
     )
     attempt = _probe(steady)
     make_run(steady)
-    token = tokens.issue(name="ci", scopes=[Scope.READ.value], lasts=None, by=alice).token
+    token = tokens.issue_token(name="ci", scopes=[Scope.READ.value], lasts=None, by=alice).token
     channel = make_webhook("http://127.0.0.1:9/hook").channel
     rule = tool_rules.add(pattern="read_*", risk=Risk.READ, note="files", by=alice)
     soon = timezone.now() + timedelta(hours=1)
-    maintenance.plan(steady, soon, soon + timedelta(hours=1), by=alice, reason="new engine")
+    maintenance.plan_window(steady, soon, soon + timedelta(hours=1), by=alice, reason="new engine")
     requests = _requests(alice)
     slug, one = {"slug": steady.slug}, {"channel_id": channel.pk}
     found: dict[str, list[str]] = {name: [reverse(name)] for name in (*EMPTY, "login")}
@@ -191,10 +191,10 @@ def fill() -> dict[str, list[str]]:
 
 
 def _people_and_teams(by: User, endpoint: Endpoint) -> dict[str, list[str]]:
-    team, empty = (teams.make(name=name, by=by) for name in ("Search", "Ops"))
-    teams.move([endpoint], team=team, by=by)
-    rights = Rights(roles=[Role.OPERATOR, Role.APPROVER], team=team)
-    link = people.invite(username="carl", rights=rights, by=by)
+    team, empty = (teams.create_team(name=name, by=by) for name in ("Search", "Ops"))
+    teams.move_endpoints([endpoint], team=team, by=by)
+    rights = InvitedRights(roles=[Role.OPERATOR, Role.APPROVER], team=team)
+    link = people.invite_person(username="carl", rights=rights, by=by)
     grant = link.person.grants.order_by("pk")[0]
     return {
         "person": [reverse("person", args=[each.pk]) for each in (by, link.person)],

@@ -41,7 +41,7 @@ def test_an_empty_installation_leads_to_a_verdict(
 
 @pytest.fixture
 def simulated_fleet(site: Site) -> None:
-    fleet.register("http://127.0.0.1:9")
+    fleet.register_fleet("http://127.0.0.1:9")
     User.objects.create_superuser("root")
 
 

@@ -22,7 +22,7 @@ from tests.factories import make_endpoint, make_finished_run, make_person
 def key(site: Site) -> str:
     """What a caller of the policy shows."""
     alice = User.objects.get(username="alice")
-    return tokens.issue(name="caller", scopes=[Scope.READ.value], lasts=None, by=alice).text
+    return tokens.issue_token(name="caller", scopes=[Scope.READ.value], lasts=None, by=alice).text
 
 
 @pytest.fixture

@@ -59,7 +59,7 @@ def trusted(site: Site, vendors: str, tmp_path: Path) -> Iterator[str]:
         eventually(lambda: Run.objects.filter(state="finished").exists(), seconds=120)
         for _ in range(3):
             _promote(endpoint, alice, bob)
-        yield tokens.issue(name="c", scopes=[Scope.READ.value], lasts=None, by=alice).text
+        yield tokens.issue_token(name="c", scopes=[Scope.READ.value], lasts=None, by=alice).text
 
 
 def test_a_new_template_goes_up_by_two_people_and_down_by_itself(

@@ -31,7 +31,7 @@ from dashboard.models import (
 from dashboard.models.people import Role
 from dashboard.notifications.services import channels, maintenance
 from dashboard.people.services import people, teams, tokens
-from dashboard.people.services.people import Rights
+from dashboard.people.services.people import InvitedRights
 from dashboard.runs.observations import PROBE
 from dashboard.trust import modes, tool_rules
 from health.modes import Mode
@@ -183,7 +183,7 @@ def _capabilities() -> dict[str, Any]:
 def _windows(endpoint: Endpoint, person: User) -> int:
     now = timezone.now()
     running, _, over = (
-        maintenance.plan(
+        maintenance.plan_window(
             endpoint=of,
             starts_at=now + timedelta(hours=begins),
             ends_at=now + timedelta(hours=ends),
@@ -192,22 +192,22 @@ def _windows(endpoint: Endpoint, person: User) -> int:
         )
         for begins, ends, of in ((-1, 1, endpoint), (2, 3, None), (4, 5, endpoint))
     )
-    maintenance.cancel(over, by=person)
+    maintenance.cancel_window(over, by=person)
     return running.pk
 
 
 def _teams(person: User) -> Team:
-    team = teams.make(name="zeta-1", by=person)
-    teams.move([Endpoint.objects.get(slug="steady-two")], team=team, by=person)
-    teams.make(name="steady-two", by=person)
+    team = teams.create_team(name="zeta-1", by=person)
+    teams.move_endpoints([Endpoint.objects.get(slug="steady-two")], team=team, by=person)
+    teams.create_team(name="steady-two", by=person)
     return team
 
 
 def _invitation(person: User) -> str:
     """One link that waits, and people who were invited otherwise."""
-    rights = Rights(roles=[Role.OPERATOR, Role.APPROVER])
+    rights = InvitedRights(roles=[Role.OPERATOR, Role.APPROVER])
     waits, late = (
-        people.invite(username=name, email="zeta-1@host-1.test", rights=rights, by=person)
+        people.invite_person(username=name, email="zeta-1@host-1.test", rights=rights, by=person)
         for name in ("well-one", "zeta-1")
     )
     Invitation.objects.filter(person=late.person).update(expires_at=Now())
@@ -216,10 +216,10 @@ def _invitation(person: User) -> str:
 
 def _tokens(person: User) -> str:
     made = [
-        tokens.issue(name="zeta-1", scopes=["read"], lasts=lasts, by=person).token
+        tokens.issue_token(name="zeta-1", scopes=["read"], lasts=lasts, by=person).token
         for lasts in (None, timedelta(days=30), timedelta(days=90))
     ]
-    tokens.revoke(made[2])
+    tokens.revoke_token(made[2])
     made[1].expires_at = Now() - timedelta(days=1)
     made[1].save(update_fields=["expires_at"])
     return made[0].prefix
@@ -228,7 +228,7 @@ def _tokens(person: User) -> str:
 def _deliveries(endpoint: Endpoint, person: User) -> tuple[Channel, int]:
     webhook = make_webhook("https://zeta-1/hook", name="zeta-1").channel
     off = make_webhook("https://zeta-1/hook", name="steady-two", enabled=False).channel
-    channels.test(webhook, by=person)
+    channels.send_test(webhook, by=person)
     notices = [tell(endpoint, title="zeta-1") for _ in range(2)]
     for state in Delivery.State.values:
         made = Delivery.objects.create(

@@ -109,7 +109,7 @@ def test_the_sign_in_page_can_be_switched(client: Client, db: None, static_files
 def test_what_programs_read_is_english(reader: Client) -> None:
     """Whatever language whoever asks prefers: names and refusals of the API alike."""
     degrade(make_endpoint())
-    token = tokens.issue(name="ci", scopes=["read"], by=None).text
+    token = tokens.issue_token(name="ci", scopes=["read"], by=None).text
     bearer = {"authorization": f"Bearer {token}"}
 
     incidents = reader.get("/api/v1/incidents", headers=bearer)

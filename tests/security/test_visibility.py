@@ -63,7 +63,7 @@ def as_(teams: tuple[Team, Team]) -> SignIn:
 def _plan(endpoint: Endpoint | None, reason: str) -> MaintenanceWindow:
     now = timezone.now()
     end = now + timedelta(hours=2)
-    return maintenance.plan(endpoint, starts_at=now, ends_at=end, by=None, reason=reason)
+    return maintenance.plan_window(endpoint, starts_at=now, ends_at=end, by=None, reason=reason)
 
 
 @pytest.mark.usefixtures("fleet")

@@ -12,9 +12,9 @@ from ninja.responses import Status
 from pydantic import AwareDatetime, BaseModel, ConfigDict, Field
 
 from dashboard.api import auth, paging
-from dashboard.api.errors import ApiError, Detail, no_such
+from dashboard.api.errors import ApiError, Detail, not_found_error
 from dashboard.api.lookups import Slug, find_endpoint
-from dashboard.api.paging import MOST_ID, Below
+from dashboard.api.paging import MAX_ID, Below
 from dashboard.charts import services as service
 from dashboard.models import Note
 
@@ -70,7 +70,7 @@ class NoteList(BaseModel):
 def list_notes(
     request: HttpRequest,
     slug: Slug,
-    cursor: Below = MOST_ID,
+    cursor: Below = MAX_ID,
     limit: Annotated[int, Query(ge=1, le=500, description="The most on a page")] = 100,
 ) -> NoteList:
     of_endpoint = (
@@ -81,9 +81,9 @@ def list_notes(
     last = of_endpoint.filter(pk=cursor).first()
     if last is not None:
         found = found.filter(Q(at__lt=last.at) | Q(at=last.at, pk__lt=last.pk))
-    elif cursor != MOST_ID:
+    elif cursor != MAX_ID:
         raise ApiError(422, "cursor: There is no such page.", details=[_NO_PAGE])
-    shown, next_cursor = paging.cut(found, limit, lambda note: note.pk)
+    shown, next_cursor = paging.cut_page(found, limit, lambda note: note.pk)
     return NoteList(notes=[note_out(note) for note in shown], next_cursor=next_cursor)
 
 
@@ -92,7 +92,7 @@ def list_notes(
 )
 def add_note(request: HttpRequest, slug: Slug, body: NoteIn) -> Status[NoteOut]:
     """It is a mark in every chart of the endpoint: put one there with each deployment."""
-    by = auth.token_of(request).created_by
+    by = auth.request_token(request).created_by
     made = service.add_note(find_endpoint(slug), at=body.at, text=body.text, link=body.link, by=by)
     made.refresh_from_db()
     return Status(201, note_out(made))
@@ -107,12 +107,12 @@ def add_note(request: HttpRequest, slug: Slug, body: NoteIn) -> Status[NoteOut]:
 def remove_note(
     request: HttpRequest,
     slug: Slug,
-    note_id: Annotated[int, Path(ge=1, le=MOST_ID, description="The `id` in the list")],
+    note_id: Annotated[int, Path(ge=1, le=MAX_ID, description="The `id` in the list")],
 ) -> Status[None]:
     """Only by who wrote it, or by an administrator."""
     note = Note.objects.kept().filter(endpoint=find_endpoint(slug), pk=note_id).first()
-    if note is None or not service.remove_note(note, by=auth.token_of(request).created_by):
-        raise no_such("note")
+    if note is None or not service.remove_note(note, by=auth.request_token(request).created_by):
+        raise not_found_error("note")
     return Status(204, None)
 
 

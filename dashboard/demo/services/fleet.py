@@ -5,8 +5,8 @@ from __future__ import annotations
 from django.db import transaction
 
 from dashboard.audit import services as audit
-from dashboard.demo.demo_fleet import AT_ONCE, KEY, TTL, Member, fleet
-from dashboard.demo.queries import among
+from dashboard.demo.demo_fleet import KEY, MAX_CONCURRENCY, TTL, FleetMember, build_fleet
+from dashboard.demo.queries import filter_simulated
 from dashboard.endpoints.services import endpoints
 from dashboard.models import Endpoint
 from dashboard.models.audit import Action
@@ -14,16 +14,18 @@ from probes.secret import Secret
 
 
 @transaction.atomic
-def register(simulator_url: str, *, onboarding_runs: int | None = None) -> dict[str, Endpoint]:
+def register_fleet(
+    simulator_url: str, *, onboarding_runs: int | None = None
+) -> dict[str, Endpoint]:
     """Register the fleet, or what is missing of it; return the new endpoints by their names.
 
     A name that is taken stays with whoever has it.
     """
-    members = fleet(simulator_url)
+    members = build_fleet(simulator_url)
     names = [member.slug for member in members]
     taken = set(Endpoint.objects.kept().filter(slug__in=names).values_list("slug", flat=True))
     made = {
-        member.slug: _create(member, onboarding_runs)
+        member.slug: _create_endpoint(member, onboarding_runs)
         for member in members
         if member.slug not in taken
     }
@@ -34,14 +36,14 @@ def register(simulator_url: str, *, onboarding_runs: int | None = None) -> dict[
 
 
 @transaction.atomic
-def remove() -> list[str]:
+def remove_fleet() -> list[str]:
     """Take out every simulated endpoint, those that a person registered included; their names.
 
     What stands at the vendors' address measures nothing real, whoever put it there. The page
     that asks names each of them first.
     """
     # Locked, so that of two who ask at once the second finds nothing left.
-    found = list(among(Endpoint.objects.kept()).select_for_update().order_by("slug"))
+    found = list(filter_simulated(Endpoint.objects.kept()).select_for_update().order_by("slug"))
     for endpoint in found:
         endpoints.remove(endpoint)
     names = [endpoint.slug for endpoint in found]
@@ -51,7 +53,7 @@ def remove() -> list[str]:
     return names
 
 
-def _create(member: Member, onboarding_runs: int | None) -> Endpoint:
+def _create_endpoint(member: FleetMember, onboarding_runs: int | None) -> Endpoint:
     return endpoints.create(
         slug=member.slug,
         provider=member.provider,
@@ -59,7 +61,7 @@ def _create(member: Member, onboarding_runs: int | None) -> Endpoint:
         model=member.model,
         options={},
         ttl=TTL,
-        max_concurrency=AT_ONCE,
+        max_concurrency=MAX_CONCURRENCY,
         enabled=True,
         key=Secret(KEY),
         onboarding_runs=onboarding_runs,

@@ -8,7 +8,7 @@ from datetime import UTC, date
 from django.db import connection, transaction
 
 from dashboard.core import partitions
-from dashboard.demo.player import Simulated
+from dashboard.demo.player import SimulatedRun
 from dashboard.models import Endpoint, Profile, Run
 from dashboard.models.run import State
 from dashboard.runs import attempts
@@ -21,12 +21,12 @@ _NO_TOKEN = 0
 
 
 @transaction.atomic
-def store(endpoint: Endpoint, simulated: Simulated) -> Run:
+def store_simulated_run(endpoint: Endpoint, simulated: SimulatedRun) -> Run:
     """Store a played run with all that follows from it, marked as simulated."""
     month = simulated.at.astimezone(UTC).date().replace(day=1)
     partitions.ensure_months([month])
-    profile = _profile(endpoint, simulated)
-    run = _run(endpoint, profile, simulated)
+    profile = _run_profile(endpoint, simulated)
+    run = _create_run(endpoint, profile, simulated)
     _store_attempts(run, simulated.attempts, month)
     finish.follow(run, profile, simulated.attempts, told=simulated.engine.facts.items())
     if run.state == State.FINISHED:
@@ -36,7 +36,7 @@ def store(endpoint: Endpoint, simulated: Simulated) -> Run:
     return run
 
 
-def _profile(endpoint: Endpoint, simulated: Simulated) -> Profile:
+def _run_profile(endpoint: Endpoint, simulated: SimulatedRun) -> Profile:
     current = endpoint.profile
     if simulated.at < current.created_at:
         # Registered today, but its story began with its first run.
@@ -50,7 +50,7 @@ def _profile(endpoint: Endpoint, simulated: Simulated) -> Profile:
     return current
 
 
-def _run(endpoint: Endpoint, profile: Profile, simulated: Simulated) -> Run:
+def _create_run(endpoint: Endpoint, profile: Profile, simulated: SimulatedRun) -> Run:
     outcomes = Counter(attempt.outcome for attempt in simulated.attempts)
     void = [attempt for attempt in simulated.attempts if attempt.outcome is Outcome.VOID]
     why = void[0].findings[0].message if void and void[0].findings else ""

@@ -34,9 +34,9 @@ def list_endpoints(
     limit: Annotated[int, Query(ge=1, le=500)] = 100,
 ) -> EndpointList:
     after = cursor.replace("\0", "")
-    seen = kept_endpoints().of_teams(auth.seen_teams(request))
+    seen = kept_endpoints().of_teams(auth.readable_teams(request))
     found = seen.filter(slug__gt=after).order_by("slug")
-    shown, next_cursor = paging.cut(found, limit, lambda each: each.slug)
+    shown, next_cursor = paging.cut_page(found, limit, lambda each: each.slug)
     return EndpointList(endpoints=[endpoint_out(e) for e in shown], next_cursor=next_cursor)
 
 
@@ -63,7 +63,7 @@ def change_endpoint(request: HttpRequest, slug: Slug, body: EndpointPatch) -> En
     data |= {"seen": body.updated_at.isoformat(), "forget_key": body.forget_key}
     form = EndpointForm(data, endpoint=endpoint, actor=permissions.actor_of(request))
     _check_team(body, form)
-    by = auth.token_of(request).created_by
+    by = auth.request_token(request).created_by
     updated = service.update(endpoint, by=by, **_checked(form).cleaned_data)
     return endpoint_out(find_endpoint(updated.endpoint.slug))
 

@@ -86,7 +86,7 @@ def list_profiles(
     profiles = Profile.objects.filter(
         endpoint=find_endpoint(slug), epoch__lt=min(cursor, MOST_EPOCH)
     )
-    shown, next_cursor = paging.cut(profiles.order_by("-epoch"), limit, lambda row: row.epoch)
+    shown, next_cursor = paging.cut_page(profiles.order_by("-epoch"), limit, lambda row: row.epoch)
     return ProfileList(profiles=[_out(profile) for profile in shown], next_cursor=next_cursor)
 
 

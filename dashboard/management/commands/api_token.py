@@ -34,7 +34,7 @@ class Command(BaseCommand):
             lasts = durations.parse_duration(options["lasts"]) if options["lasts"] else None
             by = User.objects.get_by_natural_key(options["user"]) if options["user"] else None
             team = Team.objects.get(name__iexact=options["team"]) if options["team"] else None
-            made = tokens.issue(
+            made = tokens.issue_token(
                 name=options["name"], scopes=options["scopes"], by=by, lasts=lasts, team=team
             )
         except ValueError as exc:

@@ -44,10 +44,10 @@ class Command(BaseCommand):
 
     def _register_fleet(self, began: datetime | None) -> list[str]:
         if began is None:
-            return list(fleet.register(settings.SIMULATOR_URL))
+            return list(fleet.register_fleet(settings.SIMULATOR_URL))
         line = ProgressLine(self._write, is_terminal=self.stdout.isatty())
         return register_with_history(
-            settings.SIMULATOR_URL, began=began, store=history.store, tell=line.show
+            settings.SIMULATOR_URL, began=began, store=history.store_simulated_run, tell=line.show
         )
 
     def _write(self, text: str) -> None:
@@ -57,7 +57,7 @@ class Command(BaseCommand):
 
     def _create_administrator(self) -> None:
         password = secrets.token_urlsafe(15)
-        people.create_first(password=password)
+        people.create_first_administrator(password=password)
         self.stdout.write(
             "Created the first administrator. The password is shown this once:\n"
             f"    user      admin\n    password  {password}\n"

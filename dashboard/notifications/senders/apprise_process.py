@@ -31,12 +31,12 @@ def main() -> None:
         http_redirects=False,
         service_timeout=question["within_s"],
     )
-    logged = _Logged()
+    logged = _LogCapture()
     logging.getLogger("apprise").addHandler(logged)
     # Loaded one by one: all of them take seconds.
     service_class = _service_class(question["url"].partition(":")[0])
-    refused = confine_process(_rules(question["rules"]))
-    service = _understood(service_class, question["url"], asset)
+    refused = confine_process(_parse_rules(question["rules"]))
+    service = _parse_url(service_class, question["url"], asset)
     answer: dict[str, Any] = {"is_understood": service is not None}
     if service is not None and "text" in question:
         server = Apprise(asset=asset)
@@ -54,9 +54,7 @@ def _service_class(scheme: str) -> type[NotifyBase]:
     return found
 
 
-def _understood(
-    service_class: type[NotifyBase], url: str, asset: AppriseAsset
-) -> NotifyBase | None:
+def _parse_url(service_class: type[NotifyBase], url: str, asset: AppriseAsset) -> NotifyBase | None:
     """The service of this URL, or None where it makes no sense to Apprise."""
     parts = service_class.parse_url(url)
     try:
@@ -65,7 +63,7 @@ def _understood(
         return None
 
 
-class _Logged(logging.Handler):
+class _LogCapture(logging.Handler):
     """What Apprise says went wrong, which it tells its log and not its caller."""
 
     def __init__(self) -> None:
@@ -77,7 +75,7 @@ class _Logged(logging.Handler):
         self.lines.append(record.getMessage()[:500])
 
 
-def _rules(told: dict[str, Any]) -> EgressRules:
+def _parse_rules(told: dict[str, Any]) -> EgressRules:
     grants = tuple(
         EgressGrant(ip_network(place), first, last) for place, first, last in told["grants"]
     )

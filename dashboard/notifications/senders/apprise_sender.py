@@ -17,40 +17,42 @@ from django.conf import settings
 
 from dashboard.core.errors import Refused
 from dashboard.notifications.senders.message import Message
-from dashboard.notifications.senders.send_result import Outcome
+from dashboard.notifications.senders.send_result import SendResult
 from health.translation import mark, say
 from probes.egress_rules import EgressRules
 from probes.secret import Secret
 
 # Starting Python and loading Apprise, which is not the receiver's fault.
-START_WITHIN = timedelta(seconds=15)
-MOST_OUTPUT = 100_000
+START_TIMEOUT = timedelta(seconds=15)
+MAX_OUTPUT = 100_000
 _NOT_UNDERSTOOD = mark("Apprise does not understand this URL; look up its form in Apprise's list.")
 
 
-def send(url: Secret, message: Message, *, within: timedelta, rules: EgressRules) -> Outcome:
+def send_apprise(
+    url: Secret, message: Message, *, within: timedelta, rules: EgressRules
+) -> SendResult:
     """Send once."""
-    said = _ask({"title": message.title, "text": message.text}, url, within, rules)
+    said = _run_process({"title": message.title, "text": message.text}, url, within, rules)
     if said.get("is_sent"):
-        return Outcome(is_sent=True)
+        return SendResult(is_sent=True)
     if not said.get("is_understood", True):
-        return Outcome(is_sent=False, error=_NOT_UNDERSTOOD, is_final=True)
+        return SendResult(is_sent=False, error=_NOT_UNDERSTOOD, is_final=True)
     refused = said.get("refused")
     error = str(refused or said.get("error") or "Apprise did not say why.")
-    return Outcome(is_sent=False, error=error, is_final=bool(refused))
+    return SendResult(is_sent=False, error=error, is_final=bool(refused))
 
 
-def check(url: Secret) -> None:
+def check_apprise_url(url: Secret) -> None:
     """Refuse a URL that Apprise cannot make sense of; nothing is sent."""
-    said = _ask({}, url, timedelta(), EgressRules())
+    said = _run_process({}, url, timedelta(), EgressRules())
     if not said.get("is_understood"):
         raise Refused(say(_NOT_UNDERSTOOD))
 
 
-def _ask(
+def _run_process(
     what: dict[str, str], url: Secret, within: timedelta, rules: EgressRules
 ) -> dict[str, Any]:
-    question: dict[str, Any] = {**what, "url": url.reveal(), "rules": _as_json(rules)}
+    question: dict[str, Any] = {**what, "url": url.reveal(), "rules": _rules_json(rules)}
     question["within_s"] = within.total_seconds()
     try:
         done = subprocess.run(
@@ -60,19 +62,19 @@ def _ask(
             check=False,
             cwd=settings.BASE_DIR,
             env={"LANG": "C.UTF-8"},  # what this process knows is none of its business
-            timeout=(START_WITHIN + within).total_seconds(),
+            timeout=(START_TIMEOUT + within).total_seconds(),
         )
     except subprocess.TimeoutExpired:
         return {"error": f"Nothing came of it within {within.total_seconds():g} s."}
     except OSError as exc:
         return {"error": f"No process for Apprise could be started: {exc.strerror}."}
     try:
-        said: dict[str, Any] = json.loads(done.stdout[:MOST_OUTPUT])
+        said: dict[str, Any] = json.loads(done.stdout[:MAX_OUTPUT])
     except ValueError:
         return {"error": f"Apprise broke off (exit {done.returncode})."}
     return said
 
 
-def _as_json(rules: EgressRules) -> dict[str, Any]:
+def _rules_json(rules: EgressRules) -> dict[str, Any]:
     grants = [[str(grant.network), grant.first_port, grant.last_port] for grant in rules.grants]
     return {"grants": grants, "denied": sorted(rules.denied)}

@@ -16,11 +16,11 @@ from probes.target import MAX_URL_LENGTH, check_base_url
 
 # What makes a service read a file, or look beyond the one receiver.
 _FORBIDDEN = frozenset({"attach", "pgp", "pgpprv", "pgppub", "redirect", "tag", "template", "wkd"})
-_SHORTEST_SECRET = 4
-MOST_ERROR = 500
+_MIN_SECRET_LENGTH = 4
+MAX_ERROR_LENGTH = 500
 
 
-def checked(kind: str, text: str) -> str:
+def check_channel_url(kind: str, text: str) -> str:
     """The URL without blanks around it, or a refusal that says what to change."""
     text = text.strip()
     if not text or len(text) > MAX_URL_LENGTH:
@@ -40,7 +40,7 @@ def checked(kind: str, text: str) -> str:
     return text
 
 
-def hint(url: str) -> str:
+def url_hint(url: str) -> str:
     """Scheme and host, or the scheme alone where the host would give a token away."""
     parts = urlsplit(url)
     if _shows_host(parts.scheme):
@@ -48,7 +48,7 @@ def hint(url: str) -> str:
     return f"{parts.scheme}://…"
 
 
-def secrets_in(url: str) -> list[str]:
+def url_secrets(url: str) -> list[str]:
     """Every part of the URL that must not be shown, the longest first."""
     parts = urlsplit(url)
     login, _, host = parts.netloc.rpartition("@")
@@ -58,14 +58,14 @@ def secrets_in(url: str) -> list[str]:
         # Here the host is a token, and capitals count in it.
         pieces |= {host, host.lower()}
     pieces |= {unquote(piece) for piece in pieces}
-    return sorted((piece for piece in pieces if len(piece) >= _SHORTEST_SECRET), key=len)[::-1]
+    return sorted((piece for piece in pieces if len(piece) >= _MIN_SECRET_LENGTH), key=len)[::-1]
 
 
-def cleaned(text: str, url: str) -> str:
+def redact_url_secrets(text: str, url: str) -> str:
     """What went wrong, in one line to store and show, without any secret part of the URL."""
-    for secret in secrets_in(url):
+    for secret in url_secrets(url):
         text = text.replace(secret, MARK)
-    return safe_text.visible(" ".join(text.split()))[:MOST_ERROR]
+    return safe_text.visible(" ".join(text.split()))[:MAX_ERROR_LENGTH]
 
 
 def _check_webhook(parts: SplitResult) -> None:

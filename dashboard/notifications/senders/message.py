@@ -16,9 +16,9 @@ from dashboard.core import safe_text
 from dashboard.core.errors import Refused
 from dashboard.models import Delivery, Notice
 
-MOST_TOLD = 20
-LONGEST_TITLE = 200
-LONGEST_TEXT = 2000
+MAX_NOTICES = 20
+MAX_TITLE_LENGTH = 200
+MAX_TEXT_LENGTH = 2000
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,24 +38,24 @@ class Message:
         return json.dumps(body, ensure_ascii=False, separators=(",", ":"))
 
 
-def of(delivery: Delivery) -> Message:
+def build_message(delivery: Delivery) -> Message:
     """The message of a delivery; the gravest of its notices, and of those the newest, leads."""
     notices = list(delivery.notices.select_related("endpoint", "incident").order_by("id"))
     if not notices:
         raise Refused("What this was about is gone.")
-    first = max(notices, key=lambda notice: (severity(notice), notice.pk))
-    told = [_told(notice) for notice in notices]
+    first = max(notices, key=lambda notice: (notice_severity(notice), notice.pk))
+    told = [_notice_json(notice) for notice in notices]
     return Message(
         id=delivery.webhook_id,
         kind=first.kind,
         at=first.at,
-        title=_title(first, len(notices)),
-        text=_text(notices),
-        data={**_told(first), "notices": told},
+        title=_message_title(first, len(notices)),
+        text=_message_text(notices),
+        data={**_notice_json(first), "notices": told},
     )
 
 
-def severity(notice: Notice) -> int:
+def notice_severity(notice: Notice) -> int:
     """How grave a notice is, 1 to 3; a recovery is as grave as the incident ever was."""
     if notice.incident and notice.kind == Notice.Kind.RECOVERED:
         return notice.incident.worst
@@ -65,39 +65,39 @@ def severity(notice: Notice) -> int:
     return notice.incident.severity if notice.incident else 1
 
 
-def _told(notice: Notice) -> dict[str, Any]:
+def _notice_json(notice: Notice) -> dict[str, Any]:
     body = notice.body
     return {
         "type": notice.kind,
         "timestamp": _iso(notice.at),
         "endpoint": notice.endpoint.slug if notice.endpoint else None,
-        "title": _line(body.get("title", notice.kind)),
-        "text": _clip(body.get("text", "")),
-        "severity": severity(notice),
+        "title": _one_line(body.get("title", notice.kind)),
+        "text": _clip_text(body.get("text", "")),
+        "severity": notice_severity(notice),
         "metric": body.get("metric"),
-        "url": _url(notice),
+        "url": _notice_url(notice),
         "figures": body.get("figures") or {},
     }
 
 
-def _title(first: Notice, count: int) -> str:
-    title = _line(first.body.get("title", first.kind))
+def _message_title(first: Notice, count: int) -> str:
+    title = _one_line(first.body.get("title", first.kind))
     return title if count == 1 else f"{title} (and {count - 1} more)"
 
 
-def _text(notices: Sequence[Notice]) -> str:
+def _message_text(notices: Sequence[Notice]) -> str:
     if len(notices) == 1:
-        return f"{_clip(notices[0].body.get('text', ''))}\n{_url(notices[0])}".strip()
+        return f"{_clip_text(notices[0].body.get('text', ''))}\n{_notice_url(notices[0])}".strip()
     lines = [
-        f"- {_line(notice.body.get('title', notice.kind))}\n  {_url(notice)}"
-        for notice in notices[:MOST_TOLD]
+        f"- {_one_line(notice.body.get('title', notice.kind))}\n  {_notice_url(notice)}"
+        for notice in notices[:MAX_NOTICES]
     ]
-    if len(notices) > MOST_TOLD:
-        lines.append(f"and {len(notices) - MOST_TOLD} more")
+    if len(notices) > MAX_NOTICES:
+        lines.append(f"and {len(notices) - MAX_NOTICES} more")
     return "\n".join(lines)
 
 
-def _url(notice: Notice) -> str:
+def _notice_url(notice: Notice) -> str:
     if request_id := notice.body.get("request"):
         page = reverse("rollout", args=[request_id])
     elif notice.incident:
@@ -107,12 +107,12 @@ def _url(notice: Notice) -> str:
     return f"{settings.PUBLIC_URL}{page}"
 
 
-def _line(text: object) -> str:
-    return safe_text.visible(" ".join(str(text).split()))[:LONGEST_TITLE]
+def _one_line(text: object) -> str:
+    return safe_text.visible(" ".join(str(text).split()))[:MAX_TITLE_LENGTH]
 
 
-def _clip(text: object) -> str:
-    return safe_text.visible(str(text))[:LONGEST_TEXT]
+def _clip_text(text: object) -> str:
+    return safe_text.visible(str(text))[:MAX_TEXT_LENGTH]
 
 
 def _iso(moment: datetime) -> str:

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 
 @dataclass(frozen=True, slots=True)
-class Outcome:
+class SendResult:
     """Sent, or an error that says why not; `status` is that of HTTP where there was one."""
 
     is_sent: bool

@@ -11,7 +11,7 @@ from asgiref.sync import async_to_sync
 from standardwebhooks.webhooks import Webhook
 
 from dashboard.notifications.senders.message import Message
-from dashboard.notifications.senders.send_result import Outcome
+from dashboard.notifications.senders.send_result import SendResult
 from probes.egress_rules import EgressDenied, EgressRules
 from probes.errors import ProbesError, TargetError
 from probes.http_messages import WireRequest, WireResponse
@@ -21,13 +21,13 @@ from probes.target import Limits
 from probes.transport import Transport
 
 # Of the answer nothing but the status counts.
-MOST_BYTES = 64 * 1024
-_MAY_PASS = frozenset({408, 409, 425, 429})
-_GONE = 410
+MAX_RESPONSE_BYTES = 64 * 1024
+_TEMPORARY_STATUSES = frozenset({408, 409, 425, 429})
+_GONE_MESSAGE = 410
 
 
 @dataclass(frozen=True, slots=True)
-class Signer:
+class WebhookSigner:
     """Signs with every secret that a receiver may hold, for one moment."""
 
     secrets: Sequence[Secret]
@@ -38,9 +38,9 @@ class Signer:
         return " ".join(hook.sign(str(message.id), self.now, body) for hook in hooks)
 
 
-def send(
-    url: Secret, message: Message, *, signer: Signer, within: timedelta, rules: EgressRules
-) -> Outcome:
+def send_webhook(
+    url: Secret, message: Message, *, signer: WebhookSigner, within: timedelta, rules: EgressRules
+) -> SendResult:
     """Send once. Whoever has the secret can tell that it is ours, of now, and unchanged."""
     body = message.as_json()
     headers = {
@@ -53,44 +53,44 @@ def send(
     if urlsplit(url.reveal()).scheme != "https":
         # In plain text only to where an administrator said so.
         rules = replace(rules, public=False)
-    return async_to_sync(_send)(outgoing, within.total_seconds(), rules)
+    return async_to_sync(_post)(outgoing, within.total_seconds(), rules)
 
 
-async def _send(outgoing: WireRequest, seconds: float, rules: EgressRules) -> Outcome:
+async def _post(outgoing: WireRequest, seconds: float, rules: EgressRules) -> SendResult:
     limits = Limits(
         connect_s=seconds,
         first_byte_s=seconds,
         idle_s=seconds,
         total_s=seconds,
-        max_bytes=MOST_BYTES,
+        max_bytes=MAX_RESPONSE_BYTES,
     )
     try:
         async with Transport(limits, egress=rules) as transport:
-            return _judged(await transport.send(outgoing))
+            return _send_result(await transport.send(outgoing))
     except ProbesError as exc:
         if exc.received is not None:
             # An answer too long or too slow to read is an answer: its status was there.
-            return _judged(exc.received)
+            return _send_result(exc.received)
         is_final = isinstance(exc, EgressDenied | TargetError)
-        return Outcome(is_sent=False, error=exc.message, is_final=is_final)
+        return SendResult(is_sent=False, error=exc.message, is_final=is_final)
 
 
-def _judged(incoming: WireResponse) -> Outcome:
+def _send_result(incoming: WireResponse) -> SendResult:
     status = incoming.status
     if 200 <= status < 300:
-        return Outcome(is_sent=True, status=status)
-    if status == _GONE:
+        return SendResult(is_sent=True, status=status)
+    if status == _GONE_MESSAGE:
         error = "The receiver answered 410: it wants no more."
-        return Outcome(is_sent=False, status=status, error=error, is_final=True, is_gone=True)
+        return SendResult(is_sent=False, status=status, error=error, is_final=True, is_gone=True)
     if 300 <= status < 400:
         error = (
             f"The receiver answered {status} and sends us elsewhere; redirects are not followed."
         )
-        return Outcome(is_sent=False, status=status, error=error, is_final=True)
-    return Outcome(
+        return SendResult(is_sent=False, status=status, error=error, is_final=True)
+    return SendResult(
         is_sent=False,
         status=status,
         error=f"The receiver answered {status}.",
-        is_final=400 <= status < 500 and status not in _MAY_PASS,
+        is_final=400 <= status < 500 and status not in _TEMPORARY_STATUSES,
         wait_s=retry_after(incoming),
     )

@@ -32,113 +32,120 @@ from probes.secret import Secret
 log = structlog.get_logger()
 
 # How long the secret before the present one still signs.
-ROTATES_FOR = timedelta(days=1)
-_WISHES = (
+ROTATION_PERIOD = timedelta(days=1)
+_PREFERENCES = (
     *("kinds", "min_severity", "quiet_from", "quiet_until", "time_zone"),
     *("remind_every", "group_for", "enabled"),
 )
 
 
 @dataclass(frozen=True, slots=True)
-class Made:
+class ChannelSecret:
     """A channel with its signing secret, which is shown this once."""
 
     channel: Channel
     secret: str
 
 
-def create(
+def create_channel(
     *, name: str, kind: str, url: str, by: User | None, wishes: Mapping[str, Any] | None = None
-) -> Made:
+) -> ChannelSecret:
     """Add a channel. A webhook gets a secret to sign with; others have none."""
-    url = _checked_url(kind, url)
-    fields = _checked(wishes or {})
-    secret = _draw() if kind == Channel.Kind.WEBHOOK else ""
+    url = _clean_url(kind, url)
+    fields = _clean_preferences(wishes or {})
+    secret = _generate_secret() if kind == Channel.Kind.WEBHOOK else ""
     try:
         with transaction.atomic():
             channel = Channel.objects.create(
                 name=name, kind=kind, created_by=by, sealed_url=b"", **fields
             )
-            _keep_url(channel, url)
+            _store_url(channel, url)
             if secret:
-                channel.sealed_secret = _sealed(channel, "secret", secret)
+                channel.sealed_secret = _encrypt_part(channel, "secret", secret)
             channel.save()
             audit.record(
-                Action.CHANNEL_ADDED, subject=_called(channel), by=by, after=_as_told(channel)
+                Action.CHANNEL_ADDED,
+                subject=_audit_subject(channel),
+                by=by,
+                after=_channel_json(channel),
             )
     except IntegrityError as exc:
         if "channel_name_once" not in str(exc):
             raise
-        raise _taken(name) from exc
-    return Made(channel, secret)
+        raise _name_taken(name) from exc
+    return ChannelSecret(channel, secret)
 
 
-def change(
+def change_channel(
     channel: Channel, *, name: str, url: str = "", wishes: Mapping[str, Any] | None = None
 ) -> Channel:
     """Change a channel; without a URL it keeps its own. Once switched off, nothing waits for it."""
-    fields = _checked(wishes or {})
+    fields = _clean_preferences(wishes or {})
     if url:
-        url = _checked_url(channel.kind, url)
+        url = _clean_url(channel.kind, url)
     try:
         with transaction.atomic():
             channel = Channel.objects.kept().select_for_update().get(pk=channel.pk)
-            before = _as_told(channel)
+            before = _channel_json(channel)
             channel.name, channel.note = name, ""
             for field, value in fields.items():
                 setattr(channel, field, value)
             if url:
-                _keep_url(channel, url)
+                _store_url(channel, url)
             channel.save()
-            _note_change(channel, before, after=_as_told(channel), url=url)
+            _record_change(channel, before, after=_channel_json(channel), url=url)
             if not channel.enabled:
                 _drop_waiting(channel, "The channel was switched off.")
     except IntegrityError as exc:
         if "channel_name_once" not in str(exc):
             raise
-        raise _taken(name) from exc
+        raise _name_taken(name) from exc
     return channel
 
 
 @transaction.atomic
-def switch_off(channel: Channel, note: str) -> None:
+def switch_off_channel(channel: Channel, note: str) -> None:
     """Send nothing more to a channel that wants no more, and say why."""
     if Channel.objects.filter(pk=channel.pk, enabled=True).update(enabled=False, note=note):
         _drop_waiting(channel, note)
         was, now = {"enabled": True}, {"enabled": False}
-        subject = _called(channel)
+        subject = _audit_subject(channel)
         audit.record(Action.CHANNEL_CHANGED, subject=subject, reason=note, before=was, after=now)
 
 
 @transaction.atomic
-def remove(channel: Channel) -> None:
+def remove_channel(channel: Channel) -> None:
     """Remove a channel with its URL and secrets; its log stays."""
     if Channel.objects.filter(pk=channel.pk, removed_at=None).update(
         removed_at=Now(), enabled=False, sealed_url=b"", sealed_secret=None, sealed_previous=None
     ):
-        audit.record(Action.CHANNEL_REMOVED, subject=_called(channel), before=_as_told(channel))
+        audit.record(
+            Action.CHANNEL_REMOVED, subject=_audit_subject(channel), before=_channel_json(channel)
+        )
     _drop_waiting(channel, "The channel was removed.")
 
 
 @transaction.atomic
-def rotate(channel: Channel) -> Made:
+def rotate_secret(channel: Channel) -> ChannelSecret:
     """A new signing secret; for a day the old one signs as well, so that receivers can follow."""
     channel = Channel.objects.kept().select_for_update().get(pk=channel.pk)
     if channel.kind != Channel.Kind.WEBHOOK:
         raise Refused(_("Only webhooks are signed."))
-    secret = _draw()
-    previous = _unsealed(channel, "secret", channel.sealed_secret)
-    channel.sealed_previous = _sealed(channel, "previous", previous.reveal())
-    channel.sealed_secret = _sealed(channel, "secret", secret)
-    channel.previous_until = Now() + ROTATES_FOR
+    secret = _generate_secret()
+    previous = _decrypt_part(channel, "secret", channel.sealed_secret)
+    channel.sealed_previous = _encrypt_part(channel, "previous", previous.reveal())
+    channel.sealed_secret = _encrypt_part(channel, "secret", secret)
+    channel.previous_until = Now() + ROTATION_PERIOD
     channel.save()
-    audit.record(Action.CHANNEL_CHANGED, subject=_called(channel), after={"secret": "drawn anew"})
+    audit.record(
+        Action.CHANNEL_CHANGED, subject=_audit_subject(channel), after={"secret": "drawn anew"}
+    )
     channel.refresh_from_db()
-    return Made(channel, secret)
+    return ChannelSecret(channel, secret)
 
 
 @transaction.atomic
-def test(channel: Channel, *, by: User) -> Delivery:
+def send_test(channel: Channel, *, by: User) -> Delivery:
     """Have a message sent to this channel alone, right away; its delivery tells how that went."""
     body = {
         "title": f"Test of {channel.name}",
@@ -149,28 +156,28 @@ def test(channel: Channel, *, by: User) -> Delivery:
         channel=channel, urgent=True, is_test=True, webhook_id=uuid.uuid4()
     )
     delivery.notices.add(notice)
-    transaction.on_commit(_ring)
+    transaction.on_commit(_wake_notifier)
     return delivery
 
 
-def _called(channel: Channel) -> str:
+def _audit_subject(channel: Channel) -> str:
     return f"channel {channel.name}"
 
 
-def _as_told(channel: Channel) -> dict[str, Any]:
+def _channel_json(channel: Channel) -> dict[str, Any]:
     """What anybody may know of a channel."""
-    return {name: getattr(channel, name) for name in ("name", "kind", "hint", *_WISHES)}
+    return {name: getattr(channel, name) for name in ("name", "kind", "hint", *_PREFERENCES)}
 
 
-def _note_change(
+def _record_change(
     channel: Channel, before: Mapping[str, Any], *, after: Mapping[str, Any], url: str
 ) -> None:
-    was, now = audit.only_changes(before, {**after, **({"url": "given"} if url else {})})
+    was, now = audit.changed_values(before, {**after, **({"url": "given"} if url else {})})
     if now:
-        audit.record(Action.CHANNEL_CHANGED, subject=_called(channel), before=was, after=now)
+        audit.record(Action.CHANNEL_CHANGED, subject=_audit_subject(channel), before=was, after=now)
 
 
-def _ring() -> None:
+def _wake_notifier() -> None:
     try:
         broker.wake_notifier()
     except broker.BrokerDown as exc:
@@ -178,24 +185,24 @@ def _ring() -> None:
         log.warning("doorbell not rung", error=str(exc))
 
 
-def url_of(channel: Channel) -> Secret:
+def channel_url(channel: Channel) -> Secret:
     """The URL, to send to."""
-    return _unsealed(channel, "url", channel.sealed_url)
+    return _decrypt_part(channel, "url", channel.sealed_url)
 
 
-def secrets_of(channel: Channel) -> list[Secret]:
+def signing_secrets(channel: Channel) -> list[Secret]:
     """What signs now: the present secret, and the one before while it lasts."""
-    secrets = [_unsealed(channel, "secret", channel.sealed_secret)]
+    secrets = [_decrypt_part(channel, "secret", channel.sealed_secret)]
     lasting = Channel.objects.filter(pk=channel.pk, previous_until__gt=Now())
     if channel.sealed_previous and lasting.exists():
-        secrets.append(_unsealed(channel, "previous", channel.sealed_previous))
+        secrets.append(_decrypt_part(channel, "previous", channel.sealed_previous))
     return secrets
 
 
-def _checked_url(kind: str, text: str) -> str:
-    url = channel_urls.checked(kind, text)
+def _clean_url(kind: str, text: str) -> str:
+    url = channel_urls.check_channel_url(kind, text)
     if kind == Channel.Kind.APPRISE:
-        apprise_sender.check(Secret(url))
+        apprise_sender.check_apprise_url(Secret(url))
         return url
     parts = urlsplit(url)
     host, port = parts.hostname or "", parts.port or (443 if parts.scheme == "https" else 80)
@@ -208,15 +215,15 @@ def _checked_url(kind: str, text: str) -> str:
     return url
 
 
-def _checked(wishes: Mapping[str, Any]) -> dict[str, Any]:
-    _check_zone(wishes.get("time_zone", "UTC"))
+def _clean_preferences(wishes: Mapping[str, Any]) -> dict[str, Any]:
+    _check_time_zone(wishes.get("time_zone", "UTC"))
     start, end = wishes.get("quiet_from"), wishes.get("quiet_until")
     if (start is None) != (end is None) or (start is not None and start == end):
         raise Refused(_("Quiet hours have a beginning and another end, or neither."))
     return dict(wishes)
 
 
-def _check_zone(zone: str) -> None:
+def _check_time_zone(zone: str) -> None:
     try:
         ZoneInfo(zone)
         # Postgres keeps the quiet hours, so it has to know the zone as well.
@@ -227,20 +234,20 @@ def _check_zone(zone: str) -> None:
         raise Refused(told.format(zone=repr(zone))) from exc
 
 
-def _draw() -> str:
+def _generate_secret() -> str:
     return f"whsec_{base64.b64encode(os.urandom(32)).decode()}"
 
 
-def _keep_url(channel: Channel, url: str) -> None:
-    channel.sealed_url = _sealed(channel, "url", url)
-    channel.hint = channel_urls.hint(url)
+def _store_url(channel: Channel, url: str) -> None:
+    channel.sealed_url = _encrypt_part(channel, "url", url)
+    channel.hint = channel_urls.url_hint(url)
 
 
-def _sealed(channel: Channel, part: str, text: str) -> bytes:
+def _encrypt_part(channel: Channel, part: str, text: str) -> bytes:
     return encryption.encrypt_secret(Secret(text), f"channel:{channel.pk} {part}".encode())
 
 
-def _unsealed(channel: Channel, part: str, sealed: bytes | memoryview | None) -> Secret:
+def _decrypt_part(channel: Channel, part: str, sealed: bytes | memoryview | None) -> Secret:
     if not sealed:
         raise Refused(_("The URL or the secret of this channel is gone; enter it again."))
     return encryption.decrypt_secret(bytes(sealed), f"channel:{channel.pk} {part}".encode())
@@ -252,5 +259,5 @@ def _drop_waiting(channel: Channel, reason: str) -> None:
     )
 
 
-def _taken(name: str) -> Refused:
+def _name_taken(name: str) -> Refused:
     return Refused(_("There is already a channel called “{name}”.").format(name=name))

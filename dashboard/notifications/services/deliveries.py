@@ -19,22 +19,22 @@ from dashboard.core.errors import Refused
 from dashboard.core.sql import fetch_row, fetch_rows
 from dashboard.models import Channel, Delivery
 from dashboard.notifications.senders import apprise_sender, channel_urls, message, webhook
-from dashboard.notifications.senders.send_result import Outcome
+from dashboard.notifications.senders.send_result import SendResult
 from dashboard.notifications.services import channels
 from probes.secret import Secret
 
 log = structlog.get_logger()
 
-SEND_WITHIN = timedelta(seconds=10)
+SEND_TIMEOUT = timedelta(seconds=10)
 # Longer than a try can take, starting Apprise included.
 LEASE = timedelta(seconds=60)
-MOST_TRIES = 12
+MAX_TRIES = 12
 FIRST_WAIT = timedelta(seconds=10)
-LONGEST_WAIT = timedelta(hours=1)
+MAX_WAIT = timedelta(hours=1)
 
 
 @dataclass(frozen=True, slots=True)
-class Lease:
+class DeliveryLease:
     """The right to send one delivery, until it expires."""
 
     delivery_id: int
@@ -43,17 +43,17 @@ class Lease:
     now: datetime
 
 
-def send_due(limit: int = 20, *, go_on: Callable[[], bool] = lambda: True) -> int:
+def send_due_deliveries(limit: int = 20, *, go_on: Callable[[], bool] = lambda: True) -> int:
     """Send what is due, one after another, at most `limit`; returns how many were tried."""
-    _give_up_lost()
+    _fail_lost_deliveries()
     count = 0
-    while count < limit and go_on() and (lease := _claim()):
-        _settle(lease, _send(lease))
+    while count < limit and go_on() and (lease := _claim_delivery()):
+        _store_result(lease, _send_delivery(lease))
         count += 1
     return count
 
 
-def retry(delivery: Delivery) -> bool:
+def retry_delivery(delivery: Delivery) -> bool:
     """Try a failed delivery again, under the same id; False where it had not failed."""
     failed = Delivery.objects.filter(
         pk=delivery.pk, state=Delivery.State.FAILED, channel__removed_at=None
@@ -62,7 +62,7 @@ def retry(delivery: Delivery) -> bool:
     return bool(failed.update(state=Delivery.State.WAITING, tries=1, next_try_at=Now()))
 
 
-def quiet_now() -> set[int]:
+def quiet_channels() -> set[int]:
     """The channels whose quiet hours it is."""
     return {pk for (pk,) in fetch_rows(f"SELECT c.id FROM dashboard_channel c WHERE {_QUIET}")}  # noqa: S608 -- constant
 
@@ -97,31 +97,31 @@ RETURNING d.id, d.token, d.tries, statement_timestamp()
 """  # noqa: S608 -- constant
 
 
-def _claim() -> Lease | None:
-    found = fetch_row(_CLAIM, {"lease": LEASE, "most": MOST_TRIES})
-    return Lease(*found) if found else None
+def _claim_delivery() -> DeliveryLease | None:
+    found = fetch_row(_CLAIM, {"lease": LEASE, "most": MAX_TRIES})
+    return DeliveryLease(*found) if found else None
 
 
-def _send(lease: Lease) -> Outcome:
+def _send_delivery(lease: DeliveryLease) -> SendResult:
     delivery = Delivery.objects.select_related("channel").get(pk=lease.delivery_id)
     try:
-        url = channels.url_of(delivery.channel)
-        outcome = _hand_over(delivery, url, lease.now)
+        url = channels.channel_url(delivery.channel)
+        outcome = _send_message(delivery, url, lease.now)
     except Refused as exc:
-        return Outcome(is_sent=False, error=exc.message, is_final=True)
-    return replace(outcome, error=channel_urls.cleaned(outcome.error, url.reveal()))
+        return SendResult(is_sent=False, error=exc.message, is_final=True)
+    return replace(outcome, error=channel_urls.redact_url_secrets(outcome.error, url.reveal()))
 
 
-def _hand_over(delivery: Delivery, url: Secret, now: datetime) -> Outcome:
-    said, rules = message.of(delivery), egress_grants.read_egress_rules()
+def _send_message(delivery: Delivery, url: Secret, now: datetime) -> SendResult:
+    said, rules = message.build_message(delivery), egress_grants.read_egress_rules()
     if delivery.channel.kind == Channel.Kind.APPRISE:
-        return apprise_sender.send(url, said, within=SEND_WITHIN, rules=rules)
-    signer = webhook.Signer(channels.secrets_of(delivery.channel), now.astimezone(UTC))
-    return webhook.send(url, said, signer=signer, within=SEND_WITHIN, rules=rules)
+        return apprise_sender.send_apprise(url, said, within=SEND_TIMEOUT, rules=rules)
+    signer = webhook.WebhookSigner(channels.signing_secrets(delivery.channel), now.astimezone(UTC))
+    return webhook.send_webhook(url, said, signer=signer, within=SEND_TIMEOUT, rules=rules)
 
 
-def _settle(lease: Lease, outcome: Outcome) -> None:
-    is_last = outcome.is_final or lease.tries >= MOST_TRIES
+def _store_result(lease: DeliveryLease, outcome: SendResult) -> None:
+    is_last = outcome.is_final or lease.tries >= MAX_TRIES
     state = Delivery.State.FAILED if is_last else Delivery.State.WAITING
     if outcome.is_sent:
         state = Delivery.State.SENT
@@ -134,7 +134,7 @@ def _settle(lease: Lease, outcome: Outcome) -> None:
         last_error=outcome.error,
         sent_at=Now() if outcome.is_sent else None,
         leased_until=None,
-        next_try_at=Now() + _wait(lease.tries, outcome.wait_s),
+        next_try_at=Now() + _retry_wait(lease.tries, outcome.wait_s),
     )
     facts = {"delivery": lease.delivery_id, "tries": lease.tries, "status": outcome.status}
     if not kept:
@@ -145,19 +145,19 @@ def _settle(lease: Lease, outcome: Outcome) -> None:
         log.warning("not delivered", error=outcome.error, final=is_last, **facts)
     if outcome.is_gone:
         channel = Channel.objects.get(deliveries=lease.delivery_id)
-        channels.switch_off(channel, outcome.error)
+        channels.switch_off_channel(channel, outcome.error)
 
 
-def _wait(tries: int, asked_s: float | None) -> timedelta:
+def _retry_wait(tries: int, asked_s: float | None) -> timedelta:
     doubled = FIRST_WAIT.total_seconds() * 2 ** (tries - 1)
-    return min(timedelta(seconds=max(doubled, asked_s or 0)), LONGEST_WAIT)
+    return min(timedelta(seconds=max(doubled, asked_s or 0)), MAX_WAIT)
 
 
-def _give_up_lost() -> None:
+def _fail_lost_deliveries() -> None:
     """A last try whose worker never came back has failed."""
     over = Q(leased_until=None) | Q(leased_until__lte=Now())
     Delivery.objects.filter(
-        over, state=Delivery.State.WAITING, tries__gte=MOST_TRIES, next_try_at__lte=Now()
+        over, state=Delivery.State.WAITING, tries__gte=MAX_TRIES, next_try_at__lte=Now()
     ).update(
         state=Delivery.State.FAILED,
         leased_until=None,

@@ -16,12 +16,12 @@ from dashboard.core.sql import fetch_row
 from dashboard.models import Endpoint, MaintenanceWindow
 from dashboard.models.audit import Action
 
-LONGEST = timedelta(days=90)
-LONGEST_REASON = 1000
+MAX_WINDOW = timedelta(days=90)
+MAX_REASON_LENGTH = 1000
 
 
 @transaction.atomic
-def plan(
+def plan_window(
     endpoint: Endpoint | None,
     starts_at: datetime,
     ends_at: datetime,
@@ -33,12 +33,12 @@ def plan(
 
     It begins now at the earliest: what was told already was not held back.
     """
-    _check(starts_at, ends_at)
+    _check_span(starts_at, ends_at)
     window = MaintenanceWindow.objects.create(
         endpoint=endpoint,
         starts_at=Greatest(Value(starts_at), Now()),
         ends_at=ends_at,
-        reason=_checked(reason),
+        reason=_clean_reason(reason),
         created_by=by,
     )
     window.refresh_from_db()
@@ -54,7 +54,7 @@ def plan(
 
 
 @transaction.atomic
-def cancel(window: MaintenanceWindow, *, by: User | None) -> bool:
+def cancel_window(window: MaintenanceWindow, *, by: User | None) -> bool:
     """End a window before its time; False where it was over already."""
     mine = MaintenanceWindow.objects.filter(pk=window.pk, cancelled_at=None, ends_at__gt=Now())
     if not mine.update(cancelled_at=Now(), cancelled_by=by):
@@ -63,12 +63,12 @@ def cancel(window: MaintenanceWindow, *, by: User | None) -> bool:
     return True
 
 
-def is_quiet(endpoint_id: int) -> bool:
+def is_in_maintenance(endpoint_id: int) -> bool:
     """Whether notices of the endpoint are held back now, by the database's clock."""
     return MaintenanceWindow.objects.under_way().concerning(endpoint_id).exists()
 
 
-def between(endpoint: Endpoint, start: datetime, end: datetime) -> list[MaintenanceWindow]:
+def windows_between(endpoint: Endpoint, start: datetime, end: datetime) -> list[MaintenanceWindow]:
     """The windows that held in that time, the oldest first."""
     began = Q(cancelled_at=None) | Q(cancelled_at__gt=Greatest(F("starts_at"), Value(start)))
     found = MaintenanceWindow.objects.concerning(endpoint.pk).filter(
@@ -77,22 +77,22 @@ def between(endpoint: Endpoint, start: datetime, end: datetime) -> list[Maintena
     return list(found.order_by("starts_at", "id"))
 
 
-def _check(starts_at: datetime, ends_at: datetime) -> None:
+def _check_span(starts_at: datetime, ends_at: datetime) -> None:
     if ends_at <= starts_at:
         raise Refused(_("It must end after it begins."))
-    if ends_at - starts_at > LONGEST:
+    if ends_at - starts_at > MAX_WINDOW:
         told = _("At most {days} days; switch a channel off to silence it for good.")
-        raise Refused(told.format(days=LONGEST.days))
+        raise Refused(told.format(days=MAX_WINDOW.days))
     found = fetch_row("SELECT %(end)s <= statement_timestamp()", {"end": ends_at})
     if found and found[0]:
         raise Refused(_("It would be over already. Times are in UTC."))
 
 
-def _checked(reason: str) -> str:
+def _clean_reason(reason: str) -> str:
     reason = reason.strip().replace("\0", "")
     if not reason:
         raise Refused(_("Say why: others will want to know it."))
-    if len(reason) > LONGEST_REASON:
+    if len(reason) > MAX_REASON_LENGTH:
         told = _("The reason is longer than {count} characters.")
-        raise Refused(told.format(count=LONGEST_REASON))
+        raise Refused(told.format(count=MAX_REASON_LENGTH))
     return reason

@@ -11,7 +11,7 @@ from django.db.models.functions import Now
 from dashboard.models import Endpoint, Incident, Notice
 
 
-def put(
+def put_notice(
     kind: Notice.Kind,
     *,
     endpoint: Endpoint | None,

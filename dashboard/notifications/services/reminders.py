@@ -16,14 +16,14 @@ from health.metric_names import NAMES
 from probes.outcomes import Metric
 
 
-def remind() -> int:
+def send_reminders() -> int:
     """Put a reminder for each channel and incident that is due for one; returns how many."""
     reminded = Channel.objects.kept().filter(enabled=True, remind_every__isnull=False)
-    return sum(_remind(pk) for pk in reminded.order_by("id").values_list("id", flat=True))
+    return sum(_remind_channel(pk) for pk in reminded.order_by("id").values_list("id", flat=True))
 
 
 @transaction.atomic
-def _remind(channel_id: int) -> int:
+def _remind_channel(channel_id: int) -> int:
     set_idle_timeout()
     # The lock lets one of several workers remind.
     mine = Channel.objects.kept().filter(pk=channel_id, enabled=True)
@@ -31,24 +31,24 @@ def _remind(channel_id: int) -> int:
     if channel is None or channel.remind_every is None:
         return 0
     count = 0
-    for incident in _due(channel, channel.remind_every):
+    for incident in _due_incidents(channel, channel.remind_every):
         endpoint = incident.profile.endpoint
         notice = Notice(
             kind=Notice.Kind.REMINDER,
             endpoint=endpoint,
             incident=incident,
-            body=_body(incident),
+            body=_reminder_body(incident),
             routed_at=Now(),
         )
-        if not routing.wants(channel, notice) or routing.is_held_back(endpoint.pk):
+        if not routing.channel_wants(channel, notice) or routing.is_held_back(endpoint.pk):
             continue
         notice.save()
-        routing.hand(channel, notice)
+        routing.add_to_delivery(channel, notice)
         count += 1
     return count
 
 
-def _due(channel: Channel, every: timedelta) -> QuerySet[Incident]:
+def _due_incidents(channel: Channel, every: timedelta) -> QuerySet[Incident]:
     told = Notice.objects.filter(
         incident=OuterRef("pk"), deliveries__channel=channel, at__gt=Now() - every
     )
@@ -61,7 +61,7 @@ def _due(channel: Channel, every: timedelta) -> QuerySet[Incident]:
     ).select_related("profile__endpoint")
 
 
-def _body(incident: Incident) -> dict[str, object]:
+def _reminder_body(incident: Incident) -> dict[str, object]:
     found = fetch_row(
         "SELECT statement_timestamp() - opened_at FROM dashboard_incident WHERE id = %(id)s",
         {"id": incident.pk},

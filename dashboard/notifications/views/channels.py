@@ -19,14 +19,14 @@ from dashboard.core.permissions import Right, needs
 from dashboard.models import Channel, Delivery
 from dashboard.notifications.channel_form import ChannelForm
 from dashboard.notifications.services import channels, deliveries
-from dashboard.notifications.services.channels import Made
+from dashboard.notifications.services.channels import ChannelSecret
 
-MOST_LOGGED = 100
+MAX_LOGGED = 100
 
 
 @needs(Right.ADMINISTER)
 @require_safe
-def page(request: HttpRequest) -> HttpResponse:
+def channels_page(request: HttpRequest) -> HttpResponse:
     last = Delivery.objects.filter(channel=OuterRef("pk")).newest_first()
     listed = Channel.objects.kept().annotate(
         last_state=Subquery(last.values("state")[:1]),
@@ -34,16 +34,16 @@ def page(request: HttpRequest) -> HttpResponse:
     )
     context = {
         "channels": listed.order_by("name"),
-        "quiet": deliveries.quiet_now(),
-        "deliveries": _log(),
+        "quiet": deliveries.quiet_channels(),
+        "deliveries": _recent_deliveries(),
     }
     return render(request, "notifications/channels.html", context)
 
 
 @needs(Right.ADMINISTER)
 @require_safe
-def log(request: HttpRequest) -> HttpResponse:
-    context = {"deliveries": _log(), "quiet": deliveries.quiet_now()}
+def deliveries_page(request: HttpRequest) -> HttpResponse:
+    context = {"deliveries": _recent_deliveries(), "quiet": deliveries.quiet_channels()}
     return render(request, "notifications/_deliveries.html", context)
 
 
@@ -51,12 +51,12 @@ def log(request: HttpRequest) -> HttpResponse:
 @fresh
 @require_http_methods(["GET", "HEAD", "POST"])
 @never_cache
-def new(request: HttpRequest) -> HttpResponse:
+def new_channel(request: HttpRequest) -> HttpResponse:
     form = ChannelForm(request.POST or None)
     if request.method == "POST" and form.is_valid():
         given = form.cleaned_data
         try:
-            made = channels.create(
+            made = channels.create_channel(
                 name=given["name"],
                 kind=given["kind"],
                 url=given["url"],
@@ -66,20 +66,22 @@ def new(request: HttpRequest) -> HttpResponse:
         except Refused as exc:
             form.add_error(None, exc.message)
         else:
-            return _made(request, made)
+            return _render_secret(request, made)
     return render(request, "notifications/channel_form.html", {"form": form})
 
 
 @needs(Right.ADMINISTER)
 @fresh
 @require_http_methods(["GET", "HEAD", "POST"])
-def edit(request: HttpRequest, channel_id: int) -> HttpResponse:
-    channel = _channel(channel_id)
+def edit_channel(request: HttpRequest, channel_id: int) -> HttpResponse:
+    channel = _find_channel(channel_id)
     form = ChannelForm(request.POST or None, channel=channel)
     if request.method == "POST" and form.is_valid():
         given = form.cleaned_data
         try:
-            channels.change(channel, name=given["name"], url=given["url"], wishes=form.wishes())
+            channels.change_channel(
+                channel, name=given["name"], url=given["url"], wishes=form.wishes()
+            )
         except Refused as exc:
             form.add_error(None, exc.message)
         else:
@@ -90,10 +92,10 @@ def edit(request: HttpRequest, channel_id: int) -> HttpResponse:
 
 @needs(Right.ADMINISTER)
 @require_http_methods(["GET", "HEAD", "POST"])
-def remove(request: HttpRequest, channel_id: int) -> HttpResponse:
-    channel = _channel(channel_id)
+def remove_channel(request: HttpRequest, channel_id: int) -> HttpResponse:
+    channel = _find_channel(channel_id)
     if request.method == "POST":
-        channels.remove(channel)
+        channels.remove_channel(channel)
         messages.success(request, _("{name} is removed.").format(name=channel.name))
         return redirect("channels")
     return render(request, "notifications/channel_remove.html", {"channel": channel})
@@ -103,11 +105,11 @@ def remove(request: HttpRequest, channel_id: int) -> HttpResponse:
 @fresh
 @require_http_methods(["GET", "HEAD", "POST"])
 @never_cache
-def rotate(request: HttpRequest, channel_id: int) -> HttpResponse:
-    channel = _channel(channel_id)
+def rotate_secret(request: HttpRequest, channel_id: int) -> HttpResponse:
+    channel = _find_channel(channel_id)
     if request.method == "POST":
         try:
-            return _made(request, channels.rotate(channel))
+            return _render_secret(request, channels.rotate_secret(channel))
         except Refused as exc:
             messages.error(request, exc.message)
             return redirect("channels")
@@ -116,40 +118,40 @@ def rotate(request: HttpRequest, channel_id: int) -> HttpResponse:
 
 @needs(Right.ADMINISTER)
 @require_POST
-def test(request: HttpRequest, channel_id: int) -> HttpResponse:
-    delivery = channels.test(_channel(channel_id), by=cast(User, request.user))
+def send_test(request: HttpRequest, channel_id: int) -> HttpResponse:
+    delivery = channels.send_test(_find_channel(channel_id), by=cast(User, request.user))
     if request.headers.get("HX-Request"):
-        return _result(request, delivery)
+        return _render_result(request, delivery)
     messages.info(request, _("A test message is on its way; the log below tells how it went."))
     return redirect("channels")
 
 
 @needs(Right.ADMINISTER)
 @require_safe
-def result(request: HttpRequest, delivery_id: int) -> HttpResponse:
-    return _result(request, get_object_or_404(Delivery, pk=delivery_id))
+def delivery_result(request: HttpRequest, delivery_id: int) -> HttpResponse:
+    return _render_result(request, get_object_or_404(Delivery, pk=delivery_id))
 
 
 @needs(Right.ADMINISTER)
 @require_POST
-def retry(request: HttpRequest, delivery_id: int) -> HttpResponse:
-    if deliveries.retry(get_object_or_404(Delivery, pk=delivery_id)):
+def retry_delivery(request: HttpRequest, delivery_id: int) -> HttpResponse:
+    if deliveries.retry_delivery(get_object_or_404(Delivery, pk=delivery_id)):
         messages.info(request, _("It is tried again."))
     else:
         messages.warning(request, _("It had not failed, or its channel is gone."))
     return redirect("channels")
 
 
-def _channel(channel_id: int) -> Channel:
+def _find_channel(channel_id: int) -> Channel:
     return get_object_or_404(Channel.objects.kept(), pk=channel_id)
 
 
-def _log() -> QuerySet[Delivery]:
+def _recent_deliveries() -> QuerySet[Delivery]:
     newest = Delivery.objects.newest_first().select_related("channel")
-    return newest.prefetch_related("notices__endpoint")[:MOST_LOGGED]
+    return newest.prefetch_related("notices__endpoint")[:MAX_LOGGED]
 
 
-def _made(request: HttpRequest, made: Made) -> HttpResponse:
+def _render_secret(request: HttpRequest, made: ChannelSecret) -> HttpResponse:
     if not made.secret:
         told = _("{name} is added. Send it a test message.").format(name=made.channel.name)
         messages.success(request, told)
@@ -159,5 +161,5 @@ def _made(request: HttpRequest, made: Made) -> HttpResponse:
     return render(request, "notifications/channel_secret.html", context)
 
 
-def _result(request: HttpRequest, delivery: Delivery) -> HttpResponse:
+def _render_result(request: HttpRequest, delivery: Delivery) -> HttpResponse:
     return render(request, "notifications/_delivery_result.html", {"delivery": delivery})

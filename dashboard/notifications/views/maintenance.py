@@ -21,38 +21,40 @@ from dashboard.models import Endpoint, MaintenanceWindow
 from dashboard.notifications.maintenance_form import MaintenanceForm
 from dashboard.notifications.services import maintenance
 
-MOST_PAST = 30
-USUAL = timedelta(hours=2)
+MAX_PAST = 30
+DEFAULT_SPAN = timedelta(hours=2)
 
 
 @needs(Right.READ, change=Right.OPERATE)
 @require_http_methods(["GET", "HEAD", "POST"])
-def page(request: HttpRequest) -> HttpResponse:
+def maintenance_page(request: HttpRequest) -> HttpResponse:
     actor = actor_of(request)
-    form = MaintenanceForm(request.POST or None, actor=actor, initial=_initial(request))
+    form = MaintenanceForm(request.POST or None, actor=actor, initial=_form_initial(request))
     if request.method == "POST" and form.is_valid():
         try:
-            maintenance.plan(by=cast(User, request.user), **form.cleaned_data)
+            maintenance.plan_window(by=cast(User, request.user), **form.cleaned_data)
         except Refused as exc:
             form.add_error(None, exc.message)
         else:
             messages.success(request, _("Planned. Probing goes on; only notices are held back."))
             return redirect("maintenance")
-    return render(request, "notifications/maintenance.html", {"form": form, **_windows(actor)})
+    return render(
+        request, "notifications/maintenance.html", {"form": form, **_visible_windows(actor)}
+    )
 
 
 @needs(Right.OPERATE)
 @require_POST
-def cancel(request: HttpRequest, window_id: int) -> HttpResponse:
+def cancel_window(request: HttpRequest, window_id: int) -> HttpResponse:
     window = get_object_or_404(MaintenanceWindow, pk=window_id)
-    if maintenance.cancel(window, by=cast(User, request.user)):
+    if maintenance.cancel_window(window, by=cast(User, request.user)):
         messages.success(request, _("It is cancelled. Notices are sent again."))
     else:
         messages.info(request, _("It was over already."))
     return redirect("maintenance")
 
 
-def _windows(actor: Actor) -> dict[str, Any]:
+def _visible_windows(actor: Actor) -> dict[str, Any]:
     """Those of endpoints that somebody may see, and those of every endpoint."""
     seen = Endpoint.objects.kept().of_teams(actor.teams(Right.READ))
     windows = MaintenanceWindow.objects.filter(
@@ -61,12 +63,12 @@ def _windows(actor: Actor) -> dict[str, Any]:
     over = Q(ends_at__lte=Now()) | Q(cancelled_at__isnull=False)
     return {
         "planned": windows.exclude(over).order_by("starts_at", "id"),
-        "past": windows.filter(over).order_by("-ends_at", "-id")[:MOST_PAST],
+        "past": windows.filter(over).order_by("-ends_at", "-id")[:MAX_PAST],
         "under_way": set(windows.under_way().values_list("pk", flat=True)),
     }
 
 
-def _initial(request: HttpRequest) -> dict[str, Any]:
+def _form_initial(request: HttpRequest) -> dict[str, Any]:
     asked = Endpoint.objects.kept().filter(slug=request.GET.get("endpoint", ""))
     now = timezone.now().replace(second=0, microsecond=0)
-    return {"endpoint": asked.first(), "starts_at": now, "ends_at": now + USUAL}
+    return {"endpoint": asked.first(), "starts_at": now, "ends_at": now + DEFAULT_SPAN}

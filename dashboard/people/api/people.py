@@ -12,16 +12,16 @@ from ninja.responses import Status
 from pydantic import BaseModel, ConfigDict, Field, StrictInt
 
 from dashboard.api import auth, paging
-from dashboard.api.errors import no_such
-from dashboard.api.paging import MOST_ID, Above, Limit
+from dashboard.api.errors import not_found_error
+from dashboard.api.paging import MAX_ID, Above, Limit
 from dashboard.models import Grant, Team
 from dashboard.models.people import Role
 from dashboard.people.services import people, roles
 from dashboard.rollouts.schemas import ReasonMayBeIn
 
 router = Router(tags=["people"])
-PersonId = Annotated[int, Path(ge=1, le=MOST_ID, description="The person's id")]
-GrantId = Annotated[int, Path(ge=1, le=MOST_ID, description="The id of the role they have")]
+PersonId = Annotated[int, Path(ge=1, le=MAX_ID, description="The person's id")]
+GrantId = Annotated[int, Path(ge=1, le=MAX_ID, description="The id of the role they have")]
 
 _GRANT: dict[str, Any] = {"id": 9, "role": "operator", "team": 2, "team_name": "search"}
 _PERSON: dict[str, Any] = {
@@ -51,7 +51,7 @@ class GrantIn(BaseModel):
     )
 
     role: Role
-    team: StrictInt | None = Field(default=None, ge=1, le=MOST_ID, description="null: everywhere")
+    team: StrictInt | None = Field(default=None, ge=1, le=MAX_ID, description="null: everywhere")
     reason: str = Field(default="", max_length=1000)
 
 
@@ -76,12 +76,12 @@ class PersonList(BaseModel):
     next_cursor: int | None = Field(description=paging.NEXT)
 
 
-@router.get("", auth=auth.LOOK_AFTER, response=PersonList, summary="List people")
+@router.get("", auth=auth.READ_ADMIN, response=PersonList, summary="List people")
 def list_people(request: HttpRequest, cursor: Above = 0, limit: Limit = 100) -> PersonList:
     """With what they may do, in the order in which they came."""
     rows = User.objects.filter(pk__gt=cursor).order_by("pk").prefetch_related("grants__team")
-    shown, next_cursor = paging.cut(rows, limit, lambda row: row.pk)
-    return PersonList(people=[_person(row) for row in shown], next_cursor=next_cursor)
+    shown, next_cursor = paging.cut_page(rows, limit, lambda row: row.pk)
+    return PersonList(people=[_person_out(row) for row in shown], next_cursor=next_cursor)
 
 
 @router.post(
@@ -92,13 +92,13 @@ def list_people(request: HttpRequest, cursor: Above = 0, limit: Limit = 100) -> 
 )
 def give_role(request: HttpRequest, person_id: PersonId, body: GrantIn) -> Status[GrantOut]:
     """In one team or everywhere. Refused for oneself."""
-    person = _find(person_id)
+    person = _find_person(person_id)
     team = Team.objects.filter(pk=body.team).first() if body.team else None
     if body.team and team is None:
-        raise no_such("team")
-    by = auth.maker_of(request)
-    made = roles.give(person, role=body.role, team=team, by=by, reason=body.reason)
-    return Status(201, _grant(made))
+        raise not_found_error("team")
+    by = auth.token_owner(request)
+    made = roles.give_role(person, role=body.role, team=team, by=by, reason=body.reason)
+    return Status(201, _grant_out(made))
 
 
 @router.delete(
@@ -112,8 +112,8 @@ def take_role(request: HttpRequest, person_id: PersonId, grant_id: GrantId) -> S
     found = Grant.objects.filter(pk=grant_id, person=person_id)
     grant = found.select_related("person", "team").first()
     if grant is None:
-        raise no_such("role")
-    roles.take(grant, by=auth.maker_of(request))
+        raise not_found_error("role")
+    roles.take_role(grant, by=auth.token_owner(request))
     return Status(204, None)
 
 
@@ -125,18 +125,18 @@ def take_role(request: HttpRequest, person_id: PersonId, grant_id: GrantId) -> S
 )
 def deactivate_person(request: HttpRequest, person_id: PersonId, body: ReasonMayBeIn) -> PersonOut:
     """At once: sessions, password, links and tokens of theirs. Refused for oneself."""
-    by = auth.maker_of(request)
-    return _person(people.deactivate(_find(person_id), by=by, reason=body.reason))
+    by = auth.token_owner(request)
+    return _person_out(people.deactivate_person(_find_person(person_id), by=by, reason=body.reason))
 
 
-def _find(person_id: int) -> User:
+def _find_person(person_id: int) -> User:
     person = User.objects.filter(pk=person_id).first()
     if person is None:
-        raise no_such("person")
+        raise not_found_error("person")
     return person
 
 
-def _person(person: User) -> PersonOut:
+def _person_out(person: User) -> PersonOut:
     return PersonOut(
         id=person.pk,
         name=person.get_username(),
@@ -144,10 +144,10 @@ def _person(person: User) -> PersonOut:
         is_active=person.is_active,
         is_administrator=person.is_superuser,
         last_signed_in_at=person.last_login,
-        roles=[_grant(grant) for grant in person.grants.all()],
+        roles=[_grant_out(grant) for grant in person.grants.all()],
     )
 
 
-def _grant(grant: Grant) -> GrantOut:
+def _grant_out(grant: Grant) -> GrantOut:
     name = grant.team.name if grant.team else None
     return GrantOut(id=grant.pk, role=str(grant.role), team=grant.team_id, team_name=name)

@@ -12,13 +12,13 @@ from ninja.responses import Status
 from pydantic import BaseModel, ConfigDict, Field
 
 from dashboard.api import auth, paging
-from dashboard.api.errors import no_such
-from dashboard.api.paging import MOST_ID, Above, Limit
+from dashboard.api.errors import not_found_error
+from dashboard.api.paging import MAX_ID, Above, Limit
 from dashboard.models import Team
 from dashboard.people.services import teams
 
 router = Router(tags=["teams"])
-TeamId = Annotated[int, Path(ge=1, le=MOST_ID, description="The team's id")]
+TeamId = Annotated[int, Path(ge=1, le=MAX_ID, description="The team's id")]
 
 _TEAM: dict[str, Any] = {
     "id": 2,
@@ -51,30 +51,30 @@ class TeamList(BaseModel):
 class TeamIn(BaseModel):
     model_config = ConfigDict(extra="forbid", json_schema_extra={"examples": [{"name": "search"}]})
 
-    name: str = Field(min_length=1, max_length=teams.LONGEST_NAME)
+    name: str = Field(min_length=1, max_length=teams.MAX_NAME_LENGTH)
 
 
-@router.get("", auth=auth.LOOK_AFTER, response=TeamList, summary="List teams")
+@router.get("", auth=auth.READ_ADMIN, response=TeamList, summary="List teams")
 def list_teams(request: HttpRequest, cursor: Above = 0, limit: Limit = 100) -> TeamList:
     """In the order in which they were made."""
-    rows = _counted().filter(pk__gt=cursor).order_by("pk")
-    shown, next_cursor = paging.cut(rows, limit, lambda row: int(row.pk))
-    return TeamList(teams=[_out(row) for row in shown], next_cursor=next_cursor)
+    rows = _teams_with_counts().filter(pk__gt=cursor).order_by("pk")
+    shown, next_cursor = paging.cut_page(rows, limit, lambda row: int(row.pk))
+    return TeamList(teams=[_team_out(row) for row in shown], next_cursor=next_cursor)
 
 
 @router.post("", auth=auth.ADMINISTER, response={201: TeamOut}, summary="Make a team")
 def make_team(request: HttpRequest, body: TeamIn) -> Status[TeamOut]:
     """Without endpoints and people; an endpoint names its team, a role is given in one."""
-    made = teams.make(name=body.name, by=auth.maker_of(request))
-    return Status(201, _out(_find(made.pk)))
+    made = teams.create_team(name=body.name, by=auth.token_owner(request))
+    return Status(201, _team_out(_find_team(made.pk)))
 
 
 @router.patch(
     "/{int:team_id}", auth=auth.ADMINISTER, response=TeamOut, summary="Call a team otherwise"
 )
 def rename_team(request: HttpRequest, team_id: TeamId, body: TeamIn) -> TeamOut:
-    teams.rename(_find(team_id), name=body.name, by=auth.maker_of(request))
-    return _out(_find(team_id))
+    teams.rename_team(_find_team(team_id), name=body.name, by=auth.token_owner(request))
+    return _team_out(_find_team(team_id))
 
 
 @router.delete(
@@ -82,11 +82,11 @@ def rename_team(request: HttpRequest, team_id: TeamId, body: TeamIn) -> TeamOut:
 )
 def remove_team(request: HttpRequest, team_id: TeamId) -> Status[None]:
     """With the roles in it. Refused while it has endpoints."""
-    teams.remove(_find(team_id), by=auth.maker_of(request))
+    teams.remove_team(_find_team(team_id), by=auth.token_owner(request))
     return Status(204, None)
 
 
-def _counted() -> Any:
+def _teams_with_counts() -> Any:
     kept = Q(endpoints__removed_at=None) & Q(endpoints__isnull=False)
     return Team.objects.annotate(
         kept=Count("endpoints", filter=kept, distinct=True),
@@ -94,14 +94,14 @@ def _counted() -> Any:
     )
 
 
-def _find(team_id: int) -> Any:
-    team = _counted().filter(pk=team_id).first()
+def _find_team(team_id: int) -> Any:
+    team = _teams_with_counts().filter(pk=team_id).first()
     if team is None:
-        raise no_such("team")
+        raise not_found_error("team")
     return team
 
 
-def _out(team: Any) -> TeamOut:
+def _team_out(team: Any) -> TeamOut:
     return TeamOut(
         id=team.pk,
         name=team.name,

@@ -12,8 +12,8 @@ from ninja.responses import Status
 from pydantic import BaseModel, ConfigDict, Field
 
 from dashboard.api import auth, paging
-from dashboard.api.errors import no_such
-from dashboard.api.paging import MOST_ID, Below, Limit
+from dashboard.api.errors import not_found_error
+from dashboard.api.paging import MAX_ID, Below, Limit
 from dashboard.core import permissions
 from dashboard.core.permissions import Right
 from dashboard.models import ApiToken
@@ -60,11 +60,13 @@ class TokenList(BaseModel):
 
 
 @router.get("", auth=auth.READ, response=TokenList, summary="List API tokens")
-def list_tokens(request: HttpRequest, cursor: Below = MOST_ID, limit: Limit = 100) -> TokenList:
+def list_tokens(request: HttpRequest, cursor: Below = MAX_ID, limit: Limit = 100) -> TokenList:
     """One's own; administrators see everybody's. The newest first, without what opens anything."""
-    rows = _seen(request).filter(pk__lt=cursor).select_related("created_by").newest_first()
-    shown, next_cursor = paging.cut(rows, limit, lambda row: row.pk)
-    return TokenList(tokens=[_out(row) for row in shown], next_cursor=next_cursor)
+    rows = (
+        _visible_tokens(request).filter(pk__lt=cursor).select_related("created_by").newest_first()
+    )
+    shown, next_cursor = paging.cut_page(rows, limit, lambda row: row.pk)
+    return TokenList(tokens=[_token_out(row) for row in shown], next_cursor=next_cursor)
 
 
 @router.delete(
@@ -72,13 +74,13 @@ def list_tokens(request: HttpRequest, cursor: Below = MOST_ID, limit: Limit = 10
 )
 def revoke_token(request: HttpRequest, prefix: Prefix) -> Status[None]:
     """For good, and at once: one's own, the calling one too; administrators anybody's."""
-    token = _seen(request).filter(prefix=prefix, revoked_at=None).first()
-    if token is None or not tokens.revoke(token):
-        raise no_such("API token that opens anything")
+    token = _visible_tokens(request).filter(prefix=prefix, revoked_at=None).first()
+    if token is None or not tokens.revoke_token(token):
+        raise not_found_error("API token that opens anything")
     return Status(204, None)
 
 
-def _seen(request: HttpRequest) -> ApiTokenQuerySet:
+def _visible_tokens(request: HttpRequest) -> ApiTokenQuerySet:
     if Right.ADMINISTER in permissions.actor_of(request).everywhere:
         return ApiToken.objects.all()
     caller = request.auth  # type: ignore[attr-defined]
@@ -89,7 +91,7 @@ def _seen(request: HttpRequest) -> ApiTokenQuerySet:
     return own.filter(team=caller.team_id) if caller.team_id else own
 
 
-def _out(token: ApiToken) -> TokenOut:
+def _token_out(token: ApiToken) -> TokenOut:
     return TokenOut(
         prefix=token.prefix,
         name=token.name,

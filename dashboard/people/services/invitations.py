@@ -20,14 +20,14 @@ from dashboard.accounts.services import passwords
 from dashboard.core.errors import Refused
 from dashboard.models import Invitation
 
-LASTS = timedelta(days=7)
+LIFETIME = timedelta(days=7)
 # 256 random bits: nobody guesses one. By its beginning logs know a secret (config.logs).
-_BEGIN = "tg_invite_"
-_TEXT = re.compile(_BEGIN + r"[A-Za-z0-9_-]{43}")
+_PREFIX = "tg_invite_"
+_LINK_TEXT = re.compile(_PREFIX + r"[A-Za-z0-9_-]{43}")
 
 
 @dataclass(frozen=True, slots=True)
-class Link:
+class InvitationLink:
     """A new link; its text exists only here and with whoever is told."""
 
     person: User
@@ -35,33 +35,33 @@ class Link:
     is_first: bool  # they have never signed in
 
 
-def make(person: User, *, by: User) -> Link:
+def create_link(person: User, *, by: User) -> InvitationLink:
     """A link for somebody without a password, in the caller's transaction; an older one dies."""
-    revoke(person)
-    text = _BEGIN + secrets.token_urlsafe(32)
+    revoke_links(person)
+    text = _PREFIX + secrets.token_urlsafe(32)
     Invitation.objects.create(
-        person=person, digest=_digest(text), created_by=by, expires_at=Now() + LASTS
+        person=person, digest=_digest(text), created_by=by, expires_at=Now() + LIFETIME
     )
-    return Link(person, text, is_first=person.last_login is None)
+    return InvitationLink(person, text, is_first=person.last_login is None)
 
 
-def revoke(person: User) -> None:
+def revoke_links(person: User) -> None:
     """Take back whatever link of theirs is open."""
     Invitation.objects.open().filter(person=person).update(revoked_at=Now())
 
 
-def find(text: str) -> Invitation | None:
+def find_invitation(text: str) -> Invitation | None:
     """The invitation that a link opens; None for one that never did or no longer does."""
-    if not _TEXT.fullmatch(text):
+    if not _LINK_TEXT.fullmatch(text):
         return None
     living = Invitation.objects.living().select_related("person")
     return living.filter(digest=_digest(text)).first()
 
 
 @transaction.atomic
-def accept(text: str, *, password: str) -> User:
+def accept_invitation(text: str, *, password: str) -> User:
     """Use a link up for a password. Refuses one that opens nothing, or was used a moment ago."""
-    found = find(text)
+    found = find_invitation(text)
     if found is None:
         raise Refused(_("This link opens nothing any more."))
     # In the order in which everybody locks: the person first.

@@ -20,12 +20,12 @@ from dashboard.models import DrawnPassword, Invitation, RolloutRequest, Team
 from dashboard.models.audit import Action
 from dashboard.models.people import Role
 from dashboard.people.services import invitations, roles
-from dashboard.people.services.invitations import Link
+from dashboard.people.services.invitations import InvitationLink
 from dashboard.trust import rollout_requests
 
 
 @dataclass(frozen=True, slots=True)
-class Rights:
+class InvitedRights:
     """What somebody is invited as: an administrator, or some roles in one place."""
 
     administrator: bool = False
@@ -34,43 +34,45 @@ class Rights:
 
 
 @transaction.atomic
-def invite(*, username: str, email: str = "", rights: Rights, by: User) -> Link:
+def invite_person(
+    *, username: str, email: str = "", rights: InvitedRights, by: User
+) -> InvitationLink:
     """Let somebody in by a link. Refuses a name that is taken, in whatever case, and no role."""
     if not rights.administrator and not rights.roles:
         raise Refused(_("Choose at least one role."))
-    person = _create(username, email=email, administrator=rights.administrator)
+    person = _create_user(username, email=email, administrator=rights.administrator)
     after = {"name": person.username, "administrator": rights.administrator}
-    _tell(Action.PERSON_ADDED, person, by=by, after=after)
+    _record(Action.PERSON_ADDED, person, by=by, after=after)
     for role in [] if rights.administrator else rights.roles:
-        roles.add(person, role=role, team=rights.team, by=by)
-    return invitations.make(person, by=by)
+        roles.add_grant(person, role=role, team=rights.team, by=by)
+    return invitations.create_link(person, by=by)
 
 
 @transaction.atomic
-def withdraw(person: User, *, by: User, reason: str = "") -> None:
+def withdraw_invitation(person: User, *, by: User, reason: str = "") -> None:
     """Take back an invitation that nobody followed; the name is free again."""
-    person = roles.locked(person)
+    person = roles.lock_person(person)
     is_awaited = Invitation.objects.open().filter(person=person).exists()
     if not is_awaited or person.last_login is not None:
         raise Refused(_("They have signed in already; end their access instead."))
-    _tell(Action.PERSON_CHANGED, person, by=by, reason=reason, after={"invitation": "withdrawn"})
+    _record(Action.PERSON_CHANGED, person, by=by, reason=reason, after={"invitation": "withdrawn"})
     person.delete()
 
 
 @transaction.atomic
-def new_link(person: User, *, by: User) -> Link:
+def create_password_link(person: User, *, by: User) -> InvitationLink:
     """A link to choose a new password; the old one and its sessions end now. Refuses oneself."""
-    person = roles.locked(person)
+    person = roles.lock_person(person)
     if person.pk == by.pk:
         raise Refused(_("Change your own password under Settings, Password."))
     if not person.is_active:
         raise Refused(_("This account is not active; reactivate it instead."))
-    _tell(Action.PERSON_CHANGED, person, by=by, after={"password": "to be chosen by a link"})
-    return _without_password(person, by=by)
+    _record(Action.PERSON_CHANGED, person, by=by, after={"password": "to be chosen by a link"})
+    return _replace_password_by_link(person, by=by)
 
 
 @transaction.atomic
-def deactivate(person: User, *, by: User, reason: str = "") -> User:
+def deactivate_person(person: User, *, by: User, reason: str = "") -> User:
     """End somebody's access at once. Refuses oneself and the last administrator.
 
     What they asked for and nobody decided on is withdrawn. The password goes too: sessions are
@@ -78,42 +80,42 @@ def deactivate(person: User, *, by: User, reason: str = "") -> User:
     """
     # Before people are locked: whoever decides on a request has locked its endpoint first.
     _withdraw_requests(person, by=by)
-    person = roles.locked(person)
+    person = roles.lock_person(person)
     if person.pk == by.pk:
         raise Refused(_("You cannot deactivate yourself; another administrator can."))
-    roles.keep_one_administrator(person)
+    roles.refuse_last_administrator(person)
     person.is_active = False
     person.set_unusable_password()
     person.save(update_fields=["is_active", "password"])
     sessions.end_all(person, reason="the account was deactivated")
-    invitations.revoke(person)
+    invitations.revoke_links(person)
     states = {"before": {"active": True}, "after": {"active": False}}
-    _tell(Action.PERSON_CHANGED, person, by=by, reason=reason, **states)
+    _record(Action.PERSON_CHANGED, person, by=by, reason=reason, **states)
     return person
 
 
 @transaction.atomic
-def reactivate(person: User, *, by: User) -> Link:
+def reactivate_person(person: User, *, by: User) -> InvitationLink:
     """Let somebody in again, by a link; their roles are those that they had."""
-    person = roles.locked(person)
+    person = roles.lock_person(person)
     if person.is_active:
         raise Refused(_("This account is active."))
     person.is_active = True
     states = {"before": {"active": False}, "after": {"active": True}}
-    _tell(Action.PERSON_CHANGED, person, by=by, **states)
-    return _without_password(person, by=by)
+    _record(Action.PERSON_CHANGED, person, by=by, **states)
+    return _replace_password_by_link(person, by=by)
 
 
 @transaction.atomic
-def create_first(*, password: str) -> User:
+def create_first_administrator(*, password: str) -> User:
     """The administrator of a fresh installation, with a password that is printed."""
     person = User.objects.create_superuser("admin", password=password)
     DrawnPassword.objects.create(person=person, stored=person.password)
-    _tell(Action.PERSON_ADDED, person, after={"name": person.username, "administrator": True})
+    _record(Action.PERSON_ADDED, person, after={"name": person.username, "administrator": True})
     return person
 
 
-def owes_a_password(person: User) -> bool:
+def must_change_password(person: User) -> bool:
     """Whether they still have the password that was printed; asked for every page."""
     # Nobody else ever has one, so that nobody else pays for the question.
     drawn = DrawnPassword.objects.filter(person=person.pk, stored=person.password)
@@ -131,7 +133,7 @@ def _withdraw_requests(person: User, *, by: User) -> None:
             continue
 
 
-def _create(username: str, *, email: str, administrator: bool) -> User:
+def _create_user(username: str, *, email: str, administrator: bool) -> User:
     told = _("There is already somebody called “{name}”.").format(name=username)
     if User.objects.filter(username__iexact=username).exists():
         raise Refused(told)
@@ -142,12 +144,12 @@ def _create(username: str, *, email: str, administrator: bool) -> User:
         raise Refused(told) from exc
 
 
-def _without_password(person: User, *, by: User) -> Link:
+def _replace_password_by_link(person: User, *, by: User) -> InvitationLink:
     person.set_unusable_password()
     person.save(update_fields=["is_active", "password"])
     sessions.end_all(person, reason="a new password is to be chosen")
-    return invitations.make(person, by=by)
+    return invitations.create_link(person, by=by)
 
 
-def _tell(action: Action, person: User, **more: Any) -> None:
+def _record(action: Action, person: User, **more: Any) -> None:
     audit.record(action, subject=f"person {person.username}", **more)

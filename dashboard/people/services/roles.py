@@ -19,20 +19,20 @@ from dashboard.models.people import Role
 
 
 @transaction.atomic
-def give(
+def give_role(
     person: User, *, role: Role, team: Team | None = None, by: User, reason: str = ""
 ) -> Grant:
     """Give somebody a role, everywhere or in one team. Refuses oneself, and what they have."""
-    person = locked(person)
-    _refuse_oneself(person, by)
+    person = lock_person(person)
+    _refuse_own_role(person, by)
     if not person.is_active:
         raise Refused(_("This account is not active; reactivate it first."))
     if team and not Team.objects.select_for_update(no_key=True).filter(pk=team.pk).exists():
         raise Refused(_("Somebody has removed this team meanwhile."))
-    return add(person, role=role, team=team, by=by, reason=reason)
+    return add_grant(person, role=role, team=team, by=by, reason=reason)
 
 
-def add(person: User, *, role: Role, team: Team | None, by: User, reason: str = "") -> Grant:
+def add_grant(person: User, *, role: Role, team: Team | None, by: User, reason: str = "") -> Grant:
     """The grant itself, in the caller's transaction."""
     try:
         with transaction.atomic():
@@ -41,35 +41,37 @@ def add(person: User, *, role: Role, team: Team | None, by: User, reason: str = 
         told = _("{name} has this role there already.")
         raise Refused(told.format(name=person.username)) from exc
     subject = f"person {person.username}"
-    audit.record(Action.GRANT_GIVEN, subject=subject, by=by, reason=reason, after=as_json(grant))
+    audit.record(Action.GRANT_GIVEN, subject=subject, by=by, reason=reason, after=grant_json(grant))
     return grant
 
 
 @transaction.atomic
-def take(grant: Grant, *, by: User, reason: str = "") -> None:
+def take_role(grant: Grant, *, by: User, reason: str = "") -> None:
     """Take a role away. Refuses one's own, and what somebody else took a moment ago."""
-    person = locked(grant.person)
-    _refuse_oneself(person, by)
+    person = lock_person(grant.person)
+    _refuse_own_role(person, by)
     gone, _rows = Grant.objects.filter(pk=grant.pk).delete()
     if not gone:
         raise Refused(_("Somebody has taken this role away meanwhile."))
-    tell_taken(grant, by=by, reason=reason)
+    record_taken_role(grant, by=by, reason=reason)
 
 
-def tell_taken(grant: Grant, *, by: User, reason: str = "") -> None:
+def record_taken_role(grant: Grant, *, by: User, reason: str = "") -> None:
     subject = f"person {grant.person.username}"
-    audit.record(Action.GRANT_TAKEN, subject=subject, by=by, reason=reason, before=as_json(grant))
+    audit.record(
+        Action.GRANT_TAKEN, subject=subject, by=by, reason=reason, before=grant_json(grant)
+    )
 
 
 @transaction.atomic
 def set_administrator(person: User, *, administrator: bool, by: User, reason: str = "") -> User:
     """Give or take the right to everything. Refuses oneself and the last administrator."""
-    person = locked(person)
-    _refuse_oneself(person, by)
+    person = lock_person(person)
+    _refuse_own_role(person, by)
     if person.is_superuser == administrator:
         return person
     if not administrator:
-        keep_one_administrator(person)
+        refuse_last_administrator(person)
     person.is_superuser = administrator
     person.save(update_fields=["is_superuser"])
     action = Action.GRANT_GIVEN if administrator else Action.GRANT_TAKEN
@@ -85,7 +87,7 @@ def set_administrator(person: User, *, administrator: bool, by: User, reason: st
     return person
 
 
-def locked(person: User) -> User:
+def lock_person(person: User) -> User:
     """The person, locked with all administrators: of two who remove each other, one waits."""
     both = User.objects.filter(is_superuser=True) | User.objects.filter(pk=person.pk)
     found = {each.pk: each for each in both.order_by("pk").select_for_update(no_key=True)}
@@ -94,7 +96,7 @@ def locked(person: User) -> User:
     return found[person.pk]
 
 
-def keep_one_administrator(person: User) -> None:
+def refuse_last_administrator(person: User) -> None:
     """Refuse to lose the last who can sign in; who was invited and never came does not count."""
     awaited = Invitation.objects.open().values("person")
     others = User.objects.filter(is_superuser=True, is_active=True).exclude(pk=person.pk)
@@ -102,10 +104,10 @@ def keep_one_administrator(person: User) -> None:
         raise Refused(_("This is the last administrator: make somebody else one first."))
 
 
-def as_json(grant: Grant) -> dict[str, Any]:
+def grant_json(grant: Grant) -> dict[str, Any]:
     return {"role": str(grant.role), "team": grant.team.name if grant.team else None}
 
 
-def _refuse_oneself(person: User, by: User) -> None:
+def _refuse_own_role(person: User, by: User) -> None:
     if person.pk == by.pk:
         raise Refused(_("You cannot change your own role; another administrator can."))

@@ -17,27 +17,27 @@ from dashboard.models import Endpoint, Team
 from dashboard.models.audit import Action
 from dashboard.people.services import roles
 
-LONGEST_NAME = 60
-_NAMED = 5  # so many endpoints a refusal names
+MAX_NAME_LENGTH = 60
+_MAX_NAMED = 5  # so many endpoints a refusal names
 
 
 @transaction.atomic
-def make(*, name: str, by: User) -> Team:
+def create_team(*, name: str, by: User) -> Team:
     """A new team, without endpoints and people. Refuses a name that is taken, in whatever case."""
-    team = Team(name=_checked(name))
-    _save(team)
+    team = Team(name=_clean_name(name))
+    _save_team(team)
     audit.record(Action.TEAM_CHANGED, subject=_subject(team), by=by, after={"name": team.name})
     return team
 
 
 @transaction.atomic
-def rename(team: Team, *, name: str, by: User) -> Team:
-    team = _locked(team, to_remove=False)
-    before, after = team.name, _checked(name)
+def rename_team(team: Team, *, name: str, by: User) -> Team:
+    team = _lock_team(team, to_remove=False)
+    before, after = team.name, _clean_name(name)
     if before == after:
         return team
     team.name = after
-    _save(team, update_fields=["name"])
+    _save_team(team, update_fields=["name"])
     audit.record(
         Action.TEAM_CHANGED,
         subject=_subject(team),
@@ -49,12 +49,12 @@ def rename(team: Team, *, name: str, by: User) -> Team:
 
 
 @transaction.atomic
-def remove(team: Team, *, by: User, reason: str = "") -> None:
+def remove_team(team: Team, *, by: User, reason: str = "") -> None:
     """Take a team out, with the roles in it. Refuses while it has endpoints, and names them."""
-    team = _locked(team, to_remove=True)
+    team = _lock_team(team, to_remove=True)
     _refuse_with_endpoints(team)
     for grant in team.grants.select_related("person", "team").order_by("pk"):
-        roles.tell_taken(grant, by=by, reason=reason)
+        roles.record_taken_role(grant, by=by, reason=reason)
     audit.record(
         Action.TEAM_CHANGED,
         subject=_subject(team),
@@ -67,13 +67,13 @@ def remove(team: Team, *, by: User, reason: str = "") -> None:
     try:
         team.delete()
     except ProtectedError as exc:
-        raise Refused(_in_use(team, exc.protected_objects)) from exc
+        raise Refused(_in_use_message(team, exc.protected_objects)) from exc
 
 
 @transaction.atomic
-def move(chosen: Collection[Endpoint], *, team: Team | None, by: User) -> int:
+def move_endpoints(chosen: Collection[Endpoint], *, team: Team | None, by: User) -> int:
     """Give endpoints to a team, or to nobody's; tells how many were elsewhere before."""
-    into = _locked(team, to_remove=False) if team else None
+    into = _lock_team(team, to_remove=False) if team else None
     found = Endpoint.objects.kept().filter(pk__in=[each.pk for each in chosen])
     elsewhere = found.exclude(team=into) if into else found.exclude(team=None)
     moved = list(elsewhere.order_by("pk"))
@@ -82,7 +82,7 @@ def move(chosen: Collection[Endpoint], *, team: Team | None, by: User) -> int:
     return len(moved)
 
 
-def _locked(team: Team, *, to_remove: bool) -> Team:
+def _lock_team(team: Team, *, to_remove: bool) -> Team:
     # Rows that refer to it wait only for its removal.
     found = Team.objects.select_for_update(no_key=not to_remove).filter(pk=team.pk).first()
     if found is None:
@@ -94,9 +94,9 @@ def _refuse_with_endpoints(team: Team) -> None:
     slugs = list(team.endpoints.kept().order_by("slug").values_list("slug", flat=True))
     if not slugs:
         return
-    if len(slugs) > _NAMED:
+    if len(slugs) > _MAX_NAMED:
         more = _("{names} and {count} more").format(
-            names=", ".join(slugs[:_NAMED]), count=len(slugs) - _NAMED
+            names=", ".join(slugs[:_MAX_NAMED]), count=len(slugs) - _MAX_NAMED
         )
     else:
         more = ", ".join(slugs)
@@ -104,21 +104,21 @@ def _refuse_with_endpoints(team: Team) -> None:
     raise Refused(told.format(team=team.name, names=more))
 
 
-def _in_use(team: Team, rows: Collection[Model]) -> str:
+def _in_use_message(team: Team, rows: Collection[Model]) -> str:
     told = _("{team} is still in use by {things}.")
-    things = ", ".join(sorted({str(row) for row in rows})[:_NAMED])
+    things = ", ".join(sorted({str(row) for row in rows})[:_MAX_NAMED])
     return told.format(team=team.name, things=things)
 
 
-def _checked(name: str) -> str:
+def _clean_name(name: str) -> str:
     name = " ".join(name.replace("\0", "").split())
-    if not name or len(name) > LONGEST_NAME or not name.isprintable():
+    if not name or len(name) > MAX_NAME_LENGTH or not name.isprintable():
         told = _("A team's name has 1 to {count} printable characters.")
-        raise Refused(told.format(count=LONGEST_NAME))
+        raise Refused(told.format(count=MAX_NAME_LENGTH))
     return name
 
 
-def _save(team: Team, update_fields: list[str] | None = None) -> None:
+def _save_team(team: Team, update_fields: list[str] | None = None) -> None:
     try:
         with transaction.atomic():
             team.save(update_fields=update_fields)

@@ -26,31 +26,31 @@ _ALPHABET = string.ascii_lowercase + string.digits
 
 
 @dataclass(frozen=True, slots=True)
-class Issued:
+class IssuedToken:
     """A new token; its text exists only here and with whoever is told."""
 
     token: ApiToken
     text: str
 
 
-def issue(
+def issue_token(
     *,
     name: str,
     scopes: Sequence[str],
     by: User | None,
     lasts: timedelta | None = None,
     team: Team | None = None,
-) -> Issued:
+) -> IssuedToken:
     """Make a token that may do what the scopes say, as far as its maker may do it.
 
     It never expires unless told how long, and is good for all endpoints unless told a team.
     """
-    _check(scopes, by, team)
-    text = _draw()
+    _check_scopes(scopes, by, team)
+    text = _generate_text()
     try:
         with transaction.atomic():
             token = ApiToken.objects.create(
-                prefix=_prefix(text),
+                prefix=_parse_prefix(text),
                 digest=token_digest(text),
                 name=name,
                 scopes=[scope for scope in Scope.values if scope in scopes],
@@ -59,21 +59,21 @@ def issue(
                 expires_at=Now() + lasts if lasts else None,
             )
             token.refresh_from_db()
-            audit.record(Action.TOKEN_ISSUED, subject=_subject(token), after=_told(token))
+            audit.record(Action.TOKEN_ISSUED, subject=_subject(token), after=_token_json(token))
     except IntegrityError as exc:
         if "prefix" not in str(exc):
             raise
         # One chance in 10^12 for each token that there is.
         raise Refused(_("The prefix was drawn before; make the token again.")) from exc
-    return Issued(token, text)
+    return IssuedToken(token, text)
 
 
-def _check(scopes: Sequence[str], by: User | None, team: Team | None) -> None:
+def _check_scopes(scopes: Sequence[str], by: User | None, team: Team | None) -> None:
     if not scopes or set(scopes) - set(Scope.values):
         raise Refused(
             _("A token needs scopes out of {scopes}.").format(scopes=", ".join(Scope.values))
         )
-    missing = set(scopes) - set(token_rights.offered_to(by, team.pk if team else None))
+    missing = set(scopes) - set(token_rights.offered_scopes(by, team.pk if team else None))
     if not missing:
         return
     named = ", ".join(scope for scope in Scope.values if scope in missing)
@@ -89,11 +89,11 @@ def _check(scopes: Sequence[str], by: User | None, team: Team | None) -> None:
 
 
 @transaction.atomic
-def revoke(token: ApiToken) -> bool:
+def revoke_token(token: ApiToken) -> bool:
     """Take a token back for good; False where it was revoked already."""
     if not ApiToken.objects.filter(pk=token.pk, revoked_at=None).update(revoked_at=Now()):
         return False
-    audit.record(Action.TOKEN_REVOKED, subject=_subject(token), before=_told(token))
+    audit.record(Action.TOKEN_REVOKED, subject=_subject(token), before=_token_json(token))
     return True
 
 
@@ -101,7 +101,7 @@ def _subject(token: ApiToken) -> str:
     return f"token {token.prefix}"
 
 
-def _told(token: ApiToken) -> dict[str, Any]:
+def _token_json(token: ApiToken) -> dict[str, Any]:
     """What the audit log keeps of a token: nothing that opens anything."""
     return {
         "name": token.name,
@@ -112,10 +112,10 @@ def _told(token: ApiToken) -> dict[str, Any]:
     }
 
 
-def _draw() -> str:
+def _generate_text() -> str:
     prefix = "".join(secrets.choice(_ALPHABET) for _ in range(8))
     return f"tg_{prefix}_{secrets.token_urlsafe(32)}"
 
 
-def _prefix(text: str) -> str:
+def _parse_prefix(text: str) -> str:
     return text[3:11]

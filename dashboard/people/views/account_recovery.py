@@ -17,7 +17,7 @@ from dashboard.core.permissions import Right, needs
 @needs(Right.ADMINISTER)
 @fresh
 @require_POST
-def unlock(request: HttpRequest, person_id: int) -> HttpResponse:
+def unlock_person(request: HttpRequest, person_id: int) -> HttpResponse:
     person = get_object_or_404(User, pk=person_id)
     sign_in.unlock(person)
     told = _("{name} can try to sign in again at once.").format(name=person.username)

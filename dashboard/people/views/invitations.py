@@ -18,10 +18,10 @@ from dashboard.accounts import sign_in
 from dashboard.core.errors import Refused
 from dashboard.core.permissions import public
 from dashboard.people.services import invitations
-from dashboard.people.services.invitations import Link
+from dashboard.people.services.invitations import InvitationLink
 
 
-def address_of(link: Link) -> str:
+def link_url(link: InvitationLink) -> str:
     """Where a link leads, to be passed on; only the answer to whoever made it holds it."""
     return settings.PUBLIC_URL + reverse("invitation", args=[link.text])
 
@@ -31,23 +31,23 @@ def address_of(link: Link) -> str:
 @sensitive_variables()
 @require_http_methods(["GET", "HEAD", "POST"])
 @never_cache
-def page(request: HttpRequest, token: str) -> HttpResponse:
-    found = invitations.find(token)
+def invitation_page(request: HttpRequest, token: str) -> HttpResponse:
+    found = invitations.find_invitation(token)
     if found is None:
-        return _opens_nothing(request)
+        return _invalid_link_page(request)
     form: SetPasswordForm[User] = SetPasswordForm(found.person, request.POST or None)
     if request.method == "POST" and form.is_valid():
         password: str = form.cleaned_data["new_password1"]
         try:
-            person = invitations.accept(token, password=password)
+            person = invitations.accept_invitation(token, password=password)
         except Refused:
-            return _opens_nothing(request)
-        return _let_in(request, person)
+            return _invalid_link_page(request)
+        return _sign_in(request, person)
     context = {"form": form, "person": found.person, "expires_at": found.expires_at}
     return render(request, "people/invitation.html", context)
 
 
-def _let_in(request: HttpRequest, person: User) -> HttpResponse:
+def _sign_in(request: HttpRequest, person: User) -> HttpResponse:
     """Sign them in by the one door, which asks for a second factor where somebody has one."""
     sign_in.leave(request)
     answer = sign_in.begin(request, person, how="invitation", next_page=reverse("fleet"))
@@ -56,6 +56,6 @@ def _let_in(request: HttpRequest, person: User) -> HttpResponse:
     return answer
 
 
-def _opens_nothing(request: HttpRequest) -> HttpResponse:
+def _invalid_link_page(request: HttpRequest) -> HttpResponse:
     # Wrong, used, expired and taken back look the same: a guess learns nothing.
     return render(request, "people/invitation_gone.html", status=404)

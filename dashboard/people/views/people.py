@@ -22,86 +22,88 @@ from dashboard.core.errors import Refused
 from dashboard.core.permissions import Right, needs
 from dashboard.models import Grant, Invitation
 from dashboard.people import text as role_words
-from dashboard.people.forms import GrantForm, InviteForm, WhyForm, reason_in
+from dashboard.people.forms import GrantForm, InviteForm, OptionalReasonForm, form_reason
 from dashboard.people.services import people, roles
-from dashboard.people.services.invitations import Link
-from dashboard.people.views.invitations import address_of
+from dashboard.people.services.invitations import InvitationLink
+from dashboard.people.views.invitations import link_url
 
-PAGE = 100
+PAGE_SIZE = 100
 
 
 @needs(Right.ADMINISTER)
 @fresh
 @require_http_methods(["GET", "HEAD", "POST"])
 @never_cache
-def page(request: HttpRequest) -> HttpResponse:
+def people_page(request: HttpRequest) -> HttpResponse:
     form = InviteForm(request.POST or None)
     link = None
     if request.method == "POST" and form.is_valid():
         data = form.cleaned_data
         try:
-            link = people.invite(
+            link = people.invite_person(
                 username=data["username"],
                 email=data["email"],
                 rights=form.rights(),
-                by=_signed_in(request),
+                by=_current_person(request),
             )
             form = InviteForm()
         except Refused as exc:
             form.add_error("username", exc.message)
     # The answer to the post itself, not a redirect: the link is shown nowhere else.
-    context = {"form": form, "may": role_words.MAY, **_shown_once(link)}
-    return render(request, "people/people.html", {**context, **_listed(request)})
+    context = {"form": form, "may": role_words.ROLE_DESCRIPTIONS, **_link_context(link)}
+    return render(request, "people/people.html", {**context, **_list_context(request)})
 
 
 @needs(Right.ADMINISTER)
 @require_safe
 @never_cache
-def person(request: HttpRequest, person_id: int) -> HttpResponse:
-    return _page_of(request, person_id)
+def person_page(request: HttpRequest, person_id: int) -> HttpResponse:
+    return _render_person(request, person_id)
 
 
 @needs(Right.ADMINISTER)
 @fresh
 @require_POST
 @never_cache
-def new_link(request: HttpRequest, person_id: int) -> HttpResponse:
-    return _link(request, person_id, people.new_link)
+def reset_password(request: HttpRequest, person_id: int) -> HttpResponse:
+    return _create_link(request, person_id, people.create_password_link)
 
 
 @needs(Right.ADMINISTER)
 @fresh
 @require_POST
 @never_cache
-def reactivate(request: HttpRequest, person_id: int) -> HttpResponse:
-    return _link(request, person_id, people.reactivate)
+def reactivate_person(request: HttpRequest, person_id: int) -> HttpResponse:
+    return _create_link(request, person_id, people.reactivate_person)
 
 
 @needs(Right.ADMINISTER)
 @fresh
 @require_POST
-def deactivate(request: HttpRequest, person_id: int) -> HttpResponse:
+def deactivate_person(request: HttpRequest, person_id: int) -> HttpResponse:
     told = _("{name} can no longer sign in; their sessions have ended.")
-    return _end(request, person_id, people.deactivate, told)
+    return _end_access(request, person_id, people.deactivate_person, told)
 
 
 @needs(Right.ADMINISTER)
 @fresh
 @require_POST
-def withdraw(request: HttpRequest, person_id: int) -> HttpResponse:
+def withdraw_invitation(request: HttpRequest, person_id: int) -> HttpResponse:
     told = _("The invitation of {name} is withdrawn; the link opens nothing any more.")
-    return _end(request, person_id, people.withdraw, told)
+    return _end_access(request, person_id, people.withdraw_invitation, told)
 
 
 @needs(Right.ADMINISTER)
 @fresh
 @require_POST
-def role(request: HttpRequest, person_id: int) -> HttpResponse:
+def set_administrator(request: HttpRequest, person_id: int) -> HttpResponse:
     found = get_object_or_404(User, pk=person_id)
     wanted = request.POST.get("administrator") == "yes"
-    reason = reason_in(WhyForm(request.POST))
+    reason = form_reason(OptionalReasonForm(request.POST))
     try:
-        roles.set_administrator(found, administrator=wanted, by=_signed_in(request), reason=reason)
+        roles.set_administrator(
+            found, administrator=wanted, by=_current_person(request), reason=reason
+        )
     except Refused as exc:
         messages.error(request, exc.message)
     else:
@@ -114,13 +116,13 @@ def role(request: HttpRequest, person_id: int) -> HttpResponse:
 @fresh
 @require_POST
 @never_cache
-def give(request: HttpRequest, person_id: int) -> HttpResponse:
+def give_role(request: HttpRequest, person_id: int) -> HttpResponse:
     found = get_object_or_404(User, pk=person_id)
     form = GrantForm(request.POST)
     if not form.is_valid():
-        return _page_of(request, person_id, form=form)
+        return _render_person(request, person_id, form=form)
     try:
-        roles.give(found, by=_signed_in(request), **form.cleaned_data)
+        roles.give_role(found, by=_current_person(request), **form.cleaned_data)
     except Refused as exc:
         messages.error(request, exc.message)
     else:
@@ -132,36 +134,44 @@ def give(request: HttpRequest, person_id: int) -> HttpResponse:
 @needs(Right.ADMINISTER)
 @fresh
 @require_http_methods(["GET", "HEAD", "POST"])
-def take(request: HttpRequest, person_id: int, grant_id: int) -> HttpResponse:
+def take_role(request: HttpRequest, person_id: int, grant_id: int) -> HttpResponse:
     grants = Grant.objects.select_related("person", "team")
     grant = get_object_or_404(grants, pk=grant_id, person=person_id)
     if request.method == "POST":
-        reason = reason_in(WhyForm(request.POST))
+        reason = form_reason(OptionalReasonForm(request.POST))
         try:
-            roles.take(grant, by=_signed_in(request), reason=reason)
+            roles.take_role(grant, by=_current_person(request), reason=reason)
         except Refused as exc:
             messages.error(request, exc.message)
         else:
             told = _("{name} has lost the role.").format(name=grant.person.username)
             messages.success(request, told)
         return redirect("person", person_id)
-    return render(request, "people/grant_remove.html", {"grant": grant, "form": WhyForm()})
+    return render(
+        request, "people/grant_remove.html", {"grant": grant, "form": OptionalReasonForm()}
+    )
 
 
-def _link(request: HttpRequest, person_id: int, make: Callable[..., Link]) -> HttpResponse:
+def _create_link(
+    request: HttpRequest, person_id: int, make: Callable[..., InvitationLink]
+) -> HttpResponse:
     found = get_object_or_404(User, pk=person_id)
     try:
-        link = make(found, by=_signed_in(request))
+        link = make(found, by=_current_person(request))
     except Refused as exc:
         messages.error(request, exc.message)
         return redirect("person", found.pk)
-    return _page_of(request, person_id, **_shown_once(link))
+    return _render_person(request, person_id, **_link_context(link))
 
 
-def _end(request: HttpRequest, person_id: int, end: Callable[..., Any], told: str) -> HttpResponse:
+def _end_access(
+    request: HttpRequest, person_id: int, end: Callable[..., Any], told: str
+) -> HttpResponse:
     found = get_object_or_404(User, pk=person_id)
     try:
-        end(found, by=_signed_in(request), reason=reason_in(WhyForm(request.POST)))
+        end(
+            found, by=_current_person(request), reason=form_reason(OptionalReasonForm(request.POST))
+        )
     except Refused as exc:
         messages.error(request, exc.message)
         return redirect("person", person_id)
@@ -169,41 +179,41 @@ def _end(request: HttpRequest, person_id: int, end: Callable[..., Any], told: st
     return redirect("people")
 
 
-def _shown_once(link: Link | None) -> dict[str, Any]:
-    return {"link": link, "address": address_of(link)} if link else {}
+def _link_context(link: InvitationLink | None) -> dict[str, Any]:
+    return {"link": link, "address": link_url(link)} if link else {}
 
 
-def _with_roles() -> QuerySet[User]:
+def _people_with_roles() -> QuerySet[User]:
     grants = Grant.objects.select_related("team").order_by("team__name", "role")
     links = Invitation.objects.open()
     return User.objects.prefetch_related(Prefetch("grants", grants), Prefetch("invitations", links))
 
 
-def _listed(request: HttpRequest) -> dict[str, Any]:
+def _list_context(request: HttpRequest) -> dict[str, Any]:
     q = request.GET.get("q", "").replace("\0", "").strip()
-    everybody = _with_roles().order_by("-is_active", "username")
+    everybody = _people_with_roles().order_by("-is_active", "username")
     if q:
         named = Q(username__icontains=q) | Q(email__icontains=q)
         everybody = everybody.filter(named | Q(grants__team__name__icontains=q)).distinct()
-    shown = Paginator(everybody, PAGE).get_page(request.GET.get("page"))
+    shown = Paginator(everybody, PAGE_SIZE).get_page(request.GET.get("page"))
     return {"page": shown, "q": q, "now": timezone.now()}
 
 
-def _page_of(request: HttpRequest, person_id: int, **more: Any) -> HttpResponse:
-    found = get_object_or_404(_with_roles(), pk=person_id)
+def _render_person(request: HttpRequest, person_id: int, **more: Any) -> HttpResponse:
+    found = get_object_or_404(_people_with_roles(), pk=person_id)
     ends_later = Q(expires_at=None) | Q(expires_at__gt=Now())
     tokens = found.apitoken_set.filter(ends_later, revoked_at=None).count()
     context = {
         "person": found,
         "living_tokens": tokens,
         "form": GrantForm(),
-        "why": WhyForm(auto_id=False),
-        "may": role_words.MAY,
+        "why": OptionalReasonForm(auto_id=False),
+        "may": role_words.ROLE_DESCRIPTIONS,
         "now": timezone.now(),
     }
     return render(request, "people/person.html", {**context, **more})
 
 
-def _signed_in(request: HttpRequest) -> User:
+def _current_person(request: HttpRequest) -> User:
     assert isinstance(request.user, User)
     return request.user

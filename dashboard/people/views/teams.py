@@ -17,25 +17,25 @@ from django.views.decorators.http import require_http_methods, require_POST
 from dashboard.core.errors import Refused
 from dashboard.core.permissions import Right, needs
 from dashboard.models import Endpoint, Grant, Team
-from dashboard.people.forms import WhyForm, reason_in
+from dashboard.people.forms import OptionalReasonForm, form_reason
 from dashboard.people.services import teams
 
 
 class TeamForm(forms.Form):
     name = forms.CharField(
         label=gettext_lazy("Name"),
-        max_length=teams.LONGEST_NAME,
+        max_length=teams.MAX_NAME_LENGTH,
         widget=forms.TextInput({"autocomplete": "off"}),
     )
 
 
 @needs(Right.ADMINISTER)
 @require_http_methods(["GET", "HEAD", "POST"])
-def page(request: HttpRequest) -> HttpResponse:
+def teams_page(request: HttpRequest) -> HttpResponse:
     form = TeamForm(request.POST or None)
     if request.method == "POST" and form.is_valid():
         try:
-            made = teams.make(name=form.cleaned_data["name"], by=_signed_in(request))
+            made = teams.create_team(name=form.cleaned_data["name"], by=_current_person(request))
         except Refused as exc:
             form.add_error("name", exc.message)
         else:
@@ -43,35 +43,39 @@ def page(request: HttpRequest) -> HttpResponse:
             messages.success(request, told.format(name=made.name))
             return redirect("team", made.pk)
     of_nobody = Endpoint.objects.kept().filter(team=None).count()
-    context = {"form": form, "teams": _counted(), "of_nobody": of_nobody}
+    context = {"form": form, "teams": _teams_with_counts(), "of_nobody": of_nobody}
     return render(request, "people/teams.html", context)
 
 
 @needs(Right.ADMINISTER)
 @require_http_methods(["GET", "HEAD", "POST"])
-def team(request: HttpRequest, team_id: int) -> HttpResponse:
+def team_page(request: HttpRequest, team_id: int) -> HttpResponse:
     found = get_object_or_404(Team, pk=team_id)
     form = TeamForm(request.POST or None, initial={"name": found.name})
     if request.method == "POST" and form.is_valid():
         try:
-            renamed = teams.rename(found, name=form.cleaned_data["name"], by=_signed_in(request))
+            renamed = teams.rename_team(
+                found, name=form.cleaned_data["name"], by=_current_person(request)
+            )
         except Refused as exc:
             form.add_error("name", exc.message)
         else:
             messages.success(request, _("The team is called {name} now.").format(name=renamed.name))
             return redirect("team", found.pk)
-    return render(request, "people/team.html", {"team": found, "form": form, **_of(found)})
+    return render(
+        request, "people/team.html", {"team": found, "form": form, **_team_context(found)}
+    )
 
 
 @needs(Right.ADMINISTER)
 @require_POST
-def move(request: HttpRequest, team_id: int) -> HttpResponse:
+def move_endpoints(request: HttpRequest, team_id: int) -> HttpResponse:
     found = get_object_or_404(Team, pk=team_id)
     slugs = [slug for slug in request.POST.getlist("endpoint") if "\0" not in slug]
     chosen = Endpoint.objects.kept().filter(slug__in=slugs)
     into = None if request.POST.get("to") == "nobody" else found
     try:
-        moved = teams.move(list(chosen), team=into, by=_signed_in(request))
+        moved = teams.move_endpoints(list(chosen), team=into, by=_current_person(request))
     except Refused as exc:
         messages.error(request, exc.message)
         return redirect("teams")
@@ -85,21 +89,25 @@ def move(request: HttpRequest, team_id: int) -> HttpResponse:
 
 @needs(Right.ADMINISTER)
 @require_http_methods(["GET", "HEAD", "POST"])
-def remove(request: HttpRequest, team_id: int) -> HttpResponse:
+def remove_team(request: HttpRequest, team_id: int) -> HttpResponse:
     found = get_object_or_404(Team, pk=team_id)
     if request.method == "POST":
         try:
-            teams.remove(found, by=_signed_in(request), reason=reason_in(WhyForm(request.POST)))
+            teams.remove_team(
+                found,
+                by=_current_person(request),
+                reason=form_reason(OptionalReasonForm(request.POST)),
+            )
         except Refused as exc:
             messages.error(request, exc.message)
             return redirect("team", team_id)
         messages.success(request, _("The team {name} is removed.").format(name=found.name))
         return redirect("teams")
-    context = {"team": found, "form": WhyForm(), **_of(found)}
+    context = {"team": found, "form": OptionalReasonForm(), **_team_context(found)}
     return render(request, "people/team_remove.html", context)
 
 
-def _counted() -> QuerySet[Team]:
+def _teams_with_counts() -> QuerySet[Team]:
     kept = Q(endpoints__removed_at=None)
     return Team.objects.order_by("name").annotate(
         endpoint_count=Count("endpoints", filter=kept, distinct=True),
@@ -107,7 +115,7 @@ def _counted() -> QuerySet[Team]:
     )
 
 
-def _of(found: Team) -> dict[str, Any]:
+def _team_context(found: Team) -> dict[str, Any]:
     """What is in a team, and what could be."""
     kept = Endpoint.objects.kept().select_related("team").order_by("slug")
     people = User.objects.filter(grants__team=found).distinct().order_by("username")
@@ -122,6 +130,6 @@ def _of(found: Team) -> dict[str, Any]:
     }
 
 
-def _signed_in(request: HttpRequest) -> User:
+def _current_person(request: HttpRequest) -> User:
     assert isinstance(request.user, User)
     return request.user

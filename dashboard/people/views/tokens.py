@@ -18,7 +18,7 @@ from dashboard.core.errors import Refused
 from dashboard.core.permissions import own
 from dashboard.models import ApiToken
 from dashboard.people.services import tokens
-from dashboard.people.services.tokens import Issued
+from dashboard.people.services.tokens import IssuedToken
 from dashboard.people.token_form import TokenForm
 
 
@@ -26,15 +26,15 @@ from dashboard.people.token_form import TokenForm
 @fresh
 @require_http_methods(["GET", "HEAD", "POST"])
 @never_cache
-def page(request: HttpRequest) -> HttpResponse:
-    person = _person(request)
+def tokens_page(request: HttpRequest) -> HttpResponse:
+    person = _current_person(request)
     form = TokenForm(request.POST or None, person=person)
-    made = _made(form, person) if request.method == "POST" and form.is_valid() else None
+    made = _issue_token(form, person) if request.method == "POST" and form.is_valid() else None
     # The answer to the post itself, not a redirect: the text exists nowhere else.
     context = {
         "form": TokenForm(person=person) if made else form,
         "made": made,
-        "tokens": _listed(person),
+        "tokens": _visible_tokens(person),
         "now": timezone.now(),
     }
     return render(request, "people/tokens.html", context)
@@ -43,29 +43,29 @@ def page(request: HttpRequest) -> HttpResponse:
 @own
 @fresh
 @require_http_methods(["GET", "HEAD", "POST"])
-def revoke(request: HttpRequest, prefix: str) -> HttpResponse:
-    token = get_object_or_404(_listed(_person(request)), prefix=prefix)
+def revoke_token(request: HttpRequest, prefix: str) -> HttpResponse:
+    token = get_object_or_404(_visible_tokens(_current_person(request)), prefix=prefix)
     if request.method == "POST":
-        if tokens.revoke(token):
+        if tokens.revoke_token(token):
             told = _("{name} is revoked. It opens nothing any more.").format(name=token.name)
             messages.success(request, told)
         return redirect("tokens")
     return render(request, "people/token_revoke.html", {"token": token})
 
 
-def _made(form: TokenForm, person: User) -> Issued | None:
+def _issue_token(form: TokenForm, person: User) -> IssuedToken | None:
     try:
-        return tokens.issue(by=person, **form.cleaned_data)
+        return tokens.issue_token(by=person, **form.cleaned_data)
     except Refused as exc:
         form.add_error("scopes", exc.message)
         return None
 
 
-def _listed(person: User) -> Any:
+def _visible_tokens(person: User) -> Any:
     found = ApiToken.objects.seen_by(person).select_related("created_by", "team")
     return found.newest_first()
 
 
-def _person(request: HttpRequest) -> User:
+def _current_person(request: HttpRequest) -> User:
     assert isinstance(request.user, User)
     return request.user

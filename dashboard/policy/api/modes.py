@@ -11,9 +11,9 @@ from ninja.responses import Status
 from pydantic import BaseModel, ConfigDict, Field, StrictBool, StrictInt
 
 from dashboard.api import auth, paging
-from dashboard.api.errors import no_such
+from dashboard.api.errors import not_found_error
 from dashboard.api.lookups import Slug, find_endpoint
-from dashboard.api.paging import MOST_ID, Above, Limit
+from dashboard.api.paging import MAX_ID, Above, Limit
 from dashboard.core.permissions import Right
 from dashboard.models import ModeSwitch
 from dashboard.trust import modes as service
@@ -94,7 +94,7 @@ def list_modes(
     """Modes that hold because too little is known are told by the policy, not here."""
     on = find_endpoint(slug).profile_in_force.switches.on().filter(pk__gt=cursor)
     switches = on.select_related("author").order_by("id")
-    shown, next_cursor = paging.cut(switches, limit, lambda switch: switch.pk)
+    shown, next_cursor = paging.cut_page(switches, limit, lambda switch: switch.pk)
     return SwitchList(modes=[switch_out(switch) for switch in shown], next_cursor=next_cursor)
 
 
@@ -104,7 +104,7 @@ def list_modes(
 def switch_mode_on(request: HttpRequest, slug: Slug, body: ModeIn) -> Status[SwitchOut]:
     """It holds for every caller at once: the policy has a new version with the answer."""
     lasts = None if body.lasts_s is None else timedelta(seconds=body.lasts_s)
-    by = auth.token_of(request).created_by
+    by = auth.request_token(request).created_by
     made = service.switch_on(
         find_endpoint(slug).profile_in_force,
         body.mode,
@@ -125,7 +125,7 @@ def switch_mode_on(request: HttpRequest, slug: Slug, body: ModeIn) -> Status[Swi
 def switch_mode_off(
     request: HttpRequest,
     slug: Slug,
-    switch_id: Annotated[int, Path(ge=1, le=MOST_ID, description="The `id` in the list")],
+    switch_id: Annotated[int, Path(ge=1, le=MAX_ID, description="The `id` in the list")],
     reason: Annotated[str, Query(description="Needed for a mode that an incident wants")] = "",
 ) -> Status[None]:
     """What an incident switched on stays off until the incident becomes more severe; switching
@@ -133,12 +133,12 @@ def switch_mode_off(
     on = ModeSwitch.objects.filter(profile__endpoint=find_endpoint(slug), off_at=None)
     switch = on.filter(pk=switch_id).select_related("profile__endpoint").first()
     if switch is None:
-        raise no_such("mode that is on")
+        raise not_found_error("mode that is on")
     if switch.incident_id is not None:
-        auth.demand(request, Right.DECIDE, switch.profile.endpoint.team_id)
-    by = auth.token_of(request).created_by
+        auth.require_right(request, Right.DECIDE, switch.profile.endpoint.team_id)
+    by = auth.request_token(request).created_by
     if not service.switch_off(switch, by=by, reason=reason):
-        raise no_such("mode that is on")
+        raise not_found_error("mode that is on")
     return Status(204, None)
 
 

@@ -9,9 +9,9 @@ from ninja import Router
 from pydantic_core import to_json
 
 from dashboard.api import auth, paging
-from dashboard.api.errors import no_such
+from dashboard.api.errors import not_found_error
 from dashboard.api.lookups import Slug, find_endpoint
-from dashboard.api.paging import MOST_ID, Below, Limit
+from dashboard.api.paging import MAX_ID, Below, Limit
 from dashboard.models import PolicyVersion
 from dashboard.policy.schemas import PolicyOut, PolicyVersionList, version_out
 from dashboard.trust.policy_renewal import current_policy
@@ -30,7 +30,7 @@ def read_policy(request: HttpRequest, slug: Slug) -> HttpResponseBase:
     """Send the `ETag` of the last answer as `If-None-Match`: 304 says that nothing has changed."""
     policy = current_policy(slug)
     if policy is None:
-        raise no_such("endpoint")
+        raise not_found_error("endpoint")
     # It was checked when it was resolved; going through the schema again would only cost time.
     body = to_json({"version": policy.version, **policy.body})
     answer = HttpResponse(body, content_type="application/json")
@@ -49,9 +49,9 @@ def read_policy(request: HttpRequest, slug: Slug) -> HttpResponseBase:
 def list_policy_versions(
     request: HttpRequest,
     slug: Slug,
-    cursor: Below = MOST_ID,
+    cursor: Below = MAX_ID,
     limit: Limit = 20,
 ) -> PolicyVersionList:
     rows = PolicyVersion.objects.filter(endpoint=find_endpoint(slug), version__lt=cursor)
-    shown, next_cursor = paging.cut(rows.order_by("-version"), limit, lambda row: row.version)
+    shown, next_cursor = paging.cut_page(rows.order_by("-version"), limit, lambda row: row.version)
     return PolicyVersionList(versions=[version_out(row) for row in shown], next_cursor=next_cursor)

@@ -11,7 +11,7 @@ from pydantic import BaseModel, ConfigDict, Field, StrictInt
 
 from dashboard.api import auth, paging
 from dashboard.api.errors import ApiError, Detail
-from dashboard.api.paging import MOST_ID, Below, Limit
+from dashboard.api.paging import MAX_ID, Below, Limit
 from dashboard.models import GateVersion
 from dashboard.trust import gates as service
 from health.gates import DEFAULTS, Gates, find_gate_errors
@@ -76,18 +76,18 @@ def change_gates(request: HttpRequest, body: GatesIn) -> GatesOut:
     ]
     if found:
         raise ApiError(422, f"{found[0].field}: {found[0].message}", details=found[:20])
-    by, seen = auth.maker_of(request), body.version or 0
+    by, seen = auth.token_owner(request), body.version or 0
     service.change(body.gates, by=by, reason=body.reason, seen=seen)
     return _out(*GateVersion.current())
 
 
 @router.get("/versions", auth=auth.READ, response=GateVersions, summary="List the gates of before")
 def list_gate_versions(
-    request: HttpRequest, cursor: Below = MOST_ID, limit: Limit = 20
+    request: HttpRequest, cursor: Below = MAX_ID, limit: Limit = 20
 ) -> GateVersions:
     """The newest first."""
     rows = GateVersion.objects.filter(pk__lt=cursor).select_related("by").order_by("-id")
-    shown, next_cursor = paging.cut(rows, limit, lambda row: row.pk)
+    shown, next_cursor = paging.cut_page(rows, limit, lambda row: row.pk)
     return GateVersions(versions=[_kept(row) for row in shown], next_cursor=next_cursor)
 
 

@@ -9,9 +9,9 @@ from ninja import Path, Query, Router
 from ninja.responses import Status
 
 from dashboard.api import auth, paging
-from dashboard.api.errors import no_such
+from dashboard.api.errors import not_found_error
 from dashboard.api.lookups import Slug, find_endpoint
-from dashboard.api.paging import MOST_ID, Below, Limit
+from dashboard.api.paging import MAX_ID, Below, Limit
 from dashboard.models import Endpoint, ModeSwitch, RolloutRequest
 from dashboard.models.profile import Stage
 from dashboard.models.rollout import RolloutRequestQuerySet
@@ -30,8 +30,8 @@ from dashboard.trust import rollout_requests as service
 
 of_endpoint = Router(tags=["rollouts"])
 router = Router(tags=["rollouts"])
-RequestId = Annotated[int, Path(ge=1, le=MOST_ID, description="The request's id")]
-SwitchId = Annotated[int, Path(ge=1, le=MOST_ID, description="The `id` in the list of modes")]
+RequestId = Annotated[int, Path(ge=1, le=MAX_ID, description="The request's id")]
+SwitchId = Annotated[int, Path(ge=1, le=MAX_ID, description="The `id` in the list of modes")]
 
 
 @of_endpoint.get(
@@ -54,7 +54,7 @@ def read_gate(request: HttpRequest, slug: Slug) -> StandingOut:
 def ask_for_stage(request: HttpRequest, slug: Slug, body: ReasonIn) -> Status[RolloutDetail]:
     """Of the profile of the present key. Somebody else decides; what the request rests on is kept
     with it, and if any of that changes before, the request is void."""
-    by, token = auth.maker_of(request), auth.token_of(request)
+    by, token = auth.token_owner(request), auth.request_token(request)
     made = service.ask(find_endpoint(slug).profile, by=by, reason=body.reason, token=token)
     return Status(201, rollout_detail(_find(made.pk)))
 
@@ -67,14 +67,14 @@ def ask_for_stage(request: HttpRequest, slug: Slug, body: ReasonIn) -> Status[Ro
 )
 def step_back(request: HttpRequest, slug: Slug, body: StepBackIn) -> StandingOut:
     """One person is enough for it; going forward again takes a request and a decision."""
-    by = auth.maker_of(request)
+    by = auth.token_owner(request)
     endpoint = find_endpoint(slug)
     if body.epoch is None:
         profile = endpoint.profile_in_force
     elif (named := endpoint.profiles.filter(epoch=body.epoch).first()) is not None:
         profile = named
     else:
-        raise no_such("profile")
+        raise not_found_error("profile")
     if body.to is Stage.REJECTED:
         service.reject_profile(profile, by=by, reason=body.reason)
     else:
@@ -92,11 +92,11 @@ def ask_to_unpin(
     request: HttpRequest, slug: Slug, switch_id: SwitchId, body: ReasonIn
 ) -> Status[RolloutDetail]:
     """One person pins a mode; letting go of it takes a second one, who decides on the request."""
-    by, token = auth.maker_of(request), auth.token_of(request)
+    by, token = auth.token_owner(request), auth.request_token(request)
     found = ModeSwitch.objects.filter(profile__endpoint=find_endpoint(slug), off_at=None)
     switch = found.select_related("profile").filter(pk=switch_id).first()
     if switch is None:
-        raise no_such("mode that is on")
+        raise not_found_error("mode that is on")
     made = service.ask_unpin(switch, by=by, reason=body.reason, token=token)
     return Status(201, rollout_detail(_find(made.pk)))
 
@@ -108,18 +108,18 @@ def list_rollouts(
         RolloutRequest.State | None, Query(description="Only those in this state")
     ] = None,
     endpoint: Annotated[str, Query(description="Only those of this endpoint")] = "",
-    cursor: Below = MOST_ID,
+    cursor: Below = MAX_ID,
     limit: Limit = 50,
 ) -> RolloutList:
     wanted = _requests().filter(pk__lt=cursor).newest_first()
-    teams = auth.seen_teams(request)
+    teams = auth.readable_teams(request)
     if teams is not None:
         wanted = wanted.filter(profile__endpoint__team__in=teams)
     if state:
         wanted = wanted.filter(state=state)
     if endpoint:
         wanted = wanted.filter(profile__endpoint__slug=endpoint.replace("\0", ""))
-    shown, next_cursor = paging.cut(wanted, limit, lambda each: each.pk)
+    shown, next_cursor = paging.cut_page(wanted, limit, lambda each: each.pk)
     return RolloutList(rollouts=[rollout_out(each) for each in shown], next_cursor=next_cursor)
 
 
@@ -138,14 +138,14 @@ def read_rollout(request: HttpRequest, request_id: RequestId) -> RolloutDetail:
 def approve_rollout(request: HttpRequest, request_id: RequestId, body: ReasonIn) -> RolloutDetail:
     """Refused for whoever asked, by page or by any token of theirs. Refused too if anything that it
     rests on has changed: then the request is void, and `detail` says what changed."""
-    service.approve(_find(request_id), by=auth.maker_of(request), reason=body.reason)
+    service.approve(_find(request_id), by=auth.token_owner(request), reason=body.reason)
     return rollout_detail(_find(request_id))
 
 
 @router.post("/{int:request_id}/reject", auth=auth.DECIDE, response=RolloutDetail, summary="Say no")
 def reject_rollout(request: HttpRequest, request_id: RequestId, body: ReasonIn) -> RolloutDetail:
     """The stage stays as it is; another request may be made."""
-    service.reject(_find(request_id), by=auth.maker_of(request), reason=body.reason)
+    service.reject(_find(request_id), by=auth.token_owner(request), reason=body.reason)
     return rollout_detail(_find(request_id))
 
 
@@ -159,7 +159,7 @@ def withdraw_rollout(
     request: HttpRequest, request_id: RequestId, body: ReasonMayBeIn
 ) -> RolloutDetail:
     """By whoever asked, or anybody who may ask."""
-    service.withdraw(_find(request_id), by=auth.maker_of(request), reason=body.reason)
+    service.withdraw(_find(request_id), by=auth.token_owner(request), reason=body.reason)
     return rollout_detail(_find(request_id))
 
 
@@ -183,7 +183,7 @@ def _standing(endpoint: Endpoint) -> StandingOut:
 def _find(request_id: int) -> RolloutRequest:
     found = _requests().filter(pk=request_id).first()
     if found is None:
-        raise no_such("request")
+        raise not_found_error("request")
     return found
 
 

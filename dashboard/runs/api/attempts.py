@@ -9,7 +9,7 @@ from django.http import HttpRequest, JsonResponse
 from ninja import Path, Query, Router
 
 from dashboard.api import auth, paging
-from dashboard.api.errors import ApiError, Detail, no_such
+from dashboard.api.errors import ApiError, Detail, not_found_error
 from dashboard.models import Attempt
 from dashboard.runs import evidence
 from dashboard.runs.api.runs import RunId, find
@@ -49,7 +49,7 @@ def list_attempts(
     if cursor:
         trial, probe = _place(cursor)
         found = found.filter(Q(probe__gt=probe) | Q(probe=probe, trial__gt=trial))
-    shown, next_cursor = paging.cut(found, limit, lambda row: f"{row.trial}.{row.probe}")
+    shown, next_cursor = paging.cut_page(found, limit, lambda row: f"{row.trial}.{row.probe}")
     return AttemptList(attempts=[attempt_out(row) for row in shown], next_cursor=next_cursor)
 
 
@@ -77,7 +77,7 @@ def read_evidence(
     """What was sent and what came back, as it was stored. It is kept for some time only."""
     attempt = Attempt.objects.of(find(run_id)).filter(probe=probe, trial=trial).first()
     if attempt is None:
-        raise no_such("attempt")
+        raise not_found_error("attempt")
     stored = evidence.read(attempt)
     if stored is None:
         raise ApiError(404, "The evidence of this attempt is no longer kept.")

@@ -9,15 +9,15 @@ from ninja import Path, Query, Router
 from ninja.responses import Status
 
 from dashboard.api import auth, paging
-from dashboard.api.errors import ApiError, no_such
+from dashboard.api.errors import ApiError, not_found_error
 from dashboard.api.lookups import Slug, find_endpoint
-from dashboard.api.paging import MOST_ID, Below, Limit
+from dashboard.api.paging import MAX_ID, Below, Limit
 from dashboard.models import Run
 from dashboard.models.run import RunQuerySet, State, Trigger
 from dashboard.runs import services as service
 from dashboard.runs.schemas import RunIn, RunList, RunOut, run_out
 
-RunId = Annotated[int, Path(ge=1, le=MOST_ID, description="The run's id")]
+RunId = Annotated[int, Path(ge=1, le=MAX_ID, description="The run's id")]
 
 of_endpoint = Router(tags=["runs"])
 router = Router(tags=["runs"])
@@ -33,12 +33,12 @@ def list_runs(
     request: HttpRequest,
     slug: Slug,
     state: Annotated[State | None, Query(description="Only runs in this state")] = None,
-    cursor: Below = MOST_ID,
+    cursor: Below = MAX_ID,
     limit: Limit = 50,
 ) -> RunList:
     runs = _runs().of(find_endpoint(slug)).filter(pk__lt=cursor).newest_first()
     found = runs.filter(state=state) if state else runs
-    shown, next_cursor = paging.cut(found, limit, lambda run: run.pk)
+    shown, next_cursor = paging.cut_page(found, limit, lambda run: run.pk)
     return RunList(runs=[run_out(run) for run in shown], next_cursor=next_cursor)
 
 
@@ -52,7 +52,7 @@ def request_run(request: HttpRequest, slug: Slug, body: RunIn) -> Status[RunOut]
     """Answers 202 with the new run, or 200 with the one that is under way already."""
     endpoint = find_endpoint(slug)
     under_way = set(endpoint.runs.active().values_list("pk", flat=True))
-    by = auth.token_of(request).created_by
+    by = auth.request_token(request).created_by
     run = service.request(endpoint, by=by, suite=body.suite.value, trigger=Trigger.API)
     return Status(200 if run.pk in under_way else 202, run_out(find(run.pk)))
 
@@ -66,7 +66,7 @@ def read_run(request: HttpRequest, run_id: RunId) -> RunOut:
 def cancel_run(request: HttpRequest, run_id: RunId) -> RunOut:
     """What it has found so far stays; it gives no verdict. Refused once the run has ended."""
     run = find(run_id)
-    if not service.cancel(run, by=f"the API token {auth.token_of(request).name}"):
+    if not service.cancel(run, by=f"the API token {auth.request_token(request).name}"):
         raise ApiError(409, "The run had ended already.")
     return run_out(find(run_id))
 
@@ -75,7 +75,7 @@ def find(run_id: int) -> Run:
     """The run, unless its endpoint was removed."""
     run = _runs().filter(pk=run_id, endpoint__removed_at=None).first()
     if run is None:
-        raise no_such("run")
+        raise not_found_error("run")
     return run
 
 

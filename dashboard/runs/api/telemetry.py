@@ -38,9 +38,9 @@ def send_telemetry(request: HttpRequest, body: Batch) -> Receipt:
     """Events that cannot be placed are named in `rejected`, and the others are stored. The same
     batch again stores nothing and says `duplicate`, so a request that timed out can be repeated.
     """
-    client = auth.token_of(request).pk
+    client = auth.request_token(request).pk
     batch = uuid5(_NAMESPACE, f"{client} {body.batch_id}")
-    rows, rejected = _sorted(body.events, auth.token_of(request))
+    rows, rejected = _sorted(body.events, auth.request_token(request))
     if observations.store(rows, batch=batch):
         return Receipt(accepted=len(rows), duplicate=False, rejected=rejected)
     stored = ObservationBatch.objects.get(batch=batch).rows
@@ -70,7 +70,7 @@ class _Places:
 
 
 def _sorted(events: Sequence[Event], token: ApiToken) -> tuple[list[Observation], list[Rejected]]:
-    teams = token_rights.sending_teams(token)
+    teams = token_rights.telemetry_teams(token)
     places = _places({event.endpoint for event in events}, teams)
     rows, rejected = [], []
     for index, event in enumerate(events):

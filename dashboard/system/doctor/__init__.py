@@ -28,7 +28,7 @@ WITH_TABLES: tuple[Examination, ...] = (
 
 
 @dataclass(frozen=True, slots=True)
-class Report:
+class DoctorReport:
     checks: tuple[Check, ...]
     # Whether the database answered; without it there is nothing to look at.
     reached: bool = True
@@ -39,34 +39,34 @@ class Report:
         return next(v for v in (Verdict.BAD, Verdict.WARN, Verdict.OK) if v in found)
 
 
-def examine() -> Report:
+def run_checks() -> DoctorReport:
     """Make every check that can be made. Nothing is changed."""
     database = store.database()
     if database.verdict is Verdict.BAD:
-        return Report((database,), reached=False)
+        return DoctorReport((database,), reached=False)
     migrations = store.migrations()
-    checks = [database, migrations, *map(_made, WITHOUT_TABLES)]
+    checks = [database, migrations, *map(_run_check, WITHOUT_TABLES)]
     if migrations.verdict is Verdict.OK:
-        checks += [*_running(), *map(_made, WITH_TABLES)]
-    return Report(tuple(checks))
+        checks += [*_run_state_checks(), *map(_run_check, WITH_TABLES)]
+    return DoctorReport(tuple(checks))
 
 
-def _running() -> list[Check]:
+def _run_state_checks() -> list[Check]:
     try:
-        state = monitoring.state(None)
+        state = monitoring.read_system_state(None)
     except Error as exc:
-        return [_failed("state", exc)]
+        return [_failed_check("state", exc)]
     # The broker has a check of its own here.
     return [check(state) for check in running.CHECKS if check is not running.doorbells]
 
 
-def _made(check: Examination) -> Check:
+def _run_check(check: Examination) -> Check:
     try:
         return check()
     except Error as exc:
-        return _failed(check.__name__.replace("_", " "), exc)
+        return _failed_check(check.__name__.replace("_", " "), exc)
 
 
-def _failed(name: str, exc: Error) -> Check:
+def _failed_check(name: str, exc: Error) -> Check:
     reason = " ".join(str(exc).split())
     return bad(name, f"The check could not be made: {reason}", "See the log of the database.")

@@ -7,7 +7,7 @@ from enum import StrEnum
 
 from django.utils.translation import gettext as _
 
-from dashboard.system.state import Named
+from dashboard.system.state import NamedEndpoints
 
 
 class Verdict(StrEnum):
@@ -36,12 +36,12 @@ def bad(name: str, found: str, do: str) -> Check:
     return Check(name, Verdict.BAD, found, do)
 
 
-def listed(named: Named) -> str:
+def join_slugs(named: NamedEndpoints) -> str:
     """The slugs in a sentence, with how many are left out."""
     left, slugs = named.count - len(named.slugs), ", ".join(named.slugs)
     return _("{names} and {count} more").format(names=slugs, count=left) if left else slugs
 
 
-def counted(count: int, one: str, many: str = "") -> str:
+def count_noun(count: int, one: str, many: str = "") -> str:
     """A number with its noun: 1 run, 2 runs. English alone, for checks that no page shows."""
     return f"{count:,} {one if count == 1 else many or one + 's'}"

@@ -14,9 +14,9 @@ from django.utils.translation import ngettext
 
 from dashboard.core.durations import format_rough_duration
 from dashboard.runs import pulses
-from dashboard.system.doctor.check import Check, Verdict, bad, counted, listed, ok, warn
-from dashboard.system.queries import MOST_COUNTED
-from dashboard.system.state import Named, SystemState
+from dashboard.system.doctor.check import Check, Verdict, bad, count_noun, join_slugs, ok, warn
+from dashboard.system.queries import MAX_COUNTED
+from dashboard.system.state import NamedEndpoints, SystemState
 from probes.suite import SUITE_VERSION
 
 LATE_AFTER = timedelta(minutes=2)
@@ -47,7 +47,7 @@ def workers(state: SystemState) -> Check:
             ).format(count=count, versions=", ".join(versions)),
             _("Bring all workers and web processes to the same release."),
         )
-    return ok("workers", f"{counted(count, 'worker')} alive, with {SUITE_VERSION}.")
+    return ok("workers", f"{count_noun(count, 'worker')} alive, with {SUITE_VERSION}.")
 
 
 def schedule(state: SystemState) -> Check:
@@ -104,13 +104,13 @@ def leases(state: SystemState) -> Check:
             ),
             _("A worker frees them within seconds: start one, or see what its log says."),
         )
-    return ok("leases", f"{counted(state.under_way, 'run')} under way, no lease left behind.")
+    return ok("leases", f"{count_noun(state.under_way, 'run')} under way, no lease left behind.")
 
 
 def queue(state: SystemState) -> Check:
     queued, waited = state.runs["queued"], state.waited
     if waited <= WAITS_TOO_LONG or not state.workers:
-        return ok("queue", f"{counted(queued, 'run')} queued, none waits for long.")
+        return ok("queue", f"{count_noun(queued, 'run')} queued, none waits for long.")
     if not state.under_way:
         found = ngettext(
             "{count} run queued, the oldest waits for {span}, and no run is under way though "
@@ -138,7 +138,7 @@ def rollups(state: SystemState) -> Check:
     lag = state.store.rollup_lag or timedelta(0)
     count = state.store.batches_waiting
     if lag <= ROLLUP_SLOW:
-        batches = counted(count, "batch", "batches")
+        batches = count_noun(count, "batch", "batches")
         return ok("rollups", f"{batches} of observations to roll up, none waits for long.")
     found = ngettext(
         "{count} batch of observations not rolled up, the oldest for {span}.",
@@ -151,14 +151,16 @@ def rollups(state: SystemState) -> Check:
 
 def partitions(state: SystemState) -> Check:
     if missing := state.store.missing:
-        named = listed(Named(len(missing), missing[:5]))
+        named = join_slugs(NamedEndpoints(len(missing), missing[:5]))
         return bad(
             "partitions",
             _("{count} missing: {names}.").format(count=len(missing), names=named),
             _("Every worker makes them ahead of time: start one, or see what its log says."),
         )
     count = sum(table.partitions for table in state.store.tables)
-    return ok("partitions", f"{counted(count, 'partition')}, made up to a week and a month ahead.")
+    return ok(
+        "partitions", f"{count_noun(count, 'partition')}, made up to a week and a month ahead."
+    )
 
 
 def overflow(state: SystemState) -> Check:
@@ -185,10 +187,10 @@ def stale(state: SystemState) -> Check:
                 "{count} endpoints without a verdict for more than twice the time to live: "
                 "{names}.",
                 state.stale.count,
-            ).format(count=state.stale.count, names=listed(state.stale)),
+            ).format(count=state.stale.count, names=join_slugs(state.stale)),
             _("Open the endpoint to see why its last runs came to no verdict."),
         )
-    return ok("stale endpoints", f"None of {counted(state.endpoints, 'endpoint')}.")
+    return ok("stale endpoints", f"None of {count_noun(state.endpoints, 'endpoint')}.")
 
 
 def budgets(state: SystemState) -> Check:
@@ -199,7 +201,7 @@ def budgets(state: SystemState) -> Check:
                 "{count} endpoint with no budget left for today (UTC): {names}.",
                 "{count} endpoints with no budget left for today (UTC): {names}.",
                 state.spent_out.count,
-            ).format(count=state.spent_out.count, names=listed(state.spent_out)),
+            ).format(count=state.spent_out.count, names=join_slugs(state.spent_out)),
             _("Raise the daily budget, lengthen the time to live, or wait for tomorrow."),
         )
     return ok("budgets", "No endpoint has spent its day's budget.")
@@ -230,7 +232,7 @@ CHECKS: tuple[Callable[[SystemState], Check], ...] = (
 )
 
 
-def troubles(state: SystemState) -> list[Check]:
+def find_troubles(state: SystemState) -> list[Check]:
     """What is not as it should be, the worst first."""
     found = [check(state) for check in CHECKS]
     return [
@@ -248,4 +250,4 @@ def _patience() -> timedelta:
 
 def _up_to_a_limit(count: int) -> str:
     told = f"{count:,}"
-    return _("more than {count}").format(count=told) if count >= MOST_COUNTED else told
+    return _("more than {count}").format(count=told) if count >= MAX_COUNTED else told

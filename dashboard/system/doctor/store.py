@@ -15,11 +15,11 @@ from dashboard.core.durations import format_rough_duration
 from dashboard.core.sql import fetch_row
 from dashboard.runs import rollups
 from dashboard.system import readiness, retention
-from dashboard.system.doctor.check import Check, bad, counted, ok, warn
+from dashboard.system.doctor.check import Check, bad, count_noun, ok, warn
 
 OLDEST_POSTGRES = 14
-MOST_SKEW = timedelta(seconds=5)
-LEAST_FREE_BYTES = 2 * 1024**3
+MAX_SKEW = timedelta(seconds=5)
+MIN_FREE_BYTES = 2 * 1024**3
 # Retention comes by once an hour, so a partition may lie a while beyond its limit.
 RETENTION_GRACE = timedelta(days=1)
 
@@ -50,7 +50,7 @@ def database() -> Check:
 
 
 def migrations() -> Check:
-    if problems := readiness.problems():
+    if problems := readiness.readiness_problems():
         return bad("migrations", " ".join(problems), "Run: python manage.py migrate.")
     return ok("migrations", "All are applied.")
 
@@ -62,7 +62,7 @@ def clock() -> Check:
     after = datetime.now(UTC)
     assert found is not None
     skew = abs(found[0] - (before + (after - before) / 2)) - (after - before) / 2
-    if skew > MOST_SKEW:
+    if skew > MAX_SKEW:
         return warn(
             "clock",
             f"The database's clock and this machine's differ by {format_rough_duration(skew)}.",
@@ -82,7 +82,7 @@ def recount() -> Check:
         first = different[0]
         return bad(
             "recount",
-            f"{counted(len(different), 'rollup')} of {day} not what the observations add up to; "
+            f"{count_noun(len(different), 'rollup')} of {day} not what the observations add up to; "
             f"the first is {first.level} {first.bucket:%H:%M} of profile {first.profile_id}: "
             f"{first.stored} stored, {first.counted} counted.",
             "Keep the database as it is and report this: it should be impossible.",
@@ -95,14 +95,14 @@ def retained() -> Check:
     today = partitions.database_today()
     late = [
         part.name
-        for parent, days in retention.limits().items()
+        for parent, days in retention.retention_limits().items()
         for part in partitions.existing_partitions(parent)
         if part.end <= today - timedelta(days=days) - RETENTION_GRACE
     ]
     if late:
         return warn(
             "retention",
-            f"{counted(len(late), 'partition')} older than the limit: {', '.join(late[:5])}.",
+            f"{count_noun(len(late), 'partition')} older than the limit: {', '.join(late[:5])}.",
             "A worker drops them once an hour: see its log for what keeps it from that.",
         )
     return ok("retention", "Nothing is kept beyond its limit.")
@@ -113,13 +113,13 @@ def room() -> Check:
     found = fetch_row("SELECT pg_database_size(current_database())")
     assert found is not None
     size = f"The database takes {filesizeformat(found[0])}"
-    folder = _existing(Path(settings.DATA_DIR))
+    folder = _existing_folder(Path(settings.DATA_DIR))
     free = shutil.disk_usage(folder).free
     told = f"{size}; {filesizeformat(free)} free on the disk of {folder}."
-    if free < LEAST_FREE_BYTES:
+    if free < MIN_FREE_BYTES:
         return warn("room", told, "Make room, or keep less: see the KEEP_ settings.")
     return ok("room", told)
 
 
-def _existing(path: Path) -> Path:
+def _existing_folder(path: Path) -> Path:
     return next(folder for folder in (path, *path.resolve().parents) if folder.exists())

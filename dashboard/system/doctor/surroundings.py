@@ -9,11 +9,11 @@ from dashboard.core.broker import BrokerDown
 from dashboard.core.errors import Refused
 from dashboard.models import Endpoint
 from dashboard.runs import credentials
-from dashboard.system.doctor.check import Check, bad, counted, listed, ok
-from dashboard.system.queries import MOST_NAMED
-from dashboard.system.state import Named
+from dashboard.system.doctor.check import Check, bad, count_noun, join_slugs, ok
+from dashboard.system.queries import MAX_NAMED
+from dashboard.system.state import NamedEndpoints
 
-SHORTEST_SECRET = 50
+MIN_SECRET_LENGTH = 50
 KEY_BYTES = 32
 
 
@@ -38,13 +38,13 @@ def redis() -> Check:
 
 def secret_key() -> Check:
     key = settings.SECRET_KEY
-    if len(key) < SHORTEST_SECRET or len(set(key)) < 10:
+    if len(key) < MIN_SECRET_LENGTH or len(set(key)) < 10:
         return bad(
             "secret key",
-            f"SECRET_KEY has {counted(len(key), 'character')}, which can be guessed."
-            if len(key) < SHORTEST_SECRET
+            f"SECRET_KEY has {count_noun(len(key), 'character')}, which can be guessed."
+            if len(key) < MIN_SECRET_LENGTH
             else "SECRET_KEY repeats a few characters, which can be guessed.",
-            f"Set it to {SHORTEST_SECRET} random characters or more. Everybody signs in again.",
+            f"Set it to {MIN_SECRET_LENGTH} random characters or more. Everybody signs in again.",
         )
     return ok("secret key", f"{len(key)} characters.")
 
@@ -63,25 +63,27 @@ def credential_keys() -> Check:
             "CREDENTIAL_KEYS is empty, so no API key of an endpoint can be stored or read.",
             f"Set it, or CREDENTIAL_KEYS_FILE, to the base64 of {KEY_BYTES} random bytes.",
         )
-    return ok("credential keys", f"{counted(len(keys), 'key')}; the first one seals.")
+    return ok("credential keys", f"{count_noun(len(keys), 'key')}; the first one seals.")
 
 
 def stored_credentials() -> Check:
     """Open every stored credential; what is inside is dropped at once."""
     holders = Endpoint.objects.kept().filter(credential__isnull=False).order_by("slug")
-    shut = [endpoint.slug for endpoint in holders.iterator() if not _opens(endpoint)]
+    shut = [endpoint.slug for endpoint in holders.iterator() if not _can_decrypt(endpoint)]
     if shut:
-        named = Named(len(shut), tuple(shut[:MOST_NAMED]))
+        named = NamedEndpoints(len(shut), tuple(shut[:MAX_NAMED]))
         return bad(
             "stored credentials",
-            f"{counted(len(shut), 'credential')} of {holders.count()} cannot be opened: "
-            f"{listed(named)}.",
+            f"{count_noun(len(shut), 'credential')} of {holders.count()} cannot be opened: "
+            f"{join_slugs(named)}.",
             "Put the key that sealed them back into CREDENTIAL_KEYS, or enter them again.",
         )
-    return ok("stored credentials", f"{counted(holders.count(), 'credential')}, none stays shut.")
+    return ok(
+        "stored credentials", f"{count_noun(holders.count(), 'credential')}, none stays shut."
+    )
 
 
-def _opens(endpoint: Endpoint) -> bool:
+def _can_decrypt(endpoint: Endpoint) -> bool:
     try:
         credentials.reveal(endpoint)
     except (Refused, ValueError):

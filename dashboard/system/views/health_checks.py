@@ -21,5 +21,5 @@ def healthz(request: HttpRequest) -> HttpResponse:
 @never_cache
 @require_safe
 def readyz(request: HttpRequest) -> JsonResponse:
-    problems = readiness.problems()
+    problems = readiness.readiness_problems()
     return JsonResponse({"problems": problems}, status=503 if problems else 200)

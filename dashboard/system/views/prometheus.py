@@ -17,17 +17,17 @@ from dashboard.system import prometheus
 @public
 @never_cache
 @require_safe
-def page(request: HttpRequest) -> HttpResponse:
-    if not _may_read(request):
-        return _plain("Send the METRICS_TOKEN as a Bearer token.", 401)
+def metrics_page(request: HttpRequest) -> HttpResponse:
+    if not _may_read_metrics(request):
+        return _plain_response("Send the METRICS_TOKEN as a Bearer token.", 401)
     try:
-        body, content_type = prometheus.page(request.headers.get("Accept", ""))
+        body, content_type = prometheus.render_metrics(request.headers.get("Accept", ""))
     except Error:
-        return _plain("The database does not answer.", 503)
+        return _plain_response("The database does not answer.", 503)
     return HttpResponse(body, content_type=content_type)
 
 
-def _may_read(request: HttpRequest) -> bool:
+def _may_read_metrics(request: HttpRequest) -> bool:
     if not settings.METRICS_TOKEN:
         return True
     scheme, _, token = request.headers.get("Authorization", "").partition(" ")
@@ -36,7 +36,7 @@ def _may_read(request: HttpRequest) -> bool:
     return scheme.lower() == "bearer" and same
 
 
-def _plain(text: str, status: int) -> HttpResponse:
+def _plain_response(text: str, status: int) -> HttpResponse:
     response = HttpResponse(f"{text}\n", status=status, content_type="text/plain; charset=utf-8")
     if status == 401:
         response.headers["WWW-Authenticate"] = 'Bearer realm="metrics"'

@@ -13,12 +13,16 @@ from dashboard.system import retention_page, table_sizes
 
 @own
 @require_safe
-def page(request: HttpRequest) -> HttpResponse:
+def settings_page(request: HttpRequest) -> HttpResponse:
     groups = visible_groups(actor_of(request))
     return render(request, "system/settings.html", {"groups": groups})
 
 
 @own
 @require_safe
-def retention(request: HttpRequest) -> HttpResponse:
-    return render(request, "system/retention.html", {"kept": retention_page.of(table_sizes.read())})
+def retention_view(request: HttpRequest) -> HttpResponse:
+    return render(
+        request,
+        "system/retention.html",
+        {"kept": retention_page.build_retention_page(table_sizes.read_table_sizes())},
+    )

@@ -11,8 +11,8 @@ from dashboard.system import system_page
 
 @needs(Right.READ)
 @require_safe
-def page(request: HttpRequest) -> HttpResponse:
-    state = monitoring.state(actor_of(request).teams(Right.READ))
-    context = {"system": system_page.of(state)}
+def system_status_page(request: HttpRequest) -> HttpResponse:
+    state = monitoring.read_system_state(actor_of(request).teams(Right.READ))
+    context = {"system": system_page.build_system_page(state)}
     whole = not request.headers.get("HX-Request")
     return render(request, f"system/{'system' if whole else '_system'}.html", context)

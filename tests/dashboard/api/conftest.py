@@ -28,7 +28,7 @@ def asking(person: User) -> Callable[..., Asking]:
     """A client of the API with a token of the given scopes."""
 
     def make(*scopes: str) -> Asking:
-        made = tokens.issue(name="a script", scopes=scopes or Scope.values, by=person)
+        made = tokens.issue_token(name="a script", scopes=scopes or Scope.values, by=person)
         return Asking(made.text, made.token)
 
     return make

@@ -59,7 +59,7 @@ def test_a_wrong_secret_with_a_right_prefix_is_refused(api: Asking) -> None:
 def test_a_revoked_token_is_refused_and_told_so(api: Asking) -> None:
     """Revoking takes effect on the next request."""
     assert api.get("/endpoints").status_code == 200
-    tokens.revoke(api.token)
+    tokens.revoke_token(api.token)
 
     answer = api.get("/endpoints")
 

@@ -36,7 +36,7 @@ class Answer:
 def test_every_command_of_the_page_works(site: Site, transactional_db: None) -> None:
     """Whoever copies the page's commands gets answers, not errors."""
     root = User.objects.create_superuser("root")
-    text = tokens.issue(name="docs", scopes=Scope.values, by=root).text
+    text = tokens.issue_token(name="docs", scopes=Scope.values, by=root).text
     values = {"TOOLGAUGE": site.url, "TOKEN": text, "NOW": timezone.now().isoformat()}
 
     answers = []

@@ -78,7 +78,7 @@ def test_a_key_opens_nothing_for_who_may_not(asking: Callable[..., Asking]) -> N
     make_endpoint()
     api = asking("operate")
     assert send(api, "k").status_code == 201
-    tokens.revoke(api.token)
+    tokens.revoke_token(api.token)
 
     assert send(api, "k").status_code == 401
 
@@ -101,7 +101,7 @@ def test_after_a_day_a_key_is_free_again(api: Asking) -> None:
     past.update(created_at=F("created_at") - timedelta(hours=25))
 
     assert "Idempotency-Replayed" not in send(api, "old").headers
-    assert idempotency.forget() == 1
+    assert idempotency.forget_answers() == 1
     assert set(KeptAnswer.objects.values_list("key", flat=True)) == {"old", "young"}
 
 
@@ -109,7 +109,7 @@ def test_an_answer_too_large_to_keep_is_not_done_again(
     api: Asking, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The repetition says that it was done."""
-    monkeypatch.setattr(idempotency, "LARGEST", 10)
+    monkeypatch.setattr(idempotency, "MAX_ANSWER_BYTES", 10)
     make_endpoint()
     send(api, "k")
 
@@ -127,7 +127,7 @@ def test_while_the_first_is_under_way_the_second_is_told_so(api: Asking) -> None
 
     def hold() -> None:
         with transaction.atomic():
-            idempotency.claim(api.token, "k", b"")
+            idempotency.claim_key(api.token, "k", b"")
             held.set()
             done.wait(60)
         connection.close()

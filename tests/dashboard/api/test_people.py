@@ -24,7 +24,9 @@ def _entries(db: None) -> None:
 
 @pytest.fixture
 def root(db: None) -> Asking:
-    made = tokens.issue(name="r", scopes=["read", "decide"], by=User.objects.create_superuser("r"))
+    made = tokens.issue_token(
+        name="r", scopes=["read", "decide"], by=User.objects.create_superuser("r")
+    )
     return Asking(made.text, made.token)
 
 
@@ -56,7 +58,7 @@ def test_teams_are_made_renamed_and_removed(root: Asking) -> None:
 def test_access_is_ended_at_once(root: Asking) -> None:
     """Their sessions and tokens open nothing any more, and the log says who did it and why."""
     vera = make_person("vera", Role.VIEWER)
-    theirs, page = tokens.issue(name="v", scopes=["read"], by=vera), Client()
+    theirs, page = tokens.issue_token(name="v", scopes=["read"], by=vera), Client()
     page.force_login(vera)
 
     ended = root.post(f"/people/{vera.pk}/deactivate", {"reason": "she left"})
@@ -80,7 +82,7 @@ def test_everybody_lists_their_own_tokens_and_administrators_all(
 ) -> None:
     """Newest first; nothing that is listed opens anything."""
     mine, team = asking("read"), Team.objects.create(name="search")
-    held = tokens.issue(name="held", scopes=["read"], by=mine.token.created_by, team=team)
+    held = tokens.issue_token(name="held", scopes=["read"], by=mine.token.created_by, team=team)
 
     def listed(api: Asking) -> list[str]:
         return [each["prefix"] for each in api.get("/tokens").json()["tokens"]]

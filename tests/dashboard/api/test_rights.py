@@ -32,7 +32,7 @@ def teams(db: None) -> tuple[Endpoint, Endpoint]:
 
 
 def token_for(person: User | None, *scopes: str, team: Team | None = None) -> Asking:
-    made = tokens.issue(name="t", scopes=scopes or Scope.values, by=person, team=team)
+    made = tokens.issue_token(name="t", scopes=scopes or Scope.values, by=person, team=team)
     return Asking(made.text, made.token)
 
 

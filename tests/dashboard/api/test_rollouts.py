@@ -19,7 +19,7 @@ WHY = {"reason": "a good week"}
 
 
 def token_for(person: User, *scopes: str) -> Asking:
-    made = tokens.issue(name="t", scopes=scopes or ["read", "operate"], by=person)
+    made = tokens.issue_token(name="t", scopes=scopes or ["read", "operate"], by=person)
     return Asking(made.text, made.token)
 
 
@@ -144,7 +144,7 @@ def test_who_may_not_decide_any_more_is_refused(
 
 def test_a_request_that_cannot_be_made_says_why(endpoint: Endpoint, olga: Asking) -> None:
     """Conditions that are not met, one that waits already, nobody behind the token."""
-    nobody = tokens.issue(name="t", scopes=["operate"], by=None)
+    nobody = tokens.issue_token(name="t", scopes=["operate"], by=None)
     refused = Asking(nobody.text, nobody.token).post("/endpoints/steady/rollout", WHY)
     assert (refused.status_code, "a person" in error_of(refused)["detail"]) == (403, True)
 

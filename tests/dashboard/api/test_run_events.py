@@ -27,7 +27,7 @@ from tests.live import eventually
 
 @pytest.fixture
 def text(transactional_db: None) -> str:
-    return tokens.issue(name="a script", scopes=["read"], by=None).text
+    return tokens.issue_token(name="a script", scopes=["read"], by=None).text
 
 
 @pytest.fixture
@@ -109,7 +109,7 @@ def test_too_many_watchers_are_told_to_come_back(site: Site, run: Run, text: str
 
 def test_a_chunked_body_over_the_limit_is_refused(site: Site, endpoint: Endpoint) -> None:
     """Without a Content-Length the bytes themselves are counted."""
-    text = tokens.issue(name="a script", scopes=["probe"], by=None).text
+    text = tokens.issue_token(name="a script", scopes=["probe"], by=None).text
     connection = HTTPConnection(urlsplit(site.url).netloc, timeout=60)
     pieces = (b" " * 2**20 for _ in range(9))
     headers = {"Authorization": f"Bearer {text}", "Content-Type": "application/json"}

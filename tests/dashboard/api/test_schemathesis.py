@@ -92,7 +92,7 @@ def places(db: None) -> dict[str, Any]:
         "request_id": asked,
         "person_id": olga.pk,
         "team_id": Team.objects.get().pk,
-        "prefix": tokens.issue(name="old", scopes=["read"], by=olga).token.prefix,
+        "prefix": tokens.issue_token(name="old", scopes=["read"], by=olga).token.prefix,
         "grant_id": Grant.objects.filter(person=olga).earliest("pk").pk,
         "code": "not_found",
     }
@@ -135,7 +135,7 @@ def test_every_answer_is_one_that_the_document_tells(
     """No fault of ours, no undocumented status, no body or content type of another kind."""
     settings.API_RATE = settings.API_TELEMETRY_RATE = (1_000_000, 1.0)
     root = User.objects.get(username="root")
-    text = tokens.issue(name="all", scopes=Scope.values, by=root).text
+    text = tokens.issue_token(name="all", scopes=Scope.values, by=root).text
     tried = set()
 
     for operation in _operations():

@@ -18,7 +18,7 @@ def test_a_batch_that_comes_many_times_at_once_is_stored_once(
 ) -> None:
     """An impatient client repeats while the first try is under way; one of them stores."""
     make_endpoint()
-    text = tokens.issue(name="a gateway", scopes=["telemetry"], by=None).text
+    text = tokens.issue_token(name="a gateway", scopes=["telemetry"], by=None).text
     event = {"endpoint": "steady", "at": timezone.now().isoformat(), "verdicts": {"leak": True}}
     batch = {"batch_id": str(uuid4()), "events": [event] * 2000}
 

@@ -35,7 +35,7 @@ def administrator(db: None, client: Client) -> Client:
 @pytest.mark.django_db
 def test_a_token_has_its_shape_and_only_its_hash_is_stored() -> None:
     """Whoever reads the table cannot use the API."""
-    made = tokens.issue(name="a", scopes=["read"], by=None)
+    made = tokens.issue_token(name="a", scopes=["read"], by=None)
 
     row = ApiToken.objects.values().get()
     assert SHAPE.fullmatch(made.text)
@@ -47,7 +47,7 @@ def test_a_token_has_its_shape_and_only_its_hash_is_stored() -> None:
 @pytest.mark.django_db
 def test_no_two_tokens_are_alike() -> None:
     """Prefix and secret are drawn anew for every token."""
-    made = [tokens.issue(name="a", scopes=["read"], by=None).text for _ in range(20)]
+    made = [tokens.issue_token(name="a", scopes=["read"], by=None).text for _ in range(20)]
 
     assert len({text.split("_", 2)[1] for text in made}) == 20
     assert len({text.split("_", 2)[2] for text in made}) == 20
@@ -58,7 +58,7 @@ def test_no_two_tokens_are_alike() -> None:
 def test_scopes_must_be_known(scopes: list[str]) -> None:
     """Neither the service nor the table takes a scope that does not exist, or none at all."""
     with pytest.raises(Refused):
-        tokens.issue(name="a", scopes=scopes, by=None)
+        tokens.issue_token(name="a", scopes=scopes, by=None)
     with pytest.raises(IntegrityError), transaction.atomic():
         ApiToken.objects.create(prefix="abcdefgh", digest=b"", name="a", scopes=scopes)
 
@@ -66,9 +66,9 @@ def test_scopes_must_be_known(scopes: list[str]) -> None:
 @pytest.mark.django_db
 def test_a_token_is_revoked_once() -> None:
     """The time of the first revocation stays."""
-    token = tokens.issue(name="a", scopes=["read"], by=None).token
+    token = tokens.issue_token(name="a", scopes=["read"], by=None).token
 
-    assert [tokens.revoke(token), tokens.revoke(token)] == [True, False]
+    assert [tokens.revoke_token(token), tokens.revoke_token(token)] == [True, False]
 
 
 def test_the_page_shows_a_new_token_once(administrator: Client) -> None:
@@ -171,13 +171,13 @@ def test_the_service_gives_no_more_than_its_maker_has(db: None) -> None:
     Grant.objects.create(person=vera, team=team, role=Role.APPROVER)
 
     with pytest.raises(Refused, match="operate"):
-        tokens.issue(name="a", scopes=["read", "operate"], by=vera)
+        tokens.issue_token(name="a", scopes=["read", "operate"], by=vera)
     with pytest.raises(Refused, match="decide"):
-        tokens.issue(name="a", scopes=["decide"], by=vera, team=Team.objects.create(name="b"))
+        tokens.issue_token(name="a", scopes=["decide"], by=vera, team=Team.objects.create(name="b"))
     with pytest.raises(Refused, match="needs a person"):
-        tokens.issue(name="a", scopes=["decide"], by=None)
+        tokens.issue_token(name="a", scopes=["decide"], by=None)
     assert not ApiToken.objects.exists()
-    assert tokens.issue(name="a", scopes=["decide"], by=vera, team=team).token.team == team
+    assert tokens.issue_token(name="a", scopes=["decide"], by=vera, team=team).token.team == team
 
 
 def test_issue_and_revocation_are_written_down(administrator: Client) -> None:
@@ -240,7 +240,9 @@ def test_the_command_refuses_what_it_does_not_know(arguments: list[str]) -> None
 def test_tokens_of_before_keep_what_they_could() -> None:
     """The scope that was called write is operate; nothing else of a token changes."""
     migration = import_module("dashboard.migrations.0019_token_rights")
-    made = [tokens.issue(name="a", scopes=scopes, by=None) for scopes in (["read"], ["probe"])]
+    made = [
+        tokens.issue_token(name="a", scopes=scopes, by=None) for scopes in (["read"], ["probe"])
+    ]
     execute("SET CONSTRAINTS ALL IMMEDIATE")
     execute("ALTER TABLE dashboard_apitoken DROP CONSTRAINT api_token_scopes_known")
     ApiToken.objects.filter(pk=made[1].token.pk).update(scopes=["read", "write", "telemetry"])

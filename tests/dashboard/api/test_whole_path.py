@@ -20,7 +20,7 @@ SIMULATED = {"slug": "simulated", "provider": "openai", "model": "sim-steady", "
 def text(transactional_db: None) -> str:
     broker().flushdb()
     root = User.objects.create_superuser("root")
-    return tokens.issue(name="a script", scopes=Scope.values, by=root).text
+    return tokens.issue_token(name="a script", scopes=Scope.values, by=root).text
 
 
 def test_a_program_needs_nothing_but_the_api(

@@ -117,28 +117,28 @@ def test_a_role_with_ordinary_grants_is_stopped_by_the_triggers(role: str) -> No
             assert "the audit log can only be added to" in refusal(change), change
         with transaction.atomic():
             record("two")
-        assert chain.verify().is_good
+        assert chain.verify_chain().is_good
 
 
 def test_a_role_that_only_runs_the_product_has_no_right_over_the_log(role: str) -> None:
     """It does what web and workers do, adds to the log, and is refused all else by its grants."""
     for _ in range(2):  # as after every migration
-        database_role.grant(role)
+        database_role.grant_role(role)
 
     with connected_as(role):
         endpoint = make_endpoint()
         modes.switch_on(endpoint.profile, Mode.NO_TOOLS, by=None, reason="careful")
-        tokens.issue(name="ci", scopes=["read"], by=None)
+        tokens.issue_token(name="ci", scopes=["read"], by=None)
         run = runs.request(endpoint, by=None)
         runs.cancel(run, by="the test")
-        assert not maintenance.is_quiet(endpoint.pk)
+        assert not maintenance.is_in_maintenance(endpoint.pk)
         endpoints.remove(endpoint)
         partitions.ensure_months([date(2019, 1, 1)], parents=["dashboard_rollup5m"])
-        assert "dashboard_rollup5m_201901" in retention.enforce()
+        assert "dashboard_rollup5m_201901" in retention.drop_expired_partitions()
         for statement in (*CHANGES, *TRICKS):
             why = refusal(statement)
             assert "permission denied" in why or "must be owner" in why, statement
-        verdict = chain.verify()
+        verdict = chain.verify_chain()
 
     assert verdict.is_good
     assert verdict.links == AuditEntry.objects.count() >= 4
@@ -150,7 +150,7 @@ def test_a_role_that_nothing_would_bind_is_refused() -> None:
     """Superusers, the owner and roles that are not there get no grants."""
     for name in (str(connection.settings_dict["USER"]), "nobody_at_all"):
         with pytest.raises(Refused):
-            database_role.grant(name)
+            database_role.grant_role(name)
 
 
 @pytest.mark.django_db
@@ -171,7 +171,7 @@ def test_the_log_works_where_its_owner_is_no_superuser() -> None:
     link_now()
 
     assert fetch_row("SELECT count(*) FROM audited.dashboard_auditlink") == (2,)
-    assert chain.verify().is_good
+    assert chain.verify_chain().is_good
     for change in CHANGES:
         assert "permission denied" in refusal(change), change
     execute("RESET ROLE")

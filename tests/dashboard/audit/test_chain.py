@@ -12,7 +12,7 @@ from django.db import connection, transaction
 
 from dashboard.audit import chain
 from dashboard.audit import services as audit
-from dashboard.audit.chain import Head, Kind
+from dashboard.audit.chain import BreakKind, ChainHead
 from dashboard.charts import services as notes
 from dashboard.core.sql import execute, fetch_row
 from dashboard.models import AuditEntry, Endpoint, Note
@@ -24,40 +24,40 @@ OF = "(SELECT entry_id FROM dashboard_auditlink WHERE seq = {})"
 FLIPPED = "set_byte({0}, 0, get_byte({0}, 0) # 1)"
 ENTRY, LINK = "dashboard_auditentry", "dashboard_auditlink"
 # What somebody who owns the tables could do, and which breaks are to be found: kind and link.
-BREAKS: dict[str, tuple[list[str], list[tuple[Kind, int | None]]]] = {
+BREAKS: dict[str, tuple[list[str], list[tuple[BreakKind, int | None]]]] = {
     "one byte of a body": (
         [f"UPDATE {ENTRY} SET body = replace(body, 'three', 'thref') WHERE id = {OF.format(3)}"],
-        [(Kind.CHANGED, 3)],
+        [(BreakKind.CHANGED, 3)],
     ),
     "a moment": (
         [f"UPDATE {ENTRY} SET at_us = at_us + 1 WHERE id = {OF.format(3)}"],
-        [(Kind.CHANGED, 3)],
+        [(BreakKind.CHANGED, 3)],
     ),
     "a digest": (
         [f"UPDATE {LINK} SET digest = {FLIPPED.format('digest')} WHERE seq = 3"],
-        [(Kind.CHANGED, 3)],
+        [(BreakKind.CHANGED, 3)],
     ),
     "a digest before": (
         [f"UPDATE {LINK} SET previous = {FLIPPED.format('previous')} WHERE seq = 3"],
-        [(Kind.CHANGED, 3)],
+        [(BreakKind.CHANGED, 3)],
     ),
     "a column": (
         [
             f"ALTER TABLE {ENTRY} ALTER COLUMN actor DROP EXPRESSION",
             f"UPDATE {ENTRY} SET actor = 'mallory' WHERE id = {OF.format(3)}",
         ],
-        [(Kind.CHANGED, 3)],
+        [(BreakKind.CHANGED, 3)],
     ),
     "an entry taken out": (
         [f"DELETE FROM {ENTRY} WHERE id = {OF.format(3)}"],
-        [(Kind.MISSING, 3)],
+        [(BreakKind.MISSING, 3)],
     ),
     "an entry taken out with its link": (
         [
             f"DELETE FROM {ENTRY} WHERE id = {OF.format(3)}",
             f"DELETE FROM {LINK} WHERE seq = 3",
         ],
-        [(Kind.MISSING, 4)],
+        [(BreakKind.MISSING, 4)],
     ),
     "an entry taken out, and the gap closed": (
         [
@@ -66,11 +66,11 @@ BREAKS: dict[str, tuple[list[str], list[tuple[Kind, int | None]]]] = {
             f"UPDATE {LINK} SET seq = -seq WHERE seq > 3",
             f"UPDATE {LINK} SET seq = -seq - 1 WHERE seq < 0",
         ],
-        [(Kind.MISSING, 3), (Kind.CUT_OFF, 6)],
+        [(BreakKind.MISSING, 3), (BreakKind.CUT_OFF, 6)],
     ),
     "the first taken out": (
         [f"DELETE FROM {ENTRY} WHERE id = {OF.format(1)}", f"DELETE FROM {LINK} WHERE seq = 1"],
-        [(Kind.MISSING, 2)],
+        [(BreakKind.MISSING, 2)],
     ),
     "two entries exchanged": (
         [
@@ -78,14 +78,14 @@ BREAKS: dict[str, tuple[list[str], list[tuple[Kind, int | None]]]] = {
             f"UPDATE {LINK} a SET entry_id = -(SELECT min(b.entry_id) + max(b.entry_id)"
             f" FROM {LINK} b WHERE b.entry_id < 0) + a.entry_id WHERE seq IN (2, 4)",
         ],
-        [(Kind.REORDERED, 2), (Kind.REORDERED, 4)],
+        [(BreakKind.REORDERED, 2), (BreakKind.REORDERED, 4)],
     ),
     "two links exchanged": (
         [
             f"UPDATE {LINK} SET seq = -seq WHERE seq IN (3, 4)",
             f"UPDATE {LINK} SET seq = 7 + seq WHERE seq < 0",
         ],
-        [(Kind.REORDERED, 3), (Kind.REORDERED, 4), (Kind.REORDERED, 5)],
+        [(BreakKind.REORDERED, 3), (BreakKind.REORDERED, 4), (BreakKind.REORDERED, 5)],
     ),
     "the bodies of two exchanged": (
         [
@@ -93,7 +93,7 @@ BREAKS: dict[str, tuple[list[str], list[tuple[Kind, int | None]]]] = {
             f" WHERE a.id IN ({OF.format(2)}, {OF.format(4)})"
             f" AND b.id IN ({OF.format(2)}, {OF.format(4)}) AND a.id <> b.id"
         ],
-        [(Kind.CHANGED, 2), (Kind.CHANGED, 4)],
+        [(BreakKind.CHANGED, 2), (BreakKind.CHANGED, 4)],
     ),
     "an entry slipped in": (
         [
@@ -101,34 +101,34 @@ BREAKS: dict[str, tuple[list[str], list[tuple[Kind, int | None]]]] = {
             f"INSERT INTO {ENTRY} (body)"
             """ VALUES ('{"action": "a", "actor": {"name": "mallory"}}')""",
         ],
-        [(Kind.UNLINKED, None)],
+        [(BreakKind.UNLINKED, None)],
     ),
     "the end cut off": (
         [f"DELETE FROM {ENTRY} WHERE id = {OF.format(6)}", f"DELETE FROM {LINK} WHERE seq = 6"],
-        [(Kind.CUT_OFF, 6)],
+        [(BreakKind.CUT_OFF, 6)],
     ),
     "all cut off": (
         [f"DELETE FROM {ENTRY}", f"DELETE FROM {LINK}"],
-        [(Kind.CUT_OFF, 1)],
+        [(BreakKind.CUT_OFF, 1)],
     ),
 }
 
 
 @pytest.fixture
-def six(db: None) -> Head:
+def six(db: None) -> ChainHead:
     """Six entries in the chain, and the head of it."""
     record("one", "two", "three", "four", "five", "six")
     link_now()
-    return chain.head()
+    return chain.read_head()
 
 
-def found(expect: Head | None = None) -> list[tuple[Kind, int | None]]:
-    verdict = chain.verify(expect=expect, batch=4)
+def found(expect: ChainHead | None = None) -> list[tuple[BreakKind, int | None]]:
+    verdict = chain.verify_chain(expect=expect, batch=4)
     assert verdict.is_good != bool(verdict.breaks)
     return [(each.kind, each.seq) for each in verdict.breaks]
 
 
-def test_every_break_is_found_and_named(six: Head) -> None:
+def test_every_break_is_found_and_named(six: ChainHead) -> None:
     """Each change alone, by an owner who switched the triggers off: its kind and its place."""
     assert found(six) == []
     for table in (ENTRY, LINK):
@@ -139,13 +139,13 @@ def test_every_break_is_found_and_named(six: Head) -> None:
         for statement in statements:
             assert execute(statement) != 0, name
         assert found(six) == breaks, name
-        if all(kind is Kind.CUT_OFF for kind, _ in breaks):
+        if all(kind is BreakKind.CUT_OFF for kind, _ in breaks):
             # What is left is whole in itself: only who kept the head can tell.
             assert found() == [], name
         transaction.savepoint_rollback(mark)
 
 
-def test_a_chain_written_anew_is_found_by_its_head(six: Head) -> None:
+def test_a_chain_written_anew_is_found_by_its_head(six: ChainHead) -> None:
     """An owner can make a new chain without a flaw; it does not lead to the head that was kept."""
     for table in (ENTRY, LINK):
         execute(f"ALTER TABLE {table} DISABLE TRIGGER audit_no_truncate")
@@ -154,29 +154,29 @@ def test_a_chain_written_anew_is_found_by_its_head(six: Head) -> None:
     link_now()
 
     assert found() == []
-    assert found(six) == [(Kind.CHANGED, 6)]
+    assert found(six) == [(BreakKind.CHANGED, 6)]
 
 
-def test_of_many_breaks_the_first_are_told_and_the_head_is_right(six: Head) -> None:
+def test_of_many_breaks_the_first_are_told_and_the_head_is_right(six: ChainHead) -> None:
     """A log that is broken everywhere is told in twenty lines."""
     record(*(f"more {number}" for number in range(30)))
     link_now()
     execute(f"ALTER TABLE {ENTRY} DISABLE TRIGGER audit_no_change")
     execute(f"UPDATE {ENTRY} SET at_us = at_us + 1")
 
-    verdict = chain.verify()
+    verdict = chain.verify_chain()
 
-    assert (len(verdict.breaks), verdict.more) == (chain.MOST_BREAKS, True)
-    assert (verdict.head, verdict.links) == (chain.head(), 36)
+    assert (len(verdict.breaks), verdict.more) == (chain.MAX_BREAKS, True)
+    assert (verdict.head, verdict.links) == (chain.read_head(), 36)
 
 
-def test_heads_are_read_as_they_are_printed(six: Head) -> None:
+def test_heads_are_read_as_they_are_printed(six: ChainHead) -> None:
     """A head survives being written down; what is none is refused."""
-    assert chain.expected(f" {six}\n") == six
-    assert chain.expected("0:") == Head()
+    assert chain.parse_head(f" {six}\n") == six
+    assert chain.parse_head("0:") == ChainHead()
     for text in ("", "6", "6:", "0:" + "0" * 64, f"x{six}", str(six)[:-1], f"{six}0"):
         with pytest.raises(ValueError, match="is no head"):
-            chain.expected(text)
+            chain.parse_head(text)
 
 
 @pytest.mark.django_db(transaction=True)
@@ -212,7 +212,7 @@ def test_those_who_write_at_once_make_one_chain_and_wait_for_nobody_in_a_circle(
         for done in [pool.submit(work, job) for job in jobs]:
             done.result()
 
-    verdict = chain.verify()
+    verdict = chain.verify_chain()
     assert verdict.is_good, verdict.breaks
     assert verdict.links == AuditEntry.objects.count() == rounds * threads + 2
     assert fetch_row("SELECT count(*) FROM dashboard_auditturn") == (0,)
@@ -233,6 +233,6 @@ def test_what_is_rolled_back_leaves_no_hole() -> None:
         give_up("in part")
 
     assert [entry.told["subject"] for entry in AuditEntry.objects.all()] == ["kept"]
-    assert chain.verify().links == 1
+    assert chain.verify_chain().links == 1
     with pytest.raises(RuntimeError):
         record("outside of any transaction")

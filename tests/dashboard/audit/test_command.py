@@ -33,7 +33,7 @@ def test_a_log_is_checked_against_a_head_that_was_kept(capfd: pytest.CaptureFixt
     record("one", "two", "three")
     link_now()
     code, head, _ = toolgauge(capfd, "head")
-    assert (code, head) == (0, str(chain.head()))
+    assert (code, head) == (0, str(chain.read_head()))
     assert head.startswith("3:")
 
     code, out, said = toolgauge(capfd, "verify", "--expect", head)
@@ -70,4 +70,4 @@ def test_once_a_day_the_head_is_told_to_the_log() -> None:
         upkeep()
         upkeep()
     heads = [line["head"] for line in lines if line["event"] == "audit head"]
-    assert heads == [str(chain.head())]
+    assert heads == [str(chain.read_head())]

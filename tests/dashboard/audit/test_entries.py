@@ -149,15 +149,15 @@ def test_a_token_is_told_beside_whose_it_is() -> None:
     """The prefix, never the token."""
     who = ActorContext(Via.API, 7, "alice", token="tg_abcd1234", address="10.0.0.1")
     with actor_context.acting_as(who):
-        fleet.register("http://127.0.0.1:9")
+        fleet.register_fleet("http://127.0.0.1:9")
     assert last()["actor"] == {"name": "alice", "person": 7, "token": "tg_abcd1234"}
     assert last()["origin"]["via"] == "api"
 
 
 def test_what_workers_do_by_themselves_is_the_systems() -> None:
     """A channel that wants no more is switched off with the reason that it gave."""
-    made = channels.create(name="ops", kind="webhook", url="http://127.0.0.1:9/x", by=None)
-    channels.switch_off(made.channel, "410 Gone")
+    made = channels.create_channel(name="ops", kind="webhook", url="http://127.0.0.1:9/x", by=None)
+    channels.switch_off_channel(made.channel, "410 Gone")
     entry = last()
     assert (entry["actor"]["name"], entry["origin"]["via"]) == ("system", "system")
     assert entry["reason"] == "410 Gone"
@@ -173,10 +173,10 @@ def test_no_secret_is_ever_in_the_log(client: Client, alice: User) -> None:
         endpoint, key=None, forget_key=False, by=alice, base_url="http://127.0.0.2:9/v1"
     )
     url = f"http://127.0.0.1:9/hook/{CANARY}"
-    made = channels.create(name="ops", kind="webhook", url=url, by=alice)
-    drawn = channels.rotate(made.channel).secret
-    channels.change(made.channel, name="ops", url=url + "2")
-    channels.remove(Channel.objects.get())
+    made = channels.create_channel(name="ops", kind="webhook", url=url, by=alice)
+    drawn = channels.rotate_secret(made.channel).secret
+    channels.change_channel(made.channel, name="ops", url=url + "2")
+    channels.remove_channel(Channel.objects.get())
     endpoints.remove(endpoint)
     audit.record(Action.DEMO_CHANGED, subject="x", after={"key": Secret(CANARY)})
 
@@ -214,14 +214,14 @@ def test_every_entry_is_bounded() -> None:
 def test_maintenance_and_notes_tell_their_reasons(alice: User) -> None:
     """Planned and cancelled, written and removed: each with what was meant."""
     endpoint, now = make_endpoint(), timezone.now()
-    window = maintenance.plan(
+    window = maintenance.plan_window(
         endpoint, now, now + timedelta(hours=1), by=alice, reason="new engine"
     )
     assert (last()["reason"], last()["subject"]) == ("new engine", f"maintenance {window.pk}")
     assert last()["after"]["ends_at"] == str(window.ends_at)
-    assert maintenance.cancel(window, by=alice)
+    assert maintenance.cancel_window(window, by=alice)
     assert last()["action"] == Action.MAINTENANCE_CANCELLED
-    assert not maintenance.cancel(window, by=alice)
+    assert not maintenance.cancel_window(window, by=alice)
     note = notes.add_note(endpoint, at=None, text="deployed", by=alice)
     assert notes.remove_note(note, by=alice)
     assert (last()["action"], last()["before"]["text"]) == (Action.NOTE_REMOVED, "deployed")

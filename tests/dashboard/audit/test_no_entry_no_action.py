@@ -30,7 +30,9 @@ URL = "http://127.0.0.1:9/hook"
 
 
 def _window() -> None:
-    maintenance.plan(None, timezone.now(), timezone.now() + timedelta(hours=2), by=None, reason="x")
+    maintenance.plan_window(
+        None, timezone.now(), timezone.now() + timedelta(hours=2), by=None, reason="x"
+    )
 
 
 # Everything that somebody does here; the rows that it is done to were made before.
@@ -47,11 +49,13 @@ ACTIONS: dict[str, Callable[[], object]] = {
     ),
     "detection.release": lambda: detection.release(Incident.objects.get(), by=None, note="x"),
     "detection.acknowledge": lambda: detection.acknowledge(Incident.objects.get(), by=None),
-    "channels.create": lambda: channels.create(name="new", kind="webhook", url=URL, by=None),
-    "channels.change": lambda: channels.change(Channel.objects.get(), name="another"),
-    "channels.switch_off": lambda: channels.switch_off(Channel.objects.get(), "gone"),
-    "channels.rotate": lambda: channels.rotate(Channel.objects.get()),
-    "channels.remove": lambda: channels.remove(Channel.objects.get()),
+    "channels.create": lambda: channels.create_channel(
+        name="new", kind="webhook", url=URL, by=None
+    ),
+    "channels.change": lambda: channels.change_channel(Channel.objects.get(), name="another"),
+    "channels.switch_off": lambda: channels.switch_off_channel(Channel.objects.get(), "gone"),
+    "channels.rotate": lambda: channels.rotate_secret(Channel.objects.get()),
+    "channels.remove": lambda: channels.remove_channel(Channel.objects.get()),
     "tool_rules.add": lambda: tool_rules.add(pattern="new_*", risk=Risk.READ, by=None),
     "tool_rules.change": lambda: tool_rules.change(
         ToolRule.objects.get(pattern="a_*"), pattern="c_*", risk=Risk.READ, note=""
@@ -59,12 +63,14 @@ ACTIONS: dict[str, Callable[[], object]] = {
     "tool_rules.move": lambda: tool_rules.move(ToolRule.objects.get(pattern="a_*"), up=True),
     "tool_rules.remove": lambda: tool_rules.remove(ToolRule.objects.get(pattern="a_*")),
     "maintenance.plan": _window,
-    "maintenance.cancel": lambda: maintenance.cancel(MaintenanceWindow.objects.get(), by=None),
+    "maintenance.cancel": lambda: maintenance.cancel_window(
+        MaintenanceWindow.objects.get(), by=None
+    ),
     "notes.add": lambda: notes.add_note(
         Endpoint.objects.get(slug="steady"), at=None, text="x", by=None
     ),
     "notes.remove": lambda: notes.remove_note(Note.objects.get(), by=None),
-    "demo.register": lambda: fleet.register("http://127.0.0.1:9"),
+    "demo.register": lambda: fleet.register_fleet("http://127.0.0.1:9"),
 }
 
 

@@ -12,7 +12,7 @@ from dashboard.core.sql import execute
 from dashboard.models import ApiToken, Endpoint, Grant, ModeSwitch, Team
 from dashboard.models.people import Role
 from dashboard.people.services import people, roles, teams, tokens
-from dashboard.people.services.people import Rights
+from dashboard.people.services.people import InvitedRights
 from dashboard.trust import modes
 from health.modes import Mode
 from tests.dashboard.audit.builders import close, everything, link_now
@@ -32,20 +32,22 @@ ACTIONS: dict[str, Callable[[], object]] = {
         Endpoint.objects.get().profile, Mode.NO_TOOLS, by=_ada(), reason="careful"
     ),
     "modes.switch_off": lambda: modes.switch_off(ModeSwitch.objects.get(), by=_ada(), reason="x"),
-    "people.invite": lambda: people.invite(
-        username="new", rights=Rights(roles=[Role.VIEWER]), by=_ada()
+    "people.invite": lambda: people.invite_person(
+        username="new", rights=InvitedRights(roles=[Role.VIEWER]), by=_ada()
     ),
-    "people.deactivate": lambda: people.deactivate(_bob(), by=_ada()),
-    "roles.give": lambda: roles.give(_bob(), role=Role.APPROVER, by=_ada()),
-    "roles.take": lambda: roles.take(Grant.objects.get(), by=_ada()),
+    "people.deactivate": lambda: people.deactivate_person(_bob(), by=_ada()),
+    "roles.give": lambda: roles.give_role(_bob(), role=Role.APPROVER, by=_ada()),
+    "roles.take": lambda: roles.take_role(Grant.objects.get(), by=_ada()),
     "roles.set_administrator": lambda: roles.set_administrator(
         _bob(), administrator=True, by=_ada()
     ),
-    "teams.make": lambda: teams.make(name="new", by=_ada()),
-    "teams.rename": lambda: teams.rename(Team.objects.get(), name="other", by=_ada()),
-    "teams.move": lambda: teams.move([Endpoint.objects.get()], team=Team.objects.get(), by=_ada()),
-    "tokens.issue": lambda: tokens.issue(name="new", scopes=["read"], by=_ada()),
-    "tokens.revoke": lambda: tokens.revoke(ApiToken.objects.get()),
+    "teams.make": lambda: teams.create_team(name="new", by=_ada()),
+    "teams.rename": lambda: teams.rename_team(Team.objects.get(), name="other", by=_ada()),
+    "teams.move": lambda: teams.move_endpoints(
+        [Endpoint.objects.get()], team=Team.objects.get(), by=_ada()
+    ),
+    "tokens.issue": lambda: tokens.issue_token(name="new", scopes=["read"], by=_ada()),
+    "tokens.revoke": lambda: tokens.revoke_token(ApiToken.objects.get()),
 }
 
 
@@ -56,7 +58,7 @@ def rows(db: None) -> None:
     make_person("bob", Role.OPERATOR)
     Team.objects.create(name="blue")
     modes.switch_on(make_endpoint().profile, Mode.NO_PARALLEL, by=ada, reason="careful")
-    tokens.issue(name="ci", scopes=["read"], by=ada)
+    tokens.issue_token(name="ci", scopes=["read"], by=ada)
     link_now()
 
 

@@ -20,7 +20,7 @@ from django.test.utils import CaptureQueriesContext
 
 from dashboard.audit import queries as audit_page
 from dashboard.audit import services as audit
-from dashboard.audit.queries import Wanted
+from dashboard.audit.queries import AuditFilter
 from dashboard.charts import services as notes
 from dashboard.core import actor_context, permissions
 from dashboard.core.actor_context import ActorContext, Via
@@ -61,8 +61,8 @@ def as_(client: Client, person: User) -> Client:
     return client
 
 
-def notes_seen(asked: Wanted, person: User) -> set[str]:
-    found = audit_page.found(asked, permissions.user_actor(person))
+def notes_seen(asked: AuditFilter, person: User) -> set[str]:
+    found = audit_page.filter_entries(asked, permissions.user_actor(person))
     return {entry.endpoint for entry in found if entry.action != Action.ENDPOINT_CREATED}
 
 
@@ -81,7 +81,9 @@ def test_everybody_sees_what_their_teams_allow(client: Client, two_teams: dict[s
     red = make_person("rita", Role.VIEWER, team=two_teams["red"])
     everywhere, nobody = make_person("eve", Role.VIEWER), make_person("noa")
     admin = User.objects.create_superuser("ada")
-    seen = {person: notes_seen(Wanted(), person) for person in (red, everywhere, nobody, admin)}
+    seen = {
+        person: notes_seen(AuditFilter(), person) for person in (red, everywhere, nobody, admin)
+    }
     assert seen == {
         red: {"red"},
         everywhere: {"blue", "red", "free"},
@@ -110,7 +112,9 @@ def test_what_was_a_teams_stays_with_it() -> None:
         if team is teams[0]:
             endpoints.remove(endpoint)
     person = make_person("nina", Role.VIEWER, team=teams[1])
-    found = audit_page.found(Wanted(endpoint="shared"), permissions.user_actor(person))
+    found = audit_page.filter_entries(
+        AuditFilter(endpoint="shared"), permissions.user_actor(person)
+    )
     assert {entry.told["after"]["text"] for entry in found} == {"of new"}
 
 
@@ -118,7 +122,9 @@ def test_an_endpoint_is_followed_through_its_names() -> None:
     """Asked for by the name that it has now, it shows what was done under the one before."""
     endpoint = make_endpoint(slug="before")
     endpoints.update(endpoint, key=None, forget_key=False, slug="now")
-    actions = [entry.action for entry in audit_page.found(Wanted(endpoint="now"), EVERYBODY)]
+    actions = [
+        entry.action for entry in audit_page.filter_entries(AuditFilter(endpoint="now"), EVERYBODY)
+    ]
     assert actions == [Action.ENDPOINT_CHANGED, Action.ENDPOINT_CREATED]
 
 
@@ -131,7 +137,7 @@ def test_filters_narrow_and_nonsense_is_left_out() -> None:
         record('beta 100%_ "so"')
 
     def subjects(**asked: str) -> list[str]:
-        found = audit_page.found(audit_page.wanted(asked), EVERYBODY)
+        found = audit_page.filter_entries(audit_page.parse_audit_filter(asked), EVERYBODY)
         return [entry.told["subject"] for entry in found]
 
     every = ['beta 100%_ "so"', "alpha", "endpoint steady"]
@@ -151,20 +157,20 @@ def test_filters_narrow_and_nonsense_is_left_out() -> None:
         "after": "x",
     }
     assert subjects(**nonsense) == every
-    assert audit_page.wanted(nonsense) == Wanted()
-    assert audit_page.wanted({"since": "0001-01-01", "until": "9999-12-31"}).until == ""
+    assert audit_page.parse_audit_filter(nonsense) == AuditFilter()
+    assert audit_page.parse_audit_filter({"since": "0001-01-01", "until": "9999-12-31"}).until == ""
 
 
 def test_pages_follow_each_other_without_gaps() -> None:
     """Forth and back by the numbers of entries, whatever is added meanwhile."""
     record(*(str(number) for number in range(7)))
-    first = audit_page.read(Wanted(), EVERYBODY, size=3)
+    first = audit_page.read_audit_page(AuditFilter(), EVERYBODY, size=3)
     record("newer")
-    second = audit_page.read(first.older or Wanted(), EVERYBODY, size=3)
-    third = audit_page.read(second.older or Wanted(), EVERYBODY, size=3)
-    back = audit_page.read(third.newer or Wanted(), EVERYBODY, size=3)
+    second = audit_page.read_audit_page(first.older or AuditFilter(), EVERYBODY, size=3)
+    third = audit_page.read_audit_page(second.older or AuditFilter(), EVERYBODY, size=3)
+    back = audit_page.read_audit_page(third.newer or AuditFilter(), EVERYBODY, size=3)
 
-    def subjects(page: audit_page.Page) -> list[str]:
+    def subjects(page: audit_page.AuditPage) -> list[str]:
         return [row.entry.told["subject"] for row in page.rows]
 
     assert [subjects(page) for page in (first, second, third, back)] == [
@@ -174,7 +180,11 @@ def test_pages_follow_each_other_without_gaps() -> None:
         ["3", "2", "1"],
     ]
     assert (first.newer, third.older) == (None, None)
-    every = [row for rows in audit_page.batches(Wanted(), EVERYBODY, most=3) for row in rows]
+    every = [
+        row
+        for rows in audit_page.read_entry_batches(AuditFilter(), EVERYBODY, most=3)
+        for row in rows
+    ]
     assert len(every) == 8
 
 

@@ -19,7 +19,7 @@ from dashboard.core.navigation import SETTINGS_GROUPS, settings_tabs
 from dashboard.core.permissions import RIGHTS, Actor
 from dashboard.models.people import Role
 from dashboard.system import retention, retention_page, table_sizes
-from dashboard.system.table_sizes import Piece, Stored
+from dashboard.system.table_sizes import TableSize, TableSizes
 from tests.factories import make_attempt, make_endpoint, make_person, make_run
 
 ENV_EXAMPLE = Path(__file__).resolve().parents[3] / ".env.example"
@@ -76,7 +76,7 @@ def test_retention_tells_limits_and_where_they_are_set(signed_in: Client, settin
 
 def test_every_store_that_has_a_limit_is_on_the_page() -> None:
     """A new limit cannot be forgotten here."""
-    assert retention_page.VARIABLES.keys() == retention.limits().keys()
+    assert retention_page.VARIABLES.keys() == retention.retention_limits().keys()
 
 
 def test_the_next_drop_is_the_oldest_partition_when_all_of_it_is_too_old(settings: Any) -> None:
@@ -85,7 +85,7 @@ def test_the_next_drop_is_the_oldest_partition_when_all_of_it_is_too_old(setting
     days = [(date(2026, 11, 1), False), (date(2026, 11, 3), True), (date(2026, 11, 15), True)]
     pieces = [_day(day, holds_rows=holds) for day, holds in days]
 
-    page = retention_page.of(Stored(TODAY, 10**6, tuple(pieces)))
+    page = retention_page.build_retention_page(TableSizes(TODAY, 10**6, tuple(pieces)))
 
     raw = next(store for store in page.limited if store.variable == "KEEP_RAW_DAYS")
     assert raw.oldest == date(2026, 11, 3)
@@ -98,7 +98,9 @@ def test_what_is_over_its_limit_is_due_now(settings: Any) -> None:
     """A worker that did not come by yet does not make the page name a day in the past."""
     settings.KEEP_RAW_DAYS = 2
 
-    page = retention_page.of(Stored(TODAY, 10**6, (_day(date(2026, 11, 3), holds_rows=True),)))
+    page = retention_page.build_retention_page(
+        TableSizes(TODAY, 10**6, (_day(date(2026, 11, 3), holds_rows=True),))
+    )
 
     raw = next(store for store in page.limited if store.variable == "KEEP_RAW_DAYS")
     assert raw.next is not None
@@ -107,7 +109,7 @@ def test_what_is_over_its_limit_is_due_now(settings: Any) -> None:
 
 def test_an_empty_store_says_so(signed_in: Client) -> None:
     """Nothing yet is not a date, and nothing is not nought days."""
-    nothing = retention_page.of(Stored(TODAY, 10**6, ()))
+    nothing = retention_page.build_retention_page(TableSizes(TODAY, 10**6, ()))
 
     assert {(store.oldest, store.next) for store in nothing.limited} == {(None, None)}
 
@@ -115,7 +117,7 @@ def test_an_empty_store_says_so(signed_in: Client) -> None:
 @pytest.mark.django_db
 def test_every_table_of_ours_is_counted_once() -> None:
     """The sizes of the page add up to those of all our tables."""
-    found = table_sizes.read()
+    found = table_sizes.read_table_sizes()
 
     names = [piece.partition.name if piece.partition else piece.table for piece in found.pieces]
     assert len(names) == len(set(names))
@@ -136,9 +138,9 @@ def test_retention_takes_the_same_queries_whatever_is_stored(signed_in: Client) 
     assert counted[0] == counted[1]
 
 
-def _day(day: date, *, holds_rows: bool) -> Piece:
+def _day(day: date, *, holds_rows: bool) -> TableSize:
     part = partitions.Partition("dashboard_observation", day, day + timedelta(days=1))
-    return Piece("dashboard_observation", part, 50, 8192, holds_rows)
+    return TableSize("dashboard_observation", part, 50, 8192, holds_rows)
 
 
 def test_the_tabs_are_the_pages_of_the_overview(signed_in: Client) -> None:

@@ -9,8 +9,8 @@ from django.contrib.auth.models import User
 from django.test import Client
 from pytest_django.asserts import assertContains, assertNotContains, assertRedirects
 
-from dashboard.demo.demo_fleet import PATHS, fleet
-from dashboard.demo.queries import among, is_simulated
+from dashboard.demo.demo_fleet import PATHS, build_fleet
+from dashboard.demo.queries import filter_simulated, is_simulated
 from dashboard.demo.services import fleet as demo
 from dashboard.models import Endpoint
 from dashboard.models.people import Role
@@ -50,7 +50,7 @@ def test_what_is_simulated_is_known_by_its_address(
     endpoint = make_endpoint(slug=slug, base_url=base_url)
 
     assert is_simulated(endpoint) is expected
-    assert among(Endpoint.objects.kept()).exists() is expected
+    assert filter_simulated(Endpoint.objects.kept()).exists() is expected
 
 
 @pytest.mark.django_db
@@ -60,12 +60,14 @@ def test_without_vendors_only_the_demo_itself_is_simulated(settings: Any) -> Non
     make_endpoint(slug="real", base_url="https://api.example/v1")
     make_endpoint(slug="demo-gemini", base_url=f"{URL}/gemini")
 
-    assert [endpoint.slug for endpoint in among(Endpoint.objects.kept())] == ["demo-gemini"]
+    assert [endpoint.slug for endpoint in filter_simulated(Endpoint.objects.kept())] == [
+        "demo-gemini"
+    ]
 
 
 def test_the_simulated_fleet_is_removed_with_one_click(administrator: Client) -> None:
     """The question names each of them, the answer says how many; real endpoints stay."""
-    demo.register(URL)
+    demo.register_fleet(URL)
     make_endpoint(slug="by-hand", base_url=f"{URL}/openai/v1")
     make_endpoint(slug="real", base_url="https://api.example/v1")
 
@@ -89,7 +91,7 @@ def test_removing_twice_is_said_and_does_no_harm(administrator: Client) -> None:
 
 def test_the_fleet_comes_back(administrator: Client) -> None:
     """Removed and started again, under the same names; what is there is not registered twice."""
-    demo.register(URL)
+    demo.register_fleet(URL)
     administrator.post("/settings/demo/remove/")
     make_endpoint(slug="demo-steady", base_url="https://api.example/v1")
     assertContains(administrator.get("/settings/demo/"), "The simulated fleet is not here")
@@ -117,7 +119,7 @@ def test_without_vendors_there_is_nothing_to_start(administrator: Client, settin
 
 def test_the_note_about_the_demo_can_be_hidden(signed_in: Client) -> None:
     """It counts, leads to the removal, and stays away for this session."""
-    demo.register(URL)
+    demo.register_fleet(URL)
     assertContains(signed_in.get("/"), "10 endpoints here are simulated")
 
     part = signed_in.post("/settings/demo/hide/", headers={"HX-Request": "true"})
@@ -132,7 +134,7 @@ def test_only_administrators_are_offered_to_start_or_remove_the_demo(
     """Others see what is simulated, and no button that would be refused."""
     operator = Client()
     operator.force_login(make_person("omar", Role.OPERATOR))
-    demo.register(URL)
+    demo.register_fleet(URL)
 
     for address in ("/", "/settings/demo/"):
         assertContains(operator.get(address), "demo-steady")
@@ -154,7 +156,7 @@ def test_a_fleet_of_real_endpoints_has_no_note(signed_in: Client) -> None:
 )
 def test_the_demo_needs_a_person(client: Client, db: None, address: str, method: str) -> None:
     """Strangers are sent to sign in, and nothing is removed."""
-    demo.register(URL)
+    demo.register_fleet(URL)
 
     answer = getattr(client, method)(f"/settings/demo/{address}")
 
@@ -170,7 +172,7 @@ def test_an_empty_installation_leads_to_the_first_verdict(administrator: Client)
     assertContains(page, 'href="/endpoints/new/?preset=ollama"')
     assertContains(page, "Start the simulated fleet")
     assertContains(page, "up to 1")
-    make_endpoint(base_url=fleet(URL)[0].base_url)
+    make_endpoint(base_url=build_fleet(URL)[0].base_url)
     assertNotContains(administrator.get("/"), "The first verdict takes a minute")
 
 
@@ -186,7 +188,7 @@ def test_an_empty_installation_without_vendors_offers_no_demo(
 @pytest.mark.parametrize("page", ["/", "/endpoints/demo-steady/", "/runs/{run}/", "/compare/"])
 def test_a_simulated_endpoint_is_marked_wherever_it_is_shown(signed_in: Client, page: str) -> None:
     """Nobody takes its figures for those of a real model; a real endpoint bears no such mark."""
-    endpoint = make_endpoint(slug="demo-steady", base_url=fleet(URL)[0].base_url)
+    endpoint = make_endpoint(slug="demo-steady", base_url=build_fleet(URL)[0].base_url)
     address = page.format(run=make_finished_run(endpoint).pk)
     marked = signed_in.get(address)
 

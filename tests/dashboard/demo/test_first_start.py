@@ -61,7 +61,7 @@ def test_the_printed_password_opens_nothing_but_the_page_that_changes_it(
     part = browser.get("/fleet/rows/", headers={"HX-Request": "true"})
     assert part.headers["HX-Redirect"] == "/settings/password/"
     assertContains(browser.get("/settings/password/"), "drawn by a machine")
-    token = tokens.issue(name="ci", scopes=["read"], by=User.objects.get()).text
+    token = tokens.issue_token(name="ci", scopes=["read"], by=User.objects.get()).text
     api = browser.get("/api/v1/endpoints", headers={"Authorization": f"Bearer {token}"})
     assert api.status_code == 200
     chosen = {"old_password": printed} | dict.fromkeys(("new_password1", "new_password2"), CHOSEN)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from dashboard.demo.demo_fleet import Member
+from dashboard.demo.demo_fleet import FleetMember
 from probes.outcomes import Outcome
 from simulators.stories import STORIES
 from simulators.vendors.registry import SPECS
@@ -48,7 +48,7 @@ def test_every_endpoint_answers_from_its_first_run_on(slug: str) -> None:
     assert Outcome.VOID not in {attempt.outcome for attempt in first.attempts}
 
 
-def _spec(member: Member) -> Spec:
+def _spec(member: FleetMember) -> Spec:
     path = member.base_url.removeprefix("http://127.0.0.1:8900")
     if path.startswith("/stories/"):
         path = "/" + path.split("/", 3)[3]

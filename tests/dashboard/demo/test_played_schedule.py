@@ -9,8 +9,14 @@ from itertools import pairwise
 import pytest
 from django.conf import settings
 
-from dashboard.demo.player import Simulated
-from dashboard.demo.player_schedule import BASELINE_RUNS, FULL_SUITE, MOST_VALUES, WAITS, Schedule
+from dashboard.demo.player import SimulatedRun
+from dashboard.demo.player_schedule import (
+    BASELINE_RUNS,
+    FULL_SUITE,
+    MAX_VALUES,
+    WAITS,
+    PlayedSchedule,
+)
 from dashboard.demo.services import history
 from dashboard.endpoints.services import endpoints
 from dashboard.models import Endpoint, WatchEvent
@@ -34,7 +40,7 @@ def test_the_waits_are_those_of_the_product() -> None:
     assert BASELINE_RUNS == settings.BASELINE_RUNS
     assert WaitTimes(settings.BASELINE_EVERY, settings.CONFIRM_AFTER) == WAITS
     assert set(FULL_SUITE) == {trigger.value for trigger in FULL_OF_PRODUCT}
-    assert MOST_VALUES == profiles.MOST_VALUES
+    assert MAX_VALUES == profiles.MOST_VALUES
 
 
 def test_a_warning_is_confirmed_and_an_incident_looked_after() -> None:
@@ -72,11 +78,11 @@ def test_the_database_notices_what_the_player_noticed(slug: str) -> None:
     """Each after the same run: the history has no incident that its schedule did not know of."""
     member = FLEET[slug]
     endpoint = _registered(slug)
-    schedule, noticed = Schedule(Provider(member.provider), member.every), []
+    schedule, noticed = PlayedSchedule(Provider(member.provider), member.every), []
     told_news = False
 
     for run in _played(slug):
-        stored = history.store(endpoint, run)
+        stored = history.store_simulated_run(endpoint, run)
         assert schedule.trigger(run.engine) == run.trigger
         assert (run.trigger == "fingerprint") == told_news
         told_news = stored.fingerprint_changed and run.suite == "light"
@@ -89,7 +95,7 @@ def test_the_database_notices_what_the_player_noticed(slug: str) -> None:
 
 
 @cache
-def _played(slug: str) -> list[Simulated]:
+def _played(slug: str) -> list[SimulatedRun]:
     return played(slug, days=NOTICED[slug][0])
 
 

@@ -7,13 +7,13 @@ import re
 from datetime import timedelta
 from itertools import pairwise
 
-from dashboard.demo.player import Simulated
+from dashboard.demo.player import SimulatedRun
 from probes.outcomes import Outcome
 from probes.suite import plan_trials
 from tests.dashboard.demo.story_player import BEGAN, DAY, FLEET, day_of, first_run, played
 
 
-def told(run: Simulated) -> str:
+def told(run: SimulatedRun) -> str:
     """All of a run as text, without the time of day that some vendors put into an answer."""
     attempts = json.dumps([attempt.as_json() for attempt in run.attempts])
     attempts = re.sub(r'(created(_at)?\\": ?)\d+', r"\1", attempts)

@@ -9,7 +9,7 @@ from itertools import pairwise
 import pytest
 
 from dashboard.demo.demo_history import register_with_history
-from dashboard.demo.player import Simulated
+from dashboard.demo.player import SimulatedRun
 from dashboard.demo.services import fleet
 from dashboard.models import Endpoint
 from tests.dashboard.demo.story_player import FLEET
@@ -21,10 +21,10 @@ class Storing:
     """Stands for what stores a run; keeps it."""
 
     def __init__(self, fails_at: int = -1) -> None:
-        self.runs: dict[Endpoint, list[Simulated]] = defaultdict(list)
+        self.runs: dict[Endpoint, list[SimulatedRun]] = defaultdict(list)
         self._left = fails_at
 
-    def __call__(self, endpoint: Endpoint, run: Simulated) -> None:
+    def __call__(self, endpoint: Endpoint, run: SimulatedRun) -> None:
         self._left -= 1
         if self._left == 0:
             raise RuntimeError("the disk is full")
@@ -73,5 +73,5 @@ def test_a_history_that_breaks_off_leaves_nothing_behind() -> None:
 @pytest.mark.django_db
 def test_without_a_history_runs_are_wanted_at_once() -> None:
     """The burst of every new endpoint: there is soon something to see either way."""
-    assert list(fleet.register(URL)) == list(FLEET)
+    assert list(fleet.register_fleet(URL)) == list(FLEET)
     assert set(Endpoint.objects.values_list("onboarding_left", flat=True)) == {20}

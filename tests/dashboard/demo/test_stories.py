@@ -7,14 +7,14 @@ from itertools import pairwise
 
 import pytest
 
-from dashboard.demo.demo_fleet import Member
-from dashboard.demo.player import Simulated
+from dashboard.demo.demo_fleet import FleetMember
+from dashboard.demo.player import SimulatedRun
 from probes.outcomes import Metric, Outcome
 from tests.dashboard.demo.story_player import BEGAN, bad, day_of, played, rate
 
 
 @pytest.fixture(scope="module")
-def outage() -> list[Simulated]:
+def outage() -> list[SimulatedRun]:
     """Days of an endpoint that is down for six hours of the third."""
     return played("demo-claude", days=(1.9, 3.5))
 
@@ -36,7 +36,7 @@ def test_a_slow_decay_grows() -> None:
     assert 0.1 < sum(b for b, _ in half) / sum(of for _, of in half) < 0.5
 
 
-def test_an_outage_is_void_for_its_six_hours_and_for_no_longer(outage: list[Simulated]) -> None:
+def test_an_outage_is_void_for_its_six_hours_and_for_no_longer(outage: list[SimulatedRun]) -> None:
     """Void attempts lie between hour 54 and hour 60, and nothing fails on either side."""
     down = [run for run in outage if run.is_fruitless]
 
@@ -46,7 +46,7 @@ def test_an_outage_is_void_for_its_six_hours_and_for_no_longer(outage: list[Simu
     assert others == {Outcome.PASS}
 
 
-def test_a_run_without_a_verdict_is_soon_tried_again(outage: list[Simulated]) -> None:
+def test_a_run_without_a_verdict_is_soon_tried_again(outage: list[SimulatedRun]) -> None:
     """As on the real schedule: after a quarter of an hour, then ever less soon."""
     waits = [b.at - a.at - a.took for a, b in pairwise(outage) if a.is_fruitless]
 
@@ -58,7 +58,7 @@ def test_a_run_without_a_verdict_is_soon_tried_again(outage: list[Simulated]) ->
 def test_an_endpoint_that_is_down_has_no_new_template() -> None:
     """What cannot be read is not known; it is no change of the profile key, nor is its return."""
     address = "http://127.0.0.1:8900/with/down,from=36000,until=90000/llamacpp/v1"
-    runs = played(Member("x", "openai", address, "sim-steady"), days=(0, 2))
+    runs = played(FleetMember("x", "openai", address, "sim-steady"), days=(0, 2))
 
     told = [bool(run.engine.chat_template_hash) for run in runs]
     assert (told[0], False in told, told[-1]) == (True, True, True)

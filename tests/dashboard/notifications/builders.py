@@ -11,14 +11,14 @@ from django.utils import timezone
 
 from dashboard.models import Channel, Delivery, Endpoint, Incident, Notice
 from dashboard.notifications.services import channels, deliveries, outbox, routing
-from dashboard.notifications.services.channels import Made
+from dashboard.notifications.services.channels import ChannelSecret
 
 AT_ONCE = {"group_for": timedelta()}
 
 
-def make_webhook(url: str, *, name: str = "ops", **wishes: Any) -> Made:
+def make_webhook(url: str, *, name: str = "ops", **wishes: Any) -> ChannelSecret:
     """A webhook that gathers nothing, unless told otherwise."""
-    return channels.create(
+    return channels.create_channel(
         name=name, kind="webhook", url=url, by=None, wishes={**AT_ONCE, **wishes}
     )
 
@@ -45,13 +45,15 @@ def tell(
 ) -> Notice:
     """A notice in the outbox."""
     said = {"title": "steady: Parse success fell", "text": "No mode is on.", "severity": 2, **body}
-    return outbox.put(Notice.Kind(kind), endpoint=endpoint, body=said, incident=incident, at=at)
+    return outbox.put_notice(
+        Notice.Kind(kind), endpoint=endpoint, body=said, incident=incident, at=at
+    )
 
 
 def turn() -> int:
     """What a worker does: route, then send what is due."""
-    routing.route()
-    return deliveries.send_due()
+    routing.route_notices()
+    return deliveries.send_due_deliveries()
 
 
 def make_due() -> None:

@@ -21,9 +21,11 @@ SECRET = "Sw0rdfish-9f8e7d"
 
 def make_apprise(receiver: Receiver, monkeypatch: pytest.MonkeyPatch) -> Channel:
     """A channel for Apprise's plain JSON; that the URL is understood has a test of its own."""
-    monkeypatch.setattr("dashboard.notifications.senders.apprise_sender.check", lambda url: None)
+    monkeypatch.setattr(
+        "dashboard.notifications.senders.apprise_sender.check_apprise_url", lambda url: None
+    )
     url = f"json://robot:{SECRET}@127.0.0.1:{receiver.server_port}/{SECRET}?rto=1"
-    made = channels.create(name="chat", kind="apprise", url=url, by=None, wishes=AT_ONCE)
+    made = channels.create_channel(name="chat", kind="apprise", url=url, by=None, wishes=AT_ONCE)
     return made.channel
 
 
@@ -86,7 +88,7 @@ def test_a_hanging_service_is_ended(
     receiver: Receiver, endpoint: Endpoint, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Apprise gives up, or its process is ended; the delivery is tried again either way."""
-    monkeypatch.setattr(deliveries, "SEND_WITHIN", timedelta(seconds=0.5))
+    monkeypatch.setattr(deliveries, "SEND_TIMEOUT", timedelta(seconds=0.5))
     make_apprise(receiver, monkeypatch)
     receiver.answers = [hang]
     tell(endpoint)
@@ -102,7 +104,7 @@ def test_a_hanging_service_is_ended(
 def test_what_apprise_does_not_understand_cannot_be_saved() -> None:
     """A wrong token is found when it is typed, not in the night when it is needed."""
     with pytest.raises(Refused, match="does not understand") as caught:
-        channels.create(name="chat", kind="apprise", url="slack://no-such-token", by=None)
+        channels.create_channel(name="chat", kind="apprise", url="slack://no-such-token", by=None)
 
     assert "no-such-token" not in caught.value.message
     assert not Channel.objects.exists()
@@ -148,7 +150,7 @@ def test_what_apprise_does_not_understand_cannot_be_saved() -> None:
 def test_services_that_reach_into_the_machine_are_refused(url: str) -> None:
     """No programs, files, windows or buses; one receiver, and nothing but a message for it."""
     with pytest.raises(Refused):
-        channel_urls.checked("apprise", url)
+        channel_urls.check_channel_url("apprise", url)
 
 
 @pytest.mark.filterwarnings("ignore::DeprecationWarning:apprise")
@@ -176,7 +178,7 @@ def as_list(schemes: str | tuple[str, ...] | None) -> list[str]:
 )
 def test_the_hint_gives_nothing_away(kind: str, url: str, hint: str) -> None:
     """Scheme and host; where the host is the token, the scheme alone."""
-    assert channel_urls.hint(channel_urls.checked(kind, url)) == hint
+    assert channel_urls.url_hint(channel_urls.check_channel_url(kind, url)) == hint
 
 
 @pytest.mark.parametrize(
@@ -195,4 +197,4 @@ def test_the_hint_gives_nothing_away(kind: str, url: str, hint: str) -> None:
 def test_a_webhook_needs_a_plain_address(url: str) -> None:
     """Only http and https, one host in its one spelling, no user and no fragment."""
     with pytest.raises(Refused):
-        channel_urls.checked("webhook", url)
+        channel_urls.check_channel_url("webhook", url)

@@ -156,7 +156,7 @@ def test_a_hanging_receiver_is_left(
     receiver: Receiver, endpoint: Endpoint, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """It costs the time that a try may take, and is tried again later."""
-    monkeypatch.setattr(deliveries, "SEND_WITHIN", timedelta(seconds=0.3))
+    monkeypatch.setattr(deliveries, "SEND_TIMEOUT", timedelta(seconds=0.3))
     make_webhook(receiver.url)
     receiver.answers = [hang]
     tell(endpoint)
@@ -173,7 +173,7 @@ def test_of_an_answer_only_the_status_counts(
     receiver: Receiver, endpoint: Endpoint, monkeypatch: pytest.MonkeyPatch, answer: Answer
 ) -> None:
     """A hundred megabytes are not read and an endless body is not waited for: it was received."""
-    monkeypatch.setattr(deliveries, "SEND_WITHIN", timedelta(seconds=1))
+    monkeypatch.setattr(deliveries, "SEND_TIMEOUT", timedelta(seconds=1))
     make_webhook(receiver.url)
     receiver.answers = [answer]
     tell(endpoint)
@@ -209,10 +209,10 @@ def test_what_is_gone_is_not_told(receiver: Receiver, endpoint: Endpoint) -> Non
     """A delivery whose notices were deleted ends, and harms no other."""
     make_webhook(receiver.url)
     tell(endpoint)
-    routing.route()
+    routing.route_notices()
     the_delivery().notices.clear()
 
-    deliveries.send_due()
+    deliveries.send_due_deliveries()
 
     assert (the_delivery().state, receiver.received) == ("failed", [])
 
@@ -224,9 +224,9 @@ def test_a_failed_delivery_can_be_tried_again(receiver: Receiver, endpoint: Endp
     tell(endpoint)
     turn()
 
-    assert deliveries.retry(the_delivery())
+    assert deliveries.retry_delivery(the_delivery())
     turn()
-    assert not deliveries.retry(the_delivery())
+    assert not deliveries.retry_delivery(the_delivery())
 
     assert the_delivery().state == "sent"
     assert len(set(receiver.ids())) == 1

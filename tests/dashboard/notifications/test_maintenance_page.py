@@ -81,13 +81,13 @@ def test_cancelling_ends_the_silence(signed_in: Client, person: User) -> None:
     """A window under way is over at once, and says who ended it."""
     endpoint = make_endpoint()
     window = _window(endpoint, -HOUR, HOUR)
-    assert maintenance.is_quiet(endpoint.pk)
+    assert maintenance.is_in_maintenance(endpoint.pk)
 
     page = signed_in.post(f"{URL}{window.pk}/cancel/", follow=True)
 
-    assert not maintenance.is_quiet(endpoint.pk)
+    assert not maintenance.is_in_maintenance(endpoint.pk)
     assertContains(page, "cancelled by alice")
-    assert not maintenance.cancel(window, by=person)
+    assert not maintenance.cancel_window(window, by=person)
 
 
 @pytest.mark.parametrize(("start", "end", "quiet"), [(-2, -1, False), (-1, 1, True), (1, 2, False)])
@@ -101,28 +101,31 @@ def test_the_databases_clock_says_whether_it_is_quiet(
         starts_at=Now() + start * HOUR, ends_at=Now() + end * HOUR
     )
 
-    assert maintenance.is_quiet(endpoint.pk) is quiet
+    assert maintenance.is_in_maintenance(endpoint.pk) is quiet
 
 
 def test_a_window_concerns_its_endpoint_alone(db: None) -> None:
     """Others are told as before, unless the window is for all."""
     one, other = make_endpoint(slug="one"), make_endpoint(slug="other")
     _window(one, -HOUR, HOUR)
-    assert (maintenance.is_quiet(one.pk), maintenance.is_quiet(other.pk)) == (True, False)
+    assert (maintenance.is_in_maintenance(one.pk), maintenance.is_in_maintenance(other.pk)) == (
+        True,
+        False,
+    )
 
     _window(None, -HOUR, HOUR)
 
-    assert maintenance.is_quiet(other.pk)
+    assert maintenance.is_in_maintenance(other.pk)
 
 
 def test_what_was_cancelled_before_it_began_was_never_there(db: None) -> None:
     """A chart shows the time that was quiet, not what had been planned."""
     endpoint, now = make_endpoint(), timezone.now()
-    maintenance.cancel(_window(endpoint, HOUR, 2 * HOUR), by=None)
+    maintenance.cancel_window(_window(endpoint, HOUR, 2 * HOUR), by=None)
     shortened = _window(endpoint, -HOUR, HOUR)
-    maintenance.cancel(shortened, by=None)
+    maintenance.cancel_window(shortened, by=None)
 
-    found = maintenance.between(endpoint, now - 5 * HOUR, now + 5 * HOUR)
+    found = maintenance.windows_between(endpoint, now - 5 * HOUR, now + 5 * HOUR)
 
     assert found == [shortened]
     assert found[0].over_at < now + HOUR
@@ -139,7 +142,7 @@ def test_the_database_refuses_a_window_that_ends_before_it_begins(db: None) -> N
 def test_the_service_refuses_an_empty_reason(db: None) -> None:
     """Also where no form stands before it."""
     with pytest.raises(Refused, match="Say why"):
-        maintenance.plan(None, timezone.now(), timezone.now() + HOUR, by=None, reason=" ")
+        maintenance.plan_window(None, timezone.now(), timezone.now() + HOUR, by=None, reason=" ")
 
 
 def test_a_window_is_a_band_in_the_chart(signed_in: Client) -> None:
@@ -158,7 +161,7 @@ def test_a_window_is_a_band_in_the_chart(signed_in: Client) -> None:
 
 def _window(endpoint: Endpoint | None, start: timedelta, end: timedelta) -> MaintenanceWindow:
     now = timezone.now()
-    return maintenance.plan(endpoint, now + start, now + end, by=None, reason="moving house")
+    return maintenance.plan_window(endpoint, now + start, now + end, by=None, reason="moving house")
 
 
 def _asked(**over: Any) -> dict[str, Any]:

@@ -140,7 +140,7 @@ def test_a_failed_test_says_why(administrator: Client, receiver: Receiver) -> No
     assertRedirects(
         administrator.post(f"/settings/deliveries/{delivery.pk}/retry/"), "/settings/channels/"
     )
-    deliveries.send_due()
+    deliveries.send_due_deliveries()
 
     assert the_delivery().state == "sent"
     assertNotContains(administrator.get("/settings/deliveries/"), "Try again</button>")

@@ -45,7 +45,7 @@ def test_quiet_hours_hold_in_their_time_zone(receiver: Receiver, zone: str) -> N
         for window in windows
     }
 
-    quiet = deliveries.quiet_now()
+    quiet = deliveries.quiet_channels()
 
     assert {window: pk in quiet for window, pk in made.items()} == windows
 
@@ -95,4 +95,4 @@ def test_quiet_hours_must_make_sense(receiver: Receiver, wishes: dict[str, Any])
 
     made = make_webhook(receiver.url)
     with pytest.raises(Refused):
-        channels.change(made.channel, name="ops", wishes=wishes)
+        channels.change_channel(made.channel, name="ops", wishes=wishes)

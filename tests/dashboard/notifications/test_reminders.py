@@ -41,7 +41,7 @@ def test_an_open_incident_is_told_again_once_an_interval(
     counts = []
     for minutes in (59, 2, 58, 3, 200):
         pass_time(timedelta(minutes=minutes))
-        counts += [reminders.remind(), reminders.remind()]
+        counts += [reminders.send_reminders(), reminders.send_reminders()]
     turn()
 
     assert counts == [0, 0, 1, 0, 0, 0, 1, 0, 1, 0]
@@ -69,7 +69,7 @@ def remove(incident: Incident) -> None:
 
 def maintain(incident: Incident) -> None:
     now, hour = timezone.now(), timedelta(hours=1)
-    maintenance.plan(incident.profile.endpoint, now - hour, now + hour, by=None, reason="r")
+    maintenance.plan_window(incident.profile.endpoint, now - hour, now + hour, by=None, reason="r")
 
 
 @pytest.mark.parametrize("what", [end, acknowledge, remove, maintain])
@@ -84,7 +84,7 @@ def test_nobody_is_reminded_of_what_is_settled(
 
     what(incident)
 
-    assert reminders.remind() == 0
+    assert reminders.send_reminders() == 0
     assert not Notice.objects.filter(kind="incident.reminder").exists()
 
 
@@ -98,6 +98,6 @@ def test_each_channel_has_its_own_interval(receiver: Receiver, endpoint: Endpoin
     opened(endpoint)
 
     pass_time(timedelta(hours=2))
-    assert reminders.remind() == 1
+    assert reminders.send_reminders() == 1
     pass_time(timedelta(hours=23))
-    assert reminders.remind() == 2
+    assert reminders.send_reminders() == 2

@@ -96,7 +96,7 @@ def test_a_channel_hears_what_it_wants(receiver: Receiver, endpoint: Endpoint) -
     tell(endpoint, "incident.escalated", title="escalated", severity=3)
     tell(endpoint, "decision.wanted", title="decision", severity=1)
 
-    routing.route()
+    routing.route_notices()
 
     heard = {
         (delivery.channel.name, notice.body["title"])
@@ -127,7 +127,7 @@ def test_who_heard_of_a_grave_incident_hears_of_its_recovery(
 def test_each_notice_is_routed_once(receiver: Receiver, endpoint: Endpoint) -> None:
     """Also where nobody wanted it: a channel that is added later hears of later things."""
     tell(endpoint, title="before")
-    assert [routing.route(), routing.route()] == [1, 0]
+    assert [routing.route_notices(), routing.route_notices()] == [1, 0]
     make_webhook(receiver.url)
     tell(endpoint, title="after")
 
@@ -140,7 +140,7 @@ def test_in_maintenance_nothing_is_told(receiver: Receiver, endpoint: Endpoint) 
     """What was held back stands in the log with its reason; other endpoints are told of."""
     make_webhook(receiver.url)
     now = timezone.now()
-    maintenance.plan(
+    maintenance.plan_window(
         endpoint, now - timedelta(hours=1), now + timedelta(hours=1), by=None, reason="upgrade"
     )
     tell(endpoint, severity=3)
@@ -246,11 +246,11 @@ def test_what_waits_for_a_channel_goes_with_it(
     turn()
 
     if way == "removed":
-        channels.remove(channel)
+        channels.remove_channel(channel)
     else:
-        channels.change(channel, name="ops", wishes={"enabled": False})
-        channels.change(channel, name="ops", wishes={"enabled": True})
+        channels.change_channel(channel, name="ops", wishes={"enabled": False})
+        channels.change_channel(channel, name="ops", wishes={"enabled": True})
     make_due()
 
-    assert deliveries.send_due() == 0
+    assert deliveries.send_due_deliveries() == 0
     assert (the_delivery().state, way in the_delivery().last_error) == ("dropped", True)

@@ -45,7 +45,7 @@ def test_a_planted_secret_is_in_no_row_log_or_page(
 ) -> None:
     """A receiver that refuses, and repeats what it got, brings neither URL nor secret to light."""
     made = make_webhook(f"{receiver.url}/{PLANTED}?token={PLANTED}")
-    fresh = channels.rotate(made.channel)
+    fresh = channels.rotate_secret(made.channel)
     receiver.answers = [500, lambda handler: handler.say(400, location=f"/{PLANTED}")]
     tell(endpoint)
     tell(endpoint, "decision.wanted")
@@ -70,10 +70,10 @@ def test_a_seal_opens_only_where_it_was_made(receiver: Receiver) -> None:
 
     Channel.objects.filter(pk=two.pk).update(sealed_url=one.sealed_url)
     with pytest.raises(Refused, match="does not open"):
-        channels.url_of(Channel.objects.get(pk=two.pk))
+        channels.channel_url(Channel.objects.get(pk=two.pk))
     Channel.objects.filter(pk=one.pk).update(sealed_url=one.sealed_secret)
     with pytest.raises(Refused, match="does not open"):
-        channels.url_of(Channel.objects.get(pk=one.pk))
+        channels.channel_url(Channel.objects.get(pk=one.pk))
 
 
 def test_a_channel_that_does_not_open_fails_clearly(receiver: Receiver, endpoint: Endpoint) -> None:
@@ -104,7 +104,7 @@ def test_a_removed_channel_keeps_no_secret(receiver: Receiver) -> None:
     """Its name is free again, and its log stays."""
     channel = make_webhook(receiver.url).channel
 
-    channels.remove(channel)
+    channels.remove_channel(channel)
 
     channel.refresh_from_db()
     assert (bytes(channel.sealed_url), channel.sealed_secret) == (b"", None)
@@ -114,7 +114,7 @@ def test_a_removed_channel_keeps_no_secret(receiver: Receiver) -> None:
 def test_secrets_have_their_shape_and_names_are_taken_once(receiver: Receiver) -> None:
     """256 bits in the form of Standard Webhooks, new each time."""
     made = make_webhook(receiver.url)
-    fresh = channels.rotate(made.channel)
+    fresh = channels.rotate_secret(made.channel)
 
     for secret in (made.secret, fresh.secret):
         assert re.fullmatch(r"whsec_[A-Za-z0-9+/]{43}=", secret)

@@ -93,7 +93,7 @@ def test_whatever_was_tampered_with_does_not_verify(
 def test_for_a_day_both_secrets_verify(receiver: Receiver, endpoint: Endpoint) -> None:
     """Receivers can change over without losing a message; then the old secret is worth nothing."""
     made = make_webhook(receiver.url)
-    fresh = channels.rotate(made.channel)
+    fresh = channels.rotate_secret(made.channel)
     tell(endpoint)
     turn()
     pass_time(timedelta(days=1))

@@ -70,7 +70,7 @@ def test_of_several_workers_one_sends(receiver: Receiver) -> None:
     for number in range(10):
         tell(endpoint, "mode.changed", title=f"n{number}")
 
-    at_once(routing.route, deliveries.send_due)
+    at_once(routing.route_notices, deliveries.send_due_deliveries)
 
     told = [each["title"] for got in receiver.received for each in got.json()["data"]["notices"]]
     assert sorted(told) == sorted([f"n{number}" for number in range(10)] * 2)
@@ -82,11 +82,11 @@ def test_while_one_sends_nobody_else_does(receiver: Receiver) -> None:
     """The receiver takes its time until all others have looked for work and found none."""
     make_webhook(receiver.url)
     tell(make_endpoint())
-    routing.route()
+    routing.route_notices()
     others = threading.Semaphore(0)
 
     def look() -> None:
-        deliveries.send_due()
+        deliveries.send_due_deliveries()
         others.release()
 
     def answer(handler: Any) -> None:
@@ -108,7 +108,7 @@ def test_of_several_workers_one_reminds(receiver: Receiver) -> None:
     make_incident(endpoint)
     pass_time(timedelta(hours=2))
 
-    at_once(reminders.remind, deliveries.send_due)
+    at_once(reminders.send_reminders, deliveries.send_due_deliveries)
 
     assert [got.json()["type"] for got in receiver.received] == ["incident.reminder"]
 
@@ -119,7 +119,7 @@ def test_a_message_whose_worker_was_killed_is_sent_again_under_its_id(
     """The receiver had it, the worker could not note that: the id tells it is the same."""
     made = make_webhook(receiver.url)
     tell(make_endpoint())
-    routing.route()
+    routing.route_notices()
     worker: list[int] = []
     receiver.answers = [lambda handler: os.kill(worker[0], signal.SIGKILL)]
 
@@ -130,7 +130,7 @@ def test_a_message_whose_worker_was_killed_is_sent_again_under_its_id(
         eventually(lambda: live.process.poll() is not None)
 
     assert (len(receiver.received), the_delivery().state) == (1, "waiting")
-    assert deliveries.send_due() == 0, "its lease is kept"
+    assert deliveries.send_due_deliveries() == 0, "its lease is kept"
     make_due()
     assert turn() == 1
 
@@ -144,14 +144,14 @@ def test_whoever_lost_its_lease_writes_nothing(receiver: Receiver) -> None:
     """A worker that comes back from the dead cannot undo what another one did."""
     make_webhook(receiver.url)
     tell(make_endpoint())
-    routing.route()
-    slow = deliveries._claim()
+    routing.route_notices()
+    slow = deliveries._claim_delivery()
     assert slow is not None
     make_due()
-    assert deliveries.send_due() == 1
+    assert deliveries.send_due_deliveries() == 1
 
     receiver.answers = [500]
-    deliveries._settle(slow, deliveries._send(slow))
+    deliveries._store_result(slow, deliveries._send_delivery(slow))
 
     delivery = the_delivery()
     assert (delivery.state, delivery.last_status, delivery.last_error) == ("sent", 200, "")
@@ -161,12 +161,12 @@ def test_a_last_try_that_never_came_back_has_failed(receiver: Receiver) -> None:
     """A delivery that takes its worker along each time ends some day."""
     make_webhook(receiver.url)
     tell(make_endpoint())
-    routing.route()
-    for _ in range(deliveries.MOST_TRIES):
-        assert deliveries._claim()
+    routing.route_notices()
+    for _ in range(deliveries.MAX_TRIES):
+        assert deliveries._claim_delivery()
         make_due()
 
-    assert deliveries.send_due() == 0
+    assert deliveries.send_due_deliveries() == 0
 
     assert (the_delivery().state, receiver.received) == ("failed", [])
     assert "did not come back" in the_delivery().last_error

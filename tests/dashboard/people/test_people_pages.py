@@ -294,8 +294,8 @@ def test_living_tokens_are_named_before_somebody_goes_and_stop_with_them(
 ) -> None:
     """Programs that use them are refused at once, which an administrator has to know."""
     bob = make_person("bob", Role.VIEWER)
-    report = tokens.issue(name="report", scopes=["read"], by=bob)
-    tokens.revoke(tokens.issue(name="old", scopes=["read"], by=bob).token)
+    report = tokens.issue_token(name="report", scopes=["read"], by=bob)
+    tokens.revoke_token(tokens.issue_token(name="old", scopes=["read"], by=bob).token)
     shown = {"Authorization": f"Bearer {report.text}"}
     assert Client().get("/api/v1/endpoints", headers=shown).status_code == 200
 

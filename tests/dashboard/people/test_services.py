@@ -19,12 +19,12 @@ from dashboard.core.permissions import RIGHTS, Right, user_actor
 from dashboard.models import AuditEntry, Grant, Invitation, RolloutRequest, Team
 from dashboard.models.people import Role
 from dashboard.people.services import invitations, people, roles, teams
-from dashboard.people.services.people import Rights
-from dashboard.people.text import told
+from dashboard.people.services.people import InvitedRights
+from dashboard.people.text import roles_label
 from tests.factories import make_endpoint, make_person
 
 CHOSEN = "a long enough sentence 7"
-VIEWER = Rights(roles=[Role.VIEWER])
+VIEWER = InvitedRights(roles=[Role.VIEWER])
 PAGE = Path(__file__).resolve().parents[3] / "docs" / "people.md"
 
 
@@ -55,7 +55,7 @@ def written() -> list[tuple[Any, ...]]:
 
 
 def end_by_deactivating(last: User, by: User) -> Any:
-    return people.deactivate(last, by=by)
+    return people.deactivate_person(last, by=by)
 
 
 def end_by_lowering(last: User, by: User) -> Any:
@@ -67,11 +67,11 @@ def test_the_last_administrator_stays(end: Callable[[User, User], Any], root: Us
     """Neither one who is deactivated nor one who never followed the link counts as another."""
     by = User.objects.create_user("by")
     User.objects.create_superuser("gone", is_active=False)
-    link = people.invite(username="eve", rights=Rights(administrator=True), by=root)
+    link = people.invite_person(username="eve", rights=InvitedRights(administrator=True), by=root)
 
     with pytest.raises(Refused, match="the last administrator"):
         end(root, by)
-    invitations.accept(link.text, password=CHOSEN)
+    invitations.accept_invitation(link.text, password=CHOSEN)
     end(root, by)
 
     left = User.objects.filter(is_superuser=True, is_active=True)
@@ -95,11 +95,11 @@ def test_two_administrators_cannot_remove_each_other_at_once(
 def test_a_link_is_used_once_however_two_meet() -> None:
     """The password of one counts, and the other is refused."""
     root = User.objects.create_superuser("root")
-    link = people.invite(username="bob", rights=VIEWER, by=root)
+    link = people.invite_person(username="bob", rights=VIEWER, by=root)
 
     refused = at_once(
-        lambda: invitations.accept(link.text, password=CHOSEN),
-        lambda: invitations.accept(link.text, password="another sentence 8"),
+        lambda: invitations.accept_invitation(link.text, password=CHOSEN),
+        lambda: invitations.accept_invitation(link.text, password="another sentence 8"),
     )
 
     assert len(refused) == 1
@@ -128,42 +128,44 @@ def at_once(*doings: Callable[[], Any]) -> list[Refused]:
 
 def test_only_the_hash_of_a_link_is_kept_and_one_is_open_at_a_time(root: User) -> None:
     """Whoever reads the table cannot follow it; a new link ends the one from before."""
-    first = people.invite(username="bob", rights=VIEWER, by=root)
+    first = people.invite_person(username="bob", rights=VIEWER, by=root)
     kept = Invitation.objects.get()
     assert bytes(kept.digest) == hashlib.sha256(first.text.encode()).digest()
     # 43 characters of 64 kinds are 256 bits and more.
     assert len(first.text) == len("tg_invite_") + 43
 
-    second = people.new_link(first.person, by=root)
+    second = people.create_password_link(first.person, by=root)
 
-    assert invitations.find(first.text) is None
-    assert invitations.find(second.text) is not None
-    people.deactivate(first.person, by=root)
-    assert invitations.find(second.text) is None
+    assert invitations.find_invitation(first.text) is None
+    assert invitations.find_invitation(second.text) is not None
+    people.deactivate_person(first.person, by=root)
+    assert invitations.find_invitation(second.text) is None
     assert first.text not in str(written())
 
 
 def test_everything_is_written_down(root: User) -> None:
     """Who did what to whom, with what was before and what is after; no password, no link."""
-    team = teams.make(name="Search", by=root)
-    teams.rename(team, name="Find", by=root)
+    team = teams.create_team(name="Search", by=root)
+    teams.rename_team(team, name="Find", by=root)
     team.refresh_from_db()
-    rights = Rights(roles=[Role.OPERATOR, Role.APPROVER], team=team)
-    link = people.invite(username="bob", rights=rights, by=root)
-    bob = invitations.accept(link.text, password=CHOSEN)
-    grant = roles.give(bob, role=Role.VIEWER, by=root, reason="looks on")
-    roles.take(grant, by=root, reason="enough")
+    rights = InvitedRights(roles=[Role.OPERATOR, Role.APPROVER], team=team)
+    link = people.invite_person(username="bob", rights=rights, by=root)
+    bob = invitations.accept_invitation(link.text, password=CHOSEN)
+    grant = roles.give_role(bob, role=Role.VIEWER, by=root, reason="looks on")
+    roles.take_role(grant, by=root, reason="enough")
     roles.set_administrator(bob, administrator=True, by=root)
     roles.set_administrator(bob, administrator=True, by=root)  # as it is: nothing to tell
     roles.set_administrator(bob, administrator=False, by=root, reason="on leave")
-    people.new_link(bob, by=root)
-    people.deactivate(bob, by=root, reason="left")
-    people.reactivate(bob, by=root)
+    people.create_password_link(bob, by=root)
+    people.deactivate_person(bob, by=root, reason="left")
+    people.reactivate_person(bob, by=root)
     endpoint = make_endpoint(slug="steady")
-    teams.move([endpoint], team=team, by=root)
-    teams.move([endpoint], team=None, by=root)
-    people.withdraw(people.invite(username="eve", rights=VIEWER, by=root).person, by=root)
-    teams.remove(team, by=root, reason="merged")
+    teams.move_endpoints([endpoint], team=team, by=root)
+    teams.move_endpoints([endpoint], team=None, by=root)
+    people.withdraw_invitation(
+        people.invite_person(username="eve", rights=VIEWER, by=root).person, by=root
+    )
+    teams.remove_team(team, by=root, reason="merged")
 
     find, person = {"name": "Find"}, "person bob"
     operator, approver = ({"role": role, "team": "Find"} for role in ("operator", "approver"))
@@ -207,9 +209,9 @@ def test_what_cannot_be_written_down_does_not_happen(root: User) -> None:
         cursor.execute("ALTER TABLE dashboard_auditentry ADD CONSTRAINT no_room CHECK (id < 0)")
 
     with pytest.raises(Exception, match="no_room"), transaction.atomic():
-        roles.give(bob, role=Role.OPERATOR, by=root)
+        roles.give_role(bob, role=Role.OPERATOR, by=root)
     with pytest.raises(Exception, match="no_room"), transaction.atomic():
-        people.invite(username="eve", rights=VIEWER, by=root)
+        people.invite_person(username="eve", rights=VIEWER, by=root)
 
     assert not Grant.objects.exists()
     assert not User.objects.filter(username="eve").exists()
@@ -219,35 +221,37 @@ def test_who_has_gone_gets_no_role_and_what_is_gone_is_refused_in_words(root: Us
     """Two people at the same page: the second is told what the first did."""
     bob, team = make_person("bob", Role.VIEWER), Team.objects.create(name="Search")
     grant = bob.grants.get()
-    roles.take(grant, by=root)
+    roles.take_role(grant, by=root)
     gone = Team.objects.get(pk=team.pk)
-    teams.remove(team, by=root)
+    teams.remove_team(team, by=root)
 
     refusals: dict[str, Callable[[], Any]] = {
-        "taken this role away": lambda: roles.take(grant, by=root),
-        "removed this team": lambda: roles.give(bob, role=Role.VIEWER, team=gone, by=root),
-        "has removed this team": lambda: teams.rename(gone, name="x", by=root),
-        "This account is active": lambda: people.reactivate(bob, by=root),
-        "end their access instead": lambda: people.withdraw(bob, by=root),
-        "Choose at least one role": lambda: people.invite(username="x", rights=Rights(), by=root),
+        "taken this role away": lambda: roles.take_role(grant, by=root),
+        "removed this team": lambda: roles.give_role(bob, role=Role.VIEWER, team=gone, by=root),
+        "has removed this team": lambda: teams.rename_team(gone, name="x", by=root),
+        "This account is active": lambda: people.reactivate_person(bob, by=root),
+        "end their access instead": lambda: people.withdraw_invitation(bob, by=root),
+        "Choose at least one role": lambda: people.invite_person(
+            username="x", rights=InvitedRights(), by=root
+        ),
     }
     for words, doing in refusals.items():
         with pytest.raises(Refused, match=words):
             doing()
-    people.deactivate(bob, by=root)
+    people.deactivate_person(bob, by=root)
     with pytest.raises(Refused, match="reactivate it first"):
-        roles.give(bob, role=Role.VIEWER, by=root)
+        roles.give_role(bob, role=Role.VIEWER, by=root)
 
 
 def test_roles_in_words() -> None:
     """Everywhere swallows single teams, and many teams are counted."""
     many = [(Role.VIEWER, f"team {n}") for n in range(5)]
 
-    assert told([], administrator=False) == "No role"
-    assert told(many, administrator=True) == "Administrator"
-    assert told(many, administrator=False) == "Viewer in team 0, team 1, team 2 and 2 more"
+    assert roles_label([], administrator=False) == "No role"
+    assert roles_label(many, administrator=True) == "Administrator"
+    assert roles_label(many, administrator=False) == "Viewer in team 0, team 1, team 2 and 2 more"
     both = [(Role.APPROVER, "Search"), (Role.OPERATOR, None), (Role.OPERATOR, "Search")]
-    assert told(both, administrator=False) == "Operator everywhere; Approver in Search"
+    assert roles_label(both, administrator=False) == "Operator everywhere; Approver in Search"
 
 
 def test_the_roles_of_an_actor_come_with_their_rights(root: User) -> None:
@@ -280,7 +284,7 @@ def test_what_somebody_asked_for_goes_with_them(root: User) -> None:
     bob, carol = make_person("bob", Role.OPERATOR), make_person("carol", Role.OPERATOR)
     of_bob, of_carol = (_asked(slug, by) for slug, by in (("one", bob), ("two", carol)))
 
-    people.deactivate(bob, by=root, reason="left")
+    people.deactivate_person(bob, by=root, reason="left")
 
     of_bob.refresh_from_db()
     of_carol.refresh_from_db()

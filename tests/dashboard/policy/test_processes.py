@@ -32,7 +32,7 @@ def test_a_mode_switched_at_one_process_is_in_the_answer_of_the_other(
     """Nothing is kept in a process: 304 before, the new answer after, within the promised time."""
     one, other = two_sites
     trusted()
-    text = tokens.issue(name="a gateway", scopes=["read", "operate"], by=None).text
+    text = tokens.issue_token(name="a gateway", scopes=["read", "operate"], by=None).text
     known = other.ask(text, "GET", "/endpoints/steady/policy")
     assert _status(other, text, known["version"]) == 304
 

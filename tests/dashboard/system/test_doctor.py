@@ -15,7 +15,7 @@ from dashboard.core.broker import BrokerDown
 from dashboard.models import Endpoint
 from dashboard.models.observation import Observation
 from dashboard.runs import credentials, observations, rollups
-from dashboard.system.doctor import examine, store
+from dashboard.system.doctor import run_checks, store
 from dashboard.system.doctor.check import Check, Verdict
 from launcher.binaries import valkey_server
 from launcher.ports import free_port
@@ -33,7 +33,7 @@ NAMES = {
 
 def only(name: str, verdict: Verdict) -> Check:
     """The one check that is not ok; it says what to do."""
-    found = {check.name: check for check in examine().checks if check.verdict is not Verdict.OK}
+    found = {check.name: check for check in run_checks().checks if check.verdict is not Verdict.OK}
     assert {check: one.verdict for check, one in found.items()} == {name: verdict}
     assert found[name].do
     return found[name]
@@ -60,7 +60,7 @@ def _answers() -> bool:
 
 def test_a_healthy_system_passes_every_check(healthy: Endpoint) -> None:
     """Otherwise the tests below would show nothing."""
-    report = examine()
+    report = run_checks()
 
     assert {check.name for check in report.checks} == NAMES
     assert [check for check in report.checks if check.verdict is not Verdict.OK] == []
@@ -78,7 +78,7 @@ def test_a_check_that_cannot_be_made_is_a_line_of_the_report(healthy: Endpoint) 
     """A table that is gone ends neither the visit nor in a traceback."""
     sql("ALTER TABLE dashboard_pulse RENAME TO elsewhere")
 
-    found = {check.name: check for check in examine().checks}
+    found = {check.name: check for check in run_checks().checks}
 
     assert found["state"].verdict is Verdict.BAD
     assert "dashboard_pulse" in found["state"].found
@@ -91,7 +91,7 @@ def test_a_postgres_that_is_too_old_is_named(
     """The partitions need what came with version 14."""
     monkeypatch.setattr(store, "OLDEST_POSTGRES", 99)
 
-    report = examine()
+    report = run_checks()
 
     assert [check.name for check in report.checks] == ["database"]
     assert "too old" in report.checks[0].found
@@ -104,7 +104,7 @@ def test_a_migration_that_is_not_applied_is_named(healthy: Endpoint) -> None:
     found = only("migrations", Verdict.BAD)
 
     assert "1 migrations are not applied" in found.found
-    assert "workers" not in {check.name for check in examine().checks}
+    assert "workers" not in {check.name for check in run_checks().checks}
 
 
 def test_clocks_that_differ_are_named(healthy: Endpoint) -> None:
@@ -136,7 +136,7 @@ def test_a_broker_that_does_not_answer_is_named_once(healthy: Endpoint) -> None:
 
 def test_the_broker_says_what_it_is(healthy: Endpoint) -> None:
     """Redis or Valkey, and which version."""
-    (check,) = [check for check in examine().checks if check.name == "redis"]
+    (check,) = [check for check in run_checks().checks if check.name == "redis"]
 
     assert check.found.startswith(("Valkey ", "Redis "))
     assert "noeviction" in check.found
@@ -232,7 +232,7 @@ def test_a_full_disk_is_named(
 ) -> None:
     """Of the folder that will be made, the nearest that is there counts."""
     settings.DATA_DIR = tmp_path / "not" / "yet"
-    monkeypatch.setattr(store, "LEAST_FREE_BYTES", 2**80)
+    monkeypatch.setattr(store, "MIN_FREE_BYTES", 2**80)
 
     assert str(tmp_path) in only("room", Verdict.WARN).found
 

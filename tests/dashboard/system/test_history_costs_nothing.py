@@ -11,7 +11,7 @@ from django.test.utils import CaptureQueriesContext
 
 from dashboard.models import Endpoint
 from dashboard.system import prometheus
-from dashboard.system.queries import state
+from dashboard.system.queries import read_system_state
 from tests.dashboard.system.builders import sql
 
 OLD = 30_000
@@ -40,7 +40,7 @@ def test_the_state_reads_no_old_run_and_no_old_batch(healthy: Endpoint) -> None:
     grow_old(healthy)
 
     with CaptureQueriesContext(connection) as asked:
-        state(None)
+        read_system_state(None)
 
     assert scanned(asked) == set()
 
@@ -50,7 +50,7 @@ def test_metrics_read_the_last_run_of_each_endpoint_only(healthy: Endpoint) -> N
     grow_old(healthy)
 
     with CaptureQueriesContext(connection) as asked:
-        prometheus.page("")
+        prometheus.render_metrics("")
 
     assert scanned(asked) == set()
 

@@ -16,13 +16,13 @@ from dashboard.models.observation import Observation
 from dashboard.runs import observations
 from dashboard.system.doctor import running
 from dashboard.system.doctor.check import Check, Verdict
-from dashboard.system.queries import state
+from dashboard.system.queries import read_system_state
 from tests.dashboard.system.builders import age, make_held_run, sql
 from tests.factories import make_endpoint, make_run
 
 
 def troubles() -> dict[str, Check]:
-    return {check.name: check for check in running.troubles(state(None))}
+    return {check.name: check for check in running.find_troubles(read_system_state(None))}
 
 
 def only(name: str, verdict: Verdict) -> Check:

@@ -14,15 +14,15 @@ from dashboard.core import partitions
 from dashboard.models import Endpoint
 from dashboard.models.observation import Observation
 from dashboard.runs import observations
-from dashboard.system.queries import state
-from dashboard.system.state import Named
+from dashboard.system.queries import read_system_state
+from dashboard.system.state import NamedEndpoints
 from tests.dashboard.system.builders import age, make_held_run, make_old_worker, sql
 from tests.factories import make_endpoint, make_finished_run, make_run
 
 
 def test_a_fresh_system_has_a_state(db: None) -> None:
     """Before the first worker, endpoint and run there is nothing to tell, and it is told."""
-    found = state(None)
+    found = read_system_state(None)
 
     assert (found.workers, found.duties, found.providers, found.endpoints) == ((), {}, (), 0)
     assert found.runs == {"queued": 0, "leased": 0, "running": 0}
@@ -37,7 +37,7 @@ def test_the_lag_of_the_schedule_is_the_age_of_the_oldest_due_endpoint(healthy: 
         Endpoint.objects.filter(slug=f"due-{minutes}").update(next_due_at=due)
     make_run(Endpoint.objects.get(slug="due-7"))
 
-    lag = state(None).scheduler_lag
+    lag = read_system_state(None).scheduler_lag
 
     assert lag
     assert timedelta(minutes=5) <= lag < timedelta(minutes=7)
@@ -50,7 +50,7 @@ def test_runs_are_counted_by_state_and_provider(healthy: Endpoint, settings: Laz
     make_run(make_endpoint(slug="two"), provider="openai")
     make_run(make_endpoint(slug="three", provider="ollama"), provider="ollama")
 
-    found = state(None)
+    found = read_system_state(None)
 
     loads = {load.provider: (load.waiting, load.under_way, load.limit) for load in found.providers}
     assert found.runs == {"queued": 2, "leased": 0, "running": 1}
@@ -63,14 +63,17 @@ def test_the_oldest_waiting_run_is_one_that_may_start(healthy: Endpoint) -> None
     make_run(healthy, not_before=since)
     make_run(make_endpoint(slug="later"), not_before=timezone.now() + timedelta(minutes=4))
 
-    assert state(None).waiting_since == since
+    assert read_system_state(None).waiting_since == since
 
 
 def test_a_run_that_is_to_wait_does_not_wait_for_a_worker(healthy: Endpoint) -> None:
     """Nothing is late before its time has come."""
     make_run(healthy, not_before=timezone.now() + timedelta(minutes=4))
 
-    assert (state(None).waiting_since, state(None).waited) == (None, timedelta(0))
+    assert (read_system_state(None).waiting_since, read_system_state(None).waited) == (
+        None,
+        timedelta(0),
+    )
 
 
 def test_a_lease_counts_as_expired_only_after_two_leases(
@@ -80,7 +83,7 @@ def test_a_lease_counts_as_expired_only_after_two_leases(
     make_held_run(healthy, expires_in=-settings.RUN_LEASE)
     make_held_run(make_endpoint(slug="two"), expires_in=-3 * settings.RUN_LEASE, slot=2)
 
-    assert state(None).expired_leases == 1
+    assert read_system_state(None).expired_leases == 1
 
 
 def test_the_last_hour_counts_what_ended_in_it(healthy: Endpoint) -> None:
@@ -90,7 +93,7 @@ def test_the_last_hour_counts_what_ended_in_it(healthy: Endpoint) -> None:
     make_finished_run(healthy, at=timezone.now() - timedelta(minutes=61), claims=1)
     make_held_run(healthy, expires_in=timedelta(minutes=1), claims=2)
 
-    hour = state(None).last_hour
+    hour = read_system_state(None).last_hour
 
     assert hour.ended == {"finished": 1, "failed": 1}
     assert (hour.claims, hour.takeovers, hour.attempts, hour.void) == (6, 3, 10, 6)
@@ -100,7 +103,10 @@ def test_history_that_was_played_is_no_load(healthy: Endpoint) -> None:
     """Simulated runs were never claimed and are not the work of the last hour."""
     make_finished_run(healthy, simulated=True)
 
-    assert (state(None).last_hour.ended, state(None).last_hour.attempts) == ({}, 0)
+    assert (
+        read_system_state(None).last_hour.ended,
+        read_system_state(None).last_hour.attempts,
+    ) == ({}, 0)
 
 
 def test_workers_are_alive_for_as_long_as_they_were_seen_lately(healthy: Endpoint) -> None:
@@ -108,7 +114,7 @@ def test_workers_are_alive_for_as_long_as_they_were_seen_lately(healthy: Endpoin
     make_old_worker("host:2", timedelta(seconds=80))
     make_old_worker("host:3", timedelta(seconds=100))
 
-    found = state(None)
+    found = read_system_state(None)
 
     assert [worker.name for worker in found.workers] == ["host:1", "host:2"]
     assert found.workers_gone == 1
@@ -118,7 +124,7 @@ def test_duties_tell_when_they_were_last_done(healthy: Endpoint) -> None:
     """The age is counted by the database's clock."""
     age("beat", timedelta(minutes=3))
 
-    found = state(None)
+    found = read_system_state(None)
 
     assert (
         timedelta(minutes=3)
@@ -140,7 +146,7 @@ def test_endpoints_are_stale_after_twice_their_ttl(healthy: Endpoint) -> None:
         finished = Now() - timedelta(hours=hours)
         Endpoint.objects.filter(slug=slug).update(last_finished_at=finished, **over)
 
-    assert state(None).stale == Named(2, ("staler", "stale"))
+    assert read_system_state(None).stale == NamedEndpoints(2, ("staler", "stale"))
 
 
 def test_an_endpoint_that_never_finished_is_as_old_as_its_registration(healthy: Endpoint) -> None:
@@ -148,7 +154,7 @@ def test_an_endpoint_that_never_finished_is_as_old_as_its_registration(healthy: 
     registered = Now() - timedelta(hours=13)
     Endpoint.objects.update(last_finished_at=None, created_at=registered)
 
-    assert state(None).stale == Named(1, ("steady",))
+    assert read_system_state(None).stale == NamedEndpoints(1, ("steady",))
 
 
 def test_budgets_are_spent_out_for_one_day(healthy: Endpoint) -> None:
@@ -158,7 +164,7 @@ def test_budgets_are_spent_out_for_one_day(healthy: Endpoint) -> None:
     Endpoint.objects.filter(slug="steady").update(spent_out_on=today)
     Endpoint.objects.filter(slug="yesterday").update(spent_out_on=today - timedelta(days=1))
 
-    assert state(None).spent_out == Named(1, ("steady",))
+    assert read_system_state(None).spent_out == NamedEndpoints(1, ("steady",))
 
 
 def test_batches_that_wait_make_the_lag_of_the_rollups(healthy: Endpoint) -> None:
@@ -171,7 +177,7 @@ def test_batches_that_wait_make_the_lag_of_the_rollups(healthy: Endpoint) -> Non
             timedelta(minutes=minutes),
         )
 
-    store = state(None).store
+    store = read_system_state(None).store
 
     assert store.rollup_lag
     assert timedelta(minutes=8) <= store.rollup_lag < timedelta(minutes=9)
@@ -184,12 +190,12 @@ def test_rows_without_a_partition_are_counted(healthy: Endpoint) -> None:
     row = Observation(healthy.profile.pk, 1, observations.LIVE, 0, datetime.now(UTC))
     observations.store([row, row], batch=uuid.uuid4())
 
-    assert state(None).store.overflow_rows == 2
+    assert read_system_state(None).store.overflow_rows == 2
 
 
 def test_partitions_are_summed_up_by_table(healthy: Endpoint) -> None:
     """Yesterday, today and a week ahead for days; this month and the next for months."""
-    tables = {table.name: table for table in state(None).store.tables}
+    tables = {table.name: table for table in read_system_state(None).store.tables}
     today = partitions.database_today()
 
     days, months = tables["observation"], tables["rolluphour"]
@@ -206,13 +212,13 @@ def test_doorbells_in_the_broker_are_counted(healthy: Endpoint, redis: Redis) ->
     """Messages that no worker has taken yet."""
     redis.lpush("celery", "one", "two")
 
-    assert state(None).doorbells == 2
+    assert read_system_state(None).doorbells == 2
 
 
 @pytest.mark.usefixtures("no_broker")
 def test_a_broker_that_is_down_is_no_error(healthy: Endpoint) -> None:
     """The state says so and tells everything else."""
-    found = state(None)
+    found = read_system_state(None)
 
     assert found.doorbells is None
     assert found.endpoints == 1
@@ -226,4 +232,4 @@ def test_reading_the_state_costs_the_same_for_any_fleet(
         make_finished_run(make_endpoint(slug=f"e{number}", provider="ollama"))
 
     with django_assert_num_queries(11):
-        state(None)
+        read_system_state(None)

@@ -8,7 +8,7 @@ from typing import Any
 
 from django.db.models.functions import Now
 
-from dashboard.demo.player import Simulated
+from dashboard.demo.player import SimulatedRun
 from dashboard.demo.services import history
 from dashboard.models import Endpoint, Incident, ModeSwitch, Notice, Profile, Run, Watch, WatchEvent
 from dashboard.runs import attempts, schedule
@@ -78,7 +78,7 @@ class Past:
     ) -> Run:
         self.at += after
         made = attempt(1, Outcome.VOID) if void else answer(trials)
-        run = Simulated(
+        run = SimulatedRun(
             slug=self.endpoint.slug,
             at=self.at,
             trigger="ttl",
@@ -88,7 +88,7 @@ class Past:
             attempts=(made,),
             every=EVERY,
         )
-        return history.store(self.endpoint, run)
+        return history.store_simulated_run(self.endpoint, run)
 
 
 def told(profile: Profile) -> list[str]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from django.contrib.auth.models import User
 
-from dashboard.demo.player import Simulated
+from dashboard.demo.player import SimulatedRun
 from dashboard.demo.services import history
 from dashboard.models import Endpoint, RunMetric, Watch
 from dashboard.trust import detection
@@ -66,7 +66,7 @@ class _Calls:
     def runs(self, times: int, form: str) -> None:
         for _ in range(times):
             self.at += EVERY
-            run = Simulated(
+            run = SimulatedRun(
                 slug=self.endpoint.slug,
                 at=self.at,
                 trigger="ttl",
@@ -76,7 +76,7 @@ class _Calls:
                 attempts=tuple(_call(form, trial) for trial in range(1, 11)),
                 every=EVERY,
             )
-            history.store(self.endpoint, run)
+            history.store_simulated_run(self.endpoint, run)
 
 
 def _call(form: str, trial: int) -> Attempt:

@@ -77,12 +77,12 @@ def _measure() -> None:
 
 def _leave_traces(person: User) -> None:
     """What requests leave behind: failed sign-ins, a linked account, a kept answer."""
-    people.create_first(password="drawn and printed")
+    people.create_first_administrator(password="drawn and printed")
     external_accounts.link(person, "subject-1")
     try_limit.count(person)
     with transaction.atomic():
-        claimed = idempotency.claim(ApiToken.objects.earliest("pk"), "key-1", b"{}")
-        assert isinstance(claimed, idempotency.Claim)
-        idempotency.keep(claimed, status=201, content_type="application/json", body=b"{}")
+        claimed = idempotency.claim_key(ApiToken.objects.earliest("pk"), "key-1", b"{}")
+        assert isinstance(claimed, idempotency.KeyClaim)
+        idempotency.store_answer(claimed, status=201, content_type="application/json", body=b"{}")
     for _ in range(6):
         sign_in.failed(name=person.username, address="192.0.2.7")

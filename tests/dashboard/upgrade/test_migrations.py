@@ -134,10 +134,10 @@ def test_lists_and_details_of_what_was_stored_are_shown(alice: User, client: Cli
 
 
 def test_the_audit_chain_is_whole_and_goes_on(alice: User, client: Client) -> None:
-    linked = chain.verify()
+    linked = chain.verify_chain()
     client.force_login(alice)
     client.post("/endpoints/measured/notes/", {"text": "upgraded"})
-    longer = chain.verify()
+    longer = chain.verify_chain()
 
     assert linked.links > 20
     assert (linked.breaks, longer.breaks) == ((), ())

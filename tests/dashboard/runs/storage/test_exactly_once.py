@@ -139,7 +139,7 @@ class World:
         self.end_slow_write(commit=True)
         if after_weeks:
             self.let_weeks_pass(None)
-        retention.enforce()
+        retention.drop_expired_partitions()
 
     def _note(self, batch: UUID, rows: list[Observation]) -> None:
         self._batches.append((batch, rows))

@@ -50,13 +50,13 @@ def test_days_go_when_their_time_is_over_and_they_are_rolled_up() -> None:
     roll_all()
     waiting = aged(20)
 
-    assert retention.enforce() == [old]
+    assert retention.drop_expired_partitions() == [old]
 
     assert waiting in there("dashboard_observation")
     assert kept in there("dashboard_observation")
     assert raw() == 2
     roll_all()
-    assert retention.enforce() == [waiting]
+    assert retention.drop_expired_partitions() == [waiting]
     assert sql("SELECT sum(trials) FROM dashboard_rollupday") == [(3,)]
 
 
@@ -73,7 +73,7 @@ def test_months_go_by_the_limit_of_their_table(settings: Any) -> None:
     for setting in parents.values():
         setattr(settings, setting, limit)
 
-    dropped = retention.enforce()
+    dropped = retention.drop_expired_partitions()
 
     over = [f"{parent}_{first_of_month(m):%Y%m}" for parent in parents for m in (2, 3)]
     assert set(dropped) == set(over)
@@ -85,9 +85,9 @@ def test_nothing_of_today_goes() -> None:
     """A second call has nothing left to do, and what is made ahead stays."""
     store(observe())
     roll_all()
-    retention.enforce()
+    retention.drop_expired_partitions()
 
-    assert retention.enforce() == []
+    assert retention.drop_expired_partitions() == []
     assert partitions.missing_partitions() == []
     assert raw() == 1
 
@@ -100,7 +100,7 @@ def test_what_was_left_halfway_is_finished(tie: Attachment) -> None:
     _leave(name, tie)
     assert tie in partitions.existing_partitions("dashboard_observation").values()
 
-    assert retention.enforce() == [name]
+    assert retention.drop_expired_partitions() == [name]
 
     assert name not in there("dashboard_observation")
 
@@ -127,7 +127,7 @@ def test_batches_are_forgotten_after_their_rows() -> None:
     roll_all()
     aged(30)
 
-    retention.enforce()
+    retention.drop_expired_partitions()
 
     ages = [
         (datetime.now(UTC) - batch.at).days for batch in ObservationBatch.objects.order_by("at")
@@ -155,5 +155,5 @@ def test_a_clock_that_jumped_ahead_does_not_take_everything_at_once() -> None:
     days = [aged(days) for days in (24, 23, 22, 21, 20)]
     roll_all()
 
-    assert retention.enforce() == days[:3]
-    assert retention.enforce() == days[3:]
+    assert retention.drop_expired_partitions() == days[:3]
+    assert retention.drop_expired_partitions() == days[3:]
