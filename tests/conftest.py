@@ -20,7 +20,10 @@ from whitenoise.middleware import WhiteNoiseMiddleware
 from xdist.remote import Producer
 from xdist.scheduler import LoadFileScheduling
 
+from tests import migrated
+
 pytest_plugins = ["tests.simulators.plugin"]
+
 
 PARTITIONED = (
     "dashboard_attempt",
@@ -131,12 +134,22 @@ def passwords_hashed_quickly() -> Iterator[None]:
 
 
 @pytest.fixture(scope="session")
-def django_db_setup(django_db_setup: None, django_db_blocker: DjangoDbBlocker) -> None:
-    """The test database has the partitions that a running product would have made."""
-    from dashboard.core import partitions
-
+def django_db_setup(
+    django_test_environment: None,
+    django_db_modify_db_settings: None,
+    django_db_blocker: DjangoDbBlocker,
+) -> Iterator[None]:
+    """A database per process, copied from one that was migrated once for all of them."""
+    database = connection.settings_dict
+    name = database["TEST"]["NAME"] or f"test_{database['NAME']}"  # xdist's processes are named
     with django_db_blocker.unblock():
-        partitions.ensure_partitions()
+        migrated.drop_database(name)
+        migrated.copy_database(name)
+        migrated.connect_to(name)
+    yield
+    with django_db_blocker.unblock():
+        connection.close()
+        migrated.drop_database(name)
 
 
 @pytest.fixture(scope="session")
