@@ -10,6 +10,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
+import hypothesis
 import pytest
 from django.contrib.auth.hashers import Argon2PasswordHasher
 from django.core.management import call_command
@@ -21,9 +22,12 @@ from xdist.remote import Producer
 from xdist.scheduler import LoadFileScheduling
 
 from tests import migrated
+from tests.extent import EXTENT
 
 pytest_plugins = ["tests.simulators.plugin"]
 
+hypothesis.settings.register_profile("extent", max_examples=EXTENT.examples)
+hypothesis.settings.load_profile("extent")
 
 PARTITIONED = (
     "dashboard_attempt",
