@@ -36,7 +36,9 @@ _REGISTER = """
 from datetime import timedelta
 from django.db import connection
 from dashboard.models import Endpoint, Profile
-from dashboard.services import endpoints, partitions, schedule
+from dashboard.core import partitions
+from dashboard.endpoints.services import endpoints
+from dashboard.runs import schedule
 from workers.probing import drain
 partitions.ensure()
 for number, address in enumerate({addresses}):

@@ -13,7 +13,8 @@ from tests.faults.stack import Stack, eventually
 
 # Workers go on meanwhile; a recount looks only at what is rolled up.
 ROLLUPS_ARE_RIGHT = """
-from dashboard.services import partitions, rollups
+from dashboard.core import partitions
+from dashboard.runs import rollups
 while rollups.roll_up():
     pass
 found = rollups.recount(partitions.today())
