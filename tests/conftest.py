@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import ipaddress
 import socket
 import ssl
@@ -72,6 +73,12 @@ LONG = (
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Long files first, the longest before the others, after the order was shuffled."""
     items.sort(key=lambda item: [not item.nodeid.startswith(long) for long in LONG])
+
+
+def pytest_collection_finish() -> None:
+    """Modules and collected tests stay for the whole run: the collector need not visit them."""
+    gc.collect()
+    gc.freeze()
 
 
 class ByFile(LoadFileScheduling):  # type: ignore[misc]  # it ships no types

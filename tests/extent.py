@@ -14,25 +14,28 @@ from dataclasses import dataclass
 class Extent:
     """Repetitions and sizes of the tests that can do more or less."""
 
-    # Processes killed in tests/faults/test_chaos.py: workers, leases, runs, the finish of a run.
+    # Processes killed in test_chaos.py: workers, leases, runs, the finish of a run.
     kills: int
-    # Characters of one text in tests/probes/parsers/test_hostile.py: parsers and their buffers.
+    # Characters of one text in probes/parsers/test_hostile.py: parsers and their buffers.
     hostile_characters: int
-    # Runs per simulated vendor in tests/probes/test_coverage.py: intervals of measured rates.
+    # Characters of the longer text there, of which the shorter is a tenth: time must be linear.
+    hostile_growth: int
+    # Runs per simulated vendor in test_coverage.py: intervals of measured rates.
     coverage_runs: int
     # Examples per test that Hypothesis draws, where the test names no number.
     examples: int
-    # Sequences of steps in tests/dashboard/runs/test_run_machine.py: claims, leases, budgets, due times.
+    # Sequences of steps in test_run_machine.py: claims, leases, budgets, due times.
     run_machine_examples: int
-    # Stories in tests/dashboard/runs/storage/test_exactly_once.py: observations, batches, rollups, partitions.
+    # Stories in test_exactly_once.py: observations, batches, rollups, partitions.
     store_examples: int
-    # Examples per operation in tests/dashboard/api/test_schemathesis.py: the API and its document.
+    # Examples per operation in test_schemathesis.py: the API and its document.
     api_examples: int
 
 
 GATE = Extent(
     kills=26,
     hostile_characters=2_000_000,
+    hostile_growth=60_000,
     coverage_runs=8,
     examples=30,
     run_machine_examples=8,
@@ -42,6 +45,7 @@ GATE = Extent(
 ALL = Extent(
     kills=104,
     hostile_characters=10_000_000,
+    hostile_growth=150_000,
     coverage_runs=24,
     examples=100,
     run_machine_examples=50,

@@ -89,7 +89,8 @@ def growth(small: str, large: str, size: int) -> float:
 @pytest.mark.parametrize("pattern", PATTERNS.values(), ids=PATTERNS.keys())
 def test_time_grows_with_length_not_with_its_square(pattern: str, size: int) -> None:
     """Ten times the text takes about ten times as long; a hundred times would be the square."""
-    small, large = pattern * (15_000 // len(pattern)), pattern * (150_000 // len(pattern))
+    times = EXTENT.hostile_growth // len(pattern)
+    small, large = pattern * (times // 10), pattern * times
 
     with collector_paused():
         assert growth(small, large, size) < BOUND
