@@ -54,7 +54,7 @@ from dashboard.core import partitions
 from dashboard.endpoints.services import endpoints
 from probes.secret import Secret
 call_command("migrate", verbosity=0)
-partitions.ensure()
+partitions.ensure_partitions()
 for part in json.loads({parts!r}):
     endpoints.create(
         slug=part["slug"], provider=part["provider"], base_url={vendors!r} + part["path"],
