@@ -20,7 +20,8 @@ ROOT = Path(__file__).resolve().parent.parent
 
 USAGE = """\
 usage: ./run [--port N] [--data-dir DIR] [--no-demo]   set up, then run the whole product
-       ./run test [pytest arguments]                   set up, then run all checks and tests
+       ./run test [--all] [pytest arguments]           set up, then run all checks and tests
+       ./run test --fast                               set up, then run what needs no servers
        ./run check                                     set up, then run the checks alone
 
   --port N        port of the web pages (8000; 0 takes any free one)
@@ -29,7 +30,8 @@ usage: ./run [--port N] [--data-dir DIR] [--no-demo]   set up, then run the whol
 
 DATABASE_URL and REDIS_URL, when set, are used instead of servers of our own.
 Everything that is installed goes into .venv; a second start skips the set-up.
-With pytest arguments `./run test` leaves out the checks.
+With pytest arguments `./run test` leaves out the checks, and starts servers only for tests that
+need them. --all repeats what the gate does less often, such as killing processes.
 """
 
 # dev holds everything that embedded holds, at the same pins, so it serves for both.

@@ -6,22 +6,19 @@ import base64
 import os
 import secrets
 import shutil
-import signal
-import subprocess
 import sys
 import tempfile
-import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import IO
 
 from launcher import ports, postgres, valkey
 from launcher.console import say
 from launcher.datafolder import open_data_folder
 from launcher.errors import LaunchError
 from launcher.services import ROOT
+from launcher.steps import Steps
 from launcher.supervisor import StopRequest, StopRequested, Supervisor
 
 BIN = Path(sys.executable).parent
@@ -35,25 +32,30 @@ CHECKS_WITHOUT_SERVERS: Mapping[str, Sequence[str]] = {
 }
 # It takes long on one core, so it runs beside the steps that follow.
 TYPES = (str(BIN / "mypy"),)
-# Tests that touch neither the database nor the broker: they need all of the cores.
+# Folders of tests that touch neither the database nor the broker.
 WITHOUT_SERVERS = ("cli", "health", "probes", "simulators", "zoo")
 MIGRATIONS_CHECK = (*MANAGE, "makemigrations", "--check", "--dry-run")
+# A file stays in one process: its tests share what they set up. In our order, the longest files
+# first: xdist's own order puts those with one long test last.
+BY_FILE = ("--dist", "loadfile", "--no-loadscope-reorder")
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """What one call of `./run test` or `./run check` does."""
+
+    checks: bool
+    servers: bool
+    tests: Mapping[str, Sequence[str]]
+    # Also what the gate leaves out: tests/extent.py lists it.
+    everything: bool = False
 
 
 def main(arguments: Sequence[str]) -> int:
     """Run every step, the later ones even if an earlier one failed; 0 only if all passed."""
-    command, *rest = arguments or ["test"]
     steps = Steps()
     try:
-        if not rest:
-            _check_without_servers(steps)
-        with _servers(steps.stop) as env:
-            if not rest:
-                steps.run("migrations", MIGRATIONS_CHECK, env)
-            if command == "test":
-                for name, chosen in _tests(rest).items():
-                    steps.run(name, (sys.executable, "-m", "pytest", *chosen), env)
-            steps.wait_for_those_beside()
+        _run(make_plan(arguments), steps)
     except LaunchError as exc:
         say(f"\n{exc}")
         steps.end_those_beside()
@@ -65,99 +67,51 @@ def main(arguments: Sequence[str]) -> int:
     return steps.summarise()
 
 
-def _tests(rest: Sequence[str]) -> dict[str, Sequence[str]]:
-    """What pytest is given: what was asked for, or all tests in two parts."""
-    if rest:
-        return {"tests": rest}
+def make_plan(arguments: Sequence[str]) -> Plan:
+    """Read the command line: `check`, or `test` with `--fast`, `--all` and pytest's arguments."""
+    command, *rest = arguments or ["test"]
+    everything = "--all" in rest
+    chosen = [word for word in rest if word not in {"--fast", "--all"}]
+    if command == "check":
+        return Plan(checks=True, servers=True, tests={})
+    if "--fast" in rest:
+        return Plan(checks=True, servers=False, tests=_tests_without_servers(chosen))
+    if chosen:
+        return Plan(False, not _need_no_servers(chosen), {"tests": chosen}, everything)
+    return Plan(True, True, _tests_without_servers() | _tests_with_servers(), everything)
+
+
+def _run(plan: Plan, steps: Steps) -> None:
+    if plan.checks:
+        _check_without_servers(steps)
+    with _servers(steps.stop) if plan.servers else _no_servers() as env:
+        if plan.checks and plan.servers:
+            steps.run("migrations", MIGRATIONS_CHECK, env)
+        more = {"TEST_EXTENT": "all" if plan.everything else "gate"}
+        for name, chosen in plan.tests.items():
+            steps.run(name, (sys.executable, "-m", "pytest", *chosen), env | more)
+        steps.wait_for_those_beside()
+
+
+def _need_no_servers(chosen: Sequence[str]) -> bool:
+    """Tell whether all paths among pytest's arguments lie in folders that need no servers."""
+    paths = [path for word in chosen if (path := ROOT / word.partition("::")[0]).exists()]
+    folders = [ROOT / "tests" / name for name in WITHOUT_SERVERS]
+    inside = [any(path.is_relative_to(folder) for folder in folders) for path in paths]
+    return bool(inside) and all(inside)
+
+
+def _tests_without_servers(options: Sequence[str] = ()) -> dict[str, Sequence[str]]:
     folders = [f"tests/{name}" for name in WITHOUT_SERVERS]
-    others = [f"--ignore={folder}" for folder in folders]
-    # A file stays in one process: its tests share what they set up. Each process has a database
-    # of its own on the one server, and a broker of its own (tests/own_broker.py).
-    # In our order, the longest files first: xdist's own puts those with one long test last.
-    by_file = ("--dist", "loadfile", "--no-loadscope-reorder")
-    # Tests with servers wait for them now and then, so two processes more than there are cores.
+    return {"tests alone": ("--numprocesses", "auto", *BY_FILE, *folders, *options)}
+
+
+def _tests_with_servers() -> dict[str, Sequence[str]]:
+    """Each process has a database of its own, and a broker of its own (tests/own_broker.py)."""
+    others = [f"--ignore=tests/{name}" for name in WITHOUT_SERVERS]
+    # They wait for the servers now and then, so two processes more than there are cores.
     waiting = str((os.cpu_count() or 1) + 2)
-    return {
-        "tests alone": ("--numprocesses", "auto", *by_file, *folders),
-        "tests": ("--numprocesses", waiting, *by_file, *others),
-    }
-
-
-@dataclass(frozen=True, slots=True)
-class Beside:
-    """A step that runs beside the others, and what it says."""
-
-    child: subprocess.Popen[bytes]
-    said: IO[bytes]
-    begun: float
-
-
-class Steps:
-    """Runs commands one after another and remembers which failed."""
-
-    def __init__(self) -> None:
-        self.stop = StopRequest()
-        self.stop.listen()
-        self._failed: dict[str, int] = {}
-        self._seconds: dict[str, float] = {}
-        self._beside: dict[str, Beside] = {}
-
-    def run(self, name: str, command: Sequence[str], env: Mapping[str, str]) -> None:
-        say(f"\n=== {name}: {' '.join(Path(word).name for word in command)}")
-        begun = time.monotonic()
-        # In our own process group: Ctrl-C reaches it too, so that pytest can end its own way.
-        child = subprocess.Popen(command, cwd=ROOT, env=dict(env))
-        code = self._wait(child)
-        self._seconds[name] = time.monotonic() - begun
-        if code != 0:
-            self._failed[name] = code
-        if self.stop.is_asked():
-            raise StopRequested
-
-    def run_beside(self, name: str, command: Sequence[str], env: Mapping[str, str]) -> None:
-        """Start a step and go on; what it says is shown when it is waited for."""
-        said = tempfile.TemporaryFile()  # noqa: SIM115 -- it is closed with the process
-        child = subprocess.Popen(
-            command, cwd=ROOT, env=dict(env), stdout=said, stderr=subprocess.STDOUT
-        )
-        self._beside[name] = Beside(child, said, time.monotonic())
-
-    def wait_for_those_beside(self) -> None:
-        for name, beside in self._beside.items():
-            code = self._wait(beside.child)
-            self._seconds[name] = time.monotonic() - beside.begun
-            beside.said.seek(0)
-            say(f"\n=== {name}\n{beside.said.read().decode(errors='replace').rstrip()}")
-            if code != 0:
-                self._failed[name] = code
-
-    def end_those_beside(self) -> None:
-        for beside in self._beside.values():
-            if beside.child.poll() is None:
-                self._end(beside.child)
-
-    def summarise(self) -> int:
-        say("")
-        for name, seconds in self._seconds.items():
-            verdict = f"FAILED ({self._failed[name]})" if name in self._failed else "passed"
-            say(f"{name:<12}{verdict:<14}{seconds:6.1f} s")
-        return next(iter(self._failed.values()), 0)
-
-    def _wait(self, child: subprocess.Popen[bytes]) -> int:
-        while True:
-            try:
-                return child.wait(timeout=0.1)
-            except subprocess.TimeoutExpired:
-                if self.stop.is_asked():
-                    return self._end(child)
-
-    def _end(self, child: subprocess.Popen[bytes]) -> int:
-        child.send_signal(signal.SIGINT)
-        try:
-            return child.wait(timeout=20)
-        except subprocess.TimeoutExpired:
-            child.kill()
-            return child.wait()
+    return {"tests": ("--numprocesses", waiting, *BY_FILE, *others)}
 
 
 def _check_without_servers(steps: Steps) -> None:
@@ -165,6 +119,13 @@ def _check_without_servers(steps: Steps) -> None:
     steps.run_beside("types", TYPES, as_in_production)
     for name, command in CHECKS_WITHOUT_SERVERS.items():
         steps.run(name, command, as_in_production)
+
+
+@contextmanager
+def _no_servers() -> Iterator[dict[str, str]]:
+    """Give an environment without a database; what tests write to their folder goes away."""
+    with tempfile.TemporaryDirectory(prefix="toolgauge-test-") as folder:
+        yield _environment(f"http://{ports.LOOPBACK}:8000", Path(folder))
 
 
 @contextmanager
@@ -205,8 +166,8 @@ def _environment(public_url: str, data: Path) -> dict[str, str]:
         "DEBUG",
         # Hundreds of processes are started: each would compile all that it imports.
         "PYTHONDONTWRITEBYTECODE",
-        "DATABASE_URL_FILE",
-        "REDIS_URL_FILE",
+        *("DATABASE_URL", "DATABASE_URL_FILE"),
+        *("REDIS_URL", "REDIS_URL_FILE"),
         "SECRET_KEY_FILE",
         "CREDENTIAL_KEYS_FILE",
     }

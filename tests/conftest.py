@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import ipaddress
 import socket
 import ssl
@@ -10,6 +11,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
+import hypothesis
 import pytest
 from django.contrib.auth.hashers import Argon2PasswordHasher
 from django.core.management import call_command
@@ -20,7 +22,13 @@ from whitenoise.middleware import WhiteNoiseMiddleware
 from xdist.remote import Producer
 from xdist.scheduler import LoadFileScheduling
 
+from tests import migrated
+from tests.extent import EXTENT
+
 pytest_plugins = ["tests.simulators.plugin"]
+
+hypothesis.settings.register_profile("extent", max_examples=EXTENT.examples)
+hypothesis.settings.load_profile("extent")
 
 PARTITIONED = (
     "dashboard_attempt",
@@ -65,6 +73,12 @@ LONG = (
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Long files first, the longest before the others, after the order was shuffled."""
     items.sort(key=lambda item: [not item.nodeid.startswith(long) for long in LONG])
+
+
+def pytest_collection_finish() -> None:
+    """Modules and collected tests stay for the whole run: the collector need not visit them."""
+    gc.collect()
+    gc.freeze()
 
 
 class ByFile(LoadFileScheduling):  # type: ignore[misc]  # it ships no types
@@ -131,12 +145,22 @@ def passwords_hashed_quickly() -> Iterator[None]:
 
 
 @pytest.fixture(scope="session")
-def django_db_setup(django_db_setup: None, django_db_blocker: DjangoDbBlocker) -> None:
-    """The test database has the partitions that a running product would have made."""
-    from dashboard.core import partitions
-
+def django_db_setup(
+    django_test_environment: None,
+    django_db_modify_db_settings: None,
+    django_db_blocker: DjangoDbBlocker,
+) -> Iterator[None]:
+    """A database per process, copied from one that was migrated once for all of them."""
+    database = connection.settings_dict
+    name = database["TEST"]["NAME"] or f"test_{database['NAME']}"  # xdist's processes are named
     with django_db_blocker.unblock():
-        partitions.ensure_partitions()
+        migrated.drop_database(name)
+        migrated.copy_database(name)
+        migrated.connect_to(name)
+    yield
+    with django_db_blocker.unblock():
+        connection.close()
+        migrated.drop_database(name)
 
 
 @pytest.fixture(scope="session")

@@ -1,10 +1,12 @@
 from __future__ import annotations
 
+import asyncio
 import os
 import socket
 import sys
 import urllib.error
 import urllib.request
+from asyncio import _set_running_loop as set_running_loop
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
@@ -64,9 +66,17 @@ def worker(site: Site, tmp_path: Path) -> Iterator[None]:
         yield
 
 
-@pytest.fixture
-def browser(site: Site) -> Iterator[Browser]:
-    """A fresh browser for each test: its event loop would keep the database from being touched."""
+@dataclass(frozen=True, slots=True)
+class Running:
+    """A browser, and the event loop that Playwright drives it with."""
+
+    browser: Browser
+    loop: asyncio.AbstractEventLoop
+
+
+@pytest.fixture(scope="session")
+def running() -> Iterator[Running]:
+    """One browser per process: to start it takes longer than most tests."""
     with sync_playwright() as playwright:
         path = chromium.find(playwright)
         if path is None:
@@ -74,11 +84,29 @@ def browser(site: Site) -> Iterator[Browser]:
             if os.environ.get("CI") == "true":
                 pytest.fail(reason)
             pytest.skip(reason)
-        yield chromium.launch(playwright, path)
+        found = Running(chromium.launch(playwright, path), asyncio.get_running_loop())
+        set_running_loop(None)
+        yield found
+        set_running_loop(found.loop)
 
 
 @pytest.fixture
-def open_page(browser: Browser, site: Site) -> Iterator[Callable[..., tuple[Page, Watch]]]:
+def browser(site: Site, running: Running) -> Iterator[Browser]:
+    """The browser for one test.
+
+    Between calls Playwright leaves its loop marked as the running one of this thread, and Django
+    then touches no database. So the mark is set for as long as a test has the browser.
+    """
+    set_running_loop(running.loop)
+    yield running.browser
+    # No page may ask for anything while the next test finds its tables empty.
+    for context in running.browser.contexts:
+        context.close()
+    set_running_loop(None)
+
+
+@pytest.fixture
+def open_page(browser: Browser, site: Site) -> Callable[..., tuple[Page, Watch]]:
     """A page of the given width and colour scheme, signed in as somebody, and what watches it."""
 
     def open_(
@@ -97,10 +125,7 @@ def open_page(browser: Browser, site: Site) -> Iterator[Callable[..., tuple[Page
         page.goto("/")
         return page, watch
 
-    yield open_
-    # No page may ask for anything while the next test finds its tables empty.
-    for context in browser.contexts:
-        context.close()
+    return open_
 
 
 def _session_of(name: str) -> str:

@@ -39,11 +39,11 @@ class Chaos:
             self._beats += 1
             self.stack.beat(f"beat{self._beats}", env={"SCHEDULE_EVERY": "2s"})
 
-    def strike_until(self, number: int, events: Mapping[int, Callable[[], None]]) -> None:
-        """Kill so often; before the kill of a number, what belongs to that number happens."""
+    def strike_until(self, number: int, events: Mapping[float, Callable[[], None]]) -> None:
+        """Kill so often; each event comes after its share of the kills."""
         waiting = dict(events)
         while (done := self.kills.total()) < number:
-            for due in [each for each in waiting if each <= done]:
+            for due in [share for share in waiting if share * number <= done]:
                 waiting.pop(due)()
             self._thaw()
             self._revive()

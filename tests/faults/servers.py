@@ -36,9 +36,11 @@ _REGISTER = """
 from datetime import timedelta
 from django.db import connection
 from dashboard.models import Endpoint, Profile
-from dashboard.services import endpoints, partitions, schedule
+from dashboard.core import partitions
+from dashboard.endpoints.services import endpoints
+from dashboard.runs import schedule
 from workers.probing import drain
-partitions.ensure()
+partitions.ensure_partitions()
 for number, address in enumerate({addresses}):
     endpoints.create(
         slug=f"e{{number}}", provider="openai", base_url=address, model="sim-steady", options={{}},

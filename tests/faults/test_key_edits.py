@@ -8,7 +8,7 @@ from tests.faults.stack import Stack, eventually
 
 EDIT = """
 from dashboard.models import Endpoint
-from dashboard.services import endpoints
+from dashboard.endpoints.services import endpoints
 endpoint = Endpoint.objects.get(slug="e0")
 for address in {addresses}:
     endpoints.update(endpoint, key=None, forget_key=False, base_url=address)

@@ -7,7 +7,10 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 from launcher.services import ROOT
+from launcher.testing import WITHOUT_SERVERS, make_plan
 from tests.launcher.processes import processes_of, wait_until
 
 # Shows what it was given, then waits for a signal, as a long test run would.
@@ -32,6 +35,48 @@ def start(folder: Path, *arguments: str, linger: float = 0.0) -> subprocess.Pope
         stderr=subprocess.DEVNULL,
         start_new_session=True,
     )
+
+
+@pytest.mark.parametrize(
+    ("arguments", "checks", "servers", "steps"),
+    [
+        ([], True, True, ["tests alone", "tests"]),
+        (["test"], True, True, ["tests alone", "tests"]),
+        (["test", "--all"], True, True, ["tests alone", "tests"]),
+        (["test", "--fast"], True, False, ["tests alone"]),
+        (["check"], True, True, []),
+        (["test", "tests/probes"], False, False, ["tests"]),
+        (["test", "tests/probes/test_redaction.py::test_x", "-k", "key"], False, False, ["tests"]),
+        (["test", "tests/probes", "tests/launcher"], False, True, ["tests"]),
+        (["test", "tests"], False, True, ["tests"]),
+        (["test", "-k", "probes"], False, True, ["tests"]),
+    ],
+    ids=str,
+)
+def test_servers_start_only_for_tests_that_need_them(
+    arguments: list[str], checks: bool, servers: bool, steps: list[str]
+) -> None:
+    """The paths decide; without paths all tests may run, and they need servers."""
+    plan = make_plan(arguments)
+
+    assert (plan.checks, plan.servers, list(plan.tests)) == (checks, servers, steps)
+    assert plan.everything == ("--all" in arguments)
+    assert not {"--all", "--fast"} & {word for words in plan.tests.values() for word in words}
+
+
+def test_folders_without_servers_exist() -> None:
+    """A folder that was renamed would run twice, or not at all."""
+    assert [name for name in WITHOUT_SERVERS if not (ROOT / "tests" / name).is_dir()] == []
+
+
+def test_tests_without_servers_get_none(tmp_path: Path) -> None:
+    """Neither addresses of servers nor a folder for their data are given."""
+    process = start(tmp_path, "--collect-only", "-q", "tests/probes/test_redaction.py")
+
+    assert process.wait(timeout=90) == 0
+    seen = json.loads((tmp_path / "seen").read_text())
+    assert not {"DATABASE_URL", "REDIS_URL"} & seen.keys()
+    assert list((tmp_path / "tmp").iterdir()) == []
 
 
 def test_tests_get_servers_of_their_own(tmp_path: Path) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 
 from benchmarks.coverage import cover, share
+from tests.extent import EXTENT
 
 
 def test_intervals_hold_the_true_rate() -> None:
@@ -12,7 +13,7 @@ def test_intervals_hold_the_true_rate() -> None:
 
     `python -m benchmarks.coverage` does the same in 200 runs.
     """
-    found = asyncio.run(cover(24))
+    found = asyncio.run(cover(EXTENT.coverage_runs))
 
     assert share(found) >= 0.95
     assert share([held for held in found if held.by_chance]) >= 0.9

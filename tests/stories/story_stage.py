@@ -50,10 +50,11 @@ _PREPARE = """
 import json
 from datetime import timedelta
 from django.core.management import call_command
-from dashboard.services import endpoints, partitions
+from dashboard.core import partitions
+from dashboard.endpoints.services import endpoints
 from probes.secret import Secret
 call_command("migrate", verbosity=0)
-partitions.ensure()
+partitions.ensure_partitions()
 for part in json.loads({parts!r}):
     endpoints.create(
         slug=part["slug"], provider=part["provider"], base_url={vendors!r} + part["path"],
@@ -64,7 +65,7 @@ for part in json.loads({parts!r}):
 
 _RELEASE = """
 from dashboard.models import Incident
-from dashboard.services import detection
+from dashboard.trust import detection
 for incident in Incident.objects.filter(release_wanted=True):
     detection.release(incident, by=None, note="The vendor says that it is mended.")
 """

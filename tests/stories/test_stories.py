@@ -237,7 +237,7 @@ def _minutes_between(runs: Sequence[RunMade]) -> list[float]:
 _REPLAY = """
 import json
 from dashboard.models import Endpoint, Watch
-from dashboard.services import detection
+from dashboard.trust import detection
 profiles = {endpoint.slug: endpoint.profile for endpoint in Endpoint.objects.all()}
 print(json.dumps({
     slug: bool(profile.runs.count())

@@ -1,11 +1,10 @@
 """The API against its own description: whatever is sent, the answer is one that the document tells.
 
-Few examples, the same in every run. SCHEMATHESIS_EXAMPLES=200 looks longer, for each operation.
+Few examples, the same in every run; `./run test --all` tries more of each operation.
 """
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterator
 from contextlib import suppress
 from typing import Any
@@ -39,9 +38,9 @@ from health.gates import DEFAULTS
 from health.modes import Mode
 from tests.dashboard.api.incidents import make_incident
 from tests.dashboard.rollouts.builders import ready
+from tests.extent import EXTENT
 from tests.factories import make_attempt, make_person, make_run
 
-EXAMPLES = int(os.environ.get("SCHEMATHESIS_EXAMPLES", "2"))
 CHECKS = [
     not_a_server_error,
     status_code_conformance,
@@ -52,7 +51,7 @@ CHECKS = [
 # A stream that ends with its run; test_run_events.py reads it from a real server.
 STREAMS = {"follow_run"}
 few = settings(
-    max_examples=EXAMPLES,
+    max_examples=EXTENT.api_examples,
     derandomize=True,
     deadline=None,
     database=None,
@@ -127,7 +126,7 @@ def _known(operation: Any, places: dict[str, Any], mode: GenerationMode) -> dict
     return {name: places[name] for name in names} if names and fixed else None
 
 
-@pytest.mark.timeout(180 + 60 * EXAMPLES)
+@pytest.mark.timeout(180 + 60 * EXTENT.api_examples)
 @pytest.mark.parametrize("mode", list(GenerationMode), ids=lambda mode: mode.value)
 def test_every_answer_is_one_that_the_document_tells(
     places: dict[str, Any], settings: Settings, mode: GenerationMode

@@ -33,7 +33,7 @@ pytestmark = pytest.mark.django_db(transaction=True)
 WORKERS = 4
 SENDING = """
 import django; django.setup()
-from dashboard.services import deliveries
+from dashboard.notifications.services import deliveries
 deliveries.send_due()
 """
 

@@ -1,12 +1,10 @@
 """Runs are never lost, doubled or written by a stranger, whatever happens in whatever order.
 
-The examples are the same every time. `RUN_MACHINE_EXAMPLES=2000` before the command plays so many
-others instead; pytest's time limit for one test must then be raised with `--timeout`.
+The examples are the same every time; `./run test --all` plays more of them.
 """
 
 from __future__ import annotations
 
-import os
 from datetime import timedelta
 from typing import Any
 
@@ -44,8 +42,8 @@ from probes.target import Provider
 from tests.dashboard.runs.builders import attempt
 from tests.dashboard.runs.run_machine import PROVIDERS, RunMachine, cap, due
 from tests.dashboard.runs.run_model import LEASE, Holding, recount
+from tests.extent import EXTENT
 
-EXAMPLES = os.environ.get("RUN_MACHINE_EXAMPLES", "")
 # Which trial of the plan, how it went, what it told of its cost, whether its call came as text.
 Answer = tuple[int, Outcome, Usage, bool]
 ANSWERS: st.SearchStrategy[Answer] = st.tuples(
@@ -399,9 +397,9 @@ def test_any_sequence_of_steps_keeps_every_promise(db: None) -> None:
     run_state_machine_as_test(
         Runs,
         settings=settings(
-            max_examples=int(EXAMPLES or 16),
+            max_examples=EXTENT.run_machine_examples,
             stateful_step_count=40,
-            derandomize=not EXAMPLES,
+            derandomize=True,
             database=None,
             phases=[Phase.generate, Phase.shrink],
             deadline=None,

@@ -15,6 +15,7 @@ from probes.parsers.context import MAX_CALLS
 from probes.parsers.pythonic import calls_in
 from probes.parsers.reader import TextReader, read_text
 from probes.parsers.text_items import VisibleText, merge_items
+from tests.extent import EXTENT
 from tests.probes.parsers.read_helpers import TOOLS, raw_calls, text_of
 
 PATTERNS = {
@@ -88,16 +89,17 @@ def growth(small: str, large: str, size: int) -> float:
 @pytest.mark.parametrize("pattern", PATTERNS.values(), ids=PATTERNS.keys())
 def test_time_grows_with_length_not_with_its_square(pattern: str, size: int) -> None:
     """Ten times the text takes about ten times as long; a hundred times would be the square."""
-    small, large = pattern * (15_000 // len(pattern)), pattern * (150_000 // len(pattern))
+    times = EXTENT.hostile_growth // len(pattern)
+    small, large = pattern * (times // 10), pattern * times
 
     with collector_paused():
         assert growth(small, large, size) < BOUND
 
 
 @pytest.mark.parametrize("character", ["<", "[", "x", "\\", "</parameter>x"])
-def test_body_of_ten_megabytes_arrives_whole(character: str) -> None:
+def test_long_body_arrives_whole(character: str) -> None:
     """One long value in small pieces is not copied for every piece."""
-    value = character * (10_000_000 // len(character))
+    value = character * (EXTENT.hostile_characters // len(character))
     reader = TextReader(TOOLS)
     found = reader.feed("<function=f>\n<parameter=a>\n")
 
@@ -111,9 +113,9 @@ def test_body_of_ten_megabytes_arrives_whole(character: str) -> None:
 
 
 @pytest.mark.parametrize("pattern", ["<", "[", '{"a":', "\0", "\ud800"])
-def test_ten_megabytes_of_one_thing_are_text(pattern: str) -> None:
+def test_one_thing_over_and_over_is_text(pattern: str) -> None:
     """Nothing is found, nothing is lost, nothing breaks."""
-    text = pattern * (10_000_000 // len(pattern))
+    text = pattern * (EXTENT.hostile_characters // len(pattern))
 
     assert read_text(text, TOOLS) == [VisibleText(text)]
 

@@ -23,6 +23,7 @@ from dashboard.runs.observations import LIVE, PROBE
 from dashboard.system import retention
 from tests.conftest import PARTITIONED
 from tests.dashboard.runs.storage.builders import assert_rolled, at_once, overflow, roll_all, sql
+from tests.extent import EXTENT
 
 NOW = datetime.now(UTC).replace(microsecond=0)
 CRASHES = (
@@ -204,7 +205,7 @@ def _begin_anew() -> None:
 
 @pytest.mark.usefixtures("crashing")
 @settings(
-    max_examples=50,
+    max_examples=EXTENT.store_examples,
     deadline=None,
     # A story is short as it is, and to make it shorter would take minutes.
     phases=[Phase.explicit, Phase.reuse, Phase.generate],

@@ -1,0 +1,56 @@
+"""How much the tests repeat. What the gate leaves out is listed here, and nowhere else.
+
+`./run test` is the gate. `./run test --all` repeats more, for the same promises: run it after a
+change of what the fields below name, and before a release.
+"""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class Extent:
+    """Repetitions and sizes of the tests that can do more or less."""
+
+    # Processes killed in test_chaos.py: workers, leases, runs, the finish of a run.
+    kills: int
+    # Characters of one text in probes/parsers/test_hostile.py: parsers and their buffers.
+    hostile_characters: int
+    # Characters of the longer text there, of which the shorter is a tenth: time must be linear.
+    hostile_growth: int
+    # Runs per simulated vendor in test_coverage.py: intervals of measured rates.
+    coverage_runs: int
+    # Examples per test that Hypothesis draws, where the test names no number.
+    examples: int
+    # Sequences of steps in test_run_machine.py: claims, leases, budgets, due times.
+    run_machine_examples: int
+    # Stories in test_exactly_once.py: observations, batches, rollups, partitions.
+    store_examples: int
+    # Examples per operation in test_schemathesis.py: the API and its document.
+    api_examples: int
+
+
+GATE = Extent(
+    kills=26,
+    hostile_characters=2_000_000,
+    hostile_growth=60_000,
+    coverage_runs=8,
+    examples=30,
+    run_machine_examples=8,
+    store_examples=20,
+    api_examples=2,
+)
+ALL = Extent(
+    kills=104,
+    hostile_characters=10_000_000,
+    hostile_growth=150_000,
+    coverage_runs=24,
+    examples=100,
+    run_machine_examples=50,
+    store_examples=50,
+    api_examples=20,
+)
+
+EXTENT = ALL if os.environ.get("TEST_EXTENT") == "all" else GATE
