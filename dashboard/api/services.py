@@ -1,7 +1,8 @@
-"""Requests that come twice because their answer got lost: done once, answered alike.
+"""What the API writes: the answers of requests that may come twice, and the use of tokens.
 
-Everything happens in the transaction of the action itself. Either the action and its answer are
-both there or neither is, wherever a process dies.
+A request that comes twice because its answer got lost is done once and answered alike. Both
+happen in the transaction of the action itself: either the action and its answer are there or
+neither is, wherever a process dies.
 """
 
 from __future__ import annotations
@@ -11,7 +12,7 @@ from dataclasses import dataclass
 from datetime import timedelta
 from typing import Any
 
-from django.db.models import DurationField, ExpressionWrapper, F
+from django.db.models import DurationField, ExpressionWrapper, F, Q
 from django.db.models.functions import Now
 
 from dashboard.core.sql import execute, fetch_row
@@ -20,6 +21,8 @@ from dashboard.models import ApiToken, KeptAnswer
 KEEP_ANSWERS = timedelta(hours=24)
 MAX_ANSWER_BYTES = 256 * 1024
 _FORGET_BATCH = 10_000
+# Not with every request: a busy token would be written a thousand times per second.
+USE_NOTED_LONG_AGO = Q(last_used_at=None) | Q(last_used_at__lt=Now() - timedelta(minutes=1))
 
 
 class KeyInUse(Exception):
@@ -75,6 +78,11 @@ def store_answer(claimed: KeyClaim, *, status: int, content_type: str, body: byt
 def forget_answers() -> int:
     """Delete what is past its time; returns how many. A great heap takes several turns."""
     return execute(_FORGET, {"kept": KEEP_ANSWERS, "most": _FORGET_BATCH})
+
+
+def note_token_use(token: ApiToken) -> None:
+    """Write when the token was last used, unless another request of this minute did."""
+    ApiToken.objects.filter(USE_NOTED_LONG_AGO, pk=token.pk).update(last_used_at=Now())
 
 
 def _lock_key(token: ApiToken, key: str) -> bool:

@@ -5,17 +5,16 @@ from __future__ import annotations
 import hashlib
 import hmac
 import re
-from datetime import timedelta
 from typing import Any
 
-from django.db.models import Case, Q, Value, When
+from django.db.models import Case, Value, When
 from django.db.models.functions import Now
 
+from dashboard.api.services import USE_NOTED_LONG_AGO, note_token_use
 from dashboard.core.errors import Refused
 from dashboard.models import ApiToken
 
 _TOKEN = re.compile(r"tg_([a-z0-9]{8})_[A-Za-z0-9_-]{43}")
-_USE_INTERVAL = timedelta(minutes=1)
 
 
 def find_token(text: str) -> ApiToken:
@@ -33,7 +32,7 @@ def find_token(text: str) -> ApiToken:
     if token.created_by is not None and not token.created_by.is_active:
         raise Refused("Whoever made this API token may not sign in any more. Ask for a new one.")
     if standing == "to note":
-        _note_use(token)
+        note_token_use(token)
     return token
 
 
@@ -47,10 +46,7 @@ def token_digest(text: str) -> bytes:
 _STATE = Case(
     When(revoked_at__isnull=False, then=Value("revoked")),
     When(expires_at__lte=Now(), then=Value("expired")),
-    When(
-        Q(last_used_at=None) | Q(last_used_at__lt=Now() - _USE_INTERVAL),
-        then=Value("to note"),
-    ),
+    When(USE_NOTED_LONG_AGO, then=Value("to note")),
     default=Value("noted"),
 )
 
@@ -59,10 +55,3 @@ def _find_with_state(prefix: str) -> tuple[ApiToken, str] | None:
     tokens: Any = ApiToken.objects.select_related("created_by", "team").annotate(standing=_STATE)
     token = tokens.filter(prefix=prefix).first()
     return (token, token.standing) if token else None
-
-
-def _note_use(token: ApiToken) -> None:
-    # The condition again: of many requests in one moment, one writes.
-    ApiToken.objects.filter(
-        Q(last_used_at=None) | Q(last_used_at__lt=Now() - _USE_INTERVAL), pk=token.pk
-    ).update(last_used_at=Now())
