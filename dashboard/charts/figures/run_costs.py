@@ -38,10 +38,13 @@ def run_cost_figure(
         data=[
             *drawn,
             *(
-                trace.update(yaxis="y2")
+                trace.update({"yaxis": "y2"})
                 for trace in change_marks.mark_traces(annotations.marks, left, right)
             ),
-            *(trace.update(yaxis="y2") for trace in lanes.lane_traces(annotations, left, right)),
+            *(
+                trace.update({"yaxis": "y2"})
+                for trace in lanes.lane_traces(annotations, left, right)
+            ),
         ],
         layout=theme.layout(
             template=None,
