@@ -52,8 +52,6 @@ PRIORITIES = {
     Trigger.BASELINE: 4,
     Trigger.TTL: 5,
 }
-# Scheduled runs that ask the full suite; so does the first one of every profile.
-FULL_SUITE = (Trigger.KEY_CHANGE, Trigger.CONFIRM, Trigger.FINGERPRINT)
 
 
 class RunQuerySet(models.QuerySet["Run"]):

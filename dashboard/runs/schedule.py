@@ -9,9 +9,11 @@ from django.conf import settings
 from psycopg.types.json import Jsonb
 
 from dashboard.core.sql import execute, fetch_row, fetch_rows
-from dashboard.models.run import FULL_SUITE, PRIORITIES
+from dashboard.models.run import PRIORITIES
 from dashboard.runs import services as runs
 from dashboard.runs import workers
+from dashboard.runs.run_sql import BACK_OFF, FRUITLESS, RELEASE, refund
+from health.cadence import FRUITLESS_WAIT, FULL_SUITE
 from probes.suite import SUITE_VERSION, plan_trials
 
 DUE_AT_ONCE = 1000
@@ -56,7 +58,7 @@ def reap() -> int:
     values = {
         "wait": settings.RUN_RETRY_AFTER,
         "lease": settings.RUN_LEASE,
-        "fruitless_wait": runs.FRUITLESS_WAIT,
+        "fruitless_wait": FRUITLESS_WAIT,
     }
     found = fetch_row(_REAP, values)
     return int(found[0]) if found else 0
@@ -127,7 +129,7 @@ SELECT 1 FROM dashboard_run WHERE state = 'queued' AND suite_version = ANY(%(ver
 """
 
 # A lease that ends far in the future was given before the clock was set back.
-_REAP = """
+_REAP = f"""
 WITH expired AS MATERIALIZED (
     SELECT r.id, r.endpoint_id, r.reserved_on, r.reserved_requests, r.reserved_tokens
     FROM dashboard_run r JOIN dashboard_endpoint e ON e.id = r.endpoint_id
@@ -138,19 +140,14 @@ dead AS (
     UPDATE dashboard_run SET
         state = CASE WHEN claims >= max_claims THEN 'abandoned' ELSE 'queued' END,
         finished_at = CASE WHEN claims >= max_claims THEN statement_timestamp() END,
-        dispatched_at = NULL, lease_owner = NULL, lease_token = NULL, lease_expires_at = NULL,
-        slot = NULL, reserved_requests = 0, reserved_tokens = 0,
+        dispatched_at = NULL, {RELEASE},
         not_before = statement_timestamp() + %(wait)s * power(2, claims - 1),
         reason = 'the worker stopped answering'
     WHERE id IN (SELECT id FROM expired) RETURNING endpoint_id, state),
-given_back AS (
-    UPDATE dashboard_spend s SET requests = s.requests - expired.reserved_requests,
-        tokens = s.tokens - expired.reserved_tokens
-    FROM expired WHERE s.endpoint_id = expired.endpoint_id AND s.day = expired.reserved_on),
+given_back AS ({refund("expired")}),
 gone AS (
-    UPDATE dashboard_endpoint SET fruitless = LEAST(fruitless + 1, 20),
-        next_due_at = statement_timestamp()
-            + LEAST(ttl, %(fruitless_wait)s * power(2, LEAST(fruitless, 20)))
+    UPDATE dashboard_endpoint SET fruitless = {FRUITLESS},
+        next_due_at = statement_timestamp() + {BACK_OFF}
     WHERE id IN (SELECT endpoint_id FROM dead WHERE state = 'abandoned'))
 SELECT count(*) FROM dead
-"""
+"""  # noqa: S608 -- statements of our own

@@ -11,7 +11,6 @@ from __future__ import annotations
 import random
 from collections.abc import Mapping
 from dataclasses import dataclass
-from datetime import timedelta
 from typing import Any
 
 import structlog
@@ -30,6 +29,8 @@ from dashboard.models import Attempt, Endpoint, Run
 from dashboard.models.audit import Action
 from dashboard.models.run import PRIORITIES, State, Trigger
 from dashboard.runs import credentials
+from dashboard.runs.run_sql import BACK_OFF, FRUITLESS, RELEASE, refund
+from health.cadence import FRUITLESS_WAIT
 from probes import fingerprint
 from probes.errors import TargetError
 from probes.suite import SUITE_VERSION, Trial, plan_trials
@@ -38,8 +39,6 @@ from probes.target import Limits, Target
 
 log = structlog.get_logger()
 
-# Wait before the next run after one without a verdict: doubles, up to the endpoint's TTL.
-FRUITLESS_WAIT = timedelta(minutes=15)
 # Two claims that choose the same place of a provider: the later one chooses again.
 TRIES = 20
 
@@ -318,34 +317,28 @@ WHERE id = %(run)s AND lease_token = %(token)s AND state IN ('leased', 'running'
     AND lease_expires_at > statement_timestamp()
 """
 
-_END = """
+_END = f"""
 WITH mine AS MATERIALIZED (
     SELECT id FROM dashboard_endpoint
     WHERE id IN (SELECT endpoint_id FROM dashboard_run
-        WHERE {which} AND finished_at IS NULL)
+        WHERE {{which}} AND finished_at IS NULL)
     ORDER BY id FOR UPDATE),
 held AS MATERIALIZED (
     SELECT id, endpoint_id, reserved_on, reserved_requests, reserved_tokens FROM dashboard_run
-    WHERE {which} AND endpoint_id IN (SELECT id FROM mine)
+    WHERE {{which}} AND endpoint_id IN (SELECT id FROM mine)
         AND finished_at IS NULL FOR UPDATE),
 over AS (
     UPDATE dashboard_run SET state = %(state)s, reason = %(reason)s,
-        finished_at = statement_timestamp(), slot = NULL,
-        reserved_requests = 0, reserved_tokens = 0,
-        lease_owner = NULL, lease_token = NULL, lease_expires_at = NULL
+        finished_at = statement_timestamp(), {RELEASE}
     WHERE id IN (SELECT id FROM held) RETURNING endpoint_id),
-given_back AS (
-    UPDATE dashboard_spend s SET requests = s.requests - held.reserved_requests,
-        tokens = s.tokens - held.reserved_tokens
-    FROM held WHERE s.endpoint_id = held.endpoint_id AND s.day = held.reserved_on)
+given_back AS ({refund("held")})
 UPDATE dashboard_endpoint SET
     spent_out_on = CASE %(due)s WHEN 'tomorrow'
         THEN (statement_timestamp() AT TIME ZONE 'UTC')::date ELSE spent_out_on END,
-    fruitless = CASE %(due)s WHEN 'backoff' THEN LEAST(fruitless + 1, 20) ELSE fruitless END,
+    fruitless = CASE %(due)s WHEN 'backoff' THEN {FRUITLESS} ELSE fruitless END,
     next_due_at = CASE %(due)s WHEN 'now' THEN statement_timestamp()
         WHEN 'tomorrow' THEN random() * interval '30 minutes' + interval '1 day'
             + date_trunc('day', statement_timestamp(), 'UTC')
-        ELSE statement_timestamp()
-            + LEAST(ttl, %(fruitless_wait)s * power(2, LEAST(fruitless, 20))) END
+        ELSE statement_timestamp() + {BACK_OFF} END
 WHERE id IN (SELECT endpoint_id FROM over)
-"""
+"""  # noqa: S608 -- statements of our own

@@ -11,14 +11,15 @@ from django.conf import settings
 from django.db import connection, transaction
 
 from dashboard.core.errors import LeaseLost
-from dashboard.core.sql import execute, set_idle_timeout
+from dashboard.core.sql import set_idle_timeout
 from dashboard.models import Attempt as AttemptRow
 from dashboard.models import Endpoint, Profile, Run, RunMetric
 from dashboard.models.observation import Observation
 from dashboard.models.run import State
 from dashboard.runs import observations
 from dashboard.runs.attempts import as_value
-from dashboard.runs.services import FRUITLESS_WAIT, Lease
+from dashboard.runs.run_sql import RELEASE, refund
+from dashboard.runs.services import Lease
 from dashboard.trust import detection, profiles
 from dashboard.trust.settle import settle
 from health import cadence
@@ -53,10 +54,7 @@ def finish(lease: Lease) -> None:
     run.every = endpoint.ttl
     run.save(update_fields=["every"])
     watch = follow(run, run.profile, attempts)
-    if run.state == State.FINISHED:
-        _plan_next(run, endpoint, watch)
-    else:
-        _back_off(run)
+    _plan_next(run, endpoint, watch)
     settle(endpoint)
     log.info("run ended", state=run.state, passed=run.passed, failed=run.failed, void=run.void)
 
@@ -138,31 +136,22 @@ def _observed(run: Run, attempt: Attempt, parser: str | None) -> list[Observatio
 
 
 def _plan_next(run: Run, endpoint: Endpoint, watch: Watch) -> None:
-    """Say when the endpoint is due again and why; it is locked."""
-    finished = cadence.FinishedRun(
-        suite=run.suite,
-        ttl=endpoint.ttl,
-        fingerprint_changed=run.fingerprint_changed,
-        onboarding_left=endpoint.onboarding_left,
-        wants_confirmation=watch.wants_confirmation,
-        is_degraded=bool(watch.alarms),
-    )
-    follows = cadence.plan_next_run(
-        finished, cadence.WaitTimes(settings.BASELINE_EVERY, settings.CONFIRM_AFTER)
-    )
+    """Write when the endpoint is due again and why; it is locked."""
     assert run.finished_at is not None
-    # Spread, so that no fleet marches in step.
-    spread = 0.9 + 0.2 * random.random()  # noqa: S311
-    endpoint.next_due_at = run.finished_at + follows.wait * spread
-    endpoint.next_trigger = follows.why.value
-    endpoint.onboarding_left = follows.onboarding_left
-    endpoint.last_finished_at, endpoint.fruitless = run.finished_at, 0
-    changed = ["next_due_at", "next_trigger", "onboarding_left"]
-    endpoint.save(update_fields=[*changed, "last_finished_at", "fruitless"])
-
-
-def _back_off(run: Run) -> None:
-    execute(_BACK_OFF, {"endpoint": run.endpoint_id, "at": run.finished_at, "wait": FRUITLESS_WAIT})
+    has_verdict = run.state == State.FINISHED
+    ended = cadence.EndedRun(run.suite, endpoint.ttl, has_verdict, run.fingerprint_changed)
+    before = cadence.DueState(endpoint.next_trigger, endpoint.onboarding_left, endpoint.fruitless)
+    waits = cadence.WaitTimes(settings.BASELINE_EVERY, settings.CONFIRM_AFTER)
+    due, wait = cadence.plan_after_run(ended, before, watch, waits)
+    changed = ["next_due_at", "next_trigger", "onboarding_left", "fruitless"]
+    if has_verdict:
+        # Spread, so that no fleet marches in step.
+        wait *= 0.9 + 0.2 * random.random()  # noqa: S311
+        endpoint.last_finished_at = run.finished_at
+        changed.append("last_finished_at")
+    endpoint.next_due_at, endpoint.next_trigger = run.finished_at + wait, due.why
+    endpoint.onboarding_left, endpoint.fruitless = due.onboarding_left, due.fruitless
+    endpoint.save(update_fields=changed)
 
 
 # The endpoint before the run, in the order that editing an endpoint locks them.
@@ -172,7 +161,7 @@ WHERE id = (SELECT endpoint_id FROM dashboard_run WHERE id = %(run)s) FOR UPDATE
 """
 
 # Nothing but void came back: there is no verdict, and the first finding says why.
-_FINISH = """
+_FINISH = f"""
 WITH me AS MATERIALIZED (
     SELECT id, endpoint_id, created_at, reserved_on, reserved_requests, reserved_tokens
     FROM dashboard_run
@@ -186,22 +175,12 @@ counted AS (
         COALESCE((array_agg(a.findings -> 0 ->> 'message' ORDER BY a.trial)
             FILTER (WHERE a.outcome = 'void'))[1], '') AS why
     FROM me JOIN dashboard_attempt a ON a.run_id = me.id AND a.run_at = me.created_at),
-given_back AS (
-    UPDATE dashboard_spend s SET requests = s.requests - me.reserved_requests,
-        tokens = s.tokens - me.reserved_tokens
-    FROM me WHERE s.endpoint_id = me.endpoint_id AND s.day = me.reserved_on)
+given_back AS ({refund("me")})
 UPDATE dashboard_run r SET finished_at = statement_timestamp(),
     state = CASE WHEN c.passed + c.failed > 0 THEN 'finished' ELSE 'failed' END,
     reason = CASE WHEN c.passed + c.failed > 0 THEN '' ELSE 'No verdict. ' || c.why END,
     passed = c.passed, failed = c.failed, void = c.void, requests = c.requests,
     input_tokens = c.input, output_tokens = c.output,
-    reserved_requests = 0, reserved_tokens = 0, slot = NULL,
-    lease_owner = NULL, lease_token = NULL, lease_expires_at = NULL
+    {RELEASE}
 FROM counted c, me WHERE r.id = me.id RETURNING r.id
-"""
-
-_BACK_OFF = """
-UPDATE dashboard_endpoint SET fruitless = LEAST(fruitless + 1, 20),
-    next_due_at = %(at)s + LEAST(ttl, %(wait)s * power(2, LEAST(fruitless, 20)))
-WHERE id = %(endpoint)s
-"""
+"""  # noqa: S608 -- statements of our own

@@ -7,7 +7,19 @@ from datetime import timedelta
 
 import pytest
 
-from health.cadence import FinishedRun, NextRun, NextTrigger, WaitTimes, plan_next_run
+from health.cadence import (
+    DueState,
+    EndedRun,
+    FinishedRun,
+    NextRun,
+    NextTrigger,
+    WaitTimes,
+    back_off,
+    plan_after_run,
+    plan_next_run,
+    suite_for,
+)
+from health.watch import Watch
 
 TTL, MINUTE = timedelta(hours=6), timedelta(minutes=1)
 WAITS = WaitTimes(baseline=7 * MINUTE, confirm=6 * MINUTE)
@@ -82,3 +94,27 @@ def test_a_warning_goes_before_another_fingerprint() -> None:
     both = replace(CALM, fingerprint_changed=True, wants_confirmation=True)
 
     assert plan_next_run(both, WAITS).why is NextTrigger.CONFIRM
+
+
+def test_a_run_without_a_verdict_is_tried_again_ever_later_for_the_same_reason() -> None:
+    """Twice as late each time and never later than the TTL; a verdict begins anew."""
+    void, before = EndedRun("light", TTL, False, False), DueState("key_change", 20, fruitless=2)
+
+    assert plan_after_run(void, before, Watch(), WAITS) == (
+        DueState("key_change", 20, 3),
+        60 * MINUTE,
+    )
+    assert [back_off(n, TTL) / MINUTE for n in (0, 1, 4, 5, 30)] == [15, 30, 240, 360, 360]
+    verdict = replace(void, has_verdict=True)
+    assert plan_after_run(verdict, before, Watch(), WAITS) == (
+        DueState("baseline", 19, 0),
+        7 * MINUTE,
+    )
+
+
+def test_a_profile_is_first_measured_in_full() -> None:
+    """So is what changed or warned; the rest is light."""
+    assert suite_for("ttl", is_known=False) == "full"
+    whys = ("key_change", "confirm", "fingerprint", "ttl", "baseline", "recovery")
+    suites = [suite_for(why, is_known=True) for why in whys]
+    assert suites == ["full", "full", "full", "light", "light", "light"]

@@ -12,7 +12,6 @@ from django.conf import settings
 from dashboard.demo.player import SimulatedRun
 from dashboard.demo.player_schedule import (
     BASELINE_RUNS,
-    FULL_SUITE,
     MAX_VALUES,
     WAITS,
     PlayedSchedule,
@@ -20,7 +19,6 @@ from dashboard.demo.player_schedule import (
 from dashboard.demo.services import history
 from dashboard.endpoints.services import endpoints
 from dashboard.models import Endpoint, WatchEvent
-from dashboard.models.run import FULL_SUITE as FULL_OF_PRODUCT
 from dashboard.trust import profiles
 from health.cadence import WaitTimes
 from probes.target import Provider
@@ -39,7 +37,6 @@ def test_the_waits_are_those_of_the_product() -> None:
     """Who has set others has no demo to look at."""
     assert BASELINE_RUNS == settings.BASELINE_RUNS
     assert WaitTimes(settings.BASELINE_EVERY, settings.CONFIRM_AFTER) == WAITS
-    assert set(FULL_SUITE) == {trigger.value for trigger in FULL_OF_PRODUCT}
     assert MAX_VALUES == profiles.MOST_VALUES
 
 
