@@ -53,21 +53,21 @@ def _verify(options: argparse.Namespace) -> int:
     except ValueError as exc:
         print_message(f"toolgauge audit verify: {exc}.")
         return USAGE
-    found = chain.verify_chain(expect=expect)
-    _show(found)
-    print_result(json.dumps(found.as_json(), indent=2) if options.json else str(found.head))
-    return GOOD if found.is_good else BELOW
+    verdict = chain.verify_chain(expect=expect)
+    _show(verdict)
+    print_result(json.dumps(verdict.as_json(), indent=2) if options.json else str(verdict.head))
+    return GOOD if verdict.is_good else BELOW
 
 
-def _show(found: ChainVerdict) -> None:
-    for each in found.breaks:
-        places = {"link": each.seq, "entry": each.entry}
+def _show(verdict: ChainVerdict) -> None:
+    for break_ in verdict.breaks:
+        places = {"link": break_.seq, "entry": break_.entry}
         where = ", ".join(f"{name} {at}" for name, at in places.items() if at is not None)
-        print_message(f"{each.kind.value}: {where}: {each.what}")
-    if found.more:
+        print_message(f"{break_.kind.value}: {where}: {break_.what}")
+    if verdict.more:
         print_message("... and more.")
-    if found.is_good:
-        print_message(f"The audit log is whole: {found.links:,} entries.")
+    if verdict.is_good:
+        print_message(f"The audit log is whole: {verdict.links:,} entries.")
     else:
         print_message("The audit log is broken.")
 

@@ -53,14 +53,14 @@ class Backtest:
     def answer(self, line: RunCounts) -> dict[str, JSON]:
         """The output line for an input line."""
         series = self._series.get(line.metric) or self._start(line.metric)
-        said = series.take(line.trials - line.failures, line.trials)
+        step = series.take(line.trials - line.failures, line.trials)
         return {
             "t": line.t,
             "metric": line.metric,
-            "state": said.state.value,
-            "log_m": said.log_m,
-            "verdict": said.verdict.value,
-            "p_ref": said.p_ref,
+            "state": step.state.value,
+            "log_m": step.log_m,
+            "verdict": step.verdict.value,
+            "p_ref": step.p_ref,
         }
 
     def _start(self, metric: str) -> BacktestSeries:

@@ -203,13 +203,13 @@ def _bytes(name: str, most: int) -> bytes:
 
 def _complain(name: str, unreadable: Unreadable) -> None:
     """As compilers do, so that editors can jump there."""
-    for each in unreadable.mistakes:
-        print_message(f"{name}:{each.line}:{each.column}: {each.message}")
+    for mistake in unreadable.mistakes:
+        print_message(f"{name}:{mistake.line}:{mistake.column}: {mistake.message}")
     if unreadable.left_out:
         print_message(f"... and {unreadable.left_out} more mistakes.")
     errors = [
-        {"line": each.line, "column": each.column, "message": each.message}
-        for each in unreadable.mistakes
+        {"line": mistake.line, "column": mistake.column, "message": mistake.message}
+        for mistake in unreadable.mistakes
     ]
     print_result(json.dumps({"errors": errors}, indent=2, ensure_ascii=False))
 

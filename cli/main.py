@@ -166,9 +166,9 @@ def _probe_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--plan", action="store_true", help="print requests and token ceiling, send nothing"
     )
-    shown = parser.add_mutually_exclusive_group()
-    shown.add_argument("--json", action="store_true", help="the profile as JSON (the default)")
-    shown.add_argument("--markdown", action="store_true", help="tables for a pull request")
+    output = parser.add_mutually_exclusive_group()
+    output.add_argument("--json", action="store_true", help="the profile as JSON (the default)")
+    output.add_argument("--markdown", action="store_true", help="tables for a pull request")
     parser.add_argument("--junit", type=Path, metavar="FILE", help="write a JUnit report")
     parser.add_argument(
         "--transcript", type=Path, metavar="FILE", help="write the run for `toolgauge replay`"

@@ -45,14 +45,14 @@ class ParseCommand:
 
     def answer(self, question: ParseInput) -> dict[str, JSON]:
         """The output for one text, but its id."""
-        found = read_text_answer(
+        text_answer = read_text_answer(
             self._pieces(question.text),
             question.tools,
             format=self.format,
             prefill=question.prefill,
             truncated=question.truncated,
         )
-        return _output(found)
+        return _output(text_answer)
 
     def line(self, line: str) -> tuple[dict[str, JSON], str | None]:
         """The output line for an input line, and the sentence that says what was wrong with it."""
@@ -197,12 +197,12 @@ def _decoded(data: bytes) -> str:
         raise BadInput(f"The input is not UTF-8 at byte {exc.start}.") from exc
 
 
-def _output(found: TextAnswer) -> dict[str, JSON]:
+def _output(answer: TextAnswer) -> dict[str, JSON]:
     return {
-        "calls": [_call(call) for call in found.calls],
-        "text": found.text,
-        "reasoning": found.reasoning,
-        "errors": [_error(call) for call in found.broken],
+        "calls": [_call(call) for call in answer.calls],
+        "text": answer.text,
+        "reasoning": answer.reasoning,
+        "errors": [_error(call) for call in answer.broken],
     }
 
 

@@ -54,12 +54,12 @@ def _play(path: Path, count: _Count) -> None:
             count.skipped += not played.playable
             if played.difference:
                 count.different += 1
-                told = {
+                difference = {
                     "file": str(path),
                     "attempt": played.attempt,
                     "message": played.difference,
                 }
-                print_result(json.dumps(told))
+                print_result(json.dumps(difference))
     except TargetError as exc:
         raise TargetError(f"{path}: {exc.message}") from exc
 
@@ -67,9 +67,9 @@ def _play(path: Path, count: _Count) -> None:
 def _files(paths: Sequence[Path]) -> list[Path]:
     files: list[Path] = []
     for path in paths:
-        found = sorted(path.glob("*.jsonl")) if path.is_dir() else [path]
-        if not found:
+        transcripts = sorted(path.glob("*.jsonl")) if path.is_dir() else [path]
+        if not transcripts:
             # A gate that nobody passes through is open.
             raise TargetError(f"There is no transcript (*.jsonl) in {path}.")
-        files += found
+        files += transcripts
     return files

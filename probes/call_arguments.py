@@ -95,8 +95,8 @@ class SchemaChecker:
         if _is_valid(self._validator, value):
             return []
         errors = islice(self._validator.iter_errors(_encodable(value)), limit)
-        found = [Misfit(_shorten(error.message), tuple(error.instance_path)) for error in errors]
-        return found or [Misfit("The value cannot be checked", ())]
+        misfits = [Misfit(_shorten(error.message), tuple(error.instance_path)) for error in errors]
+        return misfits or [Misfit("The value cannot be checked", ())]
 
 
 def json_path(steps: Iterable[str | int]) -> str:

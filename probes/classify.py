@@ -37,9 +37,9 @@ def classify_error(
     error. `extra` are a dialect's own rows, asked first.
     """
     for layer in reversed(error_layers(error)):
-        found = _meaning(_status(status, layer), layer, (*extra, *ERROR_PATTERNS))
-        if found is not None:
-            return found
+        meaning = _meaning(_status(status, layer), layer, (*extra, *ERROR_PATTERNS))
+        if meaning is not None:
+            return meaning
     return None
 
 
@@ -82,13 +82,13 @@ def _sign(row: ErrorPattern, message: str, code: str) -> str:
 def _in_order(pieces: tuple[str, ...], message: str) -> bool:
     at = 0
     for piece in pieces:
-        found = message.find(piece, at)
-        if found < 0:
+        position = message.find(piece, at)
+        if position < 0:
             return False
-        at = found + len(piece)
+        at = position + len(piece)
     return True
 
 
 def _index(message: str) -> int | None:
-    found = _INDEX.search(message)
-    return int(found.group(1)) if found else None
+    match = _INDEX.search(message)
+    return int(match.group(1)) if match else None

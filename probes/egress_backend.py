@@ -59,11 +59,11 @@ class GuardedBackend(httpcore.AsyncNetworkBackend):
     async def _checked(self, host: str, port: int) -> list[str]:
         loop = asyncio.get_running_loop()
         try:
-            found = await loop.getaddrinfo(host, port, type=socket.SOCK_STREAM)
+            resolved = await loop.getaddrinfo(host, port, type=socket.SOCK_STREAM)
         except (OSError, UnicodeError) as exc:  # no such name, or nothing that could be one
             raise httpcore.ConnectError(str(exc)) from exc
         # In the order of the resolver, each once.
-        addresses = list(dict.fromkeys(str(entry[4][0]) for entry in found))
+        addresses = list(dict.fromkeys(str(entry[4][0]) for entry in resolved))
         for address in addresses:
             self._rules.check(address, port)
         return addresses

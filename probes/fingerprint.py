@@ -65,9 +65,9 @@ async def read_engine(target: Target, transport: Transport) -> EngineFacts:
     """Ask an endpoint what it is; a handful of requests, all at once."""
     client = _Client(target, transport)
     readers = _READERS.get(target.provider, (_models,))
-    found = await asyncio.gather(*(reader(client) for reader in readers), _canary(client))
+    answers = await asyncio.gather(*(reader(client) for reader in readers), _canary(client))
     # What one reader does not know must not blank what another found.
-    facts = {name: value for each in found for name, value in each.items() if value}
+    facts = {name: value for answer in answers for name, value in answer.items() if value}
     redactor = Redactor(target.key)
     template = facts.pop("chat_template", "")
     return EngineFacts(
@@ -147,14 +147,14 @@ async def _ollama(client: _Client) -> Facts:
         client.json("/api/show", {"model": client.target.model}), client.json("/api/version")
     )
     capabilities = show.get("capabilities")
-    told = sorted(map(str, capabilities)) if isinstance(capabilities, list) else []
+    names = sorted(map(str, capabilities)) if isinstance(capabilities, list) else []
     return {
         "chat_template": _text(show, "template"),
         "parser": _text(show, "parser"),
         "renderer": _text(show, "renderer"),
         "modified_at": _text(show, "modified_at"),
         "engine": _text(version, "version"),
-        "engine_capabilities": ", ".join(told),
+        "engine_capabilities": ", ".join(names),
     }
 
 
@@ -191,8 +191,8 @@ _READERS: Mapping[Provider, tuple[_Reader, ...]] = {
 
 
 def _text(value: JSON, key: str) -> str:
-    found = value.get(key) if isinstance(value, Mapping) else None
-    return found if isinstance(found, str) else ""
+    text = value.get(key) if isinstance(value, Mapping) else None
+    return text if isinstance(text, str) else ""
 
 
 def _sha256(text: str) -> str:

@@ -54,26 +54,26 @@ def retry_after(incoming: WireResponse) -> float | None:
 
 def _error(incoming: WireResponse, error: ErrorBody) -> ProviderError:
     status = incoming.status
-    said = f"({status}): {error.message}" if error.message else f"({status})."
+    detail = f"({status}): {error.message}" if error.message else f"({status})."
     request_id = incoming.headers.get("x-request-id") or incoming.headers.get("request-id")
     if status in _REJECTIONS:
-        message = f"The endpoint {_REJECTIONS[status]} {said}"
+        message = f"The endpoint {_REJECTIONS[status]} {detail}"
         return AuthRejected(status, message, request_id=request_id, received=incoming)
     if status == 429:
-        message = f"The endpoint asks us to slow down {said}"
+        message = f"The endpoint asks us to slow down {detail}"
         wait = retry_after(incoming)
         return RateLimited(
             status, message, retry_after=wait, request_id=request_id, received=incoming
         )
     meaning = classify_error(status, error)
     if meaning is not None and meaning.kind is ErrorClass.TRANSIENT:
-        message = f"The endpoint failed on its own side {said}"
+        message = f"The endpoint failed on its own side {detail}"
         return Overloaded(status, message, request_id=request_id, received=incoming)
     if meaning is None and status == 404:
-        message = f"The endpoint has no such path or model {said}"
+        message = f"The endpoint has no such path or model {detail}"
         return NotFound(status, message, request_id=request_id, received=incoming)
     kind = FindingKind(meaning.kind) if meaning else FindingKind.PROVIDER_ERROR
-    message = f"The endpoint refused the request {said}"
+    message = f"The endpoint refused the request {detail}"
     return Refused(status, message, kind, request_id=request_id, received=incoming)
 
 

@@ -49,8 +49,8 @@ class Verdict:
     parser: str = ""
 
     def as_json(self) -> dict[str, JSON]:
-        shown: dict[str, JSON] = {"metric": str(self.metric), "good": self.good}
-        return shown | ({"parser": self.parser} if self.parser else {})
+        body: dict[str, JSON] = {"metric": str(self.metric), "good": self.good}
+        return body | ({"parser": self.parser} if self.parser else {})
 
 
 @dataclass(frozen=True, slots=True)

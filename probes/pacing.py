@@ -54,8 +54,8 @@ class Pacer:
                 incoming = await send()
             if incoming.status != 429 or tries == self._tries:
                 break
-            asked = retry_after(incoming)
-            rest = DEFAULT_REST_S * 2 ** (tries - 1) if asked is None else asked
+            wait_s = retry_after(incoming)
+            rest = DEFAULT_REST_S * 2 ** (tries - 1) if wait_s is None else wait_s
             if rest > LONGEST_REST_S:
                 # Nobody waits for hours inside a run; the attempt is void and says so.
                 break

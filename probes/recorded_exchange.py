@@ -44,27 +44,27 @@ class RecordedExchange:
 
 def from_evidence(exchange: JSON) -> RecordedExchange:
     """The exchange that stands in an attempt's evidence, without times and what we read then."""
-    told = _mapping(exchange)
-    request, reply = _mapping(told.get("request")), told.get("reply")
+    entry = _mapping(exchange)
+    request, reply = _mapping(entry.get("request")), entry.get("reply")
     try:
         body: JSON = json.loads(str(request.get("body")))
     except ValueError:
         body = None
     whole = body is not None and isinstance(reply, Mapping) and not reply.get("truncated")
     incoming = _incoming(_mapping(reply)) if whole else None
-    return RecordedExchange(str(told.get("label")), str(request.get("url", "")), body, incoming)
+    return RecordedExchange(str(entry.get("label")), str(request.get("url", "")), body, incoming)
 
 
 def from_json(data: JSON) -> RecordedExchange:
     """What `as_json` wrote; raises TargetError where it is not that, or was changed since."""
-    told = _mapping(data)
-    reply = told.get("reply")
+    entry = _mapping(data)
+    reply = entry.get("reply")
     recorded = RecordedExchange(
-        str(told.get("label")),
-        str(told.get("url")),
-        told.get("request"),
+        str(entry.get("label")),
+        str(entry.get("url")),
+        entry.get("request"),
         None if reply is None else _incoming(_mapping(reply)),
-        told.get("read"),
+        entry.get("read"),
     )
     if recorded.incoming is not None and _digest(recorded.incoming) != _mapping(reply).get(
         "sha256"

@@ -27,10 +27,10 @@ class ErrorLayer:
 
 def error_layers(error: ErrorBody) -> list[ErrorLayer]:
     """The error as it came and what is wrapped in it, innermost last."""
-    found = [ErrorLayer(error.message[:MAX_MESSAGE], error.code)]
-    while len(found) < MAX_LEVELS and (inner := _inside(found[-1].message)) is not None:
-        found.append(inner)
-    return found
+    layers = [ErrorLayer(error.message[:MAX_MESSAGE], error.code)]
+    while len(layers) < MAX_LEVELS and (inner := _inside(layers[-1].message)) is not None:
+        layers.append(inner)
+    return layers
 
 
 def error_inside(body: JSON) -> ErrorBody | None:
@@ -69,11 +69,11 @@ def _embedded(message: str) -> ErrorLayer | None:
     parsed = parse_json(message[start : end + 1], max_bytes=4 * MAX_MESSAGE)
     if parsed.error is not None:
         return None
-    said = _body_error(parsed.value)
-    if said is None:
+    inner = _body_error(parsed.value)
+    if inner is None:
         return None
     wrapping = _bracketed(message[:start] + "-")
-    return ErrorLayer(said.message, said.code, wrapping.status if wrapping else None)
+    return ErrorLayer(inner.message, inner.code, wrapping.status if wrapping else None)
 
 
 def _body_error(body: JSON) -> ErrorBody | None:
@@ -104,16 +104,16 @@ def _bracketed(message: str) -> ErrorLayer | None:
 
 def _named(message: str) -> ErrorLayer | None:
     """`Error from provider (Vendor): the vendor's text`."""
-    head, found, rest = message.partition("): ")
-    if not found or len(head) > MAX_PREFIX or "error from provider (" not in head.lower():
+    head, separator, rest = message.partition("): ")
+    if not separator or len(head) > MAX_PREFIX or "error from provider (" not in head.lower():
         return None
     return ErrorLayer(rest.strip())
 
 
 def _exception(message: str) -> ErrorLayer | None:
     """`litellm.BadRequestError: VendorException - the vendor's text`."""
-    head, found, rest = message.partition("Exception - ")
-    if not found or len(head) > MAX_PREFIX:
+    head, separator, rest = message.partition("Exception - ")
+    if not separator or len(head) > MAX_PREFIX:
         return None
     return ErrorLayer(rest.strip())
 

@@ -158,8 +158,8 @@ def _total_usage(usages: Sequence[Usage]) -> Usage:
     """What all exchanges used together; None where none of them said."""
 
     def total(counts: list[int | None]) -> int | None:
-        said = [count for count in counts if count is not None]
-        return sum(said) if said else None
+        known = [count for count in counts if count is not None]
+        return sum(known) if known else None
 
     return Usage(
         total([usage.input_tokens for usage in usages]),

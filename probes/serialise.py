@@ -100,10 +100,10 @@ def _value(data: JSON, at: str) -> Value:
     missing = shape.required - entry.keys()
     if missing:
         raise WireError("The stored value lacks a field.", f"{at}.{min(missing)}")
-    found = {
+    fields = {
         key: shape.readers[key](item, f"{at}.{key}") for key, item in entry.items() if key != "type"
     }
-    return shape.make(**found)
+    return shape.make(**fields)
 
 
 def _mapping(value: JSON, at: str) -> Mapping[str, JSON]:
@@ -152,10 +152,10 @@ def _each(read: _Read) -> _Read:
 
 def _one(*kinds: type) -> _Read:
     def read(value: JSON, at: str) -> Any:
-        found = _value(value, at)
-        if not isinstance(found, kinds):
-            raise WireError(f"A {type(found).__name__} is stored where it cannot stand.", at)
-        return found
+        stored = _value(value, at)
+        if not isinstance(stored, kinds):
+            raise WireError(f"A {type(stored).__name__} is stored where it cannot stand.", at)
+        return stored
 
     return read
 

@@ -38,11 +38,11 @@ def parse_json(text: str, *, max_bytes: int, max_depth: int = MAX_DEPTH) -> Pars
     duplicates: list[str] = []
 
     def pairs(items: list[tuple[str, JSON]]) -> Mapping[str, JSON]:
-        found = dict(items)
-        if len(found) < len(items):
+        members = dict(items)
+        if len(members) < len(items):
             counts = Counter(key for key, _ in items)
             duplicates.extend(key for key, count in counts.items() if count > 1)
-        return found
+        return members
 
     try:
         value = json.loads(

@@ -40,17 +40,17 @@ def read_text_answer(
 ) -> TextAnswer:
     """The answer that a text is, given in pieces of any size."""
     reader = TextReader(tools, format=format, prefill=prefill, truncated=truncated)
-    found = [item for piece in pieces for item in reader.feed(piece)]
-    found += reader.close()
-    return resolve_items(found, tools)
+    items = [item for piece in pieces for item in reader.feed(piece)]
+    items += reader.close()
+    return resolve_items(items, tools)
 
 
-def resolve_items(found: Iterable[TextItem], tools: Sequence[ToolSpec]) -> TextAnswer:
+def resolve_items(items: Iterable[TextItem], tools: Sequence[ToolSpec]) -> TextAnswer:
     """The answer that a reader found, its calls taken through the ladder."""
     texts: list[str] = []
     thoughts: list[str] = []
     resolved: list[ToolCall | BrokenCall] = []
-    for item in found:
+    for item in items:
         match item:
             case VisibleText(text):
                 texts.append(text)
@@ -61,9 +61,9 @@ def resolve_items(found: Iterable[TextItem], tools: Sequence[ToolSpec]) -> TextA
     calls = [call for call in resolved if isinstance(call, ToolCall)]
     visible = "".join(texts)
     # The line breaks between calls belong to the markup, not to the answer.
-    shown = visible if visible.strip() or not (resolved or thoughts) else ""
+    visible_text = visible if visible.strip() or not (resolved or thoughts) else ""
     return TextAnswer(
-        text=shown or None,
+        text=visible_text or None,
         reasoning="".join(thoughts) if thoughts else None,
         calls=_without_drafts(_with_own_ids(calls)),
         broken=tuple(call for call in resolved if isinstance(call, BrokenCall)),

@@ -78,11 +78,11 @@ def replay_transcript(
     tape = _Transcript.of(head, adapters)
     number = 1
     for number, line in enumerate(rest, 2):
-        told = _object(line, number)
-        probe, trial = told.get("probe"), told.get("trial")
+        entry = _object(line, number)
+        probe, trial = entry.get("probe"), entry.get("trial")
         if not isinstance(probe, str) or probe not in probes or not isinstance(trial, int):
             raise TargetError(f"Line {number} is no attempt of the suite {SUITE_VERSION}.")
-        yield tape.played(probes[probe], trial, told)
+        yield tape.played(probes[probe], trial, entry)
     if number - 1 != head.get("attempts"):
         raise TargetError(f"It holds {number - 1} of {head.get('attempts')} attempts.")
 
@@ -112,18 +112,20 @@ class _Transcript:
         except ValueError as exc:
             raise TargetError(f"There is no provider {key.get('provider')!r}.") from exc
         adapter = adapters(provider)
-        asked = dict(options) if isinstance(options, Mapping) else {}
-        builder = QuestionBuilder(str(key.get("model")), DIALECTS[provider], adapter.format, asked)
+        request_options = dict(options) if isinstance(options, Mapping) else {}
+        builder = QuestionBuilder(
+            str(key.get("model")), DIALECTS[provider], adapter.format, request_options
+        )
         return cls(builder, adapter, str(head.get("seed")))
 
     def line(self, attempt: Attempt) -> dict[str, JSON]:
         """An attempt as a line, with what is read in its answers when it is played at once."""
         exchanges = [from_evidence(exchange) for exchange in attempt.evidence.exchanges]
         judged = Judgement(attempt.outcome, attempt.findings, attempt.verdicts, attempt.facts)
-        told, playing = _summary(judged), _AttemptReplay(self.adapter, list(exchanges))
+        summary, playing = _summary(judged), _AttemptReplay(self.adapter, list(exchanges))
         try:
             again = self._judged(playing, PROBES[attempt.probe], attempt.trial)
-            playable = bool(exchanges) and _summary(again) == told
+            playable = bool(exchanges) and _summary(again) == summary
         except _Mismatch:
             playable = False
         reads = [*playing.reads, *[None] * len(exchanges)]
@@ -133,28 +135,28 @@ class _Transcript:
             "trial": attempt.trial,
             "playable": playable,
             "exchanges": [exchange.as_json() for exchange in recorded],
-            **told,
+            **summary,
         }
 
-    def played(self, probe: Probe, trial: int, told: Mapping[str, JSON]) -> ReplayedAttempt:
+    def played(self, probe: Probe, trial: int, entry: Mapping[str, JSON]) -> ReplayedAttempt:
         """A line, played again."""
         name = f"{probe.name}/{trial}"
-        if told.get("playable") is not True:
+        if entry.get("playable") is not True:
             return ReplayedAttempt(name, playable=False)
         try:
-            return ReplayedAttempt(name, self._difference(probe, trial, told))
+            return ReplayedAttempt(name, self._difference(probe, trial, entry))
         except (_Mismatch, TargetError) as exc:
             return ReplayedAttempt(name, str(exc))
 
-    def _difference(self, probe: Probe, trial: int, told: Mapping[str, JSON]) -> str:
-        listed = told.get("exchanges")
+    def _difference(self, probe: Probe, trial: int, entry: Mapping[str, JSON]) -> str:
+        listed = entry.get("exchanges")
         exchanges = [from_json(item) for item in listed] if isinstance(listed, list) else []
         playing = _AttemptReplay(self.adapter, list(exchanges))
         judged = self._judged(playing, probe, trial)
         for exchange, read in zip(exchanges, playing.reads, strict=False):
             if difference := _first_difference(exchange.read, read):
                 return f"In the answer {exchange.label!r} {difference}"
-        return _first_difference({name: told.get(name) for name in _SUMMED}, _summary(judged))
+        return _first_difference({name: entry.get(name) for name in _SUMMED}, _summary(judged))
 
     def _judged(self, playing: _AttemptReplay, probe: Probe, trial: int) -> Judgement:
         drawn = probe.draw(rng_for(self.seed, probe.name, trial))
@@ -189,9 +191,9 @@ class _AttemptReplay:
         if not self.left:
             raise _Mismatch(f"It asks {question.label!r}, where the recording ends.")
         recorded = self.left.pop(0)
-        asked = as_plain_json(self.adapter.write_request(question.call))
-        if asked != recorded.request:
-            difference = _first_difference(recorded.request, asked)
+        request = as_plain_json(self.adapter.write_request(question.call))
+        if request != recorded.request:
+            difference = _first_difference(recorded.request, request)
             raise _Mismatch(f"In the request {question.label!r} {difference}")
         if recorded.incoming is None:
             raise _Mismatch(f"The answer {recorded.label!r} was not recorded.")

@@ -332,11 +332,11 @@ def _causes(exc: BaseException) -> Iterator[BaseException]:
     pending: list[BaseException | None] = [exc]
     seen: set[int] = set()
     while pending:
-        found = pending.pop()
-        if found is None or id(found) in seen:
+        cause = pending.pop()
+        if cause is None or id(cause) in seen:
             continue
-        seen.add(id(found))
-        yield found
-        pending += [found.__context__, found.__cause__]
-        if isinstance(found, BaseExceptionGroup):
-            pending += found.exceptions
+        seen.add(id(cause))
+        yield cause
+        pending += [cause.__context__, cause.__cause__]
+        if isinstance(cause, BaseExceptionGroup):
+            pending += cause.exceptions

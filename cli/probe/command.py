@@ -98,9 +98,9 @@ async def _measure(target: Target, plan: MeasurementPlan, seed: str) -> Report:
             finally:
                 asking.cancel()
     key = target.profile_key(engine.chat_template_hash)
-    found = fingerprint.merge_facts(engine, attempts)
+    facts = fingerprint.merge_facts(engine, attempts)
     attempts.sort(key=lambda attempt: (attempt.probe, attempt.trial))
-    return Report(key, datetime.now(UTC), attempts, {**found, "seed": seed})
+    return Report(key, datetime.now(UTC), attempts, {**facts, "seed": seed})
 
 
 async def _engine_facts(end: float, asking: asyncio.Task[EngineFacts]) -> EngineFacts:
@@ -136,8 +136,8 @@ def _verdict(
             _complain(f"no verdict on {metric}: it had no trial.")
             code = code or NO_VERDICT
         elif rate.is_worse_than(bar):
-            shown = f"{rate.value:.3f} ({rate.count}/{rate.trials})"
-            _complain(f"{metric} is {shown}, the bar is {bar:g}.")
+            figures = f"{rate.value:.3f} ({rate.count}/{rate.trials})"
+            _complain(f"{metric} is {figures}, the bar is {bar:g}.")
             code = BELOW
     for line in find_regressions(earlier, report.as_json()) if earlier else []:
         _complain(line)

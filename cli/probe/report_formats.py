@@ -65,8 +65,8 @@ def _test_case(suite: ElementTree.Element, attempt: Attempt) -> None:
         return
     tag = "failure" if attempt.outcome is Outcome.FAIL else "skipped"
     first = attempt.findings[0].message if attempt.findings else ""
-    told = ElementTree.SubElement(case, tag, message=_clean(first))
-    told.text = _clean("\n".join(f"{f.kind}: {f.message} {f.path}" for f in attempt.findings))
+    element = ElementTree.SubElement(case, tag, message=_clean(first))
+    element.text = _clean("\n".join(f"{f.kind}: {f.message} {f.path}" for f in attempt.findings))
 
 
 def _clean(text: str) -> str:

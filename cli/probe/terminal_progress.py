@@ -54,5 +54,5 @@ class Progress:
         self._seen[attempt.outcome] += 1
         # Probes whose answers differ are asked more often than planned.
         self._total = max(self._total, sum(self._seen.values()))
-        said = ", ".join(f"{count} {outcome}" for outcome, count in self._seen.items())
-        self._bar.update(self._task, advance=1, total=self._total, said=said)
+        outcomes = ", ".join(f"{count} {outcome}" for outcome, count in self._seen.items())
+        self._bar.update(self._task, advance=1, total=self._total, said=outcomes)

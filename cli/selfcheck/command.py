@@ -54,8 +54,8 @@ def run(options: argparse.Namespace) -> int:
     except KeyboardInterrupt:
         print_message("toolgauge selfcheck: stopped.")
         return STOPPED
-    found: list[JSON] = [probe.as_json() for probe in checked]
-    print_result(json.dumps({"probe_version": SUITE_VERSION, "probes": found}, indent=2))
+    results: list[JSON] = [probe.as_json() for probe in checked]
+    print_result(json.dumps({"probe_version": SUITE_VERSION, "probes": results}, indent=2))
     blind = [probe for probe in checked if probe.troubles]
     for probe in blind:
         print_message(f"toolgauge selfcheck: {probe.probe} cannot tell: {' '.join(probe.troubles)}")
@@ -127,8 +127,10 @@ def _must_fail(checked: ProbeCheck, case: Case, attempts: Sequence[Attempt]) -> 
     """One of the tries must fail for the reason that the case names."""
     checked.checks += 1
     if not any(_fails(attempt, case) for attempt in attempts):
-        said = "; ".join(dict.fromkeys(_said(attempt) for attempt in attempts))
-        checked.troubles.append(f"With {case.faults} it must find {case.finding}, and says {said}.")
+        findings = "; ".join(dict.fromkeys(_said(attempt) for attempt in attempts))
+        checked.troubles.append(
+            f"With {case.faults} it must find {case.finding}, and says {findings}."
+        )
 
 
 def _fails(attempt: Attempt, case: Case) -> bool:

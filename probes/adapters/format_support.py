@@ -151,20 +151,20 @@ class _LossWalk:
 
     def foreign(self, extra: Extra, path: str) -> Iterator[Loss]:
         for format_, fields in extra.items():
-            said = _fields_with_values(fields) if isinstance(fields, Mapping) else ["?"]
-            if format_ == self.support.format or not said:
+            present = _fields_with_values(fields) if isinstance(fields, Mapping) else ["?"]
+            if format_ == self.support.format or not present:
                 continue
-            signed = any(name.lower().endswith("signature") for name in said)
+            signed = any(name.lower().endswith("signature") for name in present)
             kind = LossKind.SIGNATURE if signed else LossKind.EXTRA
-            names = ", ".join(said)[:200]
+            names = ", ".join(present)[:200]
             yield Loss(kind, path, f"Fields of the {format_!r} format are left out: {names}.")
 
 
 def _fields_with_values(fields: Mapping[str, JSON]) -> list[str]:
     """The fields that say something; our own note of a missing id is no field of any format."""
     empty: tuple[JSON, ...] = (None, [], {}, "")
-    said = (name for name, value in fields.items() if value not in empty and name != MINTED)
-    return sorted(name.lstrip("$") for name in said)
+    names = (name for name, value in fields.items() if value not in empty and name != MINTED)
+    return sorted(name.lstrip("$") for name in names)
 
 
 def _interleaved(parts: tuple[Part, ...]) -> bool:

@@ -81,7 +81,7 @@ class _CallRewriter:
             self.change(ChangeKind.THINKING_UNAVAILABLE, message, "$.options")
             return
         # What a client asked for would otherwise be written over the switch.
-        extra = {form: without_fields(said, *fields) for form, said in self.call.extra.items()}
+        extra = {form: without_fields(sent, *fields) for form, sent in self.call.extra.items()}
         options = {**self.call.options, **_merge_fields(self.call.options, fields)}
         if (options, extra) != (self.call.options, self.call.extra):
             self.call = replace(self.call, options=options, extra=extra)
@@ -97,7 +97,7 @@ class _CallRewriter:
         # What only the client's format has a word for may well force a call.
         if choice.mode in allowed if choice else allowed == EVERY_CHOICE:
             return
-        extra = {form: without_fields(said, CHOICE) for form, said in self.call.extra.items()}
+        extra = {form: without_fields(sent, CHOICE) for form, sent in self.call.extra.items()}
         self.call = replace(self.call, tool_choice=None, extra=extra)
         mode = choice.mode if choice else "of the client"
         why = " while it thinks" if thinks and mode in self.dialect.choices else ""
@@ -153,17 +153,17 @@ class _CallRewriter:
         options = self.effort(self.call.options, "$.options")
         # What a client asked for would otherwise be sent as it is.
         extra = {
-            form: self.effort(said, f"$.extra.{form}") if isinstance(said, Mapping) else said
-            for form, said in self.call.extra.items()
+            form: self.effort(sent, f"$.extra.{form}") if isinstance(sent, Mapping) else sent
+            for form, sent in self.call.extra.items()
         }
         if (options, extra) != (self.call.options, self.call.extra):
             self.call = replace(self.call, options=options, extra=extra)
 
-    def effort(self, said: Mapping[str, JSON], path: str) -> Mapping[str, JSON]:
-        effort = said.get(EFFORT)
+    def effort(self, sent: Mapping[str, JSON], path: str) -> Mapping[str, JSON]:
+        effort = sent.get(EFFORT)
         if not isinstance(effort, str) or effort not in self.dialect.efforts:
-            return said
-        options = {key: value for key, value in said.items() if key != EFFORT}
+            return sent
+        options = {key: value for key, value in sent.items() if key != EFFORT}
         mapped = self.dialect.efforts[effort]
         if mapped is not None:
             options[EFFORT] = mapped
@@ -185,12 +185,12 @@ class _CallRewriter:
         if self.call.stream:
             extras |= self.dialect.stream_extras
         for key, value in extras.items():
-            said = self.call.options.get(key)
-            if isinstance(said, Mapping) and isinstance(value, Mapping):
-                added: JSON = {**value, **said}
+            sent = self.call.options.get(key)
+            if isinstance(sent, Mapping) and isinstance(value, Mapping):
+                added: JSON = {**value, **sent}
             else:
-                added = said if has_field(self.call, key) else value
-            if added != said:
+                added = sent if has_field(self.call, key) else value
+            if added != sent:
                 self.call = replace(self.call, options={**self.call.options, key: added})
                 message = f"{self.dialect.name!r} needs the field {key!r} for tools."
                 self.change(ChangeKind.OPTION_ADDED, message, f"$.options.{key}")
@@ -223,11 +223,11 @@ def _offers_tools(call: ModelCall) -> bool:
     return bool(call.tools) or any(map(non_function_tools, call.extra.values()))
 
 
-def _merge_fields(said: Mapping[str, JSON], fields: Mapping[str, JSON]) -> dict[str, JSON]:
+def _merge_fields(sent: Mapping[str, JSON], fields: Mapping[str, JSON]) -> dict[str, JSON]:
     """The fields with what was said beside them; an object with a type is one whole choice."""
     merged = dict(fields)
     for key, value in fields.items():
-        before = said.get(key)
+        before = sent.get(key)
         if isinstance(value, Mapping) and isinstance(before, Mapping) and "type" not in value:
             merged[key] = {**before, **value}
     return merged

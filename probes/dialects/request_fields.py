@@ -12,22 +12,22 @@ _OTHER_TOOLS = ("$tools", "tools")
 
 def has_field(call: ModelCall, key: str) -> bool:
     """Whether the operator or the client set a field of the request."""
-    return any(key in said for said in _requested(call))
+    return any(key in sent for sent in _requested(call))
 
 
 def is_enabled(call: ModelCall, key: str) -> bool:
     """Whether a field of the request has a value that says yes."""
-    return any(said.get(key) for said in _requested(call))
+    return any(sent.get(key) for sent in _requested(call))
 
 
 def contains_fields(call: ModelCall, fields: Mapping[str, JSON]) -> bool:
     """Whether the request has all of these fields, with what stands inside them."""
-    return any(_contains(said, fields) for said in _requested(call))
+    return any(_contains(sent, fields) for sent in _requested(call))
 
 
 def client_enables(call: ModelCall, key: str) -> bool:
     """The same of what a client sent, which its adapter keeps under the format's name."""
-    return any(isinstance(said, Mapping) and said.get(key) for said in call.extra.values())
+    return any(isinstance(sent, Mapping) and sent.get(key) for sent in call.extra.values())
 
 
 def non_function_tools(fields: JSON) -> list[str]:
@@ -37,11 +37,11 @@ def non_function_tools(fields: JSON) -> list[str]:
     return [name for name in _OTHER_TOOLS if fields.get(name)]
 
 
-def without_fields(said: JSON, *names: str) -> JSON:
+def without_fields(sent: JSON, *names: str) -> JSON:
     """One format's fields without some of them."""
-    if not isinstance(said, Mapping):
-        return said
-    return {key: value for key, value in said.items() if key not in names}
+    if not isinstance(sent, Mapping):
+        return sent
+    return {key: value for key, value in sent.items() if key not in names}
 
 
 def _requested(call: ModelCall) -> list[Mapping[str, JSON]]:
@@ -49,9 +49,9 @@ def _requested(call: ModelCall) -> list[Mapping[str, JSON]]:
     return [call.options, *kept]
 
 
-def _contains(said: Mapping[str, JSON], fields: Mapping[str, JSON]) -> bool:
+def _contains(sent: Mapping[str, JSON], fields: Mapping[str, JSON]) -> bool:
     for key, value in fields.items():
-        given = said.get(key)
+        given = sent.get(key)
         if isinstance(value, Mapping) and isinstance(given, Mapping):
             if not _contains(given, value):
                 return False

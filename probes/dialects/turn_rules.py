@@ -46,11 +46,11 @@ def fill_empty_arguments(turns: Sequence[Turn], changes: list[Change]) -> list[T
 
 def drop_blank_text(turns: Sequence[Turn], changes: list[Change]) -> list[Turn]:
     """The turns without texts of white space, which vendors write before calls and one refuses."""
-    said = [_with_parts(turn, filterfalse(_is_blank, turn.parts)) for turn in turns]
+    stripped = [_with_parts(turn, filterfalse(_is_blank, turn.parts)) for turn in turns]
     # A user who says nothing else has said this; an assistant has said nothing.
     kept = [
         after if after.parts or turn.role is Role.ASSISTANT else turn
-        for turn, after in zip(turns, said, strict=True)
+        for turn, after in zip(turns, stripped, strict=True)
     ]
     message = "A text of white space is left out."
     changes += _changed(turns, kept, ChangeKind.BLANK_TEXT_DROPPED, message)
@@ -118,12 +118,12 @@ def _separate_turn(turn: Turn) -> Iterator[Turn]:
     if turn.role is not Role.USER or not results:
         yield turn
         return
-    said = tuple(part for part in turn.parts if not isinstance(part, ToolResult))
-    if not said:
+    others = tuple(part for part in turn.parts if not isinstance(part, ToolResult))
+    if not others:
         yield replace(turn, role=Role.TOOL)
         return
     yield Turn(Role.TOOL, results)
-    yield replace(turn, parts=said)
+    yield replace(turn, parts=others)
 
 
 def _fill_empty(part: Part) -> Part:

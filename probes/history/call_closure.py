@@ -38,19 +38,21 @@ def check_closure(turns: Sequence[Turn]) -> list[Finding]:
     """Everything for which an endpoint would refuse this history, with its place."""
     pairs = pair_results(turns)
     broken = dict(_broken_calls(turns))
-    found = [(ref, _broken_finding(ref, call)) for ref, call in broken.items()]
+    findings = [(ref, _broken_finding(ref, call)) for ref, call in broken.items()]
     for ref in pairs.missing:
         if ref not in broken:
-            found.append((ref, _finding(FindingKind.CLOSURE_MISSING, "has no result", turns, ref)))
+            findings.append(
+                (ref, _finding(FindingKind.CLOSURE_MISSING, "has no result", turns, ref))
+            )
     for ref in pairs.moved.values():
         problem = "does not stand right behind its call"
-        found.append((ref, _finding(FindingKind.CLOSURE_ORDER, problem, turns, ref)))
+        findings.append((ref, _finding(FindingKind.CLOSURE_ORDER, problem, turns, ref)))
     for ref in pairs.orphans:
-        found.append((ref, _finding(FindingKind.CLOSURE_ORPHAN, "answers no call", turns, ref)))
+        findings.append((ref, _finding(FindingKind.CLOSURE_ORPHAN, "answers no call", turns, ref)))
     for ref in pairs.duplicates:
         problem = "answers a call that has its result already"
-        found.append((ref, _finding(FindingKind.CLOSURE_DUPLICATE, problem, turns, ref)))
-    return [finding for _, finding in sorted(found, key=lambda located: located[0])]
+        findings.append((ref, _finding(FindingKind.CLOSURE_DUPLICATE, problem, turns, ref)))
+    return [finding for _, finding in sorted(findings, key=lambda located: located[0])]
 
 
 def repair_closure(turns: Sequence[Turn]) -> RepairedHistory:

@@ -71,8 +71,8 @@ class Conversation:
         self.turns.append(Turn(Role.SYSTEM, (Text(text),)))
 
     def add_user(self, *parts: Part | str) -> None:
-        said = tuple(Text(part) if isinstance(part, str) else part for part in parts)
-        self.turns.append(Turn(Role.USER, said))
+        content = tuple(Text(part) if isinstance(part, str) else part for part in parts)
+        self.turns.append(Turn(Role.USER, content))
 
     def add_reply(self, reply: Reply, origin: str = "") -> None:
         """Keep an answer whole: text, calls and reasoning in the order they came."""
@@ -96,11 +96,11 @@ class Conversation:
         self.turns = list(repaired.turns)
         return repaired.changes
 
-    def to_call(self, asked: ModelCall, sending: SendOptions) -> PreparedCall:
+    def to_call(self, blank: ModelCall, sending: SendOptions) -> PreparedCall:
         """The next question for one endpoint; raises HistoryError where calls are left open.
 
-        `asked` says everything but the turns. The conversation itself is not changed, so the next
-        question may go to another vendor.
+        `blank` holds everything except the turns. The conversation itself does not change, so the
+        next question may go to another vendor.
         """
         changes: list[Change] = []
         # Before anything is cut off: an id once sent stays, also where it came twice.
@@ -108,12 +108,12 @@ class Conversation:
         turns = self._with_wire_ids(turns, sending.dialect.id_rule, changes)
         turns, cut = _trim_turns(turns, sending, changes)
         receiver = Receiver(
-            sending.dialect, sending.origin, bool(asked.tools), sending.prefix_changed or cut
+            sending.dialect, sending.origin, bool(blank.tools), sending.prefix_changed or cut
         )
         replayed = replay_reasoning(turns, receiver)
         changes += replayed.changes
         losses = list(replayed.losses)
-        question = replace(asked, turns=replayed.turns)
+        question = replace(blank, turns=replayed.turns)
         missing = missing_reasoning(replayed.turns, receiver)
         thinking = _thinking(question, sending, missing, changes, losses)
         applied = apply_dialect(question, sending.dialect, thinking=thinking)

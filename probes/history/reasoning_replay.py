@@ -87,8 +87,8 @@ def missing_reasoning(turns: Sequence[Turn], to: Receiver) -> list[str]:
 
 def last_question(turns: Sequence[Turn]) -> int:
     """The index of the last turn in which a user said something, or -1."""
-    asked = (index for index in reversed(range(len(turns))) if is_question(turns[index]))
-    return next(asked, -1)
+    questions = (index for index in reversed(range(len(turns))) if is_question(turns[index]))
+    return next(questions, -1)
 
 
 def is_question(turn: Turn) -> bool:

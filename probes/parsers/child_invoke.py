@@ -54,8 +54,8 @@ def _value(cursor: Cursor, close: str) -> Reading[tuple[str, bool]]:
     parts: list[str] = []
     marks = TagSearch(re.compile(re.escape(close)), (), "", (close,))
     while True:
-        found = yield from cursor.search(marks, parts.append)
-        if found is None:
+        match = yield from cursor.search(marks, parts.append)
+        if match is None:
             return "".join(parts), False
         cursor.take(len(close))
         # A closing tag with text behind it is text.

@@ -148,12 +148,12 @@ class Cursor:
     def skip_space(self, sink: Sink | None = None) -> Reading[str]:
         """Pass white space, however much; the character that follows it, or "" at the end."""
         while True:
-            found = _NON_SPACE.search(self._text, self._at)
-            space = self.take((found.start() if found else len(self._text)) - self._at)
+            match = _NON_SPACE.search(self._text, self._at)
+            space = self.take((match.start() if match else len(self._text)) - self._at)
             if sink is not None and space:
                 sink(space)
-            if found is not None:
-                return found.group()
+            if match is not None:
+                return match.group()
             if self.eof:
                 return ""
             yield
@@ -162,9 +162,9 @@ class Cursor:
         """How much white space stands here, at most MAX_GAP; nothing is passed."""
         while True:
             at = self._at + ahead
-            found = _NON_SPACE.search(self._text, at, at + MAX_GAP)
-            if found is not None:
-                return found.start() - at
+            match = _NON_SPACE.search(self._text, at, at + MAX_GAP)
+            if match is not None:
+                return match.start() - at
             if self.eof or len(self._text) - at >= MAX_GAP:
                 return min(len(self._text) - at, MAX_GAP)
             yield
@@ -222,9 +222,9 @@ class Cursor:
         rest = ahead[space:]
         return not rest or (len(ahead) < size and any(map(_begins, literals, repeat(rest))))
 
-    def pass_match(self, found: re.Match[str]) -> None:
+    def pass_match(self, match: re.Match[str]) -> None:
         """Pass a tag that `search` or `match` has just found."""
-        self._at = found.end()
+        self._at = match.end()
 
     def window(self) -> tuple[str, int]:
         """The buffer and the place in it, for scanners that keep their own state."""

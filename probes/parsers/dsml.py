@@ -47,12 +47,12 @@ def read_calls(cursor: Cursor, context: ParseContext, opener: str) -> Reading[bo
     calls = context.calls
     while True:
         gap = yield from cursor.gap()
-        found = yield from cursor.match(TAGS.marks, ahead=gap)
-        kind = found.lastgroup if found is not None else None
-        if found is None or kind not in ("call", "block", "outer", "end"):
+        match = yield from cursor.match(TAGS.marks, ahead=gap)
+        kind = match.lastgroup if match is not None else None
+        if match is None or kind not in ("call", "block", "outer", "end"):
             return context.calls > calls and cursor.since_mark() == ""
-        cursor.pass_match(found)
-        if kind == "call" and not (yield from _invoke(cursor, context, found["name"].strip("\"'"))):
+        cursor.pass_match(match)
+        if kind == "call" and not (yield from _invoke(cursor, context, match["name"].strip("\"'"))):
             return False
         if kind in ("outer", "end"):
             cursor.mark()

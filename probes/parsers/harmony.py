@@ -68,8 +68,8 @@ def _body(cursor: Cursor) -> Reading[JsonBody]:
     if (yield from cursor.skip_space()) == "{":
         return (yield from read_values(cursor, ENDS))
     parts: list[str] = []
-    found = yield from cursor.search(_STOPS, parts.append)
-    closer = found.group() if found is not None else ""
+    match = yield from cursor.search(_STOPS, parts.append)
+    closer = match.group() if match is not None else ""
     if closer in ENDS:
         cursor.take(len(closer))
     return JsonBody("".join(parts), balanced=False, closer=closer)
@@ -78,10 +78,10 @@ def _body(cursor: Cursor) -> Reading[JsonBody]:
 def _analysis(cursor: Cursor, context: ParseContext) -> Reading[None]:
     cursor.mark()
     context.out.open_reasoning()
-    found = yield from cursor.search(_STOPS, context.out.prose)
-    if found is not None:
-        if found.group() in ENDS:
-            cursor.take(len(found.group()))
+    match = yield from cursor.search(_STOPS, context.out.prose)
+    if match is not None:
+        if match.group() in ENDS:
+            cursor.take(len(match.group()))
         context.out.close_reasoning()
 
 

@@ -33,19 +33,19 @@ def read_json_call(text: str) -> JsonCall | None:
     """The call that one object says, or None."""
     if not text.startswith("{"):
         return None
-    found = split_members(text)
-    inner = found.get("function", "")
-    if inner.startswith("{") and "name" not in found:
+    members = split_members(text)
+    inner = members.get("function", "")
+    if inner.startswith("{") and "name" not in members:
         call = read_json_call(inner) if "function" not in split_members(inner) else None
         return call and JsonCall(
-            call.name, call.arguments, call.id or unquote_literal(found.get("id"))
+            call.name, call.arguments, call.id or unquote_literal(members.get("id"))
         )
-    if "description" in found and "parameters" in found:
+    if "description" in members and "parameters" in members:
         # A tool's declaration, which small models like to repeat.
         return None
-    name = next((unquote_literal(found[key]) for key in NAME_KEYS if key in found), "")
-    arguments = next((found[key] for key in ARGUMENT_KEYS if key in found), None)
-    return JsonCall(name, arguments, unquote_literal(found.get("id"))) if name else None
+    name = next((unquote_literal(members[key]) for key in NAME_KEYS if key in members), "")
+    arguments = next((members[key] for key in ARGUMENT_KEYS if key in members), None)
+    return JsonCall(name, arguments, unquote_literal(members.get("id"))) if name else None
 
 
 def without_comments(text: str) -> str:
@@ -63,17 +63,17 @@ def without_comments(text: str) -> str:
 
 def split_objects(text: str, limit: int) -> list[str]:
     """The objects that stand in the text in a row or in arrays; one more than the limit at most."""
-    found: list[str] = []
+    objects: list[str] = []
     for value in split_values(without_comments(text)):
-        found += split_elements(value, limit + 1) if value.startswith("[") else [value]
-        if len(found) > limit:
+        objects += split_elements(value, limit + 1) if value.startswith("[") else [value]
+        if len(objects) > limit:
             break
-    return found[: limit + 1]
+    return objects[: limit + 1]
 
 
 def split_values(text: str) -> list[str]:
     """The bracketed values that stand in a row in the text."""
-    found: list[str] = []
+    values: list[str] = []
     depth = start = 0
     for mark, at in _marks(text):
         if mark in "[{":
@@ -82,10 +82,10 @@ def split_values(text: str) -> list[str]:
         elif mark in "]}" and depth > 0:
             depth -= 1
             if depth == 0:
-                found.append(text[start : at + 1])
+                values.append(text[start : at + 1])
     if depth > 0:
-        found.append(text[start:])
-    return found
+        values.append(text[start:])
+    return values
 
 
 def split_elements(text: str, limit: int) -> list[str]:
@@ -96,12 +96,12 @@ def split_elements(text: str, limit: int) -> list[str]:
 
 def split_members(text: str) -> dict[str, str]:
     """The members of an object as they are written; of two with one key the last counts."""
-    found: dict[str, str] = {}
+    members: dict[str, str] = {}
     for piece in _pieces(text):
         colon = next((at for mark, at in _marks(piece) if mark == ":"), -1)
         if colon >= 0:
-            found[unquote_literal(piece[:colon].strip())] = piece[colon + 1 :].strip()
-    return found
+            members[unquote_literal(piece[:colon].strip())] = piece[colon + 1 :].strip()
+    return members
 
 
 def unquote_literal(text: str | None) -> str:
@@ -141,18 +141,18 @@ def _marks(text: str) -> Iterator[tuple[str, int]]:
     quotes = "\"'" if first and first.group() == "'" else '"'
     inside = ""
     at = 0
-    while found := _MARK.search(text, at):
-        mark = found.group()
-        at = found.end()
+    while match := _MARK.search(text, at):
+        mark = match.group()
+        at = match.end()
         if inside:
             inside = "" if mark == inside else inside
         elif mark in quotes:
             inside = mark
         elif mark in _COMMENTS:
-            at = _comment_end(text, found.start())
-            yield mark, found.start()
+            at = _comment_end(text, match.start())
+            yield mark, match.start()
         elif len(mark) == 1 and mark not in "\"'":
-            yield mark, found.start()
+            yield mark, match.start()
 
 
 def _comment_end(text: str, start: int) -> int:

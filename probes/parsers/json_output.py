@@ -34,19 +34,19 @@ def emit_json_calls(
         return False
     ended = yield from cursor.at_end(*(closers or ()))
     for at, (call, text) in enumerate(zip(whole, texts, strict=True)):
-        shown = text if len(whole) > 1 else ""
-        raw = _raw_call(call, text, format, shown)
+        source = text if len(whole) > 1 else ""
+        raw = _raw_call(call, text, format, source)
         context.emit_call(cursor, raw if at < len(whole) - 1 else _ended(raw, body, ended=ended))
     return True
 
 
-def _raw_call(call: JsonCall, text: str, format: str, shown: str) -> RawCall:
+def _raw_call(call: JsonCall, text: str, format: str, source: str) -> RawCall:
     # The ladder sees the arguments only, so what is wrong around them is said here.
     around = text.replace(call.arguments, "null", 1) if call.arguments else text
     read = read_json(around)
     arguments = JsonText(call.arguments or "")
     return RawCall(
-        call.name, arguments, format, shown, call.id, notes=read.repairs, fault=read.error or ""
+        call.name, arguments, format, source, call.id, notes=read.repairs, fault=read.error or ""
     )
 
 

@@ -72,14 +72,14 @@ class _Scan:
             self._escaped = False
             at += 1
         while True:
-            found = (self._inside if self.in_string else self._outside).search(text, at)
-            if found is None:
+            match = (self._inside if self.in_string else self._outside).search(text, at)
+            if match is None:
                 return len(text)
-            at = found.end()
-            mark = found.group()
+            at = match.end()
+            mark = match.group()
             if mark == "<":
                 self.at_tag = True
-                return found.start()
+                return match.start()
             if mark == '"':
                 self.in_string = not self.in_string
             elif mark == "\\":

@@ -58,8 +58,8 @@ def _as_closed(body: JsonBody) -> JsonBody:
 
 def says_calls(text: str) -> bool:
     """Whether every object has a name and arguments: JSON with only a name is an answer."""
-    said = [read_json_call(item) for item in split_objects(text, MAX_CALLS)]
-    return len(said) <= MAX_CALLS and all(call and call.arguments is not None for call in said)
+    calls = [read_json_call(item) for item in split_objects(text, MAX_CALLS)]
+    return len(calls) <= MAX_CALLS and all(call and call.arguments is not None for call in calls)
 
 
 def _built_in(cursor: Cursor, context: ParseContext) -> Reading[bool]:

@@ -70,11 +70,11 @@ def _read_tree(cursor: Cursor, root: _Node) -> Reading[int | None]:
     """Pass the tags up to the end of the call; how many were left open, or None: no call."""
     stack = [root]
     for _ in range(MAX_TAGS):
-        found = yield from cursor.search(_TAG, stack[-1].texts.append)
-        if found is None:
+        match = yield from cursor.search(_TAG, stack[-1].texts.append)
+        if match is None:
             return len(stack)
-        tag = found["tag"]
-        if not found["slash"]:
+        tag = match["tag"]
+        if not match["slash"]:
             node = _Node(tag)
             if len(stack) >= MAX_DEPTH:
                 return None
@@ -83,7 +83,7 @@ def _read_tree(cursor: Cursor, root: _Node) -> Reading[int | None]:
         elif tag in (open_tags := [node.tag for node in stack]):
             # A closing tag ends everything inside it; one that closes nothing is passed over.
             del stack[len(open_tags) - 1 - open_tags[::-1].index(tag) :]
-        cursor.pass_match(found)
+        cursor.pass_match(match)
         if not stack:
             return 0
     return None
@@ -125,8 +125,8 @@ def _schema(name: str, tools: tuple[ToolSpec, ...]) -> Mapping[str, JSON]:
 
 def _property(schema: Mapping[str, JSON], key: str) -> Mapping[str, JSON]:
     properties = schema.get("properties")
-    found = properties.get(key) if isinstance(properties, Mapping) else None
-    return found if isinstance(found, Mapping) else {}
+    declared = properties.get(key) if isinstance(properties, Mapping) else None
+    return declared if isinstance(declared, Mapping) else {}
 
 
 PARSER = Parser(NAME, (OPEN, INVOKE), read_calls, anywhere=True)

@@ -48,11 +48,11 @@ def _head(cursor: Cursor) -> Reading[tuple[str, str] | None]:
     # The head ends where the arguments begin; text without any is not a head.
     gap = yield from cursor.gap()
     ahead = yield from _ahead(cursor, gap)
-    found = _HEAD.fullmatch(ahead, gap) if ahead else None
-    if found is None:
+    match = _HEAD.fullmatch(ahead, gap) if ahead else None
+    if match is None:
         return None
     cursor.take(len(ahead))
-    return found[1], found[2] or ""
+    return match[1], match[2] or ""
 
 
 def _ahead(cursor: Cursor, gap: int) -> Reading[str]:

@@ -34,8 +34,8 @@ class Output:
     def drain(self) -> list[TextItem]:
         if not self._holds:
             self._hand_out_text()
-        found, self._found = self._found, []
-        return found
+        items, self._found = self._found, []
+        return items
 
     def prose(self, text: str) -> None:
         """Text that belongs to no call: visible, or reasoning where the reader is inside it."""

@@ -41,11 +41,11 @@ def read_calls(cursor: Cursor, context: ParseContext, opener: str) -> Reading[bo
 
 def read_name(cursor: Cursor) -> Reading[str]:
     """Pass what stands up to the end of the tag; "" where it cannot be a name."""
-    found = yield from cursor.until(MAX_NAME + 2, ">")
-    if found is None:
+    head = yield from cursor.until(MAX_NAME + 2, ">")
+    if head is None:
         return ""
     cursor.take(1)
-    name = unquote_name(found[0])
+    name = unquote_name(head[0])
     return "" if "<" in name or "\n" in name else name
 
 

@@ -94,8 +94,8 @@ def _vocabulary(format: str) -> tuple[Formats, WordSearch]:
 def _open_end(prefill: str, words: WordSearch) -> str:
     # The part of a prefill that is still open: from its last think tag, if that is an opening one,
     # or from its last opening of a call. Anything else says nothing about the text that follows.
-    found = [found for found in words.pattern.finditer(prefill) if found.group() != "`"]
-    if not found:
+    matches = [matches for matches in words.pattern.finditer(prefill) if matches.group() != "`"]
+    if not matches:
         return ""
-    last = found[-1]
+    last = matches[-1]
     return "" if last.group() in THINK.values() else prefill[last.start() :]

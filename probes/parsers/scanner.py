@@ -67,11 +67,11 @@ class Scanner:
         while True:
             if not self._tried:
                 yield from self._whole_text()
-            found = yield from self._cursor.search(self._words, self._prose)
-            if found is None:
+            match = yield from self._cursor.search(self._words, self._prose)
+            if match is None:
                 self._out.end()
                 return
-            word = found.group()
+            word = match.group()
             if word == _TICK:
                 yield from self._ticks()
             elif word in _TAGS:

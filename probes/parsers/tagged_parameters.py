@@ -74,20 +74,20 @@ def read_parameters(
     state = _State()
     while True:
         between: list[str] = []
-        found = yield from cursor.search(tags.marks, between.append)
+        match = yield from cursor.search(tags.marks, between.append)
         stray = any(not piece.isspace() for piece in between)
         if stray and not state.items:
             head = "".join(between)
-            cut = found is None and context.truncated and _is_cut_tag(head.lstrip(), tags)
+            cut = match is None and context.truncated and _is_cut_tag(head.lstrip(), tags)
             return TaggedBody(Parameters(()), closed=False, open_value=True) if cut else None
         if stray:
             state.notes["stray_text"] = None
-        if found is None:
+        if match is None:
             return state.body(closed=False)
-        kind = found.lastgroup
+        kind = match.lastgroup
         if kind == "open" and len(state.items) < MAX_PARAMETERS:
-            cursor.pass_match(found)
-            yield from _read_value(cursor, tags, context, state, tags.parameter(found))
+            cursor.pass_match(match)
+            yield from _read_value(cursor, tags, context, state, tags.parameter(match))
             if state.open_value:
                 if state.nested:
                     context.retry_without_nesting()
@@ -97,7 +97,7 @@ def read_parameters(
             state.notes["missing_end"] = None
             return state.body(closed=True)
         else:
-            cursor.pass_match(found)
+            cursor.pass_match(match)
             if kind == "end":
                 return state.body(closed=True)
             state.notes["duplicate_close"] = None
@@ -113,21 +113,21 @@ def _read_value(
     value = _Value(tags, key)
     depth = 0
     while True:
-        found = yield from cursor.search(tags.marks, value.add)
-        if found is None:
+        match = yield from cursor.search(tags.marks, value.add)
+        if match is None:
             state.items += value.parameters()
             state.open_value = True
             return
-        kind = found.lastgroup or ""
+        kind = match.lastgroup or ""
         if kind == "call" and context.nesting:
             depth += 1
             state.nested = True
         elif depth:
             depth -= kind == "end"
         elif kind == "open":
-            value.split(tags.parameter(found))
+            value.split(tags.parameter(match))
         elif kind in ("close", "end"):
-            size = len(found.group())
+            size = len(match.group())
             if (yield from _ends(cursor, tags, value, kind, size)):
                 if kind == "close":
                     cursor.take(size)
@@ -139,7 +139,7 @@ def _read_value(
             value.refuse_splits(kind)
             value.add(cursor.take(size))
             continue
-        text = found.group()
+        text = match.group()
         cursor.take(len(text))
         value.add(text)
 
@@ -159,10 +159,10 @@ def _ends(cursor: Cursor, tags: TagSet, value: _Value, kind: str, size: int) -> 
 
 def _following(cursor: Cursor, tags: TagSet, size: int) -> Reading[tuple[str, str]]:
     gap = yield from cursor.gap(ahead=size)
-    found = yield from cursor.match(tags.marks, ahead=size + gap)
+    match = yield from cursor.match(tags.marks, ahead=size + gap)
     space = (yield from cursor.peek(size + gap))[size:]
-    if found is not None:
-        return found.lastgroup or "", space
+    if match is not None:
+        return match.lastgroup or "", space
     ended = len((yield from cursor.peek(size + gap + 1))) == size + gap
     return ("eof" if ended else ""), space
 

@@ -25,10 +25,10 @@ class ReasoningText:
 TextItem: TypeAlias = VisibleText | ReasoningText | RawCall
 
 
-def merge_items(found: Iterable[TextItem]) -> list[TextItem]:
+def merge_items(items: Iterable[TextItem]) -> list[TextItem]:
     """The same list with adjacent texts and adjacent pieces of one reasoning made one."""
     groups: list[list[TextItem]] = []
-    for item in found:
+    for item in items:
         if groups and _joins(groups[-1][-1], item):
             groups[-1].append(item)
         else:

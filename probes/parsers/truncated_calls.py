@@ -63,5 +63,5 @@ def begins_call(opener: str, rest: str, context: ParseContext) -> bool:
 
 def _begins_name(rest: str, context: ParseContext) -> bool:
     # GLM writes the name right behind the tag; a word is one only if a tool's name begins so.
-    found = _GLM.fullmatch(rest)
-    return found is not None and any(tool.name.startswith(found[1]) for tool in context.tools)
+    match = _GLM.fullmatch(rest)
+    return match is not None and any(tool.name.startswith(match[1]) for tool in context.tools)

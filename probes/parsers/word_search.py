@@ -23,8 +23,8 @@ class WordSearch:
     def hold(self, text: str, start: int) -> int:
         """Where the part of the text begins that may still become a word."""
         low = max(start, len(text) - self._longest)
-        found = self._unfinished.search(text, low)
-        return found.start() if found else len(text)
+        match = self._unfinished.search(text, low)
+        return match.start() if match else len(text)
 
 
 def _trie(words: Iterable[str]) -> Trie:

@@ -47,9 +47,9 @@ def fit_arguments(value: JSON, checker: SchemaChecker) -> FittedArguments:
         )
     inner = _unwrap(value, checker)
     if inner is not None:
-        found = _fit_object(inner, checker, (*repairs, "unwrapped_arguments"))
-        if found.misfit is None:
-            return found
+        fitted = _fit_object(inner, checker, (*repairs, "unwrapped_arguments"))
+        if fitted.misfit is None:
+            return fitted
     return _fit_object(value, checker, repairs)
 
 
@@ -170,8 +170,8 @@ def _types_at(path: Path, checker: SchemaChecker) -> frozenset[str]:
         if isinstance(step, int):
             below = [schema.get("items") for schema in schemas if isinstance(schema, Mapping)]
         else:
-            found = (properties_at(schema, checker.schema, step) for schema in schemas)
-            below = [schema for some in found for schema in some]
+            declared = (properties_at(schema, checker.schema, step) for schema in schemas)
+            below = [schema for some in declared for schema in some]
         schemas = [schema for schema in below if isinstance(schema, Mapping)]
     return frozenset().union(*(types_of(schema, checker.schema) for schema in schemas))
 

@@ -95,17 +95,17 @@ class IdMap:
     def from_json(cls, value: JSON) -> Self:
         match value:
             case {"rule": str(rule), "ids": list(rows)} if rule in RULES:
-                found = cls(RULES[rule])
+                id_map = cls(RULES[rule])
             case _:
                 raise WireError("This is not a stored id map.", "$")
         for index, row in enumerate(rows):
             match row:
                 case [str(id), int(number), str(wire)]:
-                    found._wire[id, number] = wire
-                    found._ours[wire] = id
+                    id_map._wire[id, number] = wire
+                    id_map._ours[wire] = id
                 case _:
                     raise WireError("This is not a row of an id map.", f"$.ids[{index}]")
-        return found
+        return id_map
 
     def _free(self, id: str, occurrence: int, name: str) -> str:
         if occurrence == 0 and self.rule.accepts(id) and id not in self._ours:

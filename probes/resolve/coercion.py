@@ -48,7 +48,7 @@ def read_parameters(
 ) -> ParameterReading:
     """The arguments as an object, as near to the schema as the readings allow."""
     readings = {item.key: _allowed(item, checker, repair=repair) for item in items}
-    first = {key: next(found) for key, found in readings.items()}
+    first = {key: next(candidates) for key, candidates in readings.items()}
     chosen = dict(first)
     # Each round gives a value its next reading, so the rounds end with the readings.
     while wrong := _wrong(chosen, checker) & readings.keys():

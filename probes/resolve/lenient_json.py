@@ -75,28 +75,28 @@ class LenientReader:
         if self._depth > MAX_DEPTH:
             raise TooDeep(self.position)
         self.position += 1
-        found = self._object() if mark == "{" else self._array()
+        value = self._object() if mark == "{" else self._array()
         self._depth -= 1
-        return found
+        return value
 
     def _object(self) -> JSON:
-        found: dict[str, JSON] = {}
-        while self._more("}", first=not found):
+        members: dict[str, JSON] = {}
+        while self._more("}", first=not members):
             key = self._key()
             self._skip(closable=False)
             if self.text[self.position] != ":":
                 self._fail()
             self.position += 1
-            if key in found:
+            if key in members:
                 self.used.add("duplicate_keys")
-            found[key] = self.value()
-        return found
+            members[key] = self.value()
+        return members
 
     def _array(self) -> JSON:
-        found: list[JSON] = []
-        while self._more("]", first=not found):
-            found.append(self.value())
-        return found
+        items: list[JSON] = []
+        while self._more("]", first=not items):
+            items.append(self.value())
+        return items
 
     def _more(self, closer: str, *, first: bool) -> bool:
         """Step over the comma or the closing bracket; whether another item follows."""

@@ -108,12 +108,12 @@ def _forms(name: str) -> list[tuple[tuple[str, ...], list[str]]]:
 
 
 def _without_prefix(name: str) -> list[str]:
-    found = [name.removeprefix(prefix) for prefix in PREFIXES if name.startswith(prefix)]
+    names = [name.removeprefix(prefix) for prefix in PREFIXES if name.startswith(prefix)]
     if name.startswith(MCP):
         # The server's name may itself hold two underscores, so every cut is a candidate.
         pieces = name.split("__")
-        found += ["__".join(pieces[cut:]) for cut in range(2, len(pieces))]
-    return [form for form in found if form]
+        names += ["__".join(pieces[cut:]) for cut in range(2, len(pieces))]
+    return [form for form in names if form]
 
 
 @lru_cache(maxsize=64)
@@ -122,8 +122,8 @@ def _indexes(names: tuple[str, ...]) -> tuple[Mapping[str, frozenset[str]], ...]
 
 
 def _index(names: tuple[str, ...], key: Callable[[str], str]) -> Mapping[str, frozenset[str]]:
-    found: dict[str, set[str]] = {}
+    index: dict[str, set[str]] = {}
     for name in names:
         if name:
-            found.setdefault(key(name), set()).add(name)
-    return {form: frozenset(hits) for form, hits in found.items()}
+            index.setdefault(key(name), set()).add(name)
+    return {form: frozenset(hits) for form, hits in index.items()}

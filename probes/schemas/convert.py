@@ -105,11 +105,11 @@ def simplify_object(fields: Sequence[ObjectField], *, closed: bool) -> Convert:
     def run(value: JSON) -> JSON:
         if not isinstance(value, Mapping):
             return value
-        found: dict[str, JSON] = {}
+        simplified: dict[str, JSON] = {}
         for field in fields:
-            found |= _simplified(field, value, closed=closed)
+            simplified |= _simplified(field, value, closed=closed)
         rest = {} if closed else {key: value[key] for key in value if key not in known}
-        return found | rest
+        return simplified | rest
 
     return run
 
@@ -120,12 +120,12 @@ def restore_object(fields: Sequence[ObjectField]) -> Convert:
     def run(value: JSON) -> JSON:
         if not isinstance(value, Mapping):
             return value
-        found = dict(value)
+        restored = dict(value)
         for field in fields:
-            inner = _take(field, found)
+            inner = _take(field, restored)
             if inner is not None or _keeps_null(field, value):
-                found[field.key] = None if inner is None else field.piece.restore(inner)
-        return found
+                restored[field.key] = None if inner is None else field.piece.restore(inner)
+        return restored
 
     return run
 
@@ -141,13 +141,13 @@ def _simplified(field: ObjectField, value: Mapping[str, JSON], *, closed: bool) 
     return {field.key: inner}
 
 
-def _take(field: ObjectField, found: dict[str, JSON]) -> JSON:
+def _take(field: ObjectField, arguments: dict[str, JSON]) -> JSON:
     """What the model wrote for a key, taken out of the object; None for nothing."""
-    whole = found.pop(field.key, None)
+    whole = arguments.pop(field.key, None)
     if not field.dotted or whole is not None:
         return whole
-    keys = [key for key in found if key.startswith(field.prefix)]
-    parts = {key.removeprefix(field.prefix): found.pop(key) for key in keys}
+    keys = [key for key in arguments if key.startswith(field.prefix)]
+    parts = {key.removeprefix(field.prefix): arguments.pop(key) for key in keys}
     # An object all of whose keys are optional may have been meant to be empty.
     return parts if parts or (field.required and not field.piece.nullable) else None
 

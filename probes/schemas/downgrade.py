@@ -84,14 +84,14 @@ class _Builder:
 
     def root_piece(self) -> SchemaPiece:
         try:
-            found = [
+            variants = [
                 one for one in expand_variants(self.root, self.root) if one.type in ("object", "")
             ]
         except TooIntricate:
-            found = []
-        if not found:
+            variants = []
+        if not variants:
             return self._whole_as_text()
-        merged = merge_objects(found)
+        merged = merge_objects(variants)
         if not merged.schema["properties"] and _is_open(merged.schema):
             return self._whole_as_text()
         return self._object(merged, 0)
@@ -100,11 +100,11 @@ class _Builder:
         """The simpler form of any schema below the root."""
         self.nodes += 1
         try:
-            found = expand_variants(schema, self.root, refs)
+            variants = expand_variants(schema, self.root, refs)
         except TooIntricate:
-            found = []
-        values = [variant for variant in found if variant.type != "null"]
-        admits_null = len(values) < len(found)
+            variants = []
+        values = [variant for variant in variants if variant.type != "null"]
+        admits_null = len(values) < len(variants)
         if not values or self.nodes > MAX_NODES:
             return self._text(schema)
         if self.level is SchemaLevel.STRING_ONLY:
@@ -223,10 +223,10 @@ class _Builder:
         return SchemaPiece({"type": "string", "description": text}, simplify, restore)
 
     def _nullable(self, piece: SchemaPiece) -> SchemaPiece:
-        found = make_nullable(piece)
+        nullable = make_nullable(piece)
         if self.level is not SchemaLevel.STRICT:
-            return found
-        return replace(found, schema=_or_null(piece.schema))
+            return nullable
+        return replace(nullable, schema=_or_null(piece.schema))
 
     def _whole_as_text(self) -> SchemaPiece:
         inner = self._text(self.root)
@@ -262,8 +262,8 @@ class _Builder:
 
 def _on_objects(convert: Convert) -> Callable[[Mapping[str, JSON]], Mapping[str, JSON]]:
     def run(arguments: Mapping[str, JSON]) -> Mapping[str, JSON]:
-        found = convert(arguments)
-        return found if isinstance(found, Mapping) else arguments
+        converted = convert(arguments)
+        return converted if isinstance(converted, Mapping) else arguments
 
     return run
 

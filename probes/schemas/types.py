@@ -19,44 +19,44 @@ _TYPE_NAMES: Mapping[type, str] = {
 
 def types_of(schema: JSON, root: Mapping[str, JSON]) -> frozenset[str]:
     """The types that a schema names: by `type`, `enum`, `const`, unions and local references."""
-    found: set[str] = set()
+    types: set[str] = set()
     for part in alternatives(schema, root):
         match part.get("type"):
             case str(name):
-                found.add(name)
+                types.add(name)
             case list(names):
-                found.update(name for name in names if isinstance(name, str))
+                types.update(name for name in names if isinstance(name, str))
             case _:
                 pass
         values = part.get("enum")
         constants = list(values) if isinstance(values, list) else []
         if "const" in part:
             constants.append(part["const"])
-        found.update(type_name(value) for value in constants)
-    return frozenset(found)
+        types.update(type_name(value) for value in constants)
+    return frozenset(types)
 
 
 def properties_at(schema: JSON, root: Mapping[str, JSON], key: str) -> list[JSON]:
     """The schemas that speak about a key of an object; none where the key is not declared."""
-    found: list[JSON] = []
+    schemas: list[JSON] = []
     open_schemas: list[JSON] = []
     for part in alternatives(schema, root):
         properties = part.get("properties")
         if isinstance(properties, Mapping) and key in properties:
-            found.append(properties[key])
+            schemas.append(properties[key])
         if isinstance(part.get("additionalProperties"), Mapping):
             open_schemas.append(part["additionalProperties"])
-    return found or open_schemas
+    return schemas or open_schemas
 
 
 def declared_keys(schema: JSON, root: Mapping[str, JSON]) -> frozenset[str]:
     """Every key that the schema declares for an object."""
-    found: set[str] = set()
+    keys: set[str] = set()
     for part in alternatives(schema, root):
         properties = part.get("properties")
         if isinstance(properties, Mapping):
-            found.update(properties)
-    return frozenset(found)
+            keys.update(properties)
+    return frozenset(keys)
 
 
 def alternatives(schema: JSON, root: Mapping[str, JSON]) -> Iterator[Mapping[str, JSON]]:
@@ -82,17 +82,17 @@ def resolve_ref(ref: str, root: Mapping[str, JSON]) -> JSON:
         return root
     if not ref.startswith("#/"):
         return None
-    found: JSON = root
+    target: JSON = root
     for step in ref[2:].split("/"):
         key = step.replace("~1", "/").replace("~0", "~")
-        match found:
-            case Mapping() if key in found:
-                found = found[key]
-            case list() if key.isdecimal() and int(key) < len(found):
-                found = found[int(key)]
+        match target:
+            case Mapping() if key in target:
+                target = target[key]
+            case list() if key.isdecimal() and int(key) < len(target):
+                target = target[int(key)]
             case _:
                 return None
-    return found
+    return target
 
 
 def type_name(value: JSON) -> str:

@@ -41,17 +41,17 @@ def expand_variants(
     return _Expansion(root).variants(schema, refs)
 
 
-def merge_objects(found: list[Variant]) -> Variant:
+def merge_objects(variants: list[Variant]) -> Variant:
     """One object schema that admits what any of several admits."""
     properties: dict[str, list[JSON]] = {}
-    for variant in found:
+    for variant in variants:
         for key, value in _mapping(variant.schema.get("properties")).items():
             known = properties.setdefault(key, [])
             if value not in known:
                 known.append(value)
-    required = set.intersection(*(_names(variant.schema.get("required")) for variant in found))
+    required = set.intersection(*(_names(variant.schema.get("required")) for variant in variants))
     schema: dict[str, JSON] = {
-        **found[0].schema,
+        **variants[0].schema,
         "type": "object",
         "properties": {
             key: known[0] if len(known) == 1 else {"anyOf": known}
@@ -59,23 +59,23 @@ def merge_objects(found: list[Variant]) -> Variant:
         },
         "required": sorted(required),
     }
-    return Variant(schema, max((variant.refs for variant in found), key=len))
+    return Variant(schema, max((variant.refs for variant in variants), key=len))
 
 
-def collapse_scalars(found: list[Variant]) -> Variant | None:
+def collapse_scalars(variants: list[Variant]) -> Variant | None:
     """One scalar schema that admits what several of the same type admit."""
-    types = {variant.type for variant in found}
+    types = {variant.type for variant in variants}
     if types == {"integer", "number"}:
         types = {"number"}
     if len(types) > 1 or not types <= SCALARS:
         return None
     schema: dict[str, JSON] = {"type": types.pop()}
-    if description := found[0].schema.get("description"):
+    if description := variants[0].schema.get("description"):
         schema["description"] = description
-    choices = [_choices(variant.schema) for variant in found]
+    choices = [_choices(variant.schema) for variant in variants]
     if all(choice is not None for choice in choices):
         schema["enum"] = [value for choice in choices if choice for value in choice]
-    return Variant(schema, found[0].refs)
+    return Variant(schema, variants[0].refs)
 
 
 @dataclass(slots=True)
@@ -94,10 +94,10 @@ class _Expansion:
         if not isinstance(schema, Mapping):
             return [Variant({}, refs)]
         base = {key: value for key, value in schema.items() if key not in _COMPOSED}
-        found = [Variant(base, refs)]
+        expanded = [Variant(base, refs)]
         for members in self._composition(schema, refs):
-            found = _bounded(_combined(found, members, refs))
-        return _bounded([plain for variant in found for plain in _by_type(variant)])
+            expanded = _bounded(_combined(expanded, members, refs))
+        return _bounded([plain for variant in expanded for plain in _by_type(variant)])
 
     def _composition(
         self, schema: Mapping[str, JSON], refs: tuple[str, ...]
@@ -114,39 +114,39 @@ class _Expansion:
                 yield [plain for member in members for plain in self.variants(member, refs)]
 
 
-def _bounded(found: list[Variant]) -> list[Variant]:
-    if len(found) > MAX_VARIANTS:
+def _bounded(variants: list[Variant]) -> list[Variant]:
+    if len(variants) > MAX_VARIANTS:
         raise TooIntricate
-    return found
+    return variants
 
 
 def _combined(left: list[Variant], right: list[Variant], refs: tuple[str, ...]) -> list[Variant]:
-    found = []
+    combined = []
     for one in left:
         for other in right:
             schema = _merged(one.schema, other.schema)
             if schema is not None:
-                found.append(Variant(schema, one.refs + other.refs[len(refs) :]))
-    return found
+                combined.append(Variant(schema, one.refs + other.refs[len(refs) :]))
+    return combined
 
 
 def _merged(one: Mapping[str, JSON], other: Mapping[str, JSON]) -> Mapping[str, JSON] | None:
     """Both at once; None where no value can be both."""
-    found: dict[str, JSON] = {**other, **one}
+    merged: dict[str, JSON] = {**other, **one}
     if "type" in one and "type" in other:
         types = _common_types(one["type"], other["type"])
         if not types:
             return None
-        found["type"] = list(types)
+        merged["type"] = list(types)
     if "properties" in one and "properties" in other:
         left, right = _mapping(one["properties"]), _mapping(other["properties"])
-        found["properties"] = {
+        merged["properties"] = {
             key: _both(left[key], right[key]) if key in left and key in right else value
             for key, value in {**left, **right}.items()
         }
     if required := _names(one.get("required")) | _names(other.get("required")):
-        found["required"] = sorted(required)
-    return found
+        merged["required"] = sorted(required)
+    return merged
 
 
 def _both(one: JSON, other: JSON) -> JSON:
@@ -167,15 +167,15 @@ def _by_type(variant: Variant) -> list[Variant]:
     types = _type_names(schema.get("type")) or _implied_types(schema, choices)
     if not types:
         return [variant]
-    found = []
+    variants = []
     for name in types:
         plain = {key: value for key, value in schema.items() if key != "const"}
         plain["type"] = name
         if choices is not None:
             plain["enum"] = [value for value in choices if _is(value, name)]
         if plain.get("enum") != []:
-            found.append(Variant(plain, variant.refs))
-    return found
+            variants.append(Variant(plain, variant.refs))
+    return variants
 
 
 def _implied_types(schema: Mapping[str, JSON], choices: list[JSON] | None) -> list[str]:

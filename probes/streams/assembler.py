@@ -185,11 +185,11 @@ def reasoning_label(part: Reasoning) -> str:
 def text_item(part: Text) -> str:
     """The id of the item that a text stands in, for the format that has such."""
     for kept in part.extra.values():
-        if isinstance(kept, Mapping) and (found := _raw_id(kept.get("$item"))):
-            return found
+        if isinstance(kept, Mapping) and (item_id := _raw_id(kept.get("$item"))):
+            return item_id
     return ""
 
 
 def _raw_id(raw: JSON) -> str:
-    found = raw.get("id") if isinstance(raw, Mapping) else None
-    return found if isinstance(found, str) else ""
+    id_ = raw.get("id") if isinstance(raw, Mapping) else None
+    return id_ if isinstance(id_, str) else ""

@@ -200,11 +200,11 @@ def _history(session: ScriptSession, drawn: DrawnValues, id_: str) -> ModelCall:
 
 def _turns(drawn: DrawnValues, id_: str) -> tuple[Turn, ...]:
     arguments = dict(drawn.values)
-    asked = f"Add {arguments['a']} and {arguments['b']} with {PROBE_ADD.name}."
+    prompt = f"Add {arguments['a']} and {arguments['b']} with {PROBE_ADD.name}."
     raw = f'{{"a": {arguments["a"]}, "b": {arguments["b"]}}}'
     call = ToolCall(id_, PROBE_ADD.name, arguments, "openai", raw)
     return (
-        Turn(Role.USER, (Text(asked),)),
+        Turn(Role.USER, (Text(prompt),)),
         Turn(Role.ASSISTANT, (call,)),
         Turn(Role.TOOL, (ToolResult(id_, '{"ok": true}', name=PROBE_ADD.name),)),
     )

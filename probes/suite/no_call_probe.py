@@ -49,11 +49,11 @@ class SilenceProbe:
         if called:
             message = "A tool was called although the question forbids it."
             session.add_finding(FindingKind.EXTRA_CALL, message, "$.calls")
-        said = answer.reply.text or ""
-        if text not in said:
+        visible = answer.reply.text or ""
+        if text not in visible:
             message = f"The text {text!r} did not arrive whole."
             session.add_finding(FindingKind.WRONG_VALUE, message, "$.text")
-        elif not called and len(said) > len(text) + MUCH_MORE:
+        elif not called and len(visible) > len(text) + MUCH_MORE:
             # Whoever repeats the whole question has not answered it.
             session.add_finding(
                 FindingKind.WRONG_VALUE, "More was said than the text asked for.", "$.text"

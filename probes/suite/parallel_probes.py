@@ -54,9 +54,9 @@ class ParallelProbe:
         if len(set(ids)) < len(ids):
             message = "Several calls of one turn came under the same id."
             session.add_finding(FindingKind.ID_REUSED, message, "$.calls")
-        told = [str(token) for token in (drawn.values["one"], drawn.values["other"])]
+        tokens = [str(token) for token in (drawn.values["one"], drawn.values["other"])]
         bodies: list[tuple[Mapping[str, JSON], bool]] = [
-            ({"ok": True, "nonce": told[index % 2]}, False) for index in range(len(turn.calls))
+            ({"ok": True, "nonce": tokens[index % 2]}, False) for index in range(len(turn.calls))
         ]
         add_call_results(conversation, turn, bodies)
         answer = yield from session.ask(conversation, "with the results")

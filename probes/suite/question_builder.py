@@ -36,15 +36,15 @@ class QuestionBuilder:
         stream: bool = False,
     ) -> ModelCall:
         """The next question of a conversation, replayed and limited as the dialect says."""
-        asked = self._blank(tools, choice=choice, parallel=parallel, stream=stream)
-        return conversation.to_call(asked, SendOptions(self.dialect, HERE)).call
+        question = self._blank(tools, choice=choice, parallel=parallel, stream=stream)
+        return conversation.to_call(question, SendOptions(self.dialect, HERE)).call
 
     def raw_call(
         self, turns: Sequence[Turn], tools: Sequence[ToolSpec], *, choice: ToolChoice | None = None
     ) -> ModelCall:
         """A question with a history exactly as given, right or wrong."""
-        asked = replace(self._blank(tools, choice=choice), turns=tuple(turns))
-        return apply_dialect(asked, self.dialect).call
+        question = replace(self._blank(tools, choice=choice), turns=tuple(turns))
+        return apply_dialect(question, self.dialect).call
 
     def with_all_reasoning(self) -> QuestionBuilder:
         """The same endpoint, with all reasoning given back as it came."""

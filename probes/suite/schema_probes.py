@@ -152,8 +152,8 @@ def _fits(answer: Answer, tool: ToolSpec, wanted: Mapping[str, JSON]) -> bool | 
 def _prompt(tool: ToolSpec, arguments: Mapping[str, JSON]) -> str:
     if not arguments:
         return EMPTY_PROMPT.format(tool=tool.name)
-    shown = json.dumps(arguments, ensure_ascii=False)
-    return PROMPT.format(tool=tool.name, arguments=shown)
+    arguments_json = json.dumps(arguments, ensure_ascii=False)
+    return PROMPT.format(tool=tool.name, arguments=arguments_json)
 
 
 def _settings(rng: random.Random) -> Mapping[str, JSON]:

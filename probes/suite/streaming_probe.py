@@ -49,12 +49,12 @@ class StreamingProbe:
         if streamed.reply is None:
             session.facts["streams"] = False
             return session.judge_refusal(streamed, (Metric.STREAM_DISAGREEMENT,))
-        found = judge_turn(streamed.reply, session.tools)
+        streamed_turn = judge_turn(streamed.reply, session.tools)
         session.note_deviations(streamed.reply)
-        if not expected.calls or not _claims_calls(found):
+        if not expected.calls or not _claims_calls(streamed_turn):
             # Without calls on both sides there is nothing to compare.
             return session.judge()
-        agree = _calls(found) == _calls(expected) and not found.reply.broken
+        agree = _calls(streamed_turn) == _calls(expected) and not streamed_turn.reply.broken
         session.facts["streams"] = agree
         session.verdicts.append(Verdict(Metric.STREAM_DISAGREEMENT, agree))
         if not agree:

@@ -54,25 +54,25 @@ class JudgedTurn:
         A call that could not be read is left out, since no format can carry it back.
         """
         if not self.calls or self.reply.calls:
-            said = tuple(p for p in self.reply.parts if not isinstance(p, BrokenCall))
-            return replace(self.reply, parts=said)
+            sendable = tuple(p for p in self.reply.parts if not isinstance(p, BrokenCall))
+            return replace(self.reply, parts=sendable)
         kept: tuple[Part, ...] = tuple(p for p in self.reply.parts if isinstance(p, Reasoning))
         return replace(self.reply, parts=(*kept, *self.calls), stop=Stop.TOOL_CALLS)
 
 
 def judge_turn(reply: Reply, tools: Sequence[ToolSpec]) -> JudgedTurn:
     """Judge a turn that owes at least one call of the tools."""
-    found = _in_text(reply, tools)
-    leaked = _leak(found)
+    text_answer = _in_text(reply, tools)
+    leaked = _leak(text_answer)
     broken = tuple(Finding(FindingKind(c.kind), c.error, c.path) for c in reply.broken)
     # A call that stands in the text as well was read all the same.
     unread, stray = broken, leaked[:1]
     if not reply.calls and not reply.broken:
         unread, stray = (leaked[0] if leaked else _absence(reply),), ()
-    calls = reply.calls or found.calls
+    calls = reply.calls or text_answer.calls
     unfit = _unfit(calls, tools)
     silent = bool(reply.reasoning) and not (reply.text or reply.calls or reply.broken)
-    parser = _parser(found) if leaked and not reply.calls else ""
+    parser = _parser(text_answer) if leaked and not reply.calls else ""
     verdicts = (
         Verdict(Metric.PARSE_SUCCESS, not unread, parser),
         Verdict(Metric.LEAK, not leaked),
@@ -84,13 +84,13 @@ def judge_turn(reply: Reply, tools: Sequence[ToolSpec]) -> JudgedTurn:
         ),
         *(
             Verdict(metric, good=False)
-            for call in found.broken
+            for call in text_answer.broken
             if not reply.calls and call.kind in _UNFIT
             for metric in (Metric.SCHEMA_FAILURE, Metric.UNSAFE_BLOCKED)
         ),
     )
     name = calls[0].format if reply.calls else parser or None
-    wrong = tuple(fault for each in unfit for fault in each)
+    wrong = tuple(fault for findings in unfit for fault in findings)
     return JudgedTurn(reply, calls, unread, wrong, stray, verdicts, name)
 
 
@@ -128,27 +128,27 @@ def _differences(call: ToolCall, arguments: Mapping[str, JSON], at: str) -> list
     ]
 
 
-def _same(found: Mapping[str, JSON], wanted: Mapping[str, JSON]) -> bool:
-    return found.keys() == wanted.keys() and all(_equal(found[k], wanted[k]) for k in wanted)
+def _same(actual: Mapping[str, JSON], wanted: Mapping[str, JSON]) -> bool:
+    return actual.keys() == wanted.keys() and all(_equal(actual[k], wanted[k]) for k in wanted)
 
 
-def _equal(found: JSON, wanted: JSON) -> bool:
+def _equal(actual: JSON, wanted: JSON) -> bool:
     # To Python True is 1, to a tool it is not.
-    return found == wanted and isinstance(found, bool) == isinstance(wanted, bool)
+    return actual == wanted and isinstance(actual, bool) == isinstance(wanted, bool)
 
 
 def _in_text(reply: Reply, tools: Sequence[ToolSpec]) -> TextAnswer:
     """The calls that stand in the visible text, or where there are none, in the reasoning."""
     truncated = reply.stop is Stop.LENGTH
     texts = [part.text for part in reply.parts if isinstance(part, Text)]
-    found = read_text_answer(texts, tools, truncated=truncated)
-    if found.calls or found.broken or not reply.reasoning:
-        return found
+    text_answer = read_text_answer(texts, tools, truncated=truncated)
+    if text_answer.calls or text_answer.broken or not reply.reasoning:
+        return text_answer
     return read_text_answer([reply.reasoning], tools)
 
 
-def _leak(found: TextAnswer) -> tuple[Finding, ...]:
-    leaked: Sequence[ToolCall | BrokenCall] = (*found.calls, *found.broken)
+def _leak(text_answer: TextAnswer) -> tuple[Finding, ...]:
+    leaked: Sequence[ToolCall | BrokenCall] = (*text_answer.calls, *text_answer.broken)
     return tuple(
         Finding(
             FindingKind.LEAKED_CALL,
@@ -159,8 +159,8 @@ def _leak(found: TextAnswer) -> tuple[Finding, ...]:
     )
 
 
-def _parser(found: TextAnswer) -> str:
-    return found.calls[0].format if found.calls else ""
+def _parser(text_answer: TextAnswer) -> str:
+    return text_answer.calls[0].format if text_answer.calls else ""
 
 
 def _absence(reply: Reply) -> Finding:

@@ -56,8 +56,8 @@ def read_block(block: JSON, path: str, notes: Notes) -> Part:
                 keep_extra(FORMAT, unread_fields(entry, "type", "text")),
             )
         case "thinking" | "redacted_thinking":
-            shown = text_or_empty(entry.get("thinking"))
-            return Reasoning(shown, ReasoningKind.BLOCK, entry)
+            thinking = text_or_empty(entry.get("thinking"))
+            return Reasoning(thinking, ReasoningKind.BLOCK, entry)
         case "tool_use":
             return _read_call(entry, path, notes)
         case "tool_result":
@@ -100,18 +100,18 @@ def carries_reasoning(reasoning: Reasoning) -> bool:
 def _read_call(entry: Mapping[str, JSON], path: str, notes: Notes) -> ToolCall | BrokenCall:
     name = require_text(entry, "name", path)
     at = f"{path}.input"
-    found = read_input(
+    call_input = read_input(
         entry.get("input"), at, notes, error="The input of the call is not an object."
     )
     id_ = text_or_empty(entry.get("id"))
     if not id_:
         notes.note("missing_id", f"{path}.id")
-        id_ = mint_id(path, name, found.raw)
-    if found.value is None:
-        kind = breakage_of(found.error)
-        return BrokenCall(found.raw, found.error, kind, name, id_, at, FORMAT)
+        id_ = mint_id(path, name, call_input.raw)
+    if call_input.value is None:
+        kind = breakage_of(call_input.error)
+        return BrokenCall(call_input.raw, call_input.error, kind, name, id_, at, FORMAT)
     extra = keep_extra(FORMAT, unread_fields(entry, "type", "id", "name", "input"))
-    return ToolCall(id_, name, found.value, FORMAT, found.raw, extra=extra)
+    return ToolCall(id_, name, call_input.value, FORMAT, call_input.raw, extra=extra)
 
 
 def _read_result(entry: Mapping[str, JSON], path: str) -> ToolResult:
@@ -139,8 +139,8 @@ def _read_result(entry: Mapping[str, JSON], path: str) -> ToolResult:
 
 
 def _texts(blocks: tuple[JSON, ...]) -> list[str]:
-    found = [item.get("text") for item in blocks if isinstance(item, Mapping)]
-    return [item for item in found if isinstance(item, str)]
+    texts = [item.get("text") for item in blocks if isinstance(item, Mapping)]
+    return [item for item in texts if isinstance(item, str)]
 
 
 def _write_result(result: ToolResult) -> dict[str, JSON]:

@@ -125,10 +125,10 @@ def read_stop(reason: JSON, parts: Sequence[Part], notes: Notes) -> Stop:
 
 def cut_last_call(parts: Sequence[Part], stop: Stop) -> list[Part]:
     """The parts, the last call marked as cut off where the token limit ended the answer."""
-    found = list(parts)
-    if stop is Stop.LENGTH and found and isinstance(found[-1], ToolCall | BrokenCall):
-        found[-1] = as_cut_off(found[-1], f"$.content[{len(found) - 1}].input")
-    return found
+    cut = list(parts)
+    if stop is Stop.LENGTH and cut and isinstance(cut[-1], ToolCall | BrokenCall):
+        cut[-1] = as_cut_off(cut[-1], f"$.content[{len(cut) - 1}].input")
+    return cut
 
 
 def write_reply(reply: Reply) -> dict[str, JSON]:

@@ -68,10 +68,10 @@ def read_part(item: JSON, path: str, notes: Notes, seed: str) -> Part:
                 entry, camel_case_fields(require_object(call, f"{path}.functionCall")), path, seed
             )
         case {"thought": True}:
-            shown = text_or_empty(entry.get("text"))
-            return Reasoning(shown, ReasoningKind.THOUGHT, entry)
-        case {"text": str(shown)}:
-            return Text(shown, keep_extra(FORMAT, unread_fields(entry, "text")))
+            content = text_or_empty(entry.get("text"))
+            return Reasoning(content, ReasoningKind.THOUGHT, entry)
+        case {"text": str(content)}:
+            return Text(content, keep_extra(FORMAT, unread_fields(entry, "text")))
         case _:
             if not entry:
                 notes.note("empty_part", path)

@@ -160,14 +160,14 @@ def read_stop(
 
 def settle_parts(parts: Sequence[Part], stop: Stop, reason: str | None) -> list[Part]:
     """The parts as the finish reason leaves them: a call it disowns is no call."""
-    found = list(parts)
+    settled = list(parts)
     if stop is Stop.MALFORMED_CALL:
         kind = Breakage.UNKNOWN_TOOL if reason == "UNEXPECTED_TOOL_CALL" else Breakage.INVALID_JSON
         error = f"The endpoint says that its own call is broken: {reason}."
-        return [_disown_call(part, error, kind) for part in found]
-    if stop is Stop.LENGTH and found and isinstance(found[-1], ToolCall | BrokenCall):
-        found[-1] = _disown_call(found[-1], CUT, Breakage.TRUNCATED_CALL)
-    return found
+        return [_disown_call(part, error, kind) for part in settled]
+    if stop is Stop.LENGTH and settled and isinstance(settled[-1], ToolCall | BrokenCall):
+        settled[-1] = _disown_call(settled[-1], CUT, Breakage.TRUNCATED_CALL)
+    return settled
 
 
 def write_reply(reply: Reply) -> dict[str, JSON]:
@@ -247,17 +247,17 @@ def _join_text_parts(items: Sequence[JSON]) -> list[JSON]:
     runs: list[tuple[dict[str, JSON], list[str]]] = []
     for index, item in enumerate(items):
         entry = camel_case_fields(require_object(item, f"{PARTS}[{index}]"))
-        shown = entry.get("text")
-        if not is_plain(entry) or not isinstance(shown, str):
+        content = entry.get("text")
+        if not is_plain(entry) or not isinstance(content, str):
             runs.append((entry, []))
         elif (
             runs
             and runs[-1][1]
             and unread_fields(runs[-1][0], "text") == unread_fields(entry, "text")
         ):
-            runs[-1][1].append(shown)
-        elif shown:
-            runs.append((entry, [shown]))
+            runs[-1][1].append(content)
+        elif content:
+            runs.append((entry, [content]))
     return [entry | ({"text": "".join(texts)} if texts else {}) for entry, texts in runs]
 
 

@@ -112,21 +112,21 @@ class GeminiStreamReader:
 
     def _part(self, item: JSON) -> None:
         entry = camel_case_fields(item) if isinstance(item, Mapping) else {}
-        shown = entry.get("text")
-        if not is_plain(entry) or not isinstance(shown, str):
+        content = entry.get("text")
+        if not is_plain(entry) or not isinstance(content, str):
             self._end_run()
             self._whole(entry)
             return
         thought = entry.get("thought") is True
-        if shown and (self._run is None or self._run[1] != thought):
+        if content and (self._run is None or self._run[1] != thought):
             self._end_run()
             kind = PartKind.REASONING if thought else PartKind.TEXT
             if not self._parts.start(self._count, kind):
                 return
             self._run = (self._count, thought)
             self._count += 1
-        if shown and self._run is not None:
-            self._parts.extend(self._run[0], shown)
+        if content and self._run is not None:
+            self._parts.extend(self._run[0], content)
 
     def _whole(self, entry: Mapping[str, JSON]) -> None:
         key = self._count

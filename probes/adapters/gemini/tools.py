@@ -89,12 +89,14 @@ def write_config(call: ModelCall) -> dict[str, JSON]:
 
 def json_schema(schema: Mapping[str, JSON]) -> dict[str, JSON]:
     """The vendor's schema dialect as JSON Schema: types in small letters, null as a type."""
-    found = {name: _keyword(name, value) for name, value in schema.items() if name != "nullable"}
-    if schema.get("nullable") is True and isinstance(found.get("type"), str):
-        found["type"] = [found["type"], "null"]
-        if isinstance(values := found.get("enum"), list):
-            found["enum"] = [*values, None]
-    return found
+    converted = {
+        name: _keyword(name, value) for name, value in schema.items() if name != "nullable"
+    }
+    if schema.get("nullable") is True and isinstance(converted.get("type"), str):
+        converted["type"] = [converted["type"], "null"]
+        if isinstance(values := converted.get("enum"), list):
+            converted["enum"] = [*values, None]
+    return converted
 
 
 def _keyword(name: str, value: JSON) -> JSON:

@@ -129,12 +129,12 @@ def read_stop(reason: JSON, parts: Sequence[Part], notes: Notes) -> Stop:
 
 def cut_last_call(parts: Sequence[Part]) -> list[Part]:
     """The parts of an answer that the token limit ended: the last call is not to be trusted."""
-    found = list(parts)
-    for index in reversed(range(len(found))):
-        if isinstance(call := found[index], ToolCall | BrokenCall):
-            found[index] = as_cut_off(call, "$.message.tool_calls")
+    cut = list(parts)
+    for index in reversed(range(len(cut))):
+        if isinstance(call := cut[index], ToolCall | BrokenCall):
+            cut[index] = as_cut_off(call, "$.message.tool_calls")
             break
-    return found
+    return cut
 
 
 def write_reply(reply: Reply) -> dict[str, JSON]:
@@ -174,9 +174,9 @@ def error_text(reply: Reply) -> str | None:
     """What a stream says instead of its last line, where the answer failed."""
     if reply.stop not in (Stop.ERROR, Stop.MALFORMED_CALL):
         return None
-    told = own_fields(reply.extra, FORMAT).get("error")
-    if isinstance(told, str):
-        return told
+    error = own_fields(reply.extra, FORMAT).get("error")
+    if isinstance(error, str):
+        return error
     return reply.broken[0].error if reply.broken else "The answer broke off."
 
 

@@ -83,20 +83,20 @@ class OllamaStreamReader:
     def _say(self, message: Mapping[str, JSON]) -> None:
         self._message |= unread_fields(message, *ASSISTANT_FIELDS)
         for name in (THINKING, CONTENT):
-            said = message.get(name)
-            self._spoke = self._spoke or isinstance(said, str)
-            if isinstance(said, str) and said:
-                self._extend(name, said)
+            content = message.get(name)
+            self._spoke = self._spoke or isinstance(content, str)
+            if isinstance(content, str) and content:
+                self._extend(name, content)
         calls = message.get("tool_calls")
         for item in calls if isinstance(calls, list) else ():
             self._call(item)
 
-    def _extend(self, name: str, said: str) -> None:
+    def _extend(self, name: str, content: str) -> None:
         if self._parts.start(name, KINDS[name]):
             self._order.append(name)
             if self._calls:
                 self._notes.note("text_after_calls", f"$.message.{name}")
-        self._parts.extend(name, said)
+        self._parts.extend(name, content)
 
     def _call(self, item: JSON) -> None:
         key = len(self._calls)
@@ -139,10 +139,10 @@ class OllamaStreamReader:
     def _part(self, key: str | int) -> Part:
         if isinstance(key, int):
             return self._calls[key]
-        said = self._parts.text(key)
+        content = self._parts.text(key)
         if key == THINKING:
-            return Reasoning(said, ReasoningKind.FIELD, THINKING)
-        return Text(said)
+            return Reasoning(content, ReasoningKind.FIELD, THINKING)
+        return Text(content)
 
 
 class OllamaStreamWriter:
@@ -187,8 +187,8 @@ class OllamaStreamWriter:
             return _encode({"error": error})
         return _encode(write_last_line({"role": "assistant", CONTENT: ""}, reply))
 
-    def _line(self, said: Mapping[str, JSON]) -> bytes:
-        message: dict[str, JSON] = {"role": "assistant", CONTENT: ""} | dict(said)
+    def _line(self, fields: Mapping[str, JSON]) -> bytes:
+        message: dict[str, JSON] = {"role": "assistant", CONTENT: ""} | dict(fields)
         return _encode({"model": self._model, "message": message, "done": False})
 
 

@@ -32,20 +32,22 @@ def read_call(item: JSON, path: str, notes: Notes, seed: str) -> ToolCall | Brok
     function = require_object(entry.get("function"), f"{path}.function")
     name = require_text(function, "name", f"{path}.function")
     at = f"{path}.function.arguments"
-    found = read_input(
+    call_input = read_input(
         function.get("arguments"), at, notes, error="The arguments are not an object."
     )
     id_ = text_or_empty(entry.get("id"))
-    used = id_ or mint_id(seed, name, found.raw)
-    if found.value is None:
-        kind = breakage_of(found.error)
-        return BrokenCall(found.raw, found.error, kind, name, used, at, FORMAT)
+    used = id_ or mint_id(seed, name, call_input.raw)
+    if call_input.value is None:
+        kind = breakage_of(call_input.error)
+        return BrokenCall(call_input.raw, call_input.error, kind, name, used, at, FORMAT)
     more = unread_fields(entry, "id", "function")
     if unread := unread_fields(function, "name", "arguments"):
         more["function"] = unread
     if not id_:
         more[MINTED] = True
-    return ToolCall(used, name, found.value, FORMAT, found.raw, extra=keep_extra(FORMAT, more))
+    return ToolCall(
+        used, name, call_input.value, FORMAT, call_input.raw, extra=keep_extra(FORMAT, more)
+    )
 
 
 def write_call(call: ToolCall, index: int | None = None) -> dict[str, JSON]:

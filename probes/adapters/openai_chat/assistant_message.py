@@ -108,10 +108,10 @@ class MessageReader:
         raw = self.raw_arguments(entry.get("arguments"), at)
         id_ = id_ or mint_id(path, name, raw)
         call = ToolCall(id_, name, {}, FORMAT, raw, extra=keep_extra(FORMAT, more))
-        found, repeated = read_call(call, at)
+        resolved, repeated = read_call(call, at)
         for key in repeated:
             self.note("duplicate_key", f"{at}.{key}")
-        return found
+        return resolved
 
     def raw_arguments(self, value: JSON, path: str) -> str:
         if isinstance(value, str):
@@ -142,8 +142,8 @@ def read_reasoning(message: Mapping[str, JSON]) -> list[Reasoning]:
     details = message.get("reasoning_details")
     if isinstance(details, list):
         # Where the string is there too, its text would otherwise be shown twice.
-        shown = "" if parts else details_text(details)
-        parts.append(Reasoning(shown, ReasoningKind.DETAILS, details))
+        visible = "" if parts else details_text(details)
+        parts.append(Reasoning(visible, ReasoningKind.DETAILS, details))
     return parts
 
 
@@ -156,8 +156,8 @@ def reasoning_field(message: Mapping[str, JSON]) -> str:
 def details_text(details: list[JSON]) -> str:
     """What a reasoning_details array says to a reader."""
     entries = [object_or_empty(entry) for entry in details]
-    said = [text_or_empty(entry.get("text", entry.get("summary"))) for entry in entries]
-    return "".join(said)
+    texts = [text_or_empty(entry.get("text", entry.get("summary"))) for entry in entries]
+    return "".join(texts)
 
 
 def message_leftover(message: Mapping[str, JSON]) -> dict[str, JSON]:

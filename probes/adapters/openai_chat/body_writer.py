@@ -179,7 +179,7 @@ def _result(result: ToolResult) -> dict[str, JSON]:
 
 def _assistant(parts: Sequence[Part], *, foreign: bool) -> dict[str, JSON]:
     """Content, reasoning and calls; `foreign` shows reasoning of other formats as plain text."""
-    said = [part for part in parts if _is_content(part) and not (foreign and _is_tagged(part))]
+    content = [part for part in parts if _is_content(part) and not (foreign and _is_tagged(part))]
     calls: list[JSON] = []
     for part in parts:
         if isinstance(part, ToolCall | BrokenCall):
@@ -187,8 +187,8 @@ def _assistant(parts: Sequence[Part], *, foreign: bool) -> dict[str, JSON]:
         elif isinstance(part, Opaque) and is_custom_call(part):
             calls.append(part.raw)
     refusals = [part.text for part in parts if isinstance(part, Text) and text_label(part)]
-    body: dict[str, JSON] = {"content": _content(said, join=True) if said else None}
-    if not said and not calls and not refusals:
+    body: dict[str, JSON] = {"content": _content(content, join=True) if content else None}
+    if not content and not calls and not refusals:
         body["content"] = ""
     if refusals:
         body["refusal"] = "".join(refusals)

@@ -257,10 +257,10 @@ class CallStream:
             return as_broken(value, NAMELESS, Breakage.UNKNOWN_TOOL, f"{call.path}.name")
         if call.lost or cut:
             return as_cut_off(value, at, LOST if call.lost else cut)
-        found, repeated = read_call(value, at)
+        resolved, repeated = read_call(value, at)
         for key in repeated:
             self._note("duplicate_key", f"{at}.{key}")
-        return found
+        return resolved
 
 
 def _index(entry: Mapping[str, JSON]) -> int | None:

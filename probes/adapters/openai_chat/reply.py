@@ -80,12 +80,12 @@ def settle_stop(reason: str | None, parts: Sequence[Part]) -> tuple[Stop, list[D
 
 def cut_last_call(parts: Sequence[Part], stop: Stop | None) -> list[Part]:
     """The parts; the token limit cuts the last call, even if its JSON looks whole."""
-    found = list(parts)
-    if stop is Stop.LENGTH and found and isinstance(found[-1], ToolCall | BrokenCall):
-        calls = sum(isinstance(part, ToolCall | BrokenCall) for part in found)
+    cut = list(parts)
+    if stop is Stop.LENGTH and cut and isinstance(cut[-1], ToolCall | BrokenCall):
+        calls = sum(isinstance(part, ToolCall | BrokenCall) for part in cut)
         path = f"{MESSAGE}.tool_calls[{calls - 1}].function.arguments"
-        found[-1] = as_cut_off(found[-1], path)
-    return found
+        cut[-1] = as_cut_off(cut[-1], path)
+    return cut
 
 
 def read_usage(value: JSON) -> Usage:

@@ -66,8 +66,8 @@ def read_request(body: JSON) -> ModelCall:
     """The question in a request body, or a WireError with the path that breaks the format."""
     root = require_object(body, "$")
     history = _History()
-    if isinstance(said := root.get("instructions"), str):
-        history.turns.append(Turn(Role.SYSTEM, (Text(said),)))
+    if isinstance(instructions := root.get("instructions"), str):
+        history.turns.append(Turn(Role.SYSTEM, (Text(instructions),)))
     items = root.get("input")
     if isinstance(items, str):
         history.turns.append(Turn(Role.USER, (Text(items),)))
@@ -100,8 +100,8 @@ def write_request(call: ModelCall) -> dict[str, JSON]:
         del body["max_output_tokens"]
     body["model"] = call.model
     turns = call.turns
-    if turns and (said := _instructions(turns[0])) is not None:
-        body["instructions"] = said
+    if turns and (instructions := _instructions(turns[0])) is not None:
+        body["instructions"] = instructions
         turns = turns[1:]
     body["input"] = [item for turn in turns for item in _items(turn)]
     if tools := write_tools(call, _write_spec, FORMAT):
@@ -215,8 +215,8 @@ def _items(turn: Turn) -> Iterator[JSON]:
             yield part.raw
     if turn.role is Role.ASSISTANT:
         yield from write_items(turn.parts)
-    elif said := [part for part in turn.parts if _is_content(part, turn.role)]:
-        yield _message(turn, said)
+    elif content := [part for part in turn.parts if _is_content(part, turn.role)]:
+        yield _message(turn, content)
 
 
 def _is_content(part: Part, role: Role) -> bool:
@@ -225,10 +225,10 @@ def _is_content(part: Part, role: Role) -> bool:
     return isinstance(part, Text)
 
 
-def _message(turn: Turn, said: list[Part]) -> dict[str, JSON]:
+def _message(turn: Turn, parts: list[Part]) -> dict[str, JSON]:
     own = own_outer_fields(turn.extra, FORMAT)
     role = own.pop("role", str(turn.role if turn.role is not Role.TOOL else Role.USER))
-    content = [write_text(part, role="user") for part in said]
+    content = [write_text(part, role="user") for part in parts]
     body: dict[str, JSON] = {"type": "message", "role": role, "content": content}
     if len(content) == 1 and is_plain(content[0], TEXTS):
         body["content"] = content[0]["text"]
@@ -240,7 +240,7 @@ def _write_result(result: ToolResult) -> dict[str, JSON]:
     body["output"] = flagged_text(result)
     if has_text_blocks(result, TEXTS):
         texts = [object_or_empty(block).get("text") for block in result.blocks]
-        body["output"] = [{"type": "input_text", "text": said} for said in texts]
+        body["output"] = [{"type": "input_text", "text": content} for content in texts]
     return body | own_outer_fields(result.extra, FORMAT)
 
 
