@@ -8,7 +8,7 @@ from math import inf
 from health.detector import (
     QUIET,
     Baseline,
-    BaselineState,
+    Known,
     Lane,
     LogSums,
     Verdict,
@@ -26,7 +26,7 @@ class DetectorStep:
     The run itself was judged by what was known before it.
     """
 
-    state: BaselineState
+    state: Known
     log_m: float | None
     verdict: Verdict
     p_ref: float | None
@@ -46,13 +46,13 @@ class BacktestSeries:
     # Trials of a run of the baseline, where it is not the mean of those seen.
     per_run: float | None = None
     _seen: Baseline = field(default_factory=Baseline, init=False)
-    _known: BaselineState = field(default=BaselineState.NONE, init=False)
+    _known: Known = field(default=Known.NONE, init=False)
     _reference: float | None = field(default=None, init=False)
     _sums: LogSums = field(default=QUIET, init=False)
 
     def __post_init__(self) -> None:
         if self.baseline is not None:
-            self._seen, self._known = self.baseline, BaselineState.FROZEN
+            self._seen, self._known = self.baseline, Known.FROZEN
             self._reference = self.baseline.reference(self.lane, per_run=self.per_run)
 
     def take(self, successes: int, trials: int) -> DetectorStep:
@@ -65,12 +65,12 @@ class BacktestSeries:
         log_m, said = log_mean(self._sums), judge_sums(self._sums, self.log_threshold)
         if said is Verdict.ALARM:
             self._sums = QUIET
-        if trials and self._known is not BaselineState.FROZEN:
+        if trials and self._known is not Known.FROZEN:
             self._learn(successes, trials)
         return DetectorStep(self._known, None if log_m == -inf else log_m, said, self._reference)
 
     def _learn(self, successes: int, trials: int) -> None:
         self._seen = self._seen.plus(successes, trials)
         self._known = self._seen.known(self.lane)
-        if self._known is not BaselineState.NONE:
+        if self._known is not Known.NONE:
             self._reference = self._seen.reference(self.lane, per_run=self.per_run)

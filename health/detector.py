@@ -25,7 +25,7 @@ LOWEST_REFERENCE, LOWEST_ALTERNATIVE = 0.02, 0.01
 CAUTION = 0.10
 
 
-class BaselineState(StrEnum):
+class Known(StrEnum):
     """How much is known about what is normal."""
 
     NONE = "none"
@@ -89,11 +89,11 @@ class Baseline:
     def plus(self, successes: int, trials: int) -> Baseline:
         return Baseline(self.successes + successes, self.trials + trials, self.runs + 1)
 
-    def known(self, lane: Lane = PROBE) -> BaselineState:
+    def known(self, lane: Lane = PROBE) -> Known:
         if self.trials < lane.provisional:
-            return BaselineState.NONE
+            return Known.NONE
         enough = self.trials >= lane.frozen and self.runs >= lane.runs
-        return BaselineState.FROZEN if enough else BaselineState.PROVISIONAL
+        return Known.FROZEN if enough else Known.PROVISIONAL
 
     def reference(
         self, lane: Lane = PROBE, *, per_run: float | None = None, rho: float | None = None

@@ -10,7 +10,7 @@ from typing import Any
 
 from typing_extensions import override
 
-from health.detector import BaselineState
+from health.detector import Known
 from health.metric_names import metric_name
 from health.translation import say
 from probes.outcomes import Metric
@@ -132,7 +132,7 @@ class GateFacts:
     runs: Sequence[int] = ()
     full_runs: Sequence[int] = ()
     figures: Mapping[Metric, TrialCounts] = field(default_factory=dict)
-    baseline: BaselineState = BaselineState.NONE
+    baseline: Known = Known.NONE
     incidents: Sequence[int] = ()
     # Live trials since the present stage began.
     live: Mapping[Metric, TrialCounts] = field(default_factory=dict)

@@ -8,7 +8,7 @@ from datetime import timedelta
 from types import MappingProxyType
 from typing import Any
 
-from health.detector import PROBE, BaselineState
+from health.detector import PROBE, Known
 from health.rates import DIRECTIONS
 from health.stages import LADDER
 from health.translation import say
@@ -34,7 +34,7 @@ class Gate:
     trials: int = 0
     rates: Mapping[Metric, float] = field(default_factory=dict)
     # How much must be known about what is normal.
-    baseline: BaselineState = BaselineState.PROVISIONAL
+    baseline: Known = Known.PROVISIONAL
     open_incidents: int = 0
     age: timedelta = timedelta()
     # Live traffic is judged from so many trials on; where it is wanted, fewer are no data.
@@ -86,7 +86,7 @@ DEFAULTS = Gates(
                     Metric.SCHEMA_FAILURE: 0.85,
                     Metric.CLOSURE_ERROR: 0.90,
                 },
-                baseline=BaselineState.FROZEN,
+                baseline=Known.FROZEN,
                 age=timedelta(hours=24),
                 live_rates={Metric.PARSE_SUCCESS: 0.90, Metric.SCHEMA_FAILURE: 0.85},
             ),
@@ -99,7 +99,7 @@ DEFAULTS = Gates(
                     Metric.SCHEMA_FAILURE: 0.90,
                     Metric.CLOSURE_ERROR: 0.95,
                 },
-                baseline=BaselineState.FROZEN,
+                baseline=Known.FROZEN,
                 age=timedelta(hours=72),
                 live_rates={Metric.PARSE_SUCCESS: 0.95, Metric.SCHEMA_FAILURE: 0.90},
             ),
@@ -134,7 +134,7 @@ def _gate(body: Mapping[str, Any]) -> Gate:
         full_runs=body["full_runs"],
         trials=body["trials"],
         rates=_rates(body["rates"]),
-        baseline=BaselineState(body["baseline"]),
+        baseline=Known(body["baseline"]),
         open_incidents=body["open_incidents"],
         age=timedelta(hours=body["age_hours"]),
         live_trials=body["live_trials"],
@@ -159,7 +159,7 @@ def _of_gate(gate: Mapping[str, Any]) -> list[tuple[str, str]]:
     if "age_hours" in gate and not _is_number(gate["age_hours"], LONGEST_AGE):
         told = say("It must be a number of hours from 0 to {most}.")
         found.append(("age_hours", told.format(most=LONGEST_AGE)))
-    if "baseline" in gate and gate["baseline"] not in tuple(BaselineState):
+    if "baseline" in gate and gate["baseline"] not in tuple(Known):
         found.append(("baseline", say("It must be none, provisional or frozen.")))
     if "live_wanted" in gate and not isinstance(gate["live_wanted"], bool):
         found.append(("live_wanted", say("It must be yes or no.")))

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from datetime import timedelta
 
 from health import gate_sentences as said
-from health.detector import LIVE, PROBE, BaselineState, Lane
+from health.detector import LIVE, PROBE, Known, Lane
 from health.gate_result import (
     ConditionState,
     Evidence,
@@ -35,7 +35,7 @@ from health.stages import next_stage
 from probes.outcomes import Metric
 
 _HOUR = timedelta(hours=1)
-_KNOWN = list(BaselineState)
+_KNOWN = list(Known)
 
 
 def evaluate_gates(gates: Gates, facts: GateFacts, *, version: int | None = None) -> GateResult:
@@ -106,16 +106,16 @@ class _GateConditions:
 
     def _baseline(self) -> Iterator[GateCondition]:
         known, wanted = self.facts.baseline, self.gate.baseline
-        if wanted is BaselineState.NONE:
+        if wanted is Known.NONE:
             return
         state = (
             ConditionState.MET
             if _KNOWN.index(known) >= _KNOWN.index(wanted)
             else ConditionState.NOT_MET
         )
-        if known is BaselineState.NONE:
+        if known is Known.NONE:
             state = ConditionState.NO_DATA
-        text = said.BASELINE[known if state is ConditionState.MET else BaselineState.NONE, wanted]
+        text = said.BASELINE[known if state is ConditionState.MET else Known.NONE, wanted]
         told = Sentence(text, {"runs": PROBE.runs, "trials": PROBE.frozen})
         yield GateCondition("baseline", state, told, known.value, wanted.value, self._profile)
 

@@ -65,13 +65,13 @@ class MetricState:
         """The reference that a run is compared with; None while too little is known."""
         if self.reference is not None:
             return self.reference
-        if self.baseline.known(lane) is detector.BaselineState.NONE:
+        if self.baseline.known(lane) is detector.Known.NONE:
             return None
         return self.baseline.reference(lane, rho=self.rho)
 
-    def known(self, lane: Lane) -> detector.BaselineState:
+    def known(self, lane: Lane) -> detector.Known:
         if self.reference is not None:
-            return detector.BaselineState.FROZEN
+            return detector.Known.FROZEN
         return self.baseline.known(lane)
 
     def as_json(self) -> dict[str, Any]:

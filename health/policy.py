@@ -12,7 +12,7 @@ from types import MappingProxyType
 from typing import Any
 
 from health.capabilities import CHOICES
-from health.detector import BaselineState
+from health.detector import Known
 from health.known_tools import VERSION
 from health.modes import CONSERVATIVE, Mode, below_gate_modes
 from health.policy_facts import ActiveMode, Candidate, PolicyFacts
@@ -99,7 +99,7 @@ def _default(facts: PolicyFacts) -> list[tuple[frozenset[Mode], str]]:
         found.append((CONSERVATIVE | {Mode.NO_TOOLS}, _UNMEASURED))
     if facts.is_stale:
         found.append((CONSERVATIVE, _OLD_KEY if facts.candidate else _STALE))
-    if facts.baseline is BaselineState.NONE:
+    if facts.baseline is Known.NONE:
         found.append((CONSERVATIVE, _NO_BASELINE))
     for metric in sorted(facts.below_gate):
         found.append((below_gate_modes(metric), _BELOW_GATE[metric]))

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from health.detector import BaselineState
+from health.detector import Known
 from health.modes import Mode
 from health.risk import RiskRule
 from probes.messages import JSON
@@ -50,7 +50,7 @@ class PolicyFacts:
     epoch: int = 1
     stage: str = "shadow"
     capabilities: Mapping[str, Any] = field(default_factory=dict)
-    baseline: BaselineState = BaselineState.NONE
+    baseline: Known = Known.NONE
     is_stale: bool = False
     below_gate: Sequence[Metric] = ()
     automatic: Sequence[ActiveMode] = ()

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from enum import StrEnum
 
-from health.detector import BaselineState
+from health.detector import Known
 from health.rates import Rate
 from health.severity import Severity
 
@@ -37,7 +37,7 @@ class StatusFacts:
     # The parse_success of that run; None where it gave no verdict.
     rate: Rate | None = None
     # How much is known about what is normal for it.
-    known: BaselineState = BaselineState.NONE
+    known: Known = Known.NONE
     # The worst of its open incidents.
     worst: Severity | None = None
     # It was never good enough for tools, which is no incident.
@@ -60,7 +60,7 @@ def endpoint_status(standing: StatusFacts, now: datetime) -> Status:
     if standing.rate is None:
         return Status.NO_VERDICT
     # One unlucky run is no degradation: the watch says when there are too many.
-    return rate_status(standing.rate) if standing.known is BaselineState.NONE else Status.HEALTHY
+    return rate_status(standing.rate) if standing.known is Known.NONE else Status.HEALTHY
 
 
 def _degraded(standing: StatusFacts) -> Status:

@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from health.detector import PROBE, Baseline, BaselineState, Lane
+from health.detector import PROBE, Baseline, Known, Lane
 from health.metric_state import Alarm, MetricState, metric_state_from_json
 from health.modes import WATCHED
 from health.severity import GATES, Severity, is_surely_below_gate
@@ -101,7 +101,7 @@ def accept_baseline(watch: Watch, metric: Metric, baseline: Baseline, lane: Lane
     # Where most of it fails, refusals are what was accepted: they must not open the next alarm.
     refused = baseline.trials > 0 and 2 * baseline.successes <= baseline.trials
     gauge = MetricState(baseline=baseline, rho=rho, refused_from_start=refused)
-    if baseline.known(lane) is BaselineState.FROZEN:
+    if baseline.known(lane) is Known.FROZEN:
         gauge = replace(gauge, reference=baseline.reference(lane, rho=rho))
     return watch.with_gauge(metric, gauge)
 

@@ -11,7 +11,7 @@ from typing import Any
 
 from health import detector
 from health.correlation import Spread, raise_correlation
-from health.detector import QUIET, BaselineState, Lane, Verdict
+from health.detector import QUIET, Known, Lane, Verdict
 from health.metric_state import RELAPSE_WITHIN, Alarm, MetricState
 from health.modes import fallback_modes
 from health.severity import LOOKED_AT, Severity, estimate_rate, judge_severity
@@ -216,7 +216,7 @@ class MetricStep:
             return gauge, []
         baseline = gauge.baseline.plus(self.successes, self.count.trials)
         gauge = replace(gauge, baseline=baseline, absorbed_at=self.seen.at)
-        if baseline.known(self.lane) is not BaselineState.FROZEN:
+        if baseline.known(self.lane) is not Known.FROZEN:
             return gauge, []
         reference = baseline.reference(self.lane, rho=gauge.rho)
         frozen = replace(gauge, reference=reference)

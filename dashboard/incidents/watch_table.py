@@ -16,7 +16,7 @@ from dashboard.core import durations
 from dashboard.models import Endpoint, RunMetric
 from dashboard.trust.text import shown
 from health import detector
-from health.detector import PROBE, BaselineState
+from health.detector import PROBE, Known
 from health.metric_names import metric_name
 from health.metric_state import Alarm, MetricState
 from health.modes import WATCHED
@@ -45,7 +45,7 @@ class Watched:
     """One metric; rates are the way that the metric is shown."""
 
     metric: Metric
-    known: BaselineState
+    known: Known
     baseline: Rate | None
     runs: int
     reference: float | None
@@ -66,9 +66,9 @@ class Watched:
     @property
     def known_words(self) -> str:
         """How much the baseline is worth."""
-        if self.known is BaselineState.NONE:
+        if self.known is Known.NONE:
             return _("too few trials yet")
-        return _("frozen") if self.known is BaselineState.FROZEN else _("provisional")
+        return _("frozen") if self.known is Known.FROZEN else _("provisional")
 
     @property
     def height(self) -> float:

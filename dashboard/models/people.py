@@ -18,7 +18,7 @@ Teams: TypeAlias = Collection[int] | None
 
 
 class Role(models.TextChoices):
-    """What a grant gives. Administrators are Django superusers and have no grant."""
+    """What a grant gives; administrators are superusers instead, of everything."""
 
     VIEWER = "viewer", _("Viewer")
     OPERATOR = "operator", _("Operator")

@@ -17,7 +17,7 @@ from django.db.models.functions import Coalesce, Now, TruncDate
 from dashboard.core.sql import fetch_rows
 from dashboard.models import GateVersion, Incident, Profile, Watch, WatchEvent
 from dashboard.models.watch import ACCEPTED, Lane
-from health.detector import BaselineState
+from health.detector import Known
 from health.gates import GateFacts, GateResult, Gates, TrialCounts, evaluate_gates
 from health.observation_bits import PLACES
 from health.stages import next_stage
@@ -79,7 +79,7 @@ def facts_of(profiles: Iterable[Profile]) -> dict[int, GateFacts]:
             runs=runs[row.pk].all,
             full_runs=runs[row.pk].full,
             figures=figures[row.pk],
-            baseline=BaselineState(known.get(row.pk, BaselineState.NONE)),
+            baseline=Known(known.get(row.pk, Known.NONE)),
             incidents=incidents[row.pk],
             live=live[row.pk],
             is_stale=row.seen_at + 2 * row.endpoint.ttl <= row.now,

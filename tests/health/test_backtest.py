@@ -1,7 +1,7 @@
 from __future__ import annotations
 
 from health.backtest import BacktestSeries, DetectorStep
-from health.detector import LIVE, PROBE, Baseline, BaselineState, Verdict, alarm_threshold
+from health.detector import LIVE, PROBE, Baseline, Known, Verdict, alarm_threshold
 
 SIX_HOURLY = alarm_threshold(1460)
 
@@ -16,14 +16,14 @@ def test_a_given_baseline_is_final_however_small() -> None:
 
     first, second = small.take(10, 10), small.take(10, 10)
 
-    assert first.state is second.state is BaselineState.FROZEN
+    assert first.state is second.state is Known.FROZEN
     assert first.p_ref == second.p_ref
 
 
 def test_a_run_too_few_to_know_anything_is_not_judged() -> None:
     """Below 30 trials there is no reference, and a total failure is no news."""
     assert BacktestSeries(PROBE, SIX_HOURLY).take(0, 29) == DetectorStep(
-        BaselineState.NONE, None, Verdict.OK, None
+        Known.NONE, None, Verdict.OK, None
     )
 
 
@@ -36,7 +36,7 @@ def test_a_degradation_while_warming_up_is_found_already() -> None:
     found = [warming.take(0, 10) for _ in range(2)]
 
     assert [step.verdict for step in found] == [Verdict.WARN, Verdict.ALARM]
-    assert {step.state for step in found} == {BaselineState.PROVISIONAL}
+    assert {step.state for step in found} == {Known.PROVISIONAL}
 
 
 def test_a_slow_decay_does_not_move_a_frozen_baseline() -> None:
@@ -74,6 +74,6 @@ def test_live_traffic_needs_two_days_and_four_thousand_requests() -> None:
 
     states = [live.take(20, 20).state for _ in range(578)]
 
-    assert states[48] is BaselineState.NONE
-    assert states[49] is states[574] is BaselineState.PROVISIONAL
-    assert states[575] is BaselineState.FROZEN
+    assert states[48] is Known.NONE
+    assert states[49] is states[574] is Known.PROVISIONAL
+    assert states[575] is Known.FROZEN

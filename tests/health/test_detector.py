@@ -12,7 +12,7 @@ from health.detector import (
     QUIET,
     WARN,
     Baseline,
-    BaselineState,
+    Known,
     Lane,
     LogSums,
     Verdict,
@@ -228,15 +228,15 @@ def test_equality_counts(log_m: float, said: Verdict) -> None:
 @pytest.mark.parametrize(
     ("trials", "runs", "known"),
     [
-        (29, 20, BaselineState.NONE),
-        (30, 1, BaselineState.PROVISIONAL),
-        (200, 19, BaselineState.PROVISIONAL),
-        (199, 20, BaselineState.PROVISIONAL),
-        (200, 20, BaselineState.FROZEN),
+        (29, 20, Known.NONE),
+        (30, 1, Known.PROVISIONAL),
+        (200, 19, Known.PROVISIONAL),
+        (199, 20, Known.PROVISIONAL),
+        (200, 20, Known.FROZEN),
     ],
 )
 def test_a_baseline_is_final_with_trials_and_runs_enough(
-    trials: int, runs: int, known: BaselineState
+    trials: int, runs: int, known: Known
 ) -> None:
     """Two hundred trials of one bad minute are no baseline."""
     assert Baseline(trials, trials, runs).known() is known

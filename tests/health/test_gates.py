@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from health import translation
-from health.detector import LIVE, PROBE, Baseline, BaselineState
+from health.detector import LIVE, PROBE, Baseline, Known
 from health.gates import (
     DEFAULTS,
     PROMOTION_STAGES,
@@ -41,7 +41,7 @@ GATE = Gate(
     full_runs=1,
     trials=50,
     rates={PARSE: 0.9},
-    baseline=BaselineState.FROZEN,
+    baseline=Known.FROZEN,
     age=timedelta(hours=24),
     live_trials=100,
     live_wanted=True,
@@ -55,7 +55,7 @@ GOOD = GateFacts(
     runs=(7, 9),
     full_runs=(7,),
     figures={PARSE: TrialCounts(200, 2, 20)},
-    baseline=BaselineState.FROZEN,
+    baseline=Known.FROZEN,
     live={SCHEMA: TrialCounts(1000, 10, 20)},
     tool_call_format="openai",
 )
@@ -76,8 +76,8 @@ CASES: list[tuple[str, ConditionState, dict[str, Any], str]] = [
     ("trials", NOT_MET, {"figures": {PARSE: TrialCounts(49, 0, 5)}}, "49 trials"),
     ("trials", NO_DATA, {"figures": {}}, "0 trials"),
     ("baseline", MET, {}, "for good what is normal"),
-    ("baseline", NOT_MET, {"baseline": BaselineState.PROVISIONAL}, "20 runs and 200 trials"),
-    ("baseline", NO_DATA, {"baseline": BaselineState.NONE}, "Too few"),
+    ("baseline", NOT_MET, {"baseline": Known.PROVISIONAL}, "20 runs and 200 trials"),
+    ("baseline", NO_DATA, {"baseline": Known.NONE}, "Too few"),
     ("rate.parse_success", MET, {}, "198 of 200 trials went well. Their rate is at least 97.0%"),
     (
         "rate.parse_success",
@@ -135,9 +135,7 @@ def test_a_profile_that_meets_everything_may_ask() -> None:
 
 def test_what_is_not_asked_for_is_no_condition() -> None:
     """And live traffic counts only where there is enough of it, unless it is wanted."""
-    bare = Gates(
-        dict.fromkeys(PROMOTION_STAGES, Gate(runs=0, full_runs=0, baseline=BaselineState.NONE))
-    )
+    bare = Gates(dict.fromkeys(PROMOTION_STAGES, Gate(runs=0, full_runs=0, baseline=Known.NONE)))
     assert [each.key for each in evaluate_gates(bare, GOOD).conditions] == [
         "format",
         "fresh",
@@ -211,8 +209,8 @@ def test_the_default_gates_ask_for_ever_more() -> None:
         assert harder.age > easier.age
         assert all(harder.rates[metric] > rate for metric, rate in easier.rates.items())
     assert (steps[0].baseline, steps[1].baseline) == (
-        BaselineState.PROVISIONAL,
-        BaselineState.FROZEN,
+        Known.PROVISIONAL,
+        Known.FROZEN,
     )
     assert gates_from_json(DEFAULTS.as_json()) == DEFAULTS
     assert find_gate_errors(DEFAULTS.as_json()) == []

@@ -7,7 +7,7 @@ from math import log
 
 import pytest
 
-from health.detector import PROBE, RECOVERED, Baseline, BaselineState
+from health.detector import PROBE, RECOVERED, Baseline, Known
 from health.metric_state import Alarm
 from health.severity import Severity
 from health.watch import ChangeKind, MetricCount, accept_baseline, release_alarm
@@ -42,22 +42,22 @@ def left(story: Story, *, most: int = 200) -> list[str]:
 @pytest.mark.parametrize(
     ("runs", "trials", "known"),
     [
-        (1, 29, BaselineState.NONE),
-        (1, 30, BaselineState.PROVISIONAL),
-        (19, 40, BaselineState.PROVISIONAL),
-        (20, 9, BaselineState.PROVISIONAL),
-        (20, 10, BaselineState.FROZEN),
+        (1, 29, Known.NONE),
+        (1, 30, Known.PROVISIONAL),
+        (19, 40, Known.PROVISIONAL),
+        (20, 9, Known.PROVISIONAL),
+        (20, 10, Known.FROZEN),
     ],
 )
 def test_a_baseline_is_of_use_at_30_trials_and_frozen_at_200_over_20_runs(
-    runs: int, trials: int, known: BaselineState
+    runs: int, trials: int, known: Known
 ) -> None:
     """Many trials of few runs do not freeze it, nor many runs of few trials."""
     story = Story()
     story.runs(runs, MetricCount(trials, 0))
 
     assert story.gauge.known(PROBE) is known
-    assert (story.gauge.judged_by(PROBE) is None) == (known is BaselineState.NONE)
+    assert (story.gauge.judged_by(PROBE) is None) == (known is Known.NONE)
 
 
 def test_runs_that_follow_each_other_at_once_are_one_run_of_a_baseline() -> None:
@@ -68,7 +68,7 @@ def test_runs_that_follow_each_other_at_once_are_one_run_of_a_baseline() -> None
 
     story = Story()
     story.runs(19, GOOD, after=timedelta(minutes=5))
-    assert story.gauge.known(PROBE) is BaselineState.PROVISIONAL
+    assert story.gauge.known(PROBE) is Known.PROVISIONAL
     assert story.runs(1, GOOD, after=timedelta(minutes=5)) == [["frozen"]]
 
 
@@ -251,7 +251,7 @@ def test_accepting_enough_runs_freezes_the_new_normal() -> None:
     story.watch = accept_baseline(story.watch, PARSE, Baseline(100, 200, 20))
 
     assert story.severity is None
-    assert story.gauge.known(PROBE) is BaselineState.FROZEN
+    assert story.gauge.known(PROBE) is Known.FROZEN
     assert story.runs(50, HALF) == [[]] * 50
 
 
@@ -261,7 +261,7 @@ def test_accepting_few_runs_goes_on_learning() -> None:
     story.runs(3, HALF)
     story.watch = accept_baseline(story.watch, PARSE, Baseline(15, 30, 3))
 
-    assert story.gauge.known(PROBE) is BaselineState.PROVISIONAL
+    assert story.gauge.known(PROBE) is Known.PROVISIONAL
     found = [kind for kinds in story.runs(17, HALF) for kind in kinds]
     assert found == ["frozen"]
     assert story.gauge.baseline == Baseline(100, 200, 20)

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from health.detector import BaselineState
+from health.detector import Known
 from health.modes import CONSERVATIVE, Mode
 from health.policy import LEVELS, STAGES, resolve_policy
 from health.policy_facts import ActiveMode, Candidate, PolicyFacts
@@ -42,7 +42,7 @@ TRUSTED = PolicyFacts(
     endpoint_url="https://inference.example/v1",
     stage="full",
     capabilities=able(),
-    baseline=BaselineState.FROZEN,
+    baseline=Known.FROZEN,
 )
 
 
@@ -142,7 +142,7 @@ def test_modes_are_told_apart_by_who_switched_them_on() -> None:
     assert found["effective"] == ["verbatim_history", "no_parallel"]
 
 
-@pytest.mark.parametrize("over", [{"is_stale": True}, {"baseline": BaselineState.NONE}])
+@pytest.mark.parametrize("over", [{"is_stale": True}, {"baseline": Known.NONE}])
 def test_too_little_or_too_old_knowledge_is_the_conservative_default(over: dict[str, Any]) -> None:
     """Reading tools, one at a time and whole, is what is left; the reason is told."""
     found = body(**over)
@@ -269,7 +269,7 @@ facts = st.builds(
     endpoint_url=st.text(max_size=4),
     stage=st.sampled_from([*STAGES, "of another version"]),
     capabilities=st.just(able()) | st.dictionaries(st.sampled_from([*GOOD, "more"]), told),
-    baseline=st.sampled_from(BaselineState),
+    baseline=st.sampled_from(Known),
     is_stale=st.booleans(),
     below_gate=st.lists(st.sampled_from(list(GATES)), unique=True),
     automatic=switches,
@@ -319,7 +319,7 @@ def test_knowing_worse_never_loosens_anything(given_facts: PolicyFacts, metric: 
     before = resolve_policy(given_facts).body
     worse = [
         replace(given_facts, is_stale=True),
-        replace(given_facts, baseline=BaselineState.NONE),
+        replace(given_facts, baseline=Known.NONE),
         replace(given_facts, below_gate=[*given_facts.below_gate, metric]),
         replace(given_facts, stage="shadow"),
     ]

@@ -4,7 +4,7 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from health.detector import BaselineState
+from health.detector import Known
 from health.rates import Rate
 from health.severity import Severity
 from health.status import Status, StatusFacts, endpoint_status
@@ -46,8 +46,8 @@ def test_without_a_fresh_rate_the_status_says_why(standing: StatusFacts, status:
     assert endpoint_status(standing, NOW) is status
 
 
-@pytest.mark.parametrize("known", [BaselineState.PROVISIONAL, BaselineState.FROZEN])
-def test_one_unlucky_run_is_no_degradation(known: BaselineState) -> None:
+@pytest.mark.parametrize("known", [Known.PROVISIONAL, Known.FROZEN])
+def test_one_unlucky_run_is_no_degradation(known: Known) -> None:
     """Once it is known what is normal, only the watch can call an endpoint degraded."""
     standing = StatusFacts(True, TTL, NOW, Rate(10, 10), known=known)
 
@@ -64,14 +64,14 @@ def test_one_unlucky_run_is_no_degradation(known: BaselineState) -> None:
 )
 def test_the_worst_open_incident_decides(worst: Severity, status: Status) -> None:
     """A lucky run does not hide an incident that is open."""
-    standing = StatusFacts(True, TTL, NOW, Rate(10, 0), known=BaselineState.FROZEN, worst=worst)
+    standing = StatusFacts(True, TTL, NOW, Rate(10, 0), known=Known.FROZEN, worst=worst)
 
     assert endpoint_status(standing, NOW) is status
 
 
 def test_below_the_gate_is_failing_without_any_incident() -> None:
     """What was never good enough has not degraded, and is no use either."""
-    standing = StatusFacts(True, TTL, NOW, Rate(10, 4), known=BaselineState.FROZEN, below_gate=True)
+    standing = StatusFacts(True, TTL, NOW, Rate(10, 4), known=Known.FROZEN, below_gate=True)
 
     assert endpoint_status(standing, NOW) is Status.FAILING
 
@@ -89,6 +89,6 @@ def test_an_open_incident_outlasts_silence(
     enabled: bool, ended: datetime | None, rate: Rate | None, status: Status
 ) -> None:
     """Old or missing verdicts end no incident; an endpoint that is off is off."""
-    standing = StatusFacts(enabled, TTL, ended, rate, known=BaselineState.FROZEN, worst=Severity.S1)
+    standing = StatusFacts(enabled, TTL, ended, rate, known=Known.FROZEN, worst=Severity.S1)
 
     assert endpoint_status(standing, NOW) is status
