@@ -23,7 +23,7 @@ from probes.transport import Transport
 # Of the answer nothing but the status counts.
 MAX_RESPONSE_BYTES = 64 * 1024
 _TEMPORARY_STATUSES = frozenset({408, 409, 425, 429})
-_GONE_MESSAGE = 410
+_GONE_STATUS = 410
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,7 +79,7 @@ def _send_result(incoming: WireResponse) -> SendResult:
     status = incoming.status
     if 200 <= status < 300:
         return SendResult(is_sent=True, status=status)
-    if status == _GONE_MESSAGE:
+    if status == _GONE_STATUS:
         error = "The receiver answered 410: it wants no more."
         return SendResult(is_sent=False, status=status, error=error, is_final=True, is_gone=True)
     if 300 <= status < 400:

@@ -17,7 +17,7 @@ from dashboard.accounts.reauthentication import fresh
 from dashboard.core.errors import Refused
 from dashboard.core.permissions import Right, needs
 from dashboard.models import Channel, Delivery
-from dashboard.notifications.channel_form import ChannelForm
+from dashboard.notifications.forms import ChannelForm
 from dashboard.notifications.services import channels, deliveries
 from dashboard.notifications.services.channels import ChannelSecret
 
