@@ -12,20 +12,20 @@ from dashboard.accounts.views import (
     sessions,
     sign_in,
 )
-from dashboard.audit import views as audit
+from dashboard.audit import urls as audit
 from dashboard.charts import urls as charts
 from dashboard.compare import views as compare
-from dashboard.core import design_views
-from dashboard.demo import views as demo
+from dashboard.core import urls as core
+from dashboard.demo import urls as demo
 from dashboard.endpoints.views import endpoints, import_file, ollama_discovery, try_out
 from dashboard.fleet import urls as fleet
 from dashboard.incidents import views as incidents
-from dashboard.notifications.views import channels, maintenance
-from dashboard.people.views import account_recovery, invitations, people, teams, tokens
+from dashboard.notifications import urls as notifications
+from dashboard.people import urls as people
 from dashboard.policy.views import modes, tool_rules
 from dashboard.rollouts.views import gates, rollouts
 from dashboard.runs.views import attempts, reprobe, runs
-from dashboard.system.views import health_checks, prometheus, settings, system
+from dashboard.system import urls as system
 
 urlpatterns = [
     *fleet.urlpatterns,
@@ -57,9 +57,7 @@ urlpatterns = [
         name="incident-acknowledge",
     ),
     path("incidents/<int:incident_id>/release/", incidents.release, name="incident-release"),
-    path("audit/", audit.audit_page, name="audit"),
-    path("audit/export/", audit.export_audit, name="audit-export"),
-    path("audit/<int:entry_id>/", audit.entry_page, name="audit-entry"),
+    *audit.urlpatterns,
     path("rollouts/", rollouts.page, name="rollouts"),
     path("rollouts/<int:request_id>/", rollouts.detail, name="rollout"),
     path("rollouts/<int:request_id>/decide/", rollouts.decide, name="rollout-decide"),
@@ -92,8 +90,7 @@ urlpatterns = [
         attempts.raw,
         name="attempt-raw",
     ),
-    path("settings/", settings.settings_page, name="settings"),
-    path("settings/retention/", settings.retention_view, name="retention"),
+    *system.urlpatterns,
     path("settings/password/", preferences.password, name="password"),
     path("settings/security/", second_factor.page, name="security"),
     path("settings/security/app/", second_factor.app, name="security-app"),
@@ -104,89 +101,17 @@ urlpatterns = [
     path("settings/security/unlink/", oidc.unlink, name="security-unlink"),
     path("settings/sessions/", sessions.page, name="sessions"),
     path("settings/sessions/<uuid:session_id>/end/", sessions.end, name="session-end"),
-    path("settings/people/", people.people_page, name="people"),
-    path("settings/people/<int:person_id>/", people.person_page, name="person"),
-    path(
-        "settings/people/<int:person_id>/password/", people.reset_password, name="person-password"
-    ),
-    path("settings/people/<int:person_id>/role/", people.set_administrator, name="person-role"),
-    path("settings/people/<int:person_id>/grants/", people.give_role, name="person-grants"),
-    path(
-        "settings/people/<int:person_id>/grants/<int:grant_id>/take/",
-        people.take_role,
-        name="grant-take",
-    ),
-    path(
-        "settings/people/<int:person_id>/withdraw/",
-        people.withdraw_invitation,
-        name="person-withdraw",
-    ),
-    path(
-        "settings/people/<int:person_id>/deactivate/",
-        people.deactivate_person,
-        name="person-deactivate",
-    ),
-    path(
-        "settings/people/<int:person_id>/reactivate/",
-        people.reactivate_person,
-        name="person-reactivate",
-    ),
-    path("settings/teams/", teams.teams_page, name="teams"),
-    path("settings/teams/<int:team_id>/", teams.team_page, name="team"),
-    path("settings/teams/<int:team_id>/endpoints/", teams.move_endpoints, name="team-endpoints"),
-    path("settings/teams/<int:team_id>/remove/", teams.remove_team, name="team-remove"),
-    path("invitations/<str:token>/", invitations.invitation_page, name="invitation"),
-    path(
-        "settings/people/<int:person_id>/unlock/",
-        account_recovery.unlock_person,
-        name="person-unlock",
-    ),
-    path(
-        "settings/people/<int:person_id>/second-factor/",
-        account_recovery.reset_second_factor,
-        name="person-second-factor",
-    ),
-    path("settings/demo/", demo.demo_page, name="demo"),
-    path("settings/demo/start/", demo.start_demo, name="demo-start"),
-    path("settings/demo/remove/", demo.remove_demo, name="demo-remove"),
-    path("settings/demo/hide/", demo.hide_banner, name="demo-hide"),
-    path("settings/tokens/", tokens.tokens_page, name="tokens"),
-    path("settings/tokens/<slug:prefix>/revoke/", tokens.revoke_token, name="token-revoke"),
-    path("settings/maintenance/", maintenance.maintenance_page, name="maintenance"),
-    path(
-        "settings/maintenance/<int:window_id>/cancel/",
-        maintenance.cancel_window,
-        name="maintenance-cancel",
-    ),
+    *people.urlpatterns,
+    *demo.urlpatterns,
+    *notifications.urlpatterns,
     path("settings/tools/", tool_rules.page, name="tool-rules"),
     path("settings/tools/<int:rule_id>/", tool_rules.change, name="tool-rule"),
     path("settings/tools/<int:rule_id>/move/", tool_rules.move, name="tool-rule-move"),
     path("settings/tools/<int:rule_id>/remove/", tool_rules.remove, name="tool-rule-remove"),
     path("settings/gates/", gates.page, name="gates"),
-    path("settings/channels/", channels.channels_page, name="channels"),
-    path("settings/channels/new/", channels.new_channel, name="channel-new"),
-    path("settings/channels/<int:channel_id>/", channels.edit_channel, name="channel-edit"),
-    path(
-        "settings/channels/<int:channel_id>/remove/", channels.remove_channel, name="channel-remove"
-    ),
-    path(
-        "settings/channels/<int:channel_id>/secret/", channels.rotate_secret, name="channel-rotate"
-    ),
-    path("settings/channels/<int:channel_id>/test/", channels.send_test, name="channel-test"),
-    path("settings/deliveries/", channels.deliveries_page, name="deliveries"),
-    path(
-        "settings/deliveries/<int:delivery_id>/", channels.delivery_result, name="delivery-result"
-    ),
-    path(
-        "settings/deliveries/<int:delivery_id>/retry/",
-        channels.retry_delivery,
-        name="delivery-retry",
-    ),
     path("settings/import/", import_file.page, name="import"),
     path("settings/export/", import_file.export, name="export"),
-    path("settings/system/", system.system_status_page, name="system"),
-    path("design/", design_views.design_page, name="design"),
-    path("design/toast/", design_views.show_toast, name="design-toast"),
+    *core.urlpatterns,
     path("language/", preferences.language, name="language"),
     path("login/", sign_in.page, name="login"),
     path("login/code/", sign_in.code, name="login-code"),
@@ -196,7 +121,4 @@ urlpatterns = [
     path("login/oidc/back/", oidc.back, name="login-oidc-back"),
     path("logout/", sign_in.leave, name="logout"),
     path("confirm/", reauthentication.page, name="confirm"),
-    path("healthz", health_checks.healthz, name="healthz"),
-    path("readyz", health_checks.readyz, name="readyz"),
-    path("metrics", prometheus.metrics_page, name="metrics"),
 ]

@@ -16,7 +16,7 @@ from ninja.security import HttpBearer
 from ninja.security.base import AuthBase
 from typing_extensions import override
 
-from dashboard.api import idempotency, not_found
+from dashboard.api import idempotency, lookups
 from dashboard.api.errors import CHALLENGE, ApiError, not_found_error
 from dashboard.api.token_check import find_token
 from dashboard.core import actor_context, http, permissions, rate_limits, token_rights
@@ -38,17 +38,17 @@ class Token(HttpBearer):
     @override
     def authenticate(self, request: HttpRequest, token: str) -> ApiToken:
         try:
-            found = find_token(token.strip())
+            api_token = find_token(token.strip())
         except Refused as exc:
             _count_failure(request)
             raise _auth_error(401, exc.message, 'error="invalid_token"') from exc
-        _count_request(request, self.rate(), found)
-        self._check_scope(found)
-        _set_token_actor(request, found)
+        _count_request(request, self.rate(), api_token)
+        self._check_scope(api_token)
+        _set_token_actor(request, api_token)
         if self.right is not None:
             _check_right(request, self.right, "Whoever made this API token")
-        idempotency.claim_key(request, found)
-        return found
+        idempotency.claim_key(request, api_token)
+        return api_token
 
     def rate(self) -> Rate:
         is_telemetry = Scope.TELEMETRY in self.scopes
@@ -124,8 +124,8 @@ def require_right(request: HttpRequest, right: Right, team_id: int | None) -> No
 
 def operation_rights(callbacks: Sequence[object]) -> list[Right]:
     """The rights that an operation declares."""
-    found = [each.right for each in callbacks if isinstance(each, Token | Session)]
-    return list(dict.fromkeys(right for right in found if right is not None))
+    rights = [each.right for each in callbacks if isinstance(each, Token | Session)]
+    return list(dict.fromkeys(right for right in rights if right is not None))
 
 
 def _count_request(request: HttpRequest, rate: Rate, token: ApiToken) -> None:
@@ -160,9 +160,9 @@ def _set_token_actor(request: HttpRequest, token: ApiToken) -> None:
 def _check_right(request: HttpRequest, right: Right, who: str) -> None:
     actor: Actor = permissions.actor_of(request)
     try:
-        permissions.check_right(actor, right, not_found.url_parameters(request))
+        permissions.check_right(actor, right, lookups.url_parameters(request))
     except Http404 as exc:
-        raise not_found_error(not_found.url_object_name(request)) from exc
+        raise not_found_error(lookups.url_object_name(request)) from exc
     except PermissionDenied as exc:
         raise ApiError(
             403, f"{who} may not do this: the right {right.value!r} is missing."

@@ -163,9 +163,9 @@ def _validation_error(exc: ValidationError) -> ApiError:
     return ApiError(422, _error_summary(details, len(exc.errors)), details=details)
 
 
-def _error_summary(details: Sequence[Detail], found: int) -> str:
+def _error_summary(details: Sequence[Detail], count: int) -> str:
     first = f"{details[0].field or 'The body'}: {details[0].message}"
-    return first if found == 1 else f"{found} fields need mending. {first}"
+    return first if count == 1 else f"{count} fields need mending. {first}"
 
 
 def _error_detail(error: Mapping[str, Any]) -> Detail:
@@ -179,8 +179,8 @@ def _error_detail(error: Mapping[str, Any]) -> Detail:
 
 
 def _error_message(error: Mapping[str, Any]) -> str:
-    said = str(error["msg"]).removeprefix("Value error, ")
-    return _MESSAGES.get(error["type"], said if said.endswith(".") else f"{said}.")
+    text = str(error["msg"]).removeprefix("Value error, ")
+    return _MESSAGES.get(error["type"], text if text.endswith(".") else f"{text}.")
 
 
 def internal_error(exc: Exception) -> ApiError:

@@ -51,7 +51,7 @@ def claim_key(request: HttpRequest, token: ApiToken) -> None:
     if not _KEY.fullmatch(key):
         raise ApiError(400, f"{HEADER} takes 1 to 200 printable ASCII characters without spaces.")
     try:
-        found = idempotency.claim_key(token, key, _request_bytes(request))
+        claimed = idempotency.claim_key(token, key, _request_bytes(request))
     except KeyInUse as exc:
         message = f"A request with this {HEADER} is under way. Send it again in a moment."
         headers = {"Retry-After": "1"}
@@ -59,9 +59,9 @@ def claim_key(request: HttpRequest, token: ApiToken) -> None:
     except KeyReused as exc:
         message = f"This {HEADER} was sent before with another method, address or body."
         raise ApiError(422, message, code="key_reused") from exc
-    if isinstance(found, KeptAnswer):
-        raise AlreadyAnswered(_replay_answer(found))
-    request._claim = found  # type: ignore[attr-defined]
+    if isinstance(claimed, KeptAnswer):
+        raise AlreadyAnswered(_replay_answer(claimed))
+    request._claim = claimed  # type: ignore[attr-defined]
 
 
 def _has_key(request: HttpRequest) -> bool:

@@ -1,9 +1,12 @@
-"""Finding the endpoint that a request of the API names."""
+"""The endpoint and the parameters that a request of the API names."""
 
 from __future__ import annotations
 
-from typing import Annotated
+from collections.abc import Mapping
+from types import MappingProxyType
+from typing import Annotated, Any
 
+from django.http import HttpRequest
 from ninja import Path
 
 from dashboard.api.errors import not_found_error
@@ -23,3 +26,21 @@ def find_endpoint(slug: str) -> Endpoint:
 
 def kept_endpoints() -> EndpointQuerySet:
     return Endpoint.objects.kept().select_related("credential", "team")
+
+
+_OBJECT_NAMES: Mapping[str, str] = MappingProxyType(
+    {"slug": "endpoint", "run_id": "run", "incident_id": "incident", "request_id": "request"}
+)
+
+
+def url_parameters(request: HttpRequest) -> dict[str, Any]:
+    """The parts of the address."""
+    match = request.resolver_match
+    return match.kwargs if match else {}
+
+
+def url_object_name(request: HttpRequest) -> str:
+    """What the address names, as a word."""
+    return next(
+        (_OBJECT_NAMES[name] for name in url_parameters(request) if name in _OBJECT_NAMES), "thing"
+    )

@@ -32,19 +32,19 @@ class OpenApiDocument(OpenAPISchema):
 
     @override
     def operation_details(self, operation: Operation) -> dict[str, Any]:
-        found: dict[str, Any] = super().operation_details(operation)
+        details: dict[str, Any] = super().operation_details(operation)
         for right in auth.operation_rights(operation.auth_callbacks):
-            found["x-right"] = right.value
+            details["x-right"] = right.value
         if operation.auth_callbacks and set(operation.methods) - {"GET"}:
-            found["parameters"] = [*found["parameters"], _KEY]
-        return found
+            details["parameters"] = [*details["parameters"], _KEY]
+        return details
 
     @override
     def operation_security(self, operation: Operation) -> list[dict[str, Any]] | None:
-        found = super().operation_security(operation) or []
-        if not found:
+        schemes = super().operation_security(operation) or []
+        if not schemes:
             return None
-        each = zip(found, operation.auth_callbacks, strict=True)
+        each = zip(schemes, operation.auth_callbacks, strict=True)
         return [security for named, by in each for security in _security_schemes(named, by)]
 
     @override
@@ -64,14 +64,14 @@ def _security_schemes(named: dict[str, Any], by: Any) -> list[dict[str, Any]]:
 def _error_responses(operation: Operation) -> list[int]:
     """The statuses by which any operation of this kind may refuse."""
     sources = {model.__ninja_param_source__ for model in operation.models}
-    found = [401, 403, 429] if operation.auth_callbacks else []
+    statuses = [401, 403, 429] if operation.auth_callbacks else []
     if "path" in sources:
-        found.append(404)
+        statuses.append(404)
     if set(operation.methods) - {"GET"}:
-        found += [400, 409, 422]
+        statuses += [400, 409, 422]
     if "body" in sources:
-        found.append(413)
-    return sorted({*found, 422} if sources else set(found))
+        statuses.append(413)
+    return sorted({*statuses, 422} if sources else set(statuses))
 
 
 def _error_response_schema(status: int) -> dict[str, Any]:

@@ -25,6 +25,6 @@ def cut_page(
     rows: QuerySet[Row], limit: int, key: Callable[[Row], Cursor]
 ) -> tuple[list[Row], Cursor | None]:
     """The rows of a page, and the cursor of the next one if there is one."""
-    found = list(rows[: limit + 1])
-    shown = found[:limit]
-    return shown, key(shown[-1]) if len(found) > limit else None
+    fetched = list(rows[: limit + 1])
+    shown = fetched[:limit]
+    return shown, key(shown[-1]) if len(fetched) > limit else None

@@ -88,8 +88,8 @@ def note_token_use(token: ApiToken) -> None:
 def _lock_key(token: ApiToken, key: str) -> bool:
     digest = hashlib.sha256(f"{token.pk} {key}".encode()).digest()
     number = int.from_bytes(digest[:8], signed=True)
-    found = fetch_row("SELECT pg_try_advisory_xact_lock(%(number)s)", {"number": number})
-    return bool(found and found[0])
+    row = fetch_row("SELECT pg_try_advisory_xact_lock(%(number)s)", {"number": number})
+    return bool(row and row[0])
 
 
 _AGE = ExpressionWrapper(Now() - F("created_at"), output_field=DurationField())

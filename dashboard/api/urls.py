@@ -23,8 +23,8 @@ AsyncView = Callable[..., Awaitable[HttpResponseBase]]
 
 def api_patterns(api: NinjaAPI) -> tuple[list[URLPattern], str, str]:
     """What `path()` takes: the API's own addresses, and one for all that are none."""
-    found, app, namespace = api.urls
-    operations = [pattern for pattern in found if isinstance(pattern, URLPattern)]
+    patterns, app, namespace = api.urls
+    operations = [pattern for pattern in patterns if isinstance(pattern, URLPattern)]
     for pattern in operations:
         pattern.callback = _wrap_view(pattern.callback)
     return [path("", _unknown_path), *operations, re_path("", _unknown_path)], app, namespace

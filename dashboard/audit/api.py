@@ -76,12 +76,12 @@ class Asked(BaseModel):
             message = "There is no such action, nor a group of that name."
             detail = Detail(field="action", message=message)
             raise ApiError(422, f"action: {message}", details=[detail])
-        asked = self.model_dump(include={"actor", "action", "endpoint", "text"})
-        asked |= {"before": str(self.cursor) if self.cursor else ""}
-        asked |= {"since": self.since.isoformat() if self.since else ""}
-        asked |= {"until": self.until.isoformat() if self.until else ""}
+        filters = self.model_dump(include={"actor", "action", "endpoint", "text"})
+        filters |= {"before": str(self.cursor) if self.cursor else ""}
+        filters |= {"since": self.since.isoformat() if self.since else ""}
+        filters |= {"until": self.until.isoformat() if self.until else ""}
         return audit_page.parse_audit_filter(
-            {name: value.replace("\0", "") for name, value in asked.items()}
+            {name: value.replace("\0", "") for name, value in filters.items()}
         )
 
 
@@ -96,9 +96,9 @@ def list_audit(request: HttpRequest, asked: Annotated[Asked, Query()]) -> EntryL
 
 
 def _entry_out(linked: LinkedEntry) -> EntryOut:
-    entry, told = linked.entry, linked.entry.told
+    entry, body = linked.entry, linked.entry.told
     same = ("subject", "endpoint", "actor", "origin", "reason", "before", "after")
-    fields: dict[str, Any] = {name: told.get(name) for name in same}
+    fields: dict[str, Any] = {name: body.get(name) for name in same}
     return EntryOut(
         id=entry.pk,
         at=entry.at,

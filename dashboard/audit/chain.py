@@ -121,8 +121,8 @@ def parse_head(text: str) -> ChainHead:
 
 def read_head() -> ChainHead:
     """The newest link; 0 where there is none."""
-    found = fetch_row("SELECT seq, digest FROM dashboard_auditlink ORDER BY seq DESC LIMIT 1")
-    return ChainHead(found[0], bytes(found[1])) if found else ChainHead()
+    row = fetch_row("SELECT seq, digest FROM dashboard_auditlink ORDER BY seq DESC LIMIT 1")
+    return ChainHead(row[0], bytes(row[1])) if row else ChainHead()
 
 
 def verify_chain(*, expect: ChainHead | None = None, batch: int = BATCH) -> ChainVerdict:
@@ -137,18 +137,18 @@ def verify_chain(*, expect: ChainHead | None = None, batch: int = BATCH) -> Chai
             _advance_walk(walk, link)
         _find_unlinked(walk)
     _find_missing_end(walk)
-    told = _mark_reordered(walk)
-    return ChainVerdict(walk.last, walk.links, tuple(told[:MAX_BREAKS]), len(told) > MAX_BREAKS)
+    breaks = _mark_reordered(walk)
+    return ChainVerdict(walk.last, walk.links, tuple(breaks[:MAX_BREAKS]), len(breaks) > MAX_BREAKS)
 
 
 def _read_links(batch: int) -> Iterator[_ChainLink]:
     at = -_FAR
-    while found := fetch_rows(_LINKS, {"after": at, "most": batch}):
-        at = found[-1][0]
-        for seq, entry_id, previous, digest, at_us, body, *columns in found:
-            told = None if body is None else f"{entry_id}\n{at_us}\n{body}".encode()
+    while rows := fetch_rows(_LINKS, {"after": at, "most": batch}):
+        at = rows[-1][0]
+        for seq, entry_id, previous, digest, at_us, body, *columns in rows:
+            digested = None if body is None else f"{entry_id}\n{at_us}\n{body}".encode()
             yield _ChainLink(
-                seq, entry_id, bytes(previous), bytes(digest), told, tuple(columns), body or ""
+                seq, entry_id, bytes(previous), bytes(digest), digested, tuple(columns), body or ""
             )
 
 
@@ -193,11 +193,11 @@ def _check_columns(walk: _ChainWalk, link: _ChainLink) -> None:
         return
     try:
         body = json.loads(link.body)
-        said = [body["action"], body["actor"]["name"], body.get("endpoint") or ""]
-        said += [body.get("endpoint_id"), body.get("team")]
+        expected = [body["action"], body["actor"]["name"], body.get("endpoint") or ""]
+        expected += [body.get("endpoint_id"), body.get("team")]
     except (ValueError, TypeError, KeyError, AttributeError):
-        said = []
-    if said != list(link.columns):
+        expected = []
+    if expected != list(link.columns):
         _add_break(walk, BreakKind.CHANGED, link, "the columns are not what the body says")
 
 

@@ -19,10 +19,10 @@ _OWNED_TABLES = (*partitions.MONTHLY, *partitions.DAILY)
 @transaction.atomic
 def grant_role(name: str) -> None:
     """Give a role what the product needs; to be repeated after every migration. Owner's work."""
-    found = fetch_row(_ROLE, {"name": name})
-    if found is None:
+    row = fetch_row(_ROLE, {"name": name})
+    if row is None:
         raise Refused(f"There is no role {name!r}. CREATE ROLE {name} LOGIN PASSWORD '…' makes it.")
-    quoted, is_super, is_me, owner, schema = found
+    quoted, is_super, is_me, owner, schema = row
     if is_super or is_me:
         raise Refused(f"{name!r} is a superuser or the tables' owner: nothing would bind it.")
     for statement in _GRANTS:

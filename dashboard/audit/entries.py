@@ -75,8 +75,8 @@ class EntryRow:
     @property
     def subject(self) -> str:
         """What it was done to; an endpoint by its name alone."""
-        told = str(self.told.get("subject") or "")
-        return self.row.entry.endpoint if told == f"endpoint {self.row.entry.endpoint}" else told
+        text = str(self.told.get("subject") or "")
+        return self.row.entry.endpoint if text == f"endpoint {self.row.entry.endpoint}" else text
 
     @property
     def of_endpoint(self) -> str:
@@ -110,8 +110,8 @@ class EntryRow:
         return json.dumps(self.told, indent=2, ensure_ascii=False)
 
     def _part(self, name: str) -> Mapping[str, Any]:
-        found = self.told.get(name)
-        return found if isinstance(found, Mapping) else {}
+        part = self.told.get(name)
+        return part if isinstance(part, Mapping) else {}
 
 
 def build_entry_rows(rows: Iterable[LinkedEntry], actor: Actor) -> list[EntryRow]:

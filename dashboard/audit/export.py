@@ -44,8 +44,8 @@ def _full_record(row: LinkedEntry) -> dict[str, Any]:
 
 
 def _csv_record(row: LinkedEntry) -> dict[str, object]:
-    told = row.entry.told
-    actor, origin = told["actor"], told.get("origin") or {}
+    body = row.entry.told
+    actor, origin = body["actor"], body.get("origin") or {}
     return {
         "seq": row.seq,
         "entry": row.entry.pk,
@@ -57,12 +57,12 @@ def _csv_record(row: LinkedEntry) -> dict[str, object]:
         "via": origin.get("via"),
         "address": origin.get("address"),
         "request": origin.get("request"),
-        "subject": told.get("subject"),
+        "subject": body.get("subject"),
         "endpoint": row.entry.endpoint,
         "team": row.entry.team,
-        "reason": told.get("reason"),
-        "before": _json(told.get("before")),
-        "after": _json(told.get("after")),
+        "reason": body.get("reason"),
+        "before": _json(body.get("before")),
+        "after": _json(body.get("after")),
         "digest": row.digest,
     }
 

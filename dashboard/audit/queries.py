@@ -43,13 +43,13 @@ class AuditFilter:
 
     @property
     def filters(self) -> dict[str, str]:
-        told = {name: str(getattr(self, name)) for name in FILTERS}
-        return {name: value for name, value in told.items() if value}
+        values = {name: str(getattr(self, name)) for name in FILTERS}
+        return {name: value for name, value in values.items() if value}
 
     def address(self, **over: object) -> str:
         """The same filters at another place, as the end of an address."""
-        asked = {**self.filters, **over}
-        return urlencode({name: value for name, value in asked.items() if value})
+        query = {**self.filters, **over}
+        return urlencode({name: value for name, value in query.items() if value})
 
 
 FILTERS = tuple(field.name for field in fields(AuditFilter) if field.type == "str")
@@ -81,35 +81,39 @@ class AuditPage:
     older: AuditFilter | None = None
 
 
-def parse_audit_filter(asked: Mapping[str, str]) -> AuditFilter:
+def parse_audit_filter(query: Mapping[str, str]) -> AuditFilter:
     """What an address asks for."""
-    action = asked.get("action", "")
+    action = query.get("action", "")
     return AuditFilter(
-        actor=asked.get("actor", "").strip()[:_MAX_FILTER_LENGTH],
+        actor=query.get("actor", "").strip()[:_MAX_FILTER_LENGTH],
         action=action if action in ACTIONS or action in GROUPS else "",
-        endpoint=asked.get("endpoint", "").strip()[:_MAX_FILTER_LENGTH],
-        text=asked.get("text", "").strip().replace("\0", "")[:_MAX_FILTER_LENGTH],
-        since=asked.get("since", "") if parse_moment(asked.get("since", "")) else "",
-        until=asked.get("until", "") if parse_moment(asked.get("until", ""), is_end=True) else "",
-        before=_parse_id(asked.get("before", "")),
-        after=_parse_id(asked.get("after", "")),
+        endpoint=query.get("endpoint", "").strip()[:_MAX_FILTER_LENGTH],
+        text=query.get("text", "").strip().replace("\0", "")[:_MAX_FILTER_LENGTH],
+        since=query.get("since", "") if parse_moment(query.get("since", "")) else "",
+        until=query.get("until", "") if parse_moment(query.get("until", ""), is_end=True) else "",
+        before=_parse_id(query.get("before", "")),
+        after=_parse_id(query.get("after", "")),
     )
 
 
-def filter_entries(asked: AuditFilter, actor: Actor) -> AuditEntryQuerySet:
+def filter_entries(audit_filter: AuditFilter, actor: Actor) -> AuditEntryQuerySet:
     """All entries that the filters fit and the actor may see, the newest first."""
     entries = visible_entries(actor).newest_first()
-    if asked.actor:
-        entries = entries.filter(actor=asked.actor)
-    if asked.action:
-        entries = entries.filter(action__in=GROUPS.get(asked.action, (asked.action,)))
-    if asked.endpoint:
-        entries = entries.of_endpoint(asked.endpoint)
-    if start := parse_moment(asked.since):
+    if audit_filter.actor:
+        entries = entries.filter(actor=audit_filter.actor)
+    if audit_filter.action:
+        entries = entries.filter(action__in=GROUPS.get(audit_filter.action, (audit_filter.action,)))
+    if audit_filter.endpoint:
+        entries = entries.of_endpoint(audit_filter.endpoint)
+    if start := parse_moment(audit_filter.since):
         entries = entries.filter(at_us__gte=microseconds(start))
-    if end := parse_moment(asked.until, is_end=True):
+    if end := parse_moment(audit_filter.until, is_end=True):
         entries = entries.filter(at_us__lt=microseconds(end))
-    return entries.filter(body__icontains=_escape_json(asked.text)) if asked.text else entries
+    return (
+        entries.filter(body__icontains=_escape_json(audit_filter.text))
+        if audit_filter.text
+        else entries
+    )
 
 
 def visible_entries(actor: Actor) -> AuditEntryQuerySet:
@@ -119,24 +123,26 @@ def visible_entries(actor: Actor) -> AuditEntryQuerySet:
     return AuditEntry.objects.all().about_endpoints(actor.teams(Right.READ))
 
 
-def read_audit_page(asked: AuditFilter, actor: Actor, *, size: int = PAGE_SIZE) -> AuditPage:
+def read_audit_page(audit_filter: AuditFilter, actor: Actor, *, size: int = PAGE_SIZE) -> AuditPage:
     """A page, by the numbers of entries, so that a long past costs no more. Two queries."""
-    entries = filter_entries(asked, actor)
-    if asked.after and not asked.before:
+    entries = filter_entries(audit_filter, actor)
+    if audit_filter.after and not audit_filter.before:
         # The page just above: from its lower end upwards, one more than is shown.
-        rows = list(entries.filter(pk__gt=asked.after).order_by("id")[: size + 1])
-        return _build_page(asked, rows[:size][::-1], newer=len(rows) > size, older=True)
-    if asked.before:
-        entries = entries.filter(pk__lt=asked.before)
+        rows = list(entries.filter(pk__gt=audit_filter.after).order_by("id")[: size + 1])
+        return _build_page(audit_filter, rows[:size][::-1], newer=len(rows) > size, older=True)
+    if audit_filter.before:
+        entries = entries.filter(pk__lt=audit_filter.before)
     rows = list(entries[: size + 1])
-    return _build_page(asked, rows[:size], newer=bool(asked.before), older=len(rows) > size)
+    return _build_page(
+        audit_filter, rows[:size], newer=bool(audit_filter.before), older=len(rows) > size
+    )
 
 
 def read_entry_batches(
-    asked: AuditFilter, actor: Actor, *, most: int = BATCH_SIZE
+    audit_filter: AuditFilter, actor: Actor, *, most: int = BATCH_SIZE
 ) -> Iterator[tuple[LinkedEntry, ...]]:
     """All of them, some at a time: what is in memory does not grow with the log."""
-    place: AuditFilter | None = replace(asked, before=0, after=0)
+    place: AuditFilter | None = replace(audit_filter, before=0, after=0)
     while place:
         page = read_audit_page(place, actor, size=most)
         if page.rows:
@@ -161,15 +167,15 @@ def parse_moment(text: str, *, is_end: bool = False) -> datetime | None:
 
 
 def _build_page(
-    asked: AuditFilter, rows: list[AuditEntry], *, newer: bool, older: bool
+    audit_filter: AuditFilter, rows: list[AuditEntry], *, newer: bool, older: bool
 ) -> AuditPage:
     if not rows:
-        return AuditPage(asked, ())
+        return AuditPage(audit_filter, ())
     return AuditPage(
-        asked,
+        audit_filter,
         link_entries(rows),
-        newer=replace(asked, before=0, after=rows[0].pk) if newer else None,
-        older=replace(asked, before=rows[-1].pk, after=0) if older else None,
+        newer=replace(audit_filter, before=0, after=rows[0].pk) if newer else None,
+        older=replace(audit_filter, before=rows[-1].pk, after=0) if older else None,
     )
 
 

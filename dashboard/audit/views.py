@@ -25,20 +25,20 @@ _FORMATS = {
 @needs(Right.READ)
 @require_safe
 def audit_page(request: HttpRequest) -> HttpResponse:
-    asked, actor = queries.parse_audit_filter(request.GET.dict()), actor_of(request)
-    found = queries.read_audit_page(asked, actor)
+    audit_filter, actor = queries.parse_audit_filter(request.GET.dict()), actor_of(request)
+    page = queries.read_audit_page(audit_filter, actor)
     sees_all = Right.ADMINISTER in actor.everywhere
     context = {
-        "asked": asked,
-        "page": found,
-        "rows": entries.build_entry_rows(found.rows, actor),
+        "asked": audit_filter,
+        "page": page,
+        "rows": entries.build_entry_rows(page.rows, actor),
         "groups": _action_choices(),
-        "slugs": _endpoint_slugs(asked, actor),
+        "slugs": _endpoint_slugs(audit_filter, actor),
         "sees_all": sees_all,
         "head": chain.read_head() if sees_all else None,
-        "here": asked.address(),
-        "newer": found.newer.address(after=found.newer.after) if found.newer else "",
-        "older": found.older.address(before=found.older.before) if found.older else "",
+        "here": audit_filter.address(),
+        "newer": page.newer.address(after=page.newer.after) if page.newer else "",
+        "older": page.older.address(before=page.older.before) if page.older else "",
     }
     return render(request, "audit/audit_log.html", context)
 
@@ -47,21 +47,21 @@ def audit_page(request: HttpRequest) -> HttpResponse:
 @require_safe
 def entry_page(request: HttpRequest, entry_id: int) -> HttpResponse:
     actor = actor_of(request)
-    found = queries.visible_entries(actor).filter(pk=min(entry_id, 2**63 - 1)).first()
-    if found is None:
+    entry = queries.visible_entries(actor).filter(pk=min(entry_id, 2**63 - 1)).first()
+    if entry is None:
         raise Http404
-    row = entries.build_entry_rows(queries.link_entries([found]), actor)[0]
+    row = entries.build_entry_rows(queries.link_entries([entry]), actor)[0]
     return render(request, "audit/entry.html", {"row": row})
 
 
 @needs(Right.READ)
 @require_safe
 def export_audit(request: HttpRequest) -> StreamingHttpResponse:
-    asked, actor = queries.parse_audit_filter(request.GET.dict()), actor_of(request)
+    audit_filter, actor = queries.parse_audit_filter(request.GET.dict()), actor_of(request)
     ending = "csv" if request.GET.get("format") == "csv" else "jsonl"
     pieces, kind = _FORMATS[ending]
     return StreamingHttpResponse(
-        _iterate_async(pieces(queries.read_entry_batches(asked, actor))),
+        _iterate_async(pieces(queries.read_entry_batches(audit_filter, actor))),
         headers=http.download_headers(f"toolgauge-audit.{ending}", kind),
     )
 
@@ -78,11 +78,15 @@ def _action_choices() -> list[tuple[str, str, list[tuple[str, str]]]]:
     ]
 
 
-def _endpoint_slugs(asked: queries.AuditFilter, actor: Actor) -> list[str]:
+def _endpoint_slugs(audit_filter: queries.AuditFilter, actor: Actor) -> list[str]:
     kept = Endpoint.objects.kept().of_teams(actor.teams(Right.READ)).order_by("slug")
     slugs = list(kept.values_list("slug", flat=True)[:500])
     # One that is gone, or that was called otherwise, can still be asked for.
-    return slugs if not asked.endpoint or asked.endpoint in slugs else [asked.endpoint, *slugs]
+    return (
+        slugs
+        if not audit_filter.endpoint or audit_filter.endpoint in slugs
+        else [audit_filter.endpoint, *slugs]
+    )
 
 
 async def _iterate_async(pieces: Iterator[bytes]) -> AsyncIterator[bytes]:

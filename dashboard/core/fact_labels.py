@@ -44,5 +44,5 @@ _FACTS = {
 
 def fact_label(fact: str) -> str:
     """The name of a fact; a fact without a name is shown by its code."""
-    found = _FACTS.get(fact)
-    return str(found) if found else visible(clip(fact, 60)).replace("_", " ")
+    label = _FACTS.get(fact)
+    return str(label) if label else visible(clip(fact, 60)).replace("_", " ")

@@ -24,11 +24,11 @@ HIDDEN = "demo_banner_hidden"
 @require_safe
 def demo_page(request: HttpRequest) -> HttpResponse:
     everywhere = filter_simulated(Endpoint.objects.kept())
-    found = list(everywhere.of_teams(actor_of(request).teams(Right.READ)).order_by("slug"))
+    simulated = list(everywhere.of_teams(actor_of(request).teams(Right.READ)).order_by("slug"))
     members = build_fleet(settings.SIMULATOR_URL)
     there = set(everywhere.values_list("slug", flat=True))
     missing = [member for member in members if member.slug not in there]
-    context = {"simulated": found, "missing": missing, "can_start": has_simulated_vendors()}
+    context = {"simulated": simulated, "missing": missing, "can_start": has_simulated_vendors()}
     return render(request, "demo/demo.html", context)
 
 
@@ -55,10 +55,10 @@ def remove_demo(request: HttpRequest) -> HttpResponse:
         gone = len(demo.remove_fleet())
         messages.success(request, _removed_message(gone))
         return redirect("fleet")
-    found = list(filter_simulated(Endpoint.objects.kept()).order_by("slug"))
-    if not found:
+    simulated = list(filter_simulated(Endpoint.objects.kept()).order_by("slug"))
+    if not simulated:
         return redirect("demo")
-    return render(request, "demo/demo_remove.html", {"simulated": found})
+    return render(request, "demo/demo_remove.html", {"simulated": simulated})
 
 
 @own

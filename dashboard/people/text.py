@@ -48,5 +48,5 @@ def _join_teams(teams: Sequence[str]) -> str:
     shown, more = ", ".join(teams[:_MAX_NAMED]), len(teams) - _MAX_NAMED
     if more <= 0:
         return shown
-    told = ngettext("{teams} and {count} more", "{teams} and {count} more", more)
-    return told.format(teams=shown, count=more)
+    text = ngettext("{teams} and {count} more", "{teams} and {count} more", more)
+    return text.format(teams=shown, count=more)

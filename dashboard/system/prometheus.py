@@ -132,8 +132,8 @@ def _fleet_metrics(state: SystemState) -> Iterator[Metric]:
     )
 
 
-def _endpoint_metrics(found: Fleet) -> Iterator[Metric]:
-    every = found.summaries
+def _endpoint_metrics(fleet_state: Fleet) -> Iterator[Metric]:
+    every = fleet_state.summaries
     yield _labelled_gauge(
         "endpoint_status",
         "The status that an endpoint has; 1 for the present one.",

@@ -79,9 +79,9 @@ def read_system_state(teams: Teams) -> SystemState:
 
 
 def _database_now() -> datetime:
-    found = fetch_row("SELECT statement_timestamp()")
-    assert found is not None
-    now = found[0]
+    row = fetch_row("SELECT statement_timestamp()")
+    assert row is not None
+    now = row[0]
     assert isinstance(now, datetime)
     return now
 
@@ -114,9 +114,9 @@ def _read_last_hour(active: list[_ActiveRuns]) -> LastHour:
 
 def _read_endpoints(teams: Teams) -> tuple[int, list[str], NamedEndpoints, NamedEndpoints]:
     own = None if teams is None else list(teams)
-    found = fetch_row(_ENDPOINTS, {"most": MAX_NAMED, "teams": own})
-    assert found is not None
-    count, providers, stale, stale_slugs, spent, spent_slugs = found
+    row = fetch_row(_ENDPOINTS, {"most": MAX_NAMED, "teams": own})
+    assert row is not None
+    count, providers, stale, stale_slugs, spent, spent_slugs = row
     return (
         count,
         providers or [],
@@ -130,9 +130,9 @@ def _read_workers() -> list[WorkerState]:
 
 
 def _read_store() -> StoreState:
-    found = fetch_row(_STORE, {"most": MAX_COUNTED})
-    assert found is not None
-    database_bytes, lag, batches, overflow = found
+    row = fetch_row(_STORE, {"most": MAX_COUNTED})
+    assert row is not None
+    database_bytes, lag, batches, overflow = row
     return StoreState(
         database_bytes=database_bytes,
         rollup_lag=lag,
@@ -145,9 +145,9 @@ def _read_store() -> StoreState:
 
 def _read_tables() -> tuple[PartitionedTable, ...]:
     parents = [*partitions.DAILY, *partitions.MONTHLY]
-    found = {line[0]: line[1:] for line in fetch_rows(_TABLES, {"parents": parents})}
+    values = {line[0]: line[1:] for line in fetch_rows(_TABLES, {"parents": parents})}
     return tuple(
-        _partitioned_table(parent, *found.get(parent, (0, None, None, 0))) for parent in parents
+        _partitioned_table(parent, *values.get(parent, (0, None, None, 0))) for parent in parents
     )
 
 

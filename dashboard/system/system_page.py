@@ -110,8 +110,8 @@ def _system_verdict(troubles: list[Check]) -> tuple[Status, str]:
         return Status.HEALTHY, _("Everything runs.")
     bad = sum(trouble.verdict is Verdict.BAD for trouble in troubles)
     if bad:
-        told = ngettext("{count} thing to mend.", "{count} things to mend.", bad)
-        return Status.FAILING, told.format(count=bad)
+        text = ngettext("{count} thing to mend.", "{count} things to mend.", bad)
+        return Status.FAILING, text.format(count=bad)
     return Status.DEGRADED, _("It runs, with something to look at.")
 
 
@@ -124,11 +124,11 @@ def _schedule_tile(state: SystemState) -> Tile:
 
 
 def _runs_tile(state: SystemState) -> Tile:
-    told = {"count": f"{state.runs['queued']:,}", "span": format_rough_duration(state.waited)}
+    values = {"count": f"{state.runs['queued']:,}", "span": format_rough_duration(state.waited)}
     detail = (
         _("{count} queued, the oldest for {span}") if state.waiting_since else _("{count} queued")
     )
-    return Tile(_("Runs under way"), str(state.under_way), detail.format(**told))
+    return Tile(_("Runs under way"), str(state.under_way), detail.format(**values))
 
 
 def _last_hour_tile(state: SystemState) -> Tile:
@@ -136,11 +136,11 @@ def _last_hour_tile(state: SystemState) -> Tile:
     without = sum(ended.values()) - ended.get("finished", 0)
     claims = ngettext("{count} claim", "{count} claims", hour.claims)
     takeovers = ngettext("{count} takeover", "{count} takeovers", hour.takeovers)
-    told = [claims.format(count=f"{hour.claims:,}"), takeovers.format(count=f"{hour.takeovers:,}")]
+    parts = [claims.format(count=f"{hour.claims:,}"), takeovers.format(count=f"{hour.takeovers:,}")]
     if without:
-        told.insert(0, _("{count} without a verdict").format(count=f"{without:,}"))
+        parts.insert(0, _("{count} without a verdict").format(count=f"{without:,}"))
     finished = f"{ended.get('finished', 0):,}"
-    return Tile(_("Finished in the last hour"), finished, _(", ").join(told))
+    return Tile(_("Finished in the last hour"), finished, _(", ").join(parts))
 
 
 def _void_tile(state: SystemState) -> Tile:
@@ -159,20 +159,20 @@ def _rollups_tile(state: SystemState) -> Tile:
         detail = _("over {count} batches waiting")
     else:
         detail = ngettext("{count} batch waiting", "{count} batches waiting", store.batches_waiting)
-    told = [detail.format(count=f"{store.batches_waiting:,}")]
+    parts = [detail.format(count=f"{store.batches_waiting:,}")]
     if store.overflow_rows:
         rows = ngettext("{count} row in overflow", "{count} rows in overflow", store.overflow_rows)
-        told.append(rows.format(count=f"{store.overflow_rows:,}"))
+        parts.append(rows.format(count=f"{store.overflow_rows:,}"))
     lag = format_rough_duration(store.rollup_lag) if store.rollup_lag else _("none")
-    return Tile(_("Rollup lag"), lag, _(", ").join(told))
+    return Tile(_("Rollup lag"), lag, _(", ").join(parts))
 
 
 def _size_tile(state: SystemState) -> Tile:
     endpoints = ngettext("{count} endpoint", "{count} endpoints", state.endpoints)
-    told = [endpoints.format(count=f"{state.endpoints:,}")]
+    parts = [endpoints.format(count=f"{state.endpoints:,}")]
     if state.stale.count:
-        told.append(_("{count} stale").format(count=f"{state.stale.count:,}"))
-    return Tile(_("Database"), filesizeformat(state.store.database_bytes), _(", ").join(told))
+        parts.append(_("{count} stale").format(count=f"{state.stale.count:,}"))
+    return Tile(_("Database"), filesizeformat(state.store.database_bytes), _(", ").join(parts))
 
 
 def _duty_rows(state: SystemState) -> list[SystemRow]:
@@ -186,12 +186,12 @@ def _wake_ups_text(state: SystemState) -> str:
     count = state.doorbells
     if count is None:
         return _("The broker does not answer.")
-    told = ngettext(
+    text = ngettext(
         "{count} doorbell in the broker, not heard yet.",
         "{count} doorbells in the broker, not heard yet.",
         count,
     )
-    return told.format(count=f"{count:,}")
+    return text.format(count=f"{count:,}")
 
 
 def _table_row(table: PartitionedTable) -> TableRow:

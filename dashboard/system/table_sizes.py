@@ -31,9 +31,9 @@ class TableSizes:
 
 
 def read_table_sizes() -> TableSizes:
-    found = fetch_row(_TODAY)
-    assert found is not None
-    today, size = found
+    row = fetch_row(_TODAY)
+    assert row is not None
+    today, size = row
     pieces = tuple(
         _table_size(*line) for line in fetch_rows(_PIECES, {"parents": list(_PARTITIONED)})
     )

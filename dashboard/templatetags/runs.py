@@ -17,14 +17,14 @@ register = template.Library()
 
 @register.simple_tag
 def passed_of(run: Run) -> str:
-    said = _("{passed} of {trials}")
-    return said.format(passed=run.passed, trials=run.passed + run.failed)
+    text = _("{passed} of {trials}")
+    return text.format(passed=run.passed, trials=run.passed + run.failed)
 
 
 @register.simple_tag
 def void_of(run: Run) -> str:
-    said = _("{void} of {attempts}")
-    return said.format(void=run.void, attempts=run.passed + run.failed + run.void)
+    text = _("{void} of {attempts}")
+    return text.format(void=run.void, attempts=run.passed + run.failed + run.void)
 
 
 @register.filter

@@ -79,10 +79,10 @@ def _no_rows() -> Rows:
 
 def _unmarked(client: Client, looks: Iterable[Visit]) -> dict[str, list[str]]:
     """By what was asked, what was not translated there."""
-    found: dict[str, list[str]] = {}
+    values: dict[str, list[str]] = {}
     for look in looks:
-        found[f"{look.path} {look.given or ''}"] = _look(client, look)
-    return {path: texts for path, texts in found.items() if texts}
+        values[f"{look.path} {look.given or ''}"] = _look(client, look)
+    return {path: texts for path, texts in values.items() if texts}
 
 
 def _look(client: Client, look: Visit) -> list[str]:

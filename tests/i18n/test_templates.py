@@ -15,14 +15,14 @@ _NOT_FOR_READERS = ("templates/design/", "templates/design/page.html")
 
 def test_no_template_says_anything_by_itself() -> None:
     """Text, labels and tooltips in the markup of a template are never translated."""
-    found = {}
+    values = {}
     for path in ROOT.glob("templates/**/*.html"):
         name = path.relative_to(ROOT).as_posix()
         if not name.startswith(_NOT_FOR_READERS):
-            found[name] = _unmarked(path.read_text(encoding="utf-8"))
+            values[name] = _unmarked(path.read_text(encoding="utf-8"))
 
-    assert len(found) > 100
-    assert {name: texts for name, texts in found.items() if texts} == {}
+    assert len(values) > 100
+    assert {name: texts for name, texts in values.items() if texts} == {}
 
 
 def test_a_text_that_was_forgotten_is_found() -> None:

@@ -71,14 +71,14 @@ def wrong_answers(world: World) -> dict[str, str]:
 
 def unknown_methods(world: World) -> dict[str, int]:
     """Every address that answers an administrator to a method that no page has."""
-    found = {}
+    values = {}
     for address in addresses():
         path = path_of(address, world)
         for method in ("PUT", "PATCH", "DELETE"):
             status = _ask(world, Who.ADMINISTRATOR, method, path).status_code
             if status not in {404, 405}:
-                found[f"{method} {path} ({address.name})"] = status
-    return found
+                values[f"{method} {path} ({address.name})"] = status
+    return values
 
 
 def _ask(world: World, who: Who, method: str, path: str) -> HttpResponseBase:

@@ -44,8 +44,8 @@ def settings_for(url: str) -> dict[str, Any]:
     env = {**os.environ, "PUBLIC_URL": url, "LOG_LEVEL": "ERROR"}
     command = [sys.executable, "-c", READ, *NAMES.split()]
     done = subprocess.run(command, cwd=ROOT, env=env, capture_output=True, check=True)
-    found: dict[str, Any] = json.loads(done.stdout)
-    return found
+    body: dict[str, Any] = json.loads(done.stdout)
+    return body
 
 
 def look(scheme: str) -> dict[str, Any]:
@@ -75,9 +75,9 @@ def look(scheme: str) -> dict[str, Any]:
     }
     if secure:
         answers["by http"] = stranger.get("/login/")
-    found = {kind: picture_of(answer) for kind, answer in answers.items()}
+    values = {kind: picture_of(answer) for kind, answer in answers.items()}
     assert b"".join(answers["static file"].streaming_content)  # which closes the file
-    return found
+    return values
 
 
 def picture_of(answer: HttpResponseBase) -> dict[str, Any]:
@@ -101,16 +101,16 @@ def test_answers_carry_what_they_should(db: None, settings: Any) -> None:
     """Served by http on this machine, and by https to everybody."""
     settings.PASSWORD_HASHERS = ["django.contrib.auth.hashers.MD5PasswordHasher"]
     make_person("bob", Role.VIEWER, password=PASSWORD)
-    found = {}
+    values = {}
     for scheme, url in (("http", "http://127.0.0.1:8000"), ("https", f"https://{HOST}")):
         for name, value in settings_for(url).items():
             setattr(settings, name, value)
         settings.ALLOWED_HOSTS = [HOST]
-        found[scheme] = look(scheme)
+        values[scheme] = look(scheme)
 
     if os.environ.get("SNAPSHOT") == "write":
-        PICTURE.write_text(json.dumps(found, indent=1, ensure_ascii=False) + "\n")
-    assert found == json.loads(PICTURE.read_text())
+        PICTURE.write_text(json.dumps(values, indent=1, ensure_ascii=False) + "\n")
+    assert values == json.loads(PICTURE.read_text())
 
 
 def test_the_picture_shows_what_was_promised() -> None:

@@ -94,8 +94,8 @@ def test_a_passkey_signs_in_alone_and_confirms(inside: Client, bob: User) -> Non
     assert not is_in(visitor)
 
     visitor = Client(REMOTE_ADDR="192.0.2.9")
-    asked = visitor.post(QUESTION).json()
-    old = key.get(asked)
+    body = visitor.post(QUESTION).json()
+    old = key.get(body)
     visitor.post(QUESTION)
     visitor.post("/login/passkey/", {"credential": old})
     assert not is_in(visitor)

@@ -30,8 +30,8 @@ def register_fleet(
         if member.slug not in taken
     }
     if made:
-        told = {"registered": sorted(made)}
-        audit.record(Action.DEMO_CHANGED, subject="demo", after=told)
+        values = {"registered": sorted(made)}
+        audit.record(Action.DEMO_CHANGED, subject="demo", after=values)
     return made
 
 
@@ -43,13 +43,13 @@ def remove_fleet() -> list[str]:
     that asks names each of them first.
     """
     # Locked, so that of two who ask at once the second finds nothing left.
-    found = list(filter_simulated(Endpoint.objects.kept()).select_for_update().order_by("slug"))
-    for endpoint in found:
+    simulated = list(filter_simulated(Endpoint.objects.kept()).select_for_update().order_by("slug"))
+    for endpoint in simulated:
         endpoints.remove(endpoint)
-    names = [endpoint.slug for endpoint in found]
+    names = [endpoint.slug for endpoint in simulated]
     if names:
-        told = {"registered": names}
-        audit.record(Action.DEMO_CHANGED, subject="demo", before=told)
+        values = {"registered": names}
+        audit.record(Action.DEMO_CHANGED, subject="demo", before=values)
     return names
 
 

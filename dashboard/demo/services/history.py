@@ -42,11 +42,11 @@ def _run_profile(endpoint: Endpoint, simulated: SimulatedRun) -> Profile:
         # Registered today, but its story began with its first run.
         current.created_at = simulated.at
         current.save(update_fields=["created_at"])
-    told, known = simulated.engine.chat_template_hash, current.chat_template_hash
-    if told and known and told != known:
-        return profiles.open_next(current, told, at=simulated.at)
-    if told and not known:
-        profiles.adopt_template(current, told)
+    template, known = simulated.engine.chat_template_hash, current.chat_template_hash
+    if template and known and template != known:
+        return profiles.open_next(current, template, at=simulated.at)
+    if template and not known:
+        profiles.adopt_template(current, template)
     return current
 
 

@@ -13,8 +13,7 @@ from django.core.management.base import BaseCommand, CommandParser
 from typing_extensions import override
 
 from dashboard.core import partitions
-from dashboard.demo.demo_history import register_with_history
-from dashboard.demo.demo_progress import ProgressLine
+from dashboard.demo.demo_history import ProgressLine, register_with_history
 from dashboard.demo.services import fleet, history
 from dashboard.models import Endpoint
 from dashboard.people.services import people

@@ -41,8 +41,8 @@ def main() -> None:
     if service is not None and "text" in question:
         server = Apprise(asset=asset)
         server.add(service)
-        said = {"title": question["title"], "body": question["text"]}
-        answer["is_sent"] = bool(server.notify(**said, body_format=NotifyFormat.TEXT))
+        values = {"title": question["title"], "body": question["text"]}
+        answer["is_sent"] = bool(server.notify(**values, body_format=NotifyFormat.TEXT))
         answer |= {"refused": " ".join(refused[:1]), "error": " ".join(logged.lines[-3:])}
     print(json.dumps(answer))
 
@@ -50,8 +50,8 @@ def main() -> None:
 def _service_class(scheme: str) -> type[NotifyBase]:
     service = SERVICES[scheme.lower()]
     module = import_module(f"apprise.plugins.{service.module}")
-    found: type[NotifyBase] = getattr(module, service.name)
-    return found
+    service_class: type[NotifyBase] = getattr(module, service.name)
+    return service_class
 
 
 def _parse_url(service_class: type[NotifyBase], url: str, asset: AppriseAsset) -> NotifyBase | None:
@@ -75,11 +75,11 @@ class _LogCapture(logging.Handler):
         self.lines.append(record.getMessage()[:500])
 
 
-def _parse_rules(told: dict[str, Any]) -> EgressRules:
+def _parse_rules(rules: dict[str, Any]) -> EgressRules:
     grants = tuple(
-        EgressGrant(ip_network(place), first, last) for place, first, last in told["grants"]
+        EgressGrant(ip_network(place), first, last) for place, first, last in rules["grants"]
     )
-    denied = frozenset((str(host), int(port)) for host, port in told["denied"])
+    denied = frozenset((str(host), int(port)) for host, port in rules["denied"])
     return EgressRules(grants, denied)
 
 

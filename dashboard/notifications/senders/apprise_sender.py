@@ -16,8 +16,7 @@ from typing import Any
 from django.conf import settings
 
 from dashboard.core.errors import Refused
-from dashboard.notifications.senders.message import Message
-from dashboard.notifications.senders.send_result import SendResult
+from dashboard.notifications.senders.message import Message, SendResult
 from health.translation import mark, say
 from probes.egress_rules import EgressRules
 from probes.secret import Secret
@@ -32,20 +31,20 @@ def send_apprise(
     url: Secret, message: Message, *, within: timedelta, rules: EgressRules
 ) -> SendResult:
     """Send once."""
-    said = _run_process({"title": message.title, "text": message.text}, url, within, rules)
-    if said.get("is_sent"):
+    answer = _run_process({"title": message.title, "text": message.text}, url, within, rules)
+    if answer.get("is_sent"):
         return SendResult(is_sent=True)
-    if not said.get("is_understood", True):
+    if not answer.get("is_understood", True):
         return SendResult(is_sent=False, error=_NOT_UNDERSTOOD, is_final=True)
-    refused = said.get("refused")
-    error = str(refused or said.get("error") or "Apprise did not say why.")
+    refused = answer.get("refused")
+    error = str(refused or answer.get("error") or "Apprise did not say why.")
     return SendResult(is_sent=False, error=error, is_final=bool(refused))
 
 
 def check_apprise_url(url: Secret) -> None:
     """Refuse a URL that Apprise cannot make sense of; nothing is sent."""
-    said = _run_process({}, url, timedelta(), EgressRules())
-    if not said.get("is_understood"):
+    answer = _run_process({}, url, timedelta(), EgressRules())
+    if not answer.get("is_understood"):
         raise Refused(say(_NOT_UNDERSTOOD))
 
 
@@ -69,10 +68,10 @@ def _run_process(
     except OSError as exc:
         return {"error": f"No process for Apprise could be started: {exc.strerror}."}
     try:
-        said: dict[str, Any] = json.loads(done.stdout[:MAX_OUTPUT])
+        answer: dict[str, Any] = json.loads(done.stdout[:MAX_OUTPUT])
     except ValueError:
         return {"error": f"Apprise broke off (exit {done.returncode})."}
-    return said
+    return answer
 
 
 def _rules_json(rules: EgressRules) -> dict[str, Any]:

@@ -24,8 +24,8 @@ def check_channel_url(kind: str, text: str) -> str:
     """The URL without blanks around it, or a refusal that says what to change."""
     text = text.strip()
     if not text or len(text) > MAX_URL_LENGTH:
-        told = gettext("The URL must have between 1 and {count} characters.")
-        raise Refused(told.format(count=MAX_URL_LENGTH))
+        message = gettext("The URL must have between 1 and {count} characters.")
+        raise Refused(message.format(count=MAX_URL_LENGTH))
     if any(char.isspace() or not char.isprintable() for char in text):
         raise Refused(gettext("The URL contains spaces or control characters."))
     try:
@@ -85,12 +85,12 @@ def _check_webhook(parts: SplitResult) -> None:
 
 def _check_apprise(parts: SplitResult) -> None:
     if parts.scheme not in SERVICES:
-        told = gettext("Apprise URLs here begin with one of {schemes}, then ://.")
-        raise Refused(told.format(schemes=", ".join(SERVICES)))
+        text = gettext("Apprise URLs here begin with one of {schemes}, then ://.")
+        raise Refused(text.format(schemes=", ".join(SERVICES)))
     named = {name.lower().lstrip("+-:") for name, _ in parse_qsl(parts.query, True)}
     if taken := sorted(named & _FORBIDDEN):
-        told = gettext("The option {option} of the URL is not allowed here.")
-        raise Refused(told.format(option=repr(taken[0])))
+        text = gettext("The option {option} of the URL is not allowed here.")
+        raise Refused(text.format(option=repr(taken[0])))
 
 
 def _shows_host(scheme: str) -> bool:

@@ -44,14 +44,14 @@ def build_message(delivery: Delivery) -> Message:
     if not notices:
         raise Refused("What this was about is gone.")
     first = max(notices, key=lambda notice: (notice_severity(notice), notice.pk))
-    told = [_notice_json(notice) for notice in notices]
+    notices_json = [_notice_json(notice) for notice in notices]
     return Message(
         id=delivery.webhook_id,
         kind=first.kind,
         at=first.at,
         title=_message_title(first, len(notices)),
         text=_message_text(notices),
-        data={**_notice_json(first), "notices": told},
+        data={**_notice_json(first), "notices": notices_json},
     )
 
 
@@ -59,9 +59,9 @@ def notice_severity(notice: Notice) -> int:
     """How grave a notice is, 1 to 3; a recovery is as grave as the incident ever was."""
     if notice.incident and notice.kind == Notice.Kind.RECOVERED:
         return notice.incident.worst
-    told = notice.body.get("severity")
-    if isinstance(told, int):
-        return told
+    severity = notice.body.get("severity")
+    if isinstance(severity, int):
+        return severity
     return notice.incident.severity if notice.incident else 1
 
 
@@ -117,3 +117,18 @@ def _clip_text(text: object) -> str:
 
 def _iso(moment: datetime) -> str:
     return moment.astimezone(UTC).isoformat().replace("+00:00", "Z")
+
+
+@dataclass(frozen=True, slots=True)
+class SendResult:
+    """Sent, or an error that says why not; `status` is that of HTTP where there was one."""
+
+    is_sent: bool
+    status: int | None = None
+    error: str = ""
+    # Trying again would change nothing.
+    is_final: bool = False
+    # The receiver says that it is no more.
+    is_gone: bool = False
+    # How long the receiver asks us to wait, in seconds.
+    wait_s: float | None = None

@@ -10,8 +10,7 @@ from urllib.parse import urlsplit
 from asgiref.sync import async_to_sync
 from standardwebhooks.webhooks import Webhook
 
-from dashboard.notifications.senders.message import Message
-from dashboard.notifications.senders.send_result import SendResult
+from dashboard.notifications.senders.message import Message, SendResult
 from probes.egress_rules import EgressDenied, EgressRules
 from probes.errors import ProbesError, TargetError
 from probes.http_messages import WireRequest, WireResponse
@@ -23,7 +22,7 @@ from probes.transport import Transport
 # Of the answer nothing but the status counts.
 MAX_RESPONSE_BYTES = 64 * 1024
 _TEMPORARY_STATUSES = frozenset({408, 409, 425, 429})
-_GONE_MESSAGE = 410
+_GONE_STATUS = 410
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,7 +78,7 @@ def _send_result(incoming: WireResponse) -> SendResult:
     status = incoming.status
     if 200 <= status < 300:
         return SendResult(is_sent=True, status=status)
-    if status == _GONE_MESSAGE:
+    if status == _GONE_STATUS:
         error = "The receiver answered 410: it wants no more."
         return SendResult(is_sent=False, status=status, error=error, is_final=True, is_gone=True)
     if 300 <= status < 400:

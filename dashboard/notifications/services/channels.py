@@ -230,8 +230,8 @@ def _check_time_zone(zone: str) -> None:
         with transaction.atomic():
             fetch_row("SELECT statement_timestamp() AT TIME ZONE %(zone)s", {"zone": zone})
     except (ZoneInfoNotFoundError, ValueError, OSError, DataError) as exc:
-        told = _("There is no time zone {zone}; write one such as Europe/Vienna.")
-        raise Refused(told.format(zone=repr(zone))) from exc
+        text = _("There is no time zone {zone}; write one such as Europe/Vienna.")
+        raise Refused(text.format(zone=repr(zone))) from exc
 
 
 def _generate_secret() -> str:

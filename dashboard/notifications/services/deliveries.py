@@ -19,7 +19,7 @@ from dashboard.core.errors import Refused
 from dashboard.core.sql import fetch_row, fetch_rows
 from dashboard.models import Channel, Delivery
 from dashboard.notifications.senders import apprise_sender, channel_urls, message, webhook
-from dashboard.notifications.senders.send_result import SendResult
+from dashboard.notifications.senders.message import SendResult
 from dashboard.notifications.services import channels
 from probes.secret import Secret
 
@@ -98,8 +98,8 @@ RETURNING d.id, d.token, d.tries, statement_timestamp()
 
 
 def _claim_delivery() -> DeliveryLease | None:
-    found = fetch_row(_CLAIM, {"lease": LEASE, "most": MAX_TRIES})
-    return DeliveryLease(*found) if found else None
+    row = fetch_row(_CLAIM, {"lease": LEASE, "most": MAX_TRIES})
+    return DeliveryLease(*row) if row else None
 
 
 def _send_delivery(lease: DeliveryLease) -> SendResult:
@@ -113,11 +113,11 @@ def _send_delivery(lease: DeliveryLease) -> SendResult:
 
 
 def _send_message(delivery: Delivery, url: Secret, now: datetime) -> SendResult:
-    said, rules = message.build_message(delivery), egress_grants.read_egress_rules()
+    content, rules = message.build_message(delivery), egress_grants.read_egress_rules()
     if delivery.channel.kind == Channel.Kind.APPRISE:
-        return apprise_sender.send_apprise(url, said, within=SEND_TIMEOUT, rules=rules)
+        return apprise_sender.send_apprise(url, content, within=SEND_TIMEOUT, rules=rules)
     signer = webhook.WebhookSigner(channels.signing_secrets(delivery.channel), now.astimezone(UTC))
-    return webhook.send_webhook(url, said, signer=signer, within=SEND_TIMEOUT, rules=rules)
+    return webhook.send_webhook(url, content, signer=signer, within=SEND_TIMEOUT, rules=rules)
 
 
 def _store_result(lease: DeliveryLease, outcome: SendResult) -> None:

@@ -71,20 +71,20 @@ def is_in_maintenance(endpoint_id: int) -> bool:
 def windows_between(endpoint: Endpoint, start: datetime, end: datetime) -> list[MaintenanceWindow]:
     """The windows that held in that time, the oldest first."""
     began = Q(cancelled_at=None) | Q(cancelled_at__gt=Greatest(F("starts_at"), Value(start)))
-    found = MaintenanceWindow.objects.concerning(endpoint.pk).filter(
+    maintenance_windows = MaintenanceWindow.objects.concerning(endpoint.pk).filter(
         began, starts_at__lt=end, ends_at__gt=start
     )
-    return list(found.order_by("starts_at", "id"))
+    return list(maintenance_windows.order_by("starts_at", "id"))
 
 
 def _check_span(starts_at: datetime, ends_at: datetime) -> None:
     if ends_at <= starts_at:
         raise Refused(_("It must end after it begins."))
     if ends_at - starts_at > MAX_WINDOW:
-        told = _("At most {days} days; switch a channel off to silence it for good.")
-        raise Refused(told.format(days=MAX_WINDOW.days))
-    found = fetch_row("SELECT %(end)s <= statement_timestamp()", {"end": ends_at})
-    if found and found[0]:
+        text = _("At most {days} days; switch a channel off to silence it for good.")
+        raise Refused(text.format(days=MAX_WINDOW.days))
+    row = fetch_row("SELECT %(end)s <= statement_timestamp()", {"end": ends_at})
+    if row and row[0]:
         raise Refused(_("It would be over already. Times are in UTC."))
 
 
@@ -93,6 +93,6 @@ def _clean_reason(reason: str) -> str:
     if not reason:
         raise Refused(_("Say why: others will want to know it."))
     if len(reason) > MAX_REASON_LENGTH:
-        told = _("The reason is longer than {count} characters.")
-        raise Refused(told.format(count=MAX_REASON_LENGTH))
+        text = _("The reason is longer than {count} characters.")
+        raise Refused(text.format(count=MAX_REASON_LENGTH))
     return reason

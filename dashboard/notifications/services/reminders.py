@@ -49,11 +49,11 @@ def _remind_channel(channel_id: int) -> int:
 
 
 def _due_incidents(channel: Channel, every: timedelta) -> QuerySet[Incident]:
-    told = Notice.objects.filter(
+    notices = Notice.objects.filter(
         incident=OuterRef("pk"), deliveries__channel=channel, at__gt=Now() - every
     )
     return Incident.objects.filter(
-        ~Exists(told),
+        ~Exists(notices),
         state=Incident.State.OPEN,
         acknowledged_at=None,
         opened_at__lte=Now() - every,
@@ -62,11 +62,11 @@ def _due_incidents(channel: Channel, every: timedelta) -> QuerySet[Incident]:
 
 
 def _reminder_body(incident: Incident) -> dict[str, object]:
-    found = fetch_row(
+    row = fetch_row(
         "SELECT statement_timestamp() - opened_at FROM dashboard_incident WHERE id = %(id)s",
         {"id": incident.pk},
     )
-    open_for = durations.format_rough_duration(found[0] if found else timedelta())
+    open_for = durations.format_rough_duration(row[0] if row else timedelta())
     name = NAMES[Metric(incident.metric)]
     return {
         "title": f"{incident.profile.endpoint.slug}: {name} is still degraded",

@@ -135,9 +135,9 @@ def _is_flapping(notice: Notice) -> bool:
 def _still_flapping(notice: Notice) -> bool:
     """Whether it was said to flap, and no calm has come since."""
     mine = Notice.objects.filter(endpoint=notice.endpoint, at__lte=notice.at)
-    said = mine.filter(kind=Notice.Kind.FLAPPING).order_by("-at").first()
-    if said is None:
+    flapping = mine.filter(kind=Notice.Kind.FLAPPING).order_by("-at").first()
+    if flapping is None:
         return False
-    later = mine.filter(kind__in=_CHANGES, at__gt=said.at).order_by("at")
-    times: list[datetime] = [said.at, *later.values_list("at", flat=True), notice.at]
+    later = mine.filter(kind__in=_CHANGES, at__gt=flapping.at).order_by("at")
+    times: list[datetime] = [flapping.at, *later.values_list("at", flat=True), notice.at]
     return all(second - first < CALM_PERIOD for first, second in pairwise(times))

@@ -17,7 +17,7 @@ from dashboard.accounts.reauthentication import fresh
 from dashboard.core.errors import Refused
 from dashboard.core.permissions import Right, needs
 from dashboard.models import Channel, Delivery
-from dashboard.notifications.channel_form import ChannelForm
+from dashboard.notifications.forms import ChannelForm
 from dashboard.notifications.services import channels, deliveries
 from dashboard.notifications.services.channels import ChannelSecret
 
@@ -153,8 +153,8 @@ def _recent_deliveries() -> QuerySet[Delivery]:
 
 def _render_secret(request: HttpRequest, made: ChannelSecret) -> HttpResponse:
     if not made.secret:
-        told = _("{name} is added. Send it a test message.").format(name=made.channel.name)
-        messages.success(request, told)
+        text = _("{name} is added. Send it a test message.").format(name=made.channel.name)
+        messages.success(request, text)
         return redirect("channels")
     # The answer to the post itself, not a redirect: the secret is shown nowhere else.
     context: dict[str, Any] = {"channel": made.channel, "secret": made.secret}

@@ -18,7 +18,7 @@ from django.views.decorators.http import require_http_methods, require_POST
 from dashboard.core.errors import Refused
 from dashboard.core.permissions import Actor, Right, actor_of, needs
 from dashboard.models import Endpoint, MaintenanceWindow
-from dashboard.notifications.maintenance_form import MaintenanceForm
+from dashboard.notifications.forms import MaintenanceForm
 from dashboard.notifications.services import maintenance
 
 MAX_PAST = 30
@@ -69,6 +69,6 @@ def _visible_windows(actor: Actor) -> dict[str, Any]:
 
 
 def _form_initial(request: HttpRequest) -> dict[str, Any]:
-    asked = Endpoint.objects.kept().filter(slug=request.GET.get("endpoint", ""))
+    endpoints = Endpoint.objects.kept().filter(slug=request.GET.get("endpoint", ""))
     now = timezone.now().replace(second=0, microsecond=0)
-    return {"endpoint": asked.first(), "starts_at": now, "ends_at": now + DEFAULT_SPAN}
+    return {"endpoint": endpoints.first(), "starts_at": now, "ends_at": now + DEFAULT_SPAN}

@@ -109,8 +109,8 @@ def give_role(request: HttpRequest, person_id: PersonId, body: GrantIn) -> Statu
 )
 def take_role(request: HttpRequest, person_id: PersonId, grant_id: GrantId) -> Status[None]:
     """At once, and from their tokens too. Refused for oneself."""
-    found = Grant.objects.filter(pk=grant_id, person=person_id)
-    grant = found.select_related("person", "team").first()
+    grants = Grant.objects.filter(pk=grant_id, person=person_id)
+    grant = grants.select_related("person", "team").first()
     if grant is None:
         raise not_found_error("role")
     roles.take_role(grant, by=auth.token_owner(request))

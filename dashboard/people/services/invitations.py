@@ -61,12 +61,12 @@ def find_invitation(text: str) -> Invitation | None:
 @transaction.atomic
 def accept_invitation(text: str, *, password: str) -> User:
     """Use a link up for a password. Refuses one that opens nothing, or was used a moment ago."""
-    found = find_invitation(text)
-    if found is None:
+    invitation = find_invitation(text)
+    if invitation is None:
         raise Refused(_("This link opens nothing any more."))
     # In the order in which everybody locks: the person first.
-    person = User.objects.select_for_update(no_key=True).get(pk=found.person_id)
-    used = Invitation.objects.living().filter(pk=found.pk).update(used_at=Now())
+    person = User.objects.select_for_update(no_key=True).get(pk=invitation.person_id)
+    used = Invitation.objects.living().filter(pk=invitation.pk).update(used_at=Now())
     if not used:
         raise Refused(_("This link opens nothing any more."))
     passwords.choose(person, password=password)

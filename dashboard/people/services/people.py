@@ -134,14 +134,14 @@ def _withdraw_requests(person: User, *, by: User) -> None:
 
 
 def _create_user(username: str, *, email: str, administrator: bool) -> User:
-    told = _("There is already somebody called “{name}”.").format(name=username)
+    text = _("There is already somebody called “{name}”.").format(name=username)
     if User.objects.filter(username__iexact=username).exists():
-        raise Refused(told)
+        raise Refused(text)
     try:
         with transaction.atomic():
             return User.objects.create_user(username, email=email, is_superuser=administrator)
     except IntegrityError as exc:
-        raise Refused(told) from exc
+        raise Refused(text) from exc
 
 
 def _replace_password_by_link(person: User, *, by: User) -> InvitationLink:

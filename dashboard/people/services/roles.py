@@ -38,8 +38,8 @@ def add_grant(person: User, *, role: Role, team: Team | None, by: User, reason: 
         with transaction.atomic():
             grant = Grant.objects.create(person=person, role=role.value, team=team, given_by=by)
     except IntegrityError as exc:
-        told = _("{name} has this role there already.")
-        raise Refused(told.format(name=person.username)) from exc
+        text = _("{name} has this role there already.")
+        raise Refused(text.format(name=person.username)) from exc
     subject = f"person {person.username}"
     audit.record(Action.GRANT_GIVEN, subject=subject, by=by, reason=reason, after=grant_json(grant))
     return grant
@@ -90,10 +90,10 @@ def set_administrator(person: User, *, administrator: bool, by: User, reason: st
 def lock_person(person: User) -> User:
     """The person, locked with all administrators: of two who remove each other, one waits."""
     both = User.objects.filter(is_superuser=True) | User.objects.filter(pk=person.pk)
-    found = {each.pk: each for each in both.order_by("pk").select_for_update(no_key=True)}
-    if person.pk not in found:
+    people = {each.pk: each for each in both.order_by("pk").select_for_update(no_key=True)}
+    if person.pk not in people:
         raise Refused(_("Somebody has removed this person meanwhile."))
-    return found[person.pk]
+    return people[person.pk]
 
 
 def refuse_last_administrator(person: User) -> None:

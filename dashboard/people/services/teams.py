@@ -74,8 +74,8 @@ def remove_team(team: Team, *, by: User, reason: str = "") -> None:
 def move_endpoints(chosen: Collection[Endpoint], *, team: Team | None, by: User) -> int:
     """Give endpoints to a team, or to nobody's; tells how many were elsewhere before."""
     into = _lock_team(team, to_remove=False) if team else None
-    found = Endpoint.objects.kept().filter(pk__in=[each.pk for each in chosen])
-    elsewhere = found.exclude(team=into) if into else found.exclude(team=None)
+    kept = Endpoint.objects.kept().filter(pk__in=[each.pk for each in chosen])
+    elsewhere = kept.exclude(team=into) if into else kept.exclude(team=None)
     moved = list(elsewhere.order_by("pk"))
     for endpoint in moved:
         endpoints.update(endpoint, key=None, forget_key=False, by=by, team=into)
@@ -84,10 +84,10 @@ def move_endpoints(chosen: Collection[Endpoint], *, team: Team | None, by: User)
 
 def _lock_team(team: Team, *, to_remove: bool) -> Team:
     # Rows that refer to it wait only for its removal.
-    found = Team.objects.select_for_update(no_key=not to_remove).filter(pk=team.pk).first()
-    if found is None:
+    locked = Team.objects.select_for_update(no_key=not to_remove).filter(pk=team.pk).first()
+    if locked is None:
         raise Refused(_("Somebody has removed this team meanwhile."))
-    return found
+    return locked
 
 
 def _refuse_with_endpoints(team: Team) -> None:
@@ -100,21 +100,21 @@ def _refuse_with_endpoints(team: Team) -> None:
         )
     else:
         more = ", ".join(slugs)
-    told = _("{team} still has endpoints: {names}. Move them out first.")
-    raise Refused(told.format(team=team.name, names=more))
+    text = _("{team} still has endpoints: {names}. Move them out first.")
+    raise Refused(text.format(team=team.name, names=more))
 
 
 def _in_use_message(team: Team, rows: Collection[Model]) -> str:
-    told = _("{team} is still in use by {things}.")
+    text = _("{team} is still in use by {things}.")
     things = ", ".join(sorted({str(row) for row in rows})[:_MAX_NAMED])
-    return told.format(team=team.name, things=things)
+    return text.format(team=team.name, things=things)
 
 
 def _clean_name(name: str) -> str:
     name = " ".join(name.replace("\0", "").split())
     if not name or len(name) > MAX_NAME_LENGTH or not name.isprintable():
-        told = _("A team's name has 1 to {count} printable characters.")
-        raise Refused(told.format(count=MAX_NAME_LENGTH))
+        text = _("A team's name has 1 to {count} printable characters.")
+        raise Refused(text.format(count=MAX_NAME_LENGTH))
     return name
 
 
@@ -123,8 +123,8 @@ def _save_team(team: Team, update_fields: list[str] | None = None) -> None:
         with transaction.atomic():
             team.save(update_fields=update_fields)
     except IntegrityError as exc:
-        told = _("There is already a team called “{name}”.")
-        raise Refused(told.format(name=team.name)) from exc
+        text = _("There is already a team called “{name}”.")
+        raise Refused(text.format(name=team.name)) from exc
 
 
 def _subject(team: Team) -> str:

@@ -32,10 +32,10 @@ def link_url(link: InvitationLink) -> str:
 @require_http_methods(["GET", "HEAD", "POST"])
 @never_cache
 def invitation_page(request: HttpRequest, token: str) -> HttpResponse:
-    found = invitations.find_invitation(token)
-    if found is None:
+    invitation = invitations.find_invitation(token)
+    if invitation is None:
         return _invalid_link_page(request)
-    form: SetPasswordForm[User] = SetPasswordForm(found.person, request.POST or None)
+    form: SetPasswordForm[User] = SetPasswordForm(invitation.person, request.POST or None)
     if request.method == "POST" and form.is_valid():
         password: str = form.cleaned_data["new_password1"]
         try:
@@ -43,7 +43,7 @@ def invitation_page(request: HttpRequest, token: str) -> HttpResponse:
         except Refused:
             return _invalid_link_page(request)
         return _sign_in(request, person)
-    context = {"form": form, "person": found.person, "expires_at": found.expires_at}
+    context = {"form": form, "person": invitation.person, "expires_at": invitation.expires_at}
     return render(request, "people/invitation.html", context)
 
 
@@ -51,8 +51,8 @@ def _sign_in(request: HttpRequest, person: User) -> HttpResponse:
     """Sign them in by the one door, which asks for a second factor where somebody has one."""
     sign_in.leave(request)
     answer = sign_in.begin(request, person, how="invitation", next_page=reverse("fleet"))
-    told = _("Welcome, {name}. Your password is set.").format(name=person.get_username())
-    messages.success(request, told)
+    text = _("Welcome, {name}. Your password is set.").format(name=person.get_username())
+    messages.success(request, text)
     return answer
 
 

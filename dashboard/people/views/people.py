@@ -18,6 +18,7 @@ from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
 from dashboard.accounts.reauthentication import fresh
+from dashboard.accounts.services import second_factor, sign_in
 from dashboard.core.errors import Refused
 from dashboard.core.permissions import Right, needs
 from dashboard.models import Grant, Invitation
@@ -81,35 +82,35 @@ def reactivate_person(request: HttpRequest, person_id: int) -> HttpResponse:
 @fresh
 @require_POST
 def deactivate_person(request: HttpRequest, person_id: int) -> HttpResponse:
-    told = _("{name} can no longer sign in; their sessions have ended.")
-    return _end_access(request, person_id, people.deactivate_person, told)
+    text = _("{name} can no longer sign in; their sessions have ended.")
+    return _end_access(request, person_id, people.deactivate_person, text)
 
 
 @needs(Right.ADMINISTER)
 @fresh
 @require_POST
 def withdraw_invitation(request: HttpRequest, person_id: int) -> HttpResponse:
-    told = _("The invitation of {name} is withdrawn; the link opens nothing any more.")
-    return _end_access(request, person_id, people.withdraw_invitation, told)
+    text = _("The invitation of {name} is withdrawn; the link opens nothing any more.")
+    return _end_access(request, person_id, people.withdraw_invitation, text)
 
 
 @needs(Right.ADMINISTER)
 @fresh
 @require_POST
 def set_administrator(request: HttpRequest, person_id: int) -> HttpResponse:
-    found = get_object_or_404(User, pk=person_id)
+    person = get_object_or_404(User, pk=person_id)
     wanted = request.POST.get("administrator") == "yes"
     reason = form_reason(OptionalReasonForm(request.POST))
     try:
         roles.set_administrator(
-            found, administrator=wanted, by=_current_person(request), reason=reason
+            person, administrator=wanted, by=_current_person(request), reason=reason
         )
     except Refused as exc:
         messages.error(request, exc.message)
     else:
-        told = _("{name} is an administrator now.") if wanted else _("{name} is no administrator.")
-        messages.success(request, told.format(name=found.username))
-    return redirect("person", found.pk)
+        text = _("{name} is an administrator now.") if wanted else _("{name} is no administrator.")
+        messages.success(request, text.format(name=person.username))
+    return redirect("person", person.pk)
 
 
 @needs(Right.ADMINISTER)
@@ -117,18 +118,18 @@ def set_administrator(request: HttpRequest, person_id: int) -> HttpResponse:
 @require_POST
 @never_cache
 def give_role(request: HttpRequest, person_id: int) -> HttpResponse:
-    found = get_object_or_404(User, pk=person_id)
+    person = get_object_or_404(User, pk=person_id)
     form = GrantForm(request.POST)
     if not form.is_valid():
         return _render_person(request, person_id, form=form)
     try:
-        roles.give_role(found, by=_current_person(request), **form.cleaned_data)
+        roles.give_role(person, by=_current_person(request), **form.cleaned_data)
     except Refused as exc:
         messages.error(request, exc.message)
     else:
-        told = _("{name} has the role from now on.").format(name=found.username)
-        messages.success(request, told)
-    return redirect("person", found.pk)
+        text = _("{name} has the role from now on.").format(name=person.username)
+        messages.success(request, text)
+    return redirect("person", person.pk)
 
 
 @needs(Right.ADMINISTER)
@@ -144,8 +145,8 @@ def take_role(request: HttpRequest, person_id: int, grant_id: int) -> HttpRespon
         except Refused as exc:
             messages.error(request, exc.message)
         else:
-            told = _("{name} has lost the role.").format(name=grant.person.username)
-            messages.success(request, told)
+            text = _("{name} has lost the role.").format(name=grant.person.username)
+            messages.success(request, text)
         return redirect("person", person_id)
     return render(
         request, "people/grant_remove.html", {"grant": grant, "form": OptionalReasonForm()}
@@ -155,27 +156,29 @@ def take_role(request: HttpRequest, person_id: int, grant_id: int) -> HttpRespon
 def _create_link(
     request: HttpRequest, person_id: int, make: Callable[..., InvitationLink]
 ) -> HttpResponse:
-    found = get_object_or_404(User, pk=person_id)
+    person = get_object_or_404(User, pk=person_id)
     try:
-        link = make(found, by=_current_person(request))
+        link = make(person, by=_current_person(request))
     except Refused as exc:
         messages.error(request, exc.message)
-        return redirect("person", found.pk)
+        return redirect("person", person.pk)
     return _render_person(request, person_id, **_link_context(link))
 
 
 def _end_access(
-    request: HttpRequest, person_id: int, end: Callable[..., Any], told: str
+    request: HttpRequest, person_id: int, end: Callable[..., Any], text: str
 ) -> HttpResponse:
-    found = get_object_or_404(User, pk=person_id)
+    person = get_object_or_404(User, pk=person_id)
     try:
         end(
-            found, by=_current_person(request), reason=form_reason(OptionalReasonForm(request.POST))
+            person,
+            by=_current_person(request),
+            reason=form_reason(OptionalReasonForm(request.POST)),
         )
     except Refused as exc:
         messages.error(request, exc.message)
         return redirect("person", person_id)
-    messages.success(request, told.format(name=found.username))
+    messages.success(request, text.format(name=person.username))
     return redirect("people")
 
 
@@ -200,11 +203,11 @@ def _list_context(request: HttpRequest) -> dict[str, Any]:
 
 
 def _render_person(request: HttpRequest, person_id: int, **more: Any) -> HttpResponse:
-    found = get_object_or_404(_people_with_roles(), pk=person_id)
+    person = get_object_or_404(_people_with_roles(), pk=person_id)
     ends_later = Q(expires_at=None) | Q(expires_at__gt=Now())
-    tokens = found.apitoken_set.filter(ends_later, revoked_at=None).count()
+    tokens = person.apitoken_set.filter(ends_later, revoked_at=None).count()
     context = {
-        "person": found,
+        "person": person,
         "living_tokens": tokens,
         "form": GrantForm(),
         "why": OptionalReasonForm(auto_id=False),
@@ -217,3 +220,27 @@ def _render_person(request: HttpRequest, person_id: int, **more: Any) -> HttpRes
 def _current_person(request: HttpRequest) -> User:
     assert isinstance(request.user, User)
     return request.user
+
+
+@needs(Right.ADMINISTER)
+@fresh
+@require_POST
+def unlock_person(request: HttpRequest, person_id: int) -> HttpResponse:
+    person = get_object_or_404(User, pk=person_id)
+    sign_in.unlock(person)
+    text = _("{name} can try to sign in again at once.").format(name=person.username)
+    messages.success(request, text)
+    return redirect("person", person.pk)
+
+
+@needs(Right.ADMINISTER)
+@fresh
+@require_POST
+def reset_second_factor(request: HttpRequest, person_id: int) -> HttpResponse:
+    person = get_object_or_404(User, pk=person_id)
+    if second_factor.reset(person):
+        text = _("{name} signs in with the password alone now, and can set up a new second factor.")
+        messages.success(request, text.format(name=person.username))
+    else:
+        messages.info(request, _("{name} has no second factor.").format(name=person.username))
+    return redirect("person", person.pk)

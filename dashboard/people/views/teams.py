@@ -39,8 +39,8 @@ def teams_page(request: HttpRequest) -> HttpResponse:
         except Refused as exc:
             form.add_error("name", exc.message)
         else:
-            told = _("{name} is made. Move endpoints in and give people roles there.")
-            messages.success(request, told.format(name=made.name))
+            text = _("{name} is made. Move endpoints in and give people roles there.")
+            messages.success(request, text.format(name=made.name))
             return redirect("team", made.pk)
     of_nobody = Endpoint.objects.kept().filter(team=None).count()
     context = {"form": form, "teams": _teams_with_counts(), "of_nobody": of_nobody}
@@ -50,60 +50,58 @@ def teams_page(request: HttpRequest) -> HttpResponse:
 @needs(Right.ADMINISTER)
 @require_http_methods(["GET", "HEAD", "POST"])
 def team_page(request: HttpRequest, team_id: int) -> HttpResponse:
-    found = get_object_or_404(Team, pk=team_id)
-    form = TeamForm(request.POST or None, initial={"name": found.name})
+    team = get_object_or_404(Team, pk=team_id)
+    form = TeamForm(request.POST or None, initial={"name": team.name})
     if request.method == "POST" and form.is_valid():
         try:
             renamed = teams.rename_team(
-                found, name=form.cleaned_data["name"], by=_current_person(request)
+                team, name=form.cleaned_data["name"], by=_current_person(request)
             )
         except Refused as exc:
             form.add_error("name", exc.message)
         else:
             messages.success(request, _("The team is called {name} now.").format(name=renamed.name))
-            return redirect("team", found.pk)
-    return render(
-        request, "people/team.html", {"team": found, "form": form, **_team_context(found)}
-    )
+            return redirect("team", team.pk)
+    return render(request, "people/team.html", {"team": team, "form": form, **_team_context(team)})
 
 
 @needs(Right.ADMINISTER)
 @require_POST
 def move_endpoints(request: HttpRequest, team_id: int) -> HttpResponse:
-    found = get_object_or_404(Team, pk=team_id)
+    team = get_object_or_404(Team, pk=team_id)
     slugs = [slug for slug in request.POST.getlist("endpoint") if "\0" not in slug]
     chosen = Endpoint.objects.kept().filter(slug__in=slugs)
-    into = None if request.POST.get("to") == "nobody" else found
+    into = None if request.POST.get("to") == "nobody" else team
     try:
         moved = teams.move_endpoints(list(chosen), team=into, by=_current_person(request))
     except Refused as exc:
         messages.error(request, exc.message)
         return redirect("teams")
     if moved:
-        told = ngettext("{count} endpoint was moved.", "{count} endpoints were moved.", moved)
-        messages.success(request, told.format(count=moved))
+        text = ngettext("{count} endpoint was moved.", "{count} endpoints were moved.", moved)
+        messages.success(request, text.format(count=moved))
     else:
         messages.warning(request, _("Nothing was moved: choose an endpoint first."))
-    return redirect("team", found.pk)
+    return redirect("team", team.pk)
 
 
 @needs(Right.ADMINISTER)
 @require_http_methods(["GET", "HEAD", "POST"])
 def remove_team(request: HttpRequest, team_id: int) -> HttpResponse:
-    found = get_object_or_404(Team, pk=team_id)
+    team = get_object_or_404(Team, pk=team_id)
     if request.method == "POST":
         try:
             teams.remove_team(
-                found,
+                team,
                 by=_current_person(request),
                 reason=form_reason(OptionalReasonForm(request.POST)),
             )
         except Refused as exc:
             messages.error(request, exc.message)
             return redirect("team", team_id)
-        messages.success(request, _("The team {name} is removed.").format(name=found.name))
+        messages.success(request, _("The team {name} is removed.").format(name=team.name))
         return redirect("teams")
-    context = {"team": found, "form": OptionalReasonForm(), **_team_context(found)}
+    context = {"team": team, "form": OptionalReasonForm(), **_team_context(team)}
     return render(request, "people/team_remove.html", context)
 
 
@@ -115,17 +113,17 @@ def _teams_with_counts() -> QuerySet[Team]:
     )
 
 
-def _team_context(found: Team) -> dict[str, Any]:
+def _team_context(team: Team) -> dict[str, Any]:
     """What is in a team, and what could be."""
     kept = Endpoint.objects.kept().select_related("team").order_by("slug")
-    people = User.objects.filter(grants__team=found).distinct().order_by("username")
-    grants = Grant.objects.filter(team=found).order_by("role")
+    people = User.objects.filter(grants__team=team).distinct().order_by("username")
+    grants = Grant.objects.filter(team=team).order_by("role")
     by_person: dict[int, list[Grant]] = {}
     for grant in grants:
         by_person.setdefault(grant.person_id, []).append(grant)
     return {
-        "endpoints": kept.filter(team=found),
-        "elsewhere": kept.exclude(team=found),
+        "endpoints": kept.filter(team=team),
+        "elsewhere": kept.exclude(team=team),
         "people": [(person, by_person[person.pk]) for person in people],
     }
 

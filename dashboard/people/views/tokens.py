@@ -17,9 +17,9 @@ from dashboard.accounts.reauthentication import fresh
 from dashboard.core.errors import Refused
 from dashboard.core.permissions import own
 from dashboard.models import ApiToken
+from dashboard.people.forms import TokenForm
 from dashboard.people.services import tokens
 from dashboard.people.services.tokens import IssuedToken
-from dashboard.people.token_form import TokenForm
 
 
 @own
@@ -47,8 +47,8 @@ def revoke_token(request: HttpRequest, prefix: str) -> HttpResponse:
     token = get_object_or_404(_visible_tokens(_current_person(request)), prefix=prefix)
     if request.method == "POST":
         if tokens.revoke_token(token):
-            told = _("{name} is revoked. It opens nothing any more.").format(name=token.name)
-            messages.success(request, told)
+            text = _("{name} is revoked. It opens nothing any more.").format(name=token.name)
+            messages.success(request, text)
         return redirect("tokens")
     return render(request, "people/token_revoke.html", {"token": token})
 
@@ -62,8 +62,8 @@ def _issue_token(form: TokenForm, person: User) -> IssuedToken | None:
 
 
 def _visible_tokens(person: User) -> Any:
-    found = ApiToken.objects.seen_by(person).select_related("created_by", "team")
-    return found.newest_first()
+    tokens = ApiToken.objects.seen_by(person).select_related("created_by", "team")
+    return tokens.newest_first()
 
 
 def _current_person(request: HttpRequest) -> User:

@@ -35,8 +35,8 @@ class DoctorReport:
 
     @property
     def worst(self) -> Verdict:
-        found = {check.verdict for check in self.checks}
-        return next(v for v in (Verdict.BAD, Verdict.WARN, Verdict.OK) if v in found)
+        verdicts = {check.verdict for check in self.checks}
+        return next(v for v in (Verdict.BAD, Verdict.WARN, Verdict.OK) if v in verdicts)
 
 
 def run_checks() -> DoctorReport:

@@ -112,7 +112,7 @@ def queue(state: SystemState) -> Check:
     if waited <= WAITS_TOO_LONG or not state.workers:
         return ok("queue", f"{count_noun(queued, 'run')} queued, none waits for long.")
     if not state.under_way:
-        found = ngettext(
+        text = ngettext(
             "{count} run queued, the oldest waits for {span}, and no run is under way though "
             "workers are alive.",
             "{count} runs queued, the oldest waits for {span}, and no run is under way though "
@@ -121,9 +121,9 @@ def queue(state: SystemState) -> Check:
         )
         do = _("See the logs of the workers for why they claim nothing, and restart them.")
         return bad(
-            "queue", found.format(count=f"{queued:,}", span=format_rough_duration(waited)), do
+            "queue", text.format(count=f"{queued:,}", span=format_rough_duration(waited)), do
         )
-    found = ngettext(
+    text = ngettext(
         "{count} run queued, the oldest waits for {span}.",
         "{count} runs queued, the oldest waits for {span}.",
         queued,
@@ -131,7 +131,7 @@ def queue(state: SystemState) -> Check:
     do = _(
         "Start more workers, or allow a provider that is full more runs at once (PROVIDER_RUNS)."
     )
-    return warn("queue", found.format(count=f"{queued:,}", span=format_rough_duration(waited)), do)
+    return warn("queue", text.format(count=f"{queued:,}", span=format_rough_duration(waited)), do)
 
 
 def rollups(state: SystemState) -> Check:
@@ -140,13 +140,13 @@ def rollups(state: SystemState) -> Check:
     if lag <= ROLLUP_SLOW:
         batches = count_noun(count, "batch", "batches")
         return ok("rollups", f"{batches} of observations to roll up, none waits for long.")
-    found = ngettext(
+    text = ngettext(
         "{count} batch of observations not rolled up, the oldest for {span}.",
         "{count} batches of observations not rolled up, the oldest for {span}.",
         count,
     ).format(count=_up_to_a_limit(count), span=format_rough_duration(lag))
     do = _("Charts lag behind by as much. Workers roll up by their own timer: see their logs.")
-    return (bad if lag > ROLLUP_STUCK else warn)("rollups", found, do)
+    return (bad if lag > ROLLUP_STUCK else warn)("rollups", text, do)
 
 
 def partitions(state: SystemState) -> Check:
@@ -165,14 +165,14 @@ def partitions(state: SystemState) -> Check:
 
 def overflow(state: SystemState) -> Check:
     if state.store.overflow_rows:
-        found = ngettext(
+        text = ngettext(
             "{count} observation came in while its day had no partition.",
             "{count} observations came in while their day had no partition.",
             state.store.overflow_rows,
         )
         return warn(
             "overflow",
-            found.format(count=_up_to_a_limit(state.store.overflow_rows)),
+            text.format(count=_up_to_a_limit(state.store.overflow_rows)),
             _("A worker brings them home bit by bit; if this does not go away, see its log."),
         )
     return ok("overflow", "Empty.")
@@ -234,11 +234,11 @@ CHECKS: tuple[Callable[[SystemState], Check], ...] = (
 
 def find_troubles(state: SystemState) -> list[Check]:
     """What is not as it should be, the worst first."""
-    found = [check(state) for check in CHECKS]
+    checks = [check(state) for check in CHECKS]
     return [
         check
         for verdict in (Verdict.BAD, Verdict.WARN)
-        for check in found
+        for check in checks
         if check.verdict is verdict
     ]
 
@@ -249,5 +249,5 @@ def _patience() -> timedelta:
 
 
 def _up_to_a_limit(count: int) -> str:
-    told = f"{count:,}"
-    return _("more than {count}").format(count=told) if count >= MAX_COUNTED else told
+    text = f"{count:,}"
+    return _("more than {count}").format(count=text) if count >= MAX_COUNTED else text

@@ -30,7 +30,7 @@ def database() -> Check:
     Everything else needs it.
     """
     try:
-        found = fetch_row("SHOW server_version")
+        row = fetch_row("SHOW server_version")
     except Error as exc:
         reason = " ".join(str(exc).split())
         return bad(
@@ -38,8 +38,8 @@ def database() -> Check:
             f"Postgres does not answer: {reason}",
             "Start it, or set DATABASE_URL as the product has it.",
         )
-    assert found is not None
-    version = str(found[0]).split()[0]
+    assert row is not None
+    version = str(row[0]).split()[0]
     if int(version.split(".")[0]) < OLDEST_POSTGRES:
         return bad(
             "database",
@@ -58,10 +58,10 @@ def migrations() -> Check:
 def clock() -> Check:
     """Only the database's clock decides; evidence and logs carry this machine's."""
     before = datetime.now(UTC)
-    found = fetch_row("SELECT clock_timestamp()")
+    row = fetch_row("SELECT clock_timestamp()")
     after = datetime.now(UTC)
-    assert found is not None
-    skew = abs(found[0] - (before + (after - before) / 2)) - (after - before) / 2
+    assert row is not None
+    skew = abs(row[0] - (before + (after - before) / 2)) - (after - before) / 2
     if skew > MAX_SKEW:
         return warn(
             "clock",
@@ -110,15 +110,15 @@ def retained() -> Check:
 
 def room() -> Check:
     """The size of the database, and the room on the disk of this machine's data folder."""
-    found = fetch_row("SELECT pg_database_size(current_database())")
-    assert found is not None
-    size = f"The database takes {filesizeformat(found[0])}"
+    row = fetch_row("SELECT pg_database_size(current_database())")
+    assert row is not None
+    size = f"The database takes {filesizeformat(row[0])}"
     folder = _existing_folder(Path(settings.DATA_DIR))
     free = shutil.disk_usage(folder).free
-    told = f"{size}; {filesizeformat(free)} free on the disk of {folder}."
+    text = f"{size}; {filesizeformat(free)} free on the disk of {folder}."
     if free < MIN_FREE_BYTES:
-        return warn("room", told, "Make room, or keep less: see the KEEP_ settings.")
-    return ok("room", told)
+        return warn("room", text, "Make room, or keep less: see the KEEP_ settings.")
+    return ok("room", text)
 
 
 def _existing_folder(path: Path) -> Path:

@@ -26,14 +26,14 @@ def redis() -> Check:
             f"The broker does not answer: {exc}",
             "Start it, or set REDIS_URL to where it is. Runs start late meanwhile; none is lost.",
         )
-    found = f"{server.kind} {server.version}, maxmemory-policy {server.eviction_policy}"
+    text = f"{server.kind} {server.version}, maxmemory-policy {server.eviction_policy}"
     if server.eviction_policy != "noeviction":
         return bad(
             "redis",
-            f"{found}: it may throw messages away to make room.",
+            f"{text}: it may throw messages away to make room.",
             "Set maxmemory-policy noeviction in its configuration.",
         )
-    return ok("redis", f"{found}.")
+    return ok("redis", f"{text}.")
 
 
 def secret_key() -> Check:

@@ -53,8 +53,8 @@ def _encoded(body: Any) -> bytes:
 def error_of(answer: Any) -> dict[str, Any]:
     """The error of an answer, which must have the one shape."""
     assert answer.headers["Content-Type"] == "application/problem+json"
-    found: dict[str, Any] = answer.json()
-    assert set(found) - {"errors"} == {"type", "title", "status", "detail", "code"}
-    assert found["status"] == answer.status_code
-    assert found["type"] == f"/api/v1/problems/{found['code']}"
-    return found
+    body: dict[str, Any] = answer.json()
+    assert set(body) - {"errors"} == {"type", "title", "status", "detail", "code"}
+    assert body["status"] == answer.status_code
+    assert body["type"] == f"/api/v1/problems/{body['code']}"
+    return body

@@ -35,8 +35,8 @@ class Stream:
         while line := self.answer.readline().decode():
             if line == "\n":
                 assert lines[0] == "event: progress\n"
-                found: dict[str, Any] = json.loads(lines[1].removeprefix("data: "))
-                return found
+                body: dict[str, Any] = json.loads(lines[1].removeprefix("data: "))
+                return body
             lines.append(line)
         assert not lines
         return None

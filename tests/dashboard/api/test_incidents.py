@@ -59,16 +59,16 @@ def test_an_incident_tells_what_happened_and_what_it_switched_on(api: Asking) ->
     switch_modes_on(incident)
     api.post(f"/incidents/{incident.pk}/acknowledge", NOTE)
 
-    found = api.get(f"/incidents/{incident.pk}").json()
+    body = api.get(f"/incidents/{incident.pk}").json()
 
-    assert found["headline"] == "Parse success fell from 98% to 55%"
-    assert (found["endpoint"], found["lane"], found["severity"]) == ("steady", "probe", 2)
-    assert {each["mode"] for each in found["switches"]} == {
+    assert body["headline"] == "Parse success fell from 98% to 55%"
+    assert (body["endpoint"], body["lane"], body["severity"]) == ("steady", "probe", 2)
+    assert {each["mode"] for each in body["switches"]} == {
         "strong_validation",
         "no_streaming_tools",
         "read_only_tools",
     }
-    assert [(e["kind"], e["by"], e["note"]) for e in found["events"]] == [
+    assert [(e["kind"], e["by"], e["note"]) for e in body["events"]] == [
         ("acknowledged", "alice", NOTE["note"])
     ]
 
@@ -99,10 +99,10 @@ def test_the_new_normal_is_accepted(api: Asking) -> None:
     incident = make_incident(endpoint)
     switch_modes_on(incident)
 
-    found = api.post(f"/incidents/{incident.pk}/accept", NOTE).json()
+    body = api.post(f"/incidents/{incident.pk}/accept", NOTE).json()
 
-    assert (found["state"], found["ended_at"] is not None) == ("accepted", True)
-    assert all(each["off_at"] for each in found["switches"])
+    assert (body["state"], body["ended_at"] is not None) == ("accepted", True)
+    assert all(each["off_at"] for each in body["switches"])
     policy = api.get("/endpoints/steady/policy").json()
     assert (policy["modes"]["automatic"], policy["baseline"]) == ([], "none")
     assert api.post(f"/incidents/{incident.pk}/accept", NOTE).status_code == 409

@@ -67,9 +67,9 @@ def test_a_series_keeps_to_its_span(api: Asking) -> None:
     rollups.roll_up()
 
     span = {"from": start.isoformat(), "to": (start + timedelta(hours=10)).isoformat()}
-    found = api.get("/endpoints/steady/metrics", lane="live", **span).json()
+    body = api.get("/endpoints/steady/metrics", lane="live", **span).json()
 
-    assert sum(point["trials"] for point in found["points"]) == 2
+    assert sum(point["trials"] for point in body["points"]) == 2
 
 
 @pytest.mark.parametrize(

@@ -136,9 +136,9 @@ def test_tool_rules_are_listed_with_the_known_tools(api: Asking) -> None:
     """Whoever enforces a policy elsewhere can class tools as we do."""
     tool_rules.add(pattern="deploy_*", risk=Risk.WRITE, note="ours", by=None)
 
-    found = api.get("/tool-rules").json()
+    body = api.get("/tool-rules").json()
 
-    assert found["rules"] == [{"pattern": "deploy_*", "risk": "write", "note": "ours"}]
+    assert body["rules"] == [{"pattern": "deploy_*", "risk": "write", "note": "ours"}]
     bash = {"pattern": "Bash", "risk": "dangerous", "note": "", "agent": "Claude Code"}
-    assert bash in found["defaults"]["rules"]
-    assert found["defaults"]["version"] == "v1"
+    assert bash in body["defaults"]["rules"]
+    assert body["defaults"]["version"] == "v1"

@@ -43,8 +43,8 @@ def endpoint(db: None) -> Endpoint:
 def asked(api: Asking) -> dict[str, Any]:
     answer = api.post("/endpoints/steady/rollout", WHY)
     assert answer.status_code == 201, answer.content
-    found: dict[str, Any] = answer.json()
-    return found
+    body: dict[str, Any] = answer.json()
+    return body
 
 
 def stage(endpoint: Endpoint) -> str:
@@ -113,9 +113,9 @@ def test_what_has_changed_voids_the_request(endpoint: Endpoint, olga: Asking, an
 
     assert (first.status_code, "hermes" in error_of(first)["detail"]) == (409, True)
     assert again.content == first.content
-    found = anna.get(path).json()
-    assert (found["state"], found["differs"]) == ("voided", [])
-    assert any("hermes" in each["after"] for each in found["changed"])
+    content = anna.get(path).json()
+    assert (content["state"], content["differs"]) == ("voided", [])
+    assert any("hermes" in each["after"] for each in content["changed"])
     assert stage(endpoint) == "shadow"
 
 
@@ -215,10 +215,10 @@ def test_gates_are_changed_by_administrators_one_version_at_a_time(
 ) -> None:
     """What is wrong is named by its place, and what was asked for under the old ones is void."""
     root = token_for(User.objects.create_superuser("root"), "read", "decide")
-    found = olga.get("/gates").json()
-    assert found["version"] is None
+    content = olga.get("/gates").json()
+    assert content["version"] is None
     asked(olga)
-    gates = found["gates"]
+    gates = content["gates"]
     gates["read_only"]["trials"] = 31
     body = {"version": None, "gates": gates, "reason": "one more"}
 

@@ -33,12 +33,12 @@ VISIONS: dict[str, tuple[Colour, Colour, Colour]] = {
 def tokens(path: Path, scheme: str) -> dict[str, Colour]:
     """Every custom property of the file that holds a plain colour, in one colour scheme."""
     place = {"light": 0, "dark": 1}[scheme]
-    found: dict[str, Colour] = {}
+    values: dict[str, Colour] = {}
     for name, value in re.findall(r"--([\w-]+):\s*([^;]+);", path.read_text()):
         colours = re.findall(r"#[0-9a-f]{6}\b", value)
         if colours and "rgb(" not in value:
-            found[name] = _linear(colours[place] if len(colours) > 1 else colours[0])
-    return found
+            values[name] = _linear(colours[place] if len(colours) > 1 else colours[0])
+    return values
 
 
 def contrast(one: Colour, other: Colour) -> float:

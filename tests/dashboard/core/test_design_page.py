@@ -56,5 +56,5 @@ def test_a_toast_comes_as_an_event_with_the_answer(
 
     answer = signed_in.post("/design/toast/", {"level": asked})
 
-    said = {"text": f"This is what {level} looks like.", "level": level}
-    assert json.loads(answer.headers["HX-Trigger"]) == {"toast": said}
+    values = {"text": f"This is what {level} looks like.", "level": level}
+    assert json.loads(answer.headers["HX-Trigger"]) == {"toast": values}

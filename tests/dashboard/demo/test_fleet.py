@@ -52,5 +52,5 @@ def _spec(member: FleetMember) -> Spec:
     path = member.base_url.removeprefix("http://127.0.0.1:8900")
     if path.startswith("/stories/"):
         path = "/" + path.split("/", 3)[3]
-    found = {spec.mount + spec.prefix: spec for spec in SPECS}
-    return found[path]
+    values = {spec.mount + spec.prefix: spec for spec in SPECS}
+    return values[path]

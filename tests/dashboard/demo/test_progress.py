@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dashboard.demo.demo_progress import ProgressLine
+from dashboard.demo.demo_history import ProgressLine
 
 SENTENCE = "Playing 30 days of history on the simulated vendors: {} %"
 

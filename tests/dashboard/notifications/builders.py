@@ -44,9 +44,14 @@ def tell(
     **body: Any,
 ) -> Notice:
     """A notice in the outbox."""
-    said = {"title": "steady: Parse success fell", "text": "No mode is on.", "severity": 2, **body}
+    values = {
+        "title": "steady: Parse success fell",
+        "text": "No mode is on.",
+        "severity": 2,
+        **body,
+    }
     return outbox.put_notice(
-        Notice.Kind(kind), endpoint=endpoint, body=said, incident=incident, at=at
+        Notice.Kind(kind), endpoint=endpoint, body=values, incident=incident, at=at
     )
 
 

@@ -39,10 +39,10 @@ def test_a_message_arrives(
 
     turn()
 
-    said = receiver.received[0].json()
-    assert (said["title"], said["type"]) == ("steady: <b>fell</b>", "info")
-    assert said["message"] == "No mode is on.\nhttps://gauge.example/endpoints/steady/"
-    assert said["attachments"] == []
+    body = receiver.received[0].json()
+    assert (body["title"], body["type"]) == ("steady: <b>fell</b>", "info")
+    assert body["message"] == "No mode is on.\nhttps://gauge.example/endpoints/steady/"
+    assert body["attachments"] == []
     assert the_delivery().state == "sent"
 
 

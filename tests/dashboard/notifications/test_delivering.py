@@ -65,9 +65,9 @@ def test_the_waits_between_tries_double_up_to_an_hour(
 def now() -> Any:
     from dashboard.core.sql import fetch_row
 
-    found = fetch_row("SELECT statement_timestamp()")
-    assert found is not None
-    return found[0]
+    row = fetch_row("SELECT statement_timestamp()")
+    assert row is not None
+    return row[0]
 
 
 def test_nothing_is_sent_before_it_is_due(receiver: Receiver, endpoint: Endpoint) -> None:

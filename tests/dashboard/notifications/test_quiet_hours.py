@@ -20,9 +20,9 @@ ZONES = ["UTC", "Asia/Kathmandu", "America/St_Johns", "Pacific/Kiritimati"]
 
 def around_now(zone: str, start: int, end: int) -> dict[str, Any]:
     """Quiet hours from and until so many minutes from now, by the clock on that wall."""
-    found = fetch_row("SELECT statement_timestamp() AT TIME ZONE %(zone)s", {"zone": zone})
-    assert found is not None
-    moments = [found[0] + timedelta(minutes=minutes) for minutes in (start, end)]
+    row = fetch_row("SELECT statement_timestamp() AT TIME ZONE %(zone)s", {"zone": zone})
+    assert row is not None
+    moments = [row[0] + timedelta(minutes=minutes) for minutes in (start, end)]
     return {
         "quiet_from": moments[0].time(),
         "quiet_until": moments[1].time(),

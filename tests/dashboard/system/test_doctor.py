@@ -33,10 +33,10 @@ NAMES = {
 
 def only(name: str, verdict: Verdict) -> Check:
     """The one check that is not ok; it says what to do."""
-    found = {check.name: check for check in run_checks().checks if check.verdict is not Verdict.OK}
-    assert {check: one.verdict for check, one in found.items()} == {name: verdict}
-    assert found[name].do
-    return found[name]
+    values = {check.name: check for check in run_checks().checks if check.verdict is not Verdict.OK}
+    assert {check: one.verdict for check, one in values.items()} == {name: verdict}
+    assert values[name].do
+    return values[name]
 
 
 @pytest.fixture
@@ -78,11 +78,11 @@ def test_a_check_that_cannot_be_made_is_a_line_of_the_report(healthy: Endpoint) 
     """A table that is gone ends neither the visit nor in a traceback."""
     sql("ALTER TABLE dashboard_pulse RENAME TO elsewhere")
 
-    found = {check.name: check for check in run_checks().checks}
+    values = {check.name: check for check in run_checks().checks}
 
-    assert found["state"].verdict is Verdict.BAD
-    assert "dashboard_pulse" in found["state"].found
-    assert found["redis"].verdict is Verdict.OK
+    assert values["state"].verdict is Verdict.BAD
+    assert "dashboard_pulse" in values["state"].found
+    assert values["redis"].verdict is Verdict.OK
 
 
 def test_a_postgres_that_is_too_old_is_named(

@@ -46,10 +46,10 @@ def test_a_healthy_system_is_told_as_json() -> None:
 
     code, out, _ = doctor("--json", env=environment())
 
-    told = json.loads(out)
-    assert (code, told["verdict"]) == (0, "ok")
-    assert {tuple(check) for check in told["checks"]} == {("name", "verdict", "found", "do")}
-    assert all(check["verdict"] == "ok" and check["found"] for check in told["checks"])
+    body = json.loads(out)
+    assert (code, body["verdict"]) == (0, "ok")
+    assert {tuple(check) for check in body["checks"]} == {("name", "verdict", "found", "do")}
+    assert all(check["verdict"] == "ok" and check["found"] for check in body["checks"])
 
 
 @pytest.mark.django_db(transaction=True)

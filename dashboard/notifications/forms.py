@@ -1,17 +1,19 @@
-"""The form of a channel."""
+"""The forms of channels and of maintenance windows."""
 
 from __future__ import annotations
 
 from datetime import timedelta
-from typing import Any
+from typing import Any, cast
 
 from django import forms
 from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
 from dashboard.core import durations
-from dashboard.models import Channel, Notice
+from dashboard.core.permissions import Actor, Right
+from dashboard.models import Channel, Endpoint, Notice
 from dashboard.models.notification import WANTED
+from dashboard.notifications.services.maintenance import MAX_REASON_LENGTH
 
 _PREFERENCES = (
     "kinds",
@@ -99,8 +101,8 @@ class ChannelForm(forms.Form):
             # Another kind would need another URL: that is another channel.
             del self.fields["kind"]
             self.fields["url"].required = False
-            told = gettext("Now {hint}. Leave it empty to keep it.")
-            self.fields["url"].help_text = told.format(hint=channel.hint)
+            text = gettext("Now {hint}. Leave it empty to keep it.")
+            self.fields["url"].help_text = text.format(hint=channel.hint)
 
     def clean_remind_every(self) -> timedelta | None:
         text: str = self.cleaned_data["remind_every"]
@@ -120,9 +122,9 @@ def _parse_span(text: str, least: timedelta, most: timedelta) -> timedelta:
     except ValueError as exc:
         raise forms.ValidationError(_("Write a number and a unit: 60s, 30m or 6h.")) from exc
     if not least <= span <= most:
-        told = gettext("Between {least} and {most}, please.")
+        message = gettext("Between {least} and {most}, please.")
         raise forms.ValidationError(
-            told.format(
+            message.format(
                 least=durations.format_duration(least), most=durations.format_duration(most)
             )
         )
@@ -136,3 +138,38 @@ def _channel_initial(channel: Channel) -> dict[str, Any]:
         "remind_every": durations.format_duration(remind) if remind else "",
         "group_for": durations.format_duration(channel.group_for),
     }
+
+
+class _DateTimeInput(forms.DateTimeInput):
+    input_type = "datetime-local"
+
+    def __init__(self) -> None:
+        super().__init__(format="%Y-%m-%dT%H:%M")
+
+
+class MaintenanceForm(forms.Form):
+    endpoint = forms.ModelChoiceField(
+        Endpoint.objects.none(),
+        label=_("Endpoint"),
+        required=False,
+        to_field_name="slug",
+        empty_label=_("every endpoint"),
+        error_messages={"invalid_choice": _("There is no such endpoint.")},
+    )
+    starts_at = forms.DateTimeField(label=_("Begins (UTC)"), widget=_DateTimeInput())
+    ends_at = forms.DateTimeField(label=_("Ends (UTC)"), widget=_DateTimeInput())
+    reason = forms.CharField(
+        label=_("Reason"),
+        max_length=MAX_REASON_LENGTH,
+        help_text=_("Shown here and in the charts, such as “the vendor moves data centres”."),
+        widget=forms.TextInput({"autocomplete": "off"}),
+    )
+
+    def __init__(self, data: Any, *, actor: Actor, initial: dict[str, Any]) -> None:
+        super().__init__(data, initial=initial)
+        teams = actor.teams(Right.OPERATE)
+        endpoint = cast("forms.ModelChoiceField[Endpoint]", self.fields["endpoint"])
+        endpoint.queryset = Endpoint.objects.kept().of_teams(teams).order_by("slug")
+        # Every endpoint is for those whose role holds for every endpoint.
+        if teams is not None:
+            endpoint.required, endpoint.empty_label = True, None

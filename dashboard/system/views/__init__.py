@@ -1,1 +1,0 @@
-"""The system pages, health checks and metrics."""
