@@ -12,15 +12,15 @@ ROOT = Path(__file__).resolve().parents[2]
 
 CONFINED = """
 import socket, sys, threading
-from probes.sandbox import confine
-from probes.egress_rules import Rules, parse_grants
+from probes.sandbox import confine_process
+from probes.egress_rules import EgressRules, parse_grants
 import requests
 real = socket.getaddrinfo
 rounds = iter(sys.argv[3].split(","))
 def resolve(host, port, *args, **kwargs):
     return real(next(rounds) if host.endswith(".test") else host, port, *args, **kwargs)
 socket.getaddrinfo = resolve
-refused = confine(Rules(parse_grants(sys.argv[1])))
+refused = confine_process(EgressRules(parse_grants(sys.argv[1])))
 url = sys.argv[2]
 {act}
 print("ended well", refused)

@@ -34,7 +34,7 @@ WORKERS = 4
 SENDING = """
 import django; django.setup()
 from dashboard.notifications.services import deliveries
-deliveries.send_due()
+deliveries.send_due_deliveries()
 """
 
 
