@@ -40,9 +40,9 @@ class Chaos:
             self.stack.beat(f"beat{self._beats}", env={"SCHEDULE_EVERY": "2s"})
 
     def strike_until(self, number: int, events: Mapping[float, Callable[[], None]]) -> None:
-        """Kill so often; each event comes after its share of the kills."""
+        """Kill so often, and at every point a ninth of that; events come after their share."""
         waiting = dict(events)
-        while (done := self.kills.total()) < number:
+        while (done := self.kills.total()) < number or self._fewest() < number // 9:
             for due in [share for share in waiting if share * number <= done]:
                 waiting.pop(due)()
             self._thaw()
@@ -65,6 +65,9 @@ class Chaos:
         """SIGKILL a worker with its pool at whatever point; it is started anew."""
         self._workers[self._rng.choice(WORKERS)].kill()
         self.kills["whole worker"] += 1
+
+    def _fewest(self) -> int:
+        return min(self.kills[point] for point in POINTS)
 
     def _strike(self) -> None:
         """Kill a process at work: at the point that was hit least, if a run gets there in time."""

@@ -42,7 +42,7 @@ def test_help_needs_no_set_up_and_works_from_anywhere(tmp_path: Path) -> None:
         check=True,
     )
 
-    assert "./run test [pytest arguments]" in shown.stdout
+    assert "./run test [--all] [pytest arguments]" in shown.stdout
 
 
 def test_run_can_be_read_by_an_old_python() -> None:
