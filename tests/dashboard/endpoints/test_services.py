@@ -15,6 +15,11 @@ from tests.dashboard.runs.conftest import FIELDS
 KEY = Secret("sk-planted-0123456789")
 
 
+@pytest.fixture
+def endpoint(db: None) -> Endpoint:
+    return endpoints.create(**FIELDS)
+
+
 def change(endpoint: Endpoint, **over: Any) -> endpoints.Updated:
     fields = {name: getattr(endpoint, name) for name in endpoints.FIELDS}
     return endpoints.update(endpoint, **{"key": None, "forget_key": False, **fields, **over})
