@@ -26,6 +26,7 @@ MANAGE = (sys.executable, "manage.py")
 
 CHECKS_WITHOUT_SERVERS: Mapping[str, Sequence[str]] = {
     "format": (str(BIN / "ruff"), "format", "--check", "."),
+    "templates": (str(BIN / "djangofmt"), "--check", "templates"),
     "lint": (str(BIN / "ruff"), "check", "."),
     "layers": (str(BIN / "lint-imports"),),
     "deploy": (*MANAGE, "check", "--deploy", "--fail-level", "WARNING"),

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from urllib.parse import urlencode
 
 from django import template
+from django.utils.html import format_html, format_html_join
+from django.utils.safestring import SafeString
 from django.utils.translation import gettext as _
 
+from dashboard.core.safe_text import TextPiece
 from dashboard.models import Run
 from dashboard.runs.failure_reasons import Reason, told
 from dashboard.runs.table import TRIGGER_WORDS
@@ -46,3 +49,16 @@ def reason_of(run: Run) -> Reason:
 def address(kept: Sequence[tuple[str, str]], more: str) -> str:
     """What the page asks for beside this part, and what the part asks for."""
     return "&".join(part for part in (urlencode(kept), more) if part)
+
+
+@register.simple_tag
+def marked_text(pieces: Iterable[TextPiece], element: str) -> SafeString:
+    """Put the marked pieces into `element`. For `<pre>`, where spaces of a template would show."""
+    return format_html_join("", "{}", ((_marked(piece, element),) for piece in pieces))
+
+
+def _marked(piece: TextPiece, element: str) -> str:
+    if not piece.mark:
+        return piece.text
+    target = format_html(' id="{}"', piece.mark) if piece.is_first else ""
+    return format_html("<{0}{1}>{2}</{0}>", element, target, piece.text)

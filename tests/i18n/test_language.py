@@ -9,7 +9,6 @@ import pytest
 from django.contrib.auth.models import User
 from django.test import Client
 from django.utils import translation
-from pytest_django.asserts import assertContains
 
 from dashboard.core import durations
 from dashboard.core.labels import (
@@ -46,6 +45,7 @@ from probes.outcomes import FindingKind, Metric, Outcome
 from probes.suite import PROBES as ALL_PROBES
 from tests.dashboard.incidents.builders import degrade
 from tests.factories import make_endpoint, make_person
+from tests.markup import assert_contains
 
 PAGE = "/settings/system/"
 CHINESE = "zh-hans"
@@ -63,8 +63,8 @@ def test_pages_speak_the_language_of_the_browser(reader: Client) -> None:
     """And say so, for screen readers and for the type."""
     page = reader.get(PAGE)
 
-    assertContains(page, '<html lang="zh-hans">')
-    assertContains(page, "<h1>系统</h1>")
+    assert_contains(page, '<html lang="zh-hans">')
+    assert_contains(page, "<h1>系统</h1>")
 
 
 @pytest.mark.parametrize("asked", ["en-GB", "fr", "", "zz;q=x"])
@@ -72,8 +72,8 @@ def test_other_browsers_get_english(reader: Client, asked: str) -> None:
     """Of two languages English is the one that more people read."""
     page = reader.get(PAGE, headers={"accept-language": asked})
 
-    assertContains(page, '<html lang="en">')
-    assertContains(page, "<h1>System</h1>")
+    assert_contains(page, '<html lang="en">')
+    assert_contains(page, "<h1>System</h1>")
 
 
 def test_a_chosen_language_stays(reader: Client) -> None:
@@ -82,7 +82,7 @@ def test_a_chosen_language_stays(reader: Client) -> None:
     answer = reader.post("/language/", {"language": "en"}, headers={"referer": page})
 
     assert answer.headers["Location"] == page
-    assertContains(reader.get(PAGE), "<h1>System</h1>")
+    assert_contains(reader.get(PAGE), "<h1>System</h1>")
 
 
 def test_a_choice_leads_to_no_other_site(reader: Client) -> None:
@@ -97,13 +97,13 @@ def test_a_choice_leads_to_no_other_site(reader: Client) -> None:
 def test_the_sign_in_page_can_be_switched(client: Client, db: None, static_files: Path) -> None:
     """Who cannot read it has not signed in yet."""
     chinese = 'value="zh-hans" lang="zh-hans" translate="no">简体中文<'
-    assertContains(client.get("/login/"), chinese)
+    assert_contains(client.get("/login/"), chinese)
 
     client.post("/language/", {"language": CHINESE})
 
     page = client.get("/login/")
-    assertContains(page, '<html lang="zh-hans">')
-    assertContains(page, 'value="en" lang="en" translate="no">English<')
+    assert_contains(page, '<html lang="zh-hans">')
+    assert_contains(page, 'value="en" lang="en" translate="no">English<')
 
 
 def test_what_programs_read_is_english(reader: Client) -> None:
@@ -115,8 +115,8 @@ def test_what_programs_read_is_english(reader: Client) -> None:
     incidents = reader.get("/api/v1/incidents", headers=bearer)
     refused = reader.get("/api/v1/incidents", headers={"authorization": "Bearer none"})
 
-    assertContains(incidents, "Parse success fell from 100% to")
-    assertContains(refused, "This API token is not known.", status_code=401)
+    assert_contains(incidents, "Parse success fell from 100% to")
+    assert_contains(refused, "This API token is not known.", status_code=401)
 
 
 def test_files_are_english(reader: Client) -> None:

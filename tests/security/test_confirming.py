@@ -9,10 +9,11 @@ import pytest
 from django.contrib.auth.models import User
 from django.test import Client
 from django.utils import timezone
-from pytest_django.asserts import assertContains, assertRedirects
+from pytest_django.asserts import assertRedirects
 
 from dashboard.models import ApiToken
 from tests.factories import make_endpoint
+from tests.markup import assert_contains
 from tests.security.people import PASSWORD, code_of, with_app
 
 pytestmark = pytest.mark.usefixtures("static_files")
@@ -51,10 +52,10 @@ def test_a_token_needs_a_fresh_confirmation(stale: Client) -> None:
     assertRedirects(sent, "/confirm/?next=/settings/tokens/")
     assert not ApiToken.objects.exists()
     page = stale.get("/confirm/?next=/settings/tokens/")
-    assertContains(page, "Confirm that it is you")
+    assert_contains(page, "Confirm that it is you")
 
     wrong = stale.post("/confirm/", {"password": "wrong", "next": "/settings/tokens/"})
-    assertContains(wrong, "This was not right")
+    assert_contains(wrong, "This was not right")
     right = stale.post("/confirm/", {"password": PASSWORD, "next": "/settings/tokens/"})
     assertRedirects(right, "/settings/tokens/")
     stale.post("/settings/tokens/", TOKEN)

@@ -9,11 +9,11 @@ from allauth.socialaccount.models import SocialAccount
 from cryptography.hazmat.primitives.asymmetric import rsa
 from django.contrib.auth.models import User
 from django.test import Client
-from pytest_django.asserts import assertContains
 
 from dashboard.core import permissions
 from dashboard.models.audit import Action
 from tests.factories import make_person
+from tests.markup import assert_contains
 from tests.security.people import PASSWORD, code_of, is_in, sign_in, told, with_app
 from tests.security.provider import Provider, provider
 
@@ -37,7 +37,7 @@ def test_who_linked_their_account_comes_in(client: Client, provider: Provider) -
     """A link is made while signed in; then the subject alone is enough, whatever it is called."""
     bob = make_person("bob", password=PASSWORD)
     client.force_login(bob)
-    assertContains(Client().get("/login/"), "Sign in with Acme")
+    assert_contains(Client().get("/login/"), "Sign in with Acme")
     assert link(client, provider).headers["Location"] == "/settings/security/"
 
     visitor = Client()
@@ -58,7 +58,7 @@ def test_strangers_stay_out(client: Client, provider: Provider) -> None:
     page = come(client, provider, preferred_username="bob", email="bob@x.example")
 
     assert page.headers["Location"] == "/login/"
-    assertContains(client.get("/login/"), "Nobody here is linked")
+    assert_contains(client.get("/login/"), "Nobody here is linked")
     assert (is_in(client), User.objects.count()) == (False, 1)
 
 

@@ -10,11 +10,11 @@ import pytest
 from allauth.mfa.models import Authenticator
 from django.contrib.auth.models import User
 from django.test import Client
-from pytest_django.asserts import assertContains
 
 from dashboard.accounts import second_factor
 from dashboard.models.audit import Action
 from tests.factories import make_person
+from tests.markup import assert_contains
 from tests.security.people import PASSWORD, code_of, is_in, sign_in, told, with_app
 from tests.security.soft_passkey import SoftPasskey, add_passkey
 
@@ -43,7 +43,7 @@ def test_an_app_is_set_up_by_its_first_code(inside: Client, bob: User) -> None:
     secret = shown[1].replace(" ", "")
     assert 'src="data:image/svg+xml;base64,' in page
 
-    assertContains(inside.post("/settings/security/app/", {"code": "000000"}), "not the code")
+    assert_contains(inside.post("/settings/security/app/", {"code": "000000"}), "not the code")
     assert not second_factor.has_any(bob)
     done = inside.post("/settings/security/app/", {"code": code_of(secret)})
     codes = re.findall(r"\b\d{8}\b", done.content.decode().partition('id="codes"')[2])
@@ -78,14 +78,14 @@ def test_new_recovery_codes_replace_the_old_and_go_with_the_last_factor(
 
     assert Authenticator.objects.count() == 0
     page = inside.post("/settings/security/codes/", follow=True)
-    assertContains(page, "set one up first")
+    assert_contains(page, "set one up first")
 
 
 def test_a_passkey_signs_in_alone_and_confirms(inside: Client, bob: User) -> None:
     """It is both factors at once; another's, or an answer to another question, opens nothing."""
     key, foreign = SoftPasskey(), SoftPasskey()
-    assertContains(add_passkey(inside, key), "recovery codes")
-    assertContains(inside.get("/settings/security/"), "laptop")
+    assert_contains(add_passkey(inside, key), "recovery codes")
+    assert_contains(inside.get("/settings/security/"), "laptop")
     foreign.id, foreign.owner = key.id, key.owner
 
     visitor = Client()
@@ -125,7 +125,7 @@ def test_a_number_in_place_of_bytes_makes_no_room_for_so_many(
 
     refused = visitor.post("/login/passkey/", {"credential": json.dumps(answer)})
 
-    assertContains(refused, "This passkey opens nothing here")
+    assert_contains(refused, "This passkey opens nothing here")
     assert not is_in(visitor)
 
 
@@ -133,7 +133,7 @@ def test_a_passkey_of_another_site_is_refused(inside: Client, bob: User) -> None
     """What was made or answered for another host name counts for nothing."""
     elsewhere = SoftPasskey("testserver.evil.example")
 
-    assertContains(add_passkey(inside, elsewhere), "was not made")
+    assert_contains(add_passkey(inside, elsewhere), "was not made")
     assert not second_factor.has_any(bob)
 
 
@@ -141,7 +141,7 @@ def test_pages_opened_by_a_bare_address_say_why_there_are_no_passkeys(inside: Cl
     """Browsers would refuse; the page says what to do instead."""
     page = inside.get("/settings/security/", headers={"Host": "127.0.0.1:8000"})
 
-    assertContains(page, "bare address")
+    assert_contains(page, "bare address")
     assert "Add a passkey" not in page.content.decode()
 
 

@@ -9,11 +9,11 @@ import pytest
 from django.contrib.auth.models import User
 from django.test import Client
 from django.utils import timezone
-from pytest_django.asserts import assertContains
 
 from dashboard.models import PersonSession
 from dashboard.models.audit import Action
 from tests.factories import make_person
+from tests.markup import assert_contains
 from tests.security.people import PASSWORD, is_in, told
 
 pytestmark = pytest.mark.usefixtures("static_files")
@@ -76,8 +76,8 @@ def test_people_see_and_end_their_own_sessions(inside: Client, bob: User) -> Non
     stranger.force_login(make_person("eve"))
     page = inside.get("/settings/sessions/")
 
-    assertContains(page, "this one", count=1)
-    assertContains(page, 'role="row"', count=1 + 3)
+    assert_contains(page, "this one", count=1)
+    assert_contains(page, 'role="row"', count=1 + 3)
     keys = [client.cookies["session"].value for client in (inside, phone, stranger)]
     assert not any(key in page.content.decode() for key in keys)
 

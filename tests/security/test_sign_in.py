@@ -7,13 +7,14 @@ from typing import Any
 import pytest
 from django.contrib.auth.models import User
 from django.test import Client
-from pytest_django.asserts import assertContains, assertRedirects
+from pytest_django.asserts import assertRedirects
 
 from dashboard.accounts.services import passwords
 from dashboard.core.errors import Refused
 from dashboard.models.audit import Action
 from dashboard.models.people import Role
 from tests.factories import make_person
+from tests.markup import assert_contains
 from tests.security.people import PASSWORD, code_of, is_in, sign_in, told, with_app
 
 pytestmark = pytest.mark.usefixtures("static_files")
@@ -46,7 +47,7 @@ def test_deactivated_people_are_answered_like_a_wrong_password(client: Client, b
     """Nothing tells whether the account exists."""
     User.objects.filter(pk=bob.pk).update(is_active=False)
 
-    assertContains(sign_in(client), "Please enter a correct username and password")
+    assert_contains(sign_in(client), "Please enter a correct username and password")
     assert not is_in(client)
 
 
@@ -63,7 +64,7 @@ def test_the_second_step_is_needed_and_leads_on(client: Client, bob: User) -> No
 
     other = Client()
     sign_in(other, next="//evil.example/")
-    assertContains(other.post("/login/code/", {"code": code}), "Each code works once")
+    assert_contains(other.post("/login/code/", {"code": code}), "Each code works once")
     answer = other.post("/login/code/", {"code": code_of(secret, later=1)})
     assert answer.headers["Location"] == "/"
     assertRedirects(Client().get("/login/code/"), "/login/")
@@ -105,7 +106,7 @@ def test_password_rules_hold_wherever_one_is_set(client: Client, bob: User, pass
     client.force_login(bob)
     form = {"old_password": PASSWORD, "new_password1": password, "new_password2": password}
 
-    assertContains(client.post("/settings/password/", form), "error-text")
+    assert_contains(client.post("/settings/password/", form), "error-text")
     with pytest.raises(Refused):
         passwords.choose(bob, password=password)
     bob.refresh_from_db()

@@ -10,13 +10,13 @@ import pytest
 from django.contrib.auth.models import User
 from django.test import Client
 from django.utils import timezone
-from pytest_django.asserts import assertContains, assertNotContains
 
 from dashboard.models import Endpoint, Incident, MaintenanceWindow
 from dashboard.models.people import Role, Team
 from dashboard.notifications.services import maintenance
 from tests.dashboard.incidents.builders import degrade
 from tests.factories import make_endpoint, make_finished_run, make_person
+from tests.markup import assert_contains, assert_not_contains
 
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("static_files")]
 SignIn = Callable[..., Client]
@@ -91,9 +91,9 @@ def test_no_list_names_what_belongs_to_others(as_: SignIn) -> None:
         # What was asked for may be repeated; what is behind it may not.
         seen = re.sub(r'endpoint=(theirs|nobodys)-1|value="(theirs|nobodys)-1"', "", text)
         assert not re.search("theirs-1|nobodys-1|Theirs", seen), address
-    assertContains(viewer.get("/"), "<b>1</b> endpoint")
-    assertContains(viewer.get("/"), "ours-1")
-    assertContains(viewer.get("/settings/system/"), "ours-1")
+    assert_contains(viewer.get("/"), "<b>1</b> endpoint")
+    assert_contains(viewer.get("/"), "ours-1")
+    assert_contains(viewer.get("/settings/system/"), "ours-1")
 
 
 @pytest.mark.usefixtures("fleet")
@@ -102,15 +102,15 @@ def test_whose_role_holds_everywhere_sees_all_of_it(as_: SignIn) -> None:
     viewer = as_(Role.VIEWER, everywhere=True)
 
     for slug in ("ours-1", "theirs-1", "nobodys-1"):
-        assertContains(viewer.get("/"), slug)
-        assertContains(viewer.get("/settings/export/"), f"  {slug}:")
-        assertContains(viewer.get("/settings/maintenance/"), f"reason of {slug}")
+        assert_contains(viewer.get("/"), slug)
+        assert_contains(viewer.get("/settings/export/"), f"  {slug}:")
+        assert_contains(viewer.get("/settings/maintenance/"), f"reason of {slug}")
     rows = 'class="row-link"[^>]*>([^<]*)</a>'
     for team, slugs in (("Ours", ["ours-1"]), ("-", ["nobodys-1"])):
         assert re.findall(rows, viewer.get(f"/?team={team}").content.decode()) == slugs
     grouped = viewer.get("/?group=team")
-    assertContains(grouped, 'href="?team=Theirs"')
-    assertContains(grouped, "without a team")
+    assert_contains(grouped, 'href="?team=Theirs"')
+    assert_contains(grouped, "without a team")
 
 
 @pytest.mark.usefixtures("fleet")
@@ -157,10 +157,10 @@ def test_viewers_are_offered_nothing_that_would_be_refused(as_: SignIn) -> None:
     for address, parts in offered.items():
         pages = {role: client.get(address) for role, client in clients.items()}
         for part, needed in parts.items():
-            assertNotContains(pages[Role.VIEWER], part)
-            assertContains(pages[needed], part)
+            assert_not_contains(pages[Role.VIEWER], part)
+            assert_contains(pages[needed], part)
             if needed is Role.APPROVER:
-                assertNotContains(pages[Role.OPERATOR], part)
+                assert_not_contains(pages[Role.OPERATOR], part)
 
 
 @pytest.mark.usefixtures("fleet")
@@ -176,9 +176,9 @@ def test_maintenance_is_planned_for_ones_own_endpoints(as_: SignIn) -> None:
     of_all = MaintenanceWindow.objects.get(endpoint=None)
 
     page = operator.get("/settings/maintenance/")
-    assertNotContains(page, ">every endpoint</option>")
-    assertContains(page, "reason of all")  # it holds for theirs too
-    assertNotContains(page, f"/settings/maintenance/{of_all.pk}/cancel/")
+    assert_not_contains(page, ">every endpoint</option>")
+    assert_contains(page, "reason of all")  # it holds for theirs too
+    assert_not_contains(page, f"/settings/maintenance/{of_all.pk}/cancel/")
     for endpoint in ("", "theirs-1"):
         operator.post("/settings/maintenance/", {**given, "endpoint": endpoint})
     assert not MaintenanceWindow.objects.filter(reason="moving").exists()
@@ -201,7 +201,7 @@ def test_endpoints_go_only_to_teams_where_one_may_operate(as_: SignIn, teams: ob
     operator.post("/endpoints/new/", {**FIELDS, "team": "Ours"})
     assert _team_of("ours-new") == "Ours"
     assert _team_of("ours-1") == "Ours"
-    assertContains(operator.get("/endpoints/ours-new/"), "?team=Ours")
+    assert_contains(operator.get("/endpoints/ours-new/"), "?team=Ours")
 
     for team, found in (("Theirs", "Theirs"), ("", None)):
         everywhere.post("/endpoints/ours-new/edit/", {**FIELDS, "team": team})
@@ -219,8 +219,8 @@ def test_whoever_has_no_role_yet_is_told_whom_to_ask(client: Client) -> None:
 
     for address in ("/", "/incidents/", "/endpoints/new/"):
         page = client.get(address)
-        assertContains(page, "You have no role yet", status_code=403)
-        assertContains(page, 'action="/logout/"', status_code=403)
+        assert_contains(page, "You have no role yet", status_code=403)
+        assert_contains(page, 'action="/logout/"', status_code=403)
     assert client.get("/settings/").status_code == 200
 
 
@@ -228,5 +228,5 @@ def test_a_fleet_that_is_empty_for_a_viewer_says_what_comes(as_: SignIn) -> None
     """They cannot register one, so they are not told how to."""
     page = as_(Role.VIEWER).get("/")
 
-    assertContains(page, "No endpoint yet")
-    assertNotContains(page, "/endpoints/new/")
+    assert_contains(page, "No endpoint yet")
+    assert_not_contains(page, "/endpoints/new/")

@@ -11,7 +11,7 @@ from django.core.management import CommandError, call_command
 from django.db import IntegrityError, transaction
 from django.test import Client
 from django.utils import timezone
-from pytest_django.asserts import assertContains, assertNotContains, assertRedirects
+from pytest_django.asserts import assertRedirects
 
 from dashboard.api.token_check import find_token
 from dashboard.core.errors import Refused
@@ -21,6 +21,7 @@ from dashboard.models.people import Role
 from dashboard.people.services import tokens
 from tests.dashboard.api.client import Asking
 from tests.factories import make_person
+from tests.markup import assert_contains, assert_not_contains
 
 SHAPE = re.compile(r"tg_[a-z0-9]{8}_[A-Za-z0-9_-]{43}")
 FORM = {"name": "nightly", "scopes": ["read", "probe"], "lasts": "30"}
@@ -81,8 +82,8 @@ def test_the_page_shows_a_new_token_once(administrator: Client) -> None:
     assert token.expires_at is not None
     assert abs(token.expires_at - timezone.now() - timedelta(days=30)) < timedelta(hours=1)
     again = administrator.get("/settings/tokens/")
-    assertContains(again, f"tg_{token.prefix}_…")
-    assertNotContains(again, text)
+    assert_contains(again, f"tg_{token.prefix}_…")
+    assert_not_contains(again, text)
     assert "no-store" in answer.headers["Cache-Control"]
 
 
@@ -100,7 +101,7 @@ def test_a_wrong_form_makes_no_token(
     administrator: Client, over: dict[str, str], message: str
 ) -> None:
     """The mistake is told beside its field."""
-    assertContains(administrator.post("/settings/tokens/", {**FORM, **over}), message)
+    assert_contains(administrator.post("/settings/tokens/", {**FORM, **over}), message)
 
     assert not ApiToken.objects.exists()
 
@@ -109,12 +110,12 @@ def test_revoking_asks_first(administrator: Client, api: Asking) -> None:
     """Only the post of the confirmation revokes, and it needs no script."""
     address = f"/settings/tokens/{api.token.prefix}/revoke/"
 
-    assertContains(administrator.get(address), "Revoke a script?")
+    assert_contains(administrator.get(address), "Revoke a script?")
     assert api.get("/endpoints").status_code == 200
     assertRedirects(administrator.post(address), "/settings/tokens/")
 
     assert api.get("/endpoints").status_code == 401
-    assertContains(administrator.get("/settings/tokens/"), "revoked")
+    assert_contains(administrator.get("/settings/tokens/"), "revoked")
 
 
 def test_what_is_called_like_markup_stays_text(administrator: Client) -> None:
@@ -123,8 +124,8 @@ def test_what_is_called_like_markup_stays_text(administrator: Client) -> None:
 
     page = administrator.post("/settings/tokens/", {**FORM, "name": name})
 
-    assertNotContains(page, name)
-    assertContains(page, "&lt;script&gt;")
+    assert_not_contains(page, name)
+    assert_contains(page, "&lt;script&gt;")
 
 
 def test_everybody_has_their_own_tokens(client: Client, api: Asking) -> None:
@@ -135,7 +136,7 @@ def test_everybody_has_their_own_tokens(client: Client, api: Asking) -> None:
 
     assert [client.get(address).status_code for address in addresses] == [200, 404]
     assert client.post(addresses[1]).status_code == 404
-    assertNotContains(client.get("/settings/tokens/"), api.token.shown_prefix)
+    assert_not_contains(client.get("/settings/tokens/"), api.token.shown_prefix)
     (text,) = SHAPE.findall(client.post("/settings/tokens/", FORM).content.decode())
     made = find_token(text)
     assert made.created_by is not None
@@ -155,12 +156,12 @@ def test_only_what_one_may_do_is_offered(client: Client, db: None) -> None:
     assert list(form.fields["team"].queryset) == [team]
     for wrong in ({"scopes": ["operate"]}, {"team": foreign.pk}):
         sent = {**FORM, "scopes": ["read"], **wrong}
-        assertContains(client.post("/settings/tokens/", sent), "available choices")
+        assert_contains(client.post("/settings/tokens/", sent), "available choices")
     assert not ApiToken.objects.exists()
 
     client.force_login(make_person("new"))
-    assertContains(client.get("/settings/tokens/"), "Ask an administrator for a role")
-    assertContains(client.post("/settings/tokens/", FORM), "Ask an administrator for a role")
+    assert_contains(client.get("/settings/tokens/"), "Ask an administrator for a role")
+    assert_contains(client.post("/settings/tokens/", FORM), "Ask an administrator for a role")
     assert not ApiToken.objects.exists()
 
 

@@ -6,7 +6,6 @@ import pytest
 from django.db.models.functions import Now
 from django.test import Client
 from django.utils import timezone
-from pytest_django.asserts import assertContains
 
 from dashboard.charts import chart_annotations
 from dashboard.charts.figures.lanes import ChartAnnotations
@@ -18,6 +17,7 @@ from health.modes import Mode
 from probes.outcomes import Metric
 from tests.dashboard.incidents.builders import degrade, settle, watch_run
 from tests.factories import make_endpoint, make_person
+from tests.markup import assert_contains
 
 DAY = timedelta(days=1)
 
@@ -120,8 +120,8 @@ def test_a_run_that_ends_brings_strip_and_metrics_along(client: Client, endpoint
 
     part = client.get("/endpoints/steady/runs/")
 
-    assertContains(part, 'id="open-incidents" hx-swap-oob="true"')
-    assertContains(part, 'aria-labelledby="watched-title" hx-swap-oob="true"')
+    assert_contains(part, 'id="open-incidents" hx-swap-oob="true"')
+    assert_contains(part, 'aria-labelledby="watched-title" hx-swap-oob="true"')
 
 
 def _read(endpoint: Endpoint, metric: Metric = Metric.PARSE_SUCCESS) -> ChartAnnotations:

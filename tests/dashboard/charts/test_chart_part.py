@@ -12,12 +12,12 @@ from django.db import connection
 from django.test import Client
 from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
-from pytest_django.asserts import assertContains, assertNotContains
 
 from dashboard.charts import services as notes
 from dashboard.models import Endpoint, Run
 from tests.dashboard.incidents.builders import degrade
 from tests.factories import make_endpoint, make_finished_run
+from tests.markup import assert_contains, assert_not_contains
 
 HOUR = timedelta(hours=1)
 PARTS = ("chart/", "chart/points/", "chart/export/", "notes/")
@@ -52,9 +52,9 @@ def test_a_window_by_hand_shows_its_runs_and_a_way_back(
     left, right = page.context["figure"]["layout"]["xaxis"]["range"]
     assert page.context["points"] == 1
     assert datetime.fromisoformat(right) - datetime.fromisoformat(left) == 2 * HOUR
-    assertContains(page, "Reset zoom")
-    assertContains(page, 'data-reset="?metric=parse_success&amp;range=24h"')
-    assertContains(page, f'value="{now - 6 * HOUR:%Y-%m-%dT%H:%M}"')
+    assert_contains(page, "Reset zoom")
+    assert_contains(page, 'data-reset="?metric=parse_success&amp;range=24h"')
+    assert_contains(page, f'value="{now - 6 * HOUR:%Y-%m-%dT%H:%M}"')
 
 
 def test_a_window_without_sense_says_so_and_shows_its_range(
@@ -65,9 +65,9 @@ def test_a_window_without_sense_says_so_and_shows_its_range(
 
     page = signed_in.get("/endpoints/steady/?from=<script>&to=2026-11-03T12:00&range=24h")
 
-    assertContains(page, "could not be read")
-    assertContains(page, "Here are the last 24h instead.")
-    assertNotContains(page, "<script>&")
+    assert_contains(page, "could not be read")
+    assert_contains(page, "Here are the last 24h instead.")
+    assert_not_contains(page, "<script>&")
     assert page.context["points"] == 1
 
 
@@ -83,7 +83,7 @@ def test_the_title_says_what_an_incident_found(signed_in: Client, endpoint: Endp
     title = page.context["card"].finding
     assert title.startswith("Parse success fell from 100% to ")
     assert title.endswith(f" on {day}; since then 30%, 3 of 10 trials")
-    assertContains(page, f'role="img" aria-label="{title}. 23 runs. The figures are in the table')
+    assert_contains(page, f'role="img" aria-label="{title}. 23 runs. The figures are in the table')
 
 
 @pytest.mark.parametrize(
@@ -101,7 +101,7 @@ def test_without_an_incident_the_title_claims_only_what_the_intervals_bear(
         at = timezone.now() - hours * HOUR
         make_finished_run(endpoint, passed=20 - bad, failed=bad, at=at)
 
-    assertContains(signed_in.get("/endpoints/steady/chart/?range=24h"), f"{title}</h2>")
+    assert_contains(signed_in.get("/endpoints/steady/chart/?range=24h"), f"{title}</h2>")
 
 
 def test_the_points_are_a_table_for_everybody(signed_in: Client, endpoint: Endpoint) -> None:
@@ -111,11 +111,11 @@ def test_the_points_are_a_table_for_everybody(signed_in: Client, endpoint: Endpo
 
     page = signed_in.get("/endpoints/steady/chart/points/?range=24h")
 
-    assertContains(page, "2 points, the newest first.")
-    assertContains(page, f'<a href="/runs/{run.pk}/">run {run.pk}</a>')
-    assertContains(page, '<td class="num">70%</td><td class="num">7/10</td>')
-    assertContains(page, "no verdict")
-    assertContains(
+    assert_contains(page, "2 points, the newest first.")
+    assert_contains(page, f'<a href="/runs/{run.pk}/">run {run.pk}</a>')
+    assert_contains(page, '<td class="num">70%</td><td class="num">7/10</td>')
+    assert_contains(page, "no verdict")
+    assert_contains(
         signed_in.get("/endpoints/steady/chart/points/?range=1h&metric=leak"), "1 point,"
     )
 

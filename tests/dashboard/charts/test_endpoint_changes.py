@@ -7,7 +7,6 @@ import pytest
 from django.contrib.auth.models import User
 from django.test import Client
 from django.utils import timezone
-from pytest_django.asserts import assertContains
 
 from dashboard.charts import endpoint_changes
 from dashboard.endpoints import change_attribution
@@ -17,6 +16,7 @@ from dashboard.models.people import Role
 from probes.secret import Secret
 from tests.dashboard.incidents.builders import degrade
 from tests.factories import make_endpoint, make_finished_run, make_person
+from tests.markup import assert_contains
 
 
 def test_without_changes_the_section_says_so(signed_in: Client) -> None:
@@ -25,8 +25,8 @@ def test_without_changes_the_section_says_so(signed_in: Client) -> None:
 
     page = signed_in.get("/endpoints/steady/")
 
-    assertContains(page, "There was no incident so far that a change could explain.")
-    assertContains(page, "Nothing changed since it was registered.")
+    assert_contains(page, "There was no incident so far that a change could explain.")
+    assert_contains(page, "Nothing changed since it was registered.")
 
 
 def test_an_edit_is_ours_and_names_who_made_it(signed_in: Client, person: User) -> None:
@@ -36,10 +36,10 @@ def test_an_edit_is_ours_and_names_who_made_it(signed_in: Client, person: User) 
 
     page = signed_in.get("/endpoints/steady/")
 
-    assertContains(page, "The endpoint was edited")
-    assertContains(page, "by alice")
-    assertContains(page, "{&quot;stop&quot;: &quot;&lt;b&gt;&quot;}")
-    assertContains(page, "a new one was given")
+    assert_contains(page, "The endpoint was edited")
+    assert_contains(page, "by alice")
+    assert_contains(page, "{&quot;stop&quot;: &quot;&lt;b&gt;&quot;}")
+    assert_contains(page, "a new one was given")
     assert "abcdefgh" not in str(EndpointEdit.objects.get().changes)
 
 

@@ -9,7 +9,6 @@ from django.db import connection
 from django.test import Client
 from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
-from pytest_django.asserts import assertContains, assertNotContains
 
 from dashboard.charts import small_multiples
 from dashboard.core.time_range import TimeWindow, parse_window
@@ -19,6 +18,7 @@ from health.observation_bits import PLACES
 from health.rates import metric_rate
 from probes.outcomes import Metric
 from tests.factories import make_endpoint, make_finished_run
+from tests.markup import assert_contains, assert_not_contains
 
 HOUR = timedelta(hours=1)
 
@@ -34,7 +34,7 @@ def test_every_metric_has_a_chart(signed_in: Client, metric: Metric) -> None:
     assert page.context["metric"] is metric
     assert "of 20 trials" in page.context["card"].finding
     address = f"/endpoints/steady/?metric={metric}&amp;range=24h"
-    assertContains(page, f'data-follow href="{address}" aria-current="true">')
+    assert_contains(page, f'data-follow href="{address}" aria-current="true">')
 
 
 def test_an_unknown_metric_is_parse_success(signed_in: Client) -> None:
@@ -43,8 +43,8 @@ def test_an_unknown_metric_is_parse_success(signed_in: Client) -> None:
 
     page = signed_in.get("/endpoints/steady/?metric=<b>nonsense")
 
-    assertContains(page, "Parse success: 100%, 5 of 5 trials")
-    assertNotContains(page, "<b>nonsense")
+    assert_contains(page, "Parse success: 100%, 5 of 5 trials")
+    assert_not_contains(page, "<b>nonsense")
 
 
 def test_links_keep_metric_and_range(signed_in: Client) -> None:
@@ -53,16 +53,16 @@ def test_links_keep_metric_and_range(signed_in: Client) -> None:
 
     page = signed_in.get("/endpoints/steady/?metric=leak&range=30d")
 
-    assertContains(page, 'href="/endpoints/steady/?metric=leak&amp;range=24h"')
-    assertContains(page, 'href="/endpoints/steady/?metric=schema_failure&amp;range=30d"')
-    assertContains(page, 'hx-get="/endpoints/steady/chart/?metric=leak&amp;range=30d"')
+    assert_contains(page, 'href="/endpoints/steady/?metric=leak&amp;range=24h"')
+    assert_contains(page, 'href="/endpoints/steady/?metric=schema_failure&amp;range=30d"')
+    assert_contains(page, 'hx-get="/endpoints/steady/chart/?metric=leak&amp;range=30d"')
 
 
 def test_a_run_that_asked_nothing_of_the_metric_is_no_point(signed_in: Client) -> None:
     """No data is neither nought nor a run without a verdict, which is shown."""
     endpoint = make_endpoint()
     make_finished_run(endpoint)
-    assertContains(signed_in.get("/endpoints/steady/?metric=leak"), "has a trial of leaked calls")
+    assert_contains(signed_in.get("/endpoints/steady/?metric=leak"), "has a trial of leaked calls")
 
     make_finished_run(endpoint, passed=0, void=5)
     page = signed_in.get("/endpoints/steady/?metric=leak")
@@ -80,8 +80,8 @@ def test_live_traffic_is_drawn_beside_the_runs(signed_in: Client) -> None:
     page = signed_in.get("/endpoints/steady/?range=30d")
 
     assert (page.context["points"], page.context["live_points"]) == (1, 1)
-    assertContains(page, "70%, 70 of 100 trials")
-    assertContains(page, "1 run. 1 span of live traffic.")
+    assert_contains(page, "70%, 70 of 100 trials")
+    assert_contains(page, "1 run. 1 span of live traffic.")
 
 
 def test_small_charts_show_the_rate_of_the_range_with_its_denominator(db: None) -> None:

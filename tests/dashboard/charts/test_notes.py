@@ -8,7 +8,6 @@ import pytest
 from django.contrib.auth.models import User
 from django.test import Client
 from django.utils import timezone
-from pytest_django.asserts import assertContains, assertNotContains
 
 from dashboard.charts import chart_annotations
 from dashboard.charts import services as notes
@@ -17,6 +16,7 @@ from dashboard.core.errors import Refused
 from dashboard.models import Endpoint, Note, PolicyVersion, Run
 from dashboard.models.people import Role
 from tests.factories import make_endpoint, make_finished_run, make_person
+from tests.markup import assert_contains, assert_not_contains
 
 HOUR = timedelta(hours=1)
 HTMX = {"HX-Request": "true"}
@@ -39,8 +39,8 @@ def test_a_note_is_added_and_becomes_a_mark(
     note = Note.objects.get()
     assert (note.text, note.author) == ("vLLM 0.11 is live", person)
     assert "notes-changed" in answer.headers["HX-Trigger"]
-    assertContains(answer, 'href="https://ci.example/4711"')
-    assertNotContains(answer, "<html")
+    assert_contains(answer, 'href="https://ci.example/4711"')
+    assert_not_contains(answer, "<html")
     assert _marks(endpoint) == [Mark(note.at, MarkKind.NOTE, "vLLM 0.11 is live")]
 
 
@@ -55,7 +55,7 @@ def test_without_scripts_a_note_leads_back_to_the_page(
 
     assert answer.headers["Location"] == "/endpoints/steady/#notes"
     assert f"{Note.objects.get().at:%d %H:%M}" == "03 12:00"
-    assertContains(refused, "Write what happened.")
+    assert_contains(refused, "Write what happened.")
 
 
 @pytest.mark.parametrize(
@@ -76,9 +76,9 @@ def test_a_note_that_cannot_be_shown_is_refused(
     """The card says what to change and keeps what was typed; nothing is stored."""
     answer = signed_in.post("/endpoints/steady/notes/", given, headers=HTMX)
 
-    assertContains(answer, word)
-    assertContains(answer, 'role="alert"')
-    assertContains(answer, given["text"])
+    assert_contains(answer, word)
+    assert_contains(answer, 'role="alert"')
+    assert_contains(answer, given["text"])
     assert not Note.objects.exists()
 
 
@@ -89,9 +89,9 @@ def test_what_a_note_says_is_inert(signed_in: Client, endpoint: Endpoint) -> Non
 
     page = signed_in.get("/endpoints/steady/")
 
-    assertNotContains(page, "<img src=x")
-    assertContains(page, "&lt;img src=x onerror=alert(1)&gt;⟦U+202E⟧")
-    assertContains(page, "somebody")
+    assert_not_contains(page, "<img src=x")
+    assert_contains(page, "&lt;img src=x onerror=alert(1)&gt;⟦U+202E⟧")
+    assert_contains(page, "somebody")
 
 
 def test_only_its_author_and_administrators_remove_a_note(
@@ -106,13 +106,13 @@ def test_only_its_author_and_administrators_remove_a_note(
     refused = signed_in.post(f"/endpoints/steady/notes/{theirs.pk}/remove/", headers=HTMX)
     done = signed_in.post(f"/endpoints/steady/notes/{mine.pk}/remove/", headers=HTMX)
 
-    assertContains(page, 'aria-label="Remove the note “by alice”"')
-    assertNotContains(page, "Remove the note “by bob”")
-    assertContains(refused, "Only who wrote a note")
-    assertContains(done, "The note is removed.")
+    assert_contains(page, 'aria-label="Remove the note “by alice”"')
+    assert_not_contains(page, "Remove the note “by bob”")
+    assert_contains(refused, "Only who wrote a note")
+    assert_contains(done, "The note is removed.")
     assert list(Note.objects.kept()) == [theirs]
     again = signed_in.post(f"/endpoints/steady/notes/{mine.pk}/remove/", headers=HTMX)
-    assertContains(again, "already")
+    assert_contains(again, "already")
     assert notes.remove_note(theirs, by=User.objects.create_superuser("root"))
 
 

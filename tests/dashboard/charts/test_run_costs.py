@@ -11,7 +11,6 @@ from django.db import connection
 from django.test import Client
 from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
-from pytest_django.asserts import assertContains
 
 from dashboard.charts import run_costs
 from dashboard.core.time_range import parse_window
@@ -20,6 +19,7 @@ from probes.messages import Usage
 from probes.outcomes import Outcome
 from tests.dashboard.runs.builders import attempt, carry_through
 from tests.factories import make_attempt, make_endpoint, make_finished_run
+from tests.markup import assert_contains
 
 HOUR = timedelta(hours=1)
 
@@ -67,8 +67,8 @@ def test_latency_and_tokens_say_what_is_usual(signed_in: Client) -> None:
     latency = signed_in.get("/endpoints/steady/?metric=latency")
     tokens = signed_in.get("/endpoints/steady/?metric=tokens")
 
-    assertContains(latency, "within 0.30 s, 95 % within 2.00 s (median of 3 runs)")
-    assertContains(tokens, "3,000 tokens in, 150 out in 3 runs; 15 went into attempts")
+    assert_contains(latency, "within 0.30 s, 95 % within 2.00 s (median of 3 runs)")
+    assert_contains(tokens, "3,000 tokens in, 150 out in 3 runs; 15 went into attempts")
     assert latency.context["points"] == 3
 
 
@@ -76,14 +76,14 @@ def test_without_a_price_the_cost_asks_for_one(signed_in: Client) -> None:
     """And with one it is there for the runs of the past too."""
     endpoint = make_endpoint()
     make_finished_run(endpoint, requests=9, input_tokens=1_000_000, output_tokens=500_000)
-    assertContains(signed_in.get("/endpoints/steady/?metric=cost"), "Set a price")
+    assert_contains(signed_in.get("/endpoints/steady/?metric=cost"), "Set a price")
 
     endpoint.price_input, endpoint.price_output = Decimal("0.4"), Decimal(2)
     endpoint.save(update_fields=["price_input", "price_output"])
 
     page = signed_in.get("/endpoints/steady/?metric=cost")
-    assertContains(page, "1.40 USD for 1 run, 1.4000 a run")
-    assertContains(page, "0.4 USD a million tokens in, 2 USD out")
+    assert_contains(page, "1.40 USD for 1 run, 1.4000 a run")
+    assert_contains(page, "0.4 USD a million tokens in, 2 USD out")
 
 
 def test_a_range_without_answers_says_so(signed_in: Client) -> None:
@@ -92,7 +92,7 @@ def test_a_range_without_answers_says_so(signed_in: Client) -> None:
 
     page = signed_in.get("/endpoints/steady/?metric=latency")
 
-    assertContains(page, "No run that ended in this range got an answer.")
+    assert_contains(page, "No run that ended in this range got an answer.")
 
 
 def test_many_runs_are_shown_by_steps(db: None, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -11,7 +11,6 @@ from django.db import connection
 from django.test import Client
 from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
-from pytest_django.asserts import assertContains, assertNotContains
 
 from dashboard.compare.capabilities import abilities, words
 from dashboard.compare.queries import Cell, Level
@@ -21,6 +20,7 @@ from dashboard.runs.observations import LIVE
 from health.rates import metric_rate
 from probes.outcomes import Metric
 from tests.factories import make_endpoint, make_finished_run, make_rollup
+from tests.markup import assert_contains, assert_not_contains
 
 URL = "/compare/"
 
@@ -29,8 +29,8 @@ def test_without_endpoints_the_page_says_how_to_begin(signed_in: Client) -> None
     """No table of nothing, but a way to the form."""
     page = signed_in.get(URL)
 
-    assertContains(page, "Nothing to compare yet")
-    assertContains(page, 'href="/endpoints/new/"')
+    assert_contains(page, "Nothing to compare yet")
+    assert_contains(page, 'href="/endpoints/new/"')
 
 
 @pytest.mark.parametrize("path", [URL, "/compare/export/"])
@@ -47,10 +47,10 @@ def test_the_last_run_is_shown_with_its_numbers(signed_in: Client) -> None:
 
     page = signed_in.get(URL, {"span": "last"})
 
-    assertContains(page, f'<a href="/runs/{run.pk}/">70%</a>')
-    assertContains(page, '>70%</a> weak</span><span class="sub">7/10<')
-    assertContains(page, "7 of 10; 95 % interval 39%–89%")
-    assertContains(page, "no data", count=len(Metric) - 1 + 1)  # and once in the legend
+    assert_contains(page, f'<a href="/runs/{run.pk}/">70%</a>')
+    assert_contains(page, '>70%</a> weak</span><span class="sub">7/10<')
+    assert_contains(page, "7 of 10; 95 % interval 39%–89%")
+    assert_contains(page, "no data", count=len(Metric) - 1 + 1)  # and once in the legend
 
 
 def test_a_span_adds_up_its_buckets(signed_in: Client) -> None:
@@ -63,8 +63,8 @@ def test_a_span_adds_up_its_buckets(signed_in: Client) -> None:
 
     day, week = (signed_in.get(URL, {"span": span}) for span in ("24h", "7d"))
 
-    assertContains(day, '<b>95%</b> fair</span><span class="sub">19/20<')
-    assertContains(week, '<b>63%</b> weak</span><span class="sub">19/30<')
+    assert_contains(day, '<b>95%</b> fair</span><span class="sub">19/20<')
+    assert_contains(week, '<b>63%</b> weak</span><span class="sub">19/30<')
 
 
 def test_a_month_is_read_from_days(signed_in: Client) -> None:
@@ -73,7 +73,7 @@ def test_a_month_is_read_from_days(signed_in: Client) -> None:
         make_endpoint(), timezone.now() - timedelta(days=20), trials=4, failures=0, table=RollupDay
     )
 
-    assertContains(
+    assert_contains(
         signed_in.get(URL, {"span": "30d"}), '<b>100%</b> good</span><span class="sub">4/4<'
     )
 
@@ -85,7 +85,7 @@ def test_figures_of_an_earlier_key_are_left_out(signed_in: Client) -> None:
     endpoint.profiles.update(ended_at=timezone.now())
     Profile.objects.create(endpoint=endpoint, epoch=2, key_hash=b"")
 
-    assertNotContains(signed_in.get(URL), "8/8")
+    assert_not_contains(signed_in.get(URL), "8/8")
 
 
 @pytest.mark.parametrize(
@@ -117,10 +117,10 @@ def test_capabilities_are_words_with_their_trials(signed_in: Client) -> None:
 
     page = signed_in.get(URL, {"tab": "capabilities"})
 
-    assertContains(page, "strict json schema")
-    assertContains(page, "11/12")
-    assertContains(page, "11 of 12 trials say so; 95 % interval 65% to 99%.")
-    assertContains(page, "No trial has told yet.")
+    assert_contains(page, "strict json schema")
+    assert_contains(page, "11/12")
+    assert_contains(page, "11 of 12 trials say so; 95 % interval 65% to 99%.")
+    assert_contains(page, "No trial has told yet.")
 
 
 def test_values_of_every_kind_have_words() -> None:
@@ -146,17 +146,17 @@ def test_two_endpoints_share_a_chart_with_a_finding(signed_in: Client) -> None:
 
     page = signed_in.get(URL, {"endpoint": ["a", "b"], "range": "7d"})
 
-    assertContains(page, "Parse success: best 100% (a), worst 40% (b)")
+    assert_contains(page, "Parse success: best 100% (a), worst 40% (b)")
     assert [line["name"] for line in page.context["figure"]["data"]] == ["a", "b"]
-    assertContains(page, "4/10")
-    assertContains(page, 'value="a" checked')
+    assert_contains(page, "4/10")
+    assert_contains(page, 'value="a" checked')
 
 
 def test_one_endpoint_asks_for_another(signed_in: Client) -> None:
     """A comparison with nobody is none, and the page says what to do."""
     _pair()
 
-    assertContains(signed_in.get(URL, {"endpoint": "a"}), "Tick one more endpoint")
+    assert_contains(signed_in.get(URL, {"endpoint": "a"}), "Tick one more endpoint")
 
 
 def test_no_more_than_six_are_drawn(signed_in: Client) -> None:
@@ -166,7 +166,7 @@ def test_no_more_than_six_are_drawn(signed_in: Client) -> None:
     page = signed_in.get(URL, {"endpoint": slugs})
 
     assert len(page.context["lines"]) == 6
-    assertContains(page, "the first six are drawn")
+    assert_contains(page, "the first six are drawn")
 
 
 def test_the_same_model_across_hosts(signed_in: Client) -> None:
@@ -178,8 +178,8 @@ def test_the_same_model_across_hosts(signed_in: Client) -> None:
 
     assert [endpoint.slug for endpoint, _ in page.context["rows"]] == ["a", "b"]
     assert [line.endpoint.slug for line, _ in page.context["lines"]] == ["a", "b"]
-    assertContains(signed_in.get(URL), "?model=shared&amp;")
-    assertNotContains(signed_in.get(URL), "?model=lonely&amp;")
+    assert_contains(signed_in.get(URL), "?model=shared&amp;")
+    assert_not_contains(signed_in.get(URL), "?model=lonely&amp;")
 
 
 def test_all_of_it_is_in_the_address(signed_in: Client) -> None:
@@ -193,7 +193,7 @@ def test_all_of_it_is_in_the_address(signed_in: Client) -> None:
     wanted = "?tab=capabilities&span=24h&metric=leak&range=30d&q=a&endpoint=a&endpoint=b"
     assert page.context["tabs"][1][1] == wanted
     # b does not fit the search: the form carries its tick along.
-    assertContains(page, '<input type="hidden" name="endpoint" value="b">')
+    assert_contains(page, '<input type="hidden" name="endpoint" value="b">')
     assert odd.status_code == 200
 
 

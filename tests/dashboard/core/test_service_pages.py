@@ -6,10 +6,11 @@ import pytest
 from django.contrib.auth.models import User
 from django.template.loader import render_to_string
 from django.test import Client
-from pytest_django.asserts import assertContains, assertRedirects
+from pytest_django.asserts import assertRedirects
 
 from dashboard.models.people import Role
 from tests.factories import make_person
+from tests.markup import assert_contains
 
 
 def test_healthz_answers_without_a_database(client: Client) -> None:
@@ -52,7 +53,7 @@ def test_a_wrong_password_is_told(client: Client, db: None) -> None:
     """The page says so and keeps the person out."""
     page = client.post("/login/", {"username": "bob", "password": "wrong"})
 
-    assertContains(page, "Please enter a correct username and password")
+    assert_contains(page, "Please enter a correct username and password")
 
 
 def test_a_part_that_polls_after_the_session_moves_the_whole_page(client: Client, db: None) -> None:

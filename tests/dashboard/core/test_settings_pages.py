@@ -12,7 +12,6 @@ from django.db import connection
 from django.test import Client
 from django.test.utils import CaptureQueriesContext
 from django.urls import reverse
-from pytest_django.asserts import assertContains, assertNotContains
 
 from dashboard.core import partitions
 from dashboard.core.navigation import SETTINGS_GROUPS, settings_tabs
@@ -21,6 +20,7 @@ from dashboard.models.people import Role
 from dashboard.system import retention, retention_page, table_sizes
 from dashboard.system.table_sizes import TableSize, TableSizes
 from tests.factories import make_attempt, make_endpoint, make_person, make_run
+from tests.markup import assert_contains, assert_not_contains
 
 ENV_EXAMPLE = Path(__file__).resolve().parents[3] / ".env.example"
 TODAY = date(2026, 11, 16)
@@ -33,7 +33,7 @@ def test_every_settings_page_is_listed_for_an_administrator(client: Client) -> N
     overview = client.get("/settings/")
 
     for page in (page for group in SETTINGS_GROUPS for page in group.pages):
-        assertContains(overview, f'href="{reverse(page.url_name)}"')
+        assert_contains(overview, f'href="{reverse(page.url_name)}"')
         assert client.get(reverse(page.url_name)).status_code == 200
 
 
@@ -49,9 +49,9 @@ def test_everybody_is_shown_what_they_may_open_and_nothing_else(
     for page in (page for group in SETTINGS_GROUPS for page in group.pages):
         address = reverse(page.url_name)
         if client.get(address).status_code == 200:
-            assertContains(overview, f'href="{address}"')
+            assert_contains(overview, f'href="{address}"')
         else:
-            assertNotContains(overview, f'href="{address}"')
+            assert_not_contains(overview, f'href="{address}"')
 
 
 @pytest.mark.parametrize("address", ["/settings/", "/settings/retention/"])
@@ -67,10 +67,10 @@ def test_retention_tells_limits_and_where_they_are_set(signed_in: Client, settin
 
     page = signed_in.get("/settings/retention/")
 
-    assertContains(page, "77 days")
-    assertContains(page, "The limits come from the environment")
+    assert_contains(page, "77 days")
+    assert_contains(page, "The limits come from the environment")
     for variable in retention_page.VARIABLES.values():
-        assertContains(page, variable)
+        assert_contains(page, variable)
         assert f"\n{variable}=" in ENV_EXAMPLE.read_text()
 
 
@@ -148,4 +148,4 @@ def test_the_tabs_are_the_pages_of_the_overview(signed_in: Client) -> None:
     page = signed_in.get("/settings/retention/")
 
     for tab in settings_tabs(Actor(RIGHTS[Role.OPERATOR])):
-        assertContains(page, f'<a href="{reverse(tab.url_name)}"')
+        assert_contains(page, f'<a href="{reverse(tab.url_name)}"')

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from django.contrib.auth.models import User
 from django.test import Client
-from pytest_django.asserts import assertContains, assertNotContains, assertRedirects
+from pytest_django.asserts import assertRedirects
 
 from dashboard.demo.demo_fleet import PATHS, build_fleet
 from dashboard.demo.queries import filter_simulated, is_simulated
@@ -15,6 +15,7 @@ from dashboard.demo.services import fleet as demo
 from dashboard.models import Endpoint
 from dashboard.models.people import Role
 from tests.factories import make_endpoint, make_finished_run, make_person
+from tests.markup import assert_contains, assert_not_contains
 
 URL = "http://127.0.0.1:8900"
 
@@ -73,11 +74,11 @@ def test_the_simulated_fleet_is_removed_with_one_click(administrator: Client) ->
 
     question = administrator.get("/settings/demo/remove/")
     for slug in (*PATHS, "by-hand"):
-        assertContains(question, f">{slug}</a>")
-    assertNotContains(question, ">real</a>")
+        assert_contains(question, f">{slug}</a>")
+    assert_not_contains(question, ">real</a>")
     page = administrator.post("/settings/demo/remove/", follow=True)
 
-    assertContains(page, "11 simulated endpoints were removed.")
+    assert_contains(page, "11 simulated endpoints were removed.")
     assert [endpoint.slug for endpoint in Endpoint.objects.kept()] == ["real"]
 
 
@@ -85,7 +86,7 @@ def test_removing_twice_is_said_and_does_no_harm(administrator: Client) -> None:
     """The second of two people reads that nothing was left."""
     page = administrator.post("/settings/demo/remove/", follow=True)
 
-    assertContains(page, "No simulated endpoint was left to remove.")
+    assert_contains(page, "No simulated endpoint was left to remove.")
     assertRedirects(administrator.get("/settings/demo/remove/"), "/settings/demo/")
 
 
@@ -94,13 +95,13 @@ def test_the_fleet_comes_back(administrator: Client) -> None:
     demo.register_fleet(URL)
     administrator.post("/settings/demo/remove/")
     make_endpoint(slug="demo-steady", base_url="https://api.example/v1")
-    assertContains(administrator.get("/settings/demo/"), "The simulated fleet is not here")
+    assert_contains(administrator.get("/settings/demo/"), "The simulated fleet is not here")
 
     page = administrator.post("/settings/demo/start/", follow=True)
     again = administrator.post("/settings/demo/start/", follow=True)
 
-    assertContains(page, "9 simulated endpoints are registered.")
-    assertContains(again, "The simulated fleet is here already.")
+    assert_contains(page, "9 simulated endpoints are registered.")
+    assert_contains(again, "The simulated fleet is here already.")
     kept = {endpoint.slug: endpoint.base_url for endpoint in Endpoint.objects.kept()}
     assert kept.keys() == PATHS.keys()
     assert kept["demo-steady"] == "https://api.example/v1"
@@ -110,22 +111,22 @@ def test_without_vendors_there_is_nothing_to_start(administrator: Client, settin
     """The page says what would be needed, and a post registers nothing."""
     settings.SIMULATOR_URL = ""
 
-    assertContains(administrator.get("/settings/demo/"), "No simulated vendors run here")
+    assert_contains(administrator.get("/settings/demo/"), "No simulated vendors run here")
     page = administrator.post("/settings/demo/start/", follow=True)
 
-    assertContains(page, "start with SIMULATOR_URL set")
+    assert_contains(page, "start with SIMULATOR_URL set")
     assert not Endpoint.objects.exists()
 
 
 def test_the_note_about_the_demo_can_be_hidden(signed_in: Client) -> None:
     """It counts, leads to the removal, and stays away for this session."""
     demo.register_fleet(URL)
-    assertContains(signed_in.get("/"), "10 endpoints here are simulated")
+    assert_contains(signed_in.get("/"), "10 endpoints here are simulated")
 
     part = signed_in.post("/settings/demo/hide/", headers={"HX-Request": "true"})
 
     assert part.content == b""
-    assertNotContains(signed_in.get("/"), "endpoints here are simulated")
+    assert_not_contains(signed_in.get("/"), "endpoints here are simulated")
 
 
 def test_only_administrators_are_offered_to_start_or_remove_the_demo(
@@ -137,9 +138,9 @@ def test_only_administrators_are_offered_to_start_or_remove_the_demo(
     demo.register_fleet(URL)
 
     for address in ("/", "/settings/demo/"):
-        assertContains(operator.get(address), "demo-steady")
-        assertNotContains(operator.get(address), "/settings/demo/remove/")
-        assertContains(administrator.get(address), "/settings/demo/remove/")
+        assert_contains(operator.get(address), "demo-steady")
+        assert_not_contains(operator.get(address), "/settings/demo/remove/")
+        assert_contains(administrator.get(address), "/settings/demo/remove/")
     assert operator.post("/settings/demo/remove/").status_code == 403
 
 
@@ -147,7 +148,7 @@ def test_a_fleet_of_real_endpoints_has_no_note(signed_in: Client) -> None:
     """Nothing is said about a demo that is not there."""
     make_endpoint(base_url="https://api.example/v1")
 
-    assertNotContains(signed_in.get("/"), 'id="demo-banner"')
+    assert_not_contains(signed_in.get("/"), 'id="demo-banner"')
 
 
 @pytest.mark.parametrize(
@@ -168,12 +169,12 @@ def test_an_empty_installation_leads_to_the_first_verdict(administrator: Client)
     """Three steps, what it costs, one click to begin, and the way to look around."""
     page = administrator.get("/")
 
-    assertContains(page, "The first verdict takes a minute")
-    assertContains(page, 'href="/endpoints/new/?preset=ollama"')
-    assertContains(page, "Start the simulated fleet")
-    assertContains(page, "up to 1")
+    assert_contains(page, "The first verdict takes a minute")
+    assert_contains(page, 'href="/endpoints/new/?preset=ollama"')
+    assert_contains(page, "Start the simulated fleet")
+    assert_contains(page, "up to 1")
     make_endpoint(base_url=build_fleet(URL)[0].base_url)
-    assertNotContains(administrator.get("/"), "The first verdict takes a minute")
+    assert_not_contains(administrator.get("/"), "The first verdict takes a minute")
 
 
 def test_an_empty_installation_without_vendors_offers_no_demo(
@@ -182,7 +183,7 @@ def test_an_empty_installation_without_vendors_offers_no_demo(
     """No button that could only fail."""
     settings.SIMULATOR_URL = ""
 
-    assertNotContains(administrator.get("/"), "Start the simulated fleet")
+    assert_not_contains(administrator.get("/"), "Start the simulated fleet")
 
 
 @pytest.mark.parametrize("page", ["/", "/endpoints/demo-steady/", "/runs/{run}/", "/compare/"])
@@ -194,5 +195,5 @@ def test_a_simulated_endpoint_is_marked_wherever_it_is_shown(signed_in: Client, 
 
     Endpoint.objects.update(base_url="https://api.example/v1")
 
-    assertContains(marked, 'class="tag simulated"')
-    assertNotContains(signed_in.get(address), 'class="tag simulated"')
+    assert_contains(marked, 'class="tag simulated"')
+    assert_not_contains(signed_in.get(address), 'class="tag simulated"')

@@ -12,11 +12,11 @@ import pytest
 from django.contrib.auth.models import User
 from django.core.management import call_command
 from django.test import Client
-from pytest_django.asserts import assertContains, assertNotContains
 
 from dashboard.models import Attempt, Endpoint, Run
 from dashboard.people.services import tokens
 from tests.dashboard.demo.story_player import FLEET
+from tests.markup import assert_contains, assert_not_contains
 
 CHOSEN = "a long enough sentence 7"
 
@@ -60,7 +60,7 @@ def test_the_printed_password_opens_nothing_but_the_page_that_changes_it(
     assert browser.get("/").headers["Location"] == "/settings/password/"
     part = browser.get("/fleet/rows/", headers={"HX-Request": "true"})
     assert part.headers["HX-Redirect"] == "/settings/password/"
-    assertContains(browser.get("/settings/password/"), "drawn by a machine")
+    assert_contains(browser.get("/settings/password/"), "drawn by a machine")
     token = tokens.issue_token(name="ci", scopes=["read"], by=User.objects.get()).text
     api = browser.get("/api/v1/endpoints", headers={"Authorization": f"Bearer {token}"})
     assert api.status_code == 200
@@ -69,7 +69,7 @@ def test_the_printed_password_opens_nothing_but_the_page_that_changes_it(
 
     assert Client().login(username="admin", password=CHOSEN)
     assert browser.get("/").status_code == 200
-    assertNotContains(browser.get("/settings/password/"), "drawn by a machine")
+    assert_not_contains(browser.get("/settings/password/"), "drawn by a machine")
 
 
 @pytest.mark.django_db

@@ -5,13 +5,13 @@ from typing import Any
 import pytest
 from django.test import Client
 from django.utils import timezone
-from pytest_django.asserts import assertContains, assertNotContains
 
 from dashboard.core.labels import CAPABILITY_NAMES, capability_meaning
 from dashboard.endpoints import capability_table
 from dashboard.models import Attempt, Endpoint, Profile, Run
 from health.capabilities import Capability
 from tests.factories import make_attempt, make_endpoint, make_finished_run
+from tests.markup import assert_contains, assert_not_contains
 
 
 def test_before_the_first_run_the_section_says_what_will_be_there(signed_in: Client) -> None:
@@ -20,8 +20,8 @@ def test_before_the_first_run_the_section_says_what_will_be_there(signed_in: Cli
 
     page = signed_in.get("/endpoints/steady/")
 
-    assertContains(page, "Nothing was measured yet. The first run that ends settles")
-    assertContains(page, "Plan a run")
+    assert_contains(page, "Nothing was measured yet. The first run that ends settles")
+    assert_contains(page, "Plan a run")
 
 
 def test_a_field_says_value_confidence_date_and_why(signed_in: Client) -> None:
@@ -32,10 +32,10 @@ def test_a_field_says_value_confidence_date_and_why(signed_in: Client) -> None:
 
     page = signed_in.get("/endpoints/steady/")
 
-    assertContains(page, "corrects a refused call, but seldom at once")
-    assertContains(page, "4 of 5 agree")
-    assertContains(page, "37%–96%")
-    assertContains(page, f'href="/runs/{run.pk}/attempts/error_repair/2/"')
+    assert_contains(page, "corrects a refused call, but seldom at once")
+    assert_contains(page, "4 of 5 agree")
+    assert_contains(page, "37%–96%")
+    assert_contains(page, f'href="/runs/{run.pk}/attempts/error_repair/2/"')
 
 
 def test_what_is_unknown_and_what_follows_are_told_apart() -> None:
@@ -74,8 +74,8 @@ def test_what_differs_from_the_profile_before_is_marked(signed_in: Client) -> No
 
     page = signed_in.get("/endpoints/steady/")
 
-    assertContains(page, "1 differs from profile 1.")
-    assertContains(page, "profile 1: corrects a refused call at the first try")
+    assert_contains(page, "1 differs from profile 1.")
+    assert_contains(page, "profile 1: corrects a refused call at the first try")
 
 
 @pytest.mark.parametrize(
@@ -109,7 +109,7 @@ def test_hostile_values_are_inert(signed_in: Client) -> None:
     """What an endpoint made us store is text."""
     measure(make_endpoint(), parser=Capability("<script>x</script>", 2, 2))
 
-    assertNotContains(signed_in.get("/endpoints/steady/"), "<script>x")
+    assert_not_contains(signed_in.get("/endpoints/steady/"), "<script>x")
 
 
 def measure(endpoint: Endpoint, **found: Capability) -> Run:

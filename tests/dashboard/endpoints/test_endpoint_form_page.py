@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 from django.test import Client
-from pytest_django.asserts import assertContains, assertNotContains, assertRedirects
+from pytest_django.asserts import assertRedirects
 
 from dashboard.endpoints import presets
 from dashboard.endpoints.presets import PRESETS, Preset
@@ -13,6 +13,7 @@ from dashboard.models import Credential, Endpoint
 from probes.secret import Secret
 from probes.target import Provider, check_base_url
 from tests.factories import make_endpoint
+from tests.markup import assert_contains, assert_not_contains
 
 GOOD = {
     "slug": "new-one",
@@ -75,8 +76,8 @@ def test_bad_input_is_refused_in_words(
     """Each mistake comes back beside its field, and nothing is stored."""
     page = signed_in.post("/endpoints/new/", {**GOOD, field: value})
 
-    assertContains(page, message)
-    assertNotContains(page, "<script>alert")
+    assert_contains(page, message)
+    assert_not_contains(page, "<script>alert")
     assert not Endpoint.objects.exists()
 
 
@@ -86,20 +87,20 @@ def test_a_taken_name_is_refused(signed_in: Client) -> None:
 
     page = signed_in.post("/endpoints/new/", GOOD)
 
-    assertContains(page, "There is already an endpoint called")
+    assert_contains(page, "There is already an endpoint called")
 
 
 def test_a_refused_form_does_not_give_the_key_back(signed_in: Client) -> None:
     """A typed key is never written into a page."""
     page = signed_in.post("/endpoints/new/", {**GOOD, "key": KEY, "ttl": "soon"})
 
-    assertNotContains(page, KEY)
+    assert_not_contains(page, KEY)
 
 
 def test_editing_keeps_the_stored_key(signed_in: Client) -> None:
     """An empty key field leaves the key alone, and the page shows only its end."""
     make_endpoint(key=Secret(KEY))
-    assertContains(signed_in.get("/endpoints/steady/edit/"), "stored, ends in <code>…mnop</code>")
+    assert_contains(signed_in.get("/endpoints/steady/edit/"), "stored, ends in <code>…mnop</code>")
 
     signed_in.post("/endpoints/steady/edit/", _same(model="m-2"))
 
@@ -114,7 +115,7 @@ def test_another_host_wipes_the_key_and_says_so(signed_in: Client) -> None:
     form = _same(base_url="http://127.0.0.1:10/v1")
     page = signed_in.post("/endpoints/steady/edit/", form, follow=True)
 
-    assertContains(page, "The stored API key was deleted")
+    assert_contains(page, "The stored API key was deleted")
     assert not Credential.objects.exists()
 
 
@@ -124,7 +125,7 @@ def test_a_key_can_be_forgotten(signed_in: Client) -> None:
 
     page = signed_in.post("/endpoints/steady/edit/", _same(forget_key="on"), follow=True)
 
-    assertNotContains(page, "was deleted, because")
+    assert_not_contains(page, "was deleted, because")
     assert not Credential.objects.exists()
 
 
@@ -132,7 +133,7 @@ def test_removing_asks_first(signed_in: Client) -> None:
     """Only the post of the confirmation takes an endpoint out."""
     make_endpoint()
 
-    assertContains(signed_in.get("/endpoints/steady/remove/"), "Remove steady?")
+    assert_contains(signed_in.get("/endpoints/steady/remove/"), "Remove steady?")
     assert signed_in.get("/endpoints/steady/").status_code == 200
     signed_in.post("/endpoints/steady/remove/")
 
@@ -146,7 +147,7 @@ def test_a_post_without_a_token_is_refused(person: Any) -> None:
 
     page = client.post("/endpoints/new/", GOOD)
 
-    assertContains(page, "This form is too old", status_code=403)
+    assert_contains(page, "This form is too old", status_code=403)
     assert not Endpoint.objects.exists()
 
 
@@ -164,8 +165,8 @@ def test_a_form_that_is_out_of_date_is_refused_and_kept(signed_in: Client) -> No
 
     answer = signed_in.post("/endpoints/one/edit/", {**form, "model": "second"})
 
-    assertContains(answer, "Somebody else changed this endpoint")
-    assertContains(answer, 'value="second"')
+    assert_contains(answer, "Somebody else changed this endpoint")
+    assert_contains(answer, 'value="second"')
     assert Endpoint.objects.get().model == "first"
 
 
@@ -174,15 +175,15 @@ def test_a_preset_begins_a_form_that_is_right(signed_in: Client, preset: Preset)
     """Its address is one that the form takes, and its model stays an example."""
     page = signed_in.get(f"/endpoints/new/?preset={preset.name}")
 
-    assertContains(page, f'value="{preset.base_url}"')
-    assertContains(page, f'<option value="{preset.provider}" selected>')
+    assert_contains(page, f'value="{preset.base_url}"')
+    assert_contains(page, f'<option value="{preset.provider}" selected>')
     assert check_base_url(preset.base_url) == preset.base_url
 
 
 def test_every_provider_has_an_example(signed_in: Client) -> None:
     """Whichever is chosen, the empty fields show what belongs there."""
     assert presets.examples().keys() == {provider.value for provider in Provider}
-    assertContains(signed_in.get("/endpoints/new/"), 'placeholder="https://api.openai.com/v1"')
+    assert_contains(signed_in.get("/endpoints/new/"), 'placeholder="https://api.openai.com/v1"')
 
 
 @pytest.mark.parametrize("query", ["preset=nobody", "preset=<script>", "preset=ollama&model=<b>"])
@@ -191,8 +192,8 @@ def test_a_strange_preset_is_harmless(signed_in: Client, query: str) -> None:
     page = signed_in.get(f"/endpoints/new/?{query}")
 
     assert page.status_code == 200
-    assertNotContains(page, "<script>alert")
-    assertNotContains(page, 'value="<b>')
+    assert_not_contains(page, "<script>alert")
+    assert_not_contains(page, 'value="<b>')
 
 
 def test_the_form_needs_a_person(client: Client) -> None:
@@ -205,7 +206,7 @@ def test_tags_are_read_with_commas_or_spaces_and_shown_again(signed_in: Client) 
     signed_in.post("/endpoints/new/", {**GOOD, "tags": "Team-A, eu  eu"})
 
     assert Endpoint.objects.get().tags == ["eu", "team-a"]
-    assertContains(signed_in.get("/endpoints/new-one/edit/"), 'value="eu, team-a"')
+    assert_contains(signed_in.get("/endpoints/new-one/edit/"), 'value="eu, team-a"')
 
 
 @pytest.mark.parametrize(
@@ -226,4 +227,4 @@ def test_a_mistake_in_the_folded_part_unfolds_it(signed_in: Client) -> None:
     """Nobody searches for the field that is to be mended."""
     page = signed_in.post("/endpoints/new/", {**GOOD, "options": "{"})
 
-    assertContains(page, '<details class="more" open>')
+    assert_contains(page, '<details class="more" open>')

@@ -9,7 +9,6 @@ import pytest
 from django.contrib.auth.models import User
 from django.test import Client
 from django.utils import timezone
-from pytest_django.asserts import assertContains, assertNotContains
 
 from dashboard.models import Profile, RollupHour, Run, Spend
 from health.observation_bits import PLACES
@@ -17,6 +16,7 @@ from probes.outcomes import Metric
 from probes.secret import Secret
 from probes.suite import plan_trials
 from tests.factories import make_attempt, make_endpoint, make_finished_run, make_run
+from tests.markup import assert_contains, assert_not_contains
 
 
 def test_the_page_shows_facts_and_runs(signed_in: Client) -> None:
@@ -27,18 +27,18 @@ def test_the_page_shows_facts_and_runs(signed_in: Client) -> None:
 
     page = signed_in.get("/endpoints/steady/")
 
-    assertContains(page, "qwen3")
-    assertContains(page, "…mnop")
-    assertContains(page, "{&quot;stop&quot;: &quot;&lt;/script&gt;&quot;}")
-    assertContains(page, f'href="/runs/{run.pk}/"')
-    assertNotContains(page, "abcdefghij")
+    assert_contains(page, "qwen3")
+    assert_contains(page, "…mnop")
+    assert_contains(page, "{&quot;stop&quot;: &quot;&lt;/script&gt;&quot;}")
+    assert_contains(page, f'href="/runs/{run.pk}/"')
+    assert_not_contains(page, "abcdefghij")
 
 
 def test_an_unknown_endpoint_is_not_found(signed_in: Client) -> None:
     """A slug that nobody registered is a 404 in the product's look."""
     page = signed_in.get("/endpoints/nobody/")
 
-    assertContains(page, "Not found", status_code=404)
+    assert_contains(page, "Not found", status_code=404)
 
 
 @pytest.mark.parametrize(
@@ -62,7 +62,7 @@ def test_parts_are_no_pages(signed_in: Client, part: str) -> None:
     answer = signed_in.get(f"/endpoints/steady/{part}")
 
     assert answer.status_code == 200
-    assertNotContains(answer, "<html")
+    assert_not_contains(answer, "<html")
 
 
 def test_the_chart_has_a_point_for_each_run_of_the_range(signed_in: Client) -> None:
@@ -82,8 +82,8 @@ def test_a_chart_without_runs_says_so(signed_in: Client) -> None:
 
     page = signed_in.get("/endpoints/steady/")
 
-    assertContains(page, "No run that ended in this range has a trial of parse success")
-    assertNotContains(page, "data-chart")
+    assert_contains(page, "No run that ended in this range has a trial of parse success")
+    assert_not_contains(page, "data-chart")
 
 
 def test_re_probe_queues_a_run_and_shows_it(signed_in: Client, person: User) -> None:
@@ -96,8 +96,8 @@ def test_re_probe_queues_a_run_and_shows_it(signed_in: Client, person: User) -> 
 
     run = Run.objects.get()
     assert (run.suite, run.requested_by) == ("full", person)
-    assertContains(answer, f'hx-get="/runs/{run.pk}/progress/"')
-    assertContains(answer, f"0 of {len(plan_trials('full'))} attempts")
+    assert_contains(answer, f'hx-get="/runs/{run.pk}/progress/"')
+    assert_contains(answer, f"0 of {len(plan_trials('full'))} attempts")
 
 
 def test_re_probe_works_without_scripts(signed_in: Client) -> None:
@@ -114,7 +114,7 @@ def test_re_probe_needs_a_post(signed_in: Client) -> None:
     """A link shows the plan and cannot start a run."""
     make_endpoint()
 
-    assertContains(signed_in.get("/endpoints/steady/probe/"), "Start the full run")
+    assert_contains(signed_in.get("/endpoints/steady/probe/"), "Start the full run")
     assert not Run.objects.exists()
 
 
@@ -129,10 +129,10 @@ def test_progress_moves_and_stops(signed_in: Client) -> None:
     Run.objects.filter(pk=run.pk).update(state="finished", finished_at=timezone.now())
     ended = signed_in.get(url, {"seen": seen})
 
-    assertContains(moved, 'value="1"')
+    assert_contains(moved, 'value="1"')
     assert _event(moved) == {"run-moved"}
     assert _event(ended) == {"run-ended"}
-    assertNotContains(ended, "hx-trigger")
+    assert_not_contains(ended, "hx-trigger")
 
 
 def test_cancel_stops_the_run(signed_in: Client) -> None:
@@ -143,7 +143,7 @@ def test_cancel_stops_the_run(signed_in: Client) -> None:
 
     run.refresh_from_db()
     assert run.state == "abandoned"
-    assertContains(answer, "cancelled by alice")
+    assert_contains(answer, "cancelled by alice")
 
 
 def test_findings_of_the_last_run_are_in_words(signed_in: Client) -> None:
@@ -155,9 +155,9 @@ def test_findings_of_the_last_run_are_in_words(signed_in: Client) -> None:
 
     page = signed_in.get("/endpoints/steady/")
 
-    assertContains(page, "no call")
-    assertContains(page, "The model &lt;b&gt;wrote&lt;/b&gt; text.", count=1)
-    assertContains(page, "2 ×")
+    assert_contains(page, "no call")
+    assert_contains(page, "The model &lt;b&gt;wrote&lt;/b&gt; text.", count=1)
+    assert_contains(page, "2 ×")
 
 
 def _points(page: Any) -> int:
@@ -189,8 +189,8 @@ def test_a_chart_of_many_runs_shows_them_together(
 
     page = signed_in.get("/endpoints/steady/?range=30d")
 
-    assertContains(page, " spans of 2h.")
-    assertContains(page, "So many runs are shown together, 2h at a time")
+    assert_contains(page, " spans of 2h.")
+    assert_contains(page, "So many runs are shown together, 2h at a time")
 
 
 def test_the_page_tells_the_profile_its_predecessors_and_what_was_spent(signed_in: Client) -> None:
@@ -211,9 +211,9 @@ def test_the_page_tells_the_profile_its_predecessors_and_what_was_spent(signed_i
 
     page = signed_in.get("/endpoints/steady/")
 
-    assertContains(page, "Profile 2")
-    assertContains(page, "Shadow")
-    assertContains(page, "&lt;b&gt;b100&lt;/b&gt;")
-    assertContains(page, "old-model")
-    assertContains(page, "1,234 of 500 requests")
-    assertContains(page, "99,000 tokens")
+    assert_contains(page, "Profile 2")
+    assert_contains(page, "Shadow")
+    assert_contains(page, "&lt;b&gt;b100&lt;/b&gt;")
+    assert_contains(page, "old-model")
+    assert_contains(page, "1,234 of 500 requests")
+    assert_contains(page, "99,000 tokens")

@@ -5,13 +5,13 @@ from datetime import timedelta
 import pytest
 from django.test import Client
 from django.utils import timezone
-from pytest_django.asserts import assertContains, assertNotContains
 
 from dashboard.models import Incident, Profile
 from dashboard.rollouts.stage_panel import read
 from dashboard.trust.text import day
 from tests.dashboard.incidents.builders import degrade, settle
 from tests.factories import make_endpoint, make_finished_run
+from tests.markup import assert_contains, assert_not_contains
 
 
 def test_an_open_incident_is_the_first_sentence(signed_in: Client) -> None:
@@ -21,7 +21,7 @@ def test_an_open_incident_is_the_first_sentence(signed_in: Client) -> None:
     page = signed_in.get("/endpoints/steady/")
 
     finding = f"Parse success fell from 100% to 34% on {day(incident.opened_at)}"
-    assertContains(page, f"<title>steady: {finding} · Toolgauge</title>")
+    assert_contains(page, f"<title>steady: {finding} · Toolgauge</title>")
     assert page.context["headline"] == finding
 
 
@@ -68,10 +68,10 @@ def test_the_rollout_panel_says_what_is_missing(signed_in: Client) -> None:
 
     page = signed_in.get("/endpoints/steady/")
 
-    assertContains(page, "It is probed. Callers get no tools.")
-    assertContains(page, "What the next stage rests on: Read only")
-    assertContains(page, "Nobody has measured yet whether tool calls work")
-    assertNotContains(page, "Send the request")
+    assert_contains(page, "It is probed. Callers get no tools.")
+    assert_contains(page, "What the next stage rests on: Read only")
+    assert_contains(page, "Nobody has measured yet whether tool calls work")
+    assert_not_contains(page, "Send the request")
 
 
 @pytest.mark.parametrize(

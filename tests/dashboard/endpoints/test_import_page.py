@@ -6,7 +6,7 @@ import pytest
 from django.contrib.auth.models import User
 from django.core.files.uploadedfile import SimpleUploadedFile
 from django.test import Client
-from pytest_django.asserts import assertContains, assertNotContains, assertRedirects
+from pytest_django.asserts import assertRedirects
 from pytest_django.fixtures import DjangoAssertNumQueries
 
 from dashboard.endpoints.services import endpoints
@@ -14,6 +14,7 @@ from dashboard.models import Applied, Endpoint
 from probes.secret import Secret
 from tests.dashboard.endpoints.as_code.builders import NEW, STEADY, applied, planned
 from tests.factories import make_endpoint
+from tests.markup import assert_contains, assert_not_contains
 
 pytestmark = pytest.mark.django_db
 PAGE = "/settings/import/"
@@ -34,13 +35,13 @@ def test_a_file_is_looked_at_then_applied(administrator: Client) -> None:
 
     page = administrator.post(PAGE, given | LOOK)
 
-    assertContains(page, "2 endpoints would change")
-    assertContains(page, '<del translate="no"><code>1h</code></del>', html=True)
-    assertContains(page, '<ins translate="no"><code>6h</code></ins>', html=True)
+    assert_contains(page, "2 endpoints would change")
+    assert_contains(page, '<del translate="no"><code>1h</code></del>')
+    assert_contains(page, '<ins translate="no"><code>6h</code></ins>')
     assert Endpoint.objects.count() == 1
     page = administrator.post(PAGE, given | APPLY | {"state": page.context["plan"].state})
-    assertContains(page, "Applied: 2 endpoints changed")
-    assertContains(page, 'href="/endpoints/fresh/"')
+    assert_contains(page, "Applied: 2 endpoints changed")
+    assert_contains(page, 'href="/endpoints/fresh/"')
     assert Applied.objects.get(endpoint__slug="fresh").by == User.objects.get(username="admin")
 
 
@@ -50,11 +51,11 @@ def test_mistakes_stand_against_the_text_and_the_text_stays(administrator: Clien
 
     page = administrator.post(PAGE, {"text": text, "prune": "on"} | APPLY)
 
-    assertContains(page, "2 things in the file to mend")
-    assertContains(page, "Line 4, column 15:")
-    assertContains(page, "<code>    ttl: soon</code>")
-    assertContains(page, "# &lt;b&gt;mine&lt;/b&gt;")
-    assertContains(page, 'name="prune" checked')
+    assert_contains(page, "2 things in the file to mend")
+    assert_contains(page, "Line 4, column 15:")
+    assert_contains(page, "<code>    ttl: soon</code>")
+    assert_contains(page, "# &lt;b&gt;mine&lt;/b&gt;")
+    assert_contains(page, 'name="prune" checked')
     assert not Endpoint.objects.exists()
 
 
@@ -64,7 +65,7 @@ def test_a_file_can_be_sent_instead_of_text(administrator: Client) -> None:
 
     page = administrator.post(PAGE, {"text": "old", "file": file} | LOOK)
 
-    assertContains(page, "1 endpoint would change")
+    assert_contains(page, "1 endpoint would change")
     assert page.context["asked"].text == STEADY
 
 
@@ -84,9 +85,9 @@ def test_a_hostile_file_is_refused_in_words(administrator: Client, data: bytes, 
     """Whatever is sent, the page says what is wrong and runs nothing."""
     page = administrator.post(PAGE, {"file": SimpleUploadedFile("x", data)} | LOOK)
 
-    assertContains(page, says)
-    assertNotContains(page, "<script>alert")
-    assertNotContains(page, "\0")
+    assert_contains(page, says)
+    assert_not_contains(page, "<script>alert")
+    assert_not_contains(page, "\0")
 
 
 def test_a_change_in_between_is_shown_before_it_is_overruled(administrator: Client) -> None:
@@ -97,8 +98,8 @@ def test_a_change_in_between_is_shown_before_it_is_overruled(administrator: Clie
 
     page = administrator.post(PAGE, {"text": STEADY, "state": shown} | APPLY)
 
-    assertContains(page, "Nothing was applied; look again.")
-    assertContains(page, "A new profile begins")
+    assert_contains(page, "Nothing was applied; look again.")
+    assert_contains(page, "A new profile begins")
     assert Endpoint.objects.get().model == "m-9"
     administrator.post(PAGE, {"text": STEADY, "state": page.context["plan"].state} | APPLY)
     assert Endpoint.objects.get().model == "m-1"
@@ -110,8 +111,8 @@ def test_removing_is_named_on_the_button(administrator: Client) -> None:
 
     page = administrator.post(PAGE, {"text": STEADY, "prune": "on"} | LOOK)
 
-    assertContains(page, "Apply and remove 1 endpoint")
-    assertContains(page, "Its stored API key is deleted.")
+    assert_contains(page, "Apply and remove 1 endpoint")
+    assert_contains(page, "Its stored API key is deleted.")
 
 
 def test_an_empty_file_does_not_empty_the_fleet(administrator: Client) -> None:
@@ -122,7 +123,7 @@ def test_an_empty_file_does_not_empty_the_fleet(administrator: Client) -> None:
 
     page = administrator.post(PAGE, given | APPLY | {"state": state})
 
-    assertContains(page, "would remove all of them")
+    assert_contains(page, "would remove all of them")
     assert Endpoint.objects.kept().exists()
 
 
@@ -133,11 +134,11 @@ def test_keys_of_the_web_process_are_not_read(
     monkeypatch.setenv("TEAM_KEY", "sk-abcdefghijklmnop")
     given = {"text": STEADY + "    api_key_env: TEAM_KEY\n"}
     page = administrator.post(PAGE, given | LOOK)
-    assertContains(page, "It has no API key")
+    assert_contains(page, "It has no API key")
 
     page = administrator.post(PAGE, given | APPLY | {"state": page.context["plan"].state})
 
-    assertContains(page, "These have no API key yet")
+    assert_contains(page, "These have no API key yet")
     assert not hasattr(Endpoint.objects.get(), "credential")
 
 
@@ -153,8 +154,8 @@ def test_a_large_file_is_shown_in_part_and_with_few_queries(
     with django_assert_max_num_queries(4):
         page = administrator.post(PAGE, {"text": text} | LOOK)
 
-    assertContains(page, "1,000 endpoints would change")
-    assertContains(page, "900 more are not shown here")
+    assert_contains(page, "1,000 endpoints would change")
+    assert_contains(page, "900 more are not shown here")
 
 
 def test_the_export_is_a_file_that_changes_nothing(administrator: Client) -> None:
@@ -165,7 +166,7 @@ def test_the_export_is_a_file_that_changes_nothing(administrator: Client) -> Non
 
     assert answer["Content-Disposition"] == 'attachment; filename="endpoints.yaml"'
     page = administrator.post(PAGE, {"text": answer.content.decode()} | LOOK)
-    assertContains(page, "Nothing would change")
+    assert_contains(page, "Nothing would change")
 
 
 def test_an_endpoint_that_was_edited_since_is_marked(signed_in: Client) -> None:
@@ -173,14 +174,14 @@ def test_an_endpoint_that_was_edited_since_is_marked(signed_in: Client) -> None:
     applied(STEADY)
     endpoint = Endpoint.objects.get()
     for path in ("/", "/endpoints/steady/"):
-        assertNotContains(signed_in.get(path), "since the last apply")
+        assert_not_contains(signed_in.get(path), "since the last apply")
 
     endpoints.update(endpoint, key=None, forget_key=False, model="m-9")
 
-    assertContains(signed_in.get("/"), "edited since the last apply")
+    assert_contains(signed_in.get("/"), "edited since the last apply")
     page = signed_in.get("/endpoints/steady/")
-    assertContains(page, "edited here since the last apply")
-    assertContains(page, 'the file said <code translate="no">m-1</code>')
+    assert_contains(page, "edited here since the last apply")
+    assert_contains(page, 'the file said <code translate="no">m-1</code>')
 
 
 def test_only_administrators_import(client: Client, signed_in: Client) -> None:

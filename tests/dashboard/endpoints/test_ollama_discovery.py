@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 from django.test import Client
-from pytest_django.asserts import assertNotContains
 
 from dashboard.endpoints.ollama_discovery import Model, read_models
+from tests.markup import assert_not_contains
 
 
 def test_its_models_lead_to_a_form_that_is_filled_in() -> None:
@@ -46,6 +46,6 @@ def test_nothing_is_said_where_nothing_answers(signed_in: Client, settings: Any)
 
     part = signed_in.get("/first-run/nearby/")
 
-    assertNotContains(part, "Ollama")
+    assert_not_contains(part, "Ollama")
     signed_in.logout()
     assert signed_in.get("/first-run/nearby/").headers["Location"].startswith("/login/")

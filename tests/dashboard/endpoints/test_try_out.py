@@ -9,7 +9,6 @@ from typing import Any
 import pytest
 from django.contrib.auth.models import User
 from django.test import Client
-from pytest_django.asserts import assertContains, assertNotContains
 from structlog.testing import capture_logs
 
 from dashboard.endpoints.services import try_limit
@@ -18,6 +17,7 @@ from dashboard.models import Credential, Endpoint, TryCount
 from dashboard.models.people import Role
 from probes.secret import Secret
 from tests.factories import make_endpoint, make_person
+from tests.markup import assert_contains, assert_not_contains
 
 KEY = "sim-secret-of-the-person"
 TRY = "/endpoints/new/try/"
@@ -27,8 +27,8 @@ def ask(client: Client, base_url: str, /, *, at: str = TRY, **over: str) -> Any:
     """The part that htmx puts into the page."""
     form = {"provider": "openai", "base_url": base_url, "model": "sim-steady", "key": KEY}
     answer = client.post(at, {**form, "options": "{}", **over}, headers={"HX-Request": "true"})
-    assertNotContains(answer, "<html")
-    assertNotContains(answer, over.get("key") or KEY)
+    assert_not_contains(answer, "<html")
+    assert_not_contains(answer, over.get("key") or KEY)
     return answer
 
 
@@ -37,11 +37,11 @@ def test_a_good_endpoint_is_told_in_plain_words(signed_in: Client, vendor_url: s
     with capture_logs() as logs:
         part = ask(signed_in, f"{vendor_url}/openai/v1")
 
-    assertContains(part, "It works: one tool call came back, just as asked.")
+    assert_contains(part, "It works: one tool call came back, just as asked.")
     for fact in ("yes, HTTP status 200", "yes, in the openai format", "probe_echo", "sim-steady"):
-        assertContains(part, fact)
-    assertContains(part, " out</dd>")
-    assertContains(part, "the one entered above")
+        assert_contains(part, fact)
+    assert_contains(part, " out</dd>")
+    assert_contains(part, "the one entered above")
     assert not Endpoint.objects.exists()
     assert not Credential.objects.exists()
     assert [line["status"] for line in logs if line["event"] == "endpoint tried"] == [200]
@@ -54,13 +54,13 @@ def test_without_scripts_the_form_comes_back_as_typed(signed_in: Client, vendor_
 
     page = signed_in.post(TRY, {**form, "slug": "half-typed", "key": KEY, "ttl": "3h"})
 
-    assertContains(page, "It works")
-    assertContains(page, "</html>")
-    assertContains(page, 'value="half-typed"')
-    assertContains(page, 'value="3h"')
-    assertContains(page, "Enter the API key again")
-    assertNotContains(page, KEY)
-    assertNotContains(page, "Not saved yet")
+    assert_contains(page, "It works")
+    assert_contains(page, "</html>")
+    assert_contains(page, 'value="half-typed"')
+    assert_contains(page, 'value="3h"')
+    assert_contains(page, "Enter the API key again")
+    assert_not_contains(page, KEY)
+    assert_not_contains(page, "Not saved yet")
 
 
 @pytest.mark.parametrize(
@@ -94,7 +94,7 @@ def test_trouble_is_told_with_what_to_do(
 
     part = ask(signed_in, vendor_url + path)
 
-    assertContains(part, words)
+    assert_contains(part, words)
     assert len(part.content) < 8_000
 
 
@@ -103,7 +103,7 @@ def test_the_proposed_base_url_is_the_one_that_works(signed_in: Client, vendor_u
     for wrong in ("/openai", "/openai/v1/chat/completions"):
         part = ask(signed_in, vendor_url + wrong)
 
-        assertContains(part, f'data-use-base-url="{vendor_url}/openai/v1"')
+        assert_contains(part, f'data-use-base-url="{vendor_url}/openai/v1"')
 
 
 def test_nobody_listens(signed_in: Client) -> None:
@@ -112,8 +112,8 @@ def test_nobody_listens(signed_in: Client) -> None:
         taken.bind(("127.0.0.1", 0))
         part = ask(signed_in, f"http://127.0.0.1:{taken.getsockname()[1]}/v1")
 
-    assertContains(part, "It could not be reached.")
-    assertContains(part, "Nothing listens on that port of this machine.")
+    assert_contains(part, "It could not be reached.")
+    assert_contains(part, "Nothing listens on that port of this machine.")
 
 
 def test_a_private_address_takes_a_grant(signed_in: Client, vendor_url: str, settings: Any) -> None:
@@ -122,7 +122,7 @@ def test_a_private_address_takes_a_grant(signed_in: Client, vendor_url: str, set
 
     part = ask(signed_in, f"{vendor_url}/openai/v1")
 
-    assertContains(part, "add this one to EGRESS_GRANTS and restart")
+    assert_contains(part, "add this one to EGRESS_GRANTS and restart")
 
 
 def test_a_silent_endpoint_ends_within_the_limit(
@@ -133,7 +133,7 @@ def test_a_silent_endpoint_ends_within_the_limit(
 
     part = ask(signed_in, f"{vendor_url}/hostile/hang/v1")
 
-    assertContains(part, "a run waits longer than a try")
+    assert_contains(part, "a run waits longer than a try")
 
 
 @pytest.mark.parametrize("name", ["echo-auth", "echo-redirect", "hostile-markup"])
@@ -143,8 +143,8 @@ def test_what_a_vendor_sends_is_inert_and_without_the_key(
     """A vendor that echoes the key or sends markup finds neither in the page."""
     part = ask(signed_in, f"{vendor_url}/hostile/{name}/v1")
 
-    assertNotContains(part, "<script")
-    assertNotContains(part, "<img")
+    assert_not_contains(part, "<script")
+    assert_not_contains(part, "<img")
 
 
 @pytest.mark.parametrize(
@@ -163,8 +163,8 @@ def test_a_wrong_field_is_named_and_nothing_is_sent(
     """Only what a request takes is looked at; the name may still be missing."""
     part = ask(signed_in, "http://127.0.0.1:9/v1", **{field: value})
 
-    assertContains(part, words)
-    assertNotContains(part, "Name:")
+    assert_contains(part, words)
+    assert_not_contains(part, "Name:")
     assert not TryCount.objects.exists()
 
 
@@ -174,8 +174,8 @@ def test_the_stored_key_is_used_where_it_belongs(signed_in: Client, vendor_url: 
 
     part = ask(signed_in, f"{vendor_url}/openai/v1", at="/endpoints/steady/try/", key="")
 
-    assertContains(part, "It works")
-    assertContains(part, "the stored one")
+    assert_contains(part, "It works")
+    assert_contains(part, "the stored one")
 
 
 def test_the_stored_key_never_goes_to_another_host(signed_in: Client, vendor_url: str) -> None:
@@ -185,8 +185,8 @@ def test_the_stored_key_never_goes_to_another_host(signed_in: Client, vendor_url
 
     part = ask(signed_in, f"{elsewhere}/openai/v1", at="/endpoints/steady/try/", key="")
 
-    assertContains(part, "the stored one belongs to another host")
-    assertContains(part, "It wants an API key, and none was sent.")
+    assert_contains(part, "the stored one belongs to another host")
+    assert_contains(part, "It wants an API key, and none was sent.")
 
 
 def test_a_key_that_is_to_be_forgotten_is_not_sent(signed_in: Client, vendor_url: str) -> None:
@@ -196,7 +196,7 @@ def test_a_key_that_is_to_be_forgotten_is_not_sent(signed_in: Client, vendor_url
 
     part = ask(signed_in, url, at="/endpoints/steady/try/", key="", forget_key="on")
 
-    assertContains(part, "It wants an API key, and none was sent.")
+    assert_contains(part, "It wants an API key, and none was sent.")
 
 
 def test_one_person_may_not_hammer(signed_in: Client, person: User) -> None:
@@ -208,7 +208,7 @@ def test_one_person_may_not_hammer(signed_in: Client, person: User) -> None:
     part = ask(signed_in, "http://127.0.0.1:9/v1")
     try_limit.count(other)
 
-    assertContains(part, "10 tries a minute are enough for one person.")
+    assert_contains(part, "10 tries a minute are enough for one person.")
 
 
 def test_after_a_minute_the_count_begins_anew(person: User) -> None:
@@ -232,7 +232,7 @@ def test_only_a_few_wait_at_once(signed_in: Client) -> None:
         for _ in range(try_request.AT_ONCE):
             try_request.places.release()
 
-    assertContains(part, "Several endpoints are being tried just now.")
+    assert_contains(part, "Several endpoints are being tried just now.")
 
 
 def test_trying_takes_a_signed_in_person_and_a_post(client: Client, signed_in: Client) -> None:

@@ -7,7 +7,6 @@ import pytest
 from django.test import Client
 from django.utils import timezone
 from pytest_django import DjangoAssertNumQueries
-from pytest_django.asserts import assertContains, assertNotContains
 
 from dashboard.fleet import queries as fleet
 from dashboard.models import Endpoint, Incident, ModeSwitch, Profile, Run, RunMetric, Watch
@@ -15,6 +14,7 @@ from health.modes import EFFECTS, Mode
 from health.severity import Severity
 from tests.dashboard.incidents.builders import degrade, settle, watch_run
 from tests.factories import make_attempt, make_endpoint, make_finished_run, make_run
+from tests.markup import assert_contains, assert_not_contains
 
 # Session, person, their roles, all endpoints with how they do, cells, edits of endpoints since
 # a file set them, open incidents, decisions, how many are simulated.
@@ -25,8 +25,8 @@ def test_an_empty_fleet_says_how_to_begin(signed_in: Client) -> None:
     """With no endpoint the page leads to the form."""
     page = signed_in.get("/")
 
-    assertContains(page, "The first verdict takes a minute")
-    assertContains(page, 'href="/endpoints/new/"')
+    assert_contains(page, "The first verdict takes a minute")
+    assert_contains(page, 'href="/endpoints/new/"')
 
 
 def test_a_row_shows_the_rate_with_its_numbers(signed_in: Client) -> None:
@@ -35,9 +35,9 @@ def test_a_row_shows_the_rate_with_its_numbers(signed_in: Client) -> None:
 
     page = signed_in.get("/")
 
-    assertContains(page, "<b>70%</b> 7/10")
-    assertContains(page, "Parse success: 70% (7 of 10, 95 % interval 39% to 89%), degraded.")
-    assertContains(page, '<span class="status degraded">')
+    assert_contains(page, "<b>70%</b> 7/10")
+    assert_contains(page, "Parse success: 70% (7 of 10, 95 % interval 39% to 89%), degraded.")
+    assert_contains(page, '<span class="status degraded">')
 
 
 def test_a_simulated_endpoint_says_so(signed_in: Client, settings: Any) -> None:
@@ -45,7 +45,7 @@ def test_a_simulated_endpoint_says_so(signed_in: Client, settings: Any) -> None:
     settings.SIMULATOR_URL = "http://127.0.0.1:9"
     make_endpoint(slug="played", base_url="http://127.0.0.1:9/v1")
 
-    assertContains(signed_in.get("/"), 'class="tag simulated"', count=1)
+    assert_contains(signed_in.get("/"), 'class="tag simulated"', count=1)
 
 
 def test_a_run_without_a_verdict_is_no_data(signed_in: Client) -> None:
@@ -54,9 +54,9 @@ def test_a_run_without_a_verdict_is_no_data(signed_in: Client) -> None:
 
     page = signed_in.get("/")
 
-    assertContains(page, "no verdict")
-    assertContains(page, "no data")
-    assertNotContains(page, "0%")
+    assert_contains(page, "no verdict")
+    assert_contains(page, "no data")
+    assert_not_contains(page, "0%")
 
 
 def test_a_run_under_way_shows_how_far_it_is(signed_in: Client) -> None:
@@ -65,7 +65,7 @@ def test_a_run_under_way_shows_how_far_it_is(signed_in: Client) -> None:
 
     page = signed_in.get("/")
 
-    assertContains(page, '<progress max="5" value="1"')
+    assert_contains(page, '<progress max="5" value="1"')
 
 
 def test_worst_comes_first(signed_in: Client) -> None:
@@ -84,9 +84,9 @@ def test_a_row_shows_open_incidents_and_modes(signed_in: Client) -> None:
 
     page = signed_in.get("/")
 
-    assertContains(page, "1 incident, S3")
-    assertContains(page, f'title="{EFFECTS[Mode.NO_TOOLS]}"')
-    assertContains(page, '<span class="status failing">')
+    assert_contains(page, "1 incident, S3")
+    assert_contains(page, f'title="{EFFECTS[Mode.NO_TOOLS]}"')
+    assert_contains(page, '<span class="status failing">')
 
 
 def test_an_unlucky_run_leaves_a_known_endpoint_healthy(signed_in: Client) -> None:
@@ -109,8 +109,8 @@ def test_an_endpoint_that_never_was_good_says_so(signed_in: Client) -> None:
 
     page = signed_in.get("/")
 
-    assertContains(page, "below the gate")
-    assertContains(page, '<span class="status failing">')
+    assert_contains(page, "below the gate")
+    assert_contains(page, '<span class="status failing">')
 
 
 def test_prometheus_reads_incidents_and_modes(signed_in: Client) -> None:
@@ -120,8 +120,8 @@ def test_prometheus_reads_incidents_and_modes(signed_in: Client) -> None:
     page = signed_in.get("/metrics")
 
     line = f'toolgauge_incidents_open{{endpoint="fallen",severity="{Severity.S3.value}"}} 1.0'
-    assertContains(page, line)
-    assertContains(page, 'toolgauge_mode_on{endpoint="fallen",mode="no_tools"} 1.0')
+    assert_contains(page, line)
+    assert_contains(page, 'toolgauge_mode_on{endpoint="fallen",mode="no_tools"} 1.0')
 
 
 @pytest.mark.parametrize("path", ["/", "/fleet/rows/", "/endpoints/new/"])
@@ -144,7 +144,7 @@ def test_queries_do_not_grow_with_the_fleet(
     with django_assert_num_queries(QUERIES):
         page = signed_in.get("/")
 
-    assertContains(page, f"<b>{count}</b> endpoint")
+    assert_contains(page, f"<b>{count}</b> endpoint")
 
 
 def _make_many(count: int) -> None:

@@ -6,10 +6,10 @@ from datetime import timedelta
 import pytest
 from django.test import Client
 from django.utils import timezone
-from pytest_django.asserts import assertContains, assertNotContains
 
 from dashboard.models import Endpoint, Profile, RunMetric
 from tests.factories import make_endpoint, make_finished_run
+from tests.markup import assert_contains, assert_not_contains
 
 HOSTILE = '"><script>alert(1)</script>\u202e'
 
@@ -92,10 +92,10 @@ def test_counts_are_links_that_filter(signed_in: Client, three: None) -> None:
     """Each count keeps the rest of the address; the one that is on leads back."""
     page = signed_in.get("/", {"q": "a", "status": "failing"})
 
-    assertContains(page, '<a class="count" href="?q=a" aria-current="true"><b>1</b>')
-    assertContains(page, '<a class="count" href="?q=a&amp;status=waiting"><b>1</b>')
-    assertContains(page, '<a class="count none" href="?q=a&amp;status=degraded"><b>0</b>')
-    assertContains(page, 'href="?q=a&amp;status=failing&amp;stage=shadow"><b>1</b>')
+    assert_contains(page, '<a class="count" href="?q=a" aria-current="true"><b>1</b>')
+    assert_contains(page, '<a class="count" href="?q=a&amp;status=waiting"><b>1</b>')
+    assert_contains(page, '<a class="count none" href="?q=a&amp;status=degraded"><b>0</b>')
+    assert_contains(page, 'href="?q=a&amp;status=failing&amp;stage=shadow"><b>1</b>')
 
 
 @pytest.mark.parametrize(
@@ -123,8 +123,8 @@ def test_a_group_says_how_many_it_has_of_each(signed_in: Client, three: None) ->
     """The tag's head counts both of its members, and leads to them."""
     page = signed_in.get("/", {"group": "tag"})
 
-    assertContains(page, "<span>1 failing</span><span>1 healthy</span>")
-    assertContains(page, 'class="group-name" href="?tag=eu"')
+    assert_contains(page, "<span>1 failing</span><span>1 healthy</span>")
+    assert_contains(page, 'class="group-name" href="?tag=eu"')
 
 
 def test_a_large_group_shows_its_first_rows(signed_in: Client) -> None:
@@ -134,8 +134,8 @@ def test_a_large_group_shows_its_first_rows(signed_in: Client) -> None:
 
     page = signed_in.get("/", {"group": "provider"})
 
-    assertContains(page, 'class="row-link"', count=3)
-    assertContains(page, "3 of 6 shown: show all")
+    assert_contains(page, 'class="row-link"', count=3)
+    assert_contains(page, "3 of 6 shown: show all")
 
 
 def test_a_long_list_has_pages(signed_in: Client) -> None:
@@ -147,18 +147,18 @@ def test_a_long_list_has_pages(signed_in: Client) -> None:
     first = signed_in.get("/", {"q": "e-"})
     last = signed_in.get("/", {"q": "e-", "page": "99"})
 
-    assertContains(first, "1–25 of 90 endpoints")
-    assertContains(first, 'href="?q=e-&amp;page=2" rel="next"')
-    assertContains(last, "76–90 of 90 endpoints")
-    assertContains(last, 'href="?q=e-&amp;page=3" rel="prev"')
+    assert_contains(first, "1–25 of 90 endpoints")
+    assert_contains(first, 'href="?q=e-&amp;page=2" rel="next"')
+    assert_contains(last, "76–90 of 90 endpoints")
+    assert_contains(last, 'href="?q=e-&amp;page=3" rel="prev"')
 
 
 def test_nothing_that_fits_leads_back(signed_in: Client, three: None) -> None:
     """An empty list says why and how to get out of it."""
     page = signed_in.get("/", {"q": "zzz"})
 
-    assertContains(page, "No endpoint fits")
-    assertContains(page, 'href="/">Show all endpoints')
+    assert_contains(page, "No endpoint fits")
+    assert_contains(page, 'href="/">Show all endpoints')
 
 
 @pytest.mark.parametrize(
@@ -179,8 +179,8 @@ def test_what_makes_no_sense_is_told_and_left_out(
     """A wrong value in the address shows everything, with a note."""
     page = signed_in.get("/", asked)
 
-    assertContains(page, note)
-    assertContains(page, 'class="row-link"', count=3)
+    assert_contains(page, note)
+    assert_contains(page, 'class="row-link"', count=3)
 
 
 @pytest.mark.parametrize("name", ["q", "status", "provider", "model", "tag", "sort", "page"])
@@ -188,14 +188,14 @@ def test_hostile_values_are_inert(signed_in: Client, three: None, name: str) -> 
     """What an address carries never becomes markup, NUL and bidi included."""
     page = signed_in.get("/", {name: HOSTILE + "\0"})
 
-    assertNotContains(page, "<script>alert")
+    assert_not_contains(page, "<script>alert")
 
 
 def test_the_part_comes_without_the_page(signed_in: Client, three: None) -> None:
     """A search by htmx gets the list alone, and an address without what is empty."""
     part = signed_in.get("/", {"q": "bad", "status": ""}, headers={"HX-Target": "fleet"})
 
-    assertContains(part, '<section id="fleet"')
-    assertNotContains(part, "<html")
+    assert_contains(part, '<section id="fleet"')
+    assert_not_contains(part, "<html")
     assert part.headers["HX-Push-Url"] == "/?q=bad"
     assert "HX-Target" in part.headers["Vary"]

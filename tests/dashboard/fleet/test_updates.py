@@ -6,13 +6,13 @@ from typing import Any
 from django.http import HttpResponse
 from django.test import Client
 from pytest_django import DjangoAssertNumQueries
-from pytest_django.asserts import assertContains, assertNotContains
 
 from dashboard.endpoints.services import endpoints
 from dashboard.trust import modes
 from health.modes import Mode
 from tests.dashboard.incidents.builders import degrade
 from tests.factories import make_attempt, make_endpoint, make_finished_run, make_run
+from tests.markup import assert_contains, assert_not_contains
 
 
 def seen_on(client: Client, **asked: str) -> list[str]:
@@ -51,12 +51,12 @@ def test_only_the_row_that_changed_comes(signed_in: Client) -> None:
     make_finished_run(steady, passed=4, failed=0)
     answer = news(signed_in, seen)
 
-    assertContains(answer, f'id="row-{steady.pk}" class="changed" hx-swap-oob="true"')
-    assertContains(answer, "<b>100%</b> 4/4")
-    assertNotContains(answer, f'id="row-{other.pk}"')
-    assertNotContains(answer, "fleet-counts")
-    assertNotContains(answer, "data-moved")
-    assertNotContains(answer, "<html")
+    assert_contains(answer, f'id="row-{steady.pk}" class="changed" hx-swap-oob="true"')
+    assert_contains(answer, "<b>100%</b> 4/4")
+    assert_not_contains(answer, f'id="row-{other.pk}"')
+    assert_not_contains(answer, "fleet-counts")
+    assert_not_contains(answer, "data-moved")
+    assert_not_contains(answer, "<html")
 
 
 def test_progress_and_modes_are_news(signed_in: Client) -> None:
@@ -70,8 +70,8 @@ def test_progress_and_modes_are_news(signed_in: Client) -> None:
     modes.switch_on(endpoint.profile, Mode.NO_PARALLEL, by=None, reason="careful")
     switched = news(signed_in, seen)
 
-    assertContains(stepped, '<progress max="5" value="1"')
-    assertContains(switched, "no_parallel")
+    assert_contains(stepped, '<progress max="5" value="1"')
+    assert_contains(switched, "no_parallel")
 
 
 def test_a_changed_order_is_offered_and_not_forced(signed_in: Client) -> None:
@@ -84,10 +84,10 @@ def test_a_changed_order_is_offered_and_not_forced(signed_in: Client) -> None:
     make_finished_run(late, passed=0, failed=5)
     answer = news(signed_in, seen)
 
-    assertContains(answer, "data-moved")
-    assertContains(answer, f'id="row-{late.pk}"')
-    assertContains(answer, 'id="fleet-counts"')
-    assertContains(answer, "1 of 2 endpoints is worse than it should be")
+    assert_contains(answer, "data-moved")
+    assert_contains(answer, f'id="row-{late.pk}"')
+    assert_contains(answer, 'id="fleet-counts"')
+    assert_contains(answer, "1 of 2 endpoints is worse than it should be")
 
 
 def test_an_endpoint_that_fits_no_more_is_brought_up_to_date(signed_in: Client) -> None:
@@ -99,8 +99,8 @@ def test_an_endpoint_that_fits_no_more_is_brought_up_to_date(signed_in: Client) 
     make_finished_run(endpoint)
     answer = news(signed_in, seen, status="failing")
 
-    assertContains(answer, '<span class="status healthy">')
-    assertContains(answer, "data-moved")
+    assert_contains(answer, '<span class="status healthy">')
+    assert_contains(answer, "data-moved")
 
 
 def test_a_removed_endpoint_changes_the_list(signed_in: Client) -> None:
@@ -112,8 +112,8 @@ def test_a_removed_endpoint_changes_the_list(signed_in: Client) -> None:
     endpoints.remove(endpoint)
     answer = news(signed_in, seen)
 
-    assertContains(answer, "data-moved")
-    assertNotContains(answer, f'id="row-{endpoint.pk}"')
+    assert_contains(answer, "data-moved")
+    assert_not_contains(answer, f'id="row-{endpoint.pk}"')
 
 
 def test_the_head_of_a_group_follows_its_members(signed_in: Client) -> None:
@@ -124,9 +124,9 @@ def test_the_head_of_a_group_follows_its_members(signed_in: Client) -> None:
     make_finished_run(endpoint, passed=0, failed=5)
     answer = news(signed_in, seen, group="tag")
 
-    assertContains(answer, 'class="group-head"', count=2)
-    assertContains(answer, 'class="row-link"', count=2)
-    assertContains(answer, "1 failing")
+    assert_contains(answer, 'class="group-head"', count=2)
+    assert_contains(answer, 'class="row-link"', count=2)
+    assert_contains(answer, "1 failing")
 
 
 def test_an_incident_that_opens_is_on_top(signed_in: Client) -> None:
@@ -137,9 +137,9 @@ def test_an_incident_that_opens_is_on_top(signed_in: Client) -> None:
     incident = degrade(endpoint)
     answer = news(signed_in, seen)
 
-    assertContains(answer, 'id="fleet-top" hx-swap-oob="true"')
-    assertContains(answer, "1 open incident")
-    assertContains(answer, f'href="/incidents/{incident.pk}/">Parse success fell from')
+    assert_contains(answer, 'id="fleet-top" hx-swap-oob="true"')
+    assert_contains(answer, "1 open incident")
+    assert_contains(answer, f'href="/incidents/{incident.pk}/">Parse success fell from')
 
 
 def test_hostile_marks_are_ignored(signed_in: Client) -> None:
@@ -150,4 +150,4 @@ def test_hostile_marks_are_ignored(signed_in: Client) -> None:
     answer = news(signed_in, marks * 100)
 
     assert answer.status_code == 200
-    assertNotContains(answer, "<script>")
+    assert_not_contains(answer, "<script>")

@@ -8,7 +8,6 @@ from django.contrib.auth.models import User
 from django.test import Client
 from django.utils import timezone
 from pytest_django import DjangoAssertNumQueries
-from pytest_django.asserts import assertContains, assertNotContains
 
 from dashboard.models import Incident, Run, WatchEvent
 from dashboard.models.people import Role
@@ -18,6 +17,7 @@ from health.detector import Baseline, Known
 from probes.outcomes import Metric
 from tests.dashboard.incidents.builders import degrade, settle, watch_run
 from tests.factories import make_attempt, make_endpoint, make_person
+from tests.markup import assert_contains, assert_not_contains
 
 # Session, person, their roles, count, incidents with their endpoints, names for the filter.
 QUERIES = 6
@@ -31,7 +31,7 @@ def administrator(client: Client, db: None) -> Client:
 
 def test_without_incidents_the_list_says_so(signed_in: Client) -> None:
     """An empty list explains what would be in it."""
-    assertContains(signed_in.get("/incidents/"), "None was ever opened")
+    assert_contains(signed_in.get("/incidents/"), "None was ever opened")
 
 
 def test_the_list_names_the_finding_and_its_endpoint(signed_in: Client) -> None:
@@ -40,10 +40,10 @@ def test_the_list_names_the_finding_and_its_endpoint(signed_in: Client) -> None:
 
     page = signed_in.get("/incidents/")
 
-    assertContains(page, "Parse success fell from 100% to")
-    assertContains(page, "fallen")
-    assertContains(page, "S3 severe")
-    assertContains(page, f'href="/incidents/{incident.pk}/"')
+    assert_contains(page, "Parse success fell from 100% to")
+    assert_contains(page, "fallen")
+    assert_contains(page, "S3 severe")
+    assert_contains(page, f'href="/incidents/{incident.pk}/"')
 
 
 def test_open_incidents_come_before_newer_ones_that_ended(signed_in: Client) -> None:
@@ -78,7 +78,7 @@ def test_filters_are_in_the_address(signed_in: Client, query: str, count: int) -
 
     page = signed_in.get(f"/incidents/?{query}")
 
-    assertContains(page, 'class="row-link"', count=count)
+    assert_contains(page, 'class="row-link"', count=count)
 
 
 def test_a_long_list_has_pages_that_keep_the_filter(
@@ -91,7 +91,7 @@ def test_a_long_list_has_pages_that_keep_the_filter(
 
     page = signed_in.get("/incidents/?state=open")
 
-    assertContains(page, 'href="?state=open&amp;page=2"')
+    assert_contains(page, 'href="?state=open&amp;page=2"')
 
 
 @pytest.mark.parametrize("count", [1, 30])
@@ -117,7 +117,7 @@ def test_a_title_has_the_day_of_the_finding(signed_in: Client) -> None:
     Incident.objects.filter(pk=incident.pk).update(opened_at=datetime(2025, 11, 3, tzinfo=UTC))
 
     for path in ("/incidents/", f"/incidents/{incident.pk}/"):
-        assertContains(signed_in.get(path), "Parse success fell from 100% to 34% on 3 Nov 2025")
+        assert_contains(signed_in.get(path), "Parse success fell from 100% to 34% on 3 Nov 2025")
 
 
 def test_evidence_is_what_failed_in_the_runs_that_raised_it(
@@ -135,11 +135,11 @@ def test_evidence_is_what_failed_in_the_runs_that_raised_it(
     with django_assert_max_num_queries(15):
         page = signed_in.get(f"/incidents/{incident.pk}/")
 
-    assertContains(page, f'href="/runs/{run.pk}/attempts/format/1/"')
-    assertContains(page, "&lt;b&gt;prose&lt;/b&gt;⟦U+202E⟧", count=1)
-    assertContains(page, "40 ×")
-    assertContains(page, "There are more")
-    assertNotContains(page, "attempts/closure/")
+    assert_contains(page, f'href="/runs/{run.pk}/attempts/format/1/"')
+    assert_contains(page, "&lt;b&gt;prose&lt;/b&gt;⟦U+202E⟧", count=1)
+    assert_contains(page, "40 ×")
+    assert_contains(page, "There are more")
+    assert_not_contains(page, "attempts/closure/")
 
 
 def test_the_story_tells_warning_opening_modes_and_runs(signed_in: Client) -> None:
@@ -153,11 +153,11 @@ def test_the_story_tells_warning_opening_modes_and_runs(signed_in: Client) -> No
     told = ["The sums warn", "<b>Opened</b>", "Switched on:"]
     steps = ["1 run: to confirm a warning", *told, "1 run: to prove a recovery"]
     assert [text.index(step) for step in steps] == sorted(text.index(step) for step in steps)
-    assertContains(page, "10 of 10 trials of the run went badly.")
-    assertContains(page, "baseline of 200 of 200 (100%) in 20 runs")
-    assertContains(page, f'href="/runs/{incident.opened_by}/"')
-    assertContains(page, ">0/10</a>")
-    assertContains(page, ">10/10</a>")
+    assert_contains(page, "10 of 10 trials of the run went badly.")
+    assert_contains(page, "baseline of 200 of 200 (100%) in 20 runs")
+    assert_contains(page, f'href="/runs/{incident.opened_by}/"')
+    assert_contains(page, ">0/10</a>")
+    assert_contains(page, ">10/10</a>")
 
 
 def test_a_warning_that_calmed_down_is_not_part_of_a_later_incident(signed_in: Client) -> None:
@@ -172,8 +172,8 @@ def test_a_warning_that_calmed_down_is_not_part_of_a_later_incident(signed_in: C
 
     page = signed_in.get(f"/incidents/{Incident.objects.get().pk}/")
 
-    assertNotContains(page, "The sums warn")
-    assertContains(page, "10 of 10 trials of the run were refused.")
+    assert_not_contains(page, "The sums warn")
+    assert_contains(page, "10 of 10 trials of the run were refused.")
 
 
 def test_a_mode_that_somebody_let_go_is_told_with_the_reason(signed_in: Client) -> None:
@@ -185,9 +185,9 @@ def test_a_mode_that_somebody_let_go_is_told_with_the_reason(signed_in: Client) 
 
     page = signed_in.get(f"/incidents/{incident.pk}/")
 
-    assertContains(page, "Switched off: no_tools")
-    assertContains(page, "by bob")
-    assertContains(page, "&lt;b&gt;we need it&lt;/b&gt;")
+    assert_contains(page, "Switched off: no_tools")
+    assert_contains(page, "by bob")
+    assert_contains(page, "&lt;b&gt;we need it&lt;/b&gt;")
 
 
 def test_acknowledging_notes_who_and_what(signed_in: Client) -> None:
@@ -198,10 +198,10 @@ def test_acknowledging_notes_who_and_what(signed_in: Client) -> None:
     first = signed_in.post(url, {"note": "I look at it"}, follow=True)
     second = signed_in.post(url, {"note": "me too"}, follow=True)
 
-    assertContains(first, "I look at it")
-    assertContains(first, "by alice")
-    assertContains(second, "alice had acknowledged it before")
-    assertNotContains(second, "me too")
+    assert_contains(first, "I look at it")
+    assert_contains(first, "by alice")
+    assert_contains(second, "alice had acknowledged it before")
+    assert_not_contains(second, "me too")
 
 
 def test_release_is_for_administrators(signed_in: Client) -> None:
@@ -212,8 +212,8 @@ def test_release_is_for_administrators(signed_in: Client) -> None:
     page = signed_in.get(f"/incidents/{incident.pk}/")
     answer = signed_in.post(f"/incidents/{incident.pk}/release/", {"reason": "please"})
 
-    assertContains(page, "Needs release")
-    assertNotContains(page, "Allow it to be left")
+    assert_contains(page, "Needs release")
+    assert_not_contains(page, "Allow it to be left")
     assert answer.status_code == 403
     assert not WatchEvent.objects.filter(kind="released").exists()
 
@@ -227,9 +227,9 @@ def test_an_administrator_releases_with_a_reason(administrator: Client) -> None:
     without = administrator.post(url, {"reason": " "}, follow=True)
     given = administrator.post(url, {"reason": "the vendor fixed it"}, follow=True)
 
-    assertContains(without, "Say why")
-    assertContains(given, "Leaving was allowed")
-    assertContains(given, "the vendor fixed it")
+    assert_contains(without, "Say why")
+    assert_contains(given, "Leaving was allowed")
+    assert_contains(given, "the vendor fixed it")
 
 
 def test_accepting_shows_both_normals_and_keeps_what_it_showed(administrator: Client) -> None:
@@ -244,9 +244,9 @@ def test_accepting_shows_both_normals_and_keeps_what_it_showed(administrator: Cl
     accepted = WatchEvent.objects.get(kind=ACCEPTED).figures["baseline"]
     together, runs = page.context["normal"].together, page.context["normal"].runs
     assert accepted == [together.count, together.trials, len(runs)]
-    assertContains(page, "200/200")
-    assertContains(page, f"{together.count}/{together.trials}")
-    assertContains(answer, "new normal")
+    assert_contains(page, "200/200")
+    assert_contains(page, f"{together.count}/{together.trials}")
+    assert_contains(answer, "new normal")
     incident.refresh_from_db()
     assert incident.state == Incident.State.ACCEPTED
 
@@ -257,7 +257,7 @@ def test_accepting_wants_a_reason(administrator: Client) -> None:
 
     page = administrator.post("/endpoints/steady/accept/parse_success/", {"reason": ""})
 
-    assertContains(page, "Say why")
+    assert_contains(page, "Say why")
     incident.refresh_from_db()
     assert incident.state == Incident.State.OPEN
 
@@ -274,7 +274,7 @@ def test_accepting_is_for_administrators(signed_in: Client) -> None:
     """Others neither see the link nor reach the page."""
     degrade(make_endpoint())
 
-    assertNotContains(signed_in.get("/endpoints/steady/"), "New normal…")
+    assert_not_contains(signed_in.get("/endpoints/steady/"), "New normal…")
     assert signed_in.get("/endpoints/steady/accept/parse_success/").status_code == 403
 
 
@@ -296,8 +296,8 @@ def test_the_endpoint_page_leads_to_its_open_incident(administrator: Client) -> 
 
     page = administrator.get("/endpoints/steady/")
 
-    assertContains(page, f'href="/incidents/{incident.pk}/#release"')
-    assertContains(page, "Parse success fell from 100% to")
+    assert_contains(page, f'href="/incidents/{incident.pk}/#release"')
+    assert_contains(page, "Parse success fell from 100% to")
 
 
 def test_metrics_under_watch_say_what_is_known(signed_in: Client) -> None:
@@ -315,4 +315,4 @@ def test_metrics_under_watch_say_what_is_known(signed_in: Client) -> None:
     assert known.finds.startswith("a drop of ")
     assert page.context["watched"].within == "10 runs (2 d)"
     assert rows[Metric.CLOSURE_ERROR].finds == ""
-    assertContains(page, "200/200")
+    assert_contains(page, "200/200")

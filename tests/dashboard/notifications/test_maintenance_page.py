@@ -9,12 +9,12 @@ from django.db import IntegrityError, transaction
 from django.db.models.functions import Now
 from django.test import Client
 from django.utils import timezone
-from pytest_django.asserts import assertContains
 
 from dashboard.core.errors import Refused
 from dashboard.models import Endpoint, MaintenanceWindow
 from dashboard.notifications.services import maintenance
 from tests.factories import make_endpoint, make_finished_run
+from tests.markup import assert_contains
 
 URL = "/settings/maintenance/"
 HOUR = timedelta(hours=1)
@@ -28,8 +28,8 @@ def test_a_window_is_planned_for_one_endpoint(signed_in: Client, person: User) -
 
     window = MaintenanceWindow.objects.get()
     assert (window.endpoint, window.created_by) == (endpoint, person)
-    assertContains(page, "moving house")
-    assertContains(page, f"{window.starts_at:%H:%M}")
+    assert_contains(page, "moving house")
+    assert_contains(page, f"{window.starts_at:%H:%M}")
 
 
 def test_a_window_without_an_endpoint_is_for_every_one(signed_in: Client) -> None:
@@ -37,7 +37,7 @@ def test_a_window_without_an_endpoint_is_for_every_one(signed_in: Client) -> Non
     page = signed_in.post(URL, _asked(), follow=True)
 
     assert MaintenanceWindow.objects.get().endpoint is None
-    assertContains(page, "<b>every endpoint</b>")
+    assert_contains(page, "<b>every endpoint</b>")
 
 
 @pytest.mark.parametrize(
@@ -56,7 +56,7 @@ def test_times_that_make_no_sense_are_refused(
 
     page = signed_in.post(URL, _asked(starts_at=_typed(now + start), ends_at=_typed(now + end)))
 
-    assertContains(page, words)
+    assert_contains(page, words)
     assert not MaintenanceWindow.objects.exists()
 
 
@@ -73,7 +73,7 @@ def test_a_reason_is_wanted(signed_in: Client) -> None:
     """Others see why nobody was told."""
     page = signed_in.post(URL, _asked(reason=""))
 
-    assertContains(page, "This field is required.")
+    assert_contains(page, "This field is required.")
     assert not MaintenanceWindow.objects.exists()
 
 
@@ -86,7 +86,7 @@ def test_cancelling_ends_the_silence(signed_in: Client, person: User) -> None:
     page = signed_in.post(f"{URL}{window.pk}/cancel/", follow=True)
 
     assert not maintenance.is_in_maintenance(endpoint.pk)
-    assertContains(page, "cancelled by alice")
+    assert_contains(page, "cancelled by alice")
     assert not maintenance.cancel_window(window, by=person)
 
 

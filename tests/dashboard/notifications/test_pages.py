@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from django.contrib.auth.models import User
 from django.test import Client
-from pytest_django.asserts import assertContains, assertNotContains, assertRedirects
+from pytest_django.asserts import assertRedirects
 
 from dashboard.models import Channel, Delivery, Endpoint
 from dashboard.models.people import Role
@@ -17,6 +17,7 @@ from dashboard.notifications.services import deliveries
 from tests.dashboard.notifications.builders import make_webhook, tell, the_delivery, turn
 from tests.dashboard.notifications.receiver import Receiver
 from tests.factories import make_person
+from tests.markup import assert_contains, assert_not_contains
 
 FORM = {
     "name": "ops",
@@ -54,9 +55,9 @@ def test_a_new_webhook_shows_its_secret_once(administrator: Client) -> None:
     assert (channel.name, channel.kinds, channel.min_severity) == ("ops", ["incident.opened"], 2)
     for path in ("", f"{channel.pk}/"):
         page = administrator.get(f"/settings/channels/{path}")
-        assertContains(page, "https://hooks.example.com")
-        assertNotContains(page, secret)
-        assertNotContains(page, "T0KEN")
+        assert_contains(page, "https://hooks.example.com")
+        assert_not_contains(page, secret)
+        assert_not_contains(page, "T0KEN")
 
 
 @pytest.mark.parametrize(
@@ -82,8 +83,8 @@ def test_a_wrong_form_saves_nothing(
     """The mistake is told in words; the URL that was typed is not repeated."""
     page = administrator.post("/settings/channels/new/", {**FORM, **over})
 
-    assertContains(page, message)
-    assertNotContains(page, "T0KEN")
+    assert_contains(page, message)
+    assert_not_contains(page, "T0KEN")
     assert not Channel.objects.exists()
 
 
@@ -113,16 +114,16 @@ def test_the_test_button_tells_how_it_went(administrator: Client, receiver: Rece
     make_webhook(receiver.url, name="another")
 
     part = administrator.post(f"/settings/channels/{channel.pk}/test/", headers={"HX-Request": "1"})
-    assertContains(part, "every 1s")
-    assertNotContains(part, "<html")
+    assert_contains(part, "every 1s")
+    assert_not_contains(part, "<html")
     turn()
 
     delivery = the_delivery()
     (got,) = receiver.received
     assert (got.json()["type"], got.json()["data"]["title"]) == ("test", "Test of ops")
     part = administrator.get(f"/settings/deliveries/{delivery.pk}/")
-    assertContains(part, "It arrived (200)")
-    assertNotContains(part, "every 1s")
+    assert_contains(part, "It arrived (200)")
+    assert_not_contains(part, "every 1s")
 
 
 def test_a_failed_test_says_why(administrator: Client, receiver: Receiver) -> None:
@@ -135,15 +136,15 @@ def test_a_failed_test_says_why(administrator: Client, receiver: Receiver) -> No
     turn()
 
     delivery = the_delivery()
-    assertContains(administrator.get(f"/settings/deliveries/{delivery.pk}/"), "answered 404")
-    assertContains(administrator.get("/settings/deliveries/"), "Try again</button>")
+    assert_contains(administrator.get(f"/settings/deliveries/{delivery.pk}/"), "answered 404")
+    assert_contains(administrator.get("/settings/deliveries/"), "Try again</button>")
     assertRedirects(
         administrator.post(f"/settings/deliveries/{delivery.pk}/retry/"), "/settings/channels/"
     )
     deliveries.send_due_deliveries()
 
     assert the_delivery().state == "sent"
-    assertNotContains(administrator.get("/settings/deliveries/"), "Try again</button>")
+    assert_not_contains(administrator.get("/settings/deliveries/"), "Try again</button>")
 
 
 def test_a_new_secret_is_asked_for_first(administrator: Client, receiver: Receiver) -> None:
@@ -151,8 +152,8 @@ def test_a_new_secret_is_asked_for_first(administrator: Client, receiver: Receiv
     channel = make_webhook(receiver.url).channel
     address = f"/settings/channels/{channel.pk}/secret/"
 
-    assertNotContains(administrator.get(address), "whsec_")
-    assertContains(administrator.post(address), "whsec_")
+    assert_not_contains(administrator.get(address), "whsec_")
+    assert_contains(administrator.post(address), "whsec_")
 
 
 def test_removing_asks_first(administrator: Client, receiver: Receiver) -> None:
@@ -160,10 +161,10 @@ def test_removing_asks_first(administrator: Client, receiver: Receiver) -> None:
     channel = make_webhook(receiver.url).channel
     address = f"/settings/channels/{channel.pk}/remove/"
 
-    assertContains(administrator.get(address), "Remove ops?")
+    assert_contains(administrator.get(address), "Remove ops?")
     assertRedirects(administrator.post(address), "/settings/channels/")
 
-    assertNotContains(administrator.get("/settings/channels/"), "Test</button>")
+    assert_not_contains(administrator.get("/settings/channels/"), "Test</button>")
     assert administrator.get(address).status_code == 404
 
 
@@ -183,9 +184,9 @@ def test_the_log_is_inert_and_costs_few_queries(
         page = administrator.get("/settings/channels/")
 
     assert Delivery.objects.count() == 30
-    assertNotContains(page, "<img src=x")
-    assertNotContains(page, "<script>alert")
-    assertContains(page, "&lt;img src=x onerror=alert(29)&gt;")
+    assert_not_contains(page, "<img src=x")
+    assert_not_contains(page, "<script>alert")
+    assert_contains(page, "&lt;img src=x onerror=alert(29)&gt;")
 
 
 def test_the_pages_are_for_administrators(client: Client, receiver: Receiver, db: None) -> None:

@@ -14,12 +14,13 @@ from django.db.models.functions import Now
 from django.test import Client
 from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
-from pytest_django.asserts import assertContains, assertNotContains, assertRedirects
+from pytest_django.asserts import assertRedirects
 
 from dashboard.models import Grant, Invitation, Team
 from dashboard.models.people import Role
 from dashboard.people.services import tokens
 from tests.factories import make_person
+from tests.markup import assert_contains, assert_not_contains
 
 CHOSEN = "a long enough sentence 7"
 OTHER = "another sentence 8"
@@ -63,13 +64,13 @@ def test_somebody_is_invited_chooses_a_password_and_is_in(as_administrator: Clie
     link = shown_link(page)
     assert "no-store" in page.headers["Cache-Control"]
     again = as_administrator.get("/settings/people/")
-    assertNotContains(again, link)
-    assertContains(again, "invited")
-    assertContains(again, "Operator everywhere; Approver everywhere")
+    assert_not_contains(again, link)
+    assert_contains(again, "invited")
+    assert_contains(again, "Operator everywhere; Approver everywhere")
 
     newcomer = Client()
     opened = newcomer.get(link)
-    assertContains(opened, "Welcome, bob")
+    assert_contains(opened, "Welcome, bob")
     assert "no-store" in opened.headers["Cache-Control"]
     assert opened.headers["Referrer-Policy"] == "same-origin"
     assertRedirects(choose(newcomer, link), "/")
@@ -101,7 +102,7 @@ def test_links_that_open_nothing_all_look_the_same(as_administrator: Client) -> 
 
     assert {answer.status_code for answer in answers} == {404}
     assert len({answer.content for answer in answers}) == 1
-    assertContains(answers[0], "Ask an administrator for a new one.", status_code=404)
+    assert_contains(answers[0], "Ask an administrator for a new one.", status_code=404)
     assert choose(Client(), expired).status_code == 404
     assert Client().get(fresh).status_code == 200
     assert "four" not in User.objects.values_list("username", flat=True)
@@ -125,8 +126,8 @@ def test_a_bad_choice_leaves_the_link_as_it_is(
 
     page = Client().post(link, {"new_password1": first, "new_password2": second})
 
-    assertContains(page, words)
-    assertNotContains(page, f'value="{first}"')
+    assert_contains(page, words)
+    assert_not_contains(page, f'value="{first}"')
     assert choose(Client(), link).status_code == 302
 
 
@@ -147,8 +148,8 @@ def test_a_bad_name_is_refused_beside_its_field(
     """Nobody is added, and markup stays text; names differ in more than their case."""
     page = invite(as_administrator, name)
 
-    assertContains(page, words)
-    assertNotContains(page, "<script>alert")
+    assert_contains(page, words)
+    assert_not_contains(page, "<script>alert")
     assert User.objects.count() == 1
 
 
@@ -165,7 +166,7 @@ def test_an_invitation_says_what_somebody_will_be(as_administrator: Client) -> N
     assert not eve.grants.exists()
     assert not bob.is_superuser
     assert [(each.role, each.team) for each in bob.grants.all()] == [(Role.APPROVER, search_team)]
-    assertContains(nothing, "Choose at least one role.")
+    assert_contains(nothing, "Choose at least one role.")
     assert not User.objects.filter(username="carol").exists()
 
 
@@ -180,7 +181,7 @@ def test_who_is_deactivated_is_out_at_once_and_for_good(as_administrator: Client
     reset = shown_link(as_administrator.post(f"/settings/people/{bob.pk}/password/"))
     page = as_administrator.post(f"/settings/people/{bob.pk}/deactivate/", follow=True)
 
-    assertContains(page, "bob can no longer sign in")
+    assert_contains(page, "bob can no longer sign in")
     assert session.get("/").headers["Location"].startswith("/login/")
     assert not Client().login(username="bob", password=CHOSEN)
     assert Client().get(reset).status_code == 404
@@ -213,7 +214,7 @@ def test_a_link_opened_by_somebody_else_says_whose_it_is(as_administrator: Clien
     """An administrator who tries a link sees before that they would be signed out."""
     link = shown_link(invite(as_administrator, "bob"))
 
-    assertContains(as_administrator.get(link), "You are signed in as root.")
+    assert_contains(as_administrator.get(link), "You are signed in as root.")
     choose(as_administrator, link)
 
     assert as_administrator.get("/").context["user"].username == "bob"
@@ -224,16 +225,16 @@ def test_nobody_changes_themselves(as_administrator: Client, administrator: User
     User.objects.create_superuser("other")
     here = f"/settings/people/{administrator.pk}/"
 
-    assertContains(as_administrator.get(here), "This is you.")
+    assert_contains(as_administrator.get(here), "This is you.")
     ended = as_administrator.post(f"{here}deactivate/", follow=True)
     lowered = as_administrator.post(f"{here}role/", {"administrator": "no"}, follow=True)
     given = as_administrator.post(f"{here}grants/", {"role": "approver"}, follow=True)
     renewed = as_administrator.post(f"{here}password/", follow=True)
 
-    assertContains(ended, "You cannot deactivate yourself")
-    assertContains(lowered, "You cannot change your own role")
-    assertContains(given, "You cannot change your own role")
-    assertContains(renewed, "Change your own password under Settings, Password.")
+    assert_contains(ended, "You cannot deactivate yourself")
+    assert_contains(lowered, "You cannot change your own role")
+    assert_contains(given, "You cannot change your own role")
+    assert_contains(renewed, "Change your own password under Settings, Password.")
     administrator.refresh_from_db()
     assert administrator.is_active
     assert administrator.is_superuser
@@ -246,7 +247,7 @@ def test_roles_are_given_and_taken_and_count_at_once(as_administrator: Client) -
     bob = make_person("bob")
     here, session = f"/settings/people/{bob.pk}/", Client()
     session.force_login(bob)
-    assertContains(as_administrator.get(here), "They have no role")
+    assert_contains(as_administrator.get(here), "They have no role")
     assert session.get("/").status_code == 403
 
     as_administrator.post(f"{here}grants/", {"role": "operator"})
@@ -257,19 +258,19 @@ def test_roles_are_given_and_taken_and_count_at_once(as_administrator: Client) -
     twice = as_administrator.post(f"{here}grants/", again, follow=True)
     nonsense = as_administrator.post(f"{here}grants/", {"role": "king", "team": "x"})
 
-    assertContains(given, "Operator everywhere; Approver in Search")
-    assertContains(given, f'href="/settings/teams/{team.pk}/"')
-    assertContains(twice, "bob has this role there already.")
-    assertContains(nonsense, "Select a valid choice.", count=2)
+    assert_contains(given, "Operator everywhere; Approver in Search")
+    assert_contains(given, f'href="/settings/teams/{team.pk}/"')
+    assert_contains(twice, "bob has this role there already.")
+    assert_contains(nonsense, "Select a valid choice.", count=2)
     menu = session.get("/")
-    assertContains(menu, "Operator everywhere; Approver in Search")
+    assert_contains(menu, "Operator everywhere; Approver in Search")
 
     operator = bob.grants.get(role=Role.OPERATOR)
     take = f"{here}grants/{operator.pk}/take/"
-    assertContains(as_administrator.get(take), "It holds everywhere.")
-    assertContains(as_administrator.post(take, follow=True), "bob has lost the role.")
+    assert_contains(as_administrator.get(take), "It holds everywhere.")
+    assert_contains(as_administrator.post(take, follow=True), "bob has lost the role.")
     assert as_administrator.post(take).status_code == 404
-    assertContains(as_administrator.get(here), "Approver in Search")
+    assert_contains(as_administrator.get(here), "Approver in Search")
     as_administrator.post(f"{here}grants/{bob.grants.get().pk}/take/")
     assert session.get("/").status_code == 403
 
@@ -280,12 +281,12 @@ def test_an_administrator_is_made_and_unmade(as_administrator: Client) -> None:
     here = f"/settings/people/{bob.pk}/"
 
     up = as_administrator.post(f"{here}role/", {"administrator": "yes"}, follow=True)
-    assertContains(up, "bob is an administrator now.")
-    assertContains(up, "These roles count again")
+    assert_contains(up, "bob is an administrator now.")
+    assert_contains(up, "These roles count again")
     down = as_administrator.post(f"{here}role/", {"administrator": "no"}, follow=True)
 
-    assertContains(down, "bob is no administrator.")
-    assertContains(down, "Viewer everywhere")
+    assert_contains(down, "bob is no administrator.")
+    assert_contains(down, "Viewer everywhere")
     assert not User.objects.get(username="bob").is_superuser
 
 
@@ -302,7 +303,7 @@ def test_living_tokens_are_named_before_somebody_goes_and_stop_with_them(
     page = as_administrator.get(f"/settings/people/{bob.pk}/")
     as_administrator.post(f"/settings/people/{bob.pk}/deactivate/")
 
-    assertContains(page, "1 API token that they made stops working with them.")
+    assert_contains(page, "1 API token that they made stops working with them.")
     assert Client().get("/api/v1/endpoints", headers=shown).status_code == 401
 
 
@@ -314,7 +315,7 @@ def test_somebody_who_came_is_not_withdrawn(as_administrator: Client) -> None:
 
     page = as_administrator.post(f"/settings/people/{bob.pk}/withdraw/", follow=True)
 
-    assertContains(page, "end their access instead")
+    assert_contains(page, "end their access instead")
     assert User.objects.filter(username="bob").exists()
 
 
@@ -383,7 +384,7 @@ def test_people_are_found_by_name_address_and_team(as_administrator: Client) -> 
     assert found("HOST-1") == ["carol"]
     assert found(" o ") == ["bob", "carol", "root"]
     assert found("\0") == ["bob", "carol", "root"]
-    assertContains(as_administrator.get("/settings/people/?q=nothing"), "Nobody fits")
+    assert_contains(as_administrator.get("/settings/people/?q=nothing"), "Nobody fits")
 
 
 def change(client: Client, **over: str) -> Any:
@@ -425,8 +426,8 @@ def test_a_bad_password_is_refused_in_words(over: dict[str, str], words: str) ->
 
     page = change(client, **over)
 
-    assertContains(page, words)
-    assertNotContains(page, over.get("new_password1", OTHER))
+    assert_contains(page, words)
+    assert_not_contains(page, over.get("new_password1", OTHER))
     assert Client().login(username="bob", password=CHOSEN)
 
 

@@ -7,12 +7,13 @@ from django.contrib.auth.models import User
 from django.db import connection
 from django.test import Client
 from django.test.utils import CaptureQueriesContext
-from pytest_django.asserts import assertContains, assertNotContains, assertRedirects
+from pytest_django.asserts import assertRedirects
 
 from dashboard.endpoints.services import endpoints
 from dashboard.models import Endpoint, Grant, Team
 from dashboard.models.people import Role
 from tests.factories import make_endpoint, make_person
+from tests.markup import assert_contains, assert_not_contains
 
 
 @pytest.fixture
@@ -23,27 +24,27 @@ def as_administrator(client: Client, db: None) -> Client:
 
 def test_a_team_is_made_renamed_and_removed(as_administrator: Client) -> None:
     """Each page leads to the next; names differ in more than their case."""
-    assertContains(as_administrator.get("/settings/teams/"), "No teams yet")
+    assert_contains(as_administrator.get("/settings/teams/"), "No teams yet")
 
     made = as_administrator.post("/settings/teams/", {"name": "  Search   and find "}, follow=True)
     team = Team.objects.get()
     here = f"/settings/teams/{team.pk}/"
     assertRedirects(made, here)
-    assertContains(made, "Search and find is made.")
-    assertContains(made, "No endpoints yet")
-    assertContains(made, "Nobody yet")
+    assert_contains(made, "Search and find is made.")
+    assert_contains(made, "No endpoints yet")
+    assert_contains(made, "Nobody yet")
     taken = as_administrator.post("/settings/teams/", {"name": "SEARCH AND FIND"})
-    assertContains(taken, "There is already a team called")
+    assert_contains(taken, "There is already a team called")
     Team.objects.create(name="Ops")
-    assertContains(as_administrator.post(here, {"name": "ops"}), "There is already a team called")
-    assertContains(as_administrator.post(here, {"name": "Find"}, follow=True), "called Find now")
+    assert_contains(as_administrator.post(here, {"name": "ops"}), "There is already a team called")
+    assert_contains(as_administrator.post(here, {"name": "Find"}, follow=True), "called Find now")
     for wrong in ("", " ", "x" * 61, "a\0b", "a\u202eb"):
         page = as_administrator.post("/settings/teams/", {"name": wrong})
-        assertContains(page, "has-error")
+        assert_contains(page, "has-error")
 
-    assertContains(as_administrator.get(f"{here}remove/"), "Nobody has a role in it.")
+    assert_contains(as_administrator.get(f"{here}remove/"), "Nobody has a role in it.")
     gone = as_administrator.post(f"{here}remove/", follow=True)
-    assertContains(gone, "The team Find is removed.")
+    assert_contains(gone, "The team Find is removed.")
     assert [team.name for team in Team.objects.all()] == ["Ops"]
     assert as_administrator.get(here).status_code == 404
 
@@ -60,19 +61,19 @@ def test_endpoints_are_moved_in_and_out(as_administrator: Client) -> None:
     page = as_administrator.get(here)
 
     assertRedirects(moved, here)
-    assertContains(page, "2 endpoints were moved.")
-    assertContains(page, 'href="/endpoints/one/"')
-    assertContains(page, 'type="checkbox" name="endpoint" value="three"')
-    assertNotContains(page, 'type="checkbox" name="endpoint" value="one"')
+    assert_contains(page, "2 endpoints were moved.")
+    assert_contains(page, 'href="/endpoints/one/"')
+    assert_contains(page, 'type="checkbox" name="endpoint" value="three"')
+    assert_not_contains(page, 'type="checkbox" name="endpoint" value="one"')
     assert set(team.endpoints.values_list("slug", flat=True)) == {"one", "two"}
     out = {"endpoint": "one", "to": "nobody"}
-    assertContains(
+    assert_contains(
         as_administrator.post(f"{here}endpoints/", out, follow=True), "1 endpoint was moved."
     )
     assert Endpoint.objects.get(slug="one").team is None
     nothing = as_administrator.post(f"{here}endpoints/", {"endpoint": "gone"}, follow=True)
-    assertContains(nothing, "choose an endpoint first")
-    assertContains(as_administrator.get("/settings/teams/"), "2 endpoints are in no team")
+    assert_contains(nothing, "choose an endpoint first")
+    assert_contains(as_administrator.get("/settings/teams/"), "2 endpoints are in no team")
 
 
 def test_a_team_with_endpoints_stays_and_one_without_takes_its_roles_along(
@@ -86,15 +87,15 @@ def test_a_team_with_endpoints_stays_and_one_without_takes_its_roles_along(
     Endpoint.objects.filter(pk=made.pk).update(team=team)
     here = f"/settings/teams/{team.pk}/"
 
-    assertContains(as_administrator.get(f"{here}remove/"), "steady")
+    assert_contains(as_administrator.get(f"{here}remove/"), "steady")
     refused = as_administrator.post(f"{here}remove/", follow=True)
-    assertContains(refused, "Search still has endpoints: steady. Move them out first.")
+    assert_contains(refused, "Search still has endpoints: steady. Move them out first.")
     page = as_administrator.get(here)
-    assertContains(page, f'href="/settings/people/{bob.pk}/"')
-    assertContains(page, "Approver, Operator")
+    assert_contains(page, f'href="/settings/people/{bob.pk}/"')
+    assert_contains(page, "Approver, Operator")
 
     endpoints.remove(Endpoint.objects.get(pk=made.pk))
-    assertContains(as_administrator.get(f"{here}remove/"), "2 people lose their roles in it:")
+    assert_contains(as_administrator.get(f"{here}remove/"), "2 people lose their roles in it:")
     as_administrator.post(f"{here}remove/", {"reason": "merged"})
 
     assert not Team.objects.exists()

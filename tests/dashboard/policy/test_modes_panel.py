@@ -9,7 +9,6 @@ from django.contrib.auth.models import User
 from django.db.models.functions import Now
 from django.test import Client
 from django.utils import timezone
-from pytest_django.asserts import assertContains, assertNotContains
 
 from dashboard.models import ModeSwitch
 from dashboard.models.people import Role
@@ -17,6 +16,7 @@ from dashboard.trust import modes
 from health.modes import EFFECTS, Mode
 from tests.dashboard.incidents.builders import degrade, settle
 from tests.factories import make_endpoint, make_person
+from tests.markup import assert_contains, assert_not_contains
 
 HTMX = {"HX-Request": "true"}
 URL = "/endpoints/steady/modes/"
@@ -29,8 +29,8 @@ def test_every_mode_says_what_it_does(signed_in: Client) -> None:
     page = signed_in.get("/endpoints/steady/")
 
     for mode in Mode:
-        assertContains(page, f'data-mode="{mode.value}"')
-        assertContains(page, EFFECTS[mode])
+        assert_contains(page, f'data-mode="{mode.value}"')
+        assert_contains(page, EFFECTS[mode])
 
 
 def test_a_mode_is_switched_on_in_place(signed_in: Client, person: User) -> None:
@@ -43,9 +43,9 @@ def test_a_mode_is_switched_on_in_place(signed_in: Client, person: User) -> None
     assert (switch.author, switch.reason) == (person, "they stumble")
     assert switch.expires_at is not None
     assert switch.expires_at - switch.on_at == timedelta(hours=8)
-    assertNotContains(card, "<html")
-    assertContains(card, "they stumble")
-    assertContains(card, "by hand")
+    assert_not_contains(card, "<html")
+    assert_contains(card, "they stumble")
+    assert_contains(card, "by hand")
     assert "modes-changed" in json.loads(card.headers["HX-Trigger"])
 
 
@@ -57,7 +57,7 @@ def test_it_works_without_scripts(signed_in: Client) -> None:
     page = signed_in.get("/endpoints/steady/")
 
     assert answer.headers["Location"] == "/endpoints/steady/#modes"
-    assertContains(page, "no_parallel is on.")
+    assert_contains(page, "no_parallel is on.")
     assert ModeSwitch.objects.get().expires_at is None
 
 
@@ -91,8 +91,8 @@ def test_what_cannot_be_is_refused_in_words(
 
     card = signed_in.post(URL, _asked(**over), headers=HTMX)
 
-    assertContains(card, words)
-    assertContains(card, 'role="alert"')
+    assert_contains(card, words)
+    assert_contains(card, 'role="alert"')
     assert not ModeSwitch.objects.exists()
     assert "HX-Trigger" not in card.headers
 
@@ -103,7 +103,7 @@ def test_a_refused_form_keeps_what_was_typed(signed_in: Client) -> None:
 
     card = signed_in.post(URL, _asked(until="2020-01-01T00:00"), headers=HTMX)
 
-    assertContains(card, 'value="they stumble"')
+    assert_contains(card, 'value="they stumble"')
 
 
 def test_somebody_elses_switch_is_told(signed_in: Client) -> None:
@@ -113,7 +113,7 @@ def test_somebody_elses_switch_is_told(signed_in: Client) -> None:
 
     card = signed_in.post(URL, _asked(), headers=HTMX)
 
-    assertContains(card, "Somebody has switched no_parallel on meanwhile: first")
+    assert_contains(card, "Somebody has switched no_parallel on meanwhile: first")
 
 
 def test_the_other_person_is_named(signed_in: Client) -> None:
@@ -125,9 +125,9 @@ def test_the_other_person_is_named(signed_in: Client) -> None:
     modes.switch_off(switch, by=bob)
     late_off = signed_in.post(f"{URL}{switch.pk}/off/", headers=HTMX)
 
-    assertContains(late_on, "bob has switched no_parallel on meanwhile: &lt;i&gt;first&lt;/i&gt;")
-    assertContains(late_off, "bob had switched no_parallel off already.")
-    assertContains(late_off, "last switched off by bob")
+    assert_contains(late_on, "bob has switched no_parallel on meanwhile: &lt;i&gt;first&lt;/i&gt;")
+    assert_contains(late_off, "bob had switched no_parallel off already.")
+    assert_contains(late_off, "last switched off by bob")
     assert ModeSwitch.objects.count() == 1
 
 
@@ -142,9 +142,9 @@ def test_a_card_that_is_no_longer_true_says_who_changed_it(signed_in: Client) ->
     modes.switch_off(switch, by=bob)
     off = signed_in.get(URL, {"seen": seen})
 
-    assertContains(on, "bob switched no_parallel on meanwhile.")
-    assertContains(off, "bob switched no_parallel off meanwhile.")
-    assertNotContains(off, "<form")
+    assert_contains(on, "bob switched no_parallel on meanwhile.")
+    assert_contains(off, "bob switched no_parallel off meanwhile.")
+    assert_not_contains(off, "<form")
 
 
 def test_what_has_run_out_is_in_nobodys_way(signed_in: Client) -> None:
@@ -156,7 +156,7 @@ def test_what_has_run_out_is_in_nobodys_way(signed_in: Client) -> None:
 
     card = signed_in.post(URL, _asked(reason="new"), headers=HTMX)
 
-    assertContains(card, "no_parallel is on.")
+    assert_contains(card, "no_parallel is on.")
     assert ModeSwitch.objects.on().get().reason == "new"
 
 
@@ -168,8 +168,8 @@ def test_undo_is_one_click(signed_in: Client) -> None:
     card = signed_in.post(f"{URL}{switch.pk}/off/", headers=HTMX)
     again = signed_in.post(f"{URL}{switch.pk}/off/", headers=HTMX)
 
-    assertContains(card, "no_parallel is off.")
-    assertContains(again, "alice had switched no_parallel off already.")
+    assert_contains(card, "no_parallel is off.")
+    assert_contains(again, "alice had switched no_parallel off already.")
     assert not ModeSwitch.objects.on().exists()
 
 
@@ -187,13 +187,13 @@ def test_an_automatic_mode_names_its_incident_and_asks_why(signed_in: Client) ->
     without = approver.post(url, {"reason": ""}, headers=HTMX)
     given = approver.post(url, {"reason": "we need it"}, headers=HTMX)
 
-    assertContains(offered, "Switch no_tools off")
-    assertNotContains(page, "Switch no_tools off")
-    assertContains(refused, "only an approver may switch it off")
-    assertContains(page, f'<a href="/incidents/{incident.pk}/">Parse success fell')
-    assertContains(page, "of 9.9 needed")
-    assertContains(without, "Say why")
-    assertContains(given, "no_tools is off.")
+    assert_contains(offered, "Switch no_tools off")
+    assert_not_contains(page, "Switch no_tools off")
+    assert_contains(refused, "only an approver may switch it off")
+    assert_contains(page, f'<a href="/incidents/{incident.pk}/">Parse success fell')
+    assert_contains(page, "of 9.9 needed")
+    assert_contains(without, "Say why")
+    assert_contains(given, "no_tools is off.")
 
 
 def test_a_switch_of_another_endpoint_is_not_found(signed_in: Client) -> None:
@@ -212,7 +212,7 @@ def test_words_of_people_are_inert(signed_in: Client) -> None:
 
     card = signed_in.post(URL, _asked(reason="<script>alert(1)</script>\u202e"), headers=HTMX)
 
-    assertContains(card, "&lt;script&gt;alert(1)&lt;/script&gt;⟦U+202E⟧")
+    assert_contains(card, "&lt;script&gt;alert(1)&lt;/script&gt;⟦U+202E⟧")
 
 
 def test_what_holds_by_default_says_why(signed_in: Client) -> None:
@@ -221,8 +221,8 @@ def test_what_holds_by_default_says_why(signed_in: Client) -> None:
 
     page = signed_in.get("/endpoints/steady/")
 
-    assertContains(page, "by default")
-    assertContains(page, "Nothing was measured yet.")
+    assert_contains(page, "by default")
+    assert_contains(page, "Nothing was measured yet.")
 
 
 def test_the_policy_card_follows_the_modes(signed_in: Client) -> None:
@@ -234,8 +234,8 @@ def test_the_policy_card_follows_the_modes(signed_in: Client) -> None:
     card = signed_in.get("/endpoints/steady/policy/")
 
     assert card.context["policy"].version > before
-    assertNotContains(card, "<html")
-    assertContains(card, "/api/v1/endpoints/steady/policy")
+    assert_not_contains(card, "<html")
+    assert_contains(card, "/api/v1/endpoints/steady/policy")
 
 
 @pytest.mark.parametrize("path", ["modes/", "policy/"])

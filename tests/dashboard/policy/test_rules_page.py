@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 from django.contrib.auth.models import User
 from django.test import Client
-from pytest_django.asserts import assertContains, assertNotContains, assertRedirects
+from pytest_django.asserts import assertRedirects
 
 from dashboard.core.errors import Refused
 from dashboard.models import ToolRule
@@ -14,6 +14,7 @@ from dashboard.trust import tool_rules
 from health.risk import Risk
 from tests.dashboard.policy.builders import current, trusted
 from tests.factories import make_person
+from tests.markup import assert_contains, assert_not_contains
 
 PAGE = "/settings/tools/"
 FORM = {"pattern": "deploy_*", "risk": "dangerous", "note": "Goes to production"}
@@ -46,9 +47,9 @@ def test_the_page_shows_the_rules_and_the_known_tools(administrator: Client) -> 
 
     page = administrator.get(PAGE)
 
-    assertContains(page, "mcp__docs__*")
-    assertContains(page, "Claude Code")
-    assertContains(page, "run_shell_command")
+    assert_contains(page, "mcp__docs__*")
+    assert_contains(page, "Claude Code")
+    assert_contains(page, "run_shell_command")
 
 
 def test_a_rule_is_added_first_and_reaches_the_policies(administrator: Client) -> None:
@@ -85,7 +86,7 @@ def test_a_rule_that_makes_no_sense_is_refused(
     """The form says what to mend."""
     add("taken")
 
-    assertContains(administrator.post(PAGE, {**FORM, **over}), message)
+    assert_contains(administrator.post(PAGE, {**FORM, **over}), message)
     assert order() == ["taken"]
 
 
@@ -106,10 +107,10 @@ def test_a_rule_is_changed_and_removed(administrator: Client) -> None:
     add("a", "b")
     rule = ToolRule.objects.get(pattern="a")
 
-    assertContains(administrator.get(f"{PAGE}{rule.pk}/"), 'value="a"')
+    assert_contains(administrator.get(f"{PAGE}{rule.pk}/"), 'value="a"')
     administrator.post(f"{PAGE}{rule.pk}/", {"pattern": "z", "risk": "write", "note": ""})
     assert (order(), ToolRule.objects.get(pattern="z").risk) == (["z", "b"], "write")
-    assertContains(
+    assert_contains(
         administrator.post(f"{PAGE}{rule.pk}/", {"pattern": "b", "risk": "read"}), "already a rule"
     )
     administrator.post(f"{PAGE}{rule.pk}/remove/")
@@ -130,7 +131,7 @@ def test_a_name_can_be_tried(administrator: Client, name: str, expected: str) ->
     """The answer says the class and the rule."""
     add("deploy_*")
 
-    assertContains(administrator.get(PAGE, {"name": name}), expected)
+    assert_contains(administrator.get(PAGE, {"name": name}), expected)
 
 
 def test_names_and_patterns_are_shown_as_text(administrator: Client) -> None:
@@ -139,8 +140,8 @@ def test_names_and_patterns_are_shown_as_text(administrator: Client) -> None:
 
     page = administrator.get(PAGE, {"name": "<script>alert(1)</script>"})
 
-    assertNotContains(page, "<script>alert(1)")
-    assertContains(page, "&lt;script&gt;alert(1)")
+    assert_not_contains(page, "<script>alert(1)")
+    assert_contains(page, "&lt;script&gt;alert(1)")
 
 
 def test_only_administrators_see_and_change_rules(client: Client) -> None:

@@ -6,7 +6,6 @@ from typing import Any
 import pytest
 from django.contrib.auth.models import User
 from django.test import Client
-from pytest_django.asserts import assertContains, assertNotContains
 
 from dashboard.models import GateVersion, RolloutRequest
 from dashboard.models.people import Role
@@ -14,6 +13,7 @@ from health.gates import DEFAULTS
 from probes.outcomes import Metric
 from tests.dashboard.rollouts.profile_builders import ease_gates, make_ready, make_request
 from tests.factories import make_person
+from tests.markup import assert_contains, assert_not_contains
 
 URL = "/settings/gates/"
 
@@ -43,9 +43,9 @@ def test_an_administrator_changes_the_gates_and_sees_what_changed(chief: Client)
     sent = {"write-runs": "25", "full-rate_schema_failure": "12.5", "full-live_wanted": "on"}
     done = chief.post(URL, filled(page, **sent), follow=True)
 
-    assertContains(page, "The gates are those that Toolgauge came with.")
-    assertContains(done, "These gates hold from now on.")
-    assertContains(done, "we learned")
+    assert_contains(page, "The gates are those that Toolgauge came with.")
+    assert_contains(done, "These gates hold from now on.")
+    assert_contains(done, "we learned")
     text = re.sub(r"<[^>]+>|\s+", " ", done.content.decode())
     assert "Write · Runs: at least 20 → at least 25" in re.sub(r"\s+", " ", text)
     _version, now = GateVersion.current()
@@ -65,16 +65,16 @@ def test_mistakes_stand_beside_their_fields_and_nothing_is_saved(chief: Client) 
     ease_gates()
     stale = chief.post(URL, filled(page, **{"write-runs": "25"}))
 
-    assertContains(refused, "Nothing was saved")
-    assertContains(refused, "From 0 to 99 percent.")
-    assertContains(refused, "Say why")
+    assert_contains(refused, "Nothing was saved")
+    assert_contains(refused, "From 0 to 99 percent.")
+    assert_contains(refused, "Say why")
     named = [form for form in refused.context["form"].stages if form.errors]
     assert [(form.stage, sorted(form.errors)) for form in named] == [
         ("write", ["runs"]),
         ("full", ["rate_parse_success", "trials"]),
     ]
-    assertContains(same, "nothing was changed")
-    assertContains(stale, "Somebody has changed the gates since")
+    assert_contains(same, "nothing was changed")
+    assert_contains(stale, "Somebody has changed the gates since")
     assert GateVersion.objects.count() == 1
 
 
@@ -89,9 +89,9 @@ def test_others_read_the_gates_and_saving_voids_what_waits(chief: Client) -> Non
     told = seen.get(URL)
     chief.post(URL, filled(read, **{"write-runs": "9"}))
 
-    assertContains(told, "Administrators change them.")
-    assertNotContains(told, "Save the gates")
+    assert_contains(told, "Administrators change them.")
+    assert_not_contains(told, "Save the gates")
     assert seen.post(URL, filled(read)).status_code == 403
-    assertContains(read, "Saving voids 1 request that waits for a decision")
+    assert_contains(read, "Saving voids 1 request that waits for a decision")
     request.refresh_from_db()
     assert request.state == RolloutRequest.State.VOIDED

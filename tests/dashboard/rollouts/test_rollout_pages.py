@@ -8,7 +8,6 @@ from django.db import connection
 from django.db.models.functions import Now
 from django.test import Client
 from django.test.utils import CaptureQueriesContext
-from pytest_django.asserts import assertContains, assertNotContains
 
 from dashboard.models import Endpoint, Profile, RolloutRequest
 from dashboard.models.people import Role, Team
@@ -23,6 +22,7 @@ from tests.dashboard.rollouts.profile_builders import (
     swap_template,
 )
 from tests.factories import make_endpoint, make_person
+from tests.markup import assert_contains, assert_not_contains
 
 HTMX = {"HX-Request": "true"}
 HOSTILE = "<script>alert(1)</script>\u202e"
@@ -62,18 +62,18 @@ def test_the_list_tells_what_waits_what_may_be_asked_for_and_what_not_yet(
 
     mine, theirs = signed_in.get("/rollouts/"), as_(bob).get("/rollouts/")
 
-    assertContains(mine, "1 request waits for a decision")
-    assertContains(mine, "You asked for it: somebody else decides.")
-    assertContains(mine, "&lt;script&gt;alert(1)&lt;/script&gt;⟦U+202E⟧")
-    assertContains(theirs, "You may decide")
+    assert_contains(mine, "1 request waits for a decision")
+    assert_contains(mine, "You asked for it: somebody else decides.")
+    assert_contains(mine, "&lt;script&gt;alert(1)&lt;/script&gt;⟦U+202E⟧")
+    assert_contains(theirs, "You may decide")
     slugs = [row.endpoint.slug for row in mine.context["ready"]]
     assert slugs == ["ready", "swapped"]
     assert [row.is_new for row in mine.context["ready"]] == [False, True]
     (fresh,) = mine.context["not_yet"]
     assert fresh.endpoint.slug == "fresh"
     assert "Nobody has measured yet" in fresh.missing
-    assertContains(mine, "Ask for ready")
-    assertNotContains(theirs, "Ask for ready")
+    assert_contains(mine, "Ask for ready")
+    assert_not_contains(theirs, "Ask for ready")
 
 
 def test_many_profiles_cost_as_many_queries_as_few(signed_in: Client, person: User) -> None:
@@ -109,9 +109,9 @@ def test_whoever_asked_reads_why_they_cannot_approve(asked: RolloutRequest, pers
     page = client.get(f"/rollouts/{own.pk}/")
     sent = client.post(f"/rollouts/{own.pk}/decide/", {"verdict": "approve", "reason": "me too"})
 
-    assertContains(page, "You asked for it: somebody else decides.")
-    assertNotContains(page, 'value="approve"')
-    assertContains(sent, "Whoever asked may not approve")
+    assert_contains(page, "You asked for it: somebody else decides.")
+    assert_not_contains(page, 'value="approve"')
+    assert_contains(sent, "Whoever asked may not approve")
     own.refresh_from_db()
     assert own.state == "pending"
 
@@ -120,15 +120,15 @@ def test_the_page_shows_all_that_a_decision_needs(asked: RolloutRequest, bob: Us
     """The reason, both sides, the gate with links, figures with trials, and what it is bound to."""
     page = as_(bob).get(asked.get_absolute_url())
 
-    assertContains(page, "May steady go from Shadow to Read only?")
-    assertContains(page, "it holds")
-    assertContains(page, "After approval callers get tools that read, and no others.")
-    assertContains(page, "200/200")
-    assertContains(page, "All conditions are met: it may be asked for.")
-    assertContains(page, f"/runs/{asked.evidence['runs'][-1]}/")
-    assertContains(page, bytes(asked.digest).hex()[:16])
-    assertContains(page, "tool-probe-v1")
-    assertContains(page, 'value="approve"')
+    assert_contains(page, "May steady go from Shadow to Read only?")
+    assert_contains(page, "it holds")
+    assert_contains(page, "After approval callers get tools that read, and no others.")
+    assert_contains(page, "200/200")
+    assert_contains(page, "All conditions are met: it may be asked for.")
+    assert_contains(page, f"/runs/{asked.evidence['runs'][-1]}/")
+    assert_contains(page, bytes(asked.digest).hex()[:16])
+    assert_contains(page, "tool-probe-v1")
+    assert_contains(page, 'value="approve"')
 
 
 def test_of_two_approvers_the_second_reads_the_decision_of_the_first(
@@ -141,14 +141,14 @@ def test_of_two_approvers_the_second_reads_the_decision_of_the_first(
     first = as_(bob).post(f"/rollouts/{asked.pk}/decide/", given, follow=True)
     late = second.post(f"/rollouts/{asked.pk}/decide/", {**given, "verdict": "reject"})
 
-    assertContains(first, "Asked for by alice, approved by bob.")
-    assertContains(late, "bob has approved it already.")
-    assertContains(late, "&lt;script&gt;alert(1)&lt;/script&gt;⟦U+202E⟧")
-    assertNotContains(late, 'value="approve"')
+    assert_contains(first, "Asked for by alice, approved by bob.")
+    assert_contains(late, "bob has approved it already.")
+    assert_contains(late, "&lt;script&gt;alert(1)&lt;/script&gt;⟦U+202E⟧")
+    assert_not_contains(late, 'value="approve"')
     assert Profile.objects.get().stage == "read_only"
     past = signed_in.get("/rollouts/?state=approved&person=bob&endpoint=steady")
-    assertContains(past, "Shadow → Read only")
-    assertContains(signed_in.get("/rollouts/?state=rejected"), "No past request fits")
+    assert_contains(past, "Shadow → Read only")
+    assert_contains(signed_in.get("/rollouts/?state=rejected"), "No past request fits")
 
 
 def test_the_page_moves_with_the_request(asked: RolloutRequest, bob: User) -> None:
@@ -163,16 +163,16 @@ def test_the_page_moves_with_the_request(asked: RolloutRequest, bob: User) -> No
     moved = client.get(address, headers=HTMX)
 
     assert moved.headers["HX-Retarget"] == "#request"
-    assertNotContains(moved, "<html")
-    assertContains(moved, "rejected by bob")
+    assert_not_contains(moved, "<html")
+    assert_contains(moved, "rejected by bob")
 
 
 def test_a_decision_needs_a_verdict_and_a_reason(asked: RolloutRequest, bob: User) -> None:
     """What is missing is said beside its field, and nothing is decided."""
     client, address = as_(bob), f"/rollouts/{asked.pk}/decide/"
 
-    assertContains(client.post(address, {"verdict": "approve", "reason": " "}), "Say why")
-    assertContains(client.post(address, {"reason": "x"}), "approve or reject")
+    assert_contains(client.post(address, {"verdict": "approve", "reason": " "}), "Say why")
+    assert_contains(client.post(address, {"reason": "x"}), "approve or reject")
     assert RolloutRequest.objects.get().state == "pending"
 
 
@@ -186,14 +186,14 @@ def test_rights_and_teams_hold(asked: RolloutRequest, bob: User) -> None:
     )
     decide = {"verdict": "approve", "reason": "x"}
 
-    assertContains(as_(viewer).get(asked.get_absolute_url()), "Approvers decide on it")
+    assert_contains(as_(viewer).get(asked.get_absolute_url()), "Approvers decide on it")
     assert as_(viewer).post(f"/rollouts/{asked.pk}/decide/", decide).status_code == 403
     assert as_(viewer).post("/endpoints/steady/rollout/", {"reason": "x"}).status_code == 403
     assert as_(viewer).get("/endpoints/steady/step-back/").status_code == 403
     assert as_(bob).post("/endpoints/steady/rollout/", {"reason": "x"}).status_code == 403
     assert as_(stranger).get(asked.get_absolute_url()).status_code == 404
     assert as_(stranger).post(f"/rollouts/{asked.pk}/decide/", decide).status_code == 404
-    assertNotContains(as_(stranger).get("/rollouts/"), "steady")
+    assert_not_contains(as_(stranger).get("/rollouts/"), "steady")
     assert RolloutRequest.objects.get().state == "pending"
 
 
@@ -207,11 +207,11 @@ def test_a_void_request_says_what_changed_and_an_expired_one_that_nobody_came(
     RolloutRequest.objects.filter(pk=again.pk).update(expires_at=Now() - timedelta(hours=1))
     late = as_(bob).post(f"/rollouts/{again.pk}/decide/", {"verdict": "approve", "reason": "x"})
 
-    assertContains(void, "What had changed")
-    assertContains(void, "no_parallel")
-    assertNotContains(void, 'value="approve"')
-    assertContains(late, "The request has run out; ask again.")
-    assertContains(late, "Nobody decided in time.")
+    assert_contains(void, "What had changed")
+    assert_contains(void, "no_parallel")
+    assert_not_contains(void, 'value="approve"')
+    assert_contains(late, "The request has run out; ask again.")
+    assert_contains(late, "Nobody decided in time.")
 
 
 def test_an_operator_asks_in_the_panel_and_takes_it_back(
@@ -223,14 +223,14 @@ def test_an_operator_asks_in_the_panel_and_takes_it_back(
     sent = signed_in.post("/endpoints/steady/rollout/", {"reason": "ready"}, headers=HTMX)
     twice = signed_in.post("/endpoints/steady/rollout/", {"reason": "ready too"}, headers=HTMX)
 
-    assertContains(page, "Ask for Read only…")
-    assertContains(empty, "Say why")
+    assert_contains(page, "Ask for Read only…")
+    assert_contains(empty, "Say why")
     found = RolloutRequest.objects.get()
     assert sent.headers["HX-Redirect"] == found.get_absolute_url()
-    assertContains(twice, "alice has asked for it already")
-    assertContains(signed_in.get("/endpoints/steady/"), "alice asks for Read only.")
+    assert_contains(twice, "alice has asked for it already")
+    assert_contains(signed_in.get("/endpoints/steady/"), "alice asks for Read only.")
     done = signed_in.post(f"/rollouts/{found.pk}/withdraw/", {"reason": ""}, follow=True)
-    assertContains(done, "Asked for by alice, and taken back.")
+    assert_contains(done, "Asked for by alice, and taken back.")
 
 
 def test_nobody_asks_for_a_profile_that_they_have_not_seen(
@@ -242,8 +242,8 @@ def test_nobody_asks_for_a_profile_that_they_have_not_seen(
     given = {"reason": "ready", "profile": "1"}
     answer = signed_in.post("/endpoints/steady/rollout/", given, headers=HTMX)
 
-    assertContains(page, '<input type="hidden" name="profile" value="1">', html=True)
-    assertContains(answer, "The key has changed since you opened this page")
+    assert_contains(page, '<input type="hidden" name="profile" value="1">')
+    assert_contains(answer, "The key has changed since you opened this page")
     assert not RolloutRequest.objects.exists()
 
 
@@ -257,13 +257,13 @@ def test_a_profile_that_waits_is_seen_beside_the_one_in_force(
     request = make_request(ready, person)
     decision = as_(bob).get(request.get_absolute_url())
 
-    assertContains(page, "Two profiles: one in force, one on its way")
-    assertContains(page, "the policy follows it")
-    assertContains(page, "Profile 2 waits beside it, at Shadow")
-    assertContains(page, "b" * 12)
-    assertContains(decision, "May profile 2 of steady go from Shadow to Read only?")
-    assertContains(decision, "Approving takes something away.")
-    assertContains(decision, "Profile 1")
+    assert_contains(page, "Two profiles: one in force, one on its way")
+    assert_contains(page, "the policy follows it")
+    assert_contains(page, "Profile 2 waits beside it, at Shadow")
+    assert_contains(page, "b" * 12)
+    assert_contains(decision, "May profile 2 of steady go from Shadow to Read only?")
+    assert_contains(decision, "Approving takes something away.")
+    assert_contains(decision, "Profile 1")
 
 
 def test_the_fleet_tells_what_somebody_may_decide_on(
@@ -275,10 +275,10 @@ def test_the_fleet_tells_what_somebody_may_decide_on(
 
     mine, theirs = signed_in.get("/"), as_(bob).get("/")
 
-    assertContains(theirs, "alice asks: Shadow → Read only")
-    assertContains(theirs, f'href="{request.get_absolute_url()}"')
-    assertNotContains(mine, "alice asks")
-    assertContains(mine, "new: shadow")
+    assert_contains(theirs, "alice asks: Shadow → Read only")
+    assert_contains(theirs, f'href="{request.get_absolute_url()}"')
+    assert_not_contains(mine, "alice asks")
+    assert_contains(mine, "new: shadow")
     (row,) = mine.context["sections"][0].rows
     assert (row.summary.endpoint.stage, row.summary.endpoint.waiting_stage) == ("full", "shadow")
 
@@ -295,17 +295,17 @@ def test_one_person_steps_back_at_once_or_rejects(
     looser = signed_in.post(address, {"to": "full", "reason": "x"})
     done = signed_in.post(address, {"to": "read_only", "reason": "it stumbles"}, follow=True)
 
-    assertContains(form, 'value="read_only"')
-    assertNotContains(form, 'value="full"')
-    assertContains(form, 'value="reject"')
-    assertContains(none, "Choose how far it goes back.")
+    assert_contains(form, 'value="read_only"')
+    assert_not_contains(form, 'value="full"')
+    assert_contains(form, 'value="reject"')
+    assert_contains(none, "Choose how far it goes back.")
     assert looser.status_code == 200
-    assertContains(done, "It is stepped back to Read only.")
+    assert_contains(done, "It is stepped back to Read only.")
     assert Profile.objects.get().stage == "read_only"
     for somebody in (signed_in, as_(bob)):
         Profile.objects.update(stage="read_only")
         given = {"to": "reject", "reason": "we do not want it"}
-        assertContains(somebody.post(address, given, follow=True), "Profile 1 is rejected.")
+        assert_contains(somebody.post(address, given, follow=True), "Profile 1 is rejected.")
         assert Profile.objects.get().stage == "rejected"
 
 
@@ -324,13 +324,13 @@ def test_a_pinned_mode_is_let_go_of_by_two(signed_in: Client, person: User, bob:
     done = {"verdict": "approve", "reason": "over"}
     decided = as_(bob).post(f"/rollouts/{found.pk}/decide/", done, follow=True)
 
-    assertContains(pinned, "no_tools is pinned.")
-    assertContains(pinned, "Ask for release…")
-    assertContains(undone, "no_tools is pinned. Ask for its release")
-    assertContains(sent, "Asked to let go of no_tools.")
-    assertContains(sent, found.get_absolute_url())
-    assertContains(page, "May no_tools be let go of on steady?")
-    assertContains(page, "&lt;script&gt;alert(1)&lt;/script&gt;⟦U+202E⟧")
-    assertContains(decided, "approved by bob")
+    assert_contains(pinned, "no_tools is pinned.")
+    assert_contains(pinned, "Ask for release…")
+    assert_contains(undone, "no_tools is pinned. Ask for its release")
+    assert_contains(sent, "Asked to let go of no_tools.")
+    assert_contains(sent, found.get_absolute_url())
+    assert_contains(page, "May no_tools be let go of on steady?")
+    assert_contains(page, "&lt;script&gt;alert(1)&lt;/script&gt;⟦U+202E⟧")
+    assert_contains(decided, "approved by bob")
     switch.refresh_from_db()
     assert switch.off_at is not None

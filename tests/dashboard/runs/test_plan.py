@@ -5,13 +5,13 @@ from decimal import Decimal
 import pytest
 from django.test import Client
 from django.utils import timezone
-from pytest_django.asserts import assertContains, assertNotContains
 
 from dashboard.models import Run, Spend
 from dashboard.runs import plan as probe_plan
 from dashboard.runs import services as runs
 from probes.suite import plan_trials
 from tests.factories import make_endpoint, make_finished_run, make_run
+from tests.markup import assert_contains, assert_not_contains
 
 HTMX = {"HX-Request": "true"}
 URL = "/endpoints/steady/probe/"
@@ -23,13 +23,13 @@ def test_the_plan_is_a_part_and_a_page(signed_in: Client) -> None:
 
     part, page = signed_in.get(URL, headers=HTMX), signed_in.get(URL)
 
-    assertNotContains(part, "<html")
-    assertContains(page, "<html")
+    assert_not_contains(part, "<html")
+    assert_contains(page, "<html")
     for answer in (part, page):
-        assertContains(answer, "Start the light run")
-        assertContains(answer, f"{runs.ceiling('full').tokens:,}")
-        assertContains(answer, f"<dd>{len(plan_trials('full'))}</dd>")
-        assertContains(answer, "No daily budget is set")
+        assert_contains(answer, "Start the light run")
+        assert_contains(answer, f"{runs.ceiling('full').tokens:,}")
+        assert_contains(answer, f"<dd>{len(plan_trials('full'))}</dd>")
+        assert_contains(answer, "No daily budget is set")
     assert not Run.objects.exists()
 
 
@@ -49,11 +49,11 @@ def test_a_budget_that_does_not_suffice_is_refused_in_words(signed_in: Client) -
     plain = signed_in.post(URL, {"suite": "full"}, follow=True)
 
     words = f"Today&#x27;s budget has {needed - 1} requests left, and this run may take {needed}."
-    assertContains(page, words)
-    assertNotContains(page, "Start the full run")
-    assertContains(page, "Start the light run")
-    assertContains(answer, words)
-    assertContains(plain, words)
+    assert_contains(page, words)
+    assert_not_contains(page, "Start the full run")
+    assert_contains(page, "Start the light run")
+    assert_contains(answer, words)
+    assert_contains(plain, words)
     assert not Run.objects.exists()
 
 
@@ -73,8 +73,8 @@ def test_what_runs_already_is_told(signed_in: Client) -> None:
 
     page = signed_in.get(URL)
 
-    assertContains(page, f"Run {run.pk} (light) is under way: 0 of 12 attempts are done.")
-    assertContains(page, f'href="/runs/{run.pk}/"')
+    assert_contains(page, f"Run {run.pk} (light) is under way: 0 of 12 attempts are done.")
+    assert_contains(page, f'href="/runs/{run.pk}/"')
 
 
 @pytest.mark.django_db

@@ -6,11 +6,11 @@ import pytest
 from django.test import Client
 from django.utils import timezone
 from pytest_django import DjangoAssertNumQueries
-from pytest_django.asserts import assertContains, assertNotContains
 
 from dashboard.runs.text import OTHER, group_of, question
 from probes.suite import PROBES
 from tests.factories import make_attempt, make_endpoint, make_finished_run, make_run
+from tests.markup import assert_contains, assert_not_contains
 
 HOSTILE = "<script>alert(1)</script>\u202e\u200b\x1b]8;;http://x\x07<img src=x onerror=alert(1)>"
 EXCHANGE = {
@@ -36,11 +36,11 @@ def test_the_page_lists_every_attempt(signed_in: Client) -> None:
 
     page = signed_in.get(f"/runs/{run.pk}/")
 
-    assertContains(page, "The tag is gamma.")
-    assertContains(page, "wrong_value")
-    assertContains(page, "1 of 2 passed")
-    assertContains(page, "Asked in plain words for one tool call, does the model make it?")
-    assertContains(page, f'hx-get="/runs/{run.pk}/attempts/format/2/"')
+    assert_contains(page, "The tag is gamma.")
+    assert_contains(page, "wrong_value")
+    assert_contains(page, "1 of 2 passed")
+    assert_contains(page, "Asked in plain words for one tool call, does the model make it?")
+    assert_contains(page, f'hx-get="/runs/{run.pk}/attempts/format/2/"')
 
 
 def test_evidence_is_inert(signed_in: Client) -> None:
@@ -50,11 +50,11 @@ def test_evidence_is_inert(signed_in: Client) -> None:
 
     page = signed_in.get(f"/runs/{run.pk}/attempts/format/1/", headers={"HX-Request": "true"})
 
-    assertNotContains(page, "<html")
-    assertNotContains(page, "<script")
-    assertNotContains(page, "<img")
-    assertContains(page, "&lt;script&gt;alert(1)&lt;/script&gt;⟦U+202E⟧⟦U+200B⟧␛]8;;http://x␇")
-    assertContains(page, "hello")
+    assert_not_contains(page, "<html")
+    assert_not_contains(page, "<script")
+    assert_not_contains(page, "<img")
+    assert_contains(page, "&lt;script&gt;alert(1)&lt;/script&gt;⟦U+202E⟧⟦U+200B⟧␛]8;;http://x␇")
+    assert_contains(page, "hello")
 
 
 def test_every_exchange_of_an_attempt_is_shown_in_order(signed_in: Client) -> None:
@@ -68,8 +68,8 @@ def test_every_exchange_of_an_attempt_is_shown_in_order(signed_in: Client) -> No
 
     text = page.content.decode()
     assert text.index(">asked<") < text.index(">with the result<")
-    assertContains(page, "Timed out.")
-    assertContains(page, "No reply arrived.")
+    assert_contains(page, "Timed out.")
+    assert_contains(page, "No reply arrived.")
 
 
 def test_hostile_findings_are_inert_on_every_page(signed_in: Client) -> None:
@@ -80,8 +80,8 @@ def test_hostile_findings_are_inert_on_every_page(signed_in: Client) -> None:
 
     for path in (f"/runs/{run.pk}/", "/endpoints/steady/"):
         page = signed_in.get(path)
-        assertNotContains(page, "<script>alert")
-        assertNotContains(page, "\u202e")
+        assert_not_contains(page, "<script>alert")
+        assert_not_contains(page, "\u202e")
 
 
 def test_evidence_that_is_gone_is_said_to_be(signed_in: Client) -> None:
@@ -91,7 +91,7 @@ def test_evidence_that_is_gone_is_said_to_be(signed_in: Client) -> None:
 
     page = signed_in.get(f"/runs/{run.pk}/attempts/format/1/")
 
-    assertContains(page, "no longer stored")
+    assert_contains(page, "no longer stored")
 
 
 @pytest.mark.parametrize("path", PARTS)
@@ -155,11 +155,11 @@ def test_results_can_be_filtered_by_outcome(signed_in: Client) -> None:
 
     page = signed_in.get(f"/runs/{run.pk}/?outcome=fail")
 
-    assertContains(page, 'id="attempt-format-3"')
-    assertNotContains(page, 'id="attempt-format-1"')
-    assertContains(page, "All 3")
-    assertContains(page, "1 of 2 passed, 1 void")
-    assertContains(page, f'hx-get="/runs/{run.pk}/attempts/?outcome=fail"')
+    assert_contains(page, 'id="attempt-format-3"')
+    assert_not_contains(page, 'id="attempt-format-1"')
+    assert_contains(page, "All 3")
+    assert_contains(page, "1 of 2 passed, 1 void")
+    assert_contains(page, f'hx-get="/runs/{run.pk}/attempts/?outcome=fail"')
 
 
 def test_probes_stand_in_their_groups(signed_in: Client) -> None:
@@ -172,9 +172,9 @@ def test_probes_stand_in_their_groups(signed_in: Client) -> None:
 
     page = signed_in.get(f"/runs/{run.pk}/")
 
-    assertContains(page, '<h3 id="group-schema">Schema</h3>')
-    assertContains(page, "1 of 2 passed, 1 void")
-    assertContains(page, "Other probes")
+    assert_contains(page, '<h3 id="group-schema">Schema</h3>')
+    assert_contains(page, "1 of 2 passed, 1 void")
+    assert_contains(page, "Other probes")
 
 
 def test_the_title_says_what_the_run_found(signed_in: Client) -> None:
@@ -188,7 +188,7 @@ def test_the_title_says_what_the_run_found(signed_in: Client) -> None:
     }
 
     for title, run in titles.items():
-        assertContains(signed_in.get(f"/runs/{run.pk}/"), f"<h1>{title.format(run.pk)}</h1>")
+        assert_contains(signed_in.get(f"/runs/{run.pk}/"), f"<h1>{title.format(run.pk)}</h1>")
 
 
 def test_runs_lead_to_their_neighbours(signed_in: Client) -> None:
@@ -200,8 +200,8 @@ def test_runs_lead_to_their_neighbours(signed_in: Client) -> None:
 
     page = signed_in.get(f"/runs/{second.pk}/")
 
-    assertContains(page, f'rel="prev" href="/runs/{first.pk}/"')
-    assertContains(page, f'rel="next" href="/runs/{third.pk}/"')
+    assert_contains(page, f'rel="prev" href="/runs/{first.pk}/"')
+    assert_contains(page, f'rel="next" href="/runs/{third.pk}/"')
 
 
 def test_progress_names_steps_tokens_and_the_time_left(signed_in: Client) -> None:
@@ -214,11 +214,11 @@ def test_progress_names_steps_tokens_and_the_time_left(signed_in: Client) -> Non
 
     page = signed_in.get(f"/runs/{run.pk}/progress/?steps=1")
 
-    assertContains(page, "3 of 12 attempts")
-    assertContains(page, "3,600 tokens")
-    assertContains(page, "about 1 min left")
-    assertContains(page, 'class="step done"', count=1)
-    assertContains(page, 'class="step now"', count=2)
+    assert_contains(page, "3 of 12 attempts")
+    assert_contains(page, "3,600 tokens")
+    assert_contains(page, "about 1 min left")
+    assert_contains(page, 'class="step done"', count=1)
+    assert_contains(page, 'class="step now"', count=2)
     again = signed_in.get(f"/runs/{run.pk}/progress/?steps=1&seen={run.pk}-running-3")
     assert again.status_code == 204
 

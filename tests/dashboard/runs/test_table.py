@@ -6,11 +6,11 @@ import pytest
 from django.db import connection
 from django.test import Client
 from django.test.utils import CaptureQueriesContext
-from pytest_django.asserts import assertContains, assertNotContains
 
 from dashboard.models import Endpoint, Run
 from dashboard.runs import table as runs_table
 from tests.factories import make_endpoint, make_finished_run, make_run
+from tests.markup import assert_contains, assert_not_contains
 
 TURN = {"HX-Request": "true", "HX-Trigger": "runs-filter"}
 
@@ -24,11 +24,11 @@ def test_figures_have_their_denominators(signed_in: Client) -> None:
 
     page = signed_in.get("/endpoints/steady/")
 
-    assertContains(page, "4 of 5")
-    assertContains(page, "2 of 7")
-    assertContains(page, "1,200 sent and 34 received, in 9 requests")
-    assertContains(page, "1,234")
-    assertContains(page, "no verdict")
+    assert_contains(page, "4 of 5")
+    assert_contains(page, "2 of 7")
+    assert_contains(page, "1,200 sent and 34 received, in 9 requests")
+    assert_contains(page, "1,234")
+    assert_contains(page, "no verdict")
 
 
 @pytest.mark.parametrize(
@@ -65,8 +65,8 @@ def test_no_run_like_that_leads_back(signed_in: Client) -> None:
 
     page = signed_in.get("/endpoints/steady/?suite=full&metric=leak")
 
-    assertContains(page, "No run is like that.")
-    assertContains(page, 'id="runs-all" href="/endpoints/steady/?metric=leak#runs-part"')
+    assert_contains(page, "No run is like that.")
+    assert_contains(page, 'id="runs-all" href="/endpoints/steady/?metric=leak#runs-part"')
 
 
 def test_turning_keeps_what_else_the_page_asks_for(signed_in: Client) -> None:
@@ -77,8 +77,8 @@ def test_turning_keeps_what_else_the_page_asks_for(signed_in: Client) -> None:
     part = signed_in.get("/endpoints/steady/runs/?suite=full", headers={**TURN, **around})
 
     assert part.headers["HX-Push-Url"] == "/endpoints/steady/?metric=leak&suite=full"
-    assertNotContains(part, "hx-swap-oob")
-    assertNotContains(part, "<html")
+    assert_not_contains(part, "hx-swap-oob")
+    assert_not_contains(part, "<html")
 
 
 @pytest.mark.parametrize("around", ["http://[?x=%0d%0aA:%20b", '?x="><script>', "nonsense", ""])
@@ -90,7 +90,7 @@ def test_a_forged_address_of_the_page_is_inert(signed_in: Client, around: str) -
 
     assert part.headers["HX-Push-Url"].startswith("/endpoints/steady/")
     assert "\n" not in part.headers["HX-Push-Url"]
-    assertNotContains(part, "<script>")
+    assert_not_contains(part, "<script>")
 
 
 def test_the_end_of_a_run_refreshes_the_page_around(signed_in: Client) -> None:
@@ -100,8 +100,8 @@ def test_the_end_of_a_run_refreshes_the_page_around(signed_in: Client) -> None:
     part = signed_in.get("/endpoints/steady/runs/?suite=light", headers={"HX-Request": "true"})
 
     for name in ("open-incidents", "capabilities", "watched", "changes", "next-run"):
-        assertContains(part, f'id="{name}"', count=1)
-    assertContains(part, 'hx-get="/endpoints/steady/runs/?suite=light"')
+        assert_contains(part, f'id="{name}"', count=1)
+    assert_contains(part, 'hx-get="/endpoints/steady/runs/?suite=light"')
     assert "HX-Push-Url" not in part.headers
 
 

@@ -6,11 +6,12 @@ import pytest
 from django.db.models.functions import Now
 from django.test import Client
 from pytest_django import DjangoAssertNumQueries
-from pytest_django.asserts import assertContains, assertNotContains, assertRedirects
+from pytest_django.asserts import assertRedirects
 
 from dashboard.models import Endpoint, Worker
 from tests.dashboard.system.builders import age, make_held_run, make_old_worker
 from tests.factories import make_endpoint, make_finished_run
+from tests.markup import assert_contains, assert_not_contains
 
 URL = "/settings/system/"
 
@@ -19,18 +20,18 @@ def test_a_healthy_system_says_so(signed_in: Client, healthy: Endpoint) -> None:
     """Nothing is to be mended, so one line says it all."""
     page = signed_in.get(URL)
 
-    assertContains(page, "Everything runs.")
-    assertContains(page, "host:1")
+    assert_contains(page, "Everything runs.")
+    assert_contains(page, "host:1")
 
 
 def test_a_fresh_system_says_what_to_start(signed_in: Client) -> None:
     """No worker, no endpoint, no duty done: each has a sentence instead of an empty table."""
     page = signed_in.get(URL)
 
-    assertContains(page, "No worker is alive, so nothing is probed.")
-    assertContains(page, "celery -A workers worker")
-    assertContains(page, "No endpoint is registered yet.")
-    assertContains(page, "never")
+    assert_contains(page, "No worker is alive, so nothing is probed.")
+    assert_contains(page, "celery -A workers worker")
+    assert_contains(page, "No endpoint is registered yet.")
+    assert_contains(page, "never")
 
 
 def test_the_worst_trouble_comes_first(signed_in: Client, healthy: Endpoint) -> None:
@@ -50,8 +51,8 @@ def test_a_warning_alone_does_not_cry(signed_in: Client, healthy: Endpoint) -> N
 
     page = signed_in.get(URL)
 
-    assertContains(page, "It runs, with something to look at.")
-    assertNotContains(page, "to mend")
+    assert_contains(page, "It runs, with something to look at.")
+    assert_not_contains(page, "to mend")
 
 
 def test_figures_of_the_last_hour_are_shown(signed_in: Client, healthy: Endpoint) -> None:
@@ -61,9 +62,9 @@ def test_figures_of_the_last_hour_are_shown(signed_in: Client, healthy: Endpoint
 
     page = signed_in.get(URL)
 
-    assertContains(page, "3 claims, 1 takeover")
-    assertContains(page, "20.0%")
-    assertContains(page, "1 of 5 in the last hour")
+    assert_contains(page, "3 claims, 1 takeover")
+    assert_contains(page, "20.0%")
+    assert_contains(page, "1 of 5 in the last hour")
 
 
 def test_workers_that_are_gone_are_counted(signed_in: Client, healthy: Endpoint) -> None:
@@ -72,22 +73,22 @@ def test_workers_that_are_gone_are_counted(signed_in: Client, healthy: Endpoint)
 
     page = signed_in.get(URL)
 
-    assertContains(page, "1 seen within the last day is gone.")
-    assertNotContains(page, "host:2")
+    assert_contains(page, "1 seen within the last day is gone.")
+    assert_not_contains(page, "host:2")
 
 
 @pytest.mark.usefixtures("no_broker")
 def test_the_page_outlives_the_broker(signed_in: Client, healthy: Endpoint) -> None:
     """It says that the broker is down, and that no run is lost by it."""
-    assertContains(signed_in.get(URL), "Runs start late, and none is lost.")
+    assert_contains(signed_in.get(URL), "Runs start late, and none is lost.")
 
 
 def test_the_page_refreshes_the_part_that_changes(signed_in: Client, healthy: Endpoint) -> None:
     """The part is the same markup as on the first load, without the page around it."""
     part = signed_in.get(URL, headers={"HX-Request": "true"})
 
-    assertContains(part, 'hx-trigger="every 10s"')
-    assertNotContains(part, "<html")
+    assert_contains(part, 'hx-trigger="every 10s"')
+    assert_not_contains(part, "<html")
     assert part.content.decode().strip() in signed_in.get(URL).content.decode()
 
 
@@ -109,4 +110,4 @@ def test_the_page_costs_the_same_for_any_fleet(
 
 def test_every_page_leads_to_the_system_page(signed_in: Client) -> None:
     """It stands in the navigation."""
-    assertContains(signed_in.get("/"), f'href="{URL}"')
+    assert_contains(signed_in.get("/"), f'href="{URL}"')

@@ -5,7 +5,6 @@ from __future__ import annotations
 import pytest
 from django.contrib.auth.models import User
 from django.test import Client
-from pytest_django.asserts import assertContains
 
 from dashboard.core.errors import Refused
 from dashboard.endpoints.as_code import drift, file_writer
@@ -13,6 +12,7 @@ from dashboard.models import Endpoint
 from dashboard.models.people import Team
 from tests.dashboard.endpoints.as_code.builders import NEW, STEADY, applied, planned
 from tests.factories import make_endpoint
+from tests.markup import assert_contains
 
 pytestmark = pytest.mark.django_db
 OURS = STEADY + "    team: search\n"
@@ -61,5 +61,5 @@ def test_a_team_that_is_not_there_is_refused_by_name(client: Client) -> None:
             refused(OURS + NEW)
     for do in ("plan", "apply"):
         page = client.post("/settings/import/", {"text": OURS + NEW, "do": do})
-        assertContains(page, "There is no team “search”")
+        assert_contains(page, "There is no team “search”")
     assert not Endpoint.objects.exists()

@@ -1,12 +1,12 @@
 from __future__ import annotations
 
 from django.test import Client
-from pytest_django.asserts import assertContains, assertNotContains
 
 from dashboard.runs.exchange.chunk_timeline import page, timeline
 from probes.http_messages import Chunk
 from tests.dashboard.runs.exchange.builders import an_exchange, evidence, in_chunks
 from tests.factories import make_attempt, make_endpoint, make_finished_run
+from tests.markup import assert_contains, assert_not_contains
 
 
 def test_a_silence_is_seen() -> None:
@@ -47,10 +47,10 @@ def test_chunks_are_read_page_by_page(signed_in: Client) -> None:
     whole = signed_in.get(path)
     part = signed_in.get(f"{path}?page=3", headers={"HX-Request": "true"})
 
-    assertContains(whole, "The reply came in 250 chunks")
-    assertContains(whole, "&lt;b&gt;0&lt;/b&gt;⟦U+202E⟧")
-    assertNotContains(part, "<html")
-    assertContains(part, "page 3 of 3")
-    assertContains(part, "<tr><td", count=50)
+    assert_contains(whole, "The reply came in 250 chunks")
+    assert_contains(whole, "&lt;b&gt;0&lt;/b&gt;⟦U+202E⟧")
+    assert_not_contains(part, "<html")
+    assert_contains(part, "page 3 of 3")
+    assert_contains(part, "<tr><td", count=50)
     for odd in ("0", "-1", "x", "٣", "9" * 400):
         assert signed_in.get(f"{path}?page={odd}").status_code == 200

@@ -5,7 +5,6 @@ from typing import Any
 
 import pytest
 from django.test import Client
-from pytest_django.asserts import assertContains, assertNotContains
 
 from dashboard.endpoints.services import endpoints
 from dashboard.models import Endpoint
@@ -15,6 +14,7 @@ from dashboard.runs.exchange.text_diff import compare
 from dashboard.runs.last_passing import Kind
 from tests.dashboard.runs.exchange.builders import a_reply, an_exchange, evidence
 from tests.factories import make_attempt, make_endpoint, make_finished_run
+from tests.markup import assert_contains, assert_not_contains
 
 
 def _texts(left: str, right: str) -> list[tuple[str, str, str]]:
@@ -150,14 +150,14 @@ def test_the_page_shows_both_sides(signed_in: Client) -> None:
 
     page = signed_in.get(f"/runs/{this.pk}/attempts/format/1/difference/")
 
-    assertContains(page, "the newest earlier pass of the same profile")
-    assertContains(page, "<del>fine</del>")
-    assertContains(page, "&lt;")
-    assertNotContains(page, "<b>odd")
-    assertContains(page, "1 line differs")
+    assert_contains(page, "the newest earlier pass of the same profile")
+    assert_contains(page, "<del>fine</del>")
+    assert_contains(page, "&lt;")
+    assert_not_contains(page, "<b>odd")
+    assert_contains(page, "1 line differs")
     raw = signed_in.get(f"/runs/{this.pk}/attempts/format/1/difference/?as=raw")
-    assertContains(raw, "2 lines differ")
-    assertContains(raw, "<del>chatcmpl")
+    assert_contains(raw, "2 lines differ")
+    assert_contains(raw, "<del>chatcmpl")
 
 
 def test_a_probe_that_never_passed_says_so(signed_in: Client) -> None:
@@ -167,8 +167,8 @@ def test_a_probe_that_never_passed_says_so(signed_in: Client) -> None:
 
     page = signed_in.get(f"/runs/{run.pk}/attempts/format/1/difference/")
 
-    assertContains(page, "This probe has never passed here")
-    assertContains(page, f'href="/runs/{run.pk}/"')
+    assert_contains(page, "This probe has never passed here")
+    assert_contains(page, f'href="/runs/{run.pk}/"')
 
 
 def test_evidence_that_is_gone_is_named(signed_in: Client) -> None:
@@ -180,7 +180,7 @@ def test_evidence_that_is_gone_is_named(signed_in: Client) -> None:
 
     page = signed_in.get(f"/runs/{this.pk}/attempts/format/1/difference/")
 
-    assertContains(page, "The evidence of the good attempt is no longer stored")
+    assert_contains(page, "The evidence of the good attempt is no longer stored")
 
 
 def _change_the_key(endpoint: Endpoint) -> None:
