@@ -80,7 +80,7 @@ class Asked(BaseModel):
         filters |= {"before": str(self.cursor) if self.cursor else ""}
         filters |= {"since": self.since.isoformat() if self.since else ""}
         filters |= {"until": self.until.isoformat() if self.until else ""}
-        return audit_page.parse_audit_filter(
+        return audit_page.read_audit_filter(
             {name: value.replace("\0", "") for name, value in filters.items()}
         )
 

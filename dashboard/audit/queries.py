@@ -10,21 +10,19 @@ import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from datetime import UTC, datetime, timedelta
-from urllib.parse import urlencode
 
 from dashboard.core.permissions import Actor, Right
+from dashboard.core.query_form import QueryFilter, QueryForm, id_field, text_field
 from dashboard.models import AuditEntry, AuditLink
 from dashboard.models.audit import Action, AuditEntryQuerySet, microseconds
 
 PAGE_SIZE = 50
 BATCH_SIZE = 500
-_MAX_FILTER_LENGTH = 200
-_MAX_ID = 2**63 - 1
 
 
 @dataclass(frozen=True, slots=True)
-class AuditFilter:
-    """Which entries are shown; what makes no sense is as if it were not asked for."""
+class AuditFilter(QueryFilter):
+    """Which entries are shown. An empty field does not filter."""
 
     actor: str = ""
     action: str = ""  # one of them, or a group such as "endpoint."
@@ -45,11 +43,6 @@ class AuditFilter:
     def filters(self) -> dict[str, str]:
         values = {name: str(getattr(self, name)) for name in FILTERS}
         return {name: value for name, value in values.items() if value}
-
-    def address(self, **over: object) -> str:
-        """The same filters at another place, as the end of an address."""
-        query = {**self.filters, **over}
-        return urlencode({name: value for name, value in query.items() if value})
 
 
 FILTERS = tuple(field.name for field in fields(AuditFilter) if field.type == "str")
@@ -81,19 +74,33 @@ class AuditPage:
     older: AuditFilter | None = None
 
 
-def parse_audit_filter(query: Mapping[str, str]) -> AuditFilter:
-    """What an address asks for."""
-    action = query.get("action", "")
-    return AuditFilter(
-        actor=query.get("actor", "").strip()[:_MAX_FILTER_LENGTH],
-        action=action if action in ACTIONS or action in GROUPS else "",
-        endpoint=query.get("endpoint", "").strip()[:_MAX_FILTER_LENGTH],
-        text=query.get("text", "").strip().replace("\0", "")[:_MAX_FILTER_LENGTH],
-        since=query.get("since", "") if parse_moment(query.get("since", "")) else "",
-        until=query.get("until", "") if parse_moment(query.get("until", ""), is_end=True) else "",
-        before=_parse_id(query.get("before", "")),
-        after=_parse_id(query.get("after", "")),
-    )
+class AuditFilterForm(QueryForm):
+    actor = text_field()
+    action = text_field()
+    endpoint = text_field()
+    text = text_field()
+    since = text_field(max_length=40)
+    until = text_field(max_length=40)
+    before = id_field()
+    after = id_field()
+
+    def clean_action(self) -> str:
+        action = str(self.cleaned_data["action"])
+        return action if action in ACTIONS or action in GROUPS else ""
+
+    def clean_since(self) -> str:
+        return self._clean_moment("since", is_end=False)
+
+    def clean_until(self) -> str:
+        return self._clean_moment("until", is_end=True)
+
+    def _clean_moment(self, name: str, *, is_end: bool) -> str:
+        text = str(self.cleaned_data[name])
+        return text if parse_moment(text, is_end=is_end) else ""
+
+
+def read_audit_filter(query: Mapping[str, str]) -> AuditFilter:
+    return AuditFilter(**AuditFilterForm(query).read())
 
 
 def filter_entries(audit_filter: AuditFilter, actor: Actor) -> AuditEntryQuerySet:
@@ -186,11 +193,6 @@ def _read_links(ids: Iterable[int]) -> Iterable[AuditLink]:
 def _escape_json(text: str) -> str:
     """As it stands in a body, where quotes and lines are written with a backslash."""
     return json.dumps(text, ensure_ascii=False)[1:-1]
-
-
-def _parse_id(text: str) -> int:
-    is_number = text.isascii() and text.isdecimal() and len(text) < 20
-    return min(int(text), _MAX_ID) if is_number else 0
 
 
 ACTIONS = tuple(action.value for action in Action)

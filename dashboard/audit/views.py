@@ -25,7 +25,7 @@ _FORMATS = {
 @needs(Right.READ)
 @require_safe
 def audit_page(request: HttpRequest) -> HttpResponse:
-    audit_filter, actor = queries.parse_audit_filter(request.GET.dict()), actor_of(request)
+    audit_filter, actor = queries.read_audit_filter(request.GET), actor_of(request)
     page = queries.read_audit_page(audit_filter, actor)
     sees_all = Right.ADMINISTER in actor.everywhere
     context = {
@@ -36,7 +36,6 @@ def audit_page(request: HttpRequest) -> HttpResponse:
         "slugs": _endpoint_slugs(audit_filter, actor),
         "sees_all": sees_all,
         "head": chain.read_head() if sees_all else None,
-        "here": audit_filter.address(),
         "newer": page.newer.address(after=page.newer.after) if page.newer else "",
         "older": page.older.address(before=page.older.before) if page.older else "",
     }
@@ -57,7 +56,7 @@ def entry_page(request: HttpRequest, entry_id: int) -> HttpResponse:
 @needs(Right.READ)
 @require_safe
 def export_audit(request: HttpRequest) -> StreamingHttpResponse:
-    audit_filter, actor = queries.parse_audit_filter(request.GET.dict()), actor_of(request)
+    audit_filter, actor = queries.read_audit_filter(request.GET), actor_of(request)
     ending = "csv" if request.GET.get("format") == "csv" else "jsonl"
     pieces, kind = _FORMATS[ending]
     return StreamingHttpResponse(

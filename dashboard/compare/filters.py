@@ -5,18 +5,17 @@ from __future__ import annotations
 from dataclasses import dataclass
 from datetime import timedelta
 from enum import StrEnum
-from typing import TypeVar
-from urllib.parse import urlencode
 
-from django.http import QueryDict
+from django import forms
 from django.utils.translation import gettext as _
+from typing_extensions import override
 
-from dashboard.core.time_range import TimeRange, parse_range
+from dashboard.core.query_form import QueryFilter, QueryForm, text_field
+from dashboard.core.time_range import TimeRange
 from probes.outcomes import Metric
 
 # More ticks than anybody reads: an address is no place for a whole fleet.
 MOST_CHOSEN = 50
-Choice = TypeVar("Choice", bound=StrEnum)
 
 
 class Tab(StrEnum):
@@ -56,57 +55,45 @@ class Span(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
-    """What makes no sense is as if it were not asked for."""
+class CompareFilter(QueryFilter):
+    """What the page compares. An empty text does not filter."""
 
     tab: Tab = Tab.METRICS
     span: Span = Span.WEEK
     metric: Metric = Metric.PARSE_SUCCESS
     range: TimeRange = TimeRange.WEEK
     model: str = ""
-    text: str = ""
-    endpoints: tuple[str, ...] = ()
+    q: str = ""
+    endpoint: tuple[str, ...] = ()
     page: str = ""
 
     @property
     def is_filtered(self) -> bool:
-        return bool(self.model or self.text)
-
-    def address(self, **over: object) -> str:
-        """The same page with something changed, as the end of an address."""
-        asked: dict[str, object] = {
-            "tab": self.tab,
-            "span": self.span,
-            "metric": self.metric,
-            "range": self.range,
-            "model": self.model,
-            "q": self.text,
-            "endpoint": self.endpoints,
-            "page": self.page,
-            **over,
-        }
-        return "?" + urlencode({name: value for name, value in asked.items() if value}, doseq=True)
+        return bool(self.model or self.q)
 
 
-def asked_by(query: QueryDict) -> Asked:
-    """What the address asks for."""
-    slugs = dict.fromkeys(slug[:60] for slug in query.getlist("endpoint")[:MOST_CHOSEN])
-    return Asked(
-        tab=_named(Tab, query.get("tab"), Tab.METRICS),
-        span=_named(Span, query.get("span"), Span.WEEK),
-        metric=_named(Metric, query.get("metric"), Metric.PARSE_SUCCESS),
-        range=parse_range(query.get("range") or ""),
-        model=_plain(query.get("model"))[:200],
-        text=_plain(query.get("q"))[:100],
-        endpoints=tuple(slug for slug in map(_plain, slugs) if slug),
-        page=_plain(query.get("page"))[:6],
-    )
+class SlugsField(forms.Field):
+    """The endpoints that are ticked: as many parameters of one name."""
+
+    widget = forms.SelectMultiple
+
+    @override
+    def clean(self, value: list[str]) -> tuple[str, ...]:
+        slugs = dict.fromkeys(slug.strip()[:60] for slug in value[:MOST_CHOSEN])
+        return tuple(slug for slug in slugs if slug and "\0" not in slug)
 
 
-def _named(choices: type[Choice], name: str | None, otherwise: Choice) -> Choice:
-    return next((choice for choice in choices if choice.value == name), otherwise)
+def _enum_field(enum: type[StrEnum]) -> forms.TypedChoiceField:
+    choices = [(member.value, member.value) for member in enum]
+    return forms.TypedChoiceField(required=False, choices=choices, coerce=enum)
 
 
-def _plain(text: str | None) -> str:
-    # Postgres takes no NUL in a text.
-    return (text or "").replace("\x00", "").strip()
+class CompareFilterForm(QueryForm):
+    tab = _enum_field(Tab)
+    span = _enum_field(Span)
+    metric = _enum_field(Metric)
+    range = _enum_field(TimeRange)
+    model = text_field()
+    q = text_field(max_length=100)
+    endpoint = SlugsField(required=False)
+    page = text_field(max_length=6)

@@ -13,7 +13,7 @@ from enum import StrEnum
 from django.db.models import Count, Min, Q
 
 from dashboard.charts.series import Series, read_series_of_endpoints
-from dashboard.compare.filters import Asked, Span
+from dashboard.compare.filters import CompareFilter, Span
 from dashboard.core.sql import fetch_rows
 from dashboard.models import Endpoint, Profile
 from dashboard.models.endpoint import EndpointQuerySet
@@ -85,13 +85,13 @@ class Line:
         return metric_rate(self.metric, found.trials, found.failures)
 
 
-def listed(asked: Asked, teams: Teams) -> EndpointQuerySet:
+def listed(asked: CompareFilter, teams: Teams) -> EndpointQuerySet:
     """The endpoints of those teams that the table has rows for."""
     found = Endpoint.objects.kept().of_teams(teams).order_by("slug")
     if asked.model:
         found = found.filter(model=asked.model)
-    if asked.text:
-        found = found.filter(Q(slug__icontains=asked.text) | Q(model__icontains=asked.text))
+    if asked.q:
+        found = found.filter(Q(slug__icontains=asked.q) | Q(model__icontains=asked.q))
     return found
 
 
@@ -117,11 +117,11 @@ def present_profiles(endpoints: Iterable[Endpoint]) -> dict[int, Profile]:
     return {profile.endpoint_id: profile for profile in found}
 
 
-def chosen(asked: Asked, teams: Teams) -> list[Endpoint]:
+def chosen(asked: CompareFilter, teams: Teams) -> list[Endpoint]:
     """The endpoints to draw; of a model nobody chose from, the first that serve it."""
-    if asked.endpoints:
+    if asked.endpoint:
         seen = Endpoint.objects.kept().of_teams(teams)
-        kept = seen.filter(slug__in=asked.endpoints).order_by("slug")
+        kept = seen.filter(slug__in=asked.endpoint).order_by("slug")
     elif asked.model:
         kept = listed(asked, teams)
     else:
@@ -130,7 +130,7 @@ def chosen(asked: Asked, teams: Teams) -> list[Endpoint]:
     return list(kept[: MOST_LINES + 1])
 
 
-def lines(endpoints: Sequence[Endpoint], asked: Asked, now: datetime) -> list[Line]:
+def lines(endpoints: Sequence[Endpoint], asked: CompareFilter, now: datetime) -> list[Line]:
     """A line for each endpoint, all in the same steps."""
     length = asked.range.span
     found = read_series_of_endpoints(

@@ -17,7 +17,8 @@ from dashboard.charts.figures import compare as chart
 from dashboard.compare import capabilities
 from dashboard.compare import export as compare_export
 from dashboard.compare import queries as compare
-from dashboard.compare.filters import Asked, Span, Tab, asked_by
+from dashboard.compare.export import Record
+from dashboard.compare.filters import CompareFilter, CompareFilterForm, Span, Tab
 from dashboard.compare.queries import Line
 from dashboard.core.permissions import Right, actor_of, needs
 from dashboard.core.safe_csv import records_as_csv
@@ -32,7 +33,8 @@ from probes.outcomes import Metric
 @needs(Right.READ)
 @require_safe
 def page(request: HttpRequest) -> HttpResponse:
-    asked, now, teams = asked_by(request.GET), timezone.now(), _teams(request)
+    asked = CompareFilter(**CompareFilterForm(request.GET).read())
+    now, teams = timezone.now(), _teams(request)
     shown = _page(asked, teams)
     context = {
         "asked": asked,
@@ -40,12 +42,10 @@ def page(request: HttpRequest) -> HttpResponse:
         **_choices(asked, teams),
         **_table(asked, shown, now),
         **_chart(asked, now, teams),
-        "before": asked.address(page=shown.number - 1),
-        "after": asked.address(page=shown.number + 1),
     }
     here = {endpoint.slug for endpoint in shown}
     # Ticked on another page of the table: the form carries them along.
-    context["elsewhere"] = [slug for slug in asked.endpoints if slug not in here]
+    context["elsewhere"] = [slug for slug in asked.endpoint if slug not in here]
     return render(request, "compare/compare.html", context)
 
 
@@ -54,7 +54,8 @@ def page(request: HttpRequest) -> HttpResponse:
 @require_safe
 @translation.override("en")
 def export(request: HttpRequest) -> HttpResponse:
-    asked, now, teams = asked_by(request.GET), timezone.now(), _teams(request)
+    asked = CompareFilter(**CompareFilterForm(request.GET).read())
+    now, teams = timezone.now(), _teams(request)
     of_chart = request.GET.get("what") == "chart"
     records = (_chart_records if of_chart else _table_records)(asked, now, teams)
     name = f"toolgauge-compare-{'chart' if of_chart else asked.tab.value}"
@@ -72,11 +73,11 @@ def _teams(request: HttpRequest) -> Teams:
     return actor_of(request).teams(Right.READ)
 
 
-def _page(asked: Asked, teams: Teams) -> Page[Endpoint]:
+def _page(asked: CompareFilter, teams: Teams) -> Page[Endpoint]:
     return Paginator(compare.listed(asked, teams), compare.PAGE).get_page(asked.page)
 
 
-def _choices(asked: Asked, teams: Teams) -> dict[str, Any]:
+def _choices(asked: CompareFilter, teams: Teams) -> dict[str, Any]:
     """What can be asked for."""
     models = compare.shared_models(teams)
     if asked.model and asked.model not in models:
@@ -90,7 +91,7 @@ def _choices(asked: Asked, teams: Teams) -> dict[str, Any]:
     }
 
 
-def _table(asked: Asked, shown: Page[Endpoint], now: datetime) -> dict[str, Any]:
+def _table(asked: CompareFilter, shown: Page[Endpoint], now: datetime) -> dict[str, Any]:
     endpoints = list(shown)
     if asked.tab is Tab.CAPABILITIES:
         named = capabilities.FIELDS.values()
@@ -102,7 +103,7 @@ def _table(asked: Asked, shown: Page[Endpoint], now: datetime) -> dict[str, Any]
 
 
 def _rows(
-    asked: Asked, endpoints: Sequence[Endpoint], now: datetime
+    asked: CompareFilter, endpoints: Sequence[Endpoint], now: datetime
 ) -> list[tuple[Endpoint, Sequence[Any]]]:
     if asked.tab is Tab.CAPABILITIES:
         profiles = compare.present_profiles(endpoints)
@@ -113,7 +114,7 @@ def _rows(
     return [(each, cells[each.pk]) for each in endpoints]
 
 
-def _chart(asked: Asked, now: datetime, teams: Teams) -> dict[str, Any]:
+def _chart(asked: CompareFilter, now: datetime, teams: Teams) -> dict[str, Any]:
     found = compare.chosen(asked, teams)
     drawn = found[: compare.MOST_LINES]
     context: dict[str, Any] = {
@@ -132,7 +133,7 @@ def _chart(asked: Asked, now: datetime, teams: Teams) -> dict[str, Any]:
     }
 
 
-def _without(asked: Asked, line: Line, lines: Sequence[Line]) -> str:
+def _without(asked: CompareFilter, line: Line, lines: Sequence[Line]) -> str:
     """The address of the page without that line."""
     others = [each.endpoint.slug for each in lines if each is not line]
     return asked.address(endpoint=others)
@@ -177,14 +178,14 @@ def _finding(lines: Sequence[Line]) -> str:
     )
 
 
-def _table_records(asked: Asked, now: datetime, teams: Teams) -> list[compare_export.Record]:
+def _table_records(asked: CompareFilter, now: datetime, teams: Teams) -> list[Record]:
     rows = _rows(asked, list(_page(asked, teams)), now)
     if asked.tab is Tab.CAPABILITIES:
         return compare_export.of_abilities(rows)
     return compare_export.of_cells(rows, asked.span)
 
 
-def _chart_records(asked: Asked, now: datetime, teams: Teams) -> list[compare_export.Record]:
+def _chart_records(asked: CompareFilter, now: datetime, teams: Teams) -> list[Record]:
     drawn = compare.chosen(asked, teams)[: compare.MOST_LINES]
     if len(drawn) < compare.FEWEST_LINES:
         return []

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import ipaddress
-from collections.abc import Collection
-from urllib.parse import parse_qsl, urlsplit, urlunsplit
+from collections.abc import Collection, Sequence
+from urllib.parse import parse_qsl, urlencode, urlsplit, urlunsplit
 
 from django.conf import settings
 from django.http import HttpRequest, HttpResponse
@@ -87,6 +87,12 @@ def safe_redirect_url(request: HttpRequest, page: str, *, otherwise: str) -> str
 def other_parameters(request: HttpRequest, names: Collection[str]) -> list[tuple[str, str]]:
     """The query parameters of the page that are not in `names`."""
     return [pair for pair in _page_query(request) if pair[0] not in names][:_MAX_PARAMETERS]
+
+
+def join_queries(kept: Sequence[tuple[str, str]], query: str) -> str:
+    """A query string with parameters that are kept, then those of `query`; "" without any."""
+    parts = (urlencode(kept), query.removeprefix("?"))
+    return "?" + "&".join(filter(None, parts)) if any(parts) else ""
 
 
 def _page_query(request: HttpRequest) -> list[tuple[str, str]]:

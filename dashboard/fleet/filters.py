@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
-from urllib.parse import urlencode
 
+from django import forms
 from django.utils.translation import gettext as _
 
+from dashboard.core.query_form import QueryFilter, QueryForm, choice_field, text_field
 from dashboard.models.profile import Stage
 from health.modes import WATCHED
 from health.status import Status
@@ -21,11 +22,10 @@ FLEET_METRICS = (*WATCHED, Metric.AVAILABILITY)
 SORTS = ("status", "name", *(metric.value for metric in FLEET_METRICS), "last")
 GROUPS = ("provider", "model", "team", "tag", "stage")
 STATUSES = {status.value.replace(" ", "-"): status for status in Status}
-_MAX_LENGTH = 200
 
 
 @dataclass(frozen=True, slots=True)
-class FleetFilter:
+class FleetFilter(QueryFilter):
     """An empty field does not filter; `notes` describe the values that were ignored."""
 
     q: str = ""
@@ -50,54 +50,44 @@ class FleetFilter:
         name = self.sort.lstrip("-")
         return Metric(name) if name in _METRIC_NAMES else None
 
-    def address(self, **over: object) -> str:
-        """The query string of the same list with `over` applied, on its first page."""
-        parameters = {name: getattr(self, name) for name in _PARAMETERS} | over
-        parameters = {
-            name: value for name, value in parameters.items() if value != _DEFAULTS.get(name, "")
-        }
-        return "?" + urlencode(parameters) if parameters else "?"
-
 
 _METRIC_NAMES = {metric.value for metric in FLEET_METRICS}
 FILTERS = ("q", "status", "provider", "model", "team", "tag", "stage")
-_PARAMETERS = (*FILTERS, "sort", "group")
-_DEFAULTS = {"sort": "status", "page": 1}
+
+
+class FleetFilterForm(QueryForm):
+    q = text_field()
+    status = choice_field(STATUSES)
+    provider = choice_field([each.value for each in Provider])
+    model = text_field()
+    team = text_field()
+    tag = text_field()
+    stage = choice_field(Stage.values)
+    sort = choice_field([*SORTS, *(f"-{sort}" for sort in SORTS)])
+    group = choice_field(GROUPS)
+    page = forms.IntegerField(required=False, min_value=1, max_value=10**9)
+
+    def clean_tag(self) -> str:
+        return str(self.cleaned_data["tag"]).lower()
+
+    def notes(self) -> tuple[str, ...]:
+        """What was ignored."""
+        return tuple(_ignored(name, self.data.get(name, "")[:40]) for name in self.errors)
 
 
 def read_filter(query: Mapping[str, str]) -> FleetFilter:
-    notes: list[str] = []
-    return FleetFilter(
-        q=_read_text(query, "q"),
-        status=_read_choice(query, "status", STATUSES, notes),
-        provider=_read_choice(query, "provider", [each.value for each in Provider], notes),
-        model=_read_text(query, "model"),
-        team=_read_text(query, "team"),
-        tag=_read_text(query, "tag").lower(),
-        stage=_read_choice(query, "stage", Stage.values, notes),
-        sort=_read_sort(query, notes),
-        group=_read_choice(query, "group", GROUPS, notes),
-        page=_read_page(query, notes),
-        notes=tuple(notes),
-    )
+    form = FleetFilterForm(query)
+    return FleetFilter(**form.read(), notes=form.notes())
 
 
-def _read_text(query: Mapping[str, str], name: str) -> str:
-    return query.get(name, "").replace("\0", "").strip()[:_MAX_LENGTH]
-
-
-def _read_choice(
-    query: Mapping[str, str], name: str, choices: Collection[str], notes: list[str]
-) -> str:
-    value = _read_text(query, name)
-    if not value or value in choices:
-        return value
-    notes.append(
-        _("There is no {name} “{value}”, so it was left out.").format(
-            name=_parameter_names()[name], value=value[:40]
-        )
-    )
-    return ""
+def _ignored(name: str, value: str) -> str:
+    if name == "sort":
+        text = _("Nothing can be sorted by “{value}”; the worst come first.")
+    elif name == "page":
+        text = _("There is no page “{value}”; this is the first.")
+    else:
+        text = _("There is no {name} “{value}”, so it was left out.")
+    return text.format(name=_parameter_names().get(name, name), value=value)
 
 
 def _parameter_names() -> Mapping[str, str]:
@@ -107,23 +97,3 @@ def _parameter_names() -> Mapping[str, str]:
         "stage": _("stage"),
         "group": _("group"),
     }
-
-
-def _read_sort(query: Mapping[str, str], notes: list[str]) -> str:
-    value = _read_text(query, "sort")
-    if not value or value.removeprefix("-") in SORTS:
-        return value or "status"
-    notes.append(
-        _("Nothing can be sorted by “{value}”; the worst come first.").format(value=value[:40])
-    )
-    return "status"
-
-
-def _read_page(query: Mapping[str, str], notes: list[str]) -> int:
-    value = _read_text(query, "page")
-    if not value:
-        return 1
-    if value.isascii() and value.isdigit() and int(value[:9]) >= 1:
-        return int(value[:9])
-    notes.append(_("There is no page “{value}”; this is the first.").format(value=value[:40]))
-    return 1

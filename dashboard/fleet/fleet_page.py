@@ -175,7 +175,7 @@ class FleetHeader:
     @cached_property
     def incidents(self) -> list[incidents.Titled]:
         open_incidents = incidents.found(
-            incidents.Wanted(state=Incident.State.OPEN), self.viewer.teams
+            incidents.IncidentFilter(state=Incident.State.OPEN), self.viewer.teams
         )
         return [incidents.Titled(each) for each in open_incidents[:MOST_INCIDENTS]]
 

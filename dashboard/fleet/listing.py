@@ -8,6 +8,9 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from django.utils.translation import gettext as _
+
+from dashboard.core.safe_text import visible
 from dashboard.endpoints.summary import EndpointSummary, FleetEndpoint
 from dashboard.fleet.filters import NONE, STATUSES, FleetFilter
 from dashboard.fleet.queries import WORST_FIRST
@@ -31,6 +34,12 @@ class EndpointGroup:
     @property
     def key(self) -> str:
         return hashlib.blake2b(f"{self.by}:{self.name}".encode(), digest_size=4).hexdigest()
+
+    @property
+    def label(self) -> str:
+        if self.name != NONE:
+            return visible(self.name)
+        return _("without a team") if self.by == "team" else _("without a tag")
 
     @property
     def worst(self) -> Status:

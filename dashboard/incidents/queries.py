@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
-from urllib.parse import urlencode
 
+from django import forms
 from django.db.models import F, Q, QuerySet
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
+from dashboard.core.query_form import QueryFilter, QueryForm, choice_field, text_field
 from dashboard.models import Endpoint, Incident, Profile
 from dashboard.models.people import Teams
 from dashboard.trust import detection
@@ -65,8 +65,8 @@ class Titled:
 
 
 @dataclass(frozen=True, slots=True)
-class Wanted:
-    """Which incidents a list shows; what makes no sense is as if it were not asked for."""
+class IncidentFilter(QueryFilter):
+    """Which incidents a list shows. An empty field does not filter."""
 
     state: str = ""
     endpoint: str = ""
@@ -77,25 +77,17 @@ class Wanted:
     def is_all(self) -> bool:
         return not (self.state or self.endpoint or self.severity or self.metric)
 
-    def address(self, **over: object) -> str:
-        """The same list with something changed, as the end of an address."""
-        same = {"state": self.state, "endpoint": self.endpoint, "metric": self.metric}
-        asked = {**same, "severity": self.severity, **over}
-        return "?" + urlencode({name: value for name, value in asked.items() if value})
 
-
-def wanted(asked: Mapping[str, str]) -> Wanted:
-    """What an address asks for."""
-    level = asked.get("severity", "")
-    return Wanted(
-        state=asked.get("state", "") if asked.get("state") in STATE_WORDS else "",
-        endpoint=asked.get("endpoint", "")[:60],
-        severity=int(level) if level in {str(each.value) for each in Severity} else None,
-        metric=asked.get("metric", "") if asked.get("metric") in set(WATCHED) else "",
+class IncidentFilterForm(QueryForm):
+    state = choice_field(STATE_WORDS)
+    endpoint = text_field(max_length=60)
+    severity = forms.TypedChoiceField(
+        required=False, choices=[(each.value, "") for each in Severity], coerce=int
     )
+    metric = choice_field(WATCHED)
 
 
-def found(asked: Wanted, teams: Teams) -> QuerySet[Incident]:
+def found(asked: IncidentFilter, teams: Teams) -> QuerySet[Incident]:
     """The incidents of kept endpoints of those teams: open ones first, then the newest."""
     incidents = Incident.objects.filter(profile__endpoint__removed_at=None)
     if teams is not None:

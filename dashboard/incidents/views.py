@@ -17,7 +17,7 @@ from dashboard.core.permissions import Right, actor_of, needs
 from dashboard.core.reasons import NoteForm, ReasonForm
 from dashboard.incidents import failed_attempts, timeline
 from dashboard.incidents import queries as incidents
-from dashboard.incidents.queries import Titled
+from dashboard.incidents.queries import IncidentFilter, IncidentFilterForm, Titled
 from dashboard.incidents.watch_table import read as watch_table
 from dashboard.models import Endpoint, Incident, Watch
 from dashboard.trust import detection
@@ -31,7 +31,8 @@ from probes.outcomes import Metric
 @needs(Right.READ)
 @require_safe
 def page(request: HttpRequest) -> HttpResponse:
-    asked, teams = incidents.wanted(request.GET.dict()), actor_of(request).teams(Right.READ)
+    asked = IncidentFilter(**IncidentFilterForm(request.GET).read())
+    teams = actor_of(request).teams(Right.READ)
     pages = Paginator(incidents.found(asked, teams), incidents.PAGE)
     endpoints = Endpoint.objects.kept().of_teams(teams)
     shown = pages.get_page(request.GET.get("page"))
@@ -42,8 +43,6 @@ def page(request: HttpRequest) -> HttpResponse:
         "states": [("", _("all")), *incidents.STATE_WORDS.items()],
         "severities": list(Severity),
         "metrics": [(metric.value, metric_name(metric)) for metric in WATCHED],
-        "before": asked.address(page=shown.number - 1),
-        "after": asked.address(page=shown.number + 1),
         "slugs": endpoints.order_by("slug").values_list("slug", flat=True)[:500],
     }
     return render(request, "incidents/incidents.html", context)

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
-from urllib.parse import urlencode
 
 from django.contrib.auth.models import User
 from django.db.models import Q, QuerySet
@@ -13,6 +12,7 @@ from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
 from dashboard.core.permissions import Actor, Right
+from dashboard.core.query_form import QueryFilter, QueryForm, choice_field, text_field
 from dashboard.models import Endpoint, Profile, RolloutRequest
 from dashboard.models.rollout import RolloutRequestQuerySet
 from dashboard.rollouts import who_decides
@@ -104,8 +104,8 @@ class Candidate:
 
 
 @dataclass(frozen=True, slots=True)
-class Wanted:
-    """Which past requests are shown; what makes no sense is as if it were not asked for."""
+class RequestFilter(QueryFilter):
+    """Which past requests are shown. An empty field does not filter."""
 
     state: str = ""
     endpoint: str = ""
@@ -115,20 +115,11 @@ class Wanted:
     def is_all(self) -> bool:
         return not (self.state or self.endpoint or self.person)
 
-    def address(self, **over: object) -> str:
-        """The same list with something changed, as the end of an address."""
-        asked = {"state": self.state, "endpoint": self.endpoint, "person": self.person, **over}
-        return "?" + urlencode({name: value for name, value in asked.items() if value}) + "#past"
 
-
-def wanted(asked: Mapping[str, str]) -> Wanted:
-    """What an address asks for."""
-    state = asked.get("state", "")
-    return Wanted(
-        state=state if state in STATES and state != RolloutRequest.State.PENDING else "",
-        endpoint=asked.get("endpoint", "")[:60],
-        person=asked.get("person", "")[:150],
-    )
+class RequestFilterForm(QueryForm):
+    state = choice_field([state for state in STATES if state != RolloutRequest.State.PENDING])
+    endpoint = text_field(max_length=60)
+    person = text_field(max_length=150)
 
 
 def visible_to(actor: Actor) -> RolloutRequestQuerySet:
@@ -171,7 +162,7 @@ def _on_the_way(actor: Actor) -> QuerySet[Profile]:
     return found.select_related("endpoint").order_by("endpoint__slug")[:MOST_LOOKED_AT]
 
 
-def past(asked: Wanted, actor: Actor) -> QuerySet[RolloutRequest]:
+def past(asked: RequestFilter, actor: Actor) -> QuerySet[RolloutRequest]:
     """What was decided or ended otherwise, the newest first."""
     found = visible_to(actor).exclude(state=RolloutRequest.State.PENDING)
     if asked.state:

@@ -5,19 +5,18 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
-from urllib.parse import urlencode
 
 from django.db.models import Q
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
 from dashboard.core import labels
+from dashboard.core.query_form import QueryFilter, QueryForm, choice_field, id_field
 from dashboard.models import Endpoint, Run
 from dashboard.models.run import ACTIVE, State, Trigger
 from probes.suite import SUITES
 
 PAGE = 20
-PARTS = ("suite", "trigger", "outcome", "before", "after")
 _OUTCOMES = {
     "clean": Q(state=State.FINISHED, failed=0),
     "failures": Q(state=State.FINISHED, failed__gt=0),
@@ -45,8 +44,8 @@ TRIGGER_WORDS = {
 
 
 @dataclass(frozen=True, slots=True)
-class Wanted:
-    """Which runs are shown; what makes no sense is as if it were not asked for."""
+class RunFilter(QueryFilter):
+    """Which runs are shown. An empty field does not filter."""
 
     suite: str = ""
     trigger: str = ""
@@ -59,24 +58,30 @@ class Wanted:
     def is_filtered(self) -> bool:
         return bool(self.suite or self.trigger or self.outcome)
 
-    def address(self, **over: object) -> str:
-        """The same filters at another place, as the end of an address."""
-        asked = {"suite": self.suite, "trigger": self.trigger, "outcome": self.outcome, **over}
-        return urlencode({name: value for name, value in asked.items() if value})
-
     @property
     def here(self) -> str:
         return self.address(before=self.before, after=self.after)
+
+
+class RunFilterForm(QueryForm):
+    suite = choice_field(SUITES)
+    trigger = choice_field(Trigger.values)
+    outcome = choice_field(_OUTCOMES)
+    before = id_field()
+    after = id_field()
 
 
 @dataclass(frozen=True, slots=True)
 class Table:
     """One page of runs, and the way to its neighbours; empty where there is none."""
 
-    asked: Wanted
+    asked: RunFilter
     runs: tuple[Run, ...]
     newer: str = ""
     older: str = ""
+
+
+PARTS = tuple(RunFilterForm.base_fields)
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,7 +94,7 @@ class Choice:
     options: tuple[tuple[str, str], ...]
 
 
-def choices(asked: Wanted) -> list[Choice]:
+def choices(asked: RunFilter) -> list[Choice]:
     """The filters with what can be chosen in each."""
     suites = {suite: labels.code_label(suite, labels.SUITES) for suite in SUITES}
     return [
@@ -103,18 +108,7 @@ def _options(words: Mapping[str, Any]) -> tuple[tuple[str, str], ...]:
     return (("", _("all")), *((value, str(said)) for value, said in words.items()))
 
 
-def wanted(asked: Mapping[str, str]) -> Wanted:
-    """What an address asks for."""
-    return Wanted(
-        suite=_one_of(asked.get("suite", ""), SUITES),
-        trigger=_one_of(asked.get("trigger", ""), Trigger.values),
-        outcome=_one_of(asked.get("outcome", ""), _OUTCOMES),
-        before=_number(asked.get("before", "")),
-        after=_number(asked.get("after", "")),
-    )
-
-
-def read(endpoint: Endpoint, asked: Wanted) -> Table:
+def read(endpoint: Endpoint, asked: RunFilter) -> Table:
     """A page, by the numbers of runs, so that a long past costs no more. One query."""
     found = Run.objects.of(endpoint).filter(**_same(asked))
     if asked.outcome:
@@ -129,7 +123,7 @@ def read(endpoint: Endpoint, asked: Wanted) -> Table:
     return _table(asked, rows[:PAGE], newer=bool(asked.before), older=len(rows) > PAGE)
 
 
-def _table(asked: Wanted, rows: list[Run], *, newer: bool, older: bool) -> Table:
+def _table(asked: RunFilter, rows: list[Run], *, newer: bool, older: bool) -> Table:
     if not rows:
         return Table(asked, ())
     return Table(
@@ -140,14 +134,6 @@ def _table(asked: Wanted, rows: list[Run], *, newer: bool, older: bool) -> Table
     )
 
 
-def _same(asked: Wanted) -> dict[str, Any]:
+def _same(asked: RunFilter) -> dict[str, Any]:
     told = {"suite": asked.suite, "trigger": asked.trigger}
     return {name: value for name, value in told.items() if value}
-
-
-def _one_of(value: str, known: Any) -> str:
-    return value if value in known else ""
-
-
-def _number(text: str) -> int:
-    return int(text) if text.isascii() and text.isdecimal() and len(text) < 18 else 0

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from urllib.parse import urlencode
 
 from django import template
 from django.utils.html import format_html, format_html_join
 from django.utils.safestring import SafeString
 from django.utils.translation import gettext as _
 
+from dashboard.core.http import join_queries
 from dashboard.core.safe_text import TextPiece
 from dashboard.models import Run
 from dashboard.runs.failure_reasons import Reason, told
@@ -46,9 +46,9 @@ def reason_of(run: Run) -> Reason:
 
 
 @register.simple_tag
-def address(kept: Sequence[tuple[str, str]], more: str) -> str:
-    """What the page asks for beside this part, and what the part asks for."""
-    return "&".join(part for part in (urlencode(kept), more) if part)
+def address(kept: Sequence[tuple[str, str]], runs_query: str) -> str:
+    """The query string of the endpoint's page: what it shows besides runs, then the runs."""
+    return join_queries(kept, runs_query)
 
 
 @register.simple_tag

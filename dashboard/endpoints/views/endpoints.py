@@ -1,7 +1,6 @@
 from __future__ import annotations
 
 from typing import Any, cast
-from urllib.parse import urlencode
 
 from django.contrib import messages
 from django.contrib.auth.models import User
@@ -22,6 +21,7 @@ from dashboard.models import Credential, Endpoint, Spend
 from dashboard.policy.views import modes
 from dashboard.runs import progress
 from dashboard.runs import table as runs_table
+from dashboard.runs.table import RunFilter, RunFilterForm
 from dashboard.trust.policy_renewal import current_policy
 
 # What a person uses to turn the table of runs, as against a run that ended.
@@ -120,7 +120,7 @@ def remove(request: HttpRequest, slug: str) -> HttpResponse:
 
 
 def _runs(request: HttpRequest, endpoint: Endpoint) -> dict[str, Any]:
-    asked = runs_table.wanted(request.GET.dict())
+    asked = RunFilter(**RunFilterForm(request.GET).read())
     return {
         "runs": runs_table.read(endpoint, asked),
         "runs_choices": runs_table.choices(asked),
@@ -130,10 +130,8 @@ def _runs(request: HttpRequest, endpoint: Endpoint) -> dict[str, Any]:
 
 def _page_url(request: HttpRequest, endpoint: Endpoint, runs_query: str) -> str:
     """The endpoint's page as it is, with another place in the table of runs."""
-    others = urlencode(http.other_parameters(request, runs_table.PARTS))
-    query = "&".join(part for part in (others, runs_query) if part)
-    path = endpoint.get_absolute_url()
-    return f"{path}?{query}" if query else path
+    kept = http.other_parameters(request, runs_table.PARTS)
+    return endpoint.get_absolute_url() + http.join_queries(kept, runs_query)
 
 
 def form_page(

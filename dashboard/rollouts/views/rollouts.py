@@ -23,6 +23,7 @@ from dashboard.rollouts import queries as rollouts_page
 from dashboard.rollouts import request_page, stage_panel
 from dashboard.rollouts import text as stage_words
 from dashboard.rollouts.forms import StepBackForm
+from dashboard.rollouts.queries import RequestFilter, RequestFilterForm
 from dashboard.rollouts.text import STATES
 from dashboard.trust import rollout_requests
 
@@ -31,7 +32,7 @@ from dashboard.trust import rollout_requests
 @require_safe
 def page(request: HttpRequest) -> HttpResponse:
     actor, user = actor_of(request), cast(User, request.user)
-    asked = rollouts_page.wanted(request.GET.dict())
+    asked = RequestFilter(**RequestFilterForm(request.GET).read())
     pages = Paginator(rollouts_page.past(asked, actor), rollouts_page.PAGE)
     shown = pages.get_page(request.GET.get("page"))
     context = {
@@ -40,8 +41,6 @@ def page(request: HttpRequest) -> HttpResponse:
         "asked": asked,
         "page": shown,
         "states": [(value, words) for value, words in STATES.items() if value != "pending"],
-        "before": asked.address(page=shown.number - 1),
-        "after": asked.address(page=shown.number + 1),
     }
     return render(request, "rollouts/rollouts.html", context)
 

@@ -137,7 +137,7 @@ def test_filters_narrow_and_nonsense_is_left_out() -> None:
         record('beta 100%_ "so"')
 
     def subjects(**asked: str) -> list[str]:
-        found = audit_page.filter_entries(audit_page.parse_audit_filter(asked), EVERYBODY)
+        found = audit_page.filter_entries(audit_page.read_audit_filter(asked), EVERYBODY)
         return [entry.told["subject"] for entry in found]
 
     every = ['beta 100%_ "so"', "alpha", "endpoint steady"]
@@ -157,8 +157,8 @@ def test_filters_narrow_and_nonsense_is_left_out() -> None:
         "after": "x",
     }
     assert subjects(**nonsense) == every
-    assert audit_page.parse_audit_filter(nonsense) == AuditFilter()
-    assert audit_page.parse_audit_filter({"since": "0001-01-01", "until": "9999-12-31"}).until == ""
+    assert audit_page.read_audit_filter(nonsense) == AuditFilter()
+    assert audit_page.read_audit_filter({"since": "0001-01-01", "until": "9999-12-31"}).until == ""
 
 
 def test_pages_follow_each_other_without_gaps() -> None:

@@ -12,12 +12,12 @@ from dashboard.trust import modes
 from health.modes import Mode
 from tests.dashboard.incidents.builders import degrade
 from tests.factories import make_attempt, make_endpoint, make_finished_run, make_run
-from tests.markup import assert_contains, assert_not_contains
+from tests.markup import assert_contains, assert_not_contains, squeeze
 
 
 def seen_on(client: Client, **asked: str) -> list[str]:
     """What the page tells the server that it shows."""
-    text = client.get("/", asked).content.decode()
+    text = squeeze(client.get("/", asked).content.decode())
     return re.findall(r'name="seen" value="([^"]+)"', text)
 
 

@@ -4,11 +4,13 @@ from typing import Any
 
 import pytest
 from django.db import connection
+from django.http import QueryDict
 from django.test import Client
 from django.test.utils import CaptureQueriesContext
 
 from dashboard.models import Endpoint, Run
 from dashboard.runs import table as runs_table
+from dashboard.runs.table import RunFilter, RunFilterForm
 from tests.factories import make_endpoint, make_finished_run, make_run
 from tests.markup import assert_contains, assert_not_contains
 
@@ -150,8 +152,8 @@ def _queries(client: Client) -> int:
 
 
 def _turned(endpoint: Endpoint, query: str) -> runs_table.Table:
-    asked = dict(pair.split("=") for pair in query.split("&") if pair)
-    return runs_table.read(endpoint, runs_table.wanted(asked))
+    form = RunFilterForm(QueryDict(query.removeprefix("?")))
+    return runs_table.read(endpoint, RunFilter(**form.read()))
 
 
 def _ids(table: runs_table.Table) -> list[int]:
