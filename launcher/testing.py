@@ -79,7 +79,7 @@ def make_plan(arguments: Sequence[str]) -> Plan:
         return Plan(checks=True, servers=False, tests=_tests_without_servers(chosen))
     if chosen:
         return Plan(False, not _need_no_servers(chosen), {"tests": chosen}, everything)
-    return Plan(True, True, _tests_without_servers() | _tests_with_servers(), everything)
+    return Plan(True, True, _all_tests(), everything)
 
 
 def _run(plan: Plan, steps: Steps) -> None:
@@ -107,12 +107,13 @@ def _tests_without_servers(options: Sequence[str] = ()) -> dict[str, Sequence[st
     return {"tests alone": ("--numprocesses", "auto", *BY_FILE, *folders, *options)}
 
 
-def _tests_with_servers() -> dict[str, Sequence[str]]:
-    """Each process has a database of its own, and a broker of its own (tests/own_broker.py)."""
-    others = [f"--ignore=tests/{name}" for name in WITHOUT_SERVERS]
-    # They wait for the servers now and then, so two processes more than there are cores.
-    waiting = str((os.cpu_count() or 1) + 2)
-    return {"tests": ("--numprocesses", waiting, *BY_FILE, *others)}
+def _all_tests() -> dict[str, Sequence[str]]:
+    """Each process has a database and a broker of its own (tests/own_broker.py).
+
+    Tests wait for servers, so there are two more processes than cores; tests that need no
+    server run in the same session and use the cores meanwhile.
+    """
+    return {"tests": ("--numprocesses", str((os.cpu_count() or 1) + 2), *BY_FILE)}
 
 
 def _check_without_servers(steps: Steps) -> None:

@@ -40,9 +40,9 @@ def start(folder: Path, *arguments: str, linger: float = 0.0) -> subprocess.Pope
 @pytest.mark.parametrize(
     ("arguments", "checks", "servers", "steps"),
     [
-        ([], True, True, ["tests alone", "tests"]),
-        (["test"], True, True, ["tests alone", "tests"]),
-        (["test", "--all"], True, True, ["tests alone", "tests"]),
+        ([], True, True, ["tests"]),
+        (["test"], True, True, ["tests"]),
+        (["test", "--all"], True, True, ["tests"]),
         (["test", "--fast"], True, False, ["tests alone"]),
         (["check"], True, True, []),
         (["test", "tests/probes"], False, False, ["tests"]),
