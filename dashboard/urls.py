@@ -46,7 +46,7 @@ urlpatterns = [
     path(
         "endpoints/<slug:slug>/modes/<int:switch_id>/release/", modes.release, name="mode-release"
     ),
-    path("endpoints/<slug:slug>/rollout/", rollouts.ask, name="rollout-ask"),
+    path("endpoints/<slug:slug>/rollout/", rollouts.request_promotion, name="rollout-ask"),
     path("endpoints/<slug:slug>/step-back/", rollouts.step_back, name="rollout-step-back"),
     path("endpoints/<slug:slug>/accept/<slug:metric>/", incidents.accept, name="endpoint-accept"),
     path("incidents/", incidents.page, name="incidents"),
@@ -58,8 +58,8 @@ urlpatterns = [
     ),
     path("incidents/<int:incident_id>/release/", incidents.release, name="incident-release"),
     *audit.urlpatterns,
-    path("rollouts/", rollouts.page, name="rollouts"),
-    path("rollouts/<int:request_id>/", rollouts.detail, name="rollout"),
+    path("rollouts/", rollouts.rollouts_page, name="rollouts"),
+    path("rollouts/<int:request_id>/", rollouts.request_detail, name="rollout"),
     path("rollouts/<int:request_id>/decide/", rollouts.decide, name="rollout-decide"),
     path("rollouts/<int:request_id>/withdraw/", rollouts.withdraw, name="rollout-withdraw"),
     path("compare/", compare.compare_page, name="compare"),
@@ -108,7 +108,7 @@ urlpatterns = [
     path("settings/tools/<int:rule_id>/", tool_rules.change, name="tool-rule"),
     path("settings/tools/<int:rule_id>/move/", tool_rules.move, name="tool-rule-move"),
     path("settings/tools/<int:rule_id>/remove/", tool_rules.remove, name="tool-rule-remove"),
-    path("settings/gates/", gates.page, name="gates"),
+    path("settings/gates/", gates.gates_page, name="gates"),
     path("settings/import/", import_file.page, name="import"),
     path("settings/export/", import_file.export, name="export"),
     *core.urlpatterns,
