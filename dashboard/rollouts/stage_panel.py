@@ -36,7 +36,7 @@ class StagePanel:
     profile: Profile
     in_force: Profile
     gate_result: GateResult
-    pending_request: RolloutRequest | None
+    pending: RolloutRequest | None
 
     @property
     def has_other_in_force(self) -> bool:
@@ -86,7 +86,7 @@ class StagePanel:
 
     @property
     def can_request(self) -> bool:
-        return self.gate_result.may_be_asked and self.pending_request is None
+        return self.gate_result.may_be_asked and self.pending is None
 
     @property
     def verdict(self) -> str:
@@ -113,6 +113,6 @@ def read_stage_panel(endpoint: Endpoint, profile: Profile) -> StagePanel:
     """`profile` is the current profile of the endpoint."""
     in_force = profile if profile.in_force else endpoint.profile_in_force
     requests = RolloutRequest.objects.pending().filter(profile=profile, switch=None)
-    pending_request = requests.select_related("requested_by").first()
+    pending = requests.select_related("requested_by").first()
     gate_result = rollout_requests.standing(profile)
-    return StagePanel(endpoint, profile, in_force, gate_result, pending_request)
+    return StagePanel(endpoint, profile, in_force, gate_result, pending)
