@@ -62,9 +62,9 @@ def _profile_references(
         if rate is None and baseline.known() is Known.FROZEN:
             rate = baseline.reference()
         if rate is not None:
-            words = _reference_text(metric, rate, baseline)
+            text = _reference_text(metric, rate, baseline)
             yield _build_reference(
-                endpoint, metric, (event.at, until), rate=rate, baseline=baseline, words=words
+                endpoint, metric, (event.at, until), rate=rate, baseline=baseline, text=text
             )
 
 
@@ -76,11 +76,11 @@ def _provisional_reference(
     rate = gauge.judged_by(PROBE)
     if rate is None or gauge.reference is not None or since > end:
         return []
-    words = _("provisional {reference}").format(
+    text = _("provisional {reference}").format(
         reference=_reference_text(metric, rate, gauge.baseline)
     )
     reference = _build_reference(
-        endpoint, metric, (since, end), rate=rate, baseline=gauge.baseline, words=words
+        endpoint, metric, (since, end), rate=rate, baseline=gauge.baseline, text=text
     )
     return [replace(reference, provisional=True)]
 
@@ -92,7 +92,7 @@ def _build_reference(  # noqa: PLR0913 -- the fields of a reference
     *,
     rate: float,
     baseline: Baseline,
-    words: str,
+    text: str,
 ) -> Reference:
     trials = round(baseline.trials / max(baseline.runs, 1))
     limit = alarm_threshold(YEAR / endpoint.ttl)
@@ -103,7 +103,7 @@ def _build_reference(  # noqa: PLR0913 -- the fields of a reference
     return Reference(
         *span,
         shown(metric, rate),
-        words,
+        text,
         warn=None if warn is None else shown(metric, warn),
         alarm=None if alarm is None else shown(metric, alarm),
     )

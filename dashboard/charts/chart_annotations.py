@@ -55,12 +55,12 @@ def incident_episode(incident: Incident) -> Episode:
 
 
 def _end_label(incident: Incident) -> str:
-    words = {
+    labels = {
         Incident.State.RECOVERED: _("recovered"),
         Incident.State.ACCEPTED: _("accepted as normal"),
         Incident.State.SUPERSEDED: _("superseded"),
     }
-    return words.get(Incident.State(incident.state), "")
+    return labels.get(Incident.State(incident.state), "")
 
 
 def _mode_episodes(endpoint: Endpoint, start: datetime, end: datetime) -> list[Episode]:
@@ -95,9 +95,9 @@ def _expired_at(switch: ModeSwitch, now: datetime) -> datetime | None:
 
 def _maintenance_episodes(endpoint: Endpoint, start: datetime, end: datetime) -> list[Episode]:
     windows = maintenance.windows_between(endpoint, start, end)[-MAX_PER_KIND:]
-    words = _("maintenance: {reason}")
+    text = _("maintenance: {reason}")
     return [
-        Episode(each.starts_at, each.over_at, words.format(reason=each.reason)) for each in windows
+        Episode(each.starts_at, each.over_at, text.format(reason=each.reason)) for each in windows
     ]
 
 
@@ -122,27 +122,27 @@ def _fingerprint_text(change: FingerprintChange) -> str:
     fact = fact_label(change.fact)
     if not change.before:
         return _("{fact}: {after}, not told before").format(fact=fact, after=change.after)
-    words = _("{fact}: {before} is now {after}")
-    return words.format(fact=fact, before=change.before, after=change.after)
+    text = _("{fact}: {before} is now {after}")
+    return text.format(fact=fact, before=change.before, after=change.after)
 
 
 def _suite_marks(endpoint: Endpoint, start: datetime, end: datetime) -> list[Mark]:
     """Every suite version except the first one of the span."""
     runs = Run.objects.of(endpoint).filter(finished_at__gte=start, finished_at__lte=end)
     firsts = runs.values("suite_version").annotate(first=Min("finished_at")).order_by("first")
-    words = _("suite {version}")
+    text = _("suite {version}")
     return [
-        Mark(each["first"], MarkKind.SUITE, words.format(version=each["suite_version"]))
+        Mark(each["first"], MarkKind.SUITE, text.format(version=each["suite_version"]))
         for each in list(firsts)[1 : MAX_PER_KIND + 1]
     ]
 
 
 def _stage_marks(endpoint: Endpoint, start: datetime, end: datetime) -> list[Mark]:
     parameters = {"endpoint": endpoint.pk, "start": start, "end": end, "most": MAX_POLICY_VERSIONS}
-    words = _("stage {before} is now {after}")
+    text = _("stage {before} is now {after}")
     return [
         Mark(
-            at, MarkKind.STAGE, words.format(before=_stage_label(before), after=_stage_label(after))
+            at, MarkKind.STAGE, text.format(before=_stage_label(before), after=_stage_label(after))
         )
         for at, before, after in fetch_rows(_STAGE_CHANGES, parameters)[-MAX_PER_KIND:]
     ]

@@ -54,13 +54,13 @@ def measure_title(measure: Measure, rows: Sequence[RunCost], price: TokenPrice |
         )
     assert price is not None
     total = sum(price.cost_of(row) for row in rows)
-    words = ngettext(
+    text = ngettext(
         "{total} {currency} for {runs} run, {each} a run",
         "{total} {currency} for {runs} runs, {each} a run",
         runs,
     )
     each = f"{total / runs:,.4f}"
-    return words.format(total=f"{total:,.2f}", currency=price.currency, runs=runs, each=each)
+    return text.format(total=f"{total:,.2f}", currency=price.currency, runs=runs, each=each)
 
 
 def _latency_title(rows: Sequence[RunCost]) -> str:
@@ -84,12 +84,12 @@ def _incident_title(incident: Incident, history: MetricHistory) -> str:
         return _with_rate_since(title, incident, history)
     ended = format_day(incident.ended_at)
     if incident.state == Incident.State.RECOVERED:
-        words = _("{finding} on {day} and recovered on {ended}")
+        text = _("{finding} on {day} and recovered on {ended}")
     elif incident.state == Incident.State.ACCEPTED:
-        words = _("{finding} on {day}, which was accepted as normal on {ended}")
+        text = _("{finding} on {day}, which was accepted as normal on {ended}")
     else:
-        words = _("{finding} on {day}, under a key or suite that ended on {ended}")
-    return words.format(finding=headline, day=opened, ended=ended)
+        text = _("{finding} on {day}, under a key or suite that ended on {ended}")
+    return text.format(finding=headline, day=opened, ended=ended)
 
 
 def _with_rate_since(title: str, incident: Incident, history: MetricHistory) -> str:
@@ -98,9 +98,9 @@ def _with_rate_since(title: str, incident: Incident, history: MetricHistory) -> 
     rate = _pooled_rate(history.metric, [row for row in lane if row.at > incident.opened_at])
     if rate is None:
         return title
-    words = _("{finding}; since then {rate}, {count} of {trials} trials")
+    text = _("{finding}; since then {rate}, {count} of {trials} trials")
     count, trials = f"{rate.count:,}", f"{rate.trials:,}"
-    return words.format(finding=title, rate=_percent(rate), count=count, trials=trials)
+    return text.format(finding=title, rate=_percent(rate), count=count, trials=trials)
 
 
 def _trend_title(metric: Metric, rows: Sequence[ChartPoint]) -> str:
@@ -111,22 +111,22 @@ def _trend_title(metric: Metric, rows: Sequence[ChartPoint]) -> str:
     if before is None or after is None:
         return ""
     if (after.high or 0) < (before.low or 0):
-        words = _("{metric} fell from {before} to {after} between the halves of this range")
+        text = _("{metric} fell from {before} to {after} between the halves of this range")
     elif (after.low or 0) > (before.high or 0):
-        words = _("{metric} rose from {before} to {after} between the halves of this range")
+        text = _("{metric} rose from {before} to {after} between the halves of this range")
     else:
         return ""
-    return words.format(metric=metric_name(metric), before=_percent(before), after=_percent(after))
+    return text.format(metric=metric_name(metric), before=_percent(before), after=_percent(after))
 
 
 def _overall_title(metric: Metric, rows: Sequence[ChartPoint]) -> str:
     rate = _pooled_rate(metric, rows)
     if rate is None:
         return metric_name(metric)
-    words = _("{metric}: {rate}, {count} of {trials} trials")
+    text = _("{metric}: {rate}, {count} of {trials} trials")
     if rows[0].live:
-        words = _("{metric} of live traffic: {rate}, {count} of {trials} trials")
-    return words.format(
+        text = _("{metric} of live traffic: {rate}, {count} of {trials} trials")
+    return text.format(
         metric=metric_name(metric),
         rate=_percent(rate),
         count=f"{rate.count:,}",

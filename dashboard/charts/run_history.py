@@ -36,7 +36,7 @@ class RepeatedFinding:
     times: int
 
     @property
-    def kind_words(self) -> str:
+    def kind_label(self) -> str:
         return labels.code_label(self.kind, labels.FINDINGS)
 
 

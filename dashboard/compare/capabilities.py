@@ -1,4 +1,4 @@
-"""Capabilities side by side: the value of each field as words, with the trials behind it."""
+"""Capabilities side by side: a label per field, with the trials behind it."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from django.utils.translation import gettext_lazy
 from dashboard.core.labels import CAPABILITIES, FINDINGS, code_label
 from dashboard.core.safe_text import clip, visible
 
-# In the order of the table; what a profile has beside them stays on the endpoint's page.
+# In the order of the table. Other capabilities of a profile are only on the endpoint's page.
 FIELDS = {
     "tool_call_format": gettext_lazy("Call format"),
     "parser": gettext_lazy("Text parser"),
@@ -25,15 +25,14 @@ FIELDS = {
     "parallel_switch": gettext_lazy("Off-switch for parallel"),
     "trimmed_history": gettext_lazy("Trimmed history"),
 }
-# Formats, parsers and values of a parameter have names, which are the same in every language.
-_NAMES = frozenset({"tool_call_format", "parser", "tool_choice"})
-# A value is a few words; what is longer is not meant for a cell.
-_SHOWN = 80
+# Values of these fields are identifiers and are not translated.
+_CODE_FIELDS = frozenset({"tool_call_format", "parser", "tool_choice"})
+_MAX_LABEL_LENGTH = 80
 
 
 @dataclass(frozen=True, slots=True)
-class Ability:
-    """One field of one endpoint."""
+class CapabilityCell:
+    """One capability of one endpoint."""
 
     field: str
     value: object = None
@@ -42,55 +41,56 @@ class Ability:
     low: float | None = None
     high: float | None = None
     run_id: int | None = None
-    # Whether calls come at all, for a field that only those need which come as text.
-    calls_come: bool = True
+    # Whether the endpoint makes calls at all. Only the label of the parser depends on it.
+    makes_calls: bool = True
 
     @property
     def is_known(self) -> bool:
-        return self.value not in (None, "unknown") or self._needs_none
+        return self.value not in (None, "unknown") or self._needs_no_parser
 
     @property
-    def words(self) -> str:
-        if self._needs_none:
-            return _("none needed") if self.calls_come else _("no calls")
-        if self.is_name and isinstance(self.value, list):
-            return words(", ".join(map(str, self.value)) or "none")
-        return words(self.value)
+    def label(self) -> str:
+        if self._needs_no_parser:
+            return _("none needed") if self.makes_calls else _("no calls")
+        if self.is_code and isinstance(self.value, list):
+            return value_label(", ".join(map(str, self.value)) or "none")
+        return value_label(self.value)
 
     @property
-    def is_name(self) -> bool:
-        return self.field in _NAMES
+    def is_code(self) -> bool:
+        return self.field in _CODE_FIELDS
 
     @property
     def detail(self) -> str:
-        """The trials behind the words, for whoever hovers."""
+        """The trials behind the label, for the tooltip."""
         if not self.trials:
             if self.is_known:
                 return _("Follows from other fields.")
             return _("No trial has told yet.")
-        told = {"agree": self.agree, "trials": self.trials}
+        counts = {"agree": self.agree, "trials": self.trials}
         if self.low is None or self.high is None:
-            return _("{agree} of {trials} trials say so.").format(**told)
+            return _("{agree} of {trials} trials say so.").format(**counts)
         return _("{agree} of {trials} trials say so; 95 % interval {low} to {high}.").format(
-            **told, low=f"{self.low:.0%}", high=f"{self.high:.0%}"
+            **counts, low=f"{self.low:.0%}", high=f"{self.high:.0%}"
         )
 
     @property
-    def _needs_none(self) -> bool:
-        """Where calls come on the wire no parser is needed, which is known once they came."""
+    def _needs_no_parser(self) -> bool:
+        """Whether trials have shown that no text parser is needed."""
         return self.field == "parser" and self.value in (None, "unknown") and self.trials > 0
 
 
-def abilities(found: Mapping[str, Any]) -> tuple[Ability, ...]:
-    """Every field of the table, from the capabilities of a profile."""
-    form = (found.get("tool_call_format") or {}).get("value")
+def capability_cells(capabilities: Mapping[str, Any]) -> tuple[CapabilityCell, ...]:
+    """A cell per field of the table, from the capabilities of a profile."""
+    call_format = (capabilities.get("tool_call_format") or {}).get("value")
     return tuple(
-        _ability(field, found.get(field) or {}, calls_come=form != "none") for field in FIELDS
+        _capability_cell(field, capabilities.get(field) or {}, makes_calls=call_format != "none")
+        for field in FIELDS
     )
 
 
-def _ability(field: str, entry: Mapping[str, Any], *, calls_come: bool) -> Ability:
-    return Ability(
+def _capability_cell(field: str, entry: Mapping[str, Any], *, makes_calls: bool) -> CapabilityCell:
+    return CapabilityCell(
         field=field,
         value=entry.get("value"),
         trials=entry.get("trials") or 0,
@@ -98,19 +98,18 @@ def _ability(field: str, entry: Mapping[str, Any], *, calls_come: bool) -> Abili
         low=entry.get("low"),
         high=entry.get("high"),
         run_id=entry.get("run"),
-        calls_come=calls_come,
+        makes_calls=makes_calls,
     )
 
 
-def words(value: object) -> str:
-    """A value as people say it."""
+def value_label(value: object) -> str:
     if value is None:
         return _("unknown")
     if isinstance(value, bool):
         return _("yes") if value else _("no")
     if isinstance(value, list):
-        return ", ".join(words(each) for each in value) or _("none")
+        return ", ".join(value_label(each) for each in value) or _("none")
     if isinstance(value, Mapping):
-        told = (f"{words(name)}: {words(each)}" for name, each in value.items())
-        return ", ".join(told) or _("none")
-    return visible(clip(code_label(value, {**FINDINGS, **CAPABILITIES}), _SHOWN))
+        entries = (f"{value_label(name)}: {value_label(each)}" for name, each in value.items())
+        return ", ".join(entries) or _("none")
+    return visible(clip(code_label(value, {**FINDINGS, **CAPABILITIES}), _MAX_LABEL_LENGTH))

@@ -1,66 +1,74 @@
-"""What the page that compares endpoints shows, as CSV and JSON."""
+"""The table and the chart of the compare page as records for CSV and JSON."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from dashboard.compare.capabilities import Ability
+from dashboard.compare.capabilities import CapabilityCell
 from dashboard.compare.filters import Span
-from dashboard.compare.queries import Cell, Line
+from dashboard.compare.queries import ChartLine, MetricCell
 from dashboard.models import Endpoint
 from health.rates import Rate, metric_rate
 
 Record = dict[str, object]
 
 
-def of_cells(table: Iterable[tuple[Endpoint, Sequence[Cell]]], span: Span) -> list[Record]:
-    """A record for each cell of the heat map; one without data has no rate."""
+def metric_records(
+    table: Iterable[tuple[Endpoint, Sequence[MetricCell]]], span: Span
+) -> list[Record]:
+    """A record per cell of the heat map. Without data the rate is null."""
     return [
-        {**_who(endpoint), "metric": cell.metric.value, "span": span.value, **_figures(cell.rate)}
+        {
+            **_endpoint_fields(endpoint),
+            "metric": cell.metric.value,
+            "span": span.value,
+            **_rate_fields(cell.rate),
+        }
         | {"level": cell.level.value}
         for endpoint, cells in table
         for cell in cells
     ]
 
 
-def of_abilities(table: Iterable[tuple[Endpoint, Sequence[Ability]]]) -> list[Record]:
-    """A record for each cell of the capabilities."""
+def capability_records(
+    table: Iterable[tuple[Endpoint, Sequence[CapabilityCell]]],
+) -> list[Record]:
     return [
         {
-            **_who(endpoint),
-            "capability": ability.field,
-            "value": ability.words,
-            "trials": ability.trials,
-            "agree": ability.agree,
-            "low": ability.low,
-            "high": ability.high,
+            **_endpoint_fields(endpoint),
+            "capability": cell.field,
+            "value": cell.label,
+            "trials": cell.trials,
+            "agree": cell.agree,
+            "low": cell.low,
+            "high": cell.high,
         }
-        for endpoint, abilities in table
-        for ability in abilities
+        for endpoint, cells in table
+        for cell in cells
     ]
 
 
-def of_lines(lines: Iterable[Line]) -> list[Record]:
-    """A record for each point of the chart."""
+def chart_records(lines: Iterable[ChartLine]) -> list[Record]:
+    """A record per point of the chart."""
     return [
         {
-            **_who(line.endpoint),
+            **_endpoint_fields(line.endpoint),
             "metric": line.metric.value,
             "at": point.at.isoformat(),
             "step_seconds": int(line.series.step.total_seconds()),
             "profile": point.epoch,
-            **_figures(metric_rate(line.metric, point.trials, point.failures)),
+            **_rate_fields(metric_rate(line.metric, point.trials, point.failures)),
         }
         for line in lines
         for point in line.series.points
     ]
 
 
-def _who(endpoint: Endpoint) -> Record:
+def _endpoint_fields(endpoint: Endpoint) -> Record:
     return {"endpoint": endpoint.slug, "provider": endpoint.provider, "model": endpoint.model}
 
 
-def _figures(rate: Rate | None) -> Record:
+def _rate_fields(rate: Rate | None) -> Record:
     if rate is None:
         return {"trials": 0, "failures": 0, "rate": None, "low": None, "high": None}
     return {

@@ -1,4 +1,4 @@
-"""What an address of the page that compares endpoints asks for."""
+"""The query string of the compare page. Invalid values are ignored."""
 
 from __future__ import annotations
 
@@ -14,23 +14,23 @@ from dashboard.core.query_form import QueryFilter, QueryForm, text_field
 from dashboard.core.time_range import TimeRange
 from probes.outcomes import Metric
 
-# More ticks than anybody reads: an address is no place for a whole fleet.
-MOST_CHOSEN = 50
+# Keeps the query string short. The chart draws fewer lines anyway.
+MAX_ENDPOINTS = 50
 
 
 class Tab(StrEnum):
-    """What the columns are."""
+    """What the columns of the table show."""
 
     METRICS = "metrics"
     CAPABILITIES = "capabilities"
 
     @property
-    def words(self) -> str:
+    def label(self) -> str:
         return _("Metrics") if self is Tab.METRICS else _("Capabilities")
 
 
 class Span(StrEnum):
-    """The time that a cell of the heat map stands for."""
+    """The period that a cell of the heat map covers."""
 
     LAST = "last"
     DAY = "24h"
@@ -43,12 +43,11 @@ class Span(StrEnum):
         return timedelta(days=days[self]) if self in days else None
 
     @property
-    def words(self) -> str:
+    def label(self) -> str:
         return _("last run") if self is Span.LAST else self.value
 
     @property
-    def phrase(self) -> str:
-        """What a cell of the heat map stands for."""
+    def description(self) -> str:
         if self is Span.LAST:
             return _("Rates of the last run, from the probe lane.")
         return _("Rates over {span}, from the probe lane.").format(span=self.value)
@@ -56,7 +55,7 @@ class Span(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class CompareFilter(QueryFilter):
-    """What the page compares. An empty text does not filter."""
+    """What the page compares. An empty field does not filter."""
 
     tab: Tab = Tab.METRICS
     span: Span = Span.WEEK
@@ -73,13 +72,13 @@ class CompareFilter(QueryFilter):
 
 
 class SlugsField(forms.Field):
-    """The endpoints that are ticked: as many parameters of one name."""
+    """The selected endpoints: a parameter that can be repeated."""
 
     widget = forms.SelectMultiple
 
     @override
     def clean(self, value: list[str]) -> tuple[str, ...]:
-        slugs = dict.fromkeys(slug.strip()[:60] for slug in value[:MOST_CHOSEN])
+        slugs = dict.fromkeys(slug.strip()[:60] for slug in value[:MAX_ENDPOINTS])
         return tuple(slug for slug in slugs if slug and "\0" not in slug)
 
 

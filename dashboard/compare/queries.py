@@ -1,6 +1,6 @@
-"""What the page that compares endpoints reads: as many queries for two of them as for a thousand.
+"""Queries of the compare page. Their number does not depend on the number of endpoints.
 
-Everything in the table is of the present profile: under another key it was another thing.
+The table shows the current profile only: results under another key are not comparable.
 """
 
 from __future__ import annotations
@@ -25,16 +25,16 @@ from health.rates import Rate, metric_rate
 from health.status import FAILING_BELOW, HEALTHY_FROM
 from probes.outcomes import Metric
 
-PAGE = 50
-FEWEST_LINES, MOST_LINES = 2, 6
-# A line of more points than this hides the lines beside it.
-MOST_POINTS = 200
+PAGE_SIZE = 50
+MIN_LINES, MAX_LINES = 2, 6
+# More points than this per line would cover the other lines.
+MAX_POINTS = 200
 GOOD_FROM = 0.98
 _METRICS = {place: metric for metric, place in PLACES.items()}
 
 
 class Level(StrEnum):
-    """How good a cell is, in a word."""
+    """The rating of a cell."""
 
     GOOD = "good"
     FAIR = "fair"
@@ -44,131 +44,139 @@ class Level(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Cell:
-    """A metric of an endpoint over some time; without a rate there is no data."""
+class MetricCell:
+    """A metric of an endpoint over a span or in a run. Without data there is no rate."""
 
     metric: Metric
     rate: Rate | None = None
-    run_id: int | None = None  # where it is of a single run
+    run_id: int | None = None  # set if the rate is of a single run
 
     @property
     def level(self) -> Level:
         if self.rate is None:
             return Level.NONE
-        # In whole percent, as it is shown: 90 % must not be called weak because it is 89.9 %.
-        went_well = round(1 - self.rate.failures / self.rate.trials, 2)
-        steps = ((GOOD_FROM, Level.GOOD), (HEALTHY_FROM, Level.FAIR), (FAILING_BELOW, Level.WEAK))
-        return next((level for bar, level in steps if went_well >= bar), Level.BAD)
+        # Rounded to whole percent like the displayed rate: 89.9 % shows as 90 %, which is fair.
+        success_rate = round(1 - self.rate.failures / self.rate.trials, 2)
+        levels = ((GOOD_FROM, Level.GOOD), (HEALTHY_FROM, Level.FAIR), (FAILING_BELOW, Level.WEAK))
+        return next((level for minimum, level in levels if success_rate >= minimum), Level.BAD)
 
 
 @dataclass(frozen=True, slots=True)
-class Line:
-    """An endpoint of the chart, with all of the range together."""
+class ChartLine:
+    """The series of one endpoint in the chart."""
 
     endpoint: Endpoint
     metric: Metric
     series: Series
 
     @property
-    def together(self) -> Rate | None:
+    def total(self) -> Rate | None:
+        """The rate over the whole range."""
         trials = sum(point.trials for point in self.series.points)
         failures = sum(point.failures for point in self.series.points)
         return metric_rate(self.metric, trials, failures) if trials else None
 
     @property
-    def worst(self) -> Rate | None:
-        """The worst step of the range."""
+    def worst_step(self) -> Rate | None:
         points = self.series.points
         if not points:
             return None
-        found = max(points, key=lambda point: (point.failures / point.trials, point.trials))
-        return metric_rate(self.metric, found.trials, found.failures)
+        worst = max(points, key=lambda point: (point.failures / point.trials, point.trials))
+        return metric_rate(self.metric, worst.trials, worst.failures)
 
 
-def listed(asked: CompareFilter, teams: Teams) -> EndpointQuerySet:
-    """The endpoints of those teams that the table has rows for."""
-    found = Endpoint.objects.kept().of_teams(teams).order_by("slug")
-    if asked.model:
-        found = found.filter(model=asked.model)
-    if asked.q:
-        found = found.filter(Q(slug__icontains=asked.q) | Q(model__icontains=asked.q))
-    return found
+def filter_endpoints(compare_filter: CompareFilter, teams: Teams) -> EndpointQuerySet:
+    """The endpoints that have a row in the table."""
+    endpoints = Endpoint.objects.kept().of_teams(teams).order_by("slug")
+    if compare_filter.model:
+        endpoints = endpoints.filter(model=compare_filter.model)
+    if query := compare_filter.q:
+        endpoints = endpoints.filter(Q(slug__icontains=query) | Q(model__icontains=query))
+    return endpoints
 
 
-def shared_models(teams: Teams) -> dict[str, int]:
-    """Every model that several endpoints of those teams serve, and how many do."""
-    seen = Endpoint.objects.kept().of_teams(teams)
-    kept = seen.values("model").annotate(times=Count("pk"))
-    found = kept.filter(times__gt=1).order_by("model").values_list("model", "times")
-    return dict(found)
+def count_shared_models(teams: Teams) -> dict[str, int]:
+    """The number of endpoints per model, for models that several endpoints serve."""
+    endpoints = Endpoint.objects.kept().of_teams(teams)
+    counts = endpoints.values("model").annotate(times=Count("pk"))
+    shared = counts.filter(times__gt=1).order_by("model").values_list("model", "times")
+    return dict(shared)
 
 
-def cells(endpoints: Iterable[Endpoint], span: Span, now: datetime) -> dict[int, tuple[Cell, ...]]:
-    """For each endpoint by its id a cell a metric, in the order of the metrics."""
+def read_cells(
+    endpoints: Iterable[Endpoint], span: Span, now: datetime
+) -> dict[int, tuple[MetricCell, ...]]:
+    """A cell per metric for each endpoint id, in the order of the metrics."""
     ids = [endpoint.pk for endpoint in endpoints]
-    found = _of_last_runs(ids) if span.length is None else _of_span(ids, span, now)
-    return {pk: tuple(found.get((pk, metric)) or Cell(metric) for metric in Metric) for pk in ids}
+    cells = _read_last_run_cells(ids) if span.length is None else _read_span_cells(ids, span, now)
+    return {
+        pk: tuple(cells.get((pk, metric)) or MetricCell(metric) for metric in Metric) for pk in ids
+    }
 
 
-def present_profiles(endpoints: Iterable[Endpoint]) -> dict[int, Profile]:
-    """The present profile of each endpoint, by the endpoint's id."""
+def read_current_profiles(endpoints: Iterable[Endpoint]) -> dict[int, Profile]:
+    """The current profile by endpoint id."""
     ids = [endpoint.pk for endpoint in endpoints]
-    found = Profile.objects.filter(endpoint__in=ids, ended_at=None)
-    return {profile.endpoint_id: profile for profile in found}
+    profiles = Profile.objects.filter(endpoint__in=ids, ended_at=None)
+    return {profile.endpoint_id: profile for profile in profiles}
 
 
-def chosen(asked: CompareFilter, teams: Teams) -> list[Endpoint]:
-    """The endpoints to draw; of a model nobody chose from, the first that serve it."""
-    if asked.endpoint:
-        seen = Endpoint.objects.kept().of_teams(teams)
-        kept = seen.filter(slug__in=asked.endpoint).order_by("slug")
-    elif asked.model:
-        kept = listed(asked, teams)
+def select_endpoints(compare_filter: CompareFilter, teams: Teams) -> list[Endpoint]:
+    """The endpoints to draw. Without a selection, the first endpoints of the chosen model."""
+    if compare_filter.endpoint:
+        visible = Endpoint.objects.kept().of_teams(teams)
+        selected = visible.filter(slug__in=compare_filter.endpoint).order_by("slug")
+    elif compare_filter.model:
+        selected = filter_endpoints(compare_filter, teams)
     else:
         return []
-    # One more, so that the page can say that not all are drawn.
-    return list(kept[: MOST_LINES + 1])
+    # One more than is drawn shows that there are more.
+    return list(selected[: MAX_LINES + 1])
 
 
-def lines(endpoints: Sequence[Endpoint], asked: CompareFilter, now: datetime) -> list[Line]:
-    """A line for each endpoint, all in the same steps."""
-    length = asked.range.span
-    found = read_series_of_endpoints(
+def read_chart_lines(
+    endpoints: Sequence[Endpoint], compare_filter: CompareFilter, now: datetime
+) -> list[ChartLine]:
+    """A line per endpoint, all with the same step."""
+    metric, length = compare_filter.metric, compare_filter.range.span
+    series = read_series_of_endpoints(
         endpoints,
-        asked.metric,
+        metric,
         lane=observations.PROBE,
-        start=now - length if length else _beginning(endpoints, now),
+        start=now - length if length else _earliest_profile(endpoints, now),
         end=now,
-        most=MOST_POINTS,
+        most=MAX_POINTS,
     )
-    return [Line(endpoint, asked.metric, found[endpoint.pk]) for endpoint in endpoints]
+    return [ChartLine(endpoint, metric, series[endpoint.pk]) for endpoint in endpoints]
 
 
-def _beginning(endpoints: Sequence[Endpoint], now: datetime) -> datetime:
+def _earliest_profile(endpoints: Sequence[Endpoint], now: datetime) -> datetime:
     profiles = Profile.objects.filter(endpoint__in=[endpoint.pk for endpoint in endpoints])
     first: datetime | None = profiles.aggregate(first=Min("created_at"))["first"]
     return min(first or now, now)
 
 
-def _of_last_runs(ids: list[int]) -> Mapping[tuple[int, Metric], Cell]:
+def _read_last_run_cells(ids: list[int]) -> Mapping[tuple[int, Metric], MetricCell]:
     return {
-        (endpoint, Metric(name)): Cell(
+        (endpoint, Metric(name)): MetricCell(
             Metric(name), metric_rate(Metric(name), trials, failures), run_id=run
         )
         for endpoint, name, trials, failures, run in fetch_rows(_LAST_RUNS, {"endpoints": ids})
     }
 
 
-def _of_span(ids: list[int], span: Span, now: datetime) -> Mapping[tuple[int, Metric], Cell]:
+def _read_span_cells(
+    ids: list[int], span: Span, now: datetime
+) -> Mapping[tuple[int, Metric], MetricCell]:
     length = span.length
     assert length is not None
-    # Buckets are whole: the first one is counted from its beginning.
+    # Only whole buckets can be summed: start at the beginning of the first one.
     since = ORIGIN + (now - length - ORIGIN) // _STEPS[span] * _STEPS[span]
-    wanted = {"endpoints": ids, "places": list(_METRICS), "since": since}
-    wanted["lane"] = observations.PROBE
+    parameters = {"endpoints": ids, "places": list(_METRICS), "since": since}
+    parameters["lane"] = observations.PROBE
     return {
-        (endpoint, metric): Cell(metric, metric_rate(metric, trials, failures))
-        for endpoint, place, trials, failures in fetch_rows(_SUMS[span], wanted)
+        (endpoint, metric): MetricCell(metric, metric_rate(metric, trials, failures))
+        for endpoint, place, trials, failures in fetch_rows(_SUMS[span], parameters)
         if (metric := _METRICS.get(place))
     }
 
@@ -184,14 +192,14 @@ JOIN dashboard_runmetric m ON m.run_id = r.id
 WHERE p.endpoint_id = ANY(%(endpoints)s::bigint[]) AND p.ended_at IS NULL
 """
 
-_OF = """
+_SUM = """
 SELECT p.endpoint_id, r.metric, sum(r.trials), sum(r.failures)
 FROM dashboard_profile p JOIN {table} r ON r.profile_id = p.id
 WHERE p.endpoint_id = ANY(%(endpoints)s::bigint[]) AND p.ended_at IS NULL
     AND r.metric = ANY(%(places)s::smallint[]) AND r.lane = %(lane)s AND r.bucket >= %(since)s
 GROUP BY 1, 2
 """
-_HOURS, _DAYS = _OF.format(table="dashboard_rolluphour"), _OF.format(table="dashboard_rollupday")
+_HOURS, _DAYS = _SUM.format(table="dashboard_rolluphour"), _SUM.format(table="dashboard_rollupday")
 _SUMS = {Span.DAY: _HOURS, Span.WEEK: _HOURS, Span.MONTH: _DAYS}
 _STEPS = {
     Span.DAY: timedelta(hours=1),

@@ -14,12 +14,11 @@ from django.utils.translation import gettext as _
 from django.views.decorators.http import require_safe
 
 from dashboard.charts.figures import compare as chart
-from dashboard.compare import capabilities
+from dashboard.compare import capabilities, queries
 from dashboard.compare import export as compare_export
-from dashboard.compare import queries as compare
 from dashboard.compare.export import Record
 from dashboard.compare.filters import CompareFilter, CompareFilterForm, Span, Tab
-from dashboard.compare.queries import Line
+from dashboard.compare.queries import ChartLine
 from dashboard.core.permissions import Right, actor_of, needs
 from dashboard.core.safe_csv import records_as_csv
 from dashboard.core.time_range import TimeRange
@@ -32,117 +31,122 @@ from probes.outcomes import Metric
 
 @needs(Right.READ)
 @require_safe
-def page(request: HttpRequest) -> HttpResponse:
-    asked = CompareFilter(**CompareFilterForm(request.GET).read())
-    now, teams = timezone.now(), _teams(request)
-    shown = _page(asked, teams)
+def compare_page(request: HttpRequest) -> HttpResponse:
+    compare_filter = CompareFilter(**CompareFilterForm(request.GET).read())
+    now, teams = timezone.now(), _readable_teams(request)
+    page = _endpoint_page(compare_filter, teams)
+    page_slugs = {endpoint.slug for endpoint in page}
     context = {
-        "asked": asked,
-        "page": shown,
-        **_choices(asked, teams),
-        **_table(asked, shown, now),
-        **_chart(asked, now, teams),
+        "compare_filter": compare_filter,
+        "page": page,
+        # Selected on another page of the table: hidden inputs keep them selected.
+        "selected_elsewhere": [slug for slug in compare_filter.endpoint if slug not in page_slugs],
+        **_filter_choices(compare_filter, teams),
+        **_table_context(compare_filter, page, now),
+        **_chart_context(compare_filter, now, teams),
     }
-    here = {endpoint.slug for endpoint in shown}
-    # Ticked on another page of the table: the form carries them along.
-    context["elsewhere"] = [slug for slug in asked.endpoint if slug not in here]
     return render(request, "compare/compare.html", context)
 
 
-# A file is for programs and for whoever it is passed on to: English, whoever asks for it.
+# Exports are read by programs and passed on: they are English in every language.
 @needs(Right.READ)
 @require_safe
 @translation.override("en")
-def export(request: HttpRequest) -> HttpResponse:
-    asked = CompareFilter(**CompareFilterForm(request.GET).read())
-    now, teams = timezone.now(), _teams(request)
-    of_chart = request.GET.get("what") == "chart"
-    records = (_chart_records if of_chart else _table_records)(asked, now, teams)
-    name = f"toolgauge-compare-{'chart' if of_chart else asked.tab.value}"
-    answer: HttpResponse
+def export_comparison(request: HttpRequest) -> HttpResponse:
+    compare_filter = CompareFilter(**CompareFilterForm(request.GET).read())
+    now, teams = timezone.now(), _readable_teams(request)
+    is_chart = request.GET.get("what") == "chart"
+    records = (_chart_records if is_chart else _table_records)(compare_filter, now, teams)
+    name = f"toolgauge-compare-{'chart' if is_chart else compare_filter.tab.value}"
+    response: HttpResponse
     if request.GET.get("format") == "csv":
-        answer = HttpResponse(records_as_csv(records), content_type="text/csv")
-        ending = "csv"
+        response = HttpResponse(records_as_csv(records), content_type="text/csv")
+        extension = "csv"
     else:
-        answer, ending = JsonResponse({"as_of": now, "rows": records}), "json"
-    answer["Content-Disposition"] = f'attachment; filename="{name}.{ending}"'
-    return answer
+        response, extension = JsonResponse({"as_of": now, "rows": records}), "json"
+    response["Content-Disposition"] = f'attachment; filename="{name}.{extension}"'
+    return response
 
 
-def _teams(request: HttpRequest) -> Teams:
+def _readable_teams(request: HttpRequest) -> Teams:
     return actor_of(request).teams(Right.READ)
 
 
-def _page(asked: CompareFilter, teams: Teams) -> Page[Endpoint]:
-    return Paginator(compare.listed(asked, teams), compare.PAGE).get_page(asked.page)
+def _endpoint_page(compare_filter: CompareFilter, teams: Teams) -> Page[Endpoint]:
+    endpoints = queries.filter_endpoints(compare_filter, teams)
+    return Paginator(endpoints, queries.PAGE_SIZE).get_page(compare_filter.page)
 
 
-def _choices(asked: CompareFilter, teams: Teams) -> dict[str, Any]:
-    """What can be asked for."""
-    models = compare.shared_models(teams)
-    if asked.model and asked.model not in models:
-        models = {asked.model: 1, **models}
+def _filter_choices(compare_filter: CompareFilter, teams: Teams) -> dict[str, Any]:
+    models = queries.count_shared_models(teams)
+    if compare_filter.model and compare_filter.model not in models:
+        models = {compare_filter.model: 1, **models}
     return {
-        "tabs": [(tab, asked.address(tab=tab)) for tab in Tab],
-        "spans": [(span, asked.address(span=span)) for span in Span],
+        "tabs": [(tab, compare_filter.address(tab=tab)) for tab in Tab],
+        "spans": [(span, compare_filter.address(span=span)) for span in Span],
         "ranges": list(TimeRange),
         "metrics": [(metric, metric_name(metric)) for metric in Metric],
         "models": models,
     }
 
 
-def _table(asked: CompareFilter, shown: Page[Endpoint], now: datetime) -> dict[str, Any]:
-    endpoints = list(shown)
-    if asked.tab is Tab.CAPABILITIES:
-        named = capabilities.FIELDS.values()
-        columns: list[tuple[str, str]] = [(str(name), "") for name in named]
+def _table_context(
+    compare_filter: CompareFilter, page: Page[Endpoint], now: datetime
+) -> dict[str, Any]:
+    endpoints = list(page)
+    if compare_filter.tab is Tab.CAPABILITIES:
+        names = capabilities.FIELDS.values()
+        columns: list[tuple[str, str]] = [(str(name), "") for name in names]
     else:
-        good = {Direction.HIGH: _("high is good"), Direction.LOW: _("low is good")}
-        columns = [(metric_name(metric), good[DIRECTIONS[metric]]) for metric in Metric]
-    return {"columns": columns, "rows": list(_rows(asked, endpoints, now))}
+        hints = {Direction.HIGH: _("high is good"), Direction.LOW: _("low is good")}
+        columns = [(metric_name(metric), hints[DIRECTIONS[metric]]) for metric in Metric]
+    return {"columns": columns, "rows": list(_table_rows(compare_filter, endpoints, now))}
 
 
-def _rows(
-    asked: CompareFilter, endpoints: Sequence[Endpoint], now: datetime
+def _table_rows(
+    compare_filter: CompareFilter, endpoints: Sequence[Endpoint], now: datetime
 ) -> list[tuple[Endpoint, Sequence[Any]]]:
-    if asked.tab is Tab.CAPABILITIES:
-        profiles = compare.present_profiles(endpoints)
+    if compare_filter.tab is Tab.CAPABILITIES:
+        profiles = queries.read_current_profiles(endpoints)
         return [
-            (each, capabilities.abilities(profiles[each.pk].capabilities)) for each in endpoints
+            (each, capabilities.capability_cells(profiles[each.pk].capabilities))
+            for each in endpoints
         ]
-    cells = compare.cells(endpoints, asked.span, now)
+    cells = queries.read_cells(endpoints, compare_filter.span, now)
     return [(each, cells[each.pk]) for each in endpoints]
 
 
-def _chart(asked: CompareFilter, now: datetime, teams: Teams) -> dict[str, Any]:
-    found = compare.chosen(asked, teams)
-    drawn = found[: compare.MOST_LINES]
+def _chart_context(compare_filter: CompareFilter, now: datetime, teams: Teams) -> dict[str, Any]:
+    selected = queries.select_endpoints(compare_filter, teams)
+    drawn = selected[: queries.MAX_LINES]
     context: dict[str, Any] = {
-        "chosen": [endpoint.slug for endpoint in drawn],
-        "more_chosen": len(found) > compare.MOST_LINES,
-        "metric_name": metric_name(asked.metric),
+        "drawn_slugs": [endpoint.slug for endpoint in drawn],
+        "has_too_many": len(selected) > queries.MAX_LINES,
+        "metric_name": metric_name(compare_filter.metric),
     }
-    if len(drawn) < compare.FEWEST_LINES:
+    if len(drawn) < queries.MIN_LINES:
         return context
-    lines = compare.lines(drawn, asked, now)
+    lines = queries.read_chart_lines(drawn, compare_filter, now)
     return context | {
-        "lines": [(line, _without(asked, line, lines)) for line in lines],
+        "lines": [(line, _address_without(line, lines, compare_filter)) for line in lines],
         "step": lines[0].series.step,
-        "finding": _finding(lines),
+        "chart_title": _chart_title(lines),
         "figure": _figure(lines),
     }
 
 
-def _without(asked: CompareFilter, line: Line, lines: Sequence[Line]) -> str:
-    """The address of the page without that line."""
+def _address_without(
+    line: ChartLine, lines: Sequence[ChartLine], compare_filter: CompareFilter
+) -> str:
+    """The query string of the page without that line."""
     others = [each.endpoint.slug for each in lines if each is not line]
-    return asked.address(endpoint=others)
+    return compare_filter.address(endpoint=others)
 
 
-def _figure(lines: Sequence[Line]) -> dict[str, Any] | None:
+def _figure(lines: Sequence[ChartLine]) -> dict[str, Any] | None:
     if not any(line.series.points for line in lines):
         return None
-    drawn = [
+    figure_lines = [
         chart.CompareLine(
             line.endpoint.slug,
             [
@@ -152,41 +156,41 @@ def _figure(lines: Sequence[Line]) -> dict[str, Any] | None:
         )
         for line in lines
     ]
-    return chart.compare_figure(drawn, metric_name(lines[0].metric), lines[0].series.step)
+    return chart.compare_figure(figure_lines, metric_name(lines[0].metric), lines[0].series.step)
 
 
-def _finding(lines: Sequence[Line]) -> str:
-    """Who did best and who worst, as the title of the chart."""
-    rated = [(line, rate) for line in lines if (rate := line.together)]
+def _chart_title(lines: Sequence[ChartLine]) -> str:
+    """Names the endpoints with the best and with the worst rate."""
+    rated = [(line, rate) for line in lines if (rate := line.total)]
     name = metric_name(lines[0].metric)
-    if len(rated) < compare.FEWEST_LINES:
+    if len(rated) < queries.MIN_LINES:
         return name
     ranked = sorted(rated, key=lambda each: each[1].failures / each[1].trials)
     best, worst = f"{ranked[0][1].value:.0%}", f"{ranked[-1][1].value:.0%}"
     if best == worst:
         return _("{name}: {rate} for each").format(name=name, rate=best)
-    who = {
-        shown: [line.endpoint.slug for line, rate in rated if f"{rate.value:.0%}" == shown]
-        for shown in (best, worst)
+    slugs = {
+        percent: [line.endpoint.slug for line, rate in rated if f"{rate.value:.0%}" == percent]
+        for percent in (best, worst)
     }
     return _("{name}: best {best} ({leaders}), worst {worst} ({laggards})").format(
         name=name,
         best=best,
-        leaders=", ".join(who[best]),
+        leaders=", ".join(slugs[best]),
         worst=worst,
-        laggards=", ".join(who[worst]),
+        laggards=", ".join(slugs[worst]),
     )
 
 
-def _table_records(asked: CompareFilter, now: datetime, teams: Teams) -> list[Record]:
-    rows = _rows(asked, list(_page(asked, teams)), now)
-    if asked.tab is Tab.CAPABILITIES:
-        return compare_export.of_abilities(rows)
-    return compare_export.of_cells(rows, asked.span)
+def _table_records(compare_filter: CompareFilter, now: datetime, teams: Teams) -> list[Record]:
+    rows = _table_rows(compare_filter, list(_endpoint_page(compare_filter, teams)), now)
+    if compare_filter.tab is Tab.CAPABILITIES:
+        return compare_export.capability_records(rows)
+    return compare_export.metric_records(rows, compare_filter.span)
 
 
-def _chart_records(asked: CompareFilter, now: datetime, teams: Teams) -> list[Record]:
-    drawn = compare.chosen(asked, teams)[: compare.MOST_LINES]
-    if len(drawn) < compare.FEWEST_LINES:
+def _chart_records(compare_filter: CompareFilter, now: datetime, teams: Teams) -> list[Record]:
+    drawn = queries.select_endpoints(compare_filter, teams)[: queries.MAX_LINES]
+    if len(drawn) < queries.MIN_LINES:
         return []
-    return compare_export.of_lines(compare.lines(drawn, asked, now))
+    return compare_export.chart_records(queries.read_chart_lines(drawn, compare_filter, now))

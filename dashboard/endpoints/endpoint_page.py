@@ -15,8 +15,8 @@ from dashboard.incidents import watch_table
 from dashboard.models import Endpoint, Policy, Profile, Watch
 from dashboard.policy import text as policy_words
 from dashboard.rollouts import diff, stage_panel
-from dashboard.rollouts.diff import Two
-from dashboard.rollouts.stage_panel import Panel
+from dashboard.rollouts.diff import ProfileDiff
+from dashboard.rollouts.stage_panel import StagePanel
 
 MOST_PROFILES = 10
 
@@ -39,7 +39,7 @@ def standing(endpoint: Endpoint, profile: Profile, policy: Policy | None) -> dic
     summary = read_summary(endpoint, timezone.now())
     opened = incidents.open_of(profile)
     watched = watch_table.read(endpoint, Watch.objects.state_of(profile))
-    rollout = stage_panel.read(endpoint, profile)
+    rollout = stage_panel.read_stage_panel(endpoint, profile)
     return {
         "endpoint": endpoint,
         "profile": profile,
@@ -55,11 +55,11 @@ def standing(endpoint: Endpoint, profile: Profile, policy: Policy | None) -> dic
     }
 
 
-def _two(rollout: Panel, policy: Mapping[str, Any]) -> Two | None:
+def _two(rollout: StagePanel, policy: Mapping[str, Any]) -> ProfileDiff | None:
     """Both profiles side by side, while the present one waits to be promoted."""
-    if not rollout.waits_beside:
+    if not rollout.has_other_in_force:
         return None
-    return diff.beside(rollout.in_force, rollout.profile, policy)
+    return diff.diff_profiles(rollout.in_force, rollout.profile, policy)
 
 
 def _changes(endpoint: Endpoint, profiles: list[Profile]) -> dict[str, Any]:

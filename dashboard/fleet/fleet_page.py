@@ -30,8 +30,7 @@ from dashboard.fleet.queries import Fleet, read_fleet
 from dashboard.incidents import queries as incidents
 from dashboard.models import Incident
 from dashboard.models.profile import Stage
-from dashboard.rollouts import approvals as decisions
-from dashboard.rollouts.approvals import Viewer
+from dashboard.rollouts.approvals import PendingDecision, Viewer, read_pending_decisions
 from health.status import Status
 
 MOST_INCIDENTS = 5
@@ -180,8 +179,8 @@ class FleetHeader:
         return [incidents.Titled(each) for each in open_incidents[:MOST_INCIDENTS]]
 
     @cached_property
-    def decisions(self) -> list[decisions.Decision]:
-        return decisions.pending(self.viewer)
+    def decisions(self) -> list[PendingDecision]:
+        return read_pending_decisions(self.viewer)
 
     @property
     def open_count(self) -> int:

@@ -1,4 +1,4 @@
-"""What waits for a person to decide, from wherever in the product it comes."""
+"""Pending decisions: rollout requests, and incidents that await their release."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ from dashboard.core.permissions import Actor, Right
 from dashboard.models import Endpoint, Incident, RolloutRequest
 from dashboard.models.people import Teams
 from dashboard.rollouts import who_decides
-from dashboard.rollouts.text import asked_for
+from dashboard.rollouts.text import request_label
 
-MOST = 20
+MAX_DECISIONS = 20
 
 
 @dataclass(frozen=True, slots=True)
 class Viewer:
-    """Whoever looks: what they may see, and what they may decide on."""
+    """The signed-in user with their rights."""
 
     user: User
     actor: Actor
@@ -31,8 +31,8 @@ class Viewer:
 
 
 @dataclass(frozen=True, slots=True)
-class Decision:
-    """One question to a person; `key` names it for as long as it is the same question."""
+class PendingDecision:
+    """A question to a user. `key` identifies it for as long as the question is the same."""
 
     key: str
     endpoint: str
@@ -41,48 +41,48 @@ class Decision:
     address: str
 
 
-def pending(viewer: Viewer) -> list[Decision]:
-    """All that waits of their teams, the oldest first. A new kind of question joins here."""
-    found = [*_releases(viewer.teams), *_requests(viewer)]
-    return sorted(found, key=lambda decision: decision.since)[:MOST]
+def read_pending_decisions(viewer: Viewer) -> list[PendingDecision]:
+    """The pending decisions of the viewer's teams, oldest first."""
+    decisions = [*_pending_releases(viewer.teams), *_pending_requests(viewer)]
+    return sorted(decisions, key=lambda decision: decision.since)[:MAX_DECISIONS]
 
 
-def _requests(viewer: Viewer) -> list[Decision]:
-    """Requests that this person may decide on; what they asked for themselves they may not."""
+def _pending_requests(viewer: Viewer) -> list[PendingDecision]:
+    """The requests that the viewer may decide on."""
     if not viewer.actor.may_somewhere(Right.DECIDE):
         return []
-    theirs = Endpoint.objects.kept().of_teams(viewer.actor.teams(Right.DECIDE))
-    waiting = RolloutRequest.objects.pending().filter(profile__endpoint__in=theirs)
-    found = waiting.select_related("profile__endpoint", "switch", "requested_by")
+    endpoints = Endpoint.objects.kept().of_teams(viewer.actor.teams(Right.DECIDE))
+    pending = RolloutRequest.objects.pending().filter(profile__endpoint__in=endpoints)
+    requests = pending.select_related("profile__endpoint", "switch", "requested_by")
     return [
-        Decision(
+        PendingDecision(
             key=f"request-{request.pk}",
             endpoint=request.profile.endpoint.slug,
             question=_("{name} asks: {what}").format(
-                name=request.requested_by.get_username(), what=asked_for(request)
+                name=request.requested_by.get_username(), what=request_label(request)
             ),
             since=request.requested_at,
             address=request.get_absolute_url(),
         )
-        for request in found.order_by("requested_at")[: 2 * MOST]
+        for request in requests.order_by("requested_at")[: 2 * MAX_DECISIONS]
         if who_decides.may_decide(request, viewer.user, viewer.actor)
     ]
 
 
-def _releases(teams: Teams) -> list[Decision]:
-    """Incidents that could be left, but are so severe that somebody has to allow it."""
-    waiting = Incident.objects.filter(
+def _pending_releases(teams: Teams) -> list[PendingDecision]:
+    """Incidents that have recovered but whose severity requires an approval to release."""
+    incidents = Incident.objects.filter(
         ended_at=None, release_wanted=True, profile__endpoint__removed_at=None
     ).select_related("profile__endpoint")
     if teams is not None:
-        waiting = waiting.filter(profile__endpoint__team__in=teams)
+        incidents = incidents.filter(profile__endpoint__team__in=teams)
     return [
-        Decision(
+        PendingDecision(
             key=f"release-{incident.pk}",
             endpoint=incident.profile.endpoint.slug,
             question=_("Its figures are back to normal. May its most careful modes be left?"),
             since=incident.opened_at,
             address=reverse("incident", args=[incident.pk]) + "#release",
         )
-        for incident in waiting.order_by("opened_at")[:MOST]
+        for incident in incidents.order_by("opened_at")[:MAX_DECISIONS]
     ]

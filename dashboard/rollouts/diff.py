@@ -1,4 +1,4 @@
-"""Two sides of a rollout, line by line: what is in force beside what would be."""
+"""Diff of two profiles or two policies, line by line."""
 
 from __future__ import annotations
 
@@ -11,22 +11,22 @@ from django.utils.translation import pgettext
 
 from dashboard.core import labels
 from dashboard.models import Profile
-from dashboard.policy import text as policy_words
-from dashboard.rollouts import text as stage_words
+from dashboard.policy import text as policy_text
+from dashboard.rollouts.text import stage_name
 from dashboard.trust.text import day
 from health.stages import is_tighter
 
-_SHOWN_HASH = 12
+_HASH_LENGTH = 12
 
 
 @dataclass(frozen=True, slots=True)
-class Line:
-    """One thing on both sides; empty is: there is none."""
+class DiffLine:
+    """A value before and after. Empty if there is none."""
 
     name: str
     before: str
     after: str
-    # Names that are the same in every language.
+    # The values are identifiers and are not translated.
     is_code: bool = False
 
     @property
@@ -35,94 +35,97 @@ class Line:
 
 
 @dataclass(frozen=True, slots=True)
-class Two:
+class ProfileDiff:
     """Two profiles of one endpoint."""
 
     left: str
     right: str
-    lines: Sequence[Line]
+    lines: Sequence[DiffLine]
 
 
-def beside(in_force: Profile, waiting: Profile, policy: Mapping[str, Any]) -> Two:
-    """The profile in force beside the one that waits; the policy is what callers get now."""
+def diff_profiles(in_force: Profile, candidate: Profile, policy: Mapping[str, Any]) -> ProfileDiff:
+    """The profile in force and the candidate. `policy` is the current policy of callers."""
     lines = [
-        _stages(in_force.stage, waiting.stage),
-        Line(_("Callers get"), tools(policy), _("nothing by it yet")),
-        *keys(in_force, waiting),
-        Line(_("Since"), day(in_force.created_at), day(waiting.created_at)),
+        _stage_line(in_force.stage, candidate.stage),
+        DiffLine(_("Callers get"), describe_tools(policy), _("nothing by it yet")),
+        *diff_keys(in_force, candidate),
+        DiffLine(_("Since"), day(in_force.created_at), day(candidate.created_at)),
     ]
-    return Two(title(in_force), title(waiting), [each for each in lines if each.before])
+    return ProfileDiff(
+        profile_title(in_force), profile_title(candidate), [each for each in lines if each.before]
+    )
 
 
-def title(profile: Profile) -> str:
+def profile_title(profile: Profile) -> str:
     return _("Profile {epoch}").format(epoch=profile.epoch)
 
 
-def keys(before: Profile, after: Profile) -> list[Line]:
-    """What the two were measured under; what is the same is left out."""
-    found = [
-        Line(_("Provider"), before.provider, after.provider, is_code=True),
-        Line(_("Model"), before.model, after.model, is_code=True),
-        Line(_("Address"), before.endpoint_url, after.endpoint_url, is_code=True),
-        Line(
+def diff_keys(before: Profile, after: Profile) -> list[DiffLine]:
+    """The parts of the profile key that differ."""
+    lines = [
+        DiffLine(_("Provider"), before.provider, after.provider, is_code=True),
+        DiffLine(_("Model"), before.model, after.model, is_code=True),
+        DiffLine(_("Address"), before.endpoint_url, after.endpoint_url, is_code=True),
+        DiffLine(
             _("Chat template"),
-            before.chat_template_hash[:_SHOWN_HASH] or _("not known"),
-            after.chat_template_hash[:_SHOWN_HASH] or _("not known"),
+            before.chat_template_hash[:_HASH_LENGTH] or _("not known"),
+            after.chat_template_hash[:_HASH_LENGTH] or _("not known"),
             is_code=True,
         ),
     ]
-    return [line for line in found if line.differs]
+    return [line for line in lines if line.differs]
 
 
-def policies(before: Mapping[str, Any], after: Mapping[str, Any]) -> list[Line]:
-    """What a caller gets before and after, where it differs."""
-    old, new = dict(policy_words.lines(before)), dict(policy_words.lines(after))
+def diff_policies(before: Mapping[str, Any], after: Mapping[str, Any]) -> list[DiffLine]:
+    """The parts of the policy that differ."""
+    old, new = dict(policy_text.lines(before)), dict(policy_text.lines(after))
     names = dict.fromkeys([*new, *old])
-    found = [Line(name, old.get(name, ""), new.get(name, "")) for name in names]
-    return [line for line in found if line.differs]
+    lines = [DiffLine(name, old.get(name, ""), new.get(name, "")) for name in names]
+    return [line for line in lines if line.differs]
 
 
-def modes(before: Sequence[str], after: Sequence[str]) -> Line:
-    nothing = _("none")
-    told = (", ".join(before) or nothing, ", ".join(after) or nothing)
-    return Line(_("Modes on"), *told, is_code=True)
+def diff_modes(before: Sequence[str], after: Sequence[str]) -> DiffLine:
+    none = _("none")
+    before_text, after_text = ", ".join(before) or none, ", ".join(after) or none
+    return DiffLine(_("Modes on"), before_text, after_text, is_code=True)
 
 
-def capabilities(before: Mapping[str, Any], after: Mapping[str, Any]) -> tuple[list[Line], int]:
-    """The capabilities that differ, and how many do not. Values by name."""
-    named = [name for name in labels.CAPABILITY_NAMES if name in before or name in after]
-    found = [
-        Line(
+def diff_capabilities(
+    before: Mapping[str, Any], after: Mapping[str, Any]
+) -> tuple[list[DiffLine], int]:
+    """The capabilities that differ, and the number of those that do not. Takes values by name."""
+    names = [name for name in labels.CAPABILITY_NAMES if name in before or name in after]
+    lines = [
+        DiffLine(
             labels.capability_name(name),
-            _meaning(name, before.get(name)),
-            _meaning(name, after.get(name)),
+            _capability_label(name, before.get(name)),
+            _capability_label(name, after.get(name)),
         )
-        for name in named
+        for name in names
     ]
-    differing = [line for line in found if line.differs]
-    return differing, len(found) - len(differing)
+    differing = [line for line in lines if line.differs]
+    return differing, len(lines) - len(differing)
 
 
-def losses(before: Mapping[str, Any], after: Mapping[str, Any]) -> list[str]:
-    """What callers have now and would not have after: a promotion can take something away."""
-    old, new = _allowed(before), _allowed(after)
-    if not old - new:
+def describe_losses(before: Mapping[str, Any], after: Mapping[str, Any]) -> list[str]:
+    """Warn of tools that callers have now and would lose."""
+    if not _allowed_risks(before) - _allowed_risks(after):
         return []
-    said = _("Approving takes something away. Callers have now: {now}. After it: {after}.")
-    return [said.format(now=tools(before), after=tools(after))]
+    text = _("Approving takes something away. Callers have now: {now}. After it: {after}.")
+    return [text.format(now=describe_tools(before), after=describe_tools(after))]
 
 
-def lowered(before: str, after: str) -> list[str]:
-    """Where the new profile would begin below the one in force."""
+def describe_lower_stage(before: str, after: str) -> list[str]:
+    """Warn if the stage of the new profile would be below that of the one in force."""
     if not is_tighter(after, before):
         return []
-    told = {"before": stage_words.name_of(before), "after": stage_words.name_of(after)}
-    return [_("Approving lowers the stage, from {before} to {after}.").format(**told)]
+    names = {"before": stage_name(before), "after": stage_name(after)}
+    return [_("Approving lowers the stage, from {before} to {after}.").format(**names)]
 
 
-def tools(body: Mapping[str, Any]) -> str:
-    """Which tools a policy gives callers, in a few words."""
-    allowed = _allowed(body)
+def describe_tools(policy: Mapping[str, Any]) -> str:
+    """Which tools a policy allows callers, in a few words."""
+    allowed = _allowed_risks(policy)
     if not allowed:
         return pgettext("what callers get", "no tools")
     if allowed == {"read"}:
@@ -132,15 +135,15 @@ def tools(body: Mapping[str, Any]) -> str:
     return _("every tool")
 
 
-def _stages(before: str, after: str) -> Line:
-    return Line(_("Stage"), stage_words.name_of(before), stage_words.name_of(after))
+def _stage_line(before: str, after: str) -> DiffLine:
+    return DiffLine(_("Stage"), stage_name(before), stage_name(after))
 
 
-def _allowed(body: Mapping[str, Any]) -> set[str]:
-    return set(body.get("risk", {}).get("allowed") or ())
+def _allowed_risks(policy: Mapping[str, Any]) -> set[str]:
+    return set(policy.get("risk", {}).get("allowed") or ())
 
 
-def _meaning(name: str, value: object) -> str:
+def _capability_label(name: str, value: object) -> str:
     if value in (None, "unknown"):
         return _("unknown")
     return labels.capability_meaning(name, value)

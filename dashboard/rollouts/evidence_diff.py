@@ -1,4 +1,4 @@
-"""What a request rested on and is another thing now, part by part, for whoever reads it."""
+"""Changes of the evidence of a request, as labels and values."""
 
 from __future__ import annotations
 
@@ -16,39 +16,44 @@ from probes.outcomes import Metric
 
 
 @dataclass(frozen=True, slots=True)
-class Difference:
-    """One part; the values are as they were written down, the same for every reader."""
+class EvidenceChange:
+    """A changed part of the evidence. The values are not translated."""
 
     name: str
     before: str
     after: str
 
 
-def told(changes: Iterable[Changed]) -> list[Difference]:
-    """The changes in words. Which switches hold the modes on says nothing beside the modes."""
-    found = list(changes)
-    parts = {each.part for each in found}
-    said = [each for each in found if each.part != "modes.on" or "modes.effective" not in parts]
-    return [Difference(_named(each.part), _read(each.before), _read(each.after)) for each in said]
+def describe_changes(changes: Iterable[Changed]) -> list[EvidenceChange]:
+    """`modes.on` is left out beside `modes.effective`, which covers it."""
+    changes = list(changes)
+    parts = {change.part for change in changes}
+    return [
+        EvidenceChange(
+            _part_label(change.part), _format_value(change.before), _format_value(change.after)
+        )
+        for change in changes
+        if change.part != "modes.on" or "modes.effective" not in parts
+    ]
 
 
-def _named(part: str) -> str:
+def _part_label(part: str) -> str:
     family, _dot, name = part.partition(".")
-    what = str(PARTS.get(family, visible(family)))
+    part_name = str(PARTS.get(family, visible(family)))
     match family:
         case "figures" if name in set(Metric):
-            inside = metric_name(Metric(name))
+            item = metric_name(Metric(name))
         case "capabilities":
-            inside = labels.capability_name(name)
+            item = labels.capability_name(name)
         case _:
-            inside = ""
-    return _("{what} ({name})").format(what=what, name=inside) if inside else what
+            item = ""
+    return _("{what} ({name})").format(what=part_name, name=item) if item else part_name
 
 
-def _read(value: str) -> str:
-    """A list as people write one; the rest as it is."""
+def _format_value(value: str) -> str:
+    """Join a JSON list with commas; return other values unchanged."""
     try:
-        found = json.loads(value)
+        parsed = json.loads(value)
     except ValueError:
         return value
-    return ", ".join(map(str, found)) if isinstance(found, list) else value
+    return ", ".join(map(str, parsed)) if isinstance(parsed, list) else value

@@ -1,4 +1,4 @@
-"""The form that lets an endpoint do less, at once and by one person."""
+"""The form that steps an endpoint back to a tighter stage without an approval."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from django.utils.translation import gettext_lazy
 
 from dashboard.core.reasons import ReasonForm
 from dashboard.models import Endpoint
-from dashboard.rollouts.text import allows, name_of
+from dashboard.rollouts.text import stage_access, stage_name
 from dashboard.trust import rollout_requests
 from health.stages import LADDER, is_tighter
 
@@ -31,26 +31,26 @@ class StepBackForm(ReasonForm):
 
     def __init__(self, endpoint: Endpoint, data: Mapping[str, Any] | None) -> None:
         super().__init__(data)
-        self.in_force, self.present = endpoint.profile_in_force, endpoint.profile
+        self.in_force, self.profile = endpoint.profile_in_force, endpoint.profile
         tighter = [each for each in reversed(LADDER) if is_tighter(each, self.in_force.stage)]
-        choices = [(stage, _called(stage)) for stage in tighter]
-        if self.present.stage != "rejected":
-            said = _("Reject profile {epoch}: it is not wanted. Callers get no tools from it.")
-            choices.append((REJECT, said.format(epoch=self.present.epoch)))
+        choices = [(stage, _choice_label(stage)) for stage in tighter]
+        if self.profile.stage != "rejected":
+            label = _("Reject profile {epoch}: it is not wanted. Callers get no tools from it.")
+            choices.append((REJECT, label.format(epoch=self.profile.epoch)))
         self.choices = choices
         field = self.fields["to"]
         assert isinstance(field, forms.ChoiceField)
         field.choices = choices
 
     def step_back(self, *, by: User) -> str:
-        """Do it; returns what was done, in words."""
+        """Apply the choice and return the success message."""
         to, reason = self.cleaned_data["to"], self.cleaned_data["reason"]
         if to == REJECT:
-            rollout_requests.reject_profile(self.present, by=by, reason=reason)
-            return _("Profile {epoch} is rejected.").format(epoch=self.present.epoch)
+            rollout_requests.reject_profile(self.profile, by=by, reason=reason)
+            return _("Profile {epoch} is rejected.").format(epoch=self.profile.epoch)
         rollout_requests.step_back(self.in_force, to=to, by=by, reason=reason)
-        return _("It is stepped back to {stage}.").format(stage=name_of(to))
+        return _("It is stepped back to {stage}.").format(stage=stage_name(to))
 
 
-def _called(stage: str) -> str:
-    return _("{stage}. {allows}").format(stage=name_of(stage), allows=allows(stage))
+def _choice_label(stage: str) -> str:
+    return _("{stage}. {allows}").format(stage=stage_name(stage), allows=stage_access(stage))

@@ -1,4 +1,4 @@
-"""Conditions of a gate as pages show them: a state in words, a sentence, and where to look."""
+"""Conditions of a gate for display: a state, a sentence and a link to the evidence."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ from health.gates import ConditionState, Evidence, GateCondition
 from health.metric_names import metric_name
 from probes.outcomes import Metric
 
-_STATES = {
+_STATE_LABELS = {
     ConditionState.MET: _("met"),
     ConditionState.NOT_MET: _("not met"),
     ConditionState.INCONCLUSIVE: _("not settled yet"),
     ConditionState.NO_DATA: _("no data"),
 }
-_KEYS = {
+_CONDITION_NAMES = {
     "format": _("Format of tool calls"),
     "fresh": _("Age of what was measured"),
     "runs": _("Runs"),
@@ -36,7 +36,7 @@ _KEYS = {
     "age": _("Hours at the stage before"),
     "budget": _("Budget for probing"),
 }
-_CODES = {
+_VALUE_LABELS = {
     "measured": _("measured"),
     "fresh": _("fresh"),
     "stale": _("stale"),
@@ -44,7 +44,7 @@ _CODES = {
     "spent": _("spent"),
     **BASELINE_STATES,
 }
-# Apart in shape as well as in colour. Drawn on 12 x 12.
+# States differ in shape as well as in colour. Paths on a 12 x 12 grid.
 _SHAPES = {
     ConditionState.MET: "M1.5 6.5 4.5 9.5 10.5 2.5",
     ConditionState.NOT_MET: "M2 2 10 10M10 2 2 10",
@@ -54,68 +54,72 @@ _SHAPES = {
 
 
 @dataclass(frozen=True, slots=True)
-class Shown:
-    """One condition: how it was judged, a sentence, and the page of what it rests on."""
-
-    judged: ConditionState
-    words: str
-    # Empty where there is nothing to see.
+class DisplayedCondition:
+    state: ConditionState
+    text: str
+    # The page of the evidence; empty if there is none.
     address: str
 
     @property
-    def state(self) -> str:
-        return self.judged.value
-
-    @property
-    def state_words(self) -> str:
-        return str(_STATES[self.judged])
+    def state_label(self) -> str:
+        return str(_STATE_LABELS[self.state])
 
     @property
     def path(self) -> str:
-        return _SHAPES[self.judged]
+        return _SHAPES[self.state]
 
 
-def shown(conditions: Iterable[GateCondition], endpoint: Endpoint) -> list[Shown]:
-    """Conditions as they are judged now."""
+def display_conditions(
+    conditions: Iterable[GateCondition], endpoint: Endpoint
+) -> list[DisplayedCondition]:
+    """Conditions as evaluated now."""
     return [
-        Shown(each.state, each.words, address_of(each.evidence, endpoint)) for each in conditions
-    ]
-
-
-def told(conditions: Iterable[Mapping[str, Any]], endpoint: Endpoint) -> list[Shown]:
-    """Conditions as a request keeps them: what was found, and what was wanted."""
-    return [
-        Shown(ConditionState(each["state"]), _sentence(each), _kept_address(each, endpoint))
+        DisplayedCondition(each.state, each.words, _evidence_address(each.evidence, endpoint))
         for each in conditions
     ]
 
 
-def _sentence(kept: Mapping[str, Any]) -> str:
-    family, _dot, metric = str(kept["key"]).partition(".")
-    name = str(_KEYS.get(family, family))
+def display_stored_conditions(
+    conditions: Iterable[Mapping[str, Any]], endpoint: Endpoint
+) -> list[DisplayedCondition]:
+    """Conditions as stored in the evidence of a request."""
+    return [
+        DisplayedCondition(
+            ConditionState(each["state"]), _condition_text(each), _stored_address(each, endpoint)
+        )
+        for each in conditions
+    ]
+
+
+def _condition_text(condition: Mapping[str, Any]) -> str:
+    family, _dot, metric = str(condition["key"]).partition(".")
+    name = str(_CONDITION_NAMES.get(family, family))
     if metric:
         name = name.format(metric=metric_name(Metric(metric)))
-    said = gettext("{name}: {figure}; wanted: {wanted}.")
-    return said.format(name=name, figure=_figure(kept["figure"]), wanted=_figure(kept["wanted"]))
+    return gettext("{name}: {figure}; wanted: {wanted}.").format(
+        name=name,
+        figure=_format_figure(condition["figure"]),
+        wanted=_format_figure(condition["wanted"]),
+    )
 
 
-def _figure(value: object) -> str:
+def _format_figure(value: object) -> str:
     if value is None:
         return gettext("no data")
-    # Rates are kept as success rates, all else as counts, hours and codes.
+    # Floats up to 1 are success rates; other values are counts, hours and codes.
     if isinstance(value, float) and value <= 1:
         return f"{value:.1%}"
     if isinstance(value, int | float):
         return f"{value:g}"
-    return str(_CODES[str(value)]) if str(value) in _CODES else visible(str(value))
+    return str(_VALUE_LABELS[str(value)]) if str(value) in _VALUE_LABELS else visible(str(value))
 
 
-def _kept_address(kept: Mapping[str, Any], endpoint: Endpoint) -> str:
-    evidence = kept.get("evidence")
-    return address_of((evidence[0], evidence[1]), endpoint) if evidence else ""
+def _stored_address(condition: Mapping[str, Any], endpoint: Endpoint) -> str:
+    evidence = condition.get("evidence")
+    return _evidence_address((evidence[0], evidence[1]), endpoint) if evidence else ""
 
 
-def address_of(evidence: Evidence | None, endpoint: Endpoint) -> str:
+def _evidence_address(evidence: Evidence | None, endpoint: Endpoint) -> str:
     match evidence:
         case ("run", number):
             return reverse("run", args=[number])

@@ -1,4 +1,4 @@
-"""A gate in words, line by line; and what differs between two versions of the gates."""
+"""Descriptions of gates, and the diff of two versions."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from django.utils.translation import gettext as _
 
 from dashboard.core import durations
 from dashboard.core.labels import BASELINE_STATES, code_label
-from dashboard.rollouts.text import name_of as stage_name
+from dashboard.rollouts.text import stage_name
 from dashboard.trust.text import shown
 from health.gates import PROMOTION_STAGES, Gate, Gates
 from health.metric_names import metric_name
@@ -19,8 +19,8 @@ from probes.outcomes import Metric
 
 
 @dataclass(frozen=True, slots=True)
-class Difference:
-    """One condition of one stage that is another one than before; empty is: there was none."""
+class GateChange:
+    """A changed condition of a stage. Empty text means no condition."""
 
     stage: str
     name: str
@@ -28,68 +28,66 @@ class Difference:
     after: str
 
 
-def lines(gate: Gate) -> dict[str, str]:
-    """What each condition is called, and what it asks for."""
-    least = _("at least {count}")
-    said = {
-        _("Runs"): least.format(count=gate.runs),
-        _("Runs of the full suite"): least.format(count=gate.full_runs),
-        _("Trials"): least.format(count=gate.trials),
-        **_rates(gate.rates, "{metric}"),
+def describe_gate(gate: Gate) -> dict[str, str]:
+    """The requirement by the name of the condition."""
+    at_least = _("at least {count}")
+    return {
+        _("Runs"): at_least.format(count=gate.runs),
+        _("Runs of the full suite"): at_least.format(count=gate.full_runs),
+        _("Trials"): at_least.format(count=gate.trials),
+        **_describe_rates(gate.rates, "{metric}"),
         _("Baseline"): code_label(gate.baseline.value, BASELINE_STATES),
         _("Open incidents"): _("at most {count}").format(count=gate.open_incidents),
-        _("Time at the stage before"): _age(gate.age),
-        _("Live traffic"): _live(gate),
-        **_rates(gate.live_rates, _("{metric}, live")),
+        _("Time at the stage before"): _describe_age(gate.age),
+        _("Live traffic"): _describe_live(gate),
+        **_describe_rates(gate.live_rates, _("{metric}, live")),
     }
-    return said
 
 
-def differences(before: Gates, after: Gates) -> list[Difference]:
-    """What changed from one version to the next, in the order of the page."""
-    found = []
+def diff_gates(before: Gates, after: Gates) -> list[GateChange]:
+    """The changed conditions, in the order of the page."""
+    changes = []
     for stage in PROMOTION_STAGES:
-        old, new = lines(before.of[stage]), lines(after.of[stage])
+        old, new = describe_gate(before.of[stage]), describe_gate(after.of[stage])
         for name in dict.fromkeys([*new, *old]):
-            if old.get(name) != new.get(name):
-                told = (old.get(name, ""), new.get(name, ""))
-                found.append(Difference(stage_name(stage), name, *told))
-    return found
+            old_text, new_text = old.get(name, ""), new.get(name, "")
+            if old_text != new_text:
+                changes.append(GateChange(stage_name(stage), name, old_text, new_text))
+    return changes
 
 
-def percent_of(metric: Metric, success: float) -> float:
-    """A success rate as people read it: in percent, the way that the metric is shown."""
+def success_to_percent(metric: Metric, success: float) -> float:
+    """A success rate as the displayed rate of the metric, in percent."""
     return round(shown(metric, success) * 100, 4)
 
 
-def success_of(metric: Metric, percent: float) -> float:
-    """The way back."""
+def percent_to_success(metric: Metric, percent: float) -> float:
     return round(shown(metric, percent / 100), 6)
 
 
-def _rates(rates: Mapping[Metric, float], called: str) -> dict[str, str]:
+def _describe_rates(rates: Mapping[Metric, float], name_format: str) -> dict[str, str]:
     return {
-        called.format(metric=metric_name(metric)): _bound(metric, success)
+        name_format.format(metric=metric_name(metric)): _describe_bound(metric, success)
         for metric, success in rates.items()
     }
 
 
-def _bound(metric: Metric, success: float) -> str:
-    said = (
+def _describe_bound(metric: Metric, success: float) -> str:
+    text = (
         _("at least {percent} %")
         if DIRECTIONS[metric] is Direction.HIGH
         else _("at most {percent} %")
     )
-    return said.format(percent=f"{percent_of(metric, success):g}")
+    return text.format(percent=f"{success_to_percent(metric, success):g}")
 
 
-def _age(age: timedelta) -> str:
+def _describe_age(age: timedelta) -> str:
     return (
         _("at least {span}").format(span=durations.format_rough_duration(age)) if age else _("any")
     )
 
 
-def _live(gate: Gate) -> str:
+def _describe_live(gate: Gate) -> str:
     if gate.live_wanted:
         return _("at least {count} trials").format(count=gate.live_trials)
     return _("not needed; judged from {count} trials on").format(count=gate.live_trials)

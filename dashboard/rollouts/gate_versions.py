@@ -1,4 +1,4 @@
-"""The versions of the gates: who changed what, when and why."""
+"""The current gates for display, and their versions with author, reason and changes."""
 
 from __future__ import annotations
 
@@ -8,54 +8,60 @@ from datetime import datetime
 from itertools import pairwise
 
 from dashboard.models import GateVersion, RolloutRequest
-from dashboard.rollouts.gate_text import Difference, differences, lines
-from dashboard.rollouts.text import allows, name_of
+from dashboard.rollouts.gate_text import GateChange, describe_gate, diff_gates
+from dashboard.rollouts.text import stage_access, stage_name
 from health.gates import DEFAULTS, PROMOTION_STAGES, Gates, gates_from_json
 
-MOST_VERSIONS = 30
+MAX_VERSIONS = 30
 
 
 @dataclass(frozen=True, slots=True)
-class Version:
-    """What held from then on, as against what held before."""
+class GateVersionEntry:
+    """A version of the gates and its changes against the one before."""
 
     number: int
     at: datetime
     by: str
     reason: str
-    changed: Sequence[Difference]
+    changes: Sequence[GateChange]
 
 
 @dataclass(frozen=True, slots=True)
-class Told:
-    """The gate of one stage, for whoever may only read it."""
+class GateDescription:
+    """The gate of one stage, read-only."""
 
     name: str
-    allows: str
-    lines: dict[str, str]
+    access: str
+    conditions: dict[str, str]
 
 
-def told(gates: Gates) -> list[Told]:
+def describe_gates(gates: Gates) -> list[GateDescription]:
     return [
-        Told(name_of(stage), allows(stage), lines(gates.of[stage])) for stage in PROMOTION_STAGES
+        GateDescription(stage_name(stage), stage_access(stage), describe_gate(gates.of[stage]))
+        for stage in PROMOTION_STAGES
     ]
 
 
-def versions() -> list[Version]:
-    """The newest first; the oldest that is shown is compared with what held before it."""
+def read_gate_versions() -> list[GateVersionEntry]:
+    """The newest first. One more is read, to compare the oldest entry with."""
     newest = GateVersion.objects.select_related("by").order_by("-pk")
-    found = list(newest[: MOST_VERSIONS + 1])
-    bodies = [gates_from_json(each.body) for each in found]
-    if len(found) <= MOST_VERSIONS:
-        bodies.append(DEFAULTS)
+    versions = list(newest[: MAX_VERSIONS + 1])
+    gates = [gates_from_json(version.body) for version in versions]
+    if len(versions) <= MAX_VERSIONS:
+        gates.append(DEFAULTS)
+    changes = (diff_gates(old, new) for new, old in pairwise(gates))
     return [
-        Version(each.pk, each.at, each.by.get_username() if each.by else "", each.reason, changed)
-        for each, changed in zip(
-            found, (differences(old, new) for new, old in pairwise(bodies)), strict=False
+        GateVersionEntry(
+            version.pk,
+            version.at,
+            version.by.get_username() if version.by else "",
+            version.reason,
+            version_changes,
         )
+        for version, version_changes in zip(versions, changes, strict=False)
     ]
 
 
-def would_void() -> int:
-    """How many requests wait that a change of the gates would end."""
+def count_voided_by_change() -> int:
+    """The number of pending requests that a change of the gates would void."""
     return RolloutRequest.objects.pending().filter(kind=RolloutRequest.Kind.STAGE).count()

@@ -1,4 +1,4 @@
-"""What the list of rollouts reads: what waits for a decision, what may be asked for, the past."""
+"""Queries of the rollouts page: pending requests, promotion candidates and past requests."""
 
 from __future__ import annotations
 
@@ -16,58 +16,58 @@ from dashboard.core.query_form import QueryFilter, QueryForm, choice_field, text
 from dashboard.models import Endpoint, Profile, RolloutRequest
 from dashboard.models.rollout import RolloutRequestQuerySet
 from dashboard.rollouts import who_decides
-from dashboard.rollouts.text import STATES, asked_for, name_of
+from dashboard.rollouts.text import STATE_LABELS, request_label, stage_name
 from dashboard.trust.gate_facts import gate_results
 from health.gates import ConditionState, GateResult
 from health.stages import LADDER
 
-PAGE = 25
-MOST_PENDING = 100
-# Profiles that are looked at, and of those that may not be asked for yet how many are listed.
-MOST_LOOKED_AT, MOST_NOT_YET = 500, 50
-MOST_CHOICES = 200
+PAGE_SIZE = 25
+MAX_PENDING = 100
+# Profiles that are evaluated, and of the candidates that are not ready how many are listed.
+MAX_PROFILES, MAX_NOT_READY = 500, 50
+MAX_CHOICES = 200
 
 
 @dataclass(frozen=True, slots=True)
-class Waiting:
-    """A request that nobody has decided on, as one person sees it."""
+class PendingRequest:
+    """A request without a decision, for one user."""
 
     request: RolloutRequest
-    # Empty where this person may decide.
-    why_not: str
-    # None for a mode that is to be let go of: it has no gate.
-    standing: GateResult | None
+    # Empty if the user may decide.
+    cannot_decide_reason: str
+    # None for the release of a pinned mode, which has no gate.
+    gate_result: GateResult | None
 
     @property
-    def gate(self) -> str:
-        """How its gate is judged now: the class of a mark; `gate_words` says it."""
-        if self.standing is None or self.standing.may_be_asked:
+    def gate_state(self) -> str:
+        """The state of its gate now, as a CSS class."""
+        if self.gate_result is None or self.gate_result.may_be_asked:
             return "met"
-        return "inconclusive" if self.standing.paused else "not_met"
+        return "inconclusive" if self.gate_result.paused else "not_met"
 
     @property
-    def gate_words(self) -> str:
-        if self.standing is None:
+    def gate_label(self) -> str:
+        if self.gate_result is None:
             return ""
-        met = sum(each.is_met for each in self.standing.conditions)
-        told = {"met": met, "total": len(self.standing.conditions)}
-        return _("{met} of {total} met").format(**told)
+        met = sum(each.is_met for each in self.gate_result.conditions)
+        total = len(self.gate_result.conditions)
+        return _("{met} of {total} met").format(met=met, total=total)
 
     @property
     def endpoint(self) -> Endpoint:
         return self.request.profile.endpoint
 
     @property
-    def words(self) -> str:
-        return asked_for(self.request)
+    def label(self) -> str:
+        return request_label(self.request)
 
 
 @dataclass(frozen=True, slots=True)
 class Candidate:
-    """A profile on its way up."""
+    """A profile that has a next stage and no pending request."""
 
     profile: Profile
-    standing: GateResult
+    gate_result: GateResult
 
     @property
     def endpoint(self) -> Endpoint:
@@ -75,113 +75,120 @@ class Candidate:
 
     @property
     def is_ready(self) -> bool:
-        return self.standing.may_be_asked
+        return self.gate_result.may_be_asked
 
     @property
     def is_new(self) -> bool:
-        """Whether another profile is in force while this one waits."""
+        """Whether another profile is in force."""
         return not self.profile.in_force
 
     @property
-    def words(self) -> str:
-        assert self.standing.next is not None
-        told = {"before": name_of(self.standing.stage), "after": name_of(self.standing.next)}
-        return _("{before} → {after}").format(**told)
+    def label(self) -> str:
+        assert self.gate_result.next is not None
+        before, after = stage_name(self.gate_result.stage), stage_name(self.gate_result.next)
+        return _("{before} → {after}").format(before=before, after=after)
 
     @property
     def missing(self) -> str:
-        """What is missing, in one line: what speaks against it before what is not known."""
+        """The first missing condition and how many more; failed ones come before unknown ones."""
         missing = sorted(
-            self.standing.missing, key=lambda each: each.state is not ConditionState.NOT_MET
+            self.gate_result.missing, key=lambda each: each.state is not ConditionState.NOT_MET
         )
         if not missing:
             return ""
         others = len(missing) - 1
         if not others:
             return missing[0].words
-        said = ngettext("{first} And {count} more.", "{first} And {count} more.", others)
-        return said.format(first=missing[0].words, count=others)
+        text = ngettext("{first} And {count} more.", "{first} And {count} more.", others)
+        return text.format(first=missing[0].words, count=others)
 
 
 @dataclass(frozen=True, slots=True)
 class RequestFilter(QueryFilter):
-    """Which past requests are shown. An empty field does not filter."""
+    """Filters past requests. An empty field does not filter."""
 
     state: str = ""
     endpoint: str = ""
     person: str = ""
 
     @property
-    def is_all(self) -> bool:
-        return not (self.state or self.endpoint or self.person)
+    def is_filtered(self) -> bool:
+        return bool(self.state or self.endpoint or self.person)
 
 
 class RequestFilterForm(QueryForm):
-    state = choice_field([state for state in STATES if state != RolloutRequest.State.PENDING])
+    state = choice_field([state for state in STATE_LABELS if state != RolloutRequest.State.PENDING])
     endpoint = text_field(max_length=60)
     person = text_field(max_length=150)
 
 
-def visible_to(actor: Actor) -> RolloutRequestQuerySet:
-    """The requests of endpoints that somebody may see."""
-    seen = Endpoint.objects.kept().of_teams(actor.teams(Right.READ))
+def visible_requests(actor: Actor) -> RolloutRequestQuerySet:
+    """The requests of endpoints that the actor may read."""
+    endpoints = Endpoint.objects.kept().of_teams(actor.teams(Right.READ))
     related = ("profile__endpoint", "switch", "requested_by", "decided_by")
-    return RolloutRequest.objects.filter(profile__endpoint__in=seen).select_related(*related)
+    return RolloutRequest.objects.filter(profile__endpoint__in=endpoints).select_related(*related)
 
 
-def standing(user: User, actor: Actor) -> dict[str, Any]:
-    """What waits for a decision, what may be asked for, and what may not yet and why."""
-    asked = list(visible_to(actor).pending().order_by("requested_at", "pk")[:MOST_PENDING])
-    found = list(_on_the_way(actor))
-    wanted = [each.profile for each in asked if each.switch is None]
-    judged = gate_results([*found, *wanted])
-    rows = [
-        Waiting(
-            each,
-            who_decides.why_not(each, user, actor),
-            judged.result_of(each.profile) if each.switch is None else None,
+def read_open_rollouts(user: User, actor: Actor) -> dict[str, Any]:
+    """Pending requests, candidates that are ready, and candidates that are not."""
+    requests = list(visible_requests(actor).pending().order_by("requested_at", "pk")[:MAX_PENDING])
+    profiles = list(_profiles_below_top(actor))
+    requested = [request.profile for request in requests if request.switch is None]
+    results = gate_results([*profiles, *requested])
+    pending = [
+        PendingRequest(
+            request,
+            who_decides.cannot_decide_reason(request, user, actor),
+            results.result_of(request.profile) if request.switch is None else None,
         )
-        for each in asked
+        for request in requests
     ]
-    pending = {profile.pk for profile in wanted}
-    free = [each for each in found if each.pk not in pending]
-    ready = [each for each in free if judged.is_ready(each)]
-    others = [each for each in free if each not in ready]
+    requested_ids = {profile.pk for profile in requested}
+    free = [profile for profile in profiles if profile.pk not in requested_ids]
+    ready = [profile for profile in free if results.is_ready(profile)]
+    not_ready = [profile for profile in free if profile not in ready]
     return {
-        "waiting": sorted(rows, key=lambda row: bool(row.why_not)),
-        "ready": [Candidate(each, judged.result_of(each)) for each in ready],
-        "not_yet": [Candidate(each, judged.result_of(each)) for each in others[:MOST_NOT_YET]],
-        "more_not_yet": max(len(others) - MOST_NOT_YET, 0),
+        "pending": sorted(pending, key=lambda row: bool(row.cannot_decide_reason)),
+        "ready": [Candidate(each, results.result_of(each)) for each in ready],
+        "not_ready": [
+            Candidate(each, results.result_of(each)) for each in not_ready[:MAX_NOT_READY]
+        ],
+        "more_not_ready": max(len(not_ready) - MAX_NOT_READY, 0),
     }
 
 
-def _on_the_way(actor: Actor) -> QuerySet[Profile]:
-    """Every profile of a present key that has a next stage."""
-    seen = Endpoint.objects.kept().of_teams(actor.teams(Right.READ))
-    found = Profile.objects.filter(ended_at=None, endpoint__in=seen).exclude(stage=LADDER[-1])
-    return found.select_related("endpoint").order_by("endpoint__slug")[:MOST_LOOKED_AT]
+def _profiles_below_top(actor: Actor) -> QuerySet[Profile]:
+    """The current profiles that have a next stage."""
+    endpoints = Endpoint.objects.kept().of_teams(actor.teams(Right.READ))
+    current = Profile.objects.filter(ended_at=None, endpoint__in=endpoints)
+    return (
+        current.exclude(stage=LADDER[-1])
+        .select_related("endpoint")
+        .order_by("endpoint__slug")[:MAX_PROFILES]
+    )
 
 
-def past(asked: RequestFilter, actor: Actor) -> QuerySet[RolloutRequest]:
-    """What was decided or ended otherwise, the newest first."""
-    found = visible_to(actor).exclude(state=RolloutRequest.State.PENDING)
-    if asked.state:
-        found = found.filter(state=asked.state)
-    if asked.endpoint:
-        found = found.filter(profile__endpoint__slug=asked.endpoint)
-    if asked.person:
-        by = Q(requested_by__username=asked.person) | Q(decided_by__username=asked.person)
-        found = found.filter(by)
-    return found.order_by("-decided_at", "-pk")
+def past_requests(request_filter: RequestFilter, actor: Actor) -> QuerySet[RolloutRequest]:
+    """Requests that are no longer pending, newest first."""
+    requests = visible_requests(actor).exclude(state=RolloutRequest.State.PENDING)
+    if request_filter.state:
+        requests = requests.filter(state=request_filter.state)
+    if request_filter.endpoint:
+        requests = requests.filter(profile__endpoint__slug=request_filter.endpoint)
+    if person := request_filter.person:
+        requests = requests.filter(
+            Q(requested_by__username=person) | Q(decided_by__username=person)
+        )
+    return requests.order_by("-decided_at", "-pk")
 
 
-def choices(actor: Actor) -> dict[str, Sequence[str]]:
-    """What the filters offer: endpoints and people that occur among what one may see."""
-    seen = visible_to(actor).exclude(state=RolloutRequest.State.PENDING)
-    slugs = seen.order_by("profile__endpoint__slug").values_list("profile__endpoint__slug")
-    people = seen.order_by().values_list("requested_by__username", "decided_by__username")
-    names = {name for pair in people.distinct()[: 4 * MOST_CHOICES] for name in pair if name}
+def filter_choices(actor: Actor) -> dict[str, Sequence[str]]:
+    """The endpoints and people of the visible past requests."""
+    requests = visible_requests(actor).exclude(state=RolloutRequest.State.PENDING)
+    slugs = requests.order_by("profile__endpoint__slug").values_list("profile__endpoint__slug")
+    people = requests.order_by().values_list("requested_by__username", "decided_by__username")
+    names = {name for pair in people.distinct()[: 4 * MAX_CHOICES] for name in pair if name}
     return {
-        "slugs": [slug for (slug,) in slugs.distinct()[:MOST_CHOICES]],
-        "people": sorted(names)[:MOST_CHOICES],
+        "slugs": [slug for (slug,) in slugs.distinct()[:MAX_CHOICES]],
+        "people": sorted(names)[:MAX_CHOICES],
     }

@@ -1,4 +1,4 @@
-"""What happened to a request, from asking to its end."""
+"""The history of a request."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _State = RolloutRequest.State
 
 
 @dataclass(frozen=True, slots=True)
-class Moment:
+class RequestEvent:
     kind: str
     at: datetime
     title: str
@@ -21,40 +21,43 @@ class Moment:
     note: str = ""
 
 
-def finding(request: RolloutRequest) -> str:
-    """Where the request is, in one sentence with a name where there is one."""
-    told = {
+def describe_state(request: RolloutRequest) -> str:
+    """The state of the request as a sentence, with the people involved."""
+    names = {
         "asked": request.requested_by.get_username(),
         "decided": request.decided_by.get_username() if request.decided_by else "",
     }
     match _State(request.state):
         case _State.PENDING:
-            said = _("Asked for by {asked}, and decided on by nobody yet.")
+            text = _("Asked for by {asked}, and decided on by nobody yet.")
         case _State.APPROVED:
-            said = _("Asked for by {asked}, approved by {decided}.")
+            text = _("Asked for by {asked}, approved by {decided}.")
         case _State.REJECTED:
-            said = _("Asked for by {asked}, rejected by {decided}.")
+            text = _("Asked for by {asked}, rejected by {decided}.")
         case _State.WITHDRAWN:
-            said = _("Asked for by {asked}, and taken back.")
+            text = _("Asked for by {asked}, and taken back.")
         case _State.VOIDED:
-            said = _("Asked for by {asked}. It ended undecided: what it rested on changed.")
+            text = _("Asked for by {asked}. It ended undecided: what it rested on changed.")
         case _State.EXPIRED:
-            said = _("Asked for by {asked}. Nobody decided in time.")
-    return said.format(**told)
+            text = _("Asked for by {asked}. Nobody decided in time.")
+    return text.format(**names)
 
 
-def moments(request: RolloutRequest) -> list[Moment]:
-    """The oldest first."""
+def list_events(request: RolloutRequest) -> list[RequestEvent]:
+    """Oldest first."""
     name = request.requested_by.get_username()
-    asked = Moment("asked", request.requested_at, _("Asked for"), name, request.reason)
+    requested = RequestEvent("asked", request.requested_at, _("Asked for"), name, request.reason)
     if request.decided_at is None:
-        return [asked]
+        return [requested]
     by = request.decided_by.get_username() if request.decided_by else ""
     note = request.decision_reason
-    return [asked, Moment(request.state, request.decided_at, _title(request), by, note)]
+    return [
+        requested,
+        RequestEvent(request.state, request.decided_at, _decision_title(request), by, note),
+    ]
 
 
-def _title(request: RolloutRequest) -> str:
+def _decision_title(request: RolloutRequest) -> str:
     return {
         _State.APPROVED.value: _("Approved"),
         _State.REJECTED.value: _("Rejected"),

@@ -1,4 +1,4 @@
-"""What the page of one request reads: candidate against current, its gate, what it is bound to."""
+"""The page of one request: the diff, the gate and the evidence it is bound to."""
 
 from __future__ import annotations
 
@@ -14,11 +14,15 @@ from django.utils.translation import gettext as _
 from dashboard.core.permissions import Actor, Right
 from dashboard.models import Endpoint, Profile, RolloutRequest
 from dashboard.rollouts import diff, evidence_diff, request_events, stage_panel, who_decides
-from dashboard.rollouts.diff import Line
-from dashboard.rollouts.evidence_diff import Difference
-from dashboard.rollouts.gate_conditions import Shown, shown, told
-from dashboard.rollouts.request_events import Moment
-from dashboard.rollouts.text import allows, name_of
+from dashboard.rollouts.diff import DiffLine
+from dashboard.rollouts.evidence_diff import EvidenceChange
+from dashboard.rollouts.gate_conditions import (
+    DisplayedCondition,
+    display_conditions,
+    display_stored_conditions,
+)
+from dashboard.rollouts.request_events import RequestEvent
+from dashboard.rollouts.text import stage_access, stage_name
 from dashboard.trust import gate_facts, policies, rollout_requests
 from dashboard.trust.decision_evidence import Changed
 from dashboard.trust.policy_renewal import current_policy
@@ -28,14 +32,14 @@ from health.modes import Mode, describe_mode
 from health.rates import Rate, metric_rate
 from probes.outcomes import Metric
 
-# More runs than this are counted.
-SHOWN_RUNS = 12
-_SHORT = 16
+# The page links to the newest runs and counts the others.
+MAX_RUNS = 12
+_SHORT_DIGEST_LENGTH = 16
 
 
 @dataclass(frozen=True, slots=True)
-class Measured:
-    """A metric on both sides."""
+class MetricComparison:
+    """The rate of a metric in the profile in force and in the candidate."""
 
     metric: Metric
     before: Rate | None
@@ -48,24 +52,24 @@ class Measured:
 
 
 @dataclass(frozen=True)
-class Look:
-    """A request as one person sees it now."""
+class RequestPage:
+    """A request for one user, now."""
 
     request: RolloutRequest
     endpoint: Endpoint
     candidate: Profile
-    # The profile that was in force when it was asked for; the candidate itself, mostly.
+    # The profile that was in force at the time of the request; often the candidate itself.
     current: Profile
-    # What of its evidence differs: now while it waits, or what had ended it.
-    changed: Sequence[Difference]
-    # Empty where this person may decide.
-    why_not: str
-    is_mine: bool
+    # Changes of the evidence: until now if the request is pending, else until it was voided.
+    changes: Sequence[EvidenceChange]
+    # Empty if the user may decide.
+    cannot_decide_reason: str
+    is_requester: bool
     may_withdraw: bool
-    # Only while it waits: later nobody can tell what would have been.
-    standing: GateResult | None = None
-    before: Mapping[str, Any] | None = None
-    after: Mapping[str, Any] | None = None
+    # Only for a pending request: the gate now, and the policies before and after an approval.
+    gate_result: GateResult | None = None
+    policy_before: Mapping[str, Any] | None = None
+    policy_after: Mapping[str, Any] | None = None
 
     @property
     def is_pending(self) -> bool:
@@ -76,109 +80,115 @@ class Look:
         return self.request.kind == RolloutRequest.Kind.STAGE
 
     @property
-    def has_two(self) -> bool:
-        """Whether another profile is compared with the candidate."""
+    def has_other_profile(self) -> bool:
+        """Whether the candidate is compared with another profile."""
         return self.current.pk != self.candidate.pk
 
     @property
-    def seen(self) -> str:
-        """Changes when anything has moved that a decision depends on."""
-        facts = (self.request.state, list(self.changed), self.why_not)
+    def state_mark(self) -> str:
+        """A digest that changes with everything a decision depends on."""
+        facts = (self.request.state, list(self.changes), self.cannot_decide_reason)
         return hashlib.blake2b(repr(facts).encode(), digest_size=6).hexdigest()
 
     @property
     def question(self) -> str:
-        told = {"slug": self.endpoint.slug, "epoch": self.candidate.epoch}
+        slug = self.endpoint.slug
         if self.request.switch is not None:
-            said = _("May {mode} be let go of on {slug}?")
-            return said.format(mode=self.request.switch.mode, **told)
+            text = _("May {mode} be let go of on {slug}?")
+            return text.format(mode=self.request.switch.mode, slug=slug)
         stages = {
-            "before": name_of(self.request.from_stage),
-            "after": name_of(self.request.to_stage),
+            "before": stage_name(self.request.from_stage),
+            "after": stage_name(self.request.to_stage),
         }
-        if self.has_two:
-            said = _("May profile {epoch} of {slug} go from {before} to {after}?")
-            return said.format(**told, **stages)
-        return _("May {slug} go from {before} to {after}?").format(**told, **stages)
+        if self.has_other_profile:
+            text = _("May profile {epoch} of {slug} go from {before} to {after}?")
+            return text.format(slug=slug, epoch=self.candidate.epoch, **stages)
+        return _("May {slug} go from {before} to {after}?").format(slug=slug, **stages)
 
     @property
-    def finding(self) -> str:
-        return request_events.finding(self.request)
+    def state_text(self) -> str:
+        return request_events.describe_state(self.request)
 
     @property
-    def moments(self) -> list[Moment]:
-        return request_events.moments(self.request)
+    def events(self) -> list[RequestEvent]:
+        return request_events.list_events(self.request)
 
     @property
     def verdict(self) -> str:
-        return stage_panel.verdict(self.standing) if self.standing else ""
+        return stage_panel.gate_verdict(self.gate_result) if self.gate_result else ""
 
     @property
-    def conditions(self) -> Sequence[Shown]:
-        """As they are judged now; of what is over, as they were judged when it was asked for."""
-        if self.standing is not None:
-            return shown(self.standing.conditions, self.endpoint)
-        return told(self.request.evidence.get("conditions", ()), self.endpoint)
+    def conditions(self) -> Sequence[DisplayedCondition]:
+        """As evaluated now if the request is pending, else as at the time of the request."""
+        if self.gate_result is not None:
+            return display_conditions(self.gate_result.conditions, self.endpoint)
+        stored = self.request.evidence.get("conditions", ())
+        return display_stored_conditions(stored, self.endpoint)
 
     @property
-    def left(self) -> str:
-        return diff.title(self.current) if self.has_two else _("Now")
+    def before_title(self) -> str:
+        return diff.profile_title(self.current) if self.has_other_profile else _("Now")
 
     @property
-    def right(self) -> str:
-        return diff.title(self.candidate) if self.has_two else _("After approval")
+    def after_title(self) -> str:
+        return diff.profile_title(self.candidate) if self.has_other_profile else _("After approval")
 
     @cached_property
-    def lines(self) -> list[Line]:
-        keys = diff.keys(self.current, self.candidate) if self.has_two else []
-        differing = self._capabilities[0] if self.has_two else []
-        return [*self._stages(), *keys, *self._policies(), *differing]
+    def diff_lines(self) -> list[DiffLine]:
+        keys = diff.diff_keys(self.current, self.candidate) if self.has_other_profile else []
+        capabilities = self._capability_diff[0] if self.has_other_profile else []
+        return [*self._stage_lines(), *keys, *self._policy_lines(), *capabilities]
 
     @property
-    def same(self) -> int:
-        return self._capabilities[1] if self.has_two else 0
+    def unchanged_count(self) -> int:
+        """The number of capabilities that do not differ."""
+        return self._capability_diff[1] if self.has_other_profile else 0
 
     @property
     def losses(self) -> list[str]:
-        """What an approval takes away; nobody can tell any more once it is decided."""
-        if self.before is None or self.after is None:
+        """Warnings of what an approval takes away. Empty unless the request is pending."""
+        if self.policy_before is None or self.policy_after is None:
             return []
-        found = diff.losses(self.before, self.after)
-        held, to = self.current.stage, self.request.to_stage
-        return found or (diff.lowered(held, to) if self.has_two else [])
+        if losses := diff.describe_losses(self.policy_before, self.policy_after):
+            return losses
+        if not self.has_other_profile:
+            return []
+        return diff.describe_lower_stage(self.current.stage, self.request.to_stage)
 
     @property
     def effect(self) -> str:
-        """What an approval does, in one sentence."""
-        if self.after is None:
+        """The effect of an approval as a sentence."""
+        if self.policy_after is None:
             return ""
-        return _("After approval callers get {tools}.").format(tools=diff.tools(self.after))
+        return _("After approval callers get {tools}.").format(
+            tools=diff.describe_tools(self.policy_after)
+        )
 
     @cached_property
-    def figures(self) -> list[Measured]:
-        """All runs of a profile together, with their trials; the candidate's as it was asked on."""
-        mine = self.request.evidence.get("figures", {})
-        theirs = self._current_figures() if self.has_two else {}
-        chart = self.endpoint.get_absolute_url()
+    def figures(self) -> list[MetricComparison]:
+        """Rates over all runs; those of the candidate are as at the time of the request."""
+        candidate = self.request.evidence.get("figures", {})
+        current = self._current_figures() if self.has_other_profile else {}
+        endpoint_address = self.endpoint.get_absolute_url()
         return [
-            Measured(
+            MetricComparison(
                 metric,
-                _rate(metric, theirs.get(metric.value)),
-                _rate(metric, mine.get(metric.value)),
-                f"{chart}?metric={metric.value}#chart",
+                _rate(metric, current.get(metric.value)),
+                _rate(metric, candidate.get(metric.value)),
+                f"{endpoint_address}?metric={metric.value}#chart",
             )
             for metric in Metric
-            if metric.value in mine or metric.value in theirs
+            if metric.value in candidate or metric.value in current
         ]
 
     @property
     def bound_runs(self) -> list[int]:
         runs: list[int] = self.request.evidence.get("runs", [])
-        return runs[-SHOWN_RUNS:][::-1]
+        return runs[-MAX_RUNS:][::-1]
 
     @property
     def more_runs(self) -> int:
-        return max(len(self.request.evidence.get("runs", ())) - SHOWN_RUNS, 0)
+        return max(len(self.request.evidence.get("runs", ())) - MAX_RUNS, 0)
 
     @property
     def suite(self) -> str:
@@ -195,7 +205,7 @@ class Look:
 
     @property
     def short_digest(self) -> str:
-        return self.digest[:_SHORT]
+        return self.digest[:_SHORT_DIGEST_LENGTH]
 
     @property
     def mode_effect(self) -> str:
@@ -208,72 +218,71 @@ class Look:
             for metric, figure in gate_facts.figures_of(self.current, runs).items()
         }
 
-    def _stages(self) -> list[Line]:
+    def _stage_lines(self) -> list[DiffLine]:
         if not self.is_stage:
             return []
-        held = self.request.evidence.get("in_force", {}).get("stage", self.request.from_stage)
-        found = [Line(_("Stage"), name_of(held), name_of(self.request.to_stage))]
-        if self.before is None or self.after is None:
-            return [*found, Line(_("Callers"), allows(held), allows(self.request.to_stage))]
-        now, then = diff.tools(self.before), diff.tools(self.after)
-        return [*found, Line(_("Callers get"), now, then)]
+        after = self.request.to_stage
+        before = self.request.evidence.get("in_force", {}).get("stage", self.request.from_stage)
+        stage = DiffLine(_("Stage"), stage_name(before), stage_name(after))
+        if self.policy_before is None or self.policy_after is None:
+            return [stage, DiffLine(_("Callers"), stage_access(before), stage_access(after))]
+        tools = diff.describe_tools(self.policy_before), diff.describe_tools(self.policy_after)
+        return [stage, DiffLine(_("Callers get"), *tools)]
 
-    def _policies(self) -> list[Line]:
-        if self.before is None or self.after is None:
+    def _policy_lines(self) -> list[DiffLine]:
+        if self.policy_before is None or self.policy_after is None:
             return []
-        on = [body.get("modes", {}).get("effective", []) for body in (self.before, self.after)]
-        differing = diff.policies(self.before, self.after)
-        return [diff.modes(*on), *differing]
+        policies = self.policy_before, self.policy_after
+        before, after = (body.get("modes", {}).get("effective", []) for body in policies)
+        return [diff.diff_modes(before, after), *diff.diff_policies(*policies)]
 
     @cached_property
-    def _capabilities(self) -> tuple[list[Line], int]:
-        mine = self.request.evidence.get("capabilities", {})
-        theirs = {name: each.get("value") for name, each in self.current.capabilities.items()}
-        return diff.capabilities(theirs, mine)
+    def _capability_diff(self) -> tuple[list[DiffLine], int]:
+        candidate = self.request.evidence.get("capabilities", {})
+        current = {name: each.get("value") for name, each in self.current.capabilities.items()}
+        return diff.diff_capabilities(current, candidate)
 
 
-def read(request: RolloutRequest, user: User, actor: Actor) -> Look:
-    """The request with all that a decision on it needs."""
+def read_request_page(request: RolloutRequest, user: User, actor: Actor) -> RequestPage:
     endpoint, candidate = request.profile.endpoint, request.profile
     is_pending = request.state == RolloutRequest.State.PENDING
-    is_mine = request.requested_by_id == user.pk
     policy = current_policy(endpoint.slug) if is_pending else None
     is_stage = request.kind == RolloutRequest.Kind.STAGE
-    return Look(
+    return RequestPage(
         request=request,
         endpoint=endpoint,
         candidate=candidate,
-        current=_current(request),
-        changed=_changed(request),
-        why_not=who_decides.why_not(request, user, actor),
-        is_mine=is_mine,
+        current=_current_profile(request),
+        changes=_evidence_changes(request),
+        cannot_decide_reason=who_decides.cannot_decide_reason(request, user, actor),
+        is_requester=request.requested_by_id == user.pk,
         may_withdraw=is_pending and actor.may(Right.OPERATE, endpoint.team_id),
-        standing=rollout_requests.standing(candidate) if is_pending and is_stage else None,
-        before=policy.body if policy else None,
-        after=_after(request) if is_pending else None,
+        gate_result=rollout_requests.standing(candidate) if is_pending and is_stage else None,
+        policy_before=policy.body if policy else None,
+        policy_after=_policy_after(request) if is_pending else None,
     )
 
 
-def _current(request: RolloutRequest) -> Profile:
+def _current_profile(request: RolloutRequest) -> Profile:
     epoch = request.evidence.get("in_force", {}).get("epoch")
     if epoch in (None, request.profile.epoch):
         return request.profile
-    found = Profile.objects.filter(endpoint=request.profile.endpoint_id, epoch=epoch).first()
-    return found or request.profile
+    profile = Profile.objects.filter(endpoint=request.profile.endpoint_id, epoch=epoch).first()
+    return profile or request.profile
 
 
-def _changed(request: RolloutRequest) -> list[Difference]:
+def _evidence_changes(request: RolloutRequest) -> list[EvidenceChange]:
     if request.state == RolloutRequest.State.PENDING:
-        return evidence_diff.told(rollout_requests.differences(request))
-    return evidence_diff.told(Changed(*each) for each in request.changed)
+        return evidence_diff.describe_changes(rollout_requests.differences(request))
+    return evidence_diff.describe_changes(Changed(*each) for each in request.changed)
 
 
-def _after(request: RolloutRequest) -> dict[str, Any]:
+def _policy_after(request: RolloutRequest) -> dict[str, Any]:
     stage = request.profile.stage if request.switch else request.to_stage
     return policies.would_be(request.profile, stage, without=request.switch)
 
 
-def _rate(metric: Metric, found: Mapping[str, Any] | None) -> Rate | None:
-    if not found or not found["trials"]:
+def _rate(metric: Metric, counts: Mapping[str, Any] | None) -> Rate | None:
+    if not counts or not counts["trials"]:
         return None
-    return metric_rate(metric, found["trials"], found["failures"])
+    return metric_rate(metric, counts["trials"], counts["failures"])

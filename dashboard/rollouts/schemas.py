@@ -1,4 +1,4 @@
-"""Requests for stages, gates and where a profile stands before them, as the API gives them."""
+"""API schemas of rollout requests and of the gate of an endpoint."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from pydantic import BaseModel, ConfigDict, Field
 from dashboard.api import paging
 from dashboard.models import RolloutRequest
 from dashboard.models.profile import Stage
-from dashboard.trust import rollout_requests as rollouts
+from dashboard.trust import rollout_requests
 from dashboard.trust.decision_evidence import Changed
 from health.gates import GateCondition, GateResult
 
@@ -192,37 +192,39 @@ def rollout_out(request: RolloutRequest) -> RolloutOut:
 
 def rollout_detail(request: RolloutRequest) -> RolloutDetail:
     is_pending = request.state == RolloutRequest.State.PENDING
-    differs = rollouts.differences(request) if is_pending else []
-    kept = [Changed(*each) for each in request.changed]
+    differs = rollout_requests.differences(request) if is_pending else []
+    changes = [Changed(*each) for each in request.changed]
     return RolloutDetail(
         **_fields(request),
         evidence=request.evidence,
-        differs=_changed(differs),
-        changed=_changed(kept),
+        differs=_changes_out(differs),
+        changed=_changes_out(changes),
     )
 
 
-def conditions_out(standing: GateResult) -> list[ConditionOut]:
-    return [_condition(each) for each in standing.conditions]
+def conditions_out(gate_result: GateResult) -> list[ConditionOut]:
+    return [_condition_out(condition) for condition in gate_result.conditions]
 
 
-def _condition(condition: GateCondition) -> ConditionOut:
+def _condition_out(condition: GateCondition) -> ConditionOut:
     return ConditionOut(**condition.as_json(), words=condition.words)
 
 
-def _changed(found: Iterable[Changed]) -> list[ChangedOut]:
+def _changes_out(changes: Iterable[Changed]) -> list[ChangedOut]:
     return [
         ChangedOut(part=each.part, before=each.before, after=each.after, words=each.words)
-        for each in found
+        for each in changes
     ]
 
 
 def _fields(request: RolloutRequest) -> dict[str, Any]:
-    same = ("id", "kind", "from_stage", "to_stage", "state", "reason", "requested_at")
-    more = ("expires_at", "four_eyes", "decided_at", "decision_reason")
+    same_name = (
+        *("id", "kind", "from_stage", "to_stage", "state", "reason", "requested_at"),
+        *("expires_at", "four_eyes", "decided_at", "decision_reason"),
+    )
     token = request.requested_token
     return {
-        **{name: getattr(request, name) for name in (*same, *more)},
+        **{name: getattr(request, name) for name in same_name},
         "endpoint": request.profile.endpoint.slug,
         "epoch": request.profile.epoch,
         "mode": request.switch_id,

@@ -1,4 +1,4 @@
-"""How far an endpoint is trusted: its stage, what that allows, what speaks against the next one."""
+"""The rollout panel of an endpoint: its stage, and the conditions of the next one."""
 
 from __future__ import annotations
 
@@ -8,16 +8,16 @@ from django.utils.translation import gettext as _
 
 from dashboard.models import Endpoint, Profile, RolloutRequest
 from dashboard.models.profile import Stage
-from dashboard.rollouts import text as stage_words
-from dashboard.rollouts.gate_conditions import Shown, shown
+from dashboard.rollouts.gate_conditions import DisplayedCondition, display_conditions
+from dashboard.rollouts.text import stage_access, stage_name
 from dashboard.trust import rollout_requests
 from health import stages
 from health.gates import GateResult
 
 
 @dataclass(frozen=True, slots=True)
-class Step:
-    """One rung of the ladder."""
+class StageStep:
+    """A stage of the ladder, relative to the current one."""
 
     stage: str
     is_now: bool
@@ -25,21 +25,21 @@ class Step:
 
     @property
     def name(self) -> str:
-        return stage_words.name_of(self.stage)
+        return stage_name(self.stage)
 
 
 @dataclass(frozen=True, slots=True)
-class Panel:
-    """Where the profile of the present key stands, and which profile the policy follows."""
+class StagePanel:
+    """The current profile with its gate, and the profile that the policy follows."""
 
     endpoint: Endpoint
     profile: Profile
     in_force: Profile
-    standing: GateResult
+    gate_result: GateResult
     pending: RolloutRequest | None
 
     @property
-    def waits_beside(self) -> bool:
+    def has_other_in_force(self) -> bool:
         """Whether the policy follows another profile than the one that is probed."""
         return self.profile.pk != self.in_force.pk
 
@@ -49,70 +49,70 @@ class Panel:
 
     @property
     def name(self) -> str:
-        return stage_words.name_of(self.stage)
+        return stage_name(self.stage)
 
     @property
-    def allows(self) -> str:
-        if self.waits_beside:
-            said = _("It is probed. Callers follow profile {epoch} until this one is promoted.")
-            return said.format(epoch=self.in_force.epoch)
-        return stage_words.allows(self.stage)
+    def access(self) -> str:
+        if self.has_other_in_force:
+            text = _("It is probed. Callers follow profile {epoch} until this one is promoted.")
+            return text.format(epoch=self.in_force.epoch)
+        return stage_access(self.stage)
 
     @property
-    def trusted(self) -> str:
-        """The name of the stage that callers feel."""
-        return stage_words.name_of(self.in_force.stage)
+    def in_force_name(self) -> str:
+        """The name of the stage that applies to callers."""
+        return stage_name(self.in_force.stage)
 
     @property
-    def steps(self) -> list[Step]:
-        place = stages.ladder_position(self.stage)
+    def steps(self) -> list[StageStep]:
+        position = stages.ladder_position(self.stage)
         return [
-            Step(stage, is_now=stage == self.stage, is_passed=number < place)
+            StageStep(stage, is_now=stage == self.stage, is_passed=number < position)
             for number, stage in enumerate(stages.LADDER)
         ]
 
     @property
-    def next(self) -> str:
-        """The name of the next stage; empty at the top."""
-        return stage_words.name_of(self.standing.next) if self.standing.next else ""
+    def next_name(self) -> str:
+        """The name of the next stage; empty at the last one."""
+        return stage_name(self.gate_result.next) if self.gate_result.next else ""
 
     @property
-    def next_allows(self) -> str:
-        return stage_words.allows(self.standing.next) if self.standing.next else ""
+    def next_access(self) -> str:
+        return stage_access(self.gate_result.next) if self.gate_result.next else ""
 
     @property
-    def needs(self) -> list[Shown]:
-        return shown(self.standing.conditions, self.endpoint)
+    def conditions(self) -> list[DisplayedCondition]:
+        return display_conditions(self.gate_result.conditions, self.endpoint)
 
     @property
-    def may_be_asked(self) -> bool:
-        return self.standing.may_be_asked and self.pending is None
+    def can_request(self) -> bool:
+        return self.gate_result.may_be_asked and self.pending is None
 
     @property
     def verdict(self) -> str:
-        """What the conditions come to, in one sentence."""
-        return verdict(self.standing)
+        return gate_verdict(self.gate_result)
 
     @property
     def can_step_back(self) -> bool:
-        """Whether what is in force could allow less, or the present profile be rejected."""
+        """Whether a tighter stage exists, or the current profile can be rejected."""
         return stages.allows_tools(self.in_force.stage) or self.stage != Stage.REJECTED
 
 
-def verdict(standing: GateResult) -> str:
-    """What the conditions of a gate come to, in one sentence."""
-    if standing.next is None:
+def gate_verdict(gate_result: GateResult) -> str:
+    """The result of a gate as a sentence."""
+    if gate_result.next is None:
         return ""
-    if standing.may_be_asked:
+    if gate_result.may_be_asked:
         return _("All conditions are met: it may be asked for.")
-    if standing.paused:
+    if gate_result.paused:
         return _("Paused: nothing speaks against it, but more trials have to settle it.")
     return _("Not yet: a condition is not met.")
 
 
-def read(endpoint: Endpoint, profile: Profile) -> Panel:
-    """The panel of the profile of the present key."""
+def read_stage_panel(endpoint: Endpoint, profile: Profile) -> StagePanel:
+    """`profile` is the current profile of the endpoint."""
     in_force = profile if profile.in_force else endpoint.profile_in_force
-    asked = RolloutRequest.objects.pending().filter(profile=profile, switch=None)
-    pending = asked.select_related("requested_by").first()
-    return Panel(endpoint, profile, in_force, rollout_requests.standing(profile), pending)
+    requests = RolloutRequest.objects.pending().filter(profile=profile, switch=None)
+    pending = requests.select_related("requested_by").first()
+    gate_result = rollout_requests.standing(profile)
+    return StagePanel(endpoint, profile, in_force, gate_result, pending)

@@ -1,4 +1,4 @@
-"""Stages and requests in the reader's words: what each is called and what it allows."""
+"""Labels of stages and requests, and what each stage allows."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from django.utils.translation import gettext_lazy, pgettext_lazy
 from dashboard.models import RolloutRequest
 from dashboard.models.profile import Stage
 
-NAMED: Mapping[str, Promise] = {
+STAGE_NAMES: Mapping[str, Promise] = {
     Stage.SHADOW: gettext_lazy("Shadow"),
     Stage.READ_ONLY: gettext_lazy("Read only"),
     Stage.WRITE: gettext_lazy("Write"),
@@ -19,7 +19,7 @@ NAMED: Mapping[str, Promise] = {
     Stage.REJECTED: gettext_lazy("Rejected"),
     Stage.ROLLED_BACK: gettext_lazy("Rolled back"),
 }
-_ALLOWS: Mapping[str, Promise] = {
+_STAGE_ACCESS: Mapping[str, Promise] = {
     Stage.SHADOW: gettext_lazy("It is probed. Callers get no tools."),
     Stage.READ_ONLY: gettext_lazy("Callers may use tools that read."),
     Stage.WRITE: gettext_lazy("Callers may use tools that read or write."),
@@ -28,7 +28,7 @@ _ALLOWS: Mapping[str, Promise] = {
     Stage.ROLLED_BACK: gettext_lazy("It was stepped back. Callers may use tools that read."),
 }
 _State = RolloutRequest.State
-STATES: Mapping[str, Promise] = {
+STATE_LABELS: Mapping[str, Promise] = {
     _State.PENDING: pgettext_lazy("request", "waiting"),
     _State.APPROVED: pgettext_lazy("request", "approved"),
     _State.REJECTED: pgettext_lazy("request", "rejected"),
@@ -38,22 +38,22 @@ STATES: Mapping[str, Promise] = {
 }
 
 
-def name_of(stage: str) -> str:
-    return str(NAMED[stage])
+def stage_name(stage: str) -> str:
+    return str(STAGE_NAMES[stage])
 
 
-def allows(stage: str) -> str:
-    """What callers may do at that stage, in one sentence."""
-    return str(_ALLOWS[stage])
+def stage_access(stage: str) -> str:
+    """Which tools callers may use at that stage, as a sentence."""
+    return str(_STAGE_ACCESS[stage])
 
 
-def state_of(request: RolloutRequest) -> str:
-    return str(STATES[request.state])
+def state_label(request: RolloutRequest) -> str:
+    return str(STATE_LABELS[request.state])
 
 
-def asked_for(request: RolloutRequest) -> str:
-    """What a request asks for, in a few words."""
+def request_label(request: RolloutRequest) -> str:
+    """The requested change, such as “Shadow → Read only”."""
     if request.switch is not None:
         return _("let go of {mode}").format(mode=request.switch.mode)
-    told = {"before": name_of(request.from_stage), "after": name_of(request.to_stage)}
-    return _("{before} → {after}").format(**told)
+    names = {"before": stage_name(request.from_stage), "after": stage_name(request.to_stage)}
+    return _("{before} → {after}").format(**names)

@@ -1,4 +1,4 @@
-"""Who may decide on a request, and in words why somebody may not."""
+"""Who may decide on a request, and the reason why a user may not."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ from dashboard.core.permissions import Actor, Right
 from dashboard.models import RolloutRequest
 
 
-def why_not(request: RolloutRequest, user: User, actor: Actor) -> str:
-    """Why this person does not decide on it; empty where they may."""
+def cannot_decide_reason(request: RolloutRequest, user: User, actor: Actor) -> str:
+    """Empty if the user may decide."""
     if request.four_eyes and request.requested_by_id == user.pk:
         return _("You asked for it: somebody else decides.")
     if not actor.may(Right.DECIDE, request.profile.endpoint.team_id):
@@ -19,4 +19,4 @@ def why_not(request: RolloutRequest, user: User, actor: Actor) -> str:
 
 
 def may_decide(request: RolloutRequest, user: User, actor: Actor) -> bool:
-    return not why_not(request, user, actor)
+    return not cannot_decide_reason(request, user, actor)

@@ -1,4 +1,4 @@
-"""The shape of a level, so that no cell is told by its colour alone."""
+"""The shape of a level, so that cells differ in more than colour."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from dashboard.compare.queries import Level
 
 register = template.Library()
 
-# Drawn on 12 x 12.
+# Paths on a 12 x 12 grid.
 _SHAPES = {
     Level.GOOD: "M6 1a5 5 0 1 0 0 10A5 5 0 0 0 6 1Z",
     Level.FAIR: "M6 1a5 5 0 1 0 0 10A5 5 0 0 0 6 1Zm0 1.6v6.8a3.4 3.4 0 0 1 0-6.8Z",
@@ -19,5 +19,5 @@ _SHAPES = {
 
 
 @register.filter
-def shape(level: Level) -> str:
+def level_shape(level: Level) -> str:
     return _SHAPES[level]

@@ -1,4 +1,4 @@
-"""Stages and requests for templates."""
+"""Template filters and tags for stages and requests."""
 
 from __future__ import annotations
 
@@ -7,12 +7,12 @@ from typing import Any
 from django import template
 
 from dashboard.models import RolloutRequest
-from dashboard.rollouts import text as stage_words
+from dashboard.rollouts import text
 
 register = template.Library()
 
 _State = RolloutRequest.State
-# Apart in shape as well as in colour. Drawn on 12 x 12.
+# States differ in shape as well as in colour. Paths on a 12 x 12 grid.
 _SHAPES = {
     _State.PENDING: "M1 5h2.4v2.4H1Zm3.8 0h2.4v2.4H4.8Zm3.8 0H11v2.4H8.6Z",
     _State.APPROVED: "M6 1a5 5 0 1 0 0 10A5 5 0 0 0 6 1Z",
@@ -31,20 +31,20 @@ _KINDS = {
 @register.inclusion_tag("parts/_status.html")
 def request_badge(request: RolloutRequest) -> dict[str, Any]:
     state = _State(request.state)
-    words = stage_words.state_of(request)
-    return {"kind": _KINDS.get(state, "idle"), "path": _SHAPES[state], "words": words}
+    label = text.state_label(request)
+    return {"kind": _KINDS.get(state, "idle"), "path": _SHAPES[state], "words": label}
 
 
 @register.filter
 def stage_name(stage: str) -> str:
-    return stage_words.name_of(stage)
+    return text.stage_name(stage)
 
 
 @register.filter
-def stage_allows(stage: str) -> str:
-    return stage_words.allows(stage)
+def stage_access(stage: str) -> str:
+    return text.stage_access(stage)
 
 
 @register.filter
-def asked_for(request: RolloutRequest) -> str:
-    return stage_words.asked_for(request)
+def request_label(request: RolloutRequest) -> str:
+    return text.request_label(request)

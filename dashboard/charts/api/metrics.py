@@ -65,7 +65,7 @@ class Wanted(BaseModel):
     end: AwareDatetime | None = Field(default=None, alias="to", description="Else now")
 
     def span(self) -> tuple[datetime, datetime]:
-        """From when to when; refused unless there is time between."""
+        """Start and end; refuses an empty span."""
         end = self.end or timezone.now()
         start = self.start or max(end, EARLIEST + WEEK) - WEEK
         if not EARLIEST <= start < end <= LATEST:
@@ -116,20 +116,20 @@ def run_metrics(request: HttpRequest, run_id: RunId) -> RunMetrics:
     summary="Read a metric of an endpoint over time",
 )
 def endpoint_metrics(
-    request: HttpRequest, slug: Slug, wanted: Annotated[Wanted, Query()]
+    request: HttpRequest, slug: Slug, query: Annotated[Wanted, Query()]
 ) -> SeriesOut:
     """At most 1,500 points; a longer span has longer points."""
-    start, end = wanted.span()
-    number = observations.PROBE if wanted.lane is Lane.PROBE else observations.LIVE
-    found = series.read_series(
-        find_endpoint(slug), wanted.metric, lane=number, start=start, end=end
+    start, end = query.span()
+    lane = observations.PROBE if query.lane is Lane.PROBE else observations.LIVE
+    metric_series = series.read_series(
+        find_endpoint(slug), query.metric, lane=lane, start=start, end=end
     )
     return SeriesOut(
-        metric=wanted.metric,
-        lane=wanted.lane,
-        level=found.level,
-        step_s=int(found.step.total_seconds()),
-        points=[_point(wanted.metric, point) for point in found.points],
+        metric=query.metric,
+        lane=query.lane,
+        level=metric_series.level,
+        step_s=int(metric_series.step.total_seconds()),
+        points=[_point(query.metric, point) for point in metric_series.points],
     )
 
 

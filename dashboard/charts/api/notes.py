@@ -1,4 +1,4 @@
-"""Notes about an endpoint: what a deployment, or a person, wrote down about a moment."""
+"""Notes about an endpoint, written by people and deployments."""
 
 from __future__ import annotations
 
@@ -73,18 +73,18 @@ def list_notes(
     cursor: Below = MAX_ID,
     limit: Annotated[int, Query(ge=1, le=500, description="The most on a page")] = 100,
 ) -> NoteList:
-    of_endpoint = (
+    all_notes = (
         Note.objects.filter(endpoint=find_endpoint(slug)).select_related("author").newest_first()
     )
-    found = of_endpoint.kept()
-    # By time, which people may give: the note at the cursor says when that was.
-    last = of_endpoint.filter(pk=cursor).first()
+    notes = all_notes.kept()
+    # Ordered by time, which authors can set: the note at the cursor has the time to continue at.
+    last = all_notes.filter(pk=cursor).first()
     if last is not None:
-        found = found.filter(Q(at__lt=last.at) | Q(at=last.at, pk__lt=last.pk))
+        notes = notes.filter(Q(at__lt=last.at) | Q(at=last.at, pk__lt=last.pk))
     elif cursor != MAX_ID:
         raise ApiError(422, "cursor: There is no such page.", details=[_NO_PAGE])
-    shown, next_cursor = paging.cut_page(found, limit, lambda note: note.pk)
-    return NoteList(notes=[note_out(note) for note in shown], next_cursor=next_cursor)
+    page, next_cursor = paging.cut_page(notes, limit, lambda note: note.pk)
+    return NoteList(notes=[note_out(note) for note in page], next_cursor=next_cursor)
 
 
 @router.post(
@@ -93,9 +93,9 @@ def list_notes(
 def add_note(request: HttpRequest, slug: Slug, body: NoteIn) -> Status[NoteOut]:
     """It is a mark in every chart of the endpoint: put one there with each deployment."""
     by = auth.request_token(request).created_by
-    made = service.add_note(find_endpoint(slug), at=body.at, text=body.text, link=body.link, by=by)
-    made.refresh_from_db()
-    return Status(201, note_out(made))
+    note = service.add_note(find_endpoint(slug), at=body.at, text=body.text, link=body.link, by=by)
+    note.refresh_from_db()
+    return Status(201, note_out(note))
 
 
 @router.delete(
@@ -117,9 +117,9 @@ def remove_note(
 
 
 def note_out(note: Note) -> NoteOut:
-    same = ("at", "text", "link", "created_at")
+    same_name = ("at", "text", "link", "created_at")
     return NoteOut(
         id=note.pk,
         author=note.author.get_username() if note.author else None,
-        **{name: getattr(note, name) for name in same},
+        **{name: getattr(note, name) for name in same_name},
     )

@@ -17,7 +17,7 @@ def reference_traces(references: Sequence[Reference]) -> list[go.Scatter]:
     provisional = bool(references) and all(each.provisional for each in references)
     name = say("Provisional reference") if provisional else say("Reference")
     return [
-        _level_trace(name, references, lambda each: (each.rate, each.words), (theme.MUTED, "dot")),
+        _level_trace(name, references, lambda each: (each.rate, each.text), (theme.MUTED, "dot")),
         _level_trace(say("One run here warns"), references, _warning_level, (MODE, "dashdot")),
         _level_trace(say("Two runs here alarm"), references, _alarm_level, (INCIDENT, "longdash")),
     ]
@@ -25,14 +25,14 @@ def reference_traces(references: Sequence[Reference]) -> list[go.Scatter]:
 
 def _warning_level(each: Reference) -> tuple[float | None, str]:
     rate = each.warn
-    words = say("one run at {rate} or worse is warned of")
-    return rate, "" if rate is None else words.format(rate=f"{rate:.0%}")
+    text = say("one run at {rate} or worse is warned of")
+    return rate, "" if rate is None else text.format(rate=f"{rate:.0%}")
 
 
 def _alarm_level(each: Reference) -> tuple[float | None, str]:
     rate = each.alarm
-    words = say("two runs in a row at {rate} or worse raise the alarm")
-    return rate, "" if rate is None else words.format(rate=f"{rate:.0%}")
+    text = say("two runs in a row at {rate} or worse raise the alarm")
+    return rate, "" if rate is None else text.format(rate=f"{rate:.0%}")
 
 
 def _level_trace(
@@ -40,19 +40,19 @@ def _level_trace(
 ) -> go.Scatter:
     xs: list[str | None] = []
     ys: list[float | None] = []
-    words: list[str | None] = []
+    texts: list[str | None] = []
     for each in references:
         y, text = point(each)
         if y is not None:
             xs += [theme.iso(each.start), theme.iso(each.end), None]
             ys += [y, y, None]
-            words += [text, text, None]
+            texts += [text, text, None]
     return go.Scatter(
         name=name,
         mode="lines",
         x=xs,
         y=ys,
-        text=words,
+        text=texts,
         hovertemplate="%{text}<extra></extra>",
         line={"color": look[0], "width": 1.25, "dash": look[1]},
         showlegend=bool(xs),

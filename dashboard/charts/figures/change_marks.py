@@ -31,11 +31,11 @@ class MarkKind(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Mark:
-    """One change; `words` are untrusted text."""
+    """One change; `text` is untrusted."""
 
     at: datetime
     kind: MarkKind
-    words: str
+    text: str
 
 
 _SYMBOLS = {
@@ -111,7 +111,7 @@ def _group_text(group: Sequence[Mark]) -> str:
 
 def _mark_text(mark: Mark) -> str:
     # Untrusted text: Plotly would interpret its markup.
-    return escape(visible(clip(mark.words, _MAX_LENGTH)))
+    return escape(visible(clip(mark.text, _MAX_LENGTH)))
 
 
 def _kind_name(kind: MarkKind) -> str:

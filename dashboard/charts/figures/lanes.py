@@ -42,7 +42,7 @@ class Reference:
     start: datetime
     end: datetime
     rate: float
-    words: str
+    text: str
     provisional: bool = False
     # The rate of one run that is warned of, and of two in a row that raise the alarm.
     warn: float | None = None
@@ -122,20 +122,20 @@ def _lane_trace(
 ) -> go.Scatter:
     (y, colour), (left, right) = look, bounds
     xs: list[str | None] = []
-    words: list[str | None] = []
+    texts: list[str | None] = []
     symbols: list[str] = []
     for group in _group_overlapping(episodes, (right - left) * _CLOSE, right):
         ends = _bar_ends(group, bounds, (right - left) * _CLOSE)
         text = _group_text(group)
         xs += [*(theme.iso(at) for at, _ in ends), None]
-        words += [*(text for _ in ends), None]
+        texts += [*(text for _ in ends), None]
         symbols += [*(symbol for _, symbol in ends), "square"]
     return go.Scatter(
         name=name,
         mode="lines+markers",
         x=xs,
         y=[None if x is None else y for x in xs],
-        text=words,
+        text=texts,
         hovertemplate="%{text}<extra></extra>",
         line={"color": colour, "width": 4},
         marker={"symbol": symbols, "color": colour, "size": 8},

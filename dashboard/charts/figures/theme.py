@@ -18,7 +18,7 @@ FONT = "system-ui, -apple-system, 'Segoe UI', Roboto, 'Helvetica Neue', Arial, s
 
 
 def layout(**over: Any) -> dict[str, Any]:
-    """The layout of a time chart, with what is given on top."""
+    """The layout of a time chart; `over` replaces its defaults."""
     return {
         "autosize": True,
         "paper_bgcolor": CLEAR,
@@ -70,5 +70,5 @@ def iso(moment: datetime) -> str:
 
 
 def moment(at: datetime) -> str:
-    """A moment inside words: charts.js writes it in the reader's zone and language."""
+    """A moment inside text: charts.js writes it in the reader's zone and language."""
     return f"<time>{at.astimezone(UTC):%Y-%m-%dT%H:%M:%SZ}</time>"

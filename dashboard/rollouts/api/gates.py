@@ -1,4 +1,4 @@
-"""The gates: what each stage asks for, in every version that ever held."""
+"""The gates: the conditions of each stage, in all their versions."""
 
 from __future__ import annotations
 
@@ -65,20 +65,21 @@ class GatesIn(BaseModel):
 
 @router.get("", auth=auth.READ, response=GatesOut, summary="Read what each stage asks for")
 def read_gates(request: HttpRequest) -> GatesOut:
-    return _out(*GateVersion.current())
+    return _current_out(*GateVersion.current())
 
 
 @router.put("", auth=auth.ADMINISTER, response=GatesOut, summary="Change what the stages ask for")
 def change_gates(request: HttpRequest, body: GatesIn) -> GatesOut:
     """Whatever was asked for under the old ones is void."""
-    found = [
-        Detail(field=f"gates.{where}", message=why) for where, why in find_gate_errors(body.gates)
+    errors = [
+        Detail(field=f"gates.{path}", message=message)
+        for path, message in find_gate_errors(body.gates)
     ]
-    if found:
-        raise ApiError(422, f"{found[0].field}: {found[0].message}", details=found[:20])
+    if errors:
+        raise ApiError(422, f"{errors[0].field}: {errors[0].message}", details=errors[:20])
     by, seen = auth.token_owner(request), body.version or 0
     service.change(body.gates, by=by, reason=body.reason, seen=seen)
-    return _out(*GateVersion.current())
+    return _current_out(*GateVersion.current())
 
 
 @router.get("/versions", auth=auth.READ, response=GateVersions, summary="List the gates of before")
@@ -86,18 +87,18 @@ def list_gate_versions(
     request: HttpRequest, cursor: Below = MAX_ID, limit: Limit = 20
 ) -> GateVersions:
     """The newest first."""
-    rows = GateVersion.objects.filter(pk__lt=cursor).select_related("by").order_by("-id")
-    shown, next_cursor = paging.cut_page(rows, limit, lambda row: row.pk)
-    return GateVersions(versions=[_kept(row) for row in shown], next_cursor=next_cursor)
+    versions = GateVersion.objects.filter(pk__lt=cursor).select_related("by").order_by("-id")
+    page, next_cursor = paging.cut_page(versions, limit, lambda version: version.pk)
+    return GateVersions(versions=[_version_out(each) for each in page], next_cursor=next_cursor)
 
 
-def _out(version: GateVersion | None, held: Gates) -> GatesOut:
+def _current_out(version: GateVersion | None, gates: Gates) -> GatesOut:
     if version is not None:
-        return _kept(version)
-    return GatesOut(version=None, gates=held.as_json(), reason="", by=None, at=None)
+        return _version_out(version)
+    return GatesOut(version=None, gates=gates.as_json(), reason="", by=None, at=None)
 
 
-def _kept(version: GateVersion) -> GatesOut:
+def _version_out(version: GateVersion) -> GatesOut:
     by = version.by.get_username() if version.by else None
     return GatesOut(
         version=version.pk, gates=version.body, reason=version.reason, by=by, at=version.at

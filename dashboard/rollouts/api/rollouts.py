@@ -1,4 +1,4 @@
-"""Stages: asking for the next one, deciding about it, and stepping back."""
+"""Rollouts: request the next stage, decide on a request, step back."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ SwitchId = Annotated[int, Path(ge=1, le=MAX_ID, description="The `id` in the lis
 )
 def read_gate(request: HttpRequest, slug: Slug) -> StandingOut:
     """Each condition with its figures and what they rest on."""
-    return _standing(find_endpoint(slug))
+    return _standing_out(find_endpoint(slug))
 
 
 @of_endpoint.post(
@@ -55,8 +55,8 @@ def ask_for_stage(request: HttpRequest, slug: Slug, body: ReasonIn) -> Status[Ro
     """Of the profile of the present key. Somebody else decides; what the request rests on is kept
     with it, and if any of that changes before, the request is void."""
     by, token = auth.token_owner(request), auth.request_token(request)
-    made = service.ask(find_endpoint(slug).profile, by=by, reason=body.reason, token=token)
-    return Status(201, rollout_detail(_find(made.pk)))
+    created = service.ask(find_endpoint(slug).profile, by=by, reason=body.reason, token=token)
+    return Status(201, rollout_detail(_find_request(created.pk)))
 
 
 @of_endpoint.post(
@@ -79,7 +79,7 @@ def step_back(request: HttpRequest, slug: Slug, body: StepBackIn) -> StandingOut
         service.reject_profile(profile, by=by, reason=body.reason)
     else:
         service.step_back(profile, to=body.to.value, by=by, reason=body.reason)
-    return _standing(find_endpoint(slug))
+    return _standing_out(find_endpoint(slug))
 
 
 @of_endpoint.post(
@@ -93,12 +93,12 @@ def ask_to_unpin(
 ) -> Status[RolloutDetail]:
     """One person pins a mode; letting go of it takes a second one, who decides on the request."""
     by, token = auth.token_owner(request), auth.request_token(request)
-    found = ModeSwitch.objects.filter(profile__endpoint=find_endpoint(slug), off_at=None)
-    switch = found.select_related("profile").filter(pk=switch_id).first()
+    switches = ModeSwitch.objects.filter(profile__endpoint=find_endpoint(slug), off_at=None)
+    switch = switches.select_related("profile").filter(pk=switch_id).first()
     if switch is None:
         raise not_found_error("mode that is on")
-    made = service.ask_unpin(switch, by=by, reason=body.reason, token=token)
-    return Status(201, rollout_detail(_find(made.pk)))
+    created = service.ask_unpin(switch, by=by, reason=body.reason, token=token)
+    return Status(201, rollout_detail(_find_request(created.pk)))
 
 
 @router.get("", auth=auth.READ, response=RolloutList, summary="List requests, newest first")
@@ -111,22 +111,22 @@ def list_rollouts(
     cursor: Below = MAX_ID,
     limit: Limit = 50,
 ) -> RolloutList:
-    wanted = _requests().filter(pk__lt=cursor).newest_first()
+    requests = _requests().filter(pk__lt=cursor).newest_first()
     teams = auth.readable_teams(request)
     if teams is not None:
-        wanted = wanted.filter(profile__endpoint__team__in=teams)
+        requests = requests.filter(profile__endpoint__team__in=teams)
     if state:
-        wanted = wanted.filter(state=state)
+        requests = requests.filter(state=state)
     if endpoint:
-        wanted = wanted.filter(profile__endpoint__slug=endpoint.replace("\0", ""))
-    shown, next_cursor = paging.cut_page(wanted, limit, lambda each: each.pk)
-    return RolloutList(rollouts=[rollout_out(each) for each in shown], next_cursor=next_cursor)
+        requests = requests.filter(profile__endpoint__slug=endpoint.replace("\0", ""))
+    page, next_cursor = paging.cut_page(requests, limit, lambda each: each.pk)
+    return RolloutList(rollouts=[rollout_out(each) for each in page], next_cursor=next_cursor)
 
 
 @router.get("/{int:request_id}", auth=auth.READ, response=RolloutDetail, summary="Read one request")
 def read_rollout(request: HttpRequest, request_id: RequestId) -> RolloutDetail:
     """With all that it rests on, and what of that is different now."""
-    return rollout_detail(_find(request_id))
+    return rollout_detail(_find_request(request_id))
 
 
 @router.post(
@@ -138,15 +138,15 @@ def read_rollout(request: HttpRequest, request_id: RequestId) -> RolloutDetail:
 def approve_rollout(request: HttpRequest, request_id: RequestId, body: ReasonIn) -> RolloutDetail:
     """Refused for whoever asked, by page or by any token of theirs. Refused too if anything that it
     rests on has changed: then the request is void, and `detail` says what changed."""
-    service.approve(_find(request_id), by=auth.token_owner(request), reason=body.reason)
-    return rollout_detail(_find(request_id))
+    service.approve(_find_request(request_id), by=auth.token_owner(request), reason=body.reason)
+    return rollout_detail(_find_request(request_id))
 
 
 @router.post("/{int:request_id}/reject", auth=auth.DECIDE, response=RolloutDetail, summary="Say no")
 def reject_rollout(request: HttpRequest, request_id: RequestId, body: ReasonIn) -> RolloutDetail:
     """The stage stays as it is; another request may be made."""
-    service.reject(_find(request_id), by=auth.token_owner(request), reason=body.reason)
-    return rollout_detail(_find(request_id))
+    service.reject(_find_request(request_id), by=auth.token_owner(request), reason=body.reason)
+    return rollout_detail(_find_request(request_id))
 
 
 @router.post(
@@ -159,36 +159,36 @@ def withdraw_rollout(
     request: HttpRequest, request_id: RequestId, body: ReasonMayBeIn
 ) -> RolloutDetail:
     """By whoever asked, or anybody who may ask."""
-    service.withdraw(_find(request_id), by=auth.token_owner(request), reason=body.reason)
-    return rollout_detail(_find(request_id))
+    service.withdraw(_find_request(request_id), by=auth.token_owner(request), reason=body.reason)
+    return rollout_detail(_find_request(request_id))
 
 
-def _standing(endpoint: Endpoint) -> StandingOut:
-    profile, held = endpoint.profile, endpoint.profile_in_force
-    found = service.standing(profile)
+def _standing_out(endpoint: Endpoint) -> StandingOut:
+    profile, in_force = endpoint.profile, endpoint.profile_in_force
+    gate_result = service.standing(profile)
     pending = profile.requests.pending().filter(kind=RolloutRequest.Kind.STAGE).first()
     return StandingOut(
         epoch=profile.epoch,
-        stage=found.stage,
-        next=found.next,
-        gates=found.version,
-        may_be_asked=found.may_be_asked,
-        paused=found.paused,
+        stage=gate_result.stage,
+        next=gate_result.next,
+        gates=gate_result.version,
+        may_be_asked=gate_result.may_be_asked,
+        paused=gate_result.paused,
         pending=pending.pk if pending else None,
-        conditions=conditions_out(found),
-        in_force={"epoch": held.epoch, "stage": held.stage},
+        conditions=conditions_out(gate_result),
+        in_force={"epoch": in_force.epoch, "stage": in_force.stage},
     )
 
 
-def _find(request_id: int) -> RolloutRequest:
-    found = _requests().filter(pk=request_id).first()
-    if found is None:
+def _find_request(request_id: int) -> RolloutRequest:
+    request = _requests().filter(pk=request_id).first()
+    if request is None:
         raise not_found_error("request")
-    return found
+    return request
 
 
 def _requests() -> RolloutRequestQuerySet:
-    kept = RolloutRequest.objects.filter(profile__endpoint__removed_at=None)
-    return kept.select_related(
+    requests = RolloutRequest.objects.filter(profile__endpoint__removed_at=None)
+    return requests.select_related(
         "profile__endpoint", "requested_by", "decided_by", "requested_token", "switch"
     )

@@ -1,4 +1,4 @@
-"""The settings page of the gates: what each stage asks for before anybody may ask for it."""
+"""The settings page of the gates."""
 
 from __future__ import annotations
 
@@ -24,13 +24,13 @@ from health.gates import find_gate_errors
 @needs(Right.READ, change=Right.ADMINISTER)
 @fresh
 @require_http_methods(["GET", "HEAD", "POST"])
-def page(request: HttpRequest) -> HttpResponse:
-    version, now = GateVersion.current()
+def gates_page(request: HttpRequest) -> HttpResponse:
+    version, current_gates = GateVersion.current()
     seen = str(version.pk if version else 0)
-    form = GatesForm(now, request.POST or None)
+    form = GatesForm(current_gates, request.POST or None)
     refusal = ""
     if request.method == "POST" and form.is_valid():
-        refusal = _refusal(request, form, seen) or _change(request, form, seen)
+        refusal = _refusal(request, form, seen) or _save_gates(request, form, seen)
         if not refusal and not form.has_errors:
             messages.success(request, _("These gates hold from now on."))
             return redirect("gates")
@@ -40,9 +40,9 @@ def page(request: HttpRequest) -> HttpResponse:
         "form": form,
         "refusal": refusal,
         "may_change": actor_of(request).may_somewhere(Right.ADMINISTER),
-        "told": gate_versions.told(now),
-        "versions": gate_versions.versions(),
-        "voids": gate_versions.would_void(),
+        "gates": gate_versions.describe_gates(current_gates),
+        "versions": gate_versions.read_gate_versions(),
+        "voided_count": gate_versions.count_voided_by_change(),
     }
     return render(request, "rollouts/gates.html", context)
 
@@ -58,10 +58,10 @@ def _refusal(request: HttpRequest, form: GatesForm, seen: str) -> str:
     return ""
 
 
-def _change(request: HttpRequest, form: GatesForm, seen: str) -> str:
+def _save_gates(request: HttpRequest, form: GatesForm, seen: str) -> str:
     body = form.body()
-    if wrong := find_gate_errors(body):
-        form.mark(wrong)
+    if errors := find_gate_errors(body):
+        form.add_path_errors(errors)
         return ""
     by, reason = cast(User, request.user), form.reason.cleaned_data["reason"]
     try:

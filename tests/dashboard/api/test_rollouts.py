@@ -12,7 +12,7 @@ from dashboard.models import AuditEntry, Endpoint, GateVersion, Grant, Profile, 
 from dashboard.models.people import Role
 from dashboard.people.services import tokens
 from tests.dashboard.api.client import Asking, error_of
-from tests.dashboard.rollouts.builders import measure, ready
+from tests.dashboard.rollouts.builders import make_ready_endpoint, measure
 from tests.factories import make_person
 
 WHY = {"reason": "a good week"}
@@ -37,7 +37,7 @@ def anna(db: None) -> Asking:
 
 @pytest.fixture
 def endpoint(db: None) -> Endpoint:
-    return ready()
+    return make_ready_endpoint()
 
 
 def asked(api: Asking) -> dict[str, Any]:

@@ -37,7 +37,7 @@ from dashboard.trust import gates, modes, rollout_requests
 from health.gates import DEFAULTS
 from health.modes import Mode
 from tests.dashboard.api.incidents import make_incident
-from tests.dashboard.rollouts.builders import ready
+from tests.dashboard.rollouts.builders import make_ready_endpoint
 from tests.extent import EXTENT
 from tests.factories import make_attempt, make_person, make_run
 
@@ -73,7 +73,7 @@ def _one_connection() -> Iterator[None]:
 @pytest.fixture
 def places(db: None) -> dict[str, Any]:
     """Rows of every kind, by the names that addresses have for them."""
-    endpoint = ready()
+    endpoint = make_ready_endpoint()
     olga = make_person("olga", Role.OPERATOR, team=Team.objects.create(name="search"))
     Grant.objects.create(person=olga, team=None, role=Role.OPERATOR)
     asked = _gated(endpoint, olga)

@@ -28,30 +28,32 @@ def endpoint(db: None) -> Endpoint:
 
 
 def test_an_incident_and_its_modes_are_episodes(endpoint: Endpoint) -> None:
-    """What is open has no end; the words say what fell and who switched."""
+    """An open incident has no end; the titles say what fell and what switched the mode."""
     incident = degrade(endpoint)
 
-    found = _read(endpoint)
+    annotations = _read(endpoint)
 
-    assert [(each.start, each.end) for each in found.incidents] == [(incident.opened_at, None)]
-    assert found.incidents[0].title.startswith("Parse success fell from 100% to")
-    assert "no_tools, automatic" in [each.title for each in found.modes]
+    assert [(each.start, each.end) for each in annotations.incidents] == [
+        (incident.opened_at, None)
+    ]
+    assert annotations.incidents[0].title.startswith("Parse success fell from 100% to")
+    assert "no_tools, automatic" in [each.title for each in annotations.modes]
 
 
-def test_what_ended_before_the_span_is_left_out(endpoint: Endpoint) -> None:
-    """A chart of today tells nothing of last month."""
+def test_episodes_that_ended_before_the_span_are_excluded(endpoint: Endpoint) -> None:
+    """A chart has no incidents or modes from before its span."""
     incident = degrade(endpoint)
     over = {"state": "recovered", "ended_at": timezone.now() - 40 * DAY}
     Incident.objects.filter(pk=incident.pk).update(**over)
     ModeSwitch.objects.update(off_at=timezone.now() - 40 * DAY)
 
-    found = _read(endpoint)
+    annotations = _read(endpoint)
 
-    assert (list(found.incidents), list(found.modes)) == ([], [])
+    assert (list(annotations.incidents), list(annotations.modes)) == ([], [])
 
 
-def test_a_mode_that_ran_out_ends_when_it_ran_out(endpoint: Endpoint) -> None:
-    """Also before anybody has swept it away."""
+def test_an_expired_mode_ends_at_its_expiry(endpoint: Endpoint) -> None:
+    """Even before the cleanup has switched it off."""
     switch = modes.switch_on(endpoint.profile, Mode.NO_PARALLEL, by=None, reason="r", lasts=DAY)
     ModeSwitch.objects.filter(pk=switch.pk).update(expires_at=Now() - timedelta(hours=1))
     switch.refresh_from_db()
@@ -59,32 +61,32 @@ def test_a_mode_that_ran_out_ends_when_it_ran_out(endpoint: Endpoint) -> None:
     assert _read(endpoint).modes[0].end == switch.expires_at
 
 
-def test_the_reference_holds_from_its_freezing_on(endpoint: Endpoint) -> None:
-    """The line begins where the baseline was full, at the rate that runs are compared with."""
+def test_the_reference_starts_when_the_baseline_is_established(endpoint: Endpoint) -> None:
+    """The line starts where the baseline was full, at the rate that runs are compared with."""
     end = settle(endpoint)
 
-    (held,) = _read(endpoint).references
+    (reference,) = _read(endpoint).references
 
-    assert held.rate == pytest.approx(Baseline(200, 200, 20).reference())
-    assert held.start < end
-    assert not held.provisional
-    assert "baseline 200 of 200 in 20 runs" in held.words
+    assert reference.rate == pytest.approx(Baseline(200, 200, 20).reference())
+    assert reference.start < end
+    assert not reference.provisional
+    assert "baseline 200 of 200 in 20 runs" in reference.text
 
 
-def test_a_reference_is_shown_the_way_its_metric_is(endpoint: Endpoint) -> None:
-    """Where low is good, the line is at what may go badly; another metric has its own line."""
+def test_a_reference_is_displayed_like_its_metric(endpoint: Endpoint) -> None:
+    """For a metric where low is good the line is at the failure rate; each metric has its own."""
     settle(endpoint)
     WatchEvent.objects.update(metric=Metric.SCHEMA_FAILURE.value)
 
-    (held,) = _read(endpoint, Metric.SCHEMA_FAILURE).references
+    (reference,) = _read(endpoint, Metric.SCHEMA_FAILURE).references
 
-    assert held.rate == pytest.approx(1 - Baseline(200, 200, 20).reference())
-    assert "baseline 0 of 200 in 20 runs" in held.words
+    assert reference.rate == pytest.approx(1 - Baseline(200, 200, 20).reference())
+    assert "baseline 0 of 200 in 20 runs" in reference.text
     assert list(_read(endpoint, Metric.LEAK).references) == []
 
 
-def test_an_accepted_normal_is_another_reference(endpoint: Endpoint) -> None:
-    """The old line ends where somebody accepted, and a lower one begins there."""
+def test_a_baseline_reset_starts_another_reference(endpoint: Endpoint) -> None:
+    """The old line ends at the reset, and a lower one starts there."""
     degrade(endpoint, failures=5, runs=8)
     detection.accept(endpoint.profile, Metric.PARSE_SUCCESS, by=None, note="a smaller model")
 
@@ -95,26 +97,26 @@ def test_an_accepted_normal_is_another_reference(endpoint: Endpoint) -> None:
     assert (first.provisional, second.provisional) == (False, True)
 
 
-def test_before_it_is_frozen_the_reference_is_provisional(endpoint: Endpoint) -> None:
-    """It is drawn, and called what it is."""
+def test_a_reference_is_provisional_until_the_baseline_is_established(endpoint: Endpoint) -> None:
+    """It is drawn and labelled as provisional."""
     for hours in range(5, 0, -1):
         watch_run(endpoint, 0, at=timezone.now() - timedelta(hours=hours))
 
-    (held,) = _read(endpoint).references
+    (reference,) = _read(endpoint).references
 
-    assert held.provisional
-    assert held.words.startswith("provisional reference")
+    assert reference.provisional
+    assert reference.text.startswith("provisional reference")
 
 
 def test_without_any_baseline_there_is_no_reference(endpoint: Endpoint) -> None:
-    """Nothing is compared, so nothing is drawn."""
+    """No line is drawn without a baseline."""
     watch_run(endpoint, 0, at=timezone.now())
 
     assert list(_read(endpoint).references) == []
 
 
-def test_a_run_that_ends_brings_strip_and_metrics_along(client: Client, endpoint: Endpoint) -> None:
-    """The page of an endpoint learns of an incident without a reload."""
+def test_a_finished_run_updates_incidents_and_metrics(client: Client, endpoint: Endpoint) -> None:
+    """The page of an endpoint shows a new incident without a reload."""
     client.force_login(make_person("alice", Role.OPERATOR))
     degrade(endpoint)
 

@@ -1,4 +1,4 @@
-"""The chart of an endpoint: ranges, its title, its table, and what it exports."""
+"""The chart of an endpoint: its ranges, title, table and export."""
 
 from __future__ import annotations
 
@@ -29,20 +29,18 @@ def endpoint(db: None) -> Endpoint:
 
 
 @pytest.mark.parametrize("part", PARTS)
-def test_charts_ask_for_a_sign_in_and_an_endpoint(
+def test_charts_need_a_sign_in_and_an_endpoint(
     client: Client, signed_in: Client, db: None, part: str
 ) -> None:
-    """Strangers are sent to sign in; what nobody registered is not found."""
+    """Anonymous users are redirected to the login; an unknown endpoint is 404."""
     anonymous = Client().get(f"/endpoints/steady/{part}")
 
     assert anonymous.headers["Location"].startswith("/login/")
     assert signed_in.get(f"/endpoints/nobody/{part}").status_code == 404
 
 
-def test_a_window_by_hand_shows_its_runs_and_a_way_back(
-    signed_in: Client, endpoint: Endpoint
-) -> None:
-    """Only what ended in it, on an axis that is the window; the form holds it."""
+def test_a_custom_window_shows_its_runs_and_a_reset(signed_in: Client, endpoint: Endpoint) -> None:
+    """Only runs that ended in it are shown; the axis and the form have its bounds."""
     now = timezone.now().replace(microsecond=0)
     for hours in (1, 5, 9):
         make_finished_run(endpoint, at=now - hours * HOUR)
@@ -57,10 +55,10 @@ def test_a_window_by_hand_shows_its_runs_and_a_way_back(
     assert_contains(page, f'value="{now - 6 * HOUR:%Y-%m-%dT%H:%M}"')
 
 
-def test_a_window_without_sense_says_so_and_shows_its_range(
+def test_an_invalid_window_says_so_and_shows_the_range(
     signed_in: Client, endpoint: Endpoint
 ) -> None:
-    """A mistyped address still shows something, and nothing of it runs."""
+    """An invalid query string falls back to the range and is escaped."""
     make_finished_run(endpoint)
 
     page = signed_in.get("/endpoints/steady/?from=<script>&to=2026-11-03T12:00&range=24h")
@@ -71,8 +69,8 @@ def test_a_window_without_sense_says_so_and_shows_its_range(
     assert page.context["points"] == 1
 
 
-def test_the_title_says_what_an_incident_found(signed_in: Client, endpoint: Endpoint) -> None:
-    """From what, to what, and when; also where somebody cannot see the drawing."""
+def test_the_title_describes_the_incident(signed_in: Client, endpoint: Endpoint) -> None:
+    """It has both rates and the day, also in the label for screen readers."""
     incident = degrade(endpoint)
     after = incident.opened_at + HOUR
     make_finished_run(endpoint, passed=3, failed=7, at=after)
@@ -93,10 +91,10 @@ def test_the_title_says_what_an_incident_found(signed_in: Client, endpoint: Endp
         (1, "Parse success: 98%, 78 of 80 trials"),
     ],
 )
-def test_without_an_incident_the_title_claims_only_what_the_intervals_bear(
+def test_without_an_incident_the_title_only_claims_a_significant_change(
     signed_in: Client, endpoint: Endpoint, failed: int, title: str
 ) -> None:
-    """One failure more is no finding; then it is the rate with its denominator."""
+    """A single failure is no change; the title is then the rate with its denominator."""
     for hours, bad in ((8, 0), (6, 0), (3, failed), (1, failed)):
         at = timezone.now() - hours * HOUR
         make_finished_run(endpoint, passed=20 - bad, failed=bad, at=at)
@@ -104,8 +102,8 @@ def test_without_an_incident_the_title_claims_only_what_the_intervals_bear(
     assert_contains(signed_in.get("/endpoints/steady/chart/?range=24h"), f"{title}</h2>")
 
 
-def test_the_points_are_a_table_for_everybody(signed_in: Client, endpoint: Endpoint) -> None:
-    """Rate, both counts and interval of each run; one without a verdict says so."""
+def test_the_points_are_also_a_table(signed_in: Client, endpoint: Endpoint) -> None:
+    """A row per run with rate, counts and interval, or without a verdict."""
     run = make_finished_run(endpoint, passed=7, failed=3)
     make_finished_run(endpoint, passed=0, void=4)
 
@@ -120,50 +118,52 @@ def test_the_points_are_a_table_for_everybody(signed_in: Client, endpoint: Endpo
     )
 
 
-def test_what_is_shown_is_exported(signed_in: Client, endpoint: Endpoint) -> None:
-    """The same points, with both counts and the interval, as CSV and JSON."""
+def test_the_shown_points_are_exported(signed_in: Client, endpoint: Endpoint) -> None:
+    """CSV and JSON have the same points, with counts and interval."""
     make_finished_run(endpoint, passed=7, failed=3)
     make_finished_run(endpoint, at=timezone.now() - 30 * HOUR)
 
-    lines = signed_in.get("/endpoints/steady/chart/export/?range=24h&format=csv")
-    data = signed_in.get("/endpoints/steady/chart/export/?range=24h&format=json")
+    csv_file = signed_in.get("/endpoints/steady/chart/export/?range=24h&format=csv")
+    json_file = signed_in.get("/endpoints/steady/chart/export/?range=24h&format=json")
 
-    (row,) = csv.DictReader(StringIO(lines.content.decode()))
-    (point,) = json.loads(data.content)["points"]
-    assert lines.headers["Content-Disposition"].endswith('filename="steady-parse_success.csv"')
+    (row,) = csv.DictReader(StringIO(csv_file.content.decode()))
+    (point,) = json.loads(json_file.content)["points"]
+    assert csv_file.headers["Content-Disposition"].endswith('filename="steady-parse_success.csv"')
     assert (row["numerator"], row["denominator"], row["lane"]) == ("7", "10", "probe")
     assert (point["rate"], point["low"]) == (0.7, pytest.approx(0.39, abs=0.01))
 
 
 def test_nothing_exported_is_a_formula(signed_in: Client) -> None:
-    """A currency is anybody's word; a spreadsheet must not run it."""
+    """A currency is free text, and a spreadsheet must not run it."""
     endpoint = make_endpoint(price_input=1, price_output=2, currency="=1+1")
     make_finished_run(endpoint, requests=5, input_tokens=100)
 
-    lines = signed_in.get("/endpoints/steady/chart/export/?metric=cost")
+    csv_file = signed_in.get("/endpoints/steady/chart/export/?metric=cost")
 
-    (row,) = csv.DictReader(StringIO(lines.content.decode()))
+    (row,) = csv.DictReader(StringIO(csv_file.content.decode()))
     assert row["currency"] == "'=1+1"
 
 
 @pytest.mark.parametrize("metric", ["parse_success", "latency"])
-def test_more_rows_ask_no_more_queries(signed_in: Client, endpoint: Endpoint, metric: str) -> None:
-    """Runs, notes and incidents: the part costs the same with one as with many."""
+def test_more_rows_need_no_more_count_queries(
+    signed_in: Client, endpoint: Endpoint, metric: str
+) -> None:
+    """The number of queries does not depend on the number of runs and notes."""
     make_finished_run(endpoint, at=timezone.now() - 40 * HOUR, requests=5, latency_p50_ms=5)
     notes.add_note(endpoint, at=None, text="first", by=None)
-    few = _queries(signed_in, metric)
+    few = _count_queries(signed_in, metric)
     for hours in range(1, 30):
         make_finished_run(endpoint, at=timezone.now() - hours * HOUR, requests=5)
         notes.add_note(endpoint, at=None, text="more", by=None)
     Run.objects.update(suite_version="other")
 
-    assert _queries(signed_in, metric) == few
+    assert _count_queries(signed_in, metric) == few
 
 
-def _queries(client: Client, metric: str) -> int:
-    with CaptureQueriesContext(connection) as asked:
+def _count_queries(client: Client, metric: str) -> int:
+    with CaptureQueriesContext(connection) as queries:
         client.get(f"/endpoints/steady/chart/?range=7d&metric={metric}")
-    return len(asked)
+    return len(queries)
 
 
 def _window(start: datetime, end: datetime) -> str:

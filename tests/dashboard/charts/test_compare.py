@@ -11,19 +11,19 @@ HOUR = timedelta(hours=1)
 
 
 def test_every_endpoint_is_a_line_of_its_own() -> None:
-    """Six lines differ in dash and in marker, not in colour alone."""
-    drawn = [CompareLine(f"e-{place}", [_point(0)]) for place in range(6)]
+    """Six lines differ in colour, dash and marker."""
+    lines = [CompareLine(f"e-{place}", [_point(0)]) for place in range(6)]
 
-    lines = compare_figure(drawn, "Parse success", HOUR)["data"]
+    traces = compare_figure(lines, "Parse success", HOUR)["data"]
 
-    assert [line["name"] for line in lines] == ["e-0", "e-1", "e-2", "e-3", "e-4", "e-5"]
-    for apart in ("color", "dash"):
-        assert len({line["line"][apart] for line in lines}) == 6
-    assert len({line["marker"]["symbol"] for line in lines}) == 6
+    assert [trace["name"] for trace in traces] == ["e-0", "e-1", "e-2", "e-3", "e-4", "e-5"]
+    for style in ("color", "dash"):
+        assert len({trace["line"][style] for trace in traces}) == 6
+    assert len({trace["marker"]["symbol"] for trace in traces}) == 6
 
 
-def test_a_point_says_its_numbers() -> None:
-    """Rate, numerator, denominator, interval, time and profile are in the hover."""
+def test_a_point_has_its_figures_on_hover() -> None:
+    """The hover text has rate, numerator, denominator, interval, time and profile."""
     [line] = compare_figure([CompareLine("e", [_point(0, failures=3)])], "Parse success", HOUR)[
         "data"
     ]
@@ -35,8 +35,8 @@ def test_a_point_says_its_numbers() -> None:
     ]
 
 
-def test_a_metric_that_is_good_when_low_is_drawn_as_it_is_shown() -> None:
-    """Three failures of ten are 30 % there, not 70 %."""
+def test_a_metric_where_low_is_good_is_drawn_as_displayed() -> None:
+    """Three failures of ten are drawn at 30 %, not at 70 %."""
     point = ComparePoint(START, 1, Rate(10, 3, Direction.LOW))
 
     [line] = compare_figure([CompareLine("e", [point])], "Schema failures", HOUR)["data"]
@@ -44,17 +44,17 @@ def test_a_metric_that_is_good_when_low_is_drawn_as_it_is_shown() -> None:
     assert line["y"] == [0.3]
 
 
-def test_no_line_runs_across_a_new_key() -> None:
-    """Under another key it was another thing: the line is broken there."""
-    drawn = CompareLine("e", [_point(0), _point(1), _point(2, epoch=2)])
+def test_a_line_is_interrupted_at_a_new_key() -> None:
+    """Results under different keys are not connected."""
+    compared = CompareLine("e", [_point(0), _point(1), _point(2, epoch=2)])
 
-    [line] = compare_figure([drawn], "Parse success", HOUR)["data"]
+    [line] = compare_figure([compared], "Parse success", HOUR)["data"]
 
     assert line["y"] == [1, 1, None, 1]
 
 
 def test_an_endpoint_without_points_keeps_its_place() -> None:
-    """It is in the legend, and those after it keep their colours."""
+    """It is in the legend, and the lines after it keep their colours."""
     empty, full = compare_figure(
         [CompareLine("empty", []), CompareLine("full", [_point(0)])], "Parse success", HOUR
     )["data"]
@@ -63,8 +63,8 @@ def test_an_endpoint_without_points_keeps_its_place() -> None:
     assert full["line"]["color"] == "var(--compare-2)"
 
 
-def test_a_name_is_inert_and_the_figure_is_json() -> None:
-    """Plotly would take markup in a name for its own."""
+def test_a_name_is_escaped_and_the_figure_is_json() -> None:
+    """Plotly would interpret markup in a name."""
     chart = compare_figure([CompareLine("<b>e</b>\u202e", [_point(0)])], "Parse success", HOUR)
 
     assert chart["data"][0]["name"] == "&lt;b&gt;e&lt;/b&gt;⟦U+202E⟧"

@@ -20,7 +20,7 @@ from tests.markup import assert_contains
 
 
 def test_without_changes_the_section_says_so(signed_in: Client) -> None:
-    """Nothing that changed is told as such."""
+    """The page says that there were no incidents and no changes."""
     make_endpoint()
 
     page = signed_in.get("/endpoints/steady/")
@@ -29,8 +29,8 @@ def test_without_changes_the_section_says_so(signed_in: Client) -> None:
     assert_contains(page, "Nothing changed since it was registered.")
 
 
-def test_an_edit_is_ours_and_names_who_made_it(signed_in: Client, person: User) -> None:
-    """What somebody edited is in the list with old and new, who and when; a key is never told."""
+def test_an_edit_is_ours_and_names_its_author(signed_in: Client, person: User) -> None:
+    """The list has the old and new values and the author; the API key is never shown."""
     endpoint = make_endpoint()
     edit(endpoint, by=person, options={"stop": "<b>"}, key=Secret("sk-abcdefgh"))
 
@@ -45,7 +45,7 @@ def test_an_edit_is_ours_and_names_who_made_it(signed_in: Client, person: User) 
 
 @pytest.mark.django_db
 def test_saving_without_a_change_is_no_edit() -> None:
-    """A form that was saved as it was leaves no trace."""
+    """A form that was saved unchanged is not recorded."""
     endpoint = make_endpoint()
 
     edit(endpoint, ttl=endpoint.ttl, options={})
@@ -54,51 +54,51 @@ def test_saving_without_a_change_is_no_edit() -> None:
 
 
 @pytest.mark.django_db
-def test_an_edit_that_opens_a_profile_is_told_once(django_user_model: Any) -> None:
-    """Key change and edit are one line: ours, with its author and all that it changed."""
+def test_an_edit_that_opens_a_profile_is_listed_once(django_user_model: Any) -> None:
+    """Key change and edit are one entry, with its author and all changed fields."""
     endpoint, bob = make_endpoint(), make_person("bob", Role.OPERATOR)
 
     edit(endpoint, by=bob, model="m-2", ttl=timedelta(hours=1))
 
-    (told,) = read(endpoint)
-    assert (told.is_theirs, told.by) == (False, "bob")
-    assert {(f.code, f.before, f.after) for f in told.facts} == {
+    (change,) = read(endpoint)
+    assert (change.is_theirs, change.by) == (False, "bob")
+    assert {(f.code, f.before, f.after) for f in change.facts} == {
         ("model", "m-1", "m-2"),
         ("ttl", "6h", "1h"),
     }
 
 
 @pytest.mark.django_db
-def test_facts_of_one_run_are_one_line_beside_their_runs() -> None:
-    """Old and new of each fact, with how the runs before and after went."""
+def test_facts_of_one_run_are_one_entry_with_its_runs() -> None:
+    """The entry has the changed facts and the results of the runs before and after."""
     endpoint = make_endpoint()
     before = make_finished_run(endpoint, at=timezone.now() - timedelta(hours=2))
     after = make_finished_run(endpoint, passed=1, failed=4, at=timezone.now() - timedelta(hours=1))
-    tell(after, "server", "nginx", "envoy")
-    tell(after, "model", "m-1", "m-1-mini")
+    change_fingerprint(after, "server", "nginx", "envoy")
+    change_fingerprint(after, "model", "m-1", "m-1-mini")
 
-    (told,) = read(endpoint)
+    (change,) = read(endpoint)
 
-    assert told.is_theirs
-    assert {fact.code for fact in told.facts} == {"server", "model"}
-    assert told.before == endpoint_changes.RunResult(before.pk, 5, 5)
-    assert told.after == endpoint_changes.RunResult(after.pk, 1, 5)
+    assert change.is_theirs
+    assert {fact.code for fact in change.facts} == {"server", "model"}
+    assert change.before == endpoint_changes.RunResult(before.pk, 5, 5)
+    assert change.after == endpoint_changes.RunResult(after.pk, 1, 5)
 
 
 @pytest.mark.django_db
 def test_another_suite_is_ours() -> None:
-    """A suite that asks otherwise explains other figures."""
+    """Another suite version is a change of ours."""
     endpoint = make_endpoint()
     make_finished_run(endpoint, at=timezone.now() - timedelta(hours=2), suite_version="v0")
     make_finished_run(endpoint, suite_version="v1")
 
-    (told,) = read(endpoint)
+    (change,) = read(endpoint)
 
-    assert (told.is_theirs, told.names) == (False, "Suite")
+    assert (change.is_theirs, change.names) == (False, "Suite")
 
 
 @pytest.mark.parametrize(
-    ("theirs", "ours", "words"),
+    ("theirs", "ours", "text"),
     [
         (True, False, "They changed in the 24 h before “Parse success fell"),
         (False, True, "We changed in the 24 h before “Parse success fell"),
@@ -107,23 +107,23 @@ def test_another_suite_is_ours() -> None:
     ],
 )
 @pytest.mark.django_db
-def test_one_sentence_says_which_side_changed(theirs: bool, ours: bool, words: str) -> None:
-    """What lies in the day before the last incident is laid to one side, to both or to none."""
+def test_one_sentence_says_which_side_changed(theirs: bool, ours: bool, text: str) -> None:
+    """Changes in the day before the last incident are attributed to one side, both or none."""
     endpoint = make_endpoint()
     incident = degrade(endpoint)
     if theirs:
-        tell(Run.objects.get(pk=incident.opened_by), "server", "a", "b")
+        change_fingerprint(Run.objects.get(pk=incident.opened_by), "server", "a", "b")
     if ours:
-        note(endpoint, incident, "options")
+        edit_before(incident, endpoint, "options")
 
-    assert sentence(endpoint).startswith(words)
+    assert sentence(endpoint).startswith(text)
 
 
 @pytest.mark.django_db
-def test_a_budget_explains_no_fall() -> None:
-    """Edits that no request feels are in the list and in no verdict."""
+def test_a_changed_budget_explains_no_incident() -> None:
+    """Edits without an effect on requests are listed but not attributed."""
     endpoint = make_endpoint()
-    note(endpoint, degrade(endpoint), "daily_tokens")
+    edit_before(degrade(endpoint), endpoint, "daily_tokens")
 
     assert sentence(endpoint).startswith("Nothing of ours changed")
     assert len(read(endpoint)) == 1
@@ -142,13 +142,13 @@ def sentence(endpoint: Endpoint) -> str:
     return change_attribution.sentence(endpoint, endpoint.profile, read(endpoint))
 
 
-def tell(run: Run, fact: str, before: str, after: str) -> None:
-    """What the endpoint told in that run, and never before."""
-    told = {"fact": fact, "before": before, "after": after, "at": run.finished_at}
-    FingerprintChange.objects.create(profile=run.profile, run=run, **told)
+def change_fingerprint(run: Run, fact: str, before: str, after: str) -> None:
+    """Record a fact that the endpoint reported in that run for the first time."""
+    values = {"fact": fact, "before": before, "after": after, "at": run.finished_at}
+    FingerprintChange.objects.create(profile=run.profile, run=run, **values)
 
 
-def note(endpoint: Endpoint, incident: Incident, field: str) -> None:
-    """An edit shortly before an incident."""
+def edit_before(incident: Incident, endpoint: Endpoint, field: str) -> None:
+    """Record an edit shortly before an incident."""
     at = incident.opened_at - timedelta(hours=3)
     EndpointEdit.objects.create(endpoint=endpoint, changes=[[field, "1", "2"]], at=at)

@@ -17,8 +17,8 @@ START = datetime(2026, 11, 3, 12, tzinfo=UTC)
 
 
 def test_every_run_with_a_verdict_is_a_marker() -> None:
-    """A marker has the rate, the run's id and the numbers behind it."""
-    line = _trace(_chart([_row(0, Rate(10, 3))]), "Run")
+    """A marker has the rate, the id of the run and its figures."""
+    line = _trace(_chart([_run_point(0, Rate(10, 3))]), "Run")
 
     assert (line["y"], line["customdata"]) == ([0.7], [0])
     assert line["text"] == [
@@ -28,16 +28,16 @@ def test_every_run_with_a_verdict_is_a_marker() -> None:
 
 
 def test_the_band_is_the_interval() -> None:
-    """There along the upper ends, back along the lower ones."""
-    band = _trace(_chart([_row(0, Rate(10, 0)), _row(1, Rate(10, 5))]), "95 % interval")
+    """It follows the upper ends and returns along the lower ones."""
+    band = _trace(_chart([_run_point(0, Rate(10, 0)), _run_point(1, Rate(10, 5))]), "95 % interval")
 
     assert band["y"][:4] == pytest.approx([1, 0.7676, 0.2324, 0.7135], abs=1e-4)
     assert band["fill"] == "toself"
 
 
 def test_a_run_without_a_verdict_is_hollow_and_below_the_axis() -> None:
-    """It takes no part in the line and is not drawn at 0 %."""
-    chart = _chart([_row(0, Rate(5, 0)), _row(1, None)])
+    """It is not part of the line and is not drawn at 0 %."""
+    chart = _chart([_run_point(0, Rate(5, 0)), _run_point(1, None)])
 
     hollow = _trace(chart, "No verdict")
     assert len(_trace(chart, "Run")["y"]) == 1
@@ -46,20 +46,22 @@ def test_a_run_without_a_verdict_is_hollow_and_below_the_axis() -> None:
     assert hollow["text"][0].startswith("no verdict")
 
 
-def test_a_changed_key_is_a_seam() -> None:
-    """No line crosses from one profile to the next, and the seam is marked."""
-    chart = _chart([_row(0, Rate(5, 0)), _row(1, Rate(5, 1), epoch=2)])
+def test_a_changed_key_interrupts_the_line() -> None:
+    """The line does not connect two profiles, and the change is marked."""
+    chart = _chart([_run_point(0, Rate(5, 0)), _run_point(1, Rate(5, 1), epoch=2)])
 
     assert _trace(chart, "Run")["y"] == [1, None, 0.8]
     assert [shape["x0"] for shape in chart["layout"]["shapes"]] == ["2026-11-03 12:30:00"]
     assert chart["layout"]["annotations"][0]["text"] == "new key, profile 2"
 
 
-def test_a_changed_fingerprint_is_a_mark_and_its_words_are_inert() -> None:
-    """What an endpoint tells about itself explains a change; markup in it stays text."""
-    told = Mark(START, MarkKind.FINGERPRINT, 'b1 is now <a href="https://x">b2</a>\u202e<time>')
+def test_a_changed_fingerprint_is_a_mark_and_its_text_is_escaped() -> None:
+    """Markup in what an endpoint reports is shown as text."""
+    reported = Mark(START, MarkKind.FINGERPRINT, 'b1 is now <a href="https://x">b2</a>\u202e<time>')
 
-    mark = _trace(_chart([_row(0, Rate(5, 0))], ChartAnnotations(marks=[told])), "New fingerprint")
+    mark = _trace(
+        _chart([_run_point(0, Rate(5, 0))], ChartAnnotations(marks=[reported])), "New fingerprint"
+    )
 
     assert mark["text"] == [
         "b1 is now &lt;a href=&quot;https://x&quot;&gt;b2&lt;/a&gt;⟦U+202E⟧&lt;time&gt;<br>"
@@ -67,8 +69,8 @@ def test_a_changed_fingerprint_is_a_mark_and_its_words_are_inert() -> None:
     ]
 
 
-def test_simulated_history_says_so() -> None:
-    """Nobody takes the demo's past for a measurement of today."""
+def test_simulated_history_is_labelled() -> None:
+    """The demo history cannot be mistaken for a measurement."""
     row = ChartPoint(1, START, 1, START, Rate(5, 0), simulated=True)
 
     assert "simulated history" in _trace(_chart([row]), "Run")["text"][0]
@@ -76,26 +78,28 @@ def test_simulated_history_says_so() -> None:
 
 def test_a_lone_run_shows_its_interval_as_a_bar() -> None:
     """A band of one run has no width, so the interval is drawn as an error bar."""
-    alone = _trace(_chart([_row(0, Rate(10, 0))]), "Run")["error_y"]
-    together = _trace(_chart([_row(0, Rate(10, 0)), _row(1, Rate(10, 0))]), "Run")["error_y"]
+    alone = _trace(_chart([_run_point(0, Rate(10, 0))]), "Run")["error_y"]
+    together = _trace(_chart([_run_point(0, Rate(10, 0)), _run_point(1, Rate(10, 0))]), "Run")[
+        "error_y"
+    ]
 
     assert alone["arrayminus"] == pytest.approx([0.2865], abs=1e-4)
     assert together["arrayminus"] == [None, None]
 
 
 def test_axes_are_named_with_units_and_colours_are_names() -> None:
-    """The figure is JSON, says what its axes are, and leaves colours to the style sheet."""
-    chart = _chart([_row(0, Rate(5, 0))])
+    """The figure is JSON, names its axes, and leaves colours to the style sheet."""
+    chart = _chart([_run_point(0, Rate(5, 0))])
 
     layout = json.loads(json.dumps(chart))["layout"]
     assert layout["yaxis"]["title"]["text"] == "Rate (%), high is good"
     assert "#" not in json.dumps(chart)
 
 
-def test_a_metric_that_should_be_low_says_so_and_counts_what_went_badly() -> None:
-    """Axis and numbers are the metric's own; nobody reads its rate upside down."""
+def test_a_metric_where_low_is_good_says_so_and_counts_failures() -> None:
+    """Axis and figures show the failure rate, with a hint that low is good."""
     chart = _chart(
-        [_row(0, metric_rate(Metric.SCHEMA_FAILURE, 10, 1))], metric=Metric.SCHEMA_FAILURE
+        [_run_point(0, metric_rate(Metric.SCHEMA_FAILURE, 10, 1))], metric=Metric.SCHEMA_FAILURE
     )
 
     layout, line = chart["layout"], _trace(chart, "Run")
@@ -104,8 +108,11 @@ def test_a_metric_that_should_be_low_says_so_and_counts_what_went_badly() -> Non
 
 
 def test_live_traffic_is_a_line_of_its_own() -> None:
-    """Its points are no runs to open, and say what they are."""
-    chart = _chart([_row(0, Rate(10, 0))], live=[_live(0, Rate(200, 50)), _live(1, Rate(100, 0))])
+    """Its points do not link to runs, and are labelled as live traffic."""
+    chart = _chart(
+        [_run_point(0, Rate(10, 0))],
+        live=[_live_point(0, Rate(200, 50)), _live_point(1, Rate(100, 0))],
+    )
 
     line = _trace(chart, "Live traffic")
     assert (line["y"], line.get("customdata")) == ([0.75, 1], None)
@@ -114,43 +121,47 @@ def test_live_traffic_is_a_line_of_its_own() -> None:
 
 
 @pytest.mark.parametrize(("points", "mode"), [(50, "lines+markers"), (51, "lines")])
-def test_much_live_traffic_does_not_hide_the_runs(points: int, mode: str) -> None:
-    """Beyond some points the line goes without its marks."""
-    live = [_live(i, Rate(10, 0)) for i in range(points)]
+def test_a_long_line_of_live_traffic_has_no_markers(points: int, mode: str) -> None:
+    """Many markers would hide the runs."""
+    live = [_live_point(i, Rate(10, 0)) for i in range(points)]
 
-    assert _trace(_chart(_three(), live=live), "Live traffic")["mode"] == mode
+    assert _trace(_chart(_three_runs(), live=live), "Live traffic")["mode"] == mode
 
 
 def test_live_traffic_alone_makes_a_chart() -> None:
-    """What no probe asks for is drawn too."""
-    chart = _chart([], live=[_live(0, Rate(200, 50))])
+    """A metric without runs is drawn from live traffic."""
+    chart = _chart([], live=[_live_point(0, Rate(200, 50))])
 
-    shown = {trace["name"] for trace in chart["data"] if trace.get("showlegend", True)}
-    assert shown == {"Live traffic"}
+    legend = {trace["name"] for trace in chart["data"] if trace.get("showlegend", True)}
+    assert legend == {"Live traffic"}
 
 
-def test_lanes_that_overlap_at_a_changed_key_make_one_seam() -> None:
-    """A step of live traffic begins before the last run under the old key."""
-    runs = [_row(0, Rate(5, 0)), _row(2, Rate(5, 0)), _row(3, Rate(5, 0), epoch=2)]
+def test_runs_and_live_traffic_mark_a_changed_key_once() -> None:
+    """Also if a step of live traffic starts before the last run under the old key."""
+    runs = [
+        _run_point(0, Rate(5, 0)),
+        _run_point(2, Rate(5, 0)),
+        _run_point(3, Rate(5, 0), epoch=2),
+    ]
 
-    chart = _chart(runs, live=[_live(0, Rate(9, 0)), _live(1, Rate(9, 0), epoch=2)])
+    chart = _chart(runs, live=[_live_point(0, Rate(9, 0)), _live_point(1, Rate(9, 0), epoch=2)])
 
     assert len(chart["layout"]["shapes"]) == 1
 
 
-def test_the_name_of_the_time_axis_needs_no_label_to_stand_by() -> None:
-    """A phone shows half a day without any label; plotly.js then fails over a standoff."""
-    axis = _chart([_row(0, Rate(5, 0))])["layout"]["xaxis"]
+def test_the_title_of_the_time_axis_has_no_standoff() -> None:
+    """plotly.js fails on a standoff if the axis has no labels, as on a phone."""
+    axis = _chart([_run_point(0, Rate(5, 0))])["layout"]["xaxis"]
 
     assert "standoff" not in axis["title"]
 
 
-def test_an_incident_is_a_lane_from_its_opening_to_its_end() -> None:
-    """Both ends are marked, above every rate, and the words are inert."""
+def test_an_incident_is_a_bar_from_its_opening_to_its_end() -> None:
+    """Both ends are marked, it is above every rate, and its text is escaped."""
     end = START + timedelta(hours=2)
-    fell = Episode(START, end, "fell <b>far</b>", began="opened", ended="recovered")
+    incident = Episode(START, end, "fell <b>far</b>", began="opened", ended="recovered")
 
-    lane = _trace(_chart(_three(), ChartAnnotations(incidents=[fell])), "Incident")
+    lane = _trace(_chart(_three_runs(), ChartAnnotations(incidents=[incident])), "Incident")
 
     assert lane["x"] == ["2026-11-03 12:00:00", "2026-11-03 14:00:00", None]
     assert min(y for y in lane["y"] if y is not None) > 1
@@ -161,11 +172,11 @@ def test_an_incident_is_a_lane_from_its_opening_to_its_end() -> None:
     )
 
 
-def test_a_mode_that_is_still_on_reaches_to_the_edge() -> None:
-    """The axis goes as far as what happened last, also after the last run."""
+def test_a_mode_that_is_still_on_reaches_the_edge() -> None:
+    """The axis includes the last episode, also after the last run."""
     on = Episode(START + timedelta(hours=5), None, "no_tools, by hand", began="on", ended="off")
 
-    chart = _chart(_three(), ChartAnnotations(modes=[on]))
+    chart = _chart(_three_runs(), ChartAnnotations(modes=[on]))
 
     lane, edge = _trace(chart, "Mode on"), chart["layout"]["xaxis"]["range"][1]
     assert edge > "2026-11-03 17:00:00"
@@ -174,41 +185,41 @@ def test_a_mode_that_is_still_on_reaches_to_the_edge() -> None:
 
 
 def test_maintenance_is_a_band_with_its_name() -> None:
-    """A reader sees why nobody was told, and the reason on request."""
-    quiet = Episode(START, START + timedelta(hours=1), "maintenance: <i>moving</i>")
+    """The band has a label, and the reason on hover."""
+    window = Episode(START, START + timedelta(hours=1), "maintenance: <i>moving</i>")
 
-    layout = _chart(_three(), ChartAnnotations(windows=[quiet]))["layout"]
+    layout = _chart(_three_runs(), ChartAnnotations(windows=[window]))["layout"]
 
-    (band,), (word,) = layout["shapes"], layout["annotations"]
+    (band,), (label,) = layout["shapes"], layout["annotations"]
     assert (band["x0"], band["x1"]) == ("2026-11-03 12:00:00", "2026-11-03 13:00:00")
-    assert word["text"] == "maintenance"
-    assert word["hovertext"].startswith("maintenance: &lt;i&gt;moving")
+    assert label["text"] == "maintenance"
+    assert label["hovertext"].startswith("maintenance: &lt;i&gt;moving")
 
 
 def test_the_reference_is_a_line_with_its_baseline() -> None:
-    """What runs were compared with, for as long as they were."""
-    held = Reference(START, START + timedelta(hours=2), 0.95, "reference 95.0%")
+    """It spans the time in which runs were compared with it."""
+    reference = Reference(START, START + timedelta(hours=2), 0.95, "reference 95.0%")
 
-    line = _trace(_chart(_three(), ChartAnnotations(references=[held])), "Reference")
+    line = _trace(_chart(_three_runs(), ChartAnnotations(references=[reference])), "Reference")
 
     assert line["y"] == [0.95, 0.95, None]
     assert line["text"][0] == "reference 95.0%"
 
 
-def test_a_reference_that_still_moves_is_called_provisional() -> None:
-    """Nobody takes a baseline that is not full for settled."""
-    held = Reference(START, START + timedelta(hours=2), 0.8, "", provisional=True)
+def test_a_provisional_reference_is_labelled() -> None:
+    """A baseline that is not established yet is recognisable."""
+    reference = Reference(START, START + timedelta(hours=2), 0.8, "", provisional=True)
 
-    chart = _chart(_three(), ChartAnnotations(references=[held]))
+    chart = _chart(_three_runs(), ChartAnnotations(references=[reference]))
 
     assert _trace(chart, "Provisional reference")["y"][0] == 0.8
 
 
-def test_the_lines_of_warning_and_alarm_say_what_they_are() -> None:
-    """A reader sees how far a run may fall before anybody speaks up."""
-    held = Reference(START, START + timedelta(hours=2), 0.95, "", warn=0.6, alarm=0.5)
+def test_warning_and_alarm_levels_are_labelled_lines() -> None:
+    """They show how far a run may fall before a warning or an alarm."""
+    reference = Reference(START, START + timedelta(hours=2), 0.95, "", warn=0.6, alarm=0.5)
 
-    chart = _chart(_three(), ChartAnnotations(references=[held]))
+    chart = _chart(_three_runs(), ChartAnnotations(references=[reference]))
 
     assert _trace(chart, "One run here warns")["y"] == [0.6, 0.6, None]
     assert _trace(chart, "Two runs here alarm")["text"][0] == (
@@ -216,12 +227,12 @@ def test_the_lines_of_warning_and_alarm_say_what_they_are() -> None:
     )
 
 
-def test_marks_too_close_to_tell_apart_become_one_with_their_number() -> None:
-    """Its words tell them all, up to a few; one that stands apart keeps its own shape."""
-    crowd = [Mark(START + timedelta(seconds=i), MarkKind.NOTE, f"note {i}") for i in range(8)]
-    apart = Mark(START + timedelta(hours=1), MarkKind.STAGE, "stage shadow is now read_only")
+def test_close_marks_become_one_with_their_count() -> None:
+    """Its text lists the first of them; a mark on its own keeps its shape."""
+    close = [Mark(START + timedelta(seconds=i), MarkKind.NOTE, f"note {i}") for i in range(8)]
+    single = Mark(START + timedelta(hours=1), MarkKind.STAGE, "stage shadow is now read_only")
 
-    chart = _chart(_three(), ChartAnnotations(marks=[*crowd, apart]))
+    chart = _chart(_three_runs(), ChartAnnotations(marks=[*close, single]))
 
     several = _trace(chart, "Several changes")
     assert several["text"] == ["8"]
@@ -231,13 +242,13 @@ def test_marks_too_close_to_tell_apart_become_one_with_their_number() -> None:
     assert len(_trace(chart, "New stage")["x"]) == 1
 
 
-def test_episodes_at_the_same_time_are_one_bar_with_all_their_words() -> None:
-    """Three modes that one incident switched on do not cover each other."""
+def test_overlapping_episodes_are_one_bar_with_all_their_texts() -> None:
+    """Modes that one incident switched on do not cover each other."""
     end = START + timedelta(hours=1)
     modes = [Episode(START, end, "no_tools"), Episode(START, end, "no_parallel")]
     later = Episode(START + timedelta(hours=2), None, "strict_schema")
 
-    lane = _trace(_chart(_three(), ChartAnnotations(modes=[*modes, later])), "Mode on")
+    lane = _trace(_chart(_three_runs(), ChartAnnotations(modes=[*modes, later])), "Mode on")
 
     assert lane["x"].count(None) == 2
     assert "no_tools" in lane["text"][0]
@@ -245,12 +256,12 @@ def test_episodes_at_the_same_time_are_one_bar_with_all_their_words() -> None:
     assert "strict_schema" not in lane["text"][0]
 
 
-def test_a_chosen_window_is_the_whole_axis_and_nothing_reaches_out_of_it() -> None:
-    """Zoomed into the middle of an incident, its bar ends at both edges and says so."""
-    fell = Episode(START - timedelta(days=1), START + timedelta(days=1), "fell")
+def test_a_custom_window_is_the_whole_axis_and_clips_episodes() -> None:
+    """A bar that extends beyond the window ends at the edges with an arrow."""
+    incident = Episode(START - timedelta(days=1), START + timedelta(days=1), "fell")
     bounds = (START, START + timedelta(hours=3))
 
-    chart = _chart(_three(), ChartAnnotations(incidents=[fell]), bounds=bounds)
+    chart = _chart(_three_runs(), ChartAnnotations(incidents=[incident]), bounds=bounds)
 
     lane = _trace(chart, "Incident")
     assert chart["layout"]["xaxis"]["range"] == ["2026-11-03 12:00:00", "2026-11-03 15:00:00"]
@@ -258,22 +269,22 @@ def test_a_chosen_window_is_the_whole_axis_and_nothing_reaches_out_of_it() -> No
     assert lane["marker"]["symbol"][:2] == ["triangle-left", "triangle-right"]
 
 
-def test_keys_that_changed_close_together_share_their_words() -> None:
-    """Words on top of each other cannot be read; each change keeps its line."""
+def test_key_changes_close_together_share_a_label() -> None:
+    """Labels do not overlap; each change keeps its line."""
     since = [START, START, START + timedelta(minutes=1), START + timedelta(minutes=2)]
     rows = [ChartPoint(i, START + timedelta(hours=i), i, since[i], Rate(5, 0)) for i in range(4)]
 
     layout = _chart(rows)["layout"]
 
     assert len(layout["shapes"]) == 3
-    assert [word["text"] for word in layout["annotations"]] == ["3 new keys, to profile 3"]
+    assert [label["text"] for label in layout["annotations"]] == ["3 new keys, to profile 3"]
 
 
-def test_what_did_not_happen_is_not_in_the_legend() -> None:
-    """A quiet endpoint has a quiet chart."""
-    shown = {t["name"] for t in _chart(_three())["data"] if t.get("showlegend", True)}
+def test_the_legend_has_only_what_is_drawn() -> None:
+    """Without annotations only the runs and their interval are listed."""
+    legend = {t["name"] for t in _chart(_three_runs())["data"] if t.get("showlegend", True)}
 
-    assert shown == {"95 % interval", "Run"}
+    assert legend == {"95 % interval", "Run"}
 
 
 @pytest.mark.parametrize(
@@ -286,15 +297,15 @@ def test_what_did_not_happen_is_not_in_the_legend() -> None:
         (5, 5, ("right", "bottom")),
     ],
 )
-def test_the_words_of_a_seam_keep_away_from_the_line(
+def test_the_label_of_a_key_change_avoids_the_line(
     before: int, after: int, place: tuple[str, str]
 ) -> None:
-    """They stand before or after it, low or high, where no run is, if there is such a place."""
-    rows = [_row(0, Rate(10, before)), _row(1, Rate(10, after), epoch=2)]
+    """It is placed before or after the change, low or high, where no run is."""
+    rows = [_run_point(0, Rate(10, before)), _run_point(1, Rate(10, after), epoch=2)]
 
-    word = _chart(rows)["layout"]["annotations"][0]
+    label = _chart(rows)["layout"]["annotations"][0]
 
-    assert (word["xanchor"], word["yanchor"]) == place
+    assert (label["xanchor"], label["yanchor"]) == place
 
 
 def _chart(
@@ -308,16 +319,16 @@ def _chart(
     return metric_figure(MetricHistory(metric, runs, live or [], annotations, bounds))
 
 
-def _live(i: int, rate: Rate, epoch: int = 1) -> ChartPoint:
+def _live_point(i: int, rate: Rate, epoch: int = 1) -> ChartPoint:
     at = START + timedelta(hours=i)
     return ChartPoint(None, at, epoch, START, rate, step=timedelta(hours=1), live=True)
 
 
-def _three() -> list[ChartPoint]:
-    return [_row(hour, Rate(10, 0)) for hour in range(3)]
+def _three_runs() -> list[ChartPoint]:
+    return [_run_point(hour, Rate(10, 0)) for hour in range(3)]
 
 
-def _row(i: int, rate: Rate | None, epoch: int = 1) -> ChartPoint:
+def _run_point(i: int, rate: Rate | None, epoch: int = 1) -> ChartPoint:
     since = START + timedelta(minutes=30) if epoch > 1 else START
     return ChartPoint(i, START + timedelta(hours=i), epoch, since, rate)
 

@@ -1,4 +1,4 @@
-"""The charts of every metric on the page of an endpoint, and all of them in small."""
+"""The chart of each metric on the page of an endpoint, and the small charts."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ HOUR = timedelta(hours=1)
 
 @pytest.mark.parametrize("metric", list(Metric), ids=str)
 def test_every_metric_has_a_chart(signed_in: Client, metric: Metric) -> None:
-    """The address says which; it is marked in the row of links."""
+    """The query string selects it, and its link is marked as current."""
     run = make_finished_run(make_endpoint())
     _measure(run, metric, trials=20, failures=1)
 
@@ -37,8 +37,8 @@ def test_every_metric_has_a_chart(signed_in: Client, metric: Metric) -> None:
     assert_contains(page, f'data-follow href="{address}" aria-current="true">')
 
 
-def test_an_unknown_metric_is_parse_success(signed_in: Client) -> None:
-    """An old or mistyped address still shows something."""
+def test_an_unknown_metric_falls_back_to_parse_success(signed_in: Client) -> None:
+    """An invalid query string still shows a chart."""
     make_finished_run(make_endpoint())
 
     page = signed_in.get("/endpoints/steady/?metric=<b>nonsense")
@@ -48,7 +48,7 @@ def test_an_unknown_metric_is_parse_success(signed_in: Client) -> None:
 
 
 def test_links_keep_metric_and_range(signed_in: Client) -> None:
-    """Choosing one does not lose the other, nor does the refresh after a run."""
+    """Changing one keeps the other, also in the refresh after a run."""
     make_endpoint()
 
     page = signed_in.get("/endpoints/steady/?metric=leak&range=30d")
@@ -58,8 +58,8 @@ def test_links_keep_metric_and_range(signed_in: Client) -> None:
     assert_contains(page, 'hx-get="/endpoints/steady/chart/?metric=leak&amp;range=30d"')
 
 
-def test_a_run_that_asked_nothing_of_the_metric_is_no_point(signed_in: Client) -> None:
-    """No data is neither nought nor a run without a verdict, which is shown."""
+def test_a_run_without_trials_of_the_metric_is_no_point(signed_in: Client) -> None:
+    """A run without a verdict is shown, a run without data is not."""
     endpoint = make_endpoint()
     make_finished_run(endpoint)
     assert_contains(signed_in.get("/endpoints/steady/?metric=leak"), "has a trial of leaked calls")
@@ -71,7 +71,7 @@ def test_a_run_that_asked_nothing_of_the_metric_is_no_point(signed_in: Client) -
 
 
 def test_live_traffic_is_drawn_beside_the_runs(signed_in: Client) -> None:
-    """Only that of the metric, with its own numbers."""
+    """Only the live traffic of the metric is drawn."""
     endpoint = make_endpoint()
     make_finished_run(endpoint)
     _roll_up(endpoint, Metric.PARSE_SUCCESS, failures=30)
@@ -85,7 +85,7 @@ def test_live_traffic_is_drawn_beside_the_runs(signed_in: Client) -> None:
 
 
 def test_small_charts_show_the_rate_of_the_range_with_its_denominator(db: None) -> None:
-    """Of all runs in the range together; what nobody asked is no data."""
+    """The rate is over all runs in the range; a metric without trials has no data."""
     endpoint = make_endpoint()
     for hours, failures in ((1, 2), (3, 0), (50, 8)):
         run = make_finished_run(endpoint, at=timezone.now() - hours * HOUR)
@@ -102,10 +102,10 @@ def test_small_charts_show_the_rate_of_the_range_with_its_denominator(db: None) 
     assert small[Metric.REPAIR_SUCCESS].drawn is None
 
 
-def test_small_charts_of_very_many_runs_come_from_the_rollups(
+def test_small_charts_of_many_runs_are_read_from_rollups(
     db: None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A year of runs costs as little as a day of them."""
+    """The cost does not grow with the number of runs."""
     monkeypatch.setattr("dashboard.charts.run_history.MAX_RUNS", 1)
     endpoint = make_endpoint()
     for hours in (1, 3):
@@ -120,8 +120,8 @@ def test_small_charts_of_very_many_runs_come_from_the_rollups(
     assert small[Metric.PARSE_SUCCESS].rate is None
 
 
-def test_small_charts_are_links_and_say_where_there_is_no_data(signed_in: Client) -> None:
-    """Each leads to the chart of its metric in the same range."""
+def test_small_charts_are_links_and_show_missing_data(signed_in: Client) -> None:
+    """Each links to the chart of its metric in the same range."""
     run = make_finished_run(make_endpoint())
     _measure(run, Metric.SCHEMA_FAILURE, trials=8, failures=2)
 
@@ -137,23 +137,23 @@ def test_small_charts_are_links_and_say_where_there_is_no_data(signed_in: Client
     assert "<svg" not in cards[2]
 
 
-def test_a_longer_past_asks_no_more_queries(signed_in: Client) -> None:
-    """The part costs the same with one run as with many, of many metrics."""
+def test_a_longer_history_needs_no_more_count_queries(signed_in: Client) -> None:
+    """The number of queries does not depend on the number of runs and metrics."""
     endpoint = make_endpoint()
     make_finished_run(endpoint, at=timezone.now() - 40 * HOUR)
-    few = _queries(signed_in)
+    few = _count_queries(signed_in)
     for hours in range(1, 36):
         run = make_finished_run(endpoint, at=timezone.now() - hours * HOUR)
         for metric in WATCHED[1:]:
             _measure(run, metric, trials=5, failures=1)
 
-    assert _queries(signed_in) == few
+    assert _count_queries(signed_in) == few
 
 
-def _queries(client: Client) -> int:
-    with CaptureQueriesContext(connection) as asked:
+def _count_queries(client: Client) -> int:
+    with CaptureQueriesContext(connection) as queries:
         client.get("/endpoints/steady/chart/?range=7d")
-    return len(asked)
+    return len(queries)
 
 
 def _measure(run: Run, metric: Metric, *, trials: int, failures: int) -> None:

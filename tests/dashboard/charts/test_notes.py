@@ -1,4 +1,4 @@
-"""Notes by hand: written, listed, shown in the charts, removed by whoever may."""
+"""Notes: add, list, show in charts, remove."""
 
 from __future__ import annotations
 
@@ -30,36 +30,34 @@ def endpoint(db: None) -> Endpoint:
 def test_a_note_is_added_and_becomes_a_mark(
     signed_in: Client, person: User, endpoint: Endpoint
 ) -> None:
-    """The card comes back with it, and the charts are told."""
+    """The response is the card with the note, and triggers a refresh of the charts."""
     make_finished_run(endpoint, at=timezone.now() - HOUR)
-    given = {"text": "vLLM  0.11 is live", "link": "https://ci.example/4711", "at": ""}
+    data = {"text": "vLLM  0.11 is live", "link": "https://ci.example/4711", "at": ""}
 
-    answer = signed_in.post("/endpoints/steady/notes/", given, headers=HTMX)
+    response = signed_in.post("/endpoints/steady/notes/", data, headers=HTMX)
 
     note = Note.objects.get()
     assert (note.text, note.author) == ("vLLM 0.11 is live", person)
-    assert "notes-changed" in answer.headers["HX-Trigger"]
-    assert_contains(answer, 'href="https://ci.example/4711"')
-    assert_not_contains(answer, "<html")
+    assert "notes-changed" in response.headers["HX-Trigger"]
+    assert_contains(response, 'href="https://ci.example/4711"')
+    assert_not_contains(response, "<html")
     assert _marks(endpoint) == [Mark(note.at, MarkKind.NOTE, "vLLM 0.11 is live")]
 
 
-def test_without_scripts_a_note_leads_back_to_the_page(
-    signed_in: Client, endpoint: Endpoint
-) -> None:
-    """A plain form works too, and says what is missing."""
-    given = {"text": "deployed", "at": "2026-01-03T12:00"}
+def test_without_htmx_a_note_redirects_to_the_page(signed_in: Client, endpoint: Endpoint) -> None:
+    """A plain form submission works too, and shows what is missing."""
+    data = {"text": "deployed", "at": "2026-01-03T12:00"}
 
-    answer = signed_in.post("/endpoints/steady/notes/", given)
+    response = signed_in.post("/endpoints/steady/notes/", data)
     refused = signed_in.post("/endpoints/steady/notes/", {"text": " "}, follow=True)
 
-    assert answer.headers["Location"] == "/endpoints/steady/#notes"
+    assert response.headers["Location"] == "/endpoints/steady/#notes"
     assert f"{Note.objects.get().at:%d %H:%M}" == "03 12:00"
     assert_contains(refused, "Write what happened.")
 
 
 @pytest.mark.parametrize(
-    ("given", "word"),
+    ("data", "message"),
     [
         ({"text": "x" * 501}, "500"),
         ({"text": "t", "link": "javascript:alert(1)"}, "http://"),
@@ -70,20 +68,20 @@ def test_without_scripts_a_note_leads_back_to_the_page(
         ({"text": "t", "at": "9026-01-01T00:00"}, "too far"),
     ],
 )
-def test_a_note_that_cannot_be_shown_is_refused(
-    signed_in: Client, endpoint: Endpoint, given: dict[str, str], word: str
+def test_an_invalid_note_is_refused(
+    signed_in: Client, endpoint: Endpoint, data: dict[str, str], message: str
 ) -> None:
-    """The card says what to change and keeps what was typed; nothing is stored."""
-    answer = signed_in.post("/endpoints/steady/notes/", given, headers=HTMX)
+    """The card shows the error and keeps the typed text; nothing is stored."""
+    response = signed_in.post("/endpoints/steady/notes/", data, headers=HTMX)
 
-    assert_contains(answer, word)
-    assert_contains(answer, 'role="alert"')
-    assert_contains(answer, given["text"])
+    assert_contains(response, message)
+    assert_contains(response, 'role="alert"')
+    assert_contains(response, data["text"])
     assert not Note.objects.exists()
 
 
-def test_what_a_note_says_is_inert(signed_in: Client, endpoint: Endpoint) -> None:
-    """Markup in it is text, in the list and in the figure."""
+def test_the_text_of_a_note_is_escaped(signed_in: Client, endpoint: Endpoint) -> None:
+    """Markup is shown as text, in the list and in the figure."""
     make_finished_run(endpoint, at=timezone.now() - HOUR)
     notes.add_note(endpoint, at=None, text="<img src=x onerror=alert(1)>\u202e", by=None)
 
@@ -97,27 +95,27 @@ def test_what_a_note_says_is_inert(signed_in: Client, endpoint: Endpoint) -> Non
 def test_only_its_author_and_administrators_remove_a_note(
     signed_in: Client, person: User, endpoint: Endpoint
 ) -> None:
-    """Others have no button for it, and no right."""
+    """Other users have no button and are refused."""
     bob = make_person("bob", Role.OPERATOR)
-    theirs = notes.add_note(endpoint, at=None, text="by bob", by=bob)
-    mine = notes.add_note(endpoint, at=None, text="by alice", by=person)
+    other_note = notes.add_note(endpoint, at=None, text="by bob", by=bob)
+    own_note = notes.add_note(endpoint, at=None, text="by alice", by=person)
 
     page = signed_in.get("/endpoints/steady/notes/")
-    refused = signed_in.post(f"/endpoints/steady/notes/{theirs.pk}/remove/", headers=HTMX)
-    done = signed_in.post(f"/endpoints/steady/notes/{mine.pk}/remove/", headers=HTMX)
+    refused = signed_in.post(f"/endpoints/steady/notes/{other_note.pk}/remove/", headers=HTMX)
+    removed = signed_in.post(f"/endpoints/steady/notes/{own_note.pk}/remove/", headers=HTMX)
 
     assert_contains(page, 'aria-label="Remove the note “by alice”"')
     assert_not_contains(page, "Remove the note “by bob”")
     assert_contains(refused, "Only who wrote a note")
-    assert_contains(done, "The note is removed.")
-    assert list(Note.objects.kept()) == [theirs]
-    again = signed_in.post(f"/endpoints/steady/notes/{mine.pk}/remove/", headers=HTMX)
+    assert_contains(removed, "The note is removed.")
+    assert list(Note.objects.kept()) == [other_note]
+    again = signed_in.post(f"/endpoints/steady/notes/{own_note.pk}/remove/", headers=HTMX)
     assert_contains(again, "already")
-    assert notes.remove_note(theirs, by=User.objects.create_superuser("root"))
+    assert notes.remove_note(other_note, by=User.objects.create_superuser("root"))
 
 
 def test_notes_of_another_endpoint_are_not_found(signed_in: Client, endpoint: Endpoint) -> None:
-    """An address put together by hand reaches nothing."""
+    """The slug and the id of the note must match."""
     bob = make_person("bob", Role.OPERATOR)
     note = notes.add_note(make_endpoint(slug="other"), at=None, text="t", by=bob)
 
@@ -126,8 +124,8 @@ def test_notes_of_another_endpoint_are_not_found(signed_in: Client, endpoint: En
         notes.remove_note(note, by=None)
 
 
-def test_another_suite_and_another_stage_are_marks(endpoint: Endpoint) -> None:
-    """What may explain a change stands above it; the first of each is no change."""
+def test_a_new_suite_and_a_new_stage_are_marks(endpoint: Endpoint) -> None:
+    """Changes of suite version and stage are marked; the first of each is not a change."""
     for hours, version in ((3, "v1"), (2, "v1"), (1, "v2")):
         run = make_finished_run(endpoint, at=timezone.now() - hours * HOUR)
         Run.objects.filter(pk=run.pk).update(suite_version=version)
@@ -135,9 +133,9 @@ def test_another_suite_and_another_stage_are_marks(endpoint: Endpoint) -> None:
     body = {**newest.body, "stage": "read_only"}
     PolicyVersion.objects.create(version=newest.version + 1, endpoint=endpoint, body=body)
 
-    words = {mark.kind: mark.words for mark in _marks(endpoint)}
+    texts = {mark.kind: mark.text for mark in _marks(endpoint)}
 
-    assert words == {MarkKind.SUITE: "suite v2", MarkKind.STAGE: "stage shadow is now read only"}
+    assert texts == {MarkKind.SUITE: "suite v2", MarkKind.STAGE: "stage shadow is now read only"}
 
 
 def _marks(endpoint: Endpoint) -> list[Mark]:

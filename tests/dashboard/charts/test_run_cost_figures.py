@@ -17,9 +17,9 @@ PRICE = TokenPrice(Decimal("0.5"), Decimal(2), "EUR")
 
 
 def test_latency_is_two_lines_in_seconds() -> None:
-    """The middle answer and the slow ones; a run without an answer is no point."""
+    """Median and 95th percentile; a run without a response is no point."""
     chart = run_cost_figure(
-        Measure.LATENCY, [_took(0), _took(1, latency_p50_ms=None, latency_p95_ms=None)]
+        Measure.LATENCY, [_run_cost(0), _run_cost(1, latency_p50_ms=None, latency_p95_ms=None)]
     )
 
     assert _trace(chart, "Half of the answers (p50)")["y"] == [0.25]
@@ -27,9 +27,9 @@ def test_latency_is_two_lines_in_seconds() -> None:
     assert chart["layout"]["yaxis"]["title"]["text"] == "Seconds"
 
 
-def test_tokens_tell_what_was_lost() -> None:
-    """Input, output, and what went into attempts that did not pass, where that was noted."""
-    chart = run_cost_figure(Measure.TOKENS, [_took(0), _took(1, lost_tokens=None)])
+def test_tokens_include_the_lost_ones() -> None:
+    """Input, output, and the tokens of attempts that did not pass, if recorded."""
+    chart = run_cost_figure(Measure.TOKENS, [_run_cost(0), _run_cost(1, lost_tokens=None)])
 
     assert _trace(chart, "Input")["y"] == [1000, 1000]
     assert _trace(chart, "Output")["y"] == [200, 200]
@@ -37,8 +37,8 @@ def test_tokens_tell_what_was_lost() -> None:
 
 
 def test_cost_is_tokens_times_price_in_its_currency() -> None:
-    """A point leads to its run."""
-    chart = run_cost_figure(Measure.COST, [_took(0)], price=PRICE)
+    """A point links to its run."""
+    chart = run_cost_figure(Measure.COST, [_run_cost(0)], price=PRICE)
 
     line = _trace(chart, "Cost")
     assert line["y"] == [pytest.approx(0.0009)]
@@ -47,11 +47,11 @@ def test_cost_is_tokens_times_price_in_its_currency() -> None:
     assert chart["layout"]["yaxis"]["title"]["text"] == "EUR a run"
 
 
-def test_marks_stand_above_the_values_whatever_their_size() -> None:
-    """They have an axis of their own, and the highest value stays below them."""
-    happened = ChartAnnotations(marks=[Mark(START, MarkKind.NOTE, "deployed")])
+def test_marks_are_above_the_values_at_any_scale() -> None:
+    """They have their own axis, and the highest value is below them."""
+    annotations = ChartAnnotations(marks=[Mark(START, MarkKind.NOTE, "deployed")])
 
-    chart = run_cost_figure(Measure.TOKENS, [_took(0)], annotations=happened)
+    chart = run_cost_figure(Measure.TOKENS, [_run_cost(0)], annotations=annotations)
 
     note = _trace(chart, "Note")
     assert (note["yaxis"], note["y"]) == ("y2", [1.08])
@@ -59,17 +59,17 @@ def test_marks_stand_above_the_values_whatever_their_size() -> None:
     assert "#" not in json.dumps(chart)
 
 
-def test_without_a_price_or_an_answer_there_is_nothing_to_draw() -> None:
-    """No data is not nought."""
-    silent = [_took(0, latency_p50_ms=None)]
+def test_without_a_price_or_a_response_there_is_no_data() -> None:
+    """Missing data is not drawn as zero."""
+    without_response = [_run_cost(0, latency_p50_ms=None)]
 
-    assert not has_data(Measure.COST, [_took(0)], None)
-    assert not has_data(Measure.LATENCY, silent, None)
-    assert has_data(Measure.TOKENS, silent, None)
+    assert not has_data(Measure.COST, [_run_cost(0)], None)
+    assert not has_data(Measure.LATENCY, without_response, None)
+    assert has_data(Measure.TOKENS, without_response, None)
     assert not has_data(Measure.TOKENS, [], None)
 
 
-def _took(i: int, **over: Any) -> RunCost:
+def _run_cost(i: int, **over: Any) -> RunCost:
     values: dict[str, Any] = {"latency_p50_ms": 250, "latency_p95_ms": 1500}
     values |= {"input_tokens": 1000, "output_tokens": 200, "lost_tokens": 60, "run_id": i}
     return RunCost(START + timedelta(hours=i), 1, START, **{**values, **over})

@@ -1,4 +1,4 @@
-"""Latency, tokens and cost: noted when a run ends, shown without reading its attempts."""
+"""Latency, tokens and cost: recorded when a run ends, shown without reading attempts."""
 
 from __future__ import annotations
 
@@ -25,8 +25,8 @@ HOUR = timedelta(hours=1)
 
 
 @pytest.mark.django_db(transaction=True)
-def test_the_end_of_a_run_notes_what_it_took() -> None:
-    """In the same transaction as its verdict, from its own attempts."""
+def test_the_end_of_a_run_records_its_latency_and_tokens() -> None:
+    """They are computed from the attempts of the run."""
     make_endpoint()
     slow = attempt(2, latency_ms=900)
     lost = attempt(3, Outcome.FAIL, latency_ms=400, usage=Usage(20, 7))
@@ -39,8 +39,8 @@ def test_the_end_of_a_run_notes_what_it_took() -> None:
 
 
 @pytest.mark.django_db(transaction=True)
-def test_runs_of_the_past_are_filled_in_by_the_upgrade() -> None:
-    """From the attempts that are still there; a run without any says no data."""
+def test_the_migration_fills_in_earlier_runs() -> None:
+    """From the attempts that still exist; a run without any has no data."""
     endpoint = make_endpoint()
     old, bare = make_finished_run(endpoint), make_finished_run(endpoint)
     for trial, (outcome, latency) in enumerate([("pass", 100), ("fail", 300), ("void", 9000)]):
@@ -56,13 +56,13 @@ def test_runs_of_the_past_are_filled_in_by_the_upgrade() -> None:
     assert bare.lost_ms is None
 
 
-def test_latency_and_tokens_say_what_is_usual(signed_in: Client) -> None:
-    """The title has the figures and how many runs they are from."""
+def test_titles_summarise_latency_and_tokens(signed_in: Client) -> None:
+    """The title has the figures and the number of runs."""
     endpoint = make_endpoint()
-    for hours, middle in ((1, 200), (2, 400), (3, 300)):
-        figures = {"latency_p50_ms": middle, "latency_p95_ms": 2000, "input_tokens": 1000}
-        spent = {"requests": 9, "output_tokens": 50, "lost_tokens": 5, **figures}
-        make_finished_run(endpoint, at=timezone.now() - hours * HOUR, **spent)
+    for hours, median in ((1, 200), (2, 400), (3, 300)):
+        figures = {"latency_p50_ms": median, "latency_p95_ms": 2000, "input_tokens": 1000}
+        costs = {"requests": 9, "output_tokens": 50, "lost_tokens": 5, **figures}
+        make_finished_run(endpoint, at=timezone.now() - hours * HOUR, **costs)
 
     latency = signed_in.get("/endpoints/steady/?metric=latency")
     tokens = signed_in.get("/endpoints/steady/?metric=tokens")
@@ -72,8 +72,8 @@ def test_latency_and_tokens_say_what_is_usual(signed_in: Client) -> None:
     assert latency.context["points"] == 3
 
 
-def test_without_a_price_the_cost_asks_for_one(signed_in: Client) -> None:
-    """And with one it is there for the runs of the past too."""
+def test_without_a_price_the_cost_chart_offers_to_set_one(signed_in: Client) -> None:
+    """A price also applies to earlier runs."""
     endpoint = make_endpoint()
     make_finished_run(endpoint, requests=9, input_tokens=1_000_000, output_tokens=500_000)
     assert_contains(signed_in.get("/endpoints/steady/?metric=cost"), "Set a price")
@@ -86,8 +86,8 @@ def test_without_a_price_the_cost_asks_for_one(signed_in: Client) -> None:
     assert_contains(page, "0.4 USD a million tokens in, 2 USD out")
 
 
-def test_a_range_without_answers_says_so(signed_in: Client) -> None:
-    """Words, not an empty frame."""
+def test_a_range_without_responses_says_so(signed_in: Client) -> None:
+    """The page shows a message instead of an empty chart."""
     make_endpoint()
 
     page = signed_in.get("/endpoints/steady/?metric=latency")
@@ -95,8 +95,8 @@ def test_a_range_without_answers_says_so(signed_in: Client) -> None:
     assert_contains(page, "No run that ended in this range got an answer.")
 
 
-def test_many_runs_are_shown_by_steps(db: None, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Tokens are summed, latencies are the medians of the runs; one more query, not one a run."""
+def test_many_runs_are_grouped_by_time_step(db: None, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Tokens are summed and latencies are medians, in a constant number of queries."""
     monkeypatch.setattr("dashboard.charts.run_history.MAX_RUNS", 3)
     endpoint = make_endpoint()
     at = timezone.now().replace(minute=0, second=0, microsecond=0) - 30 * HOUR
@@ -104,18 +104,16 @@ def test_many_runs_are_shown_by_steps(db: None, monkeypatch: pytest.MonkeyPatch)
         figures = {"latency_p50_ms": latency, "latency_p95_ms": latency, "input_tokens": 10}
         make_finished_run(endpoint, at=at + timedelta(minutes=minutes), requests=1, **figures)
 
-    with CaptureQueriesContext(connection) as asked:
-        (found,) = run_costs.read_run_costs(
-            endpoint, parse_window({"range": "30d"}, timezone.now())
-        )
+    with CaptureQueriesContext(connection) as queries:
+        (step,) = run_costs.read_run_costs(endpoint, parse_window({"range": "30d"}, timezone.now()))
 
-    assert (found.runs, found.input_tokens, found.latency_p50_ms) == (5, 50, 300)
-    assert found.step == 2 * HOUR
-    assert len(asked) == 3
+    assert (step.runs, step.input_tokens, step.latency_p50_ms) == (5, 50, 300)
+    assert step.step == 2 * HOUR
+    assert len(queries) == 3
 
 
 def test_prices_are_edited_in_the_form(signed_in: Client) -> None:
-    """Both are optional and none is below nought."""
+    """Both are optional and must not be negative."""
     endpoint = make_endpoint()
     form = signed_in.get("/endpoints/steady/edit/").context["form"]
     fields = {name: form[name].value() for name in form.fields if form[name].value()}

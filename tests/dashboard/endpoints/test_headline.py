@@ -7,7 +7,7 @@ from django.test import Client
 from django.utils import timezone
 
 from dashboard.models import Incident, Profile
-from dashboard.rollouts.stage_panel import read
+from dashboard.rollouts.stage_panel import read_stage_panel
 from dashboard.trust.text import day
 from tests.dashboard.incidents.builders import degrade, settle
 from tests.factories import make_endpoint, make_finished_run
@@ -88,11 +88,11 @@ def test_every_stage_has_its_place(stage: str, step: str, following: str, db: No
     """The ladder marks where a profile stands; beside it nothing is marked."""
     endpoint = make_endpoint()
     Profile.objects.update(stage=stage)
-    panel = read(endpoint, endpoint.profile)
+    panel = read_stage_panel(endpoint, endpoint.profile)
 
     assert [each.name for each in panel.steps if each.is_now] == ([step] if step else [])
-    assert panel.next == following
-    assert panel.allows
+    assert panel.next_name == following
+    assert panel.access
 
 
 def test_an_open_incident_speaks_against_the_next_stage(signed_in: Client) -> None:
@@ -101,9 +101,9 @@ def test_an_open_incident_speaks_against_the_next_stage(signed_in: Client) -> No
 
     page = signed_in.get("/endpoints/steady/")
 
-    needs = {need.words: need for need in page.context["rollout"].needs}
-    assert needs["1 incident is open."].state == "not_met"
-    assert needs["1 incident is open."].address == f"/incidents/{incident.pk}/"
+    conditions = {each.text: each for each in page.context["rollout"].conditions}
+    assert conditions["1 incident is open."].state == "not_met"
+    assert conditions["1 incident is open."].address == f"/incidents/{incident.pk}/"
     assert page.context["rollout"].verdict == "Not yet: a condition is not met."
 
 

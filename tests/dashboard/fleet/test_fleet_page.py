@@ -16,21 +16,21 @@ from tests.dashboard.incidents.builders import degrade, settle, watch_run
 from tests.factories import make_attempt, make_endpoint, make_finished_run, make_run
 from tests.markup import assert_contains, assert_not_contains
 
-# Session, person, their roles, all endpoints with how they do, cells, edits of endpoints since
-# a file set them, open incidents, decisions, how many are simulated.
+# Session, user, roles, all endpoints with their status, cells, edits of endpoints since a file
+# set them, open incidents, decisions, number of simulated endpoints.
 QUERIES = 9
 
 
 def test_an_empty_fleet_says_how_to_begin(signed_in: Client) -> None:
-    """With no endpoint the page leads to the form."""
+    """Without endpoints the page links to the form."""
     page = signed_in.get("/")
 
     assert_contains(page, "The first verdict takes a minute")
     assert_contains(page, 'href="/endpoints/new/"')
 
 
-def test_a_row_shows_the_rate_with_its_numbers(signed_in: Client) -> None:
-    """A rate never stands without numerator, denominator and interval."""
+def test_a_row_shows_the_rate_with_its_figures(signed_in: Client) -> None:
+    """A rate always has its numerator, denominator and interval."""
     make_finished_run(make_endpoint(slug="leaky"), passed=7, failed=3)
 
     page = signed_in.get("/")
@@ -40,8 +40,8 @@ def test_a_row_shows_the_rate_with_its_numbers(signed_in: Client) -> None:
     assert_contains(page, '<span class="status degraded">')
 
 
-def test_a_simulated_endpoint_says_so(signed_in: Client, settings: Any) -> None:
-    """Nobody takes the figures of a demo for those of a model."""
+def test_a_simulated_endpoint_is_labelled(signed_in: Client, settings: Any) -> None:
+    """The figures of a demo cannot be mistaken for those of a model."""
     settings.SIMULATOR_URL = "http://127.0.0.1:9"
     make_endpoint(slug="played", base_url="http://127.0.0.1:9/v1")
 
@@ -49,7 +49,7 @@ def test_a_simulated_endpoint_says_so(signed_in: Client, settings: Any) -> None:
 
 
 def test_a_run_without_a_verdict_is_no_data(signed_in: Client) -> None:
-    """A void run is shown as no verdict and never as 0 %."""
+    """A void run is shown as no verdict, not as 0 %."""
     make_finished_run(make_endpoint(), passed=0, void=5)
 
     page = signed_in.get("/")
@@ -59,8 +59,8 @@ def test_a_run_without_a_verdict_is_no_data(signed_in: Client) -> None:
     assert_not_contains(page, "0%")
 
 
-def test_a_run_under_way_shows_how_far_it_is(signed_in: Client) -> None:
-    """The row of an endpoint that is being probed carries a progress bar."""
+def test_a_running_run_shows_its_progress(signed_in: Client) -> None:
+    """The row of an endpoint that is being probed has a progress bar."""
     make_attempt(make_run(make_endpoint()))
 
     page = signed_in.get("/")
@@ -69,7 +69,7 @@ def test_a_run_under_way_shows_how_far_it_is(signed_in: Client) -> None:
 
 
 def test_worst_comes_first(signed_in: Client) -> None:
-    """A failing endpoint stands above a healthy one, whatever their names."""
+    """A failing endpoint is above a healthy one, whatever their names."""
     make_finished_run(make_endpoint(slug="a-good"))
     make_finished_run(make_endpoint(slug="z-bad"), passed=0, failed=5)
 
@@ -79,7 +79,7 @@ def test_worst_comes_first(signed_in: Client) -> None:
 
 
 def test_a_row_shows_open_incidents_and_modes(signed_in: Client) -> None:
-    """What is wrong and what is done about it is in the row; a mode says what it does."""
+    """The row has the open incidents and the modes, with the effect of each mode."""
     degrade(make_endpoint(slug="fallen"))
 
     page = signed_in.get("/")
@@ -89,20 +89,20 @@ def test_a_row_shows_open_incidents_and_modes(signed_in: Client) -> None:
     assert_contains(page, '<span class="status failing">')
 
 
-def test_an_unlucky_run_leaves_a_known_endpoint_healthy(signed_in: Client) -> None:
-    """The watch decides once a baseline is known, not the last run."""
+def test_one_bad_run_keeps_an_endpoint_with_a_baseline_healthy(signed_in: Client) -> None:
+    """With a baseline the watch decides, not the last run."""
     endpoint = make_endpoint()
     watch_run(endpoint, 6, at=settle(endpoint, before=timezone.now() - timedelta(minutes=5)))
 
-    found = fleet.read_fleet(timezone.now(), None).summaries[0]
+    summary = fleet.read_fleet(timezone.now(), None).summaries[0]
 
-    assert found.status.value == "healthy"
-    assert found.rate is not None
-    assert found.rate.value == 0.4
+    assert summary.status.value == "healthy"
+    assert summary.rate is not None
+    assert summary.rate.value == 0.4
 
 
-def test_an_endpoint_that_never_was_good_says_so(signed_in: Client) -> None:
-    """Below the absolute gate is no incident, and the row tells the difference."""
+def test_an_endpoint_that_was_never_good_is_below_the_gate(signed_in: Client) -> None:
+    """The row distinguishes a rate below the absolute gate from an incident."""
     endpoint = make_endpoint()
     for minutes in range(60, 0, -15):
         watch_run(endpoint, 10, at=timezone.now() - timedelta(minutes=minutes))
@@ -114,7 +114,7 @@ def test_an_endpoint_that_never_was_good_says_so(signed_in: Client) -> None:
 
 
 def test_prometheus_reads_incidents_and_modes(signed_in: Client) -> None:
-    """Alerts of one's own can be built on what is open and what is on."""
+    """Custom alerts can use open incidents and active modes."""
     degrade(make_endpoint(slug="fallen"))
 
     page = signed_in.get("/metrics")
@@ -126,18 +126,18 @@ def test_prometheus_reads_incidents_and_modes(signed_in: Client) -> None:
 
 @pytest.mark.parametrize("path", ["/", "/fleet/rows/", "/endpoints/new/"])
 def test_anonymous_is_sent_to_the_login(client: Client, db: None, path: str) -> None:
-    """Nobody sees the fleet without signing in."""
-    answer = client.get(path)
+    """The fleet needs a sign-in."""
+    response = client.get(path)
 
-    assert answer.status_code == 302
-    assert answer.headers["Location"].startswith("/login/")
+    assert response.status_code == 302
+    assert response.headers["Location"].startswith("/login/")
 
 
 @pytest.mark.parametrize("count", [2, 60])
 def test_queries_do_not_grow_with_the_fleet(
     signed_in: Client, django_assert_num_queries: DjangoAssertNumQueries, count: int
 ) -> None:
-    """Sixty endpoints cost as many queries as two, each with a watch, an incident, a mode."""
+    """Sixty endpoints need as many queries as two, each with a watch, an incident and a mode."""
     _make_many(count)
     _give_each_a_watch()
 
@@ -151,9 +151,11 @@ def _make_many(count: int) -> None:
     first = make_endpoint(slug="e-0")
     profile, at = first.profile, timezone.now() - timedelta(minutes=1)
     plain = {"provider": "openai", "base_url": "http://127.0.0.1:9/v1", "model": "m"}
-    made = Endpoint.objects.bulk_create(Endpoint(slug=f"e-{i}", **plain) for i in range(1, count))
+    endpoints = Endpoint.objects.bulk_create(
+        Endpoint(slug=f"e-{i}", **plain) for i in range(1, count)
+    )
     Profile.objects.bulk_create(
-        Profile(endpoint=e, epoch=1, key_hash=bytes(profile.key_hash)) for e in made
+        Profile(endpoint=e, epoch=1, key_hash=bytes(profile.key_hash)) for e in endpoints
     )
     shape = make_finished_run(first)
     values = {"key_epoch": 1, "trigger": "ttl", "due_at": at, "suite": "light", "seed": 1}
@@ -161,7 +163,7 @@ def _make_many(count: int) -> None:
         Run(
             endpoint=e, profile=shape.profile, planned=5, state="finished", finished_at=at, **values
         )
-        for e in made
+        for e in endpoints
     )
     RunMetric.objects.bulk_create(
         RunMetric(
@@ -177,15 +179,15 @@ def _make_many(count: int) -> None:
 
 
 def _give_each_a_watch() -> None:
-    """What the detector would have left behind for each, written at once."""
+    """Write what the detector would have recorded for each endpoint."""
     first = Profile.objects.get(endpoint__slug="e-0")
     incident = degrade(first.endpoint)
     state = Watch.objects.get(profile=first).state
     others = list(Profile.objects.exclude(pk=first.pk))
-    same = {"metric": incident.metric, "severity": 3, "worst": 3, "figures": incident.figures}
-    when = {"opened_at": incident.opened_at, "opened_by": incident.opened_by}
+    values = {"metric": incident.metric, "severity": 3, "worst": 3, "figures": incident.figures}
+    opening = {"opened_at": incident.opened_at, "opened_by": incident.opened_by}
     Watch.objects.bulk_create(Watch(profile=profile, state=state) for profile in others)
-    opened = Incident.objects.bulk_create(Incident(profile=p, **same, **when) for p in others)
+    opened = Incident.objects.bulk_create(Incident(profile=p, **values, **opening) for p in others)
     ModeSwitch.objects.bulk_create(
         ModeSwitch(profile_id=each.profile_id, incident=each, mode="no_tools", reason="fell")
         for each in opened

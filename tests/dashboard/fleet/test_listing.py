@@ -14,15 +14,15 @@ from tests.markup import assert_contains, assert_not_contains
 HOSTILE = '"><script>alert(1)</script>\u202e'
 
 
-def slugs(client: Client, **asked: str) -> list[str]:
-    """The rows of the page, from the top down."""
-    text = client.get("/", asked).content.decode()
+def listed_slugs(client: Client, **query: str) -> list[str]:
+    """The endpoints of the page, from the top down."""
+    text = client.get("/", query).content.decode()
     return re.findall(r'class="row-link"[^>]*>([^<]+)<', text)
 
 
 @pytest.fixture
-def three(db: None) -> None:
-    """One that fails, one that does well, one that was never probed."""
+def three_endpoints(db: None) -> None:
+    """A failing endpoint, a healthy one and one that was never probed."""
     bad = make_endpoint(slug="a-bad", provider="qwen", model="coder-30b", tags=["eu", "batch"])
     make_finished_run(bad, passed=0, failed=5, at=timezone.now() - timedelta(hours=1))
     good = make_endpoint(slug="b-good", base_url="http://10.1.2.3:8000/v1", tags=["eu"])
@@ -32,7 +32,7 @@ def three(db: None) -> None:
 
 
 @pytest.mark.parametrize(
-    ("asked", "found"),
+    ("query", "expected"),
     [
         ({"q": "BAD"}, ["a-bad"]),
         ({"q": "coder"}, ["a-bad"]),
@@ -50,15 +50,15 @@ def three(db: None) -> None:
         ({"stage": "shadow", "q": "new"}, ["c-new"]),
     ],
 )
-def test_search_and_filters_leave_what_fits(
-    signed_in: Client, three: None, asked: dict[str, str], found: list[str]
+def test_search_and_filters_narrow_the_list(
+    signed_in: Client, three_endpoints: None, query: dict[str, str], expected: list[str]
 ) -> None:
-    """Every word must be in the name, model, provider, a tag or the address; filters add up."""
-    assert slugs(signed_in, **asked) == found
+    """Every word must match name, model, provider, tag or URL; filters are combined."""
+    assert listed_slugs(signed_in, **query) == expected
 
 
 @pytest.mark.parametrize(
-    ("sort", "found"),
+    ("sort", "expected"),
     [
         ("status", ["a-bad", "c-new", "b-good"]),
         ("-status", ["b-good", "c-new", "a-bad"]),
@@ -70,26 +70,28 @@ def test_search_and_filters_leave_what_fits(
         ("-last", ["a-bad", "b-good", "c-new"]),
     ],
 )
-def test_every_order_has_what_is_unknown_last(
-    signed_in: Client, three: None, sort: str, found: list[str]
+def test_every_order_has_endpoints_without_data_last(
+    signed_in: Client, three_endpoints: None, sort: str, expected: list[str]
 ) -> None:
-    """The worst value comes first, the best with a minus; without data an endpoint is last."""
-    assert slugs(signed_in, sort=sort) == found
+    """The worst value comes first, with a minus the best."""
+    assert listed_slugs(signed_in, sort=sort) == expected
 
 
-def test_a_metric_that_should_be_low_is_sorted_by_the_worst(signed_in: Client, three: None) -> None:
-    """High is bad for schema failures, so the highest comes first."""
+def test_a_metric_where_low_is_good_is_sorted_by_the_worst(
+    signed_in: Client, three_endpoints: None
+) -> None:
+    """For schema failures the highest rate comes first."""
     for slug, failures in (("a-bad", 1), ("b-good", 4)):
         profile = Endpoint.objects.get(slug=slug).profile
         run = profile.runs.get()
         counts = {"trials": 5, "failures": failures, "finished_at": run.finished_at}
         RunMetric.objects.create(run=run, profile=profile, metric="schema_failure", **counts)
 
-    assert slugs(signed_in, sort="schema_failure") == ["b-good", "a-bad", "c-new"]
+    assert listed_slugs(signed_in, sort="schema_failure") == ["b-good", "a-bad", "c-new"]
 
 
-def test_counts_are_links_that_filter(signed_in: Client, three: None) -> None:
-    """Each count keeps the rest of the address; the one that is on leads back."""
+def test_counts_are_links_that_filter(signed_in: Client, three_endpoints: None) -> None:
+    """Each link keeps the other filters; the active one removes its filter."""
     page = signed_in.get("/", {"q": "a", "status": "failing"})
 
     assert_contains(page, '<a class="count" href="?q=a" aria-current="true"><b>1</b>')
@@ -99,7 +101,7 @@ def test_counts_are_links_that_filter(signed_in: Client, three: None) -> None:
 
 
 @pytest.mark.parametrize(
-    ("group", "heads"),
+    ("group", "names"),
     [
         ("provider", ["qwen", "anthropic", "openai"]),
         ("model", ["coder-30b", "m-1"]),
@@ -107,20 +109,20 @@ def test_counts_are_links_that_filter(signed_in: Client, three: None) -> None:
         ("stage", ["shadow", "full"]),
     ],
 )
-def test_groups_come_worst_first_with_their_state(
-    signed_in: Client, three: None, group: str, heads: list[str]
+def test_groups_come_worst_first_with_their_status(
+    signed_in: Client, three_endpoints: None, group: str, names: list[str]
 ) -> None:
-    """A group is as bad as the worst of its members; an endpoint is in the group of each tag."""
+    """A group has the status of its worst member; an endpoint is in the group of each tag."""
     text = signed_in.get("/", {"group": group}).content.decode()
 
-    assert re.findall(r'class="group-name"[^>]*>([^<]+)<', text) == heads
+    assert re.findall(r'class="group-name"[^>]*>([^<]+)<', text) == names
     first = re.search(r'class="group-head".*?</tr>', text, re.DOTALL)
     assert first is not None
     assert '<span class="status failing">' in first[0]
 
 
-def test_a_group_says_how_many_it_has_of_each(signed_in: Client, three: None) -> None:
-    """The tag's head counts both of its members, and leads to them."""
+def test_a_group_counts_its_members_by_status(signed_in: Client, three_endpoints: None) -> None:
+    """The heading of a tag counts its members and links to them."""
     page = signed_in.get("/", {"group": "tag"})
 
     assert_contains(page, "<span>1 failing</span><span>1 healthy</span>")
@@ -128,7 +130,7 @@ def test_a_group_says_how_many_it_has_of_each(signed_in: Client, three: None) ->
 
 
 def test_a_large_group_shows_its_first_rows(signed_in: Client) -> None:
-    """All groups fit on the page; the rest of one is a link away."""
+    """A link shows the others."""
     for number in range(6):
         make_endpoint(slug=f"e-{number}")
 
@@ -139,10 +141,10 @@ def test_a_large_group_shows_its_first_rows(signed_in: Client) -> None:
 
 
 def test_a_long_list_has_pages(signed_in: Client) -> None:
-    """Next and previous keep the rest of the address; a page too far is the last one."""
+    """Links to other pages keep the filters; a number beyond the last page is the last page."""
     plain = {"provider": "openai", "base_url": "http://127.0.0.1:9/v1", "model": "m"}
-    made = Endpoint.objects.bulk_create(Endpoint(slug=f"e-{i:03}", **plain) for i in range(90))
-    Profile.objects.bulk_create(Profile(endpoint=e, epoch=1, key_hash=b"") for e in made)
+    endpoints = Endpoint.objects.bulk_create(Endpoint(slug=f"e-{i:03}", **plain) for i in range(90))
+    Profile.objects.bulk_create(Profile(endpoint=e, epoch=1, key_hash=b"") for e in endpoints)
 
     first = signed_in.get("/", {"q": "e-"})
     last = signed_in.get("/", {"q": "e-", "page": "99"})
@@ -153,8 +155,8 @@ def test_a_long_list_has_pages(signed_in: Client) -> None:
     assert_contains(last, 'href="?q=e-&amp;page=3" rel="prev"')
 
 
-def test_nothing_that_fits_leads_back(signed_in: Client, three: None) -> None:
-    """An empty list says why and how to get out of it."""
+def test_an_empty_result_links_to_all_endpoints(signed_in: Client, three_endpoints: None) -> None:
+    """An empty list says that no endpoint matches."""
     page = signed_in.get("/", {"q": "zzz"})
 
     assert_contains(page, "No endpoint fits")
@@ -162,7 +164,7 @@ def test_nothing_that_fits_leads_back(signed_in: Client, three: None) -> None:
 
 
 @pytest.mark.parametrize(
-    ("asked", "note"),
+    ("query", "note"),
     [
         ({"status": "sleepy"}, "There is no status “sleepy”"),
         ({"provider": "x" * 500}, "There is no provider “xxx"),
@@ -172,26 +174,26 @@ def test_nothing_that_fits_leads_back(signed_in: Client, three: None) -> None:
         ({"page": "-1"}, "There is no page “-1”"),
     ],
 )
-def test_what_makes_no_sense_is_told_and_left_out(
-    signed_in: Client, three: None, asked: dict[str, str], note: str
+def test_invalid_values_are_ignored_with_a_note(
+    signed_in: Client, three_endpoints: None, query: dict[str, str], note: str
 ) -> None:
-    """A wrong value in the address shows everything, with a note."""
-    page = signed_in.get("/", asked)
+    """An invalid value in the query string does not filter."""
+    page = signed_in.get("/", query)
 
     assert_contains(page, note)
     assert_contains(page, 'class="row-link"', count=3)
 
 
 @pytest.mark.parametrize("name", ["q", "status", "provider", "model", "tag", "sort", "page"])
-def test_hostile_values_are_inert(signed_in: Client, three: None, name: str) -> None:
-    """What an address carries never becomes markup, NUL and bidi included."""
+def test_hostile_values_are_escaped(signed_in: Client, three_endpoints: None, name: str) -> None:
+    """Values of the query string never become markup, NUL and bidi included."""
     page = signed_in.get("/", {name: HOSTILE + "\0"})
 
     assert_not_contains(page, "<script>alert")
 
 
-def test_the_part_comes_without_the_page(signed_in: Client, three: None) -> None:
-    """A search by htmx gets the list alone, and an address without what is empty."""
+def test_htmx_gets_the_list_without_the_page(signed_in: Client, three_endpoints: None) -> None:
+    """The pushed URL has no empty parameters."""
     part = signed_in.get("/", {"q": "bad", "status": ""}, headers={"HX-Target": "fleet"})
 
     assert_contains(part, '<section id="fleet"')

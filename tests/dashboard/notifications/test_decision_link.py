@@ -12,7 +12,7 @@ from dashboard.models.people import Role
 from dashboard.trust import rollout_requests
 from tests.dashboard.notifications.builders import make_webhook, turn
 from tests.dashboard.notifications.receiver import Receiver
-from tests.dashboard.rollouts.builders import ready
+from tests.dashboard.rollouts.builders import make_ready_endpoint
 from tests.factories import make_person
 
 
@@ -24,7 +24,7 @@ def test_a_link_leads_to_the_decision_and_decides_nothing(
     made = make_webhook(receiver.url)
     approver = make_person("bea", Role.APPROVER)
     asked = rollout_requests.ask(
-        ready().profile, by=make_person("ann", Role.OPERATOR), reason="We need it."
+        make_ready_endpoint().profile, by=make_person("ann", Role.OPERATOR), reason="We need it."
     )
 
     assert turn() == 1

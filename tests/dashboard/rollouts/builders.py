@@ -1,4 +1,4 @@
-"""Profiles that may ask for their next stage, people who ask and decide, and incidents."""
+"""Builds profiles that meet their gates, runs and incidents, and reads what was recorded."""
 
 from __future__ import annotations
 
@@ -28,18 +28,18 @@ GATED = (Metric.PARSE_SUCCESS, Metric.SCHEMA_FAILURE, Metric.CLOSURE_ERROR)
 LONG_AGO = timedelta(hours=100)
 
 
-def ready(stage: str = "shadow", *, runs: int = 1, **over: Any) -> Endpoint:
-    """An endpoint at a stage, with runs that meet every condition of the next one."""
+def make_ready_endpoint(stage: str = "shadow", *, runs: int = 1, **over: Any) -> Endpoint:
+    """Make an endpoint at a stage, with runs that meet every condition of the next one."""
     endpoint = trusted(**over)
     Profile.objects.filter(endpoint=endpoint).update(stage=stage, stage_at=Now() - LONG_AGO)
     for _ in range(runs):
         measure(endpoint)
-    resolve(endpoint)
+    settle_endpoint(endpoint)
     return endpoint
 
 
 def measure(endpoint: Endpoint, *, trials: int = 60, failures: int = 0) -> Run:
-    """A finished full run of the present profile, as far as figures are concerned."""
+    """Record a finished full run of the current profile, without attempts."""
     at = timezone.now()
     run = make_run(endpoint, state=State.FINISHED, suite="full", finished_at=at, due_at=at)
     RunMetric.objects.bulk_create(
@@ -58,7 +58,7 @@ def measure(endpoint: Endpoint, *, trials: int = 60, failures: int = 0) -> Run:
     return run
 
 
-def resolve(endpoint: Endpoint) -> None:
+def settle_endpoint(endpoint: Endpoint) -> None:
     with transaction.atomic():
         settle(Endpoint.objects.select_for_update().get(pk=endpoint.pk))
 
@@ -71,57 +71,59 @@ def degrade(
     kind: ChangeKind = ChangeKind.OPENED,
     metric: Metric = Metric.PARSE_SUCCESS,
 ) -> Incident:
-    """Let the watch find a degradation, with all that follows in its transaction."""
+    """Report a degradation as the watch does, with its consequences in one transaction."""
     endpoint = Endpoint.objects.select_for_update().get(pk=profile.endpoint_id)
     figures = {"trials": 10, "failures": 8, "baseline": [240, 240, 20], "estimate": 0.2}
-    seen = WatchedRun(1 + Incident.objects.count(), timezone.now(), SUITE_VERSION, endpoint.ttl, {})
+    watched = WatchedRun(
+        1 + Incident.objects.count(), timezone.now(), SUITE_VERSION, endpoint.ttl, {}
+    )
     change = WatchChange(kind, metric, Severity(severity), figures)
-    detection.follow_changes(profile, Lane.PROBE, seen, [change])
+    detection.follow_changes(profile, Lane.PROBE, watched, [change])
     settle(endpoint)
     return Incident.objects.get(profile=profile, metric=metric.value, ended_at=None)
 
 
-def put_in_place(profile: Profile) -> None:
-    """As if somebody had measured it well enough, at length."""
-    before = Profile.objects.get(endpoint=profile.endpoint_id, epoch=profile.epoch - 1)
+def make_profile_ready(profile: Profile) -> None:
+    """Give a profile the results of the one before, long enough ago to meet its gate."""
+    previous = Profile.objects.get(endpoint=profile.endpoint_id, epoch=profile.epoch - 1)
     Profile.objects.filter(pk=profile.pk).update(
-        capabilities=before.capabilities, verified_at=Now(), stage_at=Now() - LONG_AGO
+        capabilities=previous.capabilities, verified_at=Now(), stage_at=Now() - LONG_AGO
     )
-    watch = before.watches.get(lane=Lane.PROBE)
-    same = {"state": watch.state, "known": watch.known}
-    profile.watches.update_or_create(lane=Lane.PROBE, defaults=same)
+    watch = previous.watches.get(lane=Lane.PROBE)
+    defaults = {"state": watch.state, "known": watch.known}
+    profile.watches.update_or_create(lane=Lane.PROBE, defaults=defaults)
     measure(profile.endpoint)
 
 
 def other_gates(**over: Any) -> dict[str, Any]:
-    """The default gates, with another one in front of the first stage."""
-    found = DEFAULTS.as_json()
-    return {**found, "read_only": {**found["read_only"], **over}}
+    """The default gates with other conditions for the first stage."""
+    gates = DEFAULTS.as_json()
+    return {**gates, "read_only": {**gates["read_only"], **over}}
 
 
-def body(endpoint: Endpoint) -> dict[str, Any]:
+def policy_body(endpoint: Endpoint) -> dict[str, Any]:
     policy = current_policy(endpoint.slug)
     assert policy is not None
-    found: dict[str, Any] = policy.body
-    return found
+    body: dict[str, Any] = policy.body
+    return body
 
 
-def stage(profile: Profile) -> str:
+def read_stage(profile: Profile) -> str:
     return Profile.objects.get(pk=profile.pk).stage
 
 
-def audited(prefix: str = "") -> list[str]:
-    """What was written down since the test began: entries of other tests cannot be taken out."""
-    # That there is an endpoint is where these tests begin.
-    mine = AuditEntry.objects.filter(id__gt=Log.last).exclude(action="endpoint.created")
-    entries = mine.order_by("id").values_list("action", flat=True)
-    return [action for action in entries if action.startswith(prefix)]
+def audit_actions(prefix: str = "") -> list[str]:
+    """The actions since the test began: audit entries of other tests cannot be deleted."""
+    # Every test creates an endpoint, so that action says nothing.
+    recorded = AuditEntry.objects.filter(id__gt=Log.last).exclude(action="endpoint.created")
+    actions = recorded.order_by("id").values_list("action", flat=True)
+    return [action for action in actions if action.startswith(prefix)]
 
 
-def noticed(prefix: str = "") -> list[str]:
+def notice_kinds(prefix: str = "") -> list[str]:
     kinds = Notice.objects.order_by("id").values_list("kind", flat=True)
     return [kind for kind in kinds if kind.startswith(prefix)]
 
 
-def missing(profile: Profile) -> list[str]:
+def missing_conditions(profile: Profile) -> list[str]:
     return [condition.key for condition in rollout_requests.standing(profile).missing]

@@ -5,32 +5,32 @@ from django.contrib.auth.models import User
 
 from dashboard.models import Endpoint
 from dashboard.models.people import Role
-from tests.dashboard.rollouts.builders import ready
+from tests.dashboard.rollouts.builders import make_ready_endpoint
 from tests.factories import make_person
 from tests.security.people import Log
 
 
 @pytest.fixture
 def ann(db: None) -> User:
-    """Asks."""
+    """Makes requests."""
     return make_person("ann", Role.OPERATOR)
 
 
 @pytest.fixture
 def bea(db: None) -> User:
-    """Decides."""
+    """Decides on requests."""
     return make_person("bea", Role.APPROVER)
 
 
 @pytest.fixture
 def endpoint(db: None) -> Endpoint:
-    """In shadow, and good enough for tools that read."""
-    return ready()
+    """In shadow, and meets the gate of read_only."""
+    return make_ready_endpoint()
 
 
 @pytest.fixture(autouse=True)
-def log_begins(request: pytest.FixtureRequest) -> None:
-    """What other tests did stays in the audit log: nobody can take it out."""
+def audit_log_start(request: pytest.FixtureRequest) -> None:
+    """Ignore the audit entries of other tests, which cannot be deleted."""
     if "db" in request.fixturenames:
         request.getfixturevalue("db")
         Log.begin()

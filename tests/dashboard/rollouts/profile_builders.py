@@ -1,4 +1,4 @@
-"""Profiles on their way up: runs that meet a gate with small demands, and requests."""
+"""Builds profiles that meet easy gates, and requests for them."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ from probes.outcomes import Metric
 from tests.dashboard.incidents.builders import settle
 from tests.factories import make_endpoint
 
-EASY = Gates(
+EASY_GATES = Gates(
     {
         stage: Gate(runs=1, full_runs=0, trials=1, rates={Metric.PARSE_SUCCESS: 0.5})
         for stage in PROMOTION_STAGES
     }
 )
 _MEASURED = {"trials": 12, "agree": 12, "low": 0.7, "high": 1.0, "evidence": []}
-_CAPABLE = {
+_CAPABILITIES = {
     "tool_call_format": {"value": "openai", **_MEASURED},
     "schema_level": {"value": "strict_json_schema", **_MEASURED},
     "supports_parallel_tool_use": {"value": True, **_MEASURED},
@@ -32,13 +32,13 @@ _CAPABLE = {
 
 
 def ease_gates() -> GateVersion:
-    """Gates that twenty good runs pass."""
-    chief, _ = User.objects.get_or_create(username="chief", is_superuser=True)
-    return gates.change(EASY.as_json(), by=chief, reason="small demands")
+    """Set gates that twenty good runs meet."""
+    admin, _ = User.objects.get_or_create(username="chief", is_superuser=True)
+    return gates.change(EASY_GATES.as_json(), by=admin, reason="small demands")
 
 
 def make_ready(**over: Any) -> Endpoint:
-    """An endpoint whose profile may be asked for under easy gates."""
+    """Make an endpoint whose profile meets the easy gates."""
     endpoint = make_endpoint(**over)
     settle(endpoint, before=timezone.now() - timedelta(minutes=5))
     _measure(endpoint)
@@ -50,19 +50,19 @@ def make_request(endpoint: Endpoint, by: User, reason: str = "it holds") -> Roll
 
 
 def swap_template(endpoint: Endpoint, *, stage: str = "full") -> Profile:
-    """A new profile in shadow beside one that is in force at that stage; measured as well."""
+    """Open a measured profile in shadow while the previous one is in force at `stage`."""
     Profile.objects.filter(endpoint=endpoint, ended_at=None).update(stage=stage)
-    now = timezone.now() - timedelta(minutes=4)
-    opened = profiles.open_next(endpoint.profile, "b" * 64, at=now)
+    at = timezone.now() - timedelta(minutes=4)
+    profile = profiles.open_next(endpoint.profile, "b" * 64, at=at)
     settle(endpoint, before=timezone.now() - timedelta(minutes=3))
     _measure(endpoint)
-    opened.refresh_from_db()
-    return opened
+    profile.refresh_from_db()
+    return profile
 
 
 def _measure(endpoint: Endpoint) -> None:
     Profile.objects.filter(endpoint=endpoint, ended_at=None).update(
-        capabilities=_CAPABLE, verified_at=timezone.now(), probe_version="tool-probe-v1"
+        capabilities=_CAPABILITIES, verified_at=timezone.now(), probe_version="tool-probe-v1"
     )
     with transaction.atomic():
         settle_endpoint(Endpoint.objects.select_for_update().get(pk=endpoint.pk))

@@ -1,4 +1,4 @@
-"""What several people do to one request at the same time."""
+"""Concurrent changes of one request."""
 
 from __future__ import annotations
 
@@ -14,7 +14,13 @@ from dashboard.models import AuditEntry, Endpoint, GateVersion, Profile, Rollout
 from dashboard.models.people import Role
 from dashboard.trust import gates, rollout_requests
 from tests.dashboard.policy.test_at_once import own_connection
-from tests.dashboard.rollouts.builders import audited, measure, other_gates, ready, stage
+from tests.dashboard.rollouts.builders import (
+    audit_actions,
+    make_ready_endpoint,
+    measure,
+    other_gates,
+    read_stage,
+)
 from tests.factories import make_person
 from tests.live import eventually
 
@@ -22,40 +28,40 @@ pytestmark = pytest.mark.django_db(transaction=True)
 
 
 def test_two_approvers_at_once_give_one_decision() -> None:
-    """The database says who was first; the other one hears the name."""
+    """The first decision counts; the others are refused with the name of the first approver."""
     ann = make_person("ann", Role.OPERATOR)
-    deciding = [make_person(name, Role.APPROVER) for name in ("bea", "cy", "dee")]
-    endpoint = ready()
+    approvers = [make_person(name, Role.APPROVER) for name in ("bea", "cy", "dee")]
+    endpoint = make_ready_endpoint()
     request = rollout_requests.ask(endpoint.profile, by=ann, reason="why")
-    together = Barrier(len(deciding))
+    barrier = Barrier(len(approvers))
 
     @own_connection
     def decide(by: User) -> str:
-        mine = RolloutRequest.objects.get(pk=request.pk)
-        together.wait()
+        own_copy = RolloutRequest.objects.get(pk=request.pk)
+        barrier.wait()
         try:
-            rollout_requests.approve(mine, by=by, reason=f"says {by.username}")
+            rollout_requests.approve(own_copy, by=by, reason=f"says {by.username}")
         except Refused as refused:
             return refused.message
         return "approved"
 
-    with ThreadPoolExecutor(len(deciding)) as pool:
-        answers = list(pool.map(decide, deciding))
+    with ThreadPoolExecutor(len(approvers)) as pool:
+        answers = list(pool.map(decide, approvers))
 
     request.refresh_from_db()
     first = request.decided_by
     assert first
     assert answers.count("approved") == 1
-    assert answers.count(f"{first.username} has approved it already.") == len(deciding) - 1
+    assert answers.count(f"{first.username} has approved it already.") == len(approvers) - 1
     assert request.decision_reason == f"says {first.username}"
-    assert stage(endpoint.profile) == "read_only"
-    assert audited("rollout.approved") == ["rollout.approved"]
+    assert read_stage(endpoint.profile) == "read_only"
+    assert audit_actions("rollout.approved") == ["rollout.approved"]
 
 
 def test_a_change_that_commits_while_somebody_approves_still_voids() -> None:
-    """The approver waits for whoever holds the endpoint, and sees what they did."""
+    """An approval waits for the lock on the endpoint and then sees the change."""
     ann, bea = make_person("ann", Role.OPERATOR), make_person("bea", Role.APPROVER)
-    endpoint = ready()
+    endpoint = make_ready_endpoint()
     request = rollout_requests.ask(endpoint.profile, by=ann, reason="why")
 
     @own_connection
@@ -72,7 +78,7 @@ def test_a_change_that_commits_while_somebody_approves_still_voids() -> None:
         with transaction.atomic():
             Endpoint.objects.select_for_update().get(pk=endpoint.pk)
             answer = pool.submit(approve)
-            eventually(_somebody_waits)
+            eventually(_a_lock_is_awaited)
             for _ in range(4):
                 measure(endpoint, failures=40)
         assert "so it is void" in answer.result()
@@ -81,14 +87,14 @@ def test_a_change_that_commits_while_somebody_approves_still_voids() -> None:
     assert AuditEntry.objects.filter(action="rollout.voided").count() == 1
 
 
-def test_of_two_who_change_the_same_gates_one_is_told() -> None:
-    """Nobody writes over what they have not seen."""
+def test_of_two_concurrent_changes_of_the_gates_one_is_refused() -> None:
+    """A change cannot overwrite a version that its author has not seen."""
     people = [User.objects.create_superuser(name) for name in ("ada", "ben")]
-    together = Barrier(len(people))
+    barrier = Barrier(len(people))
 
     @own_connection
     def change(by: User) -> str:
-        together.wait()
+        barrier.wait()
         try:
             gates.change(other_gates(runs=by.pk), by=by, reason="mine", seen=0)
         except Refused as refused:
@@ -102,7 +108,7 @@ def test_of_two_who_change_the_same_gates_one_is_told() -> None:
     assert GateVersion.objects.count() == 1
 
 
-def _somebody_waits() -> bool:
+def _a_lock_is_awaited() -> bool:
     with connection.cursor() as cursor:
         cursor.execute("SELECT 1 FROM pg_locks WHERE NOT granted")
         return cursor.fetchone() is not None

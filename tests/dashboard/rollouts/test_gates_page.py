@@ -19,79 +19,78 @@ URL = "/settings/gates/"
 
 
 @pytest.fixture
-def chief(client: Client, db: None) -> Client:
+def admin(client: Client, db: None) -> Client:
     client.force_login(User.objects.create_superuser("root"))
     return client
 
 
-def filled(page: Any, **over: str) -> dict[str, Any]:
-    """What the form would send as it stands, with something else in some fields."""
+def form_data(page: Any, **over: str) -> dict[str, Any]:
+    """The form as it would be submitted, with some fields replaced."""
     form = page.context["form"]
-    given = {
+    fields = {
         field.html_name: field.value()
         for stage in form.stages
         for field in stage
         if field.value() is not None and field.value() is not False
     }
-    return {**given, "seen": page.context["seen"], "reason": "we learned", **over}
+    return {**fields, "seen": page.context["seen"], "reason": "we learned", **over}
 
 
-def test_an_administrator_changes_the_gates_and_sees_what_changed(chief: Client) -> None:
-    """Percent and hours as people say them; the version, its reason and the difference are kept."""
-    page = chief.get(URL)
+def test_an_administrator_changes_the_gates_and_sees_the_diff(admin: Client) -> None:
+    """A change creates a version that is listed with its reason and diff."""
+    page = admin.get(URL)
 
-    sent = {"write-runs": "25", "full-rate_schema_failure": "12.5", "full-live_wanted": "on"}
-    done = chief.post(URL, filled(page, **sent), follow=True)
+    changes = {"write-runs": "25", "full-rate_schema_failure": "12.5", "full-live_wanted": "on"}
+    saved = admin.post(URL, form_data(page, **changes), follow=True)
 
     assert_contains(page, "The gates are those that Toolgauge came with.")
-    assert_contains(done, "These gates hold from now on.")
-    assert_contains(done, "we learned")
-    text = re.sub(r"<[^>]+>|\s+", " ", done.content.decode())
+    assert_contains(saved, "These gates hold from now on.")
+    assert_contains(saved, "we learned")
+    text = re.sub(r"<[^>]+>|\s+", " ", saved.content.decode())
     assert "Write · Runs: at least 20 → at least 25" in re.sub(r"\s+", " ", text)
-    _version, now = GateVersion.current()
-    assert now.of["write"].runs == 25
-    assert now.of["full"].rates[Metric.SCHEMA_FAILURE] == 0.875
-    assert now.of["full"].live_wanted
-    assert now.of["read_only"] == DEFAULTS.of["read_only"]
+    _version, gates = GateVersion.current()
+    assert gates.of["write"].runs == 25
+    assert gates.of["full"].rates[Metric.SCHEMA_FAILURE] == 0.875
+    assert gates.of["full"].live_wanted
+    assert gates.of["read_only"] == DEFAULTS.of["read_only"]
 
 
-def test_mistakes_stand_beside_their_fields_and_nothing_is_saved(chief: Client) -> None:
-    """No number, a rate beyond what can be reached, no reason, nothing changed, somebody faster."""
-    page = chief.get(URL)
-    wrong = {"write-runs": "-1", "full-rate_parse_success": "100", "full-trials": "many"}
+def test_errors_are_beside_their_fields_and_nothing_is_saved(admin: Client) -> None:
+    """Invalid values, a missing reason, no change and a stale version are refused."""
+    page = admin.get(URL)
+    invalid = {"write-runs": "-1", "full-rate_parse_success": "100", "full-trials": "many"}
 
-    refused = chief.post(URL, filled(page, reason="", **wrong))
-    same = chief.post(URL, filled(page))
+    refused = admin.post(URL, form_data(page, reason="", **invalid))
+    unchanged = admin.post(URL, form_data(page))
     ease_gates()
-    stale = chief.post(URL, filled(page, **{"write-runs": "25"}))
+    stale = admin.post(URL, form_data(page, **{"write-runs": "25"}))
 
     assert_contains(refused, "Nothing was saved")
     assert_contains(refused, "From 0 to 99 percent.")
     assert_contains(refused, "Say why")
-    named = [form for form in refused.context["form"].stages if form.errors]
-    assert [(form.stage, sorted(form.errors)) for form in named] == [
+    with_errors = [form for form in refused.context["form"].stages if form.errors]
+    assert [(form.stage, sorted(form.errors)) for form in with_errors] == [
         ("write", ["runs"]),
         ("full", ["rate_parse_success", "trials"]),
     ]
-    assert_contains(same, "nothing was changed")
+    assert_contains(unchanged, "nothing was changed")
     assert_contains(stale, "Somebody has changed the gates since")
     assert GateVersion.objects.count() == 1
 
 
-def test_others_read_the_gates_and_saving_voids_what_waits(chief: Client) -> None:
-    """A viewer sees no form; whoever saves reads before how many requests it ends."""
+def test_a_viewer_reads_the_gates_and_saving_voids_pending_requests(admin: Client) -> None:
+    """A viewer sees no form; the form warns how many requests saving would void."""
     ease_gates()
-    operator, viewer = make_person("alice", Role.OPERATOR), make_person("vera", Role.VIEWER)
-    request = make_request(make_ready(), operator)
-    seen, read = Client(), chief.get(URL)
-    seen.force_login(viewer)
+    request = make_request(make_ready(), make_person("alice", Role.OPERATOR))
+    viewer, page = Client(), admin.get(URL)
+    viewer.force_login(make_person("vera", Role.VIEWER))
 
-    told = seen.get(URL)
-    chief.post(URL, filled(read, **{"write-runs": "9"}))
+    read_only = viewer.get(URL)
+    admin.post(URL, form_data(page, **{"write-runs": "9"}))
 
-    assert_contains(told, "Administrators change them.")
-    assert_not_contains(told, "Save the gates")
-    assert seen.post(URL, filled(read)).status_code == 403
-    assert_contains(read, "Saving voids 1 request that waits for a decision")
+    assert_contains(read_only, "Administrators change them.")
+    assert_not_contains(read_only, "Save the gates")
+    assert viewer.post(URL, form_data(page)).status_code == 403
+    assert_contains(page, "Saving voids 1 request that waits for a decision")
     request.refresh_from_db()
     assert request.state == RolloutRequest.State.VOIDED

@@ -1,4 +1,4 @@
-"""Pinned modes: one person pins, two let go."""
+"""Pinned modes: one person pins, two release."""
 
 from __future__ import annotations
 
@@ -12,7 +12,12 @@ from dashboard.models import Endpoint, ModeSwitch, RolloutRequest
 from dashboard.trust import modes, policy_renewal, rollout_requests
 from health.modes import Mode
 from tests.dashboard.policy.builders import effective, let_pass
-from tests.dashboard.rollouts.builders import audited, degrade, noticed, ready
+from tests.dashboard.rollouts.builders import (
+    audit_actions,
+    degrade,
+    make_ready_endpoint,
+    notice_kinds,
+)
 
 pytestmark = pytest.mark.django_db
 
@@ -25,8 +30,8 @@ def pin(endpoint: Endpoint, by: User, **over: timedelta) -> ModeSwitch:
 
 
 def test_to_let_go_of_a_pinned_mode_takes_two(ann: User, bea: User) -> None:
-    """Switching off is refused; a request and a second person end it."""
-    endpoint = ready("full")
+    """Switching off is refused; a request and the approval of a second person release it."""
+    endpoint = make_ready_endpoint("full")
     switch = pin(endpoint, ann)
     with pytest.raises(Refused, match="takes a second person"):
         modes.switch_off(switch, by=bea, reason="I do not care.")
@@ -41,15 +46,15 @@ def test_to_let_go_of_a_pinned_mode_takes_two(ann: User, bea: User) -> None:
 
     switch.refresh_from_db()
     assert (switch.off_by, switch.off_reason, effective(endpoint)) == (bea, "So it is.", [])
-    assert audited() == ["mode.on", "rollout.requested", "rollout.approved", "mode.off"]
-    assert noticed("rollout") == ["rollout.requested", "rollout.decided"]
+    assert audit_actions() == ["mode.on", "rollout.requested", "rollout.approved", "mode.off"]
+    assert notice_kinds("rollout") == ["rollout.requested", "rollout.decided"]
     with pytest.raises(Refused, match="not pinned, or it is off"):
         rollout_requests.ask_unpin(switch, by=ann, reason="again")
 
 
-def test_a_request_to_let_go_is_void_when_an_incident_opens(ann: User, bea: User) -> None:
-    """It was about a healthy endpoint; and a mode that is over needs no decision."""
-    endpoint = ready("full")
+def test_a_request_to_unpin_is_voided_when_an_incident_opens(ann: User, bea: User) -> None:
+    """The request was made for a healthy endpoint."""
+    endpoint = make_ready_endpoint("full")
     request = rollout_requests.ask_unpin(pin(endpoint, ann), by=ann, reason="why")
 
     degrade(endpoint.profile, 1)
@@ -60,9 +65,9 @@ def test_a_request_to_let_go_is_void_when_an_incident_opens(ann: User, bea: User
         rollout_requests.approve(request, by=bea, reason="yes")
 
 
-def test_a_pinned_mode_runs_out_when_its_author_said_so(ann: User) -> None:
-    """That is no letting go: it was meant to last so long, and its request is void."""
-    endpoint = ready("full")
+def test_a_pinned_mode_expires_at_its_time(ann: User) -> None:
+    """Expiry needs no second person, and voids the request to unpin."""
+    endpoint = make_ready_endpoint("full")
     switch = pin(endpoint, ann, lasts=timedelta(hours=1))
     rollout_requests.ask_unpin(switch, by=ann, reason="why")
 
@@ -72,12 +77,12 @@ def test_a_pinned_mode_runs_out_when_its_author_said_so(ann: User) -> None:
     switch.refresh_from_db()
     assert switch.off_at is not None
     assert RolloutRequest.objects.get().state == "voided"
-    assert audited("mode.off") == ["mode.off"]
+    assert audit_actions("mode.off") == ["mode.off"]
 
 
-def test_what_an_incident_switched_on_is_for_approvers_to_switch_off(ann: User, bea: User) -> None:
-    """An operator may tighten, and undo what people did."""
-    endpoint = ready("full")
+def test_only_approvers_switch_off_what_an_incident_switched_on(ann: User, bea: User) -> None:
+    """An operator is refused."""
+    endpoint = make_ready_endpoint("full")
     incident = degrade(endpoint.profile, 1)
     switch = incident.switches.first()
     assert switch

@@ -40,44 +40,44 @@ def ready(person: User) -> Endpoint:
 
 
 @pytest.fixture
-def asked(ready: Endpoint, person: User) -> RolloutRequest:
+def pending(ready: Endpoint, person: User) -> RolloutRequest:
     return make_request(ready, person)
 
 
-def as_(user: User) -> Client:
+def sign_in(user: User) -> Client:
     client = Client()
     client.force_login(user)
     return client
 
 
-def test_the_list_tells_what_waits_what_may_be_asked_for_and_what_not_yet(
+def test_the_list_has_pending_requests_and_candidates(
     signed_in: Client, person: User, bob: User
 ) -> None:
-    """Each profile is in one list, with what is missing; each person reads what they may do."""
+    """Each profile is in one list, with what is missing; each user sees what they may do."""
     ease_gates()
     make_request(make_ready(slug="asked"), person, reason=HOSTILE)
     make_ready(slug="ready")
     make_endpoint(slug="fresh")
     swap_template(make_ready(slug="swapped"))
 
-    mine, theirs = signed_in.get("/rollouts/"), as_(bob).get("/rollouts/")
+    own, approver = signed_in.get("/rollouts/"), sign_in(bob).get("/rollouts/")
 
-    assert_contains(mine, "1 request waits for a decision")
-    assert_contains(mine, "You asked for it: somebody else decides.")
-    assert_contains(mine, "&lt;script&gt;alert(1)&lt;/script&gt;⟦U+202E⟧")
-    assert_contains(theirs, "You may decide")
-    slugs = [row.endpoint.slug for row in mine.context["ready"]]
+    assert_contains(own, "1 request waits for a decision")
+    assert_contains(own, "You asked for it: somebody else decides.")
+    assert_contains(own, "&lt;script&gt;alert(1)&lt;/script&gt;⟦U+202E⟧")
+    assert_contains(approver, "You may decide")
+    slugs = [row.endpoint.slug for row in own.context["ready"]]
     assert slugs == ["ready", "swapped"]
-    assert [row.is_new for row in mine.context["ready"]] == [False, True]
-    (fresh,) = mine.context["not_yet"]
+    assert [row.is_new for row in own.context["ready"]] == [False, True]
+    (fresh,) = own.context["not_ready"]
     assert fresh.endpoint.slug == "fresh"
     assert "Nobody has measured yet" in fresh.missing
-    assert_contains(mine, "Ask for ready")
-    assert_not_contains(theirs, "Ask for ready")
+    assert_contains(own, "Ask for ready")
+    assert_not_contains(approver, "Ask for ready")
 
 
 def test_many_profiles_cost_as_many_queries_as_few(signed_in: Client, person: User) -> None:
-    """The list reads all profiles at once; what it reads is what a single look finds."""
+    """The list reads all profiles at once, with the same results as for one profile."""
     ease_gates()
     first = make_ready(slug="first")
     swap_template(make_ready(slug="swapped"))
@@ -93,53 +93,53 @@ def test_many_profiles_cost_as_many_queries_as_few(signed_in: Client, person: Us
 
     assert len(many) <= len(few) + 1
     profiles = list(Profile.objects.filter(ended_at=None))
-    listed = gate_results([*profiles, *profiles])
+    results = gate_results([*profiles, *profiles])
     for profile in profiles:
-        assert rollout_requests.standing(profile).missing == listed.result_of(profile).missing
-    assert listed.is_ready(first.profile)
+        assert rollout_requests.standing(profile).missing == results.result_of(profile).missing
+    assert results.is_ready(first.profile)
 
 
-def test_whoever_asked_reads_why_they_cannot_approve(asked: RolloutRequest, person: User) -> None:
-    """Not even an approver who asked gets a button, and sending the form anyway is refused."""
-    alone = make_person("carol", Role.OPERATOR, Role.APPROVER)
-    rollout_requests.withdraw(asked, by=person)
-    own = make_request(asked.profile.endpoint, alone)
-    client = as_(alone)
+def test_whoever_asked_reads_why_they_cannot_approve(pending: RolloutRequest, person: User) -> None:
+    """A requester who is an approver gets no button, and a submitted form is refused."""
+    carol = make_person("carol", Role.OPERATOR, Role.APPROVER)
+    rollout_requests.withdraw(pending, by=person)
+    own = make_request(pending.profile.endpoint, carol)
+    client = sign_in(carol)
 
     page = client.get(f"/rollouts/{own.pk}/")
-    sent = client.post(f"/rollouts/{own.pk}/decide/", {"verdict": "approve", "reason": "me too"})
+    refused = client.post(f"/rollouts/{own.pk}/decide/", {"verdict": "approve", "reason": "me too"})
 
     assert_contains(page, "You asked for it: somebody else decides.")
     assert_not_contains(page, 'value="approve"')
-    assert_contains(sent, "Whoever asked may not approve")
+    assert_contains(refused, "Whoever asked may not approve")
     own.refresh_from_db()
     assert own.state == "pending"
 
 
-def test_the_page_shows_all_that_a_decision_needs(asked: RolloutRequest, bob: User) -> None:
-    """The reason, both sides, the gate with links, figures with trials, and what it is bound to."""
-    page = as_(bob).get(asked.get_absolute_url())
+def test_the_page_shows_everything_a_decision_needs(pending: RolloutRequest, bob: User) -> None:
+    """The reason, the diff, the gate with links, rates with trials, and the bound evidence."""
+    page = sign_in(bob).get(pending.get_absolute_url())
 
     assert_contains(page, "May steady go from Shadow to Read only?")
     assert_contains(page, "it holds")
     assert_contains(page, "After approval callers get tools that read, and no others.")
     assert_contains(page, "200/200")
     assert_contains(page, "All conditions are met: it may be asked for.")
-    assert_contains(page, f"/runs/{asked.evidence['runs'][-1]}/")
-    assert_contains(page, bytes(asked.digest).hex()[:16])
+    assert_contains(page, f"/runs/{pending.evidence['runs'][-1]}/")
+    assert_contains(page, bytes(pending.digest).hex()[:16])
     assert_contains(page, "tool-probe-v1")
     assert_contains(page, 'value="approve"')
 
 
 def test_of_two_approvers_the_second_reads_the_decision_of_the_first(
-    asked: RolloutRequest, bob: User, signed_in: Client
+    pending: RolloutRequest, bob: User, signed_in: Client
 ) -> None:
-    """The first decides, the second gets the page with the name of the first, and 200."""
-    second = as_(make_person("dora", Role.APPROVER))
-    given = {"verdict": "approve", "reason": HOSTILE}
+    """The second approver gets the page with the name of the first, and status 200."""
+    second = sign_in(make_person("dora", Role.APPROVER))
+    data = {"verdict": "approve", "reason": HOSTILE}
 
-    first = as_(bob).post(f"/rollouts/{asked.pk}/decide/", given, follow=True)
-    late = second.post(f"/rollouts/{asked.pk}/decide/", {**given, "verdict": "reject"})
+    first = sign_in(bob).post(f"/rollouts/{pending.pk}/decide/", data, follow=True)
+    late = second.post(f"/rollouts/{pending.pk}/decide/", {**data, "verdict": "reject"})
 
     assert_contains(first, "Asked for by alice, approved by bob.")
     assert_contains(late, "bob has approved it already.")
@@ -151,33 +151,33 @@ def test_of_two_approvers_the_second_reads_the_decision_of_the_first(
     assert_contains(signed_in.get("/rollouts/?state=rejected"), "No past request fits")
 
 
-def test_the_page_moves_with_the_request(asked: RolloutRequest, bob: User) -> None:
-    """Nothing moved is 204; a decision replaces the form; nothing is decided by looking."""
-    client = as_(bob)
-    seen = client.get(asked.get_absolute_url()).context["look"].seen
-    address = f"{asked.get_absolute_url()}?seen={seen}"
+def test_the_page_follows_the_request(pending: RolloutRequest, bob: User) -> None:
+    """No change gives 204; a decision replaces the form; GET decides nothing."""
+    client = sign_in(bob)
+    seen = client.get(pending.get_absolute_url()).context["page"].state_mark
+    address = f"{pending.get_absolute_url()}?seen={seen}"
 
     assert client.get(address, headers=HTMX).status_code == 204
-    assert client.get(f"/rollouts/{asked.pk}/decide/?verdict=approve").status_code == 405
-    rollout_requests.reject(asked, by=bob, reason="not today")
-    moved = client.get(address, headers=HTMX)
+    assert client.get(f"/rollouts/{pending.pk}/decide/?verdict=approve").status_code == 405
+    rollout_requests.reject(pending, by=bob, reason="not today")
+    changed = client.get(address, headers=HTMX)
 
-    assert moved.headers["HX-Retarget"] == "#request"
-    assert_not_contains(moved, "<html")
-    assert_contains(moved, "rejected by bob")
+    assert changed.headers["HX-Retarget"] == "#request"
+    assert_not_contains(changed, "<html")
+    assert_contains(changed, "rejected by bob")
 
 
-def test_a_decision_needs_a_verdict_and_a_reason(asked: RolloutRequest, bob: User) -> None:
-    """What is missing is said beside its field, and nothing is decided."""
-    client, address = as_(bob), f"/rollouts/{asked.pk}/decide/"
+def test_a_decision_needs_a_verdict_and_a_reason(pending: RolloutRequest, bob: User) -> None:
+    """What is missing is shown beside its field, and the request stays pending."""
+    client, address = sign_in(bob), f"/rollouts/{pending.pk}/decide/"
 
     assert_contains(client.post(address, {"verdict": "approve", "reason": " "}), "Say why")
     assert_contains(client.post(address, {"reason": "x"}), "approve or reject")
     assert RolloutRequest.objects.get().state == "pending"
 
 
-def test_rights_and_teams_hold(asked: RolloutRequest, bob: User) -> None:
-    """A viewer reads and decides nothing; another team's people find nothing at all."""
+def test_rights_and_teams_are_enforced(pending: RolloutRequest, bob: User) -> None:
+    """A viewer can read but not decide; users of another team get 404."""
     team = Team.objects.create(name="blue")
     Endpoint.objects.update(team=Team.objects.create(name="red"))
     viewer, stranger = (
@@ -186,26 +186,26 @@ def test_rights_and_teams_hold(asked: RolloutRequest, bob: User) -> None:
     )
     decide = {"verdict": "approve", "reason": "x"}
 
-    assert_contains(as_(viewer).get(asked.get_absolute_url()), "Approvers decide on it")
-    assert as_(viewer).post(f"/rollouts/{asked.pk}/decide/", decide).status_code == 403
-    assert as_(viewer).post("/endpoints/steady/rollout/", {"reason": "x"}).status_code == 403
-    assert as_(viewer).get("/endpoints/steady/step-back/").status_code == 403
-    assert as_(bob).post("/endpoints/steady/rollout/", {"reason": "x"}).status_code == 403
-    assert as_(stranger).get(asked.get_absolute_url()).status_code == 404
-    assert as_(stranger).post(f"/rollouts/{asked.pk}/decide/", decide).status_code == 404
-    assert_not_contains(as_(stranger).get("/rollouts/"), "steady")
+    assert_contains(sign_in(viewer).get(pending.get_absolute_url()), "Approvers decide on it")
+    assert sign_in(viewer).post(f"/rollouts/{pending.pk}/decide/", decide).status_code == 403
+    assert sign_in(viewer).post("/endpoints/steady/rollout/", {"reason": "x"}).status_code == 403
+    assert sign_in(viewer).get("/endpoints/steady/step-back/").status_code == 403
+    assert sign_in(bob).post("/endpoints/steady/rollout/", {"reason": "x"}).status_code == 403
+    assert sign_in(stranger).get(pending.get_absolute_url()).status_code == 404
+    assert sign_in(stranger).post(f"/rollouts/{pending.pk}/decide/", decide).status_code == 404
+    assert_not_contains(sign_in(stranger).get("/rollouts/"), "steady")
     assert RolloutRequest.objects.get().state == "pending"
 
 
-def test_a_void_request_says_what_changed_and_an_expired_one_that_nobody_came(
-    asked: RolloutRequest, bob: User, person: User
+def test_a_voided_request_shows_the_change_and_an_expired_one_its_expiry(
+    pending: RolloutRequest, bob: User, person: User
 ) -> None:
-    """Neither can be decided on any more."""
-    modes.switch_on(asked.profile, Mode.NO_PARALLEL, by=person, reason="careful")
-    void = as_(bob).get(asked.get_absolute_url())
-    again = make_request(asked.profile.endpoint, person)
+    """Neither can be decided."""
+    modes.switch_on(pending.profile, Mode.NO_PARALLEL, by=person, reason="careful")
+    void = sign_in(bob).get(pending.get_absolute_url())
+    again = make_request(pending.profile.endpoint, person)
     RolloutRequest.objects.filter(pk=again.pk).update(expires_at=Now() - timedelta(hours=1))
-    late = as_(bob).post(f"/rollouts/{again.pk}/decide/", {"verdict": "approve", "reason": "x"})
+    late = sign_in(bob).post(f"/rollouts/{again.pk}/decide/", {"verdict": "approve", "reason": "x"})
 
     assert_contains(void, "What had changed")
     assert_contains(void, "no_parallel")
@@ -214,10 +214,10 @@ def test_a_void_request_says_what_changed_and_an_expired_one_that_nobody_came(
     assert_contains(late, "Nobody decided in time.")
 
 
-def test_an_operator_asks_in_the_panel_and_takes_it_back(
+def test_an_operator_requests_in_the_panel_and_withdraws(
     signed_in: Client, ready: Endpoint
 ) -> None:
-    """Asking leads to the request; a refusal keeps what was typed; the asker may withdraw."""
+    """A request redirects to its page; a refusal keeps the typed reason; withdrawing ends it."""
     page = signed_in.get("/endpoints/steady/")
     empty = signed_in.post("/endpoints/steady/rollout/", {"reason": " "}, headers=HTMX)
     sent = signed_in.post("/endpoints/steady/rollout/", {"reason": "ready"}, headers=HTMX)
@@ -225,37 +225,35 @@ def test_an_operator_asks_in_the_panel_and_takes_it_back(
 
     assert_contains(page, "Ask for Read only…")
     assert_contains(empty, "Say why")
-    found = RolloutRequest.objects.get()
-    assert sent.headers["HX-Redirect"] == found.get_absolute_url()
+    request = RolloutRequest.objects.get()
+    assert sent.headers["HX-Redirect"] == request.get_absolute_url()
     assert_contains(twice, "alice has asked for it already")
     assert_contains(signed_in.get("/endpoints/steady/"), "alice asks for Read only.")
-    done = signed_in.post(f"/rollouts/{found.pk}/withdraw/", {"reason": ""}, follow=True)
+    done = signed_in.post(f"/rollouts/{request.pk}/withdraw/", {"reason": ""}, follow=True)
     assert_contains(done, "Asked for by alice, and taken back.")
 
 
-def test_nobody_asks_for_a_profile_that_they_have_not_seen(
-    signed_in: Client, ready: Endpoint
-) -> None:
-    """The key changed after the page was opened: the new profile is another one."""
+def test_a_request_for_an_outdated_profile_is_refused(signed_in: Client, ready: Endpoint) -> None:
+    """The key changed after the page was opened, so the form is of the old profile."""
     page = signed_in.get("/endpoints/steady/")
     swap_template(ready)
-    given = {"reason": "ready", "profile": "1"}
-    answer = signed_in.post("/endpoints/steady/rollout/", given, headers=HTMX)
+    data = {"reason": "ready", "profile": "1"}
+    refused = signed_in.post("/endpoints/steady/rollout/", data, headers=HTMX)
 
     assert_contains(page, '<input type="hidden" name="profile" value="1">')
-    assert_contains(answer, "The key has changed since you opened this page")
+    assert_contains(refused, "The key has changed since you opened this page")
     assert not RolloutRequest.objects.exists()
 
 
-def test_a_profile_that_waits_is_seen_beside_the_one_in_force(
+def test_a_candidate_is_shown_beside_the_profile_in_force(
     signed_in: Client, ready: Endpoint, person: User, bob: User
 ) -> None:
-    """The endpoint's page shows both; the decision warns of what callers would lose."""
+    """The page of the endpoint shows both; the request warns of what callers would lose."""
     swap_template(ready)
 
     page = signed_in.get("/endpoints/steady/")
     request = make_request(ready, person)
-    decision = as_(bob).get(request.get_absolute_url())
+    decision = sign_in(bob).get(request.get_absolute_url())
 
     assert_contains(page, "Two profiles: one in force, one on its way")
     assert_contains(page, "the policy follows it")
@@ -266,69 +264,71 @@ def test_a_profile_that_waits_is_seen_beside_the_one_in_force(
     assert_contains(decision, "Profile 1")
 
 
-def test_the_fleet_tells_what_somebody_may_decide_on(
+def test_the_fleet_lists_decisions_for_approvers(
     signed_in: Client, ready: Endpoint, person: User, bob: User
 ) -> None:
-    """Approvers are asked in the fleet, whoever asked is not; a waiting profile has a mark."""
+    """The requester does not see the decision; a candidate profile has a tag."""
     swap_template(ready)
     request = make_request(ready, person)
 
-    mine, theirs = signed_in.get("/"), as_(bob).get("/")
+    own, approver = signed_in.get("/"), sign_in(bob).get("/")
 
-    assert_contains(theirs, "alice asks: Shadow → Read only")
-    assert_contains(theirs, f'href="{request.get_absolute_url()}"')
-    assert_not_contains(mine, "alice asks")
-    assert_contains(mine, "new: shadow")
-    (row,) = mine.context["sections"][0].rows
+    assert_contains(approver, "alice asks: Shadow → Read only")
+    assert_contains(approver, f'href="{request.get_absolute_url()}"')
+    assert_not_contains(own, "alice asks")
+    assert_contains(own, "new: shadow")
+    (row,) = own.context["sections"][0].rows
     assert (row.summary.endpoint.stage, row.summary.endpoint.waiting_stage) == ("full", "shadow")
 
 
 def test_one_person_steps_back_at_once_or_rejects(
     signed_in: Client, ready: Endpoint, bob: User
 ) -> None:
-    """Only tighter stages are offered, to operators and approvers alike."""
+    """Operators and approvers choose among tighter stages only."""
     Profile.objects.update(stage="write")
     address = "/endpoints/steady/step-back/"
 
     form = signed_in.get(address)
-    none = signed_in.post(address, {"reason": "x"})
+    no_choice = signed_in.post(address, {"reason": "x"})
     looser = signed_in.post(address, {"to": "full", "reason": "x"})
     done = signed_in.post(address, {"to": "read_only", "reason": "it stumbles"}, follow=True)
 
     assert_contains(form, 'value="read_only"')
     assert_not_contains(form, 'value="full"')
     assert_contains(form, 'value="reject"')
-    assert_contains(none, "Choose how far it goes back.")
+    assert_contains(no_choice, "Choose how far it goes back.")
     assert looser.status_code == 200
     assert_contains(done, "It is stepped back to Read only.")
     assert Profile.objects.get().stage == "read_only"
-    for somebody in (signed_in, as_(bob)):
+    for client in (signed_in, sign_in(bob)):
         Profile.objects.update(stage="read_only")
-        given = {"to": "reject", "reason": "we do not want it"}
-        assert_contains(somebody.post(address, given, follow=True), "Profile 1 is rejected.")
+        data = {"to": "reject", "reason": "we do not want it"}
+        assert_contains(client.post(address, data, follow=True), "Profile 1 is rejected.")
         assert Profile.objects.get().stage == "rejected"
 
 
-def test_a_pinned_mode_is_let_go_of_by_two(signed_in: Client, person: User, bob: User) -> None:
-    """The card pins and asks; the same page of a request decides on it."""
+def test_a_pinned_mode_is_released_by_two_people(
+    signed_in: Client, person: User, bob: User
+) -> None:
+    """One person pins and requests the release; another approves it."""
     settle(make_endpoint())
     card = "/endpoints/steady/modes/"
-    given = {"mode": "no_tools", "reason": "audit", "lasts": "none", "pinned": "on"}
+    data = {"mode": "no_tools", "reason": "audit", "lasts": "none", "pinned": "on"}
 
-    pinned = signed_in.post(card, given, headers=HTMX)
+    pinned = signed_in.post(card, data, headers=HTMX)
     switch = Profile.objects.get().switches.get(mode="no_tools", incident=None)
-    undone = signed_in.post(f"{card}{switch.pk}/off/", headers=HTMX)
+    refused = signed_in.post(f"{card}{switch.pk}/off/", headers=HTMX)
     sent = signed_in.post(f"{card}{switch.pk}/release/", {"reason": HOSTILE}, headers=HTMX)
-    found = RolloutRequest.objects.get()
-    page = as_(bob).get(found.get_absolute_url())
-    done = {"verdict": "approve", "reason": "over"}
-    decided = as_(bob).post(f"/rollouts/{found.pk}/decide/", done, follow=True)
+    request = RolloutRequest.objects.get()
+    page = sign_in(bob).get(request.get_absolute_url())
+    decision = {"verdict": "approve", "reason": "over"}
+    decided = sign_in(bob).post(f"/rollouts/{request.pk}/decide/", decision, follow=True)
 
     assert_contains(pinned, "no_tools is pinned.")
     assert_contains(pinned, "Ask for release…")
-    assert_contains(undone, "no_tools is pinned. Ask for its release")
+    assert_contains(refused, "no_tools is pinned. Ask for its release")
     assert_contains(sent, "Asked to let go of no_tools.")
-    assert_contains(sent, found.get_absolute_url())
+    assert_contains(sent, request.get_absolute_url())
     assert_contains(page, "May no_tools be let go of on steady?")
     assert_contains(page, "&lt;script&gt;alert(1)&lt;/script&gt;⟦U+202E⟧")
     assert_contains(decided, "approved by bob")

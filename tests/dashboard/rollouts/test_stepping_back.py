@@ -1,4 +1,4 @@
-"""Going back needs nobody, or one person; going forward again is a decision."""
+"""Stepping back is automatic or takes one person; a promotion takes a decision."""
 
 from __future__ import annotations
 
@@ -13,7 +13,14 @@ from dashboard.models import AuditEntry, Endpoint, Notice, Profile, RolloutReque
 from dashboard.models.people import Role
 from dashboard.trust import rollout_requests
 from health.watch import ChangeKind
-from tests.dashboard.rollouts.builders import body, degrade, missing, noticed, ready, stage
+from tests.dashboard.rollouts.builders import (
+    degrade,
+    make_ready_endpoint,
+    missing_conditions,
+    notice_kinds,
+    policy_body,
+    read_stage,
+)
 from tests.dashboard.trust.builders import DEAD, HEALTHY, Past, finished
 from tests.factories import make_endpoint, make_person
 
@@ -35,16 +42,16 @@ pytestmark = pytest.mark.django_db
 def test_an_incident_steps_back_as_far_as_it_is_severe(
     before: str, severity: int, after: str
 ) -> None:
-    """By itself, with a notice and an entry in the log, in the same transaction as the policy."""
-    endpoint = ready(before)
+    """Automatically, with a notice, an audit entry and a new policy."""
+    endpoint = make_ready_endpoint(before)
 
     incident = degrade(endpoint.profile, severity)
 
-    assert (stage(endpoint.profile), body(endpoint)["stage"]) == (after, after)
-    told = AuditEntry.objects.filter(action="stage.changed")
-    assert noticed("stage.") == (["stage.changed"] if before != after else [])
-    assert told.count() == int(before != after)
-    for entry in told:
+    assert (read_stage(endpoint.profile), policy_body(endpoint)["stage"]) == (after, after)
+    entries = AuditEntry.objects.filter(action="stage.changed")
+    assert notice_kinds("stage.") == (["stage.changed"] if before != after else [])
+    assert entries.count() == int(before != after)
+    for entry in entries:
         assert entry.told["actor"]["name"] == "system"
         assert f"incident {incident.pk}" in entry.told["reason"]
         assert (entry.told["before"]["stage"], entry.told["after"]["stage"]) == (before, after)
@@ -53,27 +60,27 @@ def test_an_incident_steps_back_as_far_as_it_is_severe(
 
 
 def test_an_incident_that_gets_worse_steps_back_further(ann: User, bea: User) -> None:
-    """And a request that waited for more is void; forward again is a decision alone."""
-    endpoint = ready("write", runs=31)
+    """A pending request is voided; recovery alone does not promote again."""
+    endpoint = make_ready_endpoint("write", runs=31)
     profile = endpoint.profile
     rollout_requests.ask(profile, by=ann, reason="why")
 
     degrade(profile, 2)
-    assert (stage(profile), RolloutRequest.objects.get().state) == ("rolled_back", "voided")
+    assert (read_stage(profile), RolloutRequest.objects.get().state) == ("rolled_back", "voided")
     degrade(profile, 3, kind=ChangeKind.ESCALATED)
-    assert stage(profile) == "shadow"
+    assert read_stage(profile) == "shadow"
 
     profile.incidents.update(state="recovered", ended_at=Now())
     profile.switches.update(off_at=Now())
-    assert stage(profile) == "shadow"
-    assert missing(profile) == []
+    assert read_stage(profile) == "shadow"
+    assert missing_conditions(profile) == []
     request = rollout_requests.ask(profile, by=ann, reason="It has recovered.")
     rollout_requests.approve(request, by=bea, reason="yes")
-    assert stage(profile) == "read_only"
+    assert read_stage(profile) == "read_only"
 
 
-def test_dead_runs_step_back_by_themselves() -> None:
-    """The whole way: runs, the watch, an incident, the stage, the policy."""
+def test_dead_runs_step_an_endpoint_back() -> None:
+    """Runs lead to an incident, which changes the stage and the policy."""
     endpoint = make_endpoint(ttl=timedelta(hours=6))
     Past(endpoint).runs(20, HEALTHY)
     Profile.objects.update(stage="full")
@@ -82,14 +89,14 @@ def test_dead_runs_step_back_by_themselves() -> None:
     finished(endpoint, DEAD)
 
     assert endpoint.profile.incidents.get().severity == 3
-    assert stage(endpoint.profile) == "rolled_back"
-    assert body(endpoint)["stage"] == "rolled_back"
-    assert body(endpoint)["risk"]["allowed"] == []
+    assert read_stage(endpoint.profile) == "rolled_back"
+    assert policy_body(endpoint)["stage"] == "rolled_back"
+    assert policy_body(endpoint)["risk"]["allowed"] == []
 
 
 def test_one_person_steps_back_and_never_forward(bea: User) -> None:
-    """Only ever tighter; a viewer may not at all."""
-    endpoint = ready("full")
+    """Only tighter stages are accepted; a viewer is refused."""
+    endpoint = make_ready_endpoint("full")
     profile = endpoint.profile
     viewer = make_person("vic", Role.VIEWER)
 
@@ -97,19 +104,19 @@ def test_one_person_steps_back_and_never_forward(bea: User) -> None:
         rollout_requests.step_back(profile, to="shadow", by=viewer, reason="why")
     for to, after in (("write", "write"), ("rolled_back", "rolled_back"), ("shadow", "shadow")):
         rollout_requests.step_back(profile, to=to, by=bea, reason="An emergency.")
-        assert (profile.stage, body(endpoint)["stage"]) == (after, after)
+        assert (profile.stage, policy_body(endpoint)["stage"]) == (after, after)
         for forward in ("full", to, "read_only", "rejected", "no such stage"):
             if forward != "read_only" or after == "shadow":
                 with pytest.raises(Refused, match="no step back"):
                     rollout_requests.step_back(profile, to=forward, by=bea, reason="why")
-    assert noticed() == ["stage.changed"] * 3
+    assert notice_kinds() == ["stage.changed"] * 3
 
 
 def test_a_profile_can_be_rejected(endpoint: Endpoint, ann: User, bea: User) -> None:
-    """One person says that it is not wanted; its way up begins with tools that read."""
+    """One person rejects it; its next stage is read_only."""
     rollout_requests.reject_profile(endpoint.profile, by=ann, reason="It invents calls.")
     with pytest.raises(Refused, match="rejected already"):
         rollout_requests.reject_profile(endpoint.profile, by=bea, reason="why")
 
-    assert body(endpoint)["stage"] == "rejected"
+    assert policy_body(endpoint)["stage"] == "rejected"
     assert rollout_requests.standing(endpoint.profile).next == "read_only"

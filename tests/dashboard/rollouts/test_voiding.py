@@ -1,4 +1,4 @@
-"""What a decision is bound to: whatever changes before it lands voids the request."""
+"""A request is bound to its evidence: a change before the decision voids it."""
 
 from __future__ import annotations
 
@@ -30,31 +30,33 @@ from health.modes import Mode
 from probes.outcomes import Metric
 from probes.suite import SUITE_VERSION
 from tests.dashboard.rollouts.builders import (
-    audited,
+    audit_actions,
     degrade,
+    make_ready_endpoint,
     measure,
-    missing,
-    noticed,
+    missing_conditions,
+    notice_kinds,
     other_gates,
-    ready,
-    stage,
+    read_stage,
 )
 
 pytestmark = pytest.mark.django_db
 
 
-def another_capability(endpoint: Endpoint) -> None:
-    found = endpoint.profile.capabilities
-    Profile.objects.update(capabilities={**found, "parser": {"value": "hermes", "trials": 3}})
+def change_capability(endpoint: Endpoint) -> None:
+    capabilities = endpoint.profile.capabilities
+    Profile.objects.update(
+        capabilities={**capabilities, "parser": {"value": "hermes", "trials": 3}}
+    )
 
 
-def bad_runs(endpoint: Endpoint) -> None:
+def add_bad_runs(endpoint: Endpoint) -> None:
     for _ in range(4):
         measure(endpoint, failures=40)
 
 
-# Behind the back of the services: found out when the decision is made.
-SILENT: dict[str, tuple[Callable[[Endpoint], object], str]] = {
+# Not made by a service: detected when the decision is made.
+UNANNOUNCED: dict[str, tuple[Callable[[Endpoint], object], str]] = {
     "a tampered figure": (
         lambda e: RunMetric.objects.filter(metric="parse_success").update(watched_failures=1),
         "figures.parse_success",
@@ -67,7 +69,7 @@ SILENT: dict[str, tuple[Callable[[Endpoint], object], str]] = {
         lambda e: RolloutRequest.objects.update(evidence={}),
         "evidence",
     ),
-    "another capability": (another_capability, "capabilities.parser"),
+    "another capability": (change_capability, "capabilities.parser"),
     "another template": (
         lambda e: Profile.objects.update(chat_template_hash="f" * 64),
         "key.chat_template_hash",
@@ -77,7 +79,7 @@ SILENT: dict[str, tuple[Callable[[Endpoint], object], str]] = {
         "gates",
     ),
     "another stage": (lambda e: Profile.objects.update(stage="rejected"), "stage"),
-    "later runs that went badly": (bad_runs, "condition.rate.parse_success"),
+    "later runs that went badly": (add_bad_runs, "condition.rate.parse_success"),
     "a verdict that became too old": (
         lambda e: Profile.objects.update(verified_at=Now() - 3 * e.ttl),
         "modes.effective",
@@ -89,31 +91,31 @@ SILENT: dict[str, tuple[Callable[[Endpoint], object], str]] = {
 }
 
 
-@pytest.mark.parametrize(("change", "part"), SILENT.values(), ids=SILENT)
+@pytest.mark.parametrize(("change", "part"), UNANNOUNCED.values(), ids=UNANNOUNCED)
 def test_what_changed_meanwhile_voids_and_is_named(
     endpoint: Endpoint, ann: User, bea: User, change: Callable[[Endpoint], object], part: str
 ) -> None:
-    """The approver hears what it is; the row keeps it, and the stage stays."""
+    """The approval is refused, the request stores the change, and the stage stays."""
     request = rollout_requests.ask(endpoint.profile, by=ann, reason="why")
     assert rollout_requests.differences(request) == []
-    before = stage(endpoint.profile)
+    before = read_stage(endpoint.profile)
 
     change(endpoint)
-    found = [each.part for each in rollout_requests.differences(RolloutRequest.objects.get())]
-    assert part in found
+    parts = [each.part for each in rollout_requests.differences(RolloutRequest.objects.get())]
+    assert part in parts
     with pytest.raises(Refused, match="so it is void"):
         rollout_requests.approve(request, by=bea, reason="yes")
 
     assert request.state == "voided"
     assert part in [each[0] for each in request.changed]
-    assert stage(endpoint.profile) in {before, "rejected"}
+    assert read_stage(endpoint.profile) in {before, "rejected"}
     assert part in AuditEntry.objects.get(action="rollout.voided").told["reason"]
     with pytest.raises(Refused, match="is void"):
         rollout_requests.approve(request, by=bea, reason="yes")
 
 
-# By the services: void in the same transaction, so that nobody sees it alive.
-ALOUD: dict[str, tuple[Callable[[Endpoint], object], str]] = {
+# Made by a service, which voids the request in the same transaction.
+BY_SERVICES: dict[str, tuple[Callable[[Endpoint], object], str]] = {
     "a mode": (
         lambda e: modes.switch_on(e.profile, Mode.NO_PARALLEL, by=None, reason="odd"),
         "modes.on",
@@ -139,11 +141,11 @@ ALOUD: dict[str, tuple[Callable[[Endpoint], object], str]] = {
 }
 
 
-@pytest.mark.parametrize(("change", "part"), ALOUD.values(), ids=ALOUD)
-def test_whoever_changes_its_ground_voids_a_request(
+@pytest.mark.parametrize(("change", "part"), BY_SERVICES.values(), ids=BY_SERVICES)
+def test_a_service_that_changes_the_evidence_voids_the_request(
     endpoint: Endpoint, ann: User, change: Callable[[Endpoint], object], part: str
 ) -> None:
-    """At once, with a notice: approvers see no dead request as alive."""
+    """At once, with a notice and an audit entry."""
     rollout_requests.ask(endpoint.profile, by=ann, reason="why")
 
     change(endpoint)
@@ -151,14 +153,14 @@ def test_whoever_changes_its_ground_voids_a_request(
     request = RolloutRequest.objects.get()
     assert request.state == "voided"
     assert part in [each[0] for each in request.changed]
-    assert noticed("rollout.decided") == ["rollout.decided"]
-    assert audited("rollout.voided") == ["rollout.voided"]
+    assert notice_kinds("rollout.decided") == ["rollout.decided"]
+    assert audit_actions("rollout.voided") == ["rollout.voided"]
 
 
-def test_later_runs_that_say_the_same_leave_the_request_alone(
+def test_later_runs_with_the_same_result_keep_the_request(
     endpoint: Endpoint, ann: User, bea: User
 ) -> None:
-    """They are judged, but do not replace what the request was made on."""
+    """They are evaluated, but do not replace the evidence of the request."""
     request = rollout_requests.ask(endpoint.profile, by=ann, reason="why")
     runs = request.evidence["runs"]
 
@@ -169,8 +171,8 @@ def test_later_runs_that_say_the_same_leave_the_request_alone(
     assert (request.state, request.evidence["runs"]) == ("approved", runs)
 
 
-def test_a_new_normal_begins_the_figures_anew(endpoint: Endpoint) -> None:
-    """What was better before an accepted degradation speaks for nothing any more."""
+def test_a_baseline_reset_restarts_the_rates(endpoint: Endpoint) -> None:
+    """Runs before an accepted degradation no longer count for its metric."""
     for _ in range(3):
         last = measure(endpoint, failures=30)
     profile = endpoint.profile
@@ -180,53 +182,55 @@ def test_a_new_normal_begins_the_figures_anew(endpoint: Endpoint) -> None:
     detection.accept(profile, Metric.PARSE_SUCCESS, by=None, note="That is how it is now.")
     measure(endpoint)
 
-    found = {each.key: each for each in rollout_requests.standing(profile).conditions}
+    conditions = {each.key: each for each in rollout_requests.standing(profile).conditions}
 
-    # Runs that lie so near to each other are accepted as one, with what came after.
-    assert "90 of 120 trials went well" in found["rate.parse_success"].words
-    assert "210 of 300 trials went well" in found["rate.schema_failure"].words
+    # Runs so close together are accepted as one, with the run after them.
+    assert "90 of 120 trials went well" in conditions["rate.parse_success"].words
+    assert "210 of 300 trials went well" in conditions["rate.schema_failure"].words
 
 
 def test_facts_of_many_profiles_are_those_of_each(
     endpoint: Endpoint, django_assert_num_queries: Any
 ) -> None:
-    """Accepted normals included, read by as many queries for many profiles as for one."""
-    other = ready("read_only", runs=2, slug="other")
+    """Resets included; the number of queries does not depend on the number of profiles."""
+    other = make_ready_endpoint("read_only", runs=2, slug="other")
     detection.accept(endpoint.profile, Metric.PARSE_SUCCESS, by=None, note="As it is now.")
     measure(endpoint, failures=3)
-    both = [endpoint.profile, other.profile]
-    alone = {each.pk: facts_of([each])[each.pk] for each in both}
+    profiles = [endpoint.profile, other.profile]
+    single = {each.pk: facts_of([each])[each.pk] for each in profiles}
 
     with django_assert_num_queries(7):
-        together = facts_of([*both, *both])
+        together = facts_of([*profiles, *profiles])
 
-    assert [replace(together[pk], age=each.age) for pk, each in alone.items()] == [*alone.values()]
+    assert [replace(together[pk], age=each.age) for pk, each in single.items()] == [
+        *single.values()
+    ]
 
 
-def test_gates_are_changed_by_administrators_with_a_reason_and_kept(
+def test_administrators_change_the_gates_with_a_reason_and_versions_are_kept(
     endpoint: Endpoint, ann: User
 ) -> None:
-    """Every version that ever held can be read, and none can be written over."""
+    """Every version can be read, and none can be overwritten."""
     root = User.objects.create_superuser("root")
     assert GateVersion.current() == (None, DEFAULTS)
 
-    for body, by, reason, why in (
+    for body, by, reason, message in (
         (other_gates(runs=5), ann, "why", "Only an administrator"),
         (other_gates(runs=-1), root, "why", "read_only.runs: It must be a whole number"),
         (other_gates(runs=5), root, " ", "Say why"),
         (DEFAULTS.as_json(), root, "why", "hold already"),
     ):
-        with pytest.raises(Refused, match=why):
+        with pytest.raises(Refused, match=message):
             gates.change(body, by=by, reason=reason)
     first = gates.change(other_gates(runs=5), by=root, reason="Five are better than one.")
 
-    version, held = GateVersion.current()
-    assert (version, held.of["read_only"].runs) == (first, 5)
-    assert isinstance(held, Gates)
-    assert missing(endpoint.profile) == ["runs"]
+    version, current = GateVersion.current()
+    assert (version, current.of["read_only"].runs) == (first, 5)
+    assert isinstance(current, Gates)
+    assert missing_conditions(endpoint.profile) == ["runs"]
     assert rollout_requests.standing(endpoint.profile).version == first.pk
-    told = AuditEntry.objects.get(action="gates.changed").told
-    assert told["before"]["gates"]["read_only"]["runs"] == 1
-    assert told["after"]["gates"]["read_only"]["runs"] == 5
+    entry = AuditEntry.objects.get(action="gates.changed").told
+    assert entry["before"]["gates"]["read_only"]["runs"] == 1
+    assert entry["after"]["gates"]["read_only"]["runs"] == 5
     with pytest.raises(Exception, match="followed by another"), transaction.atomic():
         GateVersion.objects.update(reason=F("reason"))
