@@ -106,7 +106,7 @@ def _read_last_hour(active: list[_ActiveRuns]) -> LastHour:
     return LastHour(
         ended={state: count for state, count, *_ in ended},
         claims=sum(a.claims for a in active) + sum(claims for _, _, claims, *_ in ended),
-        takeovers=sum(a.takeovers for a in active) + sum(taken for _, _, _, taken, *_ in ended),
+        takeovers=sum(a.takeovers for a in active) + sum(t for _, _, _, t, *_ in ended),
         attempts=sum(attempts for *_, attempts, _ in ended),
         void=sum(void for *_, void in ended),
     )
