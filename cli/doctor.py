@@ -46,7 +46,7 @@ def _tell(options: argparse.Namespace) -> int:
 
     report = run_checks()
     print_result(_as_json(report) if options.json else "\n".join(map(_line, report.checks)))
-    if not report.reached:
+    if not report.is_reachable:
         print_message(_WHERE)
         return USAGE
     unwanted = {"bad", "warn"} if options.strict else {"bad"}
@@ -55,13 +55,13 @@ def _tell(options: argparse.Namespace) -> int:
 
 def _as_json(report: DoctorReport) -> str:
     checks = [
-        {"name": c.name, "verdict": c.verdict.value, "found": c.found, "do": c.do or None}
+        {"name": c.name, "verdict": c.verdict.value, "found": c.message, "do": c.advice or None}
         for c in report.checks
     ]
     return json.dumps({"verdict": report.worst.value, "checks": checks}, indent=2)
 
 
 def _line(check: Check) -> str:
-    line = f"{_MARKS[check.verdict]}  {check.name:<20}{check.found}"
+    line = f"{_MARKS[check.verdict]}  {check.name:<20}{check.message}"
     # What was found may hold words of other programs.
-    return safe_text(f"{line}\n{'':26}-> {check.do}" if check.do else line)
+    return safe_text(f"{line}\n{'':26}-> {check.advice}" if check.advice else line)

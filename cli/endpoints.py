@@ -17,8 +17,8 @@ from cli.terminal import print_message, print_result
 
 if TYPE_CHECKING:
     from dashboard.endpoints.as_code.apply_plan import Plan
-    from dashboard.endpoints.as_code.file_errors import Unreadable
-    from dashboard.endpoints.as_code.file_reader import Declared
+    from dashboard.endpoints.as_code.file_errors import InvalidFile
+    from dashboard.endpoints.as_code.file_reader import DeclaredEndpoint
 
 GOOD, BELOW, USAGE, NO_VERDICT = 0, 1, 2, 3
 _STANDARD = "-"
@@ -123,7 +123,7 @@ def _plan(options: argparse.Namespace) -> int:
     if declared is None:
         return USAGE
     try:
-        made = apply_plan.make(declared, prune=options.prune)
+        made = apply_plan.make_plan(declared, prune=options.prune)
     except Refused as exc:
         print_message(f"toolgauge plan: {exc.message}")
         return USAGE
@@ -140,8 +140,10 @@ def _apply(options: argparse.Namespace) -> int:
     if declared is None:
         return USAGE
     try:
-        done = apply_file.apply(declared, prune=options.prune, expected=options.expect, by=None)
-    except apply_file.Outdated as exc:
+        done = apply_file.apply_endpoints(
+            declared, prune=options.prune, expected=options.expect, by=None
+        )
+    except apply_file.PlanOutdated as exc:
         _show(exc.plan)
         print_message(f"toolgauge apply: {exc.message}")
         print_result(
@@ -160,7 +162,7 @@ def _apply(options: argparse.Namespace) -> int:
 def _export(options: argparse.Namespace) -> int:
     from dashboard.endpoints.as_code import file_writer
 
-    text = file_writer.export(None)
+    text = file_writer.export_endpoints(None)
     if options.file == _STANDARD:
         sys.stdout.buffer.write(text.encode())
         return GOOD
@@ -178,17 +180,19 @@ def _export(options: argparse.Namespace) -> int:
     return GOOD
 
 
-def _declared(options: argparse.Namespace) -> Sequence[Declared] | None:
+def _declared(options: argparse.Namespace) -> Sequence[DeclaredEndpoint] | None:
     """What the file declares; None, and all that is wrong on both outputs, where it cannot be."""
     from dashboard.endpoints.as_code import file_reader
-    from dashboard.endpoints.as_code.file_errors import Unreadable
+    from dashboard.endpoints.as_code.file_errors import InvalidFile
 
     try:
         data = _bytes(options.file, file_reader.MAX_BYTES)
-        return file_reader.read(file_reader.decode(data), variables=options.variables)
+        return file_reader.read_endpoints(
+            file_reader.decode_file(data), variables=options.variables
+        )
     except OSError as exc:
         print_message(f"toolgauge: {options.file} cannot be read: {exc.strerror}.")
-    except Unreadable as exc:
+    except InvalidFile as exc:
         _complain(options.file, exc)
     return None
 
@@ -201,7 +205,7 @@ def _bytes(name: str, most: int) -> bytes:
         return file.read(most + 1)
 
 
-def _complain(name: str, unreadable: Unreadable) -> None:
+def _complain(name: str, unreadable: InvalidFile) -> None:
     """As compilers do, so that editors can jump there."""
     for mistake in unreadable.mistakes:
         print_message(f"{name}:{mistake.line}:{mistake.column}: {mistake.message}")

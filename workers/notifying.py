@@ -21,5 +21,5 @@ def notify() -> None:
     routing.route_notices()
     reminders.send_reminders()
     deliveries.send_due_deliveries(
-        MOST_AT_ONCE, go_on=lambda: not shutdown.is_requested() and time.monotonic() < end
+        MOST_AT_ONCE, should_continue=lambda: not shutdown.is_requested() and time.monotonic() < end
     )

@@ -1,4 +1,4 @@
-"""The history of the simulated fleet, played by as many processes as there are cores."""
+"""Plays the history of the simulated fleet in one process per core."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ from multiprocessing.context import SpawnProcess
 from dashboard.demo.demo_fleet import FleetMember
 from dashboard.demo.player import PlaybackSpan, SimulatedRun, play_endpoint
 
-# A story that began earlier is played from here on only.
+# Older parts of a story are not played.
 MAX_HISTORY = timedelta(days=30)
 
 
 class PlaybackFailed(Exception):
-    """A process that played the history ended before its time."""
+    """A process that played the history ended early."""
 
 
 def play_history(
@@ -30,10 +30,10 @@ def play_history(
     seed: int = 0,
     processes: int | None = None,
 ) -> Generator[SimulatedRun, None, None]:
-    """Every run of the fleet up to `until`; those of one endpoint come in the order of time.
+    """Yield all runs of the fleet until `until`, those of one endpoint in chronological order.
 
-    `began` is when the vendors' clock read nought. The same arguments give the same runs; only
-    the order in which endpoints take turns depends on the machine.
+    `began` is time 0 of the vendors' clock. The same arguments give the same runs; only the
+    interleaving of the endpoints depends on the machine.
     """
     span = PlaybackSpan(began, max(began, until - MAX_HISTORY), until, seed)
     count = max(1, min(processes or os.cpu_count() or 1, len(fleet)))
@@ -46,21 +46,21 @@ def play_history(
 
 
 class _PlayerProcess:
-    """A process that plays some of the fleet, one endpoint after the other."""
+    """A process that plays some endpoints of the fleet, one after the other."""
 
     def __init__(self, members: Sequence[FleetMember], span: PlaybackSpan) -> None:
         # Spawned, not forked: the parent may hold a database connection and threads.
         context = multiprocessing.get_context("spawn")
-        self.runs, theirs = context.Pipe(duplex=False)
+        self.runs, sender = context.Pipe(duplex=False)
         self._process: SpawnProcess = context.Process(
-            target=_play_all, args=(members, span, theirs), daemon=True
+            target=_play_all, args=(members, span, sender), daemon=True
         )
         self._process.start()
-        # The pipe ends with the process only if nobody else holds this end of it.
-        theirs.close()
+        # The pipe ends with the process only if no other process holds this end of it.
+        sender.close()
 
     def check(self) -> None:
-        """The pipe has ended: see that the process ended well."""
+        """Raise if the process failed. Called after its pipe ended."""
         self._process.join()
         if self._process.exitcode:
             code = self._process.exitcode
@@ -73,21 +73,21 @@ class _PlayerProcess:
 
 
 def _gather_runs(players: Sequence[_PlayerProcess]) -> Iterator[SimulatedRun]:
-    """Runs as they come. Nobody plays far ahead: a full pipe makes its process wait."""
-    playing = {player.runs: player for player in players}
-    while playing:
-        for ready in wait(list(playing)):
-            assert isinstance(ready, Connection)
+    """Yield runs as they arrive. A full pipe blocks its process, so none is far ahead."""
+    active = {player.runs: player for player in players}
+    while active:
+        for connection in wait(list(active)):
+            assert isinstance(connection, Connection)
             try:
-                run: SimulatedRun = ready.recv()
+                run: SimulatedRun = connection.recv()
             except EOFError:
-                playing.pop(ready).check()
+                active.pop(connection).check()
             else:
                 yield run
 
 
 def _play_all(members: Sequence[FleetMember], span: PlaybackSpan, runs: Connection) -> None:
-    # Ctrl-C reaches the whole group; the parent is the one to end us.
+    # Ctrl-C reaches the whole process group; the parent terminates this process.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     with suppress(BrokenPipeError):
         for member in members:

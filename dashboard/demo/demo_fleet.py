@@ -1,4 +1,4 @@
-"""The simulated fleet as values: which endpoints it has. Whoever plays it has no Django."""
+"""The endpoints of the simulated fleet, without Django: the player processes have none."""
 
 from __future__ import annotations
 
@@ -8,13 +8,13 @@ from datetime import timedelta
 from probes.secret import Secret
 from probes.target import Provider, Target
 
-# No secret: every simulated vendor takes whatever begins with sim-.
+# Not a secret: simulated vendors accept every key with the prefix sim-.
 KEY = "sim-demo-key"
 MAX_CONCURRENCY = 4
 TTL = timedelta(minutes=10)
 
-# slug, provider, path of the simulated vendor (simulators/stories.py has the stories), model, and
-# how many hours lie between two runs of its history: fewer where a story is over within hours.
+# Slug, provider, path of the simulated vendor (simulators/stories.py defines the stories), model,
+# and the hours between two runs of the history: fewer if a story lasts only hours.
 _FLEET = (
     ("demo-steady", "openai", "/stories/healthy/openai/v1", "sim-steady", 24),
     ("demo-fading", "qwen", "/stories/slow-decay/qwen/v1", "sim-coder", 12),
@@ -32,7 +32,7 @@ PATHS = {slug: path for slug, _, path, _, _ in _FLEET}
 
 @dataclass(frozen=True, slots=True)
 class FleetMember:
-    """One endpoint of the simulated fleet, and how often it is probed in its history."""
+    """An endpoint of the simulated fleet; `every` is the probe interval of its history."""
 
     slug: str
     provider: str
@@ -48,7 +48,7 @@ class FleetMember:
 
 
 def build_fleet(simulator_url: str) -> list[FleetMember]:
-    """The endpoints of the demo, on the vendors at that address."""
+    """The endpoints of the demo for simulated vendors at that URL."""
     return [
         FleetMember(slug, provider, simulator_url.rstrip("/") + path, model, timedelta(hours=hours))
         for slug, provider, path, model, hours in _FLEET

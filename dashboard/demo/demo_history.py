@@ -1,4 +1,4 @@
-"""The month that lies behind the simulated fleet, made up when the product is first started."""
+"""The history of the simulated fleet, generated at the first start."""
 
 from __future__ import annotations
 
@@ -21,45 +21,44 @@ def register_with_history(
     *,
     began: datetime,
     store: StoreRun,
-    tell: Callable[[float], None] = lambda share: None,
+    report_progress: Callable[[float], None] = lambda share: None,
 ) -> list[str]:
-    """Register the fleet and store all that happened since the vendors' story began.
+    """Register the fleet and store its history since `began`, in one transaction.
 
-    All or nothing, so that a start that is broken off leaves no half of a history. `tell` is
-    told again and again which share is done.
+    An interrupted start leaves no partial history. `report_progress` gets the share that is done.
     """
     members = build_fleet(simulator_url)
     until = datetime.now(UTC)
-    first = max(began, until - MAX_HISTORY)
-    done = dict.fromkeys((member.slug for member in members), 0.0)
+    start = max(began, until - MAX_HISTORY)
+    progress = dict.fromkeys((member.slug for member in members), 0.0)
     with transaction.atomic():
-        # The burst that a new endpoint begins with lies in its history.
+        # The history contains the onboarding runs.
         registered = demo.register_fleet(simulator_url, onboarding_runs=0)
         for run in play_history(members, began=began, until=until):
             store(registered[run.slug], run)
-            done[run.slug] = (run.at - first) / (until - first)
-            tell(sum(done.values()) / len(done))
-    tell(1)
+            progress[run.slug] = (run.at - start) / (until - start)
+            report_progress(sum(progress.values()) / len(progress))
+    report_progress(1)
     return list(registered)
 
 
-_STEPS = 4  # lines in a log
+_LOG_STEPS = 4
 
 
 class ProgressLine:
-    """One line that is written over on a terminal, and a few plain ones elsewhere."""
+    """A line that is overwritten on a terminal, or a few plain lines elsewhere."""
 
     def __init__(self, write: Callable[[str], object], *, is_terminal: bool) -> None:
         self._write, self._is_terminal = write, is_terminal
-        self._last = -1
+        self._last_percent = -1
 
     def show(self, share: float) -> None:
-        """Tell the share that is done, from 0 to 1, if it is worth a word."""
-        step = 1 if self._is_terminal else 100 // _STEPS
+        """Write the share that is done, from 0 to 1, if the shown number changes."""
+        step = 1 if self._is_terminal else 100 // _LOG_STEPS
         percent = int(share * 100) // step * step
-        if percent <= self._last:
+        if percent <= self._last_percent:
             return
-        self._last = percent
+        self._last_percent = percent
         text = f"Playing {MAX_HISTORY.days} days of history on the simulated vendors: {percent} %"
         if self._is_terminal:
             text = f"\r{text}"

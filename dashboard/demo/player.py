@@ -1,6 +1,6 @@
-"""The history of one simulated endpoint: the real judges on vendors whose month takes seconds.
+"""Plays the history of one simulated endpoint: the real probes on simulated vendors.
 
-Everything here happens in virtual time, in one process and without a database.
+It runs in virtual time, in one process and without a database, so that a month takes seconds.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 
 from dashboard.demo.demo_fleet import FleetMember
-from dashboard.demo.player_schedule import PlayedSchedule
+from dashboard.demo.player_schedule import SimulatedSchedule
 from probes import fingerprint, runner
 from probes.fingerprint import EngineFacts
 from probes.outcomes import Attempt, Outcome
@@ -23,13 +23,13 @@ from simulators.in_process import InProcess
 from simulators.server import build_app
 
 JITTER = 0.1
-# Endpoints are registered one after the other, not all in the same second.
-FIRST_AFTER, FIRST_WITHIN = timedelta(minutes=30), timedelta(hours=1)
+# The first runs of the endpoints are spread, as if registered one after the other.
+FIRST_RUN_AFTER, FIRST_RUN_WITHIN = timedelta(minutes=30), timedelta(hours=1)
 
 
 @dataclass(frozen=True, slots=True)
 class PlaybackSpan:
-    """What is played: the story began at `began`, runs are made from `first` until `until`."""
+    """The story began at `began`; the runs between `first` and `until` are played."""
 
     began: datetime
     first: datetime
@@ -39,9 +39,9 @@ class PlaybackSpan:
 
 @dataclass(frozen=True, slots=True)
 class SimulatedRun:
-    """A run that was played. `engine` is what the endpoint told before it; `at` is its beginning.
+    """A played run that started at `at`. `engine` has the facts that were read before it.
 
-    An `engine` without a template hash tells nothing: the endpoint has none to show, or was down.
+    An `engine` without a template hash means that the endpoint has none, or was down.
     """
 
     slug: str
@@ -52,18 +52,18 @@ class SimulatedRun:
     engine: EngineFacts
     attempts: tuple[Attempt, ...]
     took: timedelta = timedelta(0)
-    # How often the endpoint was probed then.
+    # The probe interval at that time.
     every: timedelta = timedelta(hours=12)
 
     @property
-    def is_fruitless(self) -> bool:
+    def has_no_verdict(self) -> bool:
         return all(attempt.outcome is Outcome.VOID for attempt in self.attempts)
 
 
 def play_endpoint(
     member: FleetMember, span: PlaybackSpan, emit: Callable[[SimulatedRun], None]
 ) -> None:
-    """Hand out every run of the endpoint, in the order of time."""
+    """Call `emit` with every run of the endpoint, in chronological order."""
     virtual_time.run(_EndpointPlayback(member, span).play(emit))
 
 
@@ -71,40 +71,44 @@ class _EndpointPlayback:
     def __init__(self, member: FleetMember, span: PlaybackSpan) -> None:
         self._member, self._span = member, span
         self._target = member.target()
-        # Draws moments and questions, which protect nothing.
+        # Draws times and trials, not secrets.
         self._rng = random.Random(f"{span.seed}/{member.slug}")  # noqa: S311
-        self._schedule = PlayedSchedule(self._target.provider, member.every)
+        self._schedule = SimulatedSchedule(self._target.provider, member.every)
 
     async def play(self, emit: Callable[[SimulatedRun], None]) -> None:
         clock = Clock(source=asyncio.get_running_loop().time, started=0)
         clock.advance((self._span.first - self._span.began).total_seconds())
         async with InProcess(build_app(clock=clock)) as transport:
-            await _wait(FIRST_AFTER + FIRST_WITHIN * self._rng.random())
+            await _wait(FIRST_RUN_AFTER + FIRST_RUN_WITHIN * self._rng.random())
             while self._now() < self._span.until:
-                run = await self._run(transport)
+                run = await self._play_run(transport)
                 emit(run)
-                wait = self._schedule.follow(run.attempts, run.suite, ended=run.at + run.took)
-                await _wait(wait if run.is_fruitless else wait * self._spread())
+                wait = self._schedule.record_run(run.attempts, run.suite, ended=run.at + run.took)
+                await _wait(wait if run.has_no_verdict else wait * self._jitter())
 
-    async def _run(self, transport: InProcess) -> SimulatedRun:
+    async def _play_run(self, transport: InProcess) -> SimulatedRun:
         at = self._now()
         engine = await fingerprint.read_engine(self._target, transport)
-        trigger = self._schedule.trigger(engine)
-        suite = self._schedule.suite(trigger)
+        trigger = self._schedule.next_trigger(engine)
+        suite = self._schedule.next_suite(trigger)
         seed = self._rng.getrandbits(53)
-        attempts = await self._attempts(suite, seed, transport)
+        attempts = await self._play_attempts(suite, seed, transport)
         took = self._now() - at
         slug, every = self._member.slug, self._member.every
         return SimulatedRun(slug, at, trigger, suite, seed, engine, attempts, took, every)
 
-    async def _attempts(self, suite: str, seed: int, transport: InProcess) -> tuple[Attempt, ...]:
-        # All attempts of a run begin together and then wait for their turn.
-        begun = self._now()
-        tried = runner.run_trials(self._target, plan_trials(suite), seed=seed, transport=transport)
-        return tuple([replace(attempt, started_at=begun) async for attempt in tried])
+    async def _play_attempts(
+        self, suite: str, seed: int, transport: InProcess
+    ) -> tuple[Attempt, ...]:
+        # All attempts of a run start together and then wait for a free slot.
+        started_at = self._now()
+        attempts = runner.run_trials(
+            self._target, plan_trials(suite), seed=seed, transport=transport
+        )
+        return tuple([replace(attempt, started_at=started_at) async for attempt in attempts])
 
-    def _spread(self) -> float:
-        """As in the product, so that no fleet marches in step."""
+    def _jitter(self) -> float:
+        """A random factor as in the real schedule, so that endpoints are not probed in step."""
         return self._rng.uniform(1 - JITTER, 1 + JITTER)
 
     def _now(self) -> datetime:

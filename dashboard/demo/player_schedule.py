@@ -1,4 +1,4 @@
-"""When a simulated endpoint is probed next: the product's own rules, without its database."""
+"""The schedule of a simulated endpoint: the real rules, without a database."""
 
 from __future__ import annotations
 
@@ -23,40 +23,40 @@ from probes.outcomes import Attempt, Metric, Outcome
 from probes.suite import SUITE_VERSION
 from probes.target import Provider
 
-# As the settings have them.
+# The defaults of the settings.
 BASELINE_RUNS = 20
 WAITS = WaitTimes(baseline=timedelta(minutes=7), confirm=timedelta(minutes=6))
-# The product looks four times as often while an incident is open. Weeks of that would be most of
-# the history, and take most of the time that a first start has.
+# The real schedule probes four times as often while an incident is open. Weeks of that would be
+# most of the history and of the time of a first start.
 MIN_RECOVERY_WAIT = timedelta(hours=8)
-# A fact with more values than this tells nothing.
+# A fact with more values is not stored.
 MAX_VALUES = 10
 
 
-class PlayedSchedule:
-    """The schedule of one endpoint, which follows what its runs find."""
+class SimulatedSchedule:
+    """The schedule of one endpoint, which depends on the results of its runs."""
 
     def __init__(self, provider: Provider, every: timedelta) -> None:
         self._format = adapter_for(provider).format
         self._every = every
         self._template: str | None = None
         self._due = DueState(NextTrigger.BASELINE.value, BASELINE_RUNS)
-        self._number = 0
+        self._run_number = 0
         self.watch = Watch()
-        # What the last run changed.
+        # The changes of the last run.
         self.changes: list[WatchChange] = []
         self._is_known = False
         self._text_format: str | None = None
-        # What the endpoint told before its run, and all that it ever told under this key.
-        self._told: Mapping[str, str] = {}
+        # The engine facts before the current run, and all facts under this profile key.
+        self._engine_facts: Mapping[str, str] = {}
         self._facts: dict[str, set[str]] = {}
 
-    def trigger(self, engine: EngineFacts) -> str:
-        """Why the next run is made, given what the endpoint tells about itself.
+    def next_trigger(self, engine: EngineFacts) -> str:
+        """The trigger of the next run, given the engine facts before it.
 
-        A template that was not told, as in an outage, is no new one.
+        A missing template, as in an outage, is not a new one.
         """
-        before, self._told = self._template, engine.facts
+        before, self._engine_facts = self._template, engine.facts
         self._template = engine.chat_template_hash or before
         if before and self._template != before:
             self.watch, self._is_known = Watch(), False
@@ -64,40 +64,42 @@ class PlayedSchedule:
             self._facts, self._text_format = {}, None
         return self._due.why
 
-    def suite(self, trigger: str) -> str:
+    def next_suite(self, trigger: str) -> str:
         return suite_for(trigger, is_known=self._is_known)
 
-    def follow(self, attempts: Sequence[Attempt], suite: str, *, ended: datetime) -> timedelta:
-        """Take note of a run; returns how long after it the next one is wanted."""
+    def record_run(self, attempts: Sequence[Attempt], suite: str, *, ended: datetime) -> timedelta:
+        """Record a run and return the time until the next one."""
         self.changes = []
         has_verdict = any(attempt.outcome is not Outcome.VOID for attempt in attempts)
-        run = EndedRun(suite, self._every, has_verdict, self._note_facts(attempts))
+        run = EndedRun(suite, self._every, has_verdict, self._record_facts(attempts))
         if has_verdict:
-            self._look_at(attempts, ended)
+            self._watch_run(attempts, ended)
         self._due, wait = plan_after_run(run, self._due, self.watch, WAITS)
         if has_verdict and self._due.why == NextTrigger.RECOVERY:
             return min(self._every, max(wait, MIN_RECOVERY_WAIT))
         return wait
 
-    def _look_at(self, attempts: Sequence[Attempt], ended: datetime) -> None:
-        """Let the watch see a run with a verdict."""
+    def _watch_run(self, attempts: Sequence[Attempt], ended: datetime) -> None:
+        """Update the watch with a run that has a verdict."""
         self._is_known = True
-        self._number += 1
-        seen = WatchedRun(self._number, ended, SUITE_VERSION, self._every, self._counts(attempts))
-        self.watch, self.changes = follow_run(self.watch, seen)
+        self._run_number += 1
+        watched = WatchedRun(
+            self._run_number, ended, SUITE_VERSION, self._every, self._count_metrics(attempts)
+        )
+        self.watch, self.changes = follow_run(self.watch, watched)
 
-    def _note_facts(self, attempts: Sequence[Attempt]) -> bool:
-        """Whether something was told that had never been, since the first run."""
-        answered = (pair for attempt in attempts for pair in attempt.fingerprint.items())
-        knew_some, changed = self._is_known and bool(self._facts), False
-        for name, value in dict.fromkeys((*self._told.items(), *answered)):
+    def _record_facts(self, attempts: Sequence[Attempt]) -> bool:
+        """Record the facts of a run; true if one of them is new since the first run."""
+        response_facts = (pair for attempt in attempts for pair in attempt.fingerprint.items())
+        had_facts, changed = self._is_known and bool(self._facts), False
+        for name, value in dict.fromkeys((*self._engine_facts.items(), *response_facts)):
             values = self._facts.setdefault(name, set())
             if value not in values and len(values) < MAX_VALUES:
-                changed |= knew_some or bool(values)
+                changed |= had_facts or bool(values)
                 values.add(value)
         return changed
 
-    def _counts(self, attempts: Sequence[Attempt]) -> dict[Metric, MetricCount]:
+    def _count_metrics(self, attempts: Sequence[Attempt]) -> dict[Metric, MetricCount]:
         if self._text_format is None:
             self._text_format = text_format(derive_capabilities(attempts, self._format))
         rates = watched_rates(attempts, self._text_format or None)

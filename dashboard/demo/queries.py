@@ -1,4 +1,4 @@
-"""Which endpoints are simulated, so that pages can say so."""
+"""Tells simulated endpoints from real ones."""
 
 from __future__ import annotations
 
@@ -11,10 +11,9 @@ from dashboard.models.endpoint import EndpointQuerySet
 
 
 def is_simulated(endpoint: Endpoint) -> bool:
-    """Whether simulated vendors answer for it, whoever registered it.
+    """Its base URL is that of the simulated vendors, or it is an endpoint of the demo.
 
-    It stands at their address, or it is one of the demo's: those are known again where the
-    vendors have moved to another port, or do not run any more.
+    Those of the demo are also recognised after the vendors moved to another port or stopped.
     """
     vendors = _vendors_url()
     at_vendors = bool(vendors) and endpoint.base_url.startswith(vendors)
@@ -23,7 +22,7 @@ def is_simulated(endpoint: Endpoint) -> bool:
 
 
 def filter_simulated(endpoints: EndpointQuerySet) -> EndpointQuerySet:
-    """Those of the endpoints that are simulated: the rule of `is_simulated`, for the database."""
+    """The simulated endpoints: the rule of `is_simulated` as a query."""
     simulated = Q(base_url__startswith=_vendors_url()) if _vendors_url() else Q(pk__in=[])
     for slug, path in PATHS.items():
         simulated |= Q(slug=slug, base_url__endswith=path)
@@ -31,11 +30,10 @@ def filter_simulated(endpoints: EndpointQuerySet) -> EndpointQuerySet:
 
 
 def has_simulated_vendors() -> bool:
-    """Whether this installation has simulated vendors at all."""
     return bool(settings.SIMULATOR_URL)
 
 
 def _vendors_url() -> str:
-    """What the addresses of all simulated vendors begin with; "" where there are none."""
+    """The common prefix of the URLs of all simulated vendors; "" without any."""
     url: str = settings.SIMULATOR_URL
     return f"{url.rstrip('/')}/" if url else ""

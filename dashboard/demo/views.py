@@ -1,4 +1,4 @@
-"""The simulated fleet: starting it, removing it, hiding the note about it."""
+"""Starts and removes the simulated fleet and hides its banner."""
 
 from __future__ import annotations
 
@@ -17,17 +17,17 @@ from dashboard.demo.queries import filter_simulated, has_simulated_vendors
 from dashboard.demo.services import fleet as demo
 from dashboard.models import Endpoint
 
-HIDDEN = "demo_banner_hidden"
+BANNER_HIDDEN = "demo_banner_hidden"
 
 
 @needs(Right.READ)
 @require_safe
 def demo_page(request: HttpRequest) -> HttpResponse:
-    everywhere = filter_simulated(Endpoint.objects.kept())
-    simulated = list(everywhere.of_teams(actor_of(request).teams(Right.READ)).order_by("slug"))
+    all_simulated = filter_simulated(Endpoint.objects.kept())
+    simulated = list(all_simulated.of_teams(actor_of(request).teams(Right.READ)).order_by("slug"))
     members = build_fleet(settings.SIMULATOR_URL)
-    there = set(everywhere.values_list("slug", flat=True))
-    missing = [member for member in members if member.slug not in there]
+    present = set(all_simulated.values_list("slug", flat=True))
+    missing = [member for member in members if member.slug not in present]
     context = {"simulated": simulated, "missing": missing, "can_start": has_simulated_vendors()}
     return render(request, "demo/demo.html", context)
 
@@ -39,12 +39,12 @@ def start_demo(request: HttpRequest) -> HttpResponse:
         messages.error(request, _("No simulated vendors run here: start with SIMULATOR_URL set."))
         return redirect("demo")
     try:
-        made = len(demo.register_fleet(settings.SIMULATOR_URL))
+        count = len(demo.register_fleet(settings.SIMULATOR_URL))
     except Refused as exc:
         messages.error(request, exc.message)
         return redirect("demo")
-    request.session.pop(HIDDEN, None)
-    messages.success(request, _started_message(made))
+    request.session.pop(BANNER_HIDDEN, None)
+    messages.success(request, _started_message(count))
     return redirect("fleet")
 
 
@@ -52,8 +52,8 @@ def start_demo(request: HttpRequest) -> HttpResponse:
 @require_http_methods(["GET", "HEAD", "POST"])
 def remove_demo(request: HttpRequest) -> HttpResponse:
     if request.method == "POST":
-        gone = len(demo.remove_fleet())
-        messages.success(request, _removed_message(gone))
+        count = len(demo.remove_fleet())
+        messages.success(request, _removed_message(count))
         return redirect("fleet")
     simulated = list(filter_simulated(Endpoint.objects.kept()).order_by("slug"))
     if not simulated:
@@ -64,25 +64,25 @@ def remove_demo(request: HttpRequest) -> HttpResponse:
 @own
 @require_POST
 def hide_banner(request: HttpRequest) -> HttpResponse:
-    request.session[HIDDEN] = True
+    request.session[BANNER_HIDDEN] = True
     return HttpResponse() if request.headers.get("HX-Request") else redirect("fleet")
 
 
-def _started_message(made: int) -> str:
-    if not made:
+def _started_message(count: int) -> str:
+    if not count:
         return _("The simulated fleet is here already.")
     return ngettext(
         "{count} simulated endpoint is registered. Its first run starts now.",
         "{count} simulated endpoints are registered. Their first runs start now.",
-        made,
-    ).format(count=made)
+        count,
+    ).format(count=count)
 
 
-def _removed_message(gone: int) -> str:
-    if not gone:
+def _removed_message(count: int) -> str:
+    if not count:
         return _("No simulated endpoint was left to remove.")
     return ngettext(
         "{count} simulated endpoint was removed.",
         "{count} simulated endpoints were removed.",
-        gone,
-    ).format(count=gone)
+        count,
+    ).format(count=count)

@@ -1,4 +1,4 @@
-"""The capability profile of an endpoint, a row a field: value, how sure, since when, and why."""
+"""The capability table of an endpoint: value, confidence, run and evidence per capability."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ from django.utils.translation import gettext as _
 from dashboard.core import labels
 from dashboard.models import Attempt, Profile, Run
 
-# More attempts than this say the same once more.
-MOST_EVIDENCE = 3
+# Further attempts are only counted.
+MAX_EVIDENCE = 3
 
 
 @dataclass(frozen=True, slots=True)
-class Why:
-    """An attempt that settled a field."""
+class Evidence:
+    """An attempt that determined a capability."""
 
     probe: str
     trial: int
@@ -32,8 +32,8 @@ class Why:
 
 
 @dataclass(frozen=True, slots=True)
-class Field:
-    """One field; `before` is what it was under the key before this one, where it differs."""
+class CapabilityRow:
+    """One capability; `previous` is its meaning in the earlier profile if that differs."""
 
     code: str
     value: object
@@ -43,9 +43,9 @@ class Field:
     high: float | None = None
     run_id: int | None = None
     verified_at: datetime | None = None
-    why: tuple[Why, ...] = ()
-    further: int = 0
-    before: str = ""
+    evidence: tuple[Evidence, ...] = ()
+    more_evidence: int = 0
+    previous: str = ""
 
     @property
     def name(self) -> str:
@@ -58,8 +58,8 @@ class Field:
         return labels.capability_meaning(self.code, self.value)
 
     @property
-    def is_coded(self) -> bool:
-        """Whether its meaning is a list of words of the wire, which nobody translates."""
+    def is_code(self) -> bool:
+        """The meaning is a list of wire values, which are not translated."""
         return isinstance(self.value, list) and bool(self.value)
 
     @property
@@ -69,69 +69,69 @@ class Field:
         return self.value not in (None, "unknown")
 
     @property
-    def told_code(self) -> str:
-        """The value as the API tells it, where that is one word."""
+    def api_value(self) -> str:
+        """The value as in the API; empty unless it is a single word."""
         return self.value if isinstance(self.value, str) and self.is_known else ""
 
     @property
-    def follows(self) -> bool:
-        """Known without a trial of its own: it follows from other fields."""
+    def is_derived(self) -> bool:
+        """Known without trials of its own, from other capabilities."""
         return self.is_known and not self.trials
 
     @property
-    def is_gone(self) -> bool:
-        """Whether the attempts behind it were deleted when their time was over."""
-        return bool(self.why) and not any(each.is_kept for each in self.why)
+    def is_evidence_deleted(self) -> bool:
+        """Retention deleted all attempts behind it."""
+        return bool(self.evidence) and not any(each.is_kept for each in self.evidence)
 
 
 @dataclass(frozen=True, slots=True)
-class Capabilities:
-    """All fields; `previous` is the epoch that they are compared with."""
+class CapabilityTable:
+    """`previous_epoch` is the profile that the rows are compared with."""
 
-    fields: tuple[Field, ...]
-    previous: int | None = None
+    rows: tuple[CapabilityRow, ...]
+    previous_epoch: int | None = None
 
     @property
     def changed(self) -> int:
-        return sum(bool(field.before) for field in self.fields)
+        return sum(bool(row.previous) for row in self.rows)
 
     @property
     def known(self) -> int:
-        return sum(field.is_known for field in self.fields)
+        return sum(row.is_known for row in self.rows)
 
 
-def read(profile: Profile, earlier: Profile | None) -> Capabilities | None:
-    """What was measured, beside the profile before it; None before the first. Two queries."""
+def read_capability_table(profile: Profile, earlier: Profile | None) -> CapabilityTable | None:
+    """Compare a profile with an earlier one; None before the first measurement. Two queries."""
     entries = {name: entry for name, entry in profile.capabilities.items() if entry}
     if not entries:
         return None
     runs = Run.objects.in_bulk({entry["run"] for entry in entries.values() if entry.get("run")})
-    kept = _kept(list(runs.values()))
-    before = earlier.capabilities if earlier else {}
-    named = [name for name in labels.CAPABILITY_NAMES if name in entries]
-    named += sorted(entries.keys() - set(named))
-    fields = [_field(name, entries[name], runs, kept, before.get(name)) for name in named]
-    return Capabilities(tuple(fields), earlier.epoch if earlier and before else None)
+    kept = _kept_attempts(list(runs.values()))
+    previous = earlier.capabilities if earlier else {}
+    codes = [code for code in labels.CAPABILITY_NAMES if code in entries]
+    codes += sorted(entries.keys() - set(codes))
+    rows = [_capability_row(code, entries[code], runs, kept, previous.get(code)) for code in codes]
+    return CapabilityTable(tuple(rows), earlier.epoch if earlier and previous else None)
 
 
-def _kept(runs: Sequence[Run]) -> set[tuple[int, str, int]]:
-    """Which attempts of these runs are still there; a run has some dozens."""
-    found = Attempt.objects.filter(
+def _kept_attempts(runs: Sequence[Run]) -> set[tuple[int, str, int]]:
+    """The attempts of these runs that are not deleted; a run has dozens."""
+    attempts = Attempt.objects.filter(
         run_id__in=[run.pk for run in runs], run_at__in=[run.created_at for run in runs]
     )
-    return set(found.values_list("run_id", "probe", "trial")) if runs else set()
+    return set(attempts.values_list("run_id", "probe", "trial")) if runs else set()
 
 
-def _field(
+def _capability_row(
     code: str,
     entry: Mapping[str, Any],
     runs: Mapping[int, Run],
     kept: set[tuple[int, str, int]],
-    before: Mapping[str, Any] | None,
-) -> Field:
+    previous: Mapping[str, Any] | None,
+) -> CapabilityRow:
     run = runs.get(entry.get("run") or 0)
-    why = _why(entry.get("evidence") or (), run, kept)
-    return Field(
+    evidence = _read_evidence(entry.get("evidence") or (), run, kept)
+    return CapabilityRow(
         code=code,
         value=entry.get("value"),
         trials=entry.get("trials") or 0,
@@ -140,24 +140,28 @@ def _field(
         high=entry.get("high"),
         run_id=run.pk if run else None,
         verified_at=run.finished_at if run else None,
-        why=tuple(why[:MOST_EVIDENCE]),
-        further=max(len(why) - MOST_EVIDENCE, 0),
-        before=_before(code, entry, before),
+        evidence=tuple(evidence[:MAX_EVIDENCE]),
+        more_evidence=max(len(evidence) - MAX_EVIDENCE, 0),
+        previous=_previous_meaning(code, entry, previous),
     )
 
 
-def _why(evidence: Sequence[str], run: Run | None, kept: set[tuple[int, str, int]]) -> list[Why]:
+def _read_evidence(
+    stored: Sequence[str], run: Run | None, kept: set[tuple[int, str, int]]
+) -> list[Evidence]:
     if run is None:
         return []
-    told = [str(each).rpartition("/")[::2] for each in evidence]
-    pairs = [(probe, int(trial)) for probe, trial in told if probe and trial.isdecimal()]
-    found = [Why(probe, n, run.pk, (run.pk, probe, n) in kept) for probe, n in pairs]
-    return sorted(found, key=lambda why: not why.is_kept)
+    parts = [str(each).rpartition("/")[::2] for each in stored]
+    pairs = [(probe, int(trial)) for probe, trial in parts if probe and trial.isdecimal()]
+    evidence = [Evidence(probe, n, run.pk, (run.pk, probe, n) in kept) for probe, n in pairs]
+    return sorted(evidence, key=lambda each: not each.is_kept)
 
 
-def _before(code: str, entry: Mapping[str, Any], before: Mapping[str, Any] | None) -> str:
-    """What it was, where both are known and differ."""
-    old, new = (before or {}).get("value"), entry.get("value")
+def _previous_meaning(
+    code: str, entry: Mapping[str, Any], previous: Mapping[str, Any] | None
+) -> str:
+    """The earlier meaning if both values are known and differ."""
+    old, new = (previous or {}).get("value"), entry.get("value")
     if old in (None, "unknown") or new in (None, "unknown") or old == new:
         return ""
     return labels.capability_meaning(code, old)

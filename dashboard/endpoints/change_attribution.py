@@ -1,4 +1,4 @@
-"""Which side changed before the last incident, in one sentence."""
+"""One sentence on who changed something before the last incident: the endpoint, or us."""
 
 from __future__ import annotations
 
@@ -13,51 +13,53 @@ from dashboard.core import durations
 from dashboard.incidents.queries import Titled
 from dashboard.models import Endpoint, Incident, Profile
 
-# What changed longer ago than this, or than two runs, hardly explains a fall.
-LONG_BEFORE = timedelta(days=1)
+# A change explains an incident only within this time or two probe intervals, if that is longer.
+EXPLAINING_SPAN = timedelta(days=1)
 
 
-def sentence(endpoint: Endpoint, profile: Profile, found: Sequence[EndpointChange]) -> str:
-    """What is known about the time before the last incident. One query."""
-    last = (
+def attribution_text(
+    endpoint: Endpoint, profile: Profile, changes: Sequence[EndpointChange]
+) -> str:
+    """Describe the changes shortly before the last incident. One query."""
+    incident = (
         Incident.objects.filter(profile__endpoint=endpoint)
         .select_related("profile__endpoint")
         .order_by("-opened_at")
         .first()
     )
-    if last is None:
+    if incident is None:
         return _("There was no incident so far that a change could explain.")
-    span = max(LONG_BEFORE, 2 * endpoint.ttl)
-    near = endpoint_changes.changes_before(found, last.opened_at, span)
-    words = {
-        "finding": Titled(last).title,
+    span = max(EXPLAINING_SPAN, 2 * endpoint.ttl)
+    recent = endpoint_changes.changes_before(changes, incident.opened_at, span)
+    values = {
+        "finding": Titled(incident).title,
         "span": durations.format_rough_duration(span),
-        **_names(near),
+        **_change_names(recent),
     }
-    return _verdict(near, silent=not profile.fingerprint).format(**words)
+    return _attribution(recent, is_silent=not profile.fingerprint).format(**values)
 
 
-def _names(near: Sequence[EndpointChange]) -> dict[str, str]:
-    theirs = dict.fromkeys(each.names for each in near if each.is_theirs)
-    ours = dict.fromkeys(each.names for each in near if not each.is_theirs)
+def _change_names(recent: Sequence[EndpointChange]) -> dict[str, str]:
+    theirs = dict.fromkeys(each.names for each in recent if each.is_theirs)
+    ours = dict.fromkeys(each.names for each in recent if not each.is_theirs)
     return {"theirs": ", ".join(theirs), "ours": ", ".join(ours)}
 
 
-def _verdict(near: Sequence[EndpointChange], *, silent: bool) -> str:
-    theirs = any(each.is_theirs for each in near)
-    ours = any(not each.is_theirs for each in near)
-    if theirs and ours:
+def _attribution(recent: Sequence[EndpointChange], *, is_silent: bool) -> str:
+    has_theirs = any(each.is_theirs for each in recent)
+    has_ours = any(not each.is_theirs for each in recent)
+    if has_theirs and has_ours:
         return _(
             "Both sides changed in the {span} before “{finding}”: they ({theirs}) and we ({ours})."
         )
-    if theirs:
+    if has_theirs:
         return _("They changed in the {span} before “{finding}”: {theirs}. Nothing of ours did.")
-    if ours:
+    if has_ours:
         return _(
             "We changed in the {span} before “{finding}”: {ours}. "
             "The endpoint told nothing new about itself."
         )
-    if silent:
+    if is_silent:
         return _(
             "Nothing of ours changed in the {span} before “{finding}”. The endpoint tells "
             "nothing about itself, so a change on its side would not be seen."

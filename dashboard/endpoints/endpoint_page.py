@@ -1,4 +1,4 @@
-"""What the page of an endpoint says around its chart: all that the end of a run may change."""
+"""The context of the endpoint page except its chart: the parts that the end of a run can change."""
 
 from __future__ import annotations
 
@@ -8,68 +8,72 @@ from typing import Any
 from django.utils import timezone
 
 from dashboard.charts import endpoint_changes, run_history
-from dashboard.endpoints import capability_table, change_attribution, headline
+from dashboard.endpoints.capability_table import read_capability_table
+from dashboard.endpoints.change_attribution import attribution_text
+from dashboard.endpoints.headline import read_headline
 from dashboard.endpoints.summary import read_summary
 from dashboard.incidents import queries as incidents
 from dashboard.incidents import watch_table
 from dashboard.models import Endpoint, Policy, Profile, Watch
-from dashboard.policy import text as policy_words
+from dashboard.policy import text as policy_text
 from dashboard.rollouts import diff, stage_panel
 from dashboard.rollouts.diff import ProfileDiff
 from dashboard.rollouts.stage_panel import StagePanel
 
-MOST_PROFILES = 10
+MAX_PROFILES = 10
 
 
-def context(endpoint: Endpoint, policy: Policy | None) -> dict[str, Any]:
-    """As many queries for a long past as for a short one."""
-    profiles = list(endpoint.profiles.order_by("-epoch")[:MOST_PROFILES])
+def read_page_context(endpoint: Endpoint, policy: Policy | None) -> dict[str, Any]:
+    """The number of queries does not depend on the length of the history."""
+    profiles = list(endpoint.profiles.order_by("-epoch")[:MAX_PROFILES])
     return {
-        **standing(endpoint, profiles[0], policy),
+        **read_status_context(endpoint, profiles[0], policy),
         "profiles": profiles,
-        "capabilities": capability_table.read(profiles[0], _earlier(profiles)),
+        "capabilities": read_capability_table(profiles[0], _last_measured(profiles)),
         "findings": run_history.latest_findings(endpoint),
-        **_changes(endpoint, profiles),
+        **_changes_context(endpoint, profiles),
     }
 
 
-def standing(endpoint: Endpoint, profile: Profile, policy: Policy | None) -> dict[str, Any]:
-    """How it stands now and what it may be trusted with: all that a switched mode may change."""
+def read_status_context(
+    endpoint: Endpoint, profile: Profile, policy: Policy | None
+) -> dict[str, Any]:
+    """Status, stage and policy: the parts that a mode switch can change."""
     body = policy.body if policy else {}
     summary = read_summary(endpoint, timezone.now())
-    opened = incidents.open_of(profile)
+    open_incidents = incidents.open_of(profile)
     watched = watch_table.read(endpoint, Watch.objects.state_of(profile))
     rollout = stage_panel.read_stage_panel(endpoint, profile)
     return {
         "endpoint": endpoint,
         "profile": profile,
         "summary": summary,
-        "headline": headline.headline(summary, profile, opened),
-        "trust": policy_words.trust(body),
+        "headline": read_headline(summary, profile, open_incidents),
+        "trust": policy_text.trust(body),
         "policy": policy,
-        "policy_lines": policy_words.lines(body),
-        "open_incidents": opened,
+        "policy_lines": policy_text.lines(body),
+        "open_incidents": open_incidents,
         "rollout": rollout,
-        "two": _two(rollout, body),
+        "profile_diff": _profile_diff(rollout, body),
         "watched": watched,
     }
 
 
-def _two(rollout: StagePanel, policy: Mapping[str, Any]) -> ProfileDiff | None:
-    """Both profiles side by side, while the present one waits to be promoted."""
+def _profile_diff(rollout: StagePanel, policy: Mapping[str, Any]) -> ProfileDiff | None:
+    """The profile in force beside the current one, while that awaits promotion."""
     if not rollout.has_other_in_force:
         return None
     return diff.diff_profiles(rollout.in_force, rollout.profile, policy)
 
 
-def _changes(endpoint: Endpoint, profiles: list[Profile]) -> dict[str, Any]:
-    found = endpoint_changes.read_changes(endpoint, profiles)
+def _changes_context(endpoint: Endpoint, profiles: list[Profile]) -> dict[str, Any]:
+    changes = endpoint_changes.read_changes(endpoint, profiles)
     return {
-        "changes": found,
-        "who_changed": change_attribution.sentence(endpoint, profiles[0], found),
+        "changes": changes,
+        "attribution": attribution_text(endpoint, profiles[0], changes),
     }
 
 
-def _earlier(profiles: list[Profile]) -> Profile | None:
-    """The profile before this one that was measured."""
+def _last_measured(profiles: list[Profile]) -> Profile | None:
+    """The newest earlier profile with measurements."""
     return next((profile for profile in profiles[1:] if profile.capabilities), None)

@@ -1,4 +1,4 @@
-"""Forms, with errors a person can act on."""
+"""The endpoint form and the rules of its fields."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from django.utils.translation import gettext_lazy
 from dashboard.core import durations, labels
 from dashboard.core.errors import Refused
 from dashboard.core.permissions import Actor, Right
-from dashboard.endpoints.presets import Preset, of_provider
+from dashboard.endpoints.presets import Preset, provider_preset
 from dashboard.endpoints.tags import check_tags
 from dashboard.models import Endpoint
 from dashboard.models.endpoint import TTL_MAX, TTL_MIN
@@ -175,8 +175,8 @@ class EndpointForm(forms.Form):
     enabled = forms.BooleanField(
         label=gettext_lazy("Probe on schedule"), required=False, initial=True
     )
-    # Those that few need, folded away on the page.
-    MORE = (
+    # Collapsed on the page.
+    ADVANCED = (
         "daily_requests",
         "daily_tokens",
         "price_input",
@@ -184,7 +184,7 @@ class EndpointForm(forms.Form):
         "currency",
         "options",
     )
-    # What the editor looked at; a change by somebody else in between is not overwritten.
+    # The updated_at that the editor loaded: a later change by another user is not overwritten.
     seen = forms.CharField(required=False, max_length=40, widget=forms.HiddenInput)
 
     def __init__(
@@ -195,20 +195,20 @@ class EndpointForm(forms.Form):
         initial: Mapping[str, Any] | None = None,
         actor: Actor | None = None,
     ) -> None:
-        beginning = _initial(endpoint) if endpoint else {}
-        super().__init__(data, initial={**beginning, **(initial or {})})
+        values = _endpoint_values(endpoint) if endpoint else {}
+        super().__init__(data, initial={**values, **(initial or {})})
         self.endpoint = endpoint
         _offer_teams(self, actor)
-        example = of_provider(_chosen(self["provider"].value()))
+        example = provider_preset(_provider_or_default(self["provider"].value()))
         self.fields["base_url"].widget.attrs["placeholder"] = example.base_url
         self.fields["model"].widget.attrs["placeholder"] = example.model
 
     def clean_slug(self) -> str:
         slug = check_slug(self.cleaned_data["slug"])
-        taken = Endpoint.objects.kept().filter(slug=slug)
-        if (taken.exclude(pk=self.endpoint.pk) if self.endpoint else taken).exists():
-            told = _("There is already an endpoint called “{slug}”.")
-            raise forms.ValidationError(told.format(slug=slug))
+        same_slug = Endpoint.objects.kept().filter(slug=slug)
+        if (same_slug.exclude(pk=self.endpoint.pk) if self.endpoint else same_slug).exists():
+            message = _("There is already an endpoint called “{slug}”.")
+            raise forms.ValidationError(message.format(slug=slug))
         return slug
 
     def clean_base_url(self) -> str:
@@ -257,35 +257,35 @@ class EndpointForm(forms.Form):
             return None
 
     @property
-    def more_matters(self) -> bool:
-        """Whether the folded part of the page has something to show: a mistake, or a value."""
-        usual = {"currency": "USD", "options": "{}"}
+    def has_advanced_values(self) -> bool:
+        """An advanced field has an error or is not the default, so the page expands them."""
+        defaults = {"currency": "USD", "options": "{}"}
         return any(
-            self[name].errors or str(self[name].value() or "") not in {"", usual.get(name, "")}
-            for name in self.MORE
+            self[name].errors or str(self[name].value() or "") not in {"", defaults.get(name, "")}
+            for name in self.ADVANCED
         )
 
     def fields_to_create(self) -> dict[str, Any]:
-        """What the service that registers an endpoint takes."""
-        editing = {"forget_key", "seen"}
-        return {name: value for name, value in self.cleaned_data.items() if name not in editing}
+        """The arguments of the service that creates an endpoint."""
+        edit_only = {"forget_key", "seen"}
+        return {name: value for name, value in self.cleaned_data.items() if name not in edit_only}
 
 
 class TryForm(EndpointForm):
-    """The same form, looked at only as far as one request takes."""
+    """The endpoint form with only the fields that a request needs."""
 
-    TAKES = ("provider", "base_url", "model", "key", "forget_key", "options")
+    TRY_FIELDS = ("provider", "base_url", "model", "key", "forget_key", "options")
 
     def __init__(self, data: Any, *, endpoint: Endpoint | None = None) -> None:
         super().__init__(data, endpoint=endpoint)
-        for name in [name for name in self.fields if name not in self.TAKES]:
+        for name in [name for name in self.fields if name not in self.TRY_FIELDS]:
             del self.fields[name]
 
 
 def _offer_teams(form: forms.Form, actor: Actor | None) -> None:
-    """The teams where the actor may operate; nothing to choose where there is no actor or no team.
+    """Offer the teams that the actor may operate. Without an actor or a team there is no field.
 
-    Without a team it belongs to those whose role holds everywhere: only they may leave it so.
+    An endpoint without a team belongs to users with a global role: only they may leave it empty.
     """
     teams = actor.teams(Right.OPERATE) if actor else frozenset()
     offered = Team.objects.order_by("name")
@@ -300,26 +300,26 @@ def _offer_teams(form: forms.Form, actor: Actor | None) -> None:
         field.required, field.empty_label = True, None
 
 
-def beginning_of(preset: Preset, model: str) -> dict[str, Any]:
-    """What a form begins with that is made from a preset, whose own model is only an example."""
+def preset_initial(preset: Preset, model: str) -> dict[str, Any]:
+    """The initial values from a preset, whose own model is only an example."""
     return {"provider": preset.provider.value, "base_url": preset.base_url, "model": model[:200]}
 
 
-def kept_input(data: Mapping[str, str]) -> dict[str, Any]:
-    """What somebody typed, to show it again unjudged; a key is not among it."""
-    boxes = {name: name in data for name in ("enabled", "forget_key")}
-    named = EndpointForm.base_fields.keys() - boxes.keys() - {"key"}
-    return {**boxes, **{name: data[name] for name in named if name in data}}
+def typed_values(data: Mapping[str, str]) -> dict[str, Any]:
+    """The submitted values without the key, to show them again without validation."""
+    checkboxes = {name: name in data for name in ("enabled", "forget_key")}
+    names = EndpointForm.base_fields.keys() - checkboxes.keys() - {"key"}
+    return {**checkboxes, **{name: data[name] for name in names if name in data}}
 
 
-def _chosen(provider: object) -> Provider:
-    """The provider in the form, or the usual one where that is none."""
+def _provider_or_default(provider: object) -> Provider:
+    """The provider of that name, or OpenAI."""
     known = {each.value: each for each in Provider}
     return known.get(str(provider), Provider.OPENAI)
 
 
 def check_slug(slug: str) -> str:
-    """The name, where it can be one; whether it is taken is another question."""
+    """The slug if it is valid. It may still be in use."""
     if _SLUG.fullmatch(slug) is None:
         raise forms.ValidationError(
             _(
@@ -328,16 +328,16 @@ def check_slug(slug: str) -> str:
             )
         )
     if slug in RESERVED_SLUGS:
-        told = _("“{slug}” is a page of its own; choose another name.")
-        raise forms.ValidationError(told.format(slug=slug))
+        message = _("“{slug}” is a page of its own; choose another name.")
+        raise forms.ValidationError(message.format(slug=slug))
     return slug
 
 
-def _initial(endpoint: Endpoint) -> dict[str, Any]:
-    same = ["slug", "provider", "base_url", "model", "max_concurrency", "enabled"]
-    same += ["daily_requests", "daily_tokens", "price_input", "price_output", "currency"]
+def _endpoint_values(endpoint: Endpoint) -> dict[str, Any]:
+    unchanged = ["slug", "provider", "base_url", "model", "max_concurrency", "enabled"]
+    unchanged += ["daily_requests", "daily_tokens", "price_input", "price_output", "currency"]
     return {
-        **{name: getattr(endpoint, name) for name in same},
+        **{name: getattr(endpoint, name) for name in unchanged},
         "tags": ", ".join(endpoint.tags),
         "team": endpoint.team,
         "seen": endpoint.updated_at.isoformat(),
@@ -348,16 +348,16 @@ def _initial(endpoint: Endpoint) -> dict[str, Any]:
 
 def _read_options(text: str) -> dict[str, Any]:
     if len(text) > MAX_OPTIONS:
-        told = _("At most {count} characters, please.").format(count=f"{MAX_OPTIONS:,}")
-        raise forms.ValidationError(told)
+        message = _("At most {count} characters, please.").format(count=f"{MAX_OPTIONS:,}")
+        raise forms.ValidationError(message)
     try:
-        options = json.loads(text, parse_constant=_no_constant)
+        options = json.loads(text, parse_constant=_refuse_constant)
     except RecursionError as exc:
         raise forms.ValidationError(_("This is nested too deeply.")) from exc
     except json.JSONDecodeError as exc:
-        told = _("This is not JSON: {what} at line {line}, column {column}.")
-        where = {"line": exc.lineno, "column": exc.colno}
-        raise forms.ValidationError(told.format(what=exc.msg, **where)) from exc
+        message = _("This is not JSON: {what} at line {line}, column {column}.")
+        position = {"line": exc.lineno, "column": exc.colno}
+        raise forms.ValidationError(message.format(what=exc.msg, **position)) from exc
     except ValueError as exc:
         raise forms.ValidationError(_("This is not JSON: {what}.").format(what=exc)) from exc
     if not isinstance(options, dict):
@@ -366,12 +366,12 @@ def _read_options(text: str) -> dict[str, Any]:
     return options
 
 
-def _no_constant(name: str) -> None:
+def _refuse_constant(name: str) -> None:
     raise ValueError(f"{name} is not a JSON number")
 
 
 def _check_storable(value: Any, depth: int = 0) -> None:
-    """Refuse what JSON can spell and a database column cannot hold."""
+    """Refuse JSON values that a database column cannot hold."""
     if depth > MAX_DEPTH:
         raise forms.ValidationError(_("This is nested too deeply."))
     if isinstance(value, str) and ("\0" in value or any("\ud800" <= c <= "\udfff" for c in value)):

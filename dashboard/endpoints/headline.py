@@ -1,4 +1,4 @@
-"""The first sentence of an endpoint's page: what is wrong, or since when nothing is."""
+"""The headline of the endpoint page: the problem, or since when there is none."""
 
 from __future__ import annotations
 
@@ -20,30 +20,29 @@ from health.metric_names import metric_name
 from health.status import Status
 
 
-def headline(summary: EndpointSummary, profile: Profile, opened: Sequence[Titled]) -> str:
-    """One sentence that says the finding. At most one query."""
-    if opened:
-        return _of_incidents(opened)
+def read_headline(
+    summary: EndpointSummary, profile: Profile, open_incidents: Sequence[Titled]
+) -> str:
+    """Runs at most one query."""
+    if open_incidents:
+        return _incident_headline(open_incidents)
     if summary.condition.below_gate:
         names = ", ".join(metric_name(metric) for metric in summary.condition.below_gate)
         return _("Never came up to the gate: {metrics}").format(metrics=names)
-    said = _of_status(summary)
-    if said:
-        return said
-    return _holding(summary, profile)
+    return _status_headline(summary) or _healthy_headline(summary, profile)
 
 
-def _of_incidents(opened: Sequence[Titled]) -> str:
-    worst, others = opened[0].title, len(opened) - 1
+def _incident_headline(open_incidents: Sequence[Titled]) -> str:
+    worst, others = open_incidents[0].title, len(open_incidents) - 1
     if not others:
         return worst
-    said = ngettext(
+    text = ngettext(
         "{finding}, and {count} more is open", "{finding}, and {count} more are open", others
     )
-    return said.format(finding=worst, count=others)
+    return text.format(finding=worst, count=others)
 
 
-def _of_status(summary: EndpointSummary) -> str:
+def _status_headline(summary: EndpointSummary) -> str:
     match summary.status:
         case Status.WAITING:
             return _("Not probed yet: the first run decides")
@@ -56,24 +55,24 @@ def _of_status(summary: EndpointSummary) -> str:
             span = durations.format_rough_duration(timezone.now() - summary.last_ended_at)
             return _("No run ended for {span}: this may hold no longer").format(span=span)
         case Status.DEGRADED | Status.FAILING:
-            return _of_rate(summary)
+            return _rate_headline(summary)
         case _:
             return ""
 
 
-def _of_rate(summary: EndpointSummary) -> str:
+def _rate_headline(summary: EndpointSummary) -> str:
     assert summary.rate is not None
-    said = _("{failures} of {trials} calls could not be read in the last run")
-    return said.format(failures=summary.rate.failures, trials=summary.rate.trials)
+    text = _("{failures} of {trials} calls could not be read in the last run")
+    return text.format(failures=summary.rate.failures, trials=summary.rate.trials)
 
 
-def _holding(summary: EndpointSummary, profile: Profile) -> str:
+def _healthy_headline(summary: EndpointSummary, profile: Profile) -> str:
     if summary.condition.known is Known.NONE:
         return _("Nothing is wrong so far, but too few trials were made to know what is normal")
-    return _("Holds since {day}").format(day=day(_since(profile)))
+    return _("Holds since {day}").format(day=day(_healthy_since(profile)))
 
 
-def _since(profile: Profile) -> datetime:
-    """The end of its last incident, else its beginning."""
+def _healthy_since(profile: Profile) -> datetime:
+    """The end of the last incident, or the creation of the profile."""
     ended: datetime | None = profile.incidents.aggregate(last=Max("ended_at"))["last"]
     return ended or profile.created_at

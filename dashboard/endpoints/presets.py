@@ -1,4 +1,4 @@
-"""What is known beforehand about vendors and servers, to begin the form of an endpoint with."""
+"""Presets of the endpoint form for well-known vendors and servers."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from probes.target import Provider
 
 @dataclass(frozen=True, slots=True)
 class Preset:
-    """Where a vendor answers as a rule. `model` is an example, not a proposal."""
+    """The usual address of a vendor. `model` is an example, not a recommendation."""
 
     name: str  # in the address of the form
     label: str  # a proper name
@@ -19,7 +19,7 @@ class Preset:
     needs_key: bool = True
 
 
-# The first of a provider is the one that stands for it in the form.
+# The first preset of a provider supplies its examples in the form.
 PRESETS = (
     Preset("openai", "OpenAI", Provider.OPENAI, "https://api.openai.com/v1", "gpt-5.6"),
     Preset(
@@ -97,18 +97,19 @@ PRESETS = (
 )
 
 
-def named(name: str) -> Preset | None:
+def find_preset(name: str) -> Preset | None:
     return next((preset for preset in PRESETS if preset.name == name), None)
 
 
-def of_provider(provider: str) -> Preset:
-    """What stands for the provider in the form."""
+def provider_preset(provider: str) -> Preset:
+    """The first preset of a provider."""
     return next(preset for preset in PRESETS if preset.provider == provider)
 
 
-def examples() -> dict[str, dict[str, str]]:
-    """By provider what the form's script puts into empty fields as an example."""
-    found = {provider.value: of_provider(provider) for provider in Provider}
+def provider_examples() -> dict[str, dict[str, str]]:
+    """The placeholders per provider that the form's script puts into empty fields."""
+    presets = {provider.value: provider_preset(provider) for provider in Provider}
     return {
-        name: {"base_url": preset.base_url, "model": preset.model} for name, preset in found.items()
+        name: {"base_url": preset.base_url, "model": preset.model}
+        for name, preset in presets.items()
     }

@@ -1,4 +1,4 @@
-"""Endpoints as the API takes and gives them. A key goes in and never comes out."""
+"""Endpoints in the API. A key is write-only."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from pydantic import AwareDatetime, BaseModel, ConfigDict, Field, StrictBool, St
 from dashboard.core import durations
 from dashboard.models import Credential, Endpoint
 
-_REGISTERED: dict[str, Any] = {
+_EXAMPLE: dict[str, Any] = {
     "slug": "vllm-qwen3-32b",
     "provider": "openai",
     "base_url": "https://inference.example/v1",
@@ -30,7 +30,7 @@ _REGISTERED: dict[str, Any] = {
 
 
 class EndpointFields(BaseModel):
-    """What may be given of an endpoint; the rules are those of the form in the pages."""
+    """The writable fields of an endpoint, validated by the form of the pages."""
 
     model_config = ConfigDict(extra="forbid")
 
@@ -66,7 +66,7 @@ class EndpointIn(EndpointFields):
     model_config = ConfigDict(
         extra="forbid",
         json_schema_extra={
-            "examples": [{**_REGISTERED, "key": "sk-…"}],
+            "examples": [{**_EXAMPLE, "key": "sk-…"}],
             "required": ["slug", "provider", "base_url", "model"],
         },
     )
@@ -96,7 +96,7 @@ class EndpointOut(BaseModel):
         json_schema_extra={
             "examples": [
                 {
-                    **_REGISTERED,
+                    **_EXAMPLE,
                     "key": {"stored": True, "hint": "mnop"},
                     "next_due_at": "2026-05-01T18:00:00Z",
                     "last_finished_at": "2026-05-01T12:01:00Z",
@@ -139,7 +139,7 @@ class EndpointList(BaseModel):
 
 
 def endpoint_out(endpoint: Endpoint) -> EndpointOut:
-    """An endpoint whose credential was read with it."""
+    """Requires an endpoint that was selected with its credential."""
     credential: Credential | None = getattr(endpoint, "credential", None)
     same = ("slug", "provider", "base_url", "model", "options", "max_concurrency", "enabled")
     times = ("next_due_at", "last_finished_at", "created_at", "updated_at")

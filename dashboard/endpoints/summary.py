@@ -105,7 +105,7 @@ def _summary_from_row(record: tuple[Any, ...], now: datetime) -> EndpointSummary
     watch, active_run = condition(*watched), record[-4:]
     ended_at = None if ended_s is None else datetime.fromtimestamp(ended_s, UTC)
     rate = None if trials is None else metric_rate(Metric.PARSE_SUCCESS, trials, failures)
-    standing = StatusFacts(
+    facts = StatusFacts(
         entry.enabled,
         timedelta(seconds=entry.ttl_s),
         ended_at,
@@ -116,7 +116,7 @@ def _summary_from_row(record: tuple[Any, ...], now: datetime) -> EndpointSummary
     )
     active = None if active_run[0] is None else ActiveRun._make(active_run)
     return EndpointSummary(
-        entry, endpoint_status(standing, now), run_id, ended_at, rate, active, watch
+        entry, endpoint_status(facts, now), run_id, ended_at, rate, active, watch
     )
 
 

@@ -1,4 +1,4 @@
-"""Words that people sort endpoints by: a team, a region, a purpose."""
+"""Tags of endpoints: a team, a region, a purpose."""
 
 from __future__ import annotations
 
@@ -9,24 +9,24 @@ from django.utils.translation import gettext as _
 
 from dashboard.core.errors import Refused
 
-MOST, LONGEST = 20, 40
-# It begins with a letter or digit, so that "-" is free to stand for "none".
+MAX_TAGS, MAX_LENGTH = 20, 40
+# A tag begins with a letter or digit, so that filters can use "-" for "no tag".
 _TAG = re.compile(r"\w[\w.:/=-]*")
 
 
 def check_tags(tags: Iterable[str]) -> list[str]:
-    """The tags in lower case, each once, in order. Refuses what cannot be one."""
+    """The tags in lower case, sorted and unique. Refuses an invalid one."""
     cleaned = sorted({tag.strip().lower() for tag in tags} - {""})
-    if len(cleaned) > MOST:
+    if len(cleaned) > MAX_TAGS:
         raise Refused(
-            _("At most {most} tags: there are {count}.").format(most=MOST, count=len(cleaned))
+            _("At most {most} tags: there are {count}.").format(most=MAX_TAGS, count=len(cleaned))
         )
     for tag in cleaned:
-        if len(tag) > LONGEST or not _TAG.fullmatch(tag):
+        if len(tag) > MAX_LENGTH or not _TAG.fullmatch(tag):
             raise Refused(
                 _(
                     "“{tag}” cannot be a tag. Use letters, digits and . : / = _ - "
                     "in at most {longest} characters, without spaces."
-                ).format(tag=tag[:LONGEST], longest=LONGEST)
+                ).format(tag=tag[:MAX_LENGTH], longest=MAX_LENGTH)
             )
     return cleaned

@@ -14,7 +14,7 @@ from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
 from dashboard.endpoints.as_code import drift
-from dashboard.endpoints.as_code.drift import Edited
+from dashboard.endpoints.as_code.drift import EditedField
 from dashboard.endpoints.summary import EndpointSummary
 from dashboard.fleet.filters import FLEET_METRICS, STATUSES, FleetFilter, read_filter
 from dashboard.fleet.fleet_table import MetricCell, newest_rates, read_cells
@@ -46,7 +46,7 @@ class FleetRow:
     summary: EndpointSummary
     cells: tuple[MetricCell, ...]
     # Fields edited in the UI since a file set them.
-    edited: Sequence[Edited] = ()
+    edited: Sequence[EditedField] = ()
 
     @property
     def state_mark(self) -> str:
@@ -135,7 +135,7 @@ class FleetPage:
     def sections(self) -> list[FleetSection]:
         shown = self.listing.summaries
         cells = read_cells(shown)
-        edited = drift.of_all(summary.endpoint.pk for summary in shown)
+        edited = drift.read_drift_by_endpoint(summary.endpoint.pk for summary in shown)
         return [
             FleetSection(
                 group,

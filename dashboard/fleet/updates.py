@@ -58,7 +58,7 @@ def _changed_rows(seen: Mapping[str, str], page: FleetPage) -> tuple[FleetRow, .
     if not changed:
         return ()
     cells = read_cells(list({s.endpoint.pk: s for s in changed.values()}.values()))
-    edited = drift.of_all(cells)
+    edited = drift.read_drift_by_endpoint(cells)
     return tuple(
         FleetRow(key, s, cells[s.endpoint.pk], edited.get(s.endpoint.pk, ()))
         for key, s in changed.items()

@@ -98,7 +98,7 @@ class ChannelForm(forms.Form):
     def __init__(self, data: Any = None, *, channel: Channel | None = None) -> None:
         super().__init__(data, initial=_channel_initial(channel) if channel else None)
         if channel is not None:
-            # Another kind would need another URL: that is another channel.
+            # Another kind needs another URL, which makes it another channel.
             del self.fields["kind"]
             self.fields["url"].required = False
             text = gettext("Now {hint}. Leave it empty to keep it.")
@@ -111,21 +111,21 @@ class ChannelForm(forms.Form):
     def clean_group_for(self) -> timedelta:
         return _parse_span(self.cleaned_data["group_for"], timedelta(), timedelta(hours=1))
 
-    def wishes(self) -> dict[str, Any]:
-        """What the channel wants to hear, and when."""
+    def preferences(self) -> dict[str, Any]:
+        """The kinds, severities and times of notices."""
         return {name: self.cleaned_data[name] for name in _PREFERENCES}
 
 
-def _parse_span(text: str, least: timedelta, most: timedelta) -> timedelta:
+def _parse_span(text: str, shortest: timedelta, longest: timedelta) -> timedelta:
     try:
         span = durations.parse_duration(text)
     except ValueError as exc:
         raise forms.ValidationError(_("Write a number and a unit: 60s, 30m or 6h.")) from exc
-    if not least <= span <= most:
+    if not shortest <= span <= longest:
         message = gettext("Between {least} and {most}, please.")
         raise forms.ValidationError(
             message.format(
-                least=durations.format_duration(least), most=durations.format_duration(most)
+                least=durations.format_duration(shortest), most=durations.format_duration(longest)
             )
         )
     return span
@@ -170,6 +170,6 @@ class MaintenanceForm(forms.Form):
         teams = actor.teams(Right.OPERATE)
         endpoint = cast("forms.ModelChoiceField[Endpoint]", self.fields["endpoint"])
         endpoint.queryset = Endpoint.objects.kept().of_teams(teams).order_by("slug")
-        # Every endpoint is for those whose role holds for every endpoint.
+        # Only a global role may plan a window for all endpoints.
         if teams is not None:
             endpoint.required, endpoint.empty_label = True, None

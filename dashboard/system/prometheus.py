@@ -1,6 +1,6 @@
-"""What Prometheus reads: gauges of the system and of every endpoint, made anew for each scrape.
+"""Prometheus metrics: gauges of the system and of every endpoint, computed per scrape.
 
-Nothing is counted in this process, so it does not matter which of several answers.
+The process counts nothing itself, so any web process can respond.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from dashboard.system import queries as monitoring
 from dashboard.system.state import SystemState
 from health.severity import Severity
 
-# A value with the values of its labels.
+# The values of the labels, and the value of the metric.
 MetricSample = tuple[tuple[str, ...], float | None]
 
 
@@ -37,7 +37,7 @@ class _Collector(Collector):
 
 
 def render_metrics(accept: str) -> tuple[bytes, str]:
-    """The page and its content type, in the format that the reader prefers."""
+    """The body and its content type, in the format that the Accept header prefers."""
     state = monitoring.read_system_state(None)
     registry = CollectorRegistry()
     registry.register(_Collector(state, fleet.read_fleet(state.at, None)))
@@ -80,8 +80,8 @@ def _schedule_metrics(state: SystemState) -> Iterator[Metric]:
         (((load.provider,), load.limit) for load in state.providers),
     )
     yield _gauge("workers_alive", "Workers that looked for work lately.", len(state.workers))
-    yield _gauge("broker_up", "Whether the broker answers.", state.doorbells is not None)
-    yield _gauge("doorbells_waiting", "Doorbells that nobody has heard yet.", state.doorbells)
+    yield _gauge("broker_up", "Whether the broker answers.", state.wake_ups is not None)
+    yield _gauge("doorbells_waiting", "Doorbells that nobody has heard yet.", state.wake_ups)
 
 
 def _last_hour_metrics(state: SystemState) -> Iterator[Metric]:
@@ -132,13 +132,13 @@ def _fleet_metrics(state: SystemState) -> Iterator[Metric]:
     )
 
 
-def _endpoint_metrics(fleet_state: Fleet) -> Iterator[Metric]:
-    every = fleet_state.summaries
+def _endpoint_metrics(endpoints: Fleet) -> Iterator[Metric]:
+    summaries = endpoints.summaries
     yield _labelled_gauge(
         "endpoint_status",
         "The status that an endpoint has; 1 for the present one.",
         ["endpoint", "status"],
-        (((s.endpoint.slug, s.status.value.replace(" ", "_")), 1) for s in every),
+        (((s.endpoint.slug, s.status.value.replace(" ", "_")), 1) for s in summaries),
     )
     yield _labelled_gauge(
         "incidents_open",
@@ -146,7 +146,7 @@ def _endpoint_metrics(fleet_state: Fleet) -> Iterator[Metric]:
         ["endpoint", "severity"],
         (
             ((s.endpoint.slug, str(level.value)), s.condition.severities.count(level))
-            for s in every
+            for s in summaries
             for level in Severity
             if level in s.condition.severities
         ),
@@ -155,25 +155,25 @@ def _endpoint_metrics(fleet_state: Fleet) -> Iterator[Metric]:
         "mode_on",
         "Modes that are on, by an incident or by hand.",
         ["endpoint", "mode"],
-        (((s.endpoint.slug, mode.value), 1) for s in every for mode in s.condition.modes),
+        (((s.endpoint.slug, mode.value), 1) for s in summaries for mode in s.condition.modes),
     )
     yield _labelled_gauge(
         "endpoint_last_finished_timestamp_seconds",
         "When the last run with a verdict finished.",
         ["endpoint"],
-        (((s.endpoint.slug,), s.endpoint.last_finished_s) for s in every),
+        (((s.endpoint.slug,), s.endpoint.last_finished_s) for s in summaries),
     )
     yield _labelled_gauge(
         "endpoint_next_due_timestamp_seconds",
         "When the next run of an endpoint that is probed on schedule is due.",
         ["endpoint"],
-        (((s.endpoint.slug,), s.endpoint.next_due_s) for s in every if s.endpoint.enabled),
+        (((s.endpoint.slug,), s.endpoint.next_due_s) for s in summaries if s.endpoint.enabled),
     )
     yield _labelled_gauge(
         "endpoint_parse_success_ratio",
         "Parse success of the last run; absent where it gave no verdict.",
         ["endpoint"],
-        (((s.endpoint.slug,), s.rate.value if s.rate else None) for s in every),
+        (((s.endpoint.slug,), s.rate.value if s.rate else None) for s in summaries),
     )
 
 
@@ -184,7 +184,7 @@ def _gauge(name: str, help_: str, value: float | None) -> Metric:
 def _labelled_gauge(
     name: str, help_: str, labels: list[str], samples: Iterable[MetricSample]
 ) -> Metric:
-    """A gauge; what has no value has no line."""
+    """A gauge without the samples that have no value."""
     family = GaugeMetricFamily(f"toolgauge_{name}", help_, labels=labels)
     for values, value in samples:
         if value is not None:

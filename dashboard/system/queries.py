@@ -1,7 +1,7 @@
-"""How the system itself does, in a handful of queries that no amount of history slows down.
+"""Reads the state of the system in a few queries, independent of the length of the history.
 
-Runs are read by the partial indexes on those under way and on those that ended lately; all else
-is as small as the fleet, or counted up to a limit.
+Runs are read by the partial indexes on active and on recently ended ones; everything else is as
+small as the fleet, or counted up to a limit.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ _PREFIX = "dashboard_"
 
 @dataclass(frozen=True, slots=True)
 class _ActiveRuns:
-    """The runs of one provider that are in one state."""
+    """The active runs of one provider in one state."""
 
     provider: str
     state: str
@@ -47,9 +47,9 @@ class _ActiveRuns:
 
 
 def read_system_state(teams: Teams) -> SystemState:
-    """The state at this moment, by the database's clock.
+    """The current state, by the clock of the database.
 
-    It counts and names endpoints of those teams alone; all else is of the whole installation.
+    Endpoints are counted and named for the teams only; the rest is for the whole installation.
     """
     now = _database_now()
     active = [_ActiveRuns(*line) for line in fetch_rows(_ACTIVE, {"grace": 2 * settings.RUN_LEASE})]
@@ -57,7 +57,7 @@ def read_system_state(teams: Teams) -> SystemState:
     if teams is None:
         providers += [each.provider for each in active]
     workers = _read_workers()
-    living = tuple(sign for sign in workers if sign.seen_at >= now - ALIVE_WITHIN)
+    alive = tuple(worker for worker in workers if worker.seen_at >= now - ALIVE_WITHIN)
     lag = fetch_row(_SCHEDULER_LAG)
     return SystemState(
         at=now,
@@ -68,13 +68,13 @@ def read_system_state(teams: Teams) -> SystemState:
         expired_leases=sum(a.expired for a in active),
         providers=_provider_loads(active, providers),
         last_hour=_read_last_hour(active),
-        workers=living,
-        workers_gone=len(workers) - len(living),
+        workers=alive,
+        workers_gone=len(workers) - len(alive),
         endpoints=endpoints,
         stale=stale,
         spent_out=spent_out,
         store=_read_store(),
-        doorbells=_count_wake_ups(),
+        wake_ups=_count_wake_ups(),
     )
 
 
@@ -106,15 +106,15 @@ def _read_last_hour(active: list[_ActiveRuns]) -> LastHour:
     return LastHour(
         ended={state: count for state, count, *_ in ended},
         claims=sum(a.claims for a in active) + sum(claims for _, _, claims, *_ in ended),
-        takeovers=sum(a.takeovers for a in active) + sum(taken for _, _, _, taken, *_ in ended),
+        takeovers=sum(a.takeovers for a in active) + sum(t for _, _, _, t, *_ in ended),
         attempts=sum(attempts for *_, attempts, _ in ended),
         void=sum(void for *_, void in ended),
     )
 
 
 def _read_endpoints(teams: Teams) -> tuple[int, list[str], NamedEndpoints, NamedEndpoints]:
-    own = None if teams is None else list(teams)
-    row = fetch_row(_ENDPOINTS, {"most": MAX_NAMED, "teams": own})
+    team_ids = None if teams is None else list(teams)
+    row = fetch_row(_ENDPOINTS, {"most": MAX_NAMED, "teams": team_ids})
     assert row is not None
     count, providers, stale, stale_slugs, spent, spent_slugs = row
     return (
@@ -172,7 +172,6 @@ def _count_wake_ups() -> int | None:
         return None
 
 
-# Claims and such are of runs that workers had, not of history that was played.
 _ACTIVE = """
 SELECT provider, state, count(*), sum(claims), sum(GREATEST(claims - 1, 0)),
     count(*) FILTER (WHERE lease_expires_at < statement_timestamp() - %(grace)s),
@@ -180,6 +179,7 @@ SELECT provider, state, count(*), sum(claims), sum(GREATEST(claims - 1, 0)),
 FROM dashboard_run WHERE finished_at IS NULL GROUP BY 1, 2
 """
 
+# Without the simulated history of the demo, which no worker claimed.
 _ENDED = """
 SELECT state, count(*), sum(claims), sum(GREATEST(claims - 1, 0)),
     sum(passed + failed + void), sum(void)
@@ -197,7 +197,7 @@ WHERE e.enabled AND e.removed_at IS NULL AND e.next_due_at <= statement_timestam
 ORDER BY e.next_due_at LIMIT 1
 """
 
-# One that has never finished a run is as old as its registration.
+# An endpoint without a finished run counts from its registration.
 _ENDPOINTS = """
 SELECT count(*), array_agg(DISTINCT provider ORDER BY provider),
     count(*) FILTER (WHERE is_stale),
@@ -215,7 +215,7 @@ FROM (
         AND (%(teams)s::bigint[] IS NULL OR team_id = ANY(%(teams)s::bigint[]))) kept
 """
 
-# Who was not seen for a day is forgotten, so these stay few.
+# Workers not seen for a day are deleted, so there are few rows.
 _WORKERS = "SELECT name, started_at, seen_at, suite_version FROM dashboard_worker ORDER BY name"
 
 _STORE = """

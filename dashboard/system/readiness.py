@@ -1,4 +1,4 @@
-"""Whether this process can serve pages."""
+"""The readiness of this process."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from django.db.migrations.executor import MigrationExecutor
 
 
 def readiness_problems() -> list[str]:
-    """What stands in the way, in words; empty when ready."""
+    """The problems as sentences; empty if ready."""
     try:
         executor = MigrationExecutor(connection)
         plan = executor.migration_plan(executor.loader.graph.leaf_nodes())

@@ -1,4 +1,4 @@
-"""Letting go of what is old: whole partitions, never row by row."""
+"""Drops expired data by whole partitions."""
 
 from __future__ import annotations
 
@@ -15,21 +15,21 @@ from dashboard.core.sql import execute, fetch_row
 
 log = structlog.get_logger()
 
-# The API refuses events that are older, so a batch this much older cannot come a second time.
+# The API refuses older events, so that a batch of this age cannot arrive again.
 LATE_DAYS = 7
-# Of one table in one turn. A table loses one a day; a clock that jumped ahead would else take
-# everything before anybody sees it.
-MAX_AT_ONCE = 3
+# Partitions per table and run. Usually one per day expires; the limit keeps a clock that jumped
+# ahead from deleting everything.
+MAX_DROPS = 3
 
 
 def drop_expired_partitions() -> list[str]:
-    """Drop partitions that ended before their limit, the oldest first, and return their names.
+    """Drop the partitions beyond their limit, the oldest first, and return their names.
 
-    Not inside a transaction. Waits for transactions that still read such a partition, so it is to
-    be called where nobody waits for the answer. Several at once do no harm.
+    Call it outside of a transaction and not in a request: it waits for transactions that read
+    such a partition. Concurrent calls are safe.
     """
     dropped = [part.name for part in _expired_partitions() if _drop_partition(part)]
-    execute(_FORGET, {"kept": timedelta(days=settings.KEEP_RAW_DAYS + LATE_DAYS)})
+    execute(_DELETE_OLD_BATCHES, {"kept": timedelta(days=settings.KEEP_RAW_DAYS + LATE_DAYS)})
     idempotency.forget_answers()
     return dropped
 
@@ -54,40 +54,40 @@ def _expired_partitions() -> list[Partition]:
 
 def _expired_partitions_of(parent: str, days: int) -> list[Partition]:
     limit = partitions.database_today() - timedelta(days=days)
-    over = [part for part in partitions.existing_partitions(parent) if part.end <= limit]
-    return [part for part in over if not _has_pending_rollups(part)][:MAX_AT_ONCE]
+    expired = [part for part in partitions.existing_partitions(parent) if part.end <= limit]
+    return [part for part in expired if not _has_pending_rollups(part)][:MAX_DROPS]
 
 
 def _has_pending_rollups(part: Partition) -> bool:
-    """Whether rows of it are not in the rollups yet."""
+    """Some of its rows are not rolled up yet."""
     if part.parent not in partitions.DAILY:
         return False
     start, end = part.moments
-    return fetch_row(_WAITING, {"start": start, "end": end}) is not None
+    return fetch_row(_PENDING_BATCH, {"start": start, "end": end}) is not None
 
 
 def _drop_partition(part: Partition) -> bool:
-    """Detach first, which lets others go on reading and writing, then drop what hangs loose."""
+    """Detach it concurrently, which does not block readers and writers, then drop it."""
     try:
-        tie = partitions.existing_partitions(part.parent).get(part)
-        if tie is Attachment.ATTACHED:
+        attachment = partitions.existing_partitions(part.parent).get(part)
+        if attachment is Attachment.ATTACHED:
             execute(f"ALTER TABLE {part.parent} DETACH PARTITION {part.name} CONCURRENTLY")
-        elif tie is Attachment.LEAVING:
+        elif attachment is Attachment.LEAVING:
             partitions.finish_detaching(part)
         execute(f"DROP TABLE IF EXISTS {part.name}")
     except (OperationalError, ProgrammingError) as exc:
-        # Most likely somebody else is at it; else the next time finds it as it is now.
+        # Usually another worker drops it; otherwise the next run tries again.
         log.warning("partition not dropped", partition=part.name, error=str(exc))
         return False
     return True
 
 
-_WAITING = """
+_PENDING_BATCH = """
 SELECT 1 FROM dashboard_observationbatch
 WHERE rolled_at IS NULL AND at >= %(start)s AND at < %(end)s LIMIT 1
 """
 
-_FORGET = """
+_DELETE_OLD_BATCHES = """
 DELETE FROM dashboard_observationbatch
 WHERE rolled_at IS NOT NULL AND at < statement_timestamp() - %(kept)s
 """

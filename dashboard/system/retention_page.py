@@ -1,4 +1,4 @@
-"""What the retention page shows: what is kept how long, what it takes up, what goes next."""
+"""The retention page: limits, sizes and the next drop per table."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from django.utils.translation import gettext as _
 from dashboard.system import retention
 from dashboard.system.table_sizes import TableSize, TableSizes
 
-# The setting that each limit comes from, in the order of the page.
+# The setting of each limit, in the order of the page.
 VARIABLES = {
     "dashboard_evidence": "KEEP_EVIDENCE_DAYS",
     "dashboard_attempt": "KEEP_ATTEMPTS_DAYS",
@@ -27,7 +27,7 @@ _PINNED = ("dashboard_pinnedevidence",)
 
 @dataclass(frozen=True, slots=True)
 class NextDrop:
-    """The next partition to go: on that day at the earliest, and what goes with it."""
+    """The next partition to drop; `on` is the earliest day."""
 
     on: date
     is_due: bool
@@ -37,7 +37,7 @@ class NextDrop:
 
 @dataclass(frozen=True, slots=True)
 class LimitedStore:
-    """A store whose old rows are dropped."""
+    """A table with a retention limit."""
 
     name: str
     what: str
@@ -51,7 +51,7 @@ class LimitedStore:
 
 @dataclass(frozen=True, slots=True)
 class PermanentStore:
-    """A store that nothing is dropped from."""
+    """Tables without a retention limit."""
 
     name: str
     what: str
@@ -63,46 +63,48 @@ class PermanentStore:
 class RetentionPage:
     total: str
     limited: list[LimitedStore]
-    lasting: list[PermanentStore]
+    permanent: list[PermanentStore]
 
 
-def build_retention_page(stored: TableSizes) -> RetentionPage:
+def build_retention_page(table_sizes: TableSizes) -> RetentionPage:
     days = retention.retention_limits()
-    limited = [_limited_store(table, days[table], stored) for table in VARIABLES]
-    return RetentionPage(filesizeformat(stored.database_bytes), limited, _permanent_stores(stored))
+    limited = [_limited_store(table, days[table], table_sizes) for table in VARIABLES]
+    return RetentionPage(
+        filesizeformat(table_sizes.database_bytes), limited, _permanent_stores(table_sizes)
+    )
 
 
-def _limited_store(table: str, days: int, stored: TableSizes) -> LimitedStore:
-    pieces = [piece for piece in stored.pieces if piece.table == table]
-    holding = [piece for piece in pieces if piece.holds_rows and piece.partition]
-    first = min(holding, key=_partition_start, default=None)
+def _limited_store(table: str, days: int, table_sizes: TableSizes) -> LimitedStore:
+    parts = [part for part in table_sizes.sizes if part.table == table]
+    non_empty = [part for part in parts if part.holds_rows and part.partition]
+    first = min(non_empty, key=_partition_start, default=None)
     name, what = _table_text(table)
     return LimitedStore(
         name=name,
         what=what,
         variable=VARIABLES[table],
         days=days,
-        rows=sum(piece.rows for piece in pieces),
-        size=_total_size(pieces),
+        rows=sum(part.rows for part in parts),
+        size=_total_size(parts),
         oldest=_partition_start(first) if first else None,
-        next=_next_drop(first, days, stored.today) if first else None,
+        next=_next_drop(first, days, table_sizes.today) if first else None,
     )
 
 
-def _partition_start(piece: TableSize) -> date:
-    assert piece.partition is not None
-    return piece.partition.start
+def _partition_start(part: TableSize) -> date:
+    assert part.partition is not None
+    return part.partition.start
 
 
-def _next_drop(piece: TableSize, days: int, today: date) -> NextDrop:
-    assert piece.partition is not None
-    on = piece.partition.end + timedelta(days=days)
-    return NextDrop(on, on <= today, piece.rows, _total_size([piece]))
+def _next_drop(part: TableSize, days: int, today: date) -> NextDrop:
+    assert part.partition is not None
+    on = part.partition.end + timedelta(days=days)
+    return NextDrop(on, on <= today, part.rows, _total_size([part]))
 
 
-def _permanent_stores(stored: TableSizes) -> list[PermanentStore]:
-    named = {*VARIABLES, *_RUNS, *_DAYS, *_PINNED}
-    others = [piece.table for piece in stored.pieces if piece.table not in named]
+def _permanent_stores(table_sizes: TableSizes) -> list[PermanentStore]:
+    listed = {*VARIABLES, *_RUNS, *_DAYS, *_PINNED}
+    others = [part.table for part in table_sizes.sizes if part.table not in listed]
     kinds: list[tuple[Sequence[str], str, str]] = [
         (_RUNS, _("Runs"), _("Every run with its figures, which charts and incidents refer to.")),
         (_DAYS, _("Daily figures"), _("Counts by day, from which a year's chart is drawn.")),
@@ -117,23 +119,23 @@ def _permanent_stores(stored: TableSizes) -> list[PermanentStore]:
             _("Endpoints, profiles, incidents, modes, notices, settings and bookkeeping."),
         ),
     ]
-    return [_permanent_store(tables, name, what, stored) for tables, name, what in kinds]
+    return [_permanent_store(tables, name, what, table_sizes) for tables, name, what in kinds]
 
 
 def _permanent_store(
-    tables: Sequence[str], name: str, what: str, stored: TableSizes
+    tables: Sequence[str], name: str, what: str, table_sizes: TableSizes
 ) -> PermanentStore:
-    pieces = [piece for piece in stored.pieces if piece.table in tables]
-    return PermanentStore(name, what, sum(piece.rows for piece in pieces), _total_size(pieces))
+    parts = [part for part in table_sizes.sizes if part.table in tables]
+    return PermanentStore(name, what, sum(part.rows for part in parts), _total_size(parts))
 
 
-def _total_size(pieces: Sequence[TableSize]) -> str:
-    return filesizeformat(sum(piece.size_bytes for piece in pieces))
+def _total_size(parts: Sequence[TableSize]) -> str:
+    return filesizeformat(sum(part.size_bytes for part in parts))
 
 
 def _table_text(table: str) -> tuple[str, str]:
-    """What a person calls the table, and what is in it."""
-    words = {
+    """The name and description of a table."""
+    texts = {
         "dashboard_evidence": (_("Evidence"), _("Requests and replies behind attempts, redacted.")),
         "dashboard_attempt": (_("Attempts"), _("Each try of a probe: outcome, findings, latency.")),
         "dashboard_observation": (
@@ -146,4 +148,4 @@ def _table_text(table: str) -> tuple[str, str]:
         ),
         "dashboard_rolluphour": (_("Hourly figures"), _("Counts for charts of days and weeks.")),
     }
-    return words[table]
+    return texts[table]

@@ -1,4 +1,4 @@
-"""What the system itself is doing, as values: the system page, /metrics and the doctor read it."""
+"""The state of the system, for the system page, /metrics and the doctor."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from datetime import date, datetime, timedelta
 
 @dataclass(frozen=True, slots=True)
 class NamedEndpoints:
-    """How many endpoints something holds for, and the slugs of the first few."""
+    """A number of endpoints with the slugs of the first ones."""
 
     count: int = 0
     slugs: tuple[str, ...] = ()
@@ -25,11 +25,11 @@ class ProviderLoad:
 
 @dataclass(frozen=True, slots=True)
 class LastHour:
-    """Of the runs that ended in the last hour; claims count those under way too."""
+    """Totals of the runs that ended in the last hour; claims include active runs."""
 
     ended: Mapping[str, int]
     claims: int
-    takeovers: int  # claims beyond the first: a worker before had stopped answering
+    takeovers: int  # claims after the first, because a worker stopped responding
     attempts: int
     void: int
 
@@ -44,29 +44,29 @@ class WorkerState:
 
 @dataclass(frozen=True, slots=True)
 class PartitionedTable:
-    name: str  # without the prefix that all tables share
+    name: str  # without the common prefix
     partitions: int
     first: date | None
-    last: date | None  # when the last partition begins
+    last: date | None  # the start of the last partition
     size_bytes: int
 
 
 @dataclass(frozen=True, slots=True)
 class StoreState:
-    """How far the rollups are, and what the rows take up."""
+    """The lag of the rollups and the sizes of the tables."""
 
     database_bytes: int
-    rollup_lag: timedelta | None  # None when nothing waits
-    batches_waiting: int  # counted up to MOST_COUNTED, as are the rows of the overflow table
+    rollup_lag: timedelta | None  # None if no batch is waiting
+    batches_waiting: int  # counted up to MAX_COUNTED, as overflow_rows
     overflow_rows: int
     tables: tuple[PartitionedTable, ...]
-    missing: tuple[str, ...]  # partitions that should be there by now
+    missing: tuple[str, ...]  # partitions that should exist
 
 
 @dataclass(frozen=True, slots=True)
 class SystemState:
-    at: datetime  # by the database's clock, as all the times in here
-    # The age of the oldest endpoint that is due and has no run; None when there is none.
+    at: datetime  # by the clock of the database, as all other times
+    # The age of the oldest due endpoint without a run; None if there is none.
     scheduler_lag: timedelta | None
     duties: Mapping[str, datetime]
     runs: Mapping[str, int]
@@ -75,20 +75,20 @@ class SystemState:
     providers: tuple[ProviderLoad, ...]
     last_hour: LastHour
     workers: tuple[WorkerState, ...]
-    workers_gone: int  # seen within the last day, and not any more
+    workers_gone: int  # seen within the last day, but not recently
     endpoints: int
     stale: NamedEndpoints
     spent_out: NamedEndpoints
     store: StoreState
-    doorbells: int | None  # None when the broker does not answer
+    wake_ups: int | None  # waiting in the broker; None if it does not respond
 
     def age(self, moment: datetime | None) -> timedelta | None:
-        """How long ago by the database's clock; None where it never was."""
+        """The age of a moment, or None without one."""
         return max(self.at - moment, timedelta(0)) if moment else None
 
     @property
     def waited(self) -> timedelta:
-        """How long the oldest run has been waiting for a worker."""
+        """The waiting time of the oldest queued run."""
         return self.age(self.waiting_since) or timedelta(0)
 
     @property

@@ -1,4 +1,4 @@
-"""What the system page shows, in words: a verdict, a few tiles, and tables."""
+"""The system page: a verdict, tiles and tables."""
 
 from __future__ import annotations
 
@@ -18,15 +18,14 @@ from dashboard.system.queries import MAX_COUNTED
 from dashboard.system.state import PartitionedTable, ProviderLoad, SystemState
 from health.status import Status
 
-# What a person calls the tables.
-_TABLES: dict[str, Promise] = {
+_TABLE_NAMES: dict[str, Promise] = {
     "observation": gettext_lazy("observations"),
     "attempt": gettext_lazy("attempts"),
     "evidence": gettext_lazy("evidence"),
     "rollup5m": gettext_lazy("rollups, 5 minutes"),
     "rolluphour": gettext_lazy("rollups, hours"),
 }
-_DUTIES: dict[str, Promise] = {
+_DUTY_NAMES: dict[str, Promise] = {
     pulses.LOOK_AROUND: gettext_lazy("Look for due endpoints and dead runs"),
     pulses.BEAT: gettext_lazy("Beat heard"),
     pulses.ROLL_UP: gettext_lazy("Roll up observations"),
@@ -43,10 +42,10 @@ class Tile:
 
 @dataclass(frozen=True, slots=True)
 class SystemRow:
-    """A row of two columns: the name of a thing, and what is to be said about it."""
+    """A worker or duty with the time of its last worker."""
 
     name: str
-    words: str
+    last_seen: str
     detail: str = ""
 
 
@@ -63,23 +62,23 @@ class TableRow:
 class SystemPage:
     status: Status
     verdict: str
-    troubles: list[Check]
+    problems: list[Check]
     tiles: list[Tile]
     workers: list[SystemRow]
     workers_gone: int
     providers: tuple[ProviderLoad, ...]
     duties: list[SystemRow]
-    doorbells: str
+    wake_ups: str
     tables: list[TableRow]
 
 
 def build_system_page(state: SystemState) -> SystemPage:
-    troubles = running.find_troubles(state)
-    status, verdict = _system_verdict(troubles)
+    problems = running.find_problems(state)
+    status, verdict = _system_verdict(problems)
     return SystemPage(
         status=status,
         verdict=verdict,
-        troubles=troubles,
+        problems=problems,
         tiles=[
             tile(state)
             for tile in (
@@ -93,22 +92,24 @@ def build_system_page(state: SystemState) -> SystemPage:
         ],
         workers=[
             SystemRow(
-                sign.name, _time_ago(state, sign.seen_at), sign.suite_version or _("unknown suite")
+                worker.name,
+                _time_ago(state, worker.seen_at),
+                worker.suite_version or _("unknown suite"),
             )
-            for sign in state.workers
+            for worker in state.workers
         ],
         workers_gone=state.workers_gone,
         providers=state.providers,
         duties=_duty_rows(state),
-        doorbells=_wake_ups_text(state),
+        wake_ups=_wake_ups_text(state),
         tables=[_table_row(table) for table in state.store.tables],
     )
 
 
-def _system_verdict(troubles: list[Check]) -> tuple[Status, str]:
-    if not troubles:
+def _system_verdict(problems: list[Check]) -> tuple[Status, str]:
+    if not problems:
         return Status.HEALTHY, _("Everything runs.")
-    bad = sum(trouble.verdict is Verdict.BAD for trouble in troubles)
+    bad = sum(problem.verdict is Verdict.BAD for problem in problems)
     if bad:
         text = ngettext("{count} thing to mend.", "{count} things to mend.", bad)
         return Status.FAILING, text.format(count=bad)
@@ -133,12 +134,12 @@ def _runs_tile(state: SystemState) -> Tile:
 
 def _last_hour_tile(state: SystemState) -> Tile:
     ended, hour = state.last_hour.ended, state.last_hour
-    without = sum(ended.values()) - ended.get("finished", 0)
+    inconclusive = sum(ended.values()) - ended.get("finished", 0)
     claims = ngettext("{count} claim", "{count} claims", hour.claims)
     takeovers = ngettext("{count} takeover", "{count} takeovers", hour.takeovers)
     parts = [claims.format(count=f"{hour.claims:,}"), takeovers.format(count=f"{hour.takeovers:,}")]
-    if without:
-        parts.insert(0, _("{count} without a verdict").format(count=f"{without:,}"))
+    if inconclusive:
+        parts.insert(0, _("{count} without a verdict").format(count=f"{inconclusive:,}"))
     finished = f"{ended.get('finished', 0):,}"
     return Tile(_("Finished in the last hour"), finished, _(", ").join(parts))
 
@@ -177,13 +178,13 @@ def _size_tile(state: SystemState) -> Tile:
 
 def _duty_rows(state: SystemState) -> list[SystemRow]:
     return [
-        SystemRow(str(words), _time_ago(state, state.duties.get(duty)))
-        for duty, words in _DUTIES.items()
+        SystemRow(str(name), _time_ago(state, state.duties.get(duty)))
+        for duty, name in _DUTY_NAMES.items()
     ]
 
 
 def _wake_ups_text(state: SystemState) -> str:
-    count = state.doorbells
+    count = state.wake_ups
     if count is None:
         return _("The broker does not answer.")
     text = ngettext(
@@ -195,7 +196,7 @@ def _wake_ups_text(state: SystemState) -> str:
 
 
 def _table_row(table: PartitionedTable) -> TableRow:
-    name, size = str(_TABLES.get(table.name, table.name)), filesizeformat(table.size_bytes)
+    name, size = str(_TABLE_NAMES.get(table.name, table.name)), filesizeformat(table.size_bytes)
     return TableRow(name, table.partitions, table.first, table.last, size)
 
 

@@ -1,4 +1,4 @@
-"""What the tables take up, read in two queries from the catalogue, whatever is in them."""
+"""The sizes of the tables, read in two queries from the catalogue of Postgres."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _PARTITIONED = (*partitions.DAILY, *partitions.MONTHLY)
 
 @dataclass(frozen=True, slots=True)
 class TableSize:
-    """One table, or one partition of one."""
+    """A table, or one of its partitions."""
 
     table: str
     partition: Partition | None
@@ -27,17 +27,17 @@ class TableSize:
 class TableSizes:
     today: date  # by the database's clock, in UTC
     database_bytes: int
-    pieces: tuple[TableSize, ...]
+    sizes: tuple[TableSize, ...]
 
 
 def read_table_sizes() -> TableSizes:
     row = fetch_row(_TODAY)
     assert row is not None
-    today, size = row
-    pieces = tuple(
-        _table_size(*line) for line in fetch_rows(_PIECES, {"parents": list(_PARTITIONED)})
+    today, database_bytes = row
+    sizes = tuple(
+        _table_size(*line) for line in fetch_rows(_TABLE_SIZES, {"parents": list(_PARTITIONED)})
     )
-    return TableSizes(today, size, pieces)
+    return TableSizes(today, database_bytes, sizes)
 
 
 def _table_size(parent: str | None, name: str, count: float, size: int, holds: bool) -> TableSize:
@@ -49,9 +49,9 @@ _TODAY = """
 SELECT (statement_timestamp() AT TIME ZONE 'UTC')::date, pg_database_size(current_database())
 """
 
-# reltuples is -1 before the first ANALYZE, and old right after many rows came or went; the
-# statistics count along but begin anew after a crash. Each is wrong at times, and only too low.
-_PIECES = """
+# reltuples is -1 before the first ANALYZE and outdated after large changes; the statistics are
+# current but reset by a crash. Either can be too low, so the larger one counts.
+_TABLE_SIZES = """
 SELECT p.relname, c.relname, GREATEST(c.reltuples, s.n_live_tup, 0),
     pg_total_relation_size(c.oid), pg_relation_size(c.oid) > 0
 FROM pg_class c

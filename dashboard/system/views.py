@@ -22,8 +22,8 @@ from dashboard.system import queries as monitoring
 def system_status_page(request: HttpRequest) -> HttpResponse:
     state = monitoring.read_system_state(actor_of(request).teams(Right.READ))
     context = {"system": system_page.build_system_page(state)}
-    whole = not request.headers.get("HX-Request")
-    return render(request, f"system/{'system' if whole else '_system'}.html", context)
+    is_page = not request.headers.get("HX-Request")
+    return render(request, f"system/{'system' if is_page else '_system'}.html", context)
 
 
 @own
@@ -39,7 +39,7 @@ def retention_view(request: HttpRequest) -> HttpResponse:
     return render(
         request,
         "system/retention.html",
-        {"kept": retention_page.build_retention_page(table_sizes.read_table_sizes())},
+        {"retention": retention_page.build_retention_page(table_sizes.read_table_sizes())},
     )
 
 
@@ -76,8 +76,8 @@ def _may_read_metrics(request: HttpRequest) -> bool:
         return True
     scheme, _, token = request.headers.get("Authorization", "").partition(" ")
     # Bytes, since text that is not ASCII cannot be compared in constant time.
-    same = hmac.compare_digest(token.strip().encode(), settings.METRICS_TOKEN.encode())
-    return scheme.lower() == "bearer" and same
+    is_same = hmac.compare_digest(token.strip().encode(), settings.METRICS_TOKEN.encode())
+    return scheme.lower() == "bearer" and is_same
 
 
 def _plain_response(text: str, status: int) -> HttpResponse:

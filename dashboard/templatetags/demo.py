@@ -1,4 +1,4 @@
-"""What pages say about the simulated fleet, and where nothing is registered yet."""
+"""Tags for the simulated fleet, and for pages without endpoints."""
 
 from __future__ import annotations
 
@@ -22,13 +22,13 @@ register = template.Library()
 
 @dataclass(frozen=True, slots=True)
 class SimulatedFleet:
-    count: int  # simulated endpoints there are
+    count: int  # of simulated endpoints
     can_start: bool
 
 
 @dataclass(frozen=True, slots=True)
 class FirstRun:
-    """What somebody reads who has no endpoint yet."""
+    """Facts for the page without endpoints."""
 
     presets: tuple[Preset, ...]
     requests: int
@@ -46,17 +46,17 @@ def is_simulated(endpoint: Endpoint) -> bool:
 
 @register.simple_tag(takes_context=True)
 def simulated_fleet(context: RequestContext) -> SimulatedFleet:
-    seen = Endpoint.objects.kept().of_teams(actor_of(context.request).teams(Right.READ))
-    return SimulatedFleet(demo.filter_simulated(seen).count(), demo.has_simulated_vendors())
+    readable = Endpoint.objects.kept().of_teams(actor_of(context.request).teams(Right.READ))
+    return SimulatedFleet(demo.filter_simulated(readable).count(), demo.has_simulated_vendors())
 
 
 @register.simple_tag
 def first_run() -> FirstRun:
-    cost = runs.ceiling("full")
+    max_cost = runs.ceiling("full")
     return FirstRun(
         presets=presets.PRESETS[:4],
-        requests=cost.requests,
-        tokens=f"{cost.tokens:,}",
+        requests=max_cost.requests,
+        tokens=f"{max_cost.tokens:,}",
         baseline_runs=settings.BASELINE_RUNS - 1,
         baseline_every=durations.format_rough_duration(settings.BASELINE_EVERY),
         simulated=len(PATHS),

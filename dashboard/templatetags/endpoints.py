@@ -1,4 +1,4 @@
-"""Plans and edits of endpoints that a file describes, for templates."""
+"""Filters and tags for endpoints that are managed by a file."""
 
 from __future__ import annotations
 
@@ -24,6 +24,6 @@ register.filter(text.format_value)
 
 @register.inclusion_tag("endpoints/_edited_here.html")
 def edited_here(endpoint: Endpoint) -> dict[str, Any]:
-    """The mark of an endpoint that no longer is what a file said; nothing where it still is."""
-    edited = drift.of(endpoint)
+    """The mark of an endpoint with edits since the last apply; nothing without edits."""
+    edited = drift.read_drift(endpoint)
     return {"edited": edited, "applied": Applied.objects.get(pk=endpoint.pk) if edited else None}

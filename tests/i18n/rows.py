@@ -39,7 +39,7 @@ from health.observation_bits import PLACES
 from health.risk import Risk
 from probes.outcomes import Metric
 from tests.dashboard.incidents.builders import degrade
-from tests.dashboard.notifications.builders import make_webhook, tell
+from tests.dashboard.notifications.builders import make_notice, make_webhook
 from tests.dashboard.system.builders import make_old_worker
 from tests.factories import make_endpoint, make_person
 from tests.i18n import endpoint_rows, rollout_rows, run_rows
@@ -229,7 +229,7 @@ def _deliveries(endpoint: Endpoint, person: User) -> tuple[Channel, int]:
     webhook = make_webhook("https://zeta-1/hook", name="zeta-1").channel
     off = make_webhook("https://zeta-1/hook", name="steady-two", enabled=False).channel
     channels.send_test(webhook, by=person)
-    notices = [tell(endpoint, title="zeta-1") for _ in range(2)]
+    notices = [make_notice(endpoint, title="zeta-1") for _ in range(2)]
     for state in Delivery.State.values:
         made = Delivery.objects.create(
             channel=off if state == "dropped" else webhook,

@@ -1,4 +1,4 @@
-"""Registering the simulated fleet, and taking it out again."""
+"""Registers and removes the simulated fleet."""
 
 from __future__ import annotations
 
@@ -17,40 +17,39 @@ from probes.secret import Secret
 def register_fleet(
     simulator_url: str, *, onboarding_runs: int | None = None
 ) -> dict[str, Endpoint]:
-    """Register the fleet, or what is missing of it; return the new endpoints by their names.
+    """Register the missing endpoints of the fleet and return them by slug.
 
-    A name that is taken stays with whoever has it.
+    An existing endpoint with one of the slugs stays unchanged.
     """
     members = build_fleet(simulator_url)
-    names = [member.slug for member in members]
-    taken = set(Endpoint.objects.kept().filter(slug__in=names).values_list("slug", flat=True))
-    made = {
+    slugs = [member.slug for member in members]
+    existing = set(Endpoint.objects.kept().filter(slug__in=slugs).values_list("slug", flat=True))
+    created = {
         member.slug: _create_endpoint(member, onboarding_runs)
         for member in members
-        if member.slug not in taken
+        if member.slug not in existing
     }
-    if made:
-        values = {"registered": sorted(made)}
+    if created:
+        values = {"registered": sorted(created)}
         audit.record(Action.DEMO_CHANGED, subject="demo", after=values)
-    return made
+    return created
 
 
 @transaction.atomic
 def remove_fleet() -> list[str]:
-    """Take out every simulated endpoint, those that a person registered included; their names.
+    """Remove every simulated endpoint, including those that users registered; return the slugs.
 
-    What stands at the vendors' address measures nothing real, whoever put it there. The page
-    that asks names each of them first.
+    None of them measures a real model. The confirmation page lists all of them.
     """
-    # Locked, so that of two who ask at once the second finds nothing left.
+    # Locked, so that the second of two concurrent calls finds nothing to remove.
     simulated = list(filter_simulated(Endpoint.objects.kept()).select_for_update().order_by("slug"))
     for endpoint in simulated:
         endpoints.remove(endpoint)
-    names = [endpoint.slug for endpoint in simulated]
-    if names:
-        values = {"registered": names}
+    slugs = [endpoint.slug for endpoint in simulated]
+    if slugs:
+        values = {"registered": slugs}
         audit.record(Action.DEMO_CHANGED, subject="demo", before=values)
-    return names
+    return slugs
 
 
 def _create_endpoint(member: FleetMember, onboarding_runs: int | None) -> Endpoint:

@@ -1,4 +1,4 @@
-"""Storing runs of the past that were played on simulated vendors."""
+"""Stores played runs of simulated endpoints."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ from dashboard.trust import finish, profiles
 from probes.outcomes import Attempt, Outcome
 from probes.suite import SUITE_VERSION
 
-# The fence of a lease that nobody ever held.
+# The fencing token of a run that was never leased.
 _NO_TOKEN = 0
 
 
 @transaction.atomic
 def store_simulated_run(endpoint: Endpoint, simulated: SimulatedRun) -> Run:
-    """Store a played run with all that follows from it, marked as simulated."""
+    """Store a played run as simulated, with its effects on profile, watch and endpoint."""
     month = simulated.at.astimezone(UTC).date().replace(day=1)
     partitions.ensure_months([month])
     profile = _run_profile(endpoint, simulated)
@@ -39,7 +39,7 @@ def store_simulated_run(endpoint: Endpoint, simulated: SimulatedRun) -> Run:
 def _run_profile(endpoint: Endpoint, simulated: SimulatedRun) -> Profile:
     current = endpoint.profile
     if simulated.at < current.created_at:
-        # Registered today, but its story began with its first run.
+        # The endpoint was registered today, but its history began with its first run.
         current.created_at = simulated.at
         current.save(update_fields=["created_at"])
     template, known = simulated.engine.chat_template_hash, current.chat_template_hash
@@ -53,7 +53,7 @@ def _run_profile(endpoint: Endpoint, simulated: SimulatedRun) -> Profile:
 def _create_run(endpoint: Endpoint, profile: Profile, simulated: SimulatedRun) -> Run:
     outcomes = Counter(attempt.outcome for attempt in simulated.attempts)
     void = [attempt for attempt in simulated.attempts if attempt.outcome is Outcome.VOID]
-    why = void[0].findings[0].message if void and void[0].findings else ""
+    reason = void[0].findings[0].message if void and void[0].findings else ""
     count = len(simulated.attempts)
     return Run.objects.create(
         endpoint=endpoint,
@@ -68,8 +68,8 @@ def _create_run(endpoint: Endpoint, profile: Profile, simulated: SimulatedRun) -
         planned=count,
         done=count,
         simulated=True,
-        state=State.FAILED if simulated.is_fruitless else State.FINISHED,
-        reason=f"No verdict. {why}" if simulated.is_fruitless else "",
+        state=State.FAILED if simulated.has_no_verdict else State.FINISHED,
+        reason=f"No verdict. {reason}" if simulated.has_no_verdict else "",
         claims=1,
         not_before=simulated.at,
         created_at=simulated.at,
@@ -86,7 +86,7 @@ def _create_run(endpoint: Endpoint, profile: Profile, simulated: SimulatedRun) -
     )
 
 
-def _store_attempts(run: Run, made: tuple[Attempt, ...], month: date) -> None:
+def _store_attempts(run: Run, played: tuple[Attempt, ...], month: date) -> None:
     shared = {
         "run": run.pk,
         "run_at": run.created_at,
@@ -94,7 +94,7 @@ def _store_attempts(run: Run, made: tuple[Attempt, ...], month: date) -> None:
         "token": _NO_TOKEN,
         "stored_at": run.finished_at,
     }
-    values = [{**attempts.columns(attempt), **shared} for attempt in made]
+    values = [{**attempts.columns(attempt), **shared} for attempt in played]
     with connection.cursor() as cursor:
         cursor.executemany(_EVIDENCE, values)
         cursor.executemany(_ATTEMPT, values)

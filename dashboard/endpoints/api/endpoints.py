@@ -1,4 +1,4 @@
-"""Endpoints: the same rules and the same services as the pages."""
+"""Endpoints in the API, with the rules and services of the pages."""
 
 from __future__ import annotations
 
@@ -34,10 +34,10 @@ def list_endpoints(
     limit: Annotated[int, Query(ge=1, le=500)] = 100,
 ) -> EndpointList:
     after = cursor.replace("\0", "")
-    seen = kept_endpoints().of_teams(auth.readable_teams(request))
-    found = seen.filter(slug__gt=after).order_by("slug")
-    shown, next_cursor = paging.cut_page(found, limit, lambda each: each.slug)
-    return EndpointList(endpoints=[endpoint_out(e) for e in shown], next_cursor=next_cursor)
+    readable = kept_endpoints().of_teams(auth.readable_teams(request))
+    following = readable.filter(slug__gt=after).order_by("slug")
+    page, next_cursor = paging.cut_page(following, limit, lambda each: each.slug)
+    return EndpointList(endpoints=[endpoint_out(e) for e in page], next_cursor=next_cursor)
 
 
 @router.post("", auth=auth.OPERATE, response={201: EndpointOut}, summary="Register an endpoint")
@@ -45,8 +45,8 @@ def create_endpoint(request: HttpRequest, body: EndpointIn) -> Status[EndpointOu
     """It is due at once: its first run is the full suite."""
     form = EndpointForm({**_defaults(), **_form_data(body)}, actor=permissions.actor_of(request))
     _check_team(body, form)
-    made = service.create(**_checked(form).fields_to_create())
-    return Status(201, endpoint_out(find_endpoint(made.slug)))
+    created = service.create(**_validated(form).fields_to_create())
+    return Status(201, endpoint_out(find_endpoint(created.slug)))
 
 
 @router.get("/{slug:slug}", auth=auth.READ, response=EndpointOut, summary="Read one endpoint")
@@ -64,7 +64,7 @@ def change_endpoint(request: HttpRequest, slug: Slug, body: EndpointPatch) -> En
     form = EndpointForm(data, endpoint=endpoint, actor=permissions.actor_of(request))
     _check_team(body, form)
     by = auth.request_token(request).created_by
-    updated = service.update(endpoint, by=by, **_checked(form).cleaned_data)
+    updated = service.update(endpoint, by=by, **_validated(form).cleaned_data)
     return endpoint_out(find_endpoint(updated.endpoint.slug))
 
 
@@ -86,23 +86,23 @@ def _defaults() -> dict[str, Any]:
 
 
 def _form_data(body: EndpointFields) -> dict[str, Any]:
-    """What was given, as the form takes it."""
-    given = body.model_dump(include=set(EndpointFields.model_fields), exclude_unset=True)
-    if isinstance(given.get("options"), dict):
-        given["options"] = json.dumps(given["options"])
-    if isinstance(given.get("tags"), list):
-        given["tags"] = ",".join(given["tags"])
-    return given
+    """The fields that the body sets, as form data."""
+    data = body.model_dump(include=set(EndpointFields.model_fields), exclude_unset=True)
+    if isinstance(data.get("options"), dict):
+        data["options"] = json.dumps(data["options"])
+    if isinstance(data.get("tags"), list):
+        data["tags"] = ",".join(data["tags"])
+    return data
 
 
 def _check_team(body: EndpointFields, form: EndpointForm) -> None:
-    """The form asks for a team only where there is one to choose."""
+    """The form has no team field if there is no team to choose."""
     if body.team and "team" not in form.fields:
         message = f"There is no team {body.team!r} that you may give it to."
         raise ApiError(422, f"team: {message}", details=[Detail(field="team", message=message)])
 
 
-def _checked(form: EndpointForm) -> EndpointForm:
+def _validated(form: EndpointForm) -> EndpointForm:
     if form.is_valid():
         return form
     details = [

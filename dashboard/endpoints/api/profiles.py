@@ -1,4 +1,4 @@
-"""What was measured of an endpoint, one profile for each key it has had."""
+"""The profiles of an endpoint, one per profile key."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from dashboard.api.paging import Below, Limit
 from dashboard.models import Profile
 
 router = Router(tags=["profiles"])
-MOST_EPOCH = 2**31 - 1
+MAX_EPOCH = 2**31 - 1
 
 
 class ProfileKey(BaseModel):
@@ -81,16 +81,18 @@ class ProfileList(BaseModel):
     summary="List the profiles of an endpoint, the present one first",
 )
 def list_profiles(
-    request: HttpRequest, slug: Slug, cursor: Below = MOST_EPOCH, limit: Limit = 100
+    request: HttpRequest, slug: Slug, cursor: Below = MAX_EPOCH, limit: Limit = 100
 ) -> ProfileList:
     profiles = Profile.objects.filter(
-        endpoint=find_endpoint(slug), epoch__lt=min(cursor, MOST_EPOCH)
+        endpoint=find_endpoint(slug), epoch__lt=min(cursor, MAX_EPOCH)
     )
-    shown, next_cursor = paging.cut_page(profiles.order_by("-epoch"), limit, lambda row: row.epoch)
-    return ProfileList(profiles=[_out(profile) for profile in shown], next_cursor=next_cursor)
+    page, next_cursor = paging.cut_page(profiles.order_by("-epoch"), limit, lambda row: row.epoch)
+    return ProfileList(
+        profiles=[_profile_out(profile) for profile in page], next_cursor=next_cursor
+    )
 
 
-def _out(profile: Profile) -> ProfileOut:
+def _profile_out(profile: Profile) -> ProfileOut:
     same = ("epoch", "stage", "in_force", "capabilities", "fingerprint", "probe_version")
     times = ("verified_at", "created_at", "ended_at")
     return ProfileOut(

@@ -1,1 +1,1 @@
-"""Endpoints as a YAML file: read, compared with what is registered, written."""
+"""Endpoints as code: reads, plans and writes a YAML file of endpoints."""

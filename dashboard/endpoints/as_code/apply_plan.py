@@ -1,4 +1,4 @@
-"""What applying a file would do: created, changed, removed, and what that causes."""
+"""The plan of an apply: endpoints to create, change and remove, with the effects."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ from django.utils.translation import gettext_lazy as _
 
 from dashboard.core.errors import Refused
 from dashboard.endpoints.as_code import drift
-from dashboard.endpoints.as_code.fields import as_file, same, telling
+from dashboard.endpoints.as_code.fields import as_file, is_same_json, significant_fields
 from dashboard.endpoints.as_code.file_errors import quoted
-from dashboard.endpoints.as_code.file_reader import Declared
+from dashboard.endpoints.as_code.file_reader import DeclaredEndpoint
 from dashboard.models import Applied, Credential, Endpoint
 from dashboard.models.people import Team
 from dashboard.runs import credentials
@@ -24,7 +24,7 @@ from probes.messages import JSON
 from probes.target import origin
 
 # A change of any of these opens a new profile.
-_OF_THE_PROFILE_KEY = frozenset({"provider", "model", "base_url"})
+_PROFILE_KEY_FIELDS = frozenset({"provider", "model", "base_url"})
 KEY = "api_key"
 
 
@@ -33,12 +33,12 @@ class Action(TextChoices):
     CHANGE = "change", _("change")
     REMOVE = "remove", _("remove")
     UNCHANGED = "unchanged", _("unchanged")
-    # It is registered and not in the file; it is kept.
+    # Registered, not in the file, and kept.
     MISSING = "missing", _("not in the file")
 
 
 class Effect(TextChoices):
-    """What else a step does."""
+    """A side effect of a step."""
 
     FIRST_RUN = "first_run", _("Its first run is due at once.")
     NEW_PROFILE = (
@@ -66,21 +66,21 @@ class Change:
     name: str
     old: JSON
     new: JSON
-    # What is there now was set here, by hand, after the file was last applied.
+    # The old value was set in the UI or API after the last apply.
     edited_here: bool = False
 
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """What happens to one endpoint."""
+    """The plan of one endpoint."""
 
     slug: str
     action: Action
     changes: Sequence[Change] = ()
     effects: Sequence[Effect] = ()
     endpoint: Endpoint | None = field(default=None, repr=False)
-    declared: Declared | None = field(default=None, repr=False)
-    # It is as the file wants it, but no apply has said so yet.
+    declared: DeclaredEndpoint | None = field(default=None, repr=False)
+    # It already matches the file, but no apply recorded that yet.
     is_adopted: bool = False
 
     def as_json(self) -> dict[str, JSON]:
@@ -100,7 +100,7 @@ class Step:
 class Plan:
     steps: Sequence[Step]
 
-    def of(self, action: Action) -> list[Step]:
+    def steps_with(self, action: Action) -> list[Step]:
         return [step for step in self.steps if step.action is action]
 
     @cached_property
@@ -109,21 +109,21 @@ class Plan:
 
     @property
     def adopted(self) -> int:
-        """How many endpoints this apply takes under the file without changing them."""
+        """The number of endpoints that the apply records without changing them."""
         return sum(step.is_adopted for step in self.steps)
 
     @cached_property
     def counts(self) -> dict[str, int]:
-        return {action.value: len(self.of(action)) for action in Action}
+        return {action.value: len(self.steps_with(action)) for action in Action}
 
     @cached_property
     def state(self) -> str:
-        """Differs where applying would do anything else than what was shown."""
-        told = [
+        """A hash of the changes: another state means that the apply would do something else."""
+        steps = [
             [*step.as_json().values(), step.endpoint.pk if step.endpoint else 0]
             for step in self.changing
         ]
-        return hashlib.sha256(json.dumps(told, sort_keys=True).encode()).hexdigest()
+        return hashlib.sha256(json.dumps(steps, sort_keys=True).encode()).hexdigest()
 
     def as_json(self) -> dict[str, JSON]:
         return {
@@ -136,19 +136,19 @@ class Plan:
 _CHANGING = {Action.CREATE, Action.CHANGE, Action.REMOVE}
 
 
-def make(declared: Sequence[Declared], *, prune: bool) -> Plan:
-    """Compare a file with what is registered; nothing is changed. Refuses teams there are not."""
+def make_plan(declared: Sequence[DeclaredEndpoint], *, prune: bool) -> Plan:
+    """Compare a file with the registered endpoints, without a change. Refuses unknown teams."""
     kept = Endpoint.objects.kept().select_related("credential", "applied", "team")
-    there = {endpoint.slug: endpoint for endpoint in kept.order_by("slug")}
-    wanted = {each.slug: each for each in _with_teams(declared)}
-    return Plan(list(_steps(wanted, there, prune=prune)))
+    registered = {endpoint.slug: endpoint for endpoint in kept.order_by("slug")}
+    by_slug = {each.slug: each for each in _resolve_teams(declared)}
+    return Plan(list(_plan_steps(by_slug, registered, prune=prune)))
 
 
-def _with_teams(declared: Sequence[Declared]) -> list[Declared]:
-    """The same with the teams that they name, found whatever their case; asked where any is."""
-    named = {str(each.values["team"]) for each in declared if each.values["team"]}
-    teams = {team.name.lower(): team for team in Team.objects.all()} if named else {}
-    if missing := sorted(name for name in named if name.lower() not in teams):
+def _resolve_teams(declared: Sequence[DeclaredEndpoint]) -> list[DeclaredEndpoint]:
+    """Replace team names by teams, ignoring case. No query if no team is named."""
+    names = {str(each.values["team"]) for each in declared if each.values["team"]}
+    teams = {team.name.lower(): team for team in Team.objects.all()} if names else {}
+    if missing := sorted(name for name in names if name.lower() not in teams):
         message = gettext(
             "There is no team {name}. Create it first, under Settings, or leave it out."
         )
@@ -161,64 +161,68 @@ def _with_teams(declared: Sequence[Declared]) -> list[Declared]:
     ]
 
 
-def _steps(
-    wanted: Mapping[str, Declared], there: Mapping[str, Endpoint], *, prune: bool
+def _plan_steps(
+    declared: Mapping[str, DeclaredEndpoint], registered: Mapping[str, Endpoint], *, prune: bool
 ) -> Iterator[Step]:
-    for slug in sorted({*wanted, *there}):
-        if slug not in there:
-            yield _create(wanted[slug])
-        elif slug in wanted:
-            yield _change(there[slug], wanted[slug])
+    for slug in sorted({*declared, *registered}):
+        if slug not in registered:
+            yield _plan_create(declared[slug])
+        elif slug in declared:
+            yield _plan_change(registered[slug], declared[slug])
         elif prune:
-            yield _remove(there[slug])
+            yield _plan_remove(registered[slug])
         else:
-            yield Step(slug, Action.MISSING, endpoint=there[slug])
+            yield Step(slug, Action.MISSING, endpoint=registered[slug])
 
 
-def _create(wanted: Declared) -> Step:
-    changes = [Change(name, None, value) for name, value in telling(wanted.as_file()).items()]
-    effects = [Effect.FIRST_RUN]
-    if wanted.key:
-        changes.append(Change(KEY, None, f"${wanted.key_from}"))
-        effects.append(Effect.KEY_STORED)
-    elif wanted.key_from:
-        effects.append(Effect.KEY_WANTED)
-    return Step(wanted.slug, Action.CREATE, changes, effects, declared=wanted)
-
-
-def _change(endpoint: Endpoint, wanted: Declared) -> Step:
-    now, then = as_file(endpoint), wanted.as_file()
-    applied: Applied | None = getattr(endpoint, "applied", None)
-    edited = {each.name for each in drift.between(applied.fields if applied else {}, now)}
+def _plan_create(declared: DeclaredEndpoint) -> Step:
     changes = [
-        Change(name, now[name], then[name], edited_here=name in edited)
-        for name in now
-        if not same(now[name], then[name])
+        Change(name, None, value) for name, value in significant_fields(declared.as_file()).items()
     ]
-    key_changes, effects = _of_key(endpoint, wanted)
+    effects = [Effect.FIRST_RUN]
+    if declared.key:
+        changes.append(Change(KEY, None, f"${declared.key_variable}"))
+        effects.append(Effect.KEY_STORED)
+    elif declared.key_variable:
+        effects.append(Effect.KEY_WANTED)
+    return Step(declared.slug, Action.CREATE, changes, effects, declared=declared)
+
+
+def _plan_change(endpoint: Endpoint, declared: DeclaredEndpoint) -> Step:
+    current, target = as_file(endpoint), declared.as_file()
+    applied: Applied | None = getattr(endpoint, "applied", None)
+    edited = {each.name for each in drift.find_edits(applied.fields if applied else {}, current)}
+    changes = [
+        Change(name, current[name], target[name], edited_here=name in edited)
+        for name in current
+        if not is_same_json(current[name], target[name])
+    ]
+    key_changes, effects = _plan_key(endpoint, declared)
     changes += key_changes
-    if _OF_THE_PROFILE_KEY & {change.name for change in changes}:
+    if _PROFILE_KEY_FIELDS & {change.name for change in changes}:
         effects.append(Effect.NEW_PROFILE)
     action = Action.CHANGE if changes else Action.UNCHANGED
-    is_adopted = not changes and (applied is None or not same(applied.fields, then))
-    return Step(endpoint.slug, action, changes, effects, endpoint, wanted, is_adopted)
+    is_adopted = not changes and (applied is None or not is_same_json(applied.fields, target))
+    return Step(endpoint.slug, action, changes, effects, endpoint, declared, is_adopted)
 
 
-def _of_key(endpoint: Endpoint, wanted: Declared) -> tuple[list[Change], list[Effect]]:
+def _plan_key(endpoint: Endpoint, declared: DeclaredEndpoint) -> tuple[list[Change], list[Effect]]:
     stored: Credential | None = getattr(endpoint, "credential", None)
-    moves = origin(endpoint.base_url) != origin(wanted.values["base_url"])
+    is_moving = origin(endpoint.base_url) != origin(declared.values["base_url"])
     before = "stored" if stored else None
-    if wanted.key is not None:
-        if stored and not moves and credentials.holds(stored, wanted.key):
+    if declared.key is not None:
+        if stored and not is_moving and credentials.holds(stored, declared.key):
             return [], []
-        return [Change(KEY, before, f"${wanted.key_from}")], [Effect.KEY_STORED]
-    if stored and moves:
+        return [Change(KEY, before, f"${declared.key_variable}")], [Effect.KEY_STORED]
+    if stored and is_moving:
         return [Change(KEY, before, None)], [Effect.KEY_DELETED]
-    return [], [Effect.KEY_WANTED] if wanted.key_from and not stored else []
+    return [], [Effect.KEY_WANTED] if declared.key_variable and not stored else []
 
 
-def _remove(endpoint: Endpoint) -> Step:
-    changes = [Change(name, value, None) for name, value in telling(as_file(endpoint)).items()]
+def _plan_remove(endpoint: Endpoint) -> Step:
+    changes = [
+        Change(name, value, None) for name, value in significant_fields(as_file(endpoint)).items()
+    ]
     stored = getattr(endpoint, "credential", None) is not None
     effects = [Effect.ENDED, Effect.KEY_WIPED] if stored else [Effect.ENDED]
     return Step(endpoint.slug, Action.REMOVE, changes, effects, endpoint)

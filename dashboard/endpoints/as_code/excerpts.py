@@ -1,4 +1,4 @@
-"""Mistakes shown against the text they stand in."""
+"""Excerpts of a file around its mistakes."""
 
 from __future__ import annotations
 
@@ -8,30 +8,33 @@ from dataclasses import dataclass
 from dashboard.core import safe_text
 from dashboard.endpoints.as_code.file_errors import Mistake
 
-AROUND = 1
-LONGEST = 160
+CONTEXT_LINES = 1
+MAX_LINE = 160
 
 
 @dataclass(frozen=True, slots=True)
-class Line:
+class ExcerptLine:
     number: int
     text: str
     mistakes: Sequence[Mistake] = ()
 
 
-def excerpts(text: str, mistakes: Sequence[Mistake]) -> list[list[Line]]:
-    """The lines that are wrong with those around them; what lies close together is one excerpt."""
+def excerpts(text: str, mistakes: Sequence[Mistake]) -> list[list[ExcerptLine]]:
+    """The lines with mistakes and their neighbours; adjacent lines form one excerpt."""
     lines = text.replace("\r\n", "\n").split("\n")
     by_line: dict[int, list[Mistake]] = {}
     for mistake in mistakes:
-        # A place after the last line is told at the last one.
+        # A mistake after the last line is shown at the last line.
         by_line.setdefault(min(mistake.line, len(lines)), []).append(mistake)
-    return [list(_lines(lines, numbers, by_line)) for numbers in _together(by_line, len(lines))]
+    return [
+        list(_excerpt_lines(lines, numbers, by_line))
+        for numbers in _group_lines(by_line, len(lines))
+    ]
 
 
-def _together(wrong: Iterable[int], last: int) -> list[list[int]]:
-    """The numbers of the lines to show, in runs without a gap."""
-    near = {each + step for each in wrong for step in range(-AROUND, AROUND + 1)}
+def _group_lines(mistaken: Iterable[int], last: int) -> list[list[int]]:
+    """The numbers of the lines to show, grouped without gaps."""
+    near = {each + step for each in mistaken for step in range(-CONTEXT_LINES, CONTEXT_LINES + 1)}
     runs: list[list[int]] = []
     for number in sorted(each for each in near if 1 <= each <= last):
         if runs and runs[-1][-1] == number - 1:
@@ -41,19 +44,21 @@ def _together(wrong: Iterable[int], last: int) -> list[list[int]]:
     return runs
 
 
-def _lines(
+def _excerpt_lines(
     lines: Sequence[str], numbers: Sequence[int], by_line: Mapping[int, Sequence[Mistake]]
-) -> Iterator[Line]:
+) -> Iterator[ExcerptLine]:
     for number in numbers:
-        found = by_line.get(number, ())
-        yield Line(number, _window(lines[number - 1], found[0].column if found else 1), found)
+        mistakes = by_line.get(number, ())
+        yield ExcerptLine(
+            number, _clip_line(lines[number - 1], mistakes[0].column if mistakes else 1), mistakes
+        )
 
 
-def _window(line: str, column: int) -> str:
-    """The line, or the part of a long one that the mistake is in."""
-    if len(line) <= LONGEST:
+def _clip_line(line: str, column: int) -> str:
+    """The line, or the part of a long line around the mistake."""
+    if len(line) <= MAX_LINE:
         return safe_text.visible(line)
-    start = max(0, min(column - LONGEST // 2, len(line) - LONGEST))
-    end = start + LONGEST
+    start = max(0, min(column - MAX_LINE // 2, len(line) - MAX_LINE))
+    end = start + MAX_LINE
     before, after = "…" if start else "", "…" if end < len(line) else ""
     return f"{before}{safe_text.visible(line[start:end])}{after}"

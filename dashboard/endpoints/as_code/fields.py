@@ -1,6 +1,6 @@
-"""The one table of what a file can say of an endpoint: how each field is read, checked and written.
+"""The fields of an endpoint in a file: how each is read, validated and written.
 
-The rules are those of the form.
+The endpoint form supplies the validation rules.
 """
 
 from __future__ import annotations
@@ -19,20 +19,20 @@ from django.utils.translation import gettext as _
 
 from dashboard.core import durations
 from dashboard.endpoints.as_code.file_errors import Mistakes, quoted
-from dashboard.endpoints.as_code.yaml_nodes import BOOL, INT, is_nothing, value_of
+from dashboard.endpoints.as_code.yaml_nodes import BOOL, INT, is_null, json_value
 from dashboard.endpoints.forms import EndpointForm, check_slug
 from dashboard.endpoints.tags import check_tags
 from dashboard.models import Endpoint
 from probes.messages import JSON
 
-# Names the variable of the environment that holds the key; no field of the row.
+# The name of the environment variable with the key; not a field of the model.
 KEY_FIELD = "api_key_env"
-_WHOLE = re.compile(r"[0-9]{1,18}")
+_INTEGER = re.compile(r"[0-9]{1,18}")
 _NUMBER = re.compile(r"[0-9]{1,18}(\.[0-9]{1,18})?([eE]-?[0-9]{1,2})?")
 
 
 class WrongType(Exception):
-    """The value is of another type than its field; the sentence says which one it takes."""
+    """The value has the wrong type; `sentence` names the right one."""
 
     def __init__(self, node: yaml.Node, sentence: str) -> None:
         super().__init__(sentence)
@@ -47,24 +47,24 @@ def _type_name(node: yaml.Node) -> str:
         return _("a list")
     if isinstance(node, yaml.MappingNode):
         return _("a mapping")
-    return _("nothing") if is_nothing(node) else quoted(node.value)
+    return _("nothing") if is_null(node) else quoted(node.value)
 
 
 def _read_text(node: yaml.Node, mistakes: Mistakes) -> str:
-    """The text as it is written: a model 3.10 stays 3.10 and needs no quotes."""
-    if not isinstance(node, yaml.ScalarNode) or is_nothing(node):
+    """The text as written: a model 3.10 stays 3.10 without quotes."""
+    if not isinstance(node, yaml.ScalarNode) or is_null(node):
         raise WrongType(node, _("{name} takes a text, not {found}."))
     return str(node.value)
 
 
 def _read_team(node: yaml.Node, mistakes: Mistakes) -> str | None:
-    return None if is_nothing(node) else _read_text(node, mistakes).strip() or None
+    return None if is_null(node) else _read_text(node, mistakes).strip() or None
 
 
-def _read_whole(node: yaml.Node, mistakes: Mistakes) -> int | None:
-    if is_nothing(node):
+def _read_integer(node: yaml.Node, mistakes: Mistakes) -> int | None:
+    if is_null(node):
         return None
-    if node.tag == INT and _WHOLE.fullmatch(node.value):
+    if node.tag == INT and _INTEGER.fullmatch(node.value):
         return int(node.value)
     raise WrongType(
         node, _("{name} takes a whole number such as 2000, without quotes, not {found}.")
@@ -74,19 +74,19 @@ def _read_whole(node: yaml.Node, mistakes: Mistakes) -> int | None:
 def _read_bool(node: yaml.Node, mistakes: Mistakes) -> bool:
     if node.tag != BOOL:
         raise WrongType(node, _("{name} takes true or false, not {found}."))
-    return bool(value_of(node, mistakes))
+    return bool(json_value(node, mistakes))
 
 
 def _read_price(node: yaml.Node, mistakes: Mistakes) -> str | None:
-    """The price as text: in binary it would not be the price that was written."""
-    if is_nothing(node):
+    """The price as text, since a float would not be exact."""
+    if is_null(node):
         return None
     if isinstance(node, yaml.ScalarNode) and _NUMBER.fullmatch(node.value):
         return str(node.value)
     raise WrongType(node, _("{name} takes a number such as 0.15, not {found}."))
 
 
-def _read_words(node: yaml.Node, mistakes: Mistakes) -> list[str]:
+def _read_tags(node: yaml.Node, mistakes: Mistakes) -> list[str]:
     if not isinstance(node, yaml.SequenceNode):
         raise WrongType(node, _("{name} takes a list of words such as [eu, coding], not {found}."))
     return [_read_text(item, mistakes) for item in node.value]
@@ -95,7 +95,7 @@ def _read_words(node: yaml.Node, mistakes: Mistakes) -> list[str]:
 def _read_options(node: yaml.Node, mistakes: Mistakes) -> JSON:
     if not isinstance(node, yaml.MappingNode):
         raise WrongType(node, _("{name} takes a mapping such as {{temperature: 0}}, not {found}."))
-    return value_of(node, mistakes)
+    return json_value(node, mistakes)
 
 
 def _unchanged(value: JSON) -> JSON:
@@ -104,17 +104,17 @@ def _unchanged(value: JSON) -> JSON:
 
 @dataclass(frozen=True, slots=True)
 class Field:
-    """One line of an endpoint in the file, named as in the API."""
+    """A field of an endpoint in the file, named as in the API."""
 
     name: str
     read: Callable[[yaml.Node, Mistakes], Any]
     write: Callable[[Any], JSON] = _unchanged
     is_required: bool = False
-    # Of no interest where it is the default.
-    is_quiet: bool = False
+    # Not written if it has its default.
+    omits_default: bool = False
 
     def default(self) -> Any:
-        """What is stored where the file is silent."""
+        """The value if the file omits the field."""
         column = Endpoint._meta.get_field(self.name)
         assert isinstance(column, models.Field)
         return column.get_default()
@@ -125,7 +125,7 @@ def _write_price(value: Decimal | None) -> JSON:
 
 
 def _write_team(value: object) -> JSON:
-    """The name of a row of teams, or of one that is not looked up yet."""
+    """The name of a Team, or of one that is not looked up yet."""
     return None if value is None else str(value)
 
 
@@ -137,71 +137,73 @@ FIELDS = {
         Field("model", _read_text, is_required=True),
         Field("options", _read_options),
         Field("team", _read_team, _write_team),
-        Field("tags", _read_words, list),
+        Field("tags", _read_tags, list),
         Field("ttl", _read_text, durations.format_duration),
-        Field("max_concurrency", _read_whole),
+        Field("max_concurrency", _read_integer),
         Field("enabled", _read_bool),
-        Field("daily_requests", _read_whole),
-        Field("daily_tokens", _read_whole),
+        Field("daily_requests", _read_integer),
+        Field("daily_tokens", _read_integer),
         Field("price_input", _read_price, _write_price),
         Field("price_output", _read_price, _write_price),
-        Field("currency", _read_text, is_quiet=True),
+        Field("currency", _read_text, omits_default=True),
     )
 }
 
 
-class Rules:
-    """The rules of the form, asked for one value at a time and without the database."""
+class FormRules:
+    """Validates one value at a time with the endpoint form, without the database."""
 
     def __init__(self) -> None:
         self._form = EndpointForm()
 
-    def slug(self, text: str) -> str:
+    def check_slug(self, text: str) -> str:
         field = self._form.fields["slug"]
         return check_slug(field.clean(text))
 
-    def stored(self, name: str, value: Any) -> Any:
-        """The value as it is stored; raises ValidationError as the form would, or Refused."""
+    def check_value(self, name: str, value: Any) -> Any:
+        """The value as stored. Raises ValidationError or Refused."""
         if name == "tags":
             return check_tags(value)
         if name == "team":
-            # Whether there is such a team is a question to the database: planning asks it.
+            # The planner looks the team up in the database.
             return value
-        given = json.dumps(value) if name == "options" else value
-        cleaned = self._form.fields[name].clean(given)
+        raw = json.dumps(value) if name == "options" else value
+        cleaned = self._form.fields[name].clean(raw)
         self._form.cleaned_data = {name: cleaned}
         clean = getattr(self._form, f"clean_{name}", None)
         return clean() if clean else cleaned
 
 
-def said(error: forms.ValidationError) -> str:
+def error_text(error: forms.ValidationError) -> str:
     return " ".join(str(message) for message in error.messages)
 
 
 def as_file(endpoint: Endpoint) -> dict[str, JSON]:
-    """A row in the words of the file: what is compared, remembered and exported."""
+    """An endpoint as file values, for comparison, storage and export."""
     return {name: field.write(getattr(endpoint, name)) for name, field in FIELDS.items()}
 
 
-def telling(fields: Mapping[str, JSON]) -> dict[str, JSON]:
-    """Without what says nothing: no limit, no options, the currency that everybody has."""
-    return {name: value for name, value in fields.items() if _tells(FIELDS[name], value)}
+def significant_fields(fields: Mapping[str, JSON]) -> dict[str, JSON]:
+    """Drop empty values and the default currency."""
+    return {name: value for name, value in fields.items() if _is_significant(FIELDS[name], value)}
 
 
-def _tells(field: Field, value: JSON) -> bool:
-    if field.is_quiet and value == field.write(field.default()):
+def _is_significant(field: Field, value: JSON) -> bool:
+    if field.omits_default and value == field.write(field.default()):
         return False
     return field.is_required or value not in (None, {}, [], "")
 
 
-def same(one: Any, other: Any) -> bool:
-    """Equal as JSON has it: true is not 1, and 1e23 is the same number however it is held."""
+def is_same_json(one: Any, other: Any) -> bool:
+    """Compare as JSON: true is not 1, and the int and float of 1e23 are equal."""
     if isinstance(one, bool) != isinstance(other, bool):
         return False
     if isinstance(one, dict) and isinstance(other, dict):
-        return one.keys() == other.keys() and all(same(one[name], other[name]) for name in one)
+        return one.keys() == other.keys() and all(
+            is_same_json(one[name], other[name]) for name in one
+        )
     if isinstance(one, list) and isinstance(other, list):
-        return len(one) == len(other) and all(map(same, one, other))
+        return len(one) == len(other) and all(map(is_same_json, one, other))
     if isinstance(one, float) or isinstance(other, float):
         return bool(_as_float(one) == _as_float(other))
     return bool(one == other)

@@ -1,4 +1,4 @@
-"""The registered endpoints as a file that reads back as the same; without any secret."""
+"""Exports the endpoints as a file without secrets. Applying it changes nothing."""
 
 from __future__ import annotations
 
@@ -6,8 +6,8 @@ import re
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
-from dashboard.endpoints.as_code.fields import as_file, telling
-from dashboard.endpoints.as_code.yaml_nodes import is_text_unquoted
+from dashboard.endpoints.as_code.fields import as_file, significant_fields
+from dashboard.endpoints.as_code.yaml_nodes import is_plain_string
 from dashboard.models import Endpoint
 from dashboard.models.people import Teams
 
@@ -18,73 +18,73 @@ _HEAD = """\
 # and name that: `api_key_env: MY_KEY`.
 version: 1
 """
-# Nobody reads these differently, whatever their idea of YAML.
+# Strings that every version of YAML reads as strings.
 _BARE = re.compile(r"[0-9]+[smhd]|[A-Za-z_/](?:[A-Za-z0-9_./@+-]|:(?=[A-Za-z0-9/]))*")
-_TAKEN_FOR_SWITCHES = {"y", "n", "yes", "no", "on", "off", "null", "true", "false"}
+_YAML_BOOLEANS = {"y", "n", "yes", "no", "on", "off", "null", "true", "false"}
 _ESCAPES = {"\\": "\\\\", '"': '\\"', "\n": "\\n", "\t": "\\t", "\r": "\\r"}
-# YAML takes a longer name only behind a question mark.
-LONGEST_KEY = 1000
+# YAML requires a question mark before longer keys.
+MAX_PLAIN_KEY = 1000
 
 
-def export(teams: Teams) -> str:
-    """The endpoints of those teams by name; the same rows give the same text, byte for byte."""
+def export_endpoints(teams: Teams) -> str:
+    """The endpoints of the teams, sorted by slug. The output is deterministic."""
     kept = Endpoint.objects.kept().of_teams(teams).select_related("credential", "team")
     return "".join(_lines(kept.order_by("slug")))
 
 
 def _lines(endpoints: Iterable[Endpoint]) -> Iterator[str]:
     yield _HEAD
-    found = list(endpoints)
-    yield "endpoints:\n" if found else "endpoints: {}\n"
-    for endpoint in found:
-        yield f"\n{key(endpoint.slug, 2)}:\n"
+    listed = list(endpoints)
+    yield "endpoints:\n" if listed else "endpoints: {}\n"
+    for endpoint in listed:
+        yield f"\n{format_key(endpoint.slug, 2)}:\n"
         if getattr(endpoint, "credential", None) is not None:
             yield "    # An API key is stored.\n"
-        yield block(telling(as_file(endpoint)), indent=4)
+        yield format_block(significant_fields(as_file(endpoint)), indent=4)
 
 
-def block(fields: Mapping[str, Any], *, indent: int) -> str:
-    """Fields one a line, what lies inside indented further."""
-    return "".join(f"{key(n, indent)}:{_after(v, indent)}" for n, v in fields.items())
+def format_block(fields: Mapping[str, Any], *, indent: int) -> str:
+    """One field per line, nested values indented further."""
+    return "".join(f"{format_key(n, indent)}:{_format_value(v, indent)}" for n, v in fields.items())
 
 
-def key(text: str, indent: int) -> str:
-    pad, name = " " * indent, scalar(text)
-    return f"{pad}{name}" if len(name) <= LONGEST_KEY else f"{pad}? {name}\n{pad}"
+def format_key(text: str, indent: int) -> str:
+    pad, name = " " * indent, format_scalar(text)
+    return f"{pad}{name}" if len(name) <= MAX_PLAIN_KEY else f"{pad}? {name}\n{pad}"
 
 
-def scalar(value: Any) -> str:
+def format_scalar(value: Any) -> str:
     if isinstance(value, str):
-        return _text(value)
+        return _format_text(value)
     if value is None or isinstance(value, bool):
         return {None: "null", True: "true", False: "false"}[value]
     return repr(value)
 
 
-def _after(value: Any, indent: int) -> str:
-    """What follows a colon or a dash."""
+def _format_value(value: Any, indent: int) -> str:
+    """The text after a colon or dash."""
     if isinstance(value, dict) and value:
-        return f"\n{block(value, indent=indent + 2)}"
+        return f"\n{format_block(value, indent=indent + 2)}"
     if isinstance(value, list) and value:
-        items = (f"{' ' * (indent + 2)}-{_after(item, indent + 2)}" for item in value)
+        items = (f"{' ' * (indent + 2)}-{_format_value(item, indent + 2)}" for item in value)
         return "\n" + "".join(items)
-    return f" {_flat(value)}\n"
+    return f" {_format_inline(value)}\n"
 
 
-def _flat(value: Any) -> str:
+def _format_inline(value: Any) -> str:
     if value == {} and isinstance(value, dict):
         return "{}"
-    return "[]" if isinstance(value, list) else scalar(value)
+    return "[]" if isinstance(value, list) else format_scalar(value)
 
 
-def _text(text: str) -> str:
-    if _BARE.fullmatch(text) and text.lower() not in _TAKEN_FOR_SWITCHES and is_text_unquoted(text):
+def _format_text(text: str) -> str:
+    if _BARE.fullmatch(text) and text.lower() not in _YAML_BOOLEANS and is_plain_string(text):
         return text
-    return f'"{"".join(_ESCAPES.get(char) or _escaped(char) for char in text)}"'
+    return f'"{"".join(_ESCAPES.get(char) or _escape_char(char) for char in text)}"'
 
 
-def _escaped(char: str) -> str:
-    """Characters that show, as they are; others by their number, so that none is lost or folded."""
+def _escape_char(char: str) -> str:
+    """Escape characters that are not printable, so that YAML keeps them."""
     code = ord(char)
     if char.isprintable() and code != 0xFEFF:
         return char

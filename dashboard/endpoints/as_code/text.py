@@ -1,4 +1,4 @@
-"""What a plan says to people."""
+"""The plan as text for pages and terminals."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from dashboard.core import safe_text
 from dashboard.endpoints.as_code.apply_plan import Action, Change, Plan, Step
 from probes.messages import JSON
 
-# A sign for each action, so that none is told by its colour alone.
+# A sign per action, so that colour is not the only difference.
 SIGNS = {
     Action.CREATE: "+",
     Action.CHANGE: "~",
@@ -20,12 +20,12 @@ SIGNS = {
     Action.UNCHANGED: "=",
     Action.MISSING: "?",
 }
-LONGEST_VALUE = 2000
-MOST_MISSING = 20
+MAX_VALUE = 2000
+MAX_MISSING = 20
 
 
 def done_label(action: Action) -> str:
-    """What has happened to an endpoint."""
+    """The label of an executed step."""
     return {
         Action.CREATE: _("created"),
         Action.CHANGE: _("changed"),
@@ -33,8 +33,8 @@ def done_label(action: Action) -> str:
     }.get(action, _("left as it was"))
 
 
-def summary(plan: Plan) -> str:
-    """All of it in one line."""
+def plan_summary(plan: Plan) -> str:
+    """The counts in one line."""
     counts = plan.counts
     parts = [
         ngettext("{n} to create", "{n} to create", counts["create"]).format(n=counts["create"]),
@@ -45,25 +45,25 @@ def summary(plan: Plan) -> str:
         ),
     ]
     if counts["missing"]:
-        kept = ngettext(
+        text = ngettext(
             "{n} not in the file (kept)", "{n} not in the file (kept)", counts["missing"]
         )
-        parts.append(kept.format(n=counts["missing"]))
+        parts.append(text.format(n=counts["missing"]))
     return ", ".join(parts)
 
 
 def plan_lines(plan: Plan) -> Iterator[str]:
-    """The plan for a terminal; what stays as it is, only counted."""
+    """The plan for a terminal. Unchanged endpoints are only counted."""
     for step in plan.changing:
         yield f"{SIGNS[step.action]} {step.action.value} {step.slug}"
         yield from _change_lines(step)
         yield from (f"      {effect.label}" for effect in step.effects)
-    missing = [step.slug for step in plan.of(Action.MISSING)]
-    for slug in missing[:MOST_MISSING]:
+    missing = [step.slug for step in plan.steps_with(Action.MISSING)]
+    for slug in missing[:MAX_MISSING]:
         yield f"{SIGNS[Action.MISSING]} {slug} does not stand in the file; it is kept."
-    if len(missing) > MOST_MISSING:
-        yield f"{SIGNS[Action.MISSING]} and {len(missing) - MOST_MISSING} more."
-    yield f"Plan: {summary(plan)}."
+    if len(missing) > MAX_MISSING:
+        yield f"{SIGNS[Action.MISSING]} and {len(missing) - MAX_MISSING} more."
+    yield f"Plan: {plan_summary(plan)}."
 
 
 def _change_lines(step: Step) -> Iterator[str]:
@@ -74,16 +74,16 @@ def _change_lines(step: Step) -> Iterator[str]:
             yield f"    {change.name}: {format_value(change.new)}"
         else:
             old, new = format_value(change.old), format_value(change.new)
-            yield f"    {change.name}: {old} -> {new}{_note(change)}"
+            yield f"    {change.name}: {old} -> {new}{_edit_note(change)}"
 
 
-def _note(change: Change) -> str:
+def _edit_note(change: Change) -> str:
     return "  (edited here since the last apply)" if change.edited_here else ""
 
 
 def format_value(value: JSON) -> str:
-    """A value for reading: bounded, with hidden characters made visible; None is a dash."""
+    """Shorten a value and make hidden characters visible; None is a dash."""
     if value is None:
         return "–"
     text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
-    return safe_text.visible(safe_text.clip(text, LONGEST_VALUE))
+    return safe_text.visible(safe_text.clip(text, MAX_VALUE))

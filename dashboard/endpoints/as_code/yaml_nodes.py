@@ -1,7 +1,7 @@
-"""YAML as PyYAML's own nodes, which know their line and column; anything but plain data is refused.
+"""Parses YAML to PyYAML nodes, which have a line and column. Only plain data is accepted.
 
-Scalars are those of the core schema of YAML 1.2, as JSON has them: `no`, `on`, 12:30 and
-2026-01-01 are texts here, unlike in YAML 1.1.
+Scalars follow the core schema of YAML 1.2: `no`, `on`, 12:30 and 2026-01-01 are strings, unlike
+in YAML 1.1.
 """
 
 from __future__ import annotations
@@ -20,11 +20,11 @@ from yaml.resolver import BaseResolver
 from dashboard.endpoints.as_code.file_errors import Mistakes, quoted
 from probes.messages import JSON
 
-# How deep lists and mappings may lie in each other.
+# Nesting of lists and mappings.
 MAX_DEPTH = 24
 NULL, BOOL = "tag:yaml.org,2002:null", "tag:yaml.org,2002:bool"
 INT, FLOAT = "tag:yaml.org,2002:int", "tag:yaml.org,2002:float"
-# Each pattern with the characters that such a scalar begins with.
+# A pattern per tag, with the first characters of such a scalar.
 _CORE_SCHEMA = {
     NULL: (r"~|null|Null|NULL|", ["", *"~nN"]),
     BOOL: (r"true|True|TRUE|false|False|FALSE", [*"tTfF"]),
@@ -36,16 +36,16 @@ _CORE_SCHEMA = {
     ),
 }
 _BASES = {"0o": 8, "0x": 16}
-# Ten times faster than the parser in Python; missing where PyYAML was built without libyaml.
+# Ten times faster than the Python parser; absent if PyYAML was built without libyaml.
 _PARSER: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 
 
 class _Stop(Exception):
-    """The rest of the text cannot be read; the mistakes so far say why."""
+    """The rest of the text cannot be parsed; the mistakes so far say why."""
 
 
 def compose(text: str, mistakes: Mistakes) -> yaml.Node | None:
-    """The root node of a text, or None where it has none; what is wrong is added to `mistakes`."""
+    """The root node of a text, or None if it has none. Errors are added to `mistakes`."""
     loader: Any = partial(_Loader, mistakes=mistakes)
     try:
         root: yaml.Node | None = yaml.compose(text, Loader=loader)
@@ -57,36 +57,36 @@ def compose(text: str, mistakes: Mistakes) -> yaml.Node | None:
     return root
 
 
-def is_nothing(node: yaml.Node) -> bool:
+def is_null(node: yaml.Node) -> bool:
     return node.tag == NULL
 
 
-def is_text_unquoted(text: str) -> bool:
-    """Whether the text, written without quotes, is read as this very text."""
+def is_plain_string(text: str) -> bool:
+    """YAML reads the text without quotes as the same string."""
     resolver: Any = _Resolver()
     tag: str = resolver.resolve(yaml.ScalarNode, text, (True, False))
     return tag == _Resolver.DEFAULT_SCALAR_TAG
 
 
-def value_of(node: yaml.Node, mistakes: Mistakes) -> JSON:
-    """The value as JSON would hold it. The depth of nodes is bounded."""
+def json_value(node: yaml.Node, mistakes: Mistakes) -> JSON:
+    """The value of a node as JSON. The loader limits the depth."""
     if isinstance(node, yaml.MappingNode):
-        return {key.value: value_of(value, mistakes) for key, value in node.value}
+        return {key.value: json_value(value, mistakes) for key, value in node.value}
     if isinstance(node, yaml.SequenceNode):
-        return [value_of(item, mistakes) for item in node.value]
+        return [json_value(item, mistakes) for item in node.value]
     text: str = node.value
     if node.tag in (INT, FLOAT):
-        number = int(text, _BASES.get(text[:2], 10)) if node.tag == INT else _finite(text)
+        number = int(text, _BASES.get(text[:2], 10)) if node.tag == INT else _finite_number(text)
         if number is None:
             mistakes.at(node, _("No request can carry this number. Write a finite one."))
         return number
     if node.tag == BOOL:
         return text.lower() == "true"
-    return None if is_nothing(node) else text
+    return None if is_null(node) else text
 
 
-def _finite(text: str) -> float | None:
-    """The number; None for .inf, .nan and what is too large, which JSON cannot hold."""
+def _finite_number(text: str) -> float | None:
+    """The number, or None for .inf, .nan and overflow, which JSON cannot represent."""
     if text[-1].isalpha():
         return None
     number = float(text)
@@ -94,7 +94,7 @@ def _finite(text: str) -> float | None:
 
 
 class _Resolver(BaseResolver):
-    """Gives a scalar without quotes its tag."""
+    """Assigns tags to plain scalars."""
 
 
 for _tag, (_pattern, _first) in _CORE_SCHEMA.items():
@@ -102,7 +102,7 @@ for _tag, (_pattern, _first) in _CORE_SCHEMA.items():
 
 
 class _Loader(Composer, _Resolver):
-    """PyYAML's composer. It notes what is refused and continues, to find all mistakes at once."""
+    """PyYAML's composer. It continues after a mistake, to report all of them at once."""
 
     def __init__(self, text: str, mistakes: Mistakes) -> None:
         Composer.__init__(self)
@@ -124,11 +124,11 @@ class _Loader(Composer, _Resolver):
     @override
     def compose_node(self, parent: yaml.Node | None, index: Any) -> yaml.Node | None:
         event: Any = self.peek_event()
-        self._refuse_references(event)
+        self._check_references(event)
         if self.check_event(yaml.AliasEvent):
             self.get_event()
             return yaml.ScalarNode(NULL, "", event.start_mark, event.end_mark)
-        # Without them the composer follows nothing and takes no type from the text.
+        # So that the composer resolves no aliases and constructs no types that the text names.
         event.anchor = event.tag = None
         if self.check_event(yaml.ScalarEvent):
             event.implicit = (not event.style, False)
@@ -144,16 +144,16 @@ class _Loader(Composer, _Resolver):
     @override
     def compose_mapping_node(self, anchor: Any) -> yaml.MappingNode:
         node = super().compose_mapping_node(anchor)
-        first: dict[str, yaml.Node] = {}
+        first_keys: dict[str, yaml.Node] = {}
         for key, _value in node.value:
-            before = first.setdefault(key.value, key)
-            if before is not key:
+            first = first_keys.setdefault(key.value, key)
+            if first is not key:
                 message = _("{name} stands here again; it was already given in line {line}.")
-                line = before.start_mark.line + 1
+                line = first.start_mark.line + 1
                 self._mistakes.at(key, message.format(name=quoted(key.value), line=line))
         return node
 
-    def _refuse_references(self, event: yaml.NodeEvent) -> None:
+    def _check_references(self, event: yaml.NodeEvent) -> None:
         if isinstance(event, yaml.AliasEvent):
             self._mistakes.at(event, _("Aliases (*name) are not taken. Write the value out."))
         elif event.anchor is not None:
@@ -167,7 +167,7 @@ class _Loader(Composer, _Resolver):
 
 
 def _syntax_error(exc: yaml.YAMLError, text: str) -> tuple[int, int, str]:
-    """Line, column and message of what the parser refused."""
+    """Line, column and message of a parser error."""
     mark = getattr(exc, "problem_mark", None) or getattr(exc, "context_mark", None)
     if mark is None or not isinstance(exc, yaml.MarkedYAMLError):
         return 1, 1, _("This is not YAML.")

@@ -1,4 +1,4 @@
-"""Registering, changing and removing endpoints."""
+"""Creates, updates and removes endpoints."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ FIELDS = (
 
 
 @dataclass(frozen=True, slots=True)
-class Updated:
+class EndpointUpdate:
     endpoint: Endpoint
     key_wiped: bool
     new_epoch: bool
@@ -76,7 +76,7 @@ def create(  # noqa: PLR0913 -- keyword-only: the fields of a registration
     team: Team | None = None,
     onboarding_runs: int | None = None,
 ) -> Endpoint:
-    """Register an endpoint; it is due at once. Refuses a slug that is taken."""
+    """Register an endpoint, due at once. Refuses a slug that is in use."""
     check_options(options)
     endpoint = Endpoint(
         slug=slug,
@@ -101,8 +101,12 @@ def create(  # noqa: PLR0913 -- keyword-only: the fields of a registration
     if key:
         credentials.store(endpoint, key)
     settle(endpoint)
-    told = {**_as_told(endpoint), **({"key": "given"} if key else {})}
-    audit.record(Action.ENDPOINT_CREATED, subject=_called(endpoint), endpoint=endpoint, after=told)
+    audit.record(
+        Action.ENDPOINT_CREATED,
+        subject=_audit_subject(endpoint),
+        endpoint=endpoint,
+        after=_audit_fields(endpoint, has_key=bool(key)),
+    )
     return endpoint
 
 
@@ -115,10 +119,10 @@ def update(
     seen: datetime | None = None,
     by: User | None = None,
     **fields: Any,
-) -> Updated:
-    """Change an endpoint. Another origin wipes the stored key; another key opens a new profile.
+) -> EndpointUpdate:
+    """Change an endpoint. A new origin deletes the stored key; a new profile key opens a profile.
 
-    Refuses when somebody else changed it after `seen`, the updated_at that the editor looked at.
+    Refuses if it was changed after `seen`, the updated_at that the editor loaded.
     """
     if unknown := fields.keys() - set(FIELDS):
         raise TypeError(f"no such field: {sorted(unknown)}")
@@ -138,37 +142,42 @@ def update(
     _save(endpoint, update_fields=[*fields, "updated_at"])
 
     if {"daily_requests", "daily_tokens"} & fields.keys():
-        _budget_changed(endpoint)
+        _end_budget_wait(endpoint)
     had_key = credentials.is_stored(endpoint)
     if forget_key or origin(endpoint.base_url) != old_origin:
         credentials.forget(endpoint)
     if key:
         credentials.store(endpoint, key)
     is_stored = credentials.is_stored(endpoint)
-    _note_edit(endpoint, before, by=by, key=_key_change(key, had=had_key, has=is_stored))
+    _record_edit(endpoint, before, by=by, key=_key_change(key, had=had_key, has=is_stored))
     new_epoch = profiles.follow_edit(endpoint)
     settle(endpoint)
-    lost = had_key and not forget_key and not is_stored
-    return Updated(endpoint, key_wiped=lost, new_epoch=new_epoch)
+    key_wiped = had_key and not forget_key and not is_stored
+    return EndpointUpdate(endpoint, key_wiped=key_wiped, new_epoch=new_epoch)
 
 
 @transaction.atomic
 def remove(endpoint: Endpoint) -> None:
-    """Take an endpoint out: its key is wiped, its run stops, its slug is free again."""
+    """Remove an endpoint: delete its key, abandon its run, free its slug."""
     endpoint = Endpoint.objects.select_for_update().get(pk=endpoint.pk)
-    told = {**_as_told(endpoint), **({"key": "given"} if credentials.is_stored(endpoint) else {})}
+    before = _audit_fields(endpoint, has_key=credentials.is_stored(endpoint))
     credentials.forget(endpoint)
     runs.abandon_active(endpoint, reason="the endpoint was removed")
     profiles.end_all(endpoint, reason="The endpoint was removed.")
     if Endpoint.objects.kept().filter(pk=endpoint.pk).update(removed_at=Now(), enabled=False):
         audit.record(
-            Action.ENDPOINT_REMOVED, subject=_called(endpoint), endpoint=endpoint, before=told
+            Action.ENDPOINT_REMOVED,
+            subject=_audit_subject(endpoint),
+            endpoint=endpoint,
+            before=before,
         )
     rollout_requests.void_changed(endpoint)
 
 
-def _note_edit(endpoint: Endpoint, before: Mapping[str, Any], *, by: User | None, key: str) -> None:
-    """Keep what changed, as text; a key is never written down, only that there is another."""
+def _record_edit(
+    endpoint: Endpoint, before: Mapping[str, Any], *, by: User | None, key: str
+) -> None:
+    """Record the changed fields as text. Of a key only the fact that it changed is recorded."""
     pairs = {
         name: (_as_text(old), _as_text(getattr(endpoint, name))) for name, old in before.items()
     }
@@ -179,7 +188,7 @@ def _note_edit(endpoint: Endpoint, before: Mapping[str, Any], *, by: User | None
         EndpointEdit.objects.create(endpoint=endpoint, changes=changes, by=by)
         audit.record(
             Action.ENDPOINT_CHANGED,
-            subject=_called(endpoint),
+            subject=_audit_subject(endpoint),
             endpoint=endpoint,
             by=by,
             before={name: old for name, old, _ in changes},
@@ -187,14 +196,15 @@ def _note_edit(endpoint: Endpoint, before: Mapping[str, Any], *, by: User | None
         )
 
 
-def _called(endpoint: Endpoint) -> str:
+def _audit_subject(endpoint: Endpoint) -> str:
     return f"endpoint {endpoint.slug}"
 
 
-def _as_told(endpoint: Endpoint) -> dict[str, str]:
-    """Its fields as text, without those that are empty."""
-    told = {name: _as_text(getattr(endpoint, name)) for name in FIELDS}
-    return {name: text for name, text in told.items() if text}
+def _audit_fields(endpoint: Endpoint, *, has_key: bool) -> dict[str, str]:
+    """The fields as text, without empty ones."""
+    texts = {name: _as_text(getattr(endpoint, name)) for name in FIELDS}
+    key = {"key": "given"} if has_key else {}
+    return {name: text for name, text in texts.items() if text} | key
 
 
 def _key_change(key: Secret | None, *, had: bool, has: bool) -> str:
@@ -204,7 +214,7 @@ def _key_change(key: Secret | None, *, had: bool, has: bool) -> str:
 
 
 def _as_text(value: object) -> str:
-    """As a form would show it; what is empty is empty."""
+    """As the form shows it; an empty value is an empty text."""
     if isinstance(value, timedelta):
         return durations.format_duration(value)
     if isinstance(value, dict | list | tuple | bool):
@@ -212,8 +222,8 @@ def _as_text(value: object) -> str:
     return "" if value is None else str(value)
 
 
-def _budget_changed(endpoint: Endpoint) -> None:
-    """An endpoint that waits for the next day's budget need not wait for a larger one."""
+def _end_budget_wait(endpoint: Endpoint) -> None:
+    """An endpoint that waits for the next day is due now: the new budget may allow a run."""
     waiting = Endpoint.objects.filter(pk=endpoint.pk, spent_out_on__isnull=False)
     waiting.update(spent_out_on=None, next_due_at=Least("next_due_at", Now()))
 
@@ -225,5 +235,5 @@ def _save(endpoint: Endpoint, update_fields: list[str] | None = None) -> None:
     except IntegrityError as exc:
         if "endpoint_slug_once" not in str(exc):
             raise
-        told = _("There is already an endpoint called {slug}.")
-        raise Refused(told.format(slug=repr(endpoint.slug))) from exc
+        message = _("There is already an endpoint called {slug}.")
+        raise Refused(message.format(slug=repr(endpoint.slug))) from exc

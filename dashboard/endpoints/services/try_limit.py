@@ -1,4 +1,4 @@
-"""Counting how often a person tries endpoints, so that pages cannot be used to hammer one."""
+"""Limits how often a user can try endpoints, so that pages cannot be used to flood one."""
 
 from __future__ import annotations
 
@@ -10,21 +10,21 @@ from django.utils.translation import gettext as _
 from dashboard.core.errors import Refused
 from dashboard.core.sql import fetch_row
 
-MOST = 10
-WITHIN = timedelta(minutes=1)
+MAX_TRIES = 10
+WINDOW = timedelta(minutes=1)
 
 
-def count(person: User) -> None:
-    """Note one more try. Refuses the one that is too many for a minute."""
-    if fetch_row(_COUNT, {"person": person.pk, "most": MOST, "within": WITHIN}) is None:
+def count_try(person: User) -> None:
+    """Count a try. Refuses one above the limit per minute."""
+    if fetch_row(_COUNT, {"person": person.pk, "most": MAX_TRIES, "within": WINDOW}) is None:
         raise Refused(
             _(
                 "{most} tries a minute are enough for one person. Wait a moment and try again."
-            ).format(most=MOST)
+            ).format(most=MAX_TRIES)
         )
 
 
-# One statement, so that two tries at once in two processes are two. No row: it was too many.
+# One statement, so that concurrent tries are all counted. It returns no row above the limit.
 _COUNT = """
 INSERT INTO dashboard_trycount AS seen (person_id, begun_at, used)
 VALUES (%(person)s, statement_timestamp(), 1)

@@ -1,4 +1,4 @@
-"""What to do about an endpoint that was tried and did not work."""
+"""Advice on an endpoint that failed a try."""
 
 from __future__ import annotations
 
@@ -33,20 +33,20 @@ from probes.target import Target
 from probes.try_endpoint import TryResult
 
 
-def advice(tried: TryResult, target: Target) -> list[str]:
-    """Sentences on what to do; none where all is well."""
-    if tried.error is None:
-        return _about_findings(tried)
-    return [_about(tried.error, tried, target)]
+def try_advice(result: TryResult, target: Target) -> list[str]:
+    """What to do, one sentence each; empty if the try succeeded."""
+    if result.error is None:
+        return _findings_advice(result)
+    return [_error_advice(result.error, result, target)]
 
 
-def suggestion(tried: TryResult, target: Target) -> str:
-    """The base URL that was likely meant, or "" where none comes to mind."""
-    if not isinstance(tried.error, NotFound | NotJSON | Redirected | WireError):
+def suggest_base_url(result: TryResult, target: Target) -> str:
+    """The base URL that is likely meant, or ""."""
+    if not isinstance(result.error, NotFound | NotJSON | Redirected | WireError):
         return ""
     base, path = target.base_url, adapter_for(target.provider).path
-    if isinstance(tried.error, Redirected):
-        return _moved(tried, target)
+    if isinstance(result.error, Redirected):
+        return _https_base_url(result, target)
     for tail in (path, path.removeprefix("/v1"), "/models"):
         if base.endswith(tail):
             return base.removesuffix(tail)
@@ -58,63 +58,64 @@ def suggestion(tried: TryResult, target: Target) -> str:
     return f"{base}/v1"
 
 
-def _about(error: ProbesError, tried: TryResult, target: Target) -> str:
+def _error_advice(error: ProbesError, result: TryResult, target: Target) -> str:
     match error:
         case EgressDenied():
-            return _about_barred(error)
+            return _egress_advice(error)
         case ConnectFailed():
-            return _about_connection(error, target)
+            return _connection_advice(error, target)
         case TransportError():
-            return _about_answer(error, target)
+            return _transport_advice(error, target)
         case AuthRejected():
-            return _about_key(error, target)
+            return _key_advice(error, target)
         case ProviderError():
-            return _about_refusal(error, tried)
+            return _provider_advice(error, result)
         case _:
-            return _about_format(error)
+            return _format_advice(error)
 
 
-def _moved(tried: TryResult, target: Target) -> str:
-    """The same address by https, where that is what a redirect is about."""
-    place = urlsplit(tried.headers.get("location", ""))
-    here = urlsplit(target.base_url)
-    same = place.scheme == "https" and here.scheme == "http" and place.hostname == here.hostname
-    return target.base_url.replace("http://", "https://", 1) if same else ""
+def _https_base_url(result: TryResult, target: Target) -> str:
+    """The same URL with https if the redirect leads there, else ""."""
+    location = urlsplit(result.headers.get("location", ""))
+    base = urlsplit(target.base_url)
+    is_same_host = location.hostname == base.hostname
+    is_upgrade = location.scheme == "https" and base.scheme == "http" and is_same_host
+    return target.base_url.replace("http://", "https://", 1) if is_upgrade else ""
 
 
-def _about_findings(tried: TryResult) -> list[str]:
-    kinds = {finding.kind for finding in tried.findings}
+def _findings_advice(result: TryResult) -> list[str]:
+    kinds = {finding.kind for finding in result.findings}
     if not kinds:
         return []
-    told = []
+    advice = []
     if FindingKind.LEAKED_CALL in kinds:
-        told.append(
+        advice.append(
             _(
                 "The server did not turn the model's text into a call. On vLLM or SGLang choose a "
                 "tool parser that fits the model; on llama.cpp start with --jinja."
             )
         )
-    elif FindingKind.REASONING_ONLY in kinds or _is_cut(tried):
-        told.append(
+    elif FindingKind.REASONING_ONLY in kinds or _is_truncated(result):
+        advice.append(
             _(
                 "It ran out of tokens or only thought: a try gives it {tokens}. A run gives it "
                 "more, so this may be fine."
-            ).format(tokens=f"{tried.max_tokens:,}")
+            ).format(tokens=f"{result.max_tokens:,}")
         )
-    elif tried.format is None:
-        told.append(
+    elif result.format is None:
+        advice.append(
             _("Check that the model can call tools, and that the server was started with them on.")
         )
-    told.append(_("One answer proves little. It can be added all the same: a run measures it."))
-    return told
+    advice.append(_("One answer proves little. It can be added all the same: a run measures it."))
+    return advice
 
 
-def _is_cut(tried: TryResult) -> bool:
-    used = tried.usage.output_tokens
-    return used is not None and used >= tried.max_tokens
+def _is_truncated(result: TryResult) -> bool:
+    output_tokens = result.usage.output_tokens
+    return output_tokens is not None and output_tokens >= result.max_tokens
 
 
-def _about_barred(error: EgressDenied) -> str:
+def _egress_advice(error: EgressDenied) -> str:
     if "EGRESS_GRANTS" in error.message:
         return _(
             "Toolgauge connects to private addresses only where an administrator allowed them: add "
@@ -123,7 +124,7 @@ def _about_barred(error: EgressDenied) -> str:
     return _("This address cannot be allowed. Choose another one.")
 
 
-def _about_connection(error: ConnectFailed, target: Target) -> str:
+def _connection_advice(error: ConnectFailed, target: Target) -> str:
     match error.why:
         case ConnectFailureReason.NAME:
             return _(
@@ -138,7 +139,7 @@ def _about_connection(error: ConnectFailed, target: Target) -> str:
             return _(
                 "If the server speaks plain HTTP on this port, begin the base URL with http://."
             )
-        case ConnectFailureReason.REFUSED if _is_this_machine(target):
+        case ConnectFailureReason.REFUSED if _is_local(target):
             return _(
                 "Nothing listens on that port of this machine. Check the port, and that the server "
                 "runs; inside a container, this machine is the container itself."
@@ -149,11 +150,11 @@ def _about_connection(error: ConnectFailed, target: Target) -> str:
             return _("Check host and port, and whether a firewall stands in between.")
 
 
-def _is_this_machine(target: Target) -> bool:
+def _is_local(target: Target) -> bool:
     return urlsplit(target.base_url).hostname in {"127.0.0.1", "localhost", "::1"}
 
 
-def _about_answer(error: TransportError, target: Target) -> str:
+def _transport_advice(error: TransportError, target: Target) -> str:
     match error:
         case TimedOut(phase=Phase.CONNECT):
             return _("Check host and port, and whether a firewall drops packets in between.")
@@ -172,7 +173,7 @@ def _about_answer(error: TransportError, target: Target) -> str:
             return _("Try again. If it stays so, look into the log of the server or its proxy.")
 
 
-def _about_key(error: AuthRejected, target: Target) -> str:
+def _key_advice(error: AuthRejected, target: Target) -> str:
     if target.key is None:
         return _("It wants an API key, and none was sent. Enter one.")
     if error.status == 403:
@@ -180,10 +181,10 @@ def _about_key(error: AuthRejected, target: Target) -> str:
     return _("The API key is wrong, expired or for another service. Copy it again.")
 
 
-def _about_refusal(error: ProviderError, tried: TryResult) -> str:
+def _provider_advice(error: ProviderError, result: TryResult) -> str:
     if isinstance(error, Refused) and error.kind is FindingKind.NO_TOOLS:
         return _("This model or server takes no tools. Choose another, or switch tools on there.")
-    if isinstance(error, NotJSON) and "html" in tried.headers.get("content-type", ""):
+    if isinstance(error, NotJSON) and "html" in result.headers.get("content-type", ""):
         return _("A web page came back: the base URL is that of a site, or of a sign-in page.")
     sentences: dict[type[ProviderError], str] = {
         NotFound: _("Either the path of the base URL or the model's name is not right."),
@@ -192,11 +193,11 @@ def _about_refusal(error: ProviderError, tried: TryResult) -> str:
         Redirected: _("Redirects are not followed. Enter the address that it leads to."),
         NotJSON: _("What came back is no API's answer. Check the path of the base URL."),
     }
-    otherwise = _("Read what it says, then check the model's name, the provider and the options.")
-    return sentences.get(type(error), otherwise)
+    default = _("Read what it says, then check the model's name, the provider and the options.")
+    return sentences.get(type(error), default)
 
 
-def _about_format(error: ProbesError) -> str:
+def _format_advice(error: ProbesError) -> str:
     if isinstance(error, TargetError):
         return _("Mend what it says and try again.")
     return _("Another provider in the list may fit better; for most servers it is openai.")

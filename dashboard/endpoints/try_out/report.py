@@ -1,4 +1,4 @@
-"""What came of a try, in plain words: a verdict, the facts, and what to do."""
+"""The report of a try: a verdict, the facts, and what to do."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from django.utils.translation import gettext as _
 
-from dashboard.endpoints.try_out.advice import advice, suggestion
+from dashboard.endpoints.try_out.advice import suggest_base_url, try_advice
 from health.status import Status
 from probes.adapters import FORMATS
 from probes.errors import ProbesError, ProviderError, WireError
@@ -18,48 +18,54 @@ from probes.try_endpoint import TryResult
 @dataclass(frozen=True, slots=True)
 class Fact:
     label: str
-    words: str = ""
-    code: str = ""  # what a vendor sent, or an address: shown as it is, made inert
+    text: str = ""
+    code: str = ""  # a URL or text of the vendor, escaped by the template
 
 
 @dataclass(frozen=True, slots=True)
-class Told:
+class TryReport:
     status: Status
-    word: str  # on the badge: one answer is no verdict on health
+    badge: str  # not the name of the status: one response is no verdict on health
     title: str
-    said: str  # the trouble as the probe tells it, in English
+    detail: str  # the error or the findings, in English
     advice: list[str]
-    suggestion: str  # another base URL, where one is likely meant
+    suggestion: str  # a base URL that is likely meant, or ""
     facts: list[Fact]
 
 
-def tell(tried: TryResult, target: Target, *, with_key: str) -> Told:
-    """`with_key` says in words which key was sent."""
-    status, title = _verdict(tried)
-    facts = [_reached(tried), *_answered(tried, target), Fact(_("API key"), with_key)]
-    said = tried.said or " ".join(finding.message for finding in tried.findings)
-    other = suggestion(tried, target)
-    return Told(status, _word(status), title, said, advice(tried, target), other, facts)
+def build_report(result: TryResult, target: Target, *, key_label: str) -> TryReport:
+    """`key_label` describes the key that was sent."""
+    status, title = _verdict(result)
+    facts = [_reached_fact(result), *_response_facts(result, target), Fact(_("API key"), key_label)]
+    return TryReport(
+        status,
+        badge=_badge(status),
+        title=title,
+        detail=result.said or " ".join(finding.message for finding in result.findings),
+        advice=try_advice(result, target),
+        suggestion=suggest_base_url(result, target),
+        facts=facts,
+    )
 
 
-def _verdict(tried: TryResult) -> tuple[Status, str]:
-    if tried.error is not None:
-        return Status.FAILING, _trouble(tried.error)
-    if not tried.findings:
+def _verdict(result: TryResult) -> tuple[Status, str]:
+    if result.error is not None:
+        return Status.FAILING, _error_title(result.error)
+    if not result.findings:
         return Status.HEALTHY, _("It works: one tool call came back, just as asked.")
-    if any(finding.kind is FindingKind.LEAKED_CALL for finding in tried.findings):
+    if any(finding.kind is FindingKind.LEAKED_CALL for finding in result.findings):
         return Status.DEGRADED, _("It answers, but the tool call came as text.")
-    if tried.format is None:
+    if result.format is None:
         return Status.DEGRADED, _("It answers, but made no tool call.")
     return Status.DEGRADED, _("It answers and calls the tool, but not as asked.")
 
 
-def _word(status: Status) -> str:
-    words = {Status.HEALTHY: _("works"), Status.DEGRADED: _("look closer")}
-    return words.get(status, _("does not work"))
+def _badge(status: Status) -> str:
+    labels = {Status.HEALTHY: _("works"), Status.DEGRADED: _("look closer")}
+    return labels.get(status, _("does not work"))
 
 
-def _trouble(error: ProbesError) -> str:
+def _error_title(error: ProbesError) -> str:
     match error:
         case WireError():
             return _("It answers, but not in the format of this provider.")
@@ -71,52 +77,52 @@ def _trouble(error: ProbesError) -> str:
             return _("It could not be reached.")
 
 
-def _reached(tried: TryResult) -> Fact:
-    if tried.status is None:
-        return Fact(_("Reached"), _("no"), tried.url)
-    told = _("yes, HTTP status {status}").format(status=tried.status)
-    return Fact(_("Reached"), told, tried.url)
+def _reached_fact(result: TryResult) -> Fact:
+    if result.status is None:
+        return Fact(_("Reached"), _("no"), result.url)
+    text = _("yes, HTTP status {status}").format(status=result.status)
+    return Fact(_("Reached"), text, result.url)
 
 
-def _answered(tried: TryResult, target: Target) -> list[Fact]:
-    """Facts of an answer, as far as there was one."""
+def _response_facts(result: TryResult, target: Target) -> list[Fact]:
+    """The facts of the response, as far as there was one."""
     facts = []
-    if tried.latency_ms is not None:
-        told = _("{seconds} s").format(seconds=f"{tried.latency_ms / 1000:.2f}")
-        facts.append(Fact(_("Took"), told))
-    if tried.error is not None:
+    if result.latency_ms is not None:
+        text = _("{seconds} s").format(seconds=f"{result.latency_ms / 1000:.2f}")
+        facts.append(Fact(_("Took"), text))
+    if result.error is not None:
         return facts
-    facts.append(_call(tried))
-    if tried.text and tried.format not in FORMATS:
-        facts.append(Fact(_("It said"), code=tried.text))
-    facts.append(_model(tried, target))
-    facts.append(_tokens(tried))
+    facts.append(_call_fact(result))
+    if result.text and result.format not in FORMATS:
+        facts.append(Fact(_("It said"), code=result.text))
+    facts.append(_model_fact(result, target))
+    facts.append(_tokens_fact(result))
     return facts
 
 
-def _call(tried: TryResult) -> Fact:
+def _call_fact(result: TryResult) -> Fact:
     label = _("Tool call")
-    if tried.format is None:
+    if result.format is None:
         return Fact(label, _("none"))
-    if tried.format in FORMATS:
-        return Fact(label, _("yes, in the {name} format").format(name=tried.format), tried.call)
-    return Fact(label, _("as text, in the {name} format").format(name=tried.format))
+    if result.format in FORMATS:
+        return Fact(label, _("yes, in the {name} format").format(name=result.format), result.call)
+    return Fact(label, _("as text, in the {name} format").format(name=result.format))
 
 
-def _model(tried: TryResult, target: Target) -> Fact:
-    if not tried.model:
+def _model_fact(result: TryResult, target: Target) -> Fact:
+    if not result.model:
         return Fact(_("Model"), _("the answer names none"))
-    same = tried.model == target.model
-    return Fact(_("Model"), "" if same else _("the answer names another one:"), tried.model)
+    is_same = result.model == target.model
+    return Fact(_("Model"), "" if is_same else _("the answer names another one:"), result.model)
 
 
-def _tokens(tried: TryResult) -> Fact:
-    used = tried.usage
-    if used.input_tokens is None and used.output_tokens is None:
+def _tokens_fact(result: TryResult) -> Fact:
+    usage = result.usage
+    if usage.input_tokens is None and usage.output_tokens is None:
         return Fact(_("Tokens"), _("the answer does not tell"))
     unknown = _("unknown")
-    told = _("{input} in, {output} out").format(
-        input=unknown if used.input_tokens is None else f"{used.input_tokens:,}",
-        output=unknown if used.output_tokens is None else f"{used.output_tokens:,}",
+    text = _("{input} in, {output} out").format(
+        input=unknown if usage.input_tokens is None else f"{usage.input_tokens:,}",
+        output=unknown if usage.output_tokens is None else f"{usage.output_tokens:,}",
     )
-    return Fact(_("Tokens"), told)
+    return Fact(_("Tokens"), text)

@@ -1,9 +1,8 @@
-"""“Try it”: one request to an endpoint with the values of its form, before they are saved.
+"""“Try it”: one request to an endpoint with the unsaved values of its form.
 
-It is sent by the web process inside the request, not by a worker: a worker would need the values
-and the key written down somewhere first, and a person would wait for a queue. Others do not wait
-for it: each request has a thread of its own, only a few tries are let in at once, the answer is
-read up to a quarter of a megabyte, and all of it ends within TRY_TIMEOUT.
+The web process sends it inside the request. A worker would need the values and the key stored
+first, and the user would wait for a queue. Other requests are not held up: each has its own
+thread, few tries run at once, a response is limited to 256 KiB and a try to TRY_TIMEOUT.
 """
 
 from __future__ import annotations
@@ -29,15 +28,15 @@ from probes.try_endpoint import TryResult, try_once
 
 log = structlog.get_logger()
 
-AT_ONCE = 4
+MAX_CONCURRENT_TRIES = 4
 MAX_BYTES = 256 * 1024
 CONNECT_S = 5.0
 
-places = BoundedSemaphore(AT_ONCE)
+slots = BoundedSemaphore(MAX_CONCURRENT_TRIES)
 
 
-def target_of(fields: dict[str, Any], key: Secret | None) -> Target:
-    """What the form describes, with limits that a waiting person can bear."""
+def build_target(fields: dict[str, Any], key: Secret | None) -> Target:
+    """The target of the form, with limits for an interactive request."""
     total = settings.TRY_TIMEOUT.total_seconds()
     return Target(
         provider=Provider(fields["provider"]),
@@ -57,27 +56,27 @@ def target_of(fields: dict[str, Any], key: Secret | None) -> Target:
 
 
 def stored_key(endpoint: Endpoint | None, base_url: str) -> Secret | None:
-    """The endpoint's stored key, unless the form leads elsewhere: saving would delete it then."""
+    """The stored key; None if the form has another origin, since saving would delete the key."""
     if endpoint is None or origin(base_url) != origin(endpoint.base_url):
         return None
     return credentials.reveal(endpoint)
 
 
-def ask(target: Target) -> TryResult:
-    """Send the one request. Refuses where too many others are under way."""
-    if not places.acquire(blocking=False):
+def send_try(target: Target) -> TryResult:
+    """Send one request. Refuses if too many tries are in progress."""
+    if not slots.acquire(blocking=False):
         raise Refused(_("Several endpoints are being tried just now. Try again in a moment."))
     try:
         rules = egress_grants.read_egress_rules()
         release_connection()
-        tried = async_to_sync(_ask)(target, rules)
+        result = async_to_sync(_send)(target, rules)
     finally:
-        places.release()
-    trouble = type(tried.error).__name__ if tried.error else None
-    log.info("endpoint tried", origin=origin(target.base_url), status=tried.status, error=trouble)
-    return tried
+        slots.release()
+    error = type(result.error).__name__ if result.error else None
+    log.info("endpoint tried", origin=origin(target.base_url), status=result.status, error=error)
+    return result
 
 
-async def _ask(target: Target, rules: EgressRules) -> TryResult:
+async def _send(target: Target, rules: EgressRules) -> TryResult:
     async with Transport(target.limits, egress=rules) as transport:
         return await try_once(target, transport)

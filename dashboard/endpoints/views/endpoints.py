@@ -14,8 +14,9 @@ from dashboard.charts.views import charts
 from dashboard.core import http
 from dashboard.core.errors import Refused
 from dashboard.core.permissions import Right, actor_of, needs
-from dashboard.endpoints import endpoint_page, presets
-from dashboard.endpoints.forms import EndpointForm, beginning_of
+from dashboard.endpoints import presets
+from dashboard.endpoints.endpoint_page import read_page_context, read_status_context
+from dashboard.endpoints.forms import EndpointForm, preset_initial
 from dashboard.endpoints.services import endpoints
 from dashboard.models import Credential, Endpoint, Spend
 from dashboard.policy.views import modes
@@ -24,24 +25,24 @@ from dashboard.runs import table as runs_table
 from dashboard.runs.table import RunFilter, RunFilterForm
 from dashboard.trust.policy_renewal import current_policy
 
-# What a person uses to turn the table of runs, as against a run that ended.
-_TURNS = {"runs-filter", "runs-all", "runs-newer", "runs-older"}
+# Controls of the table of runs. Other requests for it come from a run that ended.
+_TABLE_CONTROLS = {"runs-filter", "runs-all", "runs-newer", "runs-older"}
 
 
-def _is_about_the_key(request: HttpRequest) -> bool:
+def _changes_key(request: HttpRequest) -> bool:
     return bool(request.POST.get("key") or request.POST.get("forget_key"))
 
 
 @needs(Right.READ)
 @require_safe
-def page(request: HttpRequest, slug: str) -> HttpResponse:
+def endpoint_page(request: HttpRequest, slug: str) -> HttpResponse:
     endpoint = get_object_or_404(Endpoint.objects.kept(), slug=slug)
-    panel = modes.context(endpoint)
+    mode_panel = modes.context(endpoint)
     context = {
         **charts.charts_context(endpoint, request.GET),
-        **endpoint_page.context(endpoint, panel["policy"]),
-        **panel,
-        **_runs(request, endpoint),
+        **read_page_context(endpoint, mode_panel["policy"]),
+        **mode_panel,
+        **_runs_context(request, endpoint),
         "credential": Credential.objects.filter(endpoint=endpoint).first(),
         "progress": progress.of_latest(endpoint),
         "spend": Spend.objects.today(endpoint),
@@ -51,32 +52,32 @@ def page(request: HttpRequest, slug: str) -> HttpResponse:
 
 @needs(Right.READ)
 @require_safe
-def runs(request: HttpRequest, slug: str) -> HttpResponse:
-    """The table of runs; when a run has ended, with all else on the page that it changed."""
+def endpoint_runs(request: HttpRequest, slug: str) -> HttpResponse:
+    """The table of runs; after the end of a run with all other parts that it changed."""
     endpoint = get_object_or_404(Endpoint.objects.kept(), slug=slug)
-    table = _runs(request, endpoint)
-    if request.headers.get("HX-Trigger") in _TURNS:
+    table = _runs_context(request, endpoint)
+    if request.headers.get("HX-Trigger") in _TABLE_CONTROLS:
         response = render(request, "endpoints/_runs_panel.html", {"endpoint": endpoint, **table})
         response["HX-Push-Url"] = _page_url(request, endpoint, table["runs"].asked.here)
         return response
-    found = endpoint_page.context(endpoint, current_policy(slug))
-    return render(request, "endpoints/_runs_panel.html", {**found, **table, "oob": True})
+    context = read_page_context(endpoint, current_policy(slug))
+    return render(request, "endpoints/_runs_panel.html", {**context, **table, "oob": True})
 
 
 @needs(Right.READ)
 @require_safe
-def policy(request: HttpRequest, slug: str) -> HttpResponse:
+def endpoint_policy(request: HttpRequest, slug: str) -> HttpResponse:
     endpoint = get_object_or_404(Endpoint.objects.kept(), slug=slug)
-    context = endpoint_page.standing(endpoint, endpoint.profile, current_policy(slug))
+    context = read_status_context(endpoint, endpoint.profile, current_policy(slug))
     return render(request, "endpoints/_policy.html", {**context, "oob": True})
 
 
 @needs(Right.OPERATE)
-@fresh_when(_is_about_the_key)
+@fresh_when(_changes_key)
 @require_http_methods(["GET", "HEAD", "POST"])
-def new(request: HttpRequest) -> HttpResponse:
-    preset = presets.named(request.GET.get("preset", ""))
-    initial = beginning_of(preset, request.GET.get("model", "")) if preset else None
+def new_endpoint(request: HttpRequest) -> HttpResponse:
+    preset = presets.find_preset(request.GET.get("preset", ""))
+    initial = preset_initial(preset, request.GET.get("model", "")) if preset else None
     form = EndpointForm(request.POST or None, initial=initial, actor=actor_of(request))
     if request.method == "POST" and form.is_valid():
         try:
@@ -84,16 +85,16 @@ def new(request: HttpRequest) -> HttpResponse:
         except Refused as exc:
             form.add_error(None, exc.message)
         else:
-            told = _("{slug} is registered. Its first run starts now.")
-            messages.success(request, told.format(slug=endpoint.slug))
+            message = _("{slug} is registered. Its first run starts now.")
+            messages.success(request, message.format(slug=endpoint.slug))
             return redirect(endpoint)
-    return form_page(request, form, None, preset=preset)
+    return render_endpoint_form(request, form, None, preset=preset)
 
 
 @needs(Right.OPERATE)
-@fresh_when(_is_about_the_key)
+@fresh_when(_changes_key)
 @require_http_methods(["GET", "HEAD", "POST"])
-def edit(request: HttpRequest, slug: str) -> HttpResponse:
+def edit_endpoint(request: HttpRequest, slug: str) -> HttpResponse:
     endpoint = get_object_or_404(Endpoint.objects.kept(), slug=slug)
     form = EndpointForm(request.POST or None, endpoint=endpoint, actor=actor_of(request))
     if request.method == "POST" and form.is_valid():
@@ -103,14 +104,14 @@ def edit(request: HttpRequest, slug: str) -> HttpResponse:
         except Refused as exc:
             form.add_error(None, exc.message)
         else:
-            _tell(request, updated)
+            _add_update_messages(request, updated)
             return redirect(updated.endpoint)
-    return form_page(request, form, endpoint)
+    return render_endpoint_form(request, form, endpoint)
 
 
 @needs(Right.OPERATE)
 @require_http_methods(["GET", "HEAD", "POST"])
-def remove(request: HttpRequest, slug: str) -> HttpResponse:
+def remove_endpoint(request: HttpRequest, slug: str) -> HttpResponse:
     endpoint = get_object_or_404(Endpoint.objects.kept(), slug=slug)
     if request.method == "POST":
         endpoints.remove(endpoint)
@@ -119,23 +120,23 @@ def remove(request: HttpRequest, slug: str) -> HttpResponse:
     return render(request, "endpoints/endpoint_remove.html", {"endpoint": endpoint})
 
 
-def _runs(request: HttpRequest, endpoint: Endpoint) -> dict[str, Any]:
-    asked = RunFilter(**RunFilterForm(request.GET).read())
+def _runs_context(request: HttpRequest, endpoint: Endpoint) -> dict[str, Any]:
+    run_filter = RunFilter(**RunFilterForm(request.GET).read())
     return {
-        "runs": runs_table.read(endpoint, asked),
-        "runs_choices": runs_table.choices(asked),
+        "runs": runs_table.read(endpoint, run_filter),
+        "runs_choices": runs_table.choices(run_filter),
         "kept": http.other_parameters(request, runs_table.PARTS),
     }
 
 
 def _page_url(request: HttpRequest, endpoint: Endpoint, runs_query: str) -> str:
-    """The endpoint's page as it is, with another place in the table of runs."""
+    """The address of the endpoint page with another page of its table of runs."""
     kept = http.other_parameters(request, runs_table.PARTS)
     return endpoint.get_absolute_url() + http.join_queries(kept, runs_query)
 
 
-def form_page(
-    request: HttpRequest, form: EndpointForm, endpoint: Endpoint | None, **more: Any
+def render_endpoint_form(
+    request: HttpRequest, form: EndpointForm, endpoint: Endpoint | None, **extra: Any
 ) -> HttpResponse:
     credential = Credential.objects.filter(endpoint=endpoint).first() if endpoint else None
     context = {
@@ -143,17 +144,17 @@ def form_page(
         "endpoint": endpoint,
         "credential": credential,
         "presets": presets.PRESETS,
-        "examples": presets.examples(),
-        **more,
+        "examples": presets.provider_examples(),
+        **extra,
     }
     return render(request, "endpoints/endpoint_form.html", context)
 
 
-def _tell(request: HttpRequest, updated: endpoints.Updated) -> None:
+def _add_update_messages(request: HttpRequest, updated: endpoints.EndpointUpdate) -> None:
     messages.success(request, _("{slug} is saved.").format(slug=updated.endpoint.slug))
     if updated.new_epoch:
-        told = _("Its profile key changed, so a new profile begins with a full run.")
-        messages.info(request, told)
+        message = _("Its profile key changed, so a new profile begins with a full run.")
+        messages.info(request, message)
     if updated.key_wiped:
         messages.warning(
             request,

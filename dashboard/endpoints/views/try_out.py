@@ -1,4 +1,4 @@
-"""“Try it” on the form of an endpoint: the whole page without scripts, a part of it with htmx."""
+"""“Try it” on the endpoint form: a part of the page with htmx, the whole page without scripts."""
 
 from __future__ import annotations
 
@@ -14,12 +14,11 @@ from django.views.decorators.http import require_POST
 
 from dashboard.core.errors import Refused
 from dashboard.core.permissions import Right, actor_of, needs
-from dashboard.endpoints.forms import EndpointForm, TryForm, kept_input
+from dashboard.endpoints.forms import EndpointForm, TryForm, typed_values
 from dashboard.endpoints.services import try_limit
-from dashboard.endpoints.try_out import report as tried_words
 from dashboard.endpoints.try_out import try_request
-from dashboard.endpoints.try_out.report import Told
-from dashboard.endpoints.views.endpoints import form_page
+from dashboard.endpoints.try_out.report import TryReport, build_report
+from dashboard.endpoints.views.endpoints import render_endpoint_form
 from dashboard.models import Endpoint
 from dashboard.runs import credentials
 from probes.secret import Secret
@@ -29,46 +28,46 @@ from probes.secret import Secret
 @sensitive_post_parameters("key")
 @require_POST
 @never_cache
-def new(request: HttpRequest) -> HttpResponse:
-    return _answer(request, None)
+def try_new_endpoint(request: HttpRequest) -> HttpResponse:
+    return _try_response(request, None)
 
 
 @needs(Right.OPERATE)
 @sensitive_post_parameters("key")
 @require_POST
 @never_cache
-def edit(request: HttpRequest, slug: str) -> HttpResponse:
-    return _answer(request, get_object_or_404(Endpoint.objects.kept(), slug=slug))
+def try_endpoint(request: HttpRequest, slug: str) -> HttpResponse:
+    return _try_response(request, get_object_or_404(Endpoint.objects.kept(), slug=slug))
 
 
-def _answer(request: HttpRequest, endpoint: Endpoint | None) -> HttpResponse:
+def _try_response(request: HttpRequest, endpoint: Endpoint | None) -> HttpResponse:
     form = TryForm(request.POST, endpoint=endpoint)
     context: dict[str, Any] = {"try_form": form}
     assert isinstance(request.user, User)
     try:
         if form.is_valid():
-            try_limit.count(request.user)
-            context["tried"] = _try(form, endpoint)
+            try_limit.count_try(request.user)
+            context["try_report"] = _send_try(form, endpoint)
     except Refused as exc:
         context["refusal"] = exc.message
     if request.headers.get("HX-Request"):
         return render(request, "endpoints/_try_out_report.html", context)
-    # Without scripts the whole form comes back. A typed key does not: no page ever holds one.
+    # Without scripts the response is the whole form, without the typed key: no page contains one.
     context["key_is_gone"] = bool(request.POST.get("key"))
-    typed = kept_input(request.POST.dict())
-    kept = EndpointForm(endpoint=endpoint, initial=typed, actor=actor_of(request))
-    return form_page(request, kept, endpoint, **context)
+    typed = typed_values(request.POST.dict())
+    endpoint_form = EndpointForm(endpoint=endpoint, initial=typed, actor=actor_of(request))
+    return render_endpoint_form(request, endpoint_form, endpoint, **context)
 
 
-def _try(form: TryForm, endpoint: Endpoint | None) -> Told:
+def _send_try(form: TryForm, endpoint: Endpoint | None) -> TryReport:
     fields = form.cleaned_data
-    key, words = _key(fields, endpoint)
-    target = try_request.target_of(fields, key)
-    return tried_words.tell(try_request.ask(target), target, with_key=words)
+    key, key_label = _choose_key(fields, endpoint)
+    target = try_request.build_target(fields, key)
+    return build_report(try_request.send_try(target), target, key_label=key_label)
 
 
-def _key(fields: dict[str, Any], endpoint: Endpoint | None) -> tuple[Secret | None, str]:
-    """The key to send, and a word on which it is."""
+def _choose_key(fields: dict[str, Any], endpoint: Endpoint | None) -> tuple[Secret | None, str]:
+    """The key to send and its label on the page."""
     if fields["key"]:
         return fields["key"], _("the one entered above")
     if endpoint is None or fields["forget_key"] or not credentials.is_stored(endpoint):

@@ -1,4 +1,4 @@
-"""Makes an API token for a script: the token alone goes to standard output."""
+"""Issues an API token for a script and prints only the token to standard output."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ class Command(BaseCommand):
             lasts = durations.parse_duration(options["lasts"]) if options["lasts"] else None
             by = User.objects.get_by_natural_key(options["user"]) if options["user"] else None
             team = Team.objects.get(name__iexact=options["team"]) if options["team"] else None
-            made = tokens.issue_token(
+            token = tokens.issue_token(
                 name=options["name"], scopes=options["scopes"], by=by, lasts=lasts, team=team
             )
         except ValueError as exc:
@@ -45,4 +45,4 @@ class Command(BaseCommand):
             raise CommandError(f"There is no team {options['team']!r}.") from exc
         except Refused as exc:
             raise CommandError(exc.message) from exc
-        self.stdout.write(made.text)
+        self.stdout.write(token.text)

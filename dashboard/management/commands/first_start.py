@@ -1,4 +1,4 @@
-"""What a fresh installation needs: static files, partitions, an administrator, something to see."""
+"""Prepares a new installation: static files, partitions, an administrator and the demo."""
 
 from __future__ import annotations
 
@@ -46,12 +46,15 @@ class Command(BaseCommand):
             return list(fleet.register_fleet(settings.SIMULATOR_URL))
         line = ProgressLine(self._write, is_terminal=self.stdout.isatty())
         return register_with_history(
-            settings.SIMULATOR_URL, began=began, store=history.store_simulated_run, tell=line.show
+            settings.SIMULATOR_URL,
+            began=began,
+            store=history.store_simulated_run,
+            report_progress=line.show,
         )
 
     def _write(self, text: str) -> None:
         self.stdout.write(text, ending="")
-        # A line that is written over never fills a buffer.
+        # A progress line has no newline, so it would stay in the buffer.
         self.stdout.flush()
 
     def _create_administrator(self) -> None:

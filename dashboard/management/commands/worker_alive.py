@@ -1,4 +1,4 @@
-"""Health check of a worker container: has a worker of this host looked for work lately?"""
+"""Health check of a worker container: a worker of this host looked for work recently."""
 
 from __future__ import annotations
 

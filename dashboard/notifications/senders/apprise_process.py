@@ -1,6 +1,6 @@
-"""The confined process that runs Apprise: one question in, one answer out, both JSON.
+"""The sandboxed process that runs Apprise: a JSON request on stdin, a JSON response on stdout.
 
-Started by `apprise_sender`. The URL comes by standard input, where no list of processes shows it.
+`apprise_sender` starts it. The URL is on stdin, since process lists show arguments.
 """
 
 from __future__ import annotations
@@ -22,29 +22,29 @@ from probes.sandbox import confine_process
 
 
 def main() -> None:
-    question = json.load(sys.stdin)
+    request = json.load(sys.stdin)
     asset = AppriseAsset(
         app_id="Toolgauge",
         async_mode=False,
         storage_mode=PersistentStoreMode.MEMORY,
         allow_templates=False,
         http_redirects=False,
-        service_timeout=question["within_s"],
+        service_timeout=request["within_s"],
     )
-    logged = _LogCapture()
-    logging.getLogger("apprise").addHandler(logged)
-    # Loaded one by one: all of them take seconds.
-    service_class = _service_class(question["url"].partition(":")[0])
-    refused = confine_process(_parse_rules(question["rules"]))
-    service = _parse_url(service_class, question["url"], asset)
-    answer: dict[str, Any] = {"is_understood": service is not None}
-    if service is not None and "text" in question:
+    log_capture = _LogCapture()
+    logging.getLogger("apprise").addHandler(log_capture)
+    # Only the module of the service is loaded: all of them take seconds.
+    service_class = _service_class(request["url"].partition(":")[0])
+    refused = confine_process(_parse_rules(request["rules"]))
+    service = _parse_url(service_class, request["url"], asset)
+    response: dict[str, Any] = {"is_understood": service is not None}
+    if service is not None and "text" in request:
         server = Apprise(asset=asset)
         server.add(service)
-        values = {"title": question["title"], "body": question["text"]}
-        answer["is_sent"] = bool(server.notify(**values, body_format=NotifyFormat.TEXT))
-        answer |= {"refused": " ".join(refused[:1]), "error": " ".join(logged.lines[-3:])}
-    print(json.dumps(answer))
+        values = {"title": request["title"], "body": request["text"]}
+        response["is_sent"] = bool(server.notify(**values, body_format=NotifyFormat.TEXT))
+        response |= {"refused": " ".join(refused[:1]), "error": " ".join(log_capture.lines[-3:])}
+    print(json.dumps(response))
 
 
 def _service_class(scheme: str) -> type[NotifyBase]:
@@ -55,7 +55,7 @@ def _service_class(scheme: str) -> type[NotifyBase]:
 
 
 def _parse_url(service_class: type[NotifyBase], url: str, asset: AppriseAsset) -> NotifyBase | None:
-    """The service of this URL, or None where it makes no sense to Apprise."""
+    """The service of a URL, or None if Apprise cannot parse it."""
     parts = service_class.parse_url(url)
     try:
         return service_class(**{**parts, "asset": asset}) if parts else None
@@ -64,7 +64,7 @@ def _parse_url(service_class: type[NotifyBase], url: str, asset: AppriseAsset) -
 
 
 class _LogCapture(logging.Handler):
-    """What Apprise says went wrong, which it tells its log and not its caller."""
+    """Captures the errors of Apprise, which it only logs."""
 
     def __init__(self) -> None:
         super().__init__(logging.WARNING)

@@ -1,8 +1,8 @@
-"""A message through Apprise, which runs confined in a process of its own.
+"""Sends messages through Apprise in a sandboxed process.
 
-Apprise speaks to more than a hundred services, with clients of its own and on what people typed.
-So it gets nothing but the message and the URL: no settings, no database, no other address, no
-file, and no more time and memory than one message takes.
+Apprise contacts more than a hundred services with its own clients and with URLs that users typed.
+So it gets only the message and the URL: no settings, no database, no other address, no file, and
+limited time and memory.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from health.translation import mark, say
 from probes.egress_rules import EgressRules
 from probes.secret import Secret
 
-# Starting Python and loading Apprise, which is not the receiver's fault.
+# For starting Python and loading Apprise, in addition to the time for the receiver.
 START_TIMEOUT = timedelta(seconds=15)
 MAX_OUTPUT = 100_000
 _NOT_UNDERSTOOD = mark("Apprise does not understand this URL; look up its form in Apprise's list.")
@@ -30,37 +30,36 @@ _NOT_UNDERSTOOD = mark("Apprise does not understand this URL; look up its form i
 def send_apprise(
     url: Secret, message: Message, *, within: timedelta, rules: EgressRules
 ) -> SendResult:
-    """Send once."""
-    answer = _run_process({"title": message.title, "text": message.text}, url, within, rules)
-    if answer.get("is_sent"):
+    response = _run_apprise({"title": message.title, "text": message.text}, url, within, rules)
+    if response.get("is_sent"):
         return SendResult(is_sent=True)
-    if not answer.get("is_understood", True):
+    if not response.get("is_understood", True):
         return SendResult(is_sent=False, error=_NOT_UNDERSTOOD, is_final=True)
-    refused = answer.get("refused")
-    error = str(refused or answer.get("error") or "Apprise did not say why.")
+    refused = response.get("refused")
+    error = str(refused or response.get("error") or "Apprise did not say why.")
     return SendResult(is_sent=False, error=error, is_final=bool(refused))
 
 
 def check_apprise_url(url: Secret) -> None:
-    """Refuse a URL that Apprise cannot make sense of; nothing is sent."""
-    answer = _run_process({}, url, timedelta(), EgressRules())
-    if not answer.get("is_understood"):
+    """Refuse a URL that Apprise cannot parse. Sends nothing."""
+    response = _run_apprise({}, url, timedelta(), EgressRules())
+    if not response.get("is_understood"):
         raise Refused(say(_NOT_UNDERSTOOD))
 
 
-def _run_process(
-    what: dict[str, str], url: Secret, within: timedelta, rules: EgressRules
+def _run_apprise(
+    message_fields: dict[str, str], url: Secret, within: timedelta, rules: EgressRules
 ) -> dict[str, Any]:
-    question: dict[str, Any] = {**what, "url": url.reveal(), "rules": _rules_json(rules)}
-    question["within_s"] = within.total_seconds()
+    request: dict[str, Any] = {**message_fields, "url": url.reveal(), "rules": _rules_json(rules)}
+    request["within_s"] = within.total_seconds()
     try:
-        done = subprocess.run(
+        process = subprocess.run(
             [sys.executable, "-m", "dashboard.notifications.senders.apprise_process"],
-            input=json.dumps(question).encode(),
+            input=json.dumps(request).encode(),
             capture_output=True,
             check=False,
             cwd=settings.BASE_DIR,
-            env={"LANG": "C.UTF-8"},  # what this process knows is none of its business
+            env={"LANG": "C.UTF-8"},  # no secrets of this process
             timeout=(START_TIMEOUT + within).total_seconds(),
         )
     except subprocess.TimeoutExpired:
@@ -68,10 +67,10 @@ def _run_process(
     except OSError as exc:
         return {"error": f"No process for Apprise could be started: {exc.strerror}."}
     try:
-        answer: dict[str, Any] = json.loads(done.stdout[:MAX_OUTPUT])
+        response: dict[str, Any] = json.loads(process.stdout[:MAX_OUTPUT])
     except ValueError:
-        return {"error": f"Apprise broke off (exit {done.returncode})."}
-    return answer
+        return {"error": f"Apprise broke off (exit {process.returncode})."}
+    return response
 
 
 def _rules_json(rules: EgressRules) -> dict[str, Any]:

@@ -1,8 +1,8 @@
-"""The services of Apprise that a channel may use, by the scheme of the URL.
+"""The allowed services of Apprise, by URL scheme.
 
-A list of what is known, instead of all that Apprise has: its other services start programs, show
-windows on the machine that runs them, read files that a URL names, or speak something other than
-HTTPS and SMTP. To add one, read its file in Apprise first.
+This is an allowlist: other services of Apprise start programs, open windows on the host, read
+files that a URL names, or use protocols other than HTTPS and SMTP. Read the source of a service
+before adding it.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from types import MappingProxyType
 
 @dataclass(frozen=True, slots=True)
 class Service:
-    """Where Apprise has it, and whether the host of its URL is a host and not a token."""
+    """The plugin of Apprise. `shows_host` is false if the host part of its URL is a token."""
 
     module: str
     name: str

@@ -1,4 +1,4 @@
-"""The URL of a channel: whether it will do, and as much of it as may be shown."""
+"""Validates the URL of a channel and hides its secret parts."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ from probes.errors import TargetError
 from probes.redaction import MARK
 from probes.target import MAX_URL_LENGTH, check_base_url
 
-# What makes a service read a file, or look beyond the one receiver.
+# Options that make a service read a file or contact another receiver.
 _FORBIDDEN = frozenset({"attach", "pgp", "pgpprv", "pgppub", "redirect", "tag", "template", "wkd"})
 _MIN_SECRET_LENGTH = 4
 MAX_ERROR_LENGTH = 500
 
 
 def check_channel_url(kind: str, text: str) -> str:
-    """The URL without blanks around it, or a refusal that says what to change."""
+    """The stripped URL. Refuses an invalid one."""
     text = text.strip()
     if not text or len(text) > MAX_URL_LENGTH:
         message = gettext("The URL must have between 1 and {count} characters.")
@@ -41,7 +41,7 @@ def check_channel_url(kind: str, text: str) -> str:
 
 
 def url_hint(url: str) -> str:
-    """Scheme and host, or the scheme alone where the host would give a token away."""
+    """Scheme and host, or only the scheme if the host is a token."""
     parts = urlsplit(url)
     if _shows_host(parts.scheme):
         return f"{parts.scheme}://{parts.hostname or '…'}"[:300]
@@ -49,20 +49,20 @@ def url_hint(url: str) -> str:
 
 
 def url_secrets(url: str) -> list[str]:
-    """Every part of the URL that must not be shown, the longest first."""
+    """The secret parts of the URL, the longest first."""
     parts = urlsplit(url)
     login, _, host = parts.netloc.rpartition("@")
-    pieces = {url, parts.path, parts.query, login, *login.split(":"), *parts.path.split("/")}
-    pieces |= {value for _, value in parse_qsl(parts.query)}
+    secrets = {url, parts.path, parts.query, login, *login.split(":"), *parts.path.split("/")}
+    secrets |= {value for _, value in parse_qsl(parts.query)}
     if not _shows_host(parts.scheme):
-        # Here the host is a token, and capitals count in it.
-        pieces |= {host, host.lower()}
-    pieces |= {unquote(piece) for piece in pieces}
-    return sorted((piece for piece in pieces if len(piece) >= _MIN_SECRET_LENGTH), key=len)[::-1]
+        # The host is a token, possibly in upper case.
+        secrets |= {host, host.lower()}
+    secrets |= {unquote(part) for part in secrets}
+    return sorted((part for part in secrets if len(part) >= _MIN_SECRET_LENGTH), key=len)[::-1]
 
 
 def redact_url_secrets(text: str, url: str) -> str:
-    """What went wrong, in one line to store and show, without any secret part of the URL."""
+    """An error message in one line, without the secret parts of the URL."""
     for secret in url_secrets(url):
         text = text.replace(secret, MARK)
     return safe_text.visible(" ".join(text.split()))[:MAX_ERROR_LENGTH]
@@ -87,10 +87,10 @@ def _check_apprise(parts: SplitResult) -> None:
     if parts.scheme not in SERVICES:
         text = gettext("Apprise URLs here begin with one of {schemes}, then ://.")
         raise Refused(text.format(schemes=", ".join(SERVICES)))
-    named = {name.lower().lstrip("+-:") for name, _ in parse_qsl(parts.query, True)}
-    if taken := sorted(named & _FORBIDDEN):
+    options = {name.lower().lstrip("+-:") for name, _ in parse_qsl(parts.query, True)}
+    if forbidden := sorted(options & _FORBIDDEN):
         text = gettext("The option {option} of the URL is not allowed here.")
-        raise Refused(text.format(option=repr(taken[0])))
+        raise Refused(text.format(option=repr(forbidden[0])))
 
 
 def _shows_host(scheme: str) -> bool:

@@ -1,4 +1,4 @@
-"""What is said: one message about one notice, or about several that came together."""
+"""The message of a delivery, about one or several notices."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ MAX_TEXT_LENGTH = 2000
 
 @dataclass(frozen=True, slots=True)
 class Message:
-    """One message, the same at every try."""
+    """A message, identical at every try."""
 
     id: UUID
     kind: str
@@ -39,24 +39,24 @@ class Message:
 
 
 def build_message(delivery: Delivery) -> Message:
-    """The message of a delivery; the gravest of its notices, and of those the newest, leads."""
+    """The message of a delivery, led by the newest of its most severe notices."""
     notices = list(delivery.notices.select_related("endpoint", "incident").order_by("id"))
     if not notices:
         raise Refused("What this was about is gone.")
-    first = max(notices, key=lambda notice: (notice_severity(notice), notice.pk))
+    lead = max(notices, key=lambda notice: (notice_severity(notice), notice.pk))
     notices_json = [_notice_json(notice) for notice in notices]
     return Message(
         id=delivery.webhook_id,
-        kind=first.kind,
-        at=first.at,
-        title=_message_title(first, len(notices)),
+        kind=lead.kind,
+        at=lead.at,
+        title=_message_title(lead, len(notices)),
         text=_message_text(notices),
-        data={**_notice_json(first), "notices": notices_json},
+        data={**_notice_json(lead), "notices": notices_json},
     )
 
 
 def notice_severity(notice: Notice) -> int:
-    """How grave a notice is, 1 to 3; a recovery is as grave as the incident ever was."""
+    """The severity, 1 to 3; a recovery has the worst severity of its incident."""
     if notice.incident and notice.kind == Notice.Kind.RECOVERED:
         return notice.incident.worst
     severity = notice.body.get("severity")
@@ -80,8 +80,8 @@ def _notice_json(notice: Notice) -> dict[str, Any]:
     }
 
 
-def _message_title(first: Notice, count: int) -> str:
-    title = _one_line(first.body.get("title", first.kind))
+def _message_title(lead: Notice, count: int) -> str:
+    title = _one_line(lead.body.get("title", lead.kind))
     return title if count == 1 else f"{title} (and {count - 1} more)"
 
 
@@ -121,14 +121,14 @@ def _iso(moment: datetime) -> str:
 
 @dataclass(frozen=True, slots=True)
 class SendResult:
-    """Sent, or an error that says why not; `status` is that of HTTP where there was one."""
+    """The result of a try; `status` is the HTTP status, if there was a response."""
 
     is_sent: bool
     status: int | None = None
     error: str = ""
-    # Trying again would change nothing.
+    # A retry is useless.
     is_final: bool = False
-    # The receiver says that it is no more.
+    # The receiver does not exist any more (410).
     is_gone: bool = False
-    # How long the receiver asks us to wait, in seconds.
-    wait_s: float | None = None
+    # From the Retry-After header.
+    retry_after_s: float | None = None

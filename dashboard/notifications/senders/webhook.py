@@ -1,4 +1,4 @@
-"""A signed webhook, as Standard Webhooks describes it."""
+"""Sends signed webhooks (Standard Webhooks)."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from probes.secret import Secret
 from probes.target import Limits
 from probes.transport import Transport
 
-# Of the answer nothing but the status counts.
+# Only the status of a response matters.
 MAX_RESPONSE_BYTES = 64 * 1024
 _TEMPORARY_STATUSES = frozenset({408, 409, 425, 429})
 _GONE_STATUS = 410
@@ -27,7 +27,7 @@ _GONE_STATUS = 410
 
 @dataclass(frozen=True, slots=True)
 class WebhookSigner:
-    """Signs with every secret that a receiver may hold, for one moment."""
+    """Signs with all current secrets at one moment."""
 
     secrets: Sequence[Secret]
     now: datetime  # in UTC
@@ -40,7 +40,7 @@ class WebhookSigner:
 def send_webhook(
     url: Secret, message: Message, *, signer: WebhookSigner, within: timedelta, rules: EgressRules
 ) -> SendResult:
-    """Send once. Whoever has the secret can tell that it is ours, of now, and unchanged."""
+    """Send once. The signature covers id, time and body."""
     body = message.as_json()
     headers = {
         "content-type": "application/json",
@@ -48,14 +48,14 @@ def send_webhook(
         "webhook-timestamp": str(int(signer.now.timestamp())),
         "webhook-signature": signer.signatures(message, body),
     }
-    outgoing = WireRequest("POST", url.reveal(), headers, body.encode())
+    request = WireRequest("POST", url.reveal(), headers, body.encode())
     if urlsplit(url.reveal()).scheme != "https":
-        # In plain text only to where an administrator said so.
+        # Plain HTTP only to addresses that an administrator granted.
         rules = replace(rules, public=False)
-    return async_to_sync(_post)(outgoing, within.total_seconds(), rules)
+    return async_to_sync(_post)(request, within.total_seconds(), rules)
 
 
-async def _post(outgoing: WireRequest, seconds: float, rules: EgressRules) -> SendResult:
+async def _post(request: WireRequest, seconds: float, rules: EgressRules) -> SendResult:
     limits = Limits(
         connect_s=seconds,
         first_byte_s=seconds,
@@ -65,17 +65,17 @@ async def _post(outgoing: WireRequest, seconds: float, rules: EgressRules) -> Se
     )
     try:
         async with Transport(limits, egress=rules) as transport:
-            return _send_result(await transport.send(outgoing))
+            return _send_result(await transport.send(request))
     except ProbesError as exc:
         if exc.received is not None:
-            # An answer too long or too slow to read is an answer: its status was there.
+            # The status of a response that is too long or too slow still counts.
             return _send_result(exc.received)
         is_final = isinstance(exc, EgressDenied | TargetError)
         return SendResult(is_sent=False, error=exc.message, is_final=is_final)
 
 
-def _send_result(incoming: WireResponse) -> SendResult:
-    status = incoming.status
+def _send_result(response: WireResponse) -> SendResult:
+    status = response.status
     if 200 <= status < 300:
         return SendResult(is_sent=True, status=status)
     if status == _GONE_STATUS:
@@ -91,5 +91,5 @@ def _send_result(incoming: WireResponse) -> SendResult:
         status=status,
         error=f"The receiver answered {status}.",
         is_final=400 <= status < 500 and status not in _TEMPORARY_STATUSES,
-        wait_s=retry_after(incoming),
+        retry_after_s=retry_after(response),
     )

@@ -1,4 +1,4 @@
-"""Channels: adding, changing and removing them, their secrets, and trying them out."""
+"""Creates, changes, removes and tests channels, and manages their secrets."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ from probes.secret import Secret
 
 log = structlog.get_logger()
 
-# How long the secret before the present one still signs.
+# How long the previous secret still signs after a rotation.
 ROTATION_PERIOD = timedelta(days=1)
 _PREFERENCES = (
     *("kinds", "min_severity", "quiet_from", "quiet_until", "time_zone"),
@@ -41,18 +41,18 @@ _PREFERENCES = (
 
 @dataclass(frozen=True, slots=True)
 class ChannelSecret:
-    """A channel with its signing secret, which is shown this once."""
+    """A channel with its signing secret, which is shown only once."""
 
     channel: Channel
     secret: str
 
 
 def create_channel(
-    *, name: str, kind: str, url: str, by: User | None, wishes: Mapping[str, Any] | None = None
+    *, name: str, kind: str, url: str, by: User | None, preferences: Mapping[str, Any] | None = None
 ) -> ChannelSecret:
-    """Add a channel. A webhook gets a secret to sign with; others have none."""
+    """Create a channel. Only a webhook gets a signing secret."""
     url = _clean_url(kind, url)
-    fields = _clean_preferences(wishes or {})
+    fields = _clean_preferences(preferences or {})
     secret = _generate_secret() if kind == Channel.Kind.WEBHOOK else ""
     try:
         with transaction.atomic():
@@ -77,10 +77,10 @@ def create_channel(
 
 
 def change_channel(
-    channel: Channel, *, name: str, url: str = "", wishes: Mapping[str, Any] | None = None
+    channel: Channel, *, name: str, url: str = "", preferences: Mapping[str, Any] | None = None
 ) -> Channel:
-    """Change a channel; without a URL it keeps its own. Once switched off, nothing waits for it."""
-    fields = _clean_preferences(wishes or {})
+    """Change a channel; an empty URL keeps the old one. Turning it off drops waiting deliveries."""
+    fields = _clean_preferences(preferences or {})
     if url:
         url = _clean_url(channel.kind, url)
     try:
@@ -105,17 +105,19 @@ def change_channel(
 
 @transaction.atomic
 def switch_off_channel(channel: Channel, note: str) -> None:
-    """Send nothing more to a channel that wants no more, and say why."""
+    """Turn a channel off because its receiver is gone, with the reason as a note."""
     if Channel.objects.filter(pk=channel.pk, enabled=True).update(enabled=False, note=note):
         _drop_waiting(channel, note)
-        was, now = {"enabled": True}, {"enabled": False}
+        before, after = {"enabled": True}, {"enabled": False}
         subject = _audit_subject(channel)
-        audit.record(Action.CHANNEL_CHANGED, subject=subject, reason=note, before=was, after=now)
+        audit.record(
+            Action.CHANNEL_CHANGED, subject=subject, reason=note, before=before, after=after
+        )
 
 
 @transaction.atomic
 def remove_channel(channel: Channel) -> None:
-    """Remove a channel with its URL and secrets; its log stays."""
+    """Remove a channel with its URL and secrets; its deliveries are kept."""
     if Channel.objects.filter(pk=channel.pk, removed_at=None).update(
         removed_at=Now(), enabled=False, sealed_url=b"", sealed_secret=None, sealed_previous=None
     ):
@@ -127,7 +129,7 @@ def remove_channel(channel: Channel) -> None:
 
 @transaction.atomic
 def rotate_secret(channel: Channel) -> ChannelSecret:
-    """A new signing secret; for a day the old one signs as well, so that receivers can follow."""
+    """Create a new signing secret. The old one also signs for a day, for a smooth change."""
     channel = Channel.objects.kept().select_for_update().get(pk=channel.pk)
     if channel.kind != Channel.Kind.WEBHOOK:
         raise Refused(_("Only webhooks are signed."))
@@ -146,7 +148,7 @@ def rotate_secret(channel: Channel) -> ChannelSecret:
 
 @transaction.atomic
 def send_test(channel: Channel, *, by: User) -> Delivery:
-    """Have a message sent to this channel alone, right away; its delivery tells how that went."""
+    """Queue an immediate test message to this channel; the delivery has the result."""
     body = {
         "title": f"Test of {channel.name}",
         "text": f"{by.get_username()} wanted to know whether this arrives. It does.",
@@ -165,36 +167,35 @@ def _audit_subject(channel: Channel) -> str:
 
 
 def _channel_json(channel: Channel) -> dict[str, Any]:
-    """What anybody may know of a channel."""
+    """The fields of a channel that are not secret."""
     return {name: getattr(channel, name) for name in ("name", "kind", "hint", *_PREFERENCES)}
 
 
 def _record_change(
     channel: Channel, before: Mapping[str, Any], *, after: Mapping[str, Any], url: str
 ) -> None:
-    was, now = audit.changed_values(before, {**after, **({"url": "given"} if url else {})})
-    if now:
-        audit.record(Action.CHANNEL_CHANGED, subject=_audit_subject(channel), before=was, after=now)
+    old, new = audit.changed_values(before, {**after, **({"url": "given"} if url else {})})
+    if new:
+        audit.record(Action.CHANNEL_CHANGED, subject=_audit_subject(channel), before=old, after=new)
 
 
 def _wake_notifier() -> None:
     try:
         broker.wake_notifier()
     except broker.BrokerDown as exc:
-        # The row is the obligation: a worker's own timer finds it.
+        # The delivery is stored, so the timer of a worker finds it.
         log.warning("doorbell not rung", error=str(exc))
 
 
 def channel_url(channel: Channel) -> Secret:
-    """The URL, to send to."""
     return _decrypt_part(channel, "url", channel.sealed_url)
 
 
 def signing_secrets(channel: Channel) -> list[Secret]:
-    """What signs now: the present secret, and the one before while it lasts."""
+    """The current secret, and the previous one during a rotation."""
     secrets = [_decrypt_part(channel, "secret", channel.sealed_secret)]
-    lasting = Channel.objects.filter(pk=channel.pk, previous_until__gt=Now())
-    if channel.sealed_previous and lasting.exists():
+    rotating = Channel.objects.filter(pk=channel.pk, previous_until__gt=Now())
+    if channel.sealed_previous and rotating.exists():
         secrets.append(_decrypt_part(channel, "previous", channel.sealed_previous))
     return secrets
 
@@ -207,7 +208,7 @@ def _clean_url(kind: str, text: str) -> str:
     parts = urlsplit(url)
     host, port = parts.hostname or "", parts.port or (443 if parts.scheme == "https" else 80)
     if host.replace(".", "").isdigit() or ":" in host:
-        # A name is judged when it is connected to; an address can be judged here and now.
+        # Host names are checked at each connection; an IP address can be checked now.
         try:
             egress_grants.read_egress_rules().check(host, port)
         except EgressDenied as exc:
@@ -215,18 +216,18 @@ def _clean_url(kind: str, text: str) -> str:
     return url
 
 
-def _clean_preferences(wishes: Mapping[str, Any]) -> dict[str, Any]:
-    _check_time_zone(wishes.get("time_zone", "UTC"))
-    start, end = wishes.get("quiet_from"), wishes.get("quiet_until")
+def _clean_preferences(preferences: Mapping[str, Any]) -> dict[str, Any]:
+    _check_time_zone(preferences.get("time_zone", "UTC"))
+    start, end = preferences.get("quiet_from"), preferences.get("quiet_until")
     if (start is None) != (end is None) or (start is not None and start == end):
         raise Refused(_("Quiet hours have a beginning and another end, or neither."))
-    return dict(wishes)
+    return dict(preferences)
 
 
 def _check_time_zone(zone: str) -> None:
     try:
         ZoneInfo(zone)
-        # Postgres keeps the quiet hours, so it has to know the zone as well.
+        # Postgres computes the quiet hours, so it must know the zone as well.
         with transaction.atomic():
             fetch_row("SELECT statement_timestamp() AT TIME ZONE %(zone)s", {"zone": zone})
     except (ZoneInfoNotFoundError, ValueError, OSError, DataError) as exc:

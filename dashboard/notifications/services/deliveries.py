@@ -1,7 +1,7 @@
-"""Sending what is due. Only the database's clock counts, and no transaction is open meanwhile.
+"""Sends due deliveries, by the clock of the database and outside of transactions.
 
-A delivery is held by a lease while it is sent. If its worker dies, another one takes it up after
-the lease, and sends the same message under the same id: a receiver may get it twice, and can tell.
+A lease protects a delivery while it is sent. If its worker dies, another one sends the same
+message with the same id after the lease: a receiver may get it twice, and can detect that.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from probes.secret import Secret
 log = structlog.get_logger()
 
 SEND_TIMEOUT = timedelta(seconds=10)
-# Longer than a try can take, starting Apprise included.
+# Longer than a try, including the start of Apprise.
 LEASE = timedelta(seconds=60)
 MAX_TRIES = 12
 FIRST_WAIT = timedelta(seconds=10)
@@ -35,7 +35,7 @@ MAX_WAIT = timedelta(hours=1)
 
 @dataclass(frozen=True, slots=True)
 class DeliveryLease:
-    """The right to send one delivery, until it expires."""
+    """The exclusive right to send a delivery until it expires."""
 
     delivery_id: int
     token: int
@@ -43,31 +43,33 @@ class DeliveryLease:
     now: datetime
 
 
-def send_due_deliveries(limit: int = 20, *, go_on: Callable[[], bool] = lambda: True) -> int:
-    """Send what is due, one after another, at most `limit`; returns how many were tried."""
+def send_due_deliveries(
+    limit: int = 20, *, should_continue: Callable[[], bool] = lambda: True
+) -> int:
+    """Send up to `limit` due deliveries, one after another, and return the number of tries."""
     _fail_lost_deliveries()
     count = 0
-    while count < limit and go_on() and (lease := _claim_delivery()):
+    while count < limit and should_continue() and (lease := _claim_delivery()):
         _store_result(lease, _send_delivery(lease))
         count += 1
     return count
 
 
 def retry_delivery(delivery: Delivery) -> bool:
-    """Try a failed delivery again, under the same id; False where it had not failed."""
+    """Retry a failed delivery with the same id. Returns False if it had not failed."""
     failed = Delivery.objects.filter(
         pk=delivery.pk, state=Delivery.State.FAILED, channel__removed_at=None
     )
-    # It was tried before, so that it takes in no further notice.
+    # One try is recorded, so that no further notice is added to it.
     return bool(failed.update(state=Delivery.State.WAITING, tries=1, next_try_at=Now()))
 
 
 def quiet_channels() -> set[int]:
-    """The channels whose quiet hours it is."""
+    """The ids of the channels that are in quiet hours."""
     return {pk for (pk,) in fetch_rows(f"SELECT c.id FROM dashboard_channel c WHERE {_QUIET}")}  # noqa: S608 -- constant
 
 
-# Over midnight the quiet hours end before they begin.
+# Quiet hours over midnight have an end before their start.
 _QUIET = """c.quiet_from IS NOT NULL AND CASE
     WHEN c.quiet_from < c.quiet_until THEN
         (statement_timestamp() AT TIME ZONE c.time_zone)::time >= c.quiet_from
@@ -106,10 +108,10 @@ def _send_delivery(lease: DeliveryLease) -> SendResult:
     delivery = Delivery.objects.select_related("channel").get(pk=lease.delivery_id)
     try:
         url = channels.channel_url(delivery.channel)
-        outcome = _send_message(delivery, url, lease.now)
+        result = _send_message(delivery, url, lease.now)
     except Refused as exc:
         return SendResult(is_sent=False, error=exc.message, is_final=True)
-    return replace(outcome, error=channel_urls.redact_url_secrets(outcome.error, url.reveal()))
+    return replace(result, error=channel_urls.redact_url_secrets(result.error, url.reveal()))
 
 
 def _send_message(delivery: Delivery, url: Secret, now: datetime) -> SendResult:
@@ -120,44 +122,44 @@ def _send_message(delivery: Delivery, url: Secret, now: datetime) -> SendResult:
     return webhook.send_webhook(url, content, signer=signer, within=SEND_TIMEOUT, rules=rules)
 
 
-def _store_result(lease: DeliveryLease, outcome: SendResult) -> None:
-    is_last = outcome.is_final or lease.tries >= MAX_TRIES
+def _store_result(lease: DeliveryLease, result: SendResult) -> None:
+    is_last = result.is_final or lease.tries >= MAX_TRIES
     state = Delivery.State.FAILED if is_last else Delivery.State.WAITING
-    if outcome.is_sent:
+    if result.is_sent:
         state = Delivery.State.SENT
-    mine = Delivery.objects.filter(
+    leased = Delivery.objects.filter(
         pk=lease.delivery_id, token=lease.token, state=Delivery.State.WAITING
     )
-    kept = mine.update(
+    is_stored = leased.update(
         state=state,
-        last_status=outcome.status,
-        last_error=outcome.error,
-        sent_at=Now() if outcome.is_sent else None,
+        last_status=result.status,
+        last_error=result.error,
+        sent_at=Now() if result.is_sent else None,
         leased_until=None,
-        next_try_at=Now() + _retry_wait(lease.tries, outcome.wait_s),
+        next_try_at=Now() + _retry_wait(lease.tries, result.retry_after_s),
     )
-    facts = {"delivery": lease.delivery_id, "tries": lease.tries, "status": outcome.status}
-    if not kept:
+    facts = {"delivery": lease.delivery_id, "tries": lease.tries, "status": result.status}
+    if not is_stored:
         log.warning("delivery lost to another worker", **facts)
-    elif outcome.is_sent:
+    elif result.is_sent:
         log.info("delivered", **facts)
     else:
-        log.warning("not delivered", error=outcome.error, final=is_last, **facts)
-    if outcome.is_gone:
+        log.warning("not delivered", error=result.error, final=is_last, **facts)
+    if result.is_gone:
         channel = Channel.objects.get(deliveries=lease.delivery_id)
-        channels.switch_off_channel(channel, outcome.error)
+        channels.switch_off_channel(channel, result.error)
 
 
-def _retry_wait(tries: int, asked_s: float | None) -> timedelta:
-    doubled = FIRST_WAIT.total_seconds() * 2 ** (tries - 1)
-    return min(timedelta(seconds=max(doubled, asked_s or 0)), MAX_WAIT)
+def _retry_wait(tries: int, retry_after_s: float | None) -> timedelta:
+    backoff = FIRST_WAIT.total_seconds() * 2 ** (tries - 1)
+    return min(timedelta(seconds=max(backoff, retry_after_s or 0)), MAX_WAIT)
 
 
 def _fail_lost_deliveries() -> None:
-    """A last try whose worker never came back has failed."""
-    over = Q(leased_until=None) | Q(leased_until__lte=Now())
+    """Fail deliveries whose worker died during the last try."""
+    is_unleased = Q(leased_until=None) | Q(leased_until__lte=Now())
     Delivery.objects.filter(
-        over, state=Delivery.State.WAITING, tries__gte=MAX_TRIES, next_try_at__lte=Now()
+        is_unleased, state=Delivery.State.WAITING, tries__gte=MAX_TRIES, next_try_at__lte=Now()
     ).update(
         state=Delivery.State.FAILED,
         leased_until=None,

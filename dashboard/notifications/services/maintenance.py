@@ -1,4 +1,4 @@
-"""Planning maintenance windows. They hold notices back; probing, detection and modes go on."""
+"""Plans maintenance windows, which suppress notices but not probing, detection and modes."""
 
 from __future__ import annotations
 
@@ -29,9 +29,9 @@ def plan_window(
     by: User | None,
     reason: str,
 ) -> MaintenanceWindow:
-    """Hold notices of an endpoint back for a time; of every endpoint where none is named.
+    """Suppress the notices of an endpoint, or of all endpoints, for a time.
 
-    It begins now at the earliest: what was told already was not held back.
+    A window starts now at the earliest, since earlier notices were already sent.
     """
     _check_span(starts_at, ends_at)
     window = MaintenanceWindow.objects.create(
@@ -55,26 +55,26 @@ def plan_window(
 
 @transaction.atomic
 def cancel_window(window: MaintenanceWindow, *, by: User | None) -> bool:
-    """End a window before its time; False where it was over already."""
-    mine = MaintenanceWindow.objects.filter(pk=window.pk, cancelled_at=None, ends_at__gt=Now())
-    if not mine.update(cancelled_at=Now(), cancelled_by=by):
+    """End a window early. Returns False if it is already over."""
+    active = MaintenanceWindow.objects.filter(pk=window.pk, cancelled_at=None, ends_at__gt=Now())
+    if not active.update(cancelled_at=Now(), cancelled_by=by):
         return False
     audit.record(Action.MAINTENANCE_CANCELLED, subject=str(window), endpoint=window.endpoint, by=by)
     return True
 
 
 def is_in_maintenance(endpoint_id: int) -> bool:
-    """Whether notices of the endpoint are held back now, by the database's clock."""
+    """A window suppresses the notices of the endpoint now, by the clock of the database."""
     return MaintenanceWindow.objects.under_way().concerning(endpoint_id).exists()
 
 
 def windows_between(endpoint: Endpoint, start: datetime, end: datetime) -> list[MaintenanceWindow]:
-    """The windows that held in that time, the oldest first."""
-    began = Q(cancelled_at=None) | Q(cancelled_at__gt=Greatest(F("starts_at"), Value(start)))
-    maintenance_windows = MaintenanceWindow.objects.concerning(endpoint.pk).filter(
-        began, starts_at__lt=end, ends_at__gt=start
+    """The windows that were active in that time, the oldest first."""
+    was_active = Q(cancelled_at=None) | Q(cancelled_at__gt=Greatest(F("starts_at"), Value(start)))
+    windows = MaintenanceWindow.objects.concerning(endpoint.pk).filter(
+        was_active, starts_at__lt=end, ends_at__gt=start
     )
-    return list(maintenance_windows.order_by("starts_at", "id"))
+    return list(windows.order_by("starts_at", "id"))
 
 
 def _check_span(starts_at: datetime, ends_at: datetime) -> None:

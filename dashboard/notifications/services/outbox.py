@@ -1,4 +1,4 @@
-"""The outbox: writing a notice in the transaction that it tells about."""
+"""The outbox: a notice is written in the transaction of its event."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def put_notice(
     incident: Incident | None = None,
     at: datetime | None = None,
 ) -> Notice:
-    """Have something told. `body` has a title, a text and what the title rests on; no secrets."""
+    """Queue a notice. `body` has a title, a text and the figures behind it, without secrets."""
     return Notice.objects.create(
         kind=kind, endpoint=endpoint, incident=incident, body=dict(body), at=at or Now()
     )

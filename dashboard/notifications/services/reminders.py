@@ -1,4 +1,4 @@
-"""Reminding of incidents that are open and that nobody has acknowledged."""
+"""Sends reminders of open incidents that are not acknowledged."""
 
 from __future__ import annotations
 
@@ -17,17 +17,17 @@ from probes.outcomes import Metric
 
 
 def send_reminders() -> int:
-    """Put a reminder for each channel and incident that is due for one; returns how many."""
-    reminded = Channel.objects.kept().filter(enabled=True, remind_every__isnull=False)
-    return sum(_remind_channel(pk) for pk in reminded.order_by("id").values_list("id", flat=True))
+    """Queue the due reminders of all channels and return their number."""
+    reminding = Channel.objects.kept().filter(enabled=True, remind_every__isnull=False)
+    return sum(_remind_channel(pk) for pk in reminding.order_by("id").values_list("id", flat=True))
 
 
 @transaction.atomic
 def _remind_channel(channel_id: int) -> int:
     set_idle_timeout()
-    # The lock lets one of several workers remind.
-    mine = Channel.objects.kept().filter(pk=channel_id, enabled=True)
-    channel = mine.select_for_update().first()
+    # The lock keeps concurrent workers from reminding twice.
+    enabled = Channel.objects.kept().filter(pk=channel_id, enabled=True)
+    channel = enabled.select_for_update().first()
     if channel is None or channel.remind_every is None:
         return 0
     count = 0
@@ -40,7 +40,7 @@ def _remind_channel(channel_id: int) -> int:
             body=_reminder_body(incident),
             routed_at=Now(),
         )
-        if not routing.channel_wants(channel, notice) or routing.is_held_back(endpoint.pk):
+        if not routing.accepts_notice(channel, notice) or routing.is_suppressed(endpoint.pk):
             continue
         notice.save()
         routing.add_to_delivery(channel, notice)
@@ -49,11 +49,11 @@ def _remind_channel(channel_id: int) -> int:
 
 
 def _due_incidents(channel: Channel, every: timedelta) -> QuerySet[Incident]:
-    notices = Notice.objects.filter(
+    recent_notices = Notice.objects.filter(
         incident=OuterRef("pk"), deliveries__channel=channel, at__gt=Now() - every
     )
     return Incident.objects.filter(
-        ~Exists(notices),
+        ~Exists(recent_notices),
         state=Incident.State.OPEN,
         acknowledged_at=None,
         opened_at__lte=Now() - every,

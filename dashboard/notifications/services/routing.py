@@ -1,4 +1,4 @@
-"""Who is told of a notice: from the outbox to one delivery for each channel that wants it."""
+"""Routes notices from the outbox to a delivery per channel that accepts them."""
 
 from __future__ import annotations
 
@@ -16,20 +16,20 @@ from dashboard.notifications.senders.message import notice_severity
 from dashboard.notifications.services import maintenance, outbox
 
 MAX_NOTICES = 200
-# What one message takes in at most.
+# Notices per message.
 MAX_GROUPED = 100
 URGENT_SEVERITY = 3
-# An endpoint that opens and recovers more often than this within CALM is said to flap, once;
-# after that neither is told until CALM has passed without either. The worst is always told.
+# An endpoint with more changes than this within CALM_PERIOD is reported as flapping, once. Further
+# changes are dropped until CALM_PERIOD passes without one, except incidents of severity 3.
 MAX_CHANGES = 4
 CALM_PERIOD = timedelta(hours=24)
 _CHANGES = (Notice.Kind.OPENED, Notice.Kind.RECOVERED)
-# Somebody has to decide: that is told whatever its severity, and at once.
+# Pending decisions are sent at once, at any severity.
 _DECISIONS = (Notice.Kind.DECISION_WANTED, Notice.Kind.ROLLOUT_REQUESTED)
 
 
 def route_notices() -> int:
-    """Write the deliveries of all notices that wait for it; returns how many notices there were."""
+    """Create the deliveries of all queued notices and return the number of notices."""
     count = 0
     while routed := _route_batch():
         count += routed
@@ -44,7 +44,7 @@ def _route_batch() -> int:
     notices = list(locked[:MAX_NOTICES])
     if not notices:
         return 0
-    # The lock makes what gathers for a channel gather in one place.
+    # The lock keeps the notices of a channel in one grouped delivery.
     channels = list(Channel.objects.kept().filter(enabled=True).select_for_update().order_by("id"))
     for notice in notices:
         _route_notice(notice, channels)
@@ -54,10 +54,10 @@ def _route_batch() -> int:
 
 def _route_notice(notice: Notice, channels: Sequence[Channel]) -> None:
     reason = "flapping" if _is_flapping(notice) else ""
-    if is_held_back(notice.endpoint_id):
+    if is_suppressed(notice.endpoint_id):
         reason = "maintenance"
     for channel in channels:
-        if not channel_wants(channel, notice):
+        if not accepts_notice(channel, notice):
             continue
         if reason:
             _drop_notice(channel, notice, reason)
@@ -65,30 +65,29 @@ def _route_notice(notice: Notice, channels: Sequence[Channel]) -> None:
             add_to_delivery(channel, notice)
 
 
-def channel_wants(channel: Channel, notice: Notice) -> bool:
-    """Whether the channel is told: by kind and severity; a wanted decision is always grave."""
+def accepts_notice(channel: Channel, notice: Notice) -> bool:
+    """The channel accepts the kind and severity. Decisions pass at any severity."""
     if channel.kinds and notice.kind not in channel.kinds:
         return False
     return notice.kind in _DECISIONS or notice_severity(notice) >= channel.min_severity
 
 
-def is_held_back(endpoint_id: int | None) -> bool:
-    """Whether the endpoint is in maintenance."""
+def is_suppressed(endpoint_id: int | None) -> bool:
     return endpoint_id is not None and maintenance.is_in_maintenance(endpoint_id)
 
 
 def add_to_delivery(channel: Channel, notice: Notice) -> Delivery:
-    """Have the channel told; joins what gathers for it already. Its row must be locked."""
-    urgent = notice_severity(notice) >= URGENT_SEVERITY or notice.kind in _DECISIONS
+    """Add a notice to the grouped delivery of a channel, whose row must be locked."""
+    is_urgent = notice_severity(notice) >= URGENT_SEVERITY or notice.kind in _DECISIONS
     delivery = Delivery.objects.gathering().filter(channel=channel).select_for_update().first()
     if delivery is None or delivery.notices.count() >= MAX_GROUPED:
         delivery = Delivery.objects.create(
             channel=channel,
-            urgent=urgent,
+            urgent=is_urgent,
             webhook_id=uuid.uuid4(),
-            next_try_at=Now() if urgent else Now() + channel.group_for,
+            next_try_at=Now() if is_urgent else Now() + channel.group_for,
         )
-    elif urgent:
+    elif is_urgent:
         Delivery.objects.filter(pk=delivery.pk).update(urgent=True, next_try_at=Now())
     delivery.notices.add(notice)
     return delivery
@@ -109,7 +108,7 @@ def _is_flapping(notice: Notice) -> bool:
         return False
     if notice.kind == Notice.Kind.OPENED and notice_severity(notice) >= URGENT_SEVERITY:
         return False
-    if _still_flapping(notice):
+    if _is_still_flapping(notice):
         return True
     changes = Notice.objects.filter(endpoint=notice.endpoint, kind__in=_CHANGES)
     count = changes.filter(at__gt=notice.at - CALM_PERIOD, at__lte=notice.at).count()
@@ -132,12 +131,12 @@ def _is_flapping(notice: Notice) -> bool:
     return True
 
 
-def _still_flapping(notice: Notice) -> bool:
-    """Whether it was said to flap, and no calm has come since."""
-    mine = Notice.objects.filter(endpoint=notice.endpoint, at__lte=notice.at)
-    flapping = mine.filter(kind=Notice.Kind.FLAPPING).order_by("-at").first()
+def _is_still_flapping(notice: Notice) -> bool:
+    """It was reported as flapping, without a calm period since."""
+    earlier = Notice.objects.filter(endpoint=notice.endpoint, at__lte=notice.at)
+    flapping = earlier.filter(kind=Notice.Kind.FLAPPING).order_by("-at").first()
     if flapping is None:
         return False
-    later = mine.filter(kind__in=_CHANGES, at__gt=flapping.at).order_by("at")
-    times: list[datetime] = [flapping.at, *later.values_list("at", flat=True), notice.at]
+    changes = earlier.filter(kind__in=_CHANGES, at__gt=flapping.at).order_by("at")
+    times: list[datetime] = [flapping.at, *changes.values_list("at", flat=True), notice.at]
     return all(second - first < CALM_PERIOD for first, second in pairwise(times))

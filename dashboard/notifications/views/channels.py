@@ -21,19 +21,19 @@ from dashboard.notifications.forms import ChannelForm
 from dashboard.notifications.services import channels, deliveries
 from dashboard.notifications.services.channels import ChannelSecret
 
-MAX_LOGGED = 100
+MAX_DELIVERIES = 100
 
 
 @needs(Right.ADMINISTER)
 @require_safe
 def channels_page(request: HttpRequest) -> HttpResponse:
-    last = Delivery.objects.filter(channel=OuterRef("pk")).newest_first()
-    listed = Channel.objects.kept().annotate(
-        last_state=Subquery(last.values("state")[:1]),
-        last_at=Subquery(last.values("created_at")[:1]),
+    last_delivery = Delivery.objects.filter(channel=OuterRef("pk")).newest_first()
+    kept_channels = Channel.objects.kept().annotate(
+        last_state=Subquery(last_delivery.values("state")[:1]),
+        last_at=Subquery(last_delivery.values("created_at")[:1]),
     )
     context = {
-        "channels": listed.order_by("name"),
+        "channels": kept_channels.order_by("name"),
         "quiet": deliveries.quiet_channels(),
         "deliveries": _recent_deliveries(),
     }
@@ -54,19 +54,19 @@ def deliveries_page(request: HttpRequest) -> HttpResponse:
 def new_channel(request: HttpRequest) -> HttpResponse:
     form = ChannelForm(request.POST or None)
     if request.method == "POST" and form.is_valid():
-        given = form.cleaned_data
+        data = form.cleaned_data
         try:
-            made = channels.create_channel(
-                name=given["name"],
-                kind=given["kind"],
-                url=given["url"],
+            created = channels.create_channel(
+                name=data["name"],
+                kind=data["kind"],
+                url=data["url"],
                 by=cast(User, request.user),
-                wishes=form.wishes(),
+                preferences=form.preferences(),
             )
         except Refused as exc:
             form.add_error(None, exc.message)
         else:
-            return _render_secret(request, made)
+            return _render_secret(request, created)
     return render(request, "notifications/channel_form.html", {"form": form})
 
 
@@ -77,15 +77,15 @@ def edit_channel(request: HttpRequest, channel_id: int) -> HttpResponse:
     channel = _find_channel(channel_id)
     form = ChannelForm(request.POST or None, channel=channel)
     if request.method == "POST" and form.is_valid():
-        given = form.cleaned_data
+        data = form.cleaned_data
         try:
             channels.change_channel(
-                channel, name=given["name"], url=given["url"], wishes=form.wishes()
+                channel, name=data["name"], url=data["url"], preferences=form.preferences()
             )
         except Refused as exc:
             form.add_error(None, exc.message)
         else:
-            messages.success(request, _("{name} is saved.").format(name=given["name"]))
+            messages.success(request, _("{name} is saved.").format(name=data["name"]))
             return redirect("channels")
     return render(request, "notifications/channel_form.html", {"form": form, "channel": channel})
 
@@ -148,16 +148,16 @@ def _find_channel(channel_id: int) -> Channel:
 
 def _recent_deliveries() -> QuerySet[Delivery]:
     newest = Delivery.objects.newest_first().select_related("channel")
-    return newest.prefetch_related("notices__endpoint")[:MAX_LOGGED]
+    return newest.prefetch_related("notices__endpoint")[:MAX_DELIVERIES]
 
 
-def _render_secret(request: HttpRequest, made: ChannelSecret) -> HttpResponse:
-    if not made.secret:
-        text = _("{name} is added. Send it a test message.").format(name=made.channel.name)
+def _render_secret(request: HttpRequest, created: ChannelSecret) -> HttpResponse:
+    if not created.secret:
+        text = _("{name} is added. Send it a test message.").format(name=created.channel.name)
         messages.success(request, text)
         return redirect("channels")
-    # The answer to the post itself, not a redirect: the secret is shown nowhere else.
-    context: dict[str, Any] = {"channel": made.channel, "secret": made.secret}
+    # The response to the POST itself, without a redirect: no other page shows the secret.
+    context: dict[str, Any] = {"channel": created.channel, "secret": created.secret}
     return render(request, "notifications/channel_secret.html", context)
 
 

@@ -55,15 +55,15 @@ def cancel_window(request: HttpRequest, window_id: int) -> HttpResponse:
 
 
 def _visible_windows(actor: Actor) -> dict[str, Any]:
-    """Those of endpoints that somebody may see, and those of every endpoint."""
-    seen = Endpoint.objects.kept().of_teams(actor.teams(Right.READ))
+    """The windows of endpoints that the actor may read, and those for all endpoints."""
+    readable = Endpoint.objects.kept().of_teams(actor.teams(Right.READ))
     windows = MaintenanceWindow.objects.filter(
-        Q(endpoint=None) | Q(endpoint__in=seen)
+        Q(endpoint=None) | Q(endpoint__in=readable)
     ).select_related("endpoint", "created_by", "cancelled_by")
-    over = Q(ends_at__lte=Now()) | Q(cancelled_at__isnull=False)
+    is_over = Q(ends_at__lte=Now()) | Q(cancelled_at__isnull=False)
     return {
-        "planned": windows.exclude(over).order_by("starts_at", "id"),
-        "past": windows.filter(over).order_by("-ends_at", "-id")[:MAX_PAST],
+        "planned": windows.exclude(is_over).order_by("starts_at", "id"),
+        "past": windows.filter(is_over).order_by("-ends_at", "-id")[:MAX_PAST],
         "under_way": set(windows.under_way().values_list("pk", flat=True)),
     }
 

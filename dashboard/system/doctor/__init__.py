@@ -1,4 +1,4 @@
-"""The doctor: every check in the order in which a person would look, each with what to do."""
+"""The doctor: all checks in the order of diagnosis, each with advice."""
 
 from __future__ import annotations
 
@@ -11,15 +11,15 @@ from dashboard.system import queries as monitoring
 from dashboard.system.doctor import running, store, surroundings
 from dashboard.system.doctor.check import Check, Verdict, bad
 
-Examination = Callable[[], Check]
+CheckFunction = Callable[[], Check]
 
-WITHOUT_TABLES: tuple[Examination, ...] = (
+WITHOUT_TABLES: tuple[CheckFunction, ...] = (
     store.clock,
     surroundings.redis,
     surroundings.secret_key,
     surroundings.credential_keys,
 )
-WITH_TABLES: tuple[Examination, ...] = (
+WITH_TABLES: tuple[CheckFunction, ...] = (
     surroundings.stored_credentials,
     store.recount,
     store.retained,
@@ -30,8 +30,8 @@ WITH_TABLES: tuple[Examination, ...] = (
 @dataclass(frozen=True, slots=True)
 class DoctorReport:
     checks: tuple[Check, ...]
-    # Whether the database answered; without it there is nothing to look at.
-    reached: bool = True
+    # False if the database does not respond: then no other check was run.
+    is_reachable: bool = True
 
     @property
     def worst(self) -> Verdict:
@@ -40,10 +40,10 @@ class DoctorReport:
 
 
 def run_checks() -> DoctorReport:
-    """Make every check that can be made. Nothing is changed."""
+    """Run every check that can be run, without a change."""
     database = store.database()
     if database.verdict is Verdict.BAD:
-        return DoctorReport((database,), reached=False)
+        return DoctorReport((database,), is_reachable=False)
     migrations = store.migrations()
     checks = [database, migrations, *map(_run_check, WITHOUT_TABLES)]
     if migrations.verdict is Verdict.OK:
@@ -56,11 +56,11 @@ def _run_state_checks() -> list[Check]:
         state = monitoring.read_system_state(None)
     except Error as exc:
         return [_failed_check("state", exc)]
-    # The broker has a check of its own here.
-    return [check(state) for check in running.CHECKS if check is not running.doorbells]
+    # `surroundings.redis` checks the broker.
+    return [check(state) for check in running.CHECKS if check is not running.broker]
 
 
-def _run_check(check: Examination) -> Check:
+def _run_check(check: CheckFunction) -> Check:
     try:
         return check()
     except Error as exc:

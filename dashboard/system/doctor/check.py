@@ -1,4 +1,4 @@
-"""What a check of the doctor found, as a value."""
+"""The result of a check of the doctor."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from dashboard.system.state import NamedEndpoints
 
 class Verdict(StrEnum):
     OK = "ok"
-    WARN = "warn"  # it works, and somebody should know
+    WARN = "warn"  # it works, with a problem to look at
     BAD = "bad"
 
 
@@ -20,28 +20,28 @@ class Verdict(StrEnum):
 class Check:
     name: str
     verdict: Verdict
-    found: str
-    do: str = ""  # what to do about it; empty when nothing is to be done
+    message: str
+    advice: str = ""  # what to do; empty if nothing
 
 
-def ok(name: str, found: str) -> Check:
-    return Check(name, Verdict.OK, found)
+def ok(name: str, message: str) -> Check:
+    return Check(name, Verdict.OK, message)
 
 
-def warn(name: str, found: str, do: str) -> Check:
-    return Check(name, Verdict.WARN, found, do)
+def warn(name: str, message: str, advice: str) -> Check:
+    return Check(name, Verdict.WARN, message, advice)
 
 
-def bad(name: str, found: str, do: str) -> Check:
-    return Check(name, Verdict.BAD, found, do)
+def bad(name: str, message: str, advice: str) -> Check:
+    return Check(name, Verdict.BAD, message, advice)
 
 
 def join_slugs(named: NamedEndpoints) -> str:
-    """The slugs in a sentence, with how many are left out."""
-    left, slugs = named.count - len(named.slugs), ", ".join(named.slugs)
-    return _("{names} and {count} more").format(names=slugs, count=left) if left else slugs
+    """The slugs for a sentence, with the number of omitted ones."""
+    omitted, slugs = named.count - len(named.slugs), ", ".join(named.slugs)
+    return _("{names} and {count} more").format(names=slugs, count=omitted) if omitted else slugs
 
 
 def count_noun(count: int, one: str, many: str = "") -> str:
-    """A number with its noun: 1 run, 2 runs. English alone, for checks that no page shows."""
+    """A number with its noun: 1 run, 2 runs. English only, for checks that no page shows."""
     return f"{count:,} {one if count == 1 else many or one + 's'}"

@@ -1,6 +1,6 @@
-"""Checks that the state of the system answers by itself; its page shows those that are not ok.
+"""Checks of the system state; the system page shows those that are not ok.
 
-What the page can show speaks the reader's language; what is ok is told on a console alone.
+Problems are translated for the page. The messages of passed checks appear only on the console.
 """
 
 from __future__ import annotations
@@ -20,8 +20,8 @@ from dashboard.system.state import NamedEndpoints, SystemState
 from probes.suite import SUITE_VERSION
 
 LATE_AFTER = timedelta(minutes=2)
-# A run that waits for longer is a backlog; with no run under way, nobody takes them.
-WAITS_TOO_LONG = timedelta(minutes=10)
+# A longer wait is a backlog, or a stuck queue if no run is in progress.
+MAX_QUEUE_WAIT = timedelta(minutes=10)
 ROLLUP_SLOW, ROLLUP_STUCK = timedelta(minutes=2), timedelta(minutes=15)
 
 
@@ -51,15 +51,15 @@ def workers(state: SystemState) -> Check:
 
 
 def schedule(state: SystemState) -> Check:
-    looked = state.age(state.duties.get(pulses.LOOK_AROUND))
+    last_look = state.age(state.duties.get(pulses.LOOK_AROUND))
     lag = state.scheduler_lag or timedelta(0)
-    if looked is None or looked > _patience():
+    if last_look is None or last_look > _max_duty_age():
         return bad(
             "schedule",
             _("Nobody has looked for due endpoints yet.")
-            if looked is None
+            if last_look is None
             else _("Nobody has looked for due endpoints for {span}.").format(
-                span=format_rough_duration(looked)
+                span=format_rough_duration(last_look)
             ),
             _("Every worker does it by its own timer: start a worker, or see what its log says."),
         )
@@ -71,12 +71,14 @@ def schedule(state: SystemState) -> Check:
             ),
             _("See the logs of the workers for what keeps them from queueing runs."),
         )
-    return ok("schedule", f"Looked around {format_rough_duration(looked)} ago; nothing is overdue.")
+    return ok(
+        "schedule", f"Looked around {format_rough_duration(last_look)} ago; nothing is overdue."
+    )
 
 
 def beat(state: SystemState) -> Check:
     last = state.age(state.duties.get(pulses.BEAT))
-    if last is None or last > _patience():
+    if last is None or last > _max_duty_age():
         return warn(
             "beat",
             _("No beat was heard yet. Workers do its work by their own timers.")
@@ -109,7 +111,7 @@ def leases(state: SystemState) -> Check:
 
 def queue(state: SystemState) -> Check:
     queued, waited = state.runs["queued"], state.waited
-    if waited <= WAITS_TOO_LONG or not state.workers:
+    if waited <= MAX_QUEUE_WAIT or not state.workers:
         return ok("queue", f"{count_noun(queued, 'run')} queued, none waits for long.")
     if not state.under_way:
         text = ngettext(
@@ -119,19 +121,21 @@ def queue(state: SystemState) -> Check:
             "workers are alive.",
             queued,
         )
-        do = _("See the logs of the workers for why they claim nothing, and restart them.")
+        advice = _("See the logs of the workers for why they claim nothing, and restart them.")
         return bad(
-            "queue", text.format(count=f"{queued:,}", span=format_rough_duration(waited)), do
+            "queue", text.format(count=f"{queued:,}", span=format_rough_duration(waited)), advice
         )
     text = ngettext(
         "{count} run queued, the oldest waits for {span}.",
         "{count} runs queued, the oldest waits for {span}.",
         queued,
     )
-    do = _(
+    advice = _(
         "Start more workers, or allow a provider that is full more runs at once (PROVIDER_RUNS)."
     )
-    return warn("queue", text.format(count=f"{queued:,}", span=format_rough_duration(waited)), do)
+    return warn(
+        "queue", text.format(count=f"{queued:,}", span=format_rough_duration(waited)), advice
+    )
 
 
 def rollups(state: SystemState) -> Check:
@@ -144,9 +148,9 @@ def rollups(state: SystemState) -> Check:
         "{count} batch of observations not rolled up, the oldest for {span}.",
         "{count} batches of observations not rolled up, the oldest for {span}.",
         count,
-    ).format(count=_up_to_a_limit(count), span=format_rough_duration(lag))
-    do = _("Charts lag behind by as much. Workers roll up by their own timer: see their logs.")
-    return (bad if lag > ROLLUP_STUCK else warn)("rollups", text, do)
+    ).format(count=_capped_count(count), span=format_rough_duration(lag))
+    advice = _("Charts lag behind by as much. Workers roll up by their own timer: see their logs.")
+    return (bad if lag > ROLLUP_STUCK else warn)("rollups", text, advice)
 
 
 def partitions(state: SystemState) -> Check:
@@ -172,7 +176,7 @@ def overflow(state: SystemState) -> Check:
         )
         return warn(
             "overflow",
-            text.format(count=_up_to_a_limit(state.store.overflow_rows)),
+            text.format(count=_capped_count(state.store.overflow_rows)),
             _("A worker brings them home bit by bit; if this does not go away, see its log."),
         )
     return ok("overflow", "Empty.")
@@ -207,14 +211,14 @@ def budgets(state: SystemState) -> Check:
     return ok("budgets", "No endpoint has spent its day's budget.")
 
 
-def doorbells(state: SystemState) -> Check:
-    if state.doorbells is None:
+def broker(state: SystemState) -> Check:
+    if state.wake_ups is None:
         return bad(
             "doorbells",
             _("The broker (Redis or Valkey) does not answer. Runs start late, and none is lost."),
             _("Start it, or set REDIS_URL to where it is."),
         )
-    return ok("doorbells", f"{state.doorbells} waiting to be heard.")
+    return ok("doorbells", f"{state.wake_ups} waiting to be heard.")
 
 
 CHECKS: tuple[Callable[[SystemState], Check], ...] = (
@@ -226,14 +230,14 @@ CHECKS: tuple[Callable[[SystemState], Check], ...] = (
     rollups,
     partitions,
     overflow,
-    doorbells,
+    broker,
     stale,
     budgets,
 )
 
 
-def find_troubles(state: SystemState) -> list[Check]:
-    """What is not as it should be, the worst first."""
+def find_problems(state: SystemState) -> list[Check]:
+    """The checks that are not ok, the worst first."""
     checks = [check(state) for check in CHECKS]
     return [
         check
@@ -243,11 +247,11 @@ def find_troubles(state: SystemState) -> list[Check]:
     ]
 
 
-def _patience() -> timedelta:
-    """How long a duty may lie undone before it counts as neglected."""
+def _max_duty_age() -> timedelta:
+    """The age from which a duty counts as overdue."""
     return max(timedelta(seconds=90), 4 * settings.SCHEDULE_EVERY)
 
 
-def _up_to_a_limit(count: int) -> str:
+def _capped_count(count: int) -> str:
     text = f"{count:,}"
     return _("more than {count}").format(count=text) if count >= MAX_COUNTED else text

@@ -1,4 +1,4 @@
-"""Checks of the database and of what is stored in it."""
+"""Checks of the database and its data."""
 
 from __future__ import annotations
 
@@ -17,18 +17,15 @@ from dashboard.runs import rollups
 from dashboard.system import readiness, retention
 from dashboard.system.doctor.check import Check, bad, count_noun, ok, warn
 
-OLDEST_POSTGRES = 14
+MIN_POSTGRES = 14
 MAX_SKEW = timedelta(seconds=5)
 MIN_FREE_BYTES = 2 * 1024**3
-# Retention comes by once an hour, so a partition may lie a while beyond its limit.
+# Retention runs hourly, so a partition can exist a while beyond its limit.
 RETENTION_GRACE = timedelta(days=1)
 
 
 def database() -> Check:
-    """Whether Postgres answers, is new enough and has our tables; bad also means: look no further.
-
-    Everything else needs it.
-    """
+    """Postgres responds and is new enough. If not, no other check can run."""
     try:
         row = fetch_row("SHOW server_version")
     except Error as exc:
@@ -40,11 +37,11 @@ def database() -> Check:
         )
     assert row is not None
     version = str(row[0]).split()[0]
-    if int(version.split(".")[0]) < OLDEST_POSTGRES:
+    if int(version.split(".")[0]) < MIN_POSTGRES:
         return bad(
             "database",
             f"Postgres {version} is too old.",
-            f"Upgrade to Postgres {OLDEST_POSTGRES} or newer.",
+            f"Upgrade to Postgres {MIN_POSTGRES} or newer.",
         )
     return ok("database", f"Postgres {version} answers.")
 
@@ -56,7 +53,7 @@ def migrations() -> Check:
 
 
 def clock() -> Check:
-    """Only the database's clock decides; evidence and logs carry this machine's."""
+    """Decisions use the clock of the database; evidence and logs that of this machine."""
     before = datetime.now(UTC)
     row = fetch_row("SELECT clock_timestamp()")
     after = datetime.now(UTC)
@@ -72,17 +69,17 @@ def clock() -> Check:
 
 
 def recount() -> Check:
-    """Count yesterday's observations again and compare with the rollups that charts read."""
+    """Recount the observations of yesterday and compare them with the rollups."""
     day = partitions.database_today() - timedelta(days=1)
     try:
-        different = rollups.recount(day)
+        diffs = rollups.recount(day)
     except ValueError:
         return ok("recount", f"The observations of {day} are not kept any more.")
-    if different:
-        first = different[0]
+    if diffs:
+        first = diffs[0]
         return bad(
             "recount",
-            f"{count_noun(len(different), 'rollup')} of {day} not what the observations add up to; "
+            f"{count_noun(len(diffs), 'rollup')} of {day} not what the observations add up to; "
             f"the first is {first.level} {first.bucket:%H:%M} of profile {first.profile_id}: "
             f"{first.stored} stored, {first.counted} counted.",
             "Keep the database as it is and report this: it should be impossible.",
@@ -91,7 +88,7 @@ def recount() -> Check:
 
 
 def retained() -> Check:
-    """Whether everything that is older than its limit is gone."""
+    """Find partitions that retention should have dropped."""
     today = partitions.database_today()
     late = [
         part.name
@@ -109,7 +106,7 @@ def retained() -> Check:
 
 
 def room() -> Check:
-    """The size of the database, and the room on the disk of this machine's data folder."""
+    """The size of the database and the free space on the disk of the data folder."""
     row = fetch_row("SELECT pg_database_size(current_database())")
     assert row is not None
     size = f"The database takes {filesizeformat(row[0])}"

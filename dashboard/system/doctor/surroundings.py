@@ -1,4 +1,4 @@
-"""Checks of what the product is given from outside: broker and keys."""
+"""Checks of the broker and the keys."""
 
 from __future__ import annotations
 
@@ -67,19 +67,20 @@ def credential_keys() -> Check:
 
 
 def stored_credentials() -> Check:
-    """Open every stored credential; what is inside is dropped at once."""
-    holders = Endpoint.objects.kept().filter(credential__isnull=False).order_by("slug")
-    shut = [endpoint.slug for endpoint in holders.iterator() if not _can_decrypt(endpoint)]
-    if shut:
-        named = NamedEndpoints(len(shut), tuple(shut[:MAX_NAMED]))
+    """Decrypt every stored credential and discard the result."""
+    endpoints = Endpoint.objects.kept().filter(credential__isnull=False).order_by("slug")
+    locked = [endpoint.slug for endpoint in endpoints.iterator() if not _can_decrypt(endpoint)]
+    if locked:
+        named = NamedEndpoints(len(locked), tuple(locked[:MAX_NAMED]))
         return bad(
             "stored credentials",
-            f"{count_noun(len(shut), 'credential')} of {holders.count()} cannot be opened: "
+            f"{count_noun(len(locked), 'credential')} of {endpoints.count()} cannot be opened: "
             f"{join_slugs(named)}.",
             "Put the key that sealed them back into CREDENTIAL_KEYS, or enter them again.",
         )
     return ok(
-        "stored credentials", f"{count_noun(holders.count(), 'credential')}, none stays shut."
+        "stored credentials",
+        f"{count_noun(endpoints.count(), 'credential')}, none stays shut.",
     )
 
 

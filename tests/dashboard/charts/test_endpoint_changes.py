@@ -139,7 +139,7 @@ def read(endpoint: Endpoint) -> list[endpoint_changes.EndpointChange]:
 
 
 def sentence(endpoint: Endpoint) -> str:
-    return change_attribution.sentence(endpoint, endpoint.profile, read(endpoint))
+    return change_attribution.attribution_text(endpoint, endpoint.profile, read(endpoint))
 
 
 def change_fingerprint(run: Run, fact: str, before: str, after: str) -> None:

@@ -119,9 +119,9 @@ def test_every_table_of_ours_is_counted_once() -> None:
     """The sizes of the page add up to those of all our tables."""
     found = table_sizes.read_table_sizes()
 
-    names = [piece.partition.name if piece.partition else piece.table for piece in found.pieces]
+    names = [piece.partition.name if piece.partition else piece.table for piece in found.sizes]
     assert len(names) == len(set(names))
-    parents = {piece.table for piece in found.pieces if piece.partition}
+    parents = {piece.table for piece in found.sizes if piece.partition}
     assert parents == {*partitions.DAILY, *partitions.MONTHLY}
     assert {"dashboard_run", "dashboard_endpoint"} <= set(names)
 

@@ -1,4 +1,4 @@
-"""Stories of the demo fleet, played for a part of their month."""
+"""Plays parts of the stories of the demo fleet."""
 
 from __future__ import annotations
 
@@ -14,46 +14,45 @@ DAY = timedelta(days=1)
 FLEET = {member.slug: member for member in build_fleet("http://127.0.0.1:8900")}
 
 
-def played(
+def play_days(
     member: str | FleetMember, *, days: tuple[float, float], seed: int = 0
 ) -> list[SimulatedRun]:
-    """The runs of an endpoint between two days of its story, which are counted from nought."""
+    """The runs of an endpoint between two days of its story, counted from 0."""
     runs: list[SimulatedRun] = []
     first, until = (BEGAN + DAY * day for day in days)
-    chosen = FLEET[member] if isinstance(member, str) else member
-    play_endpoint(chosen, PlaybackSpan(BEGAN, first, until, seed), runs.append)
+    endpoint = FLEET[member] if isinstance(member, str) else member
+    play_endpoint(endpoint, PlaybackSpan(BEGAN, first, until, seed), runs.append)
     return runs
 
 
 def first_run(member: str | FleetMember, *, day: float = 0) -> SimulatedRun:
-    """The first run after that day of the story; nothing is played beyond it."""
+    """The first run after a day of the story; later runs are not played."""
     runs: list[SimulatedRun] = []
 
-    def take(run: SimulatedRun) -> None:
+    def take_first(run: SimulatedRun) -> None:
         runs.append(run)
-        raise _Enough
+        raise _FirstRunPlayed
 
-    chosen = FLEET[member] if isinstance(member, str) else member
+    endpoint = FLEET[member] if isinstance(member, str) else member
     first = BEGAN + DAY * day
-    with suppress(_Enough):
-        play_endpoint(chosen, PlaybackSpan(BEGAN, first, first + DAY), take)
+    with suppress(_FirstRunPlayed):
+        play_endpoint(endpoint, PlaybackSpan(BEGAN, first, first + DAY), take_first)
     return runs[0]
 
 
-class _Enough(Exception):
+class _FirstRunPlayed(Exception):
     pass
 
 
-def day_of(run: SimulatedRun) -> float:
+def story_day(run: SimulatedRun) -> float:
     return (run.at - BEGAN) / DAY
 
 
-def bad(run: SimulatedRun, metric: Metric) -> int:
-    """How many trials of the metric went badly in the run."""
-    return rate(run, metric)[0]
+def count_failures(run: SimulatedRun, metric: Metric) -> int:
+    return count_trials(run, metric)[0]
 
 
-def rate(run: SimulatedRun, metric: Metric) -> tuple[int, int]:
-    """How many trials of the metric went badly, of how many."""
+def count_trials(run: SimulatedRun, metric: Metric) -> tuple[int, int]:
+    """The failures and trials of a metric in a run."""
     trials = [v.good for a in run.attempts for v in a.verdicts if v.metric is metric]
     return trials.count(False), len(trials)

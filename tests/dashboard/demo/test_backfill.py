@@ -1,4 +1,4 @@
-"""The history of a whole fleet, played by several processes."""
+"""The history of a fleet, played by several processes."""
 
 from __future__ import annotations
 
@@ -10,24 +10,24 @@ import pytest
 
 from dashboard.demo.backfill import MAX_HISTORY, PlaybackFailed, play_history
 from dashboard.demo.demo_fleet import FleetMember
-from tests.dashboard.demo.story_player import BEGAN, DAY, FLEET, played
-from tests.dashboard.demo.test_player import told
+from tests.dashboard.demo.story_player import BEGAN, DAY, FLEET, play_days
+from tests.dashboard.demo.test_player import run_as_text
 
 FEW = [FLEET["demo-steady"], FLEET["demo-prose"], FLEET["demo-gemini"]]
 
 
-def test_processes_play_what_one_would_have_played() -> None:
-    """How the fleet is shared out changes nothing of any endpoint, nor of the order of its runs."""
+def test_the_number_of_processes_does_not_change_the_runs() -> None:
+    """Every endpoint has the same runs in the same order."""
     runs = defaultdict(list)
     for run in play_history(FEW, began=BEGAN, until=BEGAN + 0.07 * DAY, processes=2):
-        runs[run.slug].append(told(run))
+        runs[run.slug].append(run_as_text(run))
 
-    expected = {m.slug: [told(run) for run in played(m, days=(0, 0.07))] for m in FEW}
+    expected = {m.slug: [run_as_text(run) for run in play_days(m, days=(0, 0.07))] for m in FEW}
     assert runs == expected
 
 
-def test_nothing_is_played_beyond_the_end_nor_of_what_is_long_past() -> None:
-    """A story that began earlier than the longest history is taken up in the middle."""
+def test_the_played_history_is_limited() -> None:
+    """A story that began before the longest history is played from its middle."""
     until = BEGAN + MAX_HISTORY + 10 * DAY
     member = FleetMember("x", "openai", "http://vendors.test/open/v1", "sim-steady", every=4 * DAY)
 
@@ -36,8 +36,8 @@ def test_nothing_is_played_beyond_the_end_nor_of_what_is_long_past() -> None:
     assert until - 5 * DAY < runs[-1].at < until
 
 
-def test_a_history_can_be_left_early() -> None:
-    """Whoever stops listening leaves no process behind that goes on playing."""
+def test_closing_the_history_ends_its_processes() -> None:
+    """No process remains after the generator is closed."""
     runs = play_history(FEW, began=BEGAN, until=BEGAN + 30 * DAY, processes=2)
     assert next(runs).trigger == "baseline"
 
@@ -46,8 +46,8 @@ def test_a_history_can_be_left_early() -> None:
     assert multiprocessing.active_children() == []
 
 
-def test_a_process_that_fails_is_told_and_not_waited_for() -> None:
-    """A history with a hole in it is no history."""
+def test_a_failed_process_raises() -> None:
+    """An incomplete history is an error."""
     broken = FleetMember("x", "no-such-provider", "http://vendors.test/open/v1", "sim-steady")
 
     with pytest.raises(PlaybackFailed, match="exit code 1"):

@@ -1,4 +1,4 @@
-"""The simulated fleet: known as such, removed with one click, brought back with another."""
+"""The pages of the simulated fleet."""
 
 from __future__ import annotations
 
@@ -37,17 +37,17 @@ def administrator(client: Client, db: None) -> Client:
     [
         ("demo-steady", f"{URL}/stories/healthy/openai/v1", True),
         ("by-hand", f"{URL}/openai/v1", True),
-        # The vendors moved to another port; the demo is known again, a stranger is not.
+        # The vendors moved to another port: only endpoints of the demo are recognised.
         ("demo-steady", "http://127.0.0.1:4444/stories/healthy/openai/v1", True),
         ("by-hand", "http://127.0.0.1:4444/stories/healthy/openai/v1", False),
         ("demo-steady", "https://api.openai.com/v1", False),
         ("real", "http://127.0.0.1:8901/v1", False),
     ],
 )
-def test_what_is_simulated_is_known_by_its_address(
+def test_simulated_endpoints_are_recognised_by_url(
     slug: str, base_url: str, expected: bool
 ) -> None:
-    """The rule for one endpoint and the rule for the database say the same."""
+    """The rule for one endpoint and the query agree."""
     endpoint = make_endpoint(slug=slug, base_url=base_url)
 
     assert is_simulated(endpoint) is expected
@@ -55,8 +55,8 @@ def test_what_is_simulated_is_known_by_its_address(
 
 
 @pytest.mark.django_db
-def test_without_vendors_only_the_demo_itself_is_simulated(settings: Any) -> None:
-    """An installation that has none takes nobody's endpoint for one."""
+def test_without_vendors_only_the_demo_is_simulated(settings: Any) -> None:
+    """Without SIMULATOR_URL no other endpoint counts as simulated."""
     settings.SIMULATOR_URL = ""
     make_endpoint(slug="real", base_url="https://api.example/v1")
     make_endpoint(slug="demo-gemini", base_url=f"{URL}/gemini")
@@ -66,32 +66,32 @@ def test_without_vendors_only_the_demo_itself_is_simulated(settings: Any) -> Non
     ]
 
 
-def test_the_simulated_fleet_is_removed_with_one_click(administrator: Client) -> None:
-    """The question names each of them, the answer says how many; real endpoints stay."""
+def test_the_simulated_fleet_is_removed_after_confirmation(administrator: Client) -> None:
+    """The confirmation lists the endpoints, the result counts them; real endpoints stay."""
     demo.register_fleet(URL)
     make_endpoint(slug="by-hand", base_url=f"{URL}/openai/v1")
     make_endpoint(slug="real", base_url="https://api.example/v1")
 
-    question = administrator.get("/settings/demo/remove/")
+    confirmation = administrator.get("/settings/demo/remove/")
     for slug in (*PATHS, "by-hand"):
-        assert_contains(question, f">{slug}</a>")
-    assert_not_contains(question, ">real</a>")
+        assert_contains(confirmation, f">{slug}</a>")
+    assert_not_contains(confirmation, ">real</a>")
     page = administrator.post("/settings/demo/remove/", follow=True)
 
     assert_contains(page, "11 simulated endpoints were removed.")
     assert [endpoint.slug for endpoint in Endpoint.objects.kept()] == ["real"]
 
 
-def test_removing_twice_is_said_and_does_no_harm(administrator: Client) -> None:
-    """The second of two people reads that nothing was left."""
+def test_removing_twice_is_harmless(administrator: Client) -> None:
+    """The second removal says that nothing was left."""
     page = administrator.post("/settings/demo/remove/", follow=True)
 
     assert_contains(page, "No simulated endpoint was left to remove.")
     assertRedirects(administrator.get("/settings/demo/remove/"), "/settings/demo/")
 
 
-def test_the_fleet_comes_back(administrator: Client) -> None:
-    """Removed and started again, under the same names; what is there is not registered twice."""
+def test_the_fleet_can_be_started_again(administrator: Client) -> None:
+    """It gets the same names; an existing endpoint is not registered again."""
     demo.register_fleet(URL)
     administrator.post("/settings/demo/remove/")
     make_endpoint(slug="demo-steady", base_url="https://api.example/v1")
@@ -102,13 +102,13 @@ def test_the_fleet_comes_back(administrator: Client) -> None:
 
     assert_contains(page, "9 simulated endpoints are registered.")
     assert_contains(again, "The simulated fleet is here already.")
-    kept = {endpoint.slug: endpoint.base_url for endpoint in Endpoint.objects.kept()}
-    assert kept.keys() == PATHS.keys()
-    assert kept["demo-steady"] == "https://api.example/v1"
+    base_urls = {endpoint.slug: endpoint.base_url for endpoint in Endpoint.objects.kept()}
+    assert base_urls.keys() == PATHS.keys()
+    assert base_urls["demo-steady"] == "https://api.example/v1"
 
 
 def test_without_vendors_there_is_nothing_to_start(administrator: Client, settings: Any) -> None:
-    """The page says what would be needed, and a post registers nothing."""
+    """The page says what is needed, and a POST registers nothing."""
     settings.SIMULATOR_URL = ""
 
     assert_contains(administrator.get("/settings/demo/"), "No simulated vendors run here")
@@ -118,8 +118,8 @@ def test_without_vendors_there_is_nothing_to_start(administrator: Client, settin
     assert not Endpoint.objects.exists()
 
 
-def test_the_note_about_the_demo_can_be_hidden(signed_in: Client) -> None:
-    """It counts, leads to the removal, and stays away for this session."""
+def test_the_banner_can_be_hidden(signed_in: Client) -> None:
+    """It counts the endpoints and stays hidden for the session."""
     demo.register_fleet(URL)
     assert_contains(signed_in.get("/"), "10 endpoints here are simulated")
 
@@ -129,10 +129,10 @@ def test_the_note_about_the_demo_can_be_hidden(signed_in: Client) -> None:
     assert_not_contains(signed_in.get("/"), "endpoints here are simulated")
 
 
-def test_only_administrators_are_offered_to_start_or_remove_the_demo(
+def test_only_administrators_can_remove_the_demo(
     administrator: Client,
 ) -> None:
-    """Others see what is simulated, and no button that would be refused."""
+    """Other users see the endpoints but no button."""
     operator = Client()
     operator.force_login(make_person("omar", Role.OPERATOR))
     demo.register_fleet(URL)
@@ -144,8 +144,8 @@ def test_only_administrators_are_offered_to_start_or_remove_the_demo(
     assert operator.post("/settings/demo/remove/").status_code == 403
 
 
-def test_a_fleet_of_real_endpoints_has_no_note(signed_in: Client) -> None:
-    """Nothing is said about a demo that is not there."""
+def test_a_fleet_of_real_endpoints_has_no_banner(signed_in: Client) -> None:
+    """Without simulated endpoints there is no banner."""
     make_endpoint(base_url="https://api.example/v1")
 
     assert_not_contains(signed_in.get("/"), 'id="demo-banner"')
@@ -155,18 +155,18 @@ def test_a_fleet_of_real_endpoints_has_no_note(signed_in: Client) -> None:
     ("address", "method"),
     [("", "get"), ("start/", "post"), ("remove/", "get"), ("remove/", "post"), ("hide/", "post")],
 )
-def test_the_demo_needs_a_person(client: Client, db: None, address: str, method: str) -> None:
-    """Strangers are sent to sign in, and nothing is removed."""
+def test_the_demo_requires_a_login(client: Client, db: None, address: str, method: str) -> None:
+    """Anonymous users are redirected to the login, and nothing is removed."""
     demo.register_fleet(URL)
 
-    answer = getattr(client, method)(f"/settings/demo/{address}")
+    response = getattr(client, method)(f"/settings/demo/{address}")
 
-    assert answer.headers["Location"].startswith("/login/")
+    assert response.headers["Location"].startswith("/login/")
     assert Endpoint.objects.kept().count() == len(PATHS)
 
 
-def test_an_empty_installation_leads_to_the_first_verdict(administrator: Client) -> None:
-    """Three steps, what it costs, one click to begin, and the way to look around."""
+def test_an_empty_installation_shows_the_first_steps(administrator: Client) -> None:
+    """The page shows the steps, the cost, the presets and the demo."""
     page = administrator.get("/")
 
     assert_contains(page, "The first verdict takes a minute")
@@ -180,15 +180,15 @@ def test_an_empty_installation_leads_to_the_first_verdict(administrator: Client)
 def test_an_empty_installation_without_vendors_offers_no_demo(
     administrator: Client, settings: Any
 ) -> None:
-    """No button that could only fail."""
+    """The button is hidden if it cannot work."""
     settings.SIMULATOR_URL = ""
 
     assert_not_contains(administrator.get("/"), "Start the simulated fleet")
 
 
 @pytest.mark.parametrize("page", ["/", "/endpoints/demo-steady/", "/runs/{run}/", "/compare/"])
-def test_a_simulated_endpoint_is_marked_wherever_it_is_shown(signed_in: Client, page: str) -> None:
-    """Nobody takes its figures for those of a real model; a real endpoint bears no such mark."""
+def test_a_simulated_endpoint_is_marked_on_every_page(signed_in: Client, page: str) -> None:
+    """A real endpoint has no such mark."""
     endpoint = make_endpoint(slug="demo-steady", base_url=build_fleet(URL)[0].base_url)
     address = page.format(run=make_finished_run(endpoint).pk)
     marked = signed_in.get(address)

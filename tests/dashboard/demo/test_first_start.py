@@ -1,4 +1,4 @@
-"""The first start with a demo: a month that is stored once, and marked for what it is."""
+"""The first start with a demo: its history is stored once and marked as simulated."""
 
 from __future__ import annotations
 
@@ -18,26 +18,26 @@ from dashboard.people.services import tokens
 from tests.dashboard.demo.story_player import FLEET
 from tests.markup import assert_contains, assert_not_contains
 
-CHOSEN = "a long enough sentence 7"
+NEW_PASSWORD = "a long enough sentence 7"
 
 
 def first_start(settings: Any, static_files: Path, **options: Any) -> str:
     settings.DEMO, settings.SIMULATOR_URL = True, "http://127.0.0.1:8900"
     settings.STATIC_ROOT = static_files
-    said = StringIO()
-    call_command("first_start", stdout=said, **options)
-    return said.getvalue()
+    output = StringIO()
+    call_command("first_start", stdout=output, **options)
+    return output.getvalue()
 
 
 @pytest.mark.django_db
 def test_a_first_start_stores_the_history_once(settings: Any, static_files: Path) -> None:
-    """Every run is marked as simulated and lies between the beginning and now; none comes twice."""
+    """Every run is simulated and in the given time span; a second start adds none."""
     began = datetime.now(UTC) - timedelta(minutes=100)
 
-    said = first_start(settings, static_files, since=began)
+    output = first_start(settings, static_files, since=began)
     first_start(settings, static_files, since=began)
 
-    assert "simulated vendors: 100 %\nRegistered the simulated fleet: demo-steady" in said
+    assert "simulated vendors: 100 %\nRegistered the simulated fleet: demo-steady" in output
     runs = list(Run.objects.all())
     assert {run.endpoint.slug for run in runs} == set(FLEET)
     assert all(run.simulated for run in runs)
@@ -47,14 +47,12 @@ def test_a_first_start_stores_the_history_once(settings: Any, static_files: Path
 
 
 @pytest.mark.django_db
-def test_the_printed_password_opens_nothing_but_the_page_that_changes_it(
-    settings: Any, static_files: Path
-) -> None:
-    """It stood on a terminal. Programs with a token of theirs are not kept waiting."""
-    said = first_start(settings, static_files)
-    found = search(r"user +admin\n +password +(\S+)", said)
-    assert found is not None
-    printed, browser = found[1], Client()
+def test_the_printed_password_must_be_changed_first(settings: Any, static_files: Path) -> None:
+    """Pages redirect to the password form until it is changed; API tokens keep working."""
+    output = first_start(settings, static_files)
+    match = search(r"user +admin\n +password +(\S+)", output)
+    assert match is not None
+    printed, browser = match[1], Client()
     assert browser.login(username="admin", password=printed)
 
     assert browser.get("/").headers["Location"] == "/settings/password/"
@@ -64,17 +62,19 @@ def test_the_printed_password_opens_nothing_but_the_page_that_changes_it(
     token = tokens.issue_token(name="ci", scopes=["read"], by=User.objects.get()).text
     api = browser.get("/api/v1/endpoints", headers={"Authorization": f"Bearer {token}"})
     assert api.status_code == 200
-    chosen = {"old_password": printed} | dict.fromkeys(("new_password1", "new_password2"), CHOSEN)
-    browser.post("/settings/password/", chosen)
+    form = {"old_password": printed} | dict.fromkeys(
+        ("new_password1", "new_password2"), NEW_PASSWORD
+    )
+    browser.post("/settings/password/", form)
 
-    assert Client().login(username="admin", password=CHOSEN)
+    assert Client().login(username="admin", password=NEW_PASSWORD)
     assert browser.get("/").status_code == 200
     assert_not_contains(browser.get("/settings/password/"), "drawn by a machine")
 
 
 @pytest.mark.django_db
-def test_without_a_beginning_there_is_no_history(settings: Any, static_files: Path) -> None:
-    """The fleet is registered all the same."""
+def test_without_a_start_time_there_is_no_history(settings: Any, static_files: Path) -> None:
+    """The fleet is registered without runs."""
     first_start(settings, static_files)
 
     assert Endpoint.objects.count() == len(FLEET)

@@ -1,4 +1,4 @@
-"""What is played follows the schedule of the product, and finds what the product finds."""
+"""The simulated schedule follows the real rules and detects the same events."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from dashboard.demo.player_schedule import (
     BASELINE_RUNS,
     MAX_VALUES,
     WAITS,
-    PlayedSchedule,
+    SimulatedSchedule,
 )
 from dashboard.demo.services import history
 from dashboard.endpoints.services import endpoints
@@ -22,10 +22,10 @@ from dashboard.models import Endpoint, WatchEvent
 from dashboard.trust import profiles
 from health.cadence import WaitTimes
 from probes.target import Provider
-from tests.dashboard.demo.story_player import FLEET, played
+from tests.dashboard.demo.story_player import FLEET, play_days
 
-# The days that are played, and what must be noticed there at least.
-NOTICED = {
+# The days to play, and the events that must occur at least.
+EXPECTED_EVENTS = {
     "demo-fading": ((4.5, 10.5), ("frozen", "warned", "opened")),
     "demo-relay": ((9.8, 10.8), ("frozen", "opened")),
     "demo-flapping": ((0, 0.3), ("warned", "frozen")),
@@ -33,16 +33,16 @@ NOTICED = {
 }
 
 
-def test_the_waits_are_those_of_the_product() -> None:
-    """Who has set others has no demo to look at."""
+def test_the_wait_times_are_those_of_the_settings() -> None:
+    """The constants equal the defaults of the settings."""
     assert BASELINE_RUNS == settings.BASELINE_RUNS
     assert WaitTimes(settings.BASELINE_EVERY, settings.CONFIRM_AFTER) == WAITS
     assert MAX_VALUES == profiles.MOST_VALUES
 
 
-def test_a_warning_is_confirmed_and_an_incident_looked_after() -> None:
-    """Full runs six minutes apart, then light ones more often than before."""
-    runs = _played("demo-fading")
+def test_a_warning_is_confirmed_and_an_incident_followed_up() -> None:
+    """Full runs follow at intervals of six minutes, then light ones more often."""
+    runs = _play("demo-fading")
     triggers = [run.trigger for run in runs]
     first = triggers.index("confirm")
 
@@ -52,15 +52,15 @@ def test_a_warning_is_confirmed_and_an_incident_looked_after() -> None:
     gaps = [(run.trigger, run.at - before.at - before.took) for before, run in pairwise(runs)]
     confirms = [gap for trigger, gap in gaps if trigger == "confirm"]
     assert all(timedelta(minutes=5) <= gap <= timedelta(minutes=7) for gap in confirms)
-    looks = [gap for trigger, gap in gaps if trigger == "recovery"]
-    assert all(timedelta(hours=7.2) <= gap <= timedelta(hours=8.8) for gap in looks)
+    recoveries = [gap for trigger, gap in gaps if trigger == "recovery"]
+    assert all(timedelta(hours=7.2) <= gap <= timedelta(hours=8.8) for gap in recoveries)
     assert {run.suite for run in runs if run.trigger == "confirm"} == {"full"}
     assert {run.suite for run in runs if run.trigger == "recovery"} == {"light"}
 
 
-def test_an_endpoint_that_tells_something_new_is_asked_everything_at_once() -> None:
-    """The re-routed relay answers with another fingerprint; a full run follows on its heels."""
-    runs = _played("demo-relay")
+def test_a_changed_fingerprint_triggers_a_full_run() -> None:
+    """The re-routed relay has another fingerprint, and a full run follows at once."""
+    runs = _play("demo-relay")
     triggers = [run.trigger for run in runs]
     number = triggers.index("fingerprint")
 
@@ -70,33 +70,33 @@ def test_an_endpoint_that_tells_something_new_is_asked_everything_at_once() -> N
 
 
 @pytest.mark.django_db
-@pytest.mark.parametrize("slug", NOTICED)
-def test_the_database_notices_what_the_player_noticed(slug: str) -> None:
-    """Each after the same run: the history has no incident that its schedule did not know of."""
+@pytest.mark.parametrize("slug", EXPECTED_EVENTS)
+def test_the_database_records_the_events_of_the_player(slug: str) -> None:
+    """Player and database have the same events after the same runs."""
     member = FLEET[slug]
-    endpoint = _registered(slug)
-    schedule, noticed = PlayedSchedule(Provider(member.provider), member.every), []
-    told_news = False
+    endpoint = _register(slug)
+    schedule, events = SimulatedSchedule(Provider(member.provider), member.every), []
+    is_fingerprint_due = False
 
-    for run in _played(slug):
+    for run in _play(slug):
         stored = history.store_simulated_run(endpoint, run)
-        assert schedule.trigger(run.engine) == run.trigger
-        assert (run.trigger == "fingerprint") == told_news
-        told_news = stored.fingerprint_changed and run.suite == "light"
-        schedule.follow(run.attempts, run.suite, ended=run.at + run.took)
-        noticed += [(stored.pk, c.kind, c.metric, c.severity) for c in schedule.changes]
+        assert schedule.next_trigger(run.engine) == run.trigger
+        assert (run.trigger == "fingerprint") == is_fingerprint_due
+        is_fingerprint_due = stored.fingerprint_changed and run.suite == "light"
+        schedule.record_run(run.attempts, run.suite, ended=run.at + run.took)
+        events += [(stored.pk, c.kind, c.metric, c.severity) for c in schedule.changes]
 
-    events = WatchEvent.objects.order_by("id")
-    assert list(events.values_list("after", "kind", "metric", "severity")) == noticed
-    assert {kind for _, kind, _, _ in noticed} >= set(NOTICED[slug][1])
+    stored_events = WatchEvent.objects.order_by("id")
+    assert list(stored_events.values_list("after", "kind", "metric", "severity")) == events
+    assert {kind for _, kind, _, _ in events} >= set(EXPECTED_EVENTS[slug][1])
 
 
 @cache
-def _played(slug: str) -> list[SimulatedRun]:
-    return played(slug, days=NOTICED[slug][0])
+def _play(slug: str) -> list[SimulatedRun]:
+    return play_days(slug, days=EXPECTED_EVENTS[slug][0])
 
 
-def _registered(slug: str) -> Endpoint:
+def _register(slug: str) -> Endpoint:
     member = FLEET[slug]
     return endpoints.create(
         slug=slug,

@@ -1,4 +1,4 @@
-"""What is played of one endpoint: when, why, and the same each time."""
+"""The played runs of one endpoint: times, triggers and reproducibility."""
 
 from __future__ import annotations
 
@@ -10,29 +10,29 @@ from itertools import pairwise
 from dashboard.demo.player import SimulatedRun
 from probes.outcomes import Outcome
 from probes.suite import plan_trials
-from tests.dashboard.demo.story_player import BEGAN, DAY, FLEET, day_of, first_run, played
+from tests.dashboard.demo.story_player import BEGAN, DAY, FLEET, first_run, play_days, story_day
 
 
-def told(run: SimulatedRun) -> str:
-    """All of a run as text, without the time of day that some vendors put into an answer."""
+def run_as_text(run: SimulatedRun) -> str:
+    """A run as text, without the current time that some vendors put into a response."""
     attempts = json.dumps([attempt.as_json() for attempt in run.attempts])
     attempts = re.sub(r'(created(_at)?\\": ?)\d+', r"\1", attempts)
     return f"{run.at} {run.trigger} {run.suite} {run.seed} {run.took} {run.engine} {attempts}"
 
 
 def test_the_same_seed_plays_the_same_history() -> None:
-    """Moments, questions, answers, verdicts and latencies: everything is repeated."""
-    first = [told(run) for run in played("demo-sloppy", days=(0, 0.07))]
+    """Times, requests, responses, verdicts and latencies are reproducible."""
+    first = [run_as_text(run) for run in play_days("demo-sloppy", days=(0, 0.07))]
 
-    assert first == [told(run) for run in played("demo-sloppy", days=(0, 0.07))]
-    assert first != [told(run) for run in played("demo-sloppy", days=(0, 0.07), seed=1)]
+    assert first == [run_as_text(run) for run in play_days("demo-sloppy", days=(0, 0.07))]
+    assert first != [run_as_text(run) for run in play_days("demo-sloppy", days=(0, 0.07), seed=1)]
 
 
-def test_runs_come_in_order_and_none_after_the_end() -> None:
-    """After its first burst an endpoint is probed about every twelve hours."""
-    runs = played("demo-fading", days=(0, 5))
+def test_runs_are_in_order_and_end_in_time() -> None:
+    """After the onboarding runs the interval is about twelve hours."""
+    runs = play_days("demo-fading", days=(0, 5))
 
-    assert all(0 <= day_of(run) < 5 for run in runs)
+    assert all(0 <= story_day(run) < 5 for run in runs)
     gaps = [later.at - earlier.at - earlier.took for earlier, later in pairwise(runs)]
     assert all(timedelta(minutes=6.3) <= gap <= timedelta(minutes=7.7) for gap in gaps[:19])
     assert all(timedelta(hours=10.8) <= gap <= timedelta(hours=13.2) for gap in gaps[19:])
@@ -41,36 +41,36 @@ def test_runs_come_in_order_and_none_after_the_end() -> None:
 
 
 def test_the_first_run_is_full_and_the_others_light() -> None:
-    """Each run asks exactly what its suite asks in the product."""
-    runs = played("demo-steady", days=(0, 2))
+    """Each run has exactly the trials of its suite."""
+    runs = play_days("demo-steady", days=(0, 2))
 
     assert [run.trigger for run in runs] == ["baseline"] * 20 + ["ttl"] * (len(runs) - 20)
     assert [run.suite for run in runs] == ["full"] + ["light"] * (len(runs) - 1)
     for run in runs:
-        asked = {(attempt.probe, attempt.trial) for attempt in run.attempts}
-        assert asked == {(trial.probe, trial.trial) for trial in plan_trials(run.suite)}
+        trials = {(attempt.probe, attempt.trial) for attempt in run.attempts}
+        assert trials == {(trial.probe, trial.trial) for trial in plan_trials(run.suite)}
 
 
 def test_times_are_those_of_the_story() -> None:
-    """Attempts begin in their run, and latencies are those that the vendors have when live."""
-    for run in played("demo-steady", days=(3, 3.1)):
+    """Attempts start within their run, with the latencies of live vendors."""
+    for run in play_days("demo-steady", days=(3, 3.1)):
         assert {a.outcome for a in run.attempts} == {Outcome.PASS}
         assert all(run.at <= a.started_at <= run.at + run.took for a in run.attempts)
         assert all(80 <= (a.latency_ms or 0) <= 250 for a in run.attempts)
         assert timedelta(seconds=0.2) < run.took < timedelta(minutes=1)
 
 
-def test_a_story_can_be_taken_up_in_the_middle() -> None:
-    """The part that is played begins where it is told; the story is that far on by then."""
+def test_a_story_can_be_played_from_its_middle() -> None:
+    """The first run has the state of the story at that day."""
     run = first_run("demo-llamacpp", day=10)
 
-    assert 10 <= day_of(run) < 10.1
+    assert 10 <= story_day(run) < 10.1
     assert run.engine == first_run("demo-llamacpp", day=20).engine
     assert run.engine != first_run("demo-llamacpp").engine
 
 
 def test_evidence_names_the_registered_address_and_no_key() -> None:
-    """What was played looks as if it had been asked over the wire."""
+    """The evidence has the registered URL and no key."""
     run = first_run("demo-gemini")
     evidence = json.dumps([attempt.evidence.as_json() for attempt in run.attempts])
 

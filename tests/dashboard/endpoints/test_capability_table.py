@@ -7,15 +7,15 @@ from django.test import Client
 from django.utils import timezone
 
 from dashboard.core.labels import CAPABILITY_NAMES, capability_meaning
-from dashboard.endpoints import capability_table
+from dashboard.endpoints.capability_table import CapabilityRow, read_capability_table
 from dashboard.models import Attempt, Endpoint, Profile, Run
 from health.capabilities import Capability
 from tests.factories import make_attempt, make_endpoint, make_finished_run
 from tests.markup import assert_contains, assert_not_contains
 
 
-def test_before_the_first_run_the_section_says_what_will_be_there(signed_in: Client) -> None:
-    """Nothing measured is words and a way on, not an empty table."""
+def test_before_the_first_run_the_section_explains_itself(signed_in: Client) -> None:
+    """Without a measurement the page explains why and links to a run, without a table."""
     make_endpoint()
 
     page = signed_in.get("/endpoints/steady/")
@@ -24,8 +24,8 @@ def test_before_the_first_run_the_section_says_what_will_be_there(signed_in: Cli
     assert_contains(page, "Plan a run")
 
 
-def test_a_field_says_value_confidence_date_and_why(signed_in: Client) -> None:
-    """Words, trials, interval and run of a field, and a link to what settled it."""
+def test_a_row_shows_value_confidence_date_and_evidence(signed_in: Client) -> None:
+    """A capability shows its meaning, trials, interval and run, and links to its evidence."""
     endpoint = make_endpoint()
     run = measure(endpoint, error_repair=Capability("limited", 5, 4, ("error_repair/2",)))
     make_attempt(run, probe="error_repair", trial=2)
@@ -38,32 +38,32 @@ def test_a_field_says_value_confidence_date_and_why(signed_in: Client) -> None:
     assert_contains(page, f'href="/runs/{run.pk}/attempts/error_repair/2/"')
 
 
-def test_what_is_unknown_and_what_follows_are_told_apart() -> None:
-    """No trial and no value is unknown; a value without trials follows from other fields."""
-    endpoint = Profile(capabilities={"schema_level": {"value": "none"}, "accepts": {"value": None}})
+def test_unknown_and_derived_values_are_distinguished() -> None:
+    """Without trials and value it is unknown; a value without trials is derived from others."""
+    profile = Profile(capabilities={"schema_level": {"value": "none"}, "accepts": {"value": None}})
 
-    found = capability_table.read(endpoint, None)
+    table = read_capability_table(profile, None)
 
-    assert found is not None
-    told = {field.code: (field.is_known, field.follows) for field in found.fields}
-    assert told == {"schema_level": (True, True), "accepts": (False, False)}
+    assert table is not None
+    states = {row.code: (row.is_known, row.is_derived) for row in table.rows}
+    assert states == {"schema_level": (True, True), "accepts": (False, False)}
 
 
 @pytest.mark.django_db
-def test_evidence_whose_time_is_over_is_no_dead_link() -> None:
-    """Attempts that were deleted are not linked to."""
+def test_deleted_evidence_is_not_linked() -> None:
+    """Attempts that retention deleted are not linked."""
     endpoint = make_endpoint()
     run = measure(endpoint, error_repair=Capability("limited", 5, 4, ("error_repair/2", "odd")))
     make_attempt(run, probe="error_repair", trial=2)
-    assert not _field(endpoint, "error_repair").is_gone
+    assert not _row(endpoint, "error_repair").is_evidence_deleted
 
     Attempt.objects.all().delete()
 
-    assert _field(endpoint, "error_repair").is_gone
+    assert _row(endpoint, "error_repair").is_evidence_deleted
 
 
-def test_what_differs_from_the_profile_before_is_marked(signed_in: Client) -> None:
-    """A reader sees at once what another key changed, and what it was."""
+def test_differences_from_the_earlier_profile_are_marked(signed_in: Client) -> None:
+    """A changed value shows its earlier meaning."""
     endpoint = make_endpoint()
     measure(endpoint, error_repair=Capability("reliable", 5, 5))
     endpoint.profiles.update(ended_at=timezone.now())
@@ -79,7 +79,7 @@ def test_what_differs_from_the_profile_before_is_marked(signed_in: Client) -> No
 
 
 @pytest.mark.parametrize(
-    ("field", "value", "words"),
+    ("field", "value", "phrase"),
     [
         ("tool_call_format", "openai", "on the wire, in the format openai"),
         ("tool_call_format", "json_text", "as JSON in the text, which a parser reads"),
@@ -93,37 +93,39 @@ def test_what_differs_from_the_profile_before_is_marked(signed_in: Client) -> No
         ("schema_level", None, "unknown"),
     ],
 )
-def test_values_are_told_in_words(field: str, value: object, words: str) -> None:
-    """What the API tells as codes is a phrase here; what nobody foresaw is inert."""
-    assert capability_meaning(field, value).startswith(words)
+def test_values_are_shown_as_phrases(field: str, value: object, phrase: str) -> None:
+    """A code of the API is a phrase on the page; an unknown code is escaped."""
+    assert capability_meaning(field, value).startswith(phrase)
 
 
-def test_every_field_that_is_measured_has_a_name() -> None:
-    """A new capability does not reach people as a code."""
+def test_every_measured_capability_has_a_name() -> None:
+    """A new capability is not shown as a code."""
     from health.capabilities import derive_capabilities
 
     assert derive_capabilities([], "openai").keys() == CAPABILITY_NAMES.keys()
 
 
-def test_hostile_values_are_inert(signed_in: Client) -> None:
-    """What an endpoint made us store is text."""
+def test_hostile_values_are_escaped(signed_in: Client) -> None:
+    """A value that an endpoint sent is not markup."""
     measure(make_endpoint(), parser=Capability("<script>x</script>", 2, 2))
 
     assert_not_contains(signed_in.get("/endpoints/steady/"), "<script>x")
 
 
-def measure(endpoint: Endpoint, **found: Capability) -> Run:
-    """A run that measured these fields, under the present profile."""
+def measure(endpoint: Endpoint, **capabilities: Capability) -> Run:
+    """A run that measured these capabilities for the current profile."""
     run = make_finished_run(endpoint)
-    told: dict[str, Any] = {name: {**c.as_json(), "run": run.pk} for name, c in found.items()}
+    stored: dict[str, Any] = {
+        name: {**capability.as_json(), "run": run.pk} for name, capability in capabilities.items()
+    }
     profile = endpoint.profile
     Profile.objects.filter(pk=profile.pk).update(
-        capabilities=told, probe_version="tool-probe-v1", verified_at=run.finished_at
+        capabilities=stored, probe_version="tool-probe-v1", verified_at=run.finished_at
     )
     return run
 
 
-def _field(endpoint: Endpoint, code: str) -> capability_table.Field:
-    found = capability_table.read(endpoint.profile, None)
-    assert found is not None
-    return next(field for field in found.fields if field.code == code)
+def _row(endpoint: Endpoint, code: str) -> CapabilityRow:
+    table = read_capability_table(endpoint.profile, None)
+    assert table is not None
+    return next(row for row in table.rows if row.code == code)

@@ -15,7 +15,7 @@ from probes.target import Provider, check_base_url
 from tests.factories import make_endpoint
 from tests.markup import assert_contains, assert_not_contains
 
-GOOD = {
+VALID = {
     "slug": "new-one",
     "provider": "openai",
     "base_url": "https://Host.example:443/v1/",
@@ -30,11 +30,11 @@ KEY = "sk-abcdefghijklmnop"
 
 
 def test_an_endpoint_is_registered(signed_in: Client) -> None:
-    """What the form says is what is stored, the base URL in its normal form."""
-    answer = signed_in.post("/endpoints/new/", {**GOOD, "key": KEY})
+    """The form values are stored, with a normalised base URL."""
+    response = signed_in.post("/endpoints/new/", {**VALID, "key": KEY})
 
     endpoint = Endpoint.objects.get()
-    assertRedirects(answer, "/endpoints/new-one/")
+    assertRedirects(response, "/endpoints/new-one/")
     assert endpoint.base_url == "https://host.example/v1"
     assert (endpoint.ttl, endpoint.options) == (timedelta(minutes=30), {"temperature": 0})
     assert Credential.objects.get().hint == "mnop"
@@ -70,67 +70,67 @@ def test_an_endpoint_is_registered(signed_in: Client) -> None:
         ("tags", ",".join(f"t{n}" for n in range(21)), "At most 20 tags"),
     ],
 )
-def test_bad_input_is_refused_in_words(
+def test_invalid_input_is_refused_with_a_message(
     signed_in: Client, field: str, value: str, message: str
 ) -> None:
-    """Each mistake comes back beside its field, and nothing is stored."""
-    page = signed_in.post("/endpoints/new/", {**GOOD, field: value})
+    """Every error is shown at its field, and nothing is stored."""
+    page = signed_in.post("/endpoints/new/", {**VALID, field: value})
 
     assert_contains(page, message)
     assert_not_contains(page, "<script>alert")
     assert not Endpoint.objects.exists()
 
 
-def test_a_taken_name_is_refused(signed_in: Client) -> None:
-    """Two endpoints cannot share a name."""
+def test_a_duplicate_name_is_refused(signed_in: Client) -> None:
+    """Two endpoints cannot have the same name."""
     make_endpoint(slug="new-one")
 
-    page = signed_in.post("/endpoints/new/", GOOD)
+    page = signed_in.post("/endpoints/new/", VALID)
 
     assert_contains(page, "There is already an endpoint called")
 
 
-def test_a_refused_form_does_not_give_the_key_back(signed_in: Client) -> None:
-    """A typed key is never written into a page."""
-    page = signed_in.post("/endpoints/new/", {**GOOD, "key": KEY, "ttl": "soon"})
+def test_a_refused_form_does_not_contain_the_key(signed_in: Client) -> None:
+    """A submitted key is never rendered."""
+    page = signed_in.post("/endpoints/new/", {**VALID, "key": KEY, "ttl": "soon"})
 
     assert_not_contains(page, KEY)
 
 
 def test_editing_keeps_the_stored_key(signed_in: Client) -> None:
-    """An empty key field leaves the key alone, and the page shows only its end."""
+    """An empty key field keeps the stored key; the page shows only its last characters."""
     make_endpoint(key=Secret(KEY))
     assert_contains(signed_in.get("/endpoints/steady/edit/"), "stored, ends in <code>…mnop</code>")
 
-    signed_in.post("/endpoints/steady/edit/", _same(model="m-2"))
+    signed_in.post("/endpoints/steady/edit/", _edit_form(model="m-2"))
 
     assert Endpoint.objects.get().model == "m-2"
     assert Credential.objects.exists()
 
 
-def test_another_host_wipes_the_key_and_says_so(signed_in: Client) -> None:
-    """A key never follows an endpoint to another origin."""
+def test_another_host_deletes_the_key_with_a_warning(signed_in: Client) -> None:
+    """A stored key is never sent to another origin."""
     make_endpoint(key=Secret(KEY))
 
-    form = _same(base_url="http://127.0.0.1:10/v1")
+    form = _edit_form(base_url="http://127.0.0.1:10/v1")
     page = signed_in.post("/endpoints/steady/edit/", form, follow=True)
 
     assert_contains(page, "The stored API key was deleted")
     assert not Credential.objects.exists()
 
 
-def test_a_key_can_be_forgotten(signed_in: Client) -> None:
-    """The box deletes the key without a warning about a changed host."""
+def test_a_key_can_be_deleted(signed_in: Client) -> None:
+    """The checkbox deletes the key without a warning about the host."""
     make_endpoint(key=Secret(KEY))
 
-    page = signed_in.post("/endpoints/steady/edit/", _same(forget_key="on"), follow=True)
+    page = signed_in.post("/endpoints/steady/edit/", _edit_form(forget_key="on"), follow=True)
 
     assert_not_contains(page, "was deleted, because")
     assert not Credential.objects.exists()
 
 
-def test_removing_asks_first(signed_in: Client) -> None:
-    """Only the post of the confirmation takes an endpoint out."""
+def test_removing_requires_confirmation(signed_in: Client) -> None:
+    """Only the POST of the confirmation removes an endpoint."""
     make_endpoint()
 
     assert_contains(signed_in.get("/endpoints/steady/remove/"), "Remove steady?")
@@ -140,39 +140,39 @@ def test_removing_asks_first(signed_in: Client) -> None:
     assert signed_in.get("/endpoints/steady/").status_code == 404
 
 
-def test_a_post_without_a_token_is_refused(person: Any) -> None:
-    """A foreign page cannot register endpoints in somebody's name."""
+def test_a_post_without_a_csrf_token_is_refused(person: Any) -> None:
+    """Another site cannot create endpoints as the signed-in user."""
     client = Client(enforce_csrf_checks=True)
     client.force_login(person)
 
-    page = client.post("/endpoints/new/", GOOD)
+    page = client.post("/endpoints/new/", VALID)
 
     assert_contains(page, "This form is too old", status_code=403)
     assert not Endpoint.objects.exists()
 
 
-def _same(**over: str) -> dict[str, str]:
-    kept = {"slug": "steady", "base_url": "http://127.0.0.1:9/v1", "model": "m-1"}
-    return {**GOOD, **kept, **over}
+def _edit_form(**over: str) -> dict[str, str]:
+    values = {"slug": "steady", "base_url": "http://127.0.0.1:9/v1", "model": "m-1"}
+    return {**VALID, **values, **over}
 
 
-def test_a_form_that_is_out_of_date_is_refused_and_kept(signed_in: Client) -> None:
-    """Two people edit at once: the second reads why, and finds what they typed still there."""
+def test_an_outdated_form_is_refused_and_kept(signed_in: Client) -> None:
+    """The second of two concurrent edits is refused and keeps the typed values."""
     endpoint = make_endpoint(slug="one", model="old")
     endpoint.refresh_from_db()
-    form = {**GOOD, "slug": "one", "seen": endpoint.updated_at.isoformat()}
+    form = {**VALID, "slug": "one", "seen": endpoint.updated_at.isoformat()}
     signed_in.post("/endpoints/one/edit/", {**form, "model": "first"})
 
-    answer = signed_in.post("/endpoints/one/edit/", {**form, "model": "second"})
+    response = signed_in.post("/endpoints/one/edit/", {**form, "model": "second"})
 
-    assert_contains(answer, "Somebody else changed this endpoint")
-    assert_contains(answer, 'value="second"')
+    assert_contains(response, "Somebody else changed this endpoint")
+    assert_contains(response, 'value="second"')
     assert Endpoint.objects.get().model == "first"
 
 
 @pytest.mark.parametrize("preset", PRESETS, ids=lambda preset: preset.name)
-def test_a_preset_begins_a_form_that_is_right(signed_in: Client, preset: Preset) -> None:
-    """Its address is one that the form takes, and its model stays an example."""
+def test_a_preset_fills_a_valid_form(signed_in: Client, preset: Preset) -> None:
+    """The base URL of a preset is valid, and its model is only an example."""
     page = signed_in.get(f"/endpoints/new/?preset={preset.name}")
 
     assert_contains(page, f'value="{preset.base_url}"')
@@ -181,14 +181,14 @@ def test_a_preset_begins_a_form_that_is_right(signed_in: Client, preset: Preset)
 
 
 def test_every_provider_has_an_example(signed_in: Client) -> None:
-    """Whichever is chosen, the empty fields show what belongs there."""
-    assert presets.examples().keys() == {provider.value for provider in Provider}
+    """Every provider has placeholders for the empty fields."""
+    assert presets.provider_examples().keys() == {provider.value for provider in Provider}
     assert_contains(signed_in.get("/endpoints/new/"), 'placeholder="https://api.openai.com/v1"')
 
 
 @pytest.mark.parametrize("query", ["preset=nobody", "preset=<script>", "preset=ollama&model=<b>"])
-def test_a_strange_preset_is_harmless(signed_in: Client, query: str) -> None:
-    """An unknown one is as none, and a model is only text."""
+def test_an_unknown_preset_is_ignored(signed_in: Client, query: str) -> None:
+    """An unknown preset has no effect, and a model in the query is escaped."""
     page = signed_in.get(f"/endpoints/new/?{query}")
 
     assert page.status_code == 200
@@ -196,14 +196,14 @@ def test_a_strange_preset_is_harmless(signed_in: Client, query: str) -> None:
     assert_not_contains(page, 'value="<b>')
 
 
-def test_the_form_needs_a_person(client: Client) -> None:
-    """Strangers are sent to sign in."""
+def test_the_form_requires_a_login(client: Client) -> None:
+    """Anonymous users are redirected to the login."""
     assert client.get("/endpoints/new/").headers["Location"].startswith("/login/")
 
 
-def test_tags_are_read_with_commas_or_spaces_and_shown_again(signed_in: Client) -> None:
-    """However they are typed they are stored once each, and editing keeps them."""
-    signed_in.post("/endpoints/new/", {**GOOD, "tags": "Team-A, eu  eu"})
+def test_tags_are_split_at_commas_and_spaces(signed_in: Client) -> None:
+    """Tags are stored once each, and the edit form shows them."""
+    signed_in.post("/endpoints/new/", {**VALID, "tags": "Team-A, eu  eu"})
 
     assert Endpoint.objects.get().tags == ["eu", "team-a"]
     assert_contains(signed_in.get("/endpoints/new-one/edit/"), 'value="eu, team-a"')
@@ -212,10 +212,10 @@ def test_tags_are_read_with_commas_or_spaces_and_shown_again(signed_in: Client) 
 @pytest.mark.parametrize(
     ("over", "is_open"), [({}, False), ({"daily_tokens": 9}, True), ({"options": {"a": 1}}, True)]
 )
-def test_the_folded_part_is_open_where_it_says_something(
+def test_advanced_fields_are_expanded_if_set(
     signed_in: Client, over: dict[str, Any], is_open: bool
 ) -> None:
-    """A budget that is set is not hidden; defaults are."""
+    """Values that are not defaults are visible."""
     make_endpoint(**over)
 
     page = signed_in.get("/endpoints/steady/edit/").content.decode()
@@ -223,8 +223,8 @@ def test_the_folded_part_is_open_where_it_says_something(
     assert ('<details class="more" open>' in page) is is_open
 
 
-def test_a_mistake_in_the_folded_part_unfolds_it(signed_in: Client) -> None:
-    """Nobody searches for the field that is to be mended."""
-    page = signed_in.post("/endpoints/new/", {**GOOD, "options": "{"})
+def test_an_error_in_advanced_fields_expands_them(signed_in: Client) -> None:
+    """A field with an error is visible."""
+    page = signed_in.post("/endpoints/new/", {**VALID, "options": "{"})
 
     assert_contains(page, '<details class="more" open>')

@@ -20,7 +20,7 @@ from tests.markup import assert_contains, assert_not_contains
 
 
 def test_the_page_shows_facts_and_runs(signed_in: Client) -> None:
-    """The page of an endpoint says what it is and how its runs went."""
+    """The page shows the configuration and the results of the runs."""
     key, options = Secret("sk-abcdefghijklmnop"), {"stop": "</script>"}
     endpoint = make_endpoint(model="qwen3", key=key, options=options)
     run = make_finished_run(endpoint, passed=4, failed=1)
@@ -35,7 +35,7 @@ def test_the_page_shows_facts_and_runs(signed_in: Client) -> None:
 
 
 def test_an_unknown_endpoint_is_not_found(signed_in: Client) -> None:
-    """A slug that nobody registered is a 404 in the product's look."""
+    """An unknown slug is a 404 with the layout of the product."""
     page = signed_in.get("/endpoints/nobody/")
 
     assert_contains(page, "Not found", status_code=404)
@@ -44,29 +44,29 @@ def test_an_unknown_endpoint_is_not_found(signed_in: Client) -> None:
 @pytest.mark.parametrize(
     "part", ["", "runs/", "run/", "chart/", "edit/", "remove/", "probe/", "policy/", "modes/"]
 )
-def test_anonymous_sees_no_endpoint(client: Client, db: None, part: str) -> None:
-    """Every page and part of an endpoint asks for a sign-in first."""
+def test_anonymous_users_see_no_endpoint(client: Client, db: None, part: str) -> None:
+    """Every page and part of an endpoint requires a login."""
     make_endpoint()
 
-    answer = client.get(f"/endpoints/steady/{part}")
+    response = client.get(f"/endpoints/steady/{part}")
 
-    assert answer.status_code == 302
-    assert answer.headers["Location"].startswith("/login/")
+    assert response.status_code == 302
+    assert response.headers["Location"].startswith("/login/")
 
 
 @pytest.mark.parametrize("part", ["runs/", "run/?seen=old", "chart/"])
-def test_parts_are_no_pages(signed_in: Client, part: str) -> None:
-    """What htmx swaps in has no page around it."""
+def test_parts_are_not_pages(signed_in: Client, part: str) -> None:
+    """A part for htmx has no page layout."""
     make_finished_run(make_endpoint())
 
-    answer = signed_in.get(f"/endpoints/steady/{part}")
+    response = signed_in.get(f"/endpoints/steady/{part}")
 
-    assert answer.status_code == 200
-    assert_not_contains(answer, "<html")
+    assert response.status_code == 200
+    assert_not_contains(response, "<html")
 
 
-def test_the_chart_has_a_point_for_each_run_of_the_range(signed_in: Client) -> None:
-    """The range in the address decides which runs are drawn."""
+def test_the_chart_has_one_point_per_run_in_the_range(signed_in: Client) -> None:
+    """The range of the query string selects the runs."""
     endpoint = make_endpoint()
     make_finished_run(endpoint, at=timezone.now() - timedelta(days=3))
     make_finished_run(endpoint)
@@ -77,7 +77,7 @@ def test_the_chart_has_a_point_for_each_run_of_the_range(signed_in: Client) -> N
 
 
 def test_a_chart_without_runs_says_so(signed_in: Client) -> None:
-    """An empty range is words, not an empty frame."""
+    """An empty range has a message, not an empty chart."""
     make_endpoint()
 
     page = signed_in.get("/endpoints/steady/")
@@ -87,26 +87,26 @@ def test_a_chart_without_runs_says_so(signed_in: Client) -> None:
 
 
 def test_re_probe_queues_a_run_and_shows_it(signed_in: Client, person: User) -> None:
-    """The button answers with the progress part of the run it asked for."""
+    """The response is the progress part of the requested run."""
     make_endpoint()
 
-    answer = signed_in.post(
+    response = signed_in.post(
         "/endpoints/steady/probe/", {"suite": "full"}, headers={"HX-Request": "true"}
     )
 
     run = Run.objects.get()
     assert (run.suite, run.requested_by) == ("full", person)
-    assert_contains(answer, f'hx-get="/runs/{run.pk}/progress/"')
-    assert_contains(answer, f"0 of {len(plan_trials('full'))} attempts")
+    assert_contains(response, f'hx-get="/runs/{run.pk}/progress/"')
+    assert_contains(response, f"0 of {len(plan_trials('full'))} attempts")
 
 
 def test_re_probe_works_without_scripts(signed_in: Client) -> None:
-    """A plain form post leads back to the page."""
+    """A plain form post redirects to the page."""
     make_endpoint()
 
-    answer = signed_in.post("/endpoints/steady/probe/", {"suite": "no such suite"})
+    response = signed_in.post("/endpoints/steady/probe/", {"suite": "no such suite"})
 
-    assert answer.headers["Location"] == "/endpoints/steady/"
+    assert response.headers["Location"] == "/endpoints/steady/"
     assert Run.objects.get().suite == "light"
 
 
@@ -119,7 +119,7 @@ def test_re_probe_needs_a_post(signed_in: Client) -> None:
 
 
 def test_progress_moves_and_stops(signed_in: Client) -> None:
-    """The part is sent when an attempt is stored, and without its trigger when the run ends."""
+    """The part is sent when an attempt is stored; after the end of the run it has no trigger."""
     run = make_run(make_endpoint())
     url, seen = f"/runs/{run.pk}/progress/", f"{run.pk}-queued-0"
     assert signed_in.get(url, {"seen": seen}).status_code == 204
@@ -136,18 +136,18 @@ def test_progress_moves_and_stops(signed_in: Client) -> None:
 
 
 def test_cancel_stops_the_run(signed_in: Client) -> None:
-    """The button of the progress part ends the run, and says so."""
+    """The button of the progress part abandons the run and says so."""
     run = make_run(make_endpoint())
 
-    answer = signed_in.post(f"/runs/{run.pk}/cancel/", headers={"HX-Request": "true"})
+    response = signed_in.post(f"/runs/{run.pk}/cancel/", headers={"HX-Request": "true"})
 
     run.refresh_from_db()
     assert run.state == "abandoned"
-    assert_contains(answer, "cancelled by alice")
+    assert_contains(response, "cancelled by alice")
 
 
-def test_findings_of_the_last_run_are_in_words(signed_in: Client) -> None:
-    """The same finding in two attempts is one line, counted."""
+def test_findings_of_the_last_run_are_counted(signed_in: Client) -> None:
+    """The same finding in two attempts is one line with a count."""
     run = make_finished_run(make_endpoint(), passed=0, failed=2)
     finding = {"kind": "no_call", "message": "The model <b>wrote</b> text.", "path": ""}
     for trial in (1, 2):
@@ -161,18 +161,18 @@ def test_findings_of_the_last_run_are_in_words(signed_in: Client) -> None:
 
 
 def _points(page: Any) -> int:
-    found = re.search(r'data-points="(\d+)"', page.content.decode())
-    return int(found[1]) if found else 0
+    match = re.search(r'data-points="(\d+)"', page.content.decode())
+    return int(match[1]) if match else 0
 
 
-def _event(answer: Any) -> set[str]:
-    return set(json.loads(answer.headers["HX-Trigger"]))
+def _event(response: Any) -> set[str]:
+    return set(json.loads(response.headers["HX-Trigger"]))
 
 
-def test_a_chart_of_many_runs_shows_them_together(
+def test_a_chart_of_many_runs_uses_rollups(
     signed_in: Client, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A page never pays for the size of the past: beyond a limit the rollups are drawn."""
+    """Above a limit of runs the chart shows rollups."""
     endpoint = make_endpoint()
     now = timezone.now()
     for hours in range(1, 5):
@@ -193,8 +193,8 @@ def test_a_chart_of_many_runs_shows_them_together(
     assert_contains(page, "So many runs are shown together, 2h at a time")
 
 
-def test_the_page_tells_the_profile_its_predecessors_and_what_was_spent(signed_in: Client) -> None:
-    """Stage, fingerprint and budget are there to be read; what the endpoint says is inert."""
+def test_the_page_shows_profiles_and_spend(signed_in: Client) -> None:
+    """The page shows stage, fingerprint and budget, and escapes what the endpoint sent."""
     endpoint = make_endpoint(daily_requests=500)
     endpoint.profiles.update(ended_at=timezone.now(), model="old-model")
     Profile.objects.create(

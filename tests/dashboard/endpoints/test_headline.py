@@ -14,8 +14,8 @@ from tests.factories import make_endpoint, make_finished_run
 from tests.markup import assert_contains, assert_not_contains
 
 
-def test_an_open_incident_is_the_first_sentence(signed_in: Client) -> None:
-    """The page begins with what fell and when, in its title as well."""
+def test_an_open_incident_is_the_headline(signed_in: Client) -> None:
+    """The headline and title say which metric fell and when."""
     incident = degrade(make_endpoint())
 
     page = signed_in.get("/endpoints/steady/")
@@ -25,16 +25,16 @@ def test_an_open_incident_is_the_first_sentence(signed_in: Client) -> None:
     assert page.context["headline"] == finding
 
 
-def test_what_holds_says_since_when(signed_in: Client) -> None:
-    """With a baseline and nothing open, the day since which it holds is the finding."""
+def test_a_healthy_endpoint_shows_since_when(signed_in: Client) -> None:
+    """With a baseline and no open incident, the headline shows the day since when."""
     endpoint = make_endpoint()
     settle(endpoint, before=timezone.now() - timedelta(hours=1))
 
     assert _headline(signed_in) == f"Holds since {day(timezone.now())}"
 
 
-def test_an_incident_that_ended_is_when_it_holds_again(signed_in: Client) -> None:
-    """It holds since the last incident was over."""
+def test_health_counts_from_the_end_of_the_last_incident(signed_in: Client) -> None:
+    """The day is the end of the last incident."""
     endpoint = make_endpoint()
     ended = timezone.now() - timedelta(days=1)
     degrade(endpoint)
@@ -44,8 +44,8 @@ def test_an_incident_that_ended_is_when_it_holds_again(signed_in: Client) -> Non
     assert _headline(signed_in) == f"Holds since {day(ended)}"
 
 
-def test_states_without_a_verdict_say_so(signed_in: Client) -> None:
-    """Nothing known, no verdict, too old: none of them is told as good."""
+def test_states_without_a_verdict_have_their_own_headline(signed_in: Client) -> None:
+    """Unknown, inconclusive and stale endpoints are not shown as healthy."""
     endpoint = make_endpoint()
     assert _headline(signed_in) == "Not probed yet: the first run decides"
 
@@ -63,7 +63,7 @@ def test_states_without_a_verdict_say_so(signed_in: Client) -> None:
 
 
 def test_the_rollout_panel_says_what_is_missing(signed_in: Client) -> None:
-    """Stage, what it allows and what is missing are told; nothing can be asked for yet."""
+    """The panel shows the stage and the missing criteria; no promotion can be requested."""
     make_endpoint()
 
     page = signed_in.get("/endpoints/steady/")
@@ -75,7 +75,7 @@ def test_the_rollout_panel_says_what_is_missing(signed_in: Client) -> None:
 
 
 @pytest.mark.parametrize(
-    ("stage", "step", "following"),
+    ("stage", "current", "following"),
     [
         ("shadow", "Shadow", "Read only"),
         ("write", "Write", "Full"),
@@ -84,19 +84,19 @@ def test_the_rollout_panel_says_what_is_missing(signed_in: Client) -> None:
         ("rolled_back", "", "Write"),
     ],
 )
-def test_every_stage_has_its_place(stage: str, step: str, following: str, db: None) -> None:
-    """The ladder marks where a profile stands; beside it nothing is marked."""
+def test_every_stage_has_its_step(stage: str, current: str, following: str, db: None) -> None:
+    """The panel marks the stage of the profile; rejected and rolled back mark none."""
     endpoint = make_endpoint()
     Profile.objects.update(stage=stage)
     panel = read_stage_panel(endpoint, endpoint.profile)
 
-    assert [each.name for each in panel.steps if each.is_now] == ([step] if step else [])
+    assert [each.name for each in panel.steps if each.is_now] == ([current] if current else [])
     assert panel.next_name == following
     assert panel.access
 
 
-def test_an_open_incident_speaks_against_the_next_stage(signed_in: Client) -> None:
-    """What fell is not met, with its figures and the way to what it rests on."""
+def test_an_open_incident_blocks_the_next_stage(signed_in: Client) -> None:
+    """The criterion is not met and links to the incident."""
     incident = degrade(make_endpoint())
 
     page = signed_in.get("/endpoints/steady/")

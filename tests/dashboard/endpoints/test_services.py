@@ -20,19 +20,19 @@ def endpoint(db: None) -> Endpoint:
     return endpoints.create(**FIELDS)
 
 
-def change(endpoint: Endpoint, **over: Any) -> endpoints.Updated:
+def change(endpoint: Endpoint, **over: Any) -> endpoints.EndpointUpdate:
     fields = {name: getattr(endpoint, name) for name in endpoints.FIELDS}
     return endpoints.update(endpoint, **{"key": None, "forget_key": False, **fields, **over})
 
 
 def test_a_new_endpoint_is_due_at_once_under_its_first_profile(endpoint: Endpoint) -> None:
-    """Registering opens epoch 1 and the scheduler finds the endpoint due."""
+    """Creating an endpoint opens epoch 1, and the scheduler starts a run."""
     assert endpoint.profile.epoch == 1
     assert schedule.schedule_due() == 1
 
 
-def test_a_slug_is_taken_until_its_endpoint_is_removed(endpoint: Endpoint) -> None:
-    """Two endpoints never share a slug, but a removed one frees it."""
+def test_a_slug_is_unique_until_its_endpoint_is_removed(endpoint: Endpoint) -> None:
+    """Two endpoints never have the same slug; removing one frees it."""
     with pytest.raises(Refused, match="already an endpoint called 'one'"):
         endpoints.create(**FIELDS)
 
@@ -47,7 +47,7 @@ def test_a_slug_is_taken_until_its_endpoint_is_removed(endpoint: Endpoint) -> No
 def test_another_scheme_host_or_port_wipes_the_stored_key(
     endpoint: Endpoint, base_url: str
 ) -> None:
-    """A stored key can never be sent to a host it was not entered for."""
+    """A stored key is never sent to a host that it was not entered for."""
     credentials.store(endpoint, KEY)
 
     updated = change(endpoint, base_url=base_url)
@@ -69,12 +69,12 @@ def test_another_path_keeps_the_stored_key(endpoint: Endpoint) -> None:
 def test_a_key_entered_with_the_new_host_is_kept(endpoint: Endpoint) -> None:
     """Changing host and key together stores the new key for the new host."""
     credentials.store(endpoint, KEY)
-    fresh = Secret("sk-another-0123456789")
+    new_key = Secret("sk-another-0123456789")
 
-    updated = change(endpoint, base_url="http://localhost:9/v1", key=fresh)
+    updated = change(endpoint, base_url="http://localhost:9/v1", key=new_key)
 
     assert not updated.key_wiped
-    assert credentials.reveal(updated.endpoint) == fresh
+    assert credentials.reveal(updated.endpoint) == new_key
 
 
 def test_a_sealed_key_pasted_onto_another_endpoint_does_not_open(endpoint: Endpoint) -> None:
@@ -92,7 +92,7 @@ def test_a_sealed_key_pasted_onto_another_endpoint_does_not_open(endpoint: Endpo
 def test_an_old_credential_key_still_opens_after_a_new_one_was_put_first(
     endpoint: Endpoint, settings: Any
 ) -> None:
-    """Keys can be rotated: the first encrypts, all decrypt; without its key nothing opens."""
+    """Credential keys can be rotated: the first one encrypts, all of them decrypt."""
     credentials.store(endpoint, KEY)
     old = settings.CREDENTIAL_KEYS
 
@@ -105,7 +105,7 @@ def test_an_old_credential_key_still_opens_after_a_new_one_was_put_first(
 
 
 def test_a_changed_key_field_opens_a_new_profile_and_stops_the_old_run(endpoint: Endpoint) -> None:
-    """Another model is another profile: the old run is superseded, the new one is a full one."""
+    """A new model opens a new profile: the old run is superseded by a full run."""
     schedule.schedule_due()
 
     updated = change(endpoint, model="other")
@@ -118,7 +118,7 @@ def test_a_changed_key_field_opens_a_new_profile_and_stops_the_old_run(endpoint:
 
 
 def test_a_changed_ttl_keeps_the_profile(endpoint: Endpoint) -> None:
-    """Only provider, model, endpoint and chat template are the key."""
+    """Only provider, model, endpoint and chat template form the profile key."""
     updated = change(endpoint, ttl=timedelta(hours=1), max_concurrency=9, slug="renamed")
 
     assert not updated.new_epoch
@@ -126,7 +126,7 @@ def test_a_changed_ttl_keeps_the_profile(endpoint: Endpoint) -> None:
 
 
 def test_a_removed_endpoint_loses_its_key_and_its_run(endpoint: Endpoint) -> None:
-    """Removal wipes the credential, ends the run, and nothing is scheduled again."""
+    """Removal deletes the credential, ends the run and stops the schedule."""
     credentials.store(endpoint, KEY)
     schedule.schedule_due()
 
@@ -137,8 +137,8 @@ def test_a_removed_endpoint_loses_its_key_and_its_run(endpoint: Endpoint) -> Non
     assert schedule.schedule_due() == 0
 
 
-def test_an_edit_does_not_overwrite_somebody_elses(endpoint: Endpoint) -> None:
-    """Two people with the same form open: the second is told, and nothing is lost."""
+def test_an_edit_does_not_overwrite_a_concurrent_edit(endpoint: Endpoint) -> None:
+    """The second of two concurrent edits is refused."""
     endpoint.refresh_from_db()
     seen = endpoint.updated_at
     change(endpoint, model="first", seen=seen)

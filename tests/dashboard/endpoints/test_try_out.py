@@ -1,4 +1,4 @@
-"""“Try it” on the form of an endpoint, against simulated vendors and hostile ones."""
+"""“Try it” on the endpoint form, against simulated and hostile vendors."""
 
 from __future__ import annotations
 
@@ -23,19 +23,19 @@ KEY = "sim-secret-of-the-person"
 TRY = "/endpoints/new/try/"
 
 
-def ask(client: Client, base_url: str, /, *, at: str = TRY, **over: str) -> Any:
-    """The part that htmx puts into the page."""
+def post_try(client: Client, base_url: str, /, *, at: str = TRY, **over: str) -> Any:
+    """The part that htmx swaps into the page."""
     form = {"provider": "openai", "base_url": base_url, "model": "sim-steady", "key": KEY}
-    answer = client.post(at, {**form, "options": "{}", **over}, headers={"HX-Request": "true"})
-    assert_not_contains(answer, "<html")
-    assert_not_contains(answer, over.get("key") or KEY)
-    return answer
+    response = client.post(at, {**form, "options": "{}", **over}, headers={"HX-Request": "true"})
+    assert_not_contains(response, "<html")
+    assert_not_contains(response, over.get("key") or KEY)
+    return response
 
 
-def test_a_good_endpoint_is_told_in_plain_words(signed_in: Client, vendor_url: str) -> None:
-    """Reached, the call and its format, the model, tokens and time; and nothing is stored."""
+def test_a_working_endpoint_is_reported(signed_in: Client, vendor_url: str) -> None:
+    """The report has status, call, format, model, tokens and time; nothing is stored."""
     with capture_logs() as logs:
-        part = ask(signed_in, f"{vendor_url}/openai/v1")
+        part = post_try(signed_in, f"{vendor_url}/openai/v1")
 
     assert_contains(part, "It works: one tool call came back, just as asked.")
     for fact in ("yes, HTTP status 200", "yes, in the openai format", "probe_echo", "sim-steady"):
@@ -49,7 +49,7 @@ def test_a_good_endpoint_is_told_in_plain_words(signed_in: Client, vendor_url: s
 
 
 def test_without_scripts_the_form_comes_back_as_typed(signed_in: Client, vendor_url: str) -> None:
-    """What was typed stays, the key does not, and the page says that it has to be typed again."""
+    """The form keeps the typed values except the key, and asks for the key again."""
     form = {"provider": "openai", "base_url": f"{vendor_url}/openai/v1", "model": "sim-steady"}
 
     page = signed_in.post(TRY, {**form, "slug": "half-typed", "key": KEY, "ttl": "3h"})
@@ -64,7 +64,7 @@ def test_without_scripts_the_form_comes_back_as_typed(signed_in: Client, vendor_
 
 
 @pytest.mark.parametrize(
-    ("path", "words"),
+    ("path", "text"),
     [
         ("/hostile/unauthorized/v1", "The API key is wrong, expired or for another service."),
         ("/hostile/forbidden/v1", "The key is known but may not do this."),
@@ -86,69 +86,67 @@ def test_without_scripts_the_form_comes_back_as_typed(signed_in: Client, vendor_
         ("/with/new-echo/openai/v1", "the answer names another one:"),
     ],
 )
-def test_trouble_is_told_with_what_to_do(
-    signed_in: Client, vendor_url: str, settings: Any, path: str, words: str
+def test_a_problem_is_reported_with_advice(
+    signed_in: Client, vendor_url: str, settings: Any, path: str, text: str
 ) -> None:
-    """Whatever comes back, the part is small, and says in words what to change."""
+    """For every response the part is small and says what to change."""
     settings.TRY_TIMEOUT = timedelta(seconds=5)
 
-    part = ask(signed_in, vendor_url + path)
+    part = post_try(signed_in, vendor_url + path)
 
-    assert_contains(part, words)
+    assert_contains(part, text)
     assert len(part.content) < 8_000
 
 
 def test_the_proposed_base_url_is_the_one_that_works(signed_in: Client, vendor_url: str) -> None:
-    """Both a forgotten version and a pasted path lead to the same proposal."""
+    """A missing version and a pasted path lead to the same suggestion."""
     for wrong in ("/openai", "/openai/v1/chat/completions"):
-        part = ask(signed_in, vendor_url + wrong)
+        part = post_try(signed_in, vendor_url + wrong)
 
         assert_contains(part, f'data-use-base-url="{vendor_url}/openai/v1"')
 
 
-def test_nobody_listens(signed_in: Client) -> None:
-    """A dead port is told apart from everything else."""
-    with socket.socket() as taken:
-        taken.bind(("127.0.0.1", 0))
-        part = ask(signed_in, f"http://127.0.0.1:{taken.getsockname()[1]}/v1")
+def test_a_closed_port_is_reported(signed_in: Client) -> None:
+    """A closed port has its own message and advice."""
+    with socket.socket() as closed:
+        closed.bind(("127.0.0.1", 0))
+        part = post_try(signed_in, f"http://127.0.0.1:{closed.getsockname()[1]}/v1")
 
     assert_contains(part, "It could not be reached.")
     assert_contains(part, "Nothing listens on that port of this machine.")
 
 
-def test_a_private_address_takes_a_grant(signed_in: Client, vendor_url: str, settings: Any) -> None:
-    """A form is no way around the egress rules, and the refusal names the setting."""
+def test_a_private_address_needs_a_grant(signed_in: Client, vendor_url: str, settings: Any) -> None:
+    """The form cannot bypass the egress rules, and the refusal names the setting."""
     settings.EGRESS_GRANTS = ""
 
-    part = ask(signed_in, f"{vendor_url}/openai/v1")
+    part = post_try(signed_in, f"{vendor_url}/openai/v1")
 
     assert_contains(part, "add this one to EGRESS_GRANTS and restart")
 
 
-def test_a_silent_endpoint_ends_within_the_limit(
-    signed_in: Client, vendor_url: str, settings: Any
-) -> None:
-    """A person does not wait for ever, and reads that a run would wait longer."""
+def test_a_silent_endpoint_times_out(signed_in: Client, vendor_url: str, settings: Any) -> None:
+    """A try ends after TRY_TIMEOUT and says that a run waits longer."""
     settings.TRY_TIMEOUT = timedelta(seconds=0.3)
 
-    part = ask(signed_in, f"{vendor_url}/hostile/hang/v1")
+    part = post_try(signed_in, f"{vendor_url}/hostile/hang/v1")
 
     assert_contains(part, "a run waits longer than a try")
 
 
 @pytest.mark.parametrize("name", ["echo-auth", "echo-redirect", "hostile-markup"])
-def test_what_a_vendor_sends_is_inert_and_without_the_key(
+def test_vendor_text_is_escaped_and_without_the_key(
     signed_in: Client, vendor_url: str, name: str
 ) -> None:
-    """A vendor that echoes the key or sends markup finds neither in the page."""
-    part = ask(signed_in, f"{vendor_url}/hostile/{name}/v1")
+    """Neither an echoed key nor markup of a vendor reaches the page."""
+    part = post_try(signed_in, f"{vendor_url}/hostile/{name}/v1")
 
     assert_not_contains(part, "<script")
     assert_not_contains(part, "<img")
 
 
 @pytest.mark.parametrize(
-    ("field", "value", "words"),
+    ("field", "value", "text"),
     [
         ("base_url", "ftp://host", "Base URL: The base URL must begin with http"),
         ("provider", "nobody", "Provider: There is no provider"),
@@ -158,85 +156,85 @@ def test_what_a_vendor_sends_is_inert_and_without_the_key(
     ],
 )
 def test_a_wrong_field_is_named_and_nothing_is_sent(
-    signed_in: Client, field: str, value: str, words: str
+    signed_in: Client, field: str, value: str, text: str
 ) -> None:
-    """Only what a request takes is looked at; the name may still be missing."""
-    part = ask(signed_in, "http://127.0.0.1:9/v1", **{field: value})
+    """Only the fields of the request are validated; the name can still be empty."""
+    part = post_try(signed_in, "http://127.0.0.1:9/v1", **{field: value})
 
-    assert_contains(part, words)
+    assert_contains(part, text)
     assert_not_contains(part, "Name:")
     assert not TryCount.objects.exists()
 
 
 def test_the_stored_key_is_used_where_it_belongs(signed_in: Client, vendor_url: str) -> None:
-    """Editing without typing the key again tries with the stored one."""
+    """An edit with an empty key field sends the stored key."""
     make_endpoint(base_url=f"{vendor_url}/openai/v1", key=Secret(KEY))
 
-    part = ask(signed_in, f"{vendor_url}/openai/v1", at="/endpoints/steady/try/", key="")
+    part = post_try(signed_in, f"{vendor_url}/openai/v1", at="/endpoints/steady/try/", key="")
 
     assert_contains(part, "It works")
     assert_contains(part, "the stored one")
 
 
 def test_the_stored_key_never_goes_to_another_host(signed_in: Client, vendor_url: str) -> None:
-    """The rule of saving holds for trying: another origin gets no key, and the page says so."""
+    """A try to another origin sends no key, as after saving, and says so."""
     make_endpoint(base_url=f"{vendor_url}/openai/v1", key=Secret(KEY))
     elsewhere = vendor_url.replace("127.0.0.1", "localhost")
 
-    part = ask(signed_in, f"{elsewhere}/openai/v1", at="/endpoints/steady/try/", key="")
+    part = post_try(signed_in, f"{elsewhere}/openai/v1", at="/endpoints/steady/try/", key="")
 
     assert_contains(part, "the stored one belongs to another host")
     assert_contains(part, "It wants an API key, and none was sent.")
 
 
 def test_a_key_that_is_to_be_forgotten_is_not_sent(signed_in: Client, vendor_url: str) -> None:
-    """The box counts for trying as it does for saving."""
+    """The checkbox applies to a try as it does to saving."""
     url = f"{vendor_url}/openai/v1"
     make_endpoint(base_url=url, key=Secret(KEY))
 
-    part = ask(signed_in, url, at="/endpoints/steady/try/", key="", forget_key="on")
+    part = post_try(signed_in, url, at="/endpoints/steady/try/", key="", forget_key="on")
 
     assert_contains(part, "It wants an API key, and none was sent.")
 
 
-def test_one_person_may_not_hammer(signed_in: Client, person: User) -> None:
-    """Ten a minute, counted in the database; another person is not held up."""
+def test_tries_per_user_are_limited(signed_in: Client, person: User) -> None:
+    """Ten tries per minute and user; other users are not affected."""
     other = make_person("bob", Role.OPERATOR)
-    for _ in range(try_limit.MOST):
-        try_limit.count(person)
+    for _ in range(try_limit.MAX_TRIES):
+        try_limit.count_try(person)
 
-    part = ask(signed_in, "http://127.0.0.1:9/v1")
-    try_limit.count(other)
+    part = post_try(signed_in, "http://127.0.0.1:9/v1")
+    try_limit.count_try(other)
 
     assert_contains(part, "10 tries a minute are enough for one person.")
 
 
-def test_after_a_minute_the_count_begins_anew(person: User) -> None:
-    """The bound is on a minute, not on a life."""
-    for _ in range(try_limit.MOST):
-        try_limit.count(person)
+def test_the_limit_resets_after_a_minute(person: User) -> None:
+    """The count restarts after the window."""
+    for _ in range(try_limit.MAX_TRIES):
+        try_limit.count_try(person)
     TryCount.objects.update(begun_at="2026-01-01T00:00Z")
 
-    try_limit.count(person)
+    try_limit.count_try(person)
 
     assert TryCount.objects.get().used == 1
 
 
-def test_only_a_few_wait_at_once(signed_in: Client) -> None:
-    """However many press the button, most threads stay free for pages."""
-    for _ in range(try_request.AT_ONCE):
-        try_request.places.acquire()
+def test_concurrent_tries_are_limited(signed_in: Client) -> None:
+    """Tries cannot occupy all threads of the web process."""
+    for _ in range(try_request.MAX_CONCURRENT_TRIES):
+        try_request.slots.acquire()
     try:
-        part = ask(signed_in, "http://127.0.0.1:9/v1")
+        part = post_try(signed_in, "http://127.0.0.1:9/v1")
     finally:
-        for _ in range(try_request.AT_ONCE):
-            try_request.places.release()
+        for _ in range(try_request.MAX_CONCURRENT_TRIES):
+            try_request.slots.release()
 
     assert_contains(part, "Several endpoints are being tried just now.")
 
 
-def test_trying_takes_a_signed_in_person_and_a_post(client: Client, signed_in: Client) -> None:
-    """Strangers are sent to sign in; a link cannot make the server ask anybody."""
+def test_a_try_requires_a_signed_in_user_and_a_post(client: Client, signed_in: Client) -> None:
+    """Anonymous users are redirected to the login; a GET sends no request."""
     assert signed_in.get(TRY).status_code == 405
     assert signed_in.post("/endpoints/nobody/try/").status_code == 404
     signed_in.logout()

@@ -13,13 +13,13 @@ from dashboard.models import Channel, Delivery, Endpoint, Incident, Notice
 from dashboard.notifications.services import channels, deliveries, outbox, routing
 from dashboard.notifications.services.channels import ChannelSecret
 
-AT_ONCE = {"group_for": timedelta()}
+NO_GROUPING = {"group_for": timedelta()}
 
 
-def make_webhook(url: str, *, name: str = "ops", **wishes: Any) -> ChannelSecret:
-    """A webhook that gathers nothing, unless told otherwise."""
+def make_webhook(url: str, *, name: str = "ops", **preferences: Any) -> ChannelSecret:
+    """A webhook without grouping, unless given."""
     return channels.create_channel(
-        name=name, kind="webhook", url=url, by=None, wishes={**AT_ONCE, **wishes}
+        name=name, kind="webhook", url=url, by=None, preferences={**NO_GROUPING, **preferences}
     )
 
 
@@ -35,7 +35,7 @@ def make_incident(endpoint: Endpoint, **over: Any) -> Incident:
     return Incident.objects.create(profile=endpoint.profile, **{**fields, **over})
 
 
-def tell(
+def make_notice(
     endpoint: Endpoint | None = None,
     kind: str = Notice.Kind.OPENED,
     *,
@@ -55,21 +55,21 @@ def tell(
     )
 
 
-def turn() -> int:
-    """What a worker does: route, then send what is due."""
+def route_and_send() -> int:
+    """Route and send as a worker does; return the number of tries."""
     routing.route_notices()
     return deliveries.send_due_deliveries()
 
 
 def make_due() -> None:
-    """As if the wait before the next try, and any lease, were over."""
+    """End the wait before the next try, and any lease."""
     Delivery.objects.filter(state="waiting").update(
         next_try_at=Now(), leased_until=Now() - timedelta(seconds=1)
     )
 
 
 def pass_time(span: timedelta) -> None:
-    """As if so long had gone by since everything so far."""
+    """Move everything so far into the past by `span`."""
     Notice.objects.update(at=F("at") - span)
     Incident.objects.update(opened_at=F("opened_at") - span)
     Delivery.objects.update(next_try_at=F("next_try_at") - span)
@@ -77,5 +77,5 @@ def pass_time(span: timedelta) -> None:
     Channel.objects.update(previous_until=F("previous_until") - span)
 
 
-def the_delivery() -> Delivery:
+def only_delivery() -> Delivery:
     return Delivery.objects.get()

@@ -1,4 +1,4 @@
-"""A receiver of notices on this machine: notes what comes, and answers as it is told."""
+"""A local receiver of notices that records requests and gives scripted responses."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from typing_extensions import override
 
 
 @dataclass(frozen=True)
-class Received:
+class ReceivedRequest:
     headers: dict[str, str]
     body: bytes
 
@@ -23,15 +23,15 @@ class Received:
     def id(self) -> str:
         return self.headers["webhook-id"]
 
-    def verified(self, secret: str) -> Any:
-        """What a receiver does first; raises unless the signature fits."""
+    def verify(self, secret: str) -> Any:
+        """Verify the signature; raises if it does not match."""
         return Webhook(secret).verify(self.body, self.headers)
 
     def json(self) -> Any:
         return json.loads(self.body)
 
 
-Answer = int | Callable[["_Handler"], None]
+Response = int | Callable[["_Handler"], None]
 
 
 class Receiver(ThreadingHTTPServer):
@@ -39,17 +39,17 @@ class Receiver(ThreadingHTTPServer):
 
     def __init__(self) -> None:
         super().__init__(("127.0.0.1", 0), _Handler)
-        self.received: list[Received] = []
-        # One after another; after the last, 200.
-        self.answers: list[Answer] = []
-        self.stopping = threading.Event()
+        self.received: list[ReceivedRequest] = []
+        # Used one after another; then 200.
+        self.responses: list[Response] = []
+        self.is_stopping = threading.Event()
 
     @property
     def url(self) -> str:
         return f"http://127.0.0.1:{self.server_port}/hook"
 
     def ids(self) -> list[str]:
-        return [each.id for each in self.received]
+        return [request.id for request in self.received]
 
 
 class _Handler(BaseHTTPRequestHandler):
@@ -58,14 +58,14 @@ class _Handler(BaseHTTPRequestHandler):
     def do_POST(self) -> None:
         body = self.rfile.read(int(self.headers.get("content-length", 0)))
         headers = {name.lower(): value for name, value in self.headers.items()}
-        self.server.received.append(Received(headers, body))
-        answer = self.server.answers.pop(0) if self.server.answers else 200
-        if callable(answer):
-            answer(self)
+        self.server.received.append(ReceivedRequest(headers, body))
+        response = self.server.responses.pop(0) if self.server.responses else 200
+        if callable(response):
+            response(self)
         else:
-            self.say(answer)
+            self.respond(response)
 
-    def say(self, status: int, **headers: str) -> None:
+    def respond(self, status: int, **headers: str) -> None:
         self.send_response(status)
         for name, value in headers.items():
             self.send_header(name.replace("_", "-"), value)
@@ -78,36 +78,36 @@ class _Handler(BaseHTTPRequestHandler):
 
 
 @contextmanager
-def receiving() -> Iterator[Receiver]:
+def run_receiver() -> Iterator[Receiver]:
     with Receiver() as server:
         thread = threading.Thread(target=server.serve_forever, args=(0.01,))
         thread.start()
         try:
             yield server
         finally:
-            server.stopping.set()
+            server.is_stopping.set()
             server.shutdown()
             thread.join()
 
 
 def hang(handler: _Handler) -> None:
-    """Say nothing at all."""
-    handler.server.stopping.wait(30)
+    """Never respond."""
+    handler.server.is_stopping.wait(30)
 
 
-def hang_after_the_status(handler: _Handler) -> None:
+def hang_after_status(handler: _Handler) -> None:
     handler.send_response(200)
     handler.end_headers()
     handler.wfile.flush()
-    handler.server.stopping.wait(30)
+    handler.server.is_stopping.wait(30)
 
 
 def redirect_to(url: str) -> Callable[[_Handler], None]:
-    return lambda handler: handler.say(302, location=url)
+    return lambda handler: handler.respond(302, location=url)
 
 
 def flood(handler: _Handler) -> None:
-    """A hundred megabytes, for as long as somebody reads."""
+    """Send a hundred megabytes as long as the client reads."""
     handler.send_response(200)
     handler.send_header("content-length", str(100 * 1024 * 1024))
     handler.end_headers()

@@ -1,4 +1,4 @@
-"""Messages through Apprise, over real HTTP, from its confined process."""
+"""Messages through Apprise, over real HTTP, from its sandboxed process."""
 
 from __future__ import annotations
 
@@ -13,96 +13,103 @@ from dashboard.models import Channel, Endpoint
 from dashboard.notifications.senders import channel_urls
 from dashboard.notifications.senders.apprise_services import SERVICES
 from dashboard.notifications.services import channels, deliveries
-from tests.dashboard.notifications.builders import AT_ONCE, tell, the_delivery, turn
+from tests.dashboard.notifications.builders import (
+    NO_GROUPING,
+    make_notice,
+    only_delivery,
+    route_and_send,
+)
 from tests.dashboard.notifications.receiver import Receiver, hang, redirect_to
 
 SECRET = "Sw0rdfish-9f8e7d"
 
 
 def make_apprise(receiver: Receiver, monkeypatch: pytest.MonkeyPatch) -> Channel:
-    """A channel for Apprise's plain JSON; that the URL is understood has a test of its own."""
+    """A channel for the JSON service of Apprise, without the check of its URL."""
     monkeypatch.setattr(
         "dashboard.notifications.senders.apprise_sender.check_apprise_url", lambda url: None
     )
     url = f"json://robot:{SECRET}@127.0.0.1:{receiver.server_port}/{SECRET}?rto=1"
-    made = channels.create_channel(name="chat", kind="apprise", url=url, by=None, wishes=AT_ONCE)
-    return made.channel
+    created = channels.create_channel(
+        name="chat", kind="apprise", url=url, by=None, preferences=NO_GROUPING
+    )
+    return created.channel
 
 
 @pytest.mark.django_db
 def test_a_message_arrives(
     receiver: Receiver, endpoint: Endpoint, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Title and text, and where to look."""
+    """The message has title, text and URL."""
     make_apprise(receiver, monkeypatch)
-    tell(endpoint, title="steady: <b>fell</b>", text="No mode is on.")
+    make_notice(endpoint, title="steady: <b>fell</b>", text="No mode is on.")
 
-    turn()
+    route_and_send()
 
     body = receiver.received[0].json()
     assert (body["title"], body["type"]) == ("steady: <b>fell</b>", "info")
     assert body["message"] == "No mode is on.\nhttps://gauge.example/endpoints/steady/"
     assert body["attachments"] == []
-    assert the_delivery().state == "sent"
+    assert only_delivery().state == "sent"
 
 
 @pytest.mark.django_db
-def test_what_is_not_granted_is_not_reached(
+def test_an_address_without_a_grant_is_not_contacted(
     receiver: Receiver, endpoint: Endpoint, settings: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The guard sits below Apprise's own clients, and the log says what to do."""
+    """The sandbox guards Apprise's own clients, and the error says what to do."""
     make_apprise(receiver, monkeypatch)
     settings.EGRESS_GRANTS = ""
-    tell(endpoint)
+    make_notice(endpoint)
 
-    turn()
+    route_and_send()
 
-    delivery = the_delivery()
+    delivery = only_delivery()
     assert (delivery.state, receiver.received) == ("failed", [])
     assert "EGRESS_GRANTS" in delivery.last_error
 
 
 @pytest.mark.django_db
-def test_trouble_is_told_without_the_secrets_of_the_url(
+def test_errors_do_not_contain_the_secrets_of_the_url(
     receiver: Receiver,
-    other: Receiver,
+    other_receiver: Receiver,
     endpoint: Endpoint,
     monkeypatch: pytest.MonkeyPatch,
     caplog: pytest.LogCaptureFixture,
 ) -> None:
-    """Failures and redirects are reasons to try again; nothing that was typed is in row or log."""
+    """A redirect is retried; neither row nor log contains a part of the URL."""
     make_apprise(receiver, monkeypatch)
-    receiver.answers = [redirect_to(f"{other.url}?{SECRET}")]
-    tell(endpoint)
+    receiver.responses = [redirect_to(f"{other_receiver.url}?{SECRET}")]
+    make_notice(endpoint)
 
-    turn()
+    route_and_send()
 
-    delivery = the_delivery()
-    assert (delivery.state, delivery.tries, other.received) == ("waiting", 1, [])
+    delivery = only_delivery()
+    assert (delivery.state, delivery.tries, other_receiver.received) == ("waiting", 1, [])
     assert "302" in delivery.last_error
     assert SECRET not in delivery.last_error + caplog.text
 
 
 @pytest.mark.django_db
-def test_a_hanging_service_is_ended(
+def test_a_hanging_service_is_terminated(
     receiver: Receiver, endpoint: Endpoint, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Apprise gives up, or its process is ended; the delivery is tried again either way."""
+    """The delivery is retried after a timeout."""
     monkeypatch.setattr(deliveries, "SEND_TIMEOUT", timedelta(seconds=0.5))
     make_apprise(receiver, monkeypatch)
-    receiver.answers = [hang]
-    tell(endpoint)
+    receiver.responses = [hang]
+    make_notice(endpoint)
 
-    turn()
+    route_and_send()
 
-    delivery = the_delivery()
+    delivery = only_delivery()
     assert (delivery.state, len(receiver.received)) == ("waiting", 1)
     assert delivery.last_error
 
 
 @pytest.mark.django_db
-def test_what_apprise_does_not_understand_cannot_be_saved() -> None:
-    """A wrong token is found when it is typed, not in the night when it is needed."""
+def test_an_invalid_apprise_url_is_refused() -> None:
+    """A wrong token is refused when the channel is saved."""
     with pytest.raises(Refused, match="does not understand") as caught:
         channels.create_channel(name="chat", kind="apprise", url="slack://no-such-token", by=None)
 
@@ -147,18 +154,18 @@ def test_what_apprise_does_not_understand_cannot_be_saved() -> None:
     ],
     ids=lambda url: url[:40],
 )
-def test_services_that_reach_into_the_machine_are_refused(url: str) -> None:
-    """No programs, files, windows or buses; one receiver, and nothing but a message for it."""
+def test_services_that_access_the_host_are_refused(url: str) -> None:
+    """Programs, files, windows and buses are refused, and more than one receiver."""
     with pytest.raises(Refused):
         channel_urls.check_channel_url("apprise", url)
 
 
 @pytest.mark.filterwarnings("ignore::DeprecationWarning:apprise")
-def test_every_service_on_the_list_is_one_that_apprise_has() -> None:
-    """The list names nothing that is not there, and each scheme belongs to its service."""
+def test_every_allowed_service_exists_in_apprise() -> None:
+    """Every scheme belongs to its service."""
     for scheme, service in SERVICES.items():
-        found = getattr(import_module(f"apprise.plugins.{service.module}"), service.name)
-        assert scheme in [*as_list(found.protocol), *as_list(found.secure_protocol)]
+        plugin = getattr(import_module(f"apprise.plugins.{service.module}"), service.name)
+        assert scheme in [*as_list(plugin.protocol), *as_list(plugin.secure_protocol)]
 
 
 def as_list(schemes: str | tuple[str, ...] | None) -> list[str]:
@@ -176,8 +183,8 @@ def as_list(schemes: str | tuple[str, ...] | None) -> list[str]:
         ("webhook", "https://hooks.example.com:8443/T/B/x?key=1", "https://hooks.example.com"),
     ],
 )
-def test_the_hint_gives_nothing_away(kind: str, url: str, hint: str) -> None:
-    """Scheme and host; where the host is the token, the scheme alone."""
+def test_the_hint_contains_no_secret(kind: str, url: str, hint: str) -> None:
+    """The hint is scheme and host, or only the scheme if the host is a token."""
     assert channel_urls.url_hint(channel_urls.check_channel_url(kind, url)) == hint
 
 
@@ -194,7 +201,7 @@ def test_the_hint_gives_nothing_away(kind: str, url: str, hint: str) -> None:
         "//example.com/hook",
     ],
 )
-def test_a_webhook_needs_a_plain_address(url: str) -> None:
-    """Only http and https, one host in its one spelling, no user and no fragment."""
+def test_a_webhook_needs_a_plain_url(url: str) -> None:
+    """Only http and https with a canonical host, without user and fragment."""
     with pytest.raises(Refused):
         channel_urls.check_channel_url("webhook", url)

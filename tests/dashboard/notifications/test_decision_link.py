@@ -1,4 +1,4 @@
-"""A question to people: the notice has the figures and a link, and the link decides nothing."""
+"""The notice of a promotion request has the figures and a link to the decision."""
 
 from __future__ import annotations
 
@@ -10,35 +10,35 @@ from django.test import Client
 
 from dashboard.models.people import Role
 from dashboard.trust import rollout_requests
-from tests.dashboard.notifications.builders import make_webhook, turn
+from tests.dashboard.notifications.builders import make_webhook, route_and_send
 from tests.dashboard.notifications.receiver import Receiver
 from tests.dashboard.rollouts.builders import make_ready_endpoint
 from tests.factories import make_person
 
 
 @pytest.mark.django_db
-def test_a_link_leads_to_the_decision_and_decides_nothing(
+def test_the_link_opens_the_decision_without_deciding(
     receiver: Receiver, client: Client, static_files: Path
 ) -> None:
-    """Whoever follows it signs in first and finds the form; opening it changes nothing."""
-    made = make_webhook(receiver.url)
+    """The link requires a login and shows the form; opening it changes nothing."""
+    webhook = make_webhook(receiver.url)
     approver = make_person("bea", Role.APPROVER)
-    asked = rollout_requests.ask(
+    rollout_request = rollout_requests.ask(
         make_ready_endpoint().profile, by=make_person("ann", Role.OPERATOR), reason="We need it."
     )
 
-    assert turn() == 1
+    assert route_and_send() == 1
 
-    (got,) = receiver.received
-    said = got.verified(made.secret)
-    told = said["data"]
-    assert said["type"] == "rollout.requested"
-    assert "We need it." in told["text"]
-    assert told["figures"]["parse_success"]["trials"] > 0
-    page = urlsplit(told["url"]).path
-    assert page == f"/rollouts/{asked.pk}/"
+    (request,) = receiver.received
+    body = request.verify(webhook.secret)
+    data = body["data"]
+    assert body["type"] == "rollout.requested"
+    assert "We need it." in data["text"]
+    assert data["figures"]["parse_success"]["trials"] > 0
+    page = urlsplit(data["url"]).path
+    assert page == f"/rollouts/{rollout_request.pk}/"
     assert client.get(page).headers["Location"] == f"/login/?next={quote(page)}"
     client.force_login(approver)
     assert 'name="reason"' in client.get(page).content.decode()
-    asked.refresh_from_db()
-    assert asked.state == "pending"
+    rollout_request.refresh_from_db()
+    assert rollout_request.state == "pending"

@@ -1,4 +1,4 @@
-"""Trying, trying again and giving up, against a real receiver that misbehaves."""
+"""Delivery, retries and failures with a misbehaving receiver."""
 
 from __future__ import annotations
 
@@ -9,13 +9,19 @@ import pytest
 
 from dashboard.models import Channel, Delivery, Endpoint
 from dashboard.notifications.services import deliveries, routing
-from tests.dashboard.notifications.builders import make_due, make_webhook, tell, the_delivery, turn
+from tests.dashboard.notifications.builders import (
+    make_due,
+    make_notice,
+    make_webhook,
+    only_delivery,
+    route_and_send,
+)
 from tests.dashboard.notifications.receiver import (
-    Answer,
     Receiver,
+    Response,
     flood,
     hang,
-    hang_after_the_status,
+    hang_after_status,
     redirect_to,
 )
 
@@ -25,44 +31,42 @@ pytestmark = pytest.mark.django_db
 def test_a_failing_receiver_gets_the_same_message_again(
     receiver: Receiver, endpoint: Endpoint
 ) -> None:
-    """Two failures, then success: three tries under one id, and nothing after that."""
-    made = make_webhook(receiver.url)
-    receiver.answers = [500, 503]
-    tell(endpoint)
+    """Two failures and a success are three tries with one id."""
+    webhook = make_webhook(receiver.url)
+    receiver.responses = [500, 503]
+    make_notice(endpoint)
 
     for _ in range(5):
-        turn()
+        route_and_send()
         make_due()
 
     assert len(receiver.received) == 3
     assert len({(each.id, each.body) for each in receiver.received}) == 1
-    assert all(each.verified(made.secret) for each in receiver.received)
-    delivery = the_delivery()
+    assert all(each.verify(webhook.secret) for each in receiver.received)
+    delivery = only_delivery()
     assert (delivery.state, delivery.tries, delivery.last_error) == ("sent", 3, "")
 
 
-def test_the_waits_between_tries_double_up_to_an_hour(
-    receiver: Receiver, endpoint: Endpoint
-) -> None:
-    """A receiver that is down is left in peace for longer and longer, twelve times in all."""
+def test_retry_waits_double_up_to_an_hour(receiver: Receiver, endpoint: Endpoint) -> None:
+    """A delivery fails after twelve tries."""
     make_webhook(receiver.url)
-    receiver.answers = [500] * 20
-    tell(endpoint)
+    receiver.responses = [500] * 20
+    make_notice(endpoint)
     waits = []
 
     for _ in range(12):
-        turn()
-        delivery = the_delivery()
-        waits.append(round((delivery.next_try_at - now()).total_seconds()))
+        route_and_send()
+        delivery = only_delivery()
+        waits.append(round((delivery.next_try_at - database_now()).total_seconds()))
         make_due()
 
     assert waits[:10] == [10, 20, 40, 80, 160, 320, 640, 1280, 2560, 3600]
-    assert the_delivery().state == "failed"
-    assert turn() == 0
+    assert only_delivery().state == "failed"
+    assert route_and_send() == 0
     assert len(receiver.received) == 12
 
 
-def now() -> Any:
+def database_now() -> Any:
     from dashboard.core.sql import fetch_row
 
     row = fetch_row("SELECT statement_timestamp()")
@@ -71,163 +75,159 @@ def now() -> Any:
 
 
 def test_nothing_is_sent_before_it_is_due(receiver: Receiver, endpoint: Endpoint) -> None:
-    """The wait is kept by the database's clock."""
+    """The wait uses the clock of the database."""
     make_webhook(receiver.url)
-    receiver.answers = [500]
-    tell(endpoint)
+    receiver.responses = [500]
+    make_notice(endpoint)
 
-    assert [turn(), turn()] == [1, 0]
+    assert [route_and_send(), route_and_send()] == [1, 0]
 
 
 @pytest.mark.parametrize("status", [400, 401, 403, 404, 413, 422])
 def test_a_refusal_is_not_repeated(receiver: Receiver, endpoint: Endpoint, status: int) -> None:
-    """What the receiver refuses once, it refuses again."""
+    """A permanent error fails at the first try."""
     make_webhook(receiver.url)
-    receiver.answers = [status]
-    tell(endpoint)
+    receiver.responses = [status]
+    make_notice(endpoint)
 
-    turn()
+    route_and_send()
 
-    delivery = the_delivery()
+    delivery = only_delivery()
     assert (delivery.state, delivery.last_status) == ("failed", status)
     assert str(status) in delivery.last_error
 
 
 @pytest.mark.parametrize("status", [408, 409, 425, 429, 500, 502, 503, 504, 529])
-def test_trouble_that_may_pass_is_waited_for(
-    receiver: Receiver, endpoint: Endpoint, status: int
-) -> None:
-    """These are tried again."""
+def test_temporary_errors_are_retried(receiver: Receiver, endpoint: Endpoint, status: int) -> None:
+    """The delivery stays waiting."""
     make_webhook(receiver.url)
-    receiver.answers = [status]
-    tell(endpoint)
+    receiver.responses = [status]
+    make_notice(endpoint)
 
-    turn()
+    route_and_send()
 
-    assert the_delivery().state == "waiting"
+    assert only_delivery().state == "waiting"
 
 
-def test_a_receiver_may_ask_for_a_longer_wait(receiver: Receiver, endpoint: Endpoint) -> None:
-    """Retry-After is kept, up to an hour."""
+def test_retry_after_is_respected(receiver: Receiver, endpoint: Endpoint) -> None:
+    """Retry-After sets the wait."""
     make_webhook(receiver.url)
-    receiver.answers = [lambda handler: handler.say(429, retry_after="120")]
-    tell(endpoint)
+    receiver.responses = [lambda handler: handler.respond(429, retry_after="120")]
+    make_notice(endpoint)
 
-    turn()
+    route_and_send()
 
-    assert round((the_delivery().next_try_at - now()).total_seconds()) == 120
+    assert round((only_delivery().next_try_at - database_now()).total_seconds()) == 120
 
 
-def test_a_receiver_that_is_gone_switches_its_channel_off(
-    receiver: Receiver, endpoint: Endpoint
-) -> None:
-    """410 means never again; the page says why."""
+def test_a_410_turns_the_channel_off(receiver: Receiver, endpoint: Endpoint) -> None:
+    """The channel keeps the reason as a note."""
     make_webhook(receiver.url)
-    receiver.answers = [410]
-    tell(endpoint)
+    receiver.responses = [410]
+    make_notice(endpoint)
 
-    turn()
-    tell(endpoint)
-    turn()
+    route_and_send()
+    make_notice(endpoint)
+    route_and_send()
 
     channel = Channel.objects.get()
-    assert (channel.enabled, the_delivery().state) == (False, "failed")
+    assert (channel.enabled, only_delivery().state) == (False, "failed")
     assert "410" in channel.note
     assert len(receiver.received) == 1
 
 
 def test_a_redirect_is_not_followed(
-    receiver: Receiver, other: Receiver, endpoint: Endpoint
+    receiver: Receiver, other_receiver: Receiver, endpoint: Endpoint
 ) -> None:
-    """A receiver cannot send us to another port, and the log says what happened."""
+    """A receiver cannot redirect a delivery, and the error says so."""
     make_webhook(receiver.url)
-    receiver.answers = [redirect_to(other.url)]
-    tell(endpoint)
+    receiver.responses = [redirect_to(other_receiver.url)]
+    make_notice(endpoint)
 
-    turn()
+    route_and_send()
 
-    delivery = the_delivery()
+    delivery = only_delivery()
     assert (delivery.state, delivery.last_status) == ("failed", 302)
     assert "redirects are not followed" in delivery.last_error
-    assert other.received == []
+    assert other_receiver.received == []
 
 
-def test_a_hanging_receiver_is_left(
+def test_a_hanging_receiver_times_out(
     receiver: Receiver, endpoint: Endpoint, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """It costs the time that a try may take, and is tried again later."""
+    """The delivery is retried later."""
     monkeypatch.setattr(deliveries, "SEND_TIMEOUT", timedelta(seconds=0.3))
     make_webhook(receiver.url)
-    receiver.answers = [hang]
-    tell(endpoint)
+    receiver.responses = [hang]
+    make_notice(endpoint)
 
-    turn()
+    route_and_send()
 
-    delivery = the_delivery()
+    delivery = only_delivery()
     assert (delivery.state, delivery.last_status) == ("waiting", None)
     assert "within 0.3 s" in delivery.last_error
 
 
-@pytest.mark.parametrize("answer", [flood, hang_after_the_status], ids=["flood", "slow body"])
-def test_of_an_answer_only_the_status_counts(
-    receiver: Receiver, endpoint: Endpoint, monkeypatch: pytest.MonkeyPatch, answer: Answer
+@pytest.mark.parametrize("response", [flood, hang_after_status], ids=["flood", "slow body"])
+def test_only_the_status_of_a_response_counts(
+    receiver: Receiver, endpoint: Endpoint, monkeypatch: pytest.MonkeyPatch, response: Response
 ) -> None:
-    """A hundred megabytes are not read and an endless body is not waited for: it was received."""
+    """A long or endless body is not read; the message was received."""
     monkeypatch.setattr(deliveries, "SEND_TIMEOUT", timedelta(seconds=1))
     make_webhook(receiver.url)
-    receiver.answers = [answer]
-    tell(endpoint)
+    receiver.responses = [response]
+    make_notice(endpoint)
 
-    turn()
+    route_and_send()
 
-    assert (the_delivery().state, len(receiver.received)) == ("sent", 1)
+    assert (only_delivery().state, len(receiver.received)) == ("sent", 1)
 
 
-def test_an_answer_that_is_not_http_is_told_without_harm(
+def test_a_response_that_is_not_http_is_logged_safely(
     receiver: Receiver, endpoint: Endpoint
 ) -> None:
-    """What a receiver says back, our own URL included, does not get into the log."""
+    """The error contains neither the response nor the URL."""
     make_webhook(f"{receiver.url}/s3cret-path")
-    receiver.answers = [
-        lambda handler: void(handler.wfile.write(b"/s3cret-path \0\x1b[31m\xff\r\n\r\n"))
+    receiver.responses = [
+        lambda handler: ignore_result(handler.wfile.write(b"/s3cret-path \0\x1b[31m\xff\r\n\r\n"))
     ]
-    tell(endpoint)
+    make_notice(endpoint)
 
-    turn()
+    route_and_send()
 
-    delivery = the_delivery()
+    delivery = only_delivery()
     assert delivery.state == "waiting"
     assert delivery.last_error.isprintable()
     assert "s3cret" not in delivery.last_error
 
 
-def void(_: object) -> None:
+def ignore_result(_: object) -> None:
     return None
 
 
-def test_what_is_gone_is_not_told(receiver: Receiver, endpoint: Endpoint) -> None:
-    """A delivery whose notices were deleted ends, and harms no other."""
+def test_a_delivery_without_notices_fails(receiver: Receiver, endpoint: Endpoint) -> None:
+    """A delivery whose notices were deleted is not sent."""
     make_webhook(receiver.url)
-    tell(endpoint)
+    make_notice(endpoint)
     routing.route_notices()
-    the_delivery().notices.clear()
+    only_delivery().notices.clear()
 
     deliveries.send_due_deliveries()
 
-    assert (the_delivery().state, receiver.received) == ("failed", [])
+    assert (only_delivery().state, receiver.received) == ("failed", [])
 
 
-def test_a_failed_delivery_can_be_tried_again(receiver: Receiver, endpoint: Endpoint) -> None:
-    """By hand, under the same id; one that arrived cannot."""
+def test_a_failed_delivery_can_be_retried(receiver: Receiver, endpoint: Endpoint) -> None:
+    """The retry has the same id; a sent delivery cannot be retried."""
     make_webhook(receiver.url)
-    receiver.answers = [400]
-    tell(endpoint)
-    turn()
+    receiver.responses = [400]
+    make_notice(endpoint)
+    route_and_send()
 
-    assert deliveries.retry_delivery(the_delivery())
-    turn()
-    assert not deliveries.retry_delivery(the_delivery())
+    assert deliveries.retry_delivery(only_delivery())
+    route_and_send()
+    assert not deliveries.retry_delivery(only_delivery())
 
-    assert the_delivery().state == "sent"
+    assert only_delivery().state == "sent"
     assert len(set(receiver.ids())) == 1
     assert Delivery.objects.count() == 1

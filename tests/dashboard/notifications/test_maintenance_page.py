@@ -21,10 +21,10 @@ HOUR = timedelta(hours=1)
 
 
 def test_a_window_is_planned_for_one_endpoint(signed_in: Client, person: User) -> None:
-    """The form says what, when in UTC, and why; the list shows it."""
+    """The form sets endpoint, times in UTC and reason; the list shows them."""
     endpoint = make_endpoint()
 
-    page = signed_in.post(URL, _asked(endpoint="steady"), follow=True)
+    page = signed_in.post(URL, _form_data(endpoint="steady"), follow=True)
 
     window = MaintenanceWindow.objects.get()
     assert (window.endpoint, window.created_by) == (endpoint, person)
@@ -33,35 +33,37 @@ def test_a_window_is_planned_for_one_endpoint(signed_in: Client, person: User) -
 
 
 def test_a_window_without_an_endpoint_is_for_every_one(signed_in: Client) -> None:
-    """Leaving the endpoint open silences the fleet."""
-    page = signed_in.post(URL, _asked(), follow=True)
+    """A window without an endpoint applies to the whole fleet."""
+    page = signed_in.post(URL, _form_data(), follow=True)
 
     assert MaintenanceWindow.objects.get().endpoint is None
     assert_contains(page, "<b>every endpoint</b>")
 
 
 @pytest.mark.parametrize(
-    ("start", "end", "words"),
+    ("start", "end", "message"),
     [
         (2 * HOUR, HOUR, "It must end after it begins."),
         (-2 * HOUR, -HOUR, "It would be over already."),
         (HOUR, timedelta(days=91), "At most 90 days"),
     ],
 )
-def test_times_that_make_no_sense_are_refused(
-    signed_in: Client, start: timedelta, end: timedelta, words: str
+def test_invalid_times_are_refused(
+    signed_in: Client, start: timedelta, end: timedelta, message: str
 ) -> None:
-    """A refusal is in the form, and nothing is planned."""
+    """The form shows the refusal, and nothing is planned."""
     now = timezone.now()
 
-    page = signed_in.post(URL, _asked(starts_at=_typed(now + start), ends_at=_typed(now + end)))
+    page = signed_in.post(
+        URL, _form_data(starts_at=_input_value(now + start), ends_at=_input_value(now + end))
+    )
 
-    assert_contains(page, words)
+    assert_contains(page, message)
     assert not MaintenanceWindow.objects.exists()
 
 
-def test_a_window_begins_when_it_is_planned_at_the_earliest(db: None) -> None:
-    """No chart claims that it was quiet when people were told."""
+def test_a_window_does_not_start_in_the_past(db: None) -> None:
+    """Notices before the planning were not suppressed."""
     now = timezone.now()
 
     window = _window(None, -5 * HOUR, HOUR)
@@ -69,16 +71,16 @@ def test_a_window_begins_when_it_is_planned_at_the_earliest(db: None) -> None:
     assert window.starts_at >= now
 
 
-def test_a_reason_is_wanted(signed_in: Client) -> None:
-    """Others see why nobody was told."""
-    page = signed_in.post(URL, _asked(reason=""))
+def test_a_reason_is_required(signed_in: Client) -> None:
+    """A window without a reason is refused."""
+    page = signed_in.post(URL, _form_data(reason=""))
 
     assert_contains(page, "This field is required.")
     assert not MaintenanceWindow.objects.exists()
 
 
-def test_cancelling_ends_the_silence(signed_in: Client, person: User) -> None:
-    """A window under way is over at once, and says who ended it."""
+def test_cancelling_ends_the_window(signed_in: Client, person: User) -> None:
+    """An active window ends at once and shows who cancelled it."""
     endpoint = make_endpoint()
     window = _window(endpoint, -HOUR, HOUR)
     assert maintenance.is_in_maintenance(endpoint.pk)
@@ -90,22 +92,24 @@ def test_cancelling_ends_the_silence(signed_in: Client, person: User) -> None:
     assert not maintenance.cancel_window(window, by=person)
 
 
-@pytest.mark.parametrize(("start", "end", "quiet"), [(-2, -1, False), (-1, 1, True), (1, 2, False)])
-def test_the_databases_clock_says_whether_it_is_quiet(
-    db: None, start: int, end: int, *, quiet: bool
+@pytest.mark.parametrize(
+    ("start", "end", "is_quiet"), [(-2, -1, False), (-1, 1, True), (1, 2, False)]
+)
+def test_a_window_is_active_by_the_clock_of_the_database(
+    db: None, start: int, end: int, *, is_quiet: bool
 ) -> None:
-    """Only a window that has begun and is not over holds notices back."""
+    """Only an active window suppresses notices."""
     endpoint = make_endpoint()
     window = _window(endpoint, HOUR, 2 * HOUR)
     MaintenanceWindow.objects.filter(pk=window.pk).update(
         starts_at=Now() + start * HOUR, ends_at=Now() + end * HOUR
     )
 
-    assert maintenance.is_in_maintenance(endpoint.pk) is quiet
+    assert maintenance.is_in_maintenance(endpoint.pk) is is_quiet
 
 
-def test_a_window_concerns_its_endpoint_alone(db: None) -> None:
-    """Others are told as before, unless the window is for all."""
+def test_a_window_applies_to_its_endpoint_only(db: None) -> None:
+    """Other endpoints are not affected, unless the window is for all."""
     one, other = make_endpoint(slug="one"), make_endpoint(slug="other")
     _window(one, -HOUR, HOUR)
     assert (maintenance.is_in_maintenance(one.pk), maintenance.is_in_maintenance(other.pk)) == (
@@ -118,21 +122,21 @@ def test_a_window_concerns_its_endpoint_alone(db: None) -> None:
     assert maintenance.is_in_maintenance(other.pk)
 
 
-def test_what_was_cancelled_before_it_began_was_never_there(db: None) -> None:
-    """A chart shows the time that was quiet, not what had been planned."""
+def test_a_window_cancelled_before_its_start_is_not_in_charts(db: None) -> None:
+    """Only the time that was actually suppressed counts."""
     endpoint, now = make_endpoint(), timezone.now()
     maintenance.cancel_window(_window(endpoint, HOUR, 2 * HOUR), by=None)
     shortened = _window(endpoint, -HOUR, HOUR)
     maintenance.cancel_window(shortened, by=None)
 
-    found = maintenance.windows_between(endpoint, now - 5 * HOUR, now + 5 * HOUR)
+    windows = maintenance.windows_between(endpoint, now - 5 * HOUR, now + 5 * HOUR)
 
-    assert found == [shortened]
-    assert found[0].over_at < now + HOUR
+    assert windows == [shortened]
+    assert windows[0].over_at < now + HOUR
 
 
 def test_the_database_refuses_a_window_that_ends_before_it_begins(db: None) -> None:
-    """Whoever goes round the service meets the constraint."""
+    """A constraint refuses it even without the service."""
     now = timezone.now()
 
     with pytest.raises(IntegrityError), transaction.atomic():
@@ -140,13 +144,13 @@ def test_the_database_refuses_a_window_that_ends_before_it_begins(db: None) -> N
 
 
 def test_the_service_refuses_an_empty_reason(db: None) -> None:
-    """Also where no form stands before it."""
+    """The service checks it without the form."""
     with pytest.raises(Refused, match="Say why"):
         maintenance.plan_window(None, timezone.now(), timezone.now() + HOUR, by=None, reason=" ")
 
 
 def test_a_window_is_a_band_in_the_chart(signed_in: Client) -> None:
-    """Data goes on in it, and the reader sees why nobody was told."""
+    """The chart shows the window with its reason."""
     endpoint = make_endpoint()
     make_finished_run(endpoint, at=timezone.now() - 3 * HOUR)
     make_finished_run(endpoint)
@@ -164,11 +168,11 @@ def _window(endpoint: Endpoint | None, start: timedelta, end: timedelta) -> Main
     return maintenance.plan_window(endpoint, now + start, now + end, by=None, reason="moving house")
 
 
-def _asked(**over: Any) -> dict[str, Any]:
+def _form_data(**over: Any) -> dict[str, Any]:
     now = timezone.now()
-    times = {"starts_at": _typed(now), "ends_at": _typed(now + 2 * HOUR)}
+    times = {"starts_at": _input_value(now), "ends_at": _input_value(now + 2 * HOUR)}
     return {"endpoint": "", "reason": "moving house", **times, **over}
 
 
-def _typed(moment: datetime) -> str:
+def _input_value(moment: datetime) -> str:
     return f"{moment:%Y-%m-%dT%H:%M}"

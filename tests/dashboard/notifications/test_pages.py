@@ -14,7 +14,12 @@ from pytest_django.asserts import assertRedirects
 from dashboard.models import Channel, Delivery, Endpoint
 from dashboard.models.people import Role
 from dashboard.notifications.services import deliveries
-from tests.dashboard.notifications.builders import make_webhook, tell, the_delivery, turn
+from tests.dashboard.notifications.builders import (
+    make_notice,
+    make_webhook,
+    only_delivery,
+    route_and_send,
+)
 from tests.dashboard.notifications.receiver import Receiver
 from tests.factories import make_person
 from tests.markup import assert_contains, assert_not_contains
@@ -46,11 +51,11 @@ def administrator(db: None, client: Client) -> Client:
 
 
 def test_a_new_webhook_shows_its_secret_once(administrator: Client) -> None:
-    """The answer to the form has it; no page has it again, nor the URL's token."""
-    answer = administrator.post("/settings/channels/new/", FORM)
+    """Only the response to the form contains it; no page contains the token of the URL."""
+    response = administrator.post("/settings/channels/new/", FORM)
 
-    (secret,) = re.findall(r"whsec_[A-Za-z0-9+/]{43}=", answer.content.decode())
-    assert "no-store" in answer.headers["Cache-Control"]
+    (secret,) = re.findall(r"whsec_[A-Za-z0-9+/]{43}=", response.content.decode())
+    assert "no-store" in response.headers["Cache-Control"]
     channel = Channel.objects.get()
     assert (channel.name, channel.kinds, channel.min_severity) == ("ops", ["incident.opened"], 2)
     for path in ("", f"{channel.pk}/"):
@@ -77,10 +82,10 @@ def test_a_new_webhook_shows_its_secret_once(administrator: Client) -> None:
     ],
     ids=str,
 )
-def test_a_wrong_form_saves_nothing(
+def test_an_invalid_form_saves_nothing(
     administrator: Client, over: dict[str, Any], message: str
 ) -> None:
-    """The mistake is told in words; the URL that was typed is not repeated."""
+    """The error is shown without the typed URL."""
     page = administrator.post("/settings/channels/new/", {**FORM, **over})
 
     assert_contains(page, message)
@@ -91,51 +96,49 @@ def test_a_wrong_form_saves_nothing(
 def test_editing_keeps_the_url_unless_another_is_typed(
     administrator: Client, receiver: Receiver, endpoint: Endpoint
 ) -> None:
-    """An empty field means: as it was."""
+    """An empty field keeps the stored URL."""
     channel = make_webhook(receiver.url).channel
-    address = f"/settings/channels/{channel.pk}/"
+    url = f"/settings/channels/{channel.pk}/"
     form = {**FORM, "url": "", "group_for": "0s", "kinds": [], "min_severity": "1"}
     form |= {"quiet_from": "", "quiet_until": ""}
 
-    assertRedirects(administrator.post(address, form), "/settings/channels/")
-    tell(endpoint)
-    turn()
-    assertRedirects(
-        administrator.post(address, {**form, "url": FORM["url"]}), "/settings/channels/"
-    )
+    assertRedirects(administrator.post(url, form), "/settings/channels/")
+    make_notice(endpoint)
+    route_and_send()
+    assertRedirects(administrator.post(url, {**form, "url": FORM["url"]}), "/settings/channels/")
 
     assert len(receiver.received) == 1
     assert Channel.objects.get().hint == "https://hooks.example.com"
 
 
-def test_the_test_button_tells_how_it_went(administrator: Client, receiver: Receiver) -> None:
-    """The part polls while the message is on its way, and stops once it is known."""
+def test_the_test_button_shows_the_result(administrator: Client, receiver: Receiver) -> None:
+    """The part polls until the result is known."""
     channel = make_webhook(receiver.url, kinds=["mode.changed"], enabled=False).channel
     make_webhook(receiver.url, name="another")
 
     part = administrator.post(f"/settings/channels/{channel.pk}/test/", headers={"HX-Request": "1"})
     assert_contains(part, "every 1s")
     assert_not_contains(part, "<html")
-    turn()
+    route_and_send()
 
-    delivery = the_delivery()
-    (got,) = receiver.received
-    assert (got.json()["type"], got.json()["data"]["title"]) == ("test", "Test of ops")
+    delivery = only_delivery()
+    (request,) = receiver.received
+    assert (request.json()["type"], request.json()["data"]["title"]) == ("test", "Test of ops")
     part = administrator.get(f"/settings/deliveries/{delivery.pk}/")
     assert_contains(part, "It arrived (200)")
     assert_not_contains(part, "every 1s")
 
 
-def test_a_failed_test_says_why(administrator: Client, receiver: Receiver) -> None:
-    """And the log offers to try again."""
+def test_a_failed_test_shows_the_reason(administrator: Client, receiver: Receiver) -> None:
+    """The log offers a retry."""
     channel = make_webhook(receiver.url).channel
-    receiver.answers = [404]
+    receiver.responses = [404]
     assertRedirects(
         administrator.post(f"/settings/channels/{channel.pk}/test/"), "/settings/channels/"
     )
-    turn()
+    route_and_send()
 
-    delivery = the_delivery()
+    delivery = only_delivery()
     assert_contains(administrator.get(f"/settings/deliveries/{delivery.pk}/"), "answered 404")
     assert_contains(administrator.get("/settings/deliveries/"), "Try again</button>")
     assertRedirects(
@@ -143,42 +146,42 @@ def test_a_failed_test_says_why(administrator: Client, receiver: Receiver) -> No
     )
     deliveries.send_due_deliveries()
 
-    assert the_delivery().state == "sent"
+    assert only_delivery().state == "sent"
     assert_not_contains(administrator.get("/settings/deliveries/"), "Try again</button>")
 
 
-def test_a_new_secret_is_asked_for_first(administrator: Client, receiver: Receiver) -> None:
-    """Only the post makes one, and shows it."""
+def test_a_new_secret_requires_confirmation(administrator: Client, receiver: Receiver) -> None:
+    """Only the POST creates and shows one."""
     channel = make_webhook(receiver.url).channel
-    address = f"/settings/channels/{channel.pk}/secret/"
+    url = f"/settings/channels/{channel.pk}/secret/"
 
-    assert_not_contains(administrator.get(address), "whsec_")
-    assert_contains(administrator.post(address), "whsec_")
+    assert_not_contains(administrator.get(url), "whsec_")
+    assert_contains(administrator.post(url), "whsec_")
 
 
-def test_removing_asks_first(administrator: Client, receiver: Receiver) -> None:
-    """Only the post of the confirmation removes."""
+def test_removing_requires_confirmation(administrator: Client, receiver: Receiver) -> None:
+    """Only the POST of the confirmation removes the channel."""
     channel = make_webhook(receiver.url).channel
-    address = f"/settings/channels/{channel.pk}/remove/"
+    url = f"/settings/channels/{channel.pk}/remove/"
 
-    assert_contains(administrator.get(address), "Remove ops?")
-    assertRedirects(administrator.post(address), "/settings/channels/")
+    assert_contains(administrator.get(url), "Remove ops?")
+    assertRedirects(administrator.post(url), "/settings/channels/")
 
     assert_not_contains(administrator.get("/settings/channels/"), "Test</button>")
-    assert administrator.get(address).status_code == 404
+    assert administrator.get(url).status_code == 404
 
 
-def test_the_log_is_inert_and_costs_few_queries(
+def test_the_log_is_escaped_and_needs_few_queries(
     administrator: Client,
     receiver: Receiver,
     endpoint: Endpoint,
     django_assert_max_num_queries: Any,
 ) -> None:
-    """What a notice says stays text, and a long log costs no more than a short one."""
+    """Notices are escaped, and a long log needs no more queries."""
     make_webhook(receiver.url, name="<script>alert(1)</script>")
     for number in range(30):
-        tell(endpoint, "mode.changed", title=f"<img src=x onerror=alert({number})>")
-        turn()
+        make_notice(endpoint, "mode.changed", title=f"<img src=x onerror=alert({number})>")
+        route_and_send()
 
     with django_assert_max_num_queries(9):
         page = administrator.get("/settings/channels/")
@@ -189,13 +192,24 @@ def test_the_log_is_inert_and_costs_few_queries(
     assert_contains(page, "&lt;img src=x onerror=alert(29)&gt;")
 
 
-def test_the_pages_are_for_administrators(client: Client, receiver: Receiver, db: None) -> None:
-    """Others can neither see channels nor touch them."""
+def test_only_administrators_see_the_pages(client: Client, receiver: Receiver, db: None) -> None:
+    """Other users can neither see nor change channels."""
     channel = make_webhook(receiver.url).channel
-    own = f"/settings/channels/{channel.pk}/"
-    readable = ["/settings/channels/", "/settings/channels/new/", own, f"{own}remove/"]
-    readable += [f"{own}secret/", "/settings/deliveries/", "/settings/deliveries/1/"]
-    actions = ["/settings/channels/new/", own, f"{own}remove/", f"{own}secret/", f"{own}test/"]
+    channel_url = f"/settings/channels/{channel.pk}/"
+    readable = [
+        "/settings/channels/",
+        "/settings/channels/new/",
+        channel_url,
+        f"{channel_url}remove/",
+    ]
+    readable += [f"{channel_url}secret/", "/settings/deliveries/", "/settings/deliveries/1/"]
+    actions = [
+        "/settings/channels/new/",
+        channel_url,
+        f"{channel_url}remove/",
+        f"{channel_url}secret/",
+        f"{channel_url}test/",
+    ]
     actions += ["/settings/deliveries/1/retry/"]
     assert {client.get(path).status_code for path in readable} == {302}
     client.force_login(make_person("alice", Role.OPERATOR))

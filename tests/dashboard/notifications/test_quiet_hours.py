@@ -11,15 +11,15 @@ from dashboard.core.errors import Refused
 from dashboard.core.sql import fetch_row
 from dashboard.models import Channel, Endpoint
 from dashboard.notifications.services import channels, deliveries
-from tests.dashboard.notifications.builders import make_webhook, tell, turn
+from tests.dashboard.notifications.builders import make_notice, make_webhook, route_and_send
 from tests.dashboard.notifications.receiver import Receiver
 
 pytestmark = pytest.mark.django_db
 ZONES = ["UTC", "Asia/Kathmandu", "America/St_Johns", "Pacific/Kiritimati"]
 
 
-def around_now(zone: str, start: int, end: int) -> dict[str, Any]:
-    """Quiet hours from and until so many minutes from now, by the clock on that wall."""
+def quiet_hours_around_now(zone: str, start: int, end: int) -> dict[str, Any]:
+    """Quiet hours with an offset of minutes from now, in local time of the zone."""
     row = fetch_row("SELECT statement_timestamp() AT TIME ZONE %(zone)s", {"zone": zone})
     assert row is not None
     moments = [row[0] + timedelta(minutes=minutes) for minutes in (start, end)]
@@ -32,7 +32,7 @@ def around_now(zone: str, start: int, end: int) -> dict[str, Any]:
 
 @pytest.mark.parametrize("zone", ZONES)
 def test_quiet_hours_hold_in_their_time_zone(receiver: Receiver, zone: str) -> None:
-    """Before, during and after them, over midnight or not."""
+    """They apply in their zone, also over midnight."""
     windows = {
         (-60, 60): True,
         (-720, 60): True,
@@ -40,45 +40,47 @@ def test_quiet_hours_hold_in_their_time_zone(receiver: Receiver, zone: str) -> N
         (60, 120): False,
         (-120, -60): False,
     }
-    made = {
-        window: make_webhook(receiver.url, name=str(window), **around_now(zone, *window)).channel.pk
+    channel_ids = {
+        window: make_webhook(
+            receiver.url, name=str(window), **quiet_hours_around_now(zone, *window)
+        ).channel.pk
         for window in windows
     }
 
     quiet = deliveries.quiet_channels()
 
-    assert {window: pk in quiet for window, pk in made.items()} == windows
+    assert {window: pk in quiet for window, pk in channel_ids.items()} == windows
 
 
-def test_in_quiet_hours_notices_wait_and_gather(receiver: Receiver, endpoint: Endpoint) -> None:
-    """When they end, one message tells all."""
-    channel = make_webhook(receiver.url, **around_now("UTC", -60, 60)).channel
+def test_in_quiet_hours_notices_are_grouped(receiver: Receiver, endpoint: Endpoint) -> None:
+    """After the quiet hours one message contains all notices."""
+    channel = make_webhook(receiver.url, **quiet_hours_around_now("UTC", -60, 60)).channel
     for number in range(3):
-        tell(endpoint, "incident.escalated", title=f"n{number}")
-        assert turn() == 0
+        make_notice(endpoint, "incident.escalated", title=f"n{number}")
+        assert route_and_send() == 0
 
-    Channel.objects.filter(pk=channel.pk).update(**around_now("UTC", -60, -1))
-    turn()
+    Channel.objects.filter(pk=channel.pk).update(**quiet_hours_around_now("UTC", -60, -1))
+    route_and_send()
 
-    (got,) = receiver.received
-    assert [each["title"] for each in got.json()["data"]["notices"]] == ["n0", "n1", "n2"]
+    (request,) = receiver.received
+    assert [each["title"] for each in request.json()["data"]["notices"]] == ["n0", "n1", "n2"]
 
 
 @pytest.mark.parametrize(("kind", "severity"), [("incident.opened", 3), ("decision.wanted", 1)])
-def test_what_is_urgent_breaks_the_quiet(
+def test_urgent_notices_ignore_quiet_hours(
     receiver: Receiver, endpoint: Endpoint, kind: str, severity: int
 ) -> None:
-    """Somebody has to be woken."""
-    make_webhook(receiver.url, **around_now("UTC", -60, 60))
+    """Severity 3 and decisions are sent at once."""
+    make_webhook(receiver.url, **quiet_hours_around_now("UTC", -60, 60))
 
-    tell(endpoint, kind, severity=severity)
-    turn()
+    make_notice(endpoint, kind, severity=severity)
+    route_and_send()
 
     assert len(receiver.received) == 1
 
 
 @pytest.mark.parametrize(
-    "wishes",
+    "preferences",
     [
         {"quiet_from": time(22), "quiet_until": None},
         {"quiet_from": None, "quiet_until": time(6)},
@@ -88,11 +90,11 @@ def test_what_is_urgent_breaks_the_quiet(
     ],
     ids=str,
 )
-def test_quiet_hours_must_make_sense(receiver: Receiver, wishes: dict[str, Any]) -> None:
-    """Half of a time, none at all, or no time zone: refused before anything is stored."""
+def test_invalid_quiet_hours_are_refused(receiver: Receiver, preferences: dict[str, Any]) -> None:
+    """Incomplete or empty hours and unknown time zones are refused."""
     with pytest.raises(Refused):
-        make_webhook(receiver.url, **wishes)
+        make_webhook(receiver.url, **preferences)
 
-    made = make_webhook(receiver.url)
+    webhook = make_webhook(receiver.url)
     with pytest.raises(Refused):
-        channels.change_channel(made.channel, name="ops", wishes=wishes)
+        channels.change_channel(webhook.channel, name="ops", preferences=preferences)

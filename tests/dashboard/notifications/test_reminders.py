@@ -1,4 +1,4 @@
-"""Reminding of what is open and nobody has acknowledged."""
+"""Reminders of open incidents that are not acknowledged."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ from dashboard.models import Endpoint, Incident, Notice
 from dashboard.notifications.services import maintenance, reminders
 from tests.dashboard.notifications.builders import (
     make_incident,
+    make_notice,
     make_webhook,
     pass_time,
-    tell,
-    turn,
+    route_and_send,
 )
 from tests.dashboard.notifications.receiver import Receiver
 
@@ -24,25 +24,25 @@ pytestmark = pytest.mark.django_db
 HOURLY: dict[str, Any] = {"remind_every": timedelta(hours=1)}
 
 
-def opened(endpoint: Endpoint, severity: int = 2) -> Incident:
+def open_incident(endpoint: Endpoint, severity: int = 2) -> Incident:
     incident = make_incident(endpoint, severity=severity, worst=severity)
-    tell(endpoint, incident=incident, severity=severity)
-    turn()
+    make_notice(endpoint, incident=incident, severity=severity)
+    route_and_send()
     return incident
 
 
-def test_an_open_incident_is_told_again_once_an_interval(
+def test_an_open_incident_is_repeated_once_per_interval(
     receiver: Receiver, endpoint: Endpoint
 ) -> None:
-    """However often anybody looks."""
+    """More frequent checks send no more reminders."""
     make_webhook(receiver.url, **HOURLY)
-    opened(endpoint)
+    open_incident(endpoint)
 
     counts = []
     for minutes in (59, 2, 58, 3, 200):
         pass_time(timedelta(minutes=minutes))
         counts += [reminders.send_reminders(), reminders.send_reminders()]
-    turn()
+    route_and_send()
 
     assert counts == [0, 0, 1, 0, 0, 0, 1, 0, 1, 0]
     (data,) = [
@@ -53,7 +53,7 @@ def test_an_open_incident_is_told_again_once_an_interval(
     assert data["text"].startswith("Open for 5 h")
 
 
-def end(incident: Incident) -> None:
+def recover(incident: Incident) -> None:
     Incident.objects.filter(pk=incident.pk).update(
         state=Incident.State.RECOVERED, ended_at=timezone.now()
     )
@@ -72,30 +72,30 @@ def maintain(incident: Incident) -> None:
     maintenance.plan_window(incident.profile.endpoint, now - hour, now + hour, by=None, reason="r")
 
 
-@pytest.mark.parametrize("what", [end, acknowledge, remove, maintain])
-def test_nobody_is_reminded_of_what_is_settled(
-    receiver: Receiver, endpoint: Endpoint, what: object
+@pytest.mark.parametrize("settle_incident", [recover, acknowledge, remove, maintain])
+def test_a_settled_incident_is_not_repeated(
+    receiver: Receiver, endpoint: Endpoint, settle_incident: object
 ) -> None:
-    """Recovered, acknowledged, removed or under maintenance."""
+    """Recovered, acknowledged, removed or in maintenance."""
     make_webhook(receiver.url, **HOURLY)
-    incident = opened(endpoint)
+    incident = open_incident(endpoint)
     pass_time(timedelta(hours=2))
-    assert callable(what)
+    assert callable(settle_incident)
 
-    what(incident)
+    settle_incident(incident)
 
     assert reminders.send_reminders() == 0
     assert not Notice.objects.filter(kind="incident.reminder").exists()
 
 
 def test_each_channel_has_its_own_interval(receiver: Receiver, endpoint: Endpoint) -> None:
-    """And one without an interval, or without a taste for it, is not reminded."""
+    """A channel without an interval, or with other filters, gets none."""
     make_webhook(receiver.url, name="hourly", **HOURLY)
     make_webhook(receiver.url, name="daily", remind_every=timedelta(days=1))
     make_webhook(receiver.url, name="never")
     make_webhook(receiver.url, name="grave", min_severity=3, **HOURLY)
     make_webhook(receiver.url, name="other kinds", kinds=["mode.changed"], **HOURLY)
-    opened(endpoint)
+    open_incident(endpoint)
 
     pass_time(timedelta(hours=2))
     assert reminders.send_reminders() == 1

@@ -1,4 +1,4 @@
-"""URLs and signing secrets: sealed in their place, and shown nowhere."""
+"""URLs and signing secrets are encrypted and never shown."""
 
 from __future__ import annotations
 
@@ -15,15 +15,15 @@ from django.test import Client
 from dashboard.core.errors import Refused
 from dashboard.models import Channel, Endpoint
 from dashboard.notifications.services import channels
-from tests.dashboard.notifications.builders import make_webhook, tell, turn
+from tests.dashboard.notifications.builders import make_notice, make_webhook, route_and_send
 from tests.dashboard.notifications.receiver import Receiver
 
 pytestmark = pytest.mark.django_db
-PLANTED = "canary-5a17c0de"
+CANARY = "canary-5a17c0de"
 
 
-def everything_stored() -> str:
-    """Each row of each table, as Postgres would print it."""
+def dump_tables() -> str:
+    """Every row of every table as text."""
     with connection.cursor() as cursor:
         cursor.execute(
             "SELECT table_name FROM information_schema.tables WHERE table_name LIKE 'dashboard\\_%'"
@@ -36,35 +36,40 @@ def everything_stored() -> str:
     return "\n".join(texts)
 
 
-def test_a_planted_secret_is_in_no_row_log_or_page(
+def test_a_secret_is_in_no_row_log_or_page(
     receiver: Receiver,
     endpoint: Endpoint,
     client: Client,
     static_files: Path,
     caplog: pytest.LogCaptureFixture,
 ) -> None:
-    """A receiver that refuses, and repeats what it got, brings neither URL nor secret to light."""
-    made = make_webhook(f"{receiver.url}/{PLANTED}?token={PLANTED}")
-    fresh = channels.rotate_secret(made.channel)
-    receiver.answers = [500, lambda handler: handler.say(400, location=f"/{PLANTED}")]
-    tell(endpoint)
-    tell(endpoint, "decision.wanted")
-    turn()
+    """Neither URL nor secret leaks when a receiver refuses and echoes the request."""
+    webhook = make_webhook(f"{receiver.url}/{CANARY}?token={CANARY}")
+    rotated = channels.rotate_secret(webhook.channel)
+    receiver.responses = [500, lambda handler: handler.respond(400, location=f"/{CANARY}")]
+    make_notice(endpoint)
+    make_notice(endpoint, "decision.wanted")
+    route_and_send()
     client.force_login(User.objects.create_superuser("admin"))
-    paths = ["", f"{made.channel.pk}/", f"{made.channel.pk}/remove/", f"{made.channel.pk}/secret/"]
+    paths = [
+        "",
+        f"{webhook.channel.pk}/",
+        f"{webhook.channel.pk}/remove/",
+        f"{webhook.channel.pk}/secret/",
+    ]
     pages = [client.get(f"/settings/channels/{path}") for path in paths]
 
     assert {page.status_code for page in pages} == {200}
-    seen = everything_stored() + caplog.text
-    seen += "".join(page.content.decode() for page in pages)
-    assert "http://127.0.0.1" in seen, "the hint is shown"
-    for secret in (PLANTED, made.secret[6:], fresh.secret[6:]):
-        assert secret not in seen
-        assert secret.encode().hex() not in seen
+    exposed = dump_tables() + caplog.text
+    exposed += "".join(page.content.decode() for page in pages)
+    assert "http://127.0.0.1" in exposed, "the hint is shown"
+    for secret in (CANARY, webhook.secret[6:], rotated.secret[6:]):
+        assert secret not in exposed
+        assert secret.encode().hex() not in exposed
 
 
-def test_a_seal_opens_only_where_it_was_made(receiver: Receiver) -> None:
-    """What is copied to another row, or another column, is worth nothing."""
+def test_a_ciphertext_decrypts_only_in_its_place(receiver: Receiver) -> None:
+    """A ciphertext in another row or column cannot be decrypted."""
     one = make_webhook(receiver.url, name="one").channel
     two = make_webhook(receiver.url, name="two").channel
 
@@ -76,22 +81,24 @@ def test_a_seal_opens_only_where_it_was_made(receiver: Receiver) -> None:
         channels.channel_url(Channel.objects.get(pk=one.pk))
 
 
-def test_a_channel_that_does_not_open_fails_clearly(receiver: Receiver, endpoint: Endpoint) -> None:
-    """The log says what to do, and other channels go on."""
+def test_a_channel_that_cannot_be_decrypted_fails_clearly(
+    receiver: Receiver, endpoint: Endpoint
+) -> None:
+    """The delivery says what to do, and other channels are not affected."""
     broken = make_webhook(receiver.url, name="broken").channel
     make_webhook(receiver.url, name="whole")
     Channel.objects.filter(pk=broken.pk).update(sealed_url=b"\x01gibberish-that-is-long-enough")
-    tell(endpoint)
+    make_notice(endpoint)
 
-    assert turn() == 2
+    assert route_and_send() == 2
 
     assert len(receiver.received) == 1
     assert "enter" in broken.deliveries.get().last_error
     assert broken.deliveries.get().state == "failed"
 
 
-def test_without_keys_nothing_is_stored_in_the_open(receiver: Receiver, settings: Any) -> None:
-    """No key to seal with means no channel."""
+def test_without_keys_nothing_is_stored(receiver: Receiver, settings: Any) -> None:
+    """Without an encryption key no channel can be created."""
     settings.CREDENTIAL_KEYS = []
 
     with pytest.raises(ImproperlyConfigured):
@@ -101,7 +108,7 @@ def test_without_keys_nothing_is_stored_in_the_open(receiver: Receiver, settings
 
 
 def test_a_removed_channel_keeps_no_secret(receiver: Receiver) -> None:
-    """Its name is free again, and its log stays."""
+    """Its URL and secret are deleted, and its name is free again."""
     channel = make_webhook(receiver.url).channel
 
     channels.remove_channel(channel)
@@ -111,13 +118,13 @@ def test_a_removed_channel_keeps_no_secret(receiver: Receiver) -> None:
     make_webhook(receiver.url, name=channel.name)
 
 
-def test_secrets_have_their_shape_and_names_are_taken_once(receiver: Receiver) -> None:
-    """256 bits in the form of Standard Webhooks, new each time."""
-    made = make_webhook(receiver.url)
-    fresh = channels.rotate_secret(made.channel)
+def test_secrets_have_the_standard_form_and_names_are_unique(receiver: Receiver) -> None:
+    """A secret has 256 random bits in the form of Standard Webhooks."""
+    webhook = make_webhook(receiver.url)
+    rotated = channels.rotate_secret(webhook.channel)
 
-    for secret in (made.secret, fresh.secret):
+    for secret in (webhook.secret, rotated.secret):
         assert re.fullmatch(r"whsec_[A-Za-z0-9+/]{43}=", secret)
-    assert made.secret != fresh.secret
+    assert webhook.secret != rotated.secret
     with pytest.raises(Refused, match="already"):
         make_webhook(receiver.url)

@@ -14,11 +14,11 @@ from dashboard.models import Channel, Endpoint
 from dashboard.notifications.services import channels
 from tests.dashboard.notifications.builders import (
     make_incident,
+    make_notice,
     make_webhook,
+    only_delivery,
     pass_time,
-    tell,
-    the_delivery,
-    turn,
+    route_and_send,
 )
 from tests.dashboard.notifications.receiver import Receiver
 
@@ -26,22 +26,22 @@ pytestmark = pytest.mark.django_db
 
 
 def test_a_receiver_verifies_what_it_gets(receiver: Receiver, endpoint: Endpoint) -> None:
-    """The signature is that of Standard Webhooks, and the body says what happened."""
-    made = make_webhook(receiver.url)
+    """The signature follows Standard Webhooks, and the body describes the event."""
+    webhook = make_webhook(receiver.url)
     incident = make_incident(endpoint)
-    tell(endpoint, incident=incident, metric="parse_success", figures={"trials": 10})
+    make_notice(endpoint, incident=incident, metric="parse_success", figures={"trials": 10})
 
-    assert turn() == 1
+    assert route_and_send() == 1
 
-    (got,) = receiver.received
-    said = got.verified(made.secret)
-    assert said["type"] == "incident.opened"
-    assert said["timestamp"].endswith("Z")
-    data = said["data"]
-    told = data.pop("notices")
+    (request,) = receiver.received
+    body = request.verify(webhook.secret)
+    assert body["type"] == "incident.opened"
+    assert body["timestamp"].endswith("Z")
+    data = body["data"]
+    notices = data.pop("notices")
     assert data == {
         "type": "incident.opened",
-        "timestamp": said["timestamp"],
+        "timestamp": body["timestamp"],
         "endpoint": "steady",
         "title": "steady: Parse success fell",
         "text": "No mode is on.",
@@ -50,61 +50,61 @@ def test_a_receiver_verifies_what_it_gets(receiver: Receiver, endpoint: Endpoint
         "url": f"https://gauge.example/incidents/{incident.pk}/",
         "figures": {"trials": 10},
     }
-    assert told == [data]
-    delivery = the_delivery()
+    assert notices == [data]
+    delivery = only_delivery()
     assert (delivery.state, delivery.last_status, delivery.tries) == ("sent", 200, 1)
     assert delivery.sent_at is not None
 
 
-def spoil_body(headers: dict[str, str], body: bytes) -> tuple[dict[str, str], bytes]:
+def change_body(headers: dict[str, str], body: bytes) -> tuple[dict[str, str], bytes]:
     return headers, body.replace(b"opened", b"closed")
 
 
-def spoil_id(headers: dict[str, str], body: bytes) -> tuple[dict[str, str], bytes]:
+def change_id(headers: dict[str, str], body: bytes) -> tuple[dict[str, str], bytes]:
     return {**headers, "webhook-id": "another"}, body
 
 
-def spoil_time(headers: dict[str, str], body: bytes) -> tuple[dict[str, str], bytes]:
+def change_time(headers: dict[str, str], body: bytes) -> tuple[dict[str, str], bytes]:
     return {**headers, "webhook-timestamp": str(int(headers["webhook-timestamp"]) + 1)}, body
 
 
-def grow_old(headers: dict[str, str], body: bytes) -> tuple[dict[str, str], bytes]:
+def replay_old(headers: dict[str, str], body: bytes) -> tuple[dict[str, str], bytes]:
     return {**headers, "webhook-timestamp": str(int(headers["webhook-timestamp"]) - 3600)}, body
 
 
-@pytest.mark.parametrize("spoil", [spoil_body, spoil_id, spoil_time, grow_old])
+@pytest.mark.parametrize("tamper", [change_body, change_id, change_time, replay_old])
 def test_whatever_was_tampered_with_does_not_verify(
     receiver: Receiver,
     endpoint: Endpoint,
-    spoil: Callable[[dict[str, str], bytes], tuple[dict[str, str], bytes]],
+    tamper: Callable[[dict[str, str], bytes], tuple[dict[str, str], bytes]],
 ) -> None:
-    """Body, id and time are under the signature, and an old message cannot be replayed."""
-    made = make_webhook(receiver.url)
-    tell(endpoint)
-    turn()
-    (got,) = receiver.received
-    headers, body = spoil(got.headers, got.body)
+    """The signature covers body, id and time, and an old message cannot be replayed."""
+    webhook = make_webhook(receiver.url)
+    make_notice(endpoint)
+    route_and_send()
+    (request,) = receiver.received
+    headers, body = tamper(request.headers, request.body)
 
-    got.verified(made.secret)
+    request.verify(webhook.secret)
     with pytest.raises(WebhookVerificationError):
-        Webhook(made.secret).verify(body, headers)
+        Webhook(webhook.secret).verify(body, headers)
 
 
-def test_for_a_day_both_secrets_verify(receiver: Receiver, endpoint: Endpoint) -> None:
-    """Receivers can change over without losing a message; then the old secret is worth nothing."""
-    made = make_webhook(receiver.url)
-    fresh = channels.rotate_secret(made.channel)
-    tell(endpoint)
-    turn()
+def test_both_secrets_verify_for_a_day(receiver: Receiver, endpoint: Endpoint) -> None:
+    """Receivers can change the secret without losing a message; then the old one is invalid."""
+    webhook = make_webhook(receiver.url)
+    rotated = channels.rotate_secret(webhook.channel)
+    make_notice(endpoint)
+    route_and_send()
     pass_time(timedelta(days=1))
-    tell(endpoint)
-    turn()
+    make_notice(endpoint)
+    route_and_send()
 
     during, after = receiver.received
-    assert during.verified(made.secret) == during.verified(fresh.secret)
-    assert after.verified(fresh.secret)
+    assert during.verify(webhook.secret) == during.verify(rotated.secret)
+    assert after.verify(rotated.secret)
     with pytest.raises(WebhookVerificationError):
-        after.verified(made.secret)
+        after.verify(webhook.secret)
 
 
 @pytest.mark.parametrize(
@@ -118,36 +118,36 @@ def test_for_a_day_both_secrets_verify(receiver: Receiver, endpoint: Endpoint) -
         "http://10.0.0.1/hook",
     ],
 )
-def test_an_address_that_is_not_granted_cannot_be_saved(url: str) -> None:
-    """Whoever types an address learns at once that it will not do."""
+def test_an_address_without_a_grant_is_refused(url: str) -> None:
+    """The address is checked when the channel is saved."""
     with pytest.raises(Refused, match=r"EGRESS_GRANTS|never connected to"):
         make_webhook(url)
 
     assert not Channel.objects.exists()
 
 
-def test_a_grant_that_was_taken_back_stops_deliveries(
+def test_a_revoked_grant_stops_deliveries(
     receiver: Receiver, endpoint: Endpoint, settings: Any
 ) -> None:
-    """The address is judged when it is connected to, whatever was so when it was saved."""
+    """The address is checked again at every connection."""
     make_webhook(receiver.url)
     settings.EGRESS_GRANTS = ""
-    tell(endpoint)
+    make_notice(endpoint)
 
-    turn()
+    route_and_send()
 
-    delivery = the_delivery()
+    delivery = only_delivery()
     assert (delivery.state, receiver.received) == ("failed", [])
     assert "EGRESS_GRANTS" in delivery.last_error
 
 
 def test_plain_http_goes_to_granted_addresses_only(endpoint: Endpoint) -> None:
-    """A public receiver must offer https."""
+    """A public receiver needs https."""
     make_webhook("http://1.1.1.1/hook")
-    tell(endpoint)
+    make_notice(endpoint)
 
-    turn()
+    route_and_send()
 
-    delivery = the_delivery()
+    delivery = only_delivery()
     assert (delivery.state, delivery.tries) == ("failed", 1)
     assert "grant" in delivery.last_error

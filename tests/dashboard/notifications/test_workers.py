@@ -1,4 +1,4 @@
-"""Several workers, and workers that die."""
+"""Concurrent workers and workers that die."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ from dashboard.notifications.services import deliveries, reminders, routing
 from tests.dashboard.notifications.builders import (
     make_due,
     make_incident,
+    make_notice,
     make_webhook,
+    only_delivery,
     pass_time,
-    tell,
-    the_delivery,
-    turn,
+    route_and_send,
 )
 from tests.dashboard.notifications.receiver import Receiver
 from tests.factories import make_endpoint
@@ -31,26 +31,26 @@ from workers.notifying import notify
 
 pytestmark = pytest.mark.django_db(transaction=True)
 WORKERS = 4
-SENDING = """
+SEND_SCRIPT = """
 import django; django.setup()
 from dashboard.notifications.services import deliveries
 deliveries.send_due_deliveries()
 """
 
 
-def at_once(*duties: object) -> None:
-    """Several workers at once, each with a connection of its own."""
-    ready = threading.Barrier(WORKERS)
-    trouble: list[Exception] = []
+def run_concurrently(*functions: object) -> None:
+    """Run the functions in several threads, each with its own connection."""
+    barrier = threading.Barrier(WORKERS)
+    errors: list[Exception] = []
 
     def work() -> None:
         try:
-            ready.wait()
-            for duty in duties:
-                assert callable(duty)
-                duty()
-        except Exception as exc:  # noqa: BLE001 -- told to the test below
-            trouble.append(exc)
+            barrier.wait()
+            for function in functions:
+                assert callable(function)
+                function()
+        except Exception as exc:  # noqa: BLE001 -- asserted below
+            errors.append(exc)
         finally:
             connection.close()
 
@@ -59,108 +59,110 @@ def at_once(*duties: object) -> None:
         thread.start()
     for thread in threads:
         thread.join()
-    assert trouble == []
+    assert errors == []
 
 
-def test_of_several_workers_one_sends(receiver: Receiver) -> None:
-    """Each delivery is sent once, whoever routes and whoever sends."""
+def test_concurrent_workers_send_once(receiver: Receiver) -> None:
+    """Every delivery is sent once."""
     endpoint = make_endpoint()
     make_webhook(receiver.url, name="one")
     make_webhook(receiver.url, name="two")
     for number in range(10):
-        tell(endpoint, "mode.changed", title=f"n{number}")
+        make_notice(endpoint, "mode.changed", title=f"n{number}")
 
-    at_once(routing.route_notices, deliveries.send_due_deliveries)
+    run_concurrently(routing.route_notices, deliveries.send_due_deliveries)
 
-    told = [each["title"] for got in receiver.received for each in got.json()["data"]["notices"]]
-    assert sorted(told) == sorted([f"n{number}" for number in range(10)] * 2)
+    titles = [
+        each["title"] for request in receiver.received for each in request.json()["data"]["notices"]
+    ]
+    assert sorted(titles) == sorted([f"n{number}" for number in range(10)] * 2)
     assert len(set(receiver.ids())) == len(receiver.received)
     assert set(Delivery.objects.values_list("state", "tries")) == {("sent", 1)}
 
 
-def test_while_one_sends_nobody_else_does(receiver: Receiver) -> None:
-    """The receiver takes its time until all others have looked for work and found none."""
+def test_a_leased_delivery_is_not_sent_by_others(receiver: Receiver) -> None:
+    """The receiver responds after all other workers found no work."""
     make_webhook(receiver.url)
-    tell(make_endpoint())
+    make_notice(make_endpoint())
     routing.route_notices()
-    others = threading.Semaphore(0)
+    finished = threading.Semaphore(0)
 
-    def look() -> None:
+    def send_and_signal() -> None:
         deliveries.send_due_deliveries()
-        others.release()
+        finished.release()
 
-    def answer(handler: Any) -> None:
+    def respond_after_others(handler: Any) -> None:
         for _ in range(WORKERS - 1):
-            others.acquire(timeout=10)
-        handler.say(200)
+            finished.acquire(timeout=10)
+        handler.respond(200)
 
-    receiver.answers = [answer]
-    at_once(look)
+    receiver.responses = [respond_after_others]
+    run_concurrently(send_and_signal)
 
     assert len(receiver.received) == 1
-    assert (the_delivery().state, the_delivery().tries) == ("sent", 1)
+    assert (only_delivery().state, only_delivery().tries) == ("sent", 1)
 
 
-def test_of_several_workers_one_reminds(receiver: Receiver) -> None:
-    """A reminder is put once an interval, however many look at the same time."""
+def test_concurrent_workers_remind_once(receiver: Receiver) -> None:
+    """A reminder is queued once per interval."""
     endpoint = make_endpoint()
     make_webhook(receiver.url, remind_every=timedelta(hours=1))
     make_incident(endpoint)
     pass_time(timedelta(hours=2))
 
-    at_once(reminders.send_reminders, deliveries.send_due_deliveries)
+    run_concurrently(reminders.send_reminders, deliveries.send_due_deliveries)
 
-    assert [got.json()["type"] for got in receiver.received] == ["incident.reminder"]
+    assert [request.json()["type"] for request in receiver.received] == ["incident.reminder"]
 
 
-def test_a_message_whose_worker_was_killed_is_sent_again_under_its_id(
+def test_after_a_killed_worker_the_message_is_sent_again_with_its_id(
     receiver: Receiver, tmp_path: Path, settings: Any
 ) -> None:
-    """The receiver had it, the worker could not note that: the id tells it is the same."""
-    made = make_webhook(receiver.url)
-    tell(make_endpoint())
+    """The receiver can detect the duplicate by its id."""
+    webhook = make_webhook(receiver.url)
+    make_notice(make_endpoint())
     routing.route_notices()
     worker: list[int] = []
-    receiver.answers = [lambda handler: os.kill(worker[0], signal.SIGKILL)]
+    receiver.responses = [lambda handler: os.kill(worker[0], signal.SIGKILL)]
 
     env = {"EGRESS_GRANTS": "127.0.0.1", "PUBLIC_URL": settings.PUBLIC_URL}
     env["DJANGO_SETTINGS_MODULE"] = "config.settings"
-    with process([sys.executable, "-c", SENDING], tmp_path / "worker.log", **env) as live:
+    with process([sys.executable, "-c", SEND_SCRIPT], tmp_path / "worker.log", **env) as live:
         worker.append(live.process.pid)
         eventually(lambda: live.process.poll() is not None)
 
-    assert (len(receiver.received), the_delivery().state) == (1, "waiting")
+    assert (len(receiver.received), only_delivery().state) == (1, "waiting")
     assert deliveries.send_due_deliveries() == 0, "its lease is kept"
     make_due()
-    assert turn() == 1
+    assert route_and_send() == 1
 
     first, second = receiver.received
     assert first.id == second.id
-    assert first.verified(made.secret) == second.verified(made.secret)
-    assert the_delivery().state == "sent"
+    assert first.verify(webhook.secret) == second.verify(webhook.secret)
+    assert only_delivery().state == "sent"
 
 
-def test_whoever_lost_its_lease_writes_nothing(receiver: Receiver) -> None:
-    """A worker that comes back from the dead cannot undo what another one did."""
+def test_a_worker_without_its_lease_writes_nothing(receiver: Receiver) -> None:
+    """A late result does not overwrite that of another worker."""
     make_webhook(receiver.url)
-    tell(make_endpoint())
+    make_notice(make_endpoint())
     routing.route_notices()
-    slow = deliveries._claim_delivery()
-    assert slow is not None
+    stale_lease = deliveries._claim_delivery()
+    assert stale_lease is not None
     make_due()
     assert deliveries.send_due_deliveries() == 1
 
-    receiver.answers = [500]
-    deliveries._store_result(slow, deliveries._send_delivery(slow))
+    receiver.responses = [500]
+    deliveries._store_result(stale_lease, deliveries._send_delivery(stale_lease))
 
-    delivery = the_delivery()
+    delivery = only_delivery()
     assert (delivery.state, delivery.last_status, delivery.last_error) == ("sent", 200, "")
 
 
-def test_a_last_try_that_never_came_back_has_failed(receiver: Receiver) -> None:
-    """A delivery that takes its worker along each time ends some day."""
+def test_a_lost_last_try_is_a_failure(receiver: Receiver) -> None:
+    """A delivery that kills its worker at each try ends as failed."""
     make_webhook(receiver.url)
-    tell(make_endpoint())
+    make_notice(make_endpoint())
     routing.route_notices()
     for _ in range(deliveries.MAX_TRIES):
         assert deliveries._claim_delivery()
@@ -168,16 +170,16 @@ def test_a_last_try_that_never_came_back_has_failed(receiver: Receiver) -> None:
 
     assert deliveries.send_due_deliveries() == 0
 
-    assert (the_delivery().state, receiver.received) == ("failed", [])
-    assert "did not come back" in the_delivery().last_error
+    assert (only_delivery().state, receiver.received) == ("failed", [])
+    assert "did not come back" in only_delivery().last_error
 
 
-def test_the_task_does_it_all_and_holds_nobody_up(receiver: Receiver) -> None:
-    """Route, remind, send; no more than so many at once, and the rest at the next turn."""
+def test_the_task_routes_and_sends_in_batches(receiver: Receiver) -> None:
+    """One call sends up to 20 deliveries, the next call the rest."""
     endpoint = make_endpoint()
     for number in range(25):
         make_webhook(receiver.url, name=f"c{number}")
-    tell(endpoint, severity=3)
+    make_notice(endpoint, severity=3)
 
     notify()
     first = len(receiver.received)

@@ -1,4 +1,4 @@
-"""Rows of a system that runs well, and broken bits of it."""
+"""Rows of a healthy system, and of broken parts of one."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ DUTIES = (pulses.BEAT, pulses.LOOK_AROUND, pulses.ROLL_UP, pulses.RETENTION)
 
 
 def make_healthy_system() -> Endpoint:
-    """One worker, every duty done just now, one endpoint that has just been measured."""
+    """One worker, all duties just done, and one endpoint with a recent run."""
     workers.seen("host:1")
     for duty in DUTIES:
         pulses.note(duty)
@@ -26,8 +26,7 @@ def make_healthy_system() -> Endpoint:
     return endpoint
 
 
-def age(duty: str, span: timedelta) -> None:
-    """Let a duty have been done that long ago."""
+def backdate_duty(duty: str, span: timedelta) -> None:
     Pulse.objects.filter(duty=duty).update(at=Now() - span)
 
 
@@ -37,7 +36,7 @@ def make_old_worker(name: str, span: timedelta) -> None:
 
 
 def make_held_run(endpoint: Endpoint, *, expires_in: timedelta, **over: Any) -> Run:
-    """A run that a worker holds by a lease."""
+    """A run that a worker holds with a lease."""
     run = make_run(
         endpoint,
         state=State.RUNNING,

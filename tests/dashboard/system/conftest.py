@@ -21,7 +21,7 @@ def _hashed_files(static_files: Path) -> None:
 
 @pytest.fixture
 def healthy(db: None) -> Endpoint:
-    """The endpoint of a system in which nothing is to be mended."""
+    """The endpoint of a system without problems."""
     return make_healthy_system()
 
 
@@ -33,13 +33,13 @@ def signed_in(client: Client, db: None) -> Client:
 
 @pytest.fixture
 def no_broker(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Nobody listens on this port."""
+    """The port of the broker is closed."""
     monkeypatch.setenv("CELERY_BROKER_WRITE_URL", "redis://127.0.0.1:9/0")
 
 
 @pytest.fixture
 def redis() -> Iterator[Redis]:
-    """The broker of the tests, without any doorbell."""
+    """The broker of the tests, emptied."""
     client = broker()
     client.flushdb()
     yield client

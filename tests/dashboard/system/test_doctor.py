@@ -1,4 +1,4 @@
-"""The doctor's other checks: each is broken alone, and named alone."""
+"""The doctor's other checks: each single problem is reported by one check."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from dashboard.system.doctor.check import Check, Verdict
 from launcher.binaries import valkey_server
 from launcher.ports import free_port
 from probes.secret import Secret
-from tests.dashboard.system.builders import age, sql
+from tests.dashboard.system.builders import backdate_duty, sql
 from tests.factories import make_endpoint
 from tests.live import eventually, process
 
@@ -31,27 +31,27 @@ NAMES = {
 }
 
 
-def only(name: str, verdict: Verdict) -> Check:
-    """The one check that is not ok; it says what to do."""
-    values = {check.name: check for check in run_checks().checks if check.verdict is not Verdict.OK}
-    assert {check: one.verdict for check, one in values.items()} == {name: verdict}
-    assert values[name].do
-    return values[name]
+def only_problem(name: str, verdict: Verdict) -> Check:
+    """The only check that is not ok; it has advice."""
+    problems = {c.name: c for c in run_checks().checks if c.verdict is not Verdict.OK}
+    assert {check.name: check.verdict for check in problems.values()} == {name: verdict}
+    assert problems[name].advice
+    return problems[name]
 
 
 @pytest.fixture
-def evicting(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[None]:
-    """A server of its own, since the policy to throw things away is one of the whole server."""
+def evicting_broker(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[None]:
+    """A separate server, since the eviction policy applies to a whole server."""
     port = str(free_port())
     options = ("--port", port, "--bind", "127.0.0.1", "--save", "", "--dir", str(tmp_path))
     command = [str(valkey_server()), *options, "--maxmemory-policy", "allkeys-lru"]
     monkeypatch.setenv("CELERY_BROKER_WRITE_URL", f"redis://127.0.0.1:{port}/0")
     with process(command, tmp_path / "valkey.log"):
-        eventually(_answers)
+        eventually(_is_reachable)
         yield
 
 
-def _answers() -> bool:
+def _is_reachable() -> bool:
     try:
         return broker.count_waiting() == 0
     except BrokerDown:
@@ -59,56 +59,56 @@ def _answers() -> bool:
 
 
 def test_a_healthy_system_passes_every_check(healthy: Endpoint) -> None:
-    """Otherwise the tests below would show nothing."""
+    """Otherwise the tests below would prove nothing."""
     report = run_checks()
 
     assert {check.name for check in report.checks} == NAMES
     assert [check for check in report.checks if check.verdict is not Verdict.OK] == []
-    assert (report.worst, report.reached) == (Verdict.OK, True)
+    assert (report.worst, report.is_reachable) == (Verdict.OK, True)
 
 
-def test_what_the_page_would_show_the_doctor_says_too(healthy: Endpoint) -> None:
-    """The checks of the state are among the doctor's."""
-    age("beat", timedelta(hours=1))
+def test_the_doctor_includes_the_checks_of_the_page(healthy: Endpoint) -> None:
+    """The doctor runs the checks of the state."""
+    backdate_duty("beat", timedelta(hours=1))
 
-    only("beat", Verdict.WARN)
+    only_problem("beat", Verdict.WARN)
 
 
-def test_a_check_that_cannot_be_made_is_a_line_of_the_report(healthy: Endpoint) -> None:
-    """A table that is gone ends neither the visit nor in a traceback."""
+def test_a_check_that_fails_to_run_is_reported(healthy: Endpoint) -> None:
+    """A missing table neither stops the other checks nor raises."""
     sql("ALTER TABLE dashboard_pulse RENAME TO elsewhere")
 
-    values = {check.name: check for check in run_checks().checks}
+    checks = {check.name: check for check in run_checks().checks}
 
-    assert values["state"].verdict is Verdict.BAD
-    assert "dashboard_pulse" in values["state"].found
-    assert values["redis"].verdict is Verdict.OK
+    assert checks["state"].verdict is Verdict.BAD
+    assert "dashboard_pulse" in checks["state"].message
+    assert checks["redis"].verdict is Verdict.OK
 
 
-def test_a_postgres_that_is_too_old_is_named(
+def test_a_postgres_that_is_too_old_is_reported(
     healthy: Endpoint, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The partitions need what came with version 14."""
-    monkeypatch.setattr(store, "OLDEST_POSTGRES", 99)
+    """The partitions need Postgres 14."""
+    monkeypatch.setattr(store, "MIN_POSTGRES", 99)
 
     report = run_checks()
 
     assert [check.name for check in report.checks] == ["database"]
-    assert "too old" in report.checks[0].found
+    assert "too old" in report.checks[0].message
 
 
-def test_a_migration_that_is_not_applied_is_named(healthy: Endpoint) -> None:
-    """Nothing that reads tables is tried then, since those may not be there."""
+def test_a_migration_that_is_not_applied_is_reported(healthy: Endpoint) -> None:
+    """The checks that read tables do not run, since tables may be missing."""
     sql("DELETE FROM django_migrations WHERE app = 'sessions'")
 
-    found = only("migrations", Verdict.BAD)
+    check = only_problem("migrations", Verdict.BAD)
 
-    assert "1 migrations are not applied" in found.found
+    assert "1 migrations are not applied" in check.message
     assert "workers" not in {check.name for check in run_checks().checks}
 
 
-def test_clocks_that_differ_are_named(healthy: Endpoint) -> None:
-    """The database's clock is moved on by a function that stands before the real one."""
+def test_clocks_that_differ_are_reported(healthy: Endpoint) -> None:
+    """A function that shadows the real one moves the clock of the database."""
     sql("CREATE SCHEMA moved")
     sql(
         "CREATE FUNCTION moved.clock_timestamp() RETURNS timestamptz LANGUAGE sql AS"
@@ -116,83 +116,81 @@ def test_clocks_that_differ_are_named(healthy: Endpoint) -> None:
     )
     sql("SET LOCAL search_path = moved, pg_catalog, public")
 
-    assert "differ by" in only("clock", Verdict.WARN).found
+    assert "differ by" in only_problem("clock", Verdict.WARN).message
 
 
-@pytest.mark.usefixtures("evicting")
-def test_a_broker_that_may_drop_messages_is_named(healthy: Endpoint) -> None:
-    """It says which policy there is, and which there should be."""
-    found = only("redis", Verdict.BAD)
+@pytest.mark.usefixtures("evicting_broker")
+def test_a_broker_that_may_drop_messages_is_reported(healthy: Endpoint) -> None:
+    """The message names the policy, the advice the right one."""
+    check = only_problem("redis", Verdict.BAD)
 
-    assert "allkeys-lru" in found.found
-    assert "noeviction" in found.do
+    assert "allkeys-lru" in check.message
+    assert "noeviction" in check.advice
 
 
 @pytest.mark.usefixtures("no_broker")
-def test_a_broker_that_does_not_answer_is_named_once(healthy: Endpoint) -> None:
-    """One fault, one line."""
-    only("redis", Verdict.BAD)
+def test_a_broker_that_does_not_answer_is_reported_once(healthy: Endpoint) -> None:
+    """One problem is reported by one check."""
+    only_problem("redis", Verdict.BAD)
 
 
-def test_the_broker_says_what_it_is(healthy: Endpoint) -> None:
-    """Redis or Valkey, and which version."""
+def test_the_broker_is_identified(healthy: Endpoint) -> None:
+    """The message names Redis or Valkey and the version."""
     (check,) = [check for check in run_checks().checks if check.name == "redis"]
 
-    assert check.found.startswith(("Valkey ", "Redis "))
-    assert "noeviction" in check.found
+    assert check.message.startswith(("Valkey ", "Redis "))
+    assert "noeviction" in check.message
 
 
 @pytest.mark.parametrize("key", ["short", "ab" * 30], ids=["short", "repeated"])
-def test_a_secret_key_that_can_be_guessed_is_named(
-    healthy: Endpoint, settings: LazySettings, key: str
-) -> None:
-    """And it is never shown."""
+def test_a_weak_secret_key_is_reported(healthy: Endpoint, settings: LazySettings, key: str) -> None:
+    """The key is not shown."""
     settings.SECRET_KEY = key
 
-    assert key not in only("secret key", Verdict.BAD).found
+    assert key not in only_problem("secret key", Verdict.BAD).message
 
 
-def test_missing_credential_keys_are_named(healthy: Endpoint, settings: LazySettings) -> None:
-    """No API key could be stored."""
+def test_missing_credential_keys_are_reported(healthy: Endpoint, settings: LazySettings) -> None:
+    """Without them no API key can be stored."""
     settings.CREDENTIAL_KEYS = []
 
-    only("credential keys", Verdict.BAD)
+    only_problem("credential keys", Verdict.BAD)
 
 
-def test_a_credential_key_of_the_wrong_length_is_named(
+def test_a_credential_key_of_the_wrong_length_is_reported(
     healthy: Endpoint, settings: LazySettings
 ) -> None:
-    """AES-256 takes 32 bytes."""
+    """AES-256 needs 32 bytes."""
     settings.CREDENTIAL_KEYS = [b"k" * 32, b"k" * 31]
 
-    assert "32 bytes" in only("credential keys", Verdict.BAD).found
+    assert "32 bytes" in only_problem("credential keys", Verdict.BAD).message
 
 
-def test_credentials_that_no_key_opens_are_counted_and_named(
+def test_credentials_that_cannot_be_decrypted_are_reported(
     healthy: Endpoint, settings: LazySettings
 ) -> None:
-    """The endpoints whose key was sealed with a lost one, and no others."""
+    """Only the endpoints whose encryption key was lost are listed."""
     lost, kept = b"a" * 32, b"b" * 32
     settings.CREDENTIAL_KEYS = [lost]
     credentials.store(healthy, Secret("planted-one"))
     settings.CREDENTIAL_KEYS = [kept]
     credentials.store(make_endpoint(slug="fine"), Secret("planted-two"))
 
-    found = only("stored credentials", Verdict.BAD).found
+    message = only_problem("stored credentials", Verdict.BAD).message
 
-    assert found == "1 credential of 2 cannot be opened: steady."
+    assert message == "1 credential of 2 cannot be opened: steady."
 
 
-def test_a_tampered_credential_is_named(healthy: Endpoint) -> None:
+def test_a_tampered_credential_is_reported(healthy: Endpoint) -> None:
     """The seal covers every byte."""
     credentials.store(healthy, Secret("planted"))
     sql("UPDATE dashboard_credential SET sealed = sealed || '\\x00'::bytea")
 
-    only("stored credentials", Verdict.BAD)
+    only_problem("stored credentials", Verdict.BAD)
 
 
-def test_a_rollup_that_does_not_add_up_is_named(healthy: Endpoint) -> None:
-    """Yesterday is counted again and compared."""
+def test_a_wrong_rollup_is_reported(healthy: Endpoint) -> None:
+    """The observations of yesterday are recounted."""
     yesterday = datetime.now(UTC) - timedelta(days=1)
     partitions.ensure_months([yesterday.date()])
     row = Observation(healthy.profile.pk, 1, observations.LIVE, 1, yesterday)
@@ -202,42 +200,44 @@ def test_a_rollup_that_does_not_add_up_is_named(healthy: Endpoint) -> None:
 
     sql("UPDATE dashboard_rolluphour SET trials = trials + 1")
 
-    assert "1 rollup of" in only("recount", Verdict.BAD).found
+    assert "1 rollup of" in only_problem("recount", Verdict.BAD).message
 
 
-def test_yesterday_is_not_counted_where_it_is_not_kept(
+def test_yesterday_is_not_recounted_if_it_is_not_kept(
     healthy: Endpoint, settings: LazySettings
 ) -> None:
-    """There is nothing to compare with."""
+    """There are no observations to compare with."""
     settings.KEEP_RAW_DAYS = 1
 
-    assert (store.recount().verdict, "not kept" in store.recount().found) == (Verdict.OK, True)
+    assert (store.recount().verdict, "not kept" in store.recount().message) == (Verdict.OK, True)
 
 
-def test_a_partition_beyond_its_limit_is_named(healthy: Endpoint, settings: LazySettings) -> None:
-    """A day's grace is given, since retention comes by once an hour."""
+def test_a_partition_beyond_its_limit_is_reported(
+    healthy: Endpoint, settings: LazySettings
+) -> None:
+    """The limit has one day of grace, since retention runs hourly."""
     settings.KEEP_RAW_DAYS = 3
     today = partitions.database_today()
     for days in (4, 5):
-        make_day(today - timedelta(days=days))
+        make_partition(today - timedelta(days=days))
 
-    found = only("retention", Verdict.WARN).found
+    message = only_problem("retention", Verdict.WARN).message
 
-    assert f"{today - timedelta(days=5):%Y%m%d}" in found
-    assert f"{today - timedelta(days=4):%Y%m%d}" not in found
+    assert f"{today - timedelta(days=5):%Y%m%d}" in message
+    assert f"{today - timedelta(days=4):%Y%m%d}" not in message
 
 
-def test_a_full_disk_is_named(
+def test_a_full_disk_is_reported(
     healthy: Endpoint, settings: LazySettings, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    """Of the folder that will be made, the nearest that is there counts."""
+    """For a folder that does not exist yet, the nearest existing parent counts."""
     settings.DATA_DIR = tmp_path / "not" / "yet"
     monkeypatch.setattr(store, "MIN_FREE_BYTES", 2**80)
 
-    assert str(tmp_path) in only("room", Verdict.WARN).found
+    assert str(tmp_path) in only_problem("room", Verdict.WARN).message
 
 
-def make_day(day: object) -> None:
+def make_partition(day: object) -> None:
     sql(
         f"CREATE TABLE dashboard_observation_{day:%Y%m%d} PARTITION OF dashboard_observation"
         f" FOR VALUES FROM ('{day} 00:00Z') TO ('{day} 23:59Z')"

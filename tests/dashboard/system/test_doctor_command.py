@@ -1,4 +1,4 @@
-"""`toolgauge doctor` as a process, on the database and the broker of the tests."""
+"""`toolgauge doctor` as a process, with the database and broker of the tests."""
 
 from __future__ import annotations
 
@@ -16,21 +16,21 @@ from django.db.models.functions import Now
 
 from dashboard.models import Worker
 from launcher import running_product
-from tests.dashboard.system.builders import age, make_healthy_system
+from tests.dashboard.system.builders import backdate_duty, make_healthy_system
 from tests.live import ROOT, environment
 
 NOWHERE = "postgresql://toolgauge@127.0.0.1:9/toolgauge"
 
 
-def doctor(
+def run_doctor(
     *options: str, env: Mapping[str, str] | None = None, without: tuple[str, ...] = ()
 ) -> tuple[int, str, str]:
-    """The exit code, and what the command wrote to its outputs."""
-    given = {name: text for name, text in os.environ.items() if name not in without}
+    """Returns the exit code, standard output and standard error."""
+    inherited = {name: text for name, text in os.environ.items() if name not in without}
     done = subprocess.run(
         [sys.executable, "-m", "cli.main", "doctor", *options],
         cwd=ROOT,
-        env={**given, **(env or {})},
+        env={**inherited, **(env or {})},
         capture_output=True,
         text=True,
         check=False,
@@ -40,11 +40,11 @@ def doctor(
 
 
 @pytest.mark.django_db(transaction=True)
-def test_a_healthy_system_is_told_as_json() -> None:
-    """Exit 0; every check with its name, its verdict and what was found."""
+def test_a_healthy_system_is_reported_as_json() -> None:
+    """It exits with 0; every check has a name, a verdict and a message."""
     make_healthy_system()
 
-    code, out, _ = doctor("--json", env=environment())
+    code, out, _ = run_doctor("--json", env=environment())
 
     body = json.loads(out)
     assert (code, body["verdict"]) == (0, "ok")
@@ -53,12 +53,12 @@ def test_a_healthy_system_is_told_as_json() -> None:
 
 
 @pytest.mark.django_db(transaction=True)
-def test_what_is_broken_makes_the_exit_code_and_says_what_to_do() -> None:
-    """Exit 1, for people in words."""
+def test_a_problem_sets_the_exit_code_and_has_advice() -> None:
+    """It exits with 1 and prints the advice."""
     make_healthy_system()
     Worker.objects.update(seen_at=Now() - timedelta(minutes=5))
 
-    code, out, _ = doctor(env=environment())
+    code, out, _ = run_doctor(env=environment())
 
     assert code == 1
     assert "BAD   workers" in out
@@ -69,19 +69,19 @@ def test_what_is_broken_makes_the_exit_code_and_says_what_to_do() -> None:
 @pytest.mark.parametrize(
     ("options", "expected"), [((), 0), (("--strict",), 1)], ids=["lenient", "strict"]
 )
-def test_a_warning_is_an_error_only_for_the_strict(options: tuple[str, ...], expected: int) -> None:
-    """A beat may be missing, unless one wants to hear of it."""
+def test_a_warning_fails_only_with_strict(options: tuple[str, ...], expected: int) -> None:
+    """A missing beat is only a warning."""
     make_healthy_system()
-    age("beat", timedelta(hours=1))
+    backdate_duty("beat", timedelta(hours=1))
 
-    code, out, _ = doctor(*options, env=environment())
+    code, out, _ = run_doctor(*options, env=environment())
 
     assert (code, "WARN  beat" in out) == (expected, True)
 
 
-def test_a_database_that_does_not_answer_ends_the_visit() -> None:
-    """Exit 2; nothing else can be said, and where to run the command is."""
-    code, out, err = doctor("--json", env={"DATABASE_URL": NOWHERE})
+def test_without_a_database_no_other_check_runs() -> None:
+    """It exits with 2 and says where to run the command."""
+    code, out, err = run_doctor("--json", env={"DATABASE_URL": NOWHERE})
 
     (check,) = json.loads(out)["checks"]
     assert (code, check["name"], check["verdict"]) == (2, "database", "bad")
@@ -90,7 +90,7 @@ def test_a_database_that_does_not_answer_ends_the_visit() -> None:
 
 
 @pytest.mark.parametrize(
-    ("without", "env", "named"),
+    ("without", "env", "message"),
     [
         (("SECRET_KEY",), {}, "SECRET_KEY"),
         ((), {"RUN_LEASE": "soon"}, "RUN_LEASE"),
@@ -98,43 +98,43 @@ def test_a_database_that_does_not_answer_ends_the_visit() -> None:
     ],
     ids=["missing", "wrong", "undecodable"],
 )
-def test_wrong_settings_are_told(
-    tmp_path: Path, without: tuple[str, ...], env: dict[str, str], named: str
+def test_invalid_settings_are_reported(
+    tmp_path: Path, without: tuple[str, ...], env: dict[str, str], message: str
 ) -> None:
-    """Exit 2, a sentence instead of a traceback, and nothing on standard output."""
-    code, out, err = doctor("--data-dir", str(tmp_path), env=env, without=without)
+    """It exits with 2 and a message on stderr, without a traceback."""
+    code, out, err = run_doctor("--data-dir", str(tmp_path), env=env, without=without)
 
     assert (code, out) == (2, "")
     assert "Traceback" not in err
-    assert named in err
+    assert message in err
 
 
 def test_the_servers_of_a_running_product_are_found_in_its_data_folder() -> None:
-    """With no address given, the folder tells where the servers of the tests are."""
+    """Without addresses in the environment, those in the data folder are used."""
     addresses = ("DATABASE_URL", "REDIS_URL")
 
-    code, out, _ = doctor("--data-dir", str(settings.DATA_DIR), without=addresses)
+    code, out, _ = run_doctor("--data-dir", str(settings.DATA_DIR), without=addresses)
 
-    assert code == 1  # that database is there, and nobody has made tables in it
+    assert code == 1  # that database has no tables
     assert "ok    database" in out
     assert "ok    redis" in out
     assert "BAD   migrations" in out
 
 
-def test_what_was_given_wins_over_the_data_folder(tmp_path: Path) -> None:
-    """Keys and addresses of the environment are left alone, also those that stand in a file."""
+def test_the_environment_takes_precedence_over_the_data_folder(tmp_path: Path) -> None:
+    """Keys and addresses in the environment are kept, also those given as a file."""
     for name in ("secret-key", "credential-keys"):
         (tmp_path / name).write_text("x")
-    given = {"SECRET_KEY_FILE": "/elsewhere", "DATA_DIR": "/data"}
+    environ = {"SECRET_KEY_FILE": "/elsewhere", "DATA_DIR": "/data"}
 
-    found = running_product.find_environment(tmp_path, given)
+    added = running_product.find_environment(tmp_path, environ)
 
-    assert found == {"CREDENTIAL_KEYS_FILE": str(tmp_path / "credential-keys")}
+    assert added == {"CREDENTIAL_KEYS_FILE": str(tmp_path / "credential-keys")}
 
 
-def test_an_empty_folder_gives_nothing_and_stays_empty(tmp_path: Path) -> None:
-    """Looking makes no keys: a product that starts there later makes its own."""
-    found = running_product.find_environment(tmp_path, {})
+def test_an_empty_folder_stays_empty(tmp_path: Path) -> None:
+    """The command creates no keys: the product does that at its first start."""
+    added = running_product.find_environment(tmp_path, {})
 
-    assert found == {"DATA_DIR": str(tmp_path)}
+    assert added == {"DATA_DIR": str(tmp_path)}
     assert list(tmp_path.iterdir()) == []

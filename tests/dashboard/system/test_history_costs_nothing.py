@@ -1,4 +1,4 @@
-"""What is read every few seconds must not be paid for by the size of the past."""
+"""Frequent reads must not get slower with a longer history."""
 
 from __future__ import annotations
 
@@ -35,60 +35,60 @@ FROM generate_series(1, %s) n
 """
 
 
-def test_the_state_reads_no_old_run_and_no_old_batch(healthy: Endpoint) -> None:
-    """With a long past behind it, every query on a growing table goes by an index."""
-    grow_old(healthy)
+def test_the_state_scans_no_growing_table(healthy: Endpoint) -> None:
+    """With a long history, every query on a growing table uses an index."""
+    add_history(healthy)
 
-    with CaptureQueriesContext(connection) as asked:
+    with CaptureQueriesContext(connection) as queries:
         read_system_state(None)
 
-    assert scanned(asked) == set()
+    assert scanned_tables(queries) == set()
 
 
-def test_metrics_read_the_last_run_of_each_endpoint_only(healthy: Endpoint) -> None:
-    """A scrape is as cheap in the tenth year as on the first day."""
-    grow_old(healthy)
+def test_metrics_scan_no_growing_table(healthy: Endpoint) -> None:
+    """The cost of a scrape does not depend on the history."""
+    add_history(healthy)
 
-    with CaptureQueriesContext(connection) as asked:
+    with CaptureQueriesContext(connection) as queries:
         prometheus.render_metrics("")
 
-    assert scanned(asked) == set()
+    assert scanned_tables(queries) == set()
 
 
-def test_a_scan_would_be_seen(healthy: Endpoint) -> None:
-    """The look at the plans above finds a table that is read from end to end."""
-    grow_old(healthy)
+def test_a_sequential_scan_is_detected(healthy: Endpoint) -> None:
+    """Otherwise the tests above would prove nothing."""
+    add_history(healthy)
 
-    with CaptureQueriesContext(connection) as asked:
+    with CaptureQueriesContext(connection) as queries:
         sql("SELECT count(*) FROM dashboard_run WHERE void > 0")
 
-    assert scanned(asked) == {"dashboard_run"}
+    assert scanned_tables(queries) == {"dashboard_run"}
 
 
-def grow_old(endpoint: Endpoint) -> None:
+def add_history(endpoint: Endpoint) -> None:
     sql(_RUNS, endpoint.pk, endpoint.profile.pk, OLD)
     sql(_METRICS)
     sql(_BATCHES, OLD)
     sql(f"ANALYZE {', '.join(GROWING)}")
 
 
-def scanned(asked: CaptureQueriesContext) -> set[str]:
-    """The growing tables that one of these queries reads from end to end."""
-    found = set()
-    for query in [query["sql"] for query in asked.captured_queries]:
+def scanned_tables(queries: CaptureQueriesContext) -> set[str]:
+    """The growing tables that one of the queries scans sequentially."""
+    tables = set()
+    for query in [query["sql"] for query in queries.captured_queries]:
         with connection.cursor() as cursor:
             cursor.execute(f"EXPLAIN (FORMAT JSON) {query}")
             (plan,) = cursor.fetchone()
         plan = json.loads(plan) if isinstance(plan, str) else plan
-        found |= {
+        tables |= {
             node["Relation Name"]
-            for node in nodes(plan[0]["Plan"])
+            for node in plan_nodes(plan[0]["Plan"])
             if node["Node Type"] == "Seq Scan" and node["Relation Name"] in GROWING
         }
-    return found
+    return tables
 
 
-def nodes(plan: dict[str, Any]) -> Iterator[dict[str, Any]]:
+def plan_nodes(plan: dict[str, Any]) -> Iterator[dict[str, Any]]:
     yield plan
     for child in plan.get("Plans", []):
-        yield from nodes(child)
+        yield from plan_nodes(child)

@@ -9,23 +9,23 @@ from pytest_django import DjangoAssertNumQueries
 from pytest_django.asserts import assertRedirects
 
 from dashboard.models import Endpoint, Worker
-from tests.dashboard.system.builders import age, make_held_run, make_old_worker
+from tests.dashboard.system.builders import backdate_duty, make_held_run, make_old_worker
 from tests.factories import make_endpoint, make_finished_run
 from tests.markup import assert_contains, assert_not_contains
 
 URL = "/settings/system/"
 
 
-def test_a_healthy_system_says_so(signed_in: Client, healthy: Endpoint) -> None:
-    """Nothing is to be mended, so one line says it all."""
+def test_a_healthy_system_has_one_line(signed_in: Client, healthy: Endpoint) -> None:
+    """Without problems the page has a single verdict."""
     page = signed_in.get(URL)
 
     assert_contains(page, "Everything runs.")
     assert_contains(page, "host:1")
 
 
-def test_a_fresh_system_says_what_to_start(signed_in: Client) -> None:
-    """No worker, no endpoint, no duty done: each has a sentence instead of an empty table."""
+def test_a_new_system_says_what_to_start(signed_in: Client) -> None:
+    """Empty tables have a message instead."""
     page = signed_in.get(URL)
 
     assert_contains(page, "No worker is alive, so nothing is probed.")
@@ -34,9 +34,9 @@ def test_a_fresh_system_says_what_to_start(signed_in: Client) -> None:
     assert_contains(page, "never")
 
 
-def test_the_worst_trouble_comes_first(signed_in: Client, healthy: Endpoint) -> None:
-    """What is broken stands above what is only worth knowing."""
-    age("beat", timedelta(hours=1))
+def test_the_worst_problem_comes_first(signed_in: Client, healthy: Endpoint) -> None:
+    """Failures are above warnings."""
+    backdate_duty("beat", timedelta(hours=1))
     Worker.objects.update(seen_at=Now() - timedelta(minutes=5))
 
     text = signed_in.get(URL).content.decode()
@@ -45,9 +45,9 @@ def test_the_worst_trouble_comes_first(signed_in: Client, healthy: Endpoint) -> 
     assert text.index("No worker is alive") < text.index("No beat was heard for 1 h")
 
 
-def test_a_warning_alone_does_not_cry(signed_in: Client, healthy: Endpoint) -> None:
-    """Workers do without a beat, and the page says both."""
-    age("beat", timedelta(hours=1))
+def test_a_warning_alone_is_not_a_failure(signed_in: Client, healthy: Endpoint) -> None:
+    """Workers do not need a beat, and the page says so."""
+    backdate_duty("beat", timedelta(hours=1))
 
     page = signed_in.get(URL)
 
@@ -56,7 +56,7 @@ def test_a_warning_alone_does_not_cry(signed_in: Client, healthy: Endpoint) -> N
 
 
 def test_figures_of_the_last_hour_are_shown(signed_in: Client, healthy: Endpoint) -> None:
-    """Finished runs, claims, takeovers and the share of void attempts."""
+    """The page shows claims, takeovers and the share of void attempts."""
     make_finished_run(healthy, passed=3, failed=1, void=1, claims=2)
     make_held_run(healthy, expires_in=timedelta(minutes=1))
 
@@ -67,8 +67,8 @@ def test_figures_of_the_last_hour_are_shown(signed_in: Client, healthy: Endpoint
     assert_contains(page, "1 of 5 in the last hour")
 
 
-def test_workers_that_are_gone_are_counted(signed_in: Client, healthy: Endpoint) -> None:
-    """The list names the living; the others are one line."""
+def test_lost_workers_are_counted(signed_in: Client, healthy: Endpoint) -> None:
+    """The list has only workers that are alive."""
     make_old_worker("host:2", timedelta(hours=2))
 
     page = signed_in.get(URL)
@@ -78,13 +78,13 @@ def test_workers_that_are_gone_are_counted(signed_in: Client, healthy: Endpoint)
 
 
 @pytest.mark.usefixtures("no_broker")
-def test_the_page_outlives_the_broker(signed_in: Client, healthy: Endpoint) -> None:
-    """It says that the broker is down, and that no run is lost by it."""
+def test_the_page_works_without_the_broker(signed_in: Client, healthy: Endpoint) -> None:
+    """It says that the broker is down and that no run is lost."""
     assert_contains(signed_in.get(URL), "Runs start late, and none is lost.")
 
 
 def test_the_page_refreshes_the_part_that_changes(signed_in: Client, healthy: Endpoint) -> None:
-    """The part is the same markup as on the first load, without the page around it."""
+    """The part has the markup of the first load, without the layout."""
     part = signed_in.get(URL, headers={"HX-Request": "true"})
 
     assert_contains(part, 'hx-trigger="every 10s"')
@@ -92,15 +92,15 @@ def test_the_page_refreshes_the_part_that_changes(signed_in: Client, healthy: En
     assert part.content.decode().strip() in signed_in.get(URL).content.decode()
 
 
-def test_a_stranger_sees_nothing(client: Client, db: None) -> None:
-    """Names of workers and endpoints are for people who signed in."""
+def test_the_page_requires_a_login(client: Client, db: None) -> None:
+    """Anonymous users see no names of workers and endpoints."""
     assertRedirects(client.get(URL), f"/login/?next={URL}", fetch_redirect_response=False)
 
 
-def test_the_page_costs_the_same_for_any_fleet(
+def test_the_number_of_queries_does_not_depend_on_the_fleet(
     signed_in: Client, healthy: Endpoint, django_assert_num_queries: DjangoAssertNumQueries
 ) -> None:
-    """The queries of the state, and three for who is signed in and what they may see."""
+    """The page needs the queries of the state and three for the user."""
     for number in range(5):
         make_endpoint(slug=f"e{number}")
 
@@ -108,6 +108,6 @@ def test_the_page_costs_the_same_for_any_fleet(
         signed_in.get(URL)
 
 
-def test_every_page_leads_to_the_system_page(signed_in: Client) -> None:
-    """It stands in the navigation."""
+def test_every_page_links_to_the_system_page(signed_in: Client) -> None:
+    """The navigation contains it."""
     assert_contains(signed_in.get("/"), f'href="{URL}"')

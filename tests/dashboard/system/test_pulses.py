@@ -1,4 +1,4 @@
-"""Recurring duties: noted when done, and rare ones done by one of all who could."""
+"""Recurring duties: recorded when done; a rare one is done by one process."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ HOUR = timedelta(hours=1)
 
 
 @pytest.mark.django_db
-def test_a_rare_duty_falls_to_one_caller_in_each_span() -> None:
-    """The first caller has it, and so has the first after the span is over."""
+def test_a_rare_duty_is_done_once_per_span() -> None:
+    """The first caller in a span gets the duty."""
     turns = [pulses.take_turn("rare", every=HOUR) for _ in range(3)]
     Pulse.objects.filter(duty="rare").update(at=Pulse.objects.get().at - HOUR)
     later = [pulses.take_turn("rare", every=HOUR) for _ in range(2)]
@@ -26,8 +26,8 @@ def test_a_rare_duty_falls_to_one_caller_in_each_span() -> None:
 
 
 @pytest.mark.django_db
-def test_noting_a_duty_again_moves_its_time() -> None:
-    """One row a duty, with the time of the last."""
+def test_recording_a_duty_again_updates_its_time() -> None:
+    """A duty has one row with its last time."""
     pulses.note("often")
     Pulse.objects.update(at=Pulse.objects.get().at - HOUR)
     before = Pulse.objects.get().at
@@ -38,11 +38,11 @@ def test_noting_a_duty_again_moves_its_time() -> None:
 
 
 @pytest.mark.django_db(transaction=True)
-def test_a_duty_is_noted_without_a_transaction_that_could_be_left_open() -> None:
-    """A worker that is cut off between two statements would hold up all others."""
-    with CaptureQueriesContext(connection) as told:
+def test_a_duty_is_recorded_in_a_single_statement() -> None:
+    """A worker that dies between two statements would block the others."""
+    with CaptureQueriesContext(connection) as queries:
         pulses.note("often")
         pulses.take_turn("rare", every=HOUR)
 
-    statements = [query["sql"].split()[0] for query in told.captured_queries]
+    statements = [query["sql"].split()[0] for query in queries.captured_queries]
     assert statements == ["INSERT", "INSERT"]

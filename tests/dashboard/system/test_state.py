@@ -16,21 +16,21 @@ from dashboard.models.observation import Observation
 from dashboard.runs import observations
 from dashboard.system.queries import read_system_state
 from dashboard.system.state import NamedEndpoints
-from tests.dashboard.system.builders import age, make_held_run, make_old_worker, sql
+from tests.dashboard.system.builders import backdate_duty, make_held_run, make_old_worker, sql
 from tests.factories import make_endpoint, make_finished_run, make_run
 
 
-def test_a_fresh_system_has_a_state(db: None) -> None:
-    """Before the first worker, endpoint and run there is nothing to tell, and it is told."""
-    found = read_system_state(None)
+def test_a_new_system_has_a_state(db: None) -> None:
+    """Without workers, endpoints and runs the state is empty."""
+    state = read_system_state(None)
 
-    assert (found.workers, found.duties, found.providers, found.endpoints) == ((), {}, (), 0)
-    assert found.runs == {"queued": 0, "leased": 0, "running": 0}
-    assert (found.scheduler_lag, found.waiting_since, found.store.rollup_lag) == (None, None, None)
+    assert (state.workers, state.duties, state.providers, state.endpoints) == ((), {}, (), 0)
+    assert state.runs == {"queued": 0, "leased": 0, "running": 0}
+    assert (state.scheduler_lag, state.waiting_since, state.store.rollup_lag) == (None, None, None)
 
 
 def test_the_lag_of_the_schedule_is_the_age_of_the_oldest_due_endpoint(healthy: Endpoint) -> None:
-    """Only endpoints that are due, enabled and without a run under way count."""
+    """Only due and enabled endpoints without an active run count."""
     for minutes, over in ((9, {"enabled": False}), (7, {}), (5, {})):
         make_endpoint(slug=f"due-{minutes}", **over)
         due = Now() - timedelta(minutes=minutes)
@@ -44,21 +44,21 @@ def test_the_lag_of_the_schedule_is_the_age_of_the_oldest_due_endpoint(healthy: 
 
 
 def test_runs_are_counted_by_state_and_provider(healthy: Endpoint, settings: LazySettings) -> None:
-    """Each provider shows what waits, what is under way, and how much may be."""
+    """A provider has its waiting runs, active runs and limit."""
     settings.PROVIDER_RUNS_EXCEPT = {"openai": 3}
     make_held_run(healthy, expires_in=timedelta(minutes=1))
     make_run(make_endpoint(slug="two"), provider="openai")
     make_run(make_endpoint(slug="three", provider="ollama"), provider="ollama")
 
-    found = read_system_state(None)
+    state = read_system_state(None)
 
-    loads = {load.provider: (load.waiting, load.under_way, load.limit) for load in found.providers}
-    assert found.runs == {"queued": 2, "leased": 0, "running": 1}
+    loads = {load.provider: (load.waiting, load.under_way, load.limit) for load in state.providers}
+    assert state.runs == {"queued": 2, "leased": 0, "running": 1}
     assert loads == {"openai": (1, 1, 3), "ollama": (1, 0, settings.PROVIDER_RUNS)}
 
 
-def test_the_oldest_waiting_run_is_one_that_may_start(healthy: Endpoint) -> None:
-    """It waits since the moment from which it might have started."""
+def test_the_oldest_waiting_run_is_one_that_can_start(healthy: Endpoint) -> None:
+    """The waiting time begins when the run could have started."""
     since = timezone.now() - timedelta(minutes=4)
     make_run(healthy, not_before=since)
     make_run(make_endpoint(slug="later"), not_before=timezone.now() + timedelta(minutes=4))
@@ -66,8 +66,8 @@ def test_the_oldest_waiting_run_is_one_that_may_start(healthy: Endpoint) -> None
     assert read_system_state(None).waiting_since == since
 
 
-def test_a_run_that_is_to_wait_does_not_wait_for_a_worker(healthy: Endpoint) -> None:
-    """Nothing is late before its time has come."""
+def test_a_delayed_run_does_not_wait_for_a_worker(healthy: Endpoint) -> None:
+    """A run that must not start yet is not late."""
     make_run(healthy, not_before=timezone.now() + timedelta(minutes=4))
 
     assert (read_system_state(None).waiting_since, read_system_state(None).waited) == (
@@ -79,15 +79,15 @@ def test_a_run_that_is_to_wait_does_not_wait_for_a_worker(healthy: Endpoint) -> 
 def test_a_lease_counts_as_expired_only_after_two_leases(
     healthy: Endpoint, settings: LazySettings
 ) -> None:
-    """A worker's death is noticed by the others within seconds; only what they miss counts."""
+    """Other workers take over within seconds; only leases that they missed count."""
     make_held_run(healthy, expires_in=-settings.RUN_LEASE)
     make_held_run(make_endpoint(slug="two"), expires_in=-3 * settings.RUN_LEASE, slot=2)
 
     assert read_system_state(None).expired_leases == 1
 
 
-def test_the_last_hour_counts_what_ended_in_it(healthy: Endpoint) -> None:
-    """Ended runs by state, claims with those under way, takeovers, attempts and void ones."""
+def test_the_last_hour_counts_ended_runs(healthy: Endpoint) -> None:
+    """Ended runs by state, claims including active runs, takeovers and attempts."""
     make_finished_run(healthy, passed=3, failed=1, void=2, claims=1)
     make_finished_run(healthy, passed=0, void=4, claims=3)
     make_finished_run(healthy, at=timezone.now() - timedelta(minutes=61), claims=1)
@@ -99,8 +99,8 @@ def test_the_last_hour_counts_what_ended_in_it(healthy: Endpoint) -> None:
     assert (hour.claims, hour.takeovers, hour.attempts, hour.void) == (6, 3, 10, 6)
 
 
-def test_history_that_was_played_is_no_load(healthy: Endpoint) -> None:
-    """Simulated runs were never claimed and are not the work of the last hour."""
+def test_simulated_history_is_not_counted(healthy: Endpoint) -> None:
+    """Workers did not claim simulated runs."""
     make_finished_run(healthy, simulated=True)
 
     assert (
@@ -109,32 +109,32 @@ def test_history_that_was_played_is_no_load(healthy: Endpoint) -> None:
     ) == ({}, 0)
 
 
-def test_workers_are_alive_for_as_long_as_they_were_seen_lately(healthy: Endpoint) -> None:
-    """One that has not looked for work for longer is gone."""
+def test_workers_are_alive_if_seen_recently(healthy: Endpoint) -> None:
+    """Others are only counted."""
     make_old_worker("host:2", timedelta(seconds=80))
     make_old_worker("host:3", timedelta(seconds=100))
 
-    found = read_system_state(None)
+    state = read_system_state(None)
 
-    assert [worker.name for worker in found.workers] == ["host:1", "host:2"]
-    assert found.workers_gone == 1
+    assert [worker.name for worker in state.workers] == ["host:1", "host:2"]
+    assert state.workers_gone == 1
 
 
-def test_duties_tell_when_they_were_last_done(healthy: Endpoint) -> None:
-    """The age is counted by the database's clock."""
-    age("beat", timedelta(minutes=3))
+def test_duties_have_the_time_they_were_last_done(healthy: Endpoint) -> None:
+    """The age uses the clock of the database."""
+    backdate_duty("beat", timedelta(minutes=3))
 
-    found = read_system_state(None)
+    state = read_system_state(None)
 
     assert (
         timedelta(minutes=3)
-        <= (found.age(found.duties["beat"]) or timedelta())
+        <= (state.age(state.duties["beat"]) or timedelta())
         < timedelta(minutes=4)
     )
 
 
 def test_endpoints_are_stale_after_twice_their_ttl(healthy: Endpoint) -> None:
-    """The longest without a verdict comes first; disabled and removed ones do not count."""
+    """The stalest comes first; disabled and removed endpoints do not count."""
     for slug, hours, over in (
         ("fresh", 11, {}),
         ("stale", 13, {}),
@@ -150,15 +150,15 @@ def test_endpoints_are_stale_after_twice_their_ttl(healthy: Endpoint) -> None:
 
 
 def test_an_endpoint_that_never_finished_is_as_old_as_its_registration(healthy: Endpoint) -> None:
-    """It would never be stale otherwise."""
+    """Otherwise it would never be stale."""
     registered = Now() - timedelta(hours=13)
     Endpoint.objects.update(last_finished_at=None, created_at=registered)
 
     assert read_system_state(None).stale == NamedEndpoints(1, ("steady",))
 
 
-def test_budgets_are_spent_out_for_one_day(healthy: Endpoint) -> None:
-    """Yesterday's budget is no matter any more."""
+def test_a_spent_budget_counts_for_one_day(healthy: Endpoint) -> None:
+    """The budget of yesterday does not count."""
     make_endpoint(slug="yesterday")
     today = partitions.database_today()
     Endpoint.objects.filter(slug="steady").update(spent_out_on=today)
@@ -167,7 +167,7 @@ def test_budgets_are_spent_out_for_one_day(healthy: Endpoint) -> None:
     assert read_system_state(None).spent_out == NamedEndpoints(1, ("steady",))
 
 
-def test_batches_that_wait_make_the_lag_of_the_rollups(healthy: Endpoint) -> None:
+def test_waiting_batches_are_the_lag_of_the_rollups(healthy: Endpoint) -> None:
     """The oldest batch that is not rolled up gives the lag."""
     for minutes in (8, 3):
         observations.store([], batch=uuid.uuid4())
@@ -185,7 +185,7 @@ def test_batches_that_wait_make_the_lag_of_the_rollups(healthy: Endpoint) -> Non
 
 
 def test_rows_without_a_partition_are_counted(healthy: Endpoint) -> None:
-    """What lies in the overflow table shows."""
+    """The rows of the overflow table are counted."""
     sql(f"DROP TABLE dashboard_observation_{partitions.database_today():%Y%m%d}")
     row = Observation(healthy.profile.pk, 1, observations.LIVE, 0, datetime.now(UTC))
     observations.store([row, row], batch=uuid.uuid4())
@@ -194,7 +194,7 @@ def test_rows_without_a_partition_are_counted(healthy: Endpoint) -> None:
 
 
 def test_partitions_are_summed_up_by_table(healthy: Endpoint) -> None:
-    """Yesterday, today and a week ahead for days; this month and the next for months."""
+    """Daily tables reach from yesterday to a week ahead, monthly ones to next month."""
     tables = {table.name: table for table in read_system_state(None).store.tables}
     today = partitions.database_today()
 
@@ -208,23 +208,23 @@ def test_partitions_are_summed_up_by_table(healthy: Endpoint) -> None:
     assert all(table.size_bytes > 0 for table in tables.values())
 
 
-def test_doorbells_in_the_broker_are_counted(healthy: Endpoint, redis: Redis) -> None:
-    """Messages that no worker has taken yet."""
+def test_wake_ups_in_the_broker_are_counted(healthy: Endpoint, redis: Redis) -> None:
+    """Messages that no worker received yet are counted."""
     redis.lpush("celery", "one", "two")
 
-    assert read_system_state(None).doorbells == 2
+    assert read_system_state(None).wake_ups == 2
 
 
 @pytest.mark.usefixtures("no_broker")
-def test_a_broker_that_is_down_is_no_error(healthy: Endpoint) -> None:
-    """The state says so and tells everything else."""
-    found = read_system_state(None)
+def test_a_broker_that_is_down_is_not_an_error(healthy: Endpoint) -> None:
+    """The rest of the state is complete."""
+    state = read_system_state(None)
 
-    assert found.doorbells is None
-    assert found.endpoints == 1
+    assert state.wake_ups is None
+    assert state.endpoints == 1
 
 
-def test_reading_the_state_costs_the_same_for_any_fleet(
+def test_the_number_of_queries_does_not_depend_on_the_fleet(
     healthy: Endpoint, django_assert_num_queries: DjangoAssertNumQueries
 ) -> None:
     """The number of queries does not grow with endpoints, runs or providers."""

@@ -79,7 +79,7 @@ def _leave_traces(person: User) -> None:
     """What requests leave behind: failed sign-ins, a linked account, a kept answer."""
     people.create_first_administrator(password="drawn and printed")
     external_accounts.link(person, "subject-1")
-    try_limit.count(person)
+    try_limit.count_try(person)
     with transaction.atomic():
         claimed = idempotency.claim_key(ApiToken.objects.earliest("pk"), "key-1", b"{}")
         assert isinstance(claimed, idempotency.KeyClaim)

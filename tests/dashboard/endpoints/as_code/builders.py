@@ -1,4 +1,4 @@
-"""Files of endpoints for tests, and the short way to read and apply them."""
+"""Endpoints files for tests, and helpers that read, plan and apply them."""
 
 from __future__ import annotations
 
@@ -6,11 +6,11 @@ from collections.abc import Mapping, Sequence
 
 from dashboard.endpoints.as_code import apply_plan, file_reader
 from dashboard.endpoints.as_code.apply_plan import Plan
-from dashboard.endpoints.as_code.file_errors import Mistake, Unreadable
-from dashboard.endpoints.as_code.file_reader import Declared
-from dashboard.endpoints.services import apply_file
+from dashboard.endpoints.as_code.file_errors import InvalidFile, Mistake
+from dashboard.endpoints.as_code.file_reader import DeclaredEndpoint
+from dashboard.endpoints.services.apply_file import apply_endpoints
 
-# What tests/factories.py makes, word for word.
+# The same endpoint as tests/factories.py makes.
 STEADY = """\
 version: 1
 endpoints:
@@ -29,24 +29,23 @@ NEW = """\
 """
 
 
-def declared(text: str, variables: Mapping[str, str] | None = None) -> Sequence[Declared]:
-    return file_reader.read(text, variables=variables or {})
+def read_file(text: str, variables: Mapping[str, str] | None = None) -> Sequence[DeclaredEndpoint]:
+    return file_reader.read_endpoints(text, variables=variables or {})
 
 
-def wrong(text: str, variables: Mapping[str, str] | None = None) -> Sequence[Mistake]:
-    """All that is wrong with a text."""
+def read_mistakes(text: str, variables: Mapping[str, str] | None = None) -> Sequence[Mistake]:
     try:
-        file_reader.read(text, variables=variables)
-    except Unreadable as exc:
+        file_reader.read_endpoints(text, variables=variables)
+    except InvalidFile as exc:
         return exc.mistakes
     return []
 
 
-def planned(text: str, *, prune: bool = False, **variables: str) -> Plan:
-    return apply_plan.make(declared(text, variables), prune=prune)
+def make_plan(text: str, *, prune: bool = False, **variables: str) -> Plan:
+    return apply_plan.make_plan(read_file(text, variables), prune=prune)
 
 
-def applied(
+def apply_file(
     text: str, *, prune: bool = False, expected: str | None = None, **variables: str
 ) -> Plan:
-    return apply_file.apply(declared(text, variables), prune=prune, expected=expected, by=None)
+    return apply_endpoints(read_file(text, variables), prune=prune, expected=expected, by=None)

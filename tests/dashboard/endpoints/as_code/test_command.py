@@ -1,4 +1,4 @@
-"""`toolgauge plan`, `apply` and `export` on the database of the tests."""
+"""`toolgauge plan`, `apply` and `export` on the test database."""
 
 from __future__ import annotations
 
@@ -29,13 +29,13 @@ Command = Callable[..., tuple[int, Any, str]]
 def toolgauge(
     capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, db: None
 ) -> Command:
-    """The exit code, standard output as JSON where it is, and what was said."""
+    """Returns the exit code, standard output (parsed if it is JSON) and standard error."""
 
-    def run(*words: str, stdin: str = "") -> tuple[int, Any, str]:
+    def run(*arguments: str, stdin: str = "") -> tuple[int, Any, str]:
         monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(stdin.encode())))
-        code = main([*words, "--data-dir", "/nowhere"])
-        out, said = capfd.readouterr()
-        return code, json.loads(out) if out.startswith("{") else out, said
+        code = main([*arguments, "--data-dir", "/nowhere"])
+        out, stderr = capfd.readouterr()
+        return code, json.loads(out) if out.startswith("{") else out, stderr
 
     monkeypatch.setenv("TEAM_KEY", KEY)
     return run
@@ -51,72 +51,72 @@ def file(tmp_path: Path) -> Path:
 def test_a_file_is_planned_applied_and_exported(
     toolgauge: Command, file: Path, tmp_path: Path
 ) -> None:
-    """JSON on one output, words on the other; no key on either, nor in the file that is written."""
+    """JSON is on stdout, text on stderr, and no key on either or in the exported file."""
     make_endpoint(ttl=timedelta(hours=1))
 
-    code, plan, said = toolgauge("plan", str(file), "--exit-code")
+    code, plan, stderr = toolgauge("plan", str(file), "--exit-code")
 
     assert (code, plan["counts"]["create"], plan["counts"]["change"]) == (1, 1, 1)
-    assert "~ change steady\n    ttl: 1h -> 6h\n" in said
-    assert "+ create fresh" in said
-    assert "Plan: 1 to create, 1 to change, 0 to remove, 0 unchanged." in said
+    assert "~ change steady\n    ttl: 1h -> 6h\n" in stderr
+    assert "+ create fresh" in stderr
+    assert "Plan: 1 to create, 1 to change, 0 to remove, 0 unchanged." in stderr
 
     code, done, _ = toolgauge("apply", str(file), "--expect", plan["state"])
 
     assert (code, done["applied"], Credential.objects.get().hint) == (0, True, "mnop")
 
     out = tmp_path / "out.yaml"
-    code, told, _ = toolgauge("export", str(out))
+    code, result, _ = toolgauge("export", str(out))
 
-    assert (code, told["file"]) == (0, str(out))
-    assert KEY not in out.read_text() + json.dumps([plan, done]) + said
+    assert (code, result["file"]) == (0, str(out))
+    assert KEY not in out.read_text() + json.dumps([plan, done]) + stderr
     assert toolgauge("plan", "-", "--prune", "--exit-code", stdin=out.read_text())[0] == 0
 
 
-def test_an_apply_that_expects_something_else_changes_nothing(
+def test_an_apply_with_another_expected_state_changes_nothing(
     toolgauge: Command, file: Path
 ) -> None:
-    """Exit 1, with the plan as it is now."""
-    code, told, said = toolgauge("apply", str(file), "--expect", "0" * 64)
+    """It exits with 1 and prints the current plan."""
+    code, result, stderr = toolgauge("apply", str(file), "--expect", "0" * 64)
 
-    assert (code, told["applied"], told["counts"]["create"]) == (1, False, 2)
-    assert "Nothing was applied" in said
+    assert (code, result["applied"], result["counts"]["create"]) == (1, False, 2)
+    assert "Nothing was applied" in stderr
     assert not Endpoint.objects.exists()
 
 
-def test_a_wrong_file_is_told_as_compilers_do(toolgauge: Command, file: Path) -> None:
-    """Exit 2; all mistakes with file, line and column on both outputs."""
+def test_mistakes_are_reported_with_file_line_and_column(toolgauge: Command, file: Path) -> None:
+    """It exits with 2 and prints all mistakes on both outputs."""
     file.write_text(STEADY.replace("openai", "opanai") + "    ttl: soon\n")
 
-    code, told, said = toolgauge("apply", str(file))
+    code, result, stderr = toolgauge("apply", str(file))
 
     assert code == 2
-    assert [(each["line"], each["column"]) for each in told["errors"]] == [(4, 15), (8, 10)]
-    assert f"{file}:4:15: There is no provider “opanai”. Did you mean “openai”?" in said
+    assert [(each["line"], each["column"]) for each in result["errors"]] == [(4, 15), (8, 10)]
+    assert f"{file}:4:15: There is no provider “opanai”. Did you mean “openai”?" in stderr
     assert not Endpoint.objects.exists()
 
 
 @pytest.mark.parametrize("command", ["plan", "apply", "export"])
 def test_a_file_that_cannot_be_opened_is_named(toolgauge: Command, command: str) -> None:
-    """Exit 2; nothing on the output."""
-    code, out, said = toolgauge(command, "/nowhere/x.yaml")
+    """It exits with 2 and prints nothing on stdout."""
+    code, out, stderr = toolgauge(command, "/nowhere/x.yaml")
 
     assert (code, out) == (2, "")
-    assert "/nowhere/x.yaml cannot be" in said
+    assert "/nowhere/x.yaml cannot be" in stderr
 
 
 @pytest.mark.parametrize(
-    ("env", "expected", "says"),
+    ("env", "expected", "message"),
     [
         ({"SECRET_KEY": ""}, 2, "the settings cannot be used"),
         ({"DATABASE_URL": "postgresql://t@127.0.0.1:9/t"}, 3, "the database cannot be used"),
     ],
     ids=["settings", "database"],
 )
-def test_a_process_without_settings_or_database_says_so(
-    env: dict[str, str], expected: int, says: str
+def test_missing_settings_and_database_are_reported(
+    env: dict[str, str], expected: int, message: str
 ) -> None:
-    """Exit 2 for what the caller can mend, 3 where nothing can be known; no traceback."""
+    """It exits with 2 for an error of the caller, 3 for the database, without a traceback."""
     done = subprocess.run(
         [sys.executable, "-m", "cli.main", "plan", "-", "--data-dir", "/nowhere"],
         cwd=ROOT,
@@ -129,12 +129,12 @@ def test_a_process_without_settings_or_database_says_so(
     )
 
     assert (done.returncode, done.stdout) == (expected, "")
-    assert says in done.stderr
+    assert message in done.stderr
     assert "Traceback" not in done.stderr
 
 
 def test_an_export_writes_over_a_file_only_when_forced(toolgauge: Command, file: Path) -> None:
-    """A file that people wrote has comments, which would be gone."""
+    """An existing file may have comments, which an export would lose."""
     before, mode = file.read_text(), stat.S_IMODE(file.stat().st_mode)
 
     assert toolgauge("export", str(file))[0] == 2

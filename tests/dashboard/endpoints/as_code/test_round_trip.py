@@ -11,12 +11,12 @@ from hypothesis import strategies as st
 
 from dashboard.endpoints.as_code import file_writer
 from dashboard.endpoints.as_code.file_errors import Mistakes
-from dashboard.endpoints.as_code.yaml_nodes import compose, value_of
+from dashboard.endpoints.as_code.yaml_nodes import compose, json_value
 from probes.secret import Secret
-from tests.dashboard.endpoints.as_code.builders import applied, planned
+from tests.dashboard.endpoints.as_code.builders import apply_file, make_plan
 from tests.factories import make_endpoint
 
-# Whatever a database column can hold.
+# Everything that a database column can hold.
 TEXTS = st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\0"), max_size=12)
 TRICKY = st.sampled_from(
     [
@@ -34,25 +34,27 @@ VALUES = st.recursive(
 
 @settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(st.dictionaries(TEXTS | TRICKY, VALUES, max_size=4))
-def test_what_is_written_reads_back_as_the_same(fields: dict[str, Any]) -> None:
-    """Every value that JSON can hold, with its type."""
+def test_written_fields_read_back_unchanged(fields: dict[str, Any]) -> None:
+    """Every JSON value keeps its type."""
     mistakes = Mistakes()
 
-    tree = compose("x:\n" + file_writer.block(fields, indent=2) if fields else "x: {}", mistakes)
+    tree = compose(
+        "x:\n" + file_writer.format_block(fields, indent=2) if fields else "x: {}", mistakes
+    )
 
     mistakes.check()
     assert tree is not None
-    assert repr(value_of(tree, mistakes)) == repr({"x": fields})
+    assert repr(json_value(tree, mistakes)) == repr({"x": fields})
 
 
 @pytest.mark.django_db
-def test_an_export_looks_as_one_would_have_written_it() -> None:
-    """Names in the order of the table, no quotes where none are needed, nothing that is empty."""
+def test_an_export_is_idiomatic_yaml() -> None:
+    """Fields are in a fixed order, without unnecessary quotes and empty values."""
     make_endpoint(slug="b", options={"stop": ["no", {"a": [1]}], "x": {}}, model="a: b")
     prices = {"price_input": Decimal("0.15"), "price_output": Decimal("0.000001")}
     make_endpoint(slug="a", model="org/m-1:free", tags=["eu", "x"], currency="EUR", **prices)
 
-    text = file_writer.export(None)
+    text = file_writer.export_endpoints(None)
 
     assert text[text.index("version") :] == (
         "version: 1\n"
@@ -84,20 +86,20 @@ def test_an_export_looks_as_one_would_have_written_it() -> None:
 
 
 @pytest.mark.django_db
-def test_an_export_says_that_a_key_is_stored_and_not_which() -> None:
-    """Not even its end."""
+def test_an_export_mentions_a_stored_key_without_its_value() -> None:
+    """Not even its last characters are exported."""
     make_endpoint(key=Secret("sk-abcdefghijklmnop"))
 
-    text = file_writer.export(None)
+    text = file_writer.export_endpoints(None)
 
     assert "# An API key is stored." in text
     assert "mnop" not in text
 
 
 @pytest.mark.django_db
-def test_an_export_of_nothing_can_be_applied() -> None:
-    """A fresh installation is a file too."""
-    assert planned(file_writer.export(None)).steps == []
+def test_an_empty_export_can_be_applied() -> None:
+    """The export of a new installation is a valid file."""
+    assert make_plan(file_writer.export_endpoints(None)).steps == []
 
 
 @pytest.mark.django_db
@@ -115,15 +117,15 @@ def test_an_export_of_nothing_can_be_applied() -> None:
 def test_applying_an_export_changes_nothing(
     options: dict[str, Any], model: str, minutes: int, price: Decimal | None
 ) -> None:
-    """Round trip through the file, whatever the rows hold."""
+    """The round trip keeps all values."""
     ttl = timedelta(minutes=minutes)
     with transaction.atomic():
         make_endpoint(options=options, model=model, ttl=ttl, price_input=price)
         make_endpoint(slug="zz", enabled=False, key=Secret("sk-abcdefghijklmnop"))
 
-        text = file_writer.export(None)
-        plan = applied(text, prune=True)
+        text = file_writer.export_endpoints(None)
+        plan = apply_file(text, prune=True)
 
         assert [step.as_json() for step in plan.changing] == []
-        assert file_writer.export(None) == text
+        assert file_writer.export_endpoints(None) == text
         transaction.set_rollback(True)

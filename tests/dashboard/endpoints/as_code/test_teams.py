@@ -1,4 +1,4 @@
-"""The team of an endpoint in a file: by name, never created, and gone where the file is silent."""
+"""The team of an endpoint in a file: referenced by name, never created, removed if omitted."""
 
 from __future__ import annotations
 
@@ -10,56 +10,56 @@ from dashboard.core.errors import Refused
 from dashboard.endpoints.as_code import drift, file_writer
 from dashboard.models import Endpoint
 from dashboard.models.people import Team
-from tests.dashboard.endpoints.as_code.builders import NEW, STEADY, applied, planned
+from tests.dashboard.endpoints.as_code.builders import NEW, STEADY, apply_file, make_plan
 from tests.factories import make_endpoint
 from tests.markup import assert_contains
 
 pytestmark = pytest.mark.django_db
-OURS = STEADY + "    team: search\n"
+WITH_TEAM = STEADY + "    team: search\n"
 
 
-def test_a_file_gives_an_endpoint_to_a_team_and_takes_it_back() -> None:
-    """Whatever the case of the name; a file without the line leaves it without a team."""
+def test_a_file_assigns_and_removes_a_team() -> None:
+    """The case of the name does not matter; a file without the line removes the team."""
     team = Team.objects.create(name="Search")
 
-    applied(OURS + NEW)
+    apply_file(WITH_TEAM + NEW)
     assert Endpoint.objects.get(slug="steady").team == team
     assert Endpoint.objects.get(slug="fresh").team is None
-    assert planned(OURS + NEW).changing == []
+    assert make_plan(WITH_TEAM + NEW).changing == []
 
-    (step,) = planned(STEADY + NEW).changing
+    (step,) = make_plan(STEADY + NEW).changing
     assert [(each.name, each.old, each.new) for each in step.changes] == [("team", "Search", None)]
-    applied(STEADY + NEW)
+    apply_file(STEADY + NEW)
     assert Endpoint.objects.get(slug="steady").team is None
 
 
 @pytest.mark.parametrize("name", ["Search", "null", "no", 'a "b": c', "组"])
 def test_an_export_names_the_team_and_reads_back(name: str) -> None:
-    """Whatever a team is called."""
+    """Every name of a team is quoted correctly."""
     make_endpoint(team=Team.objects.create(name=name))
 
-    assert planned(file_writer.export(None)).changing == []
+    assert make_plan(file_writer.export_endpoints(None)).changing == []
 
 
-def test_a_move_by_hand_is_told_from_what_the_file_said() -> None:
-    """As any other edit since the last apply."""
+def test_a_manual_change_of_team_is_drift() -> None:
+    """It is listed as any other edit since the last apply."""
     Team.objects.create(name="search")
-    applied(OURS)
+    apply_file(WITH_TEAM)
     Endpoint.objects.update(team=Team.objects.create(name="billing"))
 
-    (edited,) = drift.of(Endpoint.objects.get())
+    (edited,) = drift.read_drift(Endpoint.objects.get())
     assert (edited.name, edited.applied, edited.now) == ("team", "search", "billing")
 
 
 @pytest.mark.usefixtures("static_files")
-def test_a_team_that_is_not_there_is_refused_by_name(client: Client) -> None:
-    """In the plan, in the page and when applying; nothing else of the file is done either."""
+def test_an_unknown_team_is_refused_by_name(client: Client) -> None:
+    """Plan, page and apply refuse it, and nothing of the file is applied."""
     client.force_login(User.objects.create_superuser("root"))
 
-    for refused in (planned, applied):
+    for action in (make_plan, apply_file):
         with pytest.raises(Refused, match="There is no team “search”"):
-            refused(OURS + NEW)
+            action(WITH_TEAM + NEW)
     for do in ("plan", "apply"):
-        page = client.post("/settings/import/", {"text": OURS + NEW, "do": do})
+        page = client.post("/settings/import/", {"text": WITH_TEAM + NEW, "do": do})
         assert_contains(page, "There is no team “search”")
     assert not Endpoint.objects.exists()
