@@ -10,7 +10,7 @@ import pytest
 from dashboard.endpoints.services import endpoints
 from dashboard.models import Attempt, Endpoint, Run, RunMetric
 from dashboard.runs import services as runs
-from workers.probing import carry_out
+from workers.probing import execute_run
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -56,10 +56,10 @@ def probe(address: str, vendor_url: str) -> Run:
         enabled=True,
         key=None,
     )
-    run = runs.request(endpoint, by=None)
-    lease = runs.claim(owner="test")
+    run = runs.request_run(endpoint, by=None)
+    lease = runs.claim_run(owner="test")
     assert lease
-    carry_out(lease)
+    execute_run(lease)
     run.refresh_from_db()
     return run
 

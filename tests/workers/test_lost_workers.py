@@ -14,7 +14,7 @@ from dashboard.runs import services as runs
 from health.observation_bits import pack_verdicts
 from probes.outcomes import Metric, Verdict
 from tests.live import broker, celery_worker, eventually
-from workers.probing import look_around
+from workers.probing import run_scheduler_pass
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -88,7 +88,7 @@ def test_a_run_whose_worker_is_killed_is_finished_by_another_once(
 def test_runs_whose_doorbells_were_flushed_are_carried_out(vendor_url: str, tmp_path: Path) -> None:
     """A message is a doorbell: with Redis flushed, every due run runs all the same, once."""
     register(vendor_url, count=3)
-    look_around()
+    run_scheduler_pass()
     assert broker().llen("celery") == 3
     broker().flushdb()
 
@@ -116,7 +116,7 @@ def test_a_cancelled_run_stops_the_worker_at_its_next_write(
     register(vendor_url)
     with celery_worker(tmp_path / "worker.log"):
         eventually(lambda: Attempt.objects.count() >= 2)
-        assert runs.cancel(Run.objects.get(), by="ann")
+        assert runs.cancel_run(Run.objects.get(), by="ann")
         eventually(lambda: "lease lost" in (tmp_path / "worker.log").read_text())
 
     assert Run.objects.get().state == "abandoned"

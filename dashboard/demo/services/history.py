@@ -94,7 +94,7 @@ def _store_attempts(run: Run, made: tuple[Attempt, ...], month: date) -> None:
         "token": _NO_TOKEN,
         "stored_at": run.finished_at,
     }
-    values = [{**attempts.columns(attempt), **shared} for attempt in made]
+    values = [{**attempts.row_values(attempt), **shared} for attempt in made]
     with connection.cursor() as cursor:
         cursor.executemany(_EVIDENCE, values)
         cursor.executemany(_ATTEMPT, values)

@@ -209,7 +209,7 @@ def _of_key(endpoint: Endpoint, wanted: Declared) -> tuple[list[Change], list[Ef
     moves = origin(endpoint.base_url) != origin(wanted.values["base_url"])
     before = "stored" if stored else None
     if wanted.key is not None:
-        if stored and not moves and credentials.holds(stored, wanted.key):
+        if stored and not moves and credentials.matches_key(stored, wanted.key):
             return [], []
         return [Change(KEY, before, f"${wanted.key_from}")], [Effect.KEY_STORED]
     if stored and moves:

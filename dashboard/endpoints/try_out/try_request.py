@@ -60,7 +60,7 @@ def stored_key(endpoint: Endpoint | None, base_url: str) -> Secret | None:
     """The endpoint's stored key, unless the form leads elsewhere: saving would delete it then."""
     if endpoint is None or origin(base_url) != origin(endpoint.base_url):
         return None
-    return credentials.reveal(endpoint)
+    return credentials.read_key(endpoint)
 
 
 def ask(target: Target) -> TryResult:

@@ -43,7 +43,7 @@ def page(request: HttpRequest, slug: str) -> HttpResponse:
         **panel,
         **_runs(request, endpoint),
         "credential": Credential.objects.filter(endpoint=endpoint).first(),
-        "progress": progress.of_latest(endpoint),
+        "progress": progress.read_latest_progress(endpoint),
         "spend": Spend.objects.today(endpoint),
     }
     return render(request, "endpoints/endpoint.html", context)
@@ -57,7 +57,7 @@ def runs(request: HttpRequest, slug: str) -> HttpResponse:
     table = _runs(request, endpoint)
     if request.headers.get("HX-Trigger") in _TURNS:
         response = render(request, "endpoints/_runs_panel.html", {"endpoint": endpoint, **table})
-        response["HX-Push-Url"] = _page_url(request, endpoint, table["runs"].asked.here)
+        response["HX-Push-Url"] = _page_url(request, endpoint, table["runs"].filter.current_address)
         return response
     found = endpoint_page.context(endpoint, current_policy(slug))
     return render(request, "endpoints/_runs_panel.html", {**found, **table, "oob": True})
@@ -122,15 +122,15 @@ def remove(request: HttpRequest, slug: str) -> HttpResponse:
 def _runs(request: HttpRequest, endpoint: Endpoint) -> dict[str, Any]:
     asked = RunFilter(**RunFilterForm(request.GET).read())
     return {
-        "runs": runs_table.read(endpoint, asked),
-        "runs_choices": runs_table.choices(asked),
-        "kept": http.other_parameters(request, runs_table.PARTS),
+        "runs": runs_table.read_run_table(endpoint, asked),
+        "runs_choices": runs_table.filter_choices(asked),
+        "kept": http.other_parameters(request, runs_table.PARAMETERS),
     }
 
 
 def _page_url(request: HttpRequest, endpoint: Endpoint, runs_query: str) -> str:
     """The endpoint's page as it is, with another place in the table of runs."""
-    kept = http.other_parameters(request, runs_table.PARTS)
+    kept = http.other_parameters(request, runs_table.PARAMETERS)
     return endpoint.get_absolute_url() + http.join_queries(kept, runs_query)
 
 

@@ -51,7 +51,7 @@ def workers(state: SystemState) -> Check:
 
 
 def schedule(state: SystemState) -> Check:
-    looked = state.age(state.duties.get(pulses.LOOK_AROUND))
+    looked = state.age(state.duties.get(pulses.SCHEDULE))
     lag = state.scheduler_lag or timedelta(0)
     if looked is None or looked > _patience():
         return bad(

@@ -75,7 +75,7 @@ def recount() -> Check:
     """Count yesterday's observations again and compare with the rollups that charts read."""
     day = partitions.database_today() - timedelta(days=1)
     try:
-        different = rollups.recount(day)
+        different = rollups.recount_day(day)
     except ValueError:
         return ok("recount", f"The observations of {day} are not kept any more.")
     if different:

@@ -42,7 +42,7 @@ def attempt(trial: int = 1, outcome: Outcome = Outcome.PASS, **over: Any) -> Att
 
 def claimed(owner: str = "me") -> runs.Lease:
     """The lease of the most urgent run."""
-    lease = runs.claim(owner=owner)
+    lease = runs.claim_run(owner=owner)
     assert lease
     return lease
 
@@ -50,7 +50,7 @@ def claimed(owner: str = "me") -> runs.Lease:
 def started() -> runs.Lease:
     """The lease of the most urgent run, which has begun."""
     lease = claimed()
-    assert runs.start(lease)
+    assert runs.start_run(lease)
     return lease
 
 
@@ -64,7 +64,7 @@ def carry_through(*made: Attempt) -> Run:
     schedule.schedule_due()
     lease = started()
     for one in made or (attempt(),):
-        attempts.record(lease, one)
+        attempts.record_attempt(lease, one)
     finish.finish(lease)
     return Run.objects.get(pk=lease.run_id)
 

@@ -42,7 +42,7 @@ def test_a_provider_gets_only_so_many_runs_at_once(db: None, settings: Any) -> N
     endpoints.create(**{**FIELDS, "slug": "other", "provider": "anthropic"})
     schedule.schedule_due()
 
-    leases = [lease for _ in range(5) if (lease := runs.claim(owner="me"))]
+    leases = [lease for _ in range(5) if (lease := runs.claim_run(owner="me"))]
 
     assert len(leases) == 3
     assert "other" in {lease.slug for lease in leases}
@@ -55,14 +55,14 @@ def test_a_place_is_free_again_when_its_run_ends(db: None, settings: Any) -> Non
     schedule.schedule_due()
 
     finished = started()
-    attempts.record(finished, attempt())
+    attempts.record_attempt(finished, attempt())
     finish.finish(finished)
     failed = claimed()
-    runs.fail(failed, reason="no")
+    runs.fail_run(failed, reason="no")
     expire(claimed())
-    schedule.reap()
+    schedule.reap_expired_leases()
 
-    assert runs.claim(owner="me")
+    assert runs.claim_run(owner="me")
 
 
 def test_an_exception_gives_a_provider_another_cap(db: None, settings: Any) -> None:
@@ -71,8 +71,8 @@ def test_an_exception_gives_a_provider_another_cap(db: None, settings: Any) -> N
     fleet(3)
     schedule.schedule_due()
 
-    assert runs.claim(owner="me")
-    assert runs.claim(owner="me") is None
+    assert runs.claim_run(owner="me")
+    assert runs.claim_run(owner="me") is None
 
 
 def test_the_database_refuses_two_runs_in_one_place(db: None) -> None:
@@ -93,8 +93,8 @@ def test_what_a_run_may_cost_is_reserved_and_what_it_did_not_cost_is_given_back(
     lease = started()
     reserved = spent()
     two = Evidence(({"request": {"url": "asked"}}, {"request": {"url": "again"}}))
-    attempts.record(lease, attempt(1, evidence=two, usage=Usage(100, 20)))
-    attempts.record(lease, attempt(2, usage=Usage(10, 5)))
+    attempts.record_attempt(lease, attempt(1, evidence=two, usage=Usage(100, 20)))
+    attempts.record_attempt(lease, attempt(2, usage=Usage(10, 5)))
     Run.objects.update(fingerprint={}, reserved_requests=0, reserved_tokens=0)
     before = spent()
 
@@ -109,9 +109,9 @@ def test_a_cancelled_run_gives_back_what_it_had_not_used(endpoint: Endpoint) -> 
     """A run that was stopped does not eat the day's budget."""
     schedule.schedule_due()
     lease = started()
-    attempts.record(lease, attempt(1, usage=Usage(100, 20)))
+    attempts.record_attempt(lease, attempt(1, usage=Usage(100, 20)))
 
-    runs.cancel(Run.objects.get(pk=lease.run_id), by="ann")
+    runs.cancel_run(Run.objects.get(pk=lease.run_id), by="ann")
 
     assert spent() == (1, 120)
 
@@ -120,10 +120,10 @@ def test_a_dead_workers_reservation_is_given_back(endpoint: Endpoint) -> None:
     """A budget is not lost with the worker that held some of it."""
     schedule.schedule_due()
     lease = started()
-    attempts.record(lease, attempt(1, usage=Usage(100, 20)))
+    attempts.record_attempt(lease, attempt(1, usage=Usage(100, 20)))
     expire(lease)
 
-    schedule.reap()
+    schedule.reap_expired_leases()
 
     assert spent() == (1, 120)
 
@@ -132,11 +132,11 @@ def test_an_answer_that_tells_no_tokens_costs_what_was_reserved(endpoint: Endpoi
     """What is not known is not taken for nothing; a void attempt costs no tokens."""
     schedule.schedule_due()
     lease = started()
-    attempts.record(lease, attempt(1, usage=Usage()))
+    attempts.record_attempt(lease, attempt(1, usage=Usage()))
     dear = spent()
-    attempts.record(lease, attempt(2, Outcome.VOID, usage=Usage()))
+    attempts.record_attempt(lease, attempt(2, Outcome.VOID, usage=Usage()))
 
-    runs.cancel(Run.objects.get(pk=lease.run_id), by="ann")
+    runs.cancel_run(Run.objects.get(pk=lease.run_id), by="ann")
 
     assert dear[1] > 1000
     assert 1000 < spent()[1] < dear[1]
@@ -148,7 +148,7 @@ def test_a_run_beyond_the_days_budget_does_not_begin(endpoint: Endpoint) -> None
     schedule.schedule_due()
     lease = claimed()
 
-    assert runs.start(lease) is None
+    assert runs.start_run(lease) is None
 
     run = Run.objects.get()
     endpoint.refresh_from_db()
@@ -173,8 +173,8 @@ def test_budgets_hold_over_the_runs_of_a_day(endpoint: Endpoint, kind: str) -> N
         due_now()
         schedule.schedule_due()
         lease = claimed()
-        if runs.start(lease):
-            attempts.record(lease, attempt(1, usage=Usage(1000, 1000)))
+        if runs.start_run(lease):
+            attempts.record_attempt(lease, attempt(1, usage=Usage(1000, 1000)))
             finish.finish(lease)
         states.append(Run.objects.get(pk=lease.run_id).state)
         requests, tokens = spent()
@@ -188,7 +188,7 @@ def test_a_raised_budget_ends_the_wait(endpoint: Endpoint) -> None:
     """Who raises the budget need not wait for the next day."""
     Endpoint.objects.update(daily_requests=10)
     schedule.schedule_due()
-    runs.start(claimed())
+    runs.start_run(claimed())
     assert schedule.schedule_due() == 0
 
     change(endpoint, daily_requests=1000)
@@ -200,7 +200,7 @@ def test_waiting_for_the_next_day_is_not_taken_for_a_clock_set_back(endpoint: En
     """An endpoint with a short TTL stays asleep until its budget is new."""
     Endpoint.objects.update(daily_requests=10, ttl=timedelta(minutes=5))
     schedule.schedule_due()
-    runs.start(claimed())
+    runs.start_run(claimed())
 
     assert schedule.schedule_due() == 0
     endpoint.refresh_from_db()

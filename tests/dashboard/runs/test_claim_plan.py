@@ -73,7 +73,7 @@ def test_a_claim_reads_only_what_waits(now: None) -> None:
     wake("id <= 50")
     schedule.schedule_due()
 
-    plan = explained(runs._CLAIM, lambda: runs.claim(owner="me"))
+    plan = explained(runs._CLAIM, lambda: runs.claim_run(owner="me"))
 
     assert ("dashboard_run", "run_claimable") in plan.reads
     assert ("dashboard_run", "Seq Scan") not in plan.reads
@@ -82,7 +82,7 @@ def test_a_claim_reads_only_what_waits(now: None) -> None:
 
 def test_a_claim_where_nothing_waits_reads_next_to_nothing(now: None) -> None:
     """Idle workers ask again and again; the past must not pay for it."""
-    plan = explained(runs._CLAIM, lambda: runs.claim(owner="me"))
+    plan = explained(runs._CLAIM, lambda: runs.claim_run(owner="me"))
 
     assert ("dashboard_run", "Seq Scan") not in plan.reads
     assert plan.pages < FEW_PAGES
@@ -105,11 +105,11 @@ def test_a_look_around_reads_no_run_that_is_over(now: None, duty: str) -> None:
     """Whatever recurs stays away from the past."""
     wake("id <= 50")
     schedule.schedule_due()
-    runs.claim(owner="me")
+    runs.claim_run(owner="me")
     statement, call = {
-        "reap": (schedule._REAP, schedule.reap),
-        "to_ring": (schedule._TO_RING, lambda: schedule.to_ring(10)),
-        "is_neglected": (schedule._NEGLECTED, schedule.is_neglected),
+        "reap": (schedule._REAP, schedule.reap_expired_leases),
+        "to_ring": (schedule._CLAIM_WAKEUPS, lambda: schedule.claim_wakeups(10)),
+        "is_neglected": (schedule._OVERDUE, schedule.has_overdue_run),
     }[duty]
 
     plan = explained(statement, call)
@@ -125,13 +125,13 @@ def test_a_crowd_of_a_full_provider_is_passed_without_reading_the_past(
     settings.PROVIDER_RUNS = 1
     wake(f"provider = 'openai' AND id <= {2 * CROWD}")
     schedule.schedule_due()
-    assert runs.claim(owner="me")
+    assert runs.claim_run(owner="me")
     wake("slug = 'e2'")
     schedule.schedule_due()
     execute("ANALYZE dashboard_run")
     leases: list[runs.Lease | None] = []
 
-    plan = explained(runs._CLAIM, lambda: leases.append(runs.claim(owner="me")))
+    plan = explained(runs._CLAIM, lambda: leases.append(runs.claim_run(owner="me")))
 
     assert [lease.slug for lease in leases if lease] == ["e2"]
     assert ("dashboard_run", "run_claimable") in plan.reads

@@ -20,9 +20,9 @@ def test_a_run_from_a_month_without_a_partition_makes_its_own() -> None:
     schedule.schedule_due()
     Run.objects.update(created_at=datetime(2021, 5, 5, tzinfo=UTC))
     lease = claimed()
-    assert runs.start(lease)
+    assert runs.start_run(lease)
 
-    attempts.record(lease, attempt(1))
+    attempts.record_attempt(lease, attempt(1))
 
     assert Attempt.objects.count() == 1
     with connection.cursor() as cursor:

@@ -27,7 +27,7 @@ def test_the_plan_is_a_part_and_a_page(signed_in: Client) -> None:
     assert_contains(page, "<html")
     for answer in (part, page):
         assert_contains(answer, "Start the light run")
-        assert_contains(answer, f"{runs.ceiling('full').tokens:,}")
+        assert_contains(answer, f"{runs.price_ceiling('full').tokens:,}")
         assert_contains(answer, f"<dd>{len(plan_trials('full'))}</dd>")
         assert_contains(answer, "No daily budget is set")
     assert not Run.objects.exists()
@@ -40,7 +40,7 @@ def test_the_plan_of_nobody_is_not_found(signed_in: Client) -> None:
 
 def test_a_budget_that_does_not_suffice_is_refused_in_words(signed_in: Client) -> None:
     """The plan says so instead of its button, and whoever asks all the same is refused."""
-    needed = runs.ceiling("full").requests
+    needed = runs.price_ceiling("full").requests
     endpoint = make_endpoint(daily_requests=needed)
     Spend.objects.create(endpoint=endpoint, day=timezone.now().date(), requests=1, tokens=0)
 
@@ -62,7 +62,7 @@ def test_tokens_have_a_budget_too() -> None:
     """What is left of today's tokens decides as well."""
     endpoint = make_endpoint(daily_tokens=10)
 
-    planned = probe_plan.read(endpoint).of("light")
+    planned = probe_plan.read_plan(endpoint).for_suite("light")
 
     assert "10 tokens left" in planned.refusal
 
@@ -83,10 +83,10 @@ def test_the_last_run_of_a_suite_says_what_it_came_to() -> None:
     endpoint = make_endpoint()
     make_finished_run(endpoint, input_tokens=900, output_tokens=100, requests=11)
 
-    light, full = probe_plan.read(endpoint).suites
+    light, full = probe_plan.read_plan(endpoint).suites
 
-    assert (light.last_tokens, light.last_took) == (1000, "3 s")
-    assert full.last is None
+    assert (light.last_tokens, light.last_duration) == (1000, "3 s")
+    assert full.last_run is None
 
 
 @pytest.mark.django_db
@@ -96,10 +96,10 @@ def test_money_is_told_where_a_price_is_known() -> None:
     endpoint = make_endpoint(**prices)
     make_finished_run(endpoint, input_tokens=900_000, output_tokens=100_000)
 
-    planned = probe_plan.read(endpoint).of("light")
+    planned = probe_plan.read_plan(endpoint).for_suite("light")
 
     assert planned.last_cost is not None
-    assert planned.last_cost.words == "1.90 EUR"
+    assert planned.last_cost.text == "1.90 EUR"
     assert planned.cost is not None
     assert planned.cost.amount > 0
-    assert probe_plan.read(make_endpoint(slug="free")).of("light").cost is None
+    assert probe_plan.read_plan(make_endpoint(slug="free")).for_suite("light").cost is None

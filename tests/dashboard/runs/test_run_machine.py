@@ -86,7 +86,7 @@ class Runs(RunMachine):
         endpoint = self.endpoint(number)
         before = self.active(endpoint)
 
-        run = runs.request(endpoint, by=None, suite=suite, trigger=trigger)
+        run = runs.request_run(endpoint, by=None, suite=suite, trigger=trigger)
 
         assert before is None or before.pk == run.pk
         if run.state == "queued":
@@ -108,17 +108,17 @@ class Runs(RunMachine):
         assert not waiting & due(), "due, and nothing comes of it"
 
     def to_ring(self, most: int = 2) -> None:
-        rung = schedule.to_ring(most)
+        rung = schedule.claim_wakeups(most)
 
         assert len(rung) <= most
         assert Run.objects.filter(pk__in=rung, state="queued").count() == len(rung)
-        assert not set(rung) & set(schedule.to_ring(most)), "rung twice for nothing"
+        assert not set(rung) & set(schedule.claim_wakeups(most)), "rung twice for nothing"
 
     @rule(target=leases, owner=st.sampled_from(["a", "b", "c"]))
     def claim(self, owner: str) -> Any:
         claimable = self.claimable()
 
-        lease = runs.claim(owner=owner)
+        lease = runs.claim_run(owner=owner)
 
         if lease is None:
             assert not claimable, "a run waits, there is a place, and nobody gets it"
@@ -173,12 +173,12 @@ class Runs(RunMachine):
         holding = self.model.living(lease)
         if not holding or holding.is_running:
             with self.refused():
-                runs.start(lease)
+                runs.start_run(lease)
             return
         run = Run.objects.select_related("endpoint").get(pk=lease.run_id)
         fits, cost, left = self.fits(run), self.cost_of(run), self.left_of(run)
 
-        work = runs.start(lease)
+        work = runs.start_run(lease)
 
         assert (work is not None) == fits, "the day's budget was not held"
         run.refresh_from_db()
@@ -187,8 +187,8 @@ class Runs(RunMachine):
             assert run.state == "failed"
             return
         assert (run.reserved_requests, run.reserved_tokens) == cost
-        assert (work.trials, work.ask_engine) == (left, run.pk not in self.asked)
-        holding.is_running, holding.asks_engine = True, work.ask_engine
+        assert (work.trials, work.needs_engine_facts) == (left, run.pk not in self.asked)
+        holding.is_running, holding.asks_engine = True, work.needs_engine_facts
 
     @rule(answers=st.lists(ANSWERS, min_size=1, max_size=3))
     def go_on(self, answers: list[Answer]) -> None:
@@ -216,10 +216,10 @@ class Runs(RunMachine):
         holding = self.model.living(lease)
         if not holding or not holding.is_running:
             with self.refused():
-                attempts.record(lease, made)
+                attempts.record_attempt(lease, made)
             return
 
-        attempts.record(lease, made)
+        attempts.record_attempt(lease, made)
 
         holding.left = LEASE
         key = (run.pk, trial.probe, trial.trial)
@@ -238,9 +238,9 @@ class Runs(RunMachine):
         holding = self.model.living(lease)
         if not holding:
             with self.refused():
-                runs.renew(lease)
+                runs.renew_lease(lease)
             return
-        runs.renew(lease)
+        runs.renew_lease(lease)
         holding.left = LEASE
 
     @rule(lease=leases)
@@ -266,7 +266,7 @@ class Runs(RunMachine):
 
     @rule(lease=leases)
     def fail(self, lease: Lease) -> None:
-        runs.fail(lease, reason="cannot be probed")
+        runs.fail_run(lease, reason="cannot be probed")
         if self.model.holding(lease):
             del self.model.holders[lease.run_id]
 
@@ -277,14 +277,14 @@ class Runs(RunMachine):
             return
         run = latest[-1]
 
-        assert runs.cancel(run, by="ann") == run.is_active
+        assert runs.cancel_run(run, by="ann") == run.is_active
 
         self.model.holders.pop(run.pk, None)
 
     def reap(self) -> None:
         dead = self.model.expired()
 
-        assert schedule.reap() == len(dead)
+        assert schedule.reap_expired_leases() == len(dead)
 
         self.set_apart(Run.objects.filter(state="queued", pk__in=dead))
         for run_id in dead:
@@ -299,7 +299,7 @@ class Runs(RunMachine):
     def retire_unserved(self) -> None:
         old = Run.objects.filter(state="queued", suite_version="tool-probe-v0").count()
 
-        assert schedule.retire_unserved() == old
+        assert schedule.retire_unserved_runs() == old
 
     @rule(number=ENDPOINTS, model=st.sampled_from(["m", "n"]))
     def edit_key(self, number: int, model: str) -> None:
@@ -379,7 +379,7 @@ class Runs(RunMachine):
             self.schedule_due()
             verdicts = {self._verdict(outcome) for _ in PROVIDERS}
             assert verdicts == set(self.endpoint_ids)
-        assert runs.claim(owner="calm") is None
+        assert runs.claim_run(owner="calm") is None
 
     def _verdict(self, outcome: Outcome) -> int:
         lease = self.claim("calm")

@@ -7,7 +7,7 @@ from django.test import Client
 from django.utils import timezone
 from pytest_django import DjangoAssertNumQueries
 
-from dashboard.runs.text import OTHER, group_of, question
+from dashboard.runs.text import OTHER, probe_group, probe_question
 from probes.suite import PROBES
 from tests.factories import make_attempt, make_endpoint, make_finished_run, make_run
 from tests.markup import assert_contains, assert_not_contains
@@ -238,7 +238,7 @@ def test_a_run_costs_as_many_queries_as_a_long_one(
 
 def test_every_probe_has_a_group_and_its_question(db: None) -> None:
     """What pages ask in words is what the suite asks."""
-    assert {name: question(name) for name in PROBES} == {
+    assert {name: probe_question(name) for name in PROBES} == {
         name: probe.question for name, probe in PROBES.items()
     }
-    assert all(group_of(name).code != OTHER for name in PROBES)
+    assert all(probe_group(name).code != OTHER for name in PROBES)

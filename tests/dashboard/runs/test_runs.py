@@ -18,7 +18,7 @@ from probes.outcomes import Finding, FindingKind, Metric, Outcome
 from probes.secret import Secret
 from probes.suite import Trial, plan_trials
 from tests.dashboard.runs.builders import attempt, claimed, ended_at, expire, observed, started
-from workers.probing import carry_out
+from workers.probing import execute_run
 
 
 @pytest.fixture
@@ -52,8 +52,8 @@ def test_a_run_is_claimed_by_one_worker_only(endpoint: Endpoint) -> None:
     """The second worker that answers the same doorbell finds nothing."""
     schedule.schedule_due()
 
-    first = runs.claim(owner="a")
-    second = runs.claim(owner="b")
+    first = runs.claim_run(owner="a")
+    second = runs.claim_run(owner="b")
 
     assert first
     assert second is None
@@ -64,12 +64,12 @@ def test_a_doorbell_is_rung_once_and_again_when_nobody_answers(
 ) -> None:
     """A lost message costs a wait, never a run."""
     schedule.schedule_due()
-    assert len(schedule.to_ring(10)) == 1
-    assert schedule.to_ring(10) == []
+    assert len(schedule.claim_wakeups(10)) == 1
+    assert schedule.claim_wakeups(10) == []
 
     settings.RUN_RING_AGAIN = timedelta(seconds=-1)
 
-    assert len(schedule.to_ring(10)) == 1
+    assert len(schedule.claim_wakeups(10)) == 1
 
 
 def test_finishing_writes_everything_that_follows_once(
@@ -77,7 +77,7 @@ def test_finishing_writes_everything_that_follows_once(
 ) -> None:
     """Counts, figures, observations and the next due time come from one transaction."""
     for trial in range(1, 5):
-        attempts.record(lease, attempt(trial, Outcome.FAIL if trial == 4 else Outcome.PASS))
+        attempts.record_attempt(lease, attempt(trial, Outcome.FAIL if trial == 4 else Outcome.PASS))
 
     finish.finish(lease)
 
@@ -96,7 +96,7 @@ def test_finishing_writes_everything_that_follows_once(
 
 def test_a_run_cannot_be_finished_twice(lease: runs.Lease) -> None:
     """The second finish finds no run to finish and writes nothing."""
-    attempts.record(lease, attempt())
+    attempts.record_attempt(lease, attempt())
     finish.finish(lease)
 
     with pytest.raises(LeaseLost):
@@ -108,8 +108,8 @@ def test_a_run_cannot_be_finished_twice(lease: runs.Lease) -> None:
 
 def test_the_same_trial_is_stored_once(lease: runs.Lease) -> None:
     """A repeated trial of a resumed run meets its first attempt."""
-    attempts.record(lease, attempt(1, Outcome.PASS))
-    attempts.record(lease, attempt(1, Outcome.FAIL))
+    attempts.record_attempt(lease, attempt(1, Outcome.PASS))
+    attempts.record_attempt(lease, attempt(1, Outcome.FAIL))
 
     assert [row.outcome for row in Attempt.objects.all()] == ["pass"]
 
@@ -117,13 +117,13 @@ def test_the_same_trial_is_stored_once(lease: runs.Lease) -> None:
 def test_a_worker_without_the_lease_writes_nothing(lease: runs.Lease) -> None:
     """A zombie that wakes up after its lease went to another is refused."""
     expire(lease)
-    schedule.reap()
+    schedule.reap_expired_leases()
     Run.objects.update(not_before=Now())
     successor = claimed("other")
-    runs.start(successor)
+    runs.start_run(successor)
 
     with pytest.raises(LeaseLost):
-        attempts.record(lease, attempt())
+        attempts.record_attempt(lease, attempt())
     with pytest.raises(LeaseLost):
         finish.finish(lease)
 
@@ -136,19 +136,19 @@ def test_a_lease_that_ran_out_cannot_be_renewed(lease: runs.Lease) -> None:
     expire(lease)
 
     with pytest.raises(LeaseLost):
-        runs.renew(lease)
+        runs.renew_lease(lease)
 
 
 def test_a_resumed_run_asks_only_what_is_missing(lease: runs.Lease) -> None:
     """Stored attempts are not repeated by the worker that takes over."""
-    attempts.record(lease, attempt(1))
-    attempts.record(lease, attempt(2))
+    attempts.record_attempt(lease, attempt(1))
+    attempts.record_attempt(lease, attempt(2))
     expire(lease)
-    schedule.reap()
+    schedule.reap_expired_leases()
     Run.objects.update(not_before=Now())
     successor = claimed("other")
 
-    work = runs.start(successor)
+    work = runs.start_run(successor)
 
     assert work
     stored = {Trial("format", 1), Trial("format", 2)}
@@ -162,7 +162,7 @@ def test_a_run_that_kills_its_workers_is_given_up_and_the_endpoint_goes_on(
     Run.objects.update(claims=5)
     expire(lease)
 
-    schedule.reap()
+    schedule.reap_expired_leases()
 
     endpoint.refresh_from_db()
     assert Run.objects.get().state == "abandoned"
@@ -174,7 +174,7 @@ def test_a_run_that_kills_its_workers_is_given_up_and_the_endpoint_goes_on(
 def test_a_run_of_nothing_but_void_has_no_verdict(endpoint: Endpoint, lease: runs.Lease) -> None:
     """An outage is not a degradation: no figure of the model, only of its availability."""
     finding = Finding(FindingKind.UNREACHABLE, "The connection was refused.")
-    attempts.record(lease, attempt(1, Outcome.VOID, findings=(finding,)))
+    attempts.record_attempt(lease, attempt(1, Outcome.VOID, findings=(finding,)))
 
     finish.finish(lease)
 
@@ -193,7 +193,7 @@ def test_the_wait_after_fruitless_runs_doubles_up_to_the_ttl(endpoint: Endpoint)
         Endpoint.objects.update(next_due_at=Now())
         schedule.schedule_due()
         lease = claimed()
-        runs.fail(lease, reason="no adapter")
+        runs.fail_run(lease, reason="no adapter")
         endpoint.refresh_from_db()
         waits.append(endpoint.next_due_at - ended_at())
 
@@ -204,7 +204,7 @@ def test_asking_for_a_run_while_one_is_under_way_returns_that_one(
     endpoint: Endpoint, person: User, lease: runs.Lease
 ) -> None:
     """Two people who press the button at once watch the same run."""
-    assert runs.request(endpoint, by=person).pk == lease.run_id
+    assert runs.request_run(endpoint, by=person).pk == lease.run_id
 
 
 def test_a_manual_run_goes_before_scheduled_ones(endpoint: Endpoint, person: User) -> None:
@@ -215,7 +215,7 @@ def test_a_manual_run_goes_before_scheduled_ones(endpoint: Endpoint, person: Use
     other = endpoints.create(**{**FIELDS, "slug": "two"})
     Endpoint.objects.filter(pk=other.pk).update(next_due_at=Now() + timedelta(hours=1))
     schedule.schedule_due()
-    asked = runs.request(other, by=person)
+    asked = runs.request_run(other, by=person)
 
     assert claimed().run_id == asked.pk
 
@@ -224,11 +224,11 @@ def test_a_cancelled_run_stops_whoever_works_on_it(lease: runs.Lease) -> None:
     """Cancelling takes the lease away; the worker's next write is refused."""
     run = Run.objects.get()
 
-    assert runs.cancel(run, by="ann")
-    assert not runs.cancel(run, by="ann")
+    assert runs.cancel_run(run, by="ann")
+    assert not runs.cancel_run(run, by="ann")
 
     with pytest.raises(LeaseLost):
-        attempts.record(lease, attempt())
+        attempts.record_attempt(lease, attempt())
     assert Run.objects.get().reason == "cancelled by ann"
 
 
@@ -236,12 +236,12 @@ def test_an_endpoint_that_cannot_be_probed_fails_with_the_reason(
     endpoint: Endpoint, settings: Any
 ) -> None:
     """A key that no longer opens is said in the run; nothing is sent without it."""
-    credentials.store(endpoint, Secret("sk-sealed-0123456789"))
+    credentials.store_key(endpoint, Secret("sk-sealed-0123456789"))
     settings.CREDENTIAL_KEYS = [b"x" * 32]
     schedule.schedule_due()
     lease = claimed()
 
-    carry_out(lease)
+    execute_run(lease)
 
     run = Run.objects.get()
     assert (run.state, run.passed + run.failed + run.void) == ("failed", 0)
@@ -253,16 +253,16 @@ def test_evidence_opens_as_it_was_stored_and_equal_evidence_is_stored_once(
 ) -> None:
     """An attempt leads to its exchange; the same bytes take their room once."""
     same = Exchanges(({"label": "asked"}, {"label": "with the result"}))
-    attempts.record(lease, attempt(1, evidence=same))
-    attempts.record(lease, attempt(2, evidence=same))
+    attempts.record_attempt(lease, attempt(1, evidence=same))
+    attempts.record_attempt(lease, attempt(2, evidence=same))
 
     assert Evidence.objects.count() == 1
-    assert evidence.read(Attempt.objects.all()[1]) == same.as_json()
+    assert evidence.read_evidence(Attempt.objects.all()[1]) == same.as_json()
 
 
 def test_text_that_postgres_cannot_hold_is_stored_marked(lease: runs.Lease) -> None:
     """NUL and lone surrogates in a model's words must not lose the attempt."""
     finding = Finding(FindingKind.WRONG_VALUE, "a\x00b\ud800c")
-    attempts.record(lease, attempt(1, Outcome.FAIL, findings=(finding,)))
+    attempts.record_attempt(lease, attempt(1, Outcome.FAIL, findings=(finding,)))
 
     assert Attempt.objects.get().findings[0]["message"] == "a\ufffdb?c"

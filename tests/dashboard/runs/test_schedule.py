@@ -146,10 +146,10 @@ def test_what_was_accepted_is_learned_by_a_burst(endpoint: Endpoint, settings: A
 def test_a_wish_from_the_api_says_so_and_goes_after_a_persons(endpoint: Endpoint) -> None:
     """Manual first, then the API, then what the schedule wants."""
     other = endpoints.create(**{**FIELDS, "slug": "two"})
-    scripted = runs.request(other, by=None, trigger=Trigger.API)
-    manual = runs.request(endpoint, by=None)
+    scripted = runs.request_run(other, by=None, trigger=Trigger.API)
+    manual = runs.request_run(endpoint, by=None)
 
-    order = [runs.claim(owner="me"), runs.claim(owner="me")]
+    order = [runs.claim_run(owner="me"), runs.claim_run(owner="me")]
 
     assert [lease.run_id for lease in order if lease] == [manual.pk, scripted.pk]
     assert scripted.trigger == "api"
@@ -162,7 +162,7 @@ def test_a_waiting_run_becomes_urgent_and_full_when_a_person_asks(endpoint: Endp
     schedule.schedule_due()
     person = User.objects.create_user("ann")
 
-    run = runs.request(endpoint, by=person, suite="full")
+    run = runs.request_run(endpoint, by=person, suite="full")
 
     assert (run.trigger, run.priority, run.suite) == ("ttl", 1, "full")
     assert run.planned == pieces("full")
@@ -175,7 +175,7 @@ def test_a_run_that_has_begun_keeps_its_suite(endpoint: Endpoint) -> None:
     schedule.schedule_due()
     started()
 
-    run = runs.request(endpoint, by=None, suite="full")
+    run = runs.request_run(endpoint, by=None, suite="full")
 
     assert (run.suite, run.planned) == ("light", pieces("light"))
 
@@ -185,7 +185,7 @@ def test_a_suite_that_only_another_worker_has_is_left_to_it(endpoint: Endpoint) 
     schedule.schedule_due()
     Run.objects.update(suite_version="tool-probe-v0")
 
-    assert runs.claim(owner="me") is None
+    assert runs.claim_run(owner="me") is None
 
 
 def test_a_suite_that_no_living_worker_has_gives_way_to_the_present_one(
@@ -194,12 +194,12 @@ def test_a_suite_that_no_living_worker_has_gives_way_to_the_present_one(
     """After the upgrade an old run is superseded and the endpoint is due at once."""
     schedule.schedule_due()
     Run.objects.update(suite_version="tool-probe-v0", created_at=Now() - timedelta(hours=1))
-    workers.seen("new:1")
+    workers.record_heartbeat("new:1")
     Worker.objects.create(name="old:1", suite_version="tool-probe-v0")
-    assert schedule.retire_unserved() == 0
+    assert schedule.retire_unserved_runs() == 0
 
     Worker.objects.filter(name="old:1").delete()
-    retired = schedule.retire_unserved()
+    retired = schedule.retire_unserved_runs()
     schedule.schedule_due()
 
     old, new = Run.objects.order_by("id")
@@ -220,7 +220,7 @@ def test_a_clock_set_back_puts_nothing_to_sleep(endpoint: Endpoint) -> None:
     Run.objects.update(not_before=Now() + timedelta(days=1), dispatched_at=Now())
     schedule.schedule_due()
 
-    assert len(schedule.to_ring(5)) == 1
+    assert len(schedule.claim_wakeups(5)) == 1
 
 
 def test_a_lease_from_before_the_clock_was_set_back_is_reaped(endpoint: Endpoint) -> None:
@@ -229,7 +229,7 @@ def test_a_lease_from_before_the_clock_was_set_back_is_reaped(endpoint: Endpoint
     started()
     Run.objects.update(lease_expires_at=Now() + timedelta(days=1))
 
-    assert schedule.reap() == 1
+    assert schedule.reap_expired_leases() == 1
 
 
 @pytest.mark.parametrize("deaths", [1, 3])
@@ -243,7 +243,7 @@ def test_each_death_of_a_worker_doubles_the_wait(
         Run.objects.update(not_before=Now())
         lease = started()
         expire(lease)
-        schedule.reap()
+        schedule.reap_expired_leases()
 
     waiting = Run.objects.filter(not_before__gt=Now() + timedelta(minutes=2 ** (deaths - 1) * 0.9))
     assert waiting.count() == 1

@@ -110,7 +110,7 @@ def test_the_end_of_a_run_refreshes_the_page_around(signed_in: Client) -> None:
 @pytest.mark.django_db
 def test_pages_lead_there_and_back(monkeypatch: pytest.MonkeyPatch) -> None:
     """Older, then newer, shows the same runs again; the ends have no way on."""
-    monkeypatch.setattr("dashboard.runs.table.PAGE", 2)
+    monkeypatch.setattr("dashboard.runs.table.PAGE_SIZE", 2)
     endpoint = make_endpoint()
     ids = [make_finished_run(endpoint).pk for _ in range(5)][::-1]
 
@@ -151,10 +151,10 @@ def _queries(client: Client) -> int:
     return len(counted)
 
 
-def _turned(endpoint: Endpoint, query: str) -> runs_table.Table:
+def _turned(endpoint: Endpoint, query: str) -> runs_table.RunTable:
     form = RunFilterForm(QueryDict(query.removeprefix("?")))
-    return runs_table.read(endpoint, RunFilter(**form.read()))
+    return runs_table.read_run_table(endpoint, RunFilter(**form.read()))
 
 
-def _ids(table: runs_table.Table) -> list[int]:
+def _ids(table: runs_table.RunTable) -> list[int]:
     return [run.pk for run in table.runs]

@@ -174,9 +174,9 @@ def test_credentials_that_no_key_opens_are_counted_and_named(
     """The endpoints whose key was sealed with a lost one, and no others."""
     lost, kept = b"a" * 32, b"b" * 32
     settings.CREDENTIAL_KEYS = [lost]
-    credentials.store(healthy, Secret("planted-one"))
+    credentials.store_key(healthy, Secret("planted-one"))
     settings.CREDENTIAL_KEYS = [kept]
-    credentials.store(make_endpoint(slug="fine"), Secret("planted-two"))
+    credentials.store_key(make_endpoint(slug="fine"), Secret("planted-two"))
 
     found = only("stored credentials", Verdict.BAD).found
 
@@ -185,7 +185,7 @@ def test_credentials_that_no_key_opens_are_counted_and_named(
 
 def test_a_tampered_credential_is_named(healthy: Endpoint) -> None:
     """The seal covers every byte."""
-    credentials.store(healthy, Secret("planted"))
+    credentials.store_key(healthy, Secret("planted"))
     sql("UPDATE dashboard_credential SET sealed = sealed || '\\x00'::bytea")
 
     only("stored credentials", Verdict.BAD)
@@ -196,7 +196,7 @@ def test_a_rollup_that_does_not_add_up_is_named(healthy: Endpoint) -> None:
     yesterday = datetime.now(UTC) - timedelta(days=1)
     partitions.ensure_months([yesterday.date()])
     row = Observation(healthy.profile.pk, 1, observations.LIVE, 1, yesterday)
-    observations.store([row], batch=uuid.uuid4())
+    observations.store_batch([row], batch=uuid.uuid4())
     rollups.roll_up()
     assert store.recount().verdict is Verdict.OK
 

@@ -52,7 +52,7 @@ def begun(endpoint: Endpoint, trials: Trials) -> runs.Lease:
     schedule.schedule_due()
     lease = started()
     assert lease.slug == endpoint.slug
-    attempts.record(lease, answer(trials))
+    attempts.record_attempt(lease, answer(trials))
     return lease
 
 

@@ -156,7 +156,7 @@ def test_a_worker_that_lost_its_run_cannot_finish_it_after_the_next_one(
     finished(endpoint, *STORY[:-1])
     slow = begun(endpoint, STORY[-1])
     expire(slow)
-    assert schedule.reap() == 1
+    assert schedule.reap_expired_leases() == 1
     Run.objects.filter(pk=slow.run_id).update(not_before=_now())
     quick = started()
     assert quick.run_id == slow.run_id
@@ -177,10 +177,10 @@ def test_what_a_late_worker_found_is_not_taken(endpoint: Endpoint) -> None:
     finished(endpoint, HEALTHY)
     slow = begun(endpoint, HEALTHY)
     expire(slow)
-    schedule.reap()
+    schedule.reap_expired_leases()
 
     with pytest.raises(LeaseLost):
-        attempts.record(slow, answer(DEAD, trial=2))
+        attempts.record_attempt(slow, answer(DEAD, trial=2))
 
 
 @pytest.mark.django_db(transaction=True)

@@ -27,7 +27,7 @@ def begin(engine: EngineFacts = TOLD) -> runs.Lease:
 
 
 def finish(lease: runs.Lease) -> Run:
-    attempts.record(lease, attempt())
+    attempts.record_attempt(lease, attempt())
     results.finish(lease)
     return Run.objects.get(pk=lease.run_id)
 
@@ -54,7 +54,7 @@ def test_another_template_opens_a_new_profile_and_supersedes_the_run(endpoint: E
 
     lease = begin(EngineFacts("b" * 64, TOLD.facts))
     with pytest.raises(LeaseLost):
-        attempts.record(lease, attempt())
+        attempts.record_attempt(lease, attempt())
     schedule.schedule_due()
 
     run = Run.objects.get(pk=lease.run_id)

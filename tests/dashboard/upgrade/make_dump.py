@@ -68,11 +68,11 @@ def test_write_the_database_of_this_commit(client: Client, settings: Any) -> Non
 def _measure() -> None:
     """A run with observations and rollups, whose evidence is kept."""
     endpoint = make_endpoint(slug="measured")
-    credentials.store(endpoint, Secret(ENDPOINT_KEY))
+    credentials.store_key(endpoint, Secret(ENDPOINT_KEY))
     run = carry_through(attempt(1), attempt(2, Outcome.FAIL), attempt(3, Outcome.VOID))
-    evidence.pin(run, why="upgrade")
+    evidence.pin_evidence(run, why="upgrade")
     roll_all()
-    pulses.note(pulses.BEAT)
+    pulses.record_pulse(pulses.BEAT)
 
 
 def _leave_traces(person: User) -> None:

@@ -91,7 +91,7 @@ def test_a_plan_foretells_what_a_change_causes(
     (step,) = plan.changing
     assert step.effects == effects
     assert (endpoint.profile.epoch == 2) == (Effect.NEW_PROFILE in effects)
-    assert credentials.is_stored(endpoint) == (Effect.KEY_DELETED not in effects)
+    assert credentials.has_key(endpoint) == (Effect.KEY_DELETED not in effects)
 
 
 def test_endpoints_that_are_not_in_the_file_are_kept_unless_asked() -> None:
@@ -170,7 +170,7 @@ def test_a_key_goes_along_to_another_host_when_the_file_names_it() -> None:
 
     assert plan.changing[0].effects == [Effect.KEY_STORED, Effect.NEW_PROFILE]
     endpoint.refresh_from_db()
-    assert credentials.reveal(endpoint) == Secret(KEY)
+    assert credentials.read_key(endpoint) == Secret(KEY)
 
 
 def test_true_is_not_one_in_options() -> None:

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 from django.test import Client
 
-from dashboard.runs.exchange.chunk_timeline import page, timeline
+from dashboard.runs.exchange.chunk_timeline import build_chunk_page, build_timeline
 from probes.http_messages import Chunk
 from tests.dashboard.runs.exchange.builders import an_exchange, evidence, in_chunks
 from tests.factories import make_attempt, make_endpoint, make_finished_run
@@ -11,7 +11,7 @@ from tests.markup import assert_contains, assert_not_contains
 
 def test_a_silence_is_seen() -> None:
     """The picture says how long the longest silence was and where."""
-    found = timeline([Chunk(10, b"a" * 100), Chunk(20, b"b"), Chunk(1000, b"c")])
+    found = build_timeline([Chunk(10, b"a" * 100), Chunk(20, b"b"), Chunk(1000, b"c")])
 
     assert found is not None
     assert (found.count, found.first_ms, found.last_ms) == (3, 10, 1000)
@@ -22,14 +22,14 @@ def test_a_silence_is_seen() -> None:
 
 def test_one_chunk_is_no_time_line() -> None:
     """An answer that came at once has nothing to show."""
-    assert timeline([Chunk(10, b"all")]) is None
+    assert build_timeline([Chunk(10, b"all")]) is None
 
 
 def test_five_thousand_chunks_are_a_bounded_picture_and_pages() -> None:
     """However many there are, a page has a hundred rows and the picture as many bars as fit."""
     chunks = [Chunk(number, b"x" * 3) for number in range(5000)]
 
-    found, last = timeline(chunks), page(chunks, 999)
+    found, last = build_timeline(chunks), build_chunk_page(chunks, 999)
 
     assert found is not None
     assert len(found.bars) <= 120

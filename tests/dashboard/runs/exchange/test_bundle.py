@@ -69,7 +69,9 @@ def test_a_bundle_has_everything_but_the_key(run: Run, signed_in: Client) -> Non
 
 def test_the_same_rows_give_the_same_bytes(run: Run) -> None:
     """Two downloads can be compared by their hash."""
-    assert b"".join(evidence_bundle.of_run(run)) == b"".join(evidence_bundle.of_run(run))
+    assert b"".join(evidence_bundle.stream_run_bundle(run)) == b"".join(
+        evidence_bundle.stream_run_bundle(run)
+    )
 
 
 def test_the_bytes_of_a_reply_are_kept_as_they_are(run: Run) -> None:
@@ -78,7 +80,7 @@ def test_the_bytes_of_a_reply_are_kept_as_they_are(run: Run) -> None:
     reply["chunks"] = [{"ms": 1, "base64": "AP/+"}]
     make_attempt(run, trial=2, evidence=evidence(an_exchange(reply=reply)))
 
-    files = _opened(evidence_bundle.of_run(run))
+    files = _opened(evidence_bundle.stream_run_bundle(run))
 
     assert files["format-2/1/reply.txt"] == b"\x00\xff\xfe"
     assert json.loads(files["format-2/1/chunks.jsonl"]) == {"ms": 1, "base64": "AP/+"}
@@ -88,9 +90,9 @@ def test_a_bundle_is_bounded(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     """What does not fit is named, not silently left out."""
     for trial in (2, 3, 4):
         make_attempt(run, trial=trial)
-    monkeypatch.setattr(evidence_bundle, "MOST_BYTES", 1200)
+    monkeypatch.setattr(evidence_bundle, "MAX_BYTES", 1200)
 
-    files = _opened(evidence_bundle.of_run(run))
+    files = _opened(evidence_bundle.stream_run_bundle(run))
 
     assert b"format 4" in files["LEFT_OUT.txt"]
     assert "format-4/attempt.json" not in files
@@ -100,7 +102,9 @@ def test_a_hostile_name_stays_inside_the_bundle(run: Run) -> None:
     """No entry climbs out of the folder it is unpacked into."""
     make_attempt(run, probe="../../etc/x", trial=1)
 
-    assert not [name for name in _opened(evidence_bundle.of_run(run)) if ".." in name.split("/")]
+    assert not [
+        name for name in _opened(evidence_bundle.stream_run_bundle(run)) if ".." in name.split("/")
+    ]
 
 
 def test_raw_bytes_are_a_file_and_nothing_else(run: Run, signed_in: Client) -> None:

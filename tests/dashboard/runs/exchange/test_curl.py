@@ -9,7 +9,7 @@ import pytest
 
 from dashboard.core.safe_text import visible
 from dashboard.runs.exchange import curl
-from dashboard.runs.exchange.stored_evidence import Sent
+from dashboard.runs.exchange.stored_evidence import StoredRequest
 
 # Stands in for curl: tells its arguments and what it was piped, each ended by a NUL.
 FAKE = """#!/bin/sh
@@ -37,7 +37,7 @@ def test_the_command_sends_what_was_sent(shell: str, tmp_path: Path) -> None:
         told = _run(
             shell,
             tmp_path / name.replace(" ", "-"),
-            curl.command(_sent(body), "openai", has_key=True),
+            curl.build_command(_sent(body), "openai", has_key=True),
         )
         arrived = told[-1].encode("utf-8", "surrogateescape")
         if name == "hidden":
@@ -48,30 +48,32 @@ def test_the_command_sends_what_was_sent(shell: str, tmp_path: Path) -> None:
 
 def test_the_key_is_a_variable(tmp_path: Path) -> None:
     """Each provider's own header carries $API_KEY; the key itself is nowhere known."""
-    sent = Sent("POST", "http://127.0.0.1:9/v1?key=[redacted]", {"content-type": "text/x"}, "{}")
+    sent = StoredRequest(
+        "POST", "http://127.0.0.1:9/v1?key=[redacted]", {"content-type": "text/x"}, "{}"
+    )
 
     for provider, header in (
         ("openai", "authorization: Bearer it's $me"),
         ("anthropic", "x-api-key: it's $me"),
         ("gemini", "x-goog-api-key: it's $me"),
     ):
-        told = _run("sh", tmp_path / provider, curl.command(sent, provider, has_key=True))
+        told = _run("sh", tmp_path / provider, curl.build_command(sent, provider, has_key=True))
         assert header in told
         assert "http://127.0.0.1:9/v1?key=it's $me" in told
-    assert "API_KEY" not in curl.command(_sent("{}"), "openai", has_key=False)
+    assert "API_KEY" not in curl.build_command(_sent("{}"), "openai", has_key=False)
 
 
 @pytest.mark.parametrize("body", list(BODIES.values()))
 def test_pasting_the_command_runs_nothing_else(body: str) -> None:
     """No character of it hides, and none speaks to the terminal it is pasted into."""
-    command = curl.command(_sent(body), "openai", has_key=True)
+    command = curl.build_command(_sent(body), "openai", has_key=True)
 
     assert visible(command) == command
 
 
-def _sent(body: str) -> Sent:
+def _sent(body: str) -> StoredRequest:
     headers = {"content-type": "application/json", "x-odd": "it's; $(id)"}
-    return Sent("POST", "http://127.0.0.1:9/v1/[a]{b}?x=1&y='2'", headers, body)
+    return StoredRequest("POST", "http://127.0.0.1:9/v1/[a]{b}?x=1&y='2'", headers, body)
 
 
 def _run(shell: str, folder: Path, command: str) -> list[str]:

@@ -10,8 +10,8 @@ from dashboard.endpoints.services import endpoints
 from dashboard.models import Endpoint
 from dashboard.runs import last_passing
 from dashboard.runs.exchange import normalise
-from dashboard.runs.exchange.text_diff import compare
-from dashboard.runs.last_passing import Kind
+from dashboard.runs.exchange.text_diff import diff_texts
+from dashboard.runs.last_passing import MatchKind
 from tests.dashboard.runs.exchange.builders import a_reply, an_exchange, evidence
 from tests.factories import make_attempt, make_endpoint, make_finished_run
 from tests.markup import assert_contains, assert_not_contains
@@ -28,7 +28,7 @@ def _texts(left: str, right: str) -> list[tuple[str, str, str]]:
             if row.right
             else "",
         )
-        for row in compare(left, right).rows
+        for row in diff_texts(left, right).rows
     ]
 
 
@@ -46,7 +46,7 @@ def test_equal_lines_far_from_a_change_are_folded() -> None:
     """A long text shows its changes and how much is the same between them."""
     lines = [str(number) for number in range(100)]
 
-    found = compare("\n".join(lines), "\n".join([*lines[:-1], "other"]))
+    found = diff_texts("\n".join(lines), "\n".join([*lines[:-1], "other"]))
 
     assert [row.kind for row in found.rows] == ["folded", *["equal"] * 3, "changed"]
     assert found.rows[0].folded == 96
@@ -62,9 +62,9 @@ def test_equal_lines_far_from_a_change_are_folded() -> None:
 )
 def test_giants_are_cut_and_say_so(left: str, right: str) -> None:
     """However long the texts are, the rows are few, and the page says that it is not all."""
-    found = compare(left, right)
+    found = diff_texts(left, right)
 
-    assert found.cut
+    assert found.is_truncated
     assert len(found.rows) <= 800
     assert sum(len(p.text) for row in found.rows if row.left for p in row.left.pieces) < 1_000_000
 
@@ -73,9 +73,13 @@ def test_what_was_drawn_is_replaced_by_its_name() -> None:
     """Two runs ask with other values; side by side they read alike."""
     sides = []
     for seed in (1, 2):
-        values = normalise.values("round_trip", 1, seed=seed, suite_version="tool-probe-v1")
+        values = normalise.read_drawn_values(
+            "round_trip", 1, seed=seed, suite_version="tool-probe-v1"
+        )
         nonce = next(text for text, name in values.items() if name == "‹nonce›")
-        sides.append(normalise.without(f'{{"id": "chatcmpl-{seed}", "nonce": "{nonce}"}}', values))
+        sides.append(
+            normalise.normalise_text(f'{{"id": "chatcmpl-{seed}", "nonce": "{nonce}"}}', values)
+        )
 
     assert sides[0] == sides[1] == '{"id": "‹id›", "nonce": "‹nonce›"}'
 
@@ -84,14 +88,14 @@ def test_the_choices_of_a_schema_are_left_alone() -> None:
     """Which of two words was drawn does not make two equal schemas differ."""
     text = '{"tag": "alpha", "schema": {"enum": ["alpha", "beta"]}}'
 
-    said = normalise.without(text, {"alpha": "‹tag›"})
+    said = normalise.normalise_text(text, {"alpha": "‹tag›"})
 
     assert said == '{"tag": "‹tag›", "schema": {"enum": ["alpha", "beta"]}}'
 
 
 def test_nothing_is_replaced_for_another_suite() -> None:
     """A changed suite draws other values, so none of them is known."""
-    assert normalise.values("round_trip", 1, seed=1, suite_version="tool-probe-v0") == {}
+    assert normalise.read_drawn_values("round_trip", 1, seed=1, suite_version="tool-probe-v0") == {}
 
 
 def test_the_last_good_one_is_the_newest_of_the_same_profile(db: None) -> None:
@@ -107,10 +111,10 @@ def test_the_last_good_one_is_the_newest_of_the_same_profile(db: None) -> None:
     failed = make_attempt(this, outcome="fail")
     make_attempt(make_finished_run(endpoint))
 
-    found = last_passing.of(failed, this)
+    found = last_passing.find_last_passing(failed, this)
 
     assert found is not None
-    assert (found.run.pk, found.kind) == (good.pk, Kind.SAME_PROFILE)
+    assert (found.run.pk, found.kind) == (good.pk, MatchKind.SAME_PROFILE)
 
 
 def test_an_earlier_profile_stands_in_and_is_named(db: None) -> None:
@@ -120,10 +124,10 @@ def test_an_earlier_profile_stands_in_and_is_named(db: None) -> None:
     _change_the_key(endpoint)
     this = make_finished_run(endpoint)
 
-    found = last_passing.of(make_attempt(this, outcome="fail"), this)
+    found = last_passing.find_last_passing(make_attempt(this, outcome="fail"), this)
 
     assert found is not None
-    assert found.kind is Kind.EARLIER_PROFILE
+    assert found.kind is MatchKind.EARLIER_PROFILE
 
 
 def test_another_attempt_of_the_run_stands_in_last(db: None) -> None:
@@ -131,10 +135,10 @@ def test_another_attempt_of_the_run_stands_in_last(db: None) -> None:
     this = make_finished_run(make_endpoint())
     make_attempt(this, trial=2)
 
-    found = last_passing.of(make_attempt(this, outcome="fail"), this)
+    found = last_passing.find_last_passing(make_attempt(this, outcome="fail"), this)
 
     assert found is not None
-    assert found.kind is Kind.SAME_RUN
+    assert found.kind is MatchKind.SAME_RUN
 
 
 def test_the_page_shows_both_sides(signed_in: Client) -> None:

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from dashboard.runs.exchange.evidence_view import EvidenceShown, Source, shown
+from dashboard.runs.exchange.evidence_view import EvidenceSource, EvidenceView, build_evidence_view
 from tests.dashboard.runs.exchange.builders import (
     a_call,
     a_reply,
@@ -23,11 +23,13 @@ WRONG = {
 }
 
 
-def _shown(finding: dict[str, Any], *exchanges: dict[str, Any]) -> EvidenceShown:
-    return shown(evidence(*exchanges), [finding], Source("openai", False, "m"))
+def _shown(finding: dict[str, Any], *exchanges: dict[str, Any]) -> EvidenceView:
+    return build_evidence_view(
+        evidence(*exchanges), [finding], EvidenceSource("openai", False, "m")
+    )
 
 
-def _marked(found: EvidenceShown, number: int = 1) -> str:
+def _marked(found: EvidenceView, number: int = 1) -> str:
     reply = found.exchanges[number - 1].reply
     assert reply is not None
     return "".join(piece.text for piece in reply.body.pieces if piece.mark)
@@ -115,7 +117,7 @@ def test_what_cannot_be_located_says_so(finding: dict[str, Any], why_not: str) -
     """No mark is invented for what is not in the text."""
     found = _shown(finding, an_exchange())
 
-    assert found.findings[0].why_not == why_not
+    assert found.findings[0].unmarked_reason == why_not
     assert _marked(found) == ""
 
 
@@ -124,7 +126,7 @@ def test_a_place_beyond_what_is_shown_says_so() -> None:
     long = an_exchange(reply=a_reply({"content": "x" * 70_000 + "the end is gamma"}))
     finding = {"kind": "wrong_value", "message": "It says 'the end is gamma'.", "path": "$.text"}
 
-    assert _shown(finding, long).findings[0].why_not == "beyond"
+    assert _shown(finding, long).findings[0].unmarked_reason == "beyond"
 
 
 def test_a_call_is_a_card_with_its_result() -> None:
@@ -154,8 +156,8 @@ def test_a_call_is_a_card_with_its_result() -> None:
     ]
     assert card.result == '{\n  "echo": "hello"\n}'
     # Of a history only what is new is told again.
-    assert [line.kind for line in found.exchanges[1].asked] == ["call", "result"]
-    assert [line.text for line in found.exchanges[1].answered] == ["Done."]
+    assert [line.kind for line in found.exchanges[1].request_lines] == ["call", "result"]
+    assert [line.text for line in found.exchanges[1].reply_lines] == ["Done."]
     assert found.exchanges[1].usage is not None
     assert found.exchanges[1].usage.input_tokens == 11
 

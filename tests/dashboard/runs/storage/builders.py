@@ -38,7 +38,7 @@ def observe(*, profile: int = 1, at: datetime | None = None, **metrics: bool) ->
 
 
 def store(*rows: Observation) -> None:
-    assert observations.store(rows, batch=uuid4())
+    assert observations.store_batch(rows, batch=uuid4())
 
 
 def roll_all() -> None:

@@ -73,12 +73,12 @@ class World:
 
     def write(self, rows: list[Observation]) -> None:
         batch = uuid4()
-        assert observations.store(rows, batch=batch)
+        assert observations.store_batch(rows, batch=batch)
         self._note(batch, rows)
 
     def write_and_take_back(self, rows: list[Observation]) -> None:
         with transaction.atomic():
-            observations.store(rows, batch=uuid4())
+            observations.store_batch(rows, batch=uuid4())
             transaction.set_rollback(True)
 
     def write_slowly(self, rows: list[Observation]) -> None:
@@ -95,7 +95,7 @@ class World:
     def replay(self, number: int) -> None:
         if self._batches:
             batch, rows = self._batches[number % len(self._batches)]
-            assert not observations.store(rows, batch=batch)
+            assert not observations.store_batch(rows, batch=batch)
 
     def roll_up(self, limit: int) -> None:
         rollups.roll_up(limit=limit)
@@ -166,7 +166,7 @@ class _SlowWriter:
     def _write(self) -> None:
         try:
             with transaction.atomic():
-                observations.store(self.rows, batch=self.batch)
+                observations.store_batch(self.rows, batch=self.batch)
                 self._stored.set()
                 transaction.set_rollback(not self._commit.get())
         finally:
@@ -223,4 +223,4 @@ def test_rollups_equal_a_recount_of_all_rows_ever_stored(story: list[tuple[str, 
     roll_all()
 
     assert_rolled(world.stored)
-    assert rollups.lag() is None
+    assert rollups.read_lag() is None

@@ -22,11 +22,11 @@ def test_pinned_evidence_outlives_its_month() -> None:
     """When the partition is gone, an attempt and its pin still lead to the exchange."""
     attempt = failed_attempt()
 
-    assert evidence.pin(attempt.run, why="incident 1") == 1
+    assert evidence.pin_evidence(attempt.run, why="incident 1") == 1
     Evidence.objects.all().delete()
 
-    assert evidence.read(attempt) == EXCHANGE
-    assert evidence.read(Pin.objects.get()) == EXCHANGE
+    assert evidence.read_evidence(attempt) == EXCHANGE
+    assert evidence.read_evidence(Pin.objects.get()) == EXCHANGE
 
 
 @pytest.mark.django_db
@@ -36,7 +36,7 @@ def test_without_a_pin_evidence_ends_with_its_month() -> None:
 
     Evidence.objects.all().delete()
 
-    assert evidence.read(attempt) is None
+    assert evidence.read_evidence(attempt) is None
 
 
 @pytest.mark.django_db
@@ -47,7 +47,7 @@ def test_a_row_that_claims_to_be_huge_is_not_read() -> None:
         body=zstandard.compress(b" " * (evidence.MAX_SIZE + 1))
     )
 
-    assert evidence.read(attempt) is None
+    assert evidence.read_evidence(attempt) is None
 
 
 @pytest.mark.django_db
@@ -55,8 +55,8 @@ def test_passed_attempts_are_pinned_when_asked_for() -> None:
     """A decision rests on all of a run, an incident on what went wrong."""
     attempt = failed_attempt()
 
-    assert evidence.pin(attempt.run, why="incident 1") == 1
-    assert evidence.pin(attempt.run, why="rollout 2", passed=True) == 2
+    assert evidence.pin_evidence(attempt.run, why="incident 1") == 1
+    assert evidence.pin_evidence(attempt.run, why="rollout 2", include_passed=True) == 2
 
     assert PinnedEvidence.objects.count() == 2
 
@@ -65,11 +65,11 @@ def test_passed_attempts_are_pinned_when_asked_for() -> None:
 def test_pinning_again_changes_nothing() -> None:
     """The same reason counts once, also after the month is gone."""
     attempt = failed_attempt()
-    evidence.pin(attempt.run, why="incident 1")
+    evidence.pin_evidence(attempt.run, why="incident 1")
     Evidence.objects.all().delete()
 
-    assert evidence.pin(attempt.run, why="incident 1") == 0
-    assert evidence.pin(attempt.run, why="incident 2") == 1
+    assert evidence.pin_evidence(attempt.run, why="incident 1") == 0
+    assert evidence.pin_evidence(attempt.run, why="incident 2") == 1
 
     assert PinnedEvidence.objects.count() == 1
 
@@ -80,7 +80,7 @@ def test_what_is_gone_is_not_pinned() -> None:
     attempt = failed_attempt()
     Evidence.objects.all().delete()
 
-    assert evidence.pin(attempt.run, why="incident 1") == 0
+    assert evidence.pin_evidence(attempt.run, why="incident 1") == 0
     assert not Pin.objects.exists()
 
 
@@ -90,7 +90,7 @@ def test_pinning_at_once_pins_for_everybody() -> None:
     attempt = failed_attempt()
     reasons = iter([f"incident {number}" for number in range(4)])
 
-    pinned = at_once(4, lambda: evidence.pin(attempt.run, why=next(reasons)))
+    pinned = at_once(4, lambda: evidence.pin_evidence(attempt.run, why=next(reasons)))
 
     assert pinned == [1, 1, 1, 1]
     assert PinnedEvidence.objects.count() == 1

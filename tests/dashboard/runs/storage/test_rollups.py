@@ -61,7 +61,7 @@ def test_no_more_batches_than_asked_for_are_taken() -> None:
 @pytest.mark.django_db
 def test_big_batches_are_taken_one_by_one(monkeypatch: pytest.MonkeyPatch) -> None:
     """A transaction is kept short by rows too, and yet takes one batch at least."""
-    monkeypatch.setattr(rollups, "ROWS", 3)
+    monkeypatch.setattr(rollups, "MAX_ROWS", 3)
     for size in (2, 1, 9, 1):
         store(*[observe()] * size)
 
@@ -100,7 +100,7 @@ def test_a_batch_that_is_committed_late_is_not_missed() -> None:
 
     def slow_writer() -> None:
         with transaction.atomic():
-            observations.store([early], batch=uuid4())
+            observations.store_batch([early], batch=uuid4())
             stored.set()
             go_on.wait()
         connection.close()
@@ -137,7 +137,7 @@ def test_rolled_and_added_are_one_step() -> None:
 @pytest.mark.django_db
 def test_lag_is_the_age_of_the_oldest_batch_that_waits() -> None:
     """There is none when all is rolled up."""
-    assert rollups.lag() is None
+    assert rollups.read_lag() is None
     store(observe())
     store(observe())
     oldest = ObservationBatch.objects.order_by("id")[:1]
@@ -145,7 +145,7 @@ def test_lag_is_the_age_of_the_oldest_batch_that_waits() -> None:
         at=datetime.now(UTC) - timedelta(minutes=9)
     )
 
-    lag = rollups.lag()
+    lag = rollups.read_lag()
 
     assert lag is not None
     assert timedelta(minutes=9) <= lag < timedelta(minutes=10)
@@ -158,7 +158,7 @@ def test_a_recount_agrees_with_rollups_that_are_right() -> None:
     roll_all()
     store(observe(at=NOON))
 
-    assert rollups.recount(NOON.date()) == []
+    assert rollups.recount_day(NOON.date()) == []
 
 
 @pytest.mark.django_db
@@ -170,7 +170,7 @@ def test_a_recount_tells_what_is_wrong() -> None:
     sql("UPDATE dashboard_rolluphour SET profile_id = 3 WHERE profile_id = 1")
     sql("DELETE FROM dashboard_rollupday WHERE profile_id = 2")
 
-    found = rollups.recount(NOON.date())
+    found = rollups.recount_day(NOON.date())
 
     leak = list(Metric).index(Metric.LEAK)
     assert [
@@ -187,4 +187,4 @@ def test_a_recount_tells_what_is_wrong() -> None:
 def test_a_day_without_its_raw_rows_is_not_recounted() -> None:
     """What is gone cannot be counted, and must not look like a difference."""
     with pytest.raises(ValueError, match="not kept any more"):
-        rollups.recount(partitions.database_today() - timedelta(days=14))
+        rollups.recount_day(partitions.database_today() - timedelta(days=14))

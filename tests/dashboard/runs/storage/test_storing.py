@@ -74,8 +74,8 @@ def test_a_batch_that_comes_again_is_stored_once() -> None:
     """The same batch id writes nothing the second time, and says so."""
     batch = uuid4()
 
-    assert observations.store([FULL], batch=batch)
-    assert not observations.store([FULL, BARE], batch=batch)
+    assert observations.store_batch([FULL], batch=batch)
+    assert not observations.store_batch([FULL, BARE], batch=batch)
 
     assert raw() == 1
 
@@ -85,7 +85,7 @@ def test_a_batch_that_comes_four_times_at_once_is_stored_once() -> None:
     """Writers with the same batch wait for each other; one of them stores it."""
     batch = uuid4()
 
-    stored = at_once(4, lambda: observations.store([FULL] * 500, batch=batch))
+    stored = at_once(4, lambda: observations.store_batch([FULL] * 500, batch=batch))
 
     assert sorted(stored) == [False, False, False, True]
     assert raw() == 500
@@ -97,11 +97,11 @@ def test_what_the_caller_takes_back_may_come_again() -> None:
     batch = uuid4()
 
     with transaction.atomic():
-        observations.store([FULL], batch=batch)
+        observations.store_batch([FULL], batch=batch)
         transaction.set_rollback(True)
 
     assert raw() == 0
-    assert observations.store([FULL], batch=batch)
+    assert observations.store_batch([FULL], batch=batch)
     assert raw() == 1
 
 
