@@ -11,7 +11,7 @@ from dashboard.models import Attempt, Run
 
 
 class MatchKind(StrEnum):
-    """Where the passing attempt was found."""
+    """Which run has the passing attempt."""
 
     SAME_PROFILE = "same_profile"
     EARLIER_PROFILE = "earlier_profile"

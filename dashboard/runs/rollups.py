@@ -70,8 +70,8 @@ def recount_day(day: date) -> list[RollupMismatch]:
 
     Raises ValueError for a day whose raw rows or five-minute buckets have expired.
     """
-    kept = min(settings.KEEP_RAW_DAYS, settings.KEEP_5M_DAYS)
-    if day <= partitions.database_today() - timedelta(days=kept):
+    kept_days = min(settings.KEEP_RAW_DAYS, settings.KEEP_5M_DAYS)
+    if day <= partitions.database_today() - timedelta(days=kept_days):
         raise ValueError(f"The raw rows of {day} are not kept any more.")
     start = datetime(day.year, day.month, day.day, tzinfo=UTC)
     span = {"start": start, "end": start + timedelta(days=1), "at": start - timedelta(days=1)}

@@ -13,8 +13,8 @@ FRUITLESS = f"LEAST(fruitless + 1, {MOST_FRUITLESS})"
 BACK_OFF = f"LEAST(ttl, %(fruitless_wait)s * power(2, LEAST(fruitless, {MOST_FRUITLESS})))"
 
 
-def refund_reservations(held: str) -> str:
-    """Return the reserved budget of runs; `held` is the name of the CTE that selects them."""
-    return f"""UPDATE dashboard_spend s SET requests = s.requests - {held}.reserved_requests,
-        tokens = s.tokens - {held}.reserved_tokens
-    FROM {held} WHERE s.endpoint_id = {held}.endpoint_id AND s.day = {held}.reserved_on"""  # noqa: S608 -- a name of our own
+def refund_reservations(cte: str) -> str:
+    """Return the reserved budget of runs; `cte` is the name of the CTE that selects them."""
+    return f"""UPDATE dashboard_spend s SET requests = s.requests - {cte}.reserved_requests,
+        tokens = s.tokens - {cte}.reserved_tokens
+    FROM {cte} WHERE s.endpoint_id = {cte}.endpoint_id AND s.day = {cte}.reserved_on"""  # noqa: S608 -- a name of our own

@@ -208,12 +208,12 @@ def _reserve_and_start(lease: Lease, endpoint: Endpoint, cost: Price) -> bool:
     """Reserve the cost and start; False if the daily budget does not allow it."""
     values = {"run": lease.run_id, "token": lease.token}
     row = fetch_row(_START, {**values, "requests": cost.requests, "tokens": cost.tokens})
-    held, begun = row or (0, 0)
-    if not held:
+    is_held, is_started = row or (0, 0)
+    if not is_held:
         raise LeaseLost("The run was taken away before it began.")
-    if not begun:
+    if not is_started:
         fail_run(lease, reason=_budget_reason(endpoint, cost), due="tomorrow")
-    return bool(begun)
+    return bool(is_started)
 
 
 def _budget_reason(endpoint: Endpoint, cost: Price) -> str:

@@ -46,9 +46,9 @@ def failure_reason(run: Run) -> FailureReason:
 
 
 @register.simple_tag
-def runs_address(kept: Sequence[tuple[str, str]], runs_query: str) -> str:
+def runs_address(other_parameters: Sequence[tuple[str, str]], runs_query: str) -> str:
     """The query string of the endpoint page: its other parameters, then those of the runs."""
-    return join_queries(kept, runs_query)
+    return join_queries(other_parameters, runs_query)
 
 
 @register.simple_tag

@@ -32,8 +32,8 @@ def build_command(request: StoredRequest, provider: str, *, has_key: bool) -> st
         ),
         "--data-binary @-" if producer else f"--data-raw {body}",
     ]
-    whole = " \\\n  ".join(lines)
-    return f"{producer} |\n{whole}\n" if producer else f"{whole}\n"
+    command = " \\\n  ".join(lines)
+    return f"{producer} |\n{command}\n" if producer else f"{command}\n"
 
 
 def shell_quote(text: str) -> str:

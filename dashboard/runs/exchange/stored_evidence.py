@@ -61,7 +61,8 @@ class Exchange:
 def read_exchanges(evidence: Mapping[str, Any]) -> list[Exchange]:
     """Parse evidence in the format that `probes.exchange_evidence` writes."""
     return [
-        _read_exchange(number, told) for number, told in enumerate(evidence.get("exchanges", ()), 1)
+        _read_exchange(number, stored)
+        for number, stored in enumerate(evidence.get("exchanges", ()), 1)
     ]
 
 

@@ -75,8 +75,9 @@ def diff_texts(left: str, right: str) -> TextDiff:
 
 def _split_lines(text: str) -> tuple[list[str], bool]:
     lines = text.split("\n")
-    kept = [line[:MAX_WIDTH] for line in lines[:MAX_LINES]]
-    return kept, len(lines) > MAX_LINES or any(len(line) > MAX_WIDTH for line in lines[:MAX_LINES])
+    shown = lines[:MAX_LINES]
+    is_truncated = len(lines) > MAX_LINES or any(len(line) > MAX_WIDTH for line in shown)
+    return [line[:MAX_WIDTH] for line in shown], is_truncated
 
 
 def _fold_equal_rows(
