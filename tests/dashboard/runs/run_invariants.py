@@ -138,21 +138,21 @@ WITH r AS (SELECT *, state IN ('queued', 'leased', 'running') AS is_active,
     state IN ('leased', 'running') AS is_held FROM dashboard_run)
 SELECT 'two active runs of an endpoint', endpoint_id FROM r
     WHERE is_active GROUP BY endpoint_id HAVING count(*) > 1
-UNION ALL SELECT 'a lease without its run, or a run under way without a lease', id FROM r
+UNION ALL SELECT 'a lease on a run that is not held, or a held run without a lease', id FROM r
     WHERE is_held <> (lease_token IS NOT NULL) OR is_held <> (lease_owner IS NOT NULL)
         OR is_held <> (lease_expires_at IS NOT NULL)
-UNION ALL SELECT 'a place that nobody uses, or a run without one', id FROM r
+UNION ALL SELECT 'a slot of a run that is not held, or a held run without a slot', id FROM r
     WHERE is_held <> (slot IS NOT NULL) OR slot < 1
-UNION ALL SELECT 'a place taken twice', min(id) FROM r
+UNION ALL SELECT 'two runs in one slot', min(id) FROM r
     WHERE is_held GROUP BY provider, slot HAVING count(*) > 1
 UNION ALL SELECT 'ended and not ended', id FROM r WHERE is_active <> (finished_at IS NULL)
-UNION ALL SELECT 'something is reserved by a run that does not run', id FROM r
+UNION ALL SELECT 'a reservation of a run that is not running', id FROM r
     WHERE state <> 'running' AND (reserved_requests, reserved_tokens) <> (0, 0)
 UNION ALL SELECT 'the progress is not the number of attempts', id FROM r
     WHERE done <> (SELECT count(*) FROM dashboard_attempt a
         WHERE a.run_id = r.id AND a.run_at = r.created_at)
 UNION ALL SELECT 'more done than planned', id FROM r WHERE done > planned
-UNION ALL SELECT 'a slot finished twice', min(id) FROM r WHERE state = 'finished'
+UNION ALL SELECT 'a due slot finished twice', min(id) FROM r WHERE state = 'finished'
     GROUP BY endpoint_id, key_epoch, trigger, due_at, seq HAVING count(*) > 1
 UNION ALL SELECT 'still due at the slot of an ended run', r.id FROM r
     JOIN dashboard_endpoint e ON e.id = r.endpoint_id AND e.next_due_at = r.due_at
@@ -161,14 +161,14 @@ UNION ALL SELECT 'still due at the slot of an ended run', r.id FROM r
 UNION ALL SELECT 'a run of another epoch, endpoint or provider', r.id FROM r
     JOIN dashboard_profile p ON p.id = r.profile_id
     WHERE (p.epoch, p.endpoint_id, p.provider) <> (r.key_epoch, r.endpoint_id, r.provider)
-UNION ALL SELECT 'an active run of a key that is over', r.id FROM r
+UNION ALL SELECT 'an active run of an ended profile', r.id FROM r
     JOIN dashboard_profile p ON p.id = r.profile_id
     WHERE is_active AND p.ended_at IS NOT NULL
-UNION ALL SELECT 'a mode of an incident or a profile that is over', s.id FROM dashboard_modeswitch s
+UNION ALL SELECT 'an active mode of an ended incident or profile', s.id FROM dashboard_modeswitch s
     JOIN dashboard_profile p ON p.id = s.profile_id
     LEFT JOIN dashboard_incident i ON i.id = s.incident_id
     WHERE s.off_at IS NULL AND (p.ended_at IS NOT NULL OR i.ended_at IS NOT NULL)
-UNION ALL SELECT 'an incident not told of once', i.id FROM dashboard_incident i
+UNION ALL SELECT 'an incident without exactly one notice', i.id FROM dashboard_incident i
     WHERE (SELECT count(*) FROM dashboard_notice n
         WHERE n.incident_id = i.id AND n.kind = 'incident.opened') <> 1
 """
