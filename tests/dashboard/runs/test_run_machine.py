@@ -112,7 +112,7 @@ class Runs(RunMachine):
 
         assert len(run_ids) <= limit
         assert Run.objects.filter(pk__in=run_ids, state="queued").count() == len(run_ids)
-        assert not set(run_ids) & set(schedule.claim_wakeups(limit)), "rung twice for nothing"
+        assert not set(run_ids) & set(schedule.claim_wakeups(limit)), "a second wake-up too early"
 
     @rule(target=leases, owner=st.sampled_from(["a", "b", "c"]))
     def claim(self, owner: str) -> Any:
@@ -121,7 +121,7 @@ class Runs(RunMachine):
         lease = runs.claim_run(owner=owner)
 
         if lease is None:
-            assert not claimable, "a run waits, there is a place, and nobody gets it"
+            assert not claimable, "a run can be claimed, but was not"
             return multiple()
         assert claimable[lease.run_id] == min(claimable.values())
         endpoint = Endpoint.objects.get(slug=lease.slug)
