@@ -20,8 +20,8 @@ def main() -> None:
     from dashboard.trust import finish
 
     def end_one() -> bool:
-        lease = runs.claim(owner="benchmark")
-        if lease and runs.start(lease):
+        lease = runs.claim_run(owner="benchmark")
+        if lease and runs.start_run(lease):
             finish.finish(lease)
         return lease is not None
 

@@ -80,7 +80,7 @@ def _rates(size: int, rounds: int) -> dict[str, float]:
     ways: dict[str, Callable[[], Any]] = {
         "text": lambda: _copy(text, binary=False),
         "binary": lambda: _copy(binary, binary=True),
-        "recorded": lambda: observations.store(rows, batch=uuid.uuid4()),
+        "recorded": lambda: observations.store_batch(rows, batch=uuid.uuid4()),
     }
     seconds: dict[str, list[float]] = {way: [] for way in ways}
     for _ in range(rounds):

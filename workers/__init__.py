@@ -1,4 +1,4 @@
-"""Celery: when and where, never what."""
+"""Celery app and tasks: decide when work runs, not what it does."""
 
 from __future__ import annotations
 

@@ -1,10 +1,10 @@
-"""The beat table. Every worker keeps the same schedule by its own timer (workers/timer.py)."""
+"""The schedule of Celery beat. The timer of every worker runs the same (workers/timer.py)."""
 
 from __future__ import annotations
 
 from django.conf import settings
 
-# A beat that nobody took in time is worth nothing: the next one does the same.
+# A message that was not handled in time expires: the next one does the same.
 _OPTIONS = {"expires": settings.SCHEDULE_EVERY.total_seconds()}
 
 BEAT = {

@@ -1,4 +1,4 @@
-"""The Celery app. Messages are doorbells that carry a run id; the obligation is the row."""
+"""The Celery app. A message only wakes a worker; the queue of runs is in Postgres."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ app.steps["worker"].add(ScheduleTimer)
 
 @setup_logging.connect
 def use_our_logging(**_kwargs: Any) -> None:
-    """Stop Celery from installing its own handlers: all lines pass the redaction."""
+    """Keep Celery from installing its own handlers, which would bypass the redaction."""
     from django.conf import settings
 
     logging.config.dictConfig(settings.LOGGING)

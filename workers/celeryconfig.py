@@ -19,17 +19,17 @@ task_serializer = "json"
 accept_content = ["json"]
 timezone = "UTC"
 
-# No result backend: what a run found is in Postgres.
+# No result backend: results of runs are in Postgres.
 task_ignore_result = True
 task_store_errors_even_if_ignored = False
 
-# A worker that dies leaves its lease to expire; the reaper queues the run again. Redelivery by
-# the broker would only ring a second time, and a task that crashes its process must not loop.
+# The lease of a dead worker expires and the reaper queues the run again. Redelivery by the broker
+# would only send a second wake-up, and a task that crashes its process must not loop.
 task_acks_late = True
 task_reject_on_worker_lost = False
 worker_prefetch_multiplier = 1
 
-# Longer than any suite may take; the lease and the suite's own deadlines act long before.
+# Longer than any suite may take; the lease and the deadlines of the suite end it much earlier.
 task_time_limit = 3600
 worker_soft_shutdown_timeout = 25.0
 worker_enable_soft_shutdown_on_idle = False

@@ -1,4 +1,4 @@
-"""Telling people: from the outbox to what leaves the house."""
+"""Sends notifications from the outbox."""
 
 from __future__ import annotations
 
@@ -9,17 +9,17 @@ from celery import shared_task
 from dashboard.notifications.services import deliveries, reminders, routing
 from workers import shutdown
 
-# A turn sends no more than this and begins nothing after so long, so that probing is not held up.
-MOST_AT_ONCE = 20
+# Limits of one turn, so that sending does not delay probing.
+MAX_PER_TURN = 20
 SEND_FOR_S = 20.0
 
 
 @shared_task
 def notify() -> None:
-    """Route what is new, remind of what is old, send what is due."""
+    """Route new notices, send reminders, and deliver what is due."""
     end = time.monotonic() + SEND_FOR_S
     routing.route_notices()
     reminders.send_reminders()
     deliveries.send_due_deliveries(
-        MOST_AT_ONCE, should_continue=lambda: not shutdown.is_requested() and time.monotonic() < end
+        MAX_PER_TURN, should_continue=lambda: not shutdown.is_requested() and time.monotonic() < end
     )

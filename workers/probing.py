@@ -1,4 +1,4 @@
-"""Finding what is due, and carrying out runs."""
+"""Schedules due runs and executes them."""
 
 from __future__ import annotations
 
@@ -29,84 +29,85 @@ from workers.upkeep import upkeep
 
 log = structlog.get_logger()
 
-# A task goes on to the next run for this long, so that one doorbell is enough for many runs.
+# A task claims further runs for this long, so that one wake-up is enough for many runs.
 DRAIN_FOR_S = 600.0
-# Asking an endpoint what it is must not hold up its run.
-ENGINE_WITHIN_S = 20.0
+# Reading the engine of an endpoint must not delay its run.
+ENGINE_TIMEOUT_S = 20.0
 
 
 @shared_task
 def beat() -> None:
-    """What beat asks for."""
-    pulses.note(pulses.BEAT)
-    look_around()
+    pulses.record_pulse(pulses.BEAT)
+    run_scheduler_pass()
 
 
 @shared_task
 def run_suite(run_id: int) -> None:
-    """A doorbell: carry out the most urgent run and go on while there is one to be had."""
+    """A wake-up: execute the most urgent runs, not necessarily this one."""
     log.debug("doorbell", run=run_id)
-    drain(for_s=DRAIN_FOR_S)
+    drain_queue(for_s=DRAIN_FOR_S)
 
 
-def look_around() -> None:
-    """Queue what is due, free what died, ring for what waits."""
+def run_scheduler_pass() -> None:
+    """Reap dead workers, queue due runs, and send wake-ups for queued runs."""
     partitions.ensure_partitions()
-    schedule.reap()
-    schedule.retire_unserved()
+    schedule.reap_expired_leases()
+    schedule.retire_unserved_runs()
     schedule.schedule_due()
-    pulses.note(pulses.LOOK_AROUND)
+    pulses.record_pulse(pulses.SCHEDULE)
     room = broker.MAX_WAITING - broker.count_waiting()
     if room > 0:
-        broker.wake_for_runs(schedule.to_ring(room))
+        broker.wake_for_runs(schedule.claim_wakeups(room))
 
 
 def tick() -> None:
-    """The timer's turn: as beat, and where no doorbell is heard, carry a run out right here."""
+    """One turn of the timer: as beat does, and without a working broker execute a run here."""
     close_old_connections()
     try:
-        workers.seen(worker_name())
+        workers.record_heartbeat(worker_name())
         try:
-            look_around()
-            unheard = schedule.is_neglected()
+            run_scheduler_pass()
+            is_broker_failing = schedule.has_overdue_run()
         except broker.BrokerDown as exc:
             log.warning("no broker, probing without it", error=str(exc))
-            unheard = True
+            is_broker_failing = True
         upkeep()
         notify()
-        if unheard:
-            drain(for_s=0)
+        if is_broker_failing:
+            drain_queue(for_s=0)
     except Error as exc:
         log.warning("database trouble, trying again later", error=str(exc))
     finally:
         close_old_connections()
 
 
-def drain(*, for_s: float) -> None:
-    """Carry out one run after another until none is to be had, or the time or worker ends."""
+def drain_queue(*, for_s: float) -> None:
+    """Execute runs until none can be claimed, the time is over, or the worker stops."""
     end = time.monotonic() + for_s
-    while not shutdown.is_requested() and (lease := runs.claim(owner=worker_name())):
-        carry_out(lease)
+    while not shutdown.is_requested() and (lease := runs.claim_run(owner=worker_name())):
+        execute_run(lease)
         if time.monotonic() >= end:
             break
 
 
-def carry_out(lease: Lease) -> None:
-    """Probe with no transaction open, store each attempt as it comes, then finish once."""
+def execute_run(lease: Lease) -> None:
+    """Probe without an open transaction, store each attempt as it arrives, then finish once."""
     with structlog.contextvars.bound_contextvars(run=lease.run_id, endpoint=lease.slug):
         try:
-            async_to_sync(_carry_out)(lease)
+            async_to_sync(_execute_run)(lease)
         except LeaseLost:
             log.warning("lease lost, another worker has the run")
 
 
-async def _carry_out(lease: Lease) -> None:
-    work = await sync_to_async(runs.start)(lease)
+async def _execute_run(lease: Lease) -> None:
+    work = await sync_to_async(runs.start_run)(lease)
     if work is None:
         return
-    probing = asyncio.create_task(_probe(lease, work))
-    beating = asyncio.create_task(_keep_lease(lease))
-    done, pending = await asyncio.wait({probing, beating}, return_when=asyncio.FIRST_COMPLETED)
+    probe_task = asyncio.create_task(_probe_endpoint(lease, work))
+    lease_task = asyncio.create_task(_keep_lease(lease))
+    done, pending = await asyncio.wait(
+        {probe_task, lease_task}, return_when=asyncio.FIRST_COMPLETED
+    )
     for task in pending:
         task.cancel()
         with suppress(asyncio.CancelledError):
@@ -115,40 +116,40 @@ async def _carry_out(lease: Lease) -> None:
         task.result()
 
 
-async def _probe(lease: Lease, work: runs.Work) -> None:
+async def _probe_endpoint(lease: Lease, work: runs.RunWork) -> None:
     rules = await sync_to_async(egress_grants.read_egress_rules)()
     async with Transport(work.target.limits, egress=rules) as transport:
-        if work.ask_engine:
-            engine = await _engine(work, transport)
+        if work.needs_engine_facts:
+            engine = await _read_engine(work, transport)
             if not await sync_to_async(profiles.note_engine)(lease, engine):
                 log.info("another profile key, run superseded")
                 return
-        made = runner.run_trials(work.target, work.trials, seed=work.seed, transport=transport)
-        async with aclosing(made):
-            async for attempt in made:
-                await sync_to_async(attempts.record)(lease, attempt)
+        stream = runner.run_trials(work.target, work.trials, seed=work.seed, transport=transport)
+        async with aclosing(stream):
+            async for attempt in stream:
+                await sync_to_async(attempts.record_attempt)(lease, attempt)
     await sync_to_async(finish.finish)(lease)
 
 
-async def _engine(work: runs.Work, transport: Transport) -> EngineFacts:
+async def _read_engine(work: runs.RunWork, transport: Transport) -> EngineFacts:
     try:
-        async with asyncio.timeout(ENGINE_WITHIN_S):
+        async with asyncio.timeout(ENGINE_TIMEOUT_S):
             return await fingerprint.read_engine(work.target, transport)
     except TimeoutError:
         return EngineFacts()
 
 
 async def _keep_lease(lease: Lease) -> None:
-    """Ends only by LeaseLost: a model may think in silence for longer than a lease lasts.
+    """Renew the lease until LeaseLost: a reply may take longer than a lease lasts.
 
-    A database that does not answer has given the run to somebody else by then.
+    If the database does not answer for that long, another worker may have the run.
     """
-    every, lasts = settings.RUN_HEARTBEAT.total_seconds(), settings.RUN_LEASE.total_seconds()
+    interval_s, lease_s = settings.RUN_HEARTBEAT.total_seconds(), settings.RUN_LEASE.total_seconds()
     while True:
-        await asyncio.sleep(every)
+        await asyncio.sleep(interval_s)
         try:
-            async with asyncio.timeout(lasts - every):
-                await sync_to_async(runs.renew)(lease)
+            async with asyncio.timeout(lease_s - interval_s):
+                await sync_to_async(runs.renew_lease)(lease)
         except TimeoutError as exc:
             raise LeaseLost("The database did not answer for as long as a lease lasts.") from exc
 

@@ -1,4 +1,4 @@
-"""Whether this worker was asked to stop: its processes finish what they have and take no more."""
+"""Whether this worker should stop: its processes finish their current work and claim no more."""
 
 from __future__ import annotations
 
@@ -7,15 +7,15 @@ from typing import Any
 
 from celery.signals import worker_shutting_down
 
-# Made before the pool forks, so that the signal which only the main process hears is seen by all.
-# Bare memory without a lock: a process that is killed while it looks must not hold up the others.
-_asked = multiprocessing.RawValue("b", 0)
+# Created before the pool forks: only the main process receives the signal, all processes read it.
+# Without a lock: a process that is killed while it reads must not block the others.
+_requested = multiprocessing.RawValue("b", 0)
 
 
 def is_requested() -> bool:
-    return bool(_asked.value)
+    return bool(_requested.value)
 
 
 @worker_shutting_down.connect
-def _note(**_kwargs: Any) -> None:
-    _asked.value = 1
+def _set_requested(**_kwargs: Any) -> None:
+    _requested.value = 1

@@ -1,4 +1,4 @@
-"""Each worker's own timer: runs are found and carried out even with no beat and no broker."""
+"""The timer of each worker: runs are found and executed even without beat and broker."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing_extensions import override
 
 
 class ScheduleTimer(bootsteps.StartStopStep):
-    """A thread in the worker's main process that looks around every SCHEDULE_EVERY."""
+    """A thread in the worker's main process that calls `tick` every SCHEDULE_EVERY."""
 
     requires = ("celery.worker.components:Pool",)
 
@@ -34,7 +34,7 @@ class ScheduleTimer(bootsteps.StartStopStep):
 
         from workers.probing import tick
 
-        every = settings.SCHEDULE_EVERY.total_seconds()
+        interval_s = settings.SCHEDULE_EVERY.total_seconds()
         while not self._stopping.is_set():
             tick()
-            self._stopping.wait(every)
+            self._stopping.wait(interval_s)

@@ -1,4 +1,4 @@
-"""What keeps the store small and its figures fresh."""
+"""Upkeep: rollups, live watch, policies, expiry, retention, and the head of the audit log."""
 
 from __future__ import annotations
 
@@ -17,28 +17,28 @@ log = structlog.get_logger()
 
 RETENTION_EVERY = timedelta(hours=1)
 AUDIT_HEAD_EVERY = timedelta(days=1)
-# Enough for a great heap, and not so many that the timer's other duties wait for ever.
-MOST_TURNS = 20
+# Enough for a large backlog, and few enough not to delay the other duties of the timer.
+MAX_ROLLUP_TURNS = 20
 
 
 @shared_task
 def upkeep() -> None:
-    """Roll up what came in, end what has run out; once an hour drop what is too old.
+    """Roll up observations and expire requests; drop old partitions once per hour.
 
-    Once a day tell the log where the audit log stands.
+    Logs the head of the audit log once per day.
     """
-    for _ in range(MOST_TURNS):
+    for _ in range(MAX_ROLLUP_TURNS):
         if not rollups.roll_up():
             break
-    pulses.note(pulses.ROLL_UP)
-    if pulses.take_turn(pulses.LIVE_WATCH, every=live_watch.BUCKET / 5):
+    pulses.record_pulse(pulses.ROLL_UP)
+    if pulses.claim_turn(pulses.LIVE_WATCH, every=live_watch.BUCKET / 5):
         live_watch.follow_live()
     policy_renewal.renew_outdated()
     rollout_requests.expire()
-    if pulses.take_turn(pulses.RETENTION, every=RETENTION_EVERY):
+    if pulses.claim_turn(pulses.RETENTION, every=RETENTION_EVERY):
         dropped = retention.drop_expired_partitions()
         idempotency.forget_answers()
         log.info("retention done", dropped=dropped)
-    if pulses.take_turn(pulses.AUDIT_HEAD, every=AUDIT_HEAD_EVERY):
-        # Logs are kept elsewhere: who cuts the audit log off there leaves this behind.
+    if pulses.claim_turn(pulses.AUDIT_HEAD, every=AUDIT_HEAD_EVERY):
+        # Logs are stored elsewhere, so truncating the audit log later can be detected.
         log.info("audit head", head=str(chain.read_head()))

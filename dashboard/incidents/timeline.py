@@ -13,7 +13,7 @@ from django.utils.translation import gettext_lazy, ngettext
 
 from dashboard.models import Incident, ModeSwitch, RunMetric, WatchEvent
 from dashboard.models.watch import ACCEPTED, ACKNOWLEDGED, RELEASED, Lane
-from dashboard.runs.table import TRIGGER_WORDS
+from dashboard.runs.table import TRIGGER_LABELS
 from dashboard.trust import text as figure_words
 from health.rates import Direction, Rate, metric_rate
 from health.watch import ChangeKind
@@ -184,5 +184,5 @@ def _folded(moments: list[Moment]) -> Iterator[Moment]:
 
 def _run_title(runs: tuple[Counted, ...]) -> str:
     said = ngettext("{count} run: {why}", "{count} runs: {why}", len(runs))
-    why = TRIGGER_WORDS.get(runs[0].trigger, runs[0].trigger)
+    why = TRIGGER_LABELS.get(runs[0].trigger, runs[0].trigger)
     return said.format(count=len(runs), why=why)

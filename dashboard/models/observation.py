@@ -52,7 +52,7 @@ class ObservationBatch(models.Model):
 
     class Meta:
         indexes = [
-            # rollups.roll_up and rollups.lag.
+            # rollups.roll_up and rollups.read_lag.
             models.Index(fields=["id"], condition=Q(rolled_at=None), name="batch_not_rolled"),
             # retention.enforce.
             BrinIndex(fields=["at"], pages_per_range=32, name="batch_at"),

@@ -158,13 +158,13 @@ class Run(models.Model):
             ),
         ]
         indexes = [
-            # runs.claim and runs.to_ring.
+            # services.claim_run and schedule.claim_wakeups.
             models.Index(
                 fields=["priority", "not_before"],
                 condition=Q(state=State.QUEUED),
                 name="run_claimable",
             ),
-            # runs.reap.
+            # schedule.reap_expired_leases.
             models.Index(
                 fields=["lease_expires_at"],
                 condition=Q(state__in=HELD),

@@ -1,4 +1,4 @@
-"""Attempts: stored as they come, each with its evidence, by whoever holds the lease."""
+"""Stores attempts as they arrive, each with its evidence; only the lease holder may write."""
 
 from __future__ import annotations
 
@@ -23,38 +23,41 @@ from probes.suite import Trial
 from probes.suite.sampling import estimate_price
 
 
-def record(lease: Lease, attempt: Attempt) -> None:
-    """Store one attempt with its evidence and renew the lease, in one fenced statement."""
-    values = {**_lease(lease), **columns(attempt), **_cost(attempt)}
+def record_attempt(lease: Lease, attempt: Attempt) -> None:
+    """Store one attempt with its evidence and renew the lease, in one fenced statement.
+
+    Raises LeaseLost without writing if the caller no longer holds the lease.
+    """
+    values = {**_lease_values(lease), **row_values(attempt), **_cost_values(attempt)}
     try:
-        kept = _stored(values)
+        was_recorded = _execute_record(values)
     except IntegrityError as exc:
         if "no partition" not in str(exc):
             raise
-        # The run waited from a month for which nobody had made a partition yet.
+        # The run was created in a month that has no partition.
         partitions.ensure_months([_created_on(lease)])
-        kept = _stored(values)
-    if not kept:
+        was_recorded = _execute_record(values)
+    if not was_recorded:
         raise LeaseLost("The lease ran out or the run was cancelled.")
 
 
-def columns(attempt: Attempt) -> dict[str, Any]:
-    """An attempt and its evidence as the values of their rows."""
+def row_values(attempt: Attempt) -> dict[str, Any]:
+    """The column values of an attempt and its evidence."""
     evidence = json.dumps(attempt.evidence.as_json(), separators=(",", ":")).encode()
     return {
         "probe": attempt.probe,
         "trial": attempt.trial,
         "outcome": attempt.outcome.value,
-        "findings": Jsonb(_storable([finding.as_json() for finding in attempt.findings])),
+        "findings": Jsonb(_sanitize_json([finding.as_json() for finding in attempt.findings])),
         "verdicts": Jsonb([_verdict_row(verdict) for verdict in attempt.verdicts]),
-        "facts": Jsonb(_storable(dict(attempt.facts))),
+        "facts": Jsonb(_sanitize_json(dict(attempt.facts))),
         "requests": attempt.evidence.requests,
         "status": attempt.http_status,
         "latency": attempt.latency_ms,
         "first_byte": attempt.first_byte_ms,
         "input": attempt.usage.input_tokens,
         "output": attempt.usage.output_tokens,
-        "fingerprint": Jsonb(_storable(dict(attempt.fingerprint))),
+        "fingerprint": Jsonb(_sanitize_json(dict(attempt.fingerprint))),
         "sha256": hashlib.sha256(evidence).digest(),
         "body": zstandard.compress(evidence),
         "size": len(evidence),
@@ -62,15 +65,15 @@ def columns(attempt: Attempt) -> dict[str, Any]:
     }
 
 
-def as_value(row: models.Attempt) -> Attempt:
-    """A stored attempt as the value it was, without its evidence."""
+def attempt_from_row(row: models.Attempt) -> Attempt:
+    """The attempt as a value of `probes`, without its evidence."""
     return Attempt(
         probe=row.probe,
         trial=row.trial,
         outcome=Outcome(row.outcome),
         findings=tuple(
-            Finding(FindingKind(found["kind"]), found["message"], found.get("path", ""))
-            for found in row.findings
+            Finding(FindingKind(finding["kind"]), finding["message"], finding.get("path", ""))
+            for finding in row.findings
         ),
         verdicts=tuple(
             Verdict(Metric(metric), good, *parser) for metric, good, *parser in row.verdicts
@@ -86,7 +89,7 @@ def as_value(row: models.Attempt) -> Attempt:
     )
 
 
-def _stored(values: dict[str, Any]) -> bool:
+def _execute_record(values: dict[str, Any]) -> bool:
     with connection.cursor() as cursor:
         cursor.execute(_RECORD, values)
         return cursor.fetchone() is not None
@@ -97,15 +100,15 @@ def _created_on(lease: Lease) -> date:
     return moment.astimezone(UTC).date()
 
 
-def _lease(lease: Lease) -> dict[str, Any]:
+def _lease_values(lease: Lease) -> dict[str, Any]:
     return {"run": lease.run_id, "token": lease.token, "lease": settings.RUN_LEASE}
 
 
-def _cost(attempt: Attempt) -> dict[str, int]:
-    """What was reserved for the trial, and what it came to; an answer may not tell its tokens."""
+def _cost_values(attempt: Attempt) -> dict[str, int]:
+    """The reserved and the spent cost; a reply without usage costs what was reserved."""
     reserved = estimate_price([Trial(attempt.probe, attempt.trial)])
-    told = (attempt.usage.input_tokens, attempt.usage.output_tokens)
-    spent = sum(count or 0 for count in told) if any(told) else None
+    token_counts = (attempt.usage.input_tokens, attempt.usage.output_tokens)
+    spent = sum(count or 0 for count in token_counts) if any(token_counts) else None
     if spent is None and attempt.outcome is not Outcome.VOID:
         spent = reserved.tokens
     return {
@@ -120,19 +123,19 @@ def _verdict_row(verdict: Verdict) -> list[str | bool]:
     return [*row, verdict.parser] if verdict.parser else row
 
 
-def _storable(value: Any) -> Any:
-    """JSON values that Postgres takes: NUL and lone surrogates become the replacement mark."""
+def _sanitize_json(value: Any) -> Any:
+    """JSON that Postgres accepts: NUL and lone surrogates are replaced."""
     if isinstance(value, str):
         return value.replace("\x00", "\ufffd").encode("utf-8", "replace").decode("utf-8")
     if isinstance(value, dict):
-        return {_storable(key): _storable(item) for key, item in value.items()}
+        return {_sanitize_json(key): _sanitize_json(item) for key, item in value.items()}
     if isinstance(value, list | tuple):
-        return [_storable(item) for item in value]
+        return [_sanitize_json(item) for item in value]
     return value
 
 
 # Fence, evidence, attempt, progress and budget in one statement: a worker that lost its lease
-# writes none of it, and a trial that is stored already changes nothing.
+# writes nothing, and a trial that is already stored changes nothing.
 _RECORD = """
 WITH me AS MATERIALIZED (
     SELECT id, endpoint_id, created_at, reserved_on FROM dashboard_run

@@ -1,4 +1,4 @@
-"""Keeping of endpoint keys, each sealed for one endpoint and one origin."""
+"""Stores API keys of endpoints, each encrypted for one endpoint and one origin."""
 
 from __future__ import annotations
 
@@ -11,43 +11,43 @@ from probes.secret import Secret
 from probes.target import origin
 
 
-def store(endpoint: Endpoint, key: Secret) -> None:
-    """Seal the key for the endpoint's present origin; replaces what was stored."""
-    place = origin(endpoint.base_url)
-    sealed = encryption.encrypt_secret(key, _bound_to(endpoint.pk, place))
+def store_key(endpoint: Endpoint, key: Secret) -> None:
+    """Encrypt the key for the endpoint's current origin; replaces a stored key."""
+    key_origin = origin(endpoint.base_url)
+    sealed = encryption.encrypt_secret(key, _encryption_context(endpoint.pk, key_origin))
     Credential.objects.update_or_create(
-        endpoint=endpoint, defaults={"origin": place, "sealed": sealed, "hint": key.hint}
+        endpoint=endpoint, defaults={"origin": key_origin, "sealed": sealed, "hint": key.hint}
     )
 
 
-def forget(endpoint: Endpoint) -> None:
+def delete_key(endpoint: Endpoint) -> None:
     Credential.objects.filter(endpoint=endpoint).delete()
 
 
-def is_stored(endpoint: Endpoint) -> bool:
+def has_key(endpoint: Endpoint) -> bool:
     return Credential.objects.filter(endpoint=endpoint).exists()
 
 
-def holds(credential: Credential, key: Secret) -> bool:
-    """Is this the key that is stored? One that no longer opens is not."""
-    place = _bound_to(credential.endpoint_id, credential.origin)
+def matches_key(credential: Credential, key: Secret) -> bool:
+    """Whether this key is the stored one; False if the stored key cannot be decrypted."""
+    context = _encryption_context(credential.endpoint_id, credential.origin)
     try:
-        return encryption.decrypt_secret(bytes(credential.sealed), place) == key
+        return encryption.decrypt_secret(bytes(credential.sealed), context) == key
     except Refused:
         return False
 
 
-def reveal(endpoint: Endpoint) -> Secret | None:
-    """The endpoint's key, or None where none is stored; refuses what does not fit its origin."""
+def read_key(endpoint: Endpoint) -> Secret | None:
+    """The endpoint's key, or None; refuses a key that was stored for another origin."""
     credential = Credential.objects.filter(endpoint=endpoint).first()
     if credential is None:
         return None
     if credential.origin != origin(endpoint.base_url):
         raise Refused(_("The stored key belongs to another host; enter the key again."))
     return encryption.decrypt_secret(
-        bytes(credential.sealed), _bound_to(endpoint.pk, credential.origin)
+        bytes(credential.sealed), _encryption_context(endpoint.pk, credential.origin)
     )
 
 
-def _bound_to(endpoint_id: int, place: str) -> bytes:
-    return f"{endpoint_id} {place}".encode()
+def _encryption_context(endpoint_id: int, key_origin: str) -> bytes:
+    return f"{endpoint_id} {key_origin}".encode()

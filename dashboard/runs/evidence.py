@@ -1,4 +1,4 @@
-"""Reading stored evidence, and keeping what an incident or a decision rests on."""
+"""Reads stored evidence, and pins the evidence of incidents and decisions."""
 
 from __future__ import annotations
 
@@ -15,17 +15,17 @@ from dashboard.models import Attempt, Evidence, Pin, PinnedEvidence, Run
 
 log = structlog.get_logger()
 
-# Far above what probes.exchange_evidence writes; a damaged row must not fill the memory.
+# Far above what probes.exchange_evidence writes; a damaged row must not exhaust memory.
 MAX_SIZE = 16 * 1024 * 1024
 
 
-def read(attempt: Attempt | Pin) -> dict[str, Any] | None:
-    """The exchange behind an attempt, or None once its time is over and nobody pinned it."""
-    row = attempt.evidence if isinstance(attempt, Pin) else _stored(attempt)
+def read_evidence(attempt: Attempt | Pin) -> dict[str, Any] | None:
+    """The exchanges of an attempt; None if they expired and were not pinned."""
+    row = attempt.evidence if isinstance(attempt, Pin) else _find_row(attempt)
     if row is None:
         return None
     body = bytes(row.body)
-    # Decompressing trusts this figure and makes room for it.
+    # Decompression allocates this size before it reads the data.
     if zstandard.frame_content_size(body) > MAX_SIZE:
         log.error("evidence too large to read", sha256=bytes(row.sha256).hex())
         return None
@@ -34,24 +34,24 @@ def read(attempt: Attempt | Pin) -> dict[str, Any] | None:
 
 
 @transaction.atomic
-def pin(run: Run, *, why: str, passed: bool = False) -> int:
-    """Keep the evidence of a run's attempts for good; returns how many were not pinned so before.
+def pin_evidence(run: Run, *, why: str, include_passed: bool = False) -> int:
+    """Keep the evidence of a run's attempts forever; returns the number of new pins.
 
-    Only attempts that did not pass, unless `passed` is set. What is gone by now stays gone.
+    Passing attempts are pinned only with `include_passed`. Expired evidence cannot be pinned.
     """
-    values = {"run": run.pk, "run_at": run.created_at, "why": why, "passed": passed}
-    execute(_COPY, values)
-    # A statement of its own: it must see what somebody else has copied meanwhile.
-    return execute(_PIN, values)
+    values = {"run": run.pk, "run_at": run.created_at, "why": why, "passed": include_passed}
+    execute(_COPY_TO_PINNED, values)
+    # A separate statement, so that it sees rows that were copied concurrently.
+    return execute(_INSERT_PINS, values)
 
 
-def _stored(attempt: Attempt) -> Evidence | PinnedEvidence | None:
+def _find_row(attempt: Attempt) -> Evidence | PinnedEvidence | None:
     month = attempt.run_at.astimezone(UTC).date().replace(day=1)
-    kept = Evidence.objects.filter(sha256=attempt.evidence_sha256, month=month).first()
-    return kept or PinnedEvidence.objects.filter(sha256=attempt.evidence_sha256).first()
+    row = Evidence.objects.filter(sha256=attempt.evidence_sha256, month=month).first()
+    return row or PinnedEvidence.objects.filter(sha256=attempt.evidence_sha256).first()
 
 
-_COPY = """
+_COPY_TO_PINNED = """
 INSERT INTO dashboard_pinnedevidence (sha256, body, size)
 SELECT DISTINCT ON (e.sha256) e.sha256, e.body, e.size
 FROM dashboard_attempt a JOIN dashboard_evidence e ON e.sha256 = a.evidence_sha256
@@ -61,7 +61,7 @@ ORDER BY e.sha256
 ON CONFLICT DO NOTHING
 """
 
-_PIN = """
+_INSERT_PINS = """
 INSERT INTO dashboard_pin (run_id, probe, trial, run_at, sha256, why)
 SELECT a.run_id, a.probe, a.trial, a.run_at, p.sha256, %(why)s
 FROM dashboard_attempt a JOIN dashboard_pinnedevidence p ON p.sha256 = a.evidence_sha256

@@ -1,7 +1,7 @@
-"""Why a run ended without a verdict, as pages say it.
+"""Translates why a run ended without a verdict.
 
-Rows keep the reason in English, for programs too. What our own services wrote is told in the
-reader's language; what an endpoint or its library said stays as it is.
+Rows store the reason in English. Reasons written by our services are translated; text from an
+endpoint or a library is shown unchanged.
 """
 
 from __future__ import annotations
@@ -20,22 +20,21 @@ _OVER_BUDGET = re.compile(
 
 
 @dataclass(frozen=True, slots=True)
-class Reason:
-    """What we say, and after it what was given to us."""
+class FailureReason:
+    """Our translated message, and after it text from elsewhere."""
 
-    said: str = ""
-    given: str = ""
+    message: str = ""
+    detail: str = ""
 
 
-def told(stored: str) -> Reason:
-    """The reason of a run for its reader."""
+def translate_reason(stored: str) -> FailureReason:
     if stored.startswith(_NO_VERDICT):
-        return Reason(_("No verdict."), stored.removeprefix(_NO_VERDICT))
+        return FailureReason(_("No verdict."), stored.removeprefix(_NO_VERDICT))
     if stored.startswith(_CANCELLED):
         name = stored.removeprefix(_CANCELLED)
-        return Reason(_("cancelled by {name}").format(name=name))
-    if found := _OVER_BUDGET.match(stored):
-        return Reason(_over_budget(*found.groups()))
+        return FailureReason(_("cancelled by {name}").format(name=name))
+    if over_budget := _OVER_BUDGET.match(stored):
+        return FailureReason(_budget_message(*over_budget.groups()))
     known = {
         "the worker stopped answering": _("the worker stopped answering"),
         "the endpoint was removed": _("the endpoint was removed"),
@@ -44,19 +43,19 @@ def told(stored: str) -> Reason:
             "superseded: no worker has this version of the suite any more"
         ),
     }
-    return Reason(said=known[stored]) if stored in known else Reason(given=stored)
+    return FailureReason(known[stored]) if stored in known else FailureReason(detail=stored)
 
 
-def _over_budget(
-    most_requests: str | None, most_tokens: str | None, requests: str, tokens: str
+def _budget_message(
+    max_requests: str | None, max_tokens: str | None, requests: str, tokens: str
 ) -> str:
-    if most_tokens is None:
-        budget = _("{requests} requests").format(requests=most_requests)
-    elif most_requests is None:
-        budget = _("{tokens} tokens").format(tokens=most_tokens)
+    if max_tokens is None:
+        budget = _("{requests} requests").format(requests=max_requests)
+    elif max_requests is None:
+        budget = _("{tokens} tokens").format(tokens=max_tokens)
     else:
         both = _("{requests} requests and {tokens} tokens")
-        budget = both.format(requests=most_requests, tokens=most_tokens)
+        budget = both.format(requests=max_requests, tokens=max_tokens)
     return _(
         "The budget of {budget} a day leaves no room for this run, which may take {requests} "
         "requests and {tokens} tokens. Raise the budget, or wait for the next day (UTC)."

@@ -1,4 +1,4 @@
-"""The newest earlier attempt of the same probe that passed: what a failed one is compared with."""
+"""Finds the newest earlier passing attempt of a probe, to compare a failed one with."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ from django.db.models import F
 from dashboard.models import Attempt, Run
 
 
-class Kind(StrEnum):
-    """How near the good attempt is to the one it is compared with."""
+class MatchKind(StrEnum):
+    """Which run has the passing attempt."""
 
     SAME_PROFILE = "same_profile"
     EARLIER_PROFILE = "earlier_profile"
@@ -19,19 +19,22 @@ class Kind(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class LastGood:
+class LastPassing:
     attempt: Attempt
     run: Run
-    kind: Kind
+    kind: MatchKind
 
 
-def of(attempt: Attempt, run: Run) -> LastGood | None:
-    """The last good one before this run, of the same profile if there is any; else of this run."""
+def find_last_passing(attempt: Attempt, run: Run) -> LastPassing | None:
+    """The last passing attempt before this run, first of its profile; else one of this run."""
     earlier = Run.objects.filter(endpoint_id=run.endpoint_id, pk__lt=run.pk)
-    same, other = earlier.filter(profile_id=run.profile_id), earlier
-    for runs, kind in ((same, Kind.SAME_PROFILE), (other, Kind.EARLIER_PROFILE)):
-        # Both tables by their indexes, newest run first, up to the first that passed.
-        found = (
+    same_profile, any_profile = earlier.filter(profile_id=run.profile_id), earlier
+    for runs, kind in (
+        (same_profile, MatchKind.SAME_PROFILE),
+        (any_profile, MatchKind.EARLIER_PROFILE),
+    ):
+        # Reads both tables by their indexes, newest run first, and stops at the first pass.
+        passing_run = (
             runs.filter(
                 attempts__probe=attempt.probe,
                 attempts__outcome="pass",
@@ -40,14 +43,14 @@ def of(attempt: Attempt, run: Run) -> LastGood | None:
             .order_by("-pk")
             .first()
         )
-        if found is not None:
-            return LastGood(_passed(attempt, found), found, kind)
-    here = Attempt.objects.of(run).filter(probe=attempt.probe, outcome="pass")
-    beside = here.exclude(trial=attempt.trial).order_by("-trial").first()
-    return LastGood(beside, run, Kind.SAME_RUN) if beside else None
+        if passing_run is not None:
+            return LastPassing(_passing_attempt(attempt, passing_run), passing_run, kind)
+    siblings = Attempt.objects.of(run).filter(probe=attempt.probe, outcome="pass")
+    sibling = siblings.exclude(trial=attempt.trial).order_by("-trial").first()
+    return LastPassing(sibling, run, MatchKind.SAME_RUN) if sibling else None
 
 
-def _passed(attempt: Attempt, run: Run) -> Attempt:
-    """A good attempt of a run: the same trial where it passed, since it asks alike."""
+def _passing_attempt(attempt: Attempt, run: Run) -> Attempt:
+    """A passing attempt of a run; the same trial if it passed, since its prompt is alike."""
     passed = Attempt.objects.of(run).filter(probe=attempt.probe, outcome="pass")
     return passed.filter(trial=attempt.trial).first() or passed.order_by("-trial")[0]

@@ -1,4 +1,4 @@
-"""Writing observations: each batch whole, once, straight into the partition of its day."""
+"""Stores observations in batches, each atomically, once, and in the partition of its day."""
 
 from __future__ import annotations
 
@@ -16,39 +16,39 @@ from dashboard.models.observation import COLUMNS, EARLIEST, LATEST, Observation
 PROBE, LIVE = 0, 1  # the lanes
 
 
-# Binary COPY converts nothing: these must be the types of the columns.
+# Binary COPY does not convert: these must be the types of the columns.
 _TYPES = (
     *("timestamptz", "int8", "int8", "int4", "int2", "int4", "timestamptz", "int8", "int8"),
     *("int4", "int4", "int4", "int4", "int4", "int2", "int2", "uuid"),
 )
-# Nor does it complain: of a number that is too large, it would store the last bytes.
-_NARROW = {"int2": "h", "int4": "i"}
+# Nor does it check ranges: it would store the low bytes of a number that is too large.
+_ARRAY_CODES = {"int2": "h", "int4": "i"}
 
 
 @transaction.atomic
-def store(rows: Sequence[Observation], *, batch: UUID) -> bool:
-    """Store a batch; False where it was stored before, and then nothing is written.
+def store_batch(rows: Sequence[Observation], *, batch: UUID) -> bool:
+    """Store a batch; False if it was stored before.
 
-    Raises ValueError for a value that no column can hold.
+    Raises ValueError for a value that its column cannot hold.
     """
-    _check(rows)
+    _check_values(rows)
     with connection.cursor() as cursor:
-        cursor.execute(_BATCH, [batch, len(rows)])
-        begun = cursor.fetchone()
-    if begun is None:
+        cursor.execute(_INSERT_BATCH, [batch, len(rows)])
+        inserted = cursor.fetchone()
+    if inserted is None:
         return False
-    batch_id, at = begun
+    batch_id, at = inserted
     try:
         with transaction.atomic():
             _copy("dashboard_observation", rows, at, batch_id)
     except CheckViolation:
-        # Nobody made today's partition. partitions.ensure brings the rows home later.
+        # Today's partition is missing. partitions.ensure_partitions moves the rows later.
         _copy("dashboard_observation_overflow", rows, at, batch_id)
     return True
 
 
-def _check(rows: Sequence[Observation]) -> None:
-    # In pieces that stay in the processor's cache.
+def _check_values(rows: Sequence[Observation]) -> None:
+    # In slices that fit into the processor's cache.
     for begin in range(0, len(rows), 1000):
         columns = zip(*rows[begin : begin + 1000], strict=True)
         for name, kind, column in zip(Observation._fields, _TYPES[2:], columns, strict=True):
@@ -60,24 +60,24 @@ def _fits(kind: str, column: tuple[Any, ...]) -> bool:
     if kind == "timestamptz":
         return bool(min(column) >= EARLIEST and max(column) < LATEST)
     try:
-        if kind in _NARROW:
-            _look_at(_NARROW[kind], column)
+        if kind in _ARRAY_CODES:
+            _check_range(_ARRAY_CODES[kind], column)
     except OverflowError:
         return False
     return True
 
 
-def _look_at(width: str, column: tuple[Any, ...]) -> None:
-    """The fastest way through many numbers; most columns have a number in every row."""
+def _check_range(type_code: str, column: tuple[Any, ...]) -> None:
+    """Raise OverflowError if a number does not fit. Building an array is the fastest check."""
     try:
-        array(width, column)
+        array(type_code, column)
     except TypeError:
-        array(width, [value for value in column if value is not None])
+        array(type_code, [value for value in column if value is not None])
 
 
 def _copy(table: str, rows: Sequence[Observation], at: datetime, batch_id: int) -> None:
     statement = f"COPY {table} ({', '.join(COLUMNS)}) FROM STDIN (FORMAT binary)"
-    # On the wire a time is its microseconds since 2000, and a number is quicker to write.
+    # In binary COPY a timestamp is its microseconds since 2000, and an integer writes faster.
     head = ((at - datetime(2000, 1, 1, tzinfo=UTC)) // timedelta(microseconds=1), batch_id)
     with connection.cursor() as cursor, cursor.copy(statement) as copy:
         copy.set_types(("int8", *_TYPES[1:]))
@@ -85,8 +85,8 @@ def _copy(table: str, rows: Sequence[Observation], at: datetime, batch_id: int) 
             copy.write_row(head + row)
 
 
-# Somebody else with the same batch waits here until we are through, and then finds it stored.
-_BATCH = """
+# A concurrent writer of the same batch waits here until this transaction ends.
+_INSERT_BATCH = """
 INSERT INTO dashboard_observationbatch (batch, at, rows)
 VALUES (%s, statement_timestamp(), %s) ON CONFLICT (batch) DO NOTHING RETURNING id, at
 """

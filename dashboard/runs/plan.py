@@ -1,4 +1,4 @@
-"""What a run would cost, before anybody asks for it: requests, tokens, money, and the budget."""
+"""The maximum cost of a run before it is requested: requests, tokens, money, daily budget."""
 
 from __future__ import annotations
 
@@ -32,14 +32,14 @@ class Cost:
     currency: str
 
     @property
-    def words(self) -> str:
+    def text(self) -> str:
         places = 2 if self.amount >= 1 else 4
         return f"{self.amount:,.{places}f} {self.currency}"
 
 
 @dataclass(frozen=True, slots=True)
-class Left:
-    """What the day has left; None is no limit."""
+class RemainingBudget:
+    """What remains of today's budget; None means no limit."""
 
     requests: int | None
     tokens: int | None
@@ -50,15 +50,15 @@ class Left:
 
 
 @dataclass(frozen=True, slots=True)
-class Planned:
-    """One suite: the most that it can cost, and what its last run came to."""
+class SuitePlan:
+    """One suite: its maximum cost, and the cost of its last run."""
 
     suite: str
     attempts: int
     requests: int
     tokens: int
     cost: Cost | None = None
-    last: Run | None = None
+    last_run: Run | None = None
     last_cost: Cost | None = None
     refusal: str = ""
 
@@ -68,82 +68,87 @@ class Planned:
 
     @property
     def last_tokens(self) -> int:
-        return self.last.input_tokens + self.last.output_tokens if self.last else 0
+        return self.last_run.input_tokens + self.last_run.output_tokens if self.last_run else 0
 
     @property
-    def last_took(self) -> str:
-        if self.last is None or not (self.last.started_at and self.last.finished_at):
+    def last_duration(self) -> str:
+        if self.last_run is None or not (self.last_run.started_at and self.last_run.finished_at):
             return ""
-        return durations.format_rough_duration(self.last.finished_at - self.last.started_at)
+        return durations.format_rough_duration(self.last_run.finished_at - self.last_run.started_at)
 
 
 @dataclass(frozen=True, slots=True)
-class Plan:
-    """Both suites, with what is left of the day and what runs already."""
+class RunPlan:
+    """Both suites, the remaining budget of today, and the active run."""
 
-    suites: tuple[Planned, ...]
-    left: Left
+    suites: tuple[SuitePlan, ...]
+    remaining: RemainingBudget
     active: Run | None
 
-    def of(self, suite: str) -> Planned:
-        return next(planned for planned in self.suites if planned.suite == suite)
+    def for_suite(self, suite: str) -> SuitePlan:
+        return next(plan for plan in self.suites if plan.suite == suite)
 
 
-def read(endpoint: Endpoint) -> Plan:
-    """What would happen now. Four queries."""
-    left = _left(endpoint)
+def read_plan(endpoint: Endpoint) -> RunPlan:
+    """The plan of both suites as of now, in four queries."""
+    remaining = _remaining_budget(endpoint)
     active = endpoint.runs.active().first()
-    return Plan(
-        suites=tuple(_planned(endpoint, suite, left) for suite in SUITES),
-        left=left,
+    return RunPlan(
+        suites=tuple(_plan_suite(endpoint, suite, remaining) for suite in SUITES),
+        remaining=remaining,
         active=active,
     )
 
 
-def _left(endpoint: Endpoint) -> Left:
+def _remaining_budget(endpoint: Endpoint) -> RemainingBudget:
     spent = Spend.objects.today(endpoint)
     requests, tokens = (spent.requests, spent.tokens) if spent else (0, 0)
-    return Left(_rest(endpoint.daily_requests, requests), _rest(endpoint.daily_tokens, tokens))
+    return RemainingBudget(
+        _subtract_spent(endpoint.daily_requests, requests),
+        _subtract_spent(endpoint.daily_tokens, tokens),
+    )
 
 
-def _rest(limit: int | None, spent: int) -> int | None:
+def _subtract_spent(limit: int | None, spent: int) -> int | None:
     return None if limit is None else max(limit - spent, 0)
 
 
-def _planned(endpoint: Endpoint, suite: str, left: Left) -> Planned:
-    ceiling = runs.ceiling(suite)
+def _plan_suite(endpoint: Endpoint, suite: str, remaining: RemainingBudget) -> SuitePlan:
+    ceiling = runs.price_ceiling(suite)
     finished = Run.objects.of(endpoint).filter(suite=suite, state=State.FINISHED, simulated=False)
-    last = finished.newest_first().first()
-    return Planned(
+    last_run = finished.newest_first().first()
+    return SuitePlan(
         suite=suite,
         attempts=len(plan_trials(suite)),
         requests=ceiling.requests,
         tokens=ceiling.tokens,
         cost=_cost(endpoint, ceiling.requests * MAX_PROMPT_TOKENS, ceiling.requests * MAX_TOKENS),
-        last=last,
-        last_cost=_cost(endpoint, last.input_tokens, last.output_tokens) if last else None,
-        refusal=_refusal(left, ceiling.requests, ceiling.tokens),
+        last_run=last_run,
+        last_cost=_cost(endpoint, last_run.input_tokens, last_run.output_tokens)
+        if last_run
+        else None,
+        refusal=_refusal(remaining, ceiling.requests, ceiling.tokens),
     )
 
 
-def _refusal(left: Left, requests: int, tokens: int) -> str:
-    """Why the day's budget does not allow it; empty where it does."""
-    if left.requests is not None and requests > left.requests:
+def _refusal(remaining: RemainingBudget, requests: int, tokens: int) -> str:
+    """Why today's budget does not allow the run; empty if it does."""
+    if remaining.requests is not None and requests > remaining.requests:
         return _(
             "Today's budget has {left} requests left, and this run may take {needed}. "
             "Raise the budget, or wait for the next day (UTC)."
-        ).format(left=intcomma(left.requests), needed=intcomma(requests))
-    if left.tokens is not None and tokens > left.tokens:
+        ).format(left=intcomma(remaining.requests), needed=intcomma(requests))
+    if remaining.tokens is not None and tokens > remaining.tokens:
         return _(
             "Today's budget has {left} tokens left, and this run may take {needed}. "
             "Raise the budget, or wait for the next day (UTC)."
-        ).format(left=intcomma(left.tokens), needed=intcomma(tokens))
+        ).format(left=intcomma(remaining.tokens), needed=intcomma(tokens))
     return ""
 
 
 def _prices(endpoint: Endpoint) -> tuple[Decimal, Decimal] | None:
-    told = endpoint.price_input, endpoint.price_output
-    return None if told == (None, None) else (told[0] or Decimal(), told[1] or Decimal())
+    prices = endpoint.price_input, endpoint.price_output
+    return None if prices == (None, None) else (prices[0] or Decimal(), prices[1] or Decimal())
 
 
 def _cost(endpoint: Endpoint, input_tokens: int, output_tokens: int) -> Cost | None:

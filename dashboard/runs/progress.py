@@ -1,4 +1,4 @@
-"""How far a run has come."""
+"""The progress of a run for pages."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ from django.utils.translation import gettext_lazy as _
 
 from dashboard.models import Attempt, Endpoint, Run
 from dashboard.models.run import State
-from dashboard.runs import text as probe_words
+from dashboard.runs import text as probe_text
 from probes.suite import SUITES
 
-_WORDS: Mapping[State, Promise | str] = {
+_STATE_LABELS: Mapping[State, Promise | str] = {
     State.QUEUED: _("Waiting for a worker"),
     State.LEASED: _("Starting"),
     State.RUNNING: _("Probing"),
@@ -25,14 +25,14 @@ _WORDS: Mapping[State, Promise | str] = {
     State.FAILED: _("No verdict"),
     State.ABANDONED: _("Stopped"),
 }
-# Fewer attempts than this tell nothing about the pace.
-_ENOUGH = 3
+# With fewer attempts the remaining time cannot be estimated.
+_MIN_ATTEMPTS_FOR_PACE = 3
 DONE, NOW, WAITING = "done", "now", "waiting"
 
 
 @dataclass(frozen=True, slots=True)
-class Step:
-    """One probe of a run under way: how many of its attempts are stored, how many are planned."""
+class ProbeStep:
+    """One probe of an active run: its stored and planned attempts."""
 
     probe: str
     done: int
@@ -42,22 +42,18 @@ class Step:
 
     @property
     def question(self) -> str:
-        return probe_words.question(self.probe)
+        return probe_text.probe_question(self.probe)
 
 
 @dataclass(frozen=True, slots=True)
-class SoFar:
-    """What a run under way has come to, from the attempts that are stored."""
+class PartialResults:
+    """The results of an active run so far, from its stored attempts."""
 
-    steps: tuple[Step, ...]
+    steps: tuple[ProbeStep, ...]
     passed: int
     failed: int
     void: int
-    tokens: int | None  # None where no answer has told any
-
-    @property
-    def now(self) -> list[Step]:
-        return [step for step in self.steps if step.state == NOW]
+    tokens: int | None  # None if no reply reported its usage
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,25 +64,29 @@ class Progress:
     done: int
 
     @property
-    def seen(self) -> str:
-        """Changes whenever the run has moved."""
+    def version(self) -> str:
+        """Changes with the state and the number of attempts."""
         return f"{self.run.pk}-{self.run.state}-{self.done}"
 
     @property
-    def state_words(self) -> str:
-        return str(_WORDS[State(self.run.state)])
+    def state_label(self) -> str:
+        return str(_STATE_LABELS[State(self.run.state)])
 
     @property
     def remaining(self) -> timedelta | None:
-        """How long the rest takes at the pace of this run; None where that cannot be told yet."""
-        if self.run.started_at is None or self.done < _ENOUGH or self.run.state != State.RUNNING:
+        """The estimated time to the end of the run; None if it cannot be estimated yet."""
+        if (
+            self.run.started_at is None
+            or self.done < _MIN_ATTEMPTS_FOR_PACE
+            or self.run.state != State.RUNNING
+        ):
             return None
-        left = max(0, self.run.planned - self.done)
-        return (timezone.now() - self.run.started_at) / self.done * left
+        remaining = max(0, self.run.planned - self.done)
+        return (timezone.now() - self.run.started_at) / self.done * remaining
 
-    def so_far(self) -> SoFar:
-        """The steps and figures of a run under way, in one query."""
-        counted = (
+    def read_partial_results(self) -> PartialResults:
+        """The steps and counts of an active run, in one query."""
+        rows = (
             Attempt.objects.of(self.run)
             .values("probe")
             .annotate(
@@ -94,42 +94,41 @@ class Progress:
                 passed=Count("trial", filter=Q(outcome="pass")),
                 failed=Count("trial", filter=Q(outcome="fail")),
                 void=Count("trial", filter=Q(outcome="void")),
-                read=Sum("input_tokens"),
-                written=Sum("output_tokens"),
+                input_sum=Sum("input_tokens"),
+                output_sum=Sum("output_tokens"),
             )
         )
-        found: dict[str, Mapping[str, Any]] = {each["probe"]: each for each in counted}
-        told = [each[name] for each in found.values() for name in ("read", "written")]
-        tokens = [count for count in told if count is not None]
-        return SoFar(
-            steps=tuple(_steps(self.run, found)),
-            passed=sum(each["passed"] for each in found.values()),
-            failed=sum(each["failed"] for each in found.values()),
-            void=sum(each["void"] for each in found.values()),
+        counts: dict[str, Mapping[str, Any]] = {row["probe"]: row for row in rows}
+        sums = [row[name] for row in counts.values() for name in ("input_sum", "output_sum")]
+        tokens = [tokens for tokens in sums if tokens is not None]
+        return PartialResults(
+            steps=tuple(_build_steps(self.run, counts)),
+            passed=sum(row["passed"] for row in counts.values()),
+            failed=sum(row["failed"] for row in counts.values()),
+            void=sum(row["void"] for row in counts.values()),
             tokens=sum(tokens) if tokens else None,
         )
 
 
-def of_run(run: Run) -> Progress:
-    """How far this run has come: one row tells."""
+def read_run_progress(run: Run) -> Progress:
     return Progress(run, run.done)
 
 
-def of_latest(endpoint: Endpoint) -> Progress | None:
-    """The run under way, else the last one; None before the first."""
+def read_latest_progress(endpoint: Endpoint) -> Progress | None:
+    """The active run, or else the last one; None before the first."""
     run = endpoint.runs.newest_first().first()
-    return of_run(run) if run else None
+    return read_run_progress(run) if run else None
 
 
-def _steps(run: Run, found: Mapping[str, Mapping[str, Any]]) -> Sequence[Step]:
-    # Questions are sent in the order of the suite, as many at once as the endpoint allows.
+def _build_steps(run: Run, counts_by_probe: Mapping[str, Mapping[str, Any]]) -> Sequence[ProbeStep]:
+    # Probes run in the order of the suite, up to the concurrency limit of the endpoint.
     free = run.endpoint.max_concurrency if run.state == State.RUNNING else 0
-    steps: list[Step] = []
+    steps: list[ProbeStep] = []
     for probe, planned in SUITES.get(run.suite, ()):
-        done = found[probe]["done"] if probe in found else 0
-        left = max(0, planned - done)
-        state = DONE if not left else NOW if free > 0 else WAITING
-        free -= left
-        failed = found[probe]["failed"] if probe in found else 0
-        steps.append(Step(probe, done, planned, failed, state))
+        done = counts_by_probe[probe]["done"] if probe in counts_by_probe else 0
+        remaining = max(0, planned - done)
+        state = DONE if not remaining else NOW if free > 0 else WAITING
+        free -= remaining
+        failed = counts_by_probe[probe]["failed"] if probe in counts_by_probe else 0
+        steps.append(ProbeStep(probe, done, planned, failed, state))
     return steps

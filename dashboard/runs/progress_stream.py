@@ -1,8 +1,8 @@
-"""Progress of runs for everybody who watches, read by one query for all of a web process.
+"""Streams the progress of runs to all watchers of a web process with one query.
 
-Twice a second, while somebody watches, one task asks for all watched runs at once and tells
-whoever waits for one that moved. It ends when nobody is left. So the cost for the database depends
-on how many web processes there are, not on how many people look.
+Twice a second, while there are watchers, one task reads all watched runs in one query and sends
+the snapshots that changed. It stops when the last watcher leaves. The load on the database depends
+on the number of web processes, not on the number of watchers.
 """
 
 from __future__ import annotations
@@ -20,16 +20,14 @@ from dashboard.models.run import ENDED
 
 log = structlog.get_logger()
 
-EVERY_S = 0.5
+POLL_INTERVAL_S = 0.5
 HEARTBEAT_S = 15.0
-# Each keeps a request open, and with it a thread of Django's that sleeps.
-MOST_WATCHERS = 200
+# Each watcher keeps a request open, and with it an idle thread of Django.
+MAX_WATCHERS = 200
 
 
 @dataclass(frozen=True, slots=True)
-class Standing:
-    """How far a run has come."""
-
+class ProgressSnapshot:
     state: str
     done: int
     planned: int
@@ -45,119 +43,119 @@ class Standing:
         return asdict(self)
 
 
-class Gone(Exception):
-    """The run is not there any more."""
+class RunGone(Exception):
+    """The watched run no longer exists."""
 
 
 @dataclass(eq=False, slots=True)
 class _Watcher:
     run_id: int
-    # The newest standing only: whoever reads slowly skips what is old.
-    news: asyncio.Queue[Standing | None]
-    told: Standing | None = None
+    # Holds the newest snapshot only: a slow reader skips the older ones.
+    queue: asyncio.Queue[ProgressSnapshot | None]
+    last_sent: ProgressSnapshot | None = None
 
-    def tell(self, standing: Standing | None) -> None:
-        if standing is not None and standing == self.told:
+    def send(self, snapshot: ProgressSnapshot | None) -> None:
+        if snapshot is not None and snapshot == self.last_sent:
             return
-        self.told = standing
-        if self.news.full():
-            self.news.get_nowait()
-        self.news.put_nowait(standing)
+        self.last_sent = snapshot
+        if self.queue.full():
+            self.queue.get_nowait()
+        self.queue.put_nowait(snapshot)
 
 
-Read = Callable[[Collection[int]], Mapping[int, Standing]]
+SnapshotReader = Callable[[Collection[int]], Mapping[int, ProgressSnapshot]]
 
 
-class Board:
-    """The watchers of this process and the one task that reads for them."""
+class ProgressBroadcaster:
+    """The watchers of this process and the task that polls for them."""
 
     def __init__(
         self,
-        read: Read,
+        read: SnapshotReader,
         *,
-        every_s: float = EVERY_S,
+        interval_s: float = POLL_INTERVAL_S,
         heartbeat_s: float = HEARTBEAT_S,
-        most: int = MOST_WATCHERS,
+        max_watchers: int = MAX_WATCHERS,
     ) -> None:
         self._read = read
-        self._every_s = every_s
+        self._interval_s = interval_s
         self._heartbeat_s = heartbeat_s
-        self.most = most
+        self.max_watchers = max_watchers
         self._watchers: set[_Watcher] = set()
         self._task: asyncio.Task[None] | None = None
 
     @property
     def is_full(self) -> bool:
-        return len(self._watchers) >= self.most
+        return len(self._watchers) >= self.max_watchers
 
     @property
-    def is_reading(self) -> bool:
+    def is_polling(self) -> bool:
         return self._task is not None
 
-    async def watch(self, run_id: int) -> AsyncGenerator[Standing | None]:
-        """Each new standing of the run up to its end; None where nothing happened for a while."""
+    async def watch(self, run_id: int) -> AsyncGenerator[ProgressSnapshot | None]:
+        """Each new snapshot of the run until it ends; None as a heartbeat."""
         watcher = _Watcher(run_id, asyncio.Queue(maxsize=1))
         self._watchers.add(watcher)
         if self._task is None:
-            # A context of its own: it outlives the request that happened to come first.
-            self._task = asyncio.create_task(self._keep_reading(), context=contextvars.Context())
+            # A separate context: the task outlives the request that started it.
+            self._task = asyncio.create_task(self._poll(), context=contextvars.Context())
         try:
             while True:
-                standing = await self._next(watcher)
-                yield standing
-                if standing is not None and standing.has_ended:
+                snapshot = await self._next_snapshot(watcher)
+                yield snapshot
+                if snapshot is not None and snapshot.has_ended:
                     return
-        except Gone:
+        except RunGone:
             return
         finally:
             self._watchers.discard(watcher)
 
-    async def _next(self, watcher: _Watcher) -> Standing | None:
+    async def _next_snapshot(self, watcher: _Watcher) -> ProgressSnapshot | None:
         try:
             async with asyncio.timeout(self._heartbeat_s):
-                standing = await watcher.news.get()
+                snapshot = await watcher.queue.get()
         except TimeoutError:
             return None
-        if standing is None:
-            raise Gone
-        return standing
+        if snapshot is None:
+            raise RunGone
+        return snapshot
 
-    async def _keep_reading(self) -> None:
+    async def _poll(self) -> None:
         try:
             while self._watchers:
-                await self._read_once()
-                await asyncio.sleep(self._every_s)
+                await self._poll_once()
+                await asyncio.sleep(self._interval_s)
         finally:
             self._task = None
-            # Nobody is left, unless reading broke down: then nobody may wait in vain.
+            # Watchers are left only if polling failed; end their streams.
             for watcher in self._watchers:
-                watcher.tell(None)
+                watcher.send(None)
 
-    async def _read_once(self) -> None:
-        wanted = {watcher.run_id for watcher in self._watchers}
+    async def _poll_once(self) -> None:
+        run_ids = {watcher.run_id for watcher in self._watchers}
         try:
-            found = await asyncio.to_thread(self._read, wanted)
+            snapshots = await asyncio.to_thread(self._read, run_ids)
         except Error as exc:
-            # The database will be back, or the watchers will leave.
+            # Retried until the database is back or the watchers leave.
             log.warning("progress not read", error=type(exc).__name__)
             return
         for watcher in self._watchers:
-            if watcher.run_id in wanted:
-                watcher.tell(found.get(watcher.run_id))
+            if watcher.run_id in run_ids:
+                watcher.send(snapshots.get(watcher.run_id))
 
 
-def standings(run_ids: Collection[int]) -> dict[int, Standing]:
-    """Where runs stand, in one query."""
+def read_snapshots(run_ids: Collection[int]) -> dict[int, ProgressSnapshot]:
+    """The current progress of runs, in one query."""
     try:
-        found = fetch_rows(_STANDINGS, {"runs": list(run_ids)})
+        rows = fetch_rows(_SNAPSHOTS, {"runs": list(run_ids)})
     finally:
-        # The thread is borrowed; what it opened must go back.
+        # The thread belongs to a pool and must not keep its connection open.
         connection.close()
-    return {run_id: Standing(*rest) for run_id, *rest in found}
+    return {run_id: ProgressSnapshot(*rest) for run_id, *rest in rows}
 
 
-# Outcomes are counted on the run when it ends with a verdict; before that, from its attempts.
-_STANDINGS = """
+# A run has its outcome counts once it ended with a verdict; before that they come from attempts.
+_SNAPSHOTS = """
 SELECT r.id, r.state, r.done, r.planned,
     r.passed + a.passed, r.failed + a.failed, r.void + a.void
 FROM dashboard_run r, LATERAL (
@@ -169,4 +167,4 @@ FROM dashboard_run r, LATERAL (
 WHERE r.id = ANY(%(runs)s)
 """
 
-board = Board(standings)
+broadcaster = ProgressBroadcaster(read_snapshots)

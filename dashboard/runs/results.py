@@ -1,4 +1,4 @@
-"""The attempts of a run by group and probe, with what went wrong first."""
+"""The attempts of a run by group and probe, failures first."""
 
 from __future__ import annotations
 
@@ -11,38 +11,36 @@ from django.utils.translation import ngettext
 
 from dashboard.models import Attempt, Run
 from dashboard.models.run import State
-from dashboard.runs import text as probe_words
+from dashboard.runs import text as probe_text
 
 OUTCOMES = ("fail", "void", "pass")
-# So many different findings stand on top; the rest is with its attempts.
-_TOP = 8
+# Findings listed at the top of the page; the others are shown with their attempts.
+_MAX_FINDINGS = 8
 
 
 @dataclass(frozen=True, slots=True)
-class Counts:
-    """How some attempts came out."""
-
+class OutcomeCounts:
     passed: int
     failed: int
     void: int
 
     @classmethod
-    def of(cls, attempts: Sequence[Attempt]) -> Counts:
-        found = [attempt.outcome for attempt in attempts]
-        return cls(*(found.count(outcome) for outcome in ("pass", "fail", "void")))
+    def from_attempts(cls, attempts: Sequence[Attempt]) -> OutcomeCounts:
+        outcomes = [attempt.outcome for attempt in attempts]
+        return cls(*(outcomes.count(outcome) for outcome in ("pass", "fail", "void")))
 
     @property
     def judged(self) -> int:
-        """The denominator: void is no verdict."""
+        """The denominator: void attempts have no verdict."""
         return self.passed + self.failed
 
     @property
-    def all(self) -> int:
+    def total(self) -> int:
         return self.judged + self.void
 
     @property
     def outcome(self) -> str:
-        """The worst that is among them."""
+        """The worst outcome; void only if nothing was judged."""
         return "fail" if self.failed else "pass" if self.passed else "void"
 
 
@@ -50,7 +48,7 @@ class Counts:
 class ProbeResults:
     probe: str
     question: str
-    counts: Counts
+    counts: OutcomeCounts
     attempts: tuple[Attempt, ...]
 
 
@@ -58,13 +56,13 @@ class ProbeResults:
 class GroupResults:
     code: str
     name: str
-    counts: Counts
+    counts: OutcomeCounts
     probes: tuple[ProbeResults, ...]
 
 
 @dataclass(frozen=True, slots=True)
-class Repeated:
-    """One finding and the attempts in which it was made."""
+class RepeatedFinding:
+    """One finding and the attempts that have it."""
 
     kind: str
     message: str
@@ -72,32 +70,32 @@ class Repeated:
 
 
 @dataclass(frozen=True, slots=True)
-class Results:
-    """What a page shows of a run's attempts; `counts` is of all, `groups` of those asked for."""
+class RunResults:
+    """The attempts of a run for a page; `groups` are filtered by outcome, `counts` are not."""
 
     groups: tuple[GroupResults, ...]
-    findings: tuple[Repeated, ...]
+    findings: tuple[RepeatedFinding, ...]
     more_findings: int
-    counts: Counts
+    counts: OutcomeCounts
     outcome: str
 
 
-def of(run: Run, outcome: str = "") -> Results:
-    """All attempts of a run in one query, or those with one outcome."""
-    found = list(Attempt.objects.of(run).order_by("probe", "trial"))
-    wanted = outcome if outcome in OUTCOMES else ""
-    repeated = _repeated(found)
-    return Results(
-        groups=tuple(_groups(found, wanted)),
-        findings=tuple(repeated[:_TOP]),
-        more_findings=max(0, len(repeated) - _TOP),
-        counts=Counts.of(found),
-        outcome=wanted,
+def read_results(run: Run, outcome: str = "") -> RunResults:
+    """The attempts of a run, or those with one outcome, in one query."""
+    attempts = list(Attempt.objects.of(run).order_by("probe", "trial"))
+    shown_outcome = outcome if outcome in OUTCOMES else ""
+    findings = _group_findings(attempts)
+    return RunResults(
+        groups=tuple(_group_results(attempts, shown_outcome)),
+        findings=tuple(findings[:_MAX_FINDINGS]),
+        more_findings=max(0, len(findings) - _MAX_FINDINGS),
+        counts=OutcomeCounts.from_attempts(attempts),
+        outcome=shown_outcome,
     )
 
 
-def title(run: Run) -> str:
-    """What the run found, in one line."""
+def run_title(run: Run) -> str:
+    """The result of a run in one line."""
     if run.is_active:
         return _("Run {id} is under way").format(id=run.pk)
     if run.state == State.ABANDONED:
@@ -106,45 +104,58 @@ def title(run: Run) -> str:
     if not judged:
         return _("Run {id} came to no verdict").format(id=run.pk)
     if not run.failed:
-        words = ngettext(
+        text = ngettext(
             "Run {id}: the only attempt passed", "Run {id}: all {count} attempts passed", judged
         )
-        return words.format(id=run.pk, count=judged)
-    words = ngettext(
+        return text.format(id=run.pk, count=judged)
+    text = ngettext(
         "Run {id}: {failed} of {count} attempt failed",
         "Run {id}: {failed} of {count} attempts failed",
         judged,
     )
-    return words.format(id=run.pk, failed=run.failed, count=judged)
+    return text.format(id=run.pk, failed=run.failed, count=judged)
 
 
-def _groups(attempts: Sequence[Attempt], wanted: str) -> Iterable[GroupResults]:
-    """Groups with some attempt of the wanted outcome; counts are of all attempts, as ever."""
-    for group in (*probe_words.GROUPS, probe_words.group_of("")):
-        inside = [a for a in attempts if probe_words.group_of(a.probe) is group]
-        probes = [probe for probe in _probes(inside, wanted) if probe.attempts]
+def _group_results(attempts: Sequence[Attempt], shown_outcome: str) -> Iterable[GroupResults]:
+    """Groups with an attempt of the shown outcome; their counts cover all attempts."""
+    for group in (*probe_text.GROUPS, probe_text.probe_group("")):
+        group_attempts = [a for a in attempts if probe_text.probe_group(a.probe) is group]
+        probes = [
+            probe for probe in _probe_results(group_attempts, shown_outcome) if probe.attempts
+        ]
         if probes:
             probes.sort(key=lambda probe: _rank(probe.counts.outcome))
-            yield GroupResults(group.code, str(group.name), Counts.of(inside), tuple(probes))
+            yield GroupResults(
+                group.code,
+                str(group.name),
+                OutcomeCounts.from_attempts(group_attempts),
+                tuple(probes),
+            )
 
 
-def _probes(attempts: Sequence[Attempt], wanted: str) -> Iterable[ProbeResults]:
-    for probe, found in groupby(attempts, key=lambda attempt: attempt.probe):
-        each = sorted(found, key=lambda attempt: (_rank(attempt.outcome), attempt.trial))
-        chosen = tuple(a for a in each if not wanted or a.outcome == wanted)
-        yield ProbeResults(probe, probe_words.question(probe), Counts.of(each), chosen)
+def _probe_results(attempts: Sequence[Attempt], shown_outcome: str) -> Iterable[ProbeResults]:
+    for probe, probe_attempts in groupby(attempts, key=lambda attempt: attempt.probe):
+        ordered = sorted(
+            probe_attempts, key=lambda attempt: (_rank(attempt.outcome), attempt.trial)
+        )
+        shown = tuple(a for a in ordered if not shown_outcome or a.outcome == shown_outcome)
+        yield ProbeResults(
+            probe, probe_text.probe_question(probe), OutcomeCounts.from_attempts(ordered), shown
+        )
 
 
 def _rank(outcome: str) -> int:
     return OUTCOMES.index(outcome)
 
 
-def _repeated(attempts: Sequence[Attempt]) -> list[Repeated]:
-    """Every different finding, the most frequent first; failures come before void."""
-    made: dict[tuple[str, str, str], list[Attempt]] = {}
+def _group_findings(attempts: Sequence[Attempt]) -> list[RepeatedFinding]:
+    """The distinct findings, failures before void, then the most frequent first."""
+    attempts_by_finding: dict[tuple[str, str, str], list[Attempt]] = {}
     for attempt in sorted(attempts, key=lambda attempt: _rank(attempt.outcome)):
         for finding in attempt.findings:
             key = (attempt.outcome, finding.get("kind", ""), finding.get("message", ""))
-            made.setdefault(key, []).append(attempt)
-    ranked = sorted(made.items(), key=lambda each: (_rank(each[0][0]), -len(each[1])))
-    return [Repeated(kind, message, tuple(found)) for (_o, kind, message), found in ranked]
+            attempts_by_finding.setdefault(key, []).append(attempt)
+    ranked = sorted(
+        attempts_by_finding.items(), key=lambda item: (_rank(item[0][0]), -len(item[1]))
+    )
+    return [RepeatedFinding(kind, message, tuple(rows)) for (_o, kind, message), rows in ranked]

@@ -1,4 +1,4 @@
-"""Rollups: every batch of observations is added to five minutes, hours and days, exactly once."""
+"""Rolls up observations into five-minute, hour and day buckets, each batch exactly once."""
 
 from __future__ import annotations
 
@@ -16,18 +16,18 @@ from dashboard.core import partitions
 from dashboard.core.sql import execute, fetch_row, fetch_rows, set_idle_timeout
 from health.observation_bits import PLACES
 
-# A Monday at midnight: buckets of any width up to a week begin where people expect it.
+# A Monday at midnight, so that buckets of any width up to a week start at natural boundaries.
 ORIGIN = datetime(2000, 1, 3, tzinfo=UTC)
-# One transaction takes no more than this, one batch at least.
-BATCHES, ROWS = 1000, 500_000
-# Each finds partitions missing for other months than the one before, at worst.
-TRIES = 5
+# Limits of one transaction, which always takes at least one batch.
+MAX_BATCHES, MAX_ROWS = 1000, 500_000
+# In the worst case each try finds partitions missing for other months.
+MAX_TRIES = 5
 _CONSTANTS: dict[str, Any] = {"places": list(PLACES.values()), "origin": ORIGIN}
 
 
 @dataclass(frozen=True, slots=True)
-class Difference:
-    """A bucket whose rollup is not what its raw rows add up to."""
+class RollupMismatch:
+    """A bucket whose rollup differs from the sum of its raw rows."""
 
     level: str
     profile_id: int
@@ -38,47 +38,48 @@ class Difference:
     stored: tuple[int, int]
 
 
-class _NoPartition(Exception):
+class _PartitionMissing(Exception):
     def __init__(self, months: list[date]) -> None:
         super().__init__(f"no partitions for {months}")
         self.months = months
 
 
-def roll_up(limit: int = BATCHES) -> int:
-    """Roll up some batches that wait for it and return how many; 0 when none is left.
+def roll_up(limit: int = MAX_BATCHES) -> int:
+    """Roll up some pending batches and return their number; 0 when none is pending.
 
-    Any number of callers at once: each takes batches of its own. A batch and what it added are
-    committed together, so a crash leaves both undone.
+    Safe for concurrent callers: each claims its own batches. A batch and its counts are committed
+    together, so a crash undoes both.
     """
-    for _ in range(TRIES):
+    for _ in range(MAX_TRIES):
         try:
             return _roll_up(limit)
-        except _NoPartition as exc:
-            # Not in that transaction: two callers, each with rows in these tables, would lock
-            # each other out.
+        except _PartitionMissing as exc:
+            # Not in the same transaction: two callers with rows in these tables would deadlock.
             partitions.ensure_months(exc.months, parents=partitions.ROLLUPS)
     return 0
 
 
-def lag() -> timedelta | None:
-    """The age of the oldest batch that is not rolled up; None when all are."""
+def read_lag() -> timedelta | None:
+    """The age of the oldest batch that is not rolled up; None if all are."""
     oldest = fetch_row(_LAG)
     return oldest[0] if oldest else None
 
 
-def recount(day: date) -> list[Difference]:
-    """Where the rollups of a day (UTC) differ from its raw rows; batches that wait do not count.
+def recount_day(day: date) -> list[RollupMismatch]:
+    """The buckets of a day (UTC) that differ from its raw rows; ignores pending batches.
 
-    Only for days whose raw rows and five minutes are still kept.
+    Raises ValueError for a day whose raw rows or five-minute buckets have expired.
     """
-    kept = min(settings.KEEP_RAW_DAYS, settings.KEEP_5M_DAYS)
-    if day <= partitions.database_today() - timedelta(days=kept):
+    kept_days = min(settings.KEEP_RAW_DAYS, settings.KEEP_5M_DAYS)
+    if day <= partitions.database_today() - timedelta(days=kept_days):
         raise ValueError(f"The raw rows of {day} are not kept any more.")
     start = datetime(day.year, day.month, day.day, tzinfo=UTC)
     span = {"start": start, "end": start + timedelta(days=1), "at": start - timedelta(days=1)}
     rows = fetch_rows(_RECOUNT, span | _CONSTANTS)
     return [
-        Difference(level, profile, metric, lane, bucket, (trials, failures), (held, held_failures))
+        RollupMismatch(
+            level, profile, metric, lane, bucket, (trials, failures), (held, held_failures)
+        )
         for level, profile, metric, lane, bucket, trials, failures, held, held_failures in rows
     ]
 
@@ -86,27 +87,27 @@ def recount(day: date) -> list[Difference]:
 @transaction.atomic
 def _roll_up(limit: int) -> int:
     set_idle_timeout()
-    batches = _some(fetch_rows(_TAKE, {"limit": limit}))
+    batches = _limit_batches(fetch_rows(_CLAIM_BATCHES, {"limit": limit}))
     if not batches:
         return 0
     ids, times = [batch for batch, _, _ in batches], [at for _, at, _ in batches]
-    taken: dict[str, Any] = {"ids": ids, "first": min(times), "last": max(times)}
-    # The counts of half a million rows should not have to go to disk.
+    claimed: dict[str, Any] = {"ids": ids, "first": min(times), "last": max(times)}
+    # Keeps the aggregation of half a million rows in memory.
     execute("SET LOCAL work_mem = '64MB'")
     try:
         with transaction.atomic():
-            execute(_ADD, taken | _CONSTANTS)
+            execute(_ADD, claimed | _CONSTANTS)
     except IntegrityError as exc:
         if not isinstance(exc.__cause__, CheckViolation):
             raise
-        raise _NoPartition([month for (month,) in fetch_rows(_MONTHS, taken)]) from exc
-    return execute(_ROLLED, taken)
+        raise _PartitionMissing([month for (month,) in fetch_rows(_MONTHS, claimed)]) from exc
+    return execute(_MARK_ROLLED_UP, claimed)
 
 
-def _some(batches: list[tuple[Any, ...]]) -> list[tuple[Any, ...]]:
-    """The first of them, as many as make a transaction of bearable length."""
+def _limit_batches(batches: list[tuple[Any, ...]]) -> list[tuple[Any, ...]]:
+    """The first batches that together have at most MAX_ROWS rows, but at least one."""
     rows_so_far = list(accumulate(size for _, _, size in batches))
-    return batches[: max(1, bisect_right(rows_so_far, ROWS))]
+    return batches[: max(1, bisect_right(rows_so_far, MAX_ROWS))]
 
 
 _LAG = """
@@ -114,19 +115,19 @@ SELECT statement_timestamp() - at FROM dashboard_observationbatch
 WHERE rolled_at IS NULL ORDER BY id LIMIT 1
 """
 
-_TAKE = """
+_CLAIM_BATCHES = """
 SELECT id, at, rows FROM dashboard_observationbatch
 WHERE rolled_at IS NULL ORDER BY id LIMIT %(limit)s FOR UPDATE SKIP LOCKED
 """
 
-_ROLLED = """
+_MARK_ROLLED_UP = """
 UPDATE dashboard_observationbatch SET rolled_at = statement_timestamp()
 WHERE id = ANY(%(ids)s::bigint[])
 """
 
-# The rows of the batches taken; their times let Postgres look into few partitions. Of an array of
-# another type than the column's, it would compare every row with every member.
-_TAKEN = """
+# The rows of the claimed batches; the time range prunes partitions. Without the cast to the type of
+# the column, Postgres would compare every row with every member of the array.
+_RAW_OF_BATCHES = """
 WITH raw AS (
     SELECT profile_id, lane, verdicts, event_at FROM dashboard_observation
     WHERE batch_id = ANY(%(ids)s::bigint[]) AND at BETWEEN %(first)s AND %(last)s
@@ -135,11 +136,11 @@ WITH raw AS (
     WHERE batch_id = ANY(%(ids)s::bigint[]))
 """
 
-_MONTHS = f"""{_TAKEN}
+_MONTHS = f"""{_RAW_OF_BATCHES}
 SELECT DISTINCT date_trunc('month', event_at AT TIME ZONE 'UTC')::date FROM raw
 """  # noqa: S608 -- statements of our own
 
-# Equal rows are counted before they are unpacked: there are few ways for a trial to go.
+# Equal rows are counted before they are unpacked: few combinations of verdicts occur.
 _COUNTED = """,
 same AS (
     SELECT profile_id, lane, date_bin('5 minutes', event_at, %(origin)s) AS bucket, verdicts,
@@ -154,8 +155,8 @@ counted AS MATERIALIZED (
     FROM unpacked WHERE verdict <> 0 GROUP BY 1, 2, 3, 4)
 """
 
-# Always in the same order, so that callers wait for each other and never in a circle.
-_ADD = f"""{_TAKEN}{_COUNTED},
+# Always in the same order, so that concurrent callers cannot deadlock.
+_ADD = f"""{_RAW_OF_BATCHES}{_COUNTED},
 five AS (
     INSERT INTO dashboard_rollup5m AS r (profile_id, metric, lane, bucket, trials, failures)
     SELECT * FROM counted ORDER BY 1, 2, 3, 4
@@ -175,8 +176,8 @@ ON CONFLICT (profile_id, metric, lane, bucket) DO UPDATE
 SET trials = r.trials + excluded.trials, failures = r.failures + excluded.failures
 """  # noqa: S608 -- statements of our own
 
-# No event is stored more than a day before it happens.
-_OF_DAY = """
+# An event is stored at most one day before its own timestamp.
+_RAW_OF_DAY = """
 WITH every AS (
     SELECT batch_id, at, profile_id, lane, verdicts, event_at FROM dashboard_observation
     UNION ALL
@@ -187,7 +188,7 @@ raw AS (
         AND b.rolled_at IS NOT NULL)
 """
 
-_RECOUNT = f"""{_OF_DAY}{_COUNTED},
+_RECOUNT = f"""{_RAW_OF_DAY}{_COUNTED},
 expected AS (
     SELECT level, profile_id, metric, lane, date_bin(step, bucket, %(origin)s) AS bucket,
         sum(trials)::integer AS trials, sum(failures)::integer AS failures

@@ -1,6 +1,6 @@
-"""What recurs: queueing what is due, freeing what died, choosing whom to ring.
+"""The recurring duties of the scheduler: queue due runs, reap dead workers, choose wake-ups.
 
-Beat asks for it and so does every worker's own timer; any number of callers may do it at once.
+Celery beat and the timer of every worker call them; all are safe for concurrent callers.
 """
 
 from __future__ import annotations
@@ -12,62 +12,63 @@ from dashboard.core.sql import execute, fetch_row, fetch_rows
 from dashboard.models.run import PRIORITIES
 from dashboard.runs import services as runs
 from dashboard.runs import workers
-from dashboard.runs.run_sql import BACK_OFF, FRUITLESS, RELEASE, refund
+from dashboard.runs.run_sql import BACK_OFF, FRUITLESS, RELEASE, refund_reservations
 from health.cadence import FRUITLESS_WAIT, FULL_SUITE
 from probes.suite import SUITE_VERSION, plan_trials
 
-DUE_AT_ONCE = 1000
+DUE_BATCH_SIZE = 1000
 
 
 def schedule_due() -> int:
-    """Queue one run for every endpoint that is due and has none under way."""
-    # A clock that was set back must not put anything to sleep for longer than it asked for.
-    execute(_WAKE)
-    execute(_WAKE_RUNS, {"longest": settings.RUN_RETRY_AFTER * 64, "lease": settings.RUN_LEASE})
+    """Queue one run for every due endpoint without an active run; returns their number."""
+    # After the clock was set back, no due time may be further ahead than its normal wait.
+    execute(_CAP_DUE_TIMES)
+    execute(_CAP_RUN_WAITS, {"longest": settings.RUN_RETRY_AFTER * 64, "lease": settings.RUN_LEASE})
     values = {
         "version": SUITE_VERSION,
         "full": len(plan_trials("full")),
         "light": len(plan_trials("light")),
         "full_suite": list(FULL_SUITE),
         "priorities": Jsonb(PRIORITIES),
-        "limit": DUE_AT_ONCE,
+        "limit": DUE_BATCH_SIZE,
     }
     queued = 0
-    while found := execute(_SCHEDULE, values):
-        queued += found
-        if found < DUE_AT_ONCE:
+    while count := execute(_SCHEDULE, values):
+        queued += count
+        if count < DUE_BATCH_SIZE:
             break
     return queued
 
 
-def to_ring(most: int) -> list[int]:
-    """The queued runs whose doorbell is to be rung now, the most urgent first, marked as rung."""
+def claim_wakeups(limit: int) -> list[int]:
+    """Queued runs that need a wake-up message now, most urgent first; marks them as sent."""
     return [
-        id_ for (id_,) in fetch_rows(_TO_RING, {"again": settings.RUN_RING_AGAIN, "most": most})
+        id_
+        for (id_,) in fetch_rows(_CLAIM_WAKEUPS, {"again": settings.RUN_RING_AGAIN, "most": limit})
     ]
 
 
-def is_neglected() -> bool:
-    """Whether a run has waited so long that its doorbell cannot have been heard."""
+def has_overdue_run() -> bool:
+    """Whether a run has waited so long that its wake-up message must be lost."""
     values = {"long": 2 * settings.RUN_RING_AGAIN, "versions": [SUITE_VERSION]}
-    return fetch_row(_NEGLECTED, values) is not None
+    return fetch_row(_OVERDUE, values) is not None
 
 
-def reap() -> int:
-    """Queue again what a dead worker held, and give up what has killed too many."""
+def reap_expired_leases() -> int:
+    """Requeue runs with an expired lease; abandon those that reached their maximum of claims."""
     values = {
         "wait": settings.RUN_RETRY_AFTER,
         "lease": settings.RUN_LEASE,
         "fruitless_wait": FRUITLESS_WAIT,
     }
-    found = fetch_row(_REAP, values)
-    return int(found[0]) if found else 0
+    row = fetch_row(_REAP, values)
+    return int(row[0]) if row else 0
 
 
-def retire_unserved() -> int:
-    """Give up waiting runs of a suite that no living worker has; the endpoint is due anew."""
-    served = sorted({SUITE_VERSION, *workers.suite_versions()})
-    return runs.end(
+def retire_unserved_runs() -> int:
+    """Abandon queued runs of a suite version that no live worker has; their endpoints are due."""
+    served = sorted({SUITE_VERSION, *workers.read_suite_versions()})
+    return runs.end_runs(
         "state = 'queued' AND suite_version <> ALL(%(served)s)"
         " AND created_at < statement_timestamp() - %(grace)s",
         {
@@ -80,20 +81,20 @@ def retire_unserved() -> int:
     )
 
 
-_WAKE = """
+_CAP_DUE_TIMES = """
 UPDATE dashboard_endpoint SET next_due_at = statement_timestamp() + ttl
 WHERE next_due_at > statement_timestamp() + ttl * 1.5
     AND spent_out_on IS DISTINCT FROM (statement_timestamp() AT TIME ZONE 'UTC')::date
 """
 
-_WAKE_RUNS = """
+_CAP_RUN_WAITS = """
 UPDATE dashboard_run SET not_before = statement_timestamp(), dispatched_at = NULL
 WHERE state = 'queued' AND not_before > statement_timestamp() + %(longest)s + %(lease)s
 """
 
-# next_due_at stays where it is until the run ends, so a lost run row leaves the endpoint due.
-# OFFSET 0 makes Postgres look each endpoint up by run_one_active; left to itself it compares every
-# due endpoint with every waiting run while its statistics are older than the crowd.
+# next_due_at does not change until the run ends, so a lost run row leaves the endpoint due.
+# OFFSET 0 makes Postgres look each endpoint up by run_one_active; with outdated statistics it would
+# otherwise compare every due endpoint with every queued run.
 _SCHEDULE = """
 WITH due AS (
     SELECT e.id, e.next_due_at, e.next_trigger AS trigger, p.id AS profile_id, p.epoch, p.provider,
@@ -113,7 +114,7 @@ SELECT id, profile_id, provider, epoch, trigger, next_due_at,
 FROM due ON CONFLICT DO NOTHING
 """
 
-_TO_RING = """
+_CLAIM_WAKEUPS = """
 UPDATE dashboard_run SET dispatched_at = statement_timestamp()
 WHERE id IN (
     SELECT id FROM dashboard_run WHERE state = 'queued' AND not_before <= statement_timestamp()
@@ -123,12 +124,12 @@ WHERE id IN (
 RETURNING id
 """
 
-_NEGLECTED = """
+_OVERDUE = """
 SELECT 1 FROM dashboard_run WHERE state = 'queued' AND suite_version = ANY(%(versions)s)
     AND not_before < statement_timestamp() - %(long)s LIMIT 1
 """
 
-# A lease that ends far in the future was given before the clock was set back.
+# A lease that ends far in the future dates from before the clock was set back.
 _REAP = f"""
 WITH expired AS MATERIALIZED (
     SELECT r.id, r.endpoint_id, r.reserved_on, r.reserved_requests, r.reserved_tokens
@@ -144,7 +145,7 @@ dead AS (
         not_before = statement_timestamp() + %(wait)s * power(2, claims - 1),
         reason = 'the worker stopped answering'
     WHERE id IN (SELECT id FROM expired) RETURNING endpoint_id, state),
-given_back AS ({refund("expired")}),
+given_back AS ({refund_reservations("expired")}),
 gone AS (
     UPDATE dashboard_endpoint SET fruitless = {FRUITLESS},
         next_due_at = statement_timestamp() + {BACK_OFF}

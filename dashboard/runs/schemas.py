@@ -1,4 +1,4 @@
-"""Runs and attempts as the API gives them."""
+"""Schemas of runs and attempts in the API."""
 
 from __future__ import annotations
 
@@ -152,7 +152,7 @@ _ATTEMPT_FIELDS = (
 
 
 def run_out(run: Run) -> RunOut:
-    """A run whose endpoint and asker were read with it."""
+    """The schema of a run; needs `endpoint` and `requested_by` selected with it."""
     return RunOut(
         **{name: getattr(run, name) for name in _RUN_FIELDS},
         endpoint=run.endpoint.slug,

@@ -1,9 +1,9 @@
-"""The life of a run: queued, leased, running, ended. Only the database's clock counts.
+"""The life cycle of a run: queued, leased, running, ended. Only the database's clock counts.
 
-Every statement is short, may be called by any number of processes at once, and moves the
-endpoint's next_due_at whenever a run ends: a slot that is filled once would otherwise stay due
-for ever and never be filled again. Locks are taken in one order: endpoint, run, spend. The clock
-is statement_timestamp(), as in Django's Now(). What recurs is in schedule.py.
+Every statement is short, safe for concurrent callers, and sets the endpoint's next_due_at when a
+run ends: otherwise the slot would stay due forever and never be filled again. The lock order is
+endpoint, run, spend. The clock is statement_timestamp(), as in Django's Now(). Recurring duties
+are in schedule.py.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ from dashboard.models import Attempt, Endpoint, Run
 from dashboard.models.audit import Action
 from dashboard.models.run import PRIORITIES, State, Trigger
 from dashboard.runs import credentials
-from dashboard.runs.run_sql import BACK_OFF, FRUITLESS, RELEASE, refund
+from dashboard.runs.run_sql import BACK_OFF, FRUITLESS, RELEASE, refund_reservations
 from health.cadence import FRUITLESS_WAIT
 from probes import fingerprint
 from probes.errors import TargetError
@@ -39,13 +39,13 @@ from probes.target import Limits, Target
 
 log = structlog.get_logger()
 
-# Two claims that choose the same place of a provider: the later one chooses again.
-TRIES = 20
+# Two concurrent claims may choose the same slot of a provider; the later one tries again.
+MAX_TRIES = 20
 
 
 @dataclass(frozen=True, slots=True)
 class Lease:
-    """The right to work on a run, until it expires or is taken away."""
+    """The right to work on a run, until it expires or is revoked."""
 
     run_id: int
     token: int
@@ -53,37 +53,37 @@ class Lease:
 
 
 @dataclass(frozen=True, slots=True)
-class Work:
-    """What is left to do in a run."""
+class RunWork:
+    """The remaining work of a run."""
 
     target: Target
     trials: tuple[Trial, ...]
     seed: int
-    # Whether the endpoint is still to be asked what it is.
-    ask_engine: bool
+    # Whether the facts about the endpoint's engine are still to be read.
+    needs_engine_facts: bool
 
 
 @transaction.atomic
-def request(
+def request_run(
     endpoint: Endpoint,
     *,
     by: User | None,
     suite: str = "light",
     trigger: Trigger = Trigger.MANUAL,
 ) -> Run:
-    """Queue a run that somebody asked for; where one is under way already, return that one.
+    """Queue a run on request; if the endpoint has an active run, return that one.
 
-    One that is still waiting becomes as urgent as this wish, and full where full was asked for.
+    A queued run gets the priority of this request, and becomes full if a full run is requested.
     """
-    # The lock makes the two looks below one: no run of this endpoint can end or begin between.
+    # The lock keeps a run of this endpoint from starting or ending between the two reads below.
     endpoint = Endpoint.objects.kept().select_for_update().get(pk=endpoint.pk)
-    asked = {"suite": suite, "trigger": trigger.value}
+    requested = {"suite": suite, "trigger": trigger.value}
     if active := endpoint.runs.active().first():
-        told = {**asked, "under_way": True}
+        facts = {**requested, "under_way": True}
         audit.record(
-            Action.RUN_REQUESTED, subject=str(active), endpoint=endpoint, by=by, after=told
+            Action.RUN_REQUESTED, subject=str(active), endpoint=endpoint, by=by, after=facts
         )
-        return _hastened(active, suite, trigger)
+        return _expedite(active, suite, trigger)
     profile = endpoint.profile
     run = Run.objects.create(
         endpoint=endpoint,
@@ -100,21 +100,21 @@ def request(
         dispatched_at=Now(),
         requested_by=by,
     )
-    audit.record(Action.RUN_REQUESTED, subject=str(run), endpoint=endpoint, by=by, after=asked)
-    transaction.on_commit(lambda: _ring(run.pk))
+    audit.record(Action.RUN_REQUESTED, subject=str(run), endpoint=endpoint, by=by, after=requested)
+    transaction.on_commit(lambda: _wake_worker(run.pk))
     return run
 
 
-def ceiling(suite: str) -> Price:
-    """The most that a whole run of a suite can cost."""
-    return _price(plan_trials(suite), ask_engine=True)
+def price_ceiling(suite: str) -> Price:
+    """The maximum cost of a run of a suite."""
+    return _estimate_price(plan_trials(suite), needs_engine_facts=True)
 
 
-def claim(*, owner: str) -> Lease | None:
-    """Take the most urgent run whose provider has a place free; None where there is none.
+def claim_run(*, owner: str) -> Lease | None:
+    """Claim the most urgent run whose provider has a free slot; None if there is none.
 
-    One statement and no transaction around it: a worker that is frozen at any moment holds no
-    lock. So does everything that workers do while they probe.
+    One statement without a transaction, as is all that workers do while they probe: a worker that
+    freezes at any moment holds no lock.
     """
     values = {
         "owner": owner,
@@ -123,122 +123,126 @@ def claim(*, owner: str) -> Lease | None:
         "cap": settings.PROVIDER_RUNS,
         "caps": Jsonb(settings.PROVIDER_RUNS_EXCEPT),
     }
-    for _ in range(TRIES):
+    for _ in range(MAX_TRIES):
         try:
-            found = fetch_row(_CLAIM, values)
+            row = fetch_row(_CLAIM, values)
         except IntegrityError as exc:
             if "run_provider_slot" not in str(exc):
                 raise
         else:
-            return Lease(run_id=found[0], token=found[1], slug=found[2]) if found else None
+            return Lease(run_id=row[0], token=row[1], slug=row[2]) if row else None
     return None
 
 
-def start(lease: Lease) -> Work | None:
-    """Begin, or go on with, a claimed run; None where its endpoint cannot be probed now."""
+def start_run(lease: Lease) -> RunWork | None:
+    """Start or resume a claimed run; None if its endpoint cannot be probed now."""
     run = Run.objects.select_related("endpoint").get(pk=lease.run_id)
     try:
-        target = _target(run.endpoint)
+        target = _build_target(run.endpoint)
     except (TargetError, Refused) as exc:
-        fail(lease, reason=str(exc))
+        fail_run(lease, reason=str(exc))
         return None
     stored = set(Attempt.objects.of(run).values_list("probe", "trial"))
-    left = tuple(
+    remaining = tuple(
         trial for trial in plan_trials(run.suite) if (trial.probe, trial.trial) not in stored
     )
-    ask_engine = run.fingerprint is None
-    if not _begin(lease, run.endpoint, _price(left, ask_engine=ask_engine)):
+    needs_engine_facts = run.fingerprint is None
+    if not _reserve_and_start(
+        lease, run.endpoint, _estimate_price(remaining, needs_engine_facts=needs_engine_facts)
+    ):
         return None
-    return Work(target, left, run.seed, ask_engine)
+    return RunWork(target, remaining, run.seed, needs_engine_facts)
 
 
-def renew(lease: Lease) -> None:
-    """Keep the lease for another while."""
+def renew_lease(lease: Lease) -> None:
+    """Extend the lease; raises LeaseLost if it expired or was revoked."""
     values = {"run": lease.run_id, "token": lease.token, "lease": settings.RUN_LEASE}
     if not execute(_RENEW, values):
         raise LeaseLost("The lease ran out or the run was cancelled.")
 
 
-def fail(lease: Lease, *, reason: str, due: str = "backoff") -> None:
-    """End a run that cannot come to a verdict, and say why."""
-    which = "id = %(run)s AND lease_token = %(token)s"
+def fail_run(lease: Lease, *, reason: str, due: str = "backoff") -> None:
+    """End a run without a verdict."""
+    condition = "id = %(run)s AND lease_token = %(token)s"
     values = {"run": lease.run_id, "token": lease.token, "state": "failed", "reason": reason}
-    end(which, values, due=due)
+    end_runs(condition, values, due=due)
 
 
 @transaction.atomic
-def cancel(run: Run, *, by: str) -> bool:
-    """Stop a run on somebody's word; False where it had ended already."""
+def cancel_run(run: Run, *, by: str) -> bool:
+    """Cancel a run; False if it had ended already."""
     values = {"run": run.pk, "state": "abandoned", "reason": f"cancelled by {by}"}
-    if not end("id = %(run)s", values):
+    if not end_runs("id = %(run)s", values):
         return False
     audit.record(Action.RUN_CANCELLED, subject=str(run), endpoint=run.endpoint)
     return True
 
 
-def abandon_active(endpoint: Endpoint, *, reason: str) -> None:
-    """Take the run under way, if there is one, from whoever works on it."""
+def abandon_active_run(endpoint: Endpoint, *, reason: str) -> None:
+    """Abandon the active run of an endpoint, if any; its worker loses the lease."""
     values = {"endpoint": endpoint.pk, "state": "abandoned", "reason": reason}
-    end("endpoint_id = %(endpoint)s", values)
+    end_runs("endpoint_id = %(endpoint)s", values)
 
 
-def end(which: str, values: Mapping[str, Any], *, due: str = "backoff") -> int:
-    """End active runs without a verdict. `due` is when the endpoint is due again.
+def end_runs(condition: str, values: Mapping[str, Any], *, due: str = "backoff") -> int:
+    """End active runs without a verdict. `due` says when the endpoint is due again.
 
-    That is backoff (ever later), now, or tomorrow (when a new day's budget begins). `which` is a
-    condition on the runs' own columns, one of the literals of our services.
+    That is backoff (later each time), now, or tomorrow (with a new daily budget). `condition` is
+    SQL on the columns of the run, always a literal of our own services.
     """
-    statement = _END.format(which=which)
+    statement = _END.format(condition=condition)
     return execute(statement, {**values, "due": due, "fruitless_wait": FRUITLESS_WAIT})
 
 
-def _hastened(run: Run, suite: str, trigger: Trigger) -> Run:
+def _expedite(run: Run, suite: str, trigger: Trigger) -> Run:
     waiting = Run.objects.filter(pk=run.pk, state=State.QUEUED)
     waiting.update(priority=Least(F("priority"), PRIORITIES[trigger]))
     if suite == "full":
-        # A run that was never claimed has no attempt yet, so its plan may still grow.
+        # A run that was never claimed has no attempts, so its plan may still grow.
         waiting.filter(claims=0).update(suite=suite, planned=len(plan_trials(suite)))
     run.refresh_from_db()
     return run
 
 
-def _begin(lease: Lease, endpoint: Endpoint, cost: Price) -> bool:
-    """Reserve the cost and start; False where the day's budget does not allow it."""
+def _reserve_and_start(lease: Lease, endpoint: Endpoint, cost: Price) -> bool:
+    """Reserve the cost and start; False if the daily budget does not allow it."""
     values = {"run": lease.run_id, "token": lease.token}
-    found = fetch_row(_START, {**values, "requests": cost.requests, "tokens": cost.tokens})
-    held, begun = found or (0, 0)
-    if not held:
+    row = fetch_row(_START, {**values, "requests": cost.requests, "tokens": cost.tokens})
+    is_held, is_started = row or (0, 0)
+    if not is_held:
         raise LeaseLost("The run was taken away before it began.")
-    if not begun:
-        fail(lease, reason=_over_budget(endpoint, cost), due="tomorrow")
-    return bool(begun)
+    if not is_started:
+        fail_run(lease, reason=_budget_reason(endpoint, cost), due="tomorrow")
+    return bool(is_started)
 
 
-def _over_budget(endpoint: Endpoint, cost: Price) -> str:
+def _budget_reason(endpoint: Endpoint, cost: Price) -> str:
     limits = {"requests": endpoint.daily_requests, "tokens": endpoint.daily_tokens}
-    told = " and ".join(f"{limit:,} {name}" for name, limit in limits.items() if limit is not None)
+    budget = " and ".join(
+        f"{limit:,} {name}" for name, limit in limits.items() if limit is not None
+    )
     return (
-        f"The budget of {told} a day leaves no room for this run, which may take "
+        f"The budget of {budget} a day leaves no room for this run, which may take "
         f"{cost.requests:,} requests and {cost.tokens:,} tokens. Raise the budget, or wait for "
         "the next day (UTC)."
     )
 
 
-def _price(left: tuple[Trial, ...], *, ask_engine: bool) -> Price:
-    cost = estimate_price(left)
-    extra = fingerprint.MOST_REQUESTS if ask_engine else 0
+def _estimate_price(trials: tuple[Trial, ...], *, needs_engine_facts: bool) -> Price:
+    cost = estimate_price(trials)
+    extra = fingerprint.MOST_REQUESTS if needs_engine_facts else 0
     return Price(cost.requests + extra, cost.tokens + (fingerprint.MOST_TOKENS if extra else 0))
 
 
-def _ring(run_id: int) -> None:
+def _wake_worker(run_id: int) -> None:
     try:
         broker.wake_for_runs([run_id])
     except broker.BrokerDown as exc:
-        # The row is the obligation: a worker's own timer finds it.
+        # The run is not lost: the timer of any worker finds its row.
         log.warning("doorbell not rung", run=run_id, error=str(exc))
 
 
-def _target(endpoint: Endpoint) -> Target:
+def _build_target(endpoint: Endpoint) -> Target:
     idle = settings.PROBE_IDLE_TIMEOUT.total_seconds()
     total = settings.PROBE_TIMEOUT.total_seconds()
     limits = Limits(
@@ -251,14 +255,14 @@ def _target(endpoint: Endpoint) -> Target:
         provider=endpoint.provider,  # type: ignore[arg-type]  # Target turns it into a Provider
         base_url=endpoint.base_url,
         model=endpoint.model,
-        key=credentials.reveal(endpoint),
+        key=credentials.read_key(endpoint),
         options=endpoint.options,
         max_concurrency=endpoint.max_concurrency,
         limits=limits,
     )
 
 
-# Providers that are full are named first, so that the index is read in its own order.
+# Full providers are computed first, so that the index is read in its own order.
 _CLAIM = """
 WITH chosen AS MATERIALIZED (
     SELECT id, provider FROM dashboard_run
@@ -283,7 +287,7 @@ RETURNING dashboard_run.id, lease_token,
     (SELECT slug FROM dashboard_endpoint e WHERE e.id = endpoint_id)
 """
 
-# The money guard: a run begins only when all that it may cost fits into what the day has left.
+# Guards the budget: a run starts only if its maximum cost fits into the rest of today's budget.
 _START = """
 WITH mine AS MATERIALIZED (
     SELECT r.id, r.endpoint_id, e.daily_requests, e.daily_tokens,
@@ -321,17 +325,17 @@ _END = f"""
 WITH mine AS MATERIALIZED (
     SELECT id FROM dashboard_endpoint
     WHERE id IN (SELECT endpoint_id FROM dashboard_run
-        WHERE {{which}} AND finished_at IS NULL)
+        WHERE {{condition}} AND finished_at IS NULL)
     ORDER BY id FOR UPDATE),
 held AS MATERIALIZED (
     SELECT id, endpoint_id, reserved_on, reserved_requests, reserved_tokens FROM dashboard_run
-    WHERE {{which}} AND endpoint_id IN (SELECT id FROM mine)
+    WHERE {{condition}} AND endpoint_id IN (SELECT id FROM mine)
         AND finished_at IS NULL FOR UPDATE),
 over AS (
     UPDATE dashboard_run SET state = %(state)s, reason = %(reason)s,
         finished_at = statement_timestamp(), {RELEASE}
     WHERE id IN (SELECT id FROM held) RETURNING endpoint_id),
-given_back AS ({refund("held")})
+given_back AS ({refund_reservations("held")})
 UPDATE dashboard_endpoint SET
     spent_out_on = CASE %(due)s WHEN 'tomorrow'
         THEN (statement_timestamp() AT TIME ZONE 'UTC')::date ELSE spent_out_on END,

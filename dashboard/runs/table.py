@@ -1,4 +1,4 @@
-"""The runs of an endpoint, a page at a time: filters and place are in the address."""
+"""The paged table of an endpoint's runs; the query string holds filters and position."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from dashboard.models import Endpoint, Run
 from dashboard.models.run import ACTIVE, State, Trigger
 from probes.suite import SUITES
 
-PAGE = 20
+PAGE_SIZE = 20
 _OUTCOMES = {
     "clean": Q(state=State.FINISHED, failed=0),
     "failures": Q(state=State.FINISHED, failed__gt=0),
@@ -24,14 +24,14 @@ _OUTCOMES = {
     "stopped": Q(state=State.ABANDONED),
     "active": Q(state__in=ACTIVE),
 }
-OUTCOME_WORDS = {
+OUTCOME_LABELS = {
     "clean": gettext_lazy("nothing failed"),
     "failures": gettext_lazy("with failures"),
     "no_verdict": gettext_lazy("no verdict"),
     "stopped": gettext_lazy("stopped"),
     "active": gettext_lazy("under way"),
 }
-TRIGGER_WORDS = {
+TRIGGER_LABELS = {
     "ttl": gettext_lazy("scheduled"),
     "key_change": gettext_lazy("key changed"),
     "fingerprint": gettext_lazy("fingerprint changed"),
@@ -50,7 +50,7 @@ class RunFilter(QueryFilter):
     suite: str = ""
     trigger: str = ""
     outcome: str = ""
-    # The run next to which the page begins: older ones, or newer ones.
+    # The page shows runs older than `before`, or newer than `after`.
     before: int = 0
     after: int = 0
 
@@ -59,7 +59,7 @@ class RunFilter(QueryFilter):
         return bool(self.suite or self.trigger or self.outcome)
 
     @property
-    def here(self) -> str:
+    def current_address(self) -> str:
         return self.address(before=self.before, after=self.after)
 
 
@@ -72,21 +72,21 @@ class RunFilterForm(QueryForm):
 
 
 @dataclass(frozen=True, slots=True)
-class Table:
-    """One page of runs, and the way to its neighbours; empty where there is none."""
+class RunTable:
+    """One page of runs, and the addresses of the next pages; empty if there is none."""
 
-    asked: RunFilter
+    filter: RunFilter
     runs: tuple[Run, ...]
     newer: str = ""
     older: str = ""
 
 
-PARTS = tuple(RunFilterForm.base_fields)
+PARAMETERS = tuple(RunFilterForm.base_fields)
 
 
 @dataclass(frozen=True, slots=True)
-class Choice:
-    """One filter of the form."""
+class FilterChoice:
+    """One select of the filter form."""
 
     name: str
     label: str
@@ -94,46 +94,49 @@ class Choice:
     options: tuple[tuple[str, str], ...]
 
 
-def choices(asked: RunFilter) -> list[Choice]:
-    """The filters with what can be chosen in each."""
+def filter_choices(run_filter: RunFilter) -> list[FilterChoice]:
     suites = {suite: labels.code_label(suite, labels.SUITES) for suite in SUITES}
     return [
-        Choice("suite", _("Suite"), asked.suite, _options(suites)),
-        Choice("trigger", _("Why"), asked.trigger, _options(TRIGGER_WORDS)),
-        Choice("outcome", _("Outcome"), asked.outcome, _options(OUTCOME_WORDS)),
+        FilterChoice("suite", _("Suite"), run_filter.suite, _options(suites)),
+        FilterChoice("trigger", _("Why"), run_filter.trigger, _options(TRIGGER_LABELS)),
+        FilterChoice("outcome", _("Outcome"), run_filter.outcome, _options(OUTCOME_LABELS)),
     ]
 
 
-def _options(words: Mapping[str, Any]) -> tuple[tuple[str, str], ...]:
-    return (("", _("all")), *((value, str(said)) for value, said in words.items()))
+def _options(choice_labels: Mapping[str, Any]) -> tuple[tuple[str, str], ...]:
+    return (("", _("all")), *((value, str(label)) for value, label in choice_labels.items()))
 
 
-def read(endpoint: Endpoint, asked: RunFilter) -> Table:
-    """A page, by the numbers of runs, so that a long past costs no more. One query."""
-    found = Run.objects.of(endpoint).filter(**_same(asked))
-    if asked.outcome:
-        found = found.filter(_OUTCOMES[asked.outcome])
-    if asked.after and not asked.before:
-        # The page just above: from its lower end upwards, one more than is shown.
-        rows = list(found.filter(pk__gt=asked.after).order_by("pk")[: PAGE + 1])
-        return _table(asked, rows[:PAGE][::-1], newer=len(rows) > PAGE, older=True)
-    if asked.before:
-        found = found.filter(pk__lt=asked.before)
-    rows = list(found.newest_first()[: PAGE + 1])
-    return _table(asked, rows[:PAGE], newer=bool(asked.before), older=len(rows) > PAGE)
-
-
-def _table(asked: RunFilter, rows: list[Run], *, newer: bool, older: bool) -> Table:
-    if not rows:
-        return Table(asked, ())
-    return Table(
-        asked,
-        tuple(rows),
-        newer=asked.address(after=rows[0].pk) if newer else "",
-        older=asked.address(before=rows[-1].pk) if older else "",
+def read_run_table(endpoint: Endpoint, run_filter: RunFilter) -> RunTable:
+    """One page, by keyset, so that a long history costs no more. One query."""
+    runs = Run.objects.of(endpoint).filter(**_exact_filters(run_filter))
+    if run_filter.outcome:
+        runs = runs.filter(_OUTCOMES[run_filter.outcome])
+    if run_filter.after and not run_filter.before:
+        # Newer runs in ascending order, one more than is shown.
+        rows = list(runs.filter(pk__gt=run_filter.after).order_by("pk")[: PAGE_SIZE + 1])
+        return _build_table(
+            run_filter, rows[:PAGE_SIZE][::-1], newer=len(rows) > PAGE_SIZE, older=True
+        )
+    if run_filter.before:
+        runs = runs.filter(pk__lt=run_filter.before)
+    rows = list(runs.newest_first()[: PAGE_SIZE + 1])
+    return _build_table(
+        run_filter, rows[:PAGE_SIZE], newer=bool(run_filter.before), older=len(rows) > PAGE_SIZE
     )
 
 
-def _same(asked: RunFilter) -> dict[str, Any]:
-    told = {"suite": asked.suite, "trigger": asked.trigger}
-    return {name: value for name, value in told.items() if value}
+def _build_table(run_filter: RunFilter, runs: list[Run], *, newer: bool, older: bool) -> RunTable:
+    if not runs:
+        return RunTable(run_filter, ())
+    return RunTable(
+        run_filter,
+        tuple(runs),
+        newer=run_filter.address(after=runs[0].pk) if newer else "",
+        older=run_filter.address(before=runs[-1].pk) if older else "",
+    )
+
+
+def _exact_filters(run_filter: RunFilter) -> dict[str, Any]:
+    fields = {"suite": run_filter.suite, "trigger": run_filter.trigger}
+    return {name: value for name, value in fields.items() if value}

@@ -1,4 +1,4 @@
-"""Observations of live traffic as clients send them."""
+"""Schemas of live-traffic observations in the API."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ from pydantic import AwareDatetime, BaseModel, ConfigDict, Field, StrictBool, St
 from probes.messages import Stop
 from probes.outcomes import Metric
 
-MOST_EVENTS = 5000
+MAX_EVENTS = 5000
 
-# What the columns hold.
+# The range of the columns.
 Count = Annotated[StrictInt, Field(ge=0, le=2**31 - 1)]
 
 _EVENT: dict[str, Any] = {
@@ -59,7 +59,7 @@ class Batch(BaseModel):
     )
 
     batch_id: UUID = Field(description="Drawn by the client; send the same again after a timeout")
-    events: list[Event] = Field(max_length=MOST_EVENTS)
+    events: list[Event] = Field(max_length=MAX_EVENTS)
 
 
 class Rejected(BaseModel):

@@ -1,4 +1,4 @@
-"""The probes of the suite in words, in the groups that people think of them in."""
+"""Names of probe groups and questions of probes for pages."""
 
 from __future__ import annotations
 
@@ -13,31 +13,33 @@ OTHER = "other"
 
 
 @dataclass(frozen=True, slots=True)
-class Group:
-    """Probes that settle one thing together."""
+class ProbeGroup:
+    """Probes that test the same capability."""
 
     code: str
     name: str | Promise
     probes: tuple[str, ...]
 
 
-GROUPS: tuple[Group, ...] = (
-    Group("format", _("Format"), ("format", "no_call_wanted", "tag_in_text")),
-    Group(
+GROUPS: tuple[ProbeGroup, ...] = (
+    ProbeGroup("format", _("Format"), ("format", "no_call_wanted", "tag_in_text")),
+    ProbeGroup(
         "schema",
         _("Schema"),
         ("schema_types", "schema_nested", "schema_union", "no_arguments", "hostile_text"),
     ),
-    Group("round_trip", _("Single round trip"), ("round_trip",)),
-    Group("parallel", _("Parallel calls"), ("parallel_mixed", "parallel_same", "parallel_off")),
-    Group("error_repair", _("Error repair"), ("error_repair",)),
-    Group("reasoning_replay", _("Reasoning replay"), ("reasoning_replay",)),
-    Group("streaming", _("Streaming"), ("streaming",)),
-    Group("closure", _("Closure and trimming"), ("closure",)),
-    Group("limits", _("Limits"), ("tool_choice", "parameters", "foreign_ids")),
+    ProbeGroup("round_trip", _("Single round trip"), ("round_trip",)),
+    ProbeGroup(
+        "parallel", _("Parallel calls"), ("parallel_mixed", "parallel_same", "parallel_off")
+    ),
+    ProbeGroup("error_repair", _("Error repair"), ("error_repair",)),
+    ProbeGroup("reasoning_replay", _("Reasoning replay"), ("reasoning_replay",)),
+    ProbeGroup("streaming", _("Streaming"), ("streaming",)),
+    ProbeGroup("closure", _("Closure and trimming"), ("closure",)),
+    ProbeGroup("limits", _("Limits"), ("tool_choice", "parameters", "foreign_ids")),
 )
-# A probe of an earlier suite that is no longer asked.
-_OTHERS = Group(OTHER, _("Other probes"), ())
+# For probes of earlier suites.
+_OTHER_GROUP = ProbeGroup(OTHER, _("Other probes"), ())
 
 QUESTIONS: Mapping[str, str | Promise] = MappingProxyType(
     {
@@ -66,13 +68,13 @@ QUESTIONS: Mapping[str, str | Promise] = MappingProxyType(
         "foreign_ids": _("Which forms of call ids are taken in a history?"),
     }
 )
-_GROUP_OF = {probe: group for group in GROUPS for probe in group.probes}
+_GROUP_BY_PROBE = {probe: group for group in GROUPS for probe in group.probes}
 
 
-def group_of(probe: str) -> Group:
-    return _GROUP_OF.get(probe, _OTHERS)
+def probe_group(probe: str) -> ProbeGroup:
+    return _GROUP_BY_PROBE.get(probe, _OTHER_GROUP)
 
 
-def question(probe: str) -> str:
-    """What a probe asks, in words; its name where it is not known any more."""
+def probe_question(probe: str) -> str:
+    """The question of a probe; its name if the probe is unknown."""
     return str(QUESTIONS.get(probe, probe.replace("_", " ")))

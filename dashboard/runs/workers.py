@@ -1,4 +1,4 @@
-"""Which workers are alive, as Postgres sees it."""
+"""Records heartbeats of workers in Postgres, and counts the live ones."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ FORGET_AFTER = timedelta(days=1)
 ALIVE_WITHIN = timedelta(seconds=90)
 
 
-def seen(name: str) -> None:
-    """Note that this worker has just looked for work."""
+def record_heartbeat(name: str) -> None:
+    """Record that this worker is alive; deletes workers not seen for a day."""
     if not Worker.objects.filter(name=name).update(seen_at=Now(), suite_version=SUITE_VERSION):
         Worker.objects.bulk_create(
             [Worker(name=name, suite_version=SUITE_VERSION)], ignore_conflicts=True
@@ -22,14 +22,14 @@ def seen(name: str) -> None:
         Worker.objects.filter(seen_at__lt=Now() - FORGET_AFTER).delete()
 
 
-def alive(*, within: timedelta = ALIVE_WITHIN, host: str = "") -> int:
-    """How many workers, of one host or of all, were seen within the given time."""
+def count_alive(*, within: timedelta = ALIVE_WITHIN, host: str = "") -> int:
+    """The number of workers, of one host or of all, that were seen recently."""
     return Worker.objects.filter(
         name__startswith=f"{host}:" if host else "", seen_at__gte=Now() - within
     ).count()
 
 
-def suite_versions() -> set[str]:
-    """The suites that living workers have."""
-    living = Worker.objects.filter(seen_at__gte=Now() - ALIVE_WITHIN)
-    return set(living.values_list("suite_version", flat=True))
+def read_suite_versions() -> set[str]:
+    """The suite versions of live workers."""
+    alive = Worker.objects.filter(seen_at__gte=Now() - ALIVE_WITHIN)
+    return set(alive.values_list("suite_version", flat=True))

@@ -26,7 +26,7 @@ _TABLE_NAMES: dict[str, Promise] = {
     "rolluphour": gettext_lazy("rollups, hours"),
 }
 _DUTY_NAMES: dict[str, Promise] = {
-    pulses.LOOK_AROUND: gettext_lazy("Look for due endpoints and dead runs"),
+    pulses.SCHEDULE: gettext_lazy("Look for due endpoints and dead runs"),
     pulses.BEAT: gettext_lazy("Beat heard"),
     pulses.ROLL_UP: gettext_lazy("Roll up observations"),
     pulses.RETENTION: gettext_lazy("Clear away what is old"),

@@ -52,7 +52,7 @@ def simulated_fleet(context: RequestContext) -> SimulatedFleet:
 
 @register.simple_tag
 def first_run() -> FirstRun:
-    max_cost = runs.ceiling("full")
+    max_cost = runs.price_ceiling("full")
     return FirstRun(
         presets=presets.PRESETS[:4],
         requests=max_cost.requests,

@@ -1,4 +1,4 @@
-"""Figures of a run, and addresses that keep what else a page asks for."""
+"""Template tags of runs: figures, labels, addresses, marked text."""
 
 from __future__ import annotations
 
@@ -12,52 +12,52 @@ from django.utils.translation import gettext as _
 from dashboard.core.http import join_queries
 from dashboard.core.safe_text import TextPiece
 from dashboard.models import Run
-from dashboard.runs.failure_reasons import Reason, told
-from dashboard.runs.table import TRIGGER_WORDS
+from dashboard.runs.failure_reasons import FailureReason, translate_reason
+from dashboard.runs.table import TRIGGER_LABELS
 
 register = template.Library()
 
 
 @register.simple_tag
-def passed_of(run: Run) -> str:
+def passed_of_trials(run: Run) -> str:
     text = _("{passed} of {trials}")
     return text.format(passed=run.passed, trials=run.passed + run.failed)
 
 
 @register.simple_tag
-def void_of(run: Run) -> str:
+def void_of_attempts(run: Run) -> str:
     text = _("{void} of {attempts}")
     return text.format(void=run.void, attempts=run.passed + run.failed + run.void)
 
 
 @register.filter
-def tokens(run: Run) -> int:
+def total_tokens(run: Run) -> int:
     return run.input_tokens + run.output_tokens
 
 
 @register.filter
-def trigger_words(trigger: str) -> str:
-    return str(TRIGGER_WORDS.get(trigger, trigger))
+def trigger_label(trigger: str) -> str:
+    return str(TRIGGER_LABELS.get(trigger, trigger))
 
 
 @register.filter
-def reason_of(run: Run) -> Reason:
-    return told(run.reason)
+def failure_reason(run: Run) -> FailureReason:
+    return translate_reason(run.reason)
 
 
 @register.simple_tag
-def address(kept: Sequence[tuple[str, str]], runs_query: str) -> str:
-    """The query string of the endpoint's page: what it shows besides runs, then the runs."""
-    return join_queries(kept, runs_query)
+def runs_address(other_parameters: Sequence[tuple[str, str]], runs_query: str) -> str:
+    """The query string of the endpoint page: its other parameters, then those of the runs."""
+    return join_queries(other_parameters, runs_query)
 
 
 @register.simple_tag
 def marked_text(pieces: Iterable[TextPiece], element: str) -> SafeString:
-    """Put the marked pieces into `element`. For `<pre>`, where spaces of a template would show."""
-    return format_html_join("", "{}", ((_marked(piece, element),) for piece in pieces))
+    """Wrap the marked pieces in `element`. A tag, since `<pre>` shows a template's white space."""
+    return format_html_join("", "{}", ((_mark_piece(piece, element),) for piece in pieces))
 
 
-def _marked(piece: TextPiece, element: str) -> str:
+def _mark_piece(piece: TextPiece, element: str) -> str:
     if not piece.mark:
         return piece.text
     target = format_html(' id="{}"', piece.mark) if piece.is_first else ""

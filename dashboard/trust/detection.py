@@ -57,7 +57,7 @@ def follow(run: Run, profile: Profile) -> Watch:
     _keep(row, after)
     follow_changes(profile, Lane.PROBE, seen, changes)
     if any(change.kind is ChangeKind.OPENED for change in changes):
-        evidence.pin(run, why="it opened an incident")
+        evidence.pin_evidence(run, why="it opened an incident")
     return after
 
 

@@ -17,8 +17,8 @@ from dashboard.models import Endpoint, Profile, Run, RunMetric
 from dashboard.models.observation import Observation
 from dashboard.models.run import State
 from dashboard.runs import observations
-from dashboard.runs.attempts import as_value
-from dashboard.runs.run_sql import RELEASE, refund
+from dashboard.runs.attempts import attempt_from_row
+from dashboard.runs.run_sql import RELEASE, refund_reservations
 from dashboard.runs.services import Lease
 from dashboard.trust import detection, profiles
 from dashboard.trust.settle import settle
@@ -49,7 +49,9 @@ def finish(lease: Lease) -> None:
         if not cursor.fetchone():
             raise LeaseLost("The run was taken away before it could be finished.")
     run = Run.objects.select_related("profile").get(pk=lease.run_id)
-    attempts = [as_value(row) for row in AttemptRow.objects.of(run).order_by("probe", "trial")]
+    attempts = [
+        attempt_from_row(row) for row in AttemptRow.objects.of(run).order_by("probe", "trial")
+    ]
     endpoint = Endpoint.objects.get(pk=run.endpoint_id)
     run.every = endpoint.ttl
     run.save(update_fields=["every"])
@@ -71,7 +73,7 @@ def follow(
     _write_metrics(run, attempts, parser)
     _write_effort(run, attempts)
     observed = [row for attempt in attempts for row in _observed(run, attempt, parser)]
-    observations.store(observed, batch=uuid.uuid5(_BATCHES, str(run.pk)))
+    observations.store_batch(observed, batch=uuid.uuid5(_BATCHES, str(run.pk)))
     answered = (pair for attempt in attempts for pair in attempt.fingerprint.items())
     facts = dict.fromkeys((*told, *answered))
     if profiles.note_facts(profile, run.pk, facts, at=run.finished_at):
@@ -175,7 +177,7 @@ counted AS (
         COALESCE((array_agg(a.findings -> 0 ->> 'message' ORDER BY a.trial)
             FILTER (WHERE a.outcome = 'void'))[1], '') AS why
     FROM me JOIN dashboard_attempt a ON a.run_id = me.id AND a.run_at = me.created_at),
-given_back AS ({refund("me")})
+given_back AS ({refund_reservations("me")})
 UPDATE dashboard_run r SET finished_at = statement_timestamp(),
     state = CASE WHEN c.passed + c.failed > 0 THEN 'finished' ELSE 'failed' END,
     reason = CASE WHEN c.passed + c.failed > 0 THEN '' ELSE 'No verdict. ' || c.why END,

@@ -161,7 +161,7 @@ def adopt_template(profile: Profile, chat_template_hash: str) -> None:
 def _supersede(endpoint: Endpoint, current: Profile, key: ProfileKey) -> None:
     _succeed(endpoint, current, key)
     settle(endpoint)
-    runs.abandon_active(endpoint, reason=SUPERSEDED)
+    runs.abandon_active_run(endpoint, reason=SUPERSEDED)
     Endpoint.objects.filter(pk=endpoint.pk).update(
         next_due_at=Now(),
         next_trigger=Trigger.KEY_CHANGE,

@@ -12,11 +12,11 @@ from playwright.sync_api import Page, expect
 from dashboard.models import Run
 from tests.browser.watch import Watch
 from tests.dashboard.runs.exchange.builders import (
-    a_reply,
-    a_request,
-    an_exchange,
-    evidence,
-    in_chunks,
+    build_chunked_reply,
+    build_evidence,
+    build_exchange,
+    build_reply,
+    build_request,
 )
 from tests.factories import make_attempt, make_endpoint, make_finished_run
 
@@ -31,13 +31,15 @@ FINDING = {
 def run(transactional_db: None) -> Run:
     """A good run, and a failed one whose second attempt was streamed."""
     endpoint = make_endpoint(enabled=False)
-    good = a_reply({"content": "All is well."})
-    make_attempt(make_finished_run(endpoint), evidence=evidence(an_exchange(reply=good)))
+    good = build_reply({"content": "All is well."})
+    make_attempt(make_finished_run(endpoint), evidence=build_evidence(build_exchange(reply=good)))
     run = make_finished_run(endpoint, passed=1, failed=1)
-    make_attempt(run, outcome="fail", findings=[FINDING], evidence=evidence(an_exchange()))
+    make_attempt(run, outcome="fail", findings=[FINDING], evidence=build_evidence(build_exchange()))
     chunks = [f"data: {number}\n\n" for number in range(5000)]
-    streamed = an_exchange(request=a_request(stream=True), reply=in_chunks(chunks), calls=[])
-    make_attempt(run, probe="streaming", evidence=evidence(streamed))
+    streamed = build_exchange(
+        request=build_request(stream=True), reply=build_chunked_reply(chunks), calls=[]
+    )
+    make_attempt(run, probe="streaming", evidence=build_evidence(streamed))
     return run
 
 

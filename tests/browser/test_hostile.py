@@ -10,7 +10,7 @@ from dashboard.core.safe_text import visible
 from dashboard.models import Run
 from tests.browser.payloads import HIT, payloads
 from tests.browser.watch import Watch
-from tests.dashboard.runs.exchange.builders import a_request, in_chunks
+from tests.dashboard.runs.exchange.builders import build_chunked_reply, build_request
 from tests.factories import make_attempt, make_endpoint, make_finished_run
 
 PAGE = 36
@@ -111,8 +111,8 @@ def _exchange(words: Sequence[str]) -> dict[str, Any]:
     broken = {"id": last, "name": last, "raw": last, "kind": "invalid_json", "error": first}
     return {
         "label": first,
-        "request": a_request({"role": "user", "content": first}, said),
-        "reply": in_chunks(words, headers={"server": last}, status=200),
+        "request": build_request({"role": "user", "content": first}, said),
+        "reply": build_chunked_reply(words, headers={"server": last}, status=200),
         "calls": [*map(_call, words), broken],
         "error": last,
     }

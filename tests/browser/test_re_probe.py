@@ -5,7 +5,7 @@ from collections.abc import Callable
 
 from playwright.sync_api import Page, expect
 
-from dashboard.runs.services import ceiling
+from dashboard.runs.services import price_ceiling
 from probes.suite import plan_trials
 from tests.browser.watch import Watch
 
@@ -31,7 +31,7 @@ def test_a_person_adds_an_endpoint_and_watches_it_being_probed(
 
     page.get_by_role("link", name="Re-probe").click()
     plan_ = page.get_by_role("dialog", name="Re-probe sim-one")
-    expect(plan_.locator("[data-suite=full]")).to_contain_text(f"{ceiling('full').tokens:,}")
+    expect(plan_.locator("[data-suite=full]")).to_contain_text(f"{price_ceiling('full').tokens:,}")
     plan_.get_by_role("button", name="Start the full run").click()
     expect(plan_).to_be_hidden()
     expect(page.locator("#run-part .run-progress")).to_contain_text(f"of {planned} attempts")

@@ -12,7 +12,7 @@ from playwright.sync_api import Page, expect
 from dashboard.models import Run
 from dashboard.models.run import State
 from tests.browser.watch import Watch
-from tests.dashboard.runs.exchange.builders import an_exchange, evidence
+from tests.dashboard.runs.exchange.builders import build_evidence, build_exchange
 from tests.factories import make_attempt, make_endpoint, make_run
 
 FINDING = {"kind": "no_call", "message": "The model did not call the tool.", "path": ""}
@@ -24,7 +24,7 @@ def run(transactional_db: None) -> Run:
     begun = timezone.now() - timedelta(seconds=20)
     held = {"lease_expires_at": timezone.now() + timedelta(hours=1), "slot": 1, "started_at": begun}
     run = make_run(make_endpoint(enabled=False), state=State.RUNNING, planned=12, **held)
-    make_attempt(run, evidence=evidence(an_exchange()))
+    make_attempt(run, evidence=build_evidence(build_exchange()))
     return run
 
 

@@ -19,7 +19,7 @@ from dashboard.runs import services as runs
 from dashboard.trust import finish
 from launcher.binaries import postgres_folder
 from probes.secret import Secret
-from tests.dashboard.runs.builders import attempt, started
+from tests.dashboard.runs.builders import build_attempt, start_next_run
 from tests.factories import make_endpoint
 from tests.live import ROOT, celery_worker, environment, eventually
 
@@ -67,13 +67,13 @@ def test_a_restored_backup_has_everything_and_goes_on(
 ) -> None:
     """Rows, partitions and sequences are the same; keys open; a waiting run is carried out."""
     endpoint = make_endpoint(base_url=f"{vendor_url}/open/v1", model="sim-steady")
-    credentials.store(endpoint, Secret("sim-key-0123456789"))
+    credentials.store_key(endpoint, Secret("sim-key-0123456789"))
     schedule.schedule_due()
-    lease = started()
+    lease = start_next_run()
     for trial in (1, 2, 3):
-        attempts.record(lease, attempt(trial))
+        attempts.record_attempt(lease, build_attempt(trial))
     finish.finish(lease)
-    runs.request(endpoint, by=None)
+    runs.request_run(endpoint, by=None)
     connection.close()
 
     dump = tmp_path / "toolgauge.dump"

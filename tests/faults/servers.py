@@ -39,7 +39,7 @@ from dashboard.models import Endpoint, Profile
 from dashboard.core import partitions
 from dashboard.endpoints.services import endpoints
 from dashboard.runs import schedule
-from workers.probing import drain
+from workers.probing import drain_queue
 partitions.ensure_partitions()
 for number, address in enumerate({addresses}):
     endpoints.create(
@@ -48,7 +48,7 @@ for number, address in enumerate({addresses}):
         onboarding_runs=0,
     )
 schedule.schedule_due()
-drain(for_s=0)
+drain_queue(for_s=0)
 known = Profile.objects.get(endpoint__slug="e0")
 facts = ("fingerprint", "facts_seen", "capabilities", "probe_version", "verified_at")
 Profile.objects.update(**{{name: getattr(known, name) for name in facts}})

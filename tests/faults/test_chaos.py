@@ -17,7 +17,7 @@ from dashboard.core import partitions
 from dashboard.runs import rollups
 while rollups.roll_up():
     pass
-found = rollups.recount(partitions.database_today())
+found = rollups.recount_day(partitions.database_today())
 assert not found, found[:5]
 """
 

@@ -28,7 +28,7 @@ def test_a_worker_that_is_asked_to_stop_loses_no_run(stack: Stack) -> None:
 def test_a_worker_never_runs_a_suite_that_it_does_not_have(stack: Stack) -> None:
     """A run of another version waits for workers of that version, as long as there are any."""
     stack.wake(2)
-    stack.python("from workers.probing import look_around; look_around()")
+    stack.python("from workers.probing import run_scheduler_pass; run_scheduler_pass()")
     stack.sql("UPDATE dashboard_run SET suite_version = %s WHERE id = 1", OTHER)
     stack.sql("INSERT INTO dashboard_worker (name, suite_version) VALUES ('old:1', %s)", OTHER)
     waiting = "SELECT claims, state FROM dashboard_run WHERE id = 1"

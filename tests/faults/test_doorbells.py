@@ -9,7 +9,7 @@ from tests.faults.stack import PATIENT, Stack, eventually
 def test_one_doorbell_heard_by_two_is_one_run(stack: Stack) -> None:
     """One claims the run, the other finds nothing to do, and neither reports an error."""
     stack.wake(3)
-    stack.python("from workers.probing import look_around; look_around()")
+    stack.python("from workers.probing import run_scheduler_pass; run_scheduler_pass()")
     with stack.servers.broker() as broker:
         rung = broker.lrange("celery", 0, -1)
         assert rung

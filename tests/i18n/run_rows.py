@@ -11,13 +11,13 @@ from django.utils import timezone
 from dashboard.models import Endpoint, Run
 from dashboard.models.run import Trigger
 from tests.dashboard.runs.exchange.builders import (
-    a_call,
-    a_reply,
-    a_request,
-    an_exchange,
-    evidence,
-    in_chunks,
-    on_the_wire,
+    build_call,
+    build_call_message,
+    build_chunked_reply,
+    build_evidence,
+    build_exchange,
+    build_reply,
+    build_request,
 )
 from tests.factories import make_attempt, make_finished_run, make_run
 
@@ -46,8 +46,10 @@ def make_runs(endpoint: Endpoint, person: User) -> tuple[Run, list[Run]]:
     """The run to look into, and those that came to nothing."""
     at = timezone.now()
     good = make_finished_run(endpoint, passed=1, at=at - timedelta(hours=5), suite_version="v0")
-    call = a_call(input={"message": "hello there", "tag": "alpha"}, raw='{"tag": "alpha"}')
-    make_attempt(good, evidence=evidence(an_exchange(reply=a_reply(on_the_wire(call)))))
+    call = build_call(input={"message": "hello there", "tag": "alpha"}, raw='{"tag": "alpha"}')
+    make_attempt(
+        good, evidence=build_evidence(build_exchange(reply=build_reply(build_call_message(call))))
+    )
     stopped = [
         make_run(
             endpoint, state="abandoned", reason=reason, finished_at=at - timedelta(hours=4), seq=seq
@@ -91,21 +93,27 @@ def make_active(endpoint: Endpoint, person: User) -> Run:
 
 
 def _attempts(run: Run) -> None:
-    repaired = a_call(repairs=["zeta-1"], input=None)
-    streamed = in_chunks(["data: {", "}\n\n" * 3, "x" * 5000], truncated=True, status=500)
+    repaired = build_call(repairs=["zeta-1"], input=None)
+    streamed = build_chunked_reply(["data: {", "}\n\n" * 3, "x" * 5000], truncated=True, status=500)
     exchanges = [
-        an_exchange(),
-        an_exchange(reply=None, error="zeta-1", calls=[]),
-        an_exchange(request=a_request(tool_choice="auto", stream=True), reply=streamed),
-        an_exchange(calls=[repaired], reply=a_reply({"content": "<tool_call>", "reasoning": "x"})),
+        build_exchange(),
+        build_exchange(reply=None, error="zeta-1", calls=[]),
+        build_exchange(request=build_request(tool_choice="auto", stream=True), reply=streamed),
+        build_exchange(
+            calls=[repaired], reply=build_reply({"content": "<tool_call>", "reasoning": "x"})
+        ),
     ]
     findings = [_FINDING, {**_FINDING, "kind": "wrong_value", "path": "$.calls[0].input.tag"}]
     made: tuple[dict[str, Any], ...] = (
-        {"outcome": "fail", "findings": findings, "evidence": evidence(*exchanges)},
+        {"outcome": "fail", "findings": findings, "evidence": build_evidence(*exchanges)},
         {"outcome": "void", "http_status": None, "latency_ms": None, "findings": [_FINDING]},
         {"evidence": {"exchanges": [{"label": "asked", "request": {"model": "zeta-1"}}]}},
-        {"outcome": "fail", "findings": [{**_FINDING, "kind": "zeta-1"}], "evidence": evidence()},
-        {"evidence": evidence(an_exchange(label="with the result"))},
+        {
+            "outcome": "fail",
+            "findings": [{**_FINDING, "kind": "zeta-1"}],
+            "evidence": build_evidence(),
+        },
+        {"evidence": build_evidence(build_exchange(label="with the result"))},
     )
     for trial, given in zip(TRIALS, made, strict=True):
         make_attempt(run, trial=trial, **given)

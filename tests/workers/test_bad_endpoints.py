@@ -1,4 +1,4 @@
-"""Whatever an endpoint does, its run ends in time with a sentence that says what it was."""
+"""With any misbehaviour of an endpoint, its run ends in time with a clear reason."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ import pytest
 from dashboard.endpoints.services import endpoints
 from dashboard.models import Attempt, Endpoint, Run, RunMetric
 from dashboard.runs import services as runs
-from workers.probing import carry_out
+from workers.probing import execute_run
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
-# path at the simulated vendors, or a whole URL; what the run says
+# The path at the simulated vendors, or a URL, with part of the expected reason.
 VOID = {
     "http://127.0.0.1:1/v1": "was refused",
     "http://no-such-host.invalid/v1": "does not resolve",
@@ -38,13 +38,13 @@ VOID = {
 
 
 @pytest.fixture(autouse=True)
-def impatient(settings: Any) -> None:
+def short_timeouts(settings: Any) -> None:
     settings.PROBE_TIMEOUT = timedelta(seconds=2)
     settings.PROBE_IDLE_TIMEOUT = timedelta(seconds=1.5)
     settings.PROBE_MAX_BYTES = 256 * 1024
 
 
-def probe(address: str, vendor_url: str) -> Run:
+def run_probe(address: str, vendor_url: str) -> Run:
     endpoint = endpoints.create(
         slug="bad",
         provider="openai",
@@ -56,20 +56,20 @@ def probe(address: str, vendor_url: str) -> Run:
         enabled=True,
         key=None,
     )
-    run = runs.request(endpoint, by=None)
-    lease = runs.claim(owner="test")
+    run = runs.request_run(endpoint, by=None)
+    lease = runs.claim_run(owner="test")
     assert lease
-    carry_out(lease)
+    execute_run(lease)
     run.refresh_from_db()
     return run
 
 
 @pytest.mark.parametrize(("address", "sentence"), VOID.items(), ids=list(VOID))
-def test_trouble_on_the_way_is_void_and_says_which(
+def test_a_transport_fault_is_void_with_a_reason(
     address: str, sentence: str, vendor_url: str
 ) -> None:
-    """No verdict on the model, one sentence for a person, and only availability suffers."""
-    run = probe(address, vendor_url)
+    """A transport fault gives no verdict, one readable reason, and lowers only availability."""
+    run = run_probe(address, vendor_url)
 
     assert (run.state, run.void) == ("failed", run.planned)
     assert sentence in run.reason
@@ -78,8 +78,8 @@ def test_trouble_on_the_way_is_void_and_says_which(
 
 
 def test_json_of_the_wrong_shape_is_a_failure(vendor_url: str) -> None:
-    """A 200 that breaks its own format is the endpoint's fault."""
-    run = probe("hostile/wrong-type", vendor_url)
+    """A 200 response that violates its own format counts as a failure."""
+    run = run_probe("hostile/wrong-type", vendor_url)
 
     assert (run.state, run.failed) == ("finished", run.planned)
     assert Attempt.objects.first().findings[0]["kind"] == "wire_error"  # type: ignore[union-attr]
@@ -88,11 +88,11 @@ def test_json_of_the_wrong_shape_is_a_failure(vendor_url: str) -> None:
 def test_hostile_markup_is_stored_and_judged(vendor_url: str) -> None:
     """Scripts, control characters, NUL and lone surrogates break no attempt.
 
-    Every probe that asks for certain values sees that they are not those.
+    Every probe that expects certain values fails.
     """
-    run = probe("hostile/hostile-markup", vendor_url)
+    run = run_probe("hostile/hostile-markup", vendor_url)
 
     assert (run.state, run.void) == ("finished", 0)
     assert Attempt.objects.count() == run.planned
-    asked = Attempt.objects.filter(probe__in=["format", "hostile_text", "round_trip"])
-    assert set(asked.values_list("outcome", flat=True)) == {"fail"}
+    judged = Attempt.objects.filter(probe__in=["format", "hostile_text", "round_trip"])
+    assert set(judged.values_list("outcome", flat=True)) == {"fail"}

@@ -1,4 +1,4 @@
-"""Runs outlive workers and the broker. Real Celery processes, real SIGKILL."""
+"""Runs survive the loss of workers and of the broker, with real Celery processes and SIGKILL."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from dashboard.runs import services as runs
 from health.observation_bits import pack_verdicts
 from probes.outcomes import Metric, Verdict
 from tests.live import broker, celery_worker, eventually
-from workers.probing import look_around
+from workers.probing import run_scheduler_pass
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -59,7 +59,7 @@ def observation_count() -> int:
 def test_a_run_whose_worker_is_killed_is_finished_by_another_once(
     vendor_url: str, tmp_path: Path
 ) -> None:
-    """SIGKILL in the middle of a run loses nothing and doubles nothing."""
+    """SIGKILL in the middle of a run loses no attempt and duplicates none."""
     register(vendor_url)
     with celery_worker(tmp_path / "first.log") as first:
         eventually(lambda: Attempt.objects.count() >= 3)
@@ -79,16 +79,18 @@ def test_a_run_whose_worker_is_killed_is_finished_by_another_once(
     assert tokens.count(tokens[0]) == stored
     assert len(set(tokens)) == 2
     verdicts = [_verdicts(attempt) for attempt in Attempt.objects.all()]
-    owed = sum(verdict.metric is Metric.PARSE_SUCCESS for each in verdicts for verdict in each)
-    assert RunMetric.objects.get(metric="parse_success").trials == owed
+    expected_trials = sum(
+        verdict.metric is Metric.PARSE_SUCCESS for each in verdicts for verdict in each
+    )
+    assert RunMetric.objects.get(metric="parse_success").trials == expected_trials
     assert observation_count() == sum(len(pack_verdicts(each)) for each in verdicts)
     assert Run.objects.count() == 1
 
 
-def test_runs_whose_doorbells_were_flushed_are_carried_out(vendor_url: str, tmp_path: Path) -> None:
-    """A message is a doorbell: with Redis flushed, every due run runs all the same, once."""
+def test_runs_are_executed_after_the_broker_was_flushed(vendor_url: str, tmp_path: Path) -> None:
+    """After Redis is flushed, every due run is still executed once."""
     register(vendor_url, count=3)
-    look_around()
+    run_scheduler_pass()
     assert broker().llen("celery") == 3
     broker().flushdb()
 
@@ -99,8 +101,8 @@ def test_runs_whose_doorbells_were_flushed_are_carried_out(vendor_url: str, tmp_
     assert Attempt.objects.count() == sum(run.planned for run in Run.objects.all())
 
 
-def test_runs_are_carried_out_without_any_broker(vendor_url: str, tmp_path: Path) -> None:
-    """With Redis gone, a worker's own timer finds the due rows and does the work itself."""
+def test_runs_are_executed_without_a_broker(vendor_url: str, tmp_path: Path) -> None:
+    """Without Redis, the timer of a worker finds and executes due runs."""
     register(vendor_url, count=2)
 
     with celery_worker(tmp_path / "worker.log", REDIS_URL="redis://127.0.0.1:1/0"):
@@ -112,11 +114,11 @@ def test_runs_are_carried_out_without_any_broker(vendor_url: str, tmp_path: Path
 def test_a_cancelled_run_stops_the_worker_at_its_next_write(
     vendor_url: str, tmp_path: Path
 ) -> None:
-    """A person who cancels does not pay for the rest of the suite."""
+    """After a cancel the worker does not run the rest of the suite."""
     register(vendor_url)
     with celery_worker(tmp_path / "worker.log"):
         eventually(lambda: Attempt.objects.count() >= 2)
-        assert runs.cancel(Run.objects.get(), by="ann")
+        assert runs.cancel_run(Run.objects.get(), by="ann")
         eventually(lambda: "lease lost" in (tmp_path / "worker.log").read_text())
 
     assert Run.objects.get().state == "abandoned"

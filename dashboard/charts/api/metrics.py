@@ -17,8 +17,7 @@ from dashboard.api.lookups import Slug, find_endpoint
 from dashboard.charts import series
 from dashboard.models.observation import EARLIEST, LATEST
 from dashboard.runs import observations
-from dashboard.runs.api.runs import RunId
-from dashboard.runs.api.runs import find as find_run
+from dashboard.runs.api.runs import RunId, find_run
 from health.rates import Rate, metric_rate
 from probes.outcomes import Metric
 

@@ -94,7 +94,7 @@ def _store_attempts(run: Run, played: tuple[Attempt, ...], month: date) -> None:
         "token": _NO_TOKEN,
         "stored_at": run.finished_at,
     }
-    values = [{**attempts.columns(attempt), **shared} for attempt in played]
+    values = [{**attempts.row_values(attempt), **shared} for attempt in played]
     with connection.cursor() as cursor:
         cursor.executemany(_EVIDENCE, values)
         cursor.executemany(_ATTEMPT, values)

@@ -211,7 +211,7 @@ def _plan_key(endpoint: Endpoint, declared: DeclaredEndpoint) -> tuple[list[Chan
     is_moving = origin(endpoint.base_url) != origin(declared.values["base_url"])
     before = "stored" if stored else None
     if declared.key is not None:
-        if stored and not is_moving and credentials.holds(stored, declared.key):
+        if stored and not is_moving and credentials.matches_key(stored, declared.key):
             return [], []
         return [Change(KEY, before, f"${declared.key_variable}")], [Effect.KEY_STORED]
     if stored and is_moving:

@@ -99,7 +99,7 @@ def create(  # noqa: PLR0913 -- keyword-only: the fields of a registration
     _save(endpoint)
     profiles.open_first(endpoint)
     if key:
-        credentials.store(endpoint, key)
+        credentials.store_key(endpoint, key)
     settle(endpoint)
     audit.record(
         Action.ENDPOINT_CREATED,
@@ -143,12 +143,12 @@ def update(
 
     if {"daily_requests", "daily_tokens"} & fields.keys():
         _end_budget_wait(endpoint)
-    had_key = credentials.is_stored(endpoint)
+    had_key = credentials.has_key(endpoint)
     if forget_key or origin(endpoint.base_url) != old_origin:
-        credentials.forget(endpoint)
+        credentials.delete_key(endpoint)
     if key:
-        credentials.store(endpoint, key)
-    is_stored = credentials.is_stored(endpoint)
+        credentials.store_key(endpoint, key)
+    is_stored = credentials.has_key(endpoint)
     _record_edit(endpoint, before, by=by, key=_key_change(key, had=had_key, has=is_stored))
     new_epoch = profiles.follow_edit(endpoint)
     settle(endpoint)
@@ -160,9 +160,9 @@ def update(
 def remove(endpoint: Endpoint) -> None:
     """Remove an endpoint: delete its key, abandon its run, free its slug."""
     endpoint = Endpoint.objects.select_for_update().get(pk=endpoint.pk)
-    before = _audit_fields(endpoint, has_key=credentials.is_stored(endpoint))
-    credentials.forget(endpoint)
-    runs.abandon_active(endpoint, reason="the endpoint was removed")
+    before = _audit_fields(endpoint, has_key=credentials.has_key(endpoint))
+    credentials.delete_key(endpoint)
+    runs.abandon_active_run(endpoint, reason="the endpoint was removed")
     profiles.end_all(endpoint, reason="The endpoint was removed.")
     if Endpoint.objects.kept().filter(pk=endpoint.pk).update(removed_at=Now(), enabled=False):
         audit.record(

@@ -59,7 +59,7 @@ def stored_key(endpoint: Endpoint | None, base_url: str) -> Secret | None:
     """The stored key; None if the form has another origin, since saving would delete the key."""
     if endpoint is None or origin(base_url) != origin(endpoint.base_url):
         return None
-    return credentials.reveal(endpoint)
+    return credentials.read_key(endpoint)
 
 
 def send_try(target: Target) -> TryResult:

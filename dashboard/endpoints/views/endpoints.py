@@ -44,7 +44,7 @@ def endpoint_page(request: HttpRequest, slug: str) -> HttpResponse:
         **mode_panel,
         **_runs_context(request, endpoint),
         "credential": Credential.objects.filter(endpoint=endpoint).first(),
-        "progress": progress.of_latest(endpoint),
+        "progress": progress.read_latest_progress(endpoint),
         "spend": Spend.objects.today(endpoint),
     }
     return render(request, "endpoints/endpoint.html", context)
@@ -58,7 +58,7 @@ def endpoint_runs(request: HttpRequest, slug: str) -> HttpResponse:
     table = _runs_context(request, endpoint)
     if request.headers.get("HX-Trigger") in _TABLE_CONTROLS:
         response = render(request, "endpoints/_runs_panel.html", {"endpoint": endpoint, **table})
-        response["HX-Push-Url"] = _page_url(request, endpoint, table["runs"].asked.here)
+        response["HX-Push-Url"] = _page_url(request, endpoint, table["runs"].filter.current_address)
         return response
     context = read_page_context(endpoint, current_policy(slug))
     return render(request, "endpoints/_runs_panel.html", {**context, **table, "oob": True})
@@ -123,15 +123,15 @@ def remove_endpoint(request: HttpRequest, slug: str) -> HttpResponse:
 def _runs_context(request: HttpRequest, endpoint: Endpoint) -> dict[str, Any]:
     run_filter = RunFilter(**RunFilterForm(request.GET).read())
     return {
-        "runs": runs_table.read(endpoint, run_filter),
-        "runs_choices": runs_table.choices(run_filter),
-        "kept": http.other_parameters(request, runs_table.PARTS),
+        "runs": runs_table.read_run_table(endpoint, run_filter),
+        "runs_choices": runs_table.filter_choices(run_filter),
+        "kept": http.other_parameters(request, runs_table.PARAMETERS),
     }
 
 
 def _page_url(request: HttpRequest, endpoint: Endpoint, runs_query: str) -> str:
     """The address of the endpoint page with another page of its table of runs."""
-    kept = http.other_parameters(request, runs_table.PARTS)
+    kept = http.other_parameters(request, runs_table.PARAMETERS)
     return endpoint.get_absolute_url() + http.join_queries(kept, runs_query)
 
 

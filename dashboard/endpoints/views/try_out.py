@@ -70,7 +70,7 @@ def _choose_key(fields: dict[str, Any], endpoint: Endpoint | None) -> tuple[Secr
     """The key to send and its label on the page."""
     if fields["key"]:
         return fields["key"], _("the one entered above")
-    if endpoint is None or fields["forget_key"] or not credentials.is_stored(endpoint):
+    if endpoint is None or fields["forget_key"] or not credentials.has_key(endpoint):
         return None, _("none")
     key = try_request.stored_key(endpoint, fields["base_url"])
     if key is None:

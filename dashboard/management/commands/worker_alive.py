@@ -17,5 +17,5 @@ class Command(BaseCommand):
 
     @override
     def handle(self, *args: Any, **options: Any) -> None:
-        if not workers.alive(within=timedelta(seconds=90), host=socket.gethostname()):
+        if not workers.count_alive(within=timedelta(seconds=90), host=socket.gethostname()):
             raise CommandError("No worker of this host has looked for work in the last 90 seconds.")

@@ -1,4 +1,4 @@
-"""Attempts of a run, each with the evidence behind it."""
+"""API of a run's attempts and their evidence."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ from dashboard.api import auth, paging
 from dashboard.api.errors import ApiError, Detail, not_found_error
 from dashboard.models import Attempt
 from dashboard.runs import evidence
-from dashboard.runs.api.runs import RunId, find
+from dashboard.runs.api.runs import RunId, find_run
 from dashboard.runs.schemas import AttemptList, attempt_out
 
 router = Router(tags=["attempts"])
 
-_MOST_TRIAL = 2**31 - 1
-_EVIDENCE: dict[str, Any] = {
+_MAX_TRIAL = 2**31 - 1
+_EVIDENCE_RESPONSE: dict[str, Any] = {
     "responses": {
         200: {
             "description": "The exchanges, redacted before they were stored",
@@ -45,17 +45,17 @@ def list_attempts(
     cursor: Annotated[str, Query(description="The `next_cursor` of the page before")] = "",
     limit: Annotated[int, Query(ge=1, le=1000, description="The most on a page")] = 500,
 ) -> AttemptList:
-    found = Attempt.objects.of(find(run_id)).order_by("probe", "trial")
+    attempts = Attempt.objects.of(find_run(run_id)).order_by("probe", "trial")
     if cursor:
-        trial, probe = _place(cursor)
-        found = found.filter(Q(probe__gt=probe) | Q(probe=probe, trial__gt=trial))
-    shown, next_cursor = paging.cut_page(found, limit, lambda row: f"{row.trial}.{row.probe}")
-    return AttemptList(attempts=[attempt_out(row) for row in shown], next_cursor=next_cursor)
+        trial, probe = _parse_cursor(cursor)
+        attempts = attempts.filter(Q(probe__gt=probe) | Q(probe=probe, trial__gt=trial))
+    page, next_cursor = paging.cut_page(attempts, limit, lambda row: f"{row.trial}.{row.probe}")
+    return AttemptList(attempts=[attempt_out(row) for row in page], next_cursor=next_cursor)
 
 
-def _place(cursor: str) -> tuple[int, str]:
+def _parse_cursor(cursor: str) -> tuple[int, str]:
     number, _, probe = cursor.partition(".")
-    if number.isascii() and number.isdecimal() and int(number) <= _MOST_TRIAL and "\0" not in probe:
+    if number.isascii() and number.isdecimal() and int(number) <= _MAX_TRIAL and "\0" not in probe:
         return int(number), probe
     message = "Give a `next_cursor` of this list."
     detail = Detail(field="cursor", message=message)
@@ -66,20 +66,20 @@ def _place(cursor: str) -> tuple[int, str]:
     "/{int:run_id}/attempts/{probe}/{int:trial}/evidence",
     auth=auth.READ,
     summary="Read the evidence behind an attempt",
-    openapi_extra=_EVIDENCE,
+    openapi_extra=_EVIDENCE_RESPONSE,
 )
 def read_evidence(
     request: HttpRequest,
     run_id: RunId,
     probe: Annotated[str, Path(pattern="^[^\0]*$")],
-    trial: Annotated[int, Path(ge=0, le=_MOST_TRIAL)],
+    trial: Annotated[int, Path(ge=0, le=_MAX_TRIAL)],
 ) -> JsonResponse:
     """What was sent and what came back, as it was stored. It is kept for some time only."""
-    attempt = Attempt.objects.of(find(run_id)).filter(probe=probe, trial=trial).first()
+    attempt = Attempt.objects.of(find_run(run_id)).filter(probe=probe, trial=trial).first()
     if attempt is None:
         raise not_found_error("attempt")
-    stored = evidence.read(attempt)
+    stored = evidence.read_evidence(attempt)
     if stored is None:
         raise ApiError(404, "The evidence of this attempt is no longer kept.")
-    # In ASCII: what a model sent may have characters that no encoding takes.
+    # In ASCII: a model may send characters that cannot be encoded, such as lone surrogates.
     return JsonResponse(stored)

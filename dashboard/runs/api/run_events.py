@@ -14,11 +14,11 @@ from ninja import Router
 from dashboard.api import auth
 from dashboard.api.errors import ApiError
 from dashboard.runs import progress_stream
-from dashboard.runs.api.runs import RunId, find
+from dashboard.runs.api.runs import RunId, find_run
 
 router = Router(tags=["runs"])
 
-_STREAM: dict[str, Any] = {
+_STREAM_RESPONSES: dict[str, Any] = {
     "responses": {
         200: {
             "description": "A stream of events; it ends when the run has ended",
@@ -45,35 +45,36 @@ _STREAM: dict[str, Any] = {
     "/{int:run_id}/events",
     auth=auth.READ,
     summary="Follow the progress of a run",
-    openapi_extra=_STREAM,
+    openapi_extra=_STREAM_RESPONSES,
 )
 async def follow_run(request: HttpRequest, run_id: RunId) -> StreamingHttpResponse:
     """One `progress` event now and one whenever the run has moved, at most two a second."""
-    await sync_to_async(_check)(run_id)
-    if progress_stream.board.is_full:
+    await sync_to_async(_check_run_exists)(run_id)
+    broadcaster = progress_stream.broadcaster
+    if broadcaster.is_full:
         message = (
-            f"{progress_stream.board.most} watchers follow runs here already. Try again in a while."
+            f"{broadcaster.max_watchers} watchers follow runs here already. Try again in a while."
         )
         raise ApiError(503, message, headers={"Retry-After": "5"})
     return StreamingHttpResponse(
-        _events(run_id),
+        _stream_events(run_id),
         content_type="text/event-stream",
-        # A proxy that collects the answer would show it when it is over.
+        # A proxy that buffers the response would deliver it only when the run has ended.
         headers={"Cache-Control": "no-cache", "X-Accel-Buffering": "no"},
     )
 
 
-def _check(run_id: int) -> None:
+def _check_run_exists(run_id: int) -> None:
     try:
-        find(run_id)
+        find_run(run_id)
     finally:
-        # The request lasts as long as the run; a connection held that long would starve others.
+        # The request lasts as long as the run and must not hold a database connection.
         connection.close()
 
 
-async def _events(run_id: int) -> AsyncIterator[str]:
-    async for standing in progress_stream.board.watch(run_id):
-        if standing is None:
+async def _stream_events(run_id: int) -> AsyncIterator[str]:
+    async for snapshot in progress_stream.broadcaster.watch(run_id):
+        if snapshot is None:
             yield ": still here\n\n"
         else:
-            yield f"event: progress\ndata: {json.dumps(standing.as_json())}\n\n"
+            yield f"event: progress\ndata: {json.dumps(snapshot.as_json())}\n\n"

@@ -1,4 +1,4 @@
-"""Runs: asking for one, following it, stopping it."""
+"""API of runs: list, request, read, cancel."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from dashboard.api.lookups import Slug, find_endpoint
 from dashboard.api.paging import MAX_ID, Below, Limit
 from dashboard.models import Run
 from dashboard.models.run import RunQuerySet, State, Trigger
-from dashboard.runs import services as service
+from dashboard.runs import services
 from dashboard.runs.schemas import RunIn, RunList, RunOut, run_out
 
 RunId = Annotated[int, Path(ge=1, le=MAX_ID, description="The run's id")]
@@ -37,9 +37,10 @@ def list_runs(
     limit: Limit = 50,
 ) -> RunList:
     runs = _runs().of(find_endpoint(slug)).filter(pk__lt=cursor).newest_first()
-    found = runs.filter(state=state) if state else runs
-    shown, next_cursor = paging.cut_page(found, limit, lambda run: run.pk)
-    return RunList(runs=[run_out(run) for run in shown], next_cursor=next_cursor)
+    if state:
+        runs = runs.filter(state=state)
+    page, next_cursor = paging.cut_page(runs, limit, lambda run: run.pk)
+    return RunList(runs=[run_out(run) for run in page], next_cursor=next_cursor)
 
 
 @of_endpoint.post(
@@ -51,28 +52,28 @@ def list_runs(
 def request_run(request: HttpRequest, slug: Slug, body: RunIn) -> Status[RunOut]:
     """Answers 202 with the new run, or 200 with the one that is under way already."""
     endpoint = find_endpoint(slug)
-    under_way = set(endpoint.runs.active().values_list("pk", flat=True))
+    active_ids = set(endpoint.runs.active().values_list("pk", flat=True))
     by = auth.request_token(request).created_by
-    run = service.request(endpoint, by=by, suite=body.suite.value, trigger=Trigger.API)
-    return Status(200 if run.pk in under_way else 202, run_out(find(run.pk)))
+    run = services.request_run(endpoint, by=by, suite=body.suite.value, trigger=Trigger.API)
+    return Status(200 if run.pk in active_ids else 202, run_out(find_run(run.pk)))
 
 
 @router.get("/{int:run_id}", auth=auth.READ, response=RunOut, summary="Read one run")
 def read_run(request: HttpRequest, run_id: RunId) -> RunOut:
-    return run_out(find(run_id))
+    return run_out(find_run(run_id))
 
 
 @router.post("/{int:run_id}/cancel", auth=auth.PROBE, response=RunOut, summary="Cancel a run")
 def cancel_run(request: HttpRequest, run_id: RunId) -> RunOut:
     """What it has found so far stays; it gives no verdict. Refused once the run has ended."""
-    run = find(run_id)
-    if not service.cancel(run, by=f"the API token {auth.request_token(request).name}"):
+    run = find_run(run_id)
+    if not services.cancel_run(run, by=f"the API token {auth.request_token(request).name}"):
         raise ApiError(409, "The run had ended already.")
-    return run_out(find(run_id))
+    return run_out(find_run(run_id))
 
 
-def find(run_id: int) -> Run:
-    """The run, unless its endpoint was removed."""
+def find_run(run_id: int) -> Run:
+    """The run; not found if its endpoint was removed."""
     run = _runs().filter(pk=run_id, endpoint__removed_at=None).first()
     if run is None:
         raise not_found_error("run")

@@ -1,4 +1,4 @@
-"""Taking in what clients and gateways saw: in batches, each stored once."""
+"""API that receives observations of clients and gateways in batches, each stored once."""
 
 from __future__ import annotations
 
@@ -25,9 +25,9 @@ from probes.outcomes import Metric, Verdict
 
 router = Router(tags=["telemetry"])
 
-OLDEST = timedelta(days=7)
-FUTURE = timedelta(minutes=5)
-# Two clients may draw the same batch id and must not block each other.
+MAX_AGE = timedelta(days=7)
+MAX_CLOCK_SKEW = timedelta(minutes=5)
+# Batch ids are namespaced by client: two clients may choose the same id.
 _NAMESPACE = UUID("5f0dbd5d-6b21-4a1c-8d55-0b5d8a7c9e1f")
 # The stored number of each reason. Append only: stored rows depend on it.
 _END_REASONS = {stop: number for number, stop in enumerate(Stop)}
@@ -40,53 +40,55 @@ def send_telemetry(request: HttpRequest, body: Batch) -> Receipt:
     """
     client = auth.request_token(request).pk
     batch = uuid5(_NAMESPACE, f"{client} {body.batch_id}")
-    rows, rejected = _sorted(body.events, auth.request_token(request))
-    if observations.store(rows, batch=batch):
+    rows, rejected = _sort_events(body.events, auth.request_token(request))
+    if observations.store_batch(rows, batch=batch):
         return Receipt(accepted=len(rows), duplicate=False, rejected=rejected)
     stored = ObservationBatch.objects.get(batch=batch).rows
     return Receipt(accepted=stored, duplicate=True, rejected=rejected)
 
 
 @dataclass(frozen=True, slots=True)
-class _Places:
-    """The profiles of the endpoints that a batch names, and the database's time."""
+class _ProfileLookup:
+    """The profiles of the endpoints in a batch, and the time of the database."""
 
     profiles: dict[str, Sequence[Profile]]
     now: datetime | None
 
-    def find(self, event: Event) -> Profile | str:
-        """Where an event belongs, or why it belongs nowhere."""
+    def find_profile(self, event: Event) -> Profile | str:
+        """The profile of an event, or why the event is rejected."""
         profiles = self.profiles.get(event.endpoint)
         if not profiles or self.now is None:
             return f"There is no endpoint {event.endpoint!r}."
-        if event.at < self.now - OLDEST:
+        if event.at < self.now - MAX_AGE:
             return "It is older than 7 days."
-        if event.at > self.now + FUTURE:
+        if event.at > self.now + MAX_CLOCK_SKEW:
             return "It is more than 5 minutes in the future. Set the clock of the client."
         if event.epoch is None:
             return _current_at(profiles, event.at)
-        named = (profile for profile in profiles if profile.epoch == event.epoch)
-        return next(named, f"{event.endpoint!r} has no profile {event.epoch}.")
+        matches = (profile for profile in profiles if profile.epoch == event.epoch)
+        return next(matches, f"{event.endpoint!r} has no profile {event.epoch}.")
 
 
-def _sorted(events: Sequence[Event], token: ApiToken) -> tuple[list[Observation], list[Rejected]]:
+def _sort_events(
+    events: Sequence[Event], token: ApiToken
+) -> tuple[list[Observation], list[Rejected]]:
     teams = token_rights.telemetry_teams(token)
-    places = _places({event.endpoint for event in events}, teams)
+    lookup = _load_profiles({event.endpoint for event in events}, teams)
     rows, rejected = [], []
     for index, event in enumerate(events):
-        place = places.find(event)
-        if isinstance(place, str):
-            rejected.append(Rejected(index=index, message=place))
+        profile = lookup.find_profile(event)
+        if isinstance(profile, str):
+            rejected.append(Rejected(index=index, message=profile))
         else:
-            rows.append(_row(event, place, token.pk))
+            rows.append(_build_row(event, profile, token.pk))
     return rows, rejected
 
 
-def _places(slugs: Iterable[str], teams: Collection[int] | None) -> _Places:
-    """Of endpoints that the sender has nothing to do with, it learns nothing."""
+def _load_profiles(slugs: Iterable[str], teams: Collection[int] | None) -> _ProfileLookup:
+    """Loads only endpoints of `teams`, so that a sender cannot detect other endpoints."""
     profiles: dict[str, list[Profile]] = {}
     now = None
-    found = (
+    rows = (
         Profile.objects.filter(
             endpoint__in=Endpoint.objects.kept().of_teams(teams).filter(slug__in=slugs)
         )
@@ -95,23 +97,23 @@ def _places(slugs: Iterable[str], teams: Collection[int] | None) -> _Places:
         .annotate(now=Now())
         .order_by("epoch")
     )
-    for profile in found:
+    for profile in rows:
         profiles.setdefault(profile.endpoint.slug, []).append(profile)
         now = profile.now
-    return _Places(dict(profiles), now)
+    return _ProfileLookup(dict(profiles), now)
 
 
 def _current_at(profiles: Sequence[Profile], at: datetime) -> Profile:
-    begun = [profile for profile in profiles if profile.created_at <= at]
-    return begun[-1] if begun else profiles[0]
+    earlier = [profile for profile in profiles if profile.created_at <= at]
+    return earlier[-1] if earlier else profiles[0]
 
 
-def _row(event: Event, profile: Profile, client: int) -> Observation:
+def _build_row(event: Event, profile: Profile, client: int) -> Observation:
     return Observation(
         profile_id=profile.pk,
         key_epoch=profile.epoch,
         lane=LIVE,
-        verdicts=_packed(tuple(event.verdicts.items())),
+        verdicts=_pack(tuple(event.verdicts.items())),
         event_at=event.at,
         client_id=client,
         policy_version=event.policy_version,
@@ -126,7 +128,7 @@ def _row(event: Event, profile: Profile, client: int) -> Observation:
 
 
 @lru_cache(maxsize=4096)
-def _packed(verdicts: tuple[tuple[Metric, bool], ...]) -> int:
-    # One verdict a metric fits into one row; without any, the other figures still count.
+def _pack(verdicts: tuple[tuple[Metric, bool], ...]) -> int:
+    # One verdict per metric fits into one row; without verdicts the other figures still count.
     rows = pack_verdicts(Verdict(metric, good) for metric, good in verdicts)
     return rows[0] if rows else 0

@@ -1,4 +1,4 @@
-"""JSON of any depth and size as text that a page can bear."""
+"""JSON of any depth and size as bounded text for a page."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ from typing import Any
 from probes.strict_json import parse_json
 
 MAX_BYTES = 1024 * 1024
-DEPTH = 32
-# In this order: to Python a boolean is an integer too.
-_TYPES: tuple[tuple[type | tuple[type, ...], str], ...] = (
+MAX_DEPTH = 32
+# In this order: in Python a boolean is an integer too.
+_TYPE_NAMES: tuple[tuple[type | tuple[type, ...], str], ...] = (
     (bool, "boolean"),
     (int, "integer"),
     (float, "number"),
@@ -21,26 +21,26 @@ _TYPES: tuple[tuple[type | tuple[type, ...], str], ...] = (
 )
 
 
-def read(text: str) -> Any:
-    """The value of a JSON text; None where it is none, too deep or too large."""
+def loads(text: str) -> Any:
+    """The value of a JSON text; None if the text is not JSON, too deep or too large."""
     parsed = parse_json(text, max_bytes=MAX_BYTES)
     return None if parsed.error is not None else parsed.value
 
 
-def pretty(text: str) -> str:
-    """A JSON text with a line for each value; any other text as it is."""
+def reformat(text: str) -> str:
+    """A JSON text with one line per value; any other text unchanged."""
     parsed = parse_json(text, max_bytes=MAX_BYTES)
-    return text if parsed.error is not None else dump(parsed.value)
+    return text if parsed.error is not None else dumps(parsed.value)
 
 
-def dump(value: Any) -> str:
-    """A value with a line for each of its values; what is too deep is three dots."""
-    return json.dumps(_bounded(value, DEPTH), indent=2, ensure_ascii=False)
+def dumps(value: Any) -> str:
+    """A value as JSON with one line per value; deeper levels become an ellipsis."""
+    return json.dumps(_bounded(value, MAX_DEPTH), indent=2, ensure_ascii=False)
 
 
-def type_of(value: Any) -> str:
-    """The JSON type of a value, in JSON's own word."""
-    return next((name for kind, name in _TYPES if isinstance(value, kind)), "null")
+def type_name(value: Any) -> str:
+    """The name of a value's JSON type."""
+    return next((name for kind, name in _TYPE_NAMES if isinstance(value, kind)), "null")
 
 
 def _bounded(value: Any, depth: int) -> Any:

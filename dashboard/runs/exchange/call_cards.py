@@ -1,4 +1,4 @@
-"""Every tool call as a card: name, arguments, what became of it, and the result it was given."""
+"""Tool calls as cards: name, arguments, status, and the result that was sent back."""
 
 from __future__ import annotations
 
@@ -10,21 +10,21 @@ from django.utils.translation import gettext as _
 
 from dashboard.core.safe_text import clip, visible
 from dashboard.runs.exchange import bounded_json
-from dashboard.runs.exchange.conversation_view import Read
+from dashboard.runs.exchange.conversation_view import ParsedExchange
 from probes.call_arguments import SchemaChecker, json_path
 from probes.messages import BrokenCall, ModelCall, ToolCall, ToolResult
 
 EXECUTABLE, BLOCKED, BROKEN = "executable", "blocked", "broken"
-# Read well enough to see that it may not run; every other breakage could not be read at all.
+# The call was parsed but may not run; with any other breakage it could not be parsed.
 _BLOCKING = {"unknown_tool", "schema_mismatch", "too_large"}
-_SHOWN = 2000
-_MOST_CARDS = 50
-_MOST_ARGUMENTS = 60
+_MAX_TEXT = 2000
+_MAX_CARDS = 50
+_MAX_ARGUMENTS = 60
 
 
 @dataclass(frozen=True, slots=True)
 class Argument:
-    """One argument; name and value are already inert."""
+    """One argument; name and value are safe to show."""
 
     name: str
     type: str
@@ -32,13 +32,13 @@ class Argument:
 
 
 @dataclass(frozen=True, slots=True)
-class Card:
-    """One call; every text is already inert."""
+class CallCard:
+    """One call; every text is safe to show."""
 
     id: str
     name: str
     status: str
-    why: str
+    reason: str
     path: str
     format: str
     repairs: tuple[str, ...]
@@ -53,46 +53,48 @@ class Card:
         return self.status == EXECUTABLE
 
 
-def cards(told: Read, results: Mapping[str, ToolResult]) -> list[Card]:
-    """The calls of one exchange, as they were read when it happened, or found in its text."""
-    if told.exchange.calls:
-        stored = told.exchange.calls[:_MOST_CARDS]
-        return [_card(call, told.call, results, is_leaked=False) for call in stored]
-    found = told.leaked[:_MOST_CARDS]
-    return [_card(_as_stored(call), told.call, results, is_leaked=True) for call in found]
+def build_cards(parsed: ParsedExchange, results: Mapping[str, ToolResult]) -> list[CallCard]:
+    """The stored calls of an exchange, or else those that leaked into its text."""
+    if parsed.exchange.calls:
+        stored = parsed.exchange.calls[:_MAX_CARDS]
+        return [_build_card(call, parsed.call, results, is_leaked=False) for call in stored]
+    leaked = parsed.leaked[:_MAX_CARDS]
+    return [
+        _build_card(_to_stored_call(call), parsed.call, results, is_leaked=True) for call in leaked
+    ]
 
 
-def _card(
+def _build_card(
     call: Mapping[str, Any],
-    asked: ModelCall | None,
+    request: ModelCall | None,
     results: Mapping[str, ToolResult],
     *,
     is_leaked: bool,
-) -> Card:
-    status, why, path = _status(call, asked)
+) -> CallCard:
+    status, reason, path = _call_status(call, request)
     result = results.get(str(call.get("id", "")))
-    return Card(
-        id=_inert(call.get("id", "")),
-        name=_inert(call.get("name", "")),
+    return CallCard(
+        id=_safe_text(call.get("id", "")),
+        name=_safe_text(call.get("name", "")),
         status=status,
-        why=_inert(why),
-        path=_inert(path),
-        format=_inert(call.get("format", "")),
-        repairs=tuple(_inert(repair) for repair in call.get("repairs") or ()),
-        arguments=_arguments(call.get("input")),
-        raw=_inert(call.get("raw", "")),
-        result=_inert(bounded_json.pretty(result.content)) if result else None,
+        reason=_safe_text(reason),
+        path=_safe_text(path),
+        format=_safe_text(call.get("format", "")),
+        repairs=tuple(_safe_text(repair) for repair in call.get("repairs") or ()),
+        arguments=_build_arguments(call.get("input")),
+        raw=_safe_text(call.get("raw", "")),
+        result=_safe_text(bounded_json.reformat(result.content)) if result else None,
         result_is_error=bool(result and result.is_error),
         is_leaked=is_leaked,
     )
 
 
-def _status(call: Mapping[str, Any], asked: ModelCall | None) -> tuple[str, str, str]:
-    """Whether the call may run, why not, and where."""
+def _call_status(call: Mapping[str, Any], request: ModelCall | None) -> tuple[str, str, str]:
+    """The status, why the call may not run, and the path of the fault."""
     if "kind" in call or "input" not in call:
         status = BLOCKED if call.get("kind") in _BLOCKING else BROKEN
         return status, str(call.get("error", "")), str(call.get("path", ""))
-    tools = {tool.name: tool for tool in asked.tools} if asked else {}
+    tools = {tool.name: tool for tool in request.tools} if request else {}
     if not tools:
         return EXECUTABLE, "", ""
     tool = tools.get(str(call.get("name")))
@@ -104,23 +106,25 @@ def _status(call: Mapping[str, Any], asked: ModelCall | None) -> tuple[str, str,
     return BLOCKED, f"{misfit.message}.", "$" + json_path(misfit.steps)
 
 
-def _arguments(given: object) -> tuple[Argument, ...]:
-    if not isinstance(given, Mapping):
+def _build_arguments(arguments: object) -> tuple[Argument, ...]:
+    if not isinstance(arguments, Mapping):
         return ()
     return tuple(
-        Argument(_inert(name), bounded_json.type_of(value), _inert(bounded_json.dump(value)))
-        for name, value in list(given.items())[:_MOST_ARGUMENTS]
+        Argument(
+            _safe_text(name), bounded_json.type_name(value), _safe_text(bounded_json.dumps(value))
+        )
+        for name, value in list(arguments.items())[:_MAX_ARGUMENTS]
     )
 
 
-def _as_stored(call: ToolCall | BrokenCall) -> dict[str, Any]:
-    """A call that was found just now, in the shape in which evidence keeps calls."""
+def _to_stored_call(call: ToolCall | BrokenCall) -> dict[str, Any]:
+    """A leaked call in the format of stored evidence."""
     facts: dict[str, Any] = {"id": call.id, "name": call.name, "raw": call.raw}
     if isinstance(call, BrokenCall):
-        told = {"kind": str(call.kind), "error": call.error, "path": call.path}
-        return {**facts, **told, "format": call.format}
+        breakage = {"kind": str(call.kind), "error": call.error, "path": call.path}
+        return {**facts, **breakage, "format": call.format}
     return {**facts, "input": call.input, "format": call.format, "repairs": call.repairs}
 
 
-def _inert(text: object) -> str:
-    return visible(clip(str(text), _SHOWN))
+def _safe_text(text: object) -> str:
+    return visible(clip(str(text), _MAX_TEXT))

@@ -1,4 +1,4 @@
-"""The chunks of a streamed reply on a time line: as a small picture, and as pages of a table."""
+"""When the chunks of a streamed reply arrived: a small bar chart, and pages of a table."""
 
 from __future__ import annotations
 
@@ -10,17 +10,17 @@ from math import sqrt
 from dashboard.core.safe_text import clip, visible
 from probes.http_messages import Chunk
 
-# However many chunks there are, the picture has at most so many bars, and a page so many rows.
-BARS = 120
-ROWS = 100
+# Bounds the page for any number of chunks.
+MAX_BARS = 120
+PAGE_SIZE = 100
 _HEIGHT = 40.0
-_LEAST = 3.0
-_SHOWN = 400
+_MIN_HEIGHT = 3.0
+_MAX_TEXT = 400
 
 
 @dataclass(frozen=True, slots=True)
 class Bar:
-    """The bytes that arrived in one part of the time."""
+    """The bytes that arrived in one interval."""
 
     x: int
     y: float
@@ -29,18 +29,18 @@ class Bar:
 
 @dataclass(frozen=True, slots=True)
 class Timeline:
-    """When a stream arrived; times are milliseconds since the request began."""
+    """The arrival of a stream; times are milliseconds since the start of the request."""
 
     bars: tuple[Bar, ...]
     count: int
     first_ms: int
     last_ms: int
     gap_ms: int
-    gap_after: int  # the number of the chunk before the longest silence
+    gap_after: int  # the number of the chunk before the longest gap
 
 
 @dataclass(frozen=True, slots=True)
-class Row:
+class ChunkRow:
     number: int
     ms: int
     gap_ms: int
@@ -50,10 +50,8 @@ class Row:
 
 
 @dataclass(frozen=True, slots=True)
-class Page:
-    """Some chunks of a stream, and which page of them this is."""
-
-    rows: tuple[Row, ...]
+class ChunkPage:
+    rows: tuple[ChunkRow, ...]
     number: int
     pages: int
     count: int
@@ -67,14 +65,14 @@ class Page:
         return self.number + 1 if self.number < self.pages else None
 
 
-def timeline(chunks: Sequence[Chunk]) -> Timeline | None:
-    """The arrivals in one picture; None where all came at once, which shows nothing."""
+def build_timeline(chunks: Sequence[Chunk]) -> Timeline | None:
+    """The timeline of a stream; None if it came in a single chunk."""
     if len(chunks) < 2:
         return None
     gaps = [after.ms - before.ms for before, after in pairwise(chunks)]
     longest = max(gaps)
     return Timeline(
-        bars=_bars(chunks),
+        bars=_build_bars(chunks),
         count=len(chunks),
         first_ms=chunks[0].ms,
         last_ms=chunks[-1].ms,
@@ -83,39 +81,41 @@ def timeline(chunks: Sequence[Chunk]) -> Timeline | None:
     )
 
 
-def page(chunks: Sequence[Chunk], number: int) -> Page:
-    """One page of the table; a number beyond the last gives the last."""
-    pages = max(1, -(-len(chunks) // ROWS))
+def build_chunk_page(chunks: Sequence[Chunk], number: int) -> ChunkPage:
+    """One page of the table; a number beyond the last page gives the last page."""
+    pages = max(1, -(-len(chunks) // PAGE_SIZE))
     number = min(max(1, number), pages)
-    first = (number - 1) * ROWS
+    first = (number - 1) * PAGE_SIZE
     totals = accumulate(len(chunk.data) for chunk in chunks)
     rows = [
-        _row(chunks, index, total)
-        for index, total in islice(enumerate(totals), first, first + ROWS)
+        _build_row(chunks, index, total)
+        for index, total in islice(enumerate(totals), first, first + PAGE_SIZE)
     ]
-    return Page(tuple(rows), number, pages, len(chunks))
+    return ChunkPage(tuple(rows), number, pages, len(chunks))
 
 
-def _row(chunks: Sequence[Chunk], index: int, total: int) -> Row:
+def _build_row(chunks: Sequence[Chunk], index: int, total: int) -> ChunkRow:
     chunk = chunks[index]
-    before = chunks[index - 1].ms if index else 0
+    previous_ms = chunks[index - 1].ms if index else 0
     text = chunk.data.decode("utf-8", "backslashreplace")
     size = len(chunk.data)
-    return Row(index + 1, chunk.ms, chunk.ms - before, size, total, visible(clip(text, _SHOWN)))
+    return ChunkRow(
+        index + 1, chunk.ms, chunk.ms - previous_ms, size, total, visible(clip(text, _MAX_TEXT))
+    )
 
 
-def _bars(chunks: Sequence[Chunk]) -> tuple[Bar, ...]:
+def _build_bars(chunks: Sequence[Chunk]) -> tuple[Bar, ...]:
     first = chunks[0].ms
     span = max(1, chunks[-1].ms - first)
-    sizes = [0] * BARS
+    sizes = [0] * MAX_BARS
     for chunk in chunks:
-        place = min(BARS - 1, max(0, (chunk.ms - first) * BARS // span))
-        sizes[place] += len(chunk.data)
-    # By the root of the size: one large chunk must not hide a hundred small ones.
-    most = sqrt(max(sizes)) or 1
-    heights = [max(_LEAST, _HEIGHT * sqrt(size) / most) if size else 0 for size in sizes]
+        slot = min(MAX_BARS - 1, max(0, (chunk.ms - first) * MAX_BARS // span))
+        sizes[slot] += len(chunk.data)
+    # Height grows with the square root of the size, so one large chunk does not hide small ones.
+    tallest = sqrt(max(sizes)) or 1
+    heights = [max(_MIN_HEIGHT, _HEIGHT * sqrt(size) / tallest) if size else 0 for size in sizes]
     return tuple(
-        Bar(place * 5, round(_HEIGHT - height, 1), round(height, 1))
-        for place, height in enumerate(heights)
+        Bar(slot * 5, round(_HEIGHT - height, 1), round(height, 1))
+        for slot, height in enumerate(heights)
         if height
     )

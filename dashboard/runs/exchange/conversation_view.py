@@ -1,4 +1,4 @@
-"""An attempt as a conversation: what we said, what the model said, its calls and their results."""
+"""An attempt as a conversation: prompts, model output, tool calls and their results."""
 
 from __future__ import annotations
 
@@ -30,15 +30,15 @@ from probes.parsers.reader import TextReader
 from probes.resolve.call import resolve_call
 from probes.target import Provider
 
-# Of a long history only the newest turns are told; the request has all of it.
-_TURNS = 8
+# Only the newest turns of a long history are shown; the raw request has all of them.
+_MAX_TURNS = 8
 
 
 @dataclass(frozen=True, slots=True)
-class Line:
-    """Something that was said: by the system, the user, a tool or the model."""
+class ConversationLine:
+    """A message of the system, the user, a tool or the model."""
 
-    who: str
+    role: str
     kind: str  # text, reasoning, result, call
     text: str
     name: str = ""
@@ -46,19 +46,18 @@ class Line:
 
 
 @dataclass(frozen=True, slots=True)
-class Read:
-    """An exchange read again: what was new in the question, and what the answer says.
+class ParsedExchange:
+    """An exchange parsed again: the new messages of its request and those of its reply.
 
-    `call` and `reply` are None where the stored bytes cannot be read; then `unread` says why.
+    `call` and `reply` are None if the stored bytes cannot be parsed.
     """
 
     exchange: Exchange
     call: ModelCall | None = None
     reply: Reply | None = None
-    unread: str = ""
-    asked: tuple[Line, ...] = ()
-    answered: tuple[Line, ...] = ()
-    # The calls that stand in the text where the wire has none, and their markup.
+    request_lines: tuple[ConversationLine, ...] = ()
+    reply_lines: tuple[ConversationLine, ...] = ()
+    # Calls found in the text although the wire format has none, and their markup.
     leaked: tuple[ToolCall | BrokenCall, ...] = ()
     markup: tuple[str, ...] = ()
 
@@ -67,48 +66,46 @@ class Read:
         return self.reply.usage if self.reply else None
 
 
-def read(exchanges: Sequence[Exchange], provider: str) -> list[Read]:
-    """Every exchange with what was said in it."""
+def parse_exchanges(exchanges: Sequence[Exchange], provider: str) -> list[ParsedExchange]:
     adapter = adapter_for(Provider(provider))
-    told: list[Read] = []
-    before: tuple[Turn, ...] = ()
+    parsed: list[ParsedExchange] = []
+    previous_turns: tuple[Turn, ...] = ()
     for exchange in exchanges:
-        call = _call(exchange, adapter)
-        told.append(_read(exchange, call, before, adapter))
-        before = call.turns if call else ()
-    return told
+        call = _parse_request(exchange, adapter)
+        parsed.append(_parse_exchange(exchange, call, previous_turns, adapter))
+        previous_turns = call.turns if call else ()
+    return parsed
 
 
-def results(told: Sequence[Read]) -> dict[str, ToolResult]:
-    """The results that were fed back, by the id of their call; the first one of each counts."""
-    found: dict[str, ToolResult] = {}
-    for each in told:
-        for turn in each.call.turns if each.call else ():
+def collect_results(exchanges: Sequence[ParsedExchange]) -> dict[str, ToolResult]:
+    """The tool results that were sent back, by call id; the first result of a call counts."""
+    results: dict[str, ToolResult] = {}
+    for exchange in exchanges:
+        for turn in exchange.call.turns if exchange.call else ():
             for result in turn.results:
-                found.setdefault(result.call_id, result)
-    return found
+                results.setdefault(result.call_id, result)
+    return results
 
 
-def _read(
-    exchange: Exchange, call: ModelCall | None, before: tuple[Turn, ...], adapter: Adapter
-) -> Read:
-    asked = tuple(_asked(call.turns, before)) if call else ()
-    reply, unread = _reply(exchange, call, adapter)
-    leaked = _leaked(reply, call)
-    return Read(
+def _parse_exchange(
+    exchange: Exchange, call: ModelCall | None, previous_turns: tuple[Turn, ...], adapter: Adapter
+) -> ParsedExchange:
+    request_lines = tuple(_new_lines(call.turns, previous_turns)) if call else ()
+    reply = _parse_reply(exchange, call, adapter)
+    leaked = _find_leaked_calls(reply, call)
+    return ParsedExchange(
         exchange=exchange,
         call=call,
         reply=reply,
-        unread=unread,
-        asked=asked,
-        answered=tuple(_answered(reply)) if reply else (),
+        request_lines=request_lines,
+        reply_lines=tuple(_reply_lines(reply)) if reply else (),
         leaked=tuple(resolve_call(raw, call.tools) for raw in leaked) if call else (),
         markup=tuple(raw.raw for raw in leaked),
     )
 
 
-def _call(exchange: Exchange, adapter: Adapter) -> ModelCall | None:
-    body = bounded_json.read(exchange.sent.body) if exchange.sent else None
+def _parse_request(exchange: Exchange, adapter: Adapter) -> ModelCall | None:
+    body = bounded_json.loads(exchange.request.body) if exchange.request else None
     if not isinstance(body, Mapping):
         return None
     try:
@@ -117,61 +114,60 @@ def _call(exchange: Exchange, adapter: Adapter) -> ModelCall | None:
         return None
 
 
-def _reply(
-    exchange: Exchange, call: ModelCall | None, adapter: Adapter
-) -> tuple[Reply | None, str]:
-    got = exchange.got
-    if got is None or got.status is None or got.truncated:
-        return None, ""
-    streamed = _is_streamed(exchange, call)
+def _parse_reply(exchange: Exchange, call: ModelCall | None, adapter: Adapter) -> Reply | None:
+    stored = exchange.reply
+    if stored is None or stored.status is None or stored.truncated:
+        return None
+    response = WireResponse(stored.status, stored.headers, stored.chunks)
     try:
-        return read_reply(
-            adapter, WireResponse(got.status, got.headers, got.chunks), streamed=streamed
-        ), ""
-    except ProbesError as exc:
-        return None, exc.message
+        return read_reply(adapter, response, streamed=_is_streamed(exchange, call))
+    except ProbesError:
+        return None
 
 
 def _is_streamed(exchange: Exchange, call: ModelCall | None) -> bool:
-    # Gemini tells it in the address alone.
-    in_address = exchange.sent is not None and "streamGenerateContent" in exchange.sent.url
-    return in_address or (call is not None and call.stream)
+    # Gemini requests a stream only by the path of the URL.
+    request = exchange.request
+    is_gemini_stream = request is not None and "streamGenerateContent" in request.url
+    return is_gemini_stream or (call is not None and call.stream)
 
 
-def _asked(turns: tuple[Turn, ...], before: tuple[Turn, ...]) -> Iterator[Line]:
-    pairs = zip(turns, before, strict=False)
-    known = sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], pairs))
-    for turn in turns[known:][-_TURNS:]:
-        yield from _lines(turn)
+def _new_lines(turns: tuple[Turn, ...], previous: tuple[Turn, ...]) -> Iterator[ConversationLine]:
+    pairs = zip(turns, previous, strict=False)
+    unchanged = sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], pairs))
+    for turn in turns[unchanged:][-_MAX_TURNS:]:
+        yield from _turn_lines(turn)
 
 
-def _lines(turn: Turn) -> Iterator[Line]:
-    who = {Role.ASSISTANT: "model"}.get(turn.role, str(turn.role))
+def _turn_lines(turn: Turn) -> Iterator[ConversationLine]:
+    role = {Role.ASSISTANT: "model"}.get(turn.role, str(turn.role))
     for part in turn.parts:
         match part:
             case Text(text):
-                yield Line(who, "text", text)
+                yield ConversationLine(role, "text", text)
             case Reasoning(text):
-                yield Line(who, "reasoning", text)
+                yield ConversationLine(role, "reasoning", text)
             case ToolResult():
-                yield Line("tool", "result", part.content, part.name, part.is_error)
+                yield ConversationLine("tool", "result", part.content, part.name, part.is_error)
             case ToolCall():
-                yield Line(who, "call", part.raw or bounded_json.dump(part.input), part.name)
+                yield ConversationLine(
+                    role, "call", part.raw or bounded_json.dumps(part.input), part.name
+                )
             case _:
                 pass
 
 
-def _answered(reply: Reply) -> Iterator[Line]:
-    yield from (line for line in _lines(reply.as_turn()) if line.kind != "call" and line.text)
+def _reply_lines(reply: Reply) -> Iterator[ConversationLine]:
+    yield from (line for line in _turn_lines(reply.as_turn()) if line.kind != "call" and line.text)
 
 
-def _leaked(reply: Reply | None, call: ModelCall | None) -> list[RawCall]:
+def _find_leaked_calls(reply: Reply | None, call: ModelCall | None) -> list[RawCall]:
     if reply is None or call is None or reply.calls or reply.broken or not call.tools:
         return []
-    return _in_text(reply.text, call) or _in_text(reply.reasoning, call)
+    return _find_calls_in_text(reply.text, call) or _find_calls_in_text(reply.reasoning, call)
 
 
-def _in_text(text: str | None, call: ModelCall) -> list[RawCall]:
+def _find_calls_in_text(text: str | None, call: ModelCall) -> list[RawCall]:
     reader = TextReader(call.tools, format="auto", prefill="", truncated=False)
-    found = [*reader.feed(text or ""), *reader.close()]
-    return [item for item in found if isinstance(item, RawCall)]
+    items = [*reader.feed(text or ""), *reader.close()]
+    return [item for item in items if isinstance(item, RawCall)]

@@ -1,6 +1,6 @@
-"""Evidence as a zip that can be attached to a bug report. The same rows give the same bytes.
+"""Evidence as a zip for a bug report. The same rows give the same bytes.
 
-What is in it was redacted before it was stored; no credential is read to make it.
+Evidence is redacted before it is stored, and building a bundle reads no credential.
 """
 
 from __future__ import annotations
@@ -18,18 +18,18 @@ from typing_extensions import override
 from dashboard.models import Attempt, Run
 from dashboard.runs import evidence
 from dashboard.runs.exchange import curl
-from dashboard.runs.exchange.stored_evidence import Exchange, Got, exchanges
+from dashboard.runs.exchange.stored_evidence import Exchange, StoredReply, read_exchanges
 from probes.http_messages import Chunk
 from probes.target import Provider
 
-# Of all files of a run together; what is beyond is named in LEFT_OUT.txt.
-MOST_BYTES = 64 * 1024 * 1024
+# Limits all files of a run together; LEFT_OUT.txt lists the attempts that did not fit.
+MAX_BYTES = 64 * 1024 * 1024
 _EPOCH = (1980, 1, 1, 0, 0, 0)
-_RUN = (
+_RUN_FIELDS = (
     *("id", "trigger", "suite", "suite_version", "seed", "state", "reason", "passed", "failed"),
     *("void", "requests", "input_tokens", "output_tokens", "simulated", "key_epoch"),
 )
-_ATTEMPT = (
+_ATTEMPT_FIELDS = (
     *("probe", "trial", "outcome", "findings", "verdicts", "facts", "fingerprint", "http_status"),
     *("latency_ms", "first_byte_ms", "input_tokens", "output_tokens", "requests"),
 )
@@ -59,32 +59,32 @@ Names, arguments and replies come from a model. Do not run or open them as anyth
 """
 
 
-def of_attempt(run: Run, attempt: Attempt) -> bytes:
-    """One attempt as a whole zip."""
-    return b"".join(_zipped(_files(run, [attempt])))
+def bundle_attempt(run: Run, attempt: Attempt) -> bytes:
+    """The zip of one attempt."""
+    return b"".join(_zip_files(_bundle_files(run, [attempt])))
 
 
-def of_run(run: Run) -> Iterator[bytes]:
-    """All attempts of a run, in pieces as they are made; each evidence is in memory only once."""
-    found = Attempt.objects.of(run).order_by("probe", "trial")
-    return _zipped(_files(run, found.iterator(chunk_size=50)))
+def stream_run_bundle(run: Run) -> Iterator[bytes]:
+    """The zip of all attempts of a run, in pieces; one attempt is in memory at a time."""
+    attempts = Attempt.objects.of(run).order_by("probe", "trial")
+    return _zip_files(_bundle_files(run, attempts.iterator(chunk_size=50)))
 
 
 def file_name(run: Run, attempt: Attempt | None = None) -> str:
-    """A name that says whose evidence it is, of harmless characters only."""
-    what = f"-{attempt.probe}-{attempt.trial}" if attempt else ""
-    return re.sub(r"[^A-Za-z0-9._-]", "_", f"{run.endpoint.slug}-run-{run.pk}{what}")[:120]
+    """The name of a download, without its extension; safe characters only."""
+    suffix = f"-{attempt.probe}-{attempt.trial}" if attempt else ""
+    return re.sub(r"[^A-Za-z0-9._-]", "_", f"{run.endpoint.slug}-run-{run.pk}{suffix}")[:120]
 
 
-def _files(run: Run, attempts: Iterable[Attempt]) -> Iterator[tuple[str, bytes]]:
+def _bundle_files(run: Run, attempts: Iterable[Attempt]) -> Iterator[tuple[str, bytes]]:
     yield "README.txt", _README.encode()
-    yield "run.json", _json(_run(run))
-    room = MOST_BYTES
+    yield "run.json", _to_json(_run_json(run))
+    room = MAX_BYTES
     left_out: list[str] = []
     has_key = hasattr(run.endpoint, "credential")
     for attempt in attempts:
         name = re.sub(r"[^A-Za-z0-9._-]", "_", f"{attempt.probe}-{attempt.trial}")[:80]
-        files = list(_attempt(run, attempt, has_key)) if room > 0 else []
+        files = list(_attempt_files(run, attempt, has_key)) if room > 0 else []
         room -= sum(len(data) for _, data in files)
         if room <= 0:
             left_out.append(f"{attempt.probe} {attempt.trial}")
@@ -94,65 +94,74 @@ def _files(run: Run, attempts: Iterable[Attempt]) -> Iterator[tuple[str, bytes]]
         yield "LEFT_OUT.txt", "\n".join(["Too large for one bundle:", *left_out, ""]).encode()
 
 
-def _attempt(run: Run, attempt: Attempt, has_key: bool) -> Iterator[tuple[str, bytes]]:
-    facts = {name: getattr(attempt, name) for name in _ATTEMPT}
-    stored = evidence.read(attempt)
+def _attempt_files(run: Run, attempt: Attempt, has_key: bool) -> Iterator[tuple[str, bytes]]:
+    facts = {name: getattr(attempt, name) for name in _ATTEMPT_FIELDS}
+    stored = evidence.read_evidence(attempt)
     facts["started_at"] = attempt.started_at.isoformat()
     facts["has_evidence"] = stored is not None
-    yield "attempt.json", _json(facts)
-    yield "findings.json", _json(attempt.findings)
-    for exchange in exchanges(stored or {}):
-        for path, data in _exchange(exchange, run.provider or run.profile.provider, has_key):
+    yield "attempt.json", _to_json(facts)
+    yield "findings.json", _to_json(attempt.findings)
+    for exchange in read_exchanges(stored or {}):
+        for path, data in _exchange_files(exchange, run.provider or run.profile.provider, has_key):
             yield f"{exchange.number}/{path}", data
 
 
-def _exchange(exchange: Exchange, provider: str, has_key: bool) -> Iterator[tuple[str, bytes]]:
-    told: dict[str, Any] = {"label": exchange.label, "error": exchange.error or None}
-    if sent := exchange.sent:
-        request = {"method": sent.method, "url": sent.url, "headers": dict(sent.headers)}
-        told |= request | {"body": sent.body, "truncated": sent.truncated}
-        command = curl.command(sent, Provider(provider), has_key=has_key)
+def _exchange_files(
+    exchange: Exchange, provider: str, has_key: bool
+) -> Iterator[tuple[str, bytes]]:
+    request_json: dict[str, Any] = {"label": exchange.label, "error": exchange.error or None}
+    if request := exchange.request:
+        head = {"method": request.method, "url": request.url, "headers": dict(request.headers)}
+        request_json |= head | {"body": request.body, "truncated": request.truncated}
+        command = curl.build_command(request, Provider(provider), has_key=has_key)
         yield "curl.sh", f"#!/bin/sh\n{command}".encode("utf-8", "backslashreplace")
-    yield "request.json", _json(told)
-    if exchange.got is not None:
-        yield from _reply(exchange.got)
-    yield "calls.json", _json(exchange.calls)
+    yield "request.json", _to_json(request_json)
+    if exchange.reply is not None:
+        yield from _reply_files(exchange.reply)
+    yield "calls.json", _to_json(exchange.calls)
 
 
-def _reply(got: Got) -> Iterator[tuple[str, bytes]]:
-    yield "reply.txt", got.body
-    yield "chunks.jsonl", "".join(json.dumps(_chunk(c)) + "\n" for c in got.chunks).encode()
-    facts = {"status": got.status, "http_version": got.http_version, "headers": dict(got.headers)}
-    times = {"first_byte_ms": got.first_byte_ms, "total_ms": got.total_ms}
-    yield "reply.json", _json({**facts, **times, "bytes": got.size, "truncated": got.truncated})
+def _reply_files(reply: StoredReply) -> Iterator[tuple[str, bytes]]:
+    yield "reply.txt", reply.body
+    yield "chunks.jsonl", "".join(json.dumps(_chunk_json(c)) + "\n" for c in reply.chunks).encode()
+    facts = {
+        "status": reply.status,
+        "http_version": reply.http_version,
+        "headers": dict(reply.headers),
+    }
+    times = {"first_byte_ms": reply.first_byte_ms, "total_ms": reply.total_ms}
+    yield (
+        "reply.json",
+        _to_json({**facts, **times, "bytes": reply.size, "truncated": reply.truncated}),
+    )
 
 
-def _chunk(chunk: Chunk) -> dict[str, Any]:
+def _chunk_json(chunk: Chunk) -> dict[str, Any]:
     try:
         return {"ms": chunk.ms, "text": chunk.data.decode("utf-8")}
     except UnicodeDecodeError:
         return {"ms": chunk.ms, "base64": base64.b64encode(chunk.data).decode("ascii")}
 
 
-def _run(run: Run) -> dict[str, Any]:
+def _run_json(run: Run) -> dict[str, Any]:
     key = {"provider": run.profile.provider, "model": run.profile.model}
     times = {
         "created_at": run.created_at,
         "started_at": run.started_at,
         "ended_at": run.finished_at,
     }
-    told = {name: at.isoformat() if at else None for name, at in times.items()}
-    facts = {name: getattr(run, name) for name in _RUN}
-    return {"endpoint": run.endpoint.slug, **key, **facts, **told}
+    iso_times = {name: at.isoformat() if at else None for name, at in times.items()}
+    facts = {name: getattr(run, name) for name in _RUN_FIELDS}
+    return {"endpoint": run.endpoint.slug, **key, **facts, **iso_times}
 
 
-def _json(value: Any) -> bytes:
-    # In ASCII: what a model sent may have characters that no encoding takes.
+def _to_json(value: Any) -> bytes:
+    # In ASCII: a model may send characters that cannot be encoded, such as lone surrogates.
     return (json.dumps(value, indent=2, sort_keys=isinstance(value, Mapping)) + "\n").encode()
 
 
-class _Pipe(io.RawIOBase):
-    """A file that can only be written, and is emptied as it is."""
+class _WriteBuffer(io.RawIOBase):
+    """A write-only file whose content is drained in pieces."""
 
     def __init__(self) -> None:
         self._pieces: list[bytes] = []
@@ -166,19 +175,19 @@ class _Pipe(io.RawIOBase):
         self._pieces.append(bytes(data))
         return len(data)
 
-    def taken(self) -> bytes:
+    def drain(self) -> bytes:
         data = b"".join(self._pieces)
         self._pieces.clear()
         return data
 
 
-def _zipped(files: Iterable[tuple[str, bytes]]) -> Iterator[bytes]:
-    pipe = _Pipe()
-    with zipfile.ZipFile(pipe, "w", zipfile.ZIP_DEFLATED) as archive:
+def _zip_files(files: Iterable[tuple[str, bytes]]) -> Iterator[bytes]:
+    buffer = _WriteBuffer()
+    with zipfile.ZipFile(buffer, "w", zipfile.ZIP_DEFLATED) as archive:
         for name, data in files:
-            # No clock and no file mode of this machine, so that equal rows are equal bytes.
+            # A fixed time and file mode, so that the same rows give the same bytes.
             entry = zipfile.ZipInfo(name, _EPOCH)
             entry.compress_type, entry.external_attr = zipfile.ZIP_DEFLATED, 0o644 << 16
             archive.writestr(entry, data)
-            yield pipe.taken()
-    yield pipe.taken()
+            yield buffer.drain()
+    yield buffer.drain()

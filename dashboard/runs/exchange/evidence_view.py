@@ -1,4 +1,4 @@
-"""An attempt's evidence as a page shows it: texts inert and bounded, findings in their place."""
+"""The evidence of an attempt for a page: safe, bounded texts with the findings marked in them."""
 
 from __future__ import annotations
 
@@ -7,42 +7,55 @@ from dataclasses import dataclass
 from typing import Any
 
 from dashboard.core.safe_text import SHOWN_LENGTH, MarkedText, MarkSpan, clip, mark_text, visible
-from dashboard.runs.exchange import bounded_json, conversation_view, curl, finding_location
-from dashboard.runs.exchange import call_cards as cards
-from dashboard.runs.exchange.call_cards import Card
-from dashboard.runs.exchange.chunk_timeline import Timeline, timeline
-from dashboard.runs.exchange.conversation_view import Line, Read
-from dashboard.runs.exchange.finding_location import Place
-from dashboard.runs.exchange.stored_evidence import Exchange, Got, Sent, exchanges
+from dashboard.runs.exchange import (
+    bounded_json,
+    call_cards,
+    conversation_view,
+    curl,
+    finding_location,
+)
+from dashboard.runs.exchange.call_cards import CallCard
+from dashboard.runs.exchange.chunk_timeline import Timeline, build_timeline
+from dashboard.runs.exchange.conversation_view import ConversationLine, ParsedExchange
+from dashboard.runs.exchange.finding_location import Location
+from dashboard.runs.exchange.stored_evidence import (
+    Exchange,
+    StoredReply,
+    StoredRequest,
+    read_exchanges,
+)
 from probes.messages import Usage
 
-_LINE = 4000
-_HEADERS = 8000
+_MAX_LINE = 4000
+_MAX_HEADERS = 8000
 
 
 @dataclass(frozen=True, slots=True)
-class Source:
-    """Whose evidence it is, which says how to read it and how its request is written."""
+class EvidenceSource:
+    """Where the evidence comes from; decides how it is parsed and how its curl command looks."""
 
     provider: str
     has_key: bool
-    prefix: str  # what ids of marks on the page begin with
+    prefix: str  # of the ids of marks on the page
 
 
 @dataclass(frozen=True, slots=True)
-class FindingShown:
-    """A finding, and the mark that shows it; else `why_not` is absent, beyond or nowhere."""
+class FindingView:
+    """A finding and the id of its mark; without one, `unmarked_reason` says why.
+
+    The reasons are absent (nothing to point at), beyond (not in the part shown) and nowhere.
+    """
 
     kind: str
     message: str
     path: str
     mark: str = ""
     exchange: int = 0
-    why_not: str = ""
+    unmarked_reason: str = ""
 
 
 @dataclass(frozen=True, slots=True)
-class RequestShown:
+class RequestView:
     line: str
     headers: str
     body: MarkedText
@@ -53,141 +66,161 @@ class RequestShown:
 
 
 @dataclass(frozen=True, slots=True)
-class ReplyShown:
-    got: Got
+class ReplyView:
+    stored: StoredReply
     headers: str
     body: MarkedText
     timeline: Timeline | None
 
 
 @dataclass(frozen=True, slots=True)
-class ExchangeShown:
+class ExchangeView:
     number: int
     label: str
-    asked: tuple[Line, ...]
-    answered: tuple[Line, ...]
+    request_lines: tuple[ConversationLine, ...]
+    reply_lines: tuple[ConversationLine, ...]
     tools: tuple[str, ...]
-    cards: tuple[Card, ...]
+    cards: tuple[CallCard, ...]
     usage: Usage | None
     stop: str
-    request: RequestShown | None
-    reply: ReplyShown | None
+    request: RequestView | None
+    reply: ReplyView | None
     error: str
 
 
 @dataclass(frozen=True, slots=True)
-class EvidenceShown:
-    exchanges: tuple[ExchangeShown, ...]
-    findings: tuple[FindingShown, ...]
+class EvidenceView:
+    exchanges: tuple[ExchangeView, ...]
+    findings: tuple[FindingView, ...]
 
 
-def shown(
+def build_evidence_view(
     evidence: Mapping[str, Any],
     findings: Sequence[Mapping[str, Any]],
-    source: Source,
+    source: EvidenceSource,
     *,
     limit: int = SHOWN_LENGTH,
-) -> EvidenceShown:
-    """Everything a page shows of an attempt; no text is longer than the limit."""
-    told = conversation_view.read(exchanges(evidence), source.provider)
-    places = finding_location.places(findings, told)
-    spans = _spans(places, source.prefix)
-    fed_back = conversation_view.results(told)
-    steps = [
-        _exchange(
-            read, cards.cards(read, fed_back), spans.get(read.exchange.number, []), source, limit
+) -> EvidenceView:
+    """All that a page shows of an attempt; no text is longer than `limit`."""
+    parsed = conversation_view.parse_exchanges(read_exchanges(evidence), source.provider)
+    locations = finding_location.locate_findings(findings, parsed)
+    spans = _mark_spans(locations, source.prefix)
+    results = conversation_view.collect_results(parsed)
+    exchanges = [
+        _exchange_view(
+            each,
+            call_cards.build_cards(each, results),
+            spans.get(each.exchange.number, []),
+            source,
+            limit,
         )
-        for read in told
+        for each in parsed
     ]
-    marks = {mark for step in steps if step.reply for mark in step.reply.body.marks}
-    found = [
-        _finding(finding, place, f"{source.prefix}-{number}", marks)
-        for number, (finding, place) in enumerate(zip(findings, places, strict=True), 1)
+    replies = [exchange.reply for exchange in exchanges if exchange.reply]
+    marks = {mark for reply in replies for mark in reply.body.marks}
+    finding_views = [
+        _marked_finding_view(finding, location, f"{source.prefix}-{number}", marks)
+        for number, (finding, location) in enumerate(zip(findings, locations, strict=True), 1)
     ]
-    return EvidenceShown(tuple(steps), tuple(found))
+    return EvidenceView(tuple(exchanges), tuple(finding_views))
 
 
-def inert_finding(finding: Mapping[str, Any]) -> FindingShown:
-    """A finding by itself, where there is no text to show it in."""
-    return FindingShown(
-        kind=_inert(finding.get("kind", ""), 100),
-        message=_inert(finding.get("message", ""), 2000),
-        path=_inert(finding.get("path", ""), 500),
+def build_finding_view(finding: Mapping[str, Any]) -> FindingView:
+    """A finding without a mark."""
+    return FindingView(
+        kind=_safe_text(finding.get("kind", ""), 100),
+        message=_safe_text(finding.get("message", ""), 2000),
+        path=_safe_text(finding.get("path", ""), 500),
     )
 
 
-def _spans(places: Sequence[Place | None], prefix: str) -> dict[int, list[MarkSpan]]:
+def _mark_spans(locations: Sequence[Location | None], prefix: str) -> dict[int, list[MarkSpan]]:
     spans: dict[int, list[MarkSpan]] = {}
-    for number, place in enumerate(places, 1):
-        for start, end in place.parts if place else ():
-            assert place is not None
-            spans.setdefault(place.exchange, []).append(MarkSpan(start, end, f"{prefix}-{number}"))
+    for number, location in enumerate(locations, 1):
+        for start, end in location.spans if location else ():
+            assert location is not None
+            spans.setdefault(location.exchange, []).append(
+                MarkSpan(start, end, f"{prefix}-{number}")
+            )
     return spans
 
 
-def _finding(
-    finding: Mapping[str, Any], place: Place | None, mark: str, marks: set[str]
-) -> FindingShown:
-    plain = inert_finding(finding)
-    if place is None:
-        why_not = "absent" if plain.kind in finding_location.ABSENT else "nowhere"
-        return FindingShown(plain.kind, plain.message, plain.path, why_not=why_not)
+def _marked_finding_view(
+    finding: Mapping[str, Any], location: Location | None, mark: str, marks: set[str]
+) -> FindingView:
+    plain = build_finding_view(finding)
+    if location is None:
+        unmarked_reason = "absent" if plain.kind in finding_location.ABSENT else "nowhere"
+        return FindingView(plain.kind, plain.message, plain.path, unmarked_reason=unmarked_reason)
     if mark not in marks:
-        return FindingShown(
-            plain.kind, plain.message, plain.path, "", place.exchange, why_not="beyond"
+        return FindingView(
+            plain.kind, plain.message, plain.path, "", location.exchange, unmarked_reason="beyond"
         )
-    return FindingShown(plain.kind, plain.message, plain.path, mark, place.exchange)
+    return FindingView(plain.kind, plain.message, plain.path, mark, location.exchange)
 
 
-def _exchange(
-    read: Read, found: Sequence[Card], spans: Sequence[MarkSpan], source: Source, limit: int
-) -> ExchangeShown:
-    exchange = read.exchange
-    return ExchangeShown(
+def _exchange_view(
+    parsed: ParsedExchange,
+    cards: Sequence[CallCard],
+    spans: Sequence[MarkSpan],
+    source: EvidenceSource,
+    limit: int,
+) -> ExchangeView:
+    exchange = parsed.exchange
+    return ExchangeView(
         number=exchange.number,
-        label=_inert(exchange.label, 300),
-        asked=tuple(_line(line) for line in read.asked),
-        answered=tuple(_line(line) for line in read.answered),
-        tools=tuple(_inert(tool.name, 100) for tool in read.call.tools) if read.call else (),
-        cards=tuple(found),
-        usage=read.usage,
-        stop=_inert(read.reply.stop_raw or read.reply.stop, 100) if read.reply else "",
-        request=_request(exchange.sent, source, limit) if exchange.sent else None,
-        reply=_reply(exchange, spans, limit),
-        error=_inert(exchange.error, 2000),
+        label=_safe_text(exchange.label, 300),
+        request_lines=tuple(_safe_line(line) for line in parsed.request_lines),
+        reply_lines=tuple(_safe_line(line) for line in parsed.reply_lines),
+        tools=tuple(_safe_text(tool.name, 100) for tool in parsed.call.tools)
+        if parsed.call
+        else (),
+        cards=tuple(cards),
+        usage=parsed.usage,
+        stop=_safe_text(parsed.reply.stop_raw or parsed.reply.stop, 100) if parsed.reply else "",
+        request=_request_view(exchange.request, source, limit) if exchange.request else None,
+        reply=_reply_view(exchange, spans, limit),
+        error=_safe_text(exchange.error, 2000),
     )
 
 
-def _line(line: Line) -> Line:
-    text = bounded_json.pretty(line.text) if line.kind in {"result", "call"} else line.text
-    return Line(line.who, line.kind, _inert(text, _LINE), _inert(line.name, 200), line.is_error)
+def _safe_line(line: ConversationLine) -> ConversationLine:
+    text = bounded_json.reformat(line.text) if line.kind in {"result", "call"} else line.text
+    return ConversationLine(
+        line.role, line.kind, _safe_text(text, _MAX_LINE), _safe_text(line.name, 200), line.is_error
+    )
 
 
-def _request(sent: Sent, source: Source, limit: int) -> RequestShown:
-    pretty = bounded_json.pretty(sent.body)
-    return RequestShown(
-        line=_inert(f"{sent.method} {sent.url}", 3000),
-        headers=_headers(sent.headers),
+def _request_view(request: StoredRequest, source: EvidenceSource, limit: int) -> RequestView:
+    pretty = bounded_json.reformat(request.body)
+    return RequestView(
+        line=_safe_text(f"{request.method} {request.url}", 3000),
+        headers=_format_headers(request.headers),
         body=mark_text(pretty, limit=limit),
-        raw=mark_text(sent.body, limit=limit),
-        is_pretty=pretty != sent.body,
-        truncated=sent.truncated,
-        curl=curl.command(sent, source.provider, has_key=source.has_key),
+        raw=mark_text(request.body, limit=limit),
+        is_pretty=pretty != request.body,
+        truncated=request.truncated,
+        curl=curl.build_command(request, source.provider, has_key=source.has_key),
     )
 
 
-def _reply(exchange: Exchange, spans: Sequence[MarkSpan], limit: int) -> ReplyShown | None:
-    got = exchange.got
-    if got is None:
+def _reply_view(exchange: Exchange, spans: Sequence[MarkSpan], limit: int) -> ReplyView | None:
+    stored = exchange.reply
+    if stored is None:
         return None
-    return ReplyShown(
-        got, _headers(got.headers), mark_text(got.text, spans, limit), timeline(got.chunks)
+    return ReplyView(
+        stored,
+        _format_headers(stored.headers),
+        mark_text(stored.text, spans, limit),
+        build_timeline(stored.chunks),
     )
 
 
-def _headers(headers: Mapping[str, str]) -> str:
-    return _inert("\n".join(f"{name}: {value}" for name, value in headers.items()), _HEADERS)
+def _format_headers(headers: Mapping[str, str]) -> str:
+    return _safe_text(
+        "\n".join(f"{name}: {value}" for name, value in headers.items()), _MAX_HEADERS
+    )
 
 
-def _inert(text: object, limit: int) -> str:
+def _safe_text(text: object, limit: int) -> str:
     return visible(clip(str(text), limit))

@@ -1,4 +1,4 @@
-"""Stored evidence as values: what was sent, what came back and when."""
+"""Stored evidence as values: requests, replies and their chunks with times."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ from probes.http_messages import Chunk
 
 
 @dataclass(frozen=True, slots=True)
-class Sent:
-    """A request as it was stored: without the key, and cut where it was too long."""
+class StoredRequest:
+    """A request without its key; a long body is truncated."""
 
     method: str
     url: str
@@ -24,13 +24,13 @@ class Sent:
 
 
 @dataclass(frozen=True)
-class Got:
-    """What came back, as far as it was stored."""
+class StoredReply:
+    """A reply; a long body is truncated."""
 
     status: int | None
     headers: Mapping[str, str] = field(default_factory=dict)
     chunks: tuple[Chunk, ...] = ()
-    size: int = 0  # of what arrived, which may be more than what was stored
+    size: int = 0  # bytes received, which may be more than were stored
     first_byte_ms: int | None = None
     total_ms: int | None = None
     http_version: str = ""
@@ -38,7 +38,7 @@ class Got:
 
     @cached_property
     def body(self) -> bytes:
-        # A character may be cut by a chunk's edge, so bytes are joined before they are read.
+        # A chunk may end inside a character, so chunks are joined before they are decoded.
         return b"".join(chunk.data for chunk in self.chunks)
 
     @cached_property
@@ -48,48 +48,51 @@ class Got:
 
 @dataclass(frozen=True, slots=True)
 class Exchange:
-    """One request of an attempt and whatever came of it; numbers count from 1."""
+    """One request of an attempt and its reply or error; numbers count from 1."""
 
     number: int
     label: str
-    sent: Sent | None
-    got: Got | None
+    request: StoredRequest | None
+    reply: StoredReply | None
     calls: tuple[Mapping[str, Any], ...]
     error: str
 
 
-def exchanges(evidence: Mapping[str, Any]) -> list[Exchange]:
-    """Every exchange, as `probes.exchange_evidence` stores them."""
-    return [_exchange(number, told) for number, told in enumerate(evidence.get("exchanges", ()), 1)]
+def read_exchanges(evidence: Mapping[str, Any]) -> list[Exchange]:
+    """Parse evidence in the format that `probes.exchange_evidence` writes."""
+    return [
+        _read_exchange(number, stored)
+        for number, stored in enumerate(evidence.get("exchanges", ()), 1)
+    ]
 
 
-def _exchange(number: int, told: Mapping[str, Any]) -> Exchange:
-    request, reply = told.get("request"), told.get("reply")
+def _read_exchange(number: int, stored: Mapping[str, Any]) -> Exchange:
+    request, reply = stored.get("request"), stored.get("reply")
     return Exchange(
         number=number,
-        label=str(told.get("label") or ""),
-        sent=_sent(request) if request else None,
-        got=_got(reply) if reply else None,
-        calls=tuple(call for call in told.get("calls") or () if isinstance(call, Mapping)),
-        error=str(told.get("error") or ""),
+        label=str(stored.get("label") or ""),
+        request=_read_request(request) if request else None,
+        reply=_read_reply(reply) if reply else None,
+        calls=tuple(call for call in stored.get("calls") or () if isinstance(call, Mapping)),
+        error=str(stored.get("error") or ""),
     )
 
 
-def _sent(request: Mapping[str, Any]) -> Sent:
-    return Sent(
+def _read_request(request: Mapping[str, Any]) -> StoredRequest:
+    return StoredRequest(
         method=str(request.get("method") or ""),
         url=str(request.get("url") or ""),
-        headers=_headers(request),
+        headers=_read_headers(request),
         body=str(request.get("body") or ""),
         truncated=bool(request.get("truncated")),
     )
 
 
-def _got(reply: Mapping[str, Any]) -> Got:
-    return Got(
+def _read_reply(reply: Mapping[str, Any]) -> StoredReply:
+    return StoredReply(
         status=reply.get("status"),
-        headers=_headers(reply),
-        chunks=tuple(_chunk(chunk) for chunk in reply.get("chunks") or ()),
+        headers=_read_headers(reply),
+        chunks=tuple(_read_chunk(chunk) for chunk in reply.get("chunks") or ()),
         size=int(reply.get("bytes") or 0),
         first_byte_ms=reply.get("first_byte_ms"),
         total_ms=reply.get("total_ms"),
@@ -98,15 +101,15 @@ def _got(reply: Mapping[str, Any]) -> Got:
     )
 
 
-def _headers(told: Mapping[str, Any]) -> dict[str, str]:
-    return {str(name): str(value) for name, value in (told.get("headers") or {}).items()}
+def _read_headers(message: Mapping[str, Any]) -> dict[str, str]:
+    return {str(name): str(value) for name, value in (message.get("headers") or {}).items()}
 
 
-def _chunk(told: Mapping[str, Any]) -> Chunk:
-    ms = int(told.get("ms") or 0)
-    if "base64" not in told:
-        return Chunk(ms, str(told.get("text", "")).encode("utf-8", "surrogatepass"))
+def _read_chunk(stored: Mapping[str, Any]) -> Chunk:
+    ms = int(stored.get("ms") or 0)
+    if "base64" not in stored:
+        return Chunk(ms, str(stored.get("text", "")).encode("utf-8", "surrogatepass"))
     try:
-        return Chunk(ms, base64.b64decode(told["base64"]))
+        return Chunk(ms, base64.b64decode(stored["base64"]))
     except (binascii.Error, ValueError):
-        return Chunk(ms, str(told["base64"]).encode("utf-8", "surrogatepass"))
+        return Chunk(ms, str(stored["base64"]).encode("utf-8", "surrogatepass"))

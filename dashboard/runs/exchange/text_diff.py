@@ -1,4 +1,4 @@
-"""Two texts side by side, line by line, with what differs inside a line marked. Bounded."""
+"""A bounded diff of two texts, side by side, with the differing words of a line marked."""
 
 from __future__ import annotations
 
@@ -8,112 +8,119 @@ from difflib import SequenceMatcher
 
 from dashboard.core.safe_text import TextPiece, visible
 
-# Comparing costs up to the product of both lengths; difflib itself looks past lines that abound.
-LINES = 1500
-WIDTH = 4000
+# Comparing costs up to the product of both lengths; difflib itself ignores very frequent lines.
+MAX_LINES = 1500
+MAX_WIDTH = 4000
 _CONTEXT = 3
-_PAIRS = 150
-_WORDS = 400
-_ROWS = 800
+_MAX_DETAILED_PAIRS = 150
+_MAX_WORDS = 400
+_MAX_ROWS = 800
 _WORD = re.compile(r"\w+|\s+|[^\w\s]")
 
 EQUAL, CHANGED, ADDED, REMOVED, FOLDED = "equal", "changed", "added", "removed", "folded"
 
 
 @dataclass(frozen=True, slots=True)
-class Side:
-    """A line of one text; pieces with a mark are what the other text does not have."""
+class DiffLine:
+    """A line of one text; marked pieces are not in the other text."""
 
     number: int
     pieces: tuple[TextPiece, ...]
 
 
 @dataclass(frozen=True, slots=True)
-class Row:
-    """A line of both texts, or of one, or how many equal lines are folded."""
+class DiffRow:
+    """A line of both texts or of one, or a number of folded equal lines."""
 
     kind: str
-    left: Side | None = None
-    right: Side | None = None
+    left: DiffLine | None = None
+    right: DiffLine | None = None
     folded: int = 0
 
 
 @dataclass(frozen=True, slots=True)
-class Difference:
-    """The rows of a comparison; `cut` says that a text was too long to be compared whole."""
+class TextDiff:
+    """The rows of a diff; `is_truncated` if a text was too long to be compared completely."""
 
-    rows: tuple[Row, ...]
+    rows: tuple[DiffRow, ...]
     changes: int
-    cut: bool
+    is_truncated: bool
 
     @property
     def is_equal(self) -> bool:
         return not self.changes
 
 
-def compare(left: str, right: str) -> Difference:
-    """What differs between two texts."""
-    ours, cut_left = _lines(left)
-    theirs, cut_right = _lines(right)
-    matcher = SequenceMatcher(None, ours, theirs)
-    rows: list[Row] = []
+def diff_texts(left: str, right: str) -> TextDiff:
+    left_lines, left_truncated = _split_lines(left)
+    right_lines, right_truncated = _split_lines(right)
+    matcher = SequenceMatcher(None, left_lines, right_lines)
+    rows: list[DiffRow] = []
     changes = pairs = 0
     for kind, i1, i2, j1, j2 in matcher.get_opcodes():
         if kind == "equal":
-            same = [_equal(ours[i1 + n], i1 + n, j1 + n) for n in range(i2 - i1)]
-            rows += _folded(same, follows=i1 > 0, goes_on=i2 < len(ours))
+            equal = [_equal_row(left_lines[i1 + n], i1 + n, j1 + n) for n in range(i2 - i1)]
+            is_last = i2 == len(left_lines)
+            rows += _fold_equal_rows(equal, is_after_change=i1 > 0, is_before_change=not is_last)
             continue
         changes += max(i2 - i1, j2 - j1)
-        both = min(i2 - i1, j2 - j1)
-        pairs += both
+        pairs += min(i2 - i1, j2 - j1)
         for step in range(max(i2 - i1, j2 - j1)):
-            one = (i1 + step, ours[i1 + step]) if step < i2 - i1 else None
-            other = (j1 + step, theirs[j1 + step]) if step < j2 - j1 else None
-            rows.append(_row(one, other, in_detail=pairs <= _PAIRS))
-    return Difference(tuple(rows[:_ROWS]), changes, cut_left or cut_right or len(rows) > _ROWS)
+            one = (i1 + step, left_lines[i1 + step]) if step < i2 - i1 else None
+            other = (j1 + step, right_lines[j1 + step]) if step < j2 - j1 else None
+            rows.append(_changed_row(one, other, mark_words=pairs <= _MAX_DETAILED_PAIRS))
+    is_truncated = left_truncated or right_truncated or len(rows) > _MAX_ROWS
+    return TextDiff(tuple(rows[:_MAX_ROWS]), changes, is_truncated)
 
 
-def _lines(text: str) -> tuple[list[str], bool]:
+def _split_lines(text: str) -> tuple[list[str], bool]:
     lines = text.split("\n")
-    kept = [line[:WIDTH] for line in lines[:LINES]]
-    return kept, len(lines) > LINES or any(len(line) > WIDTH for line in lines[:LINES])
+    shown = lines[:MAX_LINES]
+    is_truncated = len(lines) > MAX_LINES or any(len(line) > MAX_WIDTH for line in shown)
+    return [line[:MAX_WIDTH] for line in shown], is_truncated
 
 
-def _folded(rows: list[Row], *, follows: bool, goes_on: bool) -> list[Row]:
-    """Equal lines: those next to a change are shown, the rest is one row."""
-    first = _CONTEXT if follows else 0
-    last = len(rows) - (_CONTEXT if goes_on else 0)
+def _fold_equal_rows(
+    rows: list[DiffRow], *, is_after_change: bool, is_before_change: bool
+) -> list[DiffRow]:
+    """Keep the equal lines next to a change and fold the others into one row."""
+    first = _CONTEXT if is_after_change else 0
+    last = len(rows) - (_CONTEXT if is_before_change else 0)
     if last - first < 2:
         return rows
-    return [*rows[:first], Row(FOLDED, folded=last - first), *rows[last:]]
+    return [*rows[:first], DiffRow(FOLDED, folded=last - first), *rows[last:]]
 
 
-def _equal(line: str, left: int, right: int) -> Row:
+def _equal_row(line: str, left: int, right: int) -> DiffRow:
     pieces = (TextPiece(visible(line)),)
-    return Row(EQUAL, Side(left + 1, pieces), Side(right + 1, pieces))
+    return DiffRow(EQUAL, DiffLine(left + 1, pieces), DiffLine(right + 1, pieces))
 
 
-def _row(one: tuple[int, str] | None, other: tuple[int, str] | None, *, in_detail: bool) -> Row:
+def _changed_row(
+    one: tuple[int, str] | None, other: tuple[int, str] | None, *, mark_words: bool
+) -> DiffRow:
     if one is None or other is None:
-        left = Side(one[0] + 1, (TextPiece(visible(one[1])),)) if one else None
-        right = Side(other[0] + 1, (TextPiece(visible(other[1])),)) if other else None
-        return Row(REMOVED if left else ADDED, left, right)
-    left_pieces, right_pieces = _inside(one[1], other[1]) if in_detail else _whole(one[1], other[1])
-    return Row(CHANGED, Side(one[0] + 1, left_pieces), Side(other[0] + 1, right_pieces))
+        left = DiffLine(one[0] + 1, (TextPiece(visible(one[1])),)) if one else None
+        right = DiffLine(other[0] + 1, (TextPiece(visible(other[1])),)) if other else None
+        return DiffRow(REMOVED if left else ADDED, left, right)
+    left_pieces, right_pieces = (
+        _mark_words(one[1], other[1]) if mark_words else _mark_lines(one[1], other[1])
+    )
+    return DiffRow(CHANGED, DiffLine(one[0] + 1, left_pieces), DiffLine(other[0] + 1, right_pieces))
 
 
-def _inside(one: str, other: str) -> tuple[tuple[TextPiece, ...], tuple[TextPiece, ...]]:
-    ours, theirs = _WORD.findall(one), _WORD.findall(other)
-    if len(ours) > _WORDS or len(theirs) > _WORDS:
-        return _whole(one, other)
+def _mark_words(one: str, other: str) -> tuple[tuple[TextPiece, ...], tuple[TextPiece, ...]]:
+    left_words, right_words = _WORD.findall(one), _WORD.findall(other)
+    if len(left_words) > _MAX_WORDS or len(right_words) > _MAX_WORDS:
+        return _mark_lines(one, other)
     left: list[TextPiece] = []
     right: list[TextPiece] = []
-    for kind, i1, i2, j1, j2 in SequenceMatcher(None, ours, theirs).get_opcodes():
+    for kind, i1, i2, j1, j2 in SequenceMatcher(None, left_words, right_words).get_opcodes():
         mark = "" if kind == "equal" else "differs"
-        left += [TextPiece(visible("".join(ours[i1:i2])), mark)] if i2 > i1 else []
-        right += [TextPiece(visible("".join(theirs[j1:j2])), mark)] if j2 > j1 else []
+        left += [TextPiece(visible("".join(left_words[i1:i2])), mark)] if i2 > i1 else []
+        right += [TextPiece(visible("".join(right_words[j1:j2])), mark)] if j2 > j1 else []
     return tuple(left), tuple(right)
 
 
-def _whole(one: str, other: str) -> tuple[tuple[TextPiece, ...], tuple[TextPiece, ...]]:
+def _mark_lines(one: str, other: str) -> tuple[tuple[TextPiece, ...], tuple[TextPiece, ...]]:
     return (TextPiece(visible(one), "differs"),), (TextPiece(visible(other), "differs"),)

@@ -1,4 +1,4 @@
-"""Asking for a run, with its plan before, and the part that shows how far it has come."""
+"""Requests a run after showing its plan, and renders the progress of a run."""
 
 from __future__ import annotations
 
@@ -24,77 +24,79 @@ from probes.suite import SUITES
 
 @needs(Right.READ)
 @require_safe
-def latest(request: HttpRequest, slug: str) -> HttpResponse:
+def latest_progress(request: HttpRequest, slug: str) -> HttpResponse:
     endpoint = get_object_or_404(Endpoint.objects.kept(), slug=slug)
-    return _moved(request, progress.of_latest(endpoint))
+    return _render_if_changed(request, progress.read_latest_progress(endpoint))
 
 
 @needs(Right.READ)
 @require_safe
-def progress_of(request: HttpRequest, run_id: int) -> HttpResponse:
+def run_progress(request: HttpRequest, run_id: int) -> HttpResponse:
     run = get_object_or_404(Run, pk=run_id, endpoint__removed_at=None)
-    return _moved(request, progress.of_run(run))
+    return _render_if_changed(request, progress.read_run_progress(run))
 
 
 @needs(Right.PROBE)
 @require_http_methods(["GET", "HEAD", "POST"])
-def probe(request: HttpRequest, slug: str) -> HttpResponse:
-    """The plan of a run, in a dialog or as a page; a post asks for the run."""
+def reprobe_page(request: HttpRequest, slug: str) -> HttpResponse:
+    """Show the plan of a run, in a dialog or as a page; a POST requests the run."""
     endpoint = get_object_or_404(Endpoint.objects.kept(), slug=slug)
     if request.method != "POST":
         in_dialog = bool(request.headers.get("HX-Request"))
-        plan = probe_plan.read(endpoint)
+        plan = probe_plan.read_plan(endpoint)
         context = {"endpoint": endpoint, "plan": plan, "in_dialog": in_dialog}
         return render(request, f"runs/{'_run_plan' if in_dialog else 'reprobe'}.html", context)
     refusal = ""
     try:
-        _ask(endpoint, by=cast(User, request.user), suite=request.POST.get("suite", ""))
+        _request_run(endpoint, by=cast(User, request.user), suite=request.POST.get("suite", ""))
     except Refused as exc:
         refusal = exc.message
-    return _acted(request, endpoint, progress.of_latest(endpoint), refusal)
+    return _respond_to_action(request, endpoint, progress.read_latest_progress(endpoint), refusal)
 
 
-def _ask(endpoint: Endpoint, *, by: User, suite: str) -> None:
-    """Queue a run that today's budget allows; one that is under way was paid for already."""
+def _request_run(endpoint: Endpoint, *, by: User, suite: str) -> None:
+    """Queue a run within today's budget; an active run has its budget reserved already."""
     suite = suite if suite in SUITES else "light"
-    plan = probe_plan.read(endpoint)
-    if plan.active is None and plan.of(suite).refusal:
-        raise Refused(plan.of(suite).refusal)
-    runs.request(endpoint, by=by, suite=suite)
+    plan = probe_plan.read_plan(endpoint)
+    if plan.active is None and plan.for_suite(suite).refusal:
+        raise Refused(plan.for_suite(suite).refusal)
+    runs.request_run(endpoint, by=by, suite=suite)
 
 
 @needs(Right.PROBE)
 @require_POST
-def cancel(request: HttpRequest, run_id: int) -> HttpResponse:
+def cancel_run(request: HttpRequest, run_id: int) -> HttpResponse:
     run = get_object_or_404(
         Run.objects.select_related("endpoint"), pk=run_id, endpoint__removed_at=None
     )
     refusal = ""
-    if not runs.cancel(run, by=request.user.get_username()):
+    if not runs.cancel_run(run, by=request.user.get_username()):
         refusal = _("The run had ended already.")
     run.refresh_from_db()
-    return _acted(request, run.endpoint, progress.of_run(run), refusal)
+    return _respond_to_action(request, run.endpoint, progress.read_run_progress(run), refusal)
 
 
-def _moved(request: HttpRequest, found: Progress | None) -> HttpResponse:
-    """The part when the run has moved since it was last shown, else nothing."""
-    if request.GET.get("seen", "") == (found.seen if found else ""):
+def _render_if_changed(request: HttpRequest, current: Progress | None) -> HttpResponse:
+    """204 if the run has not changed since the page last showed it."""
+    if request.GET.get("seen", "") == (current.version if current else ""):
         return HttpResponse(status=204)
-    return _part(request, found)
+    return _render_progress(request, current)
 
 
-def _acted(
-    request: HttpRequest, endpoint: Endpoint, found: Progress | None, refusal: str
+def _respond_to_action(
+    request: HttpRequest, endpoint: Endpoint, current: Progress | None, refusal: str
 ) -> HttpResponse:
     if request.headers.get("HX-Request"):
-        return _part(request, found, refusal)
+        return _render_progress(request, current, refusal)
     if refusal:
         messages.error(request, refusal)
     return redirect(endpoint)
 
 
-def _part(request: HttpRequest, found: Progress | None, refusal: str = "") -> HttpResponse:
-    context = {"progress": found, "refusal": refusal}
+def _render_progress(
+    request: HttpRequest, current: Progress | None, refusal: str = ""
+) -> HttpResponse:
+    context = {"progress": current, "refusal": refusal}
     response = render(request, "runs/_progress.html", context)
-    ended = found is not None and not found.run.is_active
-    return trigger_client_event(response, "run-ended" if ended else "run-moved")
+    has_ended = current is not None and not current.run.is_active
+    return trigger_client_event(response, "run-ended" if has_ended else "run-moved")

@@ -51,7 +51,7 @@ def workers(state: SystemState) -> Check:
 
 
 def schedule(state: SystemState) -> Check:
-    last_look = state.age(state.duties.get(pulses.LOOK_AROUND))
+    last_look = state.age(state.duties.get(pulses.SCHEDULE))
     lag = state.scheduler_lag or timedelta(0)
     if last_look is None or last_look > _max_duty_age():
         return bad(

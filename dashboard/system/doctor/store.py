@@ -72,7 +72,7 @@ def recount() -> Check:
     """Recount the observations of yesterday and compare them with the rollups."""
     day = partitions.database_today() - timedelta(days=1)
     try:
-        diffs = rollups.recount(day)
+        diffs = rollups.recount_day(day)
     except ValueError:
         return ok("recount", f"The observations of {day} are not kept any more.")
     if diffs:

@@ -86,7 +86,7 @@ def stored_credentials() -> Check:
 
 def _can_decrypt(endpoint: Endpoint) -> bool:
     try:
-        credentials.reveal(endpoint)
+        credentials.read_key(endpoint)
     except (Refused, ValueError):
         return False
     return True

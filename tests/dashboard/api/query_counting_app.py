@@ -13,12 +13,12 @@ from django.db.backends.utils import CursorWrapper
 from config.asgi import application as product
 from dashboard.runs import progress_stream
 
-counts = {"standings": 0}
+counts = {"snapshots": 0}
 _execute = CursorWrapper.execute
 
 
 def _counted(self: CursorWrapper, sql: Any, params: Any = None) -> Any:
-    counts["standings"] += sql == progress_stream._STANDINGS
+    counts["snapshots"] += sql == progress_stream._SNAPSHOTS
     return _execute(self, sql, params)
 
 
@@ -28,10 +28,10 @@ CursorWrapper.execute = _counted  # type: ignore[method-assign]
 async def application(scope: Any, receive: Any, send: Any) -> None:
     path: str = scope["path"]
     if path.startswith("/_most/"):
-        progress_stream.board.most = int(path.removeprefix("/_most/"))
+        progress_stream.broadcaster.max_watchers = int(path.removeprefix("/_most/"))
     elif path != "/_queries":
         await product(scope, receive, send)
         return
-    body = json.dumps({**counts, "reading": progress_stream.board.is_reading}).encode()
+    body = json.dumps({**counts, "reading": progress_stream.broadcaster.is_polling}).encode()
     await send({"type": "http.response.start", "status": 200, "headers": []})
     await send({"type": "http.response.body", "body": body})

@@ -6,40 +6,40 @@ from typing import Any
 
 from django.db import OperationalError
 
-from dashboard.runs.progress_stream import Board, Standing
+from dashboard.runs.progress_stream import ProgressBroadcaster, ProgressSnapshot
 
 
 class Runs:
     """Where runs stand, as a test moves them; every look is counted."""
 
-    def __init__(self, **states: Standing) -> None:
-        self.standings = {int(name.removeprefix("run")): s for name, s in states.items()}
+    def __init__(self, **states: ProgressSnapshot) -> None:
+        self.snapshots = {int(name.removeprefix("run")): s for name, s in states.items()}
         self.looks: list[set[int]] = []
         self.is_down = False
 
-    def read(self, run_ids: Collection[int]) -> dict[int, Standing]:
+    def read(self, run_ids: Collection[int]) -> dict[int, ProgressSnapshot]:
         self.looks.append(set(run_ids))
         if self.is_down:
             raise OperationalError
-        return {run: s for run, s in self.standings.items() if run in run_ids}
+        return {run: s for run, s in self.snapshots.items() if run in run_ids}
 
 
-def at(done: int, state: str = "running") -> Standing:
-    return Standing(state, done, planned=9, passed=done, failed=0, void=0)
+def at(done: int, state: str = "running") -> ProgressSnapshot:
+    return ProgressSnapshot(state, done, planned=9, passed=done, failed=0, void=0)
 
 
 def test_a_watcher_sees_every_move_and_the_end() -> None:
-    """The first standing at once, then one whenever it has changed, and no more after the end."""
+    """The first snapshot at once, then one whenever it has changed, and no more after the end."""
     runs = Runs(run1=at(0))
-    board = _board(runs)
+    broadcaster = _broadcaster(runs)
 
-    async def story() -> list[Standing | None]:
+    async def story() -> list[ProgressSnapshot | None]:
         seen = []
-        async for standing in board.watch(1):
-            seen.append(standing)
+        async for snapshot in broadcaster.watch(1):
+            seen.append(snapshot)
             following = {at(0): at(1), at(1): at(9, "finished")}
-            assert standing is not None
-            runs.standings[1] = following.get(standing, standing)
+            assert snapshot is not None
+            runs.snapshots[1] = following.get(snapshot, snapshot)
         return seen
 
     assert _run(story()) == [at(0), at(1), at(9, "finished")]
@@ -48,14 +48,14 @@ def test_a_watcher_sees_every_move_and_the_end() -> None:
 def test_what_has_not_moved_is_not_told_again() -> None:
     """Looks go on, and the watcher hears nothing of them."""
     runs = Runs(run1=at(3))
-    board = _board(runs)
+    broadcaster = _broadcaster(runs)
 
-    async def story() -> list[Standing | None]:
-        watching = board.watch(1)
+    async def story() -> list[ProgressSnapshot | None]:
+        watching = broadcaster.watch(1)
         seen = [await anext(watching)]
         await _until(lambda: len(runs.looks) > 5)
-        runs.standings[1] = at(9, "failed")
-        return seen + [standing async for standing in watching]
+        runs.snapshots[1] = at(9, "failed")
+        return seen + [snapshot async for snapshot in watching]
 
     assert _run(story()) == [at(3), at(9, "failed")]
 
@@ -63,10 +63,10 @@ def test_what_has_not_moved_is_not_told_again() -> None:
 def test_fifty_watchers_cost_as_many_looks_as_one() -> None:
     """All watched runs are read by one look, however many watch."""
     runs = Runs(run1=at(1), run2=at(2))
-    board = Board(runs.read, every_s=3600)
+    broadcaster = ProgressBroadcaster(runs.read, interval_s=3600)
 
-    async def story() -> list[Standing | None]:
-        watchings = [board.watch(1 + number % 2) for number in range(50)]
+    async def story() -> list[ProgressSnapshot | None]:
+        watchings = [broadcaster.watch(1 + number % 2) for number in range(50)]
         return await asyncio.gather(*(anext(watching) for watching in watchings))
 
     assert _run(story()) == [at(1), at(2)] * 25
@@ -76,15 +76,15 @@ def test_fifty_watchers_cost_as_many_looks_as_one() -> None:
 def test_looking_stops_when_nobody_watches() -> None:
     """Nobody watches before the first and after the last; then the database is left alone."""
     runs = Runs(run1=at(1))
-    board = _board(runs)
+    broadcaster = _broadcaster(runs)
 
     async def story() -> list[bool]:
-        reading = [board.is_reading]
-        watching = board.watch(1)
+        reading = [broadcaster.is_polling]
+        watching = broadcaster.watch(1)
         await anext(watching)
-        reading.append(board.is_reading)
+        reading.append(broadcaster.is_polling)
         await watching.aclose()
-        await _until(lambda: not board.is_reading)
+        await _until(lambda: not broadcaster.is_polling)
         looks = len(runs.looks)
         await asyncio.sleep(0.05)
         return [*reading, len(runs.looks) > looks]
@@ -94,22 +94,22 @@ def test_looking_stops_when_nobody_watches() -> None:
 
 def test_watching_begins_anew_after_a_pause() -> None:
     """The next watcher after everybody had left is served like the first."""
-    board = _board(Runs(run1=at(9, "finished")))
+    broadcaster = _broadcaster(Runs(run1=at(9, "finished")))
 
-    async def story() -> list[Standing | None]:
-        first = [standing async for standing in board.watch(1)]
-        await _until(lambda: not board.is_reading)
-        return first + [standing async for standing in board.watch(1)]
+    async def story() -> list[ProgressSnapshot | None]:
+        first = [snapshot async for snapshot in broadcaster.watch(1)]
+        await _until(lambda: not broadcaster.is_polling)
+        return first + [snapshot async for snapshot in broadcaster.watch(1)]
 
     assert _run(story()) == [at(9, "finished")] * 2
 
 
 def test_silence_is_broken_by_a_heartbeat() -> None:
     """A proxy must see that the stream lives, even where a run stands still."""
-    board = Board(Runs(run1=at(1)).read, every_s=0.001, heartbeat_s=0.01)
+    broadcaster = ProgressBroadcaster(Runs(run1=at(1)).read, interval_s=0.001, heartbeat_s=0.01)
 
-    async def story() -> list[Standing | None]:
-        watching = board.watch(1)
+    async def story() -> list[ProgressSnapshot | None]:
+        watching = broadcaster.watch(1)
         while await anext(watching) is None:
             pass
         return [await anext(watching) for _ in range(2)]
@@ -119,10 +119,10 @@ def test_silence_is_broken_by_a_heartbeat() -> None:
 
 def test_a_run_that_vanishes_ends_the_stream() -> None:
     """Nobody waits for ever for what is gone."""
-    board = _board(Runs())
+    broadcaster = _broadcaster(Runs())
 
-    async def story() -> list[Standing | None]:
-        return [standing async for standing in board.watch(1)]
+    async def story() -> list[ProgressSnapshot | None]:
+        return [snapshot async for snapshot in broadcaster.watch(1)]
 
     assert _run(story()) == []
 
@@ -131,10 +131,10 @@ def test_a_database_that_is_down_for_a_while_ends_nothing() -> None:
     """Watchers wait until it is back."""
     runs = Runs(run1=at(9, "finished"))
     runs.is_down = True
-    board = _board(runs)
+    broadcaster = _broadcaster(runs)
 
-    async def story() -> list[Standing | None]:
-        watching = board.watch(1)
+    async def story() -> list[ProgressSnapshot | None]:
+        watching = broadcaster.watch(1)
         first = asyncio.ensure_future(anext(watching))
         await _until(lambda: len(runs.looks) > 2)
         runs.is_down = False
@@ -148,39 +148,39 @@ def test_a_fault_of_ours_ends_the_streams() -> None:
     runs = Runs(run1=at(9, "finished"))
     failing = [True]
 
-    def read(run_ids: Collection[int]) -> dict[int, Standing]:
+    def read(run_ids: Collection[int]) -> dict[int, ProgressSnapshot]:
         if failing.pop() if failing else False:
             raise RuntimeError
         return runs.read(run_ids)
 
-    board = Board(read, every_s=0.001)
+    broadcaster = ProgressBroadcaster(read, interval_s=0.001)
 
-    async def story() -> list[Standing | None]:
+    async def story() -> list[ProgressSnapshot | None]:
         asyncio.get_running_loop().set_exception_handler(lambda *_: None)
-        first = [standing async for standing in board.watch(1)]
-        return first + [standing async for standing in board.watch(1)]
+        first = [snapshot async for snapshot in broadcaster.watch(1)]
+        return first + [snapshot async for snapshot in broadcaster.watch(1)]
 
     assert _run(story()) == [at(9, "finished")]
 
 
 def test_a_board_is_full_at_its_limit() -> None:
     """Whoever leaves makes room."""
-    board = Board(Runs(run1=at(1)).read, every_s=0.001, most=2)
+    broadcaster = ProgressBroadcaster(Runs(run1=at(1)).read, interval_s=0.001, max_watchers=2)
 
     async def story() -> list[bool]:
-        watchings = [board.watch(1), board.watch(1)]
-        full = [board.is_full]
+        watchings = [broadcaster.watch(1), broadcaster.watch(1)]
+        full = [broadcaster.is_full]
         for watching in watchings:
             await anext(watching)
-            full.append(board.is_full)
+            full.append(broadcaster.is_full)
         await watchings[0].aclose()
-        return [*full, board.is_full]
+        return [*full, broadcaster.is_full]
 
     assert _run(story()) == [False, False, True, False]
 
 
-def _board(runs: Runs) -> Board:
-    return Board(runs.read, every_s=0.001)
+def _broadcaster(runs: Runs) -> ProgressBroadcaster:
+    return ProgressBroadcaster(runs.read, interval_s=0.001)
 
 
 def _run(story: Coroutine[Any, Any, Any]) -> Any:

@@ -63,7 +63,7 @@ def test_a_series_keeps_to_its_span(api: Asking) -> None:
     start = timezone.now().replace(minute=0, second=0, microsecond=0) - timedelta(days=2)
     times = [start + timedelta(hours=hours) for hours in (-5, 1, 5, 30)]
     rows = [Observation(profile.pk, 1, LIVE, GOOD, at) for at in times]
-    observations.store(rows, batch=uuid4())
+    observations.store_batch(rows, batch=uuid4())
     rollups.roll_up()
 
     span = {"from": start.isoformat(), "to": (start + timedelta(hours=10)).isoformat()}

@@ -18,7 +18,7 @@ from dashboard.models import Endpoint, Run
 from dashboard.models.run import State
 from dashboard.people.services import tokens
 from dashboard.runs import services as runs
-from dashboard.runs.progress_stream import EVERY_S
+from dashboard.runs.progress_stream import POLL_INTERVAL_S
 from tests.dashboard.api.event_stream import Stream
 from tests.dashboard.api.web_process import Site
 from tests.factories import make_attempt, make_endpoint, make_run
@@ -45,7 +45,7 @@ def test_a_stream_follows_a_run_to_its_end(site: Site, run: Run, text: str) -> N
             make_attempt(run, trial=2, outcome="void")
             Run.objects.filter(pk=run.pk).update(done=2)
         second = stream.event()
-        runs.cancel(run, by="a test")
+        runs.cancel_run(run, by="a test")
         third = stream.event()
         end = stream.event()
 
@@ -148,7 +148,7 @@ def _looks(site: Site, run: Run, streams: list[Stream]) -> Looks:
     made, took = site.queries() - before, time.monotonic() - began
     Run.objects.filter(pk=run.pk).update(done=0)
     assert made >= 4
-    return Looks(made, allowed=int(took / EVERY_S) + 2)
+    return Looks(made, allowed=int(took / POLL_INTERVAL_S) + 2)
 
 
 def _status(site: Site, run: Run, text: str) -> int:

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from dashboard.runs.progress_stream import MOST_WATCHERS
+from dashboard.runs.progress_stream import MAX_WATCHERS
 from tests.live import eventually, process
 
 
@@ -33,7 +33,7 @@ class Site:
 
     def queries(self) -> int:
         """How often the process has asked where runs stand."""
-        return int(self._asked("/_queries")["standings"])
+        return int(self._asked("/_queries")["snapshots"])
 
     def is_quiet(self) -> bool:
         """Whether it has stopped asking."""
@@ -46,7 +46,7 @@ class Site:
         try:
             yield
         finally:
-            self._asked(f"/_most/{MOST_WATCHERS}")
+            self._asked(f"/_most/{MAX_WATCHERS}")
 
     def _asked(self, path: str) -> Any:
         with urllib.request.urlopen(f"{self.url}{path}") as answer:  # noqa: S310

@@ -42,8 +42,8 @@ ACTIONS: dict[str, Callable[[], object]] = {
         Endpoint.objects.get(slug="steady"), key=None, forget_key=False, model="m-2"
     ),
     "endpoints.remove": lambda: endpoints.remove(Endpoint.objects.get(slug="steady")),
-    "runs.request": lambda: runs.request(Endpoint.objects.get(slug="idle"), by=None),
-    "runs.cancel": lambda: runs.cancel(Run.objects.get(state="queued"), by="x"),
+    "runs.request": lambda: runs.request_run(Endpoint.objects.get(slug="idle"), by=None),
+    "runs.cancel": lambda: runs.cancel_run(Run.objects.get(state="queued"), by="x"),
     "detection.accept": lambda: detection.accept(
         Endpoint.objects.get(slug="fallen").profile, Metric.PARSE_SUCCESS, by=None, note="x"
     ),

@@ -17,7 +17,7 @@ from dashboard.core.time_range import parse_window
 from dashboard.models import Run
 from probes.messages import Usage
 from probes.outcomes import Outcome
-from tests.dashboard.runs.builders import attempt, carry_through
+from tests.dashboard.runs.builders import build_attempt, complete_run
 from tests.factories import make_attempt, make_endpoint, make_finished_run
 from tests.markup import assert_contains
 
@@ -28,10 +28,10 @@ HOUR = timedelta(hours=1)
 def test_the_end_of_a_run_records_its_latency_and_tokens() -> None:
     """They are computed from the attempts of the run."""
     make_endpoint()
-    slow = attempt(2, latency_ms=900)
-    lost = attempt(3, Outcome.FAIL, latency_ms=400, usage=Usage(20, 7))
+    slow = build_attempt(2, latency_ms=900)
+    lost = build_attempt(3, Outcome.FAIL, latency_ms=400, usage=Usage(20, 7))
 
-    run = carry_through(attempt(1), slow, lost)
+    run = complete_run(build_attempt(1), slow, lost)
 
     run.refresh_from_db()
     assert (run.latency_p50_ms, run.latency_p95_ms) == (400, 900)

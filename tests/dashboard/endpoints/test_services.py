@@ -48,7 +48,7 @@ def test_another_scheme_host_or_port_wipes_the_stored_key(
     endpoint: Endpoint, base_url: str
 ) -> None:
     """A stored key is never sent to a host that it was not entered for."""
-    credentials.store(endpoint, KEY)
+    credentials.store_key(endpoint, KEY)
 
     updated = change(endpoint, base_url=base_url)
 
@@ -58,50 +58,50 @@ def test_another_scheme_host_or_port_wipes_the_stored_key(
 
 def test_another_path_keeps_the_stored_key(endpoint: Endpoint) -> None:
     """The key belongs to the origin, not to the path."""
-    credentials.store(endpoint, KEY)
+    credentials.store_key(endpoint, KEY)
 
     updated = change(endpoint, base_url="http://127.0.0.1:9/other")
 
     assert not updated.key_wiped
-    assert credentials.reveal(updated.endpoint) == KEY
+    assert credentials.read_key(updated.endpoint) == KEY
 
 
 def test_a_key_entered_with_the_new_host_is_kept(endpoint: Endpoint) -> None:
     """Changing host and key together stores the new key for the new host."""
-    credentials.store(endpoint, KEY)
+    credentials.store_key(endpoint, KEY)
     new_key = Secret("sk-another-0123456789")
 
     updated = change(endpoint, base_url="http://localhost:9/v1", key=new_key)
 
     assert not updated.key_wiped
-    assert credentials.reveal(updated.endpoint) == new_key
+    assert credentials.read_key(updated.endpoint) == new_key
 
 
 def test_a_sealed_key_pasted_onto_another_endpoint_does_not_open(endpoint: Endpoint) -> None:
     """The seal covers the endpoint and the origin, not only the bytes."""
-    credentials.store(endpoint, KEY)
+    credentials.store_key(endpoint, KEY)
     other = endpoints.create(**{**FIELDS, "slug": "two"})
     stolen = Credential.objects.get(endpoint=endpoint)
 
     Credential.objects.create(endpoint=other, origin=stolen.origin, sealed=stolen.sealed)
 
     with pytest.raises(Refused, match="does not open"):
-        credentials.reveal(other)
+        credentials.read_key(other)
 
 
 def test_an_old_credential_key_still_opens_after_a_new_one_was_put_first(
     endpoint: Endpoint, settings: Any
 ) -> None:
     """Credential keys can be rotated: the first one encrypts, all of them decrypt."""
-    credentials.store(endpoint, KEY)
+    credentials.store_key(endpoint, KEY)
     old = settings.CREDENTIAL_KEYS
 
     settings.CREDENTIAL_KEYS = [b"n" * 32, *old]
-    assert credentials.reveal(endpoint) == KEY
+    assert credentials.read_key(endpoint) == KEY
 
     settings.CREDENTIAL_KEYS = [b"n" * 32]
     with pytest.raises(Refused, match="enter the credential again"):
-        credentials.reveal(endpoint)
+        credentials.read_key(endpoint)
 
 
 def test_a_changed_key_field_opens_a_new_profile_and_stops_the_old_run(endpoint: Endpoint) -> None:
@@ -127,7 +127,7 @@ def test_a_changed_ttl_keeps_the_profile(endpoint: Endpoint) -> None:
 
 def test_a_removed_endpoint_loses_its_key_and_its_run(endpoint: Endpoint) -> None:
     """Removal deletes the credential, ends the run and stops the schedule."""
-    credentials.store(endpoint, KEY)
+    credentials.store_key(endpoint, KEY)
     schedule.schedule_due()
 
     endpoints.remove(endpoint)

@@ -15,7 +15,7 @@ from health.modes import CONSERVATIVE, Mode
 from health.risk import Risk
 from probes.outcomes import Outcome
 from tests.dashboard.policy.builders import current, effective, let_pass, resolve, trusted
-from tests.dashboard.runs.builders import attempt, carry_through
+from tests.dashboard.runs.builders import build_attempt, complete_run
 from tests.factories import make_endpoint
 
 pytestmark = pytest.mark.django_db
@@ -47,12 +47,14 @@ def test_resolving_again_changes_nothing() -> None:
 
 def test_another_run_with_the_same_answers_is_no_new_version() -> None:
     """Nothing in a policy changes with every run."""
-    made = [attempt(trial, Outcome.FAIL if trial == 2 else Outcome.PASS) for trial in (1, 2, 3)]
+    made = [
+        build_attempt(trial, Outcome.FAIL if trial == 2 else Outcome.PASS) for trial in (1, 2, 3)
+    ]
     endpoint = make_endpoint()
-    carry_through(*made)
+    complete_run(*made)
     before = current(endpoint)
 
-    carry_through(*made)
+    complete_run(*made)
 
     after = current(endpoint)
     assert after.version == before.version

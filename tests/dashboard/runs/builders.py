@@ -1,4 +1,4 @@
-"""Values and steps that tests of the services share."""
+"""Values and steps shared by tests of the run services."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from probes.outcomes import Attempt, Evidence, Finding, FindingKind, Metric, Out
 from probes.suite import plan_trials
 
 
-def attempt(trial: int = 1, outcome: Outcome = Outcome.PASS, **over: Any) -> Attempt:
+def build_attempt(trial: int = 1, outcome: Outcome = Outcome.PASS, **over: Any) -> Attempt:
     good = outcome is Outcome.PASS
     verdicts = (
         (Verdict(Metric.AVAILABILITY, good=False),)
@@ -40,53 +40,50 @@ def attempt(trial: int = 1, outcome: Outcome = Outcome.PASS, **over: Any) -> Att
     return Attempt(**{**fields, **over})
 
 
-def claimed(owner: str = "me") -> runs.Lease:
-    """The lease of the most urgent run."""
-    lease = runs.claim(owner=owner)
+def claim_next_run(owner: str = "me") -> runs.Lease:
+    lease = runs.claim_run(owner=owner)
     assert lease
     return lease
 
 
-def started() -> runs.Lease:
-    """The lease of the most urgent run, which has begun."""
-    lease = claimed()
-    assert runs.start(lease)
+def start_next_run() -> runs.Lease:
+    lease = claim_next_run()
+    assert runs.start_run(lease)
     return lease
 
 
-def due_now() -> None:
+def make_endpoints_due() -> None:
     Endpoint.objects.update(next_due_at=Now())
 
 
-def carry_through(*made: Attempt) -> Run:
-    """Queue what is due and let one run find these attempts."""
-    due_now()
+def complete_run(*made: Attempt) -> Run:
+    """Queue due runs, and finish one with these attempts."""
+    make_endpoints_due()
     schedule.schedule_due()
-    lease = started()
-    for one in made or (attempt(),):
-        attempts.record(lease, one)
+    lease = start_next_run()
+    for attempt in made or (build_attempt(),):
+        attempts.record_attempt(lease, attempt)
     finish.finish(lease)
     return Run.objects.get(pk=lease.run_id)
 
 
-def ended_at() -> datetime:
+def last_finished_at() -> datetime:
     moment = Run.objects.latest("id").finished_at
     assert moment
     return moment
 
 
-def expire(lease: runs.Lease) -> None:
+def expire_lease(lease: runs.Lease) -> None:
     past = Now() - timedelta(seconds=1)
     Run.objects.filter(pk=lease.run_id).update(lease_expires_at=past, not_before=past)
 
 
-def observed() -> Iterator[Verdict]:
+def read_stored_verdicts() -> Iterator[Verdict]:
     with connection.cursor() as cursor:
         cursor.execute("SELECT verdicts FROM dashboard_observation")
         for (packed,) in cursor.fetchall():
             yield from unpack_verdicts(packed)
 
 
-def pieces(suite: str) -> int:
-    """How many attempts a suite asks for."""
+def count_trials(suite: str) -> int:
     return len(plan_trials(suite))

@@ -1,7 +1,7 @@
-"""The run machine, played at random: rules are the services' statements, in any order.
+"""A stateful test of runs: its rules call the services in random order.
 
-Three endpoints of two providers. Time passes by moving what is stored into the past, since only
-the database's clock counts. Every example is a savepoint that is rolled back.
+Three endpoints of two providers. Time passes by moving stored times into the past, since only the
+database's clock counts. Every example is a savepoint that is rolled back.
 """
 
 from __future__ import annotations
@@ -29,14 +29,14 @@ from probes.fingerprint import MOST_REQUESTS, MOST_TOKENS
 from probes.suite import SUITE_VERSION, Trial, plan_trials
 from probes.suite.sampling import estimate_price
 from tests.dashboard.runs.conftest import FIELDS
-from tests.dashboard.runs.run_invariants import violations, world
+from tests.dashboard.runs.run_invariants import table_checksums, violations
 from tests.dashboard.runs.run_model import LEASE, Cost, Key, Model
 
 PROVIDERS = ("openai", "openai", "anthropic")
 
 
 class RunMachine(RuleBasedStateMachine):
-    """The model, the rows beside it, and what rules share."""
+    """The model, and helpers that rules share."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -44,15 +44,15 @@ class RunMachine(RuleBasedStateMachine):
         self._settings.enable()
         self._savepoint = transaction.atomic()
         self._savepoint.__enter__()
-        # The database draws lots too: the same steps must lead to the same rows.
+        # The database uses random() too: the same steps must give the same rows.
         execute("SELECT setseed(0)")
         self.model = Model()
-        self.asked: set[int] = set()  # runs whose endpoint was asked what it is
+        self.engine_known: set[int] = set()  # runs with facts about the engine
         self.steps = 0
         for number, provider in enumerate(PROVIDERS):
             fields = {**FIELDS, "slug": f"e{number}", "provider": provider}
-            made = endpoints.create(**fields)
-            self.model.keys[made.pk] = Key(1, made.model)
+            endpoint = endpoints.create(**fields)
+            self.model.keys[endpoint.pk] = Key(1, endpoint.model)
         self.endpoint_ids = sorted(self.model.keys)
 
     @override
@@ -62,10 +62,10 @@ class RunMachine(RuleBasedStateMachine):
         self._settings.disable()
 
     @invariant()
-    def everything_holds(self) -> None:
+    def all_invariants_hold(self) -> None:
         self.steps += 1
-        found = violations(self.model)
-        assert not found, "\n".join(found)
+        violated = violations(self.model)
+        assert not violated, "\n".join(violated)
 
     def endpoint(self, number: int) -> Endpoint:
         return Endpoint.objects.get(pk=self.endpoint_ids[number])
@@ -77,59 +77,59 @@ class RunMachine(RuleBasedStateMachine):
 
     @contextmanager
     def refused(self) -> Iterator[None]:
-        """What is done inside must be refused for want of a lease, and change no row."""
-        before = world()
+        """The block must raise LeaseLost and change no row."""
+        before = table_checksums()
         with pytest.raises(LeaseLost):
             yield
-        assert world() == before, "a write without a lease left a trace"
+        assert table_checksums() == before, "a write without a lease left a trace"
 
     def pass_time(self, span: timedelta) -> None:
         self.model.pass_time(span)
         days = {"span": span, "days": span.days}
-        for statement in _LATER:
+        for statement in _MOVE_INTO_PAST:
             execute(statement, days)
 
-    def set_apart(self, waiting: QuerySet[Run]) -> None:
-        """Let no two runs wait since the same moment: which of them is claimed would be chance."""
+    def separate_waits(self, waiting: QuerySet[Run]) -> None:
+        """Give waiting runs distinct times, so that the order of claims is deterministic."""
         for run in waiting:
             apart = timedelta(seconds=1) - timedelta(microseconds=run.pk % 1_000_000)
             Run.objects.filter(pk=run.pk).update(not_before=F("not_before") - apart)
 
-    def left_of(self, run: Run) -> tuple[Trial, ...]:
-        """The trials of a run that nobody has made yet."""
+    def remaining_trials(self, run: Run) -> tuple[Trial, ...]:
+        """The trials of a run without an attempt."""
         return tuple(
             trial
             for trial in plan_trials(run.suite)
-            if (run.pk, trial.probe, trial.trial) not in self.model.given
+            if (run.pk, trial.probe, trial.trial) not in self.model.attempts
         )
 
-    def cost_of(self, run: Run) -> Cost:
-        """What the rest of a run may cost, the look at the engine included."""
-        cost = estimate_price(self.left_of(run))
-        extra = (0, 0) if run.pk in self.asked else (MOST_REQUESTS, MOST_TOKENS)
+    def remaining_cost(self, run: Run) -> Cost:
+        """The maximum cost of the rest of a run, including the read of the engine."""
+        cost = estimate_price(self.remaining_trials(run))
+        extra = (0, 0) if run.pk in self.engine_known else (MOST_REQUESTS, MOST_TOKENS)
         return cost.requests + extra[0], cost.tokens + extra[1]
 
     def fits(self, run: Run) -> bool:
-        """Whether what a run may cost fits into what the day has left."""
+        """Whether the maximum cost of a run fits into today's remaining budget."""
         limits = (run.endpoint.daily_requests, run.endpoint.daily_tokens)
         return all(
             limit is None or spent + cost <= limit
             for limit, spent, cost in zip(
-                limits, self.spent(run.endpoint_id), self.cost_of(run), strict=True
+                limits, self.spent(run.endpoint_id), self.remaining_cost(run), strict=True
             )
         )
 
     def spent(self, endpoint_id: int) -> Cost:
-        found = Spend.objects.filter(endpoint_id=endpoint_id, day=_today()).first()
-        return (found.requests, found.tokens) if found else (0, 0)
+        spend = Spend.objects.filter(endpoint_id=endpoint_id, day=_today()).first()
+        return (spend.requests, spend.tokens) if spend else (0, 0)
 
     def claimable(self) -> dict[int, tuple[Any, ...]]:
-        """The runs that may be claimed now, each with its urgency."""
+        """The runs that can be claimed now, each with its urgency."""
         under_way = Counter(Run.objects.get(pk=run_id).provider for run_id in self.model.holders)
         return {
             id_: tuple(urgency)
             for id_, provider, *urgency in fetch_rows(_WAITING, {"version": SUITE_VERSION})
-            if under_way[provider] < cap(provider)
+            if under_way[provider] < provider_cap(provider)
         }
 
     def active(self, endpoint: Endpoint) -> Run | None:
@@ -141,24 +141,24 @@ class RunMachine(RuleBasedStateMachine):
         return day
 
 
-def cap(provider: str) -> int:
+def provider_cap(provider: str) -> int:
     return int(settings.PROVIDER_RUNS_EXCEPT.get(provider, settings.PROVIDER_RUNS))
 
 
-def due() -> set[int]:
-    """The endpoints that are due and have no run under way."""
+def due_endpoint_ids() -> set[int]:
+    """The endpoints that are due and have no active run."""
     return {id_ for (id_,) in fetch_rows(_DUE)}
 
 
 def _today() -> date:
-    found = fetch_row("SELECT (statement_timestamp() AT TIME ZONE 'UTC')::date")
-    assert found
-    day: date = found[0]
+    row = fetch_row("SELECT (statement_timestamp() AT TIME ZONE 'UTC')::date")
+    assert row
+    day: date = row[0]
     return day
 
 
-# A day moves over a gap, since another day's row may still be where it goes.
-_LATER = (
+# A day moves in two steps, since the row of another day may still have the target date.
+_MOVE_INTO_PAST = (
     """
     UPDATE dashboard_run SET lease_expires_at = lease_expires_at - %(span)s,
         not_before = not_before - %(span)s, dispatched_at = dispatched_at - %(span)s,

@@ -1,4 +1,4 @@
-"""What a test of the run machine knows by itself, without asking the tables."""
+"""The expected state of runs, tracked without reading the tables."""
 
 from __future__ import annotations
 
@@ -19,22 +19,22 @@ Recount = tuple[dict[str, tuple[int, int]], Counter[int]]
 
 @dataclass
 class Holding:
-    """Who works on a run, and for how long yet."""
+    """A granted lease and the time until it expires."""
 
     lease: Lease
     endpoint_id: int
-    left: timedelta = LEASE
+    time_left: timedelta = LEASE
     is_running: bool = False
     asks_engine: bool = False
 
     @property
-    def lives(self) -> bool:
-        return self.left > timedelta()
+    def is_alive(self) -> bool:
+        return self.time_left > timedelta()
 
 
 @dataclass
 class Key:
-    """The present profile key of an endpoint, as far as it is changed here."""
+    """The current profile key of an endpoint, as far as tests change it."""
 
     epoch: int
     model: str
@@ -48,14 +48,14 @@ class Key:
 class Model:
     """The state that the tables must agree with."""
 
-    # By run; whoever is not in here has lost the run.
+    # By run; a lease that is not in here was revoked.
     holders: dict[int, Holding] = field(default_factory=dict)
-    # Every attempt that was taken, as given, and its row as it was first stored.
-    given: dict[Trial, Attempt] = field(default_factory=dict)
+    # Every accepted attempt, and its row as it was first stored.
+    attempts: dict[Trial, Attempt] = field(default_factory=dict)
     stored: dict[Trial, str] = field(default_factory=dict)
-    # By endpoint and day, the days as if none had passed: see `day`.
+    # By endpoint and day, with days as if no time had passed: see `day`.
     paid: Counter[tuple[str, int, date]] = field(default_factory=Counter)
-    # The figures and observations of every run that came to its end.
+    # The figures and observations of every finished run.
     finished: dict[int, Recount] = field(default_factory=dict)
     keys: dict[int, Key] = field(default_factory=dict)
     # Rows that must never change again.
@@ -63,42 +63,42 @@ class Model:
     days_passed: int = 0
 
     def holding(self, lease: Lease) -> Holding | None:
-        """The holding of a lease, if it was not taken away; it may have expired all the same."""
-        found = self.holders.get(lease.run_id)
-        return found if found and found.lease == lease else None
+        """The holding of a lease unless it was revoked; it may have expired."""
+        holding = self.holders.get(lease.run_id)
+        return holding if holding and holding.lease == lease else None
 
-    def living(self, lease: Lease) -> Holding | None:
-        found = self.holding(lease)
-        return found if found and found.lives else None
+    def live_holding(self, lease: Lease) -> Holding | None:
+        holding = self.holding(lease)
+        return holding if holding and holding.is_alive else None
 
-    def take_away(self, endpoint_id: int) -> None:
-        """Whoever works on a run of this endpoint has lost it."""
+    def revoke(self, endpoint_id: int) -> None:
+        """Revoke the leases of this endpoint."""
         for run, holding in list(self.holders.items()):
             if holding.endpoint_id == endpoint_id:
                 del self.holders[run]
 
     def expired(self) -> list[int]:
-        return [run for run, holding in self.holders.items() if not holding.lives]
+        return [run for run, holding in self.holders.items() if not holding.is_alive]
 
     def pass_time(self, span: timedelta) -> None:
         self.days_passed += span.days
         for holding in self.holders.values():
-            holding.left -= span
+            holding.time_left -= span
 
     def day(self, stored: date) -> date:
-        """A day of the tables, where the past is moved back instead of the clock forward."""
+        """The original day of a stored day: tests move rows back instead of the clock forward."""
         return stored + timedelta(days=self.days_passed)
 
     def pay(self, endpoint_id: int, day: date, cost: Cost) -> None:
         for kind, amount in zip(("requests", "tokens"), cost, strict=True):
             self.paid[kind, endpoint_id, self.day(day)] += amount
 
-    def attempts_of(self, run_id: int) -> list[Attempt]:
-        return [self.given[trial] for trial in sorted(self.given) if trial[0] == run_id]
+    def run_attempts(self, run_id: int) -> list[Attempt]:
+        return [self.attempts[trial] for trial in sorted(self.attempts) if trial[0] == run_id]
 
 
 def recount(attempts: list[Attempt], wire: str) -> Recount:
-    """Trials and failures by metric, and packed observations, that attempts lead to."""
+    """The trials and failures by metric, and the packed observations, of attempts."""
     parser = derive_capabilities(attempts, wire)["parser"].value
     parser = parser if isinstance(parser, str) else None
     verdicts = settle_verdicts(attempts, parser)
@@ -107,5 +107,5 @@ def recount(attempts: list[Attempt], wire: str) -> Recount:
     packed = (pack_verdicts(settle_verdicts([attempt], parser)) for attempt in attempts)
     return (
         {metric: (number, bad[metric]) for metric, number in trials.items()},
-        Counter(verdicts for each in packed for verdicts in each),
+        Counter(verdicts for packed_rows in packed for verdicts in packed_rows),
     )

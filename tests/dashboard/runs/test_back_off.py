@@ -1,4 +1,4 @@
-"""The wait after runs without a verdict, which statements and the cadence both know."""
+"""The wait after runs without a verdict, which SQL and the cadence both compute."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ FROM (SELECT n AS fruitless, %(ttl)s AS ttl FROM generate_series(0, 25) n) endpo
 
 @pytest.mark.django_db
 def test_statements_wait_as_long_as_the_cadence() -> None:
-    """The demo plans by the one and workers by the other."""
-    found = fetch_rows(_WAITS, {"ttl": TTL, "fruitless_wait": FRUITLESS_WAIT})
+    """The SQL of workers gives the same waits as the cadence that the demo uses."""
+    waits = fetch_rows(_WAITS, {"ttl": TTL, "fruitless_wait": FRUITLESS_WAIT})
 
-    assert found == [(n, min(n + 1, MOST_FRUITLESS), back_off(n, TTL)) for n in range(26)]
+    assert waits == [(n, min(n + 1, MOST_FRUITLESS), back_off(n, TTL)) for n in range(26)]

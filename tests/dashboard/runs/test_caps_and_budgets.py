@@ -1,4 +1,4 @@
-"""No provider is overrun, and no endpoint costs more a day than it may."""
+"""Caps on concurrent runs per provider, and daily budgets per endpoint."""
 
 from __future__ import annotations
 
@@ -15,140 +15,147 @@ from dashboard.runs import services as runs
 from dashboard.trust import finish
 from probes.messages import Usage
 from probes.outcomes import Evidence, Outcome
-from tests.dashboard.runs.builders import attempt, carry_through, claimed, due_now, expire, started
+from tests.dashboard.runs.builders import (
+    build_attempt,
+    claim_next_run,
+    complete_run,
+    expire_lease,
+    make_endpoints_due,
+    start_next_run,
+)
 from tests.dashboard.runs.conftest import FIELDS
 
 
-def fleet(count: int, **over: Any) -> None:
+def create_endpoints(count: int, **over: Any) -> None:
     for number in range(count):
         endpoints.create(**{**FIELDS, "slug": f"e{number}", **over})
 
 
-def spent() -> tuple[int, int]:
+def read_spent() -> tuple[int, int]:
     spend = Spend.objects.get()
     return spend.requests, spend.tokens
 
 
-def change(endpoint: Endpoint, **over: Any) -> None:
+def update_endpoint(endpoint: Endpoint, **over: Any) -> None:
     endpoint.refresh_from_db()
     fields = {name: getattr(endpoint, name) for name in endpoints.FIELDS}
     endpoints.update(endpoint, **{"key": None, "forget_key": False, **fields, **over})
 
 
-def test_a_provider_gets_only_so_many_runs_at_once(db: None, settings: Any) -> None:
-    """The cap of one provider does not hold up another."""
+def test_a_provider_has_a_cap_on_concurrent_runs(db: None, settings: Any) -> None:
+    """The cap of one provider does not delay another."""
     settings.PROVIDER_RUNS = 2
-    fleet(4)
+    create_endpoints(4)
     endpoints.create(**{**FIELDS, "slug": "other", "provider": "anthropic"})
     schedule.schedule_due()
 
-    leases = [lease for _ in range(5) if (lease := runs.claim(owner="me"))]
+    leases = [lease for _ in range(5) if (lease := runs.claim_run(owner="me"))]
 
     assert len(leases) == 3
     assert "other" in {lease.slug for lease in leases}
 
 
-def test_a_place_is_free_again_when_its_run_ends(db: None, settings: Any) -> None:
-    """Ended, cancelled or reaped: the next run of the provider can begin."""
+def test_a_slot_is_free_again_when_its_run_ends(db: None, settings: Any) -> None:
+    """After a run finished, failed or was reaped, the next run of its provider can start."""
     settings.PROVIDER_RUNS = 1
-    fleet(4)
+    create_endpoints(4)
     schedule.schedule_due()
 
-    finished = started()
-    attempts.record(finished, attempt())
+    finished = start_next_run()
+    attempts.record_attempt(finished, build_attempt())
     finish.finish(finished)
-    failed = claimed()
-    runs.fail(failed, reason="no")
-    expire(claimed())
-    schedule.reap()
+    failed = claim_next_run()
+    runs.fail_run(failed, reason="no")
+    expire_lease(claim_next_run())
+    schedule.reap_expired_leases()
 
-    assert runs.claim(owner="me")
+    assert runs.claim_run(owner="me")
 
 
 def test_an_exception_gives_a_provider_another_cap(db: None, settings: Any) -> None:
-    """A machine of one's own may take fewer runs than a vendor."""
+    """PROVIDER_RUNS_EXCEPT overrides the cap of a provider."""
     settings.PROVIDER_RUNS_EXCEPT = {"openai": 1}
-    fleet(3)
+    create_endpoints(3)
     schedule.schedule_due()
 
-    assert runs.claim(owner="me")
-    assert runs.claim(owner="me") is None
+    assert runs.claim_run(owner="me")
+    assert runs.claim_run(owner="me") is None
 
 
-def test_the_database_refuses_two_runs_in_one_place(db: None) -> None:
-    """The cap is a constraint: two claims at once cannot both take the last place."""
-    fleet(2)
+def test_the_database_refuses_two_runs_in_one_slot(db: None) -> None:
+    """The cap is a constraint: two concurrent claims cannot both get the last slot."""
+    create_endpoints(2)
     schedule.schedule_due()
-    claimed()
-    claimed()
+    claim_next_run()
+    claim_next_run()
     with pytest.raises(IntegrityError, match="run_provider_slot"), transaction.atomic():
         Run.objects.update(slot=1)
 
 
-def test_what_a_run_may_cost_is_reserved_and_what_it_did_not_cost_is_given_back(
+def test_the_maximum_cost_is_reserved_and_the_rest_refunded(
     endpoint: Endpoint,
 ) -> None:
-    """In the end a day's spend is what its attempts took, and the look at the engine."""
+    """At the end the spend of a day is the cost of its attempts and of the engine read."""
     schedule.schedule_due()
-    lease = started()
-    reserved = spent()
+    lease = start_next_run()
+    reserved = read_spent()
     two = Evidence(({"request": {"url": "asked"}}, {"request": {"url": "again"}}))
-    attempts.record(lease, attempt(1, evidence=two, usage=Usage(100, 20)))
-    attempts.record(lease, attempt(2, usage=Usage(10, 5)))
+    attempts.record_attempt(lease, build_attempt(1, evidence=two, usage=Usage(100, 20)))
+    attempts.record_attempt(lease, build_attempt(2, usage=Usage(10, 5)))
     Run.objects.update(fingerprint={}, reserved_requests=0, reserved_tokens=0)
-    before = spent()
+    before = read_spent()
 
     finish.finish(lease)
 
     assert reserved[0] > 60
-    assert spent() == before
+    assert read_spent() == before
     assert Run.objects.get().requests == 3
 
 
-def test_a_cancelled_run_gives_back_what_it_had_not_used(endpoint: Endpoint) -> None:
-    """A run that was stopped does not eat the day's budget."""
+def test_a_cancelled_run_refunds_its_reservation(endpoint: Endpoint) -> None:
+    """A cancelled run costs only what its attempts cost."""
     schedule.schedule_due()
-    lease = started()
-    attempts.record(lease, attempt(1, usage=Usage(100, 20)))
+    lease = start_next_run()
+    attempts.record_attempt(lease, build_attempt(1, usage=Usage(100, 20)))
 
-    runs.cancel(Run.objects.get(pk=lease.run_id), by="ann")
+    runs.cancel_run(Run.objects.get(pk=lease.run_id), by="ann")
 
-    assert spent() == (1, 120)
+    assert read_spent() == (1, 120)
 
 
-def test_a_dead_workers_reservation_is_given_back(endpoint: Endpoint) -> None:
-    """A budget is not lost with the worker that held some of it."""
+def test_the_reservation_of_a_dead_worker_is_refunded(endpoint: Endpoint) -> None:
+    """Reaping a run refunds what its worker had reserved."""
     schedule.schedule_due()
-    lease = started()
-    attempts.record(lease, attempt(1, usage=Usage(100, 20)))
-    expire(lease)
+    lease = start_next_run()
+    attempts.record_attempt(lease, build_attempt(1, usage=Usage(100, 20)))
+    expire_lease(lease)
 
-    schedule.reap()
+    schedule.reap_expired_leases()
 
-    assert spent() == (1, 120)
+    assert read_spent() == (1, 120)
 
 
-def test_an_answer_that_tells_no_tokens_costs_what_was_reserved(endpoint: Endpoint) -> None:
-    """What is not known is not taken for nothing; a void attempt costs no tokens."""
+def test_a_reply_without_usage_costs_what_was_reserved(endpoint: Endpoint) -> None:
+    """Unknown usage does not count as zero, but a void attempt costs no tokens."""
     schedule.schedule_due()
-    lease = started()
-    attempts.record(lease, attempt(1, usage=Usage()))
-    dear = spent()
-    attempts.record(lease, attempt(2, Outcome.VOID, usage=Usage()))
+    lease = start_next_run()
+    attempts.record_attempt(lease, build_attempt(1, usage=Usage()))
+    after_unknown = read_spent()
+    attempts.record_attempt(lease, build_attempt(2, Outcome.VOID, usage=Usage()))
 
-    runs.cancel(Run.objects.get(pk=lease.run_id), by="ann")
+    runs.cancel_run(Run.objects.get(pk=lease.run_id), by="ann")
 
-    assert dear[1] > 1000
-    assert 1000 < spent()[1] < dear[1]
+    assert after_unknown[1] > 1000
+    assert 1000 < read_spent()[1] < after_unknown[1]
 
 
-def test_a_run_beyond_the_days_budget_does_not_begin(endpoint: Endpoint) -> None:
-    """It fails with the figures, sends nothing, and the endpoint waits for the next day."""
+def test_a_run_over_the_daily_budget_does_not_start(endpoint: Endpoint) -> None:
+    """The run fails with a reason, sends nothing, and the endpoint waits for the next day."""
     Endpoint.objects.update(daily_requests=10)
     schedule.schedule_due()
-    lease = claimed()
+    lease = claim_next_run()
 
-    assert runs.start(lease) is None
+    assert runs.start_run(lease) is None
 
     run = Run.objects.get()
     endpoint.refresh_from_db()
@@ -163,21 +170,21 @@ def test_a_run_beyond_the_days_budget_does_not_begin(endpoint: Endpoint) -> None
 
 @pytest.mark.parametrize("kind", ["daily_requests", "daily_tokens"])
 def test_budgets_hold_over_the_runs_of_a_day(endpoint: Endpoint, kind: str) -> None:
-    """Runs are carried out until the next one might not fit; the limit is never passed."""
-    carry_through(attempt(1, usage=Usage(1000, 1000)))
+    """Runs start until the next one might not fit; the limit is never exceeded."""
+    complete_run(build_attempt(1, usage=Usage(1000, 1000)))
     limit = {"daily_requests": 60, "daily_tokens": 200_000}[kind]
     Endpoint.objects.update(**{kind: limit})
 
     states = []
     for _ in range(80):
-        due_now()
+        make_endpoints_due()
         schedule.schedule_due()
-        lease = claimed()
-        if runs.start(lease):
-            attempts.record(lease, attempt(1, usage=Usage(1000, 1000)))
+        lease = claim_next_run()
+        if runs.start_run(lease):
+            attempts.record_attempt(lease, build_attempt(1, usage=Usage(1000, 1000)))
             finish.finish(lease)
         states.append(Run.objects.get(pk=lease.run_id).state)
-        requests, tokens = spent()
+        requests, tokens = read_spent()
         assert (requests if kind == "daily_requests" else tokens) <= limit
 
     assert {"finished", "failed"} == set(states)
@@ -185,22 +192,22 @@ def test_budgets_hold_over_the_runs_of_a_day(endpoint: Endpoint, kind: str) -> N
 
 
 def test_a_raised_budget_ends_the_wait(endpoint: Endpoint) -> None:
-    """Who raises the budget need not wait for the next day."""
+    """After the budget is raised, the endpoint is due at once."""
     Endpoint.objects.update(daily_requests=10)
     schedule.schedule_due()
-    runs.start(claimed())
+    runs.start_run(claim_next_run())
     assert schedule.schedule_due() == 0
 
-    change(endpoint, daily_requests=1000)
+    update_endpoint(endpoint, daily_requests=1000)
 
     assert schedule.schedule_due() == 1
 
 
-def test_waiting_for_the_next_day_is_not_taken_for_a_clock_set_back(endpoint: Endpoint) -> None:
-    """An endpoint with a short TTL stays asleep until its budget is new."""
+def test_waiting_for_the_next_day_is_not_mistaken_for_a_clock_set_back(endpoint: Endpoint) -> None:
+    """An endpoint with a short TTL waits until its budget is renewed."""
     Endpoint.objects.update(daily_requests=10, ttl=timedelta(minutes=5))
     schedule.schedule_due()
-    runs.start(claimed())
+    runs.start_run(claim_next_run())
 
     assert schedule.schedule_due() == 0
     endpoint.refresh_from_db()

@@ -1,7 +1,7 @@
-"""Looking for work costs the same however many runs there have been.
+"""The cost of finding work does not depend on the number of past runs.
 
-What the services send is explained as they send it. All of it happens in one transaction on
-tables that it emptied first, so that nothing, dead rows included, is left behind.
+The statements of the services are explained as they are sent, in one transaction on truncated
+tables, so that nothing remains, including dead rows.
 """
 
 from __future__ import annotations
@@ -22,23 +22,23 @@ from probes.suite import SUITE_VERSION
 
 OLD_RUNS = 1_000_000
 ENDPOINTS = 20_000
-# Entries that other tests left dead in an index are read on the way. The table of runs is more
-# than twenty thousand pages: whoever reads it all is far above this.
+# Allows for dead index entries of other tests. The table of runs has more than twenty thousand
+# pages, so a sequential scan exceeds this by far.
 FEW_PAGES = 1000
-CROWD = 10_000
+BACKLOG = 10_000
 
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """How Postgres carried out a statement: each table with how it was read, and the pages."""
+    """How Postgres executed a statement: the scans per table, and the pages read."""
 
     reads: frozenset[tuple[str, str]]  # table, index or "Seq Scan"
     pages: int
-    compared: int  # pairs of rows that a join looked at and that did not belong together
+    compared: int  # pairs of rows that a join filter removed
 
 
 @pytest.fixture(scope="module")
-def past(django_db_setup: None, django_db_blocker: DjangoDbBlocker) -> Iterator[None]:
+def history(django_db_setup: None, django_db_blocker: DjangoDbBlocker) -> Iterator[None]:
     """Thousands of endpoints, none due, and a million ended runs."""
     with django_db_blocker.unblock(), transaction.atomic():
         execute("TRUNCATE dashboard_endpoint, dashboard_profile, dashboard_run CASCADE")
@@ -53,46 +53,44 @@ def past(django_db_setup: None, django_db_blocker: DjangoDbBlocker) -> Iterator[
 
 
 @pytest.fixture
-def now(past: None, db: None) -> None:
-    """A moment after all that; what a test does to it is undone."""
+def now(history: None, db: None) -> None:
+    """The state after that history; changes of a test are rolled back."""
 
 
-def test_there_are_a_million_runs_and_reading_them_all_takes_far_more_pages(now: None) -> None:
-    """The bounds of the other tests would be passed by a single sequential scan."""
-    found = fetch_row(
-        "SELECT count(*), pg_relation_size('dashboard_run') / 8192 FROM dashboard_run"
-    )
+def test_a_sequential_scan_would_exceed_the_bounds(now: None) -> None:
+    """A single sequential scan of a million runs would exceed the bounds of the other tests."""
+    row = fetch_row("SELECT count(*), pg_relation_size('dashboard_run') / 8192 FROM dashboard_run")
 
-    assert found
-    assert found[0] == OLD_RUNS
-    assert found[1] > 20 * FEW_PAGES
+    assert row
+    assert row[0] == OLD_RUNS
+    assert row[1] > 20 * FEW_PAGES
 
 
-def test_a_claim_reads_only_what_waits(now: None) -> None:
-    """A worker finds the most urgent run by the index of those that wait."""
-    wake("id <= 50")
+def test_a_claim_reads_only_queued_runs(now: None) -> None:
+    """A worker finds the most urgent run by the index of queued runs."""
+    make_due("id <= 50")
     schedule.schedule_due()
 
-    plan = explained(runs._CLAIM, lambda: runs.claim(owner="me"))
+    plan = explain_call(runs._CLAIM, lambda: runs.claim_run(owner="me"))
 
     assert ("dashboard_run", "run_claimable") in plan.reads
     assert ("dashboard_run", "Seq Scan") not in plan.reads
     assert plan.pages < FEW_PAGES
 
 
-def test_a_claim_where_nothing_waits_reads_next_to_nothing(now: None) -> None:
-    """Idle workers ask again and again; the past must not pay for it."""
-    plan = explained(runs._CLAIM, lambda: runs.claim(owner="me"))
+def test_a_claim_without_queued_runs_reads_few_pages(now: None) -> None:
+    """An idle worker does not read past runs."""
+    plan = explain_call(runs._CLAIM, lambda: runs.claim_run(owner="me"))
 
     assert ("dashboard_run", "Seq Scan") not in plan.reads
     assert plan.pages < FEW_PAGES
 
 
-def test_what_is_due_is_found_by_the_index_of_due_times(now: None) -> None:
-    """Queueing what is due looks at no endpoint that is not, and at no run that is over."""
-    wake("id <= 50")
+def test_due_endpoints_are_found_by_the_index_of_due_times(now: None) -> None:
+    """Queueing due runs reads no endpoint that is not due and no ended run."""
+    make_due("id <= 50")
 
-    plan = explained(schedule._SCHEDULE, schedule.schedule_due)
+    plan = explain_call(schedule._SCHEDULE, schedule.schedule_due)
 
     assert ("dashboard_endpoint", "endpoint_due") in plan.reads
     assert {index for table, index in plan.reads if table == "dashboard_run"} <= {"run_one_active"}
@@ -100,69 +98,67 @@ def test_what_is_due_is_found_by_the_index_of_due_times(now: None) -> None:
     assert plan.pages < 50 * 60 + FEW_PAGES
 
 
-@pytest.mark.parametrize("duty", ["reap", "to_ring", "is_neglected"])
-def test_a_look_around_reads_no_run_that_is_over(now: None, duty: str) -> None:
-    """Whatever recurs stays away from the past."""
-    wake("id <= 50")
+@pytest.mark.parametrize("duty", ["reap_expired_leases", "claim_wakeups", "has_overdue_run"])
+def test_recurring_duties_read_no_ended_run(now: None, duty: str) -> None:
+    """No recurring duty of the scheduler reads past runs."""
+    make_due("id <= 50")
     schedule.schedule_due()
-    runs.claim(owner="me")
+    runs.claim_run(owner="me")
     statement, call = {
-        "reap": (schedule._REAP, schedule.reap),
-        "to_ring": (schedule._TO_RING, lambda: schedule.to_ring(10)),
-        "is_neglected": (schedule._NEGLECTED, schedule.is_neglected),
+        "reap_expired_leases": (schedule._REAP, schedule.reap_expired_leases),
+        "claim_wakeups": (schedule._CLAIM_WAKEUPS, lambda: schedule.claim_wakeups(10)),
+        "has_overdue_run": (schedule._OVERDUE, schedule.has_overdue_run),
     }[duty]
 
-    plan = explained(statement, call)
+    plan = explain_call(statement, call)
 
     assert ("dashboard_run", "Seq Scan") not in plan.reads
     assert plan.pages < FEW_PAGES
 
 
-def test_a_crowd_of_a_full_provider_is_passed_without_reading_the_past(
-    now: None, settings: Any
-) -> None:
-    """Ten thousand runs wait for a provider that is full; another one's run is found behind."""
+def test_a_backlog_of_a_full_provider_is_skipped(now: None, settings: Any) -> None:
+    """Behind ten thousand runs of a full provider, a run of another provider is found."""
     settings.PROVIDER_RUNS = 1
-    wake(f"provider = 'openai' AND id <= {2 * CROWD}")
+    make_due(f"provider = 'openai' AND id <= {2 * BACKLOG}")
     schedule.schedule_due()
-    assert runs.claim(owner="me")
-    wake("slug = 'e2'")
+    assert runs.claim_run(owner="me")
+    make_due("slug = 'e2'")
     schedule.schedule_due()
     execute("ANALYZE dashboard_run")
     leases: list[runs.Lease | None] = []
 
-    plan = explained(runs._CLAIM, lambda: leases.append(runs.claim(owner="me")))
+    plan = explain_call(runs._CLAIM, lambda: leases.append(runs.claim_run(owner="me")))
 
     assert [lease.slug for lease in leases if lease] == ["e2"]
     assert ("dashboard_run", "run_claimable") in plan.reads
     assert ("dashboard_run", "Seq Scan") not in plan.reads
-    assert plan.pages < CROWD + FEW_PAGES
+    assert plan.pages < BACKLOG + FEW_PAGES
 
 
-def test_what_is_due_is_found_quickly_while_a_crowd_waits(now: None) -> None:
-    """Statistics from before the crowd came must not lead to comparing each with each."""
-    wake(f"id <= {CROWD}")
+def test_due_endpoints_are_found_quickly_with_a_backlog(now: None) -> None:
+    """With statistics older than the backlog, the plan does not compare all pairs of rows."""
+    make_due(f"id <= {BACKLOG}")
     schedule.schedule_due()
 
-    plan = explained(schedule._SCHEDULE, schedule.schedule_due)
+    plan = explain_call(schedule._SCHEDULE, schedule.schedule_due)
 
-    assert plan.compared < 10 * CROWD
+    assert plan.compared < 10 * BACKLOG
 
 
-def wake(which: str) -> None:
+def make_due(which: str) -> None:
     execute(f"UPDATE dashboard_endpoint SET next_due_at = statement_timestamp() WHERE {which}")  # noqa: S608
 
 
-def explained(statement: str, call: Callable[[], object]) -> Plan:
-    """Let a service do its work, and tell how the statement in it was carried out."""
+def explain_call(statement: str, call: Callable[[], object]) -> Plan:
+    """Call a service, and return the plan of one of its statements."""
     plans: list[Plan] = []
 
     def explain(send: Any, sql: str, params: Any, many: bool, context: Any) -> Any:
         if sql == statement and not plans:
             before = transaction.savepoint()
-            ((found,),) = fetch_rows(f"EXPLAIN (ANALYZE, BUFFERS, FORMAT JSON) {sql}", params)
+            ((explained,),) = fetch_rows(f"EXPLAIN (ANALYZE, BUFFERS, FORMAT JSON) {sql}", params)
             transaction.savepoint_rollback(before)
-            plans.append(_plan(found[0]["Plan"]))
+            plans.append(_plan(explained[0]["Plan"]))
         return send(sql, params, many, context)
 
     with connection.execute_wrapper(explain):
@@ -172,9 +168,9 @@ def explained(statement: str, call: Callable[[], object]) -> Plan:
 
 @contextmanager
 def without_indexes(table: str) -> Iterator[None]:
-    """Filling a table and then making its indexes takes a fraction of filling it with them.
+    """Drop the indexes while the table is filled, which is much faster, and create them again.
 
-    Foreign keys do not come back: they change no plan, and checking a million of them is slow.
+    Foreign keys are not restored: they change no plan, and checking a million of them is slow.
     """
     indexes = fetch_rows(_INDEXES, {"table": table})
     for (name,) in fetch_rows(_FOREIGN_KEYS, {"table": table}):
@@ -184,8 +180,8 @@ def without_indexes(table: str) -> Iterator[None]:
             f"ALTER TABLE {table} DROP CONSTRAINT {name}" if is_constraint else f"DROP INDEX {name}"
         )
     yield
-    for _, made, _ in indexes:
-        execute(made)
+    for _, definition, _ in indexes:
+        execute(definition)
 
 
 def _plan(root: dict[str, Any]) -> Plan:
@@ -237,7 +233,7 @@ SELECT quote_ident(conname) FROM pg_constraint
 WHERE conrelid = %(table)s::regclass AND contype = 'f'
 """
 
-# The primary key stays: other tables refer to it.
+# Without the primary key, which other tables reference.
 _INDEXES = """
 SELECT quote_ident(c.relname), pg_get_indexdef(c.oid), k.oid IS NOT NULL FROM pg_index i
 JOIN pg_class c ON c.oid = i.indexrelid LEFT JOIN pg_constraint k ON k.conindid = c.oid

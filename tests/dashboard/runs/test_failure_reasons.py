@@ -1,4 +1,4 @@
-"""Why a run has no verdict is stored in English and told in the reader's language."""
+"""The reason of a run without a verdict is stored in English and shown translated."""
 
 from __future__ import annotations
 
@@ -6,13 +6,13 @@ import pytest
 from django.utils import translation
 
 from dashboard.runs import services as runs
-from dashboard.runs.failure_reasons import Reason, told
+from dashboard.runs.failure_reasons import FailureReason, translate_reason
 from probes.suite.sampling import Price
 from tests.factories import make_endpoint
 
 
 @pytest.mark.parametrize(
-    ("limits", "words"),
+    ("limits", "budget"),
     [
         ({"daily_requests": 1200}, "1,200 requests"),
         ({"daily_tokens": 5}, "5 tokens"),
@@ -20,22 +20,24 @@ from tests.factories import make_endpoint
     ],
 )
 @pytest.mark.django_db
-def test_a_budget_is_told_as_it_was_stored(limits: dict[str, int], words: str) -> None:
-    """What the service writes is recognised, whichever limits there are."""
-    stored = runs._over_budget(make_endpoint(**limits), Price(30, 4000))
+def test_a_budget_reason_is_recognised(limits: dict[str, int], budget: str) -> None:
+    """The reason that the service writes is recognised with any combination of limits."""
+    stored = runs._budget_reason(make_endpoint(**limits), Price(30, 4000))
 
-    assert told(stored) == Reason(said=stored)
-    assert words in stored
-
-
-def test_what_an_endpoint_said_is_kept_apart() -> None:
-    """Our part is told; theirs is data."""
-    assert told("No verdict. The tag: <b>.") == Reason("No verdict.", "The tag: <b>.")
-    assert told("Whatever else.") == Reason(given="Whatever else.")
-    assert told("") == Reason()
+    assert translate_reason(stored) == FailureReason(message=stored)
+    assert budget in stored
 
 
-def test_a_name_may_look_like_a_place() -> None:
-    """Who cancelled a run is shown as they are called."""
+def test_text_of_an_endpoint_is_not_translated() -> None:
+    """Our message is translated; text of an endpoint is kept as detail."""
+    assert translate_reason("No verdict. The tag: <b>.") == FailureReason(
+        "No verdict.", "The tag: <b>."
+    )
+    assert translate_reason("Whatever else.") == FailureReason(detail="Whatever else.")
+    assert translate_reason("") == FailureReason()
+
+
+def test_a_name_may_look_like_a_placeholder() -> None:
+    """The name of the user who cancelled a run is not formatted."""
     with translation.override("zh-hans"):
-        assert "{x}" in told("cancelled by {x}").said
+        assert "{x}" in translate_reason("cancelled by {x}").message

@@ -9,20 +9,20 @@ from dashboard.core import partitions
 from dashboard.models import Attempt, Run
 from dashboard.runs import attempts, schedule
 from dashboard.runs import services as runs
-from tests.dashboard.runs.builders import attempt, claimed
+from tests.dashboard.runs.builders import build_attempt, claim_next_run
 from tests.factories import make_endpoint
 
 
 @pytest.mark.django_db(transaction=True)
-def test_a_run_from_a_month_without_a_partition_makes_its_own() -> None:
-    """A run that waited while nobody looked after the partitions loses nothing."""
+def test_a_run_of_a_month_without_partitions_creates_them() -> None:
+    """An attempt of a run whose month has no partition is stored."""
     make_endpoint()
     schedule.schedule_due()
     Run.objects.update(created_at=datetime(2021, 5, 5, tzinfo=UTC))
-    lease = claimed()
-    assert runs.start(lease)
+    lease = claim_next_run()
+    assert runs.start_run(lease)
 
-    attempts.record(lease, attempt(1))
+    attempts.record_attempt(lease, build_attempt(1))
 
     assert Attempt.objects.count() == 1
     with connection.cursor() as cursor:

@@ -17,58 +17,58 @@ HTMX = {"HX-Request": "true"}
 URL = "/endpoints/steady/probe/"
 
 
-def test_the_plan_is_a_part_and_a_page(signed_in: Client) -> None:
-    """A dialog gets the plan alone; without scripts it is a page with a way back."""
+def test_the_plan_is_a_partial_and_a_page(signed_in: Client) -> None:
+    """A dialog gets only the plan; without JavaScript it is a complete page."""
     make_endpoint()
 
     part, page = signed_in.get(URL, headers=HTMX), signed_in.get(URL)
 
     assert_not_contains(part, "<html")
     assert_contains(page, "<html")
-    for answer in (part, page):
-        assert_contains(answer, "Start the light run")
-        assert_contains(answer, f"{runs.ceiling('full').tokens:,}")
-        assert_contains(answer, f"<dd>{len(plan_trials('full'))}</dd>")
-        assert_contains(answer, "No daily budget is set")
+    for response in (part, page):
+        assert_contains(response, "Start the light run")
+        assert_contains(response, f"{runs.price_ceiling('full').tokens:,}")
+        assert_contains(response, f"<dd>{len(plan_trials('full'))}</dd>")
+        assert_contains(response, "No daily budget is set")
     assert not Run.objects.exists()
 
 
-def test_the_plan_of_nobody_is_not_found(signed_in: Client) -> None:
-    """A slug that nobody registered has no plan."""
+def test_the_plan_of_an_unknown_endpoint_is_not_found(signed_in: Client) -> None:
+    """An unknown slug is a 404."""
     assert signed_in.get("/endpoints/nobody/probe/").status_code == 404
 
 
-def test_a_budget_that_does_not_suffice_is_refused_in_words(signed_in: Client) -> None:
-    """The plan says so instead of its button, and whoever asks all the same is refused."""
-    needed = runs.ceiling("full").requests
+def test_an_insufficient_budget_is_refused(signed_in: Client) -> None:
+    """The plan shows the refusal instead of the button, and a POST is refused."""
+    needed = runs.price_ceiling("full").requests
     endpoint = make_endpoint(daily_requests=needed)
     Spend.objects.create(endpoint=endpoint, day=timezone.now().date(), requests=1, tokens=0)
 
     page = signed_in.get(URL)
-    answer = signed_in.post(URL, {"suite": "full"}, headers=HTMX)
+    partial = signed_in.post(URL, {"suite": "full"}, headers=HTMX)
     plain = signed_in.post(URL, {"suite": "full"}, follow=True)
 
-    words = f"Today&#x27;s budget has {needed - 1} requests left, and this run may take {needed}."
-    assert_contains(page, words)
+    refusal = f"Today&#x27;s budget has {needed - 1} requests left, and this run may take {needed}."
+    assert_contains(page, refusal)
     assert_not_contains(page, "Start the full run")
     assert_contains(page, "Start the light run")
-    assert_contains(answer, words)
-    assert_contains(plain, words)
+    assert_contains(partial, refusal)
+    assert_contains(plain, refusal)
     assert not Run.objects.exists()
 
 
 @pytest.mark.django_db
-def test_tokens_have_a_budget_too() -> None:
-    """What is left of today's tokens decides as well."""
+def test_tokens_have_a_budget() -> None:
+    """The plan is refused if it exceeds today's remaining tokens."""
     endpoint = make_endpoint(daily_tokens=10)
 
-    planned = probe_plan.read(endpoint).of("light")
+    planned = probe_plan.read_plan(endpoint).for_suite("light")
 
     assert "10 tokens left" in planned.refusal
 
 
-def test_what_runs_already_is_told(signed_in: Client) -> None:
-    """Nobody asks twice for what is under way; its run is one click away."""
+def test_an_active_run_is_shown(signed_in: Client) -> None:
+    """The plan shows the progress of the active run and links to it."""
     run = make_run(make_endpoint(daily_requests=1), planned=12)
 
     page = signed_in.get(URL)
@@ -78,28 +78,28 @@ def test_what_runs_already_is_told(signed_in: Client) -> None:
 
 
 @pytest.mark.django_db
-def test_the_last_run_of_a_suite_says_what_it_came_to() -> None:
-    """A ceiling frightens; what it took last time is beside it."""
+def test_the_plan_has_the_cost_of_the_last_run() -> None:
+    """Beside the maximum, the plan has tokens and duration of the last run."""
     endpoint = make_endpoint()
     make_finished_run(endpoint, input_tokens=900, output_tokens=100, requests=11)
 
-    light, full = probe_plan.read(endpoint).suites
+    light, full = probe_plan.read_plan(endpoint).suites
 
-    assert (light.last_tokens, light.last_took) == (1000, "3 s")
-    assert full.last is None
+    assert (light.last_tokens, light.last_duration) == (1000, "3 s")
+    assert full.last_run is None
 
 
 @pytest.mark.django_db
-def test_money_is_told_where_a_price_is_known() -> None:
-    """Prices are per million tokens; a ceiling counts every request at its largest."""
+def test_money_is_shown_if_a_price_is_set() -> None:
+    """Prices are per million tokens; the maximum counts every request at its largest."""
     prices = {"price_input": Decimal(1), "price_output": Decimal(10), "currency": "EUR"}
     endpoint = make_endpoint(**prices)
     make_finished_run(endpoint, input_tokens=900_000, output_tokens=100_000)
 
-    planned = probe_plan.read(endpoint).of("light")
+    planned = probe_plan.read_plan(endpoint).for_suite("light")
 
     assert planned.last_cost is not None
-    assert planned.last_cost.words == "1.90 EUR"
+    assert planned.last_cost.text == "1.90 EUR"
     assert planned.cost is not None
     assert planned.cost.amount > 0
-    assert probe_plan.read(make_endpoint(slug="free")).of("light").cost is None
+    assert probe_plan.read_plan(make_endpoint(slug="free")).for_suite("light").cost is None

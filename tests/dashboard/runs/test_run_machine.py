@@ -1,6 +1,6 @@
-"""Runs are never lost, doubled or written by a stranger, whatever happens in whatever order.
+"""Runs are never lost, duplicated or written without a lease, in any sequence of steps.
 
-The examples are the same every time; `./run test --all` plays more of them.
+The examples are the same every time; `./run test --all` runs more of them.
 """
 
 from __future__ import annotations
@@ -39,12 +39,12 @@ from probes.outcomes import Evidence, Metric, Outcome, Verdict
 from probes.suite import plan_trials
 from probes.suite.sampling import estimate_price
 from probes.target import Provider
-from tests.dashboard.runs.builders import attempt
-from tests.dashboard.runs.run_machine import PROVIDERS, RunMachine, cap, due
+from tests.dashboard.runs.builders import build_attempt
+from tests.dashboard.runs.run_machine import PROVIDERS, RunMachine, due_endpoint_ids, provider_cap
 from tests.dashboard.runs.run_model import LEASE, Holding, recount
 from tests.extent import EXTENT
 
-# Which trial of the plan, how it went, what it told of its cost, whether its call came as text.
+# Index of the trial in the plan, outcome, usage, and whether the call came as text.
 Answer = tuple[int, Outcome, Usage, bool]
 ANSWERS: st.SearchStrategy[Answer] = st.tuples(
     st.integers(0, 99),
@@ -53,17 +53,17 @@ ANSWERS: st.SearchStrategy[Answer] = st.tuples(
     st.booleans(),
 )
 TEMPLATES = st.sampled_from(["", "a" * 64, "b" * 64])
-# None, too little, hardly enough for one run, and plenty.
-ONE = {
+# No budget, too little, just enough for one run, and plenty.
+RUN_REQUESTS = {
     suite: estimate_price(plan_trials(suite)).requests + MOST_REQUESTS
     for suite in ("light", "full")
 }
-BUDGETS = st.sampled_from([None, 10, ONE["light"] + 2, ONE["full"] + 2, 400])
+BUDGETS = st.sampled_from([None, 10, RUN_REQUESTS["light"] + 2, RUN_REQUESTS["full"] + 2, 400])
 ENDPOINTS = st.integers(0, len(PROVIDERS) - 1)
-DUTIES = ("reap", "retire_unserved", "schedule_due", "to_ring")
+DUTIES = ("reap", "retire_unserved", "schedule_due", "claim_wakeups")
 SHORT, LONG, DAY = timedelta(minutes=40), timedelta(hours=7), timedelta(days=1)
 TEXT = (Verdict(Metric.PARSE_SUCCESS, good=False, parser="hermes"),)
-# What opens an incident at once, unless the first run of the profile found it so.
+# Opens an incident at once, unless the first run of the profile has the same result.
 REFUSED = (Verdict(Metric.CLOSURE_ERROR, good=False),) * 2
 
 
@@ -72,7 +72,7 @@ class Runs(RunMachine):
 
     @initialize(target=leases, budget=BUDGETS)
     def begin_as_workers_do(self, budget: int | None) -> Any:
-        """Most of what can go wrong needs runs that are under way."""
+        """Start with active runs, which most faults need."""
         self.change(self.endpoint_ids[0], daily_requests=budget)
         self.schedule_due()
         return multiple(self.claim("a"), self.begin("b"))
@@ -86,42 +86,42 @@ class Runs(RunMachine):
         endpoint = self.endpoint(number)
         before = self.active(endpoint)
 
-        run = runs.request(endpoint, by=None, suite=suite, trigger=trigger)
+        run = runs.request_run(endpoint, by=None, suite=suite, trigger=trigger)
 
         assert before is None or before.pk == run.pk
         if run.state == "queued":
             assert run.priority <= PRIORITIES[trigger]
 
     @rule(duties=st.sampled_from([DUTIES, ("reap",), ("schedule_due",)]))
-    def look_around(self, duties: tuple[str, ...]) -> None:
-        """What beat and every worker's timer do, or one of it."""
+    def scheduler_pass(self, duties: tuple[str, ...]) -> None:
+        """The duties of beat and of every worker's timer, or one of them."""
         for duty in duties:
             getattr(self, duty)()
 
     def schedule_due(self) -> None:
-        waiting = due()
+        waiting = due_endpoint_ids()
 
         queued = schedule.schedule_due()
 
-        self.set_apart(Run.objects.filter(state="queued", not_before=F("created_at")))
+        self.separate_waits(Run.objects.filter(state="queued", not_before=F("created_at")))
         assert queued == len(waiting)
-        assert not waiting & due(), "due, and nothing comes of it"
+        assert not waiting & due_endpoint_ids(), "due, and nothing comes of it"
 
-    def to_ring(self, most: int = 2) -> None:
-        rung = schedule.to_ring(most)
+    def claim_wakeups(self, limit: int = 2) -> None:
+        run_ids = schedule.claim_wakeups(limit)
 
-        assert len(rung) <= most
-        assert Run.objects.filter(pk__in=rung, state="queued").count() == len(rung)
-        assert not set(rung) & set(schedule.to_ring(most)), "rung twice for nothing"
+        assert len(run_ids) <= limit
+        assert Run.objects.filter(pk__in=run_ids, state="queued").count() == len(run_ids)
+        assert not set(run_ids) & set(schedule.claim_wakeups(limit)), "a second wake-up too early"
 
     @rule(target=leases, owner=st.sampled_from(["a", "b", "c"]))
     def claim(self, owner: str) -> Any:
         claimable = self.claimable()
 
-        lease = runs.claim(owner=owner)
+        lease = runs.claim_run(owner=owner)
 
         if lease is None:
-            assert not claimable, "a run waits, there is a place, and nobody gets it"
+            assert not claimable, "a run can be claimed, but was not"
             return multiple()
         assert claimable[lease.run_id] == min(claimable.values())
         endpoint = Endpoint.objects.get(slug=lease.slug)
@@ -135,13 +135,16 @@ class Runs(RunMachine):
         return lease
 
     @rule(
-        target=leases, told=TEMPLATES, answers=st.lists(ANSWERS, max_size=4), is_whole=st.booleans()
+        target=leases,
+        template=TEMPLATES,
+        answers=st.lists(ANSWERS, max_size=4),
+        is_whole=st.booleans(),
     )
-    def carry_out(self, told: str, answers: list[Answer], is_whole: bool) -> Any:
-        """A worker's whole way, or as far as it came before it died."""
+    def execute(self, template: str, answers: list[Answer], is_whole: bool) -> Any:
+        """A complete execution by a worker, or one up to its crash."""
         if not isinstance(lease := self.begin("d"), Lease):
             return lease
-        self.note_engine(lease, told, "b1")
+        self.note_engine(lease, template, "b1")
         for answer in answers:
             self.record(lease, answer)
         if is_whole:
@@ -150,35 +153,35 @@ class Runs(RunMachine):
 
     @rule(target=leases, short=st.integers(0, 1))
     def begin_at_the_limit(self, short: int) -> Any:
-        """The budget is what is spent and what the run may cost, or one request less."""
+        """The budget is exactly enough for the run, or one request short."""
         if isinstance(lease := self.claim("f"), Lease):
             run = Run.objects.get(pk=lease.run_id)
-            room = self.spent(run.endpoint_id)[0] + self.cost_of(run)[0] - short
+            room = self.spent(run.endpoint_id)[0] + self.remaining_cost(run)[0] - short
             self.change(run.endpoint_id, daily_requests=room, daily_tokens=None)
             self.start(lease)
         return lease
 
     @rule(target=leases)
     def take_over(self) -> Any:
-        """Those at work fall silent for too long, and others go on with their runs."""
+        """All leases expire, and other workers take over the runs."""
         self.pass_time(LONG)
         for holding in list(self.model.holders.values()):
             self.renew(holding.lease)
-        self.look_around(DUTIES)
+        self.scheduler_pass(DUTIES)
         self.pass_time(LONG)
         return multiple(*(lease for _ in PROVIDERS if isinstance(lease := self.begin("e"), Lease)))
 
     @rule(lease=leases)
     def start(self, lease: Lease) -> None:
-        holding = self.model.living(lease)
+        holding = self.model.live_holding(lease)
         if not holding or holding.is_running:
             with self.refused():
-                runs.start(lease)
+                runs.start_run(lease)
             return
         run = Run.objects.select_related("endpoint").get(pk=lease.run_id)
-        fits, cost, left = self.fits(run), self.cost_of(run), self.left_of(run)
+        fits, cost, remaining = self.fits(run), self.remaining_cost(run), self.remaining_trials(run)
 
-        work = runs.start(lease)
+        work = runs.start_run(lease)
 
         assert (work is not None) == fits, "the day's budget was not held"
         run.refresh_from_db()
@@ -187,12 +190,15 @@ class Runs(RunMachine):
             assert run.state == "failed"
             return
         assert (run.reserved_requests, run.reserved_tokens) == cost
-        assert (work.trials, work.ask_engine) == (left, run.pk not in self.asked)
-        holding.is_running, holding.asks_engine = True, work.ask_engine
+        assert (work.trials, work.needs_engine_facts) == (
+            remaining,
+            run.pk not in self.engine_known,
+        )
+        holding.is_running, holding.asks_engine = True, work.needs_engine_facts
 
     @rule(answers=st.lists(ANSWERS, min_size=1, max_size=3))
-    def go_on(self, answers: list[Answer]) -> None:
-        """All who are at work store what they found."""
+    def record_all(self, answers: list[Answer]) -> None:
+        """All lease holders record attempts."""
         for holding in list(self.model.holders.values()):
             for answer in answers:
                 self.record(holding.lease, answer)
@@ -203,49 +209,54 @@ class Runs(RunMachine):
         run = Run.objects.get(pk=lease.run_id)
         trials = plan_trials(run.suite)
         trial = trials[pick % len(trials)]
-        most = estimate_price([trial])
-        over: dict[str, Any] = {"facts": {"formats": [wire_of(run)]}}
+        price = estimate_price([trial])
+        over: dict[str, Any] = {"facts": {"formats": [wire_format(run)]}}
         if is_text and outcome is Outcome.FAIL:
             over = {"verdicts": TEXT, "facts": {"formats": ["hermes"]}}
         elif outcome is Outcome.FAIL and pick % 2:
             over["verdicts"] = REFUSED
-        asked = tuple({"request": {"n": n}} for n in range(1 + pick % most.requests))
-        made = attempt(
-            trial.trial, outcome, probe=trial.probe, usage=usage, evidence=Evidence(asked), **over
+        exchanges = tuple({"request": {"n": n}} for n in range(1 + pick % price.requests))
+        recorded = build_attempt(
+            trial.trial,
+            outcome,
+            probe=trial.probe,
+            usage=usage,
+            evidence=Evidence(exchanges),
+            **over,
         )
-        holding = self.model.living(lease)
+        holding = self.model.live_holding(lease)
         if not holding or not holding.is_running:
             with self.refused():
-                attempts.record(lease, made)
+                attempts.record_attempt(lease, recorded)
             return
 
-        attempts.record(lease, made)
+        attempts.record_attempt(lease, recorded)
 
-        holding.left = LEASE
+        holding.time_left = LEASE
         key = (run.pk, trial.probe, trial.trial)
-        if key in self.model.given:
+        if key in self.model.attempts:
             return
-        found = fetch_row(_ATTEMPT, dict(zip(("run", "probe", "trial"), key, strict=True)))
-        assert found
-        assert found[0] == lease.token
-        self.model.given[key], self.model.stored[key] = made, found[1]
-        silent = 0 if outcome is Outcome.VOID else most.tokens
+        row = fetch_row(_ATTEMPT, dict(zip(("run", "probe", "trial"), key, strict=True)))
+        assert row
+        assert row[0] == lease.token
+        self.model.attempts[key], self.model.stored[key] = recorded, row[1]
+        silent = 0 if outcome is Outcome.VOID else price.tokens
         tokens = sum((usage.input_tokens or 0, usage.output_tokens or 0)) or silent
-        self.model.pay(holding.endpoint_id, self.reserved_on(lease), (len(asked), tokens))
+        self.model.pay(holding.endpoint_id, self.reserved_on(lease), (len(exchanges), tokens))
 
     @rule(lease=leases)
     def renew(self, lease: Lease) -> None:
-        holding = self.model.living(lease)
+        holding = self.model.live_holding(lease)
         if not holding:
             with self.refused():
-                runs.renew(lease)
+                runs.renew_lease(lease)
             return
-        runs.renew(lease)
-        holding.left = LEASE
+        runs.renew_lease(lease)
+        holding.time_left = LEASE
 
     @rule(lease=leases)
     def finish(self, lease: Lease) -> None:
-        # A lease that ran out and was not taken away yet may still finish: nobody else has begun.
+        # An expired lease that was not revoked yet may still finish: no other worker has the run.
         holding = self.model.holding(lease)
         if not holding or not holding.is_running:
             with self.refused():
@@ -255,10 +266,10 @@ class Runs(RunMachine):
         results.finish(lease)
 
         del self.model.holders[lease.run_id]
-        made = self.model.attempts_of(lease.run_id)
+        recorded = self.model.run_attempts(lease.run_id)
         run = Run.objects.get(pk=lease.run_id)
-        self.model.finished[run.pk] = recount(made, wire_of(run))
-        outcomes = {attempt.outcome for attempt in made}
+        self.model.finished[run.pk] = recount(recorded, wire_format(run))
+        outcomes = {attempt.outcome for attempt in recorded}
         assert run.state == ("finished" if outcomes - {Outcome.VOID} else "failed")
         assert run.passed + run.failed + run.void == run.done
         profile = run.profile
@@ -266,7 +277,7 @@ class Runs(RunMachine):
 
     @rule(lease=leases)
     def fail(self, lease: Lease) -> None:
-        runs.fail(lease, reason="cannot be probed")
+        runs.fail_run(lease, reason="cannot be probed")
         if self.model.holding(lease):
             del self.model.holders[lease.run_id]
 
@@ -277,61 +288,61 @@ class Runs(RunMachine):
             return
         run = latest[-1]
 
-        assert runs.cancel(run, by="ann") == run.is_active
+        assert runs.cancel_run(run, by="ann") == run.is_active
 
         self.model.holders.pop(run.pk, None)
 
     def reap(self) -> None:
         dead = self.model.expired()
 
-        assert schedule.reap() == len(dead)
+        assert schedule.reap_expired_leases() == len(dead)
 
-        self.set_apart(Run.objects.filter(state="queued", pk__in=dead))
+        self.separate_waits(Run.objects.filter(state="queued", pk__in=dead))
         for run_id in dead:
             del self.model.holders[run_id]
 
     @rule(number=ENDPOINTS)
     def older_release(self, number: int) -> None:
-        """A waiting run was queued by a release whose suite nobody has any more."""
+        """A queued run has a suite version that no worker has any more."""
         untouched = self.endpoint(number).runs.filter(state="queued", claims=0)
         untouched.update(suite_version="tool-probe-v0", created_at=Now() - 2 * LEASE)
 
     def retire_unserved(self) -> None:
         old = Run.objects.filter(state="queued", suite_version="tool-probe-v0").count()
 
-        assert schedule.retire_unserved() == old
+        assert schedule.retire_unserved_runs() == old
 
     @rule(number=ENDPOINTS, model=st.sampled_from(["m", "n"]))
     def edit_key(self, number: int, model: str) -> None:
         endpoint_id = self.endpoint_ids[number]
         key = self.model.keys[endpoint_id]
-        if is_other := key.model != model:
+        if is_changed := key.model != model:
             key.follow(model, "")
-            self.model.take_away(endpoint_id)
+            self.model.revoke(endpoint_id)
 
-        assert self.change(endpoint_id, model=model) == is_other
+        assert self.change(endpoint_id, model=model) == is_changed
 
-    @rule(lease=leases, told=TEMPLATES, engine=st.sampled_from(["b1", "b2"]))
-    def note_engine(self, lease: Lease, told: str, engine: str) -> None:
-        holding = self.model.living(lease)
+    @rule(lease=leases, template=TEMPLATES, engine=st.sampled_from(["b1", "b2"]))
+    def note_engine(self, lease: Lease, template: str, engine: str) -> None:
+        holding = self.model.live_holding(lease)
         if not holding or not holding.is_running:
             with self.refused():
-                profiles.note_engine(lease, EngineFacts(told, {"engine": engine}))
+                profiles.note_engine(lease, EngineFacts(template, {"engine": engine}))
             return
         if not holding.asks_engine:
             return
         key, day = self.model.keys[holding.endpoint_id], self.reserved_on(lease)
 
-        goes_on = profiles.note_engine(lease, EngineFacts(told, {"engine": engine}))
+        is_same_key = profiles.note_engine(lease, EngineFacts(template, {"engine": engine}))
 
-        assert goes_on == (not told or key.template in ("", told))
-        if goes_on:
-            key.template, holding.asks_engine = told or key.template, False
-            self.asked.add(lease.run_id)
+        assert is_same_key == (not template or key.template in ("", template))
+        if is_same_key:
+            key.template, holding.asks_engine = template or key.template, False
+            self.engine_known.add(lease.run_id)
             self.model.pay(holding.endpoint_id, day, (MOST_REQUESTS, MOST_TOKENS))
         else:
-            key.follow(key.model, told)
-            self.model.take_away(holding.endpoint_id)
+            key.follow(key.model, template)
+            self.model.revoke(holding.endpoint_id)
 
     @rule(
         number=ENDPOINTS,
@@ -352,19 +363,19 @@ class Runs(RunMachine):
 
     @rule(span=st.sampled_from([SHORT, LONG, DAY]), is_last_chance=st.booleans())
     def time_passes(self, span: timedelta, is_last_chance: bool) -> None:
-        """The runs under way may have killed as many workers as they may."""
+        """Time passes, and active runs may reach their maximum of claims."""
         if is_last_chance:
             Run.objects.filter(state__in=HELD).update(max_claims=F("claims"))
         self.pass_time(span)
 
     @rule(lease=consumes(leases))
     def crash(self, lease: Lease) -> None:
-        """The worker is gone without a word; its lease is known to nobody."""
+        """A worker dies, and its lease is never used again."""
 
     @precondition(lambda self: self.steps >= 25)
     @rule()
     def calm(self) -> None:
-        """Whatever happened: once faults end, every endpoint comes to a verdict."""
+        """Once faults end, every endpoint gets a verdict."""
         self.steps = 0
         self.set_caps(3, {})
         for id_ in self.endpoint_ids:
@@ -372,14 +383,14 @@ class Runs(RunMachine):
         self.pass_time(DAY)
         self.reap()
         self.retire_unserved()
-        assert cap("openai") >= len(PROVIDERS)
-        # The second time what was taken is refused, which opens an incident.
+        assert provider_cap("openai") >= len(PROVIDERS)
+        # The second run fails where the first passed, which opens an incident.
         for outcome in (Outcome.PASS, Outcome.FAIL):
             self.pass_time(DAY)
             self.schedule_due()
             verdicts = {self._verdict(outcome) for _ in PROVIDERS}
             assert verdicts == set(self.endpoint_ids)
-        assert runs.claim(owner="calm") is None
+        assert runs.claim_run(owner="calm") is None
 
     def _verdict(self, outcome: Outcome) -> int:
         lease = self.claim("calm")
@@ -393,7 +404,7 @@ class Runs(RunMachine):
 
 @pytest.mark.timeout(600)
 def test_any_sequence_of_steps_keeps_every_promise(db: None) -> None:
-    """Leases, places, budgets, attempts, figures, epochs and due times hold after every step."""
+    """All invariants of leases, slots, budgets, attempts, figures and epochs hold at each step."""
     run_state_machine_as_test(
         Runs,
         settings=settings(
@@ -408,7 +419,7 @@ def test_any_sequence_of_steps_keeps_every_promise(db: None) -> None:
     )
 
 
-def wire_of(run: Run) -> str:
+def wire_format(run: Run) -> str:
     return adapter_for(Provider(run.provider)).format
 
 

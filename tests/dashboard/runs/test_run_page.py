@@ -7,7 +7,7 @@ from django.test import Client
 from django.utils import timezone
 from pytest_django import DjangoAssertNumQueries
 
-from dashboard.runs.text import OTHER, group_of, question
+from dashboard.runs.text import OTHER, probe_group, probe_question
 from probes.suite import PROBES
 from tests.factories import make_attempt, make_endpoint, make_finished_run, make_run
 from tests.markup import assert_contains, assert_not_contains
@@ -28,11 +28,11 @@ PARTS = (
 
 
 def test_the_page_lists_every_attempt(signed_in: Client) -> None:
-    """A run shows what each attempt came to, and why."""
+    """The page of a run shows the outcome and the findings of each attempt."""
     run = make_finished_run(make_endpoint(), passed=1, failed=1)
     make_attempt(run, trial=1)
-    found = {"kind": "wrong_value", "message": "The tag is gamma.", "path": "$.tag"}
-    make_attempt(run, trial=2, outcome="fail", findings=[found])
+    finding = {"kind": "wrong_value", "message": "The tag is gamma.", "path": "$.tag"}
+    make_attempt(run, trial=2, outcome="fail", findings=[finding])
 
     page = signed_in.get(f"/runs/{run.pk}/")
 
@@ -44,7 +44,7 @@ def test_the_page_lists_every_attempt(signed_in: Client) -> None:
 
 
 def test_evidence_is_inert(signed_in: Client) -> None:
-    """Markup of a model is text, and its invisible characters are seen."""
+    """Markup of a model is escaped, and its invisible characters are spelled out."""
     run = make_finished_run(make_endpoint())
     make_attempt(run, evidence={"exchanges": [EXCHANGE, EXCHANGE], "findings": []})
 
@@ -58,7 +58,7 @@ def test_evidence_is_inert(signed_in: Client) -> None:
 
 
 def test_every_exchange_of_an_attempt_is_shown_in_order(signed_in: Client) -> None:
-    """A script asks several times; each question stands under its own heading."""
+    """Each exchange of a script has its own heading, in order."""
     run = make_finished_run(make_endpoint())
     first = {**EXCHANGE, "label": "asked"}
     second = {**EXCHANGE, "label": "with the result", "reply": None, "error": "Timed out."}
@@ -73,7 +73,7 @@ def test_every_exchange_of_an_attempt_is_shown_in_order(signed_in: Client) -> No
 
 
 def test_hostile_findings_are_inert_on_every_page(signed_in: Client) -> None:
-    """What a model wrote into a finding runs nowhere."""
+    """Markup in the message of a finding is escaped on every page."""
     run = make_finished_run(make_endpoint(), passed=0, failed=1)
     finding = {"kind": "wrong_value", "message": HOSTILE, "path": ""}
     make_attempt(run, outcome="fail", findings=[finding])
@@ -84,8 +84,8 @@ def test_hostile_findings_are_inert_on_every_page(signed_in: Client) -> None:
         assert_not_contains(page, "\u202e")
 
 
-def test_evidence_that_is_gone_is_said_to_be(signed_in: Client) -> None:
-    """Attempts outlive their evidence."""
+def test_expired_evidence_is_reported(signed_in: Client) -> None:
+    """The page of an attempt says that its evidence is no longer stored."""
     run = make_finished_run(make_endpoint())
     make_attempt(run)
 
@@ -102,37 +102,37 @@ def test_an_unknown_run_is_not_found(signed_in: Client, path: str) -> None:
 
 @pytest.mark.parametrize("path", PARTS)
 def test_anonymous_sees_no_run(client: Client, db: None, path: str) -> None:
-    """Runs and their evidence ask for a sign-in first."""
+    """Runs and their evidence require a sign-in."""
     run = make_finished_run(make_endpoint())
 
-    answer = client.get(f"/runs/{run.pk}/{path}")
+    response = client.get(f"/runs/{run.pk}/{path}")
 
-    assert answer.headers["Location"].startswith("/login/")
+    assert response.headers["Location"].startswith("/login/")
 
 
-def test_runs_of_a_removed_endpoint_are_gone(signed_in: Client) -> None:
-    """An endpoint takes its runs with it."""
+def test_runs_of_a_removed_endpoint_are_not_found(signed_in: Client) -> None:
+    """Removing an endpoint hides its runs."""
     run = make_finished_run(make_endpoint())
     signed_in.post("/endpoints/steady/remove/")
 
     assert signed_in.get(f"/runs/{run.pk}/").status_code == 404
 
 
-def test_what_went_wrong_stands_first(signed_in: Client) -> None:
-    """Among fifty attempts nobody should have to look for the failed one."""
+def test_failures_come_first(signed_in: Client) -> None:
+    """Failed attempts are listed before void and passing ones."""
     run = make_finished_run(make_endpoint())
     for trial, outcome in enumerate(("pass", "void", "fail"), 1):
         make_attempt(run, trial=trial, outcome=outcome)
 
     page = signed_in.get(f"/runs/{run.pk}/").content.decode()
 
-    places = [page.index(f'hx-get="/runs/{run.pk}/attempts/format/{n}/"') for n in (3, 2, 1)]
-    assert places == sorted(places)
+    positions = [page.index(f'hx-get="/runs/{run.pk}/attempts/format/{n}/"') for n in (3, 2, 1)]
+    assert positions == sorted(positions)
 
 
 @pytest.mark.parametrize("path", PARTS[4:])
 def test_an_unknown_attempt_is_not_found(signed_in: Client, path: str) -> None:
-    """A run does not lend its attempts to other names."""
+    """An unknown attempt of a run is a 404 in every part."""
     run = make_finished_run(make_endpoint())
 
     assert signed_in.get(f"/runs/{run.pk}/{path}").status_code == 404
@@ -140,7 +140,7 @@ def test_an_unknown_attempt_is_not_found(signed_in: Client, path: str) -> None:
 
 @pytest.mark.parametrize("path", ["0/raw/", "2/raw/", "0/chunks/", "99999999999999999999/chunks/"])
 def test_an_unknown_exchange_is_not_found(signed_in: Client, path: str) -> None:
-    """An attempt has as many exchanges as it has."""
+    """The number of an exchange that does not exist is a 404."""
     run = make_finished_run(make_endpoint())
     make_attempt(run, evidence={"exchanges": [EXCHANGE], "findings": []})
 
@@ -148,7 +148,7 @@ def test_an_unknown_exchange_is_not_found(signed_in: Client, path: str) -> None:
 
 
 def test_results_can_be_filtered_by_outcome(signed_in: Client) -> None:
-    """The address says which outcome is shown, and the counts stay those of all."""
+    """The query string selects an outcome, and the counts still cover all attempts."""
     run = make_finished_run(make_endpoint())
     for trial, outcome in enumerate(("pass", "void", "fail"), 1):
         make_attempt(run, trial=trial, outcome=outcome)
@@ -162,8 +162,8 @@ def test_results_can_be_filtered_by_outcome(signed_in: Client) -> None:
     assert_contains(page, f'hx-get="/runs/{run.pk}/attempts/?outcome=fail"')
 
 
-def test_probes_stand_in_their_groups(signed_in: Client) -> None:
-    """Schema probes are together under one heading with their own counts; void is no trial."""
+def test_probes_are_grouped(signed_in: Client) -> None:
+    """Schema probes have one heading with their own counts; void attempts are no trials."""
     run = make_finished_run(make_endpoint())
     make_attempt(run, probe="schema_types")
     make_attempt(run, probe="schema_union", outcome="fail")
@@ -177,8 +177,8 @@ def test_probes_stand_in_their_groups(signed_in: Client) -> None:
     assert_contains(page, "Other probes")
 
 
-def test_the_title_says_what_the_run_found(signed_in: Client) -> None:
-    """Nobody has to add up to know how a run ended."""
+def test_the_title_has_the_result_of_the_run(signed_in: Client) -> None:
+    """The title of the page states how the run ended."""
     endpoint = make_endpoint()
     titles = {
         "Run {}: 2 of 5 attempts failed": make_finished_run(endpoint, passed=3, failed=2),
@@ -191,8 +191,8 @@ def test_the_title_says_what_the_run_found(signed_in: Client) -> None:
         assert_contains(signed_in.get(f"/runs/{run.pk}/"), f"<h1>{title.format(run.pk)}</h1>")
 
 
-def test_runs_lead_to_their_neighbours(signed_in: Client) -> None:
-    """The previous and the next run of the same endpoint are one click away."""
+def test_a_run_links_to_its_neighbours(signed_in: Client) -> None:
+    """The page links to the previous and the next run of the same endpoint."""
     endpoint = make_endpoint()
     first = make_finished_run(endpoint)
     make_finished_run(make_endpoint(slug="other"))
@@ -204,8 +204,8 @@ def test_runs_lead_to_their_neighbours(signed_in: Client) -> None:
     assert_contains(page, f'rel="next" href="/runs/{third.pk}/"')
 
 
-def test_progress_names_steps_tokens_and_the_time_left(signed_in: Client) -> None:
-    """A run under way says what is asked now, what it used, and how long it will take."""
+def test_progress_shows_steps_tokens_and_remaining_time(signed_in: Client) -> None:
+    """An active run shows its current steps, tokens used, and the estimated time left."""
     begun = timezone.now() - timedelta(seconds=30)
     leased = {"lease_expires_at": timezone.now(), "slot": 1, "started_at": begun}
     run = make_run(make_endpoint(), state="running", planned=12, **leased)
@@ -223,22 +223,22 @@ def test_progress_names_steps_tokens_and_the_time_left(signed_in: Client) -> Non
     assert again.status_code == 204
 
 
-def test_a_run_costs_as_many_queries_as_a_long_one(
+def test_queries_do_not_grow_with_the_attempts(
     signed_in: Client, django_assert_num_queries: DjangoAssertNumQueries
 ) -> None:
-    """The page does not ask once for each attempt."""
+    """The number of queries does not depend on the number of attempts."""
     run = make_finished_run(make_endpoint())
     for trial in range(1, 41):
         make_attempt(run, trial=trial, outcome="fail")
 
-    # With the roles of whoever asks, and the team of the run.
+    # Includes the roles of the user and the team of the run.
     with django_assert_num_queries(8):
         signed_in.get(f"/runs/{run.pk}/")
 
 
 def test_every_probe_has_a_group_and_its_question(db: None) -> None:
-    """What pages ask in words is what the suite asks."""
-    assert {name: question(name) for name in PROBES} == {
+    """The questions on pages are those of the suite."""
+    assert {name: probe_question(name) for name in PROBES} == {
         name: probe.question for name, probe in PROBES.items()
     }
-    assert all(group_of(name).code != OTHER for name in PROBES)
+    assert all(probe_group(name).code != OTHER for name in PROBES)

@@ -13,14 +13,14 @@ from dashboard.models.run import State
 from dashboard.runs import pulses, workers
 from tests.factories import make_endpoint, make_run
 
-DUTIES = (pulses.BEAT, pulses.LOOK_AROUND, pulses.ROLL_UP, pulses.RETENTION)
+DUTIES = (pulses.BEAT, pulses.SCHEDULE, pulses.ROLL_UP, pulses.RETENTION)
 
 
 def make_healthy_system() -> Endpoint:
     """One worker, all duties just done, and one endpoint with a recent run."""
-    workers.seen("host:1")
+    workers.record_heartbeat("host:1")
     for duty in DUTIES:
-        pulses.note(duty)
+        pulses.record_pulse(duty)
     endpoint = make_endpoint()
     Endpoint.objects.update(next_due_at=Now() + timedelta(hours=6), last_finished_at=Now())
     return endpoint

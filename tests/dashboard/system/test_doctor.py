@@ -172,9 +172,9 @@ def test_credentials_that_cannot_be_decrypted_are_reported(
     """Only the endpoints whose encryption key was lost are listed."""
     lost, kept = b"a" * 32, b"b" * 32
     settings.CREDENTIAL_KEYS = [lost]
-    credentials.store(healthy, Secret("planted-one"))
+    credentials.store_key(healthy, Secret("planted-one"))
     settings.CREDENTIAL_KEYS = [kept]
-    credentials.store(make_endpoint(slug="fine"), Secret("planted-two"))
+    credentials.store_key(make_endpoint(slug="fine"), Secret("planted-two"))
 
     message = only_problem("stored credentials", Verdict.BAD).message
 
@@ -183,7 +183,7 @@ def test_credentials_that_cannot_be_decrypted_are_reported(
 
 def test_a_tampered_credential_is_reported(healthy: Endpoint) -> None:
     """The seal covers every byte."""
-    credentials.store(healthy, Secret("planted"))
+    credentials.store_key(healthy, Secret("planted"))
     sql("UPDATE dashboard_credential SET sealed = sealed || '\\x00'::bytea")
 
     only_problem("stored credentials", Verdict.BAD)
@@ -194,7 +194,7 @@ def test_a_wrong_rollup_is_reported(healthy: Endpoint) -> None:
     yesterday = datetime.now(UTC) - timedelta(days=1)
     partitions.ensure_months([yesterday.date()])
     row = Observation(healthy.profile.pk, 1, observations.LIVE, 1, yesterday)
-    observations.store([row], batch=uuid.uuid4())
+    observations.store_batch([row], batch=uuid.uuid4())
     rollups.roll_up()
     assert store.recount().verdict is Verdict.OK
 

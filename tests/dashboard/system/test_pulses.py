@@ -17,9 +17,9 @@ HOUR = timedelta(hours=1)
 @pytest.mark.django_db
 def test_a_rare_duty_is_done_once_per_span() -> None:
     """The first caller in a span gets the duty."""
-    turns = [pulses.take_turn("rare", every=HOUR) for _ in range(3)]
+    turns = [pulses.claim_turn("rare", every=HOUR) for _ in range(3)]
     Pulse.objects.filter(duty="rare").update(at=Pulse.objects.get().at - HOUR)
-    later = [pulses.take_turn("rare", every=HOUR) for _ in range(2)]
+    later = [pulses.claim_turn("rare", every=HOUR) for _ in range(2)]
 
     assert turns == [True, False, False]
     assert later == [True, False]
@@ -28,11 +28,11 @@ def test_a_rare_duty_is_done_once_per_span() -> None:
 @pytest.mark.django_db
 def test_recording_a_duty_again_updates_its_time() -> None:
     """A duty has one row with its last time."""
-    pulses.note("often")
+    pulses.record_pulse("often")
     Pulse.objects.update(at=Pulse.objects.get().at - HOUR)
     before = Pulse.objects.get().at
 
-    pulses.note("often")
+    pulses.record_pulse("often")
 
     assert Pulse.objects.get().at > before
 
@@ -41,8 +41,8 @@ def test_recording_a_duty_again_updates_its_time() -> None:
 def test_a_duty_is_recorded_in_a_single_statement() -> None:
     """A worker that dies between two statements would block the others."""
     with CaptureQueriesContext(connection) as queries:
-        pulses.note("often")
-        pulses.take_turn("rare", every=HOUR)
+        pulses.record_pulse("often")
+        pulses.claim_turn("rare", every=HOUR)
 
     statements = [query["sql"].split()[0] for query in queries.captured_queries]
     assert statements == ["INSERT", "INSERT"]

@@ -126,7 +126,7 @@ def test_a_backlog_is_a_warning(healthy: Endpoint) -> None:
 @pytest.mark.parametrize(("minutes", "verdict"), [(5, Verdict.WARN), (20, Verdict.BAD)])
 def test_lagging_rollups_are_reported(healthy: Endpoint, minutes: int, verdict: Verdict) -> None:
     """Charts lag behind as much."""
-    observations.store([], batch=uuid.uuid4())
+    observations.store_batch([], batch=uuid.uuid4())
     waited = timedelta(minutes=minutes)
     sql("UPDATE dashboard_observationbatch SET at = statement_timestamp() - %s", waited)
 
@@ -156,7 +156,7 @@ def test_rows_in_the_overflow_table_are_reported(healthy: Endpoint) -> None:
     name = f"dashboard_observation_{partitions.database_today():%Y%m%d}"
     sql(f"DROP TABLE {name}")
     row = Observation(healthy.profile.pk, 1, observations.LIVE, 0, datetime.now(UTC))
-    observations.store([row], batch=uuid.uuid4())
+    observations.store_batch([row], batch=uuid.uuid4())
     partitions._create_missing(list(partitions._upcoming_partitions(partitions.database_today())))
 
     assert "1 observation " in only_problem("overflow", Verdict.WARN).message

@@ -170,7 +170,7 @@ def test_a_spent_budget_counts_for_one_day(healthy: Endpoint) -> None:
 def test_waiting_batches_are_the_lag_of_the_rollups(healthy: Endpoint) -> None:
     """The oldest batch that is not rolled up gives the lag."""
     for minutes in (8, 3):
-        observations.store([], batch=uuid.uuid4())
+        observations.store_batch([], batch=uuid.uuid4())
         sql(
             "UPDATE dashboard_observationbatch SET at = statement_timestamp() - %s"
             " WHERE id = (SELECT max(id) FROM dashboard_observationbatch)",
@@ -188,7 +188,7 @@ def test_rows_without_a_partition_are_counted(healthy: Endpoint) -> None:
     """The rows of the overflow table are counted."""
     sql(f"DROP TABLE dashboard_observation_{partitions.database_today():%Y%m%d}")
     row = Observation(healthy.profile.pk, 1, observations.LIVE, 0, datetime.now(UTC))
-    observations.store([row, row], batch=uuid.uuid4())
+    observations.store_batch([row, row], batch=uuid.uuid4())
 
     assert read_system_state(None).store.overflow_rows == 2
 

@@ -16,7 +16,7 @@ from dashboard.runs import services as runs
 from dashboard.trust import detection, finish
 from probes.fingerprint import EngineFacts
 from probes.outcomes import Attempt, Evidence, Metric, Outcome, Verdict
-from tests.dashboard.runs.builders import attempt, started
+from tests.dashboard.runs.builders import build_attempt, start_next_run
 
 PARSE, CLOSURE = Metric.PARSE_SUCCESS, Metric.CLOSURE_ERROR
 BEGAN = datetime(2026, 3, 1, tzinfo=UTC)
@@ -42,7 +42,7 @@ def answer(trials: Trials, trial: int = 1) -> Attempt:
     outcome = Outcome.PASS if all(verdict.good for verdict in verdicts) else Outcome.FAIL
     # What is asked differs, so that every attempt has evidence of its own.
     asked = Evidence(({"label": "asked", "request": {"trials": str(trials)}},))
-    return attempt(trial, outcome, verdicts=tuple(verdicts), evidence=asked)
+    return build_attempt(trial, outcome, verdicts=tuple(verdicts), evidence=asked)
 
 
 def begun(endpoint: Endpoint, trials: Trials) -> runs.Lease:
@@ -50,9 +50,9 @@ def begun(endpoint: Endpoint, trials: Trials) -> runs.Lease:
     Endpoint.objects.exclude(pk=endpoint.pk).update(next_due_at=Now() + SOON)
     Endpoint.objects.filter(pk=endpoint.pk).update(next_due_at=Now())
     schedule.schedule_due()
-    lease = started()
+    lease = start_next_run()
     assert lease.slug == endpoint.slug
-    attempts.record(lease, answer(trials))
+    attempts.record_attempt(lease, answer(trials))
     return lease
 
 
@@ -77,7 +77,7 @@ class Past:
         self, trials: Trials, *, after: timedelta = EVERY, template: str = "", void: bool = False
     ) -> Run:
         self.at += after
-        made = attempt(1, Outcome.VOID) if void else answer(trials)
+        made = build_attempt(1, Outcome.VOID) if void else answer(trials)
         run = SimulatedRun(
             slug=self.endpoint.slug,
             at=self.at,

@@ -30,9 +30,9 @@ from dashboard.models import (
 from dashboard.runs import attempts, schedule
 from dashboard.runs.services import Lease
 from dashboard.trust import detection, finish
-from tests.dashboard.runs.builders import expire, started
+from tests.dashboard.runs.builders import expire_lease, start_next_run
 from tests.dashboard.runs.conftest import FIELDS
-from tests.dashboard.runs.storage.builders import at_once
+from tests.dashboard.runs.storage.builders import call_concurrently
 from tests.dashboard.trust.builders import (
     CLOSURE,
     DEAD,
@@ -155,10 +155,10 @@ def test_a_worker_that_lost_its_run_cannot_finish_it_after_the_next_one(
     finished(straight, *STORY, REFUSING)
     finished(endpoint, *STORY[:-1])
     slow = begun(endpoint, STORY[-1])
-    expire(slow)
-    assert schedule.reap() == 1
+    expire_lease(slow)
+    assert schedule.reap_expired_leases() == 1
     Run.objects.filter(pk=slow.run_id).update(not_before=_now())
-    quick = started()
+    quick = start_next_run()
     assert quick.run_id == slow.run_id
 
     finish.finish(quick)
@@ -176,11 +176,11 @@ def test_what_a_late_worker_found_is_not_taken(endpoint: Endpoint) -> None:
     """Its attempts would mix with those of the worker that has the run now."""
     finished(endpoint, HEALTHY)
     slow = begun(endpoint, HEALTHY)
-    expire(slow)
-    schedule.reap()
+    expire_lease(slow)
+    schedule.reap_expired_leases()
 
     with pytest.raises(LeaseLost):
-        attempts.record(slow, answer(DEAD, trial=2))
+        attempts.record_attempt(slow, answer(DEAD, trial=2))
 
 
 @pytest.mark.django_db(transaction=True)
@@ -190,7 +190,7 @@ def test_two_workers_that_finish_one_run_at_once_finish_it_once(transactional_db
     finished(endpoint, *STORY[:-1])
     lease = begun(endpoint, STORY[-1])
 
-    answers = at_once(4, lambda: _finish(lease))
+    answers = call_concurrently(4, lambda: _finish(lease))
 
     profile = Profile.objects.get()
     assert sorted(answers) == ["finished", "refused", "refused", "refused"]
@@ -217,7 +217,7 @@ def test_a_finish_beside_a_changed_key_or_an_acceptance_comes_before_or_after_it
     def any_of_them() -> None:
         calls.pop()()
 
-    at_once(3, any_of_them)
+    call_concurrently(3, any_of_them)
 
     profile.refresh_from_db()
     assert profile.ended_at is not None

@@ -10,7 +10,7 @@ from dashboard.models import Endpoint, RunMetric, Watch
 from dashboard.trust import detection
 from probes.fingerprint import EngineFacts
 from probes.outcomes import Attempt, Metric, Verdict
-from tests.dashboard.runs.builders import attempt
+from tests.dashboard.runs.builders import build_attempt
 from tests.dashboard.trust.builders import BEGAN, EVERY, PARSE, the_incident
 
 
@@ -83,7 +83,7 @@ def _call(form: str, trial: int) -> Attempt:
     on_wire = form == "openai"
     said = Verdict(PARSE, good=on_wire, parser="" if on_wire else form)
     made = (Verdict(Metric.AVAILABILITY, good=True), said)
-    return attempt(trial, verdicts=made, facts={"formats": [form]})
+    return build_attempt(trial, verdicts=made, facts={"formats": [form]})
 
 
 def _parsed(endpoint: Endpoint) -> list[tuple[int, int]]:

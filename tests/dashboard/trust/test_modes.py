@@ -15,7 +15,7 @@ from dashboard.models import Endpoint, ModeSwitch, Profile
 from dashboard.trust import detection, modes
 from health.modes import Mode
 from probes.outcomes import Metric
-from tests.dashboard.runs.storage.builders import at_once
+from tests.dashboard.runs.storage.builders import call_concurrently
 from tests.dashboard.trust.builders import (
     CLOSURE,
     HEALTHY,
@@ -229,7 +229,7 @@ def test_of_two_people_who_switch_one_mode_on_at_once_one_is_told_so(
             return str(refused)
         return "switched"
 
-    answers = at_once(2, attempt)
+    answers = call_concurrently(2, attempt)
 
     told = "Somebody has switched no_tools on meanwhile: To be safe."
     assert sorted(answers) == [told, "switched"]

@@ -12,22 +12,29 @@ from dashboard.trust import finish as results
 from dashboard.trust import profiles
 from probes.fingerprint import EngineFacts
 from probes.outcomes import Metric, Outcome, Verdict
-from tests.dashboard.runs.builders import attempt, carry_through, due_now, expire, observed, started
+from tests.dashboard.runs.builders import (
+    build_attempt,
+    complete_run,
+    expire_lease,
+    make_endpoints_due,
+    read_stored_verdicts,
+    start_next_run,
+)
 
 TOLD = EngineFacts("a" * 64, {"engine": "b100", "model": "m-1"})
 
 
 def begin(engine: EngineFacts = TOLD) -> runs.Lease:
     """A run that has begun and asked the endpoint what it is."""
-    due_now()
+    make_endpoints_due()
     schedule.schedule_due()
-    lease = started()
+    lease = start_next_run()
     profiles.note_engine(lease, engine)
     return lease
 
 
 def finish(lease: runs.Lease) -> Run:
-    attempts.record(lease, attempt())
+    attempts.record_attempt(lease, build_attempt())
     results.finish(lease)
     return Run.objects.get(pk=lease.run_id)
 
@@ -54,7 +61,7 @@ def test_another_template_opens_a_new_profile_and_supersedes_the_run(endpoint: E
 
     lease = begin(EngineFacts("b" * 64, TOLD.facts))
     with pytest.raises(LeaseLost):
-        attempts.record(lease, attempt())
+        attempts.record_attempt(lease, build_attempt())
     schedule.schedule_due()
 
     run = Run.objects.get(pk=lease.run_id)
@@ -128,8 +135,8 @@ def test_a_fact_with_ever_new_values_stops_being_told(endpoint: Endpoint) -> Non
 
 def test_a_fact_in_the_answers_counts_as_well(endpoint: Endpoint) -> None:
     """The model that an answer names is part of the fingerprint."""
-    carry_through(attempt(1, fingerprint={"model": "m-1"}))
-    carry_through(attempt(1, fingerprint={"model": "m-1-quantised"}))
+    complete_run(build_attempt(1, fingerprint={"model": "m-1"}))
+    complete_run(build_attempt(1, fingerprint={"model": "m-1-quantised"}))
 
     assert FingerprintChange.objects.get().after == "m-1-quantised"
     assert endpoint.profile.fingerprint["model"] == "m-1-quantised"
@@ -138,10 +145,10 @@ def test_a_fact_in_the_answers_counts_as_well(endpoint: Endpoint) -> None:
 def test_a_worker_without_the_lease_cannot_change_the_profile(endpoint: Endpoint) -> None:
     """What a zombie read about the engine opens no epoch."""
     finish(begin())
-    due_now()
+    make_endpoints_due()
     schedule.schedule_due()
-    lease = started()
-    expire(lease)
+    lease = start_next_run()
+    expire_lease(lease)
 
     with pytest.raises(LeaseLost):
         profiles.note_engine(lease, EngineFacts("b" * 64, {}))
@@ -151,7 +158,7 @@ def test_a_worker_without_the_lease_cannot_change_the_profile(endpoint: Endpoint
 
 def test_a_finished_run_leaves_its_capabilities_with_their_evidence(endpoint: Endpoint) -> None:
     """Each field has its value, its sample, and the run and attempts that show it."""
-    run = carry_through(*(attempt(n, facts={"formats": ["openai"]}) for n in range(1, 5)))
+    run = complete_run(*(build_attempt(n, facts={"formats": ["openai"]}) for n in range(1, 5)))
 
     profile = endpoint.profile
     field = profile.capabilities["tool_call_format"]
@@ -162,14 +169,14 @@ def test_a_finished_run_leaves_its_capabilities_with_their_evidence(endpoint: En
 
 def test_a_light_run_does_not_forget_what_a_full_one_found(endpoint: Endpoint) -> None:
     """A field that was not tried keeps its value and its date."""
-    full = carry_through(
-        attempt(1, facts={"formats": ["openai"]}),
-        attempt(1, probe="parallel_mixed", facts={"calls": 2}),
+    full = complete_run(
+        build_attempt(1, facts={"formats": ["openai"]}),
+        build_attempt(1, probe="parallel_mixed", facts={"calls": 2}),
     )
     before = endpoint.profile.capabilities["supports_parallel_tool_use"]
     assert before["run"] == full.pk
 
-    light = carry_through(attempt(1, facts={"formats": ["openai"]}))
+    light = complete_run(build_attempt(1, facts={"formats": ["openai"]}))
 
     found = endpoint.profile.capabilities
     assert found["supports_parallel_tool_use"] == before
@@ -179,9 +186,9 @@ def test_a_light_run_does_not_forget_what_a_full_one_found(endpoint: Endpoint) -
 def test_calls_that_always_come_as_text_count_as_read(endpoint: Endpoint) -> None:
     """The profile settles on the parser; a leak is a failure only beside calls on the wire."""
     leaked = (Verdict(Metric.PARSE_SUCCESS, good=False, parser="hermes"),)
-    run = carry_through(
+    run = complete_run(
         *(
-            attempt(n, Outcome.FAIL, verdicts=leaked, facts={"formats": ["hermes"]})
+            build_attempt(n, Outcome.FAIL, verdicts=leaked, facts={"formats": ["hermes"]})
             for n in range(1, 4)
         )
     )
@@ -189,4 +196,4 @@ def test_calls_that_always_come_as_text_count_as_read(endpoint: Endpoint) -> Non
     figure = RunMetric.objects.get(run=run, metric="parse_success")
     assert endpoint.profile.capabilities["parser"]["value"] == "hermes"
     assert (figure.trials, figure.failures) == (3, 0)
-    assert [verdict.good for verdict in observed()] == [True, True, True]
+    assert [verdict.good for verdict in read_stored_verdicts()] == [True, True, True]

@@ -26,8 +26,8 @@ from dashboard.runs import credentials, evidence, pulses
 from launcher.binaries import postgres_folder
 from probes.outcomes import Outcome
 from probes.secret import Secret
-from tests.dashboard.runs.builders import attempt, carry_through
-from tests.dashboard.runs.storage.builders import roll_all
+from tests.dashboard.runs.builders import build_attempt, complete_run
+from tests.dashboard.runs.storage.builders import roll_up_all
 from tests.dashboard.upgrade.contents import CREDENTIAL_KEY, ENDPOINT_KEY, FOLDER, passkey
 from tests.dashboard.upgrade.databases import rows_per_table
 from tests.factories import make_endpoint
@@ -68,11 +68,13 @@ def test_write_the_database_of_this_commit(client: Client, settings: Any) -> Non
 def _measure() -> None:
     """A run with observations and rollups, whose evidence is kept."""
     endpoint = make_endpoint(slug="measured")
-    credentials.store(endpoint, Secret(ENDPOINT_KEY))
-    run = carry_through(attempt(1), attempt(2, Outcome.FAIL), attempt(3, Outcome.VOID))
-    evidence.pin(run, why="upgrade")
-    roll_all()
-    pulses.note(pulses.BEAT)
+    credentials.store_key(endpoint, Secret(ENDPOINT_KEY))
+    run = complete_run(
+        build_attempt(1), build_attempt(2, Outcome.FAIL), build_attempt(3, Outcome.VOID)
+    )
+    evidence.pin_evidence(run, why="upgrade")
+    roll_up_all()
+    pulses.record_pulse(pulses.BEAT)
 
 
 def _leave_traces(person: User) -> None:

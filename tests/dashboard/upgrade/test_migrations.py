@@ -148,11 +148,11 @@ def test_evidence_and_keys_are_readable(alice: User) -> None:
     measured = Endpoint.objects.get(slug="measured")
     attempts = Attempt.objects.filter(run__endpoint=measured)
 
-    key = credentials.reveal(measured)
+    key = credentials.read_key(measured)
 
     assert key is not None
     assert key.reveal() == ENDPOINT_KEY
-    assert [bool(evidence.read(each)) for each in attempts] == [True] * 3
+    assert [bool(evidence.read_evidence(each)) for each in attempts] == [True] * 3
 
 
 def test_people_sign_in_with_the_second_factors_they_had(alice: User) -> None:

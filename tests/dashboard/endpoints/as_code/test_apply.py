@@ -92,7 +92,7 @@ def test_a_plan_predicts_the_effects_of_a_change(
     (step,) = plan.changing
     assert step.effects == effects
     assert (endpoint.profile.epoch == 2) == (Effect.NEW_PROFILE in effects)
-    assert credentials.is_stored(endpoint) == (Effect.KEY_DELETED not in effects)
+    assert credentials.has_key(endpoint) == (Effect.KEY_DELETED not in effects)
 
 
 def test_endpoints_that_are_not_in_the_file_are_kept_unless_pruned() -> None:
@@ -171,7 +171,7 @@ def test_a_key_in_the_file_is_stored_for_the_new_host() -> None:
 
     assert plan.changing[0].effects == [Effect.KEY_STORED, Effect.NEW_PROFILE]
     endpoint.refresh_from_db()
-    assert credentials.reveal(endpoint) == Secret(KEY)
+    assert credentials.read_key(endpoint) == Secret(KEY)
 
 
 def test_true_is_not_one_in_options() -> None:

@@ -1,4 +1,4 @@
-"""Exchanges as evidence keeps them: what is not named is ordinary."""
+"""Exchanges in the format of stored evidence, with ordinary defaults."""
 
 from __future__ import annotations
 
@@ -23,9 +23,9 @@ TOOL = {
 }
 
 
-def a_request(*messages: dict[str, Any], **over: Any) -> dict[str, Any]:
-    asked = messages or ({"role": "user", "content": "Call probe_echo."},)
-    body = {"model": "m", "messages": list(asked), "tools": [TOOL], **over}
+def build_request(*messages: dict[str, Any], **over: Any) -> dict[str, Any]:
+    all_messages = messages or ({"role": "user", "content": "Call probe_echo."},)
+    body = {"model": "m", "messages": list(all_messages), "tools": [TOOL], **over}
     return {
         "method": "POST",
         "url": "http://127.0.0.1:9/v1/chat/completions",
@@ -35,15 +35,15 @@ def a_request(*messages: dict[str, Any], **over: Any) -> dict[str, Any]:
     }
 
 
-def a_reply(message: dict[str, Any], *, id: str = "chatcmpl-1", **over: Any) -> dict[str, Any]:
-    """A whole answer of Chat Completions."""
+def build_reply(message: dict[str, Any], *, id: str = "chatcmpl-1", **over: Any) -> dict[str, Any]:
+    """A complete Chat Completions reply that is not streamed."""
     choice = {"index": 0, "message": {"role": "assistant", **message}, "finish_reason": "stop"}
     body = {"id": id, "created": 1, "model": "m", "choices": [choice]}
     usage = {"prompt_tokens": 11, "completion_tokens": 7, "total_tokens": 18}
-    return in_chunks([json.dumps({**body, "usage": usage}, ensure_ascii=False)], **over)
+    return build_chunked_reply([json.dumps({**body, "usage": usage}, ensure_ascii=False)], **over)
 
 
-def in_chunks(texts: Sequence[str], **over: Any) -> dict[str, Any]:
+def build_chunked_reply(texts: Sequence[str], **over: Any) -> dict[str, Any]:
     return {
         "status": 200,
         "http_version": "HTTP/1.1",
@@ -57,14 +57,14 @@ def in_chunks(texts: Sequence[str], **over: Any) -> dict[str, Any]:
     }
 
 
-def a_call(**over: Any) -> dict[str, Any]:
-    given = {"message": "hello there", "tag": "gamma"}
-    call = {"id": "call_1", "name": "probe_echo", "input": given, "raw": json.dumps(given)}
+def build_call(**over: Any) -> dict[str, Any]:
+    arguments = {"message": "hello there", "tag": "gamma"}
+    call = {"id": "call_1", "name": "probe_echo", "input": arguments, "raw": json.dumps(arguments)}
     return {**call, "format": "openai", "repairs": [], **over}
 
 
-def on_the_wire(call: dict[str, Any]) -> dict[str, Any]:
-    """A message that makes the call."""
+def build_call_message(call: dict[str, Any]) -> dict[str, Any]:
+    """An assistant message with the call."""
     function = {"name": call["name"], "arguments": call["raw"]}
     return {
         "content": None,
@@ -72,12 +72,16 @@ def on_the_wire(call: dict[str, Any]) -> dict[str, Any]:
     }
 
 
-def an_exchange(**over: Any) -> dict[str, Any]:
-    """Asked for one call, and the call came with a tag that is not among those offered."""
-    call = a_call()
-    made = {"request": a_request(), "reply": a_reply(on_the_wire(call)), "calls": [call]}
-    return {"label": "asked", **made, "error": None, **over}
+def build_exchange(**over: Any) -> dict[str, Any]:
+    """An exchange whose only call has a tag that the schema does not allow."""
+    call = build_call()
+    parts = {
+        "request": build_request(),
+        "reply": build_reply(build_call_message(call)),
+        "calls": [call],
+    }
+    return {"label": "asked", **parts, "error": None, **over}
 
 
-def evidence(*exchanges: dict[str, Any]) -> dict[str, Any]:
+def build_evidence(*exchanges: dict[str, Any]) -> dict[str, Any]:
     return {"exchanges": list(exchanges), "findings": []}

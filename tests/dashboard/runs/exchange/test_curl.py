@@ -9,12 +9,12 @@ import pytest
 
 from dashboard.core.safe_text import visible
 from dashboard.runs.exchange import curl
-from dashboard.runs.exchange.stored_evidence import Sent
+from dashboard.runs.exchange.stored_evidence import StoredRequest
 
-# Stands in for curl: tells its arguments and what it was piped, each ended by a NUL.
+# A fake curl that logs its arguments, each terminated by NUL, and then its stdin.
 FAKE = """#!/bin/sh
-for argument in "$@"; do printf '%s\\0' "$argument" >> "$0.told"; done
-case " $* " in *" @- "*) cat >> "$0.told" ;; esac
+for argument in "$@"; do printf '%s\\0' "$argument" >> "$0.log"; done
+case " $* " in *" @- "*) cat >> "$0.log" ;; esac
 """
 SHELLS = [shell for shell in ("sh", "bash", "dash") if shutil.which(shell)]
 BODIES = {
@@ -31,15 +31,15 @@ BODIES = {
 
 
 @pytest.mark.parametrize("shell", SHELLS)
-def test_the_command_sends_what_was_sent(shell: str, tmp_path: Path) -> None:
-    """Whatever the body is, any shell hands curl the same bytes, or the same JSON."""
+def test_the_command_sends_the_stored_body(shell: str, tmp_path: Path) -> None:
+    """In every shell, curl receives the same bytes, or the same JSON."""
     for name, body in BODIES.items():
-        told = _run(
+        arguments = _run(
             shell,
             tmp_path / name.replace(" ", "-"),
-            curl.command(_sent(body), "openai", has_key=True),
+            curl.build_command(_build_request(body), "openai", has_key=True),
         )
-        arrived = told[-1].encode("utf-8", "surrogateescape")
+        arrived = arguments[-1].encode("utf-8", "surrogateescape")
         if name == "hidden":
             assert json.loads(arrived) == json.loads(body)
         else:
@@ -47,31 +47,35 @@ def test_the_command_sends_what_was_sent(shell: str, tmp_path: Path) -> None:
 
 
 def test_the_key_is_a_variable(tmp_path: Path) -> None:
-    """Each provider's own header carries $API_KEY; the key itself is nowhere known."""
-    sent = Sent("POST", "http://127.0.0.1:9/v1?key=[redacted]", {"content-type": "text/x"}, "{}")
+    """The header of each provider has $API_KEY instead of the key."""
+    request = StoredRequest(
+        "POST", "http://127.0.0.1:9/v1?key=[redacted]", {"content-type": "text/x"}, "{}"
+    )
 
     for provider, header in (
         ("openai", "authorization: Bearer it's $me"),
         ("anthropic", "x-api-key: it's $me"),
         ("gemini", "x-goog-api-key: it's $me"),
     ):
-        told = _run("sh", tmp_path / provider, curl.command(sent, provider, has_key=True))
-        assert header in told
-        assert "http://127.0.0.1:9/v1?key=it's $me" in told
-    assert "API_KEY" not in curl.command(_sent("{}"), "openai", has_key=False)
+        arguments = _run(
+            "sh", tmp_path / provider, curl.build_command(request, provider, has_key=True)
+        )
+        assert header in arguments
+        assert "http://127.0.0.1:9/v1?key=it's $me" in arguments
+    assert "API_KEY" not in curl.build_command(_build_request("{}"), "openai", has_key=False)
 
 
 @pytest.mark.parametrize("body", list(BODIES.values()))
-def test_pasting_the_command_runs_nothing_else(body: str) -> None:
-    """No character of it hides, and none speaks to the terminal it is pasted into."""
-    command = curl.command(_sent(body), "openai", has_key=True)
+def test_the_command_has_no_hidden_characters(body: str) -> None:
+    """The command has no invisible or control characters that a terminal would act on."""
+    command = curl.build_command(_build_request(body), "openai", has_key=True)
 
     assert visible(command) == command
 
 
-def _sent(body: str) -> Sent:
+def _build_request(body: str) -> StoredRequest:
     headers = {"content-type": "application/json", "x-odd": "it's; $(id)"}
-    return Sent("POST", "http://127.0.0.1:9/v1/[a]{b}?x=1&y='2'", headers, body)
+    return StoredRequest("POST", "http://127.0.0.1:9/v1/[a]{b}?x=1&y='2'", headers, body)
 
 
 def _run(shell: str, folder: Path, command: str) -> list[str]:
@@ -83,8 +87,8 @@ def _run(shell: str, folder: Path, command: str) -> list[str]:
     script.write_bytes(command.encode())
     env = {"PATH": f"{folder}:/usr/bin:/bin", "API_KEY": "it's $me", "HOME": "/nowhere"}
     subprocess.run([shell, str(script)], env=env, check=True, cwd=folder)
-    raw = (folder / "curl.told").read_bytes().decode("utf-8", "surrogateescape")
-    # A piped body comes last, and may have a NUL of its own.
+    raw = (folder / "curl.log").read_bytes().decode("utf-8", "surrogateescape")
+    # A piped body comes last, and may contain NUL.
     if "--data-binary\0@-\0" in raw:
         head, _, body = raw.partition("--data-binary\0@-\0")
         return [*head.split("\0"), body]

@@ -10,14 +10,14 @@ from dashboard.endpoints.services import endpoints
 from dashboard.models import Endpoint
 from dashboard.runs import last_passing
 from dashboard.runs.exchange import normalise
-from dashboard.runs.exchange.text_diff import compare
-from dashboard.runs.last_passing import Kind
-from tests.dashboard.runs.exchange.builders import a_reply, an_exchange, evidence
+from dashboard.runs.exchange.text_diff import diff_texts
+from dashboard.runs.last_passing import MatchKind
+from tests.dashboard.runs.exchange.builders import build_evidence, build_exchange, build_reply
 from tests.factories import make_attempt, make_endpoint, make_finished_run
 from tests.markup import assert_contains, assert_not_contains
 
 
-def _texts(left: str, right: str) -> list[tuple[str, str, str]]:
+def _diff_rows(left: str, right: str) -> list[tuple[str, str, str]]:
     return [
         (
             row.kind,
@@ -28,13 +28,13 @@ def _texts(left: str, right: str) -> list[tuple[str, str, str]]:
             if row.right
             else "",
         )
-        for row in compare(left, right).rows
+        for row in diff_texts(left, right).rows
     ]
 
 
-def test_what_differs_inside_a_line_is_marked() -> None:
-    """Lines stand beside each other, and only the words that differ stand out."""
-    assert _texts('{\n"tag": "beta",\n"n": 1\n}', '{\n"tag": "gamma",\n}') == [
+def test_differing_words_of_a_line_are_marked() -> None:
+    """Lines are paired, and only the differing words are marked."""
+    assert _diff_rows('{\n"tag": "beta",\n"n": 1\n}', '{\n"tag": "gamma",\n}') == [
         ("equal", "{", "{"),
         ("changed", '"tag": "[beta]",', '"tag": "[gamma]",'),
         ("removed", '"n": 1', ""),
@@ -43,13 +43,13 @@ def test_what_differs_inside_a_line_is_marked() -> None:
 
 
 def test_equal_lines_far_from_a_change_are_folded() -> None:
-    """A long text shows its changes and how much is the same between them."""
+    """A long text shows its changes, and the number of equal lines between them."""
     lines = [str(number) for number in range(100)]
 
-    found = compare("\n".join(lines), "\n".join([*lines[:-1], "other"]))
+    diff = diff_texts("\n".join(lines), "\n".join([*lines[:-1], "other"]))
 
-    assert [row.kind for row in found.rows] == ["folded", *["equal"] * 3, "changed"]
-    assert found.rows[0].folded == 96
+    assert [row.kind for row in diff.rows] == ["folded", *["equal"] * 3, "changed"]
+    assert diff.rows[0].folded == 96
 
 
 @pytest.mark.parametrize(
@@ -60,42 +60,46 @@ def test_equal_lines_far_from_a_change_are_folded() -> None:
         ("a b " * 900 + "\n" + "a\n" * 1400, "b a " * 900 + "\n" + "b\n" * 1400),
     ],
 )
-def test_giants_are_cut_and_say_so(left: str, right: str) -> None:
-    """However long the texts are, the rows are few, and the page says that it is not all."""
-    found = compare(left, right)
+def test_huge_texts_are_truncated(left: str, right: str) -> None:
+    """A diff of huge texts has few rows and is marked as truncated."""
+    diff = diff_texts(left, right)
 
-    assert found.cut
-    assert len(found.rows) <= 800
-    assert sum(len(p.text) for row in found.rows if row.left for p in row.left.pieces) < 1_000_000
+    assert diff.is_truncated
+    assert len(diff.rows) <= 800
+    assert sum(len(p.text) for row in diff.rows if row.left for p in row.left.pieces) < 1_000_000
 
 
-def test_what_was_drawn_is_replaced_by_its_name() -> None:
-    """Two runs ask with other values; side by side they read alike."""
+def test_drawn_values_are_replaced_by_their_names() -> None:
+    """Texts of two runs that differ only in drawn values become equal."""
     sides = []
     for seed in (1, 2):
-        values = normalise.values("round_trip", 1, seed=seed, suite_version="tool-probe-v1")
+        values = normalise.read_drawn_values(
+            "round_trip", 1, seed=seed, suite_version="tool-probe-v1"
+        )
         nonce = next(text for text, name in values.items() if name == "‹nonce›")
-        sides.append(normalise.without(f'{{"id": "chatcmpl-{seed}", "nonce": "{nonce}"}}', values))
+        sides.append(
+            normalise.normalise_text(f'{{"id": "chatcmpl-{seed}", "nonce": "{nonce}"}}', values)
+        )
 
     assert sides[0] == sides[1] == '{"id": "‹id›", "nonce": "‹nonce›"}'
 
 
-def test_the_choices_of_a_schema_are_left_alone() -> None:
-    """Which of two words was drawn does not make two equal schemas differ."""
+def test_the_choices_of_a_schema_are_not_replaced() -> None:
+    """A drawn value is not replaced in the enum of a schema."""
     text = '{"tag": "alpha", "schema": {"enum": ["alpha", "beta"]}}'
 
-    said = normalise.without(text, {"alpha": "‹tag›"})
+    normalised = normalise.normalise_text(text, {"alpha": "‹tag›"})
 
-    assert said == '{"tag": "‹tag›", "schema": {"enum": ["alpha", "beta"]}}'
-
-
-def test_nothing_is_replaced_for_another_suite() -> None:
-    """A changed suite draws other values, so none of them is known."""
-    assert normalise.values("round_trip", 1, seed=1, suite_version="tool-probe-v0") == {}
+    assert normalised == '{"tag": "‹tag›", "schema": {"enum": ["alpha", "beta"]}}'
 
 
-def test_the_last_good_one_is_the_newest_of_the_same_profile(db: None) -> None:
-    """Not a later one, not a failed one, not of another endpoint, not of another probe."""
+def test_nothing_is_replaced_for_another_suite_version() -> None:
+    """Another suite version draws other values, so none of them is known."""
+    assert normalise.read_drawn_values("round_trip", 1, seed=1, suite_version="tool-probe-v0") == {}
+
+
+def test_the_last_passing_attempt_is_the_newest_of_the_same_profile(db: None) -> None:
+    """Later and failed attempts, other endpoints and other probes are ignored."""
     endpoint, other = make_endpoint(), make_endpoint(slug="other")
     old, good, bad = (make_finished_run(endpoint) for _ in range(3))
     for run in (old, good):
@@ -107,45 +111,49 @@ def test_the_last_good_one_is_the_newest_of_the_same_profile(db: None) -> None:
     failed = make_attempt(this, outcome="fail")
     make_attempt(make_finished_run(endpoint))
 
-    found = last_passing.of(failed, this)
+    passing = last_passing.find_last_passing(failed, this)
 
-    assert found is not None
-    assert (found.run.pk, found.kind) == (good.pk, Kind.SAME_PROFILE)
+    assert passing is not None
+    assert (passing.run.pk, passing.kind) == (good.pk, MatchKind.SAME_PROFILE)
 
 
-def test_an_earlier_profile_stands_in_and_is_named(db: None) -> None:
-    """A new profile that never passed is compared with what was good before the change."""
+def test_an_earlier_profile_is_the_first_fallback(db: None) -> None:
+    """A profile that never passed is compared with a pass of an earlier profile."""
     endpoint = make_endpoint()
     make_attempt(make_finished_run(endpoint))
-    _change_the_key(endpoint)
+    _change_profile_key(endpoint)
     this = make_finished_run(endpoint)
 
-    found = last_passing.of(make_attempt(this, outcome="fail"), this)
+    passing = last_passing.find_last_passing(make_attempt(this, outcome="fail"), this)
 
-    assert found is not None
-    assert found.kind is Kind.EARLIER_PROFILE
+    assert passing is not None
+    assert passing.kind is MatchKind.EARLIER_PROFILE
 
 
-def test_another_attempt_of_the_run_stands_in_last(db: None) -> None:
-    """Where no earlier run passed, a sibling that did is better than nothing."""
+def test_another_attempt_of_the_run_is_the_last_fallback(db: None) -> None:
+    """If no earlier run passed, a passing attempt of the same run is used."""
     this = make_finished_run(make_endpoint())
     make_attempt(this, trial=2)
 
-    found = last_passing.of(make_attempt(this, outcome="fail"), this)
+    passing = last_passing.find_last_passing(make_attempt(this, outcome="fail"), this)
 
-    assert found is not None
-    assert found.kind is Kind.SAME_RUN
+    assert passing is not None
+    assert passing.kind is MatchKind.SAME_RUN
 
 
 def test_the_page_shows_both_sides(signed_in: Client) -> None:
-    """Calls, reply and request of both, with what differs marked and where it came from."""
+    """The page shows calls, reply and request of both attempts with the differences marked."""
     endpoint = make_endpoint()
     good, this = make_finished_run(endpoint), make_finished_run(endpoint)
-    make_attempt(good, evidence=evidence(an_exchange(reply=a_reply({"content": "was fine"}))))
+    make_attempt(
+        good, evidence=build_evidence(build_exchange(reply=build_reply({"content": "was fine"})))
+    )
     make_attempt(
         this,
         outcome="fail",
-        evidence=evidence(an_exchange(reply=a_reply({"content": "was <b>odd</b>"}, id="c-2"))),
+        evidence=build_evidence(
+            build_exchange(reply=build_reply({"content": "was <b>odd</b>"}, id="c-2"))
+        ),
     )
 
     page = signed_in.get(f"/runs/{this.pk}/attempts/format/1/difference/")
@@ -161,7 +169,7 @@ def test_the_page_shows_both_sides(signed_in: Client) -> None:
 
 
 def test_a_probe_that_never_passed_says_so(signed_in: Client) -> None:
-    """There is a way on even where there is nothing to compare with."""
+    """Without a passing attempt the page says so and links to the run."""
     run = make_finished_run(make_endpoint())
     make_attempt(run, outcome="fail")
 
@@ -171,19 +179,19 @@ def test_a_probe_that_never_passed_says_so(signed_in: Client) -> None:
     assert_contains(page, f'href="/runs/{run.pk}/"')
 
 
-def test_evidence_that_is_gone_is_named(signed_in: Client) -> None:
-    """Rows outlive their evidence; then the page says which side is missing."""
+def test_missing_evidence_is_reported(signed_in: Client) -> None:
+    """If the evidence of one side has expired, the page says which."""
     endpoint = make_endpoint()
     make_attempt(make_finished_run(endpoint))
     this = make_finished_run(endpoint)
-    make_attempt(this, outcome="fail", evidence=evidence(an_exchange()))
+    make_attempt(this, outcome="fail", evidence=build_evidence(build_exchange()))
 
     page = signed_in.get(f"/runs/{this.pk}/attempts/format/1/difference/")
 
     assert_contains(page, "The evidence of the good attempt is no longer stored")
 
 
-def _change_the_key(endpoint: Endpoint) -> None:
+def _change_profile_key(endpoint: Endpoint) -> None:
     fields: dict[str, Any] = {
         "base_url": endpoint.base_url,
         "model": "m-2",

@@ -1,4 +1,4 @@
-"""Observations for tests, and what the rollups of them must be."""
+"""Observations for tests, and their expected rollups."""
 
 from __future__ import annotations
 
@@ -30,24 +30,26 @@ EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 Counts = dict[tuple[int, int, int, datetime], tuple[int, int]]
 
 
-def observe(*, profile: int = 1, at: datetime | None = None, **metrics: bool) -> Observation:
-    """One live event with these verdicts; a good parse now, unless told otherwise."""
+def build_observation(
+    *, profile: int = 1, at: datetime | None = None, **metrics: bool
+) -> Observation:
+    """A live event with these verdicts; by default a good parse now."""
     verdicts = [Verdict(Metric(name), good) for name, good in metrics.items()]
     (packed,) = pack_verdicts(verdicts or [Verdict(Metric.PARSE_SUCCESS, good=True)])
     return Observation(profile, 1, LIVE, packed, at or datetime.now(UTC))
 
 
-def store(*rows: Observation) -> None:
-    assert observations.store(rows, batch=uuid4())
+def store_observations(*rows: Observation) -> None:
+    assert observations.store_batch(rows, batch=uuid4())
 
 
-def roll_all() -> None:
+def roll_up_all() -> None:
     while rollups.roll_up():
         pass
 
 
-def counted(rows: Iterable[Observation], step: timedelta) -> Counts:
-    """What a rollup of that step must hold, counted in Python."""
+def expected_counts(rows: Iterable[Observation], step: timedelta) -> Counts:
+    """The expected counts of a rollup with that step."""
     trials: Counter[Any] = Counter()
     failures: Counter[Any] = Counter()
     for row in rows:
@@ -59,32 +61,31 @@ def counted(rows: Iterable[Observation], step: timedelta) -> Counts:
     return {key: (trials[key], failures[key]) for key in trials}
 
 
-def held(level: type[Rollup]) -> Counts:
-    """What a rollup holds."""
+def stored_counts(level: type[Rollup]) -> Counts:
     fields = ("profile_id", "metric", "lane", "bucket", "trials", "failures")
     rows = level._default_manager.values_list(*fields)
     return {(p, m, lane, bucket): (t, f) for p, m, lane, bucket, t, f in rows}
 
 
-def assert_rolled(rows: Sequence[Observation]) -> None:
+def assert_rolled_up(rows: Sequence[Observation]) -> None:
     for level, step in LEVELS.items():
-        assert held(level) == counted(rows, step), level.__name__
+        assert stored_counts(level) == expected_counts(rows, step), level.__name__
 
 
-def raw() -> int:
-    """How many rows lie in the partitions."""
+def count_raw() -> int:
+    """The number of rows in the partitions."""
     return _count("dashboard_observation")
 
 
-def overflow() -> int:
+def count_overflow() -> int:
     return _count("dashboard_observation_overflow")
 
 
-def at_once(callers: int, call: Callable[[], Any]) -> list[Any]:
-    """The answers of some threads that begin together, each with a connection of its own."""
+def call_concurrently(callers: int, call: Callable[[], Any]) -> list[Any]:
+    """The results of threads that start together, each with its own connection."""
     ready = Barrier(callers)
 
-    def alone(_: int) -> Any:
+    def call_on_own_connection(_: int) -> Any:
         try:
             connection.ensure_connection()
             ready.wait()
@@ -93,7 +94,7 @@ def at_once(callers: int, call: Callable[[], Any]) -> list[Any]:
             connection.close()
 
     with ThreadPoolExecutor(callers) as pool:
-        return list(pool.map(alone, range(callers)))
+        return list(pool.map(call_on_own_connection, range(callers)))
 
 
 def sql(statement: str, *values: Any) -> list[Any]:

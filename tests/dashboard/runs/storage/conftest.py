@@ -11,7 +11,7 @@ from tests.dashboard.runs.storage.builders import sql
 
 @pytest.fixture
 def whole_store(transactional_db: None, django_db_blocker: DjangoDbBlocker) -> Iterator[None]:
-    """For tests that make partitions or take them away: afterwards all is as it was."""
+    """For tests that create or drop partitions; restores the partitions afterwards."""
     before = _existing()
     yield
     with django_db_blocker.unblock():

@@ -1,4 +1,4 @@
-"""Any sequence of writes, late rows, crashes, replays and clean-ups: the rollups still agree."""
+"""Rollups agree with the raw rows after any sequence of writes, crashes, replays and clean-ups."""
 
 from __future__ import annotations
 
@@ -22,7 +22,13 @@ from dashboard.runs import observations, rollups
 from dashboard.runs.observations import LIVE, PROBE
 from dashboard.system import retention
 from tests.conftest import PARTITIONED
-from tests.dashboard.runs.storage.builders import assert_rolled, at_once, overflow, roll_all, sql
+from tests.dashboard.runs.storage.builders import (
+    assert_rolled_up,
+    call_concurrently,
+    count_overflow,
+    roll_up_all,
+    sql,
+)
 from tests.extent import EXTENT
 
 NOW = datetime.now(UTC).replace(microsecond=0)
@@ -33,11 +39,11 @@ CRASHES = (
     "dashboard_observationbatch",
 )
 
-# Two bits a metric: none, good or bad.
+# Two bits per metric: none, good or bad.
 verdicts = st.lists(st.integers(0, 2), min_size=11, max_size=11).map(
     lambda bits: sum(bit << 2 * place for place, bit in enumerate(bits))
 )
-# Late by up to a month, which is as far as no rollup is let go.
+# Late by up to a month, within the retention of every rollup.
 moments = st.integers(0, 30 * 24 * 60).map(lambda minutes: NOW - timedelta(minutes=minutes))
 rows = st.lists(
     st.tuples(st.integers(1, 3), st.just(1), st.sampled_from([PROBE, LIVE]), verdicts, moments).map(
@@ -49,22 +55,22 @@ rows = st.lists(
 steps = st.one_of(
     st.tuples(st.just("write"), rows),
     st.tuples(st.just("write"), rows),
-    st.tuples(st.just("write_and_take_back"), rows),
+    st.tuples(st.just("write_and_roll_back"), rows),
     st.tuples(st.just("write_slowly"), rows),
     st.tuples(st.just("end_slow_write"), st.booleans()),
     st.tuples(st.just("replay"), st.integers(0, 20)),
     st.tuples(st.just("roll_up"), st.integers(1, 3)),
-    st.tuples(st.just("roll_up_at_once"), st.integers(2, 3)),
+    st.tuples(st.just("roll_up_concurrently"), st.integers(2, 3)),
     st.tuples(st.just("crash"), st.sampled_from(CRASHES)),
     st.tuples(st.just("lose_partition"), st.none()),
-    st.tuples(st.just("look_around"), st.none()),
+    st.tuples(st.just("ensure_partitions"), st.none()),
     st.tuples(st.just("let_weeks_pass"), st.none()),
-    st.tuples(st.just("let_go_of_the_old"), st.booleans()),
+    st.tuples(st.just("drop_expired"), st.booleans()),
 )
 
 
-class World:
-    """The store, and beside it a list of all rows that were ever committed."""
+class Store:
+    """The store, and a list of all rows that were ever committed."""
 
     def __init__(self) -> None:
         self.stored: list[Observation] = []
@@ -73,12 +79,12 @@ class World:
 
     def write(self, rows: list[Observation]) -> None:
         batch = uuid4()
-        assert observations.store(rows, batch=batch)
+        assert observations.store_batch(rows, batch=batch)
         self._note(batch, rows)
 
-    def write_and_take_back(self, rows: list[Observation]) -> None:
+    def write_and_roll_back(self, rows: list[Observation]) -> None:
         with transaction.atomic():
-            observations.store(rows, batch=uuid4())
+            observations.store_batch(rows, batch=uuid4())
             transaction.set_rollback(True)
 
     def write_slowly(self, rows: list[Observation]) -> None:
@@ -95,16 +101,16 @@ class World:
     def replay(self, number: int) -> None:
         if self._batches:
             batch, rows = self._batches[number % len(self._batches)]
-            assert not observations.store(rows, batch=batch)
+            assert not observations.store_batch(rows, batch=batch)
 
     def roll_up(self, limit: int) -> None:
         rollups.roll_up(limit=limit)
 
-    def roll_up_at_once(self, callers: int) -> None:
-        at_once(callers, lambda: rollups.roll_up(limit=2))
+    def roll_up_concurrently(self, callers: int) -> None:
+        call_concurrently(callers, lambda: rollups.roll_up(limit=2))
 
     def crash(self, table: str) -> None:
-        """Fail in the middle, when the roll-up comes to that table."""
+        """Fail while the roll-up writes to that table."""
         sql(f"SELECT set_config('store.crash', '{table}', false)")
         waiting = ObservationBatch.objects.filter(rolled_at=None).count()
         try:
@@ -115,7 +121,7 @@ class World:
             sql("SELECT set_config('store.crash', '', false)")
 
     def lose_partition(self, _: None) -> None:
-        """As if nobody had made today's: its rows had to go to the overflow."""
+        """Drop today's partition and move its rows to the overflow."""
         self.end_slow_write(commit=True)
         today = f"dashboard_observation_{partitions.database_today():%Y%m%d}"
         if sql(f"SELECT to_regclass('{today}')") != [(None,)]:
@@ -124,19 +130,19 @@ class World:
             sql(f"{move} SELECT {columns} FROM {today}")  # noqa: S608
             sql(f"DROP TABLE {today}")
 
-    def look_around(self, _: None) -> None:
+    def ensure_partitions(self, _: None) -> None:
         partitions.ensure_partitions()
-        assert overflow() == 0
+        assert count_overflow() == 0
 
     def let_weeks_pass(self, _: None) -> None:
-        """What was stored today becomes three weeks old, in a partition of that day."""
+        """Make the rows of today three weeks old, in a partition of that day."""
         self.lose_partition(None)
         for table in ("observationbatch", "observation_overflow"):
             update = f"UPDATE dashboard_{table} SET at = at - interval '20 days'"  # noqa: S608
             sql(f"{update} WHERE at > now() - interval '10 days'")
         partitions.ensure_partitions()
 
-    def let_go_of_the_old(self, after_weeks: bool) -> None:
+    def drop_expired(self, after_weeks: bool) -> None:
         self.end_slow_write(commit=True)
         if after_weeks:
             self.let_weeks_pass(None)
@@ -148,7 +154,7 @@ class World:
 
 
 class _SlowWriter:
-    """A transaction in another thread that has stored its rows and is not yet committed."""
+    """A transaction in another thread that has stored its rows and not committed yet."""
 
     def __init__(self, batch: UUID, rows: list[Observation]) -> None:
         self.batch, self.rows = batch, rows
@@ -166,7 +172,7 @@ class _SlowWriter:
     def _write(self) -> None:
         try:
             with transaction.atomic():
-                observations.store(self.rows, batch=self.batch)
+                observations.store_batch(self.rows, batch=self.batch)
                 self._stored.set()
                 transaction.set_rollback(not self._commit.get())
         finally:
@@ -176,7 +182,7 @@ class _SlowWriter:
 
 @pytest.fixture
 def crashing(whole_store: None) -> Iterator[None]:
-    """Statements fail where `store.crash` names their table."""
+    """Statements fail on the table in `store.crash`."""
     sql("""
         CREATE FUNCTION crash() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN
             IF current_setting('store.crash', true) = TG_ARGV[0] THEN
@@ -195,7 +201,7 @@ def crashing(whole_store: None) -> Iterator[None]:
     sql("DROP FUNCTION crash CASCADE")
 
 
-def _begin_anew() -> None:
+def _reset_store() -> None:
     sql(f"TRUNCATE dashboard_observationbatch, {', '.join(PARTITIONED)}")
     last_month = (partitions.database_today().replace(day=1) - timedelta(days=1)).strftime("%Y%m")
     for parent in partitions.ROLLUPS:
@@ -207,20 +213,20 @@ def _begin_anew() -> None:
 @settings(
     max_examples=EXTENT.store_examples,
     deadline=None,
-    # A story is short as it is, and to make it shorter would take minutes.
+    # Stories are short, and shrinking one would take minutes.
     phases=[Phase.explicit, Phase.reuse, Phase.generate],
     suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
 )
 @given(story=st.lists(steps, min_size=4, max_size=14))
 def test_rollups_equal_a_recount_of_all_rows_ever_stored(story: list[tuple[str, Any]]) -> None:
-    """Whatever happens to it on the way, every committed row is counted once and no other is."""
-    _begin_anew()
-    world = World()
+    """Every committed row is counted exactly once, and no other row is."""
+    _reset_store()
+    store = Store()
 
     for step, argument in story:
-        getattr(world, step)(argument)
-    world.end_slow_write(commit=True)
-    roll_all()
+        getattr(store, step)(argument)
+    store.end_slow_write(commit=True)
+    roll_up_all()
 
-    assert_rolled(world.stored)
-    assert rollups.lag() is None
+    assert_rolled_up(store.stored)
+    assert rollups.read_lag() is None

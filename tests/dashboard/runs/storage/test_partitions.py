@@ -7,14 +7,14 @@ import pytest
 
 from dashboard.core import partitions
 from dashboard.core.partitions import Attachment
-from tests.dashboard.runs.storage.builders import at_once, sql
+from tests.dashboard.runs.storage.builders import call_concurrently, sql
 from tests.live import environment
 
 pytestmark = pytest.mark.usefixtures("whole_store")
 
 
-def test_a_week_and_a_month_are_made_ahead() -> None:
-    """Midnight and the first of a month find their partitions in place."""
+def test_partitions_are_created_a_week_and_a_month_ahead() -> None:
+    """The partitions of the next days and the next month exist in advance."""
     today = partitions.database_today()
     next_month = (today.replace(day=1) + timedelta(days=32)).replace(day=1)
 
@@ -26,20 +26,20 @@ def test_a_week_and_a_month_are_made_ahead() -> None:
     assert [max(part.start for part in parts) for parts in months] == [next_month] * 4
 
 
-def test_missing_ones_are_named_and_made_once_by_callers_at_once() -> None:
-    """Every worker looks around; they do not get into each other's way."""
-    lost = [f"dashboard_observation_{partitions.database_today() + timedelta(days=5):%Y%m%d}"]
-    sql(f"DROP TABLE {lost[0]}")
-    assert partitions.missing_partitions() == lost
+def test_concurrent_callers_create_a_missing_partition_once() -> None:
+    """Of concurrent workers, exactly one creates a missing partition."""
+    missing = [f"dashboard_observation_{partitions.database_today() + timedelta(days=5):%Y%m%d}"]
+    sql(f"DROP TABLE {missing[0]}")
+    assert partitions.missing_partitions() == missing
 
-    made = at_once(4, partitions.ensure_partitions)
+    created = call_concurrently(4, partitions.ensure_partitions)
 
-    assert sorted(made) == [[], [], [], lost]
+    assert sorted(created) == [[], [], [], missing]
     assert partitions.missing_partitions() == []
 
 
-def test_a_partition_that_hangs_loose_is_attached_again() -> None:
-    """A table of the right name is not enough: it has to be a part of its parent."""
+def test_a_detached_partition_is_attached_again() -> None:
+    """A table with the right name is attached to its parent if it is detached."""
     name = f"dashboard_observation_{partitions.database_today():%Y%m%d}"
     sql(f"ALTER TABLE dashboard_observation DETACH PARTITION {name}")
     assert partitions.missing_partitions() == [name]
@@ -52,8 +52,8 @@ def test_a_partition_that_hangs_loose_is_attached_again() -> None:
     }
 
 
-def test_a_writer_is_not_kept_waiting_while_partitions_are_made() -> None:
-    """Making one takes no lock on the parent that a COPY or a chart would have to wait for."""
+def test_creating_a_partition_does_not_block_writers() -> None:
+    """Creating a partition takes no lock on the parent that blocks a COPY or a chart."""
     month = [date(2031, 2, 3)]
 
     with psycopg.connect(environment()["DATABASE_URL"]) as writer:
@@ -64,7 +64,7 @@ def test_a_writer_is_not_kept_waiting_while_partitions_are_made() -> None:
 
 
 def test_rollup_partitions_leave_room_for_updates() -> None:
-    """The newest buckets are updated all the time, and an update in place needs room."""
+    """A fill factor leaves room for in-place updates of the newest buckets."""
     month = f"{partitions.database_today():%Y%m}"
 
     options = sql(

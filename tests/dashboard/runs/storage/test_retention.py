@@ -11,15 +11,21 @@ from dashboard.core import partitions
 from dashboard.core.partitions import Attachment
 from dashboard.models import ObservationBatch
 from dashboard.system import retention
-from tests.dashboard.runs.storage.builders import observe, raw, roll_all, sql, store
+from tests.dashboard.runs.storage.builders import (
+    build_observation,
+    count_raw,
+    roll_up_all,
+    sql,
+    store_observations,
+)
 from tests.live import environment
 
 pytestmark = pytest.mark.usefixtures("whole_store")
 
 
-def aged(days: int) -> str:
-    """Store one row as if it had been so many days ago; returns its partition's name."""
-    store(observe())
+def store_aged(days: int) -> str:
+    """Store one row with this age; returns the name of its partition."""
+    store_observations(build_observation())
     batch = ObservationBatch.objects.latest("id")
     at = batch.at - timedelta(days=days)
     ObservationBatch.objects.filter(pk=batch.pk).update(at=at)
@@ -33,7 +39,7 @@ def aged(days: int) -> str:
     return f"dashboard_observation_{at:%Y%m%d}"
 
 
-def there(parent: str) -> list[str]:
+def partition_names(parent: str) -> list[str]:
     return [part.name for part in partitions.existing_partitions(parent)]
 
 
@@ -44,24 +50,24 @@ def first_of_month(months_ago: int) -> date:
     return month
 
 
-def test_days_go_when_their_time_is_over_and_they_are_rolled_up() -> None:
-    """Fourteen whole days are kept, and rows that no rollup holds yet are kept for longer."""
-    old, kept = aged(15), aged(14)
-    roll_all()
-    waiting = aged(20)
+def test_expired_days_are_dropped_once_they_are_rolled_up() -> None:
+    """Fourteen whole days are kept, and longer if their rows are not rolled up yet."""
+    old, kept = store_aged(15), store_aged(14)
+    roll_up_all()
+    waiting = store_aged(20)
 
     assert retention.drop_expired_partitions() == [old]
 
-    assert waiting in there("dashboard_observation")
-    assert kept in there("dashboard_observation")
-    assert raw() == 2
-    roll_all()
+    assert waiting in partition_names("dashboard_observation")
+    assert kept in partition_names("dashboard_observation")
+    assert count_raw() == 2
+    roll_up_all()
     assert retention.drop_expired_partitions() == [waiting]
     assert sql("SELECT sum(trials) FROM dashboard_rollupday") == [(3,)]
 
 
-def test_months_go_by_the_limit_of_their_table(settings: Any) -> None:
-    """A month is dropped when all of it is older than what is kept, and not a day before."""
+def test_months_are_dropped_by_the_limit_of_their_table(settings: Any) -> None:
+    """A month is dropped when its last day has expired, and not a day earlier."""
     limit = (partitions.database_today() - first_of_month(1)).days
     parents = {
         "dashboard_attempt": "KEEP_ATTEMPTS_DAYS",
@@ -78,39 +84,39 @@ def test_months_go_by_the_limit_of_their_table(settings: Any) -> None:
     over = [f"{parent}_{first_of_month(m):%Y%m}" for parent in parents for m in (2, 3)]
     assert set(dropped) == set(over)
     for parent in parents:
-        assert f"{parent}_{first_of_month(1):%Y%m}" in there(parent)
+        assert f"{parent}_{first_of_month(1):%Y%m}" in partition_names(parent)
 
 
-def test_nothing_of_today_goes() -> None:
-    """A second call has nothing left to do, and what is made ahead stays."""
-    store(observe())
-    roll_all()
+def test_current_partitions_are_not_dropped() -> None:
+    """A second call drops nothing, and partitions created in advance stay."""
+    store_observations(build_observation())
+    roll_up_all()
     retention.drop_expired_partitions()
 
     assert retention.drop_expired_partitions() == []
     assert partitions.missing_partitions() == []
-    assert raw() == 1
+    assert count_raw() == 1
 
 
 @pytest.mark.parametrize("tie", [Attachment.LEAVING, Attachment.LOOSE])
-def test_what_was_left_halfway_is_finished(tie: Attachment) -> None:
-    """A crash between or within the steps is made good by the next call."""
-    name = aged(20)
-    roll_all()
-    _leave(name, tie)
+def test_an_interrupted_detach_is_finished(tie: Attachment) -> None:
+    """The next call completes a drop that a crash interrupted."""
+    name = store_aged(20)
+    roll_up_all()
+    _begin_detach(name, tie)
     assert tie in partitions.existing_partitions("dashboard_observation").values()
 
     assert retention.drop_expired_partitions() == [name]
 
-    assert name not in there("dashboard_observation")
+    assert name not in partition_names("dashboard_observation")
 
 
-def test_a_partition_that_was_leaving_can_be_had_again() -> None:
-    """Late rows for a month that is halfway gone find a place."""
+def test_a_partition_being_detached_can_be_attached_again() -> None:
+    """Late rows of a month whose detach was interrupted can be stored."""
     month = first_of_month(20)
     partitions.ensure_months([month], parents=["dashboard_rollup5m"])
     name = f"dashboard_rollup5m_{month:%Y%m}"
-    _leave(name, Attachment.LEAVING)
+    _begin_detach(name, Attachment.LEAVING)
 
     assert partitions.ensure_months([month], parents=["dashboard_rollup5m"]) == [name]
 
@@ -120,12 +126,12 @@ def test_a_partition_that_was_leaving_can_be_had_again() -> None:
     assert ties[name] is Attachment.ATTACHED
 
 
-def test_batches_are_forgotten_after_their_rows() -> None:
-    """They are kept as long as the same batch may come again."""
+def test_batches_are_deleted_after_their_rows() -> None:
+    """A batch is kept for as long as it may be sent again."""
     for days in (20, 22, 23):
-        aged(days)
-    roll_all()
-    aged(30)
+        store_aged(days)
+    roll_up_all()
+    store_aged(30)
 
     retention.drop_expired_partitions()
 
@@ -135,8 +141,8 @@ def test_batches_are_forgotten_after_their_rows() -> None:
     assert ages == [30, 20]
 
 
-def _leave(name: str, tie: Attachment) -> None:
-    """Detach a partition, or begin to: another transaction that reads it stands in the way."""
+def _begin_detach(name: str, tie: Attachment) -> None:
+    """Detach a partition, or start to: a concurrent reader blocks the rest."""
     parent, _, _ = name.rpartition("_")
     if tie is Attachment.LOOSE:
         sql(f"ALTER TABLE {parent} DETACH PARTITION {name} CONCURRENTLY")
@@ -150,10 +156,10 @@ def _leave(name: str, tie: Attachment) -> None:
             cursor.execute("RESET lock_timeout")
 
 
-def test_a_clock_that_jumped_ahead_does_not_take_everything_at_once() -> None:
-    """There is time to see it: a turn takes the three oldest partitions of a table."""
-    days = [aged(days) for days in (24, 23, 22, 21, 20)]
-    roll_all()
+def test_a_clock_that_jumped_ahead_does_not_drop_everything_at_once() -> None:
+    """One call drops at most the three oldest partitions of a table."""
+    days = [store_aged(days) for days in (24, 23, 22, 21, 20)]
+    roll_up_all()
 
     assert retention.drop_expired_partitions() == days[:3]
     assert retention.drop_expired_partitions() == days[3:]

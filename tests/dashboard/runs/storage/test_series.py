@@ -14,7 +14,12 @@ from dashboard.models import Endpoint, Profile
 from dashboard.runs.observations import LIVE, PROBE
 from health.observation_bits import PLACES
 from probes.outcomes import Metric
-from tests.dashboard.runs.storage.builders import observe, roll_all, sql, store
+from tests.dashboard.runs.storage.builders import (
+    build_observation,
+    roll_up_all,
+    sql,
+    store_observations,
+)
 from tests.factories import make_endpoint
 
 HOUR = timedelta(hours=1)
@@ -26,28 +31,30 @@ def endpoint(db: None) -> Endpoint:
     return make_endpoint()
 
 
-def seen(endpoint: Endpoint, *ages: timedelta, epoch: int = 1, **metrics: bool) -> None:
-    """One live event at each of these ages."""
+def store_events(endpoint: Endpoint, *ages: timedelta, epoch: int = 1, **metrics: bool) -> None:
+    """Store one live event per age, and roll up."""
     profile = Profile.objects.get(endpoint=endpoint, epoch=epoch)
-    store(*(observe(profile=profile.pk, at=NOW - age, **metrics) for age in ages))
-    roll_all()
+    store_observations(
+        *(build_observation(profile=profile.pk, at=NOW - age, **metrics) for age in ages)
+    )
+    roll_up_all()
 
 
-def later_epoch(endpoint: Endpoint, epoch: int) -> None:
+def start_epoch(endpoint: Endpoint, epoch: int) -> None:
     endpoint.profiles.update(ended_at=NOW)
     Profile.objects.create(endpoint=endpoint, epoch=epoch, key_hash=b"")
 
 
 @contextmanager
-def statements() -> Iterator[list[tuple[str, Any]]]:
-    """What is sent to the database meanwhile."""
+def capture_statements() -> Iterator[list[tuple[str, Any]]]:
+    """The statements sent to the database."""
     sent: list[tuple[str, Any]] = []
 
-    def note(execute: Any, statement: str, values: Any, many: bool, context: Any) -> Any:
+    def capture(execute: Any, statement: str, values: Any, many: bool, context: Any) -> Any:
         sent.append((statement, values))
         return execute(statement, values, many, context)
 
-    with connection.execute_wrapper(note):
+    with connection.execute_wrapper(capture):
         yield sent
 
 
@@ -64,47 +71,47 @@ def statements() -> Iterator[list[tuple[str, Any]]]:
         (5000, "day", timedelta(days=7)),
     ],
 )
-def test_the_level_follows_from_the_span(
+def test_the_level_depends_on_the_span(
     endpoint: Endpoint, days: int, level: str, step: timedelta
 ) -> None:
-    """The finest step that makes at most 1,500 points, from the level that has it cheapest."""
-    found = read_series(endpoint, Metric.LEAK, lane=LIVE, start=NOW - timedelta(days=days), end=NOW)
+    """The step is the finest one with at most 1,500 points, read from the cheapest level."""
+    series = read_series(
+        endpoint, Metric.LEAK, lane=LIVE, start=NOW - timedelta(days=days), end=NOW
+    )
 
-    assert (found.level, found.step) == (level, step)
+    assert (series.level, series.step) == (level, step)
 
 
 @pytest.mark.parametrize(("age", "level"), [(20, "5m"), (36, "hour"), (401, "day")])
-def test_a_level_that_is_let_go_by_then_is_not_asked(
-    endpoint: Endpoint, age: int, level: str
-) -> None:
-    """One day long ago is drawn from what is still kept of it."""
+def test_a_level_that_has_expired_is_not_read(endpoint: Endpoint, age: int, level: str) -> None:
+    """A day in the past is read from the finest level that is still kept."""
     start = NOW - timedelta(days=age)
 
-    found = read_series(
+    series = read_series(
         endpoint, Metric.LEAK, lane=LIVE, start=start, end=start + timedelta(days=1)
     )
 
-    assert found.level == level
+    assert series.level == level
 
 
 def test_points_add_up_their_step(endpoint: Endpoint) -> None:
-    """A step of two hours holds the trials of both, and steps without any are left out."""
+    """A step of two hours sums the trials of both; steps without trials are omitted."""
     start = NOW - timedelta(days=80)
     ages = [NOW - start, NOW - start - HOUR, NOW - start - 5 * HOUR]
-    seen(endpoint, *ages, leak=True)
-    seen(endpoint, *ages[:1], leak=False)
+    store_events(endpoint, *ages, leak=True)
+    store_events(endpoint, *ages[:1], leak=False)
 
-    found = read_series(endpoint, Metric.LEAK, lane=LIVE, start=start, end=NOW)
+    series = read_series(endpoint, Metric.LEAK, lane=LIVE, start=start, end=NOW)
 
-    assert found.step == 2 * HOUR
-    assert found.points == (SeriesPoint(start, 1, 3, 1), SeriesPoint(start + 4 * HOUR, 1, 1, 0))
+    assert series.step == 2 * HOUR
+    assert series.points == (SeriesPoint(start, 1, 3, 1), SeriesPoint(start + 4 * HOUR, 1, 1, 0))
 
 
 def test_a_span_begins_with_the_step_that_holds_its_start(endpoint: Endpoint) -> None:
-    """No bar is cut in the middle, and the end itself is not part of it."""
-    seen(endpoint, HOUR, timedelta(0))
+    """The first step is complete, and the end is exclusive."""
+    store_events(endpoint, HOUR, timedelta(0))
 
-    found = read_series(
+    series = read_series(
         endpoint,
         Metric.PARSE_SUCCESS,
         lane=LIVE,
@@ -112,13 +119,13 @@ def test_a_span_begins_with_the_step_that_holds_its_start(endpoint: Endpoint) ->
         end=NOW,
     )
 
-    assert found.points == (SeriesPoint(NOW - HOUR, 1, 1, 0),)
+    assert series.points == (SeriesPoint(NOW - HOUR, 1, 1, 0),)
 
 
 def test_metrics_and_lanes_and_endpoints_stay_apart(endpoint: Endpoint) -> None:
-    """A series is of one endpoint, one metric, one lane."""
-    seen(endpoint, HOUR, leak=True)
-    seen(make_endpoint(slug="other"), HOUR, parse_success=True)
+    """A series has one endpoint, one metric and one lane."""
+    store_events(endpoint, HOUR, leak=True)
+    store_events(make_endpoint(slug="other"), HOUR, parse_success=True)
 
     span: dict[str, Any] = {"start": NOW - 2 * HOUR, "end": NOW}
     assert read_series(endpoint, Metric.PARSE_SUCCESS, lane=LIVE, **span).points == ()
@@ -127,57 +134,57 @@ def test_metrics_and_lanes_and_endpoints_stay_apart(endpoint: Endpoint) -> None:
 
 
 def test_epochs_have_points_of_their_own(endpoint: Endpoint) -> None:
-    """Where the key changed within a step, both profiles are shown."""
-    seen(endpoint, HOUR)
-    later_epoch(endpoint, 2)
-    seen(endpoint, HOUR, epoch=2)
+    """If the key changed within a step, both profiles have a point."""
+    store_events(endpoint, HOUR)
+    start_epoch(endpoint, 2)
+    store_events(endpoint, HOUR, epoch=2)
 
-    found = read_series(endpoint, Metric.PARSE_SUCCESS, lane=LIVE, start=NOW - 2 * HOUR, end=NOW)
+    series = read_series(endpoint, Metric.PARSE_SUCCESS, lane=LIVE, start=NOW - 2 * HOUR, end=NOW)
 
-    assert [point.epoch for point in found.points] == [1, 2]
+    assert [point.epoch for point in series.points] == [1, 2]
 
 
 def test_epochs_do_not_make_too_many_points(endpoint: Endpoint) -> None:
-    """With more than one point a step, the step becomes wider."""
+    """With more than one point per step, the step becomes wider."""
     ages = [timedelta(minutes=minutes) for minutes in range(5, 50, 5)]
-    seen(endpoint, *ages)
-    later_epoch(endpoint, 2)
-    seen(endpoint, *ages, epoch=2)
+    store_events(endpoint, *ages)
+    start_epoch(endpoint, 2)
+    store_events(endpoint, *ages, epoch=2)
     span: dict[str, Any] = {"start": NOW - HOUR, "end": NOW}
 
-    found = read_series(endpoint, Metric.PARSE_SUCCESS, lane=LIVE, most=14, **span)
+    series = read_series(endpoint, Metric.PARSE_SUCCESS, lane=LIVE, most=14, **span)
 
-    assert len(found.points) <= 14
-    assert sum(point.trials for point in found.points) == 18
+    assert len(series.points) <= 14
+    assert sum(point.trials for point in series.points) == 18
 
 
 @pytest.mark.usefixtures("whole_store")
 def test_a_chart_of_ninety_days_is_read_from_the_index_alone() -> None:
-    """No partition of raw rows is touched, whatever their number."""
+    """No partition of raw rows is read."""
     endpoint = make_endpoint()
     span: dict[str, Any] = {"start": NOW - timedelta(days=90), "end": NOW}
-    _fill(endpoint.profile.pk)
+    _fill_rollups(endpoint.profile.pk)
 
-    with statements() as sent:
-        found = read_series(endpoint, Metric.PARSE_SUCCESS, lane=LIVE, **span)
+    with capture_statements() as sent:
+        series = read_series(endpoint, Metric.PARSE_SUCCESS, lane=LIVE, **span)
     statement, values = sent[-1]
     with connection.cursor() as cursor:
         cursor.execute(f"EXPLAIN (ANALYZE, BUFFERS OFF) {statement}", values)
         plan = "\n".join(line for (line,) in cursor.fetchall())
 
-    assert len(found.points) == 1080
+    assert len(series.points) == 1080
     assert "Index Only Scan using dashboard_rolluphour_" in plan
     assert "Seq Scan" not in plan
     assert "Heap Fetches: 0" in plan
     assert not [part for part in sent if "observation" in part[0]]
 
 
-def _fill(profile: int) -> None:
-    """Ninety days of hours for twenty profiles, as roll_up leaves them once vacuumed."""
+def _fill_rollups(profile: int) -> None:
+    """Fill ninety days of hours for twenty profiles, vacuumed, as roll_up would."""
     months = [NOW - timedelta(days=days) for days in range(0, 91, 15)]
     partitions.ensure_months([month.date() for month in months], parents=partitions.ROLLUPS)
     with transaction.atomic():
-        # What is not on disk yet, VACUUM would not call visible to all.
+        # VACUUM does not mark rows as all-visible before they are flushed to disk.
         sql("SET LOCAL synchronous_commit = on")
         sql(f"""
             INSERT INTO dashboard_rolluphour

@@ -13,13 +13,13 @@ from dashboard.models.observation import Observation
 from dashboard.runs import observations
 from dashboard.runs.observations import PROBE
 from tests.dashboard.runs.storage.builders import (
-    at_once,
-    observe,
-    overflow,
-    raw,
-    roll_all,
+    build_observation,
+    call_concurrently,
+    count_overflow,
+    count_raw,
+    roll_up_all,
     sql,
-    store,
+    store_observations,
 )
 
 FULL = Observation(
@@ -49,19 +49,19 @@ def no_partition_today(whole_store: None) -> None:
 
 @pytest.mark.django_db
 @pytest.mark.parametrize("row", [FULL, BARE], ids=["full", "bare"])
-def test_a_row_comes_back_as_it_was_given(row: Observation) -> None:
-    """Every column holds what the observation said, nulls as well."""
-    store(row)
+def test_a_row_is_read_back_unchanged(row: Observation) -> None:
+    """Every column holds the value of the observation, also null."""
+    store_observations(row)
 
     columns = ", ".join(Observation._fields)
-    (found,) = sql(f"SELECT {columns} FROM dashboard_observation")  # noqa: S608
-    assert Observation(*found) == row
+    (row_values,) = sql(f"SELECT {columns} FROM dashboard_observation")  # noqa: S608
+    assert Observation(*row_values) == row
 
 
 @pytest.mark.django_db
 def test_rows_carry_the_time_of_their_batch() -> None:
-    """A batch lies in one partition and can be found by its time."""
-    store(FULL, BARE)
+    """All rows of a batch have its time, so they are in one partition."""
+    store_observations(FULL, BARE)
 
     batch = ObservationBatch.objects.get()
     assert batch.rows == 2
@@ -71,38 +71,38 @@ def test_rows_carry_the_time_of_their_batch() -> None:
 
 @pytest.mark.django_db
 def test_a_batch_that_comes_again_is_stored_once() -> None:
-    """The same batch id writes nothing the second time, and says so."""
+    """The second call with the same batch id writes nothing and returns False."""
     batch = uuid4()
 
-    assert observations.store([FULL], batch=batch)
-    assert not observations.store([FULL, BARE], batch=batch)
+    assert observations.store_batch([FULL], batch=batch)
+    assert not observations.store_batch([FULL, BARE], batch=batch)
 
-    assert raw() == 1
+    assert count_raw() == 1
 
 
 @pytest.mark.django_db(transaction=True)
-def test_a_batch_that_comes_four_times_at_once_is_stored_once() -> None:
-    """Writers with the same batch wait for each other; one of them stores it."""
+def test_concurrent_writers_store_a_batch_once() -> None:
+    """Of concurrent writers with the same batch, exactly one stores it."""
     batch = uuid4()
 
-    stored = at_once(4, lambda: observations.store([FULL] * 500, batch=batch))
+    stored = call_concurrently(4, lambda: observations.store_batch([FULL] * 500, batch=batch))
 
     assert sorted(stored) == [False, False, False, True]
-    assert raw() == 500
+    assert count_raw() == 500
 
 
 @pytest.mark.django_db(transaction=True)
-def test_what_the_caller_takes_back_may_come_again() -> None:
-    """A batch of a transaction that was rolled back was never stored."""
+def test_a_rolled_back_batch_can_be_stored_again() -> None:
+    """A batch in a transaction that was rolled back counts as never stored."""
     batch = uuid4()
 
     with transaction.atomic():
-        observations.store([FULL], batch=batch)
+        observations.store_batch([FULL], batch=batch)
         transaction.set_rollback(True)
 
-    assert raw() == 0
-    assert observations.store([FULL], batch=batch)
-    assert raw() == 1
+    assert count_raw() == 0
+    assert observations.store_batch([FULL], batch=batch)
+    assert count_raw() == 1
 
 
 @pytest.mark.django_db
@@ -117,50 +117,50 @@ def test_what_the_caller_takes_back_may_come_again() -> None:
     ids=["too-early", "too-late", "too-slow", "no-status"],
 )
 def test_a_value_that_no_column_holds_is_refused(wrong: dict[str, Any]) -> None:
-    """It is not cut to fit, and nothing of its batch is stored."""
+    """The value is not truncated, and nothing of its batch is stored."""
     (name,) = wrong
 
     with pytest.raises(ValueError, match=f"^{name} has a value"):
-        store(FULL, BARE._replace(**wrong))
+        store_observations(FULL, BARE._replace(**wrong))
 
     assert not ObservationBatch.objects.exists()
 
 
 @pytest.mark.usefixtures("no_partition_today")
-def test_without_a_partition_rows_go_to_the_overflow_and_home_again() -> None:
-    """Nothing is lost while nobody made today's partition."""
-    store(FULL, BARE)
-    assert (raw(), overflow()) == (0, 2)
+def test_without_a_partition_rows_go_to_the_overflow_and_back() -> None:
+    """No row is lost while today's partition is missing."""
+    store_observations(FULL, BARE)
+    assert (count_raw(), count_overflow()) == (0, 2)
     before = sql("SELECT * FROM dashboard_observation_overflow ORDER BY verdicts")
 
-    made = partitions.ensure_partitions()
+    created = partitions.ensure_partitions()
 
-    assert made == [f"dashboard_observation_{partitions.database_today():%Y%m%d}"]
-    assert (raw(), overflow()) == (2, 0)
+    assert created == [f"dashboard_observation_{partitions.database_today():%Y%m%d}"]
+    assert (count_raw(), count_overflow()) == (2, 0)
     assert sql("SELECT * FROM dashboard_observation ORDER BY verdicts") == before
 
 
 @pytest.mark.usefixtures("no_partition_today")
-def test_the_overflow_is_emptied_bit_by_bit(monkeypatch: pytest.MonkeyPatch) -> None:
-    """One look around moves a bearable part; the next ones go on."""
+def test_the_overflow_is_drained_in_batches(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each call moves one batch of rows."""
     monkeypatch.setattr(partitions, "DRAIN_BATCH", 2)
-    store(FULL, BARE, FULL)
+    store_observations(FULL, BARE, FULL)
 
     partitions.ensure_partitions()
-    assert (raw(), overflow()) == (2, 1)
+    assert (count_raw(), count_overflow()) == (2, 1)
 
     partitions.ensure_partitions()
-    assert (raw(), overflow()) == (3, 0)
+    assert (count_raw(), count_overflow()) == (3, 0)
 
 
 @pytest.mark.usefixtures("no_partition_today")
 def test_rows_in_the_overflow_are_rolled_up_once() -> None:
-    """Being moved between the tables neither hides rows nor counts them twice."""
-    store(observe())
-    roll_all()
-    store(observe())
+    """Moving rows between the tables neither hides them nor counts them twice."""
+    store_observations(build_observation())
+    roll_up_all()
+    store_observations(build_observation())
 
     partitions.ensure_partitions()
-    roll_all()
+    roll_up_all()
 
     assert sql("SELECT sum(trials) FROM dashboard_rollupday") == [(2,)]

@@ -8,16 +8,21 @@ from django.core.management import call_command
 from dashboard.core import partitions
 from dashboard.models import ObservationBatch
 from dashboard.runs.observations import PROBE
-from tests.dashboard.runs.storage.builders import assert_rolled, observe, roll_all, sql
+from tests.dashboard.runs.storage.builders import (
+    assert_rolled_up,
+    build_observation,
+    roll_up_all,
+    sql,
+)
 
 NOW = datetime.now(UTC)
 
 
 @pytest.mark.usefixtures("whole_store")
 def test_rows_from_before_there_were_batches_are_rolled_up() -> None:
-    """An installation that already holds observations loses none of them by the upgrade."""
+    """The upgrade of an installation with observations loses none of them."""
     rows = [
-        observe(profile=profile, at=NOW - timedelta(hours=profile))._replace(lane=PROBE)
+        build_observation(profile=profile, at=NOW - timedelta(hours=profile))._replace(lane=PROBE)
         for profile in (1, 1, 2)
     ]
     call_command("migrate", "dashboard", "0003_run_machine", verbosity=0)
@@ -37,6 +42,6 @@ def test_rows_from_before_there_were_batches_are_rolled_up() -> None:
     partitions.ensure_partitions()
     assert sorted(ObservationBatch.objects.values_list("rows", flat=True)) == [1, 2]
 
-    roll_all()
+    roll_up_all()
 
-    assert_rolled(rows)
+    assert_rolled_up(rows)
