@@ -120,14 +120,14 @@ async def _probe(lease: Lease, work: runs.Work) -> None:
     async with Transport(work.target.limits, egress=rules) as transport:
         if work.ask_engine:
             engine = await _engine(work, transport)
-            if not await sync_to_async(profiles.note_engine)(lease, engine):
+            if not await sync_to_async(profiles.record_engine_facts)(lease, engine):
                 log.info("another profile key, run superseded")
                 return
         made = runner.run_trials(work.target, work.trials, seed=work.seed, transport=transport)
         async with aclosing(made):
             async for attempt in made:
                 await sync_to_async(attempts.record)(lease, attempt)
-    await sync_to_async(finish.finish)(lease)
+    await sync_to_async(finish.finish_run)(lease)
 
 
 async def _engine(work: runs.Work, transport: Transport) -> EngineFacts:

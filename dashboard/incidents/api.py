@@ -66,7 +66,7 @@ def acknowledge_incident(
     by = auth.request_token(request).created_by
     # Unlike the other two, it takes no note as well: nothing checks what is in one.
     note = body.note.replace("\0", "")
-    detection.acknowledge(_find(incident_id), by=by, note=note)
+    detection.acknowledge_incident(_find(incident_id), by=by, note=note)
     return incident_detail(_find(incident_id))
 
 
@@ -79,7 +79,7 @@ def acknowledge_incident(
 def release_incident(request: HttpRequest, incident_id: IncidentId, body: NoteIn) -> IncidentDetail:
     """Its modes are let go as soon as its runs speak for it, as they are for milder ones."""
     by = auth.token_owner(request)
-    detection.release(_find(incident_id), by=by, note=body.note)
+    detection.release_incident(_find(incident_id), by=by, note=body.note)
     return incident_detail(_find(incident_id))
 
 
@@ -97,7 +97,7 @@ def accept_incident(request: HttpRequest, incident_id: IncidentId, body: NoteIn)
     if incident.lane != Lane.PROBE:
         raise ApiError(409, "Only incidents of the probe lane can be accepted.")
     by = auth.token_owner(request)
-    detection.accept(incident.profile, Metric(incident.metric), by=by, note=body.note)
+    detection.accept_baseline(incident.profile, Metric(incident.metric), by=by, note=body.note)
     return incident_detail(_find(incident_id))
 
 

@@ -13,7 +13,7 @@ from dashboard.core.query_form import QueryFilter, QueryForm, choice_field, text
 from dashboard.models import Endpoint, Incident, Profile
 from dashboard.models.people import Teams
 from dashboard.trust import detection
-from dashboard.trust.text import day
+from dashboard.trust.text import format_day
 from health.metric_names import metric_name
 from health.modes import WATCHED
 from health.rates import Rate, metric_rate
@@ -39,13 +39,13 @@ class Titled:
 
     @property
     def finding(self) -> str:
-        return detection.headline_of(self.incident)
+        return detection.incident_headline(self.incident)
 
     @property
     def title(self) -> str:
         """The finding with its day (UTC)."""
         said = _("{finding} on {day}")
-        return said.format(finding=self.finding, day=day(self.incident.opened_at))
+        return said.format(finding=self.finding, day=format_day(self.incident.opened_at))
 
     @property
     def state(self) -> str:
@@ -124,7 +124,7 @@ class NewNormal:
 
 def new_normal(profile: Profile, metric: Metric) -> NewNormal:
     """The runs that an acceptance of today would take for the baseline."""
-    accepted = detection.accepted_runs(profile, metric)
+    accepted = detection.baseline_candidates(profile, metric)
     counts = [(row.run_id, row.watched_trials, row.watched_failures) for row in accepted]
     trials, failures = sum(count[1] for count in counts), sum(count[2] for count in counts)
     runs = tuple((run, metric_rate(metric, of, bad)) for run, of, bad in counts)

@@ -124,7 +124,7 @@ def _of_events(events: Iterable[WatchEvent]) -> Iterator[Moment]:
 
 
 def _details(event: WatchEvent) -> list[str]:
-    return figure_words.sentences(Metric(event.metric), event.figures)
+    return figure_words.figure_sentences(Metric(event.metric), event.figures)
 
 
 def _of_switches(incident: Incident) -> Iterator[Moment]:

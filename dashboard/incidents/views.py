@@ -56,7 +56,7 @@ def detail(request: HttpRequest, incident_id: int) -> HttpResponse:
     context = {
         "incident": incident,
         "titled": Titled(incident),
-        "figures": figure_words.sentences(metric, incident.figures),
+        "figures": figure_words.figure_sentences(metric, incident.figures),
         "moments": timeline.of(incident),
         "evidence": failed_attempts.read(incident),
         "modes": incident.switches.on().order_by("mode"),
@@ -71,7 +71,7 @@ def detail(request: HttpRequest, incident_id: int) -> HttpResponse:
 def acknowledge(request: HttpRequest, incident_id: int) -> HttpResponse:
     incident, form = _incident(incident_id), NoteForm(request.POST)
     note = form.cleaned_data["note"] if form.is_valid() else ""
-    if detection.acknowledge(incident, by=cast(User, request.user), note=note):
+    if detection.acknowledge_incident(incident, by=cast(User, request.user), note=note):
         messages.success(request, _("Noted that you have seen it."))
     else:
         messages.info(request, _acknowledged(_incident(incident_id)))
@@ -84,7 +84,7 @@ def release(request: HttpRequest, incident_id: int) -> HttpResponse:
     incident = _incident(incident_id)
     try:
         note = request.POST.get("reason", "")
-        detection.release(incident, by=cast(User, request.user), note=note)
+        detection.release_incident(incident, by=cast(User, request.user), note=note)
     except Refused as exc:
         messages.error(request, exc.message)
     else:
@@ -102,7 +102,7 @@ def accept(request: HttpRequest, slug: str, metric: str) -> HttpResponse:
     if request.method == "POST" and form.is_valid():
         try:
             by, note = cast(User, request.user), form.cleaned_data["reason"]
-            detection.accept(profile, chosen, by=by, note=note)
+            detection.accept_baseline(profile, chosen, by=by, note=note)
         except Refused as exc:
             form.add_error(None, exc.message)
         else:

@@ -14,7 +14,7 @@ from django.utils.translation import gettext as _
 
 from dashboard.core import durations
 from dashboard.models import Endpoint, RunMetric
-from dashboard.trust.text import shown
+from dashboard.trust.text import displayed_rate
 from health import detector
 from health.detector import PROBE, Known
 from health.metric_names import metric_name
@@ -101,7 +101,7 @@ def _watched(
         known=gauge.known(PROBE),
         baseline=_rate(metric, baseline.trials, baseline.trials - baseline.successes),
         runs=baseline.runs,
-        reference=None if reference is None else shown(metric, reference),
+        reference=None if reference is None else displayed_rate(metric, reference),
         last=_rate(metric, *last.get(metric, (0, 0))),
         log_m=None if log_m == -inf else log_m,
         alarm_at=detector.alarm_threshold(YEAR / endpoint.ttl),

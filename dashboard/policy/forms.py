@@ -8,7 +8,7 @@ from django import forms
 from django.utils.translation import gettext_lazy as _
 
 from dashboard.core.reasons import ReasonForm
-from dashboard.trust.tool_rules import LONGEST_NOTE
+from dashboard.trust.tool_rules import MAX_NOTE_LENGTH
 from health.modes import Mode
 from health.risk import LONGEST_NAME, LONGEST_PATTERN, Risk
 
@@ -37,7 +37,7 @@ class ToolRuleForm(forms.Form):
         widget=forms.TextInput({"autocomplete": "off", "spellcheck": "false"}),
     )
     risk = forms.ChoiceField(label=_("Class"), choices=_CHOICES)
-    note = forms.CharField(label=_("Note"), required=False, max_length=LONGEST_NOTE)
+    note = forms.CharField(label=_("Note"), required=False, max_length=MAX_NOTE_LENGTH)
 
     def clean_risk(self) -> Risk:
         return Risk(self.cleaned_data["risk"])

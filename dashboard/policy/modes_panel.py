@@ -29,18 +29,18 @@ class Held:
     @property
     def headline(self) -> str:
         """What the incident says that switched it on."""
-        return detection.headline_of(self.switch.incident) if self.switch.incident else ""
+        return detection.incident_headline(self.switch.incident) if self.switch.incident else ""
 
     @property
     def figures(self) -> str:
         """How sure the detector was; for one that came later, what the runs had come to."""
         figures, incident = self.switch.figures, self.switch.incident
         estimate = figures.get("estimate")
-        if said := figure_words.sums(figures):
+        if said := figure_words.evidence_text(figures):
             return said
         if incident is None or estimate is None:
             return ""
-        rate = figure_words.shown(Metric(incident.metric), estimate)
+        rate = figure_words.displayed_rate(Metric(incident.metric), estimate)
         return _("last runs at {rate}").format(rate=f"{rate:.0%}")
 
 

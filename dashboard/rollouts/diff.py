@@ -13,7 +13,7 @@ from dashboard.core import labels
 from dashboard.models import Profile
 from dashboard.policy import text as policy_words
 from dashboard.rollouts import text as stage_words
-from dashboard.trust.text import day
+from dashboard.trust.text import format_day
 from health.stages import is_tighter
 
 _SHOWN_HASH = 12
@@ -49,7 +49,7 @@ def beside(in_force: Profile, waiting: Profile, policy: Mapping[str, Any]) -> Tw
         _stages(in_force.stage, waiting.stage),
         Line(_("Callers get"), tools(policy), _("nothing by it yet")),
         *keys(in_force, waiting),
-        Line(_("Since"), day(in_force.created_at), day(waiting.created_at)),
+        Line(_("Since"), format_day(in_force.created_at), format_day(waiting.created_at)),
     ]
     return Two(title(in_force), title(waiting), [each for each in lines if each.before])
 

@@ -10,7 +10,7 @@ from django.utils.translation import gettext as _
 
 from dashboard.core import labels
 from dashboard.core.safe_text import visible
-from dashboard.trust.decision_evidence import PARTS, Changed
+from dashboard.trust.decision_evidence import PART_LABELS, EvidenceChange
 from health.metric_names import metric_name
 from probes.outcomes import Metric
 
@@ -24,7 +24,7 @@ class Difference:
     after: str
 
 
-def told(changes: Iterable[Changed]) -> list[Difference]:
+def told(changes: Iterable[EvidenceChange]) -> list[Difference]:
     """The changes in words. Which switches hold the modes on says nothing beside the modes."""
     found = list(changes)
     parts = {each.part for each in found}
@@ -34,7 +34,7 @@ def told(changes: Iterable[Changed]) -> list[Difference]:
 
 def _named(part: str) -> str:
     family, _dot, name = part.partition(".")
-    what = str(PARTS.get(family, visible(family)))
+    what = str(PART_LABELS.get(family, visible(family)))
     match family:
         case "figures" if name in set(Metric):
             inside = metric_name(Metric(name))

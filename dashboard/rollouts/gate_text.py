@@ -11,7 +11,7 @@ from django.utils.translation import gettext as _
 from dashboard.core import durations
 from dashboard.core.labels import BASELINE_STATES, code_label
 from dashboard.rollouts.text import name_of as stage_name
-from dashboard.trust.text import shown
+from dashboard.trust.text import displayed_rate
 from health.gates import PROMOTION_STAGES, Gate, Gates
 from health.metric_names import metric_name
 from health.rates import DIRECTIONS, Direction
@@ -59,12 +59,12 @@ def differences(before: Gates, after: Gates) -> list[Difference]:
 
 def percent_of(metric: Metric, success: float) -> float:
     """A success rate as people read it: in percent, the way that the metric is shown."""
-    return round(shown(metric, success) * 100, 4)
+    return round(displayed_rate(metric, success) * 100, 4)
 
 
 def success_of(metric: Metric, percent: float) -> float:
     """The way back."""
-    return round(shown(metric, percent / 100), 6)
+    return round(displayed_rate(metric, percent / 100), 6)
 
 
 def _rates(rates: Mapping[Metric, float], called: str) -> dict[str, str]:

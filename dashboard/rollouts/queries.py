@@ -17,7 +17,7 @@ from dashboard.models import Endpoint, Profile, RolloutRequest
 from dashboard.models.rollout import RolloutRequestQuerySet
 from dashboard.rollouts import who_decides
 from dashboard.rollouts.text import STATES, asked_for, name_of
-from dashboard.trust.gate_facts import gate_results
+from dashboard.trust.gate_facts import read_gate_results
 from health.gates import ConditionState, GateResult
 from health.stages import LADDER
 
@@ -134,7 +134,7 @@ def standing(user: User, actor: Actor) -> dict[str, Any]:
     asked = list(visible_to(actor).pending().order_by("requested_at", "pk")[:MOST_PENDING])
     found = list(_on_the_way(actor))
     wanted = [each.profile for each in asked if each.switch is None]
-    judged = gate_results([*found, *wanted])
+    judged = read_gate_results([*found, *wanted])
     rows = [
         Waiting(
             each,

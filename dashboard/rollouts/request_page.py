@@ -20,7 +20,7 @@ from dashboard.rollouts.gate_conditions import Shown, shown, told
 from dashboard.rollouts.request_events import Moment
 from dashboard.rollouts.text import allows, name_of
 from dashboard.trust import gate_facts, policies, rollout_requests
-from dashboard.trust.decision_evidence import Changed
+from dashboard.trust.decision_evidence import EvidenceChange
 from dashboard.trust.policy_renewal import current_policy
 from health.gates import GateResult
 from health.metric_names import metric_name
@@ -202,10 +202,10 @@ class Look:
         return describe_mode(Mode(self.request.switch.mode)) if self.request.switch else ""
 
     def _current_figures(self) -> dict[str, dict[str, int]]:
-        runs = gate_facts.finished_runs(self.current)
+        runs = gate_facts.finished_run_ids(self.current)
         return {
             metric.value: {"trials": figure.trials, "failures": figure.failures}
-            for metric, figure in gate_facts.figures_of(self.current, runs).items()
+            for metric, figure in gate_facts.read_figures(self.current, runs).items()
         }
 
     def _stages(self) -> list[Line]:
@@ -248,7 +248,7 @@ def read(request: RolloutRequest, user: User, actor: Actor) -> Look:
         why_not=who_decides.why_not(request, user, actor),
         is_mine=is_mine,
         may_withdraw=is_pending and actor.may(Right.OPERATE, endpoint.team_id),
-        standing=rollout_requests.standing(candidate) if is_pending and is_stage else None,
+        standing=rollout_requests.read_gate_result(candidate) if is_pending and is_stage else None,
         before=policy.body if policy else None,
         after=_after(request) if is_pending else None,
     )
@@ -264,13 +264,13 @@ def _current(request: RolloutRequest) -> Profile:
 
 def _changed(request: RolloutRequest) -> list[Difference]:
     if request.state == RolloutRequest.State.PENDING:
-        return evidence_diff.told(rollout_requests.differences(request))
-    return evidence_diff.told(Changed(*each) for each in request.changed)
+        return evidence_diff.told(rollout_requests.find_evidence_changes(request))
+    return evidence_diff.told(EvidenceChange(*each) for each in request.changed)
 
 
 def _after(request: RolloutRequest) -> dict[str, Any]:
     stage = request.profile.stage if request.switch else request.to_stage
-    return policies.would_be(request.profile, stage, without=request.switch)
+    return policies.preview_policy(request.profile, stage, without=request.switch)
 
 
 def _rate(metric: Metric, found: Mapping[str, Any] | None) -> Rate | None:

@@ -115,4 +115,4 @@ def read(endpoint: Endpoint, profile: Profile) -> Panel:
     in_force = profile if profile.in_force else endpoint.profile_in_force
     asked = RolloutRequest.objects.pending().filter(profile=profile, switch=None)
     pending = asked.select_related("requested_by").first()
-    return Panel(endpoint, profile, in_force, rollout_requests.standing(profile), pending)
+    return Panel(endpoint, profile, in_force, rollout_requests.read_gate_result(profile), pending)

@@ -72,7 +72,7 @@ def test_a_restored_backup_has_everything_and_goes_on(
     lease = started()
     for trial in (1, 2, 3):
         attempts.record(lease, attempt(trial))
-    finish.finish(lease)
+    finish.finish_run(lease)
     runs.request(endpoint, by=None)
     connection.close()
 

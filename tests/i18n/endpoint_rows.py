@@ -84,8 +84,8 @@ def _calm(person: User) -> list[Incident]:
     """Incidents that ended in each way."""
     calm = make_endpoint(slug="calm-one", model="zeta-1")
     incident = degrade(calm)
-    detection.acknowledge(incident, by=person, note="zeta-1")
-    detection.accept(calm.profile, Metric.PARSE_SUCCESS, by=person, note="zeta-1")
+    detection.acknowledge_incident(incident, by=person, note="zeta-1")
+    detection.accept_baseline(calm.profile, Metric.PARSE_SUCCESS, by=person, note="zeta-1")
     incident.refresh_from_db()
     other = make_endpoint(slug="well-one", model="zeta-1")
     recovered = degrade(other)

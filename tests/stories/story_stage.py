@@ -67,7 +67,7 @@ _RELEASE = """
 from dashboard.models import Incident
 from dashboard.trust import detection
 for incident in Incident.objects.filter(release_wanted=True):
-    detection.release(incident, by=None, note="The vendor says that it is mended.")
+    detection.release_incident(incident, by=None, note="The vendor says that it is mended.")
 """
 
 

@@ -241,7 +241,7 @@ from dashboard.trust import detection
 profiles = {endpoint.slug: endpoint.profile for endpoint in Endpoint.objects.all()}
 print(json.dumps({
     slug: bool(profile.runs.count())
-    and detection.replay(profile) == Watch.objects.state_of(profile)
+    and detection.replay_watch(profile) == Watch.objects.state_of(profile)
     for slug, profile in profiles.items()
 }))
 """

@@ -97,7 +97,7 @@ def create(  # noqa: PLR0913 -- keyword-only: the fields of a registration
         onboarding_left=settings.BASELINE_RUNS if onboarding_runs is None else onboarding_runs,
     )
     _save(endpoint)
-    profiles.open_first(endpoint)
+    profiles.open_first_profile(endpoint)
     if key:
         credentials.store(endpoint, key)
     settle(endpoint)
@@ -146,7 +146,7 @@ def update(
         credentials.store(endpoint, key)
     is_stored = credentials.is_stored(endpoint)
     _note_edit(endpoint, before, by=by, key=_key_change(key, had=had_key, has=is_stored))
-    new_epoch = profiles.follow_edit(endpoint)
+    new_epoch = profiles.supersede_if_key_changed(endpoint)
     settle(endpoint)
     lost = had_key and not forget_key and not is_stored
     return Updated(endpoint, key_wiped=lost, new_epoch=new_epoch)
@@ -159,12 +159,12 @@ def remove(endpoint: Endpoint) -> None:
     told = {**_as_told(endpoint), **({"key": "given"} if credentials.is_stored(endpoint) else {})}
     credentials.forget(endpoint)
     runs.abandon_active(endpoint, reason="the endpoint was removed")
-    profiles.end_all(endpoint, reason="The endpoint was removed.")
+    profiles.end_open_incidents(endpoint, reason="The endpoint was removed.")
     if Endpoint.objects.kept().filter(pk=endpoint.pk).update(removed_at=Now(), enabled=False):
         audit.record(
             Action.ENDPOINT_REMOVED, subject=_called(endpoint), endpoint=endpoint, before=told
         )
-    rollout_requests.void_changed(endpoint)
+    rollout_requests.void_changed_requests(endpoint)
 
 
 def _note_edit(endpoint: Endpoint, before: Mapping[str, Any], *, by: User | None, key: str) -> None:

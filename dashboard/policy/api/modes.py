@@ -52,7 +52,7 @@ class ModeIn(BaseModel):
     lasts_s: StrictInt | None = Field(
         default=None,
         ge=1,
-        le=int(service.LONGEST.total_seconds()),
+        le=int(service.MAX_DURATION.total_seconds()),
         description="Seconds; null: until it is switched off",
     )
 

@@ -67,7 +67,7 @@ def release(request: HttpRequest, slug: str, switch_id: int) -> HttpResponse:
     switch = get_object_or_404(ModeSwitch, pk=switch_id, profile__endpoint=endpoint)
     by, reason = cast(User, request.user), request.POST.get("reason", "")
     try:
-        rollout_requests.ask_unpin(switch, by=by, reason=reason)
+        rollout_requests.request_unpin(switch, by=by, reason=reason)
     except Refused as exc:
         return _answer(request, endpoint, refusal=exc.message)
     said = _("Asked to let go of {mode}. It holds until somebody else approves.")

@@ -32,7 +32,7 @@ def page(request: HttpRequest) -> HttpResponse:
     if request.method == "POST" and form.is_valid():
         assert isinstance(request.user, User)
         try:
-            made = tool_rules.add(by=request.user, **form.cleaned_data)
+            made = tool_rules.add_rule(by=request.user, **form.cleaned_data)
         except Refused as exc:
             form.add_error("pattern", exc.message)
         else:
@@ -58,7 +58,7 @@ def change(request: HttpRequest, rule_id: int) -> HttpResponse:
     form = ToolRuleForm(request.POST or None, initial=initial)
     if request.method == "POST" and form.is_valid():
         try:
-            tool_rules.change(rule, **form.cleaned_data)
+            tool_rules.change_rule(rule, **form.cleaned_data)
         except Refused as exc:
             form.add_error("pattern", exc.message)
         else:
@@ -71,7 +71,7 @@ def change(request: HttpRequest, rule_id: int) -> HttpResponse:
 def move(request: HttpRequest, rule_id: int) -> HttpResponse:
     rule = get_object_or_404(ToolRule, pk=rule_id)
     try:
-        tool_rules.move(rule, up=request.POST.get("to") == "up")
+        tool_rules.move_rule(rule, up=request.POST.get("to") == "up")
     except Refused as exc:
         messages.error(request, exc.message)
     return redirect("tool-rules")
@@ -81,7 +81,7 @@ def move(request: HttpRequest, rule_id: int) -> HttpResponse:
 @require_POST
 def remove(request: HttpRequest, rule_id: int) -> HttpResponse:
     rule = get_object_or_404(ToolRule, pk=rule_id)
-    if tool_rules.remove(rule):
+    if tool_rules.remove_rule(rule):
         told = _("The rule for {pattern} is removed.").format(pattern=rule.pattern)
         messages.success(request, told)
     return redirect("tool-rules")

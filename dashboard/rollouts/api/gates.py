@@ -77,7 +77,7 @@ def change_gates(request: HttpRequest, body: GatesIn) -> GatesOut:
     if found:
         raise ApiError(422, f"{found[0].field}: {found[0].message}", details=found[:20])
     by, seen = auth.token_owner(request), body.version or 0
-    service.change(body.gates, by=by, reason=body.reason, seen=seen)
+    service.change_gates(body.gates, by=by, reason=body.reason, seen=seen)
     return _out(*GateVersion.current())
 
 

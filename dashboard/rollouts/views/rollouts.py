@@ -102,7 +102,9 @@ def ask(request: HttpRequest, slug: str) -> HttpResponse:
         gone = _("The key has changed since you opened this page: look at the new profile first.")
         return _not_asked(request, endpoint, gone, reason)
     try:
-        found = rollout_requests.ask(profile, by=cast(User, request.user), reason=reason)
+        found = rollout_requests.request_promotion(
+            profile, by=cast(User, request.user), reason=reason
+        )
     except Refused as exc:
         return _not_asked(request, endpoint, exc.message, reason)
     said = _("Asked for {stage}. Somebody else decides now; the request says until when.")

@@ -88,7 +88,7 @@ def test_a_change_ends_not_modified(api: Asking) -> None:
     endpoint = trusted()
     changes: list[Callable[[], object]] = [
         lambda: modes.switch_on(endpoint.profile, Mode.NO_PARALLEL, by=None, reason="trying"),
-        lambda: tool_rules.add(pattern="a", risk=Risk.READ, by=None),
+        lambda: tool_rules.add_rule(pattern="a", risk=Risk.READ, by=None),
         lambda: let_pass(2 * endpoint.ttl),
     ]
 
@@ -134,7 +134,7 @@ def test_what_held_before_is_listed_newest_first(api: Asking) -> None:
 
 def test_tool_rules_are_listed_with_the_known_tools(api: Asking) -> None:
     """Whoever enforces a policy elsewhere can class tools as we do."""
-    tool_rules.add(pattern="deploy_*", risk=Risk.WRITE, note="ours", by=None)
+    tool_rules.add_rule(pattern="deploy_*", risk=Risk.WRITE, note="ours", by=None)
 
     body = api.get("/tool-rules").json()
 

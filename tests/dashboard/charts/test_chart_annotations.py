@@ -86,7 +86,9 @@ def test_a_reference_is_shown_the_way_its_metric_is(endpoint: Endpoint) -> None:
 def test_an_accepted_normal_is_another_reference(endpoint: Endpoint) -> None:
     """The old line ends where somebody accepted, and a lower one begins there."""
     degrade(endpoint, failures=5, runs=8)
-    detection.accept(endpoint.profile, Metric.PARSE_SUCCESS, by=None, note="a smaller model")
+    detection.accept_baseline(
+        endpoint.profile, Metric.PARSE_SUCCESS, by=None, note="a smaller model"
+    )
 
     first, second = _read(endpoint).references
 

@@ -37,7 +37,7 @@ def test_the_waits_are_those_of_the_product() -> None:
     """Who has set others has no demo to look at."""
     assert BASELINE_RUNS == settings.BASELINE_RUNS
     assert WaitTimes(settings.BASELINE_EVERY, settings.CONFIRM_AFTER) == WAITS
-    assert MAX_VALUES == profiles.MOST_VALUES
+    assert MAX_VALUES == profiles.MAX_VALUES
 
 
 def test_a_warning_is_confirmed_and_an_incident_looked_after() -> None:

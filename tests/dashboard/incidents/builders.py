@@ -30,7 +30,7 @@ def watch_run(
     )
     counts = {"watched_trials": TRIALS, "watched_failures": failures, "refused": refused}
     RunMetric.objects.filter(run=run).update(**counts)
-    detection.follow(run, endpoint.profile)
+    detection.follow_run(run, endpoint.profile)
     return run
 
 
@@ -45,8 +45,8 @@ def settle(endpoint: Endpoint, *, before: datetime | None = None) -> datetime:
             run.pk, run.due_at, SUITE_VERSION, endpoint.ttl, {_METRIC: MetricCount(TRIALS, 0)}
         )
         watch, changes = follow_run(watch, seen)
-    detection.follow_changes(profile, Lane.PROBE, seen, changes)
-    detection._keep(WatchRow.objects.create(profile=profile, lane=Lane.PROBE), watch)
+    detection.apply_changes(profile, Lane.PROBE, seen, changes)
+    detection._store_watch(WatchRow.objects.create(profile=profile, lane=Lane.PROBE), watch)
     return end
 
 

@@ -23,7 +23,7 @@ def test_a_link_leads_to_the_decision_and_decides_nothing(
     """Whoever follows it signs in first and finds the form; opening it changes nothing."""
     made = make_webhook(receiver.url)
     approver = make_person("bea", Role.APPROVER)
-    asked = rollout_requests.ask(
+    asked = rollout_requests.request_promotion(
         ready().profile, by=make_person("ann", Role.OPERATOR), reason="We need it."
     )
 

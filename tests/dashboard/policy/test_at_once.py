@@ -63,7 +63,7 @@ def test_a_rule_that_comes_while_somebody_resolves_is_not_lost() -> None:
         with transaction.atomic():
             settle(Endpoint.objects.select_for_update().get(pk=endpoint.pk))
             adding = pool.submit(
-                own_connection(lambda: tool_rules.add(pattern="a", risk=Risk.READ, by=None))
+                own_connection(lambda: tool_rules.add_rule(pattern="a", risk=Risk.READ, by=None))
             )
             eventually(_somebody_waits)
         adding.result()

@@ -209,14 +209,14 @@ def test_a_rule_reaches_every_endpoint() -> None:
     fleet = [trusted(slug=f"e-{number}") for number in range(3)]
     before = [current(endpoint).version for endpoint in fleet]
 
-    rule = tool_rules.add(pattern="deploy_*", risk=Risk.WRITE, by=None)
+    rule = tool_rules.add_rule(pattern="deploy_*", risk=Risk.WRITE, by=None)
 
     after = [current(endpoint) for endpoint in fleet]
     assert [p.body["risk"]["rules"] for p in after] == [
         [{"pattern": "deploy_*", "risk": "write"}]
     ] * 3
     assert all(p.version > version for p, version in zip(after, before, strict=True))
-    tool_rules.remove(rule)
+    tool_rules.remove_rule(rule)
     assert current(fleet[0]).body["risk"]["rules"] == []
 
 

@@ -34,7 +34,9 @@ def administrator(client: Client) -> Client:
 
 
 def add(*patterns: str) -> list[ToolRule]:
-    return [tool_rules.add(pattern=each, risk=Risk.READ, by=None) for each in reversed(patterns)]
+    return [
+        tool_rules.add_rule(pattern=each, risk=Risk.READ, by=None) for each in reversed(patterns)
+    ]
 
 
 def order() -> list[str]:
@@ -158,18 +160,18 @@ def test_only_administrators_see_and_change_rules(client: Client) -> None:
 def test_a_rule_that_is_gone_is_not_found(administrator: Client) -> None:
     """Two administrators may look at the same page."""
     (rule,) = add("a")
-    tool_rules.remove(rule)
+    tool_rules.remove_rule(rule)
 
     assert administrator.get(f"{PAGE}{rule.pk}/").status_code == 404
     with pytest.raises(Refused):
-        tool_rules.move(rule, up=True)
+        tool_rules.move_rule(rule, up=True)
 
 
 def test_there_are_only_so_many_rules() -> None:
     """All of them are in every policy."""
     ToolRule.objects.bulk_create(
         ToolRule(pattern=f"p{number}", risk="read", position=number)
-        for number in range(tool_rules.MOST_RULES)
+        for number in range(tool_rules.MAX_RULES)
     )
 
     with pytest.raises(Refused):

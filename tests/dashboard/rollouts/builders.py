@@ -76,7 +76,7 @@ def degrade(
     figures = {"trials": 10, "failures": 8, "baseline": [240, 240, 20], "estimate": 0.2}
     seen = WatchedRun(1 + Incident.objects.count(), timezone.now(), SUITE_VERSION, endpoint.ttl, {})
     change = WatchChange(kind, metric, Severity(severity), figures)
-    detection.follow_changes(profile, Lane.PROBE, seen, [change])
+    detection.apply_changes(profile, Lane.PROBE, seen, [change])
     settle(endpoint)
     return Incident.objects.get(profile=profile, metric=metric.value, ended_at=None)
 
@@ -124,4 +124,4 @@ def noticed(prefix: str = "") -> list[str]:
 
 
 def missing(profile: Profile) -> list[str]:
-    return [condition.key for condition in rollout_requests.standing(profile).missing]
+    return [condition.key for condition in rollout_requests.read_gate_result(profile).missing]

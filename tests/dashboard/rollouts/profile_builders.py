@@ -34,7 +34,7 @@ _CAPABLE = {
 def ease_gates() -> GateVersion:
     """Gates that twenty good runs pass."""
     chief, _ = User.objects.get_or_create(username="chief", is_superuser=True)
-    return gates.change(EASY.as_json(), by=chief, reason="small demands")
+    return gates.change_gates(EASY.as_json(), by=chief, reason="small demands")
 
 
 def make_ready(**over: Any) -> Endpoint:
@@ -46,14 +46,14 @@ def make_ready(**over: Any) -> Endpoint:
 
 
 def make_request(endpoint: Endpoint, by: User, reason: str = "it holds") -> RolloutRequest:
-    return rollout_requests.ask(endpoint.profile, by=by, reason=reason)
+    return rollout_requests.request_promotion(endpoint.profile, by=by, reason=reason)
 
 
 def swap_template(endpoint: Endpoint, *, stage: str = "full") -> Profile:
     """A new profile in shadow beside one that is in force at that stage; measured as well."""
     Profile.objects.filter(endpoint=endpoint, ended_at=None).update(stage=stage)
     now = timezone.now() - timedelta(minutes=4)
-    opened = profiles.open_next(endpoint.profile, "b" * 64, at=now)
+    opened = profiles.open_next_profile(endpoint.profile, "b" * 64, at=now)
     settle(endpoint, before=timezone.now() - timedelta(minutes=3))
     _measure(endpoint)
     opened.refresh_from_db()

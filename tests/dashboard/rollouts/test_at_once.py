@@ -26,7 +26,7 @@ def test_two_approvers_at_once_give_one_decision() -> None:
     ann = make_person("ann", Role.OPERATOR)
     deciding = [make_person(name, Role.APPROVER) for name in ("bea", "cy", "dee")]
     endpoint = ready()
-    request = rollout_requests.ask(endpoint.profile, by=ann, reason="why")
+    request = rollout_requests.request_promotion(endpoint.profile, by=ann, reason="why")
     together = Barrier(len(deciding))
 
     @own_connection
@@ -56,7 +56,7 @@ def test_a_change_that_commits_while_somebody_approves_still_voids() -> None:
     """The approver waits for whoever holds the endpoint, and sees what they did."""
     ann, bea = make_person("ann", Role.OPERATOR), make_person("bea", Role.APPROVER)
     endpoint = ready()
-    request = rollout_requests.ask(endpoint.profile, by=ann, reason="why")
+    request = rollout_requests.request_promotion(endpoint.profile, by=ann, reason="why")
 
     @own_connection
     def approve() -> str:
@@ -90,7 +90,7 @@ def test_of_two_who_change_the_same_gates_one_is_told() -> None:
     def change(by: User) -> str:
         together.wait()
         try:
-            gates.change(other_gates(runs=by.pk), by=by, reason="mine", seen=0)
+            gates.change_gates(other_gates(runs=by.pk), by=by, reason="mine", seen=0)
         except Refused as refused:
             return refused.message
         return "changed"

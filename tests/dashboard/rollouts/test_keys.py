@@ -110,9 +110,9 @@ def test_promotion_switches_over_and_takes_manual_modes_along(ann: User, bea: Us
     incident = degrade(old, 1)
     new = change_key(endpoint)
     put_in_place(new)
-    assert rollout_requests.standing(new).may_be_asked
+    assert rollout_requests.read_gate_result(new).may_be_asked
 
-    request = rollout_requests.ask(new, by=ann, reason="The new model is fine.")
+    request = rollout_requests.request_promotion(new, by=ann, reason="The new model is fine.")
     assert request.evidence["in_force"] == {"epoch": 1, "stage": "full"}
     assert request.evidence["modes"]["effective"] == ["no_parallel", "strict_schema"]
     rollout_requests.approve(request, by=bea, reason="yes")
@@ -136,7 +136,7 @@ def test_a_third_key_ends_the_one_that_waited(ann: User) -> None:
     old = endpoint.profile
     second = change_key(endpoint)
     put_in_place(second)
-    request = rollout_requests.ask(second, by=ann, reason="why")
+    request = rollout_requests.request_promotion(second, by=ann, reason="why")
     degrade(second, 1, metric=Metric.SCHEMA_FAILURE)
 
     third = change_key(endpoint, "m-3")
@@ -147,7 +147,7 @@ def test_a_third_key_ends_the_one_that_waited(ann: User) -> None:
     assert body(endpoint)["modes"]["automatic"] == []
     assert Incident.objects.get().state == "superseded"
     with pytest.raises(Refused, match="key has changed"):
-        rollout_requests.ask(old, by=ann, reason="for the old one")
+        rollout_requests.request_promotion(old, by=ann, reason="for the old one")
     assert third.epoch == 3
 
 

@@ -31,9 +31,9 @@ def test_to_let_go_of_a_pinned_mode_takes_two(ann: User, bea: User) -> None:
     with pytest.raises(Refused, match="takes a second person"):
         modes.switch_off(switch, by=bea, reason="I do not care.")
 
-    request = rollout_requests.ask_unpin(switch, by=ann, reason="It is mended.")
+    request = rollout_requests.request_unpin(switch, by=ann, reason="It is mended.")
     with pytest.raises(Refused, match="ann has asked"):
-        rollout_requests.ask_unpin(switch, by=ann, reason="Really.")
+        rollout_requests.request_unpin(switch, by=ann, reason="Really.")
     with pytest.raises(Refused):
         rollout_requests.approve(request, by=ann, reason="yes")
     assert effective(endpoint) == ["no_tools"]
@@ -44,13 +44,13 @@ def test_to_let_go_of_a_pinned_mode_takes_two(ann: User, bea: User) -> None:
     assert audited() == ["mode.on", "rollout.requested", "rollout.approved", "mode.off"]
     assert noticed("rollout") == ["rollout.requested", "rollout.decided"]
     with pytest.raises(Refused, match="not pinned, or it is off"):
-        rollout_requests.ask_unpin(switch, by=ann, reason="again")
+        rollout_requests.request_unpin(switch, by=ann, reason="again")
 
 
 def test_a_request_to_let_go_is_void_when_an_incident_opens(ann: User, bea: User) -> None:
     """It was about a healthy endpoint; and a mode that is over needs no decision."""
     endpoint = ready("full")
-    request = rollout_requests.ask_unpin(pin(endpoint, ann), by=ann, reason="why")
+    request = rollout_requests.request_unpin(pin(endpoint, ann), by=ann, reason="why")
 
     degrade(endpoint.profile, 1)
 
@@ -64,7 +64,7 @@ def test_a_pinned_mode_runs_out_when_its_author_said_so(ann: User) -> None:
     """That is no letting go: it was meant to last so long, and its request is void."""
     endpoint = ready("full")
     switch = pin(endpoint, ann, lasts=timedelta(hours=1))
-    rollout_requests.ask_unpin(switch, by=ann, reason="why")
+    rollout_requests.request_unpin(switch, by=ann, reason="why")
 
     let_pass(timedelta(hours=2))
     policy_renewal.renew_outdated()

@@ -25,7 +25,9 @@ pytestmark = pytest.mark.django_db
 def test_an_operator_asks_and_an_approver_decides(endpoint: Endpoint, ann: User, bea: User) -> None:
     """From shadow to tools that read: every step is told, written down and in the policy."""
     before = current(endpoint).version
-    request = rollout_requests.ask(endpoint.profile, by=ann, reason=" It parses \0well. ")
+    request = rollout_requests.request_promotion(
+        endpoint.profile, by=ann, reason=" It parses \0well. "
+    )
 
     assert (request.state, request.from_stage, request.to_stage) == (
         "pending",
@@ -67,7 +69,7 @@ def test_the_policy_changes_in_the_transaction_of_the_decision(
     endpoint: Endpoint, ann: User, bea: User
 ) -> None:
     """Either both are there or neither."""
-    request = rollout_requests.ask(endpoint.profile, by=ann, reason="why")
+    request = rollout_requests.request_promotion(endpoint.profile, by=ann, reason="why")
 
     with transaction.atomic():
         rollout_requests.approve(request, by=bea, reason="yes")
@@ -87,11 +89,11 @@ def test_what_is_missing_is_said(endpoint: Endpoint, ann: User) -> None:
         "rate.closure_error",
     ]
     with pytest.raises(Refused, match="Parse success: 30 of 60 trials went well"):
-        rollout_requests.ask(endpoint.profile, by=ann, reason="why")
+        rollout_requests.request_promotion(endpoint.profile, by=ann, reason="why")
 
     Profile.objects.update(stage="full")
     with pytest.raises(Refused, match="no stage beyond"):
-        rollout_requests.ask(endpoint.profile, by=ann, reason="why")
+        rollout_requests.request_promotion(endpoint.profile, by=ann, reason="why")
     assert not RolloutRequest.objects.exists()
 
 
@@ -101,8 +103,8 @@ def test_a_reason_is_wanted_for_everything(
 ) -> None:
     """For asking, approving, rejecting and stepping back."""
     with pytest.raises(Refused):
-        rollout_requests.ask(endpoint.profile, by=ann, reason=reason)
-    request = rollout_requests.ask(endpoint.profile, by=ann, reason="why")
+        rollout_requests.request_promotion(endpoint.profile, by=ann, reason=reason)
+    request = rollout_requests.request_promotion(endpoint.profile, by=ann, reason="why")
     for act in (rollout_requests.approve, rollout_requests.reject):
         with pytest.raises(Refused):
             act(request, by=bea, reason=reason)
@@ -114,16 +116,18 @@ def test_a_reason_is_wanted_for_everything(
 
 def test_one_request_a_profile_waits(endpoint: Endpoint, ann: User) -> None:
     """The second one is told who was first."""
-    rollout_requests.ask(endpoint.profile, by=ann, reason="why")
+    rollout_requests.request_promotion(endpoint.profile, by=ann, reason="why")
 
     with pytest.raises(Refused, match="ann has asked for it already"):
-        rollout_requests.ask(endpoint.profile, by=make_person("al", Role.OPERATOR), reason="me too")
+        rollout_requests.request_promotion(
+            endpoint.profile, by=make_person("al", Role.OPERATOR), reason="me too"
+        )
 
 
 def test_whoever_asked_may_not_approve(endpoint: Endpoint, ann: User) -> None:
     """Not by the service, and not by SQL either."""
     Grant.objects.create(person=ann, role=Role.APPROVER)
-    request = rollout_requests.ask(endpoint.profile, by=ann, reason="why")
+    request = rollout_requests.request_promotion(endpoint.profile, by=ann, reason="why")
 
     with pytest.raises(Refused, match="a second person"):
         rollout_requests.approve(request, by=ann, reason="I say so.")
@@ -143,7 +147,7 @@ def test_with_four_eyes_off_one_person_is_enough_and_the_log_says_so(
     """The row keeps what held when it was asked for."""
     settings.FOUR_EYES = False  # type: ignore[attr-defined]
     Grant.objects.create(person=ann, role=Role.APPROVER)
-    request = rollout_requests.ask(endpoint.profile, by=ann, reason="why")
+    request = rollout_requests.request_promotion(endpoint.profile, by=ann, reason="why")
     settings.FOUR_EYES = True  # type: ignore[attr-defined]
 
     rollout_requests.approve(request, by=ann, reason="I am alone.")
@@ -159,7 +163,7 @@ def test_a_role_counts_at_the_moment_of_deciding(endpoint: Endpoint, ann: User, 
     team = Team.objects.create(name="others")
     foreign = make_person("foe", Role.APPROVER, team=team)
     gone = make_person("gus", Role.APPROVER)
-    request = rollout_requests.ask(endpoint.profile, by=ann, reason="why")
+    request = rollout_requests.request_promotion(endpoint.profile, by=ann, reason="why")
     Grant.objects.filter(person=bea).delete()
     User.objects.filter(pk=gone.pk).update(is_active=False)
 
@@ -168,7 +172,7 @@ def test_a_role_counts_at_the_moment_of_deciding(endpoint: Endpoint, ann: User, 
             with pytest.raises(Refused):
                 act(request, by=who, reason="yes")
     with pytest.raises(Refused, match="takes an operator"):
-        rollout_requests.ask(endpoint.profile, by=bea, reason="why")
+        rollout_requests.request_promotion(endpoint.profile, by=bea, reason="why")
 
     assert RolloutRequest.objects.get().state == "pending"
     assert stage(endpoint.profile) == "shadow"
@@ -176,7 +180,7 @@ def test_a_role_counts_at_the_moment_of_deciding(endpoint: Endpoint, ann: User, 
 
 def test_a_request_that_ran_out_is_over(endpoint: Endpoint, ann: User, bea: User) -> None:
     """By the database's clock; whoever decides too late is told, and it is written down."""
-    late = rollout_requests.ask(endpoint.profile, by=ann, reason="why")
+    late = rollout_requests.request_promotion(endpoint.profile, by=ann, reason="why")
     RolloutRequest.objects.update(expires_at=Now())
 
     with pytest.raises(Refused, match="run out"):
@@ -185,22 +189,22 @@ def test_a_request_that_ran_out_is_over(endpoint: Endpoint, ann: User, bea: User
     with pytest.raises(Refused, match="run out"):
         rollout_requests.reject(late, by=bea, reason="no")
 
-    rollout_requests.ask(endpoint.profile, by=ann, reason="once more")
-    assert rollout_requests.expire() == 0
+    rollout_requests.request_promotion(endpoint.profile, by=ann, reason="once more")
+    assert rollout_requests.expire_requests() == 0
     RolloutRequest.objects.pending().update(expires_at=Now())
-    assert (rollout_requests.expire(), rollout_requests.expire()) == (1, 0)
+    assert (rollout_requests.expire_requests(), rollout_requests.expire_requests()) == (1, 0)
     assert stage(endpoint.profile) == "shadow"
     assert audited("rollout.expired") == ["rollout.expired"] * 2
 
 
 def test_a_request_can_be_rejected_or_withdrawn(endpoint: Endpoint, ann: User, bea: User) -> None:
     """The stage stays; afterwards nothing can be decided, and asking again is possible."""
-    no = rollout_requests.ask(endpoint.profile, by=ann, reason="why")
+    no = rollout_requests.request_promotion(endpoint.profile, by=ann, reason="why")
     rollout_requests.reject(no, by=bea, reason="Not this week.")
     with pytest.raises(Refused, match="bea has rejected it"):
         rollout_requests.approve(no, by=bea, reason="Or yes?")
 
-    back = rollout_requests.ask(endpoint.profile, by=ann, reason="now?")
+    back = rollout_requests.request_promotion(endpoint.profile, by=ann, reason="now?")
     with pytest.raises(Refused, match="takes an operator"):
         rollout_requests.withdraw(back, by=bea)
     rollout_requests.withdraw(back, by=ann)
@@ -220,14 +224,14 @@ def test_each_stage_has_its_own_gate(ann: User, bea: User) -> None:
     """From tools that read to everything, with ever more asked of the figures and of time."""
     endpoint = ready("read_only", runs=31)
     for wanted in ("write", "full"):
-        request = rollout_requests.ask(endpoint.profile, by=ann, reason="why")
+        request = rollout_requests.request_promotion(endpoint.profile, by=ann, reason="why")
         assert request.to_stage == wanted
         rollout_requests.approve(request, by=bea, reason="yes")
         assert missing(endpoint.profile) == (["age"] if wanted == "write" else [])
         Profile.objects.update(stage_at=Now() - timedelta(days=4))
 
     assert body(endpoint)["risk"]["allowed"] == ["read", "write", "dangerous"]
-    assert rollout_requests.standing(endpoint.profile).next is None
+    assert rollout_requests.read_gate_result(endpoint.profile).next is None
     policy_renewal.renew_outdated()
     assert stage(endpoint.profile) == "full"
 

@@ -12,7 +12,7 @@ from django.test.utils import CaptureQueriesContext
 from dashboard.models import Endpoint, Profile, RolloutRequest
 from dashboard.models.people import Role, Team
 from dashboard.trust import modes, rollout_requests
-from dashboard.trust.gate_facts import gate_results
+from dashboard.trust.gate_facts import read_gate_results
 from health.modes import Mode
 from tests.dashboard.incidents.builders import settle
 from tests.dashboard.rollouts.profile_builders import (
@@ -93,9 +93,11 @@ def test_many_profiles_cost_as_many_queries_as_few(signed_in: Client, person: Us
 
     assert len(many) <= len(few) + 1
     profiles = list(Profile.objects.filter(ended_at=None))
-    listed = gate_results([*profiles, *profiles])
+    listed = read_gate_results([*profiles, *profiles])
     for profile in profiles:
-        assert rollout_requests.standing(profile).missing == listed.result_of(profile).missing
+        assert (
+            rollout_requests.read_gate_result(profile).missing == listed.result_of(profile).missing
+        )
     assert listed.is_ready(first.profile)
 
 

@@ -56,7 +56,7 @@ def test_an_incident_that_gets_worse_steps_back_further(ann: User, bea: User) ->
     """And a request that waited for more is void; forward again is a decision alone."""
     endpoint = ready("write", runs=31)
     profile = endpoint.profile
-    rollout_requests.ask(profile, by=ann, reason="why")
+    rollout_requests.request_promotion(profile, by=ann, reason="why")
 
     degrade(profile, 2)
     assert (stage(profile), RolloutRequest.objects.get().state) == ("rolled_back", "voided")
@@ -67,7 +67,7 @@ def test_an_incident_that_gets_worse_steps_back_further(ann: User, bea: User) ->
     profile.switches.update(off_at=Now())
     assert stage(profile) == "shadow"
     assert missing(profile) == []
-    request = rollout_requests.ask(profile, by=ann, reason="It has recovered.")
+    request = rollout_requests.request_promotion(profile, by=ann, reason="It has recovered.")
     rollout_requests.approve(request, by=bea, reason="yes")
     assert stage(profile) == "read_only"
 
@@ -112,4 +112,4 @@ def test_a_profile_can_be_rejected(endpoint: Endpoint, ann: User, bea: User) -> 
         rollout_requests.reject_profile(endpoint.profile, by=bea, reason="why")
 
     assert body(endpoint)["stage"] == "rejected"
-    assert rollout_requests.standing(endpoint.profile).next == "read_only"
+    assert rollout_requests.read_gate_result(endpoint.profile).next == "read_only"

@@ -24,7 +24,7 @@ from dashboard.models import (
     RunMetric,
 )
 from dashboard.trust import detection, gates, modes, rollout_requests
-from dashboard.trust.gate_facts import facts_of
+from dashboard.trust.gate_facts import read_gate_facts
 from health.gates import DEFAULTS, Gates
 from health.modes import Mode
 from probes.outcomes import Metric
@@ -94,12 +94,14 @@ def test_what_changed_meanwhile_voids_and_is_named(
     endpoint: Endpoint, ann: User, bea: User, change: Callable[[Endpoint], object], part: str
 ) -> None:
     """The approver hears what it is; the row keeps it, and the stage stays."""
-    request = rollout_requests.ask(endpoint.profile, by=ann, reason="why")
-    assert rollout_requests.differences(request) == []
+    request = rollout_requests.request_promotion(endpoint.profile, by=ann, reason="why")
+    assert rollout_requests.find_evidence_changes(request) == []
     before = stage(endpoint.profile)
 
     change(endpoint)
-    found = [each.part for each in rollout_requests.differences(RolloutRequest.objects.get())]
+    found = [
+        each.part for each in rollout_requests.find_evidence_changes(RolloutRequest.objects.get())
+    ]
     assert part in found
     with pytest.raises(Refused, match="so it is void"):
         rollout_requests.approve(request, by=bea, reason="yes")
@@ -125,7 +127,7 @@ ALOUD: dict[str, tuple[Callable[[Endpoint], object], str]] = {
     ),
     "the endpoint is gone": (endpoints.remove, "endpoint"),
     "other gates": (
-        lambda e: gates.change(
+        lambda e: gates.change_gates(
             other_gates(trials=31), by=User.objects.create_superuser("root"), reason="more"
         ),
         "gates",
@@ -144,7 +146,7 @@ def test_whoever_changes_its_ground_voids_a_request(
     endpoint: Endpoint, ann: User, change: Callable[[Endpoint], object], part: str
 ) -> None:
     """At once, with a notice: approvers see no dead request as alive."""
-    rollout_requests.ask(endpoint.profile, by=ann, reason="why")
+    rollout_requests.request_promotion(endpoint.profile, by=ann, reason="why")
 
     change(endpoint)
 
@@ -159,7 +161,7 @@ def test_later_runs_that_say_the_same_leave_the_request_alone(
     endpoint: Endpoint, ann: User, bea: User
 ) -> None:
     """They are judged, but do not replace what the request was made on."""
-    request = rollout_requests.ask(endpoint.profile, by=ann, reason="why")
+    request = rollout_requests.request_promotion(endpoint.profile, by=ann, reason="why")
     runs = request.evidence["runs"]
 
     measure(endpoint)
@@ -177,10 +179,10 @@ def test_a_new_normal_begins_the_figures_anew(endpoint: Endpoint) -> None:
     watch = profile.watches.get()
     watch.state |= {"last": last.pk, "suite_version": SUITE_VERSION}
     watch.save()
-    detection.accept(profile, Metric.PARSE_SUCCESS, by=None, note="That is how it is now.")
+    detection.accept_baseline(profile, Metric.PARSE_SUCCESS, by=None, note="That is how it is now.")
     measure(endpoint)
 
-    found = {each.key: each for each in rollout_requests.standing(profile).conditions}
+    found = {each.key: each for each in rollout_requests.read_gate_result(profile).conditions}
 
     # Runs that lie so near to each other are accepted as one, with what came after.
     assert "90 of 120 trials went well" in found["rate.parse_success"].words
@@ -192,13 +194,13 @@ def test_facts_of_many_profiles_are_those_of_each(
 ) -> None:
     """Accepted normals included, read by as many queries for many profiles as for one."""
     other = ready("read_only", runs=2, slug="other")
-    detection.accept(endpoint.profile, Metric.PARSE_SUCCESS, by=None, note="As it is now.")
+    detection.accept_baseline(endpoint.profile, Metric.PARSE_SUCCESS, by=None, note="As it is now.")
     measure(endpoint, failures=3)
     both = [endpoint.profile, other.profile]
-    alone = {each.pk: facts_of([each])[each.pk] for each in both}
+    alone = {each.pk: read_gate_facts([each])[each.pk] for each in both}
 
     with django_assert_num_queries(7):
-        together = facts_of([*both, *both])
+        together = read_gate_facts([*both, *both])
 
     assert [replace(together[pk], age=each.age) for pk, each in alone.items()] == [*alone.values()]
 
@@ -217,14 +219,14 @@ def test_gates_are_changed_by_administrators_with_a_reason_and_kept(
         (DEFAULTS.as_json(), root, "why", "hold already"),
     ):
         with pytest.raises(Refused, match=why):
-            gates.change(body, by=by, reason=reason)
-    first = gates.change(other_gates(runs=5), by=root, reason="Five are better than one.")
+            gates.change_gates(body, by=by, reason=reason)
+    first = gates.change_gates(other_gates(runs=5), by=root, reason="Five are better than one.")
 
     version, held = GateVersion.current()
     assert (version, held.of["read_only"].runs) == (first, 5)
     assert isinstance(held, Gates)
     assert missing(endpoint.profile) == ["runs"]
-    assert rollout_requests.standing(endpoint.profile).version == first.pk
+    assert rollout_requests.read_gate_result(endpoint.profile).version == first.pk
     told = AuditEntry.objects.get(action="gates.changed").told
     assert told["before"]["gates"]["read_only"]["runs"] == 1
     assert told["after"]["gates"]["read_only"]["runs"] == 5

@@ -65,7 +65,7 @@ def carry_through(*made: Attempt) -> Run:
     lease = started()
     for one in made or (attempt(),):
         attempts.record(lease, one)
-    finish.finish(lease)
+    finish.finish_run(lease)
     return Run.objects.get(pk=lease.run_id)
 
 

@@ -56,7 +56,7 @@ def test_a_place_is_free_again_when_its_run_ends(db: None, settings: Any) -> Non
 
     finished = started()
     attempts.record(finished, attempt())
-    finish.finish(finished)
+    finish.finish_run(finished)
     failed = claimed()
     runs.fail(failed, reason="no")
     expire(claimed())
@@ -98,7 +98,7 @@ def test_what_a_run_may_cost_is_reserved_and_what_it_did_not_cost_is_given_back(
     Run.objects.update(fingerprint={}, reserved_requests=0, reserved_tokens=0)
     before = spent()
 
-    finish.finish(lease)
+    finish.finish_run(lease)
 
     assert reserved[0] > 60
     assert spent() == before
@@ -175,7 +175,7 @@ def test_budgets_hold_over_the_runs_of_a_day(endpoint: Endpoint, kind: str) -> N
         lease = claimed()
         if runs.start(lease):
             attempts.record(lease, attempt(1, usage=Usage(1000, 1000)))
-            finish.finish(lease)
+            finish.finish_run(lease)
         states.append(Run.objects.get(pk=lease.run_id).state)
         requests, tokens = spent()
         assert (requests if kind == "daily_requests" else tokens) <= limit

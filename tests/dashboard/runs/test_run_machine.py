@@ -249,10 +249,10 @@ class Runs(RunMachine):
         holding = self.model.holding(lease)
         if not holding or not holding.is_running:
             with self.refused():
-                results.finish(lease)
+                results.finish_run(lease)
             return
 
-        results.finish(lease)
+        results.finish_run(lease)
 
         del self.model.holders[lease.run_id]
         made = self.model.attempts_of(lease.run_id)
@@ -262,7 +262,7 @@ class Runs(RunMachine):
         assert run.state == ("finished" if outcomes - {Outcome.VOID} else "failed")
         assert run.passed + run.failed + run.void == run.done
         profile = run.profile
-        assert detection.replay(profile) == Watch.objects.state_of(profile)
+        assert detection.replay_watch(profile) == Watch.objects.state_of(profile)
 
     @rule(lease=leases)
     def fail(self, lease: Lease) -> None:
@@ -316,13 +316,13 @@ class Runs(RunMachine):
         holding = self.model.living(lease)
         if not holding or not holding.is_running:
             with self.refused():
-                profiles.note_engine(lease, EngineFacts(told, {"engine": engine}))
+                profiles.record_engine_facts(lease, EngineFacts(told, {"engine": engine}))
             return
         if not holding.asks_engine:
             return
         key, day = self.model.keys[holding.endpoint_id], self.reserved_on(lease)
 
-        goes_on = profiles.note_engine(lease, EngineFacts(told, {"engine": engine}))
+        goes_on = profiles.record_engine_facts(lease, EngineFacts(told, {"engine": engine}))
 
         assert goes_on == (not told or key.template in ("", told))
         if goes_on:

@@ -79,7 +79,7 @@ def test_finishing_writes_everything_that_follows_once(
     for trial in range(1, 5):
         attempts.record(lease, attempt(trial, Outcome.FAIL if trial == 4 else Outcome.PASS))
 
-    finish.finish(lease)
+    finish.finish_run(lease)
 
     run = Run.objects.get()
     figure = RunMetric.objects.get(metric="parse_success")
@@ -97,10 +97,10 @@ def test_finishing_writes_everything_that_follows_once(
 def test_a_run_cannot_be_finished_twice(lease: runs.Lease) -> None:
     """The second finish finds no run to finish and writes nothing."""
     attempts.record(lease, attempt())
-    finish.finish(lease)
+    finish.finish_run(lease)
 
     with pytest.raises(LeaseLost):
-        finish.finish(lease)
+        finish.finish_run(lease)
 
     assert RunMetric.objects.filter(metric="parse_success").count() == 1
     assert len([v for v in observed() if v.metric is Metric.PARSE_SUCCESS]) == 1
@@ -125,7 +125,7 @@ def test_a_worker_without_the_lease_writes_nothing(lease: runs.Lease) -> None:
     with pytest.raises(LeaseLost):
         attempts.record(lease, attempt())
     with pytest.raises(LeaseLost):
-        finish.finish(lease)
+        finish.finish_run(lease)
 
     assert Attempt.objects.count() == 0
     assert Run.objects.get().state == "running"
@@ -176,7 +176,7 @@ def test_a_run_of_nothing_but_void_has_no_verdict(endpoint: Endpoint, lease: run
     finding = Finding(FindingKind.UNREACHABLE, "The connection was refused.")
     attempts.record(lease, attempt(1, Outcome.VOID, findings=(finding,)))
 
-    finish.finish(lease)
+    finish.finish_run(lease)
 
     run = Run.objects.get()
     endpoint.refresh_from_db()

@@ -35,7 +35,7 @@ def two_days_pass(endpoint: Endpoint) -> None:
     past = timedelta(days=2)
     Run.objects.update(finished_at=F("finished_at") - past)
     RunMetric.objects.update(finished_at=F("finished_at") - past)
-    Watch.objects.update(state=detection.replay(endpoint.profile).as_json())
+    Watch.objects.update(state=detection.replay_watch(endpoint.profile).as_json())
 
 
 def test_onboarding_fills_a_baseline_before_the_ttl_takes_over(
@@ -118,7 +118,7 @@ def test_the_schedule_takes_over_again_when_the_endpoint_has_recovered(endpoint:
     """Good runs end the recovery runs, though not before the incident is over."""
     for found in (HEALTHY, DEAD, DEAD):
         carry_through(answer(found))
-    detection.release(Incident.objects.get(), by=None, note="It is mended.")
+    detection.release_incident(Incident.objects.get(), by=None, note="It is mended.")
     two_days_pass(endpoint)
 
     shapes = []
@@ -136,7 +136,7 @@ def test_what_was_accepted_is_learned_by_a_burst(endpoint: Endpoint, settings: A
     for found in (HEALTHY, DEAD, DEAD):
         carry_through(answer(found))
 
-    detection.accept(endpoint.profile, PARSE, by=None, note="So be it.")
+    detection.accept_baseline(endpoint.profile, PARSE, by=None, note="So be it.")
 
     assert Endpoint.objects.filter(next_due_at__lte=Now()).exists()
     shapes = [shape(carry_through(answer(DEAD))) for _ in range(4)]

@@ -60,7 +60,7 @@ def finished(endpoint: Endpoint, *found: Trials) -> Run:
     """One run after the other; returns the last."""
     for trials in found:
         lease = begun(endpoint, trials)
-        finish.finish(lease)
+        finish.finish_run(lease)
     return Run.objects.get(pk=lease.run_id)
 
 
@@ -117,4 +117,4 @@ def the_incident(profile: Profile) -> Incident:
 
 def is_replayed(profile: Profile) -> bool:
     """Whether all runs and acts, followed again, give the watch as it stands."""
-    return detection.replay(profile) == Watch.objects.state_of(profile)
+    return detection.replay_watch(profile) == Watch.objects.state_of(profile)

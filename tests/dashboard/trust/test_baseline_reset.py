@@ -28,7 +28,7 @@ def test_accepting_the_new_normal_ends_the_incident_and_learns_anew(past: Past, 
     past.runs(6, REFUSED)
     profile = past.endpoint.profile
 
-    detection.accept(profile, CLOSURE, by=ann, note="  The old model is gone. ")
+    detection.accept_baseline(profile, CLOSURE, by=ann, note="  The old model is gone. ")
 
     incident = the_incident(profile)
     act = events(profile).last()
@@ -50,15 +50,15 @@ def test_what_was_accepted_a_moment_ago_is_not_accepted_again(past: Past) -> Non
     """The second click would take runs for normal that were made before the incident."""
     past.runs(3, REFUSED)
     profile = past.endpoint.profile
-    detection.accept(profile, CLOSURE, by=None, note="So be it.")
+    detection.accept_baseline(profile, CLOSURE, by=None, note="So be it.")
     before = Watch.objects.state_of(profile)
 
     with pytest.raises(Refused, match="meanwhile"):
-        detection.accept(profile, CLOSURE, by=None, note="Me too.")
+        detection.accept_baseline(profile, CLOSURE, by=None, note="Me too.")
 
     assert Watch.objects.state_of(profile) == before
     past.run(REFUSED)
-    detection.accept(profile, CLOSURE, by=None, note="With one more run.")
+    detection.accept_baseline(profile, CLOSURE, by=None, note="With one more run.")
     assert is_replayed(profile)
 
 
@@ -67,7 +67,7 @@ def test_runs_of_one_moment_count_once_in_the_new_normal(past: Past) -> None:
     past.run(REFUSED)
     past.runs(8, REFUSED, after=SOON / 60)
 
-    detection.accept(past.endpoint.profile, CLOSURE, by=None, note="So be it.")
+    detection.accept_baseline(past.endpoint.profile, CLOSURE, by=None, note="So be it.")
 
     # A minute and a half apart: every fourth.
     assert Watch.objects.state_of(past.endpoint.profile).gauge(CLOSURE).baseline.runs == 1 + 8 // 4
@@ -77,7 +77,7 @@ def test_accepting_without_an_incident_takes_the_latest_runs(past: Past) -> None
     """An operator may know that something has changed for good, before any alarm."""
     past.runs(3, {CLOSURE: (9, 1)})
 
-    detection.accept(past.endpoint.profile, CLOSURE, by=None, note="It is a cheaper plan.")
+    detection.accept_baseline(past.endpoint.profile, CLOSURE, by=None, note="It is a cheaper plan.")
 
     baseline = Watch.objects.state_of(past.endpoint.profile).gauge(CLOSURE).baseline
     assert (baseline.runs, baseline.successes) == (4, 3 * 9 + 10)
@@ -89,7 +89,7 @@ def test_questions_of_an_older_suite_are_not_part_of_the_new_normal(past: Past) 
     Run.objects.update(suite_version="older")
     past.runs(2, TAKEN)
 
-    detection.accept(past.endpoint.profile, CLOSURE, by=None, note="So be it.")
+    detection.accept_baseline(past.endpoint.profile, CLOSURE, by=None, note="So be it.")
 
     assert Watch.objects.state_of(past.endpoint.profile).gauge(CLOSURE).baseline.runs == 2
 
@@ -101,9 +101,9 @@ def test_nothing_is_accepted_or_released_without_a_reason(past: Past, note: str)
     profile = past.endpoint.profile
 
     with pytest.raises(Refused, match="Say why"):
-        detection.accept(profile, CLOSURE, by=None, note=note)
+        detection.accept_baseline(profile, CLOSURE, by=None, note=note)
     with pytest.raises(Refused, match="Say why"):
-        detection.release(the_incident(profile), by=None, note=note)
+        detection.release_incident(the_incident(profile), by=None, note=note)
 
     assert the_incident(profile).state == "open"
     assert told(profile)[-1] == "opened"
@@ -116,6 +116,6 @@ def test_what_is_over_can_neither_be_accepted_nor_released(past: Past) -> None:
     endpoints.update(past.endpoint, key=None, forget_key=False, model="n")
 
     with pytest.raises(Refused, match="superseded"):
-        detection.accept(old, CLOSURE, by=None, note="So be it.")
+        detection.accept_baseline(old, CLOSURE, by=None, note="So be it.")
     with pytest.raises(Refused, match="over"):
-        detection.release(incident, by=None, note="So be it.")
+        detection.release_incident(incident, by=None, note="So be it.")

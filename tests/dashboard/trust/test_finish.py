@@ -97,7 +97,7 @@ def test_a_crash_at_any_statement_leaves_nothing_and_the_next_try_everything(
     for statement in count():
         try:
             with connection.execute_wrapper(Crash(statement)):
-                finish.finish(lease)
+                finish.finish_run(lease)
         except OperationalError:
             assert everything() == before, f"statement {statement} left a trace"
         else:
@@ -126,11 +126,11 @@ def test_a_replayed_finish_is_refused_and_doubles_nothing(endpoint: Endpoint) ->
     """A message that is delivered twice finds no lease."""
     finished(endpoint, *STORY[:-1])
     lease = begun(endpoint, STORY[-1])
-    finish.finish(lease)
+    finish.finish_run(lease)
     before = everything()
 
     with pytest.raises(LeaseLost):
-        finish.finish(lease)
+        finish.finish_run(lease)
 
     assert everything() == before
 
@@ -142,7 +142,7 @@ def test_a_run_that_was_followed_is_not_followed_again(endpoint: Endpoint) -> No
     watch, before = Watch.objects.state_of(profile), everything()
 
     for run in Run.objects.order_by("-id"):
-        assert detection.follow(run, profile) == watch
+        assert detection.follow_run(run, profile) == watch
 
     assert everything() == before
 
@@ -161,12 +161,12 @@ def test_a_worker_that_lost_its_run_cannot_finish_it_after_the_next_one(
     quick = started()
     assert quick.run_id == slow.run_id
 
-    finish.finish(quick)
+    finish.finish_run(quick)
     with pytest.raises(LeaseLost):
-        finish.finish(slow)
+        finish.finish_run(slow)
     finished(endpoint, REFUSING)
     with pytest.raises(LeaseLost):
-        finish.finish(slow)
+        finish.finish_run(slow)
 
     assert told_of(endpoint) == told_of(straight)
     assert is_replayed(endpoint.profile)
@@ -229,7 +229,7 @@ def test_a_finish_beside_a_changed_key_or_an_acceptance_comes_before_or_after_it
 
 def _finish(lease: Lease) -> str:
     try:
-        finish.finish(lease)
+        finish.finish_run(lease)
     except LeaseLost:
         return "refused"
     return "finished"
@@ -237,7 +237,9 @@ def _finish(lease: Lease) -> str:
 
 def _accept(profile: Profile) -> None:
     with suppress(Refused):
-        detection.accept(Profile.objects.get(pk=profile.pk), CLOSURE, by=None, note="So be it.")
+        detection.accept_baseline(
+            Profile.objects.get(pk=profile.pk), CLOSURE, by=None, note="So be it."
+        )
 
 
 def _change(endpoint: Endpoint) -> None:

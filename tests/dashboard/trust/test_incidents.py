@@ -69,7 +69,7 @@ def test_an_incident_goes_through_all_its_stages(settled: Past, ann: User) -> No
     settled.runs(20, TEN, after=SOON)
     incident.refresh_from_db()
     assert incident.release_wanted
-    detection.release(incident, by=ann, note="The vendor told us what it was.")
+    detection.release_incident(incident, by=ann, note="The vendor told us what it was.")
     for _ in range(3):
         settled.run(TEN, after=SOON)
         incident.refresh_from_db()
@@ -121,12 +121,12 @@ def test_the_incident_and_its_modes_carry_the_figures_they_rest_on(settled: Past
 
     incident = the_incident(settled.endpoint.profile)
     switch = incident.switches.first()
-    assert detection.headline_of(incident) == "Parse success fell from 100% to 34%"
+    assert detection.incident_headline(incident) == "Parse success fell from 100% to 34%"
     assert incident.figures["log_m"] >= incident.figures["log_a"]
     assert switch
     assert switch.figures["run"] == incident.opened_by
     assert switch.figures["log_m"] == incident.figures["log_m"]
-    assert switch.reason == detection.headline_of(incident)
+    assert switch.reason == detection.incident_headline(incident)
     notice = Notice.objects.get()
     assert notice.body["title"].startswith("one: Parse success fell")
     assert set(notice.body["modes"]) == WORST
@@ -153,7 +153,7 @@ def test_a_refusal_of_what_was_taken_opens_with_the_first_such_run(endpoint: End
     incident = the_incident(endpoint.profile)
     assert (incident.metric, incident.severity, incident.refused) == (CLOSURE.value, 3, True)
     assert on(endpoint.profile) == {"no_parallel", "read_only_tools", "no_tools"}
-    assert detection.headline_of(incident) == "Closure errors rose from 0% to 100%"
+    assert detection.incident_headline(incident) == "Closure errors rose from 0% to 100%"
 
 
 def test_two_metrics_at_once_have_an_incident_each_and_share_what_is_on(endpoint: Endpoint) -> None:
@@ -166,7 +166,7 @@ def test_two_metrics_at_once_have_an_incident_each_and_share_what_is_on(endpoint
     assert found == {PARSE.value: 3, CLOSURE.value: 3}
     assert on(endpoint.profile) == {*WORST, "no_parallel"}
     accepted = Metric.CLOSURE_ERROR
-    detection.accept(endpoint.profile, accepted, by=None, note="We can live with it.")
+    detection.accept_baseline(endpoint.profile, accepted, by=None, note="We can live with it.")
     assert on(endpoint.profile) == WORST
     assert is_replayed(endpoint.profile)
 
@@ -211,7 +211,7 @@ def test_a_run_of_a_superseded_profile_changes_nothing(past: Past) -> None:
     refused.finished_at = past.at
     refused.save(force_insert=True)
 
-    assert detection.follow(run, old) == before
+    assert detection.follow_run(run, old) == before
     assert not Incident.objects.exists()
 
 
@@ -241,7 +241,7 @@ def test_another_suite_version_ends_what_was_open_and_begins_anew(past: Past) ->
         every=run.every,
     )
 
-    watch = detection.follow(later, profile)
+    watch = detection.follow_run(later, profile)
 
     assert (watch.suite_version, watch.runs, watch.alarms) == ("another", 1, {})
     assert the_incident(profile).state == "superseded"
@@ -257,8 +257,8 @@ def test_an_incident_is_acknowledged_once(past: Past, ann: User) -> None:
     before = Watch.objects.state_of(profile)
     incident = the_incident(profile)
 
-    assert detection.acknowledge(incident, by=ann, note=" looking ")
-    assert not detection.acknowledge(incident, by=None)
+    assert detection.acknowledge_incident(incident, by=ann, note=" looking ")
+    assert not detection.acknowledge_incident(incident, by=None)
 
     incident.refresh_from_db()
     assert incident.acknowledged_by == ann
@@ -274,7 +274,7 @@ def test_a_release_has_the_endpoint_looked_at_again_soon(past: Past) -> None:
     past.run(REFUSED)
     incident = the_incident(past.endpoint.profile)
 
-    detection.release(incident, by=None, note="It is mended.")
+    detection.release_incident(incident, by=None, note="It is mended.")
 
     assert Endpoint.objects.get(next_due_at__lte=Now()).next_trigger == "recovery"
     assert is_replayed(incident.profile)

@@ -50,7 +50,7 @@ def test_a_leak_that_was_accepted_as_normal_counts_as_success_from_then_on(
     past.runs(4, "hermes")
     profile = endpoint.profile
 
-    detection.accept(profile, PARSE, by=ann, note="The relay has no parser any more.")
+    detection.accept_baseline(profile, PARSE, by=ann, note="The relay has no parser any more.")
     past.runs(1, "hermes")
 
     assert Watch.objects.state_of(profile).gauge(PARSE).baseline.successes == 10

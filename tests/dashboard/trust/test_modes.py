@@ -72,13 +72,13 @@ def test_a_mode_lasts_as_long_as_was_said_by_the_databases_clock(profile: Profil
     """When its time is over it no longer holds, whether somebody has swept or not."""
     switch = switched(profile, lasts=timedelta(hours=2))
     assert switch.expires_at == switch.on_at + timedelta(hours=2)
-    assert modes.expire() == 0
+    assert modes.expire_modes() == 0
 
     ModeSwitch.objects.update(expires_at=Now() - timedelta(seconds=1))
 
     assert on(profile) == set()
-    assert modes.expire() == 1
-    assert modes.expire() == 0
+    assert modes.expire_modes() == 1
+    assert modes.expire_modes() == 0
     switch.refresh_from_db()
     assert (switch.off_at, switch.off_by) == (switch.expires_at, None)
     assert notices(profile.endpoint) == ["mode.changed", "mode.changed"]
@@ -145,7 +145,7 @@ def test_manual_and_automatic_ones_stay_apart(refusing: Profile) -> None:
 
     assert modes.switch_off(automatic(refusing, NO_TOOLS), by=None, reason="I know better.")
     assert on(refusing) == WORST
-    detection.accept(refusing, CLOSURE, by=None, note="So be it.")
+    detection.accept_baseline(refusing, CLOSURE, by=None, note="So be it.")
 
     assert on(refusing) == {"no_tools"}
     assert modes.switch_off(manual, by=None)
@@ -173,7 +173,7 @@ def test_an_automatic_one_that_was_switched_off_stays_off_while_the_incident_eas
     profile = endpoint.profile
     by = ann if is_known else None
     modes.switch_off(automatic(profile, Mode.READ_ONLY_TOOLS), by=by, reason="We read anyway.")
-    detection.release(the_incident(profile), by=None, note="It is mended.")
+    detection.release_incident(the_incident(profile), by=None, note="It is mended.")
 
     steps: list[set[str]] = []
     for run in range(21):

@@ -22,13 +22,13 @@ def begin(engine: EngineFacts = TOLD) -> runs.Lease:
     due_now()
     schedule.schedule_due()
     lease = started()
-    profiles.note_engine(lease, engine)
+    profiles.record_engine_facts(lease, engine)
     return lease
 
 
 def finish(lease: runs.Lease) -> Run:
     attempts.record(lease, attempt())
-    results.finish(lease)
+    results.finish_run(lease)
     return Run.objects.get(pk=lease.run_id)
 
 
@@ -144,7 +144,7 @@ def test_a_worker_without_the_lease_cannot_change_the_profile(endpoint: Endpoint
     expire(lease)
 
     with pytest.raises(LeaseLost):
-        profiles.note_engine(lease, EngineFacts("b" * 64, {}))
+        profiles.record_engine_facts(lease, EngineFacts("b" * 64, {}))
 
     assert endpoint.profile.epoch == 1
 
