@@ -41,10 +41,14 @@ urlpatterns = [
     path("endpoints/<slug:slug>/run/", reprobe.latest, name="endpoint-run"),
     path("endpoints/<slug:slug>/probe/", reprobe.probe, name="endpoint-probe"),
     path("endpoints/<slug:slug>/policy/", endpoints.policy, name="endpoint-policy"),
-    path("endpoints/<slug:slug>/modes/", modes.part, name="endpoint-modes"),
-    path("endpoints/<slug:slug>/modes/<int:switch_id>/off/", modes.off, name="mode-off"),
+    path("endpoints/<slug:slug>/modes/", modes.modes_card, name="endpoint-modes"),
     path(
-        "endpoints/<slug:slug>/modes/<int:switch_id>/release/", modes.release, name="mode-release"
+        "endpoints/<slug:slug>/modes/<int:switch_id>/off/", modes.switch_mode_off, name="mode-off"
+    ),
+    path(
+        "endpoints/<slug:slug>/modes/<int:switch_id>/release/",
+        modes.request_mode_release,
+        name="mode-release",
     ),
     path("endpoints/<slug:slug>/rollout/", rollouts.ask, name="rollout-ask"),
     path("endpoints/<slug:slug>/step-back/", rollouts.step_back, name="rollout-step-back"),
@@ -104,10 +108,12 @@ urlpatterns = [
     *people.urlpatterns,
     *demo.urlpatterns,
     *notifications.urlpatterns,
-    path("settings/tools/", tool_rules.page, name="tool-rules"),
-    path("settings/tools/<int:rule_id>/", tool_rules.change, name="tool-rule"),
-    path("settings/tools/<int:rule_id>/move/", tool_rules.move, name="tool-rule-move"),
-    path("settings/tools/<int:rule_id>/remove/", tool_rules.remove, name="tool-rule-remove"),
+    path("settings/tools/", tool_rules.tool_rules_page, name="tool-rules"),
+    path("settings/tools/<int:rule_id>/", tool_rules.change_tool_rule, name="tool-rule"),
+    path("settings/tools/<int:rule_id>/move/", tool_rules.move_tool_rule, name="tool-rule-move"),
+    path(
+        "settings/tools/<int:rule_id>/remove/", tool_rules.remove_tool_rule, name="tool-rule-remove"
+    ),
     path("settings/gates/", gates.page, name="gates"),
     path("settings/import/", import_file.page, name="import"),
     path("settings/export/", import_file.export, name="export"),

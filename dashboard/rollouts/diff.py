@@ -76,7 +76,7 @@ def keys(before: Profile, after: Profile) -> list[Line]:
 
 def policies(before: Mapping[str, Any], after: Mapping[str, Any]) -> list[Line]:
     """What a caller gets before and after, where it differs."""
-    old, new = dict(policy_words.lines(before)), dict(policy_words.lines(after))
+    old, new = dict(policy_words.describe_policy(before)), dict(policy_words.describe_policy(after))
     names = dict.fromkeys([*new, *old])
     found = [Line(name, old.get(name, ""), new.get(name, "")) for name in names]
     return [line for line in found if line.differs]

@@ -36,7 +36,7 @@ def _is_about_the_key(request: HttpRequest) -> bool:
 @require_safe
 def page(request: HttpRequest, slug: str) -> HttpResponse:
     endpoint = get_object_or_404(Endpoint.objects.kept(), slug=slug)
-    panel = modes.context(endpoint)
+    panel = modes.modes_context(endpoint)
     context = {
         **charts.charts_context(endpoint, request.GET),
         **endpoint_page.context(endpoint, panel["policy"]),

@@ -134,7 +134,7 @@ def test_the_other_person_is_named(signed_in: Client) -> None:
 def test_a_card_that_is_no_longer_true_says_who_changed_it(signed_in: Client) -> None:
     """An open card asks whether it holds; it gets a word and a button, never a swap."""
     endpoint, bob = make_endpoint(), make_person("bob", Role.OPERATOR)
-    seen = signed_in.get(URL).context["panel"].seen
+    seen = signed_in.get(URL).context["panel"].state_key
     assert signed_in.get(URL, {"seen": seen}).status_code == 204
 
     switch = modes.switch_on(endpoint.profile, Mode.NO_PARALLEL, by=bob, reason="first")

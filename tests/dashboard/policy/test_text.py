@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from dashboard.policy.text import lines, trust
+from dashboard.policy.text import describe_policy, describe_trust
 
 BODY: dict[str, Any] = {
     "risk": {"allowed": ["read", "write"]},
@@ -19,7 +19,7 @@ BODY: dict[str, Any] = {
 
 def test_every_part_of_a_policy_is_a_line() -> None:
     """A caller's duties in words, in the order in which a request meets them."""
-    assert lines(BODY) == [
+    assert describe_policy(BODY) == [
         ("Tools", "only those of risk read, write"),
         ("Calls arrive as", "xml, read by qwen_xml"),
         ("Calls a turn", "one"),
@@ -32,15 +32,17 @@ def test_every_part_of_a_policy_is_a_line() -> None:
 
 def test_without_tools_nothing_is_said_about_calls() -> None:
     """Rules for calls that nobody may make would only confuse."""
-    found = lines({**BODY, "risk": {"allowed": []}})
+    found = describe_policy({**BODY, "risk": {"allowed": []}})
 
     assert [name for name, _ in found] == ["Tools", "Reasoning"]
 
 
 def test_what_a_policy_does_not_have_is_left_out() -> None:
     """An older version with fewer parts is shown as far as it goes."""
-    assert lines({"risk": {"allowed": ["read"]}}) == [("Tools", "only those of risk read")]
-    assert lines({}) == []
+    assert describe_policy({"risk": {"allowed": ["read"]}}) == [
+        ("Tools", "only those of risk read")
+    ]
+    assert describe_policy({}) == []
 
 
 @pytest.mark.parametrize(
@@ -54,4 +56,4 @@ def test_what_a_policy_does_not_have_is_left_out() -> None:
 )
 def test_trust_is_one_sentence(allowed: list[str], words: str) -> None:
     """What an endpoint may be trusted with now is said before anything else."""
-    assert trust({"risk": {"allowed": allowed}}) == words
+    assert describe_trust({"risk": {"allowed": allowed}}) == words

@@ -11,7 +11,7 @@ from django.contrib.auth.models import User
 from dashboard.core.errors import Refused
 from dashboard.endpoints.services import endpoints
 from dashboard.models import Endpoint, Incident, ModeSwitch, Profile
-from dashboard.policy.modes_panel import read
+from dashboard.policy.modes_panel import read_modes_panel
 from dashboard.trust import modes, rollout_requests
 from health.modes import Mode
 from probes.outcomes import Metric
@@ -81,7 +81,11 @@ def test_whatever_speaks_against_the_new_key_tightens_at_once(bea: User) -> None
     assert found["risk"]["allowed"] == ["read"]
     assert {each["incident"] for each in found["modes"]["automatic"]} == {incident.pk}
     assert all("Profile 2, which waits" in each["reason"] for each in found["modes"]["automatic"])
-    shown = {each.mode for each in read(endpoint.profile_in_force, found).modes if each.automatic}
+    shown = {
+        each.mode
+        for each in read_modes_panel(endpoint.profile_in_force, found).modes
+        if each.automatic
+    }
     assert Mode.READ_ONLY_TOOLS in shown
     assert stage(new) == "shadow"
     with pytest.raises(Refused, match="superseded"):
