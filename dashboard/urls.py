@@ -52,15 +52,21 @@ urlpatterns = [
     ),
     path("endpoints/<slug:slug>/rollout/", rollouts.ask, name="rollout-ask"),
     path("endpoints/<slug:slug>/step-back/", rollouts.step_back, name="rollout-step-back"),
-    path("endpoints/<slug:slug>/accept/<slug:metric>/", incidents.accept, name="endpoint-accept"),
-    path("incidents/", incidents.page, name="incidents"),
-    path("incidents/<int:incident_id>/", incidents.detail, name="incident"),
+    path(
+        "endpoints/<slug:slug>/accept/<slug:metric>/",
+        incidents.accept_baseline,
+        name="endpoint-accept",
+    ),
+    path("incidents/", incidents.incidents_page, name="incidents"),
+    path("incidents/<int:incident_id>/", incidents.incident_page, name="incident"),
     path(
         "incidents/<int:incident_id>/acknowledge/",
-        incidents.acknowledge,
+        incidents.acknowledge_incident,
         name="incident-acknowledge",
     ),
-    path("incidents/<int:incident_id>/release/", incidents.release, name="incident-release"),
+    path(
+        "incidents/<int:incident_id>/release/", incidents.release_incident, name="incident-release"
+    ),
     *audit.urlpatterns,
     path("rollouts/", rollouts.page, name="rollouts"),
     path("rollouts/<int:request_id>/", rollouts.detail, name="rollout"),

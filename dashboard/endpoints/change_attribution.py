@@ -10,7 +10,7 @@ from django.utils.translation import gettext as _
 from dashboard.charts import endpoint_changes
 from dashboard.charts.endpoint_changes import EndpointChange
 from dashboard.core import durations
-from dashboard.incidents.queries import Titled
+from dashboard.incidents.queries import IncidentHeading
 from dashboard.models import Endpoint, Incident, Profile
 
 # What changed longer ago than this, or than two runs, hardly explains a fall.
@@ -30,7 +30,7 @@ def sentence(endpoint: Endpoint, profile: Profile, found: Sequence[EndpointChang
     span = max(LONG_BEFORE, 2 * endpoint.ttl)
     near = endpoint_changes.changes_before(found, last.opened_at, span)
     words = {
-        "finding": Titled(last).title,
+        "finding": IncidentHeading(last).title,
         "span": durations.format_rough_duration(span),
         **_names(near),
     }

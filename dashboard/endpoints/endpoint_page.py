@@ -37,8 +37,8 @@ def standing(endpoint: Endpoint, profile: Profile, policy: Policy | None) -> dic
     """How it stands now and what it may be trusted with: all that a switched mode may change."""
     body = policy.body if policy else {}
     summary = read_summary(endpoint, timezone.now())
-    opened = incidents.open_of(profile)
-    watched = watch_table.read(endpoint, Watch.objects.state_of(profile))
+    opened = incidents.read_open_incidents(profile)
+    watched = watch_table.read_watch_table(endpoint, Watch.objects.state_of(profile))
     rollout = stage_panel.read(endpoint, profile)
     return {
         "endpoint": endpoint,

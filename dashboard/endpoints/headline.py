@@ -12,7 +12,7 @@ from django.utils.translation import ngettext
 
 from dashboard.core import durations
 from dashboard.endpoints.summary import EndpointSummary
-from dashboard.incidents.queries import Titled
+from dashboard.incidents.queries import IncidentHeading
 from dashboard.models import Profile
 from dashboard.trust.text import format_day
 from health.detector import Known
@@ -20,7 +20,7 @@ from health.metric_names import metric_name
 from health.status import Status
 
 
-def headline(summary: EndpointSummary, profile: Profile, opened: Sequence[Titled]) -> str:
+def headline(summary: EndpointSummary, profile: Profile, opened: Sequence[IncidentHeading]) -> str:
     """One sentence that says the finding. At most one query."""
     if opened:
         return _of_incidents(opened)
@@ -33,7 +33,7 @@ def headline(summary: EndpointSummary, profile: Profile, opened: Sequence[Titled
     return _holding(summary, profile)
 
 
-def _of_incidents(opened: Sequence[Titled]) -> str:
+def _of_incidents(opened: Sequence[IncidentHeading]) -> str:
     worst, others = opened[0].title, len(opened) - 1
     if not others:
         return worst

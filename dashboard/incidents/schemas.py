@@ -1,4 +1,4 @@
-"""Incidents as the API gives them."""
+"""Incidents in the API."""
 
 from __future__ import annotations
 

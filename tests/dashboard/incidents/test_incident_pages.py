@@ -85,7 +85,7 @@ def test_a_long_list_has_pages_that_keep_the_filter(
     signed_in: Client, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Turning a page does not lose what was asked for."""
-    monkeypatch.setattr("dashboard.incidents.queries.PAGE", 1)
+    monkeypatch.setattr("dashboard.incidents.queries.PAGE_SIZE", 1)
     degrade(make_endpoint(slug="one"))
     degrade(make_endpoint(slug="two"))
 
@@ -242,10 +242,10 @@ def test_accepting_shows_both_normals_and_keeps_what_it_showed(administrator: Cl
     answer = administrator.post(url, {"reason": "a smaller model"}, follow=True)
 
     accepted = WatchEvent.objects.get(kind=ACCEPTED).figures["baseline"]
-    together, runs = page.context["normal"].together, page.context["normal"].runs
-    assert accepted == [together.count, together.trials, len(runs)]
+    overall, runs = page.context["new_baseline"].overall, page.context["new_baseline"].runs
+    assert accepted == [overall.count, overall.trials, len(runs)]
     assert_contains(page, "200/200")
-    assert_contains(page, f"{together.count}/{together.trials}")
+    assert_contains(page, f"{overall.count}/{overall.trials}")
     assert_contains(answer, "new normal")
     incident.refresh_from_db()
     assert incident.state == Incident.State.ACCEPTED
@@ -312,7 +312,7 @@ def test_metrics_under_watch_say_what_is_known(signed_in: Client) -> None:
     assert (known.known, known.runs) == (Known.FROZEN, 20)
     assert known.reference == pytest.approx(Baseline(200, 200, 20).reference())
     assert known.alarm_at == pytest.approx(9.925, abs=0.001)
-    assert known.finds.startswith("a drop of ")
+    assert known.detectable.startswith("a drop of ")
     assert page.context["watched"].within == "10 runs (2 d)"
-    assert rows[Metric.CLOSURE_ERROR].finds == ""
+    assert rows[Metric.CLOSURE_ERROR].detectable == ""
     assert_contains(page, "200/200")
