@@ -15,7 +15,7 @@ from dashboard.trust import detection, modes
 from health.detector import Baseline
 from health.modes import Mode
 from probes.outcomes import Metric
-from tests.dashboard.incidents.builders import degrade, settle, watch_run
+from tests.dashboard.incidents.builders import degrade, freeze_baseline, watch_run
 from tests.factories import make_endpoint, make_person
 from tests.markup import assert_contains
 
@@ -61,7 +61,7 @@ def test_a_mode_that_ran_out_ends_when_it_ran_out(endpoint: Endpoint) -> None:
 
 def test_the_reference_holds_from_its_freezing_on(endpoint: Endpoint) -> None:
     """The line begins where the baseline was full, at the rate that runs are compared with."""
-    end = settle(endpoint)
+    end = freeze_baseline(endpoint)
 
     (held,) = _read(endpoint).references
 
@@ -73,7 +73,7 @@ def test_the_reference_holds_from_its_freezing_on(endpoint: Endpoint) -> None:
 
 def test_a_reference_is_shown_the_way_its_metric_is(endpoint: Endpoint) -> None:
     """Where low is good, the line is at what may go badly; another metric has its own line."""
-    settle(endpoint)
+    freeze_baseline(endpoint)
     WatchEvent.objects.update(metric=Metric.SCHEMA_FAILURE.value)
 
     (held,) = _read(endpoint, Metric.SCHEMA_FAILURE).references

@@ -9,7 +9,7 @@ from django.utils import timezone
 from dashboard.models import Incident, Profile
 from dashboard.rollouts.stage_panel import read
 from dashboard.trust.text import format_day
-from tests.dashboard.incidents.builders import degrade, settle
+from tests.dashboard.incidents.builders import degrade, freeze_baseline
 from tests.factories import make_endpoint, make_finished_run
 from tests.markup import assert_contains, assert_not_contains
 
@@ -28,7 +28,7 @@ def test_an_open_incident_is_the_first_sentence(signed_in: Client) -> None:
 def test_what_holds_says_since_when(signed_in: Client) -> None:
     """With a baseline and nothing open, the day since which it holds is the finding."""
     endpoint = make_endpoint()
-    settle(endpoint, before=timezone.now() - timedelta(hours=1))
+    freeze_baseline(endpoint, before=timezone.now() - timedelta(hours=1))
 
     assert _headline(signed_in) == f"Holds since {format_day(timezone.now())}"
 

@@ -20,7 +20,7 @@ from health.severity import Severity
 from health.watch import ChangeKind, WatchChange, WatchedRun
 from probes.outcomes import Metric
 from probes.suite import SUITE_VERSION
-from tests.dashboard.policy.builders import trusted
+from tests.dashboard.policy.builders import make_trusted_endpoint
 from tests.factories import make_run
 from tests.security.people import Log
 
@@ -30,7 +30,7 @@ LONG_AGO = timedelta(hours=100)
 
 def ready(stage: str = "shadow", *, runs: int = 1, **over: Any) -> Endpoint:
     """An endpoint at a stage, with runs that meet every condition of the next one."""
-    endpoint = trusted(**over)
+    endpoint = make_trusted_endpoint(**over)
     Profile.objects.filter(endpoint=endpoint).update(stage=stage, stage_at=Now() - LONG_AGO)
     for _ in range(runs):
         measure(endpoint)

@@ -14,7 +14,7 @@ from dashboard.trust import gates, profiles, rollout_requests
 from dashboard.trust.settle import settle as settle_endpoint
 from health.gates import PROMOTION_STAGES, Gate, Gates
 from probes.outcomes import Metric
-from tests.dashboard.incidents.builders import settle
+from tests.dashboard.incidents.builders import freeze_baseline
 from tests.factories import make_endpoint
 
 EASY = Gates(
@@ -40,7 +40,7 @@ def ease_gates() -> GateVersion:
 def make_ready(**over: Any) -> Endpoint:
     """An endpoint whose profile may be asked for under easy gates."""
     endpoint = make_endpoint(**over)
-    settle(endpoint, before=timezone.now() - timedelta(minutes=5))
+    freeze_baseline(endpoint, before=timezone.now() - timedelta(minutes=5))
     _measure(endpoint)
     return endpoint
 
@@ -54,7 +54,7 @@ def swap_template(endpoint: Endpoint, *, stage: str = "full") -> Profile:
     Profile.objects.filter(endpoint=endpoint, ended_at=None).update(stage=stage)
     now = timezone.now() - timedelta(minutes=4)
     opened = profiles.open_next_profile(endpoint.profile, "b" * 64, at=now)
-    settle(endpoint, before=timezone.now() - timedelta(minutes=3))
+    freeze_baseline(endpoint, before=timezone.now() - timedelta(minutes=3))
     _measure(endpoint)
     opened.refresh_from_db()
     return opened

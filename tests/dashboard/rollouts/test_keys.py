@@ -15,7 +15,7 @@ from dashboard.policy.modes_panel import read_modes_panel
 from dashboard.trust import modes, rollout_requests
 from health.modes import Mode
 from probes.outcomes import Metric
-from tests.dashboard.policy.builders import effective, let_pass
+from tests.dashboard.policy.builders import effective_modes, move_into_past
 from tests.dashboard.rollouts.builders import body, degrade, put_in_place, ready, stage
 
 pytestmark = pytest.mark.django_db
@@ -97,7 +97,7 @@ def test_the_old_key_gets_stale_and_says_why() -> None:
     endpoint = ready("full")
     change_key(endpoint)
 
-    let_pass(timedelta(hours=13))
+    move_into_past(timedelta(hours=13))
 
     found = body(endpoint)
     assert (found["stale"], found["risk"]["allowed"]) == (True, ["read"])
@@ -124,7 +124,10 @@ def test_promotion_switches_over_and_takes_manual_modes_along(ann: User, bea: Us
     assert (endpoint.profile_in_force, stage(new)) == (new, "read_only")
     found = body(endpoint)
     assert (found["profile"]["epoch"], found["candidate"]) == (2, None)
-    assert (found["stage"], effective(endpoint)) == ("read_only", ["no_parallel", "strict_schema"])
+    assert (found["stage"], effective_modes(endpoint)) == (
+        "read_only",
+        ["no_parallel", "strict_schema"],
+    )
     carried = ModeSwitch.objects.on().get(profile=new, mode="no_parallel")
     assert (carried.author, carried.reason, carried.expires_at) == (bea, "by hand", mine.expires_at)
     assert not old.switches.on().exists()
@@ -166,4 +169,4 @@ def test_an_old_profile_that_is_stepped_back_to_nothing_makes_room(bea: User) ->
 
     assert endpoint.profile_in_force == new
     assert (body(endpoint)["profile"]["epoch"], body(endpoint)["candidate"]) == (2, None)
-    assert "no_parallel" in effective(endpoint)
+    assert "no_parallel" in effective_modes(endpoint)

@@ -11,7 +11,7 @@ from dashboard.core.errors import Refused
 from dashboard.models import Endpoint, ModeSwitch, RolloutRequest
 from dashboard.trust import modes, policy_renewal, rollout_requests
 from health.modes import Mode
-from tests.dashboard.policy.builders import effective, let_pass
+from tests.dashboard.policy.builders import effective_modes, move_into_past
 from tests.dashboard.rollouts.builders import audited, degrade, noticed, ready
 
 pytestmark = pytest.mark.django_db
@@ -36,11 +36,11 @@ def test_to_let_go_of_a_pinned_mode_takes_two(ann: User, bea: User) -> None:
         rollout_requests.request_unpin(switch, by=ann, reason="Really.")
     with pytest.raises(Refused):
         rollout_requests.approve(request, by=ann, reason="yes")
-    assert effective(endpoint) == ["no_tools"]
+    assert effective_modes(endpoint) == ["no_tools"]
     rollout_requests.approve(request, by=bea, reason="So it is.")
 
     switch.refresh_from_db()
-    assert (switch.off_by, switch.off_reason, effective(endpoint)) == (bea, "So it is.", [])
+    assert (switch.off_by, switch.off_reason, effective_modes(endpoint)) == (bea, "So it is.", [])
     assert audited() == ["mode.on", "rollout.requested", "rollout.approved", "mode.off"]
     assert noticed("rollout") == ["rollout.requested", "rollout.decided"]
     with pytest.raises(Refused, match="not pinned, or it is off"):
@@ -66,7 +66,7 @@ def test_a_pinned_mode_runs_out_when_its_author_said_so(ann: User) -> None:
     switch = pin(endpoint, ann, lasts=timedelta(hours=1))
     rollout_requests.request_unpin(switch, by=ann, reason="why")
 
-    let_pass(timedelta(hours=2))
+    move_into_past(timedelta(hours=2))
     policy_renewal.renew_outdated()
 
     switch.refresh_from_db()

@@ -15,7 +15,7 @@ from dashboard.models import AuditEntry, Endpoint, Grant, Notice, Profile, Rollo
 from dashboard.models.people import Role, Team
 from dashboard.trust import policy_renewal, rollout_requests
 from dashboard.trust.decision_evidence import digest
-from tests.dashboard.policy.builders import current
+from tests.dashboard.policy.builders import read_policy
 from tests.dashboard.rollouts.builders import audited, body, missing, noticed, ready, stage
 from tests.factories import make_person
 
@@ -24,7 +24,7 @@ pytestmark = pytest.mark.django_db
 
 def test_an_operator_asks_and_an_approver_decides(endpoint: Endpoint, ann: User, bea: User) -> None:
     """From shadow to tools that read: every step is told, written down and in the policy."""
-    before = current(endpoint).version
+    before = read_policy(endpoint).version
     request = rollout_requests.request_promotion(
         endpoint.profile, by=ann, reason=" It parses \0well. "
     )
@@ -52,7 +52,7 @@ def test_an_operator_asks_and_an_approver_decides(endpoint: Endpoint, ann: User,
     assert stage(endpoint.profile) == "read_only"
     assert Profile.objects.get().stage_at > timezone.now() - timedelta(minutes=5)
     assert body(endpoint)["risk"]["allowed"] == ["read"]
-    assert current(endpoint).version > before
+    assert read_policy(endpoint).version > before
     assert noticed() == ["rollout.requested", "rollout.decided"]
     assert audited() == ["rollout.requested", "rollout.approved", "stage.changed"]
     told = AuditEntry.objects.get(action="rollout.approved").told

@@ -14,7 +14,7 @@ from dashboard.models.people import Role, Team
 from dashboard.trust import modes, rollout_requests
 from dashboard.trust.gate_facts import read_gate_results
 from health.modes import Mode
-from tests.dashboard.incidents.builders import settle
+from tests.dashboard.incidents.builders import freeze_baseline
 from tests.dashboard.rollouts.profile_builders import (
     ease_gates,
     make_ready,
@@ -313,7 +313,7 @@ def test_one_person_steps_back_at_once_or_rejects(
 
 def test_a_pinned_mode_is_let_go_of_by_two(signed_in: Client, person: User, bob: User) -> None:
     """The card pins and asks; the same page of a request decides on it."""
-    settle(make_endpoint())
+    freeze_baseline(make_endpoint())
     card = "/endpoints/steady/modes/"
     given = {"mode": "no_tools", "reason": "audit", "lasts": "none", "pinned": "on"}
 

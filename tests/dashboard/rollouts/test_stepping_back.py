@@ -14,7 +14,7 @@ from dashboard.models.people import Role
 from dashboard.trust import rollout_requests
 from health.watch import ChangeKind
 from tests.dashboard.rollouts.builders import body, degrade, missing, noticed, ready, stage
-from tests.dashboard.trust.builders import DEAD, HEALTHY, Past, finished
+from tests.dashboard.trust.builders import DEAD, HEALTHY, Past, finish_runs
 from tests.factories import make_endpoint, make_person
 
 pytestmark = pytest.mark.django_db
@@ -78,8 +78,8 @@ def test_dead_runs_step_back_by_themselves() -> None:
     Past(endpoint).runs(20, HEALTHY)
     Profile.objects.update(stage="full")
 
-    finished(endpoint, DEAD)
-    finished(endpoint, DEAD)
+    finish_runs(endpoint, DEAD)
+    finish_runs(endpoint, DEAD)
 
     assert endpoint.profile.incidents.get().severity == 3
     assert stage(endpoint.profile) == "rolled_back"

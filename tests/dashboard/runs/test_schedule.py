@@ -18,7 +18,7 @@ from dashboard.runs import services as runs
 from dashboard.trust import detection
 from tests.dashboard.runs.builders import carry_through, due_now, ended_at, expire, pieces, started
 from tests.dashboard.runs.conftest import FIELDS
-from tests.dashboard.trust.builders import DEAD, HEALTHY, PARSE, answer
+from tests.dashboard.trust.builders import DEAD, HEALTHY, PARSE, attempt_with
 
 
 def shape(run: Run) -> tuple[str, str]:
@@ -75,11 +75,11 @@ def test_a_run_that_looks_worse_is_confirmed_soon_by_a_full_one(
 ) -> None:
     """One bad run is not believed, and not left standing for a TTL either."""
     settings.CONFIRM_AFTER = timedelta(minutes=6)
-    carry_through(answer(HEALTHY))
+    carry_through(attempt_with(HEALTHY))
 
-    carry_through(answer(DEAD))
+    carry_through(attempt_with(DEAD))
     soon = wait_of(endpoint)
-    confirmed = carry_through(answer(DEAD))
+    confirmed = carry_through(attempt_with(DEAD))
 
     assert timedelta(minutes=5) < soon < timedelta(minutes=7)
     assert shape(confirmed) == ("confirm", "full")
@@ -87,10 +87,10 @@ def test_a_run_that_looks_worse_is_confirmed_soon_by_a_full_one(
 
 def test_a_warning_that_is_not_confirmed_is_left_to_the_schedule(endpoint: Endpoint) -> None:
     """A blip costs a few runs and nothing else."""
-    carry_through(answer(HEALTHY))
-    carry_through(answer(DEAD))
+    carry_through(attempt_with(HEALTHY))
+    carry_through(attempt_with(DEAD))
 
-    shapes = [shape(carry_through(answer(HEALTHY))) for _ in range(5)]
+    shapes = [shape(carry_through(attempt_with(HEALTHY))) for _ in range(5)]
 
     calm = shapes.index(("ttl", "light"))
     assert 1 <= calm <= 4
@@ -103,11 +103,11 @@ def test_a_confirmed_degradation_is_watched_more_often_as_long_as_it_lasts(
 ) -> None:
     """Recovery runs come at a quarter of the TTL; nothing but a probe can prove recovery."""
     for found in (HEALTHY, DEAD, DEAD):
-        carry_through(answer(found))
+        carry_through(attempt_with(found))
 
     triggers = set()
     for _ in range(9):
-        triggers.add(shape(carry_through(answer(DEAD))))
+        triggers.add(shape(carry_through(attempt_with(DEAD))))
         wait = wait_of(endpoint)
         assert endpoint.ttl / 4 * 0.9 <= wait <= endpoint.ttl / 4 * 1.1
 
@@ -117,29 +117,29 @@ def test_a_confirmed_degradation_is_watched_more_often_as_long_as_it_lasts(
 def test_the_schedule_takes_over_again_when_the_endpoint_has_recovered(endpoint: Endpoint) -> None:
     """Good runs end the recovery runs, though not before the incident is over."""
     for found in (HEALTHY, DEAD, DEAD):
-        carry_through(answer(found))
+        carry_through(attempt_with(found))
     detection.release_incident(Incident.objects.get(), by=None, note="It is mended.")
     two_days_pass(endpoint)
 
     shapes = []
     while Incident.objects.filter(ended_at=None):
-        shapes.append(shape(carry_through(answer(HEALTHY))))
+        shapes.append(shape(carry_through(attempt_with(HEALTHY))))
         assert len(shapes) < 20
 
     assert set(shapes) == {("recovery", "light")}
-    assert shape(carry_through(answer(HEALTHY))) == ("ttl", "light")
+    assert shape(carry_through(attempt_with(HEALTHY))) == ("ttl", "light")
 
 
 def test_what_was_accepted_is_learned_by_a_burst(endpoint: Endpoint, settings: Any) -> None:
     """As when the endpoint was new, but light: what it can do is known."""
     settings.BASELINE_RUNS = 3
     for found in (HEALTHY, DEAD, DEAD):
-        carry_through(answer(found))
+        carry_through(attempt_with(found))
 
     detection.accept_baseline(endpoint.profile, PARSE, by=None, note="So be it.")
 
     assert Endpoint.objects.filter(next_due_at__lte=Now()).exists()
-    shapes = [shape(carry_through(answer(DEAD))) for _ in range(4)]
+    shapes = [shape(carry_through(attempt_with(DEAD))) for _ in range(4)]
     assert shapes == [("baseline", "light")] * 3 + [("ttl", "light")]
 
 
