@@ -21,8 +21,6 @@ LOOK_BACK = timedelta(days=7)
 
 @dataclass(frozen=True, slots=True)
 class FailedAttempt:
-    """One failed attempt."""
-
     run_id: int
     probe: str
     trial: int

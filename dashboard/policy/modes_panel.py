@@ -128,8 +128,8 @@ def _mode_row(
 
 def _last_ended(profile: Profile) -> dict[str, ModeSwitch]:
     """The switch of each mode that ended last."""
-    over = profile.switches.filter(off_at__isnull=False).select_related("off_by", "incident")
-    newest = over.order_by("mode", "-off_at", "-id").distinct("mode")
+    ended = profile.switches.filter(off_at__isnull=False).select_related("off_by", "incident")
+    newest = ended.order_by("mode", "-off_at", "-id").distinct("mode")
     return {switch.mode: switch for switch in newest}
 
 

@@ -115,7 +115,7 @@ class _RunIds(NamedTuple):
 
 
 def _profiles_with_times(profile_ids: Sequence[int]) -> Any:
-    """The profiles, with the times that decide whether they are stale."""
+    """The profiles, with the times that their conditions depend on."""
     seen_at = Coalesce("verified_at", "created_at")
     today = TruncDate(Now(), tzinfo=UTC)
     profiles = Profile.objects.annotate(now=Now(), today=today, seen_at=seen_at)

@@ -117,7 +117,7 @@ def record_capabilities(profile: Profile, run: Run, capabilities: Mapping[str, C
 
 
 def record_text_format(profile: Profile, capabilities: Mapping[str, Capability]) -> str | None:
-    """The text format of the profile's calls, which the first calls decide."""
+    """Return the text format of the profile's calls, which the first calls set."""
     if profile.text_format is None and (seen := text_format(capabilities)) is not None:
         profile.text_format = seen
         profile.save(update_fields=["text_format"])
