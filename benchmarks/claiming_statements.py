@@ -22,7 +22,7 @@ def main() -> None:
     def end_one() -> bool:
         lease = runs.claim_run(owner="benchmark")
         if lease and runs.start_run(lease):
-            finish.finish(lease)
+            finish.finish_run(lease)
         return lease is not None
 
     end_one()  # connects, and fills the caches of the first call

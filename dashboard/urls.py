@@ -41,22 +41,32 @@ urlpatterns = [
     path("endpoints/<slug:slug>/run/", reprobe.latest_progress, name="endpoint-run"),
     path("endpoints/<slug:slug>/probe/", reprobe.reprobe_page, name="endpoint-probe"),
     path("endpoints/<slug:slug>/policy/", endpoints.endpoint_policy, name="endpoint-policy"),
-    path("endpoints/<slug:slug>/modes/", modes.part, name="endpoint-modes"),
-    path("endpoints/<slug:slug>/modes/<int:switch_id>/off/", modes.off, name="mode-off"),
+    path("endpoints/<slug:slug>/modes/", modes.modes_card, name="endpoint-modes"),
     path(
-        "endpoints/<slug:slug>/modes/<int:switch_id>/release/", modes.release, name="mode-release"
+        "endpoints/<slug:slug>/modes/<int:switch_id>/off/", modes.switch_mode_off, name="mode-off"
+    ),
+    path(
+        "endpoints/<slug:slug>/modes/<int:switch_id>/release/",
+        modes.request_mode_release,
+        name="mode-release",
     ),
     path("endpoints/<slug:slug>/rollout/", rollouts.request_promotion, name="rollout-ask"),
     path("endpoints/<slug:slug>/step-back/", rollouts.step_back, name="rollout-step-back"),
-    path("endpoints/<slug:slug>/accept/<slug:metric>/", incidents.accept, name="endpoint-accept"),
-    path("incidents/", incidents.page, name="incidents"),
-    path("incidents/<int:incident_id>/", incidents.detail, name="incident"),
+    path(
+        "endpoints/<slug:slug>/accept/<slug:metric>/",
+        incidents.accept_baseline,
+        name="endpoint-accept",
+    ),
+    path("incidents/", incidents.incidents_page, name="incidents"),
+    path("incidents/<int:incident_id>/", incidents.incident_page, name="incident"),
     path(
         "incidents/<int:incident_id>/acknowledge/",
-        incidents.acknowledge,
+        incidents.acknowledge_incident,
         name="incident-acknowledge",
     ),
-    path("incidents/<int:incident_id>/release/", incidents.release, name="incident-release"),
+    path(
+        "incidents/<int:incident_id>/release/", incidents.release_incident, name="incident-release"
+    ),
     *audit.urlpatterns,
     path("rollouts/", rollouts.rollouts_page, name="rollouts"),
     path("rollouts/<int:request_id>/", rollouts.request_detail, name="rollout"),
@@ -106,10 +116,12 @@ urlpatterns = [
     *people.urlpatterns,
     *demo.urlpatterns,
     *notifications.urlpatterns,
-    path("settings/tools/", tool_rules.page, name="tool-rules"),
-    path("settings/tools/<int:rule_id>/", tool_rules.change, name="tool-rule"),
-    path("settings/tools/<int:rule_id>/move/", tool_rules.move, name="tool-rule-move"),
-    path("settings/tools/<int:rule_id>/remove/", tool_rules.remove, name="tool-rule-remove"),
+    path("settings/tools/", tool_rules.tool_rules_page, name="tool-rules"),
+    path("settings/tools/<int:rule_id>/", tool_rules.change_tool_rule, name="tool-rule"),
+    path("settings/tools/<int:rule_id>/move/", tool_rules.move_tool_rule, name="tool-rule-move"),
+    path(
+        "settings/tools/<int:rule_id>/remove/", tool_rules.remove_tool_rule, name="tool-rule-remove"
+    ),
     path("settings/gates/", gates.gates_page, name="gates"),
     path("settings/import/", import_file.import_page, name="import"),
     path("settings/export/", import_file.export_file, name="export"),

@@ -121,14 +121,14 @@ async def _probe_endpoint(lease: Lease, work: runs.RunWork) -> None:
     async with Transport(work.target.limits, egress=rules) as transport:
         if work.needs_engine_facts:
             engine = await _read_engine(work, transport)
-            if not await sync_to_async(profiles.note_engine)(lease, engine):
+            if not await sync_to_async(profiles.record_engine_facts)(lease, engine):
                 log.info("another profile key, run superseded")
                 return
         stream = runner.run_trials(work.target, work.trials, seed=work.seed, transport=transport)
         async with aclosing(stream):
             async for attempt in stream:
                 await sync_to_async(attempts.record_attempt)(lease, attempt)
-    await sync_to_async(finish.finish)(lease)
+    await sync_to_async(finish.finish_run)(lease)
 
 
 async def _read_engine(work: runs.RunWork, transport: Transport) -> EngineFacts:

@@ -34,7 +34,7 @@ def upkeep() -> None:
     if pulses.claim_turn(pulses.LIVE_WATCH, every=live_watch.BUCKET / 5):
         live_watch.follow_live()
     policy_renewal.renew_outdated()
-    rollout_requests.expire()
+    rollout_requests.expire_requests()
     if pulses.claim_turn(pulses.RETENTION, every=RETENTION_EVERY):
         dropped = retention.drop_expired_partitions()
         idempotency.forget_answers()

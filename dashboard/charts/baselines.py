@@ -13,7 +13,7 @@ from django.utils.translation import ngettext
 from dashboard.charts.figures.lanes import Reference
 from dashboard.models import Endpoint, Watch, WatchEvent
 from dashboard.models.watch import ACCEPTED, Lane
-from dashboard.trust.text import shown
+from dashboard.trust.text import displayed_rate
 from health import alarm_levels
 from health.detector import PROBE, Baseline, Known, alarm_threshold
 from health.rates import metric_rate
@@ -102,10 +102,10 @@ def _build_reference(  # noqa: PLR0913 -- the fields of a reference
     )
     return Reference(
         *span,
-        shown(metric, rate),
+        displayed_rate(metric, rate),
         text,
-        warn=None if warn is None else shown(metric, warn),
-        alarm=None if alarm is None else shown(metric, alarm),
+        warn=None if warn is None else displayed_rate(metric, warn),
+        alarm=None if alarm is None else displayed_rate(metric, alarm),
     )
 
 
@@ -116,5 +116,5 @@ def _reference_text(metric: Metric, success: float, baseline: Baseline) -> str:
         "baseline {count} of {trials} in {runs} runs",
         baseline.runs,
     ).format(count=of.count, trials=of.trials, runs=baseline.runs)
-    reference = _("reference {rate}").format(rate=f"{shown(metric, success):.1%}")
+    reference = _("reference {rate}").format(rate=f"{displayed_rate(metric, success):.1%}")
     return f"{reference}<br>{baseline_text}"

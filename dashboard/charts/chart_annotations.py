@@ -48,7 +48,7 @@ def incident_episode(incident: Incident) -> Episode:
     return Episode(
         incident.opened_at,
         incident.ended_at,
-        f"{detection.headline_of(incident)} (S{incident.worst})",
+        f"{detection.incident_headline(incident)} (S{incident.worst})",
         began=_("opened"),
         ended=_end_label(incident),
     )

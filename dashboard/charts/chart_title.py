@@ -78,7 +78,7 @@ def _latency_title(rows: Sequence[RunCost]) -> str:
 
 
 def _incident_title(incident: Incident, history: MetricHistory) -> str:
-    headline, opened = detection.headline_of(incident), format_day(incident.opened_at)
+    headline, opened = detection.incident_headline(incident), format_day(incident.opened_at)
     if incident.ended_at is None:
         title = _("{finding} on {day}").format(finding=headline, day=opened)
         return _with_rate_since(title, incident, history)

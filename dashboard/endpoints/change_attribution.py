@@ -10,7 +10,7 @@ from django.utils.translation import gettext as _
 from dashboard.charts import endpoint_changes
 from dashboard.charts.endpoint_changes import EndpointChange
 from dashboard.core import durations
-from dashboard.incidents.queries import Titled
+from dashboard.incidents.queries import IncidentHeading
 from dashboard.models import Endpoint, Incident, Profile
 
 # A change explains an incident only within this time or two probe intervals, if that is longer.
@@ -32,7 +32,7 @@ def attribution_text(
     span = max(EXPLAINING_SPAN, 2 * endpoint.ttl)
     recent = endpoint_changes.changes_before(changes, incident.opened_at, span)
     values = {
-        "finding": Titled(incident).title,
+        "finding": IncidentHeading(incident).title,
         "span": durations.format_rough_duration(span),
         **_change_names(recent),
     }

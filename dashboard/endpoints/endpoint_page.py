@@ -41,17 +41,17 @@ def read_status_context(
     """Status, stage and policy: the parts that a mode switch can change."""
     body = policy.body if policy else {}
     summary = read_summary(endpoint, timezone.now())
-    open_incidents = incidents.open_of(profile)
-    watched = watch_table.read(endpoint, Watch.objects.state_of(profile))
+    open_incidents = incidents.read_open_incidents(profile)
+    watched = watch_table.read_watch_table(endpoint, Watch.objects.state_of(profile))
     rollout = stage_panel.read_stage_panel(endpoint, profile)
     return {
         "endpoint": endpoint,
         "profile": profile,
         "summary": summary,
         "headline": read_headline(summary, profile, open_incidents),
-        "trust": policy_text.trust(body),
+        "trust": policy_text.describe_trust(body),
         "policy": policy,
-        "policy_lines": policy_text.lines(body),
+        "policy_lines": policy_text.describe_policy(body),
         "open_incidents": open_incidents,
         "rollout": rollout,
         "profile_diff": _profile_diff(rollout, body),

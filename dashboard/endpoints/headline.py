@@ -12,16 +12,16 @@ from django.utils.translation import ngettext
 
 from dashboard.core import durations
 from dashboard.endpoints.summary import EndpointSummary
-from dashboard.incidents.queries import Titled
+from dashboard.incidents.queries import IncidentHeading
 from dashboard.models import Profile
-from dashboard.trust.text import day
+from dashboard.trust.text import format_day
 from health.detector import Known
 from health.metric_names import metric_name
 from health.status import Status
 
 
 def read_headline(
-    summary: EndpointSummary, profile: Profile, open_incidents: Sequence[Titled]
+    summary: EndpointSummary, profile: Profile, open_incidents: Sequence[IncidentHeading]
 ) -> str:
     """Runs at most one query."""
     if open_incidents:
@@ -32,7 +32,7 @@ def read_headline(
     return _status_headline(summary) or _healthy_headline(summary, profile)
 
 
-def _incident_headline(open_incidents: Sequence[Titled]) -> str:
+def _incident_headline(open_incidents: Sequence[IncidentHeading]) -> str:
     worst, others = open_incidents[0].title, len(open_incidents) - 1
     if not others:
         return worst
@@ -69,7 +69,7 @@ def _rate_headline(summary: EndpointSummary) -> str:
 def _healthy_headline(summary: EndpointSummary, profile: Profile) -> str:
     if summary.condition.known is Known.NONE:
         return _("Nothing is wrong so far, but too few trials were made to know what is normal")
-    return _("Holds since {day}").format(day=day(_healthy_since(profile)))
+    return _("Holds since {day}").format(day=format_day(_healthy_since(profile)))
 
 
 def _healthy_since(profile: Profile) -> datetime:

@@ -13,7 +13,7 @@ from dashboard.core.sql import fetch_rows
 from dashboard.models import Endpoint
 from dashboard.models.people import Teams
 from dashboard.models.watch import Lane
-from dashboard.trust.watch_summary import UNKNOWN, Condition, condition
+from dashboard.trust.watch_summary import UNKNOWN, WatchSummary, parse_watch_summary
 from health.rates import Rate, metric_rate
 from health.status import Status, StatusFacts, endpoint_status
 from probes.outcomes import Metric
@@ -67,7 +67,7 @@ class EndpointSummary:
     last_ended_at: datetime | None
     rate: Rate | None
     active: ActiveRun | None
-    condition: Condition = UNKNOWN
+    condition: WatchSummary = UNKNOWN
 
     @property
     def digest(self) -> str:
@@ -102,7 +102,7 @@ _ENDPOINT_FIELDS = len(FleetEndpoint._fields)
 def _summary_from_row(record: tuple[Any, ...], now: datetime) -> EndpointSummary:
     entry = FleetEndpoint._make(record[:_ENDPOINT_FIELDS])
     run_id, ended_s, trials, failures, *watched = record[_ENDPOINT_FIELDS:-4]
-    watch, active_run = condition(*watched), record[-4:]
+    watch, active_run = parse_watch_summary(*watched), record[-4:]
     ended_at = None if ended_s is None else datetime.fromtimestamp(ended_s, UTC)
     rate = None if trials is None else metric_rate(Metric.PARSE_SUCCESS, trials, failures)
     facts = StatusFacts(

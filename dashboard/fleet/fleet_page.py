@@ -172,11 +172,11 @@ class FleetHeader:
     viewer: Viewer
 
     @cached_property
-    def incidents(self) -> list[incidents.Titled]:
-        open_incidents = incidents.found(
+    def incidents(self) -> list[incidents.IncidentHeading]:
+        open_incidents = incidents.find_incidents(
             incidents.IncidentFilter(state=Incident.State.OPEN), self.viewer.teams
         )
-        return [incidents.Titled(each) for each in open_incidents[:MOST_INCIDENTS]]
+        return [incidents.IncidentHeading(each) for each in open_incidents[:MOST_INCIDENTS]]
 
     @cached_property
     def decisions(self) -> list[PendingDecision]:

@@ -1,4 +1,4 @@
-"""Incidents: what has degraded, what was done about it, and what a person may decide."""
+"""API of incidents: listing them, and acknowledging, releasing or accepting one."""
 
 from __future__ import annotations
 
@@ -36,13 +36,15 @@ def list_incidents(
     cursor: Below = MAX_ID,
     limit: Limit = 50,
 ) -> IncidentList:
-    wanted = _of_teams(auth.readable_teams(request)).filter(pk__lt=cursor)
+    incidents = _team_incidents(auth.readable_teams(request)).filter(pk__lt=cursor)
     if state:
-        wanted = wanted.filter(state=state)
+        incidents = incidents.filter(state=state)
     if endpoint:
-        wanted = wanted.filter(profile__endpoint__slug=endpoint.replace("\0", ""))
-    shown, next_cursor = paging.cut_page(wanted.order_by("-id"), limit, lambda each: each.pk)
-    return IncidentList(incidents=[incident_out(each) for each in shown], next_cursor=next_cursor)
+        incidents = incidents.filter(profile__endpoint__slug=endpoint.replace("\0", ""))
+    page, next_cursor = paging.cut_page(incidents.order_by("-id"), limit, lambda each: each.pk)
+    return IncidentList(
+        incidents=[incident_out(incident) for incident in page], next_cursor=next_cursor
+    )
 
 
 @router.get(
@@ -50,7 +52,7 @@ def list_incidents(
 )
 def read_incident(request: HttpRequest, incident_id: IncidentId) -> IncidentDetail:
     """With all that was noticed or done since, and the modes that it switched on."""
-    return incident_detail(_find(incident_id))
+    return incident_detail(_find_incident(incident_id))
 
 
 @router.post(
@@ -64,10 +66,10 @@ def acknowledge_incident(
 ) -> IncidentDetail:
     """Changes nothing but that; a second time changes nothing at all."""
     by = auth.request_token(request).created_by
-    # Unlike the other two, it takes no note as well: nothing checks what is in one.
+    # The note is optional here, so the service does not check it.
     note = body.note.replace("\0", "")
-    detection.acknowledge(_find(incident_id), by=by, note=note)
-    return incident_detail(_find(incident_id))
+    detection.acknowledge_incident(_find_incident(incident_id), by=by, note=note)
+    return incident_detail(_find_incident(incident_id))
 
 
 @router.post(
@@ -79,8 +81,8 @@ def acknowledge_incident(
 def release_incident(request: HttpRequest, incident_id: IncidentId, body: NoteIn) -> IncidentDetail:
     """Its modes are let go as soon as its runs speak for it, as they are for milder ones."""
     by = auth.token_owner(request)
-    detection.release(_find(incident_id), by=by, note=body.note)
-    return incident_detail(_find(incident_id))
+    detection.release_incident(_find_incident(incident_id), by=by, note=body.note)
+    return incident_detail(_find_incident(incident_id))
 
 
 @router.post(
@@ -91,27 +93,28 @@ def release_incident(request: HttpRequest, incident_id: IncidentId, body: NoteIn
 )
 def accept_incident(request: HttpRequest, incident_id: IncidentId, body: NoteIn) -> IncidentDetail:
     """Ends the incident. The runs since it opened are the new baseline, and more runs are due."""
-    incident = _find(incident_id)
+    incident = _find_incident(incident_id)
     if incident.ended_at is not None:
         raise ApiError(409, "This incident is over.")
     if incident.lane != Lane.PROBE:
         raise ApiError(409, "Only incidents of the probe lane can be accepted.")
     by = auth.token_owner(request)
-    detection.accept(incident.profile, Metric(incident.metric), by=by, note=body.note)
-    return incident_detail(_find(incident_id))
+    detection.accept_baseline(incident.profile, Metric(incident.metric), by=by, note=body.note)
+    return incident_detail(_find_incident(incident_id))
 
 
-def _find(incident_id: int) -> Incident:
-    incident = _kept().filter(pk=incident_id).first()
+def _find_incident(incident_id: int) -> Incident:
+    incident = _kept_incidents().filter(pk=incident_id).first()
     if incident is None:
         raise not_found_error("incident")
     return incident
 
 
-def _of_teams(teams: Collection[int] | None) -> QuerySet[Incident]:
-    return _kept() if teams is None else _kept().filter(profile__endpoint__team__in=teams)
+def _team_incidents(teams: Collection[int] | None) -> QuerySet[Incident]:
+    kept = _kept_incidents()
+    return kept if teams is None else kept.filter(profile__endpoint__team__in=teams)
 
 
-def _kept() -> QuerySet[Incident]:
+def _kept_incidents() -> QuerySet[Incident]:
     kept = Incident.objects.filter(profile__endpoint__removed_at=None)
     return kept.select_related("profile__endpoint", "acknowledged_by")

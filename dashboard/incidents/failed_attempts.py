@@ -1,4 +1,4 @@
-"""The attempts that an incident rests on: what failed in the runs that raised it."""
+"""The evidence of an incident: attempts that failed in the runs that raised it."""
 
 from __future__ import annotations
 
@@ -12,17 +12,15 @@ from dashboard.models import Attempt, Incident, Run, RunMetric
 from dashboard.models.watch import Lane
 from probes.outcomes import Metric, Outcome
 
-# Runs before the one that opened it, and attempts of all of them.
-MOST_RUNS = 6
-MOST = 40
-# A fall shows in the runs of these days; older failures are another story.
-SINCE = timedelta(days=7)
+# Limits of the runs up to the one that opened it, and of the attempts of all of them.
+MAX_RUNS = 6
+MAX_ATTEMPTS = 40
+# Older failures are unrelated to the incident.
+LOOK_BACK = timedelta(days=7)
 
 
 @dataclass(frozen=True, slots=True)
-class Failed:
-    """One attempt that went badly."""
-
+class FailedAttempt:
     run_id: int
     probe: str
     trial: int
@@ -30,61 +28,63 @@ class Failed:
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """What was found, and the attempts in which it was; the newest run comes first."""
+    """A finding with the attempts that have it, newest run first."""
 
     kind: str
     message: str
-    failed: tuple[Failed, ...]
+    attempts: tuple[FailedAttempt, ...]
 
 
 @dataclass(frozen=True, slots=True)
-class Evidence:
-    """What failed; `runs` with failures raised the incident, and some of it may be gone."""
+class IncidentEvidence:
+    """The runs with failures that raised the incident; their attempts may be deleted by now."""
 
     runs: tuple[Run, ...]
     findings: tuple[Finding, ...]
-    more: bool = False
+    has_more: bool = False
 
 
-def read(incident: Incident) -> Evidence | None:
-    """None for live traffic, which leaves no attempts. Two queries."""
+def read_evidence(incident: Incident) -> IncidentEvidence | None:
+    """Read the evidence in two queries; None for live traffic, which stores no attempts."""
     if incident.lane != Lane.PROBE:
         return None
-    runs = _runs(incident)
-    attempts = _attempts(runs, Metric(incident.metric))
-    return Evidence(tuple(runs), _findings(attempts[:MOST]), len(attempts) > MOST)
+    runs = _failing_runs(incident)
+    attempts = _failed_attempts(runs, Metric(incident.metric))
+    return IncidentEvidence(
+        tuple(runs), _group_findings(attempts[:MAX_ATTEMPTS]), len(attempts) > MAX_ATTEMPTS
+    )
 
 
-def _runs(incident: Incident) -> list[Run]:
-    """The runs with failures up to the one that opened it, the newest first."""
-    raised = RunMetric.objects.filter(
+def _failing_runs(incident: Incident) -> list[Run]:
+    """The runs with failures up to the one that opened it, newest first."""
+    failing = RunMetric.objects.filter(
         profile=incident.profile_id,
         metric=incident.metric,
         run_id__lte=incident.opened_by,
-        finished_at__gte=incident.opened_at - SINCE,
+        finished_at__gte=incident.opened_at - LOOK_BACK,
         failures__gt=0,
     )
-    newest = raised.select_related("run").order_by("-finished_at", "-run_id")[:MOST_RUNS]
+    newest = failing.select_related("run").order_by("-finished_at", "-run_id")[:MAX_RUNS]
     return [row.run for row in newest]
 
 
-def _attempts(runs: Sequence[Run], metric: Metric) -> list[Attempt]:
+def _failed_attempts(runs: Sequence[Run], metric: Metric) -> list[Attempt]:
     if not runs:
         return []
-    found = Attempt.objects.filter(
+    attempts = Attempt.objects.filter(
         run_id__in=[run.pk for run in runs],
         run_at__in=[run.created_at for run in runs],
         verdicts__contains=[[metric.value, False]],
     ).exclude(outcome=Outcome.PASS.value)
-    return list(found.order_by("-run_id", "probe", "trial")[: MOST + 1])
+    return list(attempts.order_by("-run_id", "probe", "trial")[: MAX_ATTEMPTS + 1])
 
 
-def _findings(attempts: Sequence[Attempt]) -> tuple[Finding, ...]:
-    """The same finding of many attempts once, the most frequent first."""
-    found: dict[tuple[str, str], list[Failed]] = defaultdict(list)
+def _group_findings(attempts: Sequence[Attempt]) -> tuple[Finding, ...]:
+    """The first findings of the attempts, grouped, most frequent first."""
+    groups: dict[tuple[str, str], list[FailedAttempt]] = defaultdict(list)
     for attempt in attempts:
         first: dict[str, Any] = attempt.findings[0] if attempt.findings else {}
-        told = str(first.get("kind", "")), str(first.get("message", ""))
-        found[told].append(Failed(attempt.run_id, attempt.probe, attempt.trial))
-    ordered = sorted(found.items(), key=lambda each: -len(each[1]))
+        key = str(first.get("kind", "")), str(first.get("message", ""))
+        groups[key].append(FailedAttempt(attempt.run_id, attempt.probe, attempt.trial))
+    ordered = sorted(groups.items(), key=lambda group: -len(group[1]))
     return tuple(Finding(kind, message, tuple(failed)) for (kind, message), failed in ordered)

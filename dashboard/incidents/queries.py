@@ -1,4 +1,4 @@
-"""What the pages of incidents read: the list with its filters, and what an acceptance rests on."""
+"""Reads the pages of incidents: the list with its filters, and the preview of a new baseline."""
 
 from __future__ import annotations
 
@@ -13,16 +13,16 @@ from dashboard.core.query_form import QueryFilter, QueryForm, choice_field, text
 from dashboard.models import Endpoint, Incident, Profile
 from dashboard.models.people import Teams
 from dashboard.trust import detection
-from dashboard.trust.text import day
+from dashboard.trust.text import format_day
 from health.metric_names import metric_name
 from health.modes import WATCHED
 from health.rates import Rate, metric_rate
 from health.severity import Severity
 from probes.outcomes import Metric
 
-PAGE = 50
+PAGE_SIZE = 50
 PAST = "past"
-STATE_WORDS = {
+STATE_LABELS = {
     Incident.State.OPEN.value: gettext_lazy("open"),
     PAST: gettext_lazy("past, however it ended"),
     Incident.State.RECOVERED.value: gettext_lazy("recovered"),
@@ -32,31 +32,31 @@ STATE_WORDS = {
 
 
 @dataclass(frozen=True, slots=True)
-class Titled:
-    """An incident with what it is called."""
+class IncidentHeading:
+    """The texts that name an incident."""
 
     incident: Incident
 
     @property
-    def finding(self) -> str:
-        return detection.headline_of(self.incident)
+    def headline(self) -> str:
+        return detection.incident_headline(self.incident)
 
     @property
     def title(self) -> str:
-        """The finding with its day (UTC)."""
-        said = _("{finding} on {day}")
-        return said.format(finding=self.finding, day=day(self.incident.opened_at))
+        """The headline with its day (UTC)."""
+        message = _("{finding} on {day}")
+        return message.format(finding=self.headline, day=format_day(self.incident.opened_at))
 
     @property
-    def state(self) -> str:
-        return str(STATE_WORDS[self.incident.state])
+    def state_label(self) -> str:
+        return str(STATE_LABELS[self.incident.state])
 
     @property
     def endpoint(self) -> Endpoint:
         return self.incident.profile.endpoint
 
     @property
-    def metric(self) -> str:
+    def metric_label(self) -> str:
         return metric_name(Metric(self.incident.metric))
 
     @property
@@ -79,7 +79,7 @@ class IncidentFilter(QueryFilter):
 
 
 class IncidentFilterForm(QueryForm):
-    state = choice_field(STATE_WORDS)
+    state = choice_field(STATE_LABELS)
     endpoint = text_field(max_length=60)
     severity = forms.TypedChoiceField(
         required=False, choices=[(each.value, "") for each in Severity], coerce=int
@@ -87,45 +87,47 @@ class IncidentFilterForm(QueryForm):
     metric = choice_field(WATCHED)
 
 
-def found(asked: IncidentFilter, teams: Teams) -> QuerySet[Incident]:
-    """The incidents of kept endpoints of those teams: open ones first, then the newest."""
+def find_incidents(incident_filter: IncidentFilter, teams: Teams) -> QuerySet[Incident]:
+    """The incidents of these teams that match: open ones first, then the newest."""
     incidents = Incident.objects.filter(profile__endpoint__removed_at=None)
     if teams is not None:
         incidents = incidents.filter(profile__endpoint__team__in=teams)
-    if asked.state == PAST:
+    if incident_filter.state == PAST:
         incidents = incidents.filter(ended_at__isnull=False)
-    elif asked.state:
-        incidents = incidents.filter(state=asked.state)
-    if asked.metric:
-        incidents = incidents.filter(metric=asked.metric)
-    if asked.endpoint:
-        incidents = incidents.filter(profile__endpoint__slug=asked.endpoint)
-    if asked.severity:
-        # As the list shows it: what is over is as bad as it has been.
-        now = Q(ended_at=None, severity=asked.severity)
-        incidents = incidents.filter(now | Q(ended_at__isnull=False, worst=asked.severity))
+    elif incident_filter.state:
+        incidents = incidents.filter(state=incident_filter.state)
+    if incident_filter.metric:
+        incidents = incidents.filter(metric=incident_filter.metric)
+    if incident_filter.endpoint:
+        incidents = incidents.filter(profile__endpoint__slug=incident_filter.endpoint)
+    if incident_filter.severity:
+        # As the list shows it: an ended incident has its worst severity.
+        now = Q(ended_at=None, severity=incident_filter.severity)
+        incidents = incidents.filter(
+            now | Q(ended_at__isnull=False, worst=incident_filter.severity)
+        )
     order = (F("ended_at").desc(nulls_first=True), "-severity", "-opened_at", "-id")
     return incidents.select_related("profile__endpoint", "acknowledged_by").order_by(*order)
 
 
-def open_of(profile: Profile) -> list[Titled]:
-    """The open incidents of a profile, the worst first."""
-    opened = profile.incidents.filter(ended_at=None).select_related("profile__endpoint")
-    return [Titled(incident) for incident in opened.order_by("-severity", "opened_at")]
+def read_open_incidents(profile: Profile) -> list[IncidentHeading]:
+    """The open incidents of a profile, worst first."""
+    incidents = profile.incidents.filter(ended_at=None).select_related("profile__endpoint")
+    return [IncidentHeading(incident) for incident in incidents.order_by("-severity", "opened_at")]
 
 
 @dataclass(frozen=True, slots=True)
-class NewNormal:
-    """What would become normal, beside what was."""
+class NewBaseline:
+    """The baseline that accepting the current behaviour would set."""
 
-    runs: tuple[tuple[int, Rate], ...]  # of each run its id and its rate, the newest first
-    together: Rate
+    runs: tuple[tuple[int, Rate], ...]  # id and rate of each run, newest first
+    overall: Rate
 
 
-def new_normal(profile: Profile, metric: Metric) -> NewNormal:
-    """The runs that an acceptance of today would take for the baseline."""
-    accepted = detection.accepted_runs(profile, metric)
-    counts = [(row.run_id, row.watched_trials, row.watched_failures) for row in accepted]
+def read_new_baseline(profile: Profile, metric: Metric) -> NewBaseline:
+    """Read the runs that a baseline reset would use now."""
+    candidates = detection.baseline_candidates(profile, metric)
+    counts = [(row.run_id, row.watched_trials, row.watched_failures) for row in candidates]
     trials, failures = sum(count[1] for count in counts), sum(count[2] for count in counts)
-    runs = tuple((run, metric_rate(metric, of, bad)) for run, of, bad in counts)
-    return NewNormal(runs, metric_rate(metric, trials, failures))
+    runs = tuple((run, metric_rate(metric, total, failed)) for run, total, failed in counts)
+    return NewBaseline(runs, metric_rate(metric, trials, failures))

@@ -1,4 +1,4 @@
-"""Incidents as the API gives them."""
+"""Incidents in the API."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from pydantic import BaseModel, ConfigDict, Field
 from dashboard.models import Incident, WatchEvent
 from dashboard.models.watch import Lane
 from dashboard.policy.api.modes import SwitchOut, switch_out
-from dashboard.trust.detection import headline_of
+from dashboard.trust.detection import incident_headline
 
 _FIGURES = {"trials": 20, "failures": 9, "reference": 0.93, "estimate": 0.61, "known": "frozen"}
 _INCIDENT: dict[str, Any] = {
@@ -121,7 +121,7 @@ def _fields(incident: Incident) -> dict[str, Any]:
         "endpoint": incident.profile.endpoint.slug,
         "epoch": incident.profile.epoch,
         "lane": Lane(incident.lane).name.lower(),
-        "headline": headline_of(incident),
+        "headline": incident_headline(incident),
         "acknowledged_by": by.get_username() if by else None,
     }
 

@@ -1,4 +1,4 @@
-"""The story of an incident, in order of time: what was noticed, done, switched and run."""
+"""The timeline of an incident: events, decisions, mode switches and runs."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ from django.utils.translation import gettext_lazy, ngettext
 from dashboard.models import Incident, ModeSwitch, RunMetric, WatchEvent
 from dashboard.models.watch import ACCEPTED, ACKNOWLEDGED, RELEASED, Lane
 from dashboard.runs.table import TRIGGER_LABELS
-from dashboard.trust import text as figure_words
+from dashboard.trust import text as figure_text
 from health.rates import Direction, Rate, metric_rate
 from health.watch import ChangeKind
 from probes.outcomes import Metric
 
-MOST_RUNS = 300
+MAX_RUNS = 300
 _TITLES = {
     ChangeKind.WARNED.value: gettext_lazy(
         "The sums warn: runs that confirm it or not are asked for"
@@ -34,8 +34,8 @@ _TITLES = {
     ACCEPTED: gettext_lazy("Accepted as the new normal"),
     ACKNOWLEDGED: gettext_lazy("Acknowledged"),
 }
-# Between these an incident cannot have been warned of.
-_QUIET = (
+# Events that end a warning: one before them did not lead to the incident.
+_WARNING_ENDS = (
     ChangeKind.CALMED.value,
     ChangeKind.RECOVERED.value,
     ChangeKind.SUPERSEDED.value,
@@ -44,8 +44,8 @@ _QUIET = (
 
 
 @dataclass(frozen=True, slots=True)
-class Counted:
-    """One run and what it said about the metric."""
+class TimelineRun:
+    """One run and its rate of the metric."""
 
     run_id: int
     trigger: str
@@ -54,8 +54,8 @@ class Counted:
 
 
 @dataclass(frozen=True, slots=True)
-class Moment:
-    """One line of the story; `runs` are those that came one after the other."""
+class TimelineEntry:
+    """One line of the timeline; `runs` are consecutive runs."""
 
     at: datetime
     kind: str
@@ -64,38 +64,46 @@ class Moment:
     details: tuple[str, ...] = ()
     by: str = ""
     note: str = ""
-    runs: tuple[Counted, ...] = ()
+    runs: tuple[TimelineRun, ...] = ()
 
     @property
-    def together(self) -> str:
-        """What the trials of all the runs came to, counted the way that the metric is shown."""
+    def total_text(self) -> str:
+        """The trials of all runs together, counted as the metric is shown."""
         count = sum(run.rate.count for run in self.runs)
         trials = sum(run.rate.trials for run in self.runs)
-        high = self.runs[0].rate.good is Direction.HIGH
-        said = _("{count} of {trials} went well") if high else _("{count} of {trials} went badly")
-        return said.format(count=count, trials=trials)
+        is_high_good = self.runs[0].rate.good is Direction.HIGH
+        message = (
+            _("{count} of {trials} went well")
+            if is_high_good
+            else _("{count} of {trials} went badly")
+        )
+        return message.format(count=count, trials=trials)
 
     @property
-    def newest_runs(self) -> tuple[Counted, ...]:
+    def newest_runs(self) -> tuple[TimelineRun, ...]:
         return self.runs[-12:]
 
 
-def of(incident: Incident) -> list[Moment]:
-    """Everything from the first warning until the end or now, the oldest first. Four queries."""
-    warned = _warned(incident)
-    since = warned.at if warned else incident.opened_at
-    events = [*([warned] if warned else []), *_events(incident)]
-    moments = [*_of_events(events), *_of_switches(incident), *_of_runs(incident, since)]
-    # A run comes before what it caused, and that before the modes that followed.
+def read_timeline(incident: Incident) -> list[TimelineEntry]:
+    """Read everything from the first warning until the end or now, oldest first; four queries."""
+    warning = _find_warning(incident)
+    since = warning.at if warning else incident.opened_at
+    events = [*([warning] if warning else []), *_events(incident)]
+    entries = [
+        *_event_entries(events),
+        *_switch_entries(incident),
+        *_run_entries(incident, since),
+    ]
+    # A run comes before the events it caused, and those before the mode switches.
     order = {"run": 0, "mode-on": 2, "mode-off": 2}
-    moments.sort(key=lambda moment: (moment.at, order.get(moment.kind, 1)))
-    return list(_folded(moments))
+    entries.sort(key=lambda entry: (entry.at, order.get(entry.kind, 1)))
+    return list(_merge_runs(entries))
 
 
-def _warned(incident: Incident) -> WatchEvent | None:
-    """The warning that led to the incident, where one did."""
+def _find_warning(incident: Incident) -> WatchEvent | None:
+    """The warning that led to the incident, if there was one."""
     before = WatchEvent.objects.filter(
-        Q(kind=ChangeKind.WARNED.value) | Q(kind__in=_QUIET),
+        Q(kind=ChangeKind.WARNED.value) | Q(kind__in=_WARNING_ENDS),
         profile=incident.profile_id,
         metric=incident.metric,
         lane=incident.lane,
@@ -109,36 +117,38 @@ def _events(incident: Incident) -> Iterable[WatchEvent]:
     return incident.events.select_related("by").order_by("at", "id")
 
 
-def _of_events(events: Iterable[WatchEvent]) -> Iterator[Moment]:
+def _event_entries(events: Iterable[WatchEvent]) -> Iterator[TimelineEntry]:
     for event in events:
-        act = event.kind in (ACCEPTED, RELEASED, ACKNOWLEDGED)
-        yield Moment(
+        is_decision = event.kind in (ACCEPTED, RELEASED, ACKNOWLEDGED)
+        yield TimelineEntry(
             event.at,
             event.kind,
             str(_TITLES.get(event.kind, event.kind.replace("_", " "))),
-            severity=None if act or event.kind == ChangeKind.WARNED.value else event.severity,
-            details=() if act else tuple(_details(event)),
+            severity=None
+            if is_decision or event.kind == ChangeKind.WARNED.value
+            else event.severity,
+            details=() if is_decision else tuple(_details(event)),
             by=event.by.get_username() if event.by else "",
             note=event.note,
         )
 
 
 def _details(event: WatchEvent) -> list[str]:
-    return figure_words.sentences(Metric(event.metric), event.figures)
+    return figure_text.figure_sentences(Metric(event.metric), event.figures)
 
 
-def _of_switches(incident: Incident) -> Iterator[Moment]:
+def _switch_entries(incident: Incident) -> Iterator[TimelineEntry]:
     switches = list(incident.switches.select_related("off_by").order_by("on_at", "id"))
     for at, group in groupby(switches, key=lambda switch: switch.on_at):
         title = _("Switched on: {modes}").format(modes=_names(group))
-        yield Moment(at, "mode-on", title)
+        yield TimelineEntry(at, "mode-on", title)
     off = sorted((s for s in switches if s.off_at), key=lambda s: (s.off_at, s.off_by_id or 0))
-    for (moment, _who), group in groupby(off, key=lambda switch: (switch.off_at, switch.off_by_id)):
+    for (off_at, _who), group in groupby(off, key=lambda switch: (switch.off_at, switch.off_by_id)):
         ended = list(group)
-        assert moment is not None
+        assert off_at is not None
         who = ended[0].off_by
-        yield Moment(
-            moment,
+        yield TimelineEntry(
+            off_at,
             "mode-off",
             _("Switched off: {modes}").format(modes=_names(ended)),
             by=who.get_username() if who else "",
@@ -150,39 +160,39 @@ def _names(switches: Iterable[ModeSwitch]) -> str:
     return ", ".join(switch.mode for switch in switches)
 
 
-def _of_runs(incident: Incident, since: datetime) -> Iterator[Moment]:
+def _run_entries(incident: Incident, since: datetime) -> Iterator[TimelineEntry]:
     """The runs of the probe lane; live traffic has none."""
     if incident.lane != Lane.PROBE:
         return
     metric = Metric(incident.metric)
-    counted = RunMetric.objects.filter(
+    rows = RunMetric.objects.filter(
         profile=incident.profile_id, metric=metric.value, finished_at__gte=since
     ).filter(watched_trials__gt=0)
     if incident.ended_at:
-        counted = counted.filter(finished_at__lte=incident.ended_at)
-    for row in counted.select_related("run").order_by("-finished_at")[:MOST_RUNS]:
+        rows = rows.filter(finished_at__lte=incident.ended_at)
+    for row in rows.select_related("run").order_by("-finished_at")[:MAX_RUNS]:
         rate = metric_rate(metric, row.watched_trials, row.watched_failures)
-        run = Counted(row.run_id, row.run.trigger, row.finished_at, rate)
-        yield Moment(row.finished_at, "run", "", runs=(run,))
+        run = TimelineRun(row.run_id, row.run.trigger, row.finished_at, rate)
+        yield TimelineEntry(row.finished_at, "run", "", runs=(run,))
 
 
-def _folded(moments: list[Moment]) -> Iterator[Moment]:
-    """Runs that follow each other as one line, named after why they were made."""
+def _merge_runs(entries: list[TimelineEntry]) -> Iterator[TimelineEntry]:
+    """Merge consecutive runs with the same trigger into one entry."""
 
-    def together(moment: Moment) -> tuple[str, object]:
-        # What is no run stands for itself.
-        return ("run", moment.runs[0].trigger) if moment.runs else ("", id(moment))
+    def group_key(entry: TimelineEntry) -> tuple[str, object]:
+        # An entry that is no run stays on its own.
+        return ("run", entry.runs[0].trigger) if entry.runs else ("", id(entry))
 
-    for (kind, _why), group in groupby(moments, key=together):
-        each = list(group)
+    for (kind, _why), group in groupby(entries, key=group_key):
+        grouped = list(group)
         if kind != "run":
-            yield from each
+            yield from grouped
             continue
-        runs = tuple(run for moment in each for run in moment.runs)
-        yield Moment(runs[-1].at, "run", _run_title(runs), runs=runs)
+        runs = tuple(run for entry in grouped for run in entry.runs)
+        yield TimelineEntry(runs[-1].at, "run", _run_title(runs), runs=runs)
 
 
-def _run_title(runs: tuple[Counted, ...]) -> str:
-    said = ngettext("{count} run: {why}", "{count} runs: {why}", len(runs))
+def _run_title(runs: tuple[TimelineRun, ...]) -> str:
+    message = ngettext("{count} run: {why}", "{count} runs: {why}", len(runs))
     why = TRIGGER_LABELS.get(runs[0].trigger, runs[0].trigger)
-    return said.format(count=len(runs), why=why)
+    return message.format(count=len(runs), why=why)

@@ -1,4 +1,4 @@
-"""Incidents: the list, the story of one, and what people decide about it."""
+"""Pages of incidents: the list, the timeline of one, and decisions about it."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ from dashboard.core.permissions import Right, actor_of, needs
 from dashboard.core.reasons import NoteForm, ReasonForm
 from dashboard.incidents import failed_attempts, timeline
 from dashboard.incidents import queries as incidents
-from dashboard.incidents.queries import IncidentFilter, IncidentFilterForm, Titled
-from dashboard.incidents.watch_table import read as watch_table
+from dashboard.incidents.queries import IncidentFilter, IncidentFilterForm, IncidentHeading
+from dashboard.incidents.watch_table import read_watch_table
 from dashboard.models import Endpoint, Incident, Watch
 from dashboard.trust import detection
-from dashboard.trust import text as figure_words
+from dashboard.trust import text as figure_text
 from health.metric_names import metric_name
 from health.modes import WATCHED
 from health.severity import Severity
@@ -30,17 +30,17 @@ from probes.outcomes import Metric
 
 @needs(Right.READ)
 @require_safe
-def page(request: HttpRequest) -> HttpResponse:
-    asked = IncidentFilter(**IncidentFilterForm(request.GET).read())
+def incidents_page(request: HttpRequest) -> HttpResponse:
+    incident_filter = IncidentFilter(**IncidentFilterForm(request.GET).read())
     teams = actor_of(request).teams(Right.READ)
-    pages = Paginator(incidents.found(asked, teams), incidents.PAGE)
+    pages = Paginator(incidents.find_incidents(incident_filter, teams), incidents.PAGE_SIZE)
     endpoints = Endpoint.objects.kept().of_teams(teams)
-    shown = pages.get_page(request.GET.get("page"))
+    page = pages.get_page(request.GET.get("page"))
     context = {
-        "asked": asked,
-        "page": shown,
-        "rows": [Titled(incident) for incident in shown],
-        "states": [("", _("all")), *incidents.STATE_WORDS.items()],
+        "incident_filter": incident_filter,
+        "page": page,
+        "rows": [IncidentHeading(incident) for incident in page],
+        "states": [("", _("all")), *incidents.STATE_LABELS.items()],
         "severities": list(Severity),
         "metrics": [(metric.value, metric_name(metric)) for metric in WATCHED],
         "slugs": endpoints.order_by("slug").values_list("slug", flat=True)[:500],
@@ -50,15 +50,15 @@ def page(request: HttpRequest) -> HttpResponse:
 
 @needs(Right.READ)
 @require_safe
-def detail(request: HttpRequest, incident_id: int) -> HttpResponse:
-    incident = _incident(incident_id)
+def incident_page(request: HttpRequest, incident_id: int) -> HttpResponse:
+    incident = _find_incident(incident_id)
     metric = Metric(incident.metric)
     context = {
         "incident": incident,
-        "titled": Titled(incident),
-        "figures": figure_words.sentences(metric, incident.figures),
-        "moments": timeline.of(incident),
-        "evidence": failed_attempts.read(incident),
+        "heading": IncidentHeading(incident),
+        "figures": figure_text.figure_sentences(metric, incident.figures),
+        "timeline": timeline.read_timeline(incident),
+        "evidence": failed_attempts.read_evidence(incident),
         "modes": incident.switches.on().order_by("mode"),
         "note_form": NoteForm(),
         "reason_form": ReasonForm(auto_id="release_%s"),
@@ -68,71 +68,71 @@ def detail(request: HttpRequest, incident_id: int) -> HttpResponse:
 
 @needs(Right.OPERATE)
 @require_POST
-def acknowledge(request: HttpRequest, incident_id: int) -> HttpResponse:
-    incident, form = _incident(incident_id), NoteForm(request.POST)
+def acknowledge_incident(request: HttpRequest, incident_id: int) -> HttpResponse:
+    incident, form = _find_incident(incident_id), NoteForm(request.POST)
     note = form.cleaned_data["note"] if form.is_valid() else ""
-    if detection.acknowledge(incident, by=cast(User, request.user), note=note):
+    if detection.acknowledge_incident(incident, by=cast(User, request.user), note=note):
         messages.success(request, _("Noted that you have seen it."))
     else:
-        messages.info(request, _acknowledged(_incident(incident_id)))
+        messages.info(request, _already_acknowledged_message(_find_incident(incident_id)))
     return redirect("incident", incident.pk)
 
 
 @needs(Right.DECIDE)
 @require_POST
-def release(request: HttpRequest, incident_id: int) -> HttpResponse:
-    incident = _incident(incident_id)
+def release_incident(request: HttpRequest, incident_id: int) -> HttpResponse:
+    incident = _find_incident(incident_id)
     try:
         note = request.POST.get("reason", "")
-        detection.release(incident, by=cast(User, request.user), note=note)
+        detection.release_incident(incident, by=cast(User, request.user), note=note)
     except Refused as exc:
         messages.error(request, exc.message)
     else:
-        said = _("It may be left now; the next runs decide. One is due at once.")
-        messages.success(request, said)
+        message = _("It may be left now; the next runs decide. One is due at once.")
+        messages.success(request, message)
     return redirect("incident", incident.pk)
 
 
 @needs(Right.DECIDE)
 @require_http_methods(["GET", "HEAD", "POST"])
-def accept(request: HttpRequest, slug: str, metric: str) -> HttpResponse:
+def accept_baseline(request: HttpRequest, slug: str, metric: str) -> HttpResponse:
     endpoint = get_object_or_404(Endpoint.objects.kept(), slug=slug)
-    profile, chosen = endpoint.profile, _metric(metric)
+    profile, watched = endpoint.profile, _watched_metric(metric)
     form = ReasonForm(request.POST or None)
     if request.method == "POST" and form.is_valid():
         try:
             by, note = cast(User, request.user), form.cleaned_data["reason"]
-            detection.accept(profile, chosen, by=by, note=note)
+            detection.accept_baseline(profile, watched, by=by, note=note)
         except Refused as exc:
             form.add_error(None, exc.message)
         else:
             messages.success(request, _("What the endpoint does now is its new normal."))
             return redirect(endpoint)
-    rows = watch_table(endpoint, Watch.objects.state_of(profile)).rows
+    rows = read_watch_table(endpoint, Watch.objects.state_of(profile)).rows
     context = {
         "endpoint": endpoint,
-        "watched": next(row for row in rows if row.metric is chosen),
-        "normal": incidents.new_normal(profile, chosen),
+        "watched_metric": next(row for row in rows if row.metric is watched),
+        "new_baseline": incidents.read_new_baseline(profile, watched),
         "form": form,
     }
     return render(request, "incidents/accept_baseline.html", context)
 
 
-def _incident(incident_id: int) -> Incident:
+def _find_incident(incident_id: int) -> Incident:
     kept = Incident.objects.filter(profile__endpoint__removed_at=None)
     related = kept.select_related("profile__endpoint", "acknowledged_by")
     return get_object_or_404(related, pk=incident_id)
 
 
-def _acknowledged(incident: Incident) -> str:
-    """Who was first."""
+def _already_acknowledged_message(incident: Incident) -> str:
+    """The message for an incident that was acknowledged before, with who did it."""
     if incident.acknowledged_by is None:
         return _("Somebody had acknowledged it before.")
-    said = _("{name} had acknowledged it before; your note was not kept.")
-    return said.format(name=incident.acknowledged_by.get_username())
+    message = _("{name} had acknowledged it before; your note was not kept.")
+    return message.format(name=incident.acknowledged_by.get_username())
 
 
-def _metric(name: str) -> Metric:
+def _watched_metric(name: str) -> Metric:
     if name not in {metric.value for metric in WATCHED}:
         raise Http404(f"{name!r} is not watched")
     return Metric(name)

@@ -1,6 +1,6 @@
-"""Every metric under watch as a row: what is normal, what the last run said, how far an alarm is.
+"""The table of watched metrics: baseline, last run and distance to an alarm.
 
-And how small a drop could be found at all, so that nobody believes more than the sample says.
+It also shows the smallest drop that could be detected, so that the sample is not overrated.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from django.utils.translation import gettext as _
 
 from dashboard.core import durations
 from dashboard.models import Endpoint, RunMetric
-from dashboard.trust.text import shown
+from dashboard.trust.text import displayed_rate
 from health import detector
 from health.detector import PROBE, Known
 from health.metric_names import metric_name
@@ -31,18 +31,18 @@ PROVEN_AT = log(detector.RECOVERED)
 
 
 @dataclass(frozen=True, slots=True)
-class Table:
-    """All metrics under watch, and what holds for each of them at this cadence."""
+class WatchTable:
+    """All watched metrics, and the alarm levels at this cadence."""
 
-    rows: tuple[Watched, ...]
+    rows: tuple[WatchedMetric, ...]
     alarm_at: float
-    within: str  # the runs and the time in which a change is to be found
+    within: str  # the runs and the time within which a change should be detected
     warn_at: float = WARN_AT
 
 
 @dataclass(frozen=True, slots=True)
-class Watched:
-    """One metric; rates are the way that the metric is shown."""
+class WatchedMetric:
+    """One metric; rates are as the metric is shown."""
 
     metric: Metric
     known: Known
@@ -50,11 +50,11 @@ class Watched:
     runs: int
     reference: float | None
     last: Rate | None
-    # Null where nothing has been compared yet.
+    # None before the first comparison.
     log_m: float | None
     alarm_at: float
     alarm: Alarm | None
-    finds: str
+    detectable: str
 
     warn_at: float = WARN_AT
     proven_at: float = PROVEN_AT
@@ -64,49 +64,49 @@ class Watched:
         return metric_name(self.metric)
 
     @property
-    def known_words(self) -> str:
-        """How much the baseline is worth."""
+    def known_label(self) -> str:
+        """The state of the baseline."""
         if self.known is Known.NONE:
             return _("too few trials yet")
         return _("frozen") if self.known is Known.FROZEN else _("provisional")
 
     @property
-    def height(self) -> float:
-        """What a meter from nought shows of the sums."""
+    def meter_value(self) -> float:
+        """The evidence as a meter from zero to the alarm level shows it."""
         return min(max(self.log_m or 0.0, 0.0), self.alarm_at)
 
     @property
-    def warns(self) -> bool:
+    def is_warning(self) -> bool:
         return self.log_m is not None and self.log_m >= self.warn_at
 
 
-def read(endpoint: Endpoint, watch: Watch) -> Table:
-    """The metrics under watch, in their order; one query."""
+def read_watch_table(endpoint: Endpoint, watch: Watch) -> WatchTable:
+    """Read the watched metrics, in their order, in one query."""
     counted = RunMetric.objects.filter(run_id=watch.last, watched_trials__gt=0)
     last = {Metric(row.metric): (row.watched_trials, row.watched_failures) for row in counted}
-    found = tuple(_watched(metric, watch.gauge(metric), last, endpoint) for metric in WATCHED)
+    rows = tuple(_watched_metric(metric, watch.gauge(metric), last, endpoint) for metric in WATCHED)
     span = durations.format_rough_duration(WITHIN_RUNS * endpoint.ttl)
     within = _("{count} runs ({span})").format(count=WITHIN_RUNS, span=span)
-    return Table(found, detector.alarm_threshold(YEAR / endpoint.ttl), within)
+    return WatchTable(rows, detector.alarm_threshold(YEAR / endpoint.ttl), within)
 
 
-def _watched(
+def _watched_metric(
     metric: Metric, gauge: MetricState, last: Mapping[Metric, tuple[int, int]], endpoint: Endpoint
-) -> Watched:
+) -> WatchedMetric:
     baseline = gauge.baseline
     reference = gauge.judged_by(PROBE)
     log_m = detector.log_mean(gauge.sums)
-    return Watched(
+    return WatchedMetric(
         metric=metric,
         known=gauge.known(PROBE),
         baseline=_rate(metric, baseline.trials, baseline.trials - baseline.successes),
         runs=baseline.runs,
-        reference=None if reference is None else shown(metric, reference),
+        reference=None if reference is None else displayed_rate(metric, reference),
         last=_rate(metric, *last.get(metric, (0, 0))),
         log_m=None if log_m == -inf else log_m,
         alarm_at=detector.alarm_threshold(YEAR / endpoint.ttl),
         alarm=gauge.alarm,
-        finds=_finds(metric, gauge, last.get(metric, (0, 0))[0], endpoint),
+        detectable=_detectable_text(metric, gauge, last.get(metric, (0, 0))[0], endpoint),
     )
 
 
@@ -114,20 +114,22 @@ def _rate(metric: Metric, trials: int, failures: int) -> Rate | None:
     return metric_rate(metric, trials, failures) if trials else None
 
 
-def _finds(metric: Metric, gauge: MetricState, trials: int, endpoint: Endpoint) -> str:
-    """The smallest change that would be found soon, at this cadence and so many trials."""
+def _detectable_text(metric: Metric, gauge: MetricState, trials: int, endpoint: Endpoint) -> str:
+    """The smallest change that this cadence and these trials would detect soon."""
     reference, baseline = gauge.judged_by(PROBE), gauge.baseline
     trials = trials or round(baseline.trials / max(baseline.runs, 1))
     if reference is None or not trials:
         return ""
-    drop = _drop(round(reference, 4), trials, detector.alarm_threshold(YEAR / endpoint.ttl))
+    drop = _detectable_drop(
+        round(reference, 4), trials, detector.alarm_threshold(YEAR / endpoint.ttl)
+    )
     if drop is None:
         return _("not even a collapse")
-    high = DIRECTIONS[metric] is Direction.HIGH
-    said = _("a drop of {points} points") if high else _("a rise of {points} points")
-    return said.format(points=f"{drop * 100:.0f}")
+    is_high_good = DIRECTIONS[metric] is Direction.HIGH
+    message = _("a drop of {points} points") if is_high_good else _("a rise of {points} points")
+    return message.format(points=f"{drop * 100:.0f}")
 
 
 @lru_cache(maxsize=4096)
-def _drop(reference: float, trials: int, log_threshold: float) -> float | None:
+def _detectable_drop(reference: float, trials: int, log_threshold: float) -> float | None:
     return detectable_drop(reference, trials, log_threshold, WITHIN_RUNS, PROBE)

@@ -65,7 +65,7 @@ class ModeSwitch(models.Model):
         ]
         indexes = [
             models.Index(fields=["profile"], condition=Q(off_at=None), name="mode_switch_on"),
-            # modes.expire: those that run out.
+            # modes.expire_modes: those that run out.
             models.Index(
                 fields=["expires_at"],
                 condition=Q(off_at=None, expires_at__isnull=False),

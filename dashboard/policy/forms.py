@@ -8,11 +8,11 @@ from django import forms
 from django.utils.translation import gettext_lazy as _
 
 from dashboard.core.reasons import ReasonForm
-from dashboard.trust.tool_rules import LONGEST_NOTE
+from dashboard.trust.tool_rules import MAX_NOTE_LENGTH
 from health.modes import Mode
 from health.risk import LONGEST_NAME, LONGEST_PATTERN, Risk
 
-_CHOICES = [
+_RISK_CHOICES = [
     (Risk.READ.value, _("read: looks at things")),
     (Risk.WRITE.value, _("write: changes files or notes")),
     (Risk.DANGEROUS.value, _("dangerous: runs programs, deletes, sends outside, spends money")),
@@ -36,17 +36,17 @@ class ToolRuleForm(forms.Form):
         ),
         widget=forms.TextInput({"autocomplete": "off", "spellcheck": "false"}),
     )
-    risk = forms.ChoiceField(label=_("Class"), choices=_CHOICES)
-    note = forms.CharField(label=_("Note"), required=False, max_length=LONGEST_NOTE)
+    risk = forms.ChoiceField(label=_("Class"), choices=_RISK_CHOICES)
+    note = forms.CharField(label=_("Note"), required=False, max_length=MAX_NOTE_LENGTH)
 
     def clean_risk(self) -> Risk:
         return Risk(self.cleaned_data["risk"])
 
 
-class TryForm(forms.Form):
+class ToolNameForm(forms.Form):
     name = forms.CharField(
         label=_("Name of a tool"),
-        # One more than a name may have, so that the answer to a longer one can be seen.
+        # One more than the longest name, so that the answer to a longer one can be tried.
         max_length=LONGEST_NAME + 1,
         strip=False,
         widget=forms.TextInput({"autocomplete": "off", "spellcheck": "false"}),

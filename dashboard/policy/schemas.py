@@ -1,4 +1,4 @@
-"""A policy as the API gives it; docs/policy.md tells what each field asks of a caller."""
+"""The policy in the API; docs/policy.md explains what each field means for a caller."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _MEASURED = {
     "tool_choice": ["auto", "none", "required"],
     "trimmed_history": "taken",
 }
-# Resolved like any other, so that the example is never out of date.
+# Resolved like any policy, so that the example stays up to date.
 EXAMPLE_FACTS = PolicyFacts(
     endpoint="vllm-qwen3",
     provider="qwen",

@@ -1,4 +1,4 @@
-"""A policy in words: what a caller gets, line by line."""
+"""Describes a policy to people, line by line."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ from dashboard.core.safe_text import visible
 
 Body = Mapping[str, Any]
 
-_LEVELS = {
+_SCHEMA_LEVELS = {
     "none": gettext_lazy("none"),
     "string_only": gettext_lazy("strings only"),
     "simple_object": gettext_lazy("simple objects"),
     "strict_json_schema": gettext_lazy("whole JSON Schema"),
 }
-_RULES = {
+_REPLAY_RULES = {
     "none": gettext_lazy("not sent back"),
     "same_turn": gettext_lazy("sent back within the same turn"),
     "all_turns": gettext_lazy("sent back for all turns"),
@@ -29,25 +29,25 @@ _RULES = {
 }
 
 
-def lines(body: Body) -> list[tuple[str, str]]:
-    """Names with what holds; a part that a policy does not have is left out."""
-    replay = (_("Reasoning"), _replay(body.get("replay", {})))
+def describe_policy(body: Body) -> list[tuple[str, str]]:
+    """Label and text of each part of a policy; missing parts are omitted."""
+    replay = (_("Reasoning"), _replay_text(body.get("replay", {})))
     if body.get("risk", {}).get("allowed") == []:
         return [(_("Tools"), pgettext("tools", "none")), replay]
-    said = [
-        (_("Tools"), _tools(body)),
-        (_("Calls arrive as"), _format(body.get("tool_call", {}))),
-        (_("Calls a turn"), _calls(body.get("parallel", {}))),
-        (_("Streams"), _streams(body.get("streaming", {}))),
-        (_("Schemas"), _schemas(body.get("schema", {}))),
-        (_("Calls that do not fit"), _misfits(body.get("validation", {}))),
+    lines = [
+        (_("Tools"), _tools_text(body)),
+        (_("Calls arrive as"), _format_text(body.get("tool_call", {}))),
+        (_("Calls a turn"), _calls_text(body.get("parallel", {}))),
+        (_("Streams"), _streams_text(body.get("streaming", {}))),
+        (_("Schemas"), _schemas_text(body.get("schema", {}))),
+        (_("Calls that do not fit"), _invalid_calls_text(body.get("validation", {}))),
         replay,
     ]
-    return [(name, words) for name, words in said if words]
+    return [(label, text) for label, text in lines if text]
 
 
-def trust(body: Body) -> str:
-    """What the endpoint may be trusted with now, in one sentence."""
+def describe_trust(body: Body) -> str:
+    """Which tools callers may use now, in one sentence."""
     allowed = body.get("risk", {}).get("allowed")
     if not allowed:
         return _("Callers get no tools now.")
@@ -58,7 +58,7 @@ def trust(body: Body) -> str:
     return _("Callers may use every tool.")
 
 
-def _tools(body: Body) -> str:
+def _tools_text(body: Body) -> str:
     allowed = body.get("risk", {}).get("allowed")
     if allowed is None:
         return ""
@@ -67,24 +67,24 @@ def _tools(body: Body) -> str:
     )
 
 
-def _format(part: Body) -> str:
+def _format_text(part: Body) -> str:
     name, parser = part.get("format"), part.get("parser")
     if not name or name == "none":
         return ""
     if not parser:
         return visible(str(name))
-    said = _("{format}, read by {parser}")
-    return said.format(format=visible(str(name)), parser=visible(str(parser)))
+    message = _("{format}, read by {parser}")
+    return message.format(format=visible(str(name)), parser=visible(str(parser)))
 
 
-def _calls(part: Body) -> str:
+def _calls_text(part: Body) -> str:
     most = part.get("max_calls_per_turn")
     if not most:
         return ""
     return _("up to {count}").format(count=most) if part.get("allowed") else _("one")
 
 
-def _streams(part: Body) -> str:
+def _streams_text(part: Body) -> str:
     if "tools" not in part:
         return ""
     if part["tools"]:
@@ -92,32 +92,32 @@ def _streams(part: Body) -> str:
     return _("text only; tool turns are fetched whole")
 
 
-def _schemas(part: Body) -> str:
+def _schemas_text(part: Body) -> str:
     code = str(part.get("level", ""))
-    level = str(_LEVELS.get(code, visible(code)))
+    level = str(_SCHEMA_LEVELS.get(code, visible(code)))
     return _("{level}, simplified").format(level=level) if level and part.get("simplify") else level
 
 
-def _misfits(part: Body) -> str:
+def _invalid_calls_text(part: Body) -> str:
     if "repairs_allowed" not in part:
         return ""
-    asked = part.get("max_reasks", 0)
+    reasks = part.get("max_reasks", 0)
     if part["repairs_allowed"]:
-        said = ngettext(
+        message = ngettext(
             "repaired, asked for again at most {count} time",
             "repaired, asked for again at most {count} times",
-            asked,
+            reasks,
         )
-        return said.format(count=asked) if asked else _("repaired, never asked for again")
-    said = ngettext(
+        return message.format(count=reasks) if reasks else _("repaired, never asked for again")
+    message = ngettext(
         "not repaired, asked for again at most {count} time",
         "not repaired, asked for again at most {count} times",
-        asked,
+        reasks,
     )
-    return said.format(count=asked) if asked else _("not repaired, never asked for again")
+    return message.format(count=reasks) if reasks else _("not repaired, never asked for again")
 
 
-def _replay(part: Body) -> str:
+def _replay_text(part: Body) -> str:
     code = str(part.get("rule", ""))
-    rule = str(_RULES.get(code, visible(code)))
+    rule = str(_REPLAY_RULES.get(code, visible(code)))
     return _("{rule}, verbatim").format(rule=rule) if rule and part.get("verbatim") else rule

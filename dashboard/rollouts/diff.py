@@ -13,7 +13,7 @@ from dashboard.core import labels
 from dashboard.models import Profile
 from dashboard.policy import text as policy_text
 from dashboard.rollouts.text import stage_name
-from dashboard.trust.text import day
+from dashboard.trust.text import format_day
 from health.stages import is_tighter
 
 _HASH_LENGTH = 12
@@ -49,7 +49,7 @@ def diff_profiles(in_force: Profile, candidate: Profile, policy: Mapping[str, An
         _stage_line(in_force.stage, candidate.stage),
         DiffLine(_("Callers get"), describe_tools(policy), _("nothing by it yet")),
         *diff_keys(in_force, candidate),
-        DiffLine(_("Since"), day(in_force.created_at), day(candidate.created_at)),
+        DiffLine(_("Since"), format_day(in_force.created_at), format_day(candidate.created_at)),
     ]
     return ProfileDiff(
         profile_title(in_force), profile_title(candidate), [each for each in lines if each.before]
@@ -78,7 +78,7 @@ def diff_keys(before: Profile, after: Profile) -> list[DiffLine]:
 
 def diff_policies(before: Mapping[str, Any], after: Mapping[str, Any]) -> list[DiffLine]:
     """The parts of the policy that differ."""
-    old, new = dict(policy_text.lines(before)), dict(policy_text.lines(after))
+    old, new = dict(policy_text.describe_policy(before)), dict(policy_text.describe_policy(after))
     names = dict.fromkeys([*new, *old])
     lines = [DiffLine(name, old.get(name, ""), new.get(name, "")) for name in names]
     return [line for line in lines if line.differs]

@@ -10,13 +10,13 @@ from django.utils.translation import gettext as _
 
 from dashboard.core import labels
 from dashboard.core.safe_text import visible
-from dashboard.trust.decision_evidence import PARTS, Changed
+from dashboard.trust.decision_evidence import PART_LABELS, EvidenceChange
 from health.metric_names import metric_name
 from probes.outcomes import Metric
 
 
 @dataclass(frozen=True, slots=True)
-class EvidenceChange:
+class ChangeLine:
     """A changed part of the evidence. The values are not translated."""
 
     name: str
@@ -24,12 +24,12 @@ class EvidenceChange:
     after: str
 
 
-def describe_changes(changes: Iterable[Changed]) -> list[EvidenceChange]:
+def describe_changes(changes: Iterable[EvidenceChange]) -> list[ChangeLine]:
     """`modes.on` is left out beside `modes.effective`, which covers it."""
     changes = list(changes)
     parts = {change.part for change in changes}
     return [
-        EvidenceChange(
+        ChangeLine(
             _part_label(change.part), _format_value(change.before), _format_value(change.after)
         )
         for change in changes
@@ -39,7 +39,7 @@ def describe_changes(changes: Iterable[Changed]) -> list[EvidenceChange]:
 
 def _part_label(part: str) -> str:
     family, _dot, name = part.partition(".")
-    part_name = str(PARTS.get(family, visible(family)))
+    part_name = str(PART_LABELS.get(family, visible(family)))
     match family:
         case "figures" if name in set(Metric):
             item = metric_name(Metric(name))

@@ -11,7 +11,7 @@ from django.utils.translation import gettext as _
 from dashboard.core import durations
 from dashboard.core.labels import BASELINE_STATES, code_label
 from dashboard.rollouts.text import stage_name
-from dashboard.trust.text import shown
+from dashboard.trust.text import displayed_rate
 from health.gates import PROMOTION_STAGES, Gate, Gates
 from health.metric_names import metric_name
 from health.rates import DIRECTIONS, Direction
@@ -58,11 +58,11 @@ def diff_gates(before: Gates, after: Gates) -> list[GateChange]:
 
 def success_to_percent(metric: Metric, success: float) -> float:
     """A success rate as the displayed rate of the metric, in percent."""
-    return round(shown(metric, success) * 100, 4)
+    return round(displayed_rate(metric, success) * 100, 4)
 
 
 def percent_to_success(metric: Metric, percent: float) -> float:
-    return round(shown(metric, percent / 100), 6)
+    return round(displayed_rate(metric, percent / 100), 6)
 
 
 def _describe_rates(rates: Mapping[Metric, float], name_format: str) -> dict[str, str]:

@@ -17,7 +17,7 @@ from dashboard.models import Endpoint, Profile, RolloutRequest
 from dashboard.models.rollout import RolloutRequestQuerySet
 from dashboard.rollouts import who_decides
 from dashboard.rollouts.text import STATE_LABELS, request_label, stage_name
-from dashboard.trust.gate_facts import gate_results
+from dashboard.trust.gate_facts import read_gate_results
 from health.gates import ConditionState, GateResult
 from health.stages import LADDER
 
@@ -134,7 +134,7 @@ def read_open_rollouts(user: User, actor: Actor) -> dict[str, Any]:
     requests = list(visible_requests(actor).pending().order_by("requested_at", "pk")[:MAX_PENDING])
     profiles = list(_profiles_below_top(actor))
     requested = [request.profile for request in requests if request.switch is None]
-    results = gate_results([*profiles, *requested])
+    results = read_gate_results([*profiles, *requested])
     pending = [
         PendingRequest(
             request,

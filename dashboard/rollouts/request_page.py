@@ -15,7 +15,7 @@ from dashboard.core.permissions import Actor, Right
 from dashboard.models import Endpoint, Profile, RolloutRequest
 from dashboard.rollouts import diff, evidence_diff, request_events, stage_panel, who_decides
 from dashboard.rollouts.diff import DiffLine
-from dashboard.rollouts.evidence_diff import EvidenceChange
+from dashboard.rollouts.evidence_diff import ChangeLine
 from dashboard.rollouts.gate_conditions import (
     DisplayedCondition,
     display_conditions,
@@ -24,7 +24,7 @@ from dashboard.rollouts.gate_conditions import (
 from dashboard.rollouts.request_events import RequestEvent
 from dashboard.rollouts.text import stage_access, stage_name
 from dashboard.trust import gate_facts, policies, rollout_requests
-from dashboard.trust.decision_evidence import Changed
+from dashboard.trust.decision_evidence import EvidenceChange
 from dashboard.trust.policy_renewal import current_policy
 from health.gates import GateResult
 from health.metric_names import metric_name
@@ -61,7 +61,7 @@ class RequestPage:
     # The profile that was in force at the time of the request; often the candidate itself.
     current: Profile
     # Changes of the evidence: until now if the request is pending, else until it was voided.
-    changes: Sequence[EvidenceChange]
+    changes: Sequence[ChangeLine]
     # Empty if the user may decide.
     cannot_decide_reason: str
     is_requester: bool
@@ -212,10 +212,10 @@ class RequestPage:
         return describe_mode(Mode(self.request.switch.mode)) if self.request.switch else ""
 
     def _current_figures(self) -> dict[str, dict[str, int]]:
-        runs = gate_facts.finished_runs(self.current)
+        runs = gate_facts.finished_run_ids(self.current)
         return {
             metric.value: {"trials": figure.trials, "failures": figure.failures}
-            for metric, figure in gate_facts.figures_of(self.current, runs).items()
+            for metric, figure in gate_facts.read_figures(self.current, runs).items()
         }
 
     def _stage_lines(self) -> list[DiffLine]:
@@ -257,7 +257,9 @@ def read_request_page(request: RolloutRequest, user: User, actor: Actor) -> Requ
         cannot_decide_reason=who_decides.cannot_decide_reason(request, user, actor),
         is_requester=request.requested_by_id == user.pk,
         may_withdraw=is_pending and actor.may(Right.OPERATE, endpoint.team_id),
-        gate_result=rollout_requests.standing(candidate) if is_pending and is_stage else None,
+        gate_result=rollout_requests.read_gate_result(candidate)
+        if is_pending and is_stage
+        else None,
         policy_before=policy.body if policy else None,
         policy_after=_policy_after(request) if is_pending else None,
     )
@@ -271,15 +273,15 @@ def _current_profile(request: RolloutRequest) -> Profile:
     return profile or request.profile
 
 
-def _evidence_changes(request: RolloutRequest) -> list[EvidenceChange]:
+def _evidence_changes(request: RolloutRequest) -> list[ChangeLine]:
     if request.state == RolloutRequest.State.PENDING:
-        return evidence_diff.describe_changes(rollout_requests.differences(request))
-    return evidence_diff.describe_changes(Changed(*each) for each in request.changed)
+        return evidence_diff.describe_changes(rollout_requests.find_evidence_changes(request))
+    return evidence_diff.describe_changes(EvidenceChange(*each) for each in request.changed)
 
 
 def _policy_after(request: RolloutRequest) -> dict[str, Any]:
     stage = request.profile.stage if request.switch else request.to_stage
-    return policies.would_be(request.profile, stage, without=request.switch)
+    return policies.preview_policy(request.profile, stage, without=request.switch)
 
 
 def _rate(metric: Metric, counts: Mapping[str, Any] | None) -> Rate | None:

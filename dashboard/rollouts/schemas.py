@@ -12,7 +12,7 @@ from dashboard.api import paging
 from dashboard.models import RolloutRequest
 from dashboard.models.profile import Stage
 from dashboard.trust import rollout_requests
-from dashboard.trust.decision_evidence import Changed
+from dashboard.trust.decision_evidence import EvidenceChange
 from health.gates import GateCondition, GateResult
 
 _STAGE = "shadow, read_only, write, full; rejected, rolled_back"
@@ -192,8 +192,8 @@ def rollout_out(request: RolloutRequest) -> RolloutOut:
 
 def rollout_detail(request: RolloutRequest) -> RolloutDetail:
     is_pending = request.state == RolloutRequest.State.PENDING
-    differs = rollout_requests.differences(request) if is_pending else []
-    changes = [Changed(*each) for each in request.changed]
+    differs = rollout_requests.find_evidence_changes(request) if is_pending else []
+    changes = [EvidenceChange(*each) for each in request.changed]
     return RolloutDetail(
         **_fields(request),
         evidence=request.evidence,
@@ -210,9 +210,9 @@ def _condition_out(condition: GateCondition) -> ConditionOut:
     return ConditionOut(**condition.as_json(), words=condition.words)
 
 
-def _changes_out(changes: Iterable[Changed]) -> list[ChangedOut]:
+def _changes_out(changes: Iterable[EvidenceChange]) -> list[ChangedOut]:
     return [
-        ChangedOut(part=each.part, before=each.before, after=each.after, words=each.words)
+        ChangedOut(part=each.part, before=each.before, after=each.after, words=each.text)
         for each in changes
     ]
 

@@ -114,5 +114,5 @@ def read_stage_panel(endpoint: Endpoint, profile: Profile) -> StagePanel:
     in_force = profile if profile.in_force else endpoint.profile_in_force
     requests = RolloutRequest.objects.pending().filter(profile=profile, switch=None)
     pending = requests.select_related("requested_by").first()
-    gate_result = rollout_requests.standing(profile)
+    gate_result = rollout_requests.read_gate_result(profile)
     return StagePanel(endpoint, profile, in_force, gate_result, pending)

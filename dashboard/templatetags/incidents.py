@@ -1,4 +1,4 @@
-"""Severities as badges: a shape, a word, a colour."""
+"""Template tags of incidents: severity badges and figures."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from health.severity import Severity, severity_name
 
 register = template.Library()
 
-# Apart in shape as well as in colour. Drawn on 12 x 12.
+# Paths on 12 x 12, so that severities differ in shape as well as in colour.
 _SHAPES = {
     1: "M6 1 11.5 11H.5Z",
     2: "M6 .5 11.5 6 6 11.5.5 6Z",
@@ -21,14 +21,13 @@ _SHAPES = {
 
 
 @register.inclusion_tag("parts/_status.html")
-def severity_badge(severity: int, more: str = "") -> dict[str, Any]:
-    words = f"S{severity} {severity_name(Severity(severity))}{more}"
+def severity_badge(severity: int, suffix: str = "") -> dict[str, Any]:
+    words = f"S{severity} {severity_name(Severity(severity))}{suffix}"
     return {"kind": f"severity-{severity}", "path": _SHAPES[severity], "words": words}
 
 
 @register.filter
-def span(value: timedelta) -> str:
-    """A span of time, for reading."""
+def rough_duration(value: timedelta) -> str:
     return durations.format_rough_duration(value)
 
 

@@ -1,7 +1,7 @@
-"""What a request rests on: read from rows, hashed, and compared with what holds later.
+"""The evidence of a rollout request: read from rows, hashed, and compared again later.
 
-A request keeps everything that it was made on, and the sha256 over it. The same is read again
-before a decision lands, over the same runs: whatever differs voids the request.
+A request stores everything it is based on, and the sha256 of it. Before a decision takes effect
+the same parts are read again, over the same runs: any difference voids the request.
 """
 
 from __future__ import annotations
@@ -25,13 +25,13 @@ from health.rate_bounds import reference_rate
 from health.stages import next_stage
 from probes.suite import SUITE_VERSION
 
-LONGEST = 300
+MAX_TEXT_LENGTH = 300
 # Parts that are compared name by name.
 _BY_NAME = ("key", "figures", "capabilities", "modes")
-# What was judged then; now it is judged anew.
-_JUDGED = "conditions"
-# What each part is called; what a name has in it comes after a dot.
-PARTS = {
+# Stored for the record; the conditions are evaluated again instead of compared.
+_CONDITIONS = "conditions"
+# Labels of the parts. A part that is compared by name is followed by a dot and the name.
+PART_LABELS = {
     "evidence": gettext_lazy("The evidence itself"),
     "endpoint": gettext_lazy("The endpoint"),
     "key": gettext_lazy("The profile key"),
@@ -50,107 +50,115 @@ PARTS = {
 
 
 @dataclass(frozen=True, slots=True)
-class Changed:
-    """A part of what a request rests on that is another one now, such as "capabilities.parser"."""
+class EvidenceChange:
+    """A part of the evidence that has changed since, such as "capabilities.parser"."""
 
     part: str
     before: str
     after: str
 
     @property
-    def words(self) -> str:
-        """What changed, as a sentence in the reader's language."""
+    def text(self) -> str:
+        """The change as a sentence in the reader's language."""
         family, _dot, name = self.part.partition(".")
-        what = str(PARTS.get(family, family))
+        what = str(PART_LABELS.get(family, family))
         if name:
             what = _("{what} ({name})").format(what=what, name=name)
-        said = _("{what} changed: it was {before}, and is {after} now.")
-        return said.format(what=what, before=self.before, after=self.after)
+        message = _("{what} changed: it was {before}, and is {after} now.")
+        return message.format(what=what, before=self.before, after=self.after)
 
     def as_json(self) -> list[str]:
         return [self.part, self.before, self.after]
 
 
-def standing(profile: Profile) -> GateResult:
-    """Where the profile stands before its next stage, by the gates that hold."""
-    return gate_facts.gate_results([profile]).result_of(profile)
+def read_gate_result(profile: Profile) -> GateResult:
+    """The result of the current gates for the profile's next stage."""
+    return gate_facts.read_gate_results([profile]).result_of(profile)
 
 
-def of_stage(profile: Profile, where: GateResult) -> dict[str, Any]:
-    """All that a request for the next stage rests on."""
-    runs = gate_facts.finished_runs(profile)
-    conditions = [condition.as_json() for condition in where.conditions]
-    return {**_stage_parts(profile, runs), _JUDGED: conditions}
+def read_stage_evidence(profile: Profile, result: GateResult) -> dict[str, Any]:
+    """Everything that a request for the next stage is based on."""
+    runs = gate_facts.finished_run_ids(profile)
+    conditions = [condition.as_json() for condition in result.conditions]
+    return {**_stage_parts(profile, runs), _CONDITIONS: conditions}
 
 
-def of_unpin(switch: ModeSwitch) -> dict[str, Any]:
-    """All that a request to let go of a pinned mode rests on."""
+def read_unpin_evidence(switch: ModeSwitch) -> dict[str, Any]:
+    """Everything that a request to release a pinned mode is based on."""
     return _unpin_parts(switch)
 
 
 def digest(evidence: Mapping[str, Any]) -> bytes:
-    """The sha256 of the evidence in its one canonical form."""
+    """The sha256 of the evidence in its canonical JSON form."""
     text = json.dumps(evidence, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
     return hashlib.sha256(text.encode()).digest()
 
 
-def differences(request: RolloutRequest) -> list[Changed]:
-    """What of the evidence of a request is another one now, and what no longer speaks for it."""
-    then: dict[str, Any] = request.evidence
-    found = []
-    if digest(then) != bytes(request.digest):
-        kept = bytes(request.digest).hex()
-        found.append(Changed("evidence", f"sha256 {kept}", f"sha256 {digest(then).hex()}"))
+def find_evidence_changes(request: RolloutRequest) -> list[EvidenceChange]:
+    """What has changed since the request: its evidence, or else conditions no longer met."""
+    stored: dict[str, Any] = request.evidence
+    changes = []
+    if digest(stored) != bytes(request.digest):
+        digest_then = bytes(request.digest).hex()
+        changes.append(
+            EvidenceChange("evidence", f"sha256 {digest_then}", f"sha256 {digest(stored).hex()}")
+        )
     profile = Profile.objects.select_related("endpoint").get(pk=request.profile_id)
     if Endpoint.objects.filter(pk=profile.endpoint_id, removed_at__isnull=False).exists():
-        return [*found, Changed("endpoint", "kept", "removed")]
+        return [*changes, EvidenceChange("endpoint", "kept", "removed")]
     if request.switch_id is not None:
         switch = ModeSwitch.objects.select_related("author", "profile").get(pk=request.switch_id)
-        return [*found, *_compare(then, _unpin_parts(switch))]
-    found += _compare(then, _stage_parts(profile, then.get("runs", ())))
-    return found or _no_longer_met(profile)
+        return [*changes, *_compare(stored, _unpin_parts(switch))]
+    changes += _compare(stored, _stage_parts(profile, stored.get("runs", ())))
+    return changes or _unmet_conditions(profile)
 
 
 def _stage_parts(profile: Profile, runs: Sequence[int]) -> dict[str, Any]:
-    version, held = GateVersion.current()
-    wanted = next_stage(profile.stage)
+    version, gates = GateVersion.current()
+    stage = next_stage(profile.stage)
     return {
         "key": {**_key(profile), "is_present": profile.ended_at is None},
         "suite_version": SUITE_VERSION,
-        "runs": _still_finished(profile, runs),
+        "runs": _finished_run_ids(profile, runs),
         "figures": {
             metric.value: _figure(figure)
-            for metric, figure in gate_facts.figures_of(profile, runs).items()
+            for metric, figure in gate_facts.read_figures(profile, runs).items()
         },
         "capabilities": {
-            name: found.get("value") for name, found in sorted(profile.capabilities.items())
+            name: capability.get("value")
+            for name, capability in sorted(profile.capabilities.items())
         },
         "gates": {
             "version": version.pk if version else None,
-            "asks": held.of[wanted].as_json() if wanted else None,
+            "asks": gates.of[stage].as_json() if stage else None,
         },
-        **_held(profile),
+        **_current_state(profile),
     }
 
 
 def _unpin_parts(switch: ModeSwitch) -> dict[str, Any]:
     profile = switch.profile
-    return {"key": _key(profile), "switch": _switch(switch), **_held(profile)}
+    return {"key": _key(profile), "switch": _switch(switch), **_current_state(profile)}
 
 
-def _held(profile: Profile) -> dict[str, Any]:
-    """What holds the profile back, or lets it go on."""
-    held = profile.endpoint.profile_in_force
-    mine = {profile.pk, held.pk}
-    on = ModeSwitch.objects.on().filter(profile__in=mine).select_related("author").order_by("id")
+def _current_state(profile: Profile) -> dict[str, Any]:
+    """What applies to the profile and its endpoint now: modes, incidents and stages."""
+    in_force = profile.endpoint.profile_in_force
+    profile_ids = {profile.pk, in_force.pk}
+    switches = (
+        ModeSwitch.objects.on()
+        .filter(profile__in=profile_ids)
+        .select_related("author")
+        .order_by("id")
+    )
     return {
         "modes": {
-            "effective": policies.effective_of(profile),
-            "on": [_switch(switch) for switch in on],
+            "effective": policies.effective_modes(profile),
+            "on": [_switch(switch) for switch in switches],
         },
-        "incidents": gate_facts.open_incidents(profile),
+        "incidents": gate_facts.open_incident_ids(profile),
         "stage": profile.stage,
-        "in_force": {"epoch": held.epoch, "stage": held.stage},
+        "in_force": {"epoch": in_force.epoch, "stage": in_force.stage},
     }
 
 
@@ -183,49 +191,53 @@ def _switch(switch: ModeSwitch) -> dict[str, Any]:
     }
 
 
-def _still_finished(profile: Profile, runs: Sequence[int]) -> list[int]:
-    kept = Run.objects.filter(
+def _finished_run_ids(profile: Profile, runs: Sequence[int]) -> list[int]:
+    finished = Run.objects.filter(
         pk__in=runs, profile=profile, state=State.FINISHED, suite_version=SUITE_VERSION
     )
-    return sorted(kept.values_list("pk", flat=True))
+    return sorted(finished.values_list("pk", flat=True))
 
 
-def _no_longer_met(profile: Profile) -> list[Changed]:
-    """What later runs and time have done to the conditions: what is not met voids."""
+def _unmet_conditions(profile: Profile) -> list[EvidenceChange]:
+    """Conditions that later runs or the passing of time have left unmet."""
     with translation.in_english():
         return [
-            Changed(f"condition.{each.key}", "met", f"{each.state.value}: {each.words}")
-            for each in standing(profile).missing
+            EvidenceChange(
+                f"condition.{condition.key}", "met", f"{condition.state.value}: {condition.words}"
+            )
+            for condition in read_gate_result(profile).missing
         ]
 
 
-def _compare(then: Mapping[str, Any], now: Mapping[str, Any]) -> list[Changed]:
-    found: list[Changed] = []
+def _compare(stored: Mapping[str, Any], now: Mapping[str, Any]) -> list[EvidenceChange]:
+    changes: list[EvidenceChange] = []
     for part, value in now.items():
-        before = then.get(part)
+        before = stored.get(part)
         if before == value:
             continue
         if part in _BY_NAME and isinstance(before, Mapping):
-            found += _by_name(part, before, value)
+            changes += _compare_by_name(part, before, value)
         else:
-            found.append(Changed(part, _text(before), _text(value)))
-    return found
+            changes.append(EvidenceChange(part, _text(before), _text(value)))
+    return changes
 
 
-def _by_name(part: str, before: Mapping[str, Any], now: Mapping[str, Any]) -> list[Changed]:
+def _compare_by_name(
+    part: str, before: Mapping[str, Any], now: Mapping[str, Any]
+) -> list[EvidenceChange]:
     return [
-        Changed(f"{part}.{name}", _text(before.get(name)), _text(now.get(name)))
+        EvidenceChange(f"{part}.{name}", _text(before.get(name)), _text(now.get(name)))
         for name in sorted({*before, *now})
         if before.get(name) != now.get(name)
     ]
 
 
 def _text(value: Any) -> str:
-    """A value for people to read: rows of one thing with their names, the rest as it is."""
+    """A value as text: switches by their modes, other structures as JSON."""
     if isinstance(value, str):
-        return value[:LONGEST] or "empty"
+        return value[:MAX_TEXT_LENGTH] or "empty"
     if isinstance(value, list) and value and all(isinstance(each, Mapping) for each in value):
-        return ", ".join(str(each.get("mode", each)) for each in value)[:LONGEST]
+        return ", ".join(str(each.get("mode", each)) for each in value)[:MAX_TEXT_LENGTH]
     if value in (None, [], {}):
         return "none"
-    return json.dumps(value, ensure_ascii=False, default=str)[:LONGEST]
+    return json.dumps(value, ensure_ascii=False, default=str)[:MAX_TEXT_LENGTH]

@@ -1,4 +1,4 @@
-"""The end of a run: everything that follows from its attempts, in one transaction, once."""
+"""Finishes a run and writes everything that follows from its attempts, in one transaction."""
 
 from __future__ import annotations
 
@@ -35,13 +35,13 @@ from probes.target import Provider
 
 log = structlog.get_logger()
 
-# Names the batch of a run's observations, so that it can be stored only once.
+# The namespace of batch ids: the observations of a run are stored only once.
 _BATCHES = uuid.UUID("6f0d4c3a-3f59-4c39-9a43-6f2b1f0f7e11")
 
 
 @transaction.atomic
-def finish(lease: Lease) -> None:
-    """End the run and write all that follows from it. All or nothing, and only once."""
+def finish_run(lease: Lease) -> None:
+    """End the run and write everything that follows from it, all or nothing and only once."""
     set_idle_timeout()
     with connection.cursor() as cursor:
         cursor.execute(_LOCK, {"run": lease.run_id})
@@ -55,33 +55,37 @@ def finish(lease: Lease) -> None:
     endpoint = Endpoint.objects.get(pk=run.endpoint_id)
     run.every = endpoint.ttl
     run.save(update_fields=["every"])
-    watch = follow(run, run.profile, attempts)
+    watch = record_results(run, run.profile, attempts)
     _plan_next(run, endpoint, watch)
     settle(endpoint)
     log.info("run ended", state=run.state, passed=run.passed, failed=run.failed, void=run.void)
 
 
-def follow(
-    run: Run, profile: Profile, attempts: Sequence[Attempt], *, told: Iterable[tuple[str, str]] = ()
+def record_results(
+    run: Run,
+    profile: Profile,
+    attempts: Sequence[Attempt],
+    *,
+    engine_facts: Iterable[tuple[str, str]] = (),
 ) -> Watch:
-    """Write what follows from an ended run's attempts: figures, observations, profile, incidents.
+    """Write metrics, observations, profile and incidents from the attempts of an ended run.
 
-    `told` is what the endpoint said about itself and that was not noted before the run.
+    `engine_facts` are facts about the endpoint that were not recorded before the run.
     """
-    found = derive_capabilities(attempts, adapter_for(Provider(profile.provider)).format)
-    parser = profiles.note_text_format(profile, found) or None
+    capabilities = derive_capabilities(attempts, adapter_for(Provider(profile.provider)).format)
+    parser = profiles.record_text_format(profile, capabilities) or None
     _write_metrics(run, attempts, parser)
     _write_effort(run, attempts)
-    observed = [row for attempt in attempts for row in _observed(run, attempt, parser)]
+    observed = [row for attempt in attempts for row in _attempt_observations(run, attempt, parser)]
     observations.store_batch(observed, batch=uuid.uuid5(_BATCHES, str(run.pk)))
-    answered = (pair for attempt in attempts for pair in attempt.fingerprint.items())
-    facts = dict.fromkeys((*told, *answered))
-    if profiles.note_facts(profile, run.pk, facts, at=run.finished_at):
+    answer_facts = (pair for attempt in attempts for pair in attempt.fingerprint.items())
+    facts = dict.fromkeys((*engine_facts, *answer_facts))
+    if profiles.record_facts(profile, run.pk, facts, at=run.finished_at):
         run.fingerprint_changed = True
         run.save(update_fields=["fingerprint_changed"])
     if run.state == State.FINISHED:
-        profiles.note_capabilities(profile, run, found)
-    return detection.follow(run, profile)
+        profiles.record_capabilities(profile, run, capabilities)
+    return detection.follow_run(run, profile)
 
 
 def _write_metrics(run: Run, attempts: Sequence[Attempt], parser: str | None) -> None:
@@ -105,13 +109,13 @@ def _write_metrics(run: Run, attempts: Sequence[Attempt], parser: str | None) ->
 
 
 def _write_effort(run: Run, attempts: Sequence[Attempt]) -> None:
-    spent = measure_effort(attempts)
-    run.latency_p50_ms, run.latency_p95_ms = spent.latency_p50_ms, spent.latency_p95_ms
-    run.lost_tokens, run.lost_ms = spent.lost_tokens, spent.lost_ms
+    effort = measure_effort(attempts)
+    run.latency_p50_ms, run.latency_p95_ms = effort.latency_p50_ms, effort.latency_p95_ms
+    run.lost_tokens, run.lost_ms = effort.lost_tokens, effort.lost_ms
     run.save(update_fields=["latency_p50_ms", "latency_p95_ms", "lost_tokens", "lost_ms"])
 
 
-def _observed(run: Run, attempt: Attempt, parser: str | None) -> list[Observation]:
+def _attempt_observations(run: Run, attempt: Attempt, parser: str | None) -> list[Observation]:
     rows = [
         Observation(
             profile_id=run.profile_id,
@@ -138,7 +142,7 @@ def _observed(run: Run, attempt: Attempt, parser: str | None) -> list[Observatio
 
 
 def _plan_next(run: Run, endpoint: Endpoint, watch: Watch) -> None:
-    """Write when the endpoint is due again and why; it is locked."""
+    """Store when the endpoint is due next and why; it is locked."""
     assert run.finished_at is not None
     has_verdict = run.state == State.FINISHED
     ended = cadence.EndedRun(run.suite, endpoint.ttl, has_verdict, run.fingerprint_changed)
@@ -147,7 +151,7 @@ def _plan_next(run: Run, endpoint: Endpoint, watch: Watch) -> None:
     due, wait = cadence.plan_after_run(ended, before, watch, waits)
     changed = ["next_due_at", "next_trigger", "onboarding_left", "fruitless"]
     if has_verdict:
-        # Spread, so that no fleet marches in step.
+        # Jitter, so that the endpoints of a fleet are not all probed at once.
         wait *= 0.9 + 0.2 * random.random()  # noqa: S311
         endpoint.last_finished_at = run.finished_at
         changed.append("last_finished_at")
@@ -156,13 +160,13 @@ def _plan_next(run: Run, endpoint: Endpoint, watch: Watch) -> None:
     endpoint.save(update_fields=changed)
 
 
-# The endpoint before the run, in the order that editing an endpoint locks them.
+# Locks the endpoint before the run, in the same order as an edit of an endpoint.
 _LOCK = """
 SELECT 1 FROM dashboard_endpoint
 WHERE id = (SELECT endpoint_id FROM dashboard_run WHERE id = %(run)s) FOR UPDATE
 """
 
-# Nothing but void came back: there is no verdict, and the first finding says why.
+# Without a pass or a fail there is no verdict; the first void finding gives the reason.
 _FINISH = f"""
 WITH me AS MATERIALIZED (
     SELECT id, endpoint_id, created_at, reserved_on, reserved_requests, reserved_tokens

@@ -1,7 +1,7 @@
-"""What the gates judge profiles by, read from rows: as many queries for hundreds as for one.
+"""Reads the facts that gates evaluate; the number of queries does not depend on the profiles.
 
 Pages, requests and the evidence of requests all read their facts here, so that an approver sees
-what the hash of a request binds.
+what the hash of a request covers.
 """
 
 from __future__ import annotations
@@ -24,15 +24,15 @@ from health.stages import next_stage
 from probes.outcomes import Metric
 from probes.suite import SUITE_VERSION
 
-# Only the newest runs count, so that years of history neither hide the present nor make a
-# request as long as themselves.
-MOST_RUNS = 1000
+# Only the newest runs count, so that a long history neither hides recent results nor bloats the
+# evidence of a request.
+MAX_RUNS = 1000
 _METRICS = {place: metric for metric, place in PLACES.items()}
 
 
 @dataclass(frozen=True, slots=True)
 class GateResults:
-    """The facts of some profiles by their id, judged by the gates that hold."""
+    """The facts of profiles by id, with the gates that evaluate them."""
 
     facts: Mapping[int, GateFacts]
     gates: Gates
@@ -42,34 +42,34 @@ class GateResults:
         return evaluate_gates(self.gates, self.facts[profile.pk], version=self.version)
 
     def is_ready(self, profile: Profile) -> bool:
-        """Whether its next stage can be requested. Counting comes first, since it is cheap."""
+        """Whether its next stage can be requested. Counts are checked first, which is cheap."""
         return self._has_enough(self.facts[profile.pk]) and self.result_of(profile).may_be_asked
 
     def _has_enough(self, facts: GateFacts) -> bool:
-        wanted = next_stage(facts.stage)
-        if wanted is None:
+        stage = next_stage(facts.stage)
+        if stage is None:
             return False
-        gate = self.gates.of[wanted]
-        tried = facts.figures.get(Metric.PARSE_SUCCESS, TrialCounts(0, 0)).trials
-        is_counted = len(facts.runs) >= gate.runs and tried >= gate.trials
+        gate = self.gates.of[stage]
+        trials = facts.figures.get(Metric.PARSE_SUCCESS, TrialCounts(0, 0)).trials
+        is_counted = len(facts.runs) >= gate.runs and trials >= gate.trials
         is_calm = len(facts.incidents) <= gate.open_incidents and not facts.is_stale
         return is_counted and is_calm and facts.age >= gate.age
 
 
-def gate_results(profiles: Iterable[Profile]) -> GateResults:
-    """Read what these profiles are judged by, and the gates that hold now."""
-    version, held = GateVersion.current()
-    return GateResults(facts_of(profiles), held, version.pk if version else None)
+def read_gate_results(profiles: Iterable[Profile]) -> GateResults:
+    """Read the facts of these profiles and the current gates."""
+    version, gates = GateVersion.current()
+    return GateResults(read_gate_facts(profiles), gates, version.pk if version else None)
 
 
-def facts_of(profiles: Iterable[Profile]) -> dict[int, GateFacts]:
-    """All that the conditions of each profile's next stage depend on, by the database's clock."""
-    # Each once: a statement would count the runs of a repeated profile twice.
-    keys = sorted({profile.pk for profile in profiles})
-    runs = _runs_of(keys)
-    figures = _figures_of(keys, _FIGURES_OF_NEWEST, _newest(keys))
-    live, incidents = _live_of(keys), _incidents_of(keys)
-    watches = Watch.objects.filter(profile__in=keys, lane=Lane.PROBE)
+def read_gate_facts(profiles: Iterable[Profile]) -> dict[int, GateFacts]:
+    """Read what the conditions of each next stage depend on, by the database's clock."""
+    # Deduplicated: a statement would count the runs of a repeated profile twice.
+    profile_ids = sorted({profile.pk for profile in profiles})
+    runs = _read_run_ids(profile_ids)
+    figures = _count_trials(profile_ids, _FIGURES_OF_NEWEST, _newest_runs(profile_ids))
+    live, incidents = _count_live_trials(profile_ids), _read_open_incidents(profile_ids)
+    watches = Watch.objects.filter(profile__in=profile_ids, lane=Lane.PROBE)
     known = dict(watches.values_list("profile", "known"))
     return {
         row.pk: GateFacts(
@@ -84,101 +84,106 @@ def facts_of(profiles: Iterable[Profile]) -> dict[int, GateFacts]:
             live=live[row.pk],
             is_stale=row.seen_at + 2 * row.endpoint.ttl <= row.now,
             is_spent_out=row.endpoint.spent_out_on == row.today,
-            tool_call_format=_format(row),
+            tool_call_format=_tool_call_format(row),
         )
-        for row in _timed(keys)
+        for row in _profiles_with_times(profile_ids)
     }
 
 
-def figures_of(profile: Profile, runs: Sequence[int]) -> dict[Metric, TrialCounts]:
-    """The trials of each metric over exactly these runs."""
-    key = profile.pk
-    return _figures_of([key], _FIGURES_OF_GIVEN, {"profiles": [key], "runs": list(runs)})[key]
+def read_figures(profile: Profile, runs: Sequence[int]) -> dict[Metric, TrialCounts]:
+    """The trial counts of each metric over exactly these runs."""
+    profile_id = profile.pk
+    return _count_trials(
+        [profile_id], _FIGURES_BY_ID, {"profiles": [profile_id], "runs": list(runs)}
+    )[profile_id]
 
 
-def finished_runs(profile: Profile) -> list[int]:
-    """The runs under the present suite version that ended with a verdict, the newest last."""
-    return _runs_of([profile.pk])[profile.pk].all
+def finished_run_ids(profile: Profile) -> list[int]:
+    """The runs of the current suite version that ended with a verdict, newest last."""
+    return _read_run_ids([profile.pk])[profile.pk].all
 
 
-def open_incidents(profile: Profile) -> list[int]:
-    return _incidents_of([profile.pk])[profile.pk]
+def open_incident_ids(profile: Profile) -> list[int]:
+    return _read_open_incidents([profile.pk])[profile.pk]
 
 
-class _Runs(NamedTuple):
-    """The runs that count, and those of them with the full suite."""
+class _RunIds(NamedTuple):
+    """The runs that count, and those of them with the full suite, by id."""
 
     all: list[int]
     full: list[int]
 
 
-def _timed(keys: Sequence[int]) -> Any:
-    """The profiles as they are now, with the times that they are judged by."""
+def _profiles_with_times(profile_ids: Sequence[int]) -> Any:
+    """The profiles, with the times that their conditions depend on."""
     seen_at = Coalesce("verified_at", "created_at")
     today = TruncDate(Now(), tzinfo=UTC)
-    found = Profile.objects.annotate(now=Now(), today=today, seen_at=seen_at)
-    return found.filter(pk__in=keys).select_related("endpoint")
+    profiles = Profile.objects.annotate(now=Now(), today=today, seen_at=seen_at)
+    return profiles.filter(pk__in=profile_ids).select_related("endpoint")
 
 
-def _newest(keys: Sequence[int]) -> dict[str, Any]:
-    return {"profiles": list(keys), "version": SUITE_VERSION, "most": MOST_RUNS}
+def _newest_runs(profile_ids: Sequence[int]) -> dict[str, Any]:
+    return {"profiles": list(profile_ids), "version": SUITE_VERSION, "most": MAX_RUNS}
 
 
-def _runs_of(keys: Sequence[int]) -> defaultdict[int, _Runs]:
-    found: defaultdict[int, _Runs] = defaultdict(lambda: _Runs([], []))
-    for key, runs, full in fetch_rows(_RUNS, _newest(keys)):
-        found[key] = _Runs(list(runs), list(full))
-    return found
+def _read_run_ids(profile_ids: Sequence[int]) -> defaultdict[int, _RunIds]:
+    run_ids: defaultdict[int, _RunIds] = defaultdict(lambda: _RunIds([], []))
+    for profile_id, runs, full in fetch_rows(_RUNS, _newest_runs(profile_ids)):
+        run_ids[profile_id] = _RunIds(list(runs), list(full))
+    return run_ids
 
 
-def _figures_of(
-    keys: Sequence[int], statement: str, values: Mapping[str, Any]
+def _count_trials(
+    profile_ids: Sequence[int], statement: str, values: Mapping[str, Any]
 ) -> defaultdict[int, dict[Metric, TrialCounts]]:
-    """The trials of each metric over the runs that the statement reads.
+    """The trial counts of each metric over the runs that the statement selects.
 
-    A metric whose new normal was accepted begins there: what was better before counts for nothing.
+    After a baseline reset a metric counts only the reset baseline and later runs.
     """
-    accepted = _accepted(keys)
-    found: defaultdict[int, dict[Metric, TrialCounts]] = defaultdict(dict)
-    for (key, metric), act in accepted.items():
-        good, trials, count = act.figures["baseline"]
-        found[key][metric] = TrialCounts(trials, trials - good, count)
-    begun = {"since": [act.pk for act in accepted.values()]}
-    for key, name, trials, failures, count in fetch_rows(statement, {**values, **begun}):
+    resets = _baseline_resets(profile_ids)
+    counts: defaultdict[int, dict[Metric, TrialCounts]] = defaultdict(dict)
+    for (profile_id, metric), reset in resets.items():
+        successes, trials, count = reset.figures["baseline"]
+        counts[profile_id][metric] = TrialCounts(trials, trials - successes, count)
+    since = {"since": [reset.pk for reset in resets.values()]}
+    for profile_id, name, trials, failures, count in fetch_rows(statement, {**values, **since}):
         metric = Metric(name)
-        before = found[key].get(metric, TrialCounts(0, 0, 0))
-        found[key][metric] = TrialCounts(
+        before = counts[profile_id].get(metric, TrialCounts(0, 0, 0))
+        counts[profile_id][metric] = TrialCounts(
             before.trials + trials, before.failures + failures, before.runs + count
         )
-    return defaultdict(dict, {key: dict(sorted(each.items())) for key, each in found.items()})
+    return defaultdict(
+        dict,
+        {profile_id: dict(sorted(by_metric.items())) for profile_id, by_metric in counts.items()},
+    )
 
 
-def _accepted(keys: Sequence[int]) -> dict[tuple[int, Metric], WatchEvent]:
-    """The last time that the behaviour of each metric was accepted as normal."""
-    acts = WatchEvent.objects.filter(profile__in=keys, kind=ACCEPTED, lane=Lane.PROBE)
-    newest = acts.order_by("profile", "metric", "-id").distinct("profile", "metric")
-    return {(act.profile_id, Metric(act.metric)): act for act in newest}
+def _baseline_resets(profile_ids: Sequence[int]) -> dict[tuple[int, Metric], WatchEvent]:
+    """The latest baseline reset of each metric."""
+    resets = WatchEvent.objects.filter(profile__in=profile_ids, kind=ACCEPTED, lane=Lane.PROBE)
+    newest = resets.order_by("profile", "metric", "-id").distinct("profile", "metric")
+    return {(reset.profile_id, Metric(reset.metric)): reset for reset in newest}
 
 
-def _incidents_of(keys: Sequence[int]) -> defaultdict[int, list[int]]:
-    found: defaultdict[int, list[int]] = defaultdict(list)
-    opened = Incident.objects.filter(profile__in=keys, ended_at=None).order_by("pk")
-    for key, incident in opened.values_list("profile", "pk"):
-        found[key].append(incident)
-    return found
+def _read_open_incidents(profile_ids: Sequence[int]) -> defaultdict[int, list[int]]:
+    incidents: defaultdict[int, list[int]] = defaultdict(list)
+    opened = Incident.objects.filter(profile__in=profile_ids, ended_at=None).order_by("pk")
+    for profile_id, incident in opened.values_list("profile", "pk"):
+        incidents[profile_id].append(incident)
+    return incidents
 
 
-def _live_of(keys: Sequence[int]) -> defaultdict[int, dict[Metric, TrialCounts]]:
-    """The live trials since the present stage began, as far back as five minutes are kept."""
-    found: defaultdict[int, dict[Metric, TrialCounts]] = defaultdict(dict)
-    values = {"profiles": list(keys), "lane": Lane.LIVE.value}
-    for key, place, trials, failures, buckets in fetch_rows(_LIVE, values):
+def _count_live_trials(profile_ids: Sequence[int]) -> defaultdict[int, dict[Metric, TrialCounts]]:
+    """The live trials since the current stage began, as far back as 5-minute rollups are kept."""
+    counts: defaultdict[int, dict[Metric, TrialCounts]] = defaultdict(dict)
+    values = {"profiles": list(profile_ids), "lane": Lane.LIVE.value}
+    for profile_id, place, trials, failures, buckets in fetch_rows(_LIVE, values):
         if place in _METRICS and trials:
-            found[key][_METRICS[place]] = TrialCounts(trials, failures, buckets)
-    return found
+            counts[profile_id][_METRICS[place]] = TrialCounts(trials, failures, buckets)
+    return counts
 
 
-def _format(profile: Profile) -> str | None:
+def _tool_call_format(profile: Profile) -> str | None:
     value = profile.capabilities.get("tool_call_format", {}).get("value")
     return str(value) if value not in (None, "unknown") else None
 
@@ -189,7 +194,7 @@ FROM unnest(%(profiles)s::bigint[]) p (id) CROSS JOIN LATERAL (
     WHERE profile_id = p.id AND state = 'finished' AND suite_version = %(version)s
     ORDER BY id DESC LIMIT %(most)s) r
 """
-_GIVEN = "FROM unnest(%(profiles)s::bigint[]) p (id) CROSS JOIN unnest(%(runs)s::bigint[]) r (id)"
+_BY_ID = "FROM unnest(%(profiles)s::bigint[]) p (id) CROSS JOIN unnest(%(runs)s::bigint[]) r (id)"
 
 _RUNS = f"""
 SELECT p.id, array_agg(r.id ORDER BY r.id),
@@ -207,7 +212,7 @@ WHERE a.id IS NULL OR m.run_id > a.after
 GROUP BY p.id, m.metric
 """
 _FIGURES_OF_NEWEST = _FIGURES.format(runs=_NEWEST)
-_FIGURES_OF_GIVEN = _FIGURES.format(runs=_GIVEN)
+_FIGURES_BY_ID = _FIGURES.format(runs=_BY_ID)
 
 _LIVE = """
 SELECT p.id, u.metric, sum(u.trials), sum(u.failures), count(*)

@@ -1,4 +1,4 @@
-"""Ending incidents with their modes, and the entries that this leaves in a profile's history."""
+"""Ends incidents and their modes, and records events in the history of a profile."""
 
 from __future__ import annotations
 
@@ -15,27 +15,27 @@ from health.watch import ChangeKind
 from probes.outcomes import Metric
 
 
-def end_incidents_of(profile: Profile, *, reason: str, at: datetime | None = None) -> None:
-    """End the open incidents and modes of a profile that is over; the endpoint is locked."""
+def end_profile_incidents(profile: Profile, *, reason: str, at: datetime | None = None) -> None:
+    """End the open incidents and modes of a superseded profile; the endpoint is locked."""
     for incident in profile.incidents.filter(ended_at=None):
         watch = Watch.objects.state_of(profile, Lane(incident.lane))
         metric, kind = Metric(incident.metric), ChangeKind.SUPERSEDED.value
-        event = record_act(profile, metric, kind, watch.last, incident=incident, at=at)
+        event = record_event(profile, metric, kind, watch.last, incident=incident, at=at)
         end_incident(incident, Incident.State.SUPERSEDED, event, reason=reason)
-    modes.drop_all(profile, reason=reason, at=at)
+    modes.end_all_switches(profile, reason=reason, at=at)
 
 
 def end_incident(
     incident: Incident, state: Incident.State, event: WatchEvent, *, reason: str
 ) -> None:
-    """End an incident for what the event records, and the modes that it switched on."""
+    """End an incident and the modes it switched on; the event records why."""
     incident.state, incident.ended_at, incident.release_wanted = state, event.at, False
     incident.save(update_fields=["state", "ended_at", "release_wanted"])
     WatchEvent.objects.filter(pk=event.pk).update(incident=incident)
-    modes.follow(incident, reason=reason, figures={}, at=event.at, tighten=False)
+    modes.apply_incident(incident, reason=reason, figures={}, at=event.at, tighten=False)
 
 
-def record_act(  # noqa: PLR0913 -- keyword-only: the columns of an event
+def record_event(  # noqa: PLR0913 -- keyword-only: the columns of an event
     profile: Profile,
     metric: Metric,
     kind: str,
@@ -47,7 +47,7 @@ def record_act(  # noqa: PLR0913 -- keyword-only: the columns of an event
     incident: Incident | None = None,
     at: datetime | None = None,
 ) -> WatchEvent:
-    """Append an event to the profile's history that follows from no run."""
+    """Append an event to the profile's history that does not come from a run."""
     event = WatchEvent.objects.create(
         profile=profile,
         incident=incident,

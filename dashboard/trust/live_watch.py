@@ -1,8 +1,8 @@
 """The live lane: every five minutes of real traffic are a run of the same detector.
 
-One client's odd prompts must not disable a model for all, so live traffic alone raises no more
-than the mildest alarm; it asks for a probe at once, and together with the probes it may say more.
-Buckets with few trials are added up until there are enough.
+One client's odd prompts must not disable a model for all, so live traffic alone raises only the
+mildest alarm and requests a probe at once. Where probes have raised an alarm on the same metric,
+its severity counts in full. Buckets with few trials are added up until there are enough.
 """
 
 from __future__ import annotations
@@ -30,18 +30,18 @@ from health.watch import ChangeKind, MetricCount, WatchChange, WatchedRun, watch
 from probes.outcomes import Metric
 
 BUCKET = timedelta(minutes=5)
-# Fewer trials than this wait for the next bucket.
-FEWEST = 20
-# What is reported later than this is charted but not watched.
+# Fewer trials than this are added to the next bucket.
+MIN_TRIALS = 20
+# Observations that arrive later than this are charted but not watched.
 LATENESS = timedelta(minutes=2)
-# A profile that nobody looked at for longer starts from here.
+# A profile that was not followed for longer starts from here.
 LOOK_BACK = timedelta(days=2)
 _METRICS = {PLACES[metric]: metric for metric in WATCHED}
 SUITE = "live"
 
 
 def follow_live() -> int:
-    """Follow what live traffic has told since the last time; returns how many profiles told."""
+    """Follow live traffic since the last call; returns how many profiles had any."""
     values = {
         "places": list(_METRICS),
         "bucket": BUCKET,
@@ -51,12 +51,12 @@ def follow_live() -> int:
     }
     profiles = [profile_id for (profile_id,) in fetch_rows(_PROFILES, values)]
     for profile_id in profiles:
-        _follow(profile_id, values)
+        _follow_profile(profile_id, values)
     return len(profiles)
 
 
 @transaction.atomic
-def _follow(profile_id: int, values: dict[str, Any]) -> None:
+def _follow_profile(profile_id: int, values: dict[str, Any]) -> None:
     set_idle_timeout()
     profile = Profile.objects.get(pk=profile_id)
     endpoint = Endpoint.objects.select_for_update().get(pk=profile.endpoint_id)
@@ -65,30 +65,30 @@ def _follow(profile_id: int, values: dict[str, Any]) -> None:
         return
     row = WatchRow.objects.get_or_create(profile=profile, lane=Lane.LIVE)[0]
     watch, pending = watch_from_json(row.state), _Pending(row.pending)
-    wanted = False
+    needs_probe = False
     for bucket, counts in _buckets(profile_id, watch.last, values).items():
-        seen = _seen(bucket, pending.with_counts(counts), profile)
-        watch, changes = watching.follow_run(watch, seen, detector.LIVE)
-        detection.follow_changes(profile, Lane.LIVE, seen, changes)
-        wanted = wanted or _wants_probe(changes)
+        watched_run = _watched_run(bucket, pending.with_counts(counts), profile)
+        watch, changes = watching.follow_run(watch, watched_run, detector.LIVE)
+        detection.apply_changes(profile, Lane.LIVE, watched_run, changes)
+        needs_probe = needs_probe or _needs_probe(changes)
     row.state, row.pending = watch.as_json(), pending.as_json()
     row.updated_at = Now()
     row.save(update_fields=["state", "pending", "updated_at"])
-    if wanted:
+    if needs_probe:
         Endpoint.objects.filter(pk=endpoint.pk).update(
             next_due_at=Least("next_due_at", Now()), next_trigger=Trigger.CONFIRM
         )
     settle(endpoint)
 
 
-def _seen(bucket: int, counts: dict[Metric, MetricCount], profile: Profile) -> WatchedRun:
-    probed = WatchRow.objects.state_of(profile).alarms
-    most = {m: Severity.S3 if m in probed else Severity.S1 for m in WATCHED}
+def _watched_run(bucket: int, counts: dict[Metric, MetricCount], profile: Profile) -> WatchedRun:
+    probe_alarms = WatchRow.objects.state_of(profile).alarms
+    max_severities = {m: Severity.S3 if m in probe_alarms else Severity.S1 for m in WATCHED}
     at = datetime.fromtimestamp(bucket, UTC) + BUCKET
-    return WatchedRun(bucket, at, SUITE, BUCKET, counts, most)
+    return WatchedRun(bucket, at, SUITE, BUCKET, counts, max_severities)
 
 
-def _wants_probe(changes: list[WatchChange]) -> bool:
+def _needs_probe(changes: list[WatchChange]) -> bool:
     return any(change.kind in (ChangeKind.WARNED, ChangeKind.OPENED) for change in changes)
 
 
@@ -96,29 +96,29 @@ def _buckets(
     profile_id: int, since: int, values: dict[str, Any]
 ) -> dict[int, dict[Metric, MetricCount]]:
     """Trials and failures by bucket, oldest first."""
-    found: defaultdict[int, dict[Metric, MetricCount]] = defaultdict(dict)
-    wanted = {**values, "profile": profile_id, "since": since}
-    for bucket, metric, trials, failures in fetch_rows(_BUCKETS, wanted):
-        found[int(bucket.timestamp())][_METRICS[metric]] = MetricCount(trials, failures)
-    return found
+    buckets: defaultdict[int, dict[Metric, MetricCount]] = defaultdict(dict)
+    parameters = {**values, "profile": profile_id, "since": since}
+    for bucket, metric, trials, failures in fetch_rows(_BUCKETS, parameters):
+        buckets[int(bucket.timestamp())][_METRICS[metric]] = MetricCount(trials, failures)
+    return buckets
 
 
 class _Pending:
     """Counts of metrics that had too few trials so far."""
 
-    def __init__(self, kept: dict[str, list[int]]) -> None:
-        self._counts = {Metric(name): MetricCount(*count) for name, count in kept.items()}
+    def __init__(self, stored: dict[str, list[int]]) -> None:
+        self._counts = {Metric(name): MetricCount(*count) for name, count in stored.items()}
 
     def with_counts(self, counts: dict[Metric, MetricCount]) -> dict[Metric, MetricCount]:
-        """What is enough to be looked at, with what waited for it; the rest goes on waiting."""
+        """Add up the counts; returns metrics with enough trials, the others stay pending."""
         enough = {}
         for metric, count in counts.items():
-            before = self._counts.pop(metric, MetricCount(0, 0))
-            added = MetricCount(before.trials + count.trials, before.failures + count.failures)
-            if added.trials >= FEWEST:
-                enough[metric] = added
+            pending = self._counts.pop(metric, MetricCount(0, 0))
+            total = MetricCount(pending.trials + count.trials, pending.failures + count.failures)
+            if total.trials >= MIN_TRIALS:
+                enough[metric] = total
             else:
-                self._counts[metric] = added
+                self._counts[metric] = total
         return enough
 
     def as_json(self) -> dict[str, list[int]]:

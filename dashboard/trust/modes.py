@@ -1,4 +1,4 @@
-"""Switching modes: by incidents as far as their severity asks, by people with a reason."""
+"""Switches modes: automatically by the severity of incidents, manually with a reason."""
 
 from __future__ import annotations
 
@@ -24,21 +24,21 @@ from health.modes import EFFECTS, Mode, fallback_modes
 from health.severity import Severity
 from probes.outcomes import Metric
 
-LONGEST = timedelta(days=365)
+MAX_DURATION = timedelta(days=365)
 
 
-def follow(
+def apply_incident(
     incident: Incident, *, reason: str, figures: dict[str, Any], at: datetime, tighten: bool
 ) -> None:
-    """Have on what the incident's severity asks for, and nothing more; the endpoint is locked.
+    """Switch the modes of an incident to what its severity requires; the endpoint is locked.
 
-    Unless it became more severe, what is missing was switched off by somebody, and stays off.
+    Without `tighten` none is switched on: a required mode that is off was switched off by a person.
     """
-    wanted = _asked_for(incident) if incident.ended_at is None else frozenset()
-    held = {Mode(switch.mode): switch for switch in incident.switches.filter(off_at=None)}
-    for mode in held.keys() - wanted:
-        _end(held[mode], at=at, reason=reason)
-    for mode in sorted(wanted - held.keys()) if tighten else ():
+    required = _required_modes(incident) if incident.ended_at is None else frozenset()
+    active = {Mode(switch.mode): switch for switch in incident.switches.filter(off_at=None)}
+    for mode in active.keys() - required:
+        _store_end(active[mode], at=at, reason=reason)
+    for mode in sorted(required - active.keys()) if tighten else ():
         ModeSwitch.objects.create(
             profile_id=incident.profile_id,
             incident=incident,
@@ -50,7 +50,7 @@ def follow(
 
 
 @transaction.atomic
-def switch_on(  # noqa: PLR0913 -- keyword-only: what a switch says
+def switch_on(  # noqa: PLR0913 -- keyword-only: the columns of a switch
     profile: Profile,
     mode: Mode,
     *,
@@ -59,9 +59,9 @@ def switch_on(  # noqa: PLR0913 -- keyword-only: what a switch says
     lasts: timedelta | None = None,
     pinned: bool = False,
 ) -> ModeSwitch:
-    """Switch a mode on by hand, for some time or until somebody switches it off.
+    """Switch a mode on manually, for some time or until it is switched off.
 
-    One person pins it; to let go of a pinned one takes two.
+    One person can pin a mode; releasing it takes two.
     """
     endpoint = Endpoint.objects.select_for_update().get(pk=profile.endpoint_id)
     profile.refresh_from_db(fields=["in_force"])
@@ -69,7 +69,7 @@ def switch_on(  # noqa: PLR0913 -- keyword-only: what a switch says
         raise Refused(
             _("This profile has been superseded; switch the mode on for the one in force.")
         )
-    _end_due(endpoint)
+    _end_expired(endpoint)
     try:
         with transaction.atomic():
             switch = ModeSwitch.objects.create(
@@ -78,10 +78,10 @@ def switch_on(  # noqa: PLR0913 -- keyword-only: what a switch says
                 reason=clean_reason(reason),
                 author=by,
                 pinned=pinned,
-                expires_at=Now() + _checked_time(lasts) if lasts is not None else None,
+                expires_at=Now() + _check_duration(lasts) if lasts is not None else None,
             )
     except IntegrityError as exc:
-        raise Refused(_held_by(profile, mode)) from exc
+        raise Refused(_already_on_message(profile, mode)) from exc
     switch.refresh_from_db()
     audit.record(
         Action.MODE_ON,
@@ -92,15 +92,15 @@ def switch_on(  # noqa: PLR0913 -- keyword-only: what a switch says
         after=_as_json(switch),
     )
     what = "was pinned" if pinned else "was switched on"
-    _tell(endpoint, switch, f"{mode.value} {what}", by, reason)
+    _notify(endpoint, switch, f"{mode.value} {what}", by, reason)
     settle(endpoint)
     return switch
 
 
-def _held_by(profile: Profile, mode: Mode) -> str:
-    """Who was faster; the endpoint is locked, so it holds still."""
-    held = profile.switches.filter(mode=mode.value, incident=None, off_at=None)
-    switch = held.select_related("author").get()
+def _already_on_message(profile: Profile, mode: Mode) -> str:
+    """Says who switched the mode on first; the lock on the endpoint keeps that switch on."""
+    active = profile.switches.filter(mode=mode.value, incident=None, off_at=None)
+    switch = active.select_related("author").get()
     if switch.author is None:
         return _("Somebody has switched {mode} on meanwhile: {reason}").format(
             mode=mode.value, reason=switch.reason
@@ -112,9 +112,9 @@ def _held_by(profile: Profile, mode: Mode) -> str:
 
 @transaction.atomic
 def switch_off(switch: ModeSwitch, *, by: User | None, reason: str = "") -> bool:
-    """Switch off what was on, whoever had switched it on; False where it was off already.
+    """Switch a mode off, manual or automatic; False if it was off already.
 
-    An automatic one stays off until its incident becomes more severe.
+    An automatic mode stays off until its incident becomes more severe.
     """
     endpoint = Endpoint.objects.select_for_update(of=("self",)).get(profiles=switch.profile_id)
     current = ModeSwitch.objects.get(pk=switch.pk)
@@ -128,15 +128,15 @@ def switch_off(switch: ModeSwitch, *, by: User | None, reason: str = "") -> bool
         )
     if current.incident_id is not None:
         reason = clean_reason(reason)
-        _check_may_decide(by, endpoint)
-    let_go(endpoint, current, by=by, reason=reason)
+        _check_can_decide(by, endpoint)
+    end_switch(endpoint, current, by=by, reason=reason)
     return True
 
 
-def let_go(endpoint: Endpoint, switch: ModeSwitch, *, by: User | None, reason: str) -> None:
-    """End a switch, pinned or not, and tell it; the endpoint is locked."""
+def end_switch(endpoint: Endpoint, switch: ModeSwitch, *, by: User | None, reason: str) -> None:
+    """End a switch, pinned or not, and send a notice; the endpoint is locked."""
     before = _as_json(switch)
-    _end(switch, at=Now(), by=by, reason=reason)
+    _store_end(switch, at=Now(), by=by, reason=reason)
     audit.record(
         Action.MODE_OFF,
         subject=_subject(switch),
@@ -145,53 +145,53 @@ def let_go(endpoint: Endpoint, switch: ModeSwitch, *, by: User | None, reason: s
         reason=reason,
         before=before,
     )
-    _tell(endpoint, switch, f"{switch.mode} was switched off", by, reason)
+    _notify(endpoint, switch, f"{switch.mode} was switched off", by, reason)
     settle(endpoint)
 
 
-def _check_may_decide(by: User | None, endpoint: Endpoint) -> None:
-    """What an incident wants is not for everybody to undo; commands and schedules may."""
+def _check_can_decide(by: User | None, endpoint: Endpoint) -> None:
+    """Only approvers may undo a mode of an incident; commands and schedules have no `by`."""
     if by is not None and not permissions.user_actor(by).may(Right.DECIDE, endpoint.team_id):
         raise Refused(_("An incident switched it on: only an approver may switch it off."))
 
 
-def carry_over(older: Profile, newer: Profile, *, pinned_alone: bool = False) -> None:
-    """Have on for a profile what people switched on for the one before; the endpoint is locked.
+def carry_over_switches(older: Profile, newer: Profile, *, pinned_only: bool = False) -> None:
+    """Move the manual modes of a profile to the newer one; the endpoint is locked.
 
-    A pinned mode always goes along: no edit of an endpoint lets go of it.
+    A pinned mode is always moved: editing an endpoint does not release it.
     """
-    held = older.switches.on().manual()
-    for switch in held.filter(pinned=True) if pinned_alone else held:
-        _end(switch, at=Now(), reason=f"It went on for profile {newer.epoch}.")
-        same = ("mode", "reason", "author_id", "pinned", "on_at", "expires_at", "figures")
-        ModeSwitch.objects.create(profile=newer, **{name: getattr(switch, name) for name in same})
+    switches = older.switches.on().manual()
+    for switch in switches.filter(pinned=True) if pinned_only else switches:
+        _store_end(switch, at=Now(), reason=f"It went on for profile {newer.epoch}.")
+        copied = ("mode", "reason", "author_id", "pinned", "on_at", "expires_at", "figures")
+        ModeSwitch.objects.create(profile=newer, **{name: getattr(switch, name) for name in copied})
 
 
-def expire() -> int:
-    """End what has run out; returns how many. Any number of callers at once."""
+def expire_modes() -> int:
+    """End the switches past their time; returns how many. Concurrent calls are safe."""
     due = ModeSwitch.objects.filter(off_at=None, expires_at__lte=Now())
     ended = 0
     for endpoint_id in set(due.values_list("profile__endpoint_id", flat=True)):
-        ended += _expire_of(endpoint_id)
+        ended += _expire_modes_of(endpoint_id)
     return ended
 
 
 @transaction.atomic
-def _expire_of(endpoint_id: int) -> int:
+def _expire_modes_of(endpoint_id: int) -> int:
     set_idle_timeout()
     endpoint = Endpoint.objects.select_for_update().get(pk=endpoint_id)
-    ended = _end_due(endpoint)
+    ended = _end_expired(endpoint)
     settle(endpoint)
     return ended
 
 
-def _end_due(endpoint: Endpoint) -> int:
+def _end_expired(endpoint: Endpoint) -> int:
     due = ModeSwitch.objects.filter(profile__endpoint=endpoint, off_at=None, expires_at__lte=Now())
     switches = list(due)
     for switch in switches:
         assert switch.expires_at is not None
         before = _as_json(switch)
-        _end(switch, at=switch.expires_at, reason="Its time was over.")
+        _store_end(switch, at=switch.expires_at, reason="Its time was over.")
         audit.record(
             Action.MODE_OFF,
             subject=_subject(switch),
@@ -199,28 +199,30 @@ def _end_due(endpoint: Endpoint) -> int:
             reason=switch.off_reason,
             before=before,
         )
-        _tell(endpoint, switch, f"{switch.mode} has run out", None, switch.reason)
+        _notify(endpoint, switch, f"{switch.mode} has run out", None, switch.reason)
     return len(switches)
 
 
-def drop_all(profile: Profile, *, reason: str, at: datetime | Now | None = None) -> None:
-    """End everything of a profile that is over; the endpoint is locked."""
+def end_all_switches(profile: Profile, *, reason: str, at: datetime | Now | None = None) -> None:
+    """End all switches of a superseded profile; the endpoint is locked."""
     for switch in profile.switches.filter(off_at=None):
-        _end(switch, at=at or Now(), reason=reason)
+        _store_end(switch, at=at or Now(), reason=reason)
 
 
-def _asked_for(incident: Incident) -> frozenset[Mode]:
+def _required_modes(incident: Incident) -> frozenset[Mode]:
     return fallback_modes(Metric(incident.metric), Severity(incident.severity))
 
 
-def _end(switch: ModeSwitch, *, at: datetime | Now, reason: str, by: User | None = None) -> None:
+def _store_end(
+    switch: ModeSwitch, *, at: datetime | Now, reason: str, by: User | None = None
+) -> None:
     switch.off_by, switch.off_reason = by, reason
     switch.off_at = at
     switch.save(update_fields=["off_at", "off_by", "off_reason"])
 
 
-def _checked_time(lasts: timedelta) -> timedelta:
-    if not timedelta() < lasts <= LONGEST:
+def _check_duration(lasts: timedelta) -> timedelta:
+    if not timedelta() < lasts <= MAX_DURATION:
         raise Refused(_("A mode lasts at most a year; leave the time empty for no end."))
     return lasts
 
@@ -239,7 +241,9 @@ def _as_json(switch: ModeSwitch) -> dict[str, Any]:
     }
 
 
-def _tell(endpoint: Endpoint, switch: ModeSwitch, what: str, by: User | None, reason: str) -> None:
+def _notify(
+    endpoint: Endpoint, switch: ModeSwitch, what: str, by: User | None, reason: str
+) -> None:
     who = f" by {by.get_username()}" if by else ""
     body = {
         "title": f"{endpoint.slug}: {what}{who}",

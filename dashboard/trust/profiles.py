@@ -1,4 +1,4 @@
-"""Profiles: one epoch a key. What was measured, and what the endpoint told about itself."""
+"""Profiles, one epoch per key: what was measured, and what the endpoint reported."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from dashboard.models.run import State, Trigger
 from dashboard.runs import services as runs
 from dashboard.runs.services import Lease
 from dashboard.trust import modes
-from dashboard.trust.incident_end import end_incidents_of
+from dashboard.trust.incident_end import end_profile_incidents
 from dashboard.trust.settle import settle
 from health import stages
 from health.capabilities import Capability, text_format
@@ -25,73 +25,73 @@ from probes.fingerprint import MOST_REQUESTS, MOST_TOKENS, EngineFacts
 from probes.suite import SUITE_VERSION
 from probes.target import ProfileKey
 
-# A fact with ever more values tells nothing: beyond this it is known to vary.
-MOST_VALUES = 10
+# A fact with more values than this varies all the time, and new values are no changes.
+MAX_VALUES = 10
 SUPERSEDED = "superseded by a changed profile key"
 KEY_CHANGED = "The profile key changed."
 PROMOTED = "The profile of the present key took its place."
 
 
-def open_first(endpoint: Endpoint) -> Profile:
-    """The profile of an endpoint that was just registered."""
-    return _open(endpoint, _key(endpoint), epoch=1, in_force=True)
+def open_first_profile(endpoint: Endpoint) -> Profile:
+    """Open the profile of a newly registered endpoint."""
+    return _open_profile(endpoint, _key(endpoint), epoch=1, in_force=True)
 
 
-def follow_edit(endpoint: Endpoint) -> bool:
-    """Open the next epoch when an edit has changed the key; the endpoint is locked."""
+def supersede_if_key_changed(endpoint: Endpoint) -> bool:
+    """Open the next epoch if an edit has changed the key; the endpoint is locked."""
     current = endpoint.profile
     key = _key(endpoint, current.chat_template_hash)
     if key.digest() == bytes(current.key_hash):
         return False
-    # Another model or host: nothing is known of its template yet.
+    # Another model or host, whose template is not known yet.
     _supersede(endpoint, current, _key(endpoint))
     return True
 
 
 @transaction.atomic
-def note_engine(lease: Lease, engine: EngineFacts) -> bool:
-    """Keep what the endpoint told before its run; False where the key is another one now.
+def record_engine_facts(lease: Lease, engine: EngineFacts) -> bool:
+    """Record what the endpoint reported before its run; False if the profile key has changed.
 
-    A run is superseded then: what it would measure belongs to the new profile.
+    The run is superseded then, because its results would belong to the new profile.
     """
     set_idle_timeout()
     endpoint = Endpoint.objects.select_for_update(of=("self",)).get(runs__id=lease.run_id)
     profile = endpoint.profile
-    told, known = engine.chat_template_hash, profile.chat_template_hash
-    if told and known and told != known:
-        _fenced(lease)
-        _supersede(endpoint, profile, _key(endpoint, told))
+    reported, known = engine.chat_template_hash, profile.chat_template_hash
+    if reported and known and reported != known:
+        _update_leased_run(lease)
+        _supersede(endpoint, profile, _key(endpoint, reported))
         return False
-    changed = bool(note_facts(profile, lease.run_id, engine.facts.items()))
-    _fenced(
+    changed = bool(record_facts(profile, lease.run_id, engine.facts.items()))
+    _update_leased_run(
         lease,
         fingerprint=dict(engine.facts),
         fingerprint_changed=F("fingerprint_changed") if not changed else True,
         reserved_requests=F("reserved_requests") - MOST_REQUESTS,
         reserved_tokens=F("reserved_tokens") - MOST_TOKENS,
     )
-    if told and not known:
-        adopt_template(profile, told)
+    if reported and not known:
+        adopt_template(profile, reported)
     return True
 
 
-def note_facts(
+def record_facts(
     profile: Profile,
     run_id: int,
     facts: Iterable[tuple[str, str]],
     *,
     at: datetime | None = None,
 ) -> list[FingerprintChange]:
-    """Keep what was told; a value never seen under this profile is a change.
+    """Record reported facts; a value that is new to this profile is a change.
 
-    What the first run is told is none, since there is nothing to compare it with.
+    The first run makes no changes, since there is nothing to compare its facts with.
     """
     seen: dict[str, list[str]] = {name: list(values) for name, values in profile.facts_seen.items()}
     changes = []
     for name, value in facts:
         profile.fingerprint[name], before = value, profile.fingerprint.get(name)
         values = seen.setdefault(name, [])
-        if value in values or len(values) >= MOST_VALUES:
+        if value in values or len(values) >= MAX_VALUES:
             continue
         if values or (profile.verified_at and profile.facts_seen):
             change = FingerprintChange(profile=profile, run_id=run_id, fact=name[:60])
@@ -104,11 +104,11 @@ def note_facts(
     return FingerprintChange.objects.bulk_create(changes)
 
 
-def note_capabilities(profile: Profile, run: Run, found: Mapping[str, Capability]) -> None:
-    """Keep what a run measured; what it did not try stays as an earlier run found it."""
+def record_capabilities(profile: Profile, run: Run, capabilities: Mapping[str, Capability]) -> None:
+    """Store the capabilities that a run measured; those it did not try keep their values."""
     measured = {
         name: {**capability.as_json(), "run": run.pk}
-        for name, capability in found.items()
+        for name, capability in capabilities.items()
         if capability.trials or name not in profile.capabilities
     }
     profile.capabilities = {**profile.capabilities, **measured}
@@ -116,24 +116,24 @@ def note_capabilities(profile: Profile, run: Run, found: Mapping[str, Capability
     profile.save(update_fields=["capabilities", "probe_version", "verified_at"])
 
 
-def note_text_format(profile: Profile, found: Mapping[str, Capability]) -> str | None:
-    """The text format that the profile's calls come in; kept once the first calls were seen."""
-    if profile.text_format is None and (seen := text_format(found)) is not None:
+def record_text_format(profile: Profile, capabilities: Mapping[str, Capability]) -> str | None:
+    """Return the text format of the profile's calls, which the first calls set."""
+    if profile.text_format is None and (seen := text_format(capabilities)) is not None:
         profile.text_format = seen
         profile.save(update_fields=["text_format"])
     return profile.text_format
 
 
-def open_next(current: Profile, chat_template_hash: str, *, at: datetime) -> Profile:
-    """The epoch after this one, from a moment of the past: for history that is made up later."""
+def open_next_profile(current: Profile, chat_template_hash: str, *, at: datetime) -> Profile:
+    """Open the next epoch at a time in the past, for simulated history."""
     endpoint = current.endpoint
-    return _succeed(endpoint, current, _key(endpoint, chat_template_hash), at=at)
+    return _open_successor(endpoint, current, _key(endpoint, chat_template_hash), at=at)
 
 
 def put_in_force(profile: Profile) -> None:
-    """Let the policy follow this profile from now on; the endpoint is locked.
+    """Base the policy on this profile from now on; the endpoint is locked.
 
-    What people switched on goes with it; incidents of the older one are over.
+    Manual modes are carried over; the incidents of the older profile end.
     """
     older = profile.endpoint.profile_in_force
     if older.pk == profile.pk:
@@ -141,25 +141,25 @@ def put_in_force(profile: Profile) -> None:
     Profile.objects.filter(pk=older.pk).update(in_force=False)
     Profile.objects.filter(pk=profile.pk).update(in_force=True)
     profile.in_force = True
-    modes.carry_over(older, profile)
-    end_incidents_of(older, reason=PROMOTED)
+    modes.carry_over_switches(older, profile)
+    end_profile_incidents(older, reason=PROMOTED)
 
 
-def end_all(endpoint: Endpoint, *, reason: str) -> None:
-    """End what is open of an endpoint that is taken out; it is locked."""
+def end_open_incidents(endpoint: Endpoint, *, reason: str) -> None:
+    """End the open incidents and modes of an endpoint that is being removed; it is locked."""
     for profile in Profile.objects.filter(Q(in_force=True) | Q(ended_at=None), endpoint=endpoint):
-        end_incidents_of(profile, reason=reason)
+        end_profile_incidents(profile, reason=reason)
 
 
 def adopt_template(profile: Profile, chat_template_hash: str) -> None:
-    """It was unknown so far, which is no change."""
+    """Add a template to the key. It was unknown so far, so the epoch stays the same."""
     profile.chat_template_hash = chat_template_hash
     profile.key_hash = _key(profile.endpoint, chat_template_hash).digest()
     profile.save(update_fields=["chat_template_hash", "key_hash"])
 
 
 def _supersede(endpoint: Endpoint, current: Profile, key: ProfileKey) -> None:
-    _succeed(endpoint, current, key)
+    _open_successor(endpoint, current, key)
     settle(endpoint)
     runs.abandon_active_run(endpoint, reason=SUPERSEDED)
     Endpoint.objects.filter(pk=endpoint.pk).update(
@@ -170,29 +170,31 @@ def _supersede(endpoint: Endpoint, current: Profile, key: ProfileKey) -> None:
     )
 
 
-def _succeed(
+def _open_successor(
     endpoint: Endpoint, current: Profile, key: ProfileKey, *, at: datetime | None = None
 ) -> Profile:
-    """Open the next epoch, in shadow. What callers are allowed stays as it is.
+    """Open the next epoch, in shadow, without changing what callers may do.
 
-    The profile in force stays so while it allows anything; where it does not, nobody can tell the
-    difference, and the new one takes its place.
+    The profile in force stays in force while it allows tools. If it allows none, the new one
+    replaces it, which makes no difference to callers.
     """
-    held = endpoint.profile_in_force
-    stays = stages.allows_tools(held.stage)
+    active = endpoint.profile_in_force
+    stays_in_force = stages.allows_tools(active.stage)
     Profile.objects.filter(pk=current.pk).update(ended_at=at or Now())
-    if not stays:
-        Profile.objects.filter(pk=held.pk).update(in_force=False)
-    opened = _open(endpoint, key, epoch=current.epoch + 1, in_force=not stays, at=at)
-    if not stays:
-        modes.carry_over(held, opened, pinned_alone=True)
-    for over in {current, held}:
-        if not (stays and over == held):
-            end_incidents_of(over, reason=KEY_CHANGED, at=at)
-    return opened
+    if not stays_in_force:
+        Profile.objects.filter(pk=active.pk).update(in_force=False)
+    successor = _open_profile(
+        endpoint, key, epoch=current.epoch + 1, in_force=not stays_in_force, at=at
+    )
+    if not stays_in_force:
+        modes.carry_over_switches(active, successor, pinned_only=True)
+    for profile in {current, active}:
+        if not (stays_in_force and profile == active):
+            end_profile_incidents(profile, reason=KEY_CHANGED, at=at)
+    return successor
 
 
-def _open(
+def _open_profile(
     endpoint: Endpoint, key: ProfileKey, *, epoch: int, in_force: bool, at: datetime | None = None
 ) -> Profile:
     return Profile.objects.create(
@@ -213,13 +215,13 @@ def _key(endpoint: Endpoint, chat_template_hash: str = "") -> ProfileKey:
     return ProfileKey(endpoint.provider, endpoint.model, endpoint.base_url, chat_template_hash)
 
 
-def _fenced(lease: Lease, **changes: object) -> None:
-    """Change the run if this lease still holds it; the row lock makes that last."""
-    mine = Run.objects.filter(
+def _update_leased_run(lease: Lease, **changes: object) -> None:
+    """Update the run if the lease still holds; the row lock keeps it until the commit."""
+    leased = Run.objects.filter(
         pk=lease.run_id,
         lease_token=lease.token,
         state=State.RUNNING,
         lease_expires_at__gt=Now(),
     )
-    if not mine.update(lease_token=lease.token, **changes):
+    if not leased.update(lease_token=lease.token, **changes):
         raise LeaseLost("The lease ran out or the run was cancelled.")

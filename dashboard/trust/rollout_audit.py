@@ -1,4 +1,4 @@
-"""What the audit log says about a request."""
+"""Writes audit entries about rollout requests."""
 
 from __future__ import annotations
 
@@ -9,13 +9,13 @@ from dashboard.models import Endpoint, RolloutRequest
 from dashboard.models.audit import Action
 
 
-def record(
+def audit_request(
     action: Action, endpoint: Endpoint, request: RolloutRequest, *, by: User | None, reason: str
 ) -> None:
-    """Write down what happened to a request, with the hash of what it rests on."""
-    is_done = request.state == RolloutRequest.State.APPROVED
+    """Record what happened to a request, with the hash of its evidence."""
+    is_approved = request.state == RolloutRequest.State.APPROVED
     after = {
-        "stage": request.to_stage if is_done else request.from_stage,
+        "stage": request.to_stage if is_approved else request.from_stage,
         "state": request.state,
         "kind": request.kind,
         "asked_for": request.to_stage,
@@ -26,7 +26,7 @@ def record(
         "requested_by": request.requested_by.get_username(),
         "four_eyes": request.four_eyes,
     }
-    if is_done and request.decided_by_id == request.requested_by_id:
+    if is_approved and request.decided_by_id == request.requested_by_id:
         after["warning"] = (
             "approved by the person who had asked, because four eyes are switched off"
         )

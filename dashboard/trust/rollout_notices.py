@@ -1,4 +1,4 @@
-"""Telling people about requests and stages: what is asked, by which figures, what came of it."""
+"""Sends notices about rollout requests and stages, with their figures and outcomes."""
 
 from __future__ import annotations
 
@@ -18,28 +18,28 @@ _STATES = {
 }
 
 
-def requested(endpoint: Endpoint, request: RolloutRequest) -> None:
-    """Somebody has to decide."""
+def notify_requested(endpoint: Endpoint, request: RolloutRequest) -> None:
+    """Notify that a request needs a decision."""
     who = request.requested_by.get_username()
-    title = f"{endpoint.slug}: {who} asks {_what(request)}"
-    text = "\n".join([f"Reason: {request.reason}", *_figures_in_words(request)])
-    _put(Notice.Kind.ROLLOUT_REQUESTED, endpoint, request, title, text)
+    title = f"{endpoint.slug}: {who} asks {_subject(request)}"
+    text = "\n".join([f"Reason: {request.reason}", *_figure_lines(request)])
+    _put_notice(Notice.Kind.ROLLOUT_REQUESTED, endpoint, request, title, text)
 
 
-def decided(endpoint: Endpoint, request: RolloutRequest, *, by: User | None) -> None:
-    """A request is over, this way or that."""
+def notify_decided(endpoint: Endpoint, request: RolloutRequest, *, by: User | None) -> None:
+    """Notify that a request has ended, and how."""
     name = by.get_username() if by else "nobody"
     how = _STATES[request.state].format(name=name)
-    title = f"{endpoint.slug}: the request {_what(request)} is {how}"
+    title = f"{endpoint.slug}: the request {_subject(request)} is {how}"
     changed = [
-        f"{part}: it was {before}, and is {after} now" for part, before, after in _of(request)
+        f"{part}: it was {before}, and is {after} now" for part, before, after in _changes(request)
     ]
     lines = [f"Reason: {request.decision_reason}" if request.decision_reason else "", *changed]
     text = "\n".join([line for line in lines if line])
-    _put(Notice.Kind.ROLLOUT_DECIDED, endpoint, request, title, text)
+    _put_notice(Notice.Kind.ROLLOUT_DECIDED, endpoint, request, title, text)
 
 
-def stepped_back(
+def notify_stepped_back(
     profile: Profile,
     *,
     before: str,
@@ -47,7 +47,7 @@ def stepped_back(
     reason: str,
     incident: Incident | None = None,
 ) -> None:
-    """A profile may do less than it did."""
+    """Notify that a profile was moved to a tighter stage."""
     who = f" by {by.get_username()}" if by else " by itself"
     body: dict[str, Any] = {
         "title": f"{profile.endpoint.slug}: stepped back from {before} to {profile.stage}{who}",
@@ -62,7 +62,7 @@ def stepped_back(
     )
 
 
-def _put(
+def _put_notice(
     kind: Notice.Kind, endpoint: Endpoint, request: RolloutRequest, title: str, text: str
 ) -> None:
     body = {
@@ -75,7 +75,7 @@ def _put(
     outbox.put_notice(kind, endpoint=endpoint, body=body)
 
 
-def _what(request: RolloutRequest) -> str:
+def _subject(request: RolloutRequest) -> str:
     if request.switch is not None:
         return f"to let go of {request.switch.mode}"
     return (
@@ -83,12 +83,13 @@ def _what(request: RolloutRequest) -> str:
     )
 
 
-def _figures_in_words(request: RolloutRequest) -> list[str]:
+def _figure_lines(request: RolloutRequest) -> list[str]:
     return [
-        f"{name}: {each['failures']} of {each['trials']} trials failed, p_ref {each['p_ref']:.3f}"
-        for name, each in request.evidence.get("figures", {}).items()
+        f"{name}: {counts['failures']} of {counts['trials']} trials failed, "
+        f"p_ref {counts['p_ref']:.3f}"
+        for name, counts in request.evidence.get("figures", {}).items()
     ]
 
 
-def _of(request: RolloutRequest) -> list[tuple[str, str, str]]:
+def _changes(request: RolloutRequest) -> list[tuple[str, str, str]]:
     return [(part, before, after) for part, before, after in request.changed]

@@ -1,6 +1,6 @@
-"""Settling an endpoint after a change: its policy first, then the requests that depended on it.
+"""Settles an endpoint after a change: first its policy, then the requests that depend on it.
 
-Every service that changes what a policy depends on calls `settle` at its end, in its transaction.
+Every service that changes what a policy depends on calls `settle` last, in its transaction.
 """
 
 from __future__ import annotations
@@ -10,6 +10,6 @@ from dashboard.trust import expiry, policies
 
 
 def settle(endpoint: Endpoint) -> None:
-    """Resolve the endpoint's policy, then void requests whose ground changed; it is locked."""
-    policies.refresh(endpoint)
-    expiry.void_changed(endpoint)
+    """Resolve the policy, then void requests whose evidence changed; the endpoint is locked."""
+    policies.refresh_policy(endpoint)
+    expiry.void_changed_requests(endpoint)

@@ -1,4 +1,4 @@
-"""Writing the stage of a profile: what a decision asks for, and steps back that need none."""
+"""Changes the stage of a profile: after an approval, or as a step back that needs none."""
 
 from __future__ import annotations
 
@@ -21,12 +21,12 @@ from health import stages
 from health.severity import Severity
 
 
-def lock(endpoint_id: int) -> Endpoint:
+def lock_endpoint(endpoint_id: int) -> Endpoint:
     return Endpoint.objects.select_for_update().get(pk=endpoint_id)
 
 
 def check_right(by: User, right: Right, endpoint: Endpoint) -> None:
-    """Refuse whoever may not do it now, whatever they could when they opened the page."""
+    """Refuse without the right; it counts now, not when the page was opened."""
     person = User.objects.filter(pk=by.pk, is_active=True).first()
     if person is None or not permissions.user_actor(person).may(right, endpoint.team_id):
         raise Refused(_NOT_ALLOWED[right]())
@@ -34,28 +34,28 @@ def check_right(by: User, right: Right, endpoint: Endpoint) -> None:
 
 @transaction.atomic
 def step_back(profile: Profile, *, to: str, by: User, reason: str) -> None:
-    """Let a profile do less, at once; one person is enough. Refuses what is not tighter."""
+    """Move a profile to a tighter stage at once, by one person. Refuses other stages."""
     reason = clean_reason(reason)
-    endpoint, mine = _in_use(profile, by)
-    if to not in stages.STAGES or to == Stage.REJECTED or not stages.is_tighter(to, mine.stage):
+    endpoint, current = _lock_in_use(profile, by)
+    if to not in stages.STAGES or to == Stage.REJECTED or not stages.is_tighter(to, current.stage):
         raise Refused(_("That is no step back. Going forward takes a request and a decision."))
-    _step(endpoint, mine, to, by=by, reason=reason)
+    _tighten_stage(endpoint, current, to, by=by, reason=reason)
     profile.refresh_from_db()
 
 
 @transaction.atomic
 def reject_profile(profile: Profile, *, by: User, reason: str) -> None:
-    """Let a profile have no tools, and say that it is not wanted."""
+    """Reject a profile, which then has no tools."""
     reason = clean_reason(reason)
-    endpoint, mine = _in_use(profile, by)
-    if mine.stage == Stage.REJECTED:
+    endpoint, current = _lock_in_use(profile, by)
+    if current.stage == Stage.REJECTED:
         raise Refused(_("The profile was rejected already."))
-    _step(endpoint, mine, Stage.REJECTED, by=by, reason=reason)
+    _tighten_stage(endpoint, current, Stage.REJECTED, by=by, reason=reason)
     profile.refresh_from_db()
 
 
-def follow_incident(incident: Incident, *, reason: str) -> None:
-    """Step back the profile of an incident as far as its severity asks; the endpoint is locked.
+def step_back_after_incident(incident: Incident, *, reason: str) -> None:
+    """Step back the profile of an incident as its severity requires; the endpoint is locked.
 
     The caller settles the endpoint in the same transaction.
     """
@@ -64,13 +64,17 @@ def follow_incident(incident: Incident, *, reason: str) -> None:
     if to is None:
         return
     before = profile.stage
-    write(profile.endpoint, profile, to, by=None, reason=reason)
-    rollout_notices.stepped_back(profile, before=before, by=None, reason=reason, incident=incident)
-    _make_room(profile)
+    write_stage(profile.endpoint, profile, to, by=None, reason=reason)
+    rollout_notices.notify_stepped_back(
+        profile, before=before, by=None, reason=reason, incident=incident
+    )
+    _retire_old_profile(profile)
 
 
-def write(endpoint: Endpoint, profile: Profile, to: str, *, by: User | None, reason: str) -> None:
-    """Write the stage down, and who did it; the endpoint is locked."""
+def write_stage(
+    endpoint: Endpoint, profile: Profile, to: str, *, by: User | None, reason: str
+) -> None:
+    """Store the stage with an audit entry; the endpoint is locked."""
     before = profile.stage
     Profile.objects.filter(pk=profile.pk).update(stage=to, stage_at=Now())
     profile.stage = to
@@ -85,28 +89,28 @@ def write(endpoint: Endpoint, profile: Profile, to: str, *, by: User | None, rea
     )
 
 
-def _step(endpoint: Endpoint, profile: Profile, to: str, *, by: User, reason: str) -> None:
+def _tighten_stage(endpoint: Endpoint, profile: Profile, to: str, *, by: User, reason: str) -> None:
     before = profile.stage
-    write(endpoint, profile, to, by=by, reason=reason)
-    rollout_notices.stepped_back(profile, before=before, by=by, reason=reason)
-    _make_room(profile)
+    write_stage(endpoint, profile, to, by=by, reason=reason)
+    rollout_notices.notify_stepped_back(profile, before=before, by=by, reason=reason)
+    _retire_old_profile(profile)
     settle(endpoint)
 
 
-def _make_room(profile: Profile) -> None:
-    """A profile of an old key that allows nothing any more leaves its place to the present one."""
+def _retire_old_profile(profile: Profile) -> None:
+    """Put the current profile in force if this one has an old key and allows no tools."""
     is_old = profile.in_force and profile.ended_at is not None
     if is_old and not stages.allows_tools(profile.stage):
         profiles.put_in_force(profile.endpoint.profile)
 
 
-def _in_use(profile: Profile, by: User) -> tuple[Endpoint, Profile]:
-    endpoint = lock(profile.endpoint_id)
+def _lock_in_use(profile: Profile, by: User) -> tuple[Endpoint, Profile]:
+    endpoint = lock_endpoint(profile.endpoint_id)
     check_right(by, Right.TIGHTEN, endpoint)
-    mine = Profile.objects.select_related("endpoint").get(pk=profile.pk)
-    if mine.ended_at is not None and not mine.in_force:
+    current = Profile.objects.select_related("endpoint").get(pk=profile.pk)
+    if current.ended_at is not None and not current.in_force:
         raise Refused(_("This profile is history: nothing follows it any more."))
-    return endpoint, mine
+    return endpoint, current
 
 
 _NOT_ALLOWED = {

@@ -1,4 +1,4 @@
-"""The figures that a change of the watch rests on, as sentences with their denominators."""
+"""Sentences about the figures behind a change of the watch, with their denominators."""
 
 from __future__ import annotations
 
@@ -17,22 +17,22 @@ from probes.outcomes import Metric
 
 Figures = Mapping[str, Any]
 
-_KNOWN = {
+_BASELINE_STATES = {
     "none": gettext_lazy("scanty"),
     "provisional": gettext_lazy("provisional"),
     "frozen": gettext_lazy("frozen"),
 }
 
 
-def sentences(metric: Metric, figures: Figures) -> list[str]:
-    """What the figures say, from the run to the threshold; what is missing is left out."""
-    said = [_of_run, _of_last_runs, _of_baseline, _of_sums, _of_others]
-    found = (tell(metric, figures) for tell in said)
-    return [sentence for sentence in found if sentence]
+def figure_sentences(metric: Metric, figures: Figures) -> list[str]:
+    """The figures in sentences, from the run to the threshold; missing ones are omitted."""
+    writers = [_run_text, _last_runs_text, _baseline_text, _evidence_sentence, _others_text]
+    texts = (write(metric, figures) for write in writers)
+    return [text for text in texts if text]
 
 
-def sums(figures: Figures) -> str:
-    """How far the sums had come, in a few words."""
+def evidence_text(figures: Figures) -> str:
+    """The evidence against its threshold, in a few words."""
     if figures.get("refused"):
         return _("refused outright, which needs no statistics")
     log_m, log_a = figures.get("log_m"), figures.get("log_a")
@@ -41,53 +41,53 @@ def sums(figures: Figures) -> str:
     return _("ln M {sum} of {needed} needed").format(sum=f"{log_m:.1f}", needed=f"{log_a:.1f}")
 
 
-def shown(metric: Metric, success: float) -> float:
-    """A success rate the way the metric is shown."""
+def displayed_rate(metric: Metric, success: float) -> float:
+    """A success rate as the metric shows it: a failure rate where low is good."""
     return success if DIRECTIONS[metric] is Direction.HIGH else 1 - success
 
 
-def baseline_of(metric: Metric, figures: Figures) -> Rate | None:
-    """The trials that said what was normal; None where there were none."""
-    good, trials, _runs = figures.get("baseline") or (0, 0, 0)
-    return metric_rate(metric, trials, trials - good) if trials else None
+def baseline_rate(metric: Metric, figures: Figures) -> Rate | None:
+    """The rate of the baseline; None without trials."""
+    successes, trials, _runs = figures.get("baseline") or (0, 0, 0)
+    return metric_rate(metric, trials, trials - successes) if trials else None
 
 
-def day(moment: datetime) -> str:
-    """The day of a moment (UTC), with its year where that is another one."""
+def format_day(moment: datetime) -> str:
+    """The day of a moment (UTC), with the year unless it is the current one."""
     if moment.year == timezone.now().year:
         return date_format(moment, pgettext("format of a day", "j M"))
     return date_format(moment, pgettext("format of a day", "j M Y"))
 
 
-def _of_run(metric: Metric, figures: Figures) -> str:
+def _run_text(metric: Metric, figures: Figures) -> str:
     trials, failures = figures.get("trials"), figures.get("failures")
     if not trials:
         return ""
-    said = (
+    message = (
         _("{failures} of {trials} trials of the run were refused.")
         if figures.get("refused")
         else _("{failures} of {trials} trials of the run went badly.")
     )
-    return said.format(failures=failures, trials=trials)
+    return message.format(failures=failures, trials=trials)
 
 
-def _of_last_runs(metric: Metric, figures: Figures) -> str:
+def _last_runs_text(metric: Metric, figures: Figures) -> str:
     estimate = figures.get("estimate")
     if estimate is None or figures.get("refused"):
         return ""
-    said = _("The last runs together speak for {rate}.")
-    return said.format(rate=f"{shown(metric, estimate):.0%}")
+    message = _("The last runs together speak for {rate}.")
+    return message.format(rate=f"{displayed_rate(metric, estimate):.0%}")
 
 
-def _of_baseline(metric: Metric, figures: Figures) -> str:
+def _baseline_text(metric: Metric, figures: Figures) -> str:
     reference = figures.get("reference")
-    rate = baseline_of(metric, figures)
+    rate = baseline_rate(metric, figures)
     if reference is None or (figures.get("refused") and rate is None):
         return ""
-    compared = f"{shown(metric, reference):.1%}"
+    compared = f"{displayed_rate(metric, reference):.1%}"
     if rate is None:
-        said = _("Compared with {reference}, since there was no baseline yet.")
-        return said.format(reference=compared)
+        message = _("Compared with {reference}, since there was no baseline yet.")
+        return message.format(reference=compared)
     runs = (figures.get("baseline") or (0, 0, 0))[2]
     return ngettext(
         "Compared with {reference}, the cautious reading of a {known} baseline of "
@@ -97,7 +97,7 @@ def _of_baseline(metric: Metric, figures: Figures) -> str:
         runs,
     ).format(
         reference=compared,
-        known=_KNOWN.get(figures.get("known", ""), _("known")),
+        known=_BASELINE_STATES.get(figures.get("known", ""), _("known")),
         count=rate.count,
         trials=rate.trials,
         rate=f"{rate.value:.0%}",
@@ -105,13 +105,13 @@ def _of_baseline(metric: Metric, figures: Figures) -> str:
     )
 
 
-def _of_sums(metric: Metric, figures: Figures) -> str:
+def _evidence_sentence(metric: Metric, figures: Figures) -> str:
     if figures.get("refused"):
         return _("Refused outright, which needs no statistics.")
-    said = sums(figures)
-    return _("{figures}.").format(figures=said) if said else ""
+    text = evidence_text(figures)
+    return _("{figures}.").format(figures=text) if text else ""
 
 
-def _of_others(metric: Metric, figures: Figures) -> str:
+def _others_text(metric: Metric, figures: Figures) -> str:
     others = [metric_name(Metric(name)) for name in figures.get("together_with", ())]
     return _("Together with: {metrics}.").format(metrics=", ".join(others)) if others else ""

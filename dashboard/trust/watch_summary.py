@@ -1,4 +1,4 @@
-"""What the watch says about an endpoint as it is now: what is known, open and switched on."""
+"""The watch of an endpoint in short: its baseline, open incidents and active modes."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ from probes.outcomes import Metric
 
 
 @dataclass(frozen=True, slots=True)
-class Condition:
-    """One endpoint: what is known, what is open, what is switched on."""
+class WatchSummary:
+    """Baseline, open incidents and active modes of one endpoint."""
 
     known: Known = Known.NONE
     below_gate: tuple[Metric, ...] = ()
-    # The open incidents, the worst first.
+    # Open incidents, worst first.
     incidents: tuple[tuple[Metric, Severity], ...] = ()
     modes: tuple[Mode, ...] = ()
 
@@ -32,24 +32,26 @@ class Condition:
 
     @property
     def effects(self) -> list[tuple[Mode, str]]:
-        """The modes that are on, each with what it does."""
+        """The active modes, each with its effect."""
         return [(mode, say(EFFECTS[mode])) for mode in self.modes]
 
 
-UNKNOWN = Condition()
+UNKNOWN = WatchSummary()
 
 
-# Of a thousand endpoints most are in the same few.
+# Most endpoints of a fleet share a few summaries.
 @lru_cache(maxsize=1024)
-def condition(
+def parse_watch_summary(
     known: str | None, below_gate: str | None, incidents: str | None, modes: str | None
-) -> Condition:
-    """A condition as it was read, lists parted by commas; incidents are metric:severity."""
-    opened = [each.rpartition(":") for each in incidents.split(",")] if incidents else []
-    switched = modes.split(",") if modes else []
-    return Condition(
+) -> WatchSummary:
+    """A summary from columns with comma-separated lists; incidents are metric:severity."""
+    open_incidents = [each.rpartition(":") for each in incidents.split(",")] if incidents else []
+    active = modes.split(",") if modes else []
+    return WatchSummary(
         known=Known(known) if known else Known.NONE,
         below_gate=tuple(map(Metric, below_gate.split(","))) if below_gate else (),
-        incidents=tuple((Metric(metric), Severity(int(level))) for metric, _, level in opened),
-        modes=tuple(mode for mode in Mode if mode in switched),
+        incidents=tuple(
+            (Metric(metric), Severity(int(level))) for metric, _, level in open_incidents
+        ),
+        modes=tuple(mode for mode in Mode if mode in active),
     )

@@ -156,7 +156,7 @@ def fill() -> dict[str, list[str]]:
     make_run(steady)
     token = tokens.issue_token(name="ci", scopes=[Scope.READ.value], lasts=None, by=alice).token
     channel = make_webhook("http://127.0.0.1:9/hook").channel
-    rule = tool_rules.add(pattern="read_*", risk=Risk.READ, note="files", by=alice)
+    rule = tool_rules.add_rule(pattern="read_*", risk=Risk.READ, note="files", by=alice)
     soon = timezone.now() + timedelta(hours=1)
     maintenance.plan_window(steady, soon, soon + timedelta(hours=1), by=alice, reason="new engine")
     requests = _requests(alice)
@@ -217,7 +217,7 @@ def _requests(alice: User) -> list[RolloutRequest]:
     reason = "nobody writes tonight"
     held = swapped.profile_in_force
     pinned = modes.switch_on(held, Mode.READ_ONLY_TOOLS, by=bob, reason=reason, pinned=True)
-    unpin = rollout_requests.ask_unpin(pinned, by=alice, reason="the night is over")
+    unpin = rollout_requests.request_unpin(pinned, by=alice, reason="the night is over")
     return [decided, make_request(swapped, alice), unpin]
 
 

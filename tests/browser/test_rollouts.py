@@ -113,7 +113,7 @@ def test_a_new_template_goes_up_by_two_people_and_down_by_itself(
 
 
 def _promote(endpoint: Endpoint, alice: User, bob: User) -> None:
-    asked = rollout_requests.ask(endpoint.profile, by=alice, reason="it is measured")
+    asked = rollout_requests.request_promotion(endpoint.profile, by=alice, reason="it is measured")
     rollout_requests.approve(asked, by=bob, reason="so it is")
 
 

@@ -72,7 +72,7 @@ def test_a_restored_backup_has_everything_and_goes_on(
     lease = start_next_run()
     for trial in (1, 2, 3):
         attempts.record_attempt(lease, build_attempt(trial))
-    finish.finish(lease)
+    finish.finish_run(lease)
     runs.request_run(endpoint, by=None)
     connection.close()
 

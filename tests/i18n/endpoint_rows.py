@@ -24,7 +24,7 @@ from dashboard.trust import detection
 from probes.outcomes import Metric
 from probes.secret import Secret
 from tests.dashboard.incidents.builders import degrade, watch_run
-from tests.dashboard.policy.builders import resolve, trusted
+from tests.dashboard.policy.builders import make_trusted_endpoint, resolve_policy
 from tests.factories import make_endpoint, make_finished_run
 
 OTHERS = ("idle-one", "spent-one", "fresh-one", "weak-one", "calm-one", "full-one", "gone-one")
@@ -45,7 +45,7 @@ def make_others(person: User) -> list[Incident]:
     Spend.objects.create(endpoint=spent, day=timezone.now().date(), requests=1, tokens=1)
     make_endpoint(slug="fresh-one", model="zeta-1", key=Secret("zeta-1"))
     _weak()
-    trusted(slug="full-one", model="zeta-1", provider="ollama")
+    make_trusted_endpoint(slug="full-one", model="zeta-1", provider="ollama")
     _stepped_back()
     return [*_calm(person)]
 
@@ -77,15 +77,15 @@ def _stepped_back() -> None:
     Profile.objects.filter(endpoint=gone).update(
         stage="rolled_back", verified_at="2026-01-01T00:00Z"
     )
-    resolve(gone)
+    resolve_policy(gone)
 
 
 def _calm(person: User) -> list[Incident]:
     """Incidents that ended in each way."""
     calm = make_endpoint(slug="calm-one", model="zeta-1")
     incident = degrade(calm)
-    detection.acknowledge(incident, by=person, note="zeta-1")
-    detection.accept(calm.profile, Metric.PARSE_SUCCESS, by=person, note="zeta-1")
+    detection.acknowledge_incident(incident, by=person, note="zeta-1")
+    detection.accept_baseline(calm.profile, Metric.PARSE_SUCCESS, by=person, note="zeta-1")
     incident.refresh_from_db()
     other = make_endpoint(slug="well-one", model="zeta-1")
     recovered = degrade(other)

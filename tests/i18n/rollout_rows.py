@@ -37,11 +37,11 @@ def make(person: User) -> tuple[list[int], int]:
         end(ended[-1], by=bob, reason="zeta-1")
     ended.append(make_request(swapped, bob, "zeta-1"))
     RolloutRequest.objects.filter(pk=ended[-1].pk).update(expires_at=Now() - timedelta(hours=1))
-    rollout_requests.expire()
+    rollout_requests.expire_requests()
     ended.append(make_request(swapped, bob, "zeta-1"))
     held = swapped.profile_in_force
     pinned = modes.switch_on(held, Mode.NO_TOOLS, by=bob, reason="zeta-1", pinned=True)
-    unpin = rollout_requests.ask_unpin(pinned, by=bob, reason="zeta-1")
+    unpin = rollout_requests.request_unpin(pinned, by=bob, reason="zeta-1")
     other = modes.switch_on(held, Mode.NO_PARALLEL, by=bob, reason="zeta-1", pinned=True)
     waiting = [make_request(swapped, bob, "zeta-1"), unpin]
     return [request.pk for request in (*waiting, *ended)], other.pk

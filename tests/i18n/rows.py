@@ -104,8 +104,8 @@ def make(person: User) -> Rows:
     switch = modes.switch_on(
         endpoint.profile, Mode.NO_PARALLEL, reason="zeta-1", by=person, lasts=timedelta(hours=8)
     )
-    tool_rules.add(pattern="steady-*", risk=Risk.WRITE, note="zeta-1", by=person)
-    rule = tool_rules.add(pattern="zeta-*", risk=Risk.READ, note="", by=person)
+    tool_rules.add_rule(pattern="steady-*", risk=Risk.WRITE, note="zeta-1", by=person)
+    rule = tool_rules.add_rule(pattern="zeta-*", risk=Risk.READ, note="", by=person)
     make_old_worker("host-1", timedelta(hours=2))
     window = _windows(endpoint, person)
     webhook, delivery = _deliveries(endpoint, person)

@@ -135,7 +135,7 @@ def test_what_is_stored_is_english_whoever_caused_it(reader: Client) -> None:
     with translation.override(CHINESE):
         incident = degrade(endpoint)
         modes.switch_on(endpoint.profile, Mode.NO_TOOLS, by=person, reason="test")
-        shown = detection.headline_of(incident)
+        shown = detection.incident_headline(incident)
 
     bodies = [str(notice.body) for notice in Notice.objects.all()]
     reasons = list(endpoint.profile.switches.values_list("reason", flat=True))

@@ -1,7 +1,7 @@
-"""One clock for the whole product that a test can move: the database's, and the vendors' with it.
+"""A clock that a test can move: that of the database and of the simulated vendors.
 
-The product asks the database what time it is, always by `statement_timestamp()`. In a database of
-its own a test puts another function of that name before Postgres's.
+The product reads the time from the database, always by `statement_timestamp()`. In its own database
+a test puts a function of that name before the one of Postgres.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ import httpx
 import psycopg
 from psycopg import sql
 
-# Before any table is made: defaults of columns are bound to the function that they find.
+# Before any table is created: column defaults are bound to the function that exists then.
 _SCHEMA: LiteralString = """
 CREATE TABLE simulated_clock (moved interval NOT NULL);
 INSERT INTO simulated_clock VALUES ('0');
@@ -22,8 +22,8 @@ CREATE FUNCTION public.statement_timestamp() RETURNS timestamptz LANGUAGE sql ST
 """
 
 
-def install(url: str, database: str) -> None:
-    """Give an empty database the clock; whoever connects from now on reads it."""
+def install_clock(url: str, database: str) -> None:
+    """Install the clock in an empty database, for all later connections."""
     with psycopg.connect(url, autocommit=True) as session:
         session.execute(_SCHEMA)
         # Postgres's own functions come first unless the path says otherwise.
@@ -37,13 +37,13 @@ class SimulatedClock:
     def __init__(self, session: psycopg.Connection[Any], vendors: str) -> None:
         self._session = session
         self._vendors = httpx.Client(base_url=vendors, trust_env=False)
-        story = timedelta(seconds=self._vendors.get("/_clock").json()["now"])
-        self.began = self.now() - story
+        elapsed = timedelta(seconds=self._vendors.get("/_clock").json()["now"])
+        self.began = self.now() - elapsed
 
     def now(self) -> datetime:
-        found = self._session.execute("SELECT statement_timestamp()").fetchone()
-        assert found is not None
-        (moment,) = found
+        row = self._session.execute("SELECT statement_timestamp()").fetchone()
+        assert row is not None
+        (moment,) = row
         assert isinstance(moment, datetime)
         return moment
 
@@ -52,11 +52,11 @@ class SimulatedClock:
         return (moment - self.began) / timedelta(days=1)
 
     def move_to(self, moment: datetime) -> None:
-        """Jump ahead; nothing happens where it is that late already."""
+        """Jump ahead; does nothing if that time has passed."""
         ahead = moment - self.now()
         if ahead <= timedelta():
             return
-        # The vendors first: a run that begins at the new time must meet them there.
+        # The vendors first: a run at the new time must find them there.
         jump = {"advance": ahead.total_seconds()}
         self._vendors.post("/_clock", json=jump).raise_for_status()
         self._session.execute("UPDATE simulated_clock SET moved = moved + %s", [ahead])

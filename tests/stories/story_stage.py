@@ -1,4 +1,4 @@
-"""The product playing stories: real workers, real HTTP, and a clock that jumps to what is due."""
+"""Runs stories through the product: real workers, real HTTP, and a clock that jumps ahead."""
 
 from __future__ import annotations
 
@@ -19,24 +19,24 @@ from psycopg import sql
 
 from tests.live import ROOT, broker, celery_worker, environment
 from tests.simulators.plugin import served
-from tests.stories.simulated_clock import SimulatedClock, install
+from tests.stories.simulated_clock import SimulatedClock, install_clock
 from workers.probing import beat
 
-# Only keeps a broken product from hanging the tests.
+# Keeps a broken product from hanging the tests.
 PATIENCE_SECONDS = 120
 SETTINGS = {
-    # Nothing dies here, and a jump takes place only while no lease is held.
+    # No worker dies here, and the clock only jumps while no lease is held.
     "RUN_LEASE": "10m",
     "RUN_HEARTBEAT": "5s",
-    # We ring as beat does; the workers' own timers are for what goes wrong.
+    # The runner sends what beat sends; the workers' own timers are only a fallback.
     "SCHEDULE_EVERY": "5s",
     "RUN_RING_AGAIN": "5s",
 }
 
 
 @dataclass(frozen=True, slots=True)
-class Part:
-    """An endpoint that plays a part, until that day."""
+class StoryEndpoint:
+    """An endpoint with its simulated vendor; it is probed until that day."""
 
     slug: str
     provider: str
@@ -55,10 +55,10 @@ from dashboard.endpoints.services import endpoints
 from probes.secret import Secret
 call_command("migrate", verbosity=0)
 partitions.ensure_partitions()
-for part in json.loads({parts!r}):
+for fields in json.loads({endpoints!r}):
     endpoints.create(
-        slug=part["slug"], provider=part["provider"], base_url={vendors!r} + part["path"],
-        model=part["model"], options={{}}, ttl=timedelta(hours=part["ttl_hours"]),
+        slug=fields["slug"], provider=fields["provider"], base_url={vendors!r} + fields["path"],
+        model=fields["model"], options={{}}, ttl=timedelta(hours=fields["ttl_hours"]),
         max_concurrency=4, enabled=True, key=Secret("sim-key"),
     )
 """
@@ -67,37 +67,37 @@ _RELEASE = """
 from dashboard.models import Incident
 from dashboard.trust import detection
 for incident in Incident.objects.filter(release_wanted=True):
-    detection.release(incident, by=None, note="The vendor says that it is mended.")
+    detection.release_incident(incident, by=None, note="The vendor says that it is mended.")
 """
 
 
-class Stage:
-    """A database with a simulated clock, the vendors, and what the test sees of both."""
+class StoryRunner:
+    """A database with a simulated clock, and the simulated vendors."""
 
-    def __init__(self, url: str, vendors: str, parts: Sequence[Part]) -> None:
+    def __init__(self, url: str, vendors: str, endpoints: Sequence[StoryEndpoint]) -> None:
         self.env = {**os.environ, **environment(), **SETTINGS, "DATABASE_URL": url}
-        self.parts = parts
-        written = json.dumps([asdict(part) for part in parts])
-        self.python(_PREPARE.format(parts=written, vendors=vendors))
+        self.endpoints = endpoints
+        fields = json.dumps([asdict(endpoint) for endpoint in endpoints])
+        self.python(_PREPARE.format(endpoints=fields, vendors=vendors))
         self.session = psycopg.connect(url, autocommit=True)
         self.clock = SimulatedClock(self.session, vendors)
 
     def python(self, code: str) -> str:
-        """What some lines print, with Django set up, in a process of their own."""
+        """Run code with Django set up in its own process; returns its output."""
         command = [sys.executable, "manage.py", "shell", "--verbosity", "0", "-c", code]
-        done = subprocess.run(
+        completed = subprocess.run(
             command, cwd=ROOT, env=self.env, check=True, stdout=subprocess.PIPE, text=True
         )
-        return done.stdout
+        return completed.stdout
 
     def sql(self, statement: LiteralString, *values: object) -> list[tuple[Any, ...]]:
         cursor = self.session.execute(statement, values or None)
         return cursor.fetchall() if cursor.description else []
 
-    def play(self) -> None:
-        """Jump from one due moment to the next until every part is over."""
-        while self._go_on():
-            # What beat sends; the schedule, the doorbells and the runs are the product's.
+    def run_stories(self) -> None:
+        """Jump from one due time to the next until every story is over."""
+        while self._advance_clock():
+            # What beat sends; scheduling, wake-ups and runs are up to the product.
             beat.delay()
             self._wait_until_quiet()
             if self.sql("SELECT 1 FROM dashboard_incident WHERE release_wanted"):
@@ -107,11 +107,11 @@ class Stage:
         self.clock.close()
         self.session.close()
 
-    def _go_on(self) -> bool:
-        """Move the clock to the next due moment; False where nobody is left."""
-        for part in self.parts:
-            over = self.clock.began + timedelta(days=part.until_day)
-            self.sql(_END, part.slug, over)
+    def _advance_clock(self) -> bool:
+        """Move the clock to the next due time; False if no endpoint is due any more."""
+        for endpoint in self.endpoints:
+            end = self.clock.began + timedelta(days=endpoint.until_day)
+            self.sql(_END, endpoint.slug, end)
         ((moment,),) = self.sql(_NEXT)
         if moment is not None:
             self.clock.move_to(moment)
@@ -125,8 +125,8 @@ class Stage:
 
 
 @contextmanager
-def play_on_stage(parts: Sequence[Part], folder: Path) -> Iterator[Stage]:
-    """Everything that a play needs, gone afterwards."""
+def start_stories(endpoints: Sequence[StoryEndpoint], folder: Path) -> Iterator[StoryRunner]:
+    """Start database, vendors and workers for the stories, and remove them afterwards."""
     server = environment()["DATABASE_URL"].rpartition("/")[0]
     database = f"stories_{os.getpid()}"
     with ExitStack() as stack:
@@ -134,23 +134,23 @@ def play_on_stage(parts: Sequence[Part], folder: Path) -> Iterator[Stage]:
         admin.execute(sql.SQL("CREATE DATABASE {}").format(sql.Identifier(database)))
         drop = sql.SQL("DROP DATABASE {} WITH (FORCE)").format(sql.Identifier(database))
         stack.callback(admin.execute, drop)
-        install(f"{server}/{database}", database)
+        install_clock(f"{server}/{database}", database)
         broker().flushdb()
         stack.callback(broker().flushdb)
         vendors, _ = stack.enter_context(served())
-        stage = Stage(f"{server}/{database}", vendors, parts)
-        stack.callback(stage.close)
-        env = {**SETTINGS, "DATABASE_URL": stage.env["DATABASE_URL"]}
+        runner = StoryRunner(f"{server}/{database}", vendors, endpoints)
+        stack.callback(runner.close)
+        env = {**SETTINGS, "DATABASE_URL": runner.env["DATABASE_URL"]}
         stack.enter_context(celery_worker(folder / "worker.log", concurrency=2, **env))
-        yield stage
+        yield runner
 
 
 _END: LiteralString = """
 UPDATE dashboard_endpoint SET enabled = false WHERE slug = %s AND next_due_at > %s
 """
 
-# A run may be a little late, so that several are made at once, as in a busy fleet. Of an endpoint
-# with a run under way, the run says when: one that is tried again waits.
+# A run may be a little late, so that several are made at once, as in a busy fleet. For an endpoint
+# with a run under way the time of the run counts, because a retry waits.
 _NEXT: LiteralString = """
 SELECT min(CASE WHEN r.id IS NOT NULL THEN r.not_before ELSE e.next_due_at
     + CASE e.next_trigger WHEN 'confirm' THEN interval '1 minute'

@@ -1,6 +1,6 @@
-"""Weeks of the simulated vendors through real Celery and Postgres, and what detection made of them.
+"""Weeks of simulated vendors through real Celery and Postgres, and what detection makes of them.
 
-Each part is played once, on a clock that jumps from run to run. Days are those of the story.
+Each story runs once, on a clock that jumps from run to run. Days are those of the story.
 """
 
 from __future__ import annotations
@@ -17,27 +17,27 @@ from health.modes import Mode, fallback_modes
 from health.severity import Severity
 from probes.outcomes import Metric
 from simulators.stories import DAY
-from tests.stories.story_stage import Part, Stage, play_on_stage
-from tests.stories.timeline import RunMade, Timeline, read_timeline
+from tests.stories.story_stage import StoryEndpoint, StoryRunner, start_stories
+from tests.stories.timeline import StoryRun, Timeline, read_timeline
 
 pytestmark = pytest.mark.timeout(900)
 
 MENDED = f"/with/leak-hermes,p=0.2,from={2 * DAY},until={12 * DAY}/openai/v1"
 BROKEN = f"/with/leak-hermes,p=0.65,from={2 * DAY},until={5 * DAY}/openai/v1"
 
-# slug, provider, address, model, TTL in hours, and the day on which the part is over
-PARTS = (
-    Part("healthy", "openai", "/stories/healthy/openai/v1", "sim-steady", 24, 8),
-    Part("outage", "anthropic", "/stories/outage/anthropic", "sim-steady", 5, 3.5),
-    Part("slow-decay", "qwen", "/stories/slow-decay/qwen/v1", "sim-coder", 24, 14.5),
-    Part("lost-replay", "openai", "/stories/lost-replay/relay/v1", "sim-auto", 24, 11.5),
-    Part("flapping", "openai", "/stories/flapping/vllm/v1", "sim-steady", 6, 8),
-    Part("mended", "openai", MENDED, "sim-steady", 24, 16),
-    Part("broken", "openai", BROKEN, "sim-steady", 24, 10),
+# Slug, provider, path, model, TTL in hours, and the day on which the story ends.
+ENDPOINTS = (
+    StoryEndpoint("healthy", "openai", "/stories/healthy/openai/v1", "sim-steady", 24, 8),
+    StoryEndpoint("outage", "anthropic", "/stories/outage/anthropic", "sim-steady", 5, 3.5),
+    StoryEndpoint("slow-decay", "qwen", "/stories/slow-decay/qwen/v1", "sim-coder", 24, 14.5),
+    StoryEndpoint("lost-replay", "openai", "/stories/lost-replay/relay/v1", "sim-auto", 24, 11.5),
+    StoryEndpoint("flapping", "openai", "/stories/flapping/vllm/v1", "sim-steady", 6, 8),
+    StoryEndpoint("mended", "openai", MENDED, "sim-steady", 24, 16),
+    StoryEndpoint("broken", "openai", BROKEN, "sim-steady", 24, 10),
 )
 
-# What becomes of incidents, in this order, each between two days. How often the watch warns
-# before, and whether an incident grows worse in several steps, is chance.
+# The events of incidents, in this order, each between two days. How often the watch warns before,
+# and whether an incident escalates in several steps, is random.
 MILESTONES = ("opened", "release_wanted", "released", "eased", "recovered")
 EXPECTED: Mapping[str, Sequence[tuple[str, float, float]]] = {
     "healthy": [],
@@ -47,7 +47,7 @@ EXPECTED: Mapping[str, Sequence[tuple[str, float, float]]] = {
     "lost-replay": [("opened", 10, 11.3)],
     # A fifth of the calls leak for ten days, until day 12.
     "mended": [("opened", 2, 8), ("eased", 12, 15.2), ("recovered", 12, 15.7)],
-    # Two calls in three leak for three days; nobody trusts it again without being told to.
+    # Two calls in three leak for three days; its fallback modes end only after a release.
     "broken": [
         ("opened", 2, 3.5),
         ("release_wanted", 5, 8),
@@ -60,101 +60,103 @@ EXPECTED: Mapping[str, Sequence[tuple[str, float, float]]] = {
 
 
 @pytest.fixture(scope="module")
-def stage(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Stage]:
-    with play_on_stage(PARTS, tmp_path_factory.mktemp("stories")) as stage:
-        stage.play()
-        yield stage
+def runner(tmp_path_factory: pytest.TempPathFactory) -> Iterator[StoryRunner]:
+    with start_stories(ENDPOINTS, tmp_path_factory.mktemp("stories")) as runner:
+        runner.run_stories()
+        yield runner
 
 
 @pytest.fixture(scope="module")
-def told(stage: Stage) -> dict[str, Timeline]:
-    return {part.slug: read_timeline(stage, part.slug) for part in PARTS}
+def timelines(runner: StoryRunner) -> dict[str, Timeline]:
+    return {endpoint.slug: read_timeline(runner, endpoint.slug) for endpoint in ENDPOINTS}
 
 
 @pytest.mark.parametrize("slug", EXPECTED)
-def test_a_story_has_the_timeline_that_is_expected(slug: str, told: dict[str, Timeline]) -> None:
-    """Every milestone in its order and between its days, and no other."""
-    seen = told[slug].noticed(*MILESTONES)
+def test_a_story_has_the_expected_milestones(slug: str, timelines: dict[str, Timeline]) -> None:
+    """Every milestone comes in order and between its days, and there is no other."""
+    events = timelines[slug].events_of(*MILESTONES)
 
-    assert [event.kind for event in seen] == [kind for kind, _, _ in EXPECTED[slug]]
-    for event, (_, first, last) in zip(seen, EXPECTED[slug], strict=True):
+    assert [event.kind for event in events] == [kind for kind, _, _ in EXPECTED[slug]]
+    for event, (_, first, last) in zip(events, EXPECTED[slug], strict=True):
         assert first <= event.day <= last, event
 
 
 @pytest.mark.parametrize("slug", EXPECTED)
 def test_a_profile_begins_with_a_burst_and_freezes_its_baseline(
-    slug: str, told: dict[str, Timeline]
+    slug: str, timelines: dict[str, Timeline]
 ) -> None:
-    """Twenty runs, five to twelve minutes apart, the first of them full; then normal is known."""
-    story = told[slug]
+    """Twenty runs, five to twelve minutes apart and the first one full, freeze the baseline."""
+    story = timelines[slug]
     burst = story.runs[:20]
 
     assert {run.trigger for run in burst} == {"baseline"}
     assert [run.suite for run in burst] == ["full"] + ["light"] * 19
     assert all(5 <= minutes <= 12 for minutes in _minutes_between(burst))
-    frozen = {event.metric: event.run for event in story.noticed("frozen")}
+    frozen = {event.metric: event.run for event in story.events_of("frozen")}
     assert frozen["parse_success"] == burst[-1].id
 
 
-def test_a_healthy_endpoint_is_left_alone(told: dict[str, Timeline]) -> None:
-    """No warning, no mode, no notice, and after the burst only what its TTL asks for."""
-    story = told["healthy"]
+def test_a_healthy_endpoint_has_no_incidents(timelines: dict[str, Timeline]) -> None:
+    """No warning, mode or notice, and after the burst only runs by TTL."""
+    story = timelines["healthy"]
 
     assert {event.kind for event in story.events} == {"frozen"}
-    assert (story.switches, story.told) == ([], [])
+    assert (story.switches, story.notice_kinds) == ([], [])
     assert {(run.trigger, run.suite) for run in story.runs[20:]} == {("ttl", "light")}
 
 
-def test_an_outage_is_no_degradation(told: dict[str, Timeline]) -> None:
-    """Its runs have no verdict and count for nothing but availability."""
-    story = told["outage"]
+def test_an_outage_is_no_degradation(timelines: dict[str, Timeline]) -> None:
+    """Its runs have no verdict and count only for availability."""
+    story = timelines["outage"]
     down = [run for run in story.runs if run.state == "failed"]
 
     assert down
     assert all(2.25 <= run.day < 2.5 for run in down)
     assert {(run.answered, run.trials) for run in down} == {(0, None)}
-    assert {run.answered == run.asked for run in story.runs if run not in down} == {True}
+    assert {run.answered == run.planned for run in story.runs if run not in down} == {True}
     assert {event.kind for event in story.events} == {"frozen"}
-    assert (story.switches, story.told) == ([], [])
+    assert (story.switches, story.notice_kinds) == ([], [])
 
 
 @pytest.mark.parametrize("slug", ["slow-decay", "mended", "broken"])
-def test_a_warning_is_followed_by_runs_that_settle_it(slug: str, told: dict[str, Timeline]) -> None:
-    """Four full runs, minutes apart, and fewer only where the case was clear before."""
-    story = told[slug]
-    settled = {event.run for event in story.noticed("opened", "calmed")}
+def test_a_warning_is_followed_by_confirmation_runs(
+    slug: str, timelines: dict[str, Timeline]
+) -> None:
+    """Four full runs, minutes apart, and fewer only if the alarm is decided earlier."""
+    story = timelines[slug]
+    decided = {event.run for event in story.events_of("opened", "calmed")}
 
-    assert story.noticed("warned")
-    for warned in story.noticed("warned"):
+    assert story.events_of("warned")
+    for warned in story.events_of("warned"):
         first, *later = (run for run in story.runs if run.id >= warned.run)
         confirming = list(takewhile(lambda run: run.trigger == "confirm", later))
-        assert confirming[-1].id in settled or len(confirming) == 4 or confirming == later
+        assert confirming[-1].id in decided or len(confirming) == 4 or confirming == later
         assert {run.suite for run in confirming} == {"full"}
         assert all(5 <= minutes <= 10 for minutes in _minutes_between([first, *confirming]))
 
 
-def test_an_incident_grows_with_the_decay_and_so_do_its_modes(told: dict[str, Timeline]) -> None:
-    """Severity never falls while calls leak ever more often; what is on is what it asks for."""
-    story = told["slow-decay"]
+def test_an_incident_and_its_modes_escalate_with_the_decay(timelines: dict[str, Timeline]) -> None:
+    """Severity never falls while leaks increase, and the modes on are those it requires."""
+    story = timelines["slow-decay"]
     (incident,) = story.incidents
-    severities = [event.severity or 0 for event in story.noticed("opened", "escalated")]
+    severities = [event.severity or 0 for event in story.events_of("opened", "escalated")]
 
     assert severities == sorted(set(severities))
     assert (incident.metric, incident.severity) == ("parse_success", severities[-1])
     assert incident.severity >= Severity.S2
     on = {Mode(switch.mode) for switch in story.switches if switch.off is None}
     assert on == fallback_modes(Metric.PARSE_SUCCESS, Severity(incident.severity))
-    assert len(story.switches) == len(on), "nothing was let go on the way"
+    assert len(story.switches) == len(on), "no mode was switched off on the way"
 
 
-def test_a_lost_replay_acts_with_the_first_run_that_sees_it(told: dict[str, Timeline]) -> None:
-    """A refusal needs no statistics: no warning, no confirmation, modes on in the same moment."""
-    story = told["lost-replay"]
+def test_a_lost_replay_opens_an_incident_with_the_first_run(timelines: dict[str, Timeline]) -> None:
+    """A refusal needs no statistics: no warning, no confirmation, and modes are on at once."""
+    story = timelines["lost-replay"]
     (incident,) = story.incidents
 
     assert incident.run == next(run for run in story.runs if run.day >= 10).id
     assert (incident.metric, incident.refused) == ("reasoning_replay_error", True)
-    assert story.noticed("warned") == []
+    assert story.events_of("warned") == []
     assert "confirm" not in {run.trigger for run in story.runs}
     assert {(switch.mode, switch.on) for switch in story.switches} == {
         ("verbatim_history", incident.opened),
@@ -162,12 +164,12 @@ def test_a_lost_replay_acts_with_the_first_run_that_sees_it(told: dict[str, Time
     }
 
 
-def test_flapping_gives_few_entries(told: dict[str, Timeline]) -> None:
-    """At most half of those that "the last run was below 0.9" makes of the same runs.
+def test_flapping_opens_few_incidents(timelines: dict[str, Timeline]) -> None:
+    """At most half as many as the rule "the last run was below 0.9" would open on the same runs.
 
-    Nor can there be more than four in eight days: each lasts twice as long as the one before.
+    There are at most four in eight days, because each lasts twice as long as the one before.
     """
-    story = told["flapping"]
+    story = timelines["flapping"]
     naive = sum(now.is_below and not before.is_below for before, now in pairwise(story.runs))
     naive += story.runs[0].is_below
 
@@ -178,26 +180,26 @@ def test_flapping_gives_few_entries(told: dict[str, Timeline]) -> None:
             assert incident.lasted >= 2**number * (DWELL / timedelta(days=1))
 
 
-def test_recovery_is_looked_for_at_four_times_the_pace(told: dict[str, Timeline]) -> None:
-    """While the incident is open, runs come about every six hours of a TTL of a day."""
-    story = told["mended"]
+def test_recovery_runs_come_four_times_as_often(timelines: dict[str, Timeline]) -> None:
+    """While the incident is open, runs come about every six hours with a TTL of a day."""
+    story = timelines["mended"]
     (incident,) = story.incidents
-    (left,) = story.noticed("recovered")
+    (recovered,) = story.events_of("recovered")
 
-    looking = story.between(incident.run, left.run)
-    assert {(run.trigger, run.suite) for run in looking} == {("recovery", "light")}
-    hours = [minutes / 60 for minutes in _minutes_between(looking)]
+    during = story.runs_between(incident.run, recovered.run)
+    assert {(run.trigger, run.suite) for run in during} == {("recovery", "light")}
+    hours = [minutes / 60 for minutes in _minutes_between(during)]
     assert all(5.3 <= gap <= 8.8 for gap in hours)
-    after = [run.trigger for run in story.runs if run.id > left.run]
+    after = [run.trigger for run in story.runs if run.id > recovered.run]
     assert set(after) <= {"ttl"}
     assert incident.lasted >= DWELL / timedelta(days=1)
 
 
-def test_modes_are_let_go_one_step_at_a_time(told: dict[str, Timeline]) -> None:
-    """What the severest step switched on goes first, and each step is another run."""
-    story = told["broken"]
+def test_modes_are_switched_off_one_step_at_a_time(timelines: dict[str, Timeline]) -> None:
+    """The modes of the most severe step end first, and each step is another run."""
+    story = timelines["broken"]
     off = {switch.mode: switch.off for switch in story.switches}
-    eased, milder, recovered = (e.day for e in story.noticed("eased", "recovered"))
+    eased, milder, recovered = (e.day for e in story.events_of("eased", "recovered"))
 
     assert eased < milder < recovered
     assert off == {
@@ -208,10 +210,10 @@ def test_modes_are_let_go_one_step_at_a_time(told: dict[str, Timeline]) -> None:
     }
 
 
-def test_what_is_told_of_a_recovery_comes_in_order(told: dict[str, Timeline]) -> None:
-    """Opened, perhaps grown worse, a decision wanted where it was severe, eased, recovered."""
-    mild = [kind for kind in told["mended"].told if kind != "incident.escalated"]
-    severe = [kind for kind in told["broken"].told if kind != "incident.escalated"]
+def test_notices_of_a_recovery_come_in_order(timelines: dict[str, Timeline]) -> None:
+    """Opened, maybe escalated, a decision requested if it was severe, eased, recovered."""
+    mild = [kind for kind in timelines["mended"].notice_kinds if kind != "incident.escalated"]
+    severe = [kind for kind in timelines["broken"].notice_kinds if kind != "incident.escalated"]
 
     assert mild == ["incident.opened", "mode.changed", "incident.recovered"]
     assert severe == [
@@ -223,14 +225,14 @@ def test_what_is_told_of_a_recovery_comes_in_order(told: dict[str, Timeline]) ->
     ]
 
 
-def test_replaying_all_runs_gives_the_same_watch(stage: Stage) -> None:
-    """The state that the runs left behind one by one is only a cache."""
-    compared = json.loads(stage.python(_REPLAY))
+def test_replaying_all_runs_gives_the_same_watch(runner: StoryRunner) -> None:
+    """The stored state of the watch is only a cache."""
+    compared = json.loads(runner.python(_REPLAY))
 
-    assert compared == {part.slug: True for part in PARTS}
+    assert compared == {endpoint.slug: True for endpoint in ENDPOINTS}
 
 
-def _minutes_between(runs: Sequence[RunMade]) -> list[float]:
+def _minutes_between(runs: Sequence[StoryRun]) -> list[float]:
     return [(later.day - earlier.day) * 24 * 60 for earlier, later in pairwise(runs)]
 
 
@@ -241,7 +243,7 @@ from dashboard.trust import detection
 profiles = {endpoint.slug: endpoint.profile for endpoint in Endpoint.objects.all()}
 print(json.dumps({
     slug: bool(profile.runs.count())
-    and detection.replay(profile) == Watch.objects.state_of(profile)
+    and detection.replay_watch(profile) == Watch.objects.state_of(profile)
     for slug, profile in profiles.items()
 }))
 """

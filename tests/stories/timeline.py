@@ -1,4 +1,4 @@
-"""What became of one endpoint in a play, in days of the story."""
+"""Runs, events, incidents and modes of one endpoint, in days of the story."""
 
 from __future__ import annotations
 
@@ -6,12 +6,12 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, LiteralString
 
-from tests.stories.story_stage import Stage
+from tests.stories.story_stage import StoryRunner
 
 
 @dataclass(frozen=True, slots=True)
-class RunMade:
-    """A run that was made; of `trials` watched turns that owe a call, `parsed` had one."""
+class StoryRun:
+    """A run; of `trials` watched turns that should have a call, `parsed` had one."""
 
     id: int
     day: float
@@ -20,19 +20,19 @@ class RunMade:
     state: str
     parsed: int | None
     trials: int | None
-    # Attempts that had an answer, of all.
+    # Attempts with a response, of all.
     answered: int
-    asked: int
+    planned: int
 
     @property
     def is_below(self) -> bool:
-        """What a rule without statistics goes by."""
+        """Whether a rule without statistics would raise an alarm."""
         return bool(self.trials) and (self.parsed or 0) < 0.9 * (self.trials or 0)
 
 
 @dataclass(frozen=True, slots=True)
 class Event:
-    """Something that the watch noticed, or a person did, after that run."""
+    """An event of the watch, or a decision of a person, after that run."""
 
     run: int
     day: float
@@ -66,41 +66,39 @@ class Switch:
 
 @dataclass(frozen=True, slots=True)
 class Timeline:
-    """Everything of one endpoint, the oldest first."""
+    """Everything about one endpoint, oldest first."""
 
-    runs: list[RunMade]
+    runs: list[StoryRun]
     events: list[Event]
     incidents: list[Incident]
     switches: list[Switch]
-    # Kinds of notices.
-    told: list[str]
+    notice_kinds: list[str]
 
-    def noticed(self, *kinds: str) -> list[Event]:
+    def events_of(self, *kinds: str) -> list[Event]:
         return [event for event in self.events if event.kind in kinds]
 
-    def between(self, first: int, last: int) -> list[RunMade]:
+    def runs_between(self, first: int, last: int) -> list[StoryRun]:
         """The runs after one and up to another."""
         return [run for run in self.runs if first < run.id <= last]
 
 
-def read_timeline(stage: Stage, slug: str) -> Timeline:
-    """The timeline of an endpoint, from the rows."""
+def read_timeline(runner: StoryRunner, slug: str) -> Timeline:
+    """Read the timeline of an endpoint from the rows."""
 
     def rows(statement: LiteralString) -> list[list[Any]]:
-        found = stage.sql(statement, slug)
-        return [[_day(stage, value) for value in row] for row in found]
+        return [[_day(runner, value) for value in row] for row in runner.sql(statement, slug)]
 
     return Timeline(
-        runs=[RunMade(*row) for row in rows(_RUNS)],
+        runs=[StoryRun(*row) for row in rows(_RUNS)],
         events=[Event(*row) for row in rows(_EVENTS)],
         incidents=[Incident(*row) for row in rows(_INCIDENTS)],
         switches=[Switch(*row) for row in rows(_SWITCHES)],
-        told=[kind for (kind,) in rows(_TOLD)],
+        notice_kinds=[kind for (kind,) in rows(_NOTICES)],
     )
 
 
-def _day(stage: Stage, value: Any) -> Any:
-    return stage.clock.day(value) if isinstance(value, datetime) else value
+def _day(runner: StoryRunner, value: Any) -> Any:
+    return runner.clock.day(value) if isinstance(value, datetime) else value
 
 
 _RUNS: LiteralString = """
@@ -130,7 +128,7 @@ JOIN dashboard_profile p ON p.id = s.profile_id JOIN dashboard_endpoint e ON e.i
 WHERE e.slug = %s ORDER BY s.id
 """
 
-_TOLD: LiteralString = """
+_NOTICES: LiteralString = """
 SELECT n.kind FROM dashboard_notice n JOIN dashboard_endpoint e ON e.id = n.endpoint_id
 WHERE e.slug = %s ORDER BY n.id
 """

@@ -28,7 +28,9 @@ def store_simulated_run(endpoint: Endpoint, simulated: SimulatedRun) -> Run:
     profile = _run_profile(endpoint, simulated)
     run = _create_run(endpoint, profile, simulated)
     _store_attempts(run, simulated.attempts, month)
-    finish.follow(run, profile, simulated.attempts, told=simulated.engine.facts.items())
+    finish.record_results(
+        run, profile, simulated.attempts, engine_facts=simulated.engine.facts.items()
+    )
     if run.state == State.FINISHED:
         Endpoint.objects.filter(pk=endpoint.pk).update(
             last_finished_at=run.finished_at, next_trigger="ttl"
@@ -44,7 +46,7 @@ def _run_profile(endpoint: Endpoint, simulated: SimulatedRun) -> Profile:
         current.save(update_fields=["created_at"])
     template, known = simulated.engine.chat_template_hash, current.chat_template_hash
     if template and known and template != known:
-        return profiles.open_next(current, template, at=simulated.at)
+        return profiles.open_next_profile(current, template, at=simulated.at)
     if template and not known:
         profiles.adopt_template(current, template)
     return current

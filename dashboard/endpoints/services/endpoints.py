@@ -97,7 +97,7 @@ def create(  # noqa: PLR0913 -- keyword-only: the fields of a registration
         onboarding_left=settings.BASELINE_RUNS if onboarding_runs is None else onboarding_runs,
     )
     _save(endpoint)
-    profiles.open_first(endpoint)
+    profiles.open_first_profile(endpoint)
     if key:
         credentials.store_key(endpoint, key)
     settle(endpoint)
@@ -150,7 +150,7 @@ def update(
         credentials.store_key(endpoint, key)
     is_stored = credentials.has_key(endpoint)
     _record_edit(endpoint, before, by=by, key=_key_change(key, had=had_key, has=is_stored))
-    new_epoch = profiles.follow_edit(endpoint)
+    new_epoch = profiles.supersede_if_key_changed(endpoint)
     settle(endpoint)
     key_wiped = had_key and not forget_key and not is_stored
     return EndpointUpdate(endpoint, key_wiped=key_wiped, new_epoch=new_epoch)
@@ -163,7 +163,7 @@ def remove(endpoint: Endpoint) -> None:
     before = _audit_fields(endpoint, has_key=credentials.has_key(endpoint))
     credentials.delete_key(endpoint)
     runs.abandon_active_run(endpoint, reason="the endpoint was removed")
-    profiles.end_all(endpoint, reason="The endpoint was removed.")
+    profiles.end_open_incidents(endpoint, reason="The endpoint was removed.")
     if Endpoint.objects.kept().filter(pk=endpoint.pk).update(removed_at=Now(), enabled=False):
         audit.record(
             Action.ENDPOINT_REMOVED,
@@ -171,7 +171,7 @@ def remove(endpoint: Endpoint) -> None:
             endpoint=endpoint,
             before=before,
         )
-    rollout_requests.void_changed(endpoint)
+    rollout_requests.void_changed_requests(endpoint)
 
 
 def _record_edit(

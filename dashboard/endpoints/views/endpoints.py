@@ -37,7 +37,7 @@ def _changes_key(request: HttpRequest) -> bool:
 @require_safe
 def endpoint_page(request: HttpRequest, slug: str) -> HttpResponse:
     endpoint = get_object_or_404(Endpoint.objects.kept(), slug=slug)
-    mode_panel = modes.context(endpoint)
+    mode_panel = modes.modes_context(endpoint)
     context = {
         **charts.charts_context(endpoint, request.GET),
         **read_page_context(endpoint, mode_panel["policy"]),

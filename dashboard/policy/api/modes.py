@@ -1,4 +1,4 @@
-"""Modes of an endpoint: which are on and why, switching them on and off by hand."""
+"""API of the modes of an endpoint: listing them, switching them on and off."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ class ModeIn(BaseModel):
     lasts_s: StrictInt | None = Field(
         default=None,
         ge=1,
-        le=int(service.LONGEST.total_seconds()),
+        le=int(service.MAX_DURATION.total_seconds()),
         description="Seconds; null: until it is switched off",
     )
 
@@ -94,8 +94,8 @@ def list_modes(
     """Modes that hold because too little is known are told by the policy, not here."""
     on = find_endpoint(slug).profile_in_force.switches.on().filter(pk__gt=cursor)
     switches = on.select_related("author").order_by("id")
-    shown, next_cursor = paging.cut_page(switches, limit, lambda switch: switch.pk)
-    return SwitchList(modes=[switch_out(switch) for switch in shown], next_cursor=next_cursor)
+    page, next_cursor = paging.cut_page(switches, limit, lambda switch: switch.pk)
+    return SwitchList(modes=[switch_out(switch) for switch in page], next_cursor=next_cursor)
 
 
 @router.post(
@@ -105,7 +105,7 @@ def switch_mode_on(request: HttpRequest, slug: Slug, body: ModeIn) -> Status[Swi
     """It holds for every caller at once: the policy has a new version with the answer."""
     lasts = None if body.lasts_s is None else timedelta(seconds=body.lasts_s)
     by = auth.request_token(request).created_by
-    made = service.switch_on(
+    switch = service.switch_on(
         find_endpoint(slug).profile_in_force,
         body.mode,
         by=by,
@@ -113,7 +113,7 @@ def switch_mode_on(request: HttpRequest, slug: Slug, body: ModeIn) -> Status[Swi
         lasts=lasts,
         pinned=body.pinned,
     )
-    return Status(201, switch_out(made))
+    return Status(201, switch_out(switch))
 
 
 @router.delete(

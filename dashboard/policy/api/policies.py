@@ -1,4 +1,4 @@
-"""What holds now for an endpoint, cheap to ask for again and again."""
+"""API of the policy of an endpoint, cheap to poll."""
 
 from __future__ import annotations
 
@@ -31,13 +31,13 @@ def read_policy(request: HttpRequest, slug: Slug) -> HttpResponseBase:
     policy = current_policy(slug)
     if policy is None:
         raise not_found_error("endpoint")
-    # It was checked when it was resolved; going through the schema again would only cost time.
+    # It was validated when it was resolved; validating it again would only cost time.
     body = to_json({"version": policy.version, **policy.body})
-    answer = HttpResponse(body, content_type="application/json")
-    answer.headers["Cache-Control"] = "private, no-cache"
+    response = HttpResponse(body, content_type="application/json")
+    response.headers["Cache-Control"] = "private, no-cache"
     etag = f'"{policy.version}"'
-    answer.headers["ETag"] = etag
-    return get_conditional_response(request, etag=etag, response=answer) or answer
+    response.headers["ETag"] = etag
+    return get_conditional_response(request, etag=etag, response=response) or response
 
 
 @router.get(
@@ -53,5 +53,5 @@ def list_policy_versions(
     limit: Limit = 20,
 ) -> PolicyVersionList:
     rows = PolicyVersion.objects.filter(endpoint=find_endpoint(slug), version__lt=cursor)
-    shown, next_cursor = paging.cut_page(rows.order_by("-version"), limit, lambda row: row.version)
-    return PolicyVersionList(versions=[version_out(row) for row in shown], next_cursor=next_cursor)
+    page, next_cursor = paging.cut_page(rows.order_by("-version"), limit, lambda row: row.version)
+    return PolicyVersionList(versions=[version_out(row) for row in page], next_cursor=next_cursor)

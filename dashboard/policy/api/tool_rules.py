@@ -1,4 +1,4 @@
-"""How tools are classed by their names: the operator's rules, then the tools of known agents."""
+"""API of tool classes: the operator's rules, then the tools of known agents."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from health.known_tools import DEFAULTS, VERSION
 from health.risk import Risk, RiskRule
 
 router = Router(tags=["policy"])
-_MOST_RULES = 2**31
+_MAX_POSITION = 2**31
 
 
 class NotedRule(BaseModel):
@@ -63,15 +63,15 @@ def list_tool_rules(
     limit: Annotated[int, Query(ge=1, le=1000, description="The most on a page")] = 500,
 ) -> ToolRuleList:
     """The first rule that fits a name decides; what fits none is dangerous."""
-    # By how many were before: their order is what matters, and people change it.
-    place = min(cursor, _MOST_RULES)
-    found = list(ToolRule.objects.in_order()[place : place + limit + 1])
-    rules = [_noted(each.rule) for each in found[:limit]]
-    next_cursor = place + limit if len(found) > limit else None
-    known = [KnownTool(**_noted(rule).model_dump(), agent=rule.agent) for rule in DEFAULTS]
+    # The cursor is a position, because rules are listed in an order that people change.
+    position = min(cursor, _MAX_POSITION)
+    page = list(ToolRule.objects.in_order()[position : position + limit + 1])
+    rules = [_rule_out(row.rule) for row in page[:limit]]
+    next_cursor = position + limit if len(page) > limit else None
+    known = [KnownTool(**_rule_out(rule).model_dump(), agent=rule.agent) for rule in DEFAULTS]
     defaults = KnownTools(version=VERSION, rules=known)
     return ToolRuleList(rules=rules, defaults=defaults, next_cursor=next_cursor)
 
 
-def _noted(rule: RiskRule) -> NotedRule:
+def _rule_out(rule: RiskRule) -> NotedRule:
     return NotedRule(pattern=rule.pattern, risk=rule.risk, note=rule.note)

@@ -1,4 +1,4 @@
-"""The card that shows the modes of an endpoint and switches them by hand."""
+"""The card that shows the modes of an endpoint and switches them manually."""
 
 from __future__ import annotations
 
@@ -27,81 +27,81 @@ from health.modes import Mode
 
 @needs(Right.READ, change=Right.TIGHTEN)
 @require_http_methods(["GET", "HEAD", "POST"])
-def part(request: HttpRequest, slug: str) -> HttpResponse:
+def modes_card(request: HttpRequest, slug: str) -> HttpResponse:
     endpoint = get_object_or_404(Endpoint.objects.kept(), slug=slug)
     if request.method != "POST":
-        return _shown(request, endpoint)
+        return _render_card(request, endpoint)
     form = SwitchOnForm(request.POST)
     if not form.is_valid():
-        return _answer(request, endpoint, refusal=_first_error(form), form=form)
+        return _respond(request, endpoint, refusal=_first_error(form), form=form)
     mode: Mode = form.cleaned_data["mode"]
     try:
         _switch_on(request, endpoint, mode, form.cleaned_data)
     except Refused as exc:
-        return _answer(request, endpoint, refusal=exc.message, form=form)
-    said = _("{mode} is pinned.") if form.cleaned_data["pinned"] else _("{mode} is on.")
-    return _answer(request, endpoint, done=said.format(mode=mode.value))
+        return _respond(request, endpoint, refusal=exc.message, form=form)
+    message = _("{mode} is pinned.") if form.cleaned_data["pinned"] else _("{mode} is on.")
+    return _respond(request, endpoint, done=message.format(mode=mode.value))
 
 
-# Whoever may switch modes on may let go of them; the service says who may undo an incident's.
+# The right to switch modes on includes switching them off; the service checks automatic ones.
 @needs(Right.TIGHTEN)
 @require_POST
-def off(request: HttpRequest, slug: str, switch_id: int) -> HttpResponse:
+def switch_mode_off(request: HttpRequest, slug: str, switch_id: int) -> HttpResponse:
     endpoint = get_object_or_404(Endpoint.objects.kept(), slug=slug)
     switch = get_object_or_404(ModeSwitch, pk=switch_id, profile__endpoint=endpoint)
     reason = request.POST.get("reason", "")
     try:
         was_on = modes.switch_off(switch, by=cast(User, request.user), reason=reason)
     except Refused as exc:
-        return _answer(request, endpoint, refusal=exc.message)
+        return _respond(request, endpoint, refusal=exc.message)
     if not was_on:
-        return _answer(request, endpoint, refusal=_was_off(switch))
-    return _answer(request, endpoint, done=_("{mode} is off.").format(mode=switch.mode))
+        return _respond(request, endpoint, refusal=_already_off_message(switch))
+    return _respond(request, endpoint, done=_("{mode} is off.").format(mode=switch.mode))
 
 
 @needs(Right.OPERATE)
 @require_POST
-def release(request: HttpRequest, slug: str, switch_id: int) -> HttpResponse:
-    """Ask that a pinned mode be let go of; somebody else decides."""
+def request_mode_release(request: HttpRequest, slug: str, switch_id: int) -> HttpResponse:
+    """Request the release of a pinned mode; a second person decides."""
     endpoint = get_object_or_404(Endpoint.objects.kept(), slug=slug)
     switch = get_object_or_404(ModeSwitch, pk=switch_id, profile__endpoint=endpoint)
     by, reason = cast(User, request.user), request.POST.get("reason", "")
     try:
-        rollout_requests.ask_unpin(switch, by=by, reason=reason)
+        rollout_requests.request_unpin(switch, by=by, reason=reason)
     except Refused as exc:
-        return _answer(request, endpoint, refusal=exc.message)
-    said = _("Asked to let go of {mode}. It holds until somebody else approves.")
-    return _answer(request, endpoint, done=said.format(mode=switch.mode))
+        return _respond(request, endpoint, refusal=exc.message)
+    message = _("Asked to let go of {mode}. It holds until somebody else approves.")
+    return _respond(request, endpoint, done=message.format(mode=switch.mode))
 
 
-def _was_off(switch: ModeSwitch) -> str:
-    """Who was faster, or that its time was over."""
+def _already_off_message(switch: ModeSwitch) -> str:
+    """The message for a mode that was off already, with who switched it off."""
     ended = ModeSwitch.objects.select_related("off_by").get(pk=switch.pk)
     if ended.off_by is None:
         return _("{mode} was off already.").format(mode=ended.mode)
-    said = _("{name} had switched {mode} off already.")
-    return said.format(name=ended.off_by.get_username(), mode=ended.mode)
+    message = _("{name} had switched {mode} off already.")
+    return message.format(name=ended.off_by.get_username(), mode=ended.mode)
 
 
-def _shown(request: HttpRequest, endpoint: Endpoint) -> HttpResponse:
-    """The card; or to a card that asks whether it is still true, a word on who changed it.
+def _render_card(request: HttpRequest, endpoint: Endpoint) -> HttpResponse:
+    """The card; for a card that polls with `seen`, nothing or a message about the change.
 
-    It is not swapped unasked: somebody may be writing a reason in it.
+    A card is not replaced while polling, because a reason may be half typed in it.
     """
-    found = context(endpoint)
+    context = modes_context(endpoint)
     seen = request.GET.get("seen")
     if seen is None:
-        return render(request, "policy/_modes.html", found)
-    if seen == found["panel"].seen:
+        return render(request, "policy/_modes.html", context)
+    if seen == context["panel"].state_key:
         return HttpResponse(status=204)
-    last = modes_panel.last_change(found["panel"])
-    return render(request, "policy/_modes_changed.html", {**found, "last": last})
+    last = modes_panel.last_change(context["panel"])
+    return render(request, "policy/_modes_changed.html", {**context, "last": last})
 
 
-def context(endpoint: Endpoint) -> dict[str, Any]:
-    """What the card needs, on its own and inside its page."""
+def modes_context(endpoint: Endpoint) -> dict[str, Any]:
+    """The context of the card, on its own and inside the endpoint page."""
     policy = current_policy(endpoint.slug)
-    panel = modes_panel.read(endpoint.profile_in_force, policy.body if policy else {})
+    panel = modes_panel.read_modes_panel(endpoint.profile_in_force, policy.body if policy else {})
     return {
         "endpoint": endpoint,
         "panel": panel,
@@ -111,27 +111,28 @@ def context(endpoint: Endpoint) -> dict[str, Any]:
 
 
 def _switch_on(
-    request: HttpRequest, endpoint: Endpoint, mode: Mode, chosen: dict[str, Any]
+    request: HttpRequest, endpoint: Endpoint, mode: Mode, values: dict[str, Any]
 ) -> None:
-    lasts = _until(chosen["until"]) if chosen["until"] else chosen["lasts"]
+    lasts = _time_until(values["until"]) if values["until"] else values["lasts"]
     by = cast(User, request.user)
-    given = {"reason": chosen["reason"], "lasts": lasts, "pinned": chosen["pinned"]}
-    modes.switch_on(endpoint.profile_in_force, mode, by=by, **given)
+    reason, pinned = values["reason"], values["pinned"]
+    profile = endpoint.profile_in_force
+    modes.switch_on(profile, mode, by=by, reason=reason, lasts=lasts, pinned=pinned)
 
 
-def _until(moment: datetime) -> timedelta:
-    found = fetch_row("SELECT %(moment)s - statement_timestamp()", {"moment": moment})
-    assert found is not None
-    if found[0] <= timedelta():
+def _time_until(moment: datetime) -> timedelta:
+    row = fetch_row("SELECT %(moment)s - statement_timestamp()", {"moment": moment})
+    assert row is not None
+    if row[0] <= timedelta():
         raise Refused(_("That time is over already. Times are in UTC."))
-    return cast(timedelta, found[0])
+    return cast(timedelta, row[0])
 
 
 def _first_error(form: SwitchOnForm | ReasonForm) -> str:
     return next(str(error) for errors in form.errors.values() for error in errors)
 
 
-def _answer(
+def _respond(
     request: HttpRequest,
     endpoint: Endpoint,
     *,
@@ -139,11 +140,11 @@ def _answer(
     refusal: str = "",
     form: SwitchOnForm | None = None,
 ) -> HttpResponse:
-    """The card as it is now; without scripts, its page with a message."""
+    """The card as it is now; without scripts, a redirect to its page with a message."""
     if not request.headers.get("HX-Request"):
         messages.add_message(request, messages.SUCCESS if done else messages.ERROR, done or refusal)
         return redirect(f"{endpoint.get_absolute_url()}#modes")
     typed = {"typed": form.data} if form else {}
-    shown = {**context(endpoint), "done": done, "refusal": refusal, **typed}
-    response = render(request, "policy/_modes.html", shown)
+    context = {**modes_context(endpoint), "done": done, "refusal": refusal, **typed}
+    response = render(request, "policy/_modes.html", context)
     return trigger_client_event(response, "modes-changed") if done else response

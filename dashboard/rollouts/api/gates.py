@@ -78,7 +78,7 @@ def change_gates(request: HttpRequest, body: GatesIn) -> GatesOut:
     if errors:
         raise ApiError(422, f"{errors[0].field}: {errors[0].message}", details=errors[:20])
     by, seen = auth.token_owner(request), body.version or 0
-    service.change(body.gates, by=by, reason=body.reason, seen=seen)
+    service.change_gates(body.gates, by=by, reason=body.reason, seen=seen)
     return _current_out(*GateVersion.current())
 
 

@@ -55,7 +55,9 @@ def ask_for_stage(request: HttpRequest, slug: Slug, body: ReasonIn) -> Status[Ro
     """Of the profile of the present key. Somebody else decides; what the request rests on is kept
     with it, and if any of that changes before, the request is void."""
     by, token = auth.token_owner(request), auth.request_token(request)
-    created = service.ask(find_endpoint(slug).profile, by=by, reason=body.reason, token=token)
+    created = service.request_promotion(
+        find_endpoint(slug).profile, by=by, reason=body.reason, token=token
+    )
     return Status(201, rollout_detail(_find_request(created.pk)))
 
 
@@ -97,7 +99,7 @@ def ask_to_unpin(
     switch = switches.select_related("profile").filter(pk=switch_id).first()
     if switch is None:
         raise not_found_error("mode that is on")
-    created = service.ask_unpin(switch, by=by, reason=body.reason, token=token)
+    created = service.request_unpin(switch, by=by, reason=body.reason, token=token)
     return Status(201, rollout_detail(_find_request(created.pk)))
 
 
@@ -165,7 +167,7 @@ def withdraw_rollout(
 
 def _standing_out(endpoint: Endpoint) -> StandingOut:
     profile, in_force = endpoint.profile, endpoint.profile_in_force
-    gate_result = service.standing(profile)
+    gate_result = service.read_gate_result(profile)
     pending = profile.requests.pending().filter(kind=RolloutRequest.Kind.STAGE).first()
     return StandingOut(
         epoch=profile.epoch,

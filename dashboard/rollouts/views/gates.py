@@ -65,7 +65,7 @@ def _save_gates(request: HttpRequest, form: GatesForm, seen: str) -> str:
         return ""
     by, reason = cast(User, request.user), form.reason.cleaned_data["reason"]
     try:
-        gates.change(body, by=by, reason=reason, seen=int(seen))
+        gates.change_gates(body, by=by, reason=reason, seen=int(seen))
     except Refused as exc:
         return exc.message
     return ""

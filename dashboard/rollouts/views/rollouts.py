@@ -105,7 +105,9 @@ def request_promotion(request: HttpRequest, slug: str) -> HttpResponse:
         )
         return _render_refusal(request, endpoint, refusal, reason)
     try:
-        created = rollout_requests.ask(profile, by=cast(User, request.user), reason=reason)
+        created = rollout_requests.request_promotion(
+            profile, by=cast(User, request.user), reason=reason
+        )
     except Refused as exc:
         return _render_refusal(request, endpoint, exc.message, reason)
     message = _("Asked for {stage}. Somebody else decides now; the request says until when.")

@@ -26,4 +26,6 @@ def make_incident(endpoint: Endpoint, **over: Any) -> Incident:
 
 def switch_modes_on(incident: Incident) -> None:
     """The modes that the incident asks for."""
-    modes.follow(incident, reason="it fell", figures={}, at=incident.opened_at, tighten=True)
+    modes.apply_incident(
+        incident, reason="it fell", figures={}, at=incident.opened_at, tighten=True
+    )

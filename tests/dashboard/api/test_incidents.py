@@ -11,7 +11,7 @@ from dashboard.models import Incident
 from dashboard.models.watch import Lane
 from tests.dashboard.api.client import Asking, error_of
 from tests.dashboard.api.incidents import make_incident, switch_modes_on
-from tests.dashboard.policy.builders import trusted
+from tests.dashboard.policy.builders import make_trusted_endpoint
 from tests.factories import make_endpoint
 
 NOTE = {"note": "The vendor has told us."}
@@ -55,7 +55,7 @@ def test_a_longer_list_costs_no_further_statements(api: Asking) -> None:
 
 def test_an_incident_tells_what_happened_and_what_it_switched_on(api: Asking) -> None:
     """The sentence, the figures, the events and the modes."""
-    incident = make_incident(trusted())
+    incident = make_incident(make_trusted_endpoint())
     switch_modes_on(incident)
     api.post(f"/incidents/{incident.pk}/acknowledge", NOTE)
 
@@ -95,7 +95,7 @@ def test_a_severe_incident_is_released(api: Asking) -> None:
 
 def test_the_new_normal_is_accepted(api: Asking) -> None:
     """The incident ends, its modes go, and the policy says how little is known now."""
-    endpoint = trusted()
+    endpoint = make_trusted_endpoint()
     incident = make_incident(endpoint)
     switch_modes_on(incident)
 

@@ -11,7 +11,7 @@ from dashboard.trust import modes
 from health.modes import Mode
 from tests.dashboard.api.client import Asking, error_of
 from tests.dashboard.api.incidents import make_incident, switch_modes_on
-from tests.dashboard.policy.builders import let_pass, trusted
+from tests.dashboard.policy.builders import make_trusted_endpoint, move_into_past
 from tests.factories import make_endpoint
 
 PATH = "/endpoints/steady/modes"
@@ -25,7 +25,7 @@ def policy(api: Asking) -> list[str]:
 
 def test_a_mode_is_switched_on_and_off(api: Asking) -> None:
     """By whoever made the token, for the time asked for; the policy follows at once."""
-    trusted()
+    make_trusted_endpoint()
 
     made = api.post(PATH, BODY)
 
@@ -41,7 +41,7 @@ def test_a_mode_is_switched_on_and_off(api: Asking) -> None:
 
 def test_a_mode_without_a_time_stays(api: Asking) -> None:
     """Until somebody switches it off."""
-    trusted()
+    make_trusted_endpoint()
 
     made = api.post(PATH, {"mode": "no_tools", "reason": "trying"})
 
@@ -50,9 +50,9 @@ def test_a_mode_without_a_time_stays(api: Asking) -> None:
 
 def test_a_mode_that_has_run_out_is_not_listed(api: Asking) -> None:
     """Although nobody has written down yet that it is over."""
-    trusted()
+    make_trusted_endpoint()
     api.post(PATH, BODY)
-    let_pass(timedelta(hours=2))
+    move_into_past(timedelta(hours=2))
 
     assert api.get(PATH).json()["modes"] == []
 
@@ -95,7 +95,7 @@ def test_a_mode_is_switched_on_by_hand_once(api: Asking) -> None:
 
 def test_what_an_incident_wants_needs_a_reason_to_be_let_go(api: Asking) -> None:
     """It is listed apart from what people switched on."""
-    incident = make_incident(trusted())
+    incident = make_incident(make_trusted_endpoint())
     switch_modes_on(incident)
     listed = api.get(PATH).json()["modes"]
     address = f"{PATH}/{listed[0]['id']}"
@@ -108,8 +108,8 @@ def test_what_an_incident_wants_needs_a_reason_to_be_let_go(api: Asking) -> None
 
 def test_modes_of_another_endpoint_are_not_found(api: Asking) -> None:
     """Nor those that are off already."""
-    other = trusted(slug="other")
-    trusted()
+    other = make_trusted_endpoint(slug="other")
+    make_trusted_endpoint()
     switch = modes.switch_on(other.profile, Mode.NO_TOOLS, by=None, reason="trying")
 
     assert api.delete(f"{PATH}/{switch.pk}").status_code == 404

@@ -38,7 +38,7 @@ def test_pages_of_every_list_join(api: Asking) -> None:
     for number in range(5):
         at = now - timedelta(hours=number % 3)
         notes.add_note(endpoint, at=at, text=f"note {number}", by=None)
-        tool_rules.add(pattern=f"a{number}", risk=Risk.READ, by=None)
+        tool_rules.add_rule(pattern=f"a{number}", risk=Risk.READ, by=None)
         Profile.objects.create(
             endpoint=endpoint,
             epoch=number + 10,

@@ -12,7 +12,7 @@ from dashboard.trust import modes, tool_rules
 from health.modes import Mode
 from health.risk import Risk
 from tests.dashboard.api.client import Asking, error_of
-from tests.dashboard.policy.builders import let_pass, trusted
+from tests.dashboard.policy.builders import make_trusted_endpoint, move_into_past
 from tests.factories import make_endpoint
 
 PATH = "/endpoints/steady/policy"
@@ -26,7 +26,7 @@ def known(api: Asking, etag: str) -> int:
 
 def test_the_policy_comes_with_its_version_as_an_etag(api: Asking) -> None:
     """The answer has the shape that the document promises."""
-    trusted()
+    make_trusted_endpoint()
 
     answer = api.get(PATH)
 
@@ -51,7 +51,7 @@ def test_the_policy_comes_with_its_version_as_an_etag(api: Asking) -> None:
 )
 def test_what_the_caller_has_is_not_sent_again(api: Asking, sent: str, status: int) -> None:
     """Weak tags, lists and the star count as they do everywhere; anything else gets the answer."""
-    trusted()
+    make_trusted_endpoint()
     version = api.get(PATH).json()["version"]
 
     assert known(api, sent.format(version)) == status
@@ -59,7 +59,7 @@ def test_what_the_caller_has_is_not_sent_again(api: Asking, sent: str, status: i
 
 def test_not_modified_has_no_body_and_the_same_headers(api: Asking) -> None:
     """A cache between us and the caller stays right."""
-    trusted()
+    make_trusted_endpoint()
     etag = api.get(PATH).headers["ETag"]
 
     headers = {**api.headers, "If-None-Match": etag}
@@ -72,7 +72,7 @@ def test_not_modified_has_no_body_and_the_same_headers(api: Asking) -> None:
 
 def test_not_modified_costs_four_small_rows(api: Asking) -> None:
     """Four statements: who asks, what they may, whose it is, and what holds."""
-    trusted()
+    make_trusted_endpoint()
     etag = api.get(PATH).headers["ETag"]
 
     with CaptureQueriesContext(connection) as sent:
@@ -85,11 +85,11 @@ def test_not_modified_costs_four_small_rows(api: Asking) -> None:
 
 def test_a_change_ends_not_modified(api: Asking) -> None:
     """Modes, rules and the passing of time are all seen by the next question."""
-    endpoint = trusted()
+    endpoint = make_trusted_endpoint()
     changes: list[Callable[[], object]] = [
         lambda: modes.switch_on(endpoint.profile, Mode.NO_PARALLEL, by=None, reason="trying"),
-        lambda: tool_rules.add(pattern="a", risk=Risk.READ, by=None),
-        lambda: let_pass(2 * endpoint.ttl),
+        lambda: tool_rules.add_rule(pattern="a", risk=Risk.READ, by=None),
+        lambda: move_into_past(2 * endpoint.ttl),
     ]
 
     for change in changes:
@@ -117,7 +117,7 @@ def test_there_is_no_policy_of_what_is_not_there(api: Asking) -> None:
 
 def test_what_held_before_is_listed_newest_first(api: Asking) -> None:
     """Page by page, each as it was answered then."""
-    endpoint = trusted()
+    endpoint = make_trusted_endpoint()
     switch = modes.switch_on(endpoint.profile, Mode.NO_TOOLS, by=None, reason="trying")
     modes.switch_off(switch, by=None)
 
@@ -134,7 +134,7 @@ def test_what_held_before_is_listed_newest_first(api: Asking) -> None:
 
 def test_tool_rules_are_listed_with_the_known_tools(api: Asking) -> None:
     """Whoever enforces a policy elsewhere can class tools as we do."""
-    tool_rules.add(pattern="deploy_*", risk=Risk.WRITE, note="ours", by=None)
+    tool_rules.add_rule(pattern="deploy_*", risk=Risk.WRITE, note="ours", by=None)
 
     body = api.get("/tool-rules").json()
 

@@ -101,8 +101,8 @@ def _gated(endpoint: Endpoint, olga: User) -> int:
     root = User.objects.create_superuser("root")
     body = DEFAULTS.as_json()
     body["read_only"]["trials"] = 29
-    gates.change(body, by=root, reason="one less")
-    return rollout_requests.ask(endpoint.profile, by=olga, reason="a good week").pk
+    gates.change_gates(body, by=root, reason="one less")
+    return rollout_requests.request_promotion(endpoint.profile, by=olga, reason="a good week").pk
 
 
 def _operations() -> Iterator[Any]:

@@ -44,11 +44,15 @@ ACTIONS: dict[str, Callable[[], object]] = {
     "endpoints.remove": lambda: endpoints.remove(Endpoint.objects.get(slug="steady")),
     "runs.request": lambda: runs.request_run(Endpoint.objects.get(slug="idle"), by=None),
     "runs.cancel": lambda: runs.cancel_run(Run.objects.get(state="queued"), by="x"),
-    "detection.accept": lambda: detection.accept(
+    "detection.accept": lambda: detection.accept_baseline(
         Endpoint.objects.get(slug="fallen").profile, Metric.PARSE_SUCCESS, by=None, note="x"
     ),
-    "detection.release": lambda: detection.release(Incident.objects.get(), by=None, note="x"),
-    "detection.acknowledge": lambda: detection.acknowledge(Incident.objects.get(), by=None),
+    "detection.release": lambda: detection.release_incident(
+        Incident.objects.get(), by=None, note="x"
+    ),
+    "detection.acknowledge": lambda: detection.acknowledge_incident(
+        Incident.objects.get(), by=None
+    ),
     "channels.create": lambda: channels.create_channel(
         name="new", kind="webhook", url=URL, by=None
     ),
@@ -56,12 +60,12 @@ ACTIONS: dict[str, Callable[[], object]] = {
     "channels.switch_off": lambda: channels.switch_off_channel(Channel.objects.get(), "gone"),
     "channels.rotate": lambda: channels.rotate_secret(Channel.objects.get()),
     "channels.remove": lambda: channels.remove_channel(Channel.objects.get()),
-    "tool_rules.add": lambda: tool_rules.add(pattern="new_*", risk=Risk.READ, by=None),
-    "tool_rules.change": lambda: tool_rules.change(
+    "tool_rules.add": lambda: tool_rules.add_rule(pattern="new_*", risk=Risk.READ, by=None),
+    "tool_rules.change": lambda: tool_rules.change_rule(
         ToolRule.objects.get(pattern="a_*"), pattern="c_*", risk=Risk.READ, note=""
     ),
-    "tool_rules.move": lambda: tool_rules.move(ToolRule.objects.get(pattern="a_*"), up=True),
-    "tool_rules.remove": lambda: tool_rules.remove(ToolRule.objects.get(pattern="a_*")),
+    "tool_rules.move": lambda: tool_rules.move_rule(ToolRule.objects.get(pattern="a_*"), up=True),
+    "tool_rules.remove": lambda: tool_rules.remove_rule(ToolRule.objects.get(pattern="a_*")),
     "maintenance.plan": _window,
     "maintenance.cancel": lambda: maintenance.cancel_window(
         MaintenanceWindow.objects.get(), by=None
@@ -83,7 +87,7 @@ def rows(db: None) -> None:
     make_run(steady)
     make_webhook(URL)
     for pattern in ("a_*", "b_*"):
-        tool_rules.add(pattern=pattern, risk=Risk.READ, by=None)
+        tool_rules.add_rule(pattern=pattern, risk=Risk.READ, by=None)
     _window()
     notes.add_note(steady, at=None, text="x", by=None)
     link_now()

@@ -15,7 +15,7 @@ from dashboard.trust import detection, modes
 from health.detector import Baseline
 from health.modes import Mode
 from probes.outcomes import Metric
-from tests.dashboard.incidents.builders import degrade, settle, watch_run
+from tests.dashboard.incidents.builders import degrade, freeze_baseline, watch_run
 from tests.factories import make_endpoint, make_person
 from tests.markup import assert_contains
 
@@ -63,7 +63,7 @@ def test_an_expired_mode_ends_at_its_expiry(endpoint: Endpoint) -> None:
 
 def test_the_reference_starts_when_the_baseline_is_established(endpoint: Endpoint) -> None:
     """The line starts where the baseline was full, at the rate that runs are compared with."""
-    end = settle(endpoint)
+    end = freeze_baseline(endpoint)
 
     (reference,) = _read(endpoint).references
 
@@ -75,7 +75,7 @@ def test_the_reference_starts_when_the_baseline_is_established(endpoint: Endpoin
 
 def test_a_reference_is_displayed_like_its_metric(endpoint: Endpoint) -> None:
     """For a metric where low is good the line is at the failure rate; each metric has its own."""
-    settle(endpoint)
+    freeze_baseline(endpoint)
     WatchEvent.objects.update(metric=Metric.SCHEMA_FAILURE.value)
 
     (reference,) = _read(endpoint, Metric.SCHEMA_FAILURE).references
@@ -88,7 +88,9 @@ def test_a_reference_is_displayed_like_its_metric(endpoint: Endpoint) -> None:
 def test_a_baseline_reset_starts_another_reference(endpoint: Endpoint) -> None:
     """The old line ends at the reset, and a lower one starts there."""
     degrade(endpoint, failures=5, runs=8)
-    detection.accept(endpoint.profile, Metric.PARSE_SUCCESS, by=None, note="a smaller model")
+    detection.accept_baseline(
+        endpoint.profile, Metric.PARSE_SUCCESS, by=None, note="a smaller model"
+    )
 
     first, second = _read(endpoint).references
 

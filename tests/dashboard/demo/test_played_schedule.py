@@ -37,7 +37,7 @@ def test_the_wait_times_are_those_of_the_settings() -> None:
     """The constants equal the defaults of the settings."""
     assert BASELINE_RUNS == settings.BASELINE_RUNS
     assert WaitTimes(settings.BASELINE_EVERY, settings.CONFIRM_AFTER) == WAITS
-    assert MAX_VALUES == profiles.MOST_VALUES
+    assert MAX_VALUES == profiles.MAX_VALUES
 
 
 def test_a_warning_is_confirmed_and_an_incident_followed_up() -> None:

@@ -8,8 +8,8 @@ from django.utils import timezone
 
 from dashboard.models import Incident, Profile
 from dashboard.rollouts.stage_panel import read_stage_panel
-from dashboard.trust.text import day
-from tests.dashboard.incidents.builders import degrade, settle
+from dashboard.trust.text import format_day
+from tests.dashboard.incidents.builders import degrade, freeze_baseline
 from tests.factories import make_endpoint, make_finished_run
 from tests.markup import assert_contains, assert_not_contains
 
@@ -20,7 +20,7 @@ def test_an_open_incident_is_the_headline(signed_in: Client) -> None:
 
     page = signed_in.get("/endpoints/steady/")
 
-    finding = f"Parse success fell from 100% to 34% on {day(incident.opened_at)}"
+    finding = f"Parse success fell from 100% to 34% on {format_day(incident.opened_at)}"
     assert_contains(page, f"<title>steady: {finding} · Toolgauge</title>")
     assert page.context["headline"] == finding
 
@@ -28,9 +28,9 @@ def test_an_open_incident_is_the_headline(signed_in: Client) -> None:
 def test_a_healthy_endpoint_shows_since_when(signed_in: Client) -> None:
     """With a baseline and no open incident, the headline shows the day since when."""
     endpoint = make_endpoint()
-    settle(endpoint, before=timezone.now() - timedelta(hours=1))
+    freeze_baseline(endpoint, before=timezone.now() - timedelta(hours=1))
 
-    assert _headline(signed_in) == f"Holds since {day(timezone.now())}"
+    assert _headline(signed_in) == f"Holds since {format_day(timezone.now())}"
 
 
 def test_health_counts_from_the_end_of_the_last_incident(signed_in: Client) -> None:
@@ -41,7 +41,7 @@ def test_health_counts_from_the_end_of_the_last_incident(signed_in: Client) -> N
     Incident.objects.update(state="recovered", ended_at=ended)
     make_finished_run(endpoint)
 
-    assert _headline(signed_in) == f"Holds since {day(ended)}"
+    assert _headline(signed_in) == f"Holds since {format_day(ended)}"
 
 
 def test_states_without_a_verdict_have_their_own_headline(signed_in: Client) -> None:

@@ -12,7 +12,7 @@ from dashboard.fleet import queries as fleet
 from dashboard.models import Endpoint, Incident, ModeSwitch, Profile, Run, RunMetric, Watch
 from health.modes import EFFECTS, Mode
 from health.severity import Severity
-from tests.dashboard.incidents.builders import degrade, settle, watch_run
+from tests.dashboard.incidents.builders import degrade, freeze_baseline, watch_run
 from tests.factories import make_attempt, make_endpoint, make_finished_run, make_run
 from tests.markup import assert_contains, assert_not_contains
 
@@ -92,7 +92,9 @@ def test_a_row_shows_open_incidents_and_modes(signed_in: Client) -> None:
 def test_one_bad_run_keeps_an_endpoint_with_a_baseline_healthy(signed_in: Client) -> None:
     """With a baseline the watch decides, not the last run."""
     endpoint = make_endpoint()
-    watch_run(endpoint, 6, at=settle(endpoint, before=timezone.now() - timedelta(minutes=5)))
+    watch_run(
+        endpoint, 6, at=freeze_baseline(endpoint, before=timezone.now() - timedelta(minutes=5))
+    )
 
     summary = fleet.read_fleet(timezone.now(), None).summaries[0]
 

@@ -1,4 +1,4 @@
-"""Endpoints with a watched past: every incident here was opened by the detector itself."""
+"""Builds endpoints with watched runs; the detector itself opens every incident."""
 
 from __future__ import annotations
 
@@ -23,46 +23,46 @@ _METRIC = Metric.PARSE_SUCCESS
 def watch_run(
     endpoint: Endpoint, failures: int, *, at: datetime, trigger: str = "ttl", refused: int = 0
 ) -> Run:
-    """A run that the watch has seen; `refused` of its failures were refusals by the endpoint."""
+    """Make a run that the watch follows; `refused` of its failures are refusals."""
     passed = TRIALS - failures
     run = make_finished_run(
         endpoint, passed=passed, failed=failures, at=at, trigger=trigger, every=endpoint.ttl
     )
     counts = {"watched_trials": TRIALS, "watched_failures": failures, "refused": refused}
     RunMetric.objects.filter(run=run).update(**counts)
-    detection.follow(run, endpoint.profile)
+    detection.follow_run(run, endpoint.profile)
     return run
 
 
-def settle(endpoint: Endpoint, *, before: datetime | None = None) -> datetime:
-    """Twenty good runs: the baseline is frozen. Returns when the next run may come."""
+def freeze_baseline(endpoint: Endpoint, *, before: datetime | None = None) -> datetime:
+    """Freeze the baseline with twenty good runs; returns when the next run can be."""
     end, profile = before or timezone.now() - timedelta(days=2), endpoint.profile
     times = [end - timedelta(hours=hours) for hours in range(20, 0, -1)]
     watch = Watch()
     changes: list[WatchChange] = []
-    for run in _store(endpoint, times):
-        seen = WatchedRun(
+    for run in _store_runs(endpoint, times):
+        watched_run = WatchedRun(
             run.pk, run.due_at, SUITE_VERSION, endpoint.ttl, {_METRIC: MetricCount(TRIALS, 0)}
         )
-        watch, changes = follow_run(watch, seen)
-    detection.follow_changes(profile, Lane.PROBE, seen, changes)
-    detection._keep(WatchRow.objects.create(profile=profile, lane=Lane.PROBE), watch)
+        watch, changes = follow_run(watch, watched_run)
+    detection.apply_changes(profile, Lane.PROBE, watched_run, changes)
+    detection._store_watch(WatchRow.objects.create(profile=profile, lane=Lane.PROBE), watch)
     return end
 
 
-def _store(endpoint: Endpoint, times: list[datetime]) -> list[Run]:
-    """All at once: a past takes as long as the test that looks at it otherwise."""
+def _store_runs(endpoint: Endpoint, times: list[datetime]) -> list[Run]:
+    """Store the runs in bulk, because one at a time takes longer than the test."""
     profile = endpoint.profile
-    same: dict[str, Any] = {
+    fields: dict[str, Any] = {
         "endpoint": endpoint,
         "profile": profile,
         "key_epoch": 1,
         "trigger": "ttl",
         "seed": 7,
     }
-    same |= {"suite": "light", "suite_version": SUITE_VERSION, "planned": TRIALS}
-    same |= {"state": "finished", "passed": TRIALS, "every": endpoint.ttl}
-    runs = Run.objects.bulk_create(Run(due_at=at, finished_at=at, **same) for at in times)
+    fields |= {"suite": "light", "suite_version": SUITE_VERSION, "planned": TRIALS}
+    fields |= {"state": "finished", "passed": TRIALS, "every": endpoint.ttl}
+    runs = Run.objects.bulk_create(Run(due_at=at, finished_at=at, **fields) for at in times)
     figures: dict[str, Any] = {
         "metric": _METRIC.value,
         "trials": TRIALS,
@@ -76,8 +76,8 @@ def _store(endpoint: Endpoint, times: list[datetime]) -> list[Run]:
 
 
 def degrade(endpoint: Endpoint, *, failures: int = TRIALS, runs: int = 2) -> Incident:
-    """Bad runs after good ones, until there is an incident."""
-    at = settle(endpoint)
+    """Make bad runs after good ones, until an incident is open."""
+    at = freeze_baseline(endpoint)
     for hours in range(runs):
         watch_run(endpoint, failures, at=at + timedelta(hours=hours), trigger="confirm")
     return Incident.objects.get(profile__endpoint=endpoint, ended_at=None)

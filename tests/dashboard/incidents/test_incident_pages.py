@@ -15,7 +15,7 @@ from dashboard.models.watch import ACCEPTED
 from dashboard.trust import modes
 from health.detector import Baseline, Known
 from probes.outcomes import Metric
-from tests.dashboard.incidents.builders import degrade, settle, watch_run
+from tests.dashboard.incidents.builders import degrade, freeze_baseline, watch_run
 from tests.factories import make_attempt, make_endpoint, make_person
 from tests.markup import assert_contains, assert_not_contains
 
@@ -29,13 +29,13 @@ def administrator(client: Client, db: None) -> Client:
     return client
 
 
-def test_without_incidents_the_list_says_so(signed_in: Client) -> None:
-    """An empty list explains what would be in it."""
+def test_an_empty_list_says_so(signed_in: Client) -> None:
+    """It explains what will appear there."""
     assert_contains(signed_in.get("/incidents/"), "None was ever opened")
 
 
-def test_the_list_names_the_finding_and_its_endpoint(signed_in: Client) -> None:
-    """A title says what fell from where to where, and the severity is a word."""
+def test_the_list_shows_headline_and_endpoint(signed_in: Client) -> None:
+    """The title says what fell from where to where, and the severity is a word."""
     incident = degrade(make_endpoint(slug="fallen"))
 
     page = signed_in.get("/incidents/")
@@ -47,7 +47,7 @@ def test_the_list_names_the_finding_and_its_endpoint(signed_in: Client) -> None:
 
 
 def test_open_incidents_come_before_newer_ones_that_ended(signed_in: Client) -> None:
-    """What needs somebody is on top."""
+    """What needs attention is on top."""
     old, new = degrade(make_endpoint(slug="still-open")), degrade(make_endpoint(slug="long-over"))
     Incident.objects.filter(pk=old.pk).update(opened_at=timezone.now() - timedelta(days=9))
     Incident.objects.filter(pk=new.pk).update(state="recovered", ended_at=timezone.now())
@@ -72,8 +72,8 @@ def test_open_incidents_come_before_newer_ones_that_ended(signed_in: Client) -> 
         ("state=nonsense&severity=9", 1),
     ],
 )
-def test_filters_are_in_the_address(signed_in: Client, query: str, count: int) -> None:
-    """A filtered list can be linked to; a filter that makes no sense is ignored."""
+def test_filters_are_in_the_query_string(signed_in: Client, query: str, count: int) -> None:
+    """A filtered list can be linked to; an invalid filter is ignored."""
     degrade(make_endpoint())
 
     page = signed_in.get(f"/incidents/?{query}")
@@ -84,8 +84,8 @@ def test_filters_are_in_the_address(signed_in: Client, query: str, count: int) -
 def test_a_long_list_has_pages_that_keep_the_filter(
     signed_in: Client, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Turning a page does not lose what was asked for."""
-    monkeypatch.setattr("dashboard.incidents.queries.PAGE", 1)
+    """Paging does not lose the filter."""
+    monkeypatch.setattr("dashboard.incidents.queries.PAGE_SIZE", 1)
     degrade(make_endpoint(slug="one"))
     degrade(make_endpoint(slug="two"))
 
@@ -111,7 +111,7 @@ def test_queries_do_not_grow_with_the_list(
         signed_in.get("/incidents/")
 
 
-def test_a_title_has_the_day_of_the_finding(signed_in: Client) -> None:
+def test_a_title_has_the_day_of_the_incident(signed_in: Client) -> None:
     """The list and the page say what fell, from where to where, and on which day."""
     incident = degrade(make_endpoint())
     Incident.objects.filter(pk=incident.pk).update(opened_at=datetime(2025, 11, 3, tzinfo=UTC))
@@ -120,17 +120,17 @@ def test_a_title_has_the_day_of_the_finding(signed_in: Client) -> None:
         assert_contains(signed_in.get(path), "Parse success fell from 100% to 34% on 3 Nov 2025")
 
 
-def test_evidence_is_what_failed_in_the_runs_that_raised_it(
+def test_evidence_lists_failed_attempts_of_the_runs_that_raised_it(
     signed_in: Client, django_assert_max_num_queries: DjangoAssertNumQueries
 ) -> None:
-    """Attempts of that metric are links down to the bytes; what they say is inert."""
+    """Attempts of the metric are links, and the text of findings is escaped."""
     incident = degrade(make_endpoint())
     run = Run.objects.get(pk=incident.opened_by)
     finding = {"kind": "no_call", "message": "<b>prose</b>\u202e", "path": ""}
-    bad: dict[str, Any] = {"outcome": "fail", "findings": [finding]}
+    failed: dict[str, Any] = {"outcome": "fail", "findings": [finding]}
     for trial in range(1, 43):
-        make_attempt(run, trial=trial, verdicts=[["parse_success", False]], **bad)
-    make_attempt(run, probe="closure", verdicts=[["closure_error", False]], **bad)
+        make_attempt(run, trial=trial, verdicts=[["parse_success", False]], **failed)
+    make_attempt(run, probe="closure", verdicts=[["closure_error", False]], **failed)
 
     with django_assert_max_num_queries(15):
         page = signed_in.get(f"/incidents/{incident.pk}/")
@@ -142,16 +142,16 @@ def test_evidence_is_what_failed_in_the_runs_that_raised_it(
     assert_not_contains(page, "attempts/closure/")
 
 
-def test_the_story_tells_warning_opening_modes_and_runs(signed_in: Client) -> None:
-    """Every step is there with its figures, in order of time, and the runs are links."""
+def test_the_timeline_has_warning_opening_modes_and_runs(signed_in: Client) -> None:
+    """Every step is shown with its figures, in order of time, and the runs are links."""
     incident = degrade(make_endpoint())
     watch_run(incident.profile.endpoint, 0, at=timezone.now(), trigger="recovery")
 
     page = signed_in.get(f"/incidents/{incident.pk}/")
 
     text = page.content.decode()
-    told = ["The sums warn", "<b>Opened</b>", "Switched on:"]
-    steps = ["1 run: to confirm a warning", *told, "1 run: to prove a recovery"]
+    events = ["The sums warn", "<b>Opened</b>", "Switched on:"]
+    steps = ["1 run: to confirm a warning", *events, "1 run: to prove a recovery"]
     assert [text.index(step) for step in steps] == sorted(text.index(step) for step in steps)
     assert_contains(page, "10 of 10 trials of the run went badly.")
     assert_contains(page, "baseline of 200 of 200 (100%) in 20 runs")
@@ -161,9 +161,9 @@ def test_the_story_tells_warning_opening_modes_and_runs(signed_in: Client) -> No
 
 
 def test_a_warning_that_calmed_down_is_not_part_of_a_later_incident(signed_in: Client) -> None:
-    """Only a warning that led to the incident is told; a refusal needs none."""
+    """Only a warning that led to the incident is shown; a refusal needs none."""
     endpoint = make_endpoint()
-    at = settle(endpoint)
+    at = freeze_baseline(endpoint)
     watch_run(endpoint, 10, at=at)
     for hours in range(1, 8):
         watch_run(endpoint, 0, at=at + timedelta(hours=hours))
@@ -176,8 +176,8 @@ def test_a_warning_that_calmed_down_is_not_part_of_a_later_incident(signed_in: C
     assert_contains(page, "10 of 10 trials of the run were refused.")
 
 
-def test_a_mode_that_somebody_let_go_is_told_with_the_reason(signed_in: Client) -> None:
-    """Who switched an automatic mode off, and why, is part of the story."""
+def test_a_mode_that_a_person_switched_off_is_shown_with_the_reason(signed_in: Client) -> None:
+    """Who switched an automatic mode off, and why, is part of the timeline."""
     incident = degrade(make_endpoint())
     switch = incident.switches.get(mode="no_tools")
     bob = make_person("bob", Role.APPROVER)
@@ -190,8 +190,8 @@ def test_a_mode_that_somebody_let_go_is_told_with_the_reason(signed_in: Client) 
     assert_contains(page, "&lt;b&gt;we need it&lt;/b&gt;")
 
 
-def test_acknowledging_notes_who_and_what(signed_in: Client) -> None:
-    """The note is kept, and a second person is told that somebody was first."""
+def test_acknowledging_stores_person_and_note(signed_in: Client) -> None:
+    """A second person reads who was first, and that note is not stored."""
     incident = degrade(make_endpoint())
     url = f"/incidents/{incident.pk}/acknowledge/"
 
@@ -204,8 +204,8 @@ def test_acknowledging_notes_who_and_what(signed_in: Client) -> None:
     assert_not_contains(second, "me too")
 
 
-def test_release_is_for_administrators(signed_in: Client) -> None:
-    """A person without the right is refused, and sees no form."""
+def test_release_needs_the_right_to_decide(signed_in: Client) -> None:
+    """A person without it is refused, and sees no form."""
     incident = degrade(make_endpoint())
     Incident.objects.filter(pk=incident.pk).update(release_wanted=True)
 
@@ -219,21 +219,21 @@ def test_release_is_for_administrators(signed_in: Client) -> None:
 
 
 def test_an_administrator_releases_with_a_reason(administrator: Client) -> None:
-    """Without a reason nothing happens; with one the release is part of the story."""
+    """Without a reason nothing happens; with one the release is in the timeline."""
     incident = degrade(make_endpoint())
     Incident.objects.filter(pk=incident.pk).update(release_wanted=True)
     url = f"/incidents/{incident.pk}/release/"
 
     without = administrator.post(url, {"reason": " "}, follow=True)
-    given = administrator.post(url, {"reason": "the vendor fixed it"}, follow=True)
+    released = administrator.post(url, {"reason": "the vendor fixed it"}, follow=True)
 
     assert_contains(without, "Say why")
-    assert_contains(given, "Leaving was allowed")
-    assert_contains(given, "the vendor fixed it")
+    assert_contains(released, "Leaving was allowed")
+    assert_contains(released, "the vendor fixed it")
 
 
-def test_accepting_shows_both_normals_and_keeps_what_it_showed(administrator: Client) -> None:
-    """The page counts the very runs that the service then takes for the baseline."""
+def test_accepting_shows_both_baselines_and_stores_the_one_shown(administrator: Client) -> None:
+    """The page counts exactly the runs that the service then uses for the baseline."""
     endpoint = make_endpoint()
     incident = degrade(endpoint, failures=5, runs=4)
     url = "/endpoints/steady/accept/parse_success/"
@@ -242,17 +242,17 @@ def test_accepting_shows_both_normals_and_keeps_what_it_showed(administrator: Cl
     answer = administrator.post(url, {"reason": "a smaller model"}, follow=True)
 
     accepted = WatchEvent.objects.get(kind=ACCEPTED).figures["baseline"]
-    together, runs = page.context["normal"].together, page.context["normal"].runs
-    assert accepted == [together.count, together.trials, len(runs)]
+    overall, runs = page.context["new_baseline"].overall, page.context["new_baseline"].runs
+    assert accepted == [overall.count, overall.trials, len(runs)]
     assert_contains(page, "200/200")
-    assert_contains(page, f"{together.count}/{together.trials}")
+    assert_contains(page, f"{overall.count}/{overall.trials}")
     assert_contains(answer, "new normal")
     incident.refresh_from_db()
     assert incident.state == Incident.State.ACCEPTED
 
 
-def test_accepting_wants_a_reason(administrator: Client) -> None:
-    """Nobody re-freezes a baseline without saying why."""
+def test_accepting_needs_a_reason(administrator: Client) -> None:
+    """Without one the incident stays open."""
     incident = degrade(make_endpoint())
 
     page = administrator.post("/endpoints/steady/accept/parse_success/", {"reason": ""})
@@ -264,14 +264,14 @@ def test_accepting_wants_a_reason(administrator: Client) -> None:
 
 @pytest.mark.parametrize("metric", ["availability", "nonsense"])
 def test_only_watched_metrics_can_be_accepted(administrator: Client, metric: str) -> None:
-    """What has no baseline has no page."""
+    """A metric without a baseline has no page."""
     make_endpoint()
 
     assert administrator.get(f"/endpoints/steady/accept/{metric}/").status_code == 404
 
 
-def test_accepting_is_for_administrators(signed_in: Client) -> None:
-    """Others neither see the link nor reach the page."""
+def test_accepting_needs_the_right_to_decide(signed_in: Client) -> None:
+    """Without it the link is hidden and the page refused."""
     degrade(make_endpoint())
 
     assert_not_contains(signed_in.get("/endpoints/steady/"), "New normal…")
@@ -279,18 +279,18 @@ def test_accepting_is_for_administrators(signed_in: Client) -> None:
 
 
 def test_an_unknown_incident_is_not_found(signed_in: Client) -> None:
-    """A number that nobody opened is a 404."""
+    """An id that does not exist is a 404."""
     assert signed_in.get("/incidents/999999/").status_code == 404
 
 
 @pytest.mark.parametrize("path", ["/incidents/", "/incidents/1/", "/settings/maintenance/"])
 def test_anonymous_is_sent_to_the_login(client: Client, db: None, path: str) -> None:
-    """Nobody sees incidents without signing in."""
+    """Pages of incidents require signing in."""
     assert client.get(path).headers["Location"].startswith("/login/")
 
 
-def test_the_endpoint_page_leads_to_its_open_incident(administrator: Client) -> None:
-    """On top of the page: what fell, how bad it is, and that somebody has to decide."""
+def test_the_endpoint_page_links_to_its_open_incident(administrator: Client) -> None:
+    """The top of the page says what fell, how bad it is, and that a decision is needed."""
     incident = degrade(make_endpoint())
     Incident.objects.filter(pk=incident.pk).update(release_wanted=True)
 
@@ -300,10 +300,10 @@ def test_the_endpoint_page_leads_to_its_open_incident(administrator: Client) -> 
     assert_contains(page, "Parse success fell from 100% to")
 
 
-def test_metrics_under_watch_say_what_is_known(signed_in: Client) -> None:
-    """Baseline with its numbers, the reference, the sums, and what could be found at all."""
+def test_the_watch_table_shows_baseline_and_detectable_drop(signed_in: Client) -> None:
+    """It has the baseline, the reference, the alarm level and the smallest detectable drop."""
     endpoint = make_endpoint()
-    settle(endpoint)
+    freeze_baseline(endpoint)
 
     page = signed_in.get("/endpoints/steady/")
 
@@ -312,7 +312,7 @@ def test_metrics_under_watch_say_what_is_known(signed_in: Client) -> None:
     assert (known.known, known.runs) == (Known.FROZEN, 20)
     assert known.reference == pytest.approx(Baseline(200, 200, 20).reference())
     assert known.alarm_at == pytest.approx(9.925, abs=0.001)
-    assert known.finds.startswith("a drop of ")
+    assert known.detectable.startswith("a drop of ")
     assert page.context["watched"].within == "10 runs (2 d)"
-    assert rows[Metric.CLOSURE_ERROR].finds == ""
+    assert rows[Metric.CLOSURE_ERROR].detectable == ""
     assert_contains(page, "200/200")

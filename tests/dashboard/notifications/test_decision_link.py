@@ -23,7 +23,7 @@ def test_the_link_opens_the_decision_without_deciding(
     """The link requires a login and shows the form; opening it changes nothing."""
     webhook = make_webhook(receiver.url)
     approver = make_person("bea", Role.APPROVER)
-    rollout_request = rollout_requests.ask(
+    rollout_request = rollout_requests.request_promotion(
         make_ready_endpoint().profile, by=make_person("ann", Role.OPERATOR), reason="We need it."
     )
 

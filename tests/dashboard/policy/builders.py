@@ -1,4 +1,4 @@
-"""Endpoints that are trusted, and time that has gone by, for tests of policies."""
+"""Builds trusted endpoints, reads their policies, and moves them into the past."""
 
 from __future__ import annotations
 
@@ -31,8 +31,8 @@ MEASURED = {
 FROZEN = watching.accept_baseline(watching.Watch(), Metric.PARSE_SUCCESS, Baseline(240, 240, 20))
 
 
-def trusted(**over: Any) -> Endpoint:
-    """An endpoint that was measured, is in full use and is held back by nothing."""
+def make_trusted_endpoint(**over: Any) -> Endpoint:
+    """Make an endpoint that was measured, is at the full stage and has no modes on."""
     endpoint = make_endpoint(**over)
     profile = endpoint.profile
     measured = {name: {"value": value, "trials": 9} for name, value in MEASURED.items()}
@@ -41,28 +41,28 @@ def trusted(**over: Any) -> Endpoint:
     )
     known = FROZEN.gauge(Metric.PARSE_SUCCESS).known(PROBE).value
     Watch.objects.create(profile=profile, state=FROZEN.as_json(), known=known)
-    resolve(endpoint)
+    resolve_policy(endpoint)
     return endpoint
 
 
-def resolve(endpoint: Endpoint) -> None:
+def resolve_policy(endpoint: Endpoint) -> None:
     with transaction.atomic():
         settle(Endpoint.objects.select_for_update().get(pk=endpoint.pk))
 
 
-def current(endpoint: Endpoint) -> Policy:
+def read_policy(endpoint: Endpoint) -> Policy:
     policy = current_policy(endpoint.slug)
     assert policy is not None
     return policy
 
 
-def effective(endpoint: Endpoint) -> list[str]:
-    modes: list[str] = current(endpoint).body["modes"]["effective"]
+def effective_modes(endpoint: Endpoint) -> list[str]:
+    modes: list[str] = read_policy(endpoint).body["modes"]["effective"]
     return modes
 
 
-def let_pass(time: timedelta) -> None:
-    """Move everything that policies look at into the past, as if that time had gone by."""
+def move_into_past(time: timedelta) -> None:
+    """Move everything that policies depend on into the past, as if that time had passed."""
     Profile.objects.update(verified_at=F("verified_at") - time, created_at=F("created_at") - time)
     ModeSwitch.objects.update(expires_at=F("expires_at") - time)
     Policy.objects.update(good_until=F("good_until") - time)

@@ -1,4 +1,4 @@
-"""The page for callers says what the resolver does."""
+"""docs/policy.md matches what the resolver does."""
 
 from __future__ import annotations
 
@@ -16,22 +16,22 @@ from tests.live import ROOT
 PAGE = (ROOT / "docs" / "policy.md").read_text()
 
 
-def test_the_answer_on_the_page_is_a_real_one() -> None:
-    """Field for field as it is resolved, in the same order."""
+def test_the_example_on_the_page_is_resolved() -> None:
+    """It equals the resolved example field by field, in the same order."""
     (block,) = re.findall(r"^```json\n(.*?)^```$", PAGE, re.DOTALL | re.MULTILINE)
 
     assert json.dumps(json.loads(block)) == json.dumps(EXAMPLE)
 
 
-def test_every_word_that_a_caller_may_meet_is_explained() -> None:
-    """Fields, modes, stages, classes and the channel."""
-    words = [*EXAMPLE, *Mode, *STAGES, *Risk, CHANNEL, VERSION]
+def test_every_term_of_a_policy_is_explained() -> None:
+    """The page names all fields, modes, stages, classes and the channel."""
+    terms = [*EXAMPLE, *Mode, *STAGES, *Risk, CHANNEL, VERSION]
 
-    assert [word for word in words if word not in PAGE] == []
+    assert [term for term in terms if term not in PAGE] == []
 
 
 def test_the_agents_whose_tools_are_known_are_named() -> None:
-    """Whoever uses one of them need not look into the code."""
+    """Their users do not have to read the code."""
     names = {name for agent in KNOWN for name in agent.split(" and ")}
 
     assert {name for name in names if name not in PAGE} == set()

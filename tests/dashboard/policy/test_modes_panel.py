@@ -14,7 +14,7 @@ from dashboard.models import ModeSwitch
 from dashboard.models.people import Role
 from dashboard.trust import modes
 from health.modes import EFFECTS, Mode
-from tests.dashboard.incidents.builders import degrade, settle
+from tests.dashboard.incidents.builders import degrade, freeze_baseline
 from tests.factories import make_endpoint, make_person
 from tests.markup import assert_contains, assert_not_contains
 
@@ -22,9 +22,9 @@ HTMX = {"HX-Request": "true"}
 URL = "/endpoints/steady/modes/"
 
 
-def test_every_mode_says_what_it_does(signed_in: Client) -> None:
+def test_every_mode_shows_its_effect(signed_in: Client) -> None:
     """The card lists all modes with their effect, on or off."""
-    settle(make_endpoint())
+    freeze_baseline(make_endpoint())
 
     page = signed_in.get("/endpoints/steady/")
 
@@ -34,10 +34,10 @@ def test_every_mode_says_what_it_does(signed_in: Client) -> None:
 
 
 def test_a_mode_is_switched_on_in_place(signed_in: Client, person: User) -> None:
-    """The answer is the card alone; it says who, why and until when, and tells the page."""
+    """The response is the card alone, with author, reason and end, and an event for the page."""
     make_endpoint()
 
-    card = signed_in.post(URL, _asked(lasts="8"), headers=HTMX)
+    card = signed_in.post(URL, _form_data(lasts="8"), headers=HTMX)
 
     switch = ModeSwitch.objects.get()
     assert (switch.author, switch.reason) == (person, "they stumble")
@@ -53,7 +53,7 @@ def test_it_works_without_scripts(signed_in: Client) -> None:
     """A plain post leads back to the card with a message."""
     make_endpoint()
 
-    answer = signed_in.post(URL, _asked(lasts="none"))
+    answer = signed_in.post(URL, _form_data(lasts="none"))
     page = signed_in.get("/endpoints/steady/")
 
     assert answer.headers["Location"] == "/endpoints/steady/#modes"
@@ -61,12 +61,12 @@ def test_it_works_without_scripts(signed_in: Client) -> None:
     assert ModeSwitch.objects.get().expires_at is None
 
 
-def test_a_time_of_ones_own_wins_over_the_choice(signed_in: Client) -> None:
-    """Whoever names a moment gets that moment, in UTC."""
+def test_an_explicit_end_overrides_the_chosen_duration(signed_in: Client) -> None:
+    """The end is in UTC."""
     make_endpoint()
     until = (timezone.now() + timedelta(days=3)).replace(second=0, microsecond=0)
 
-    signed_in.post(URL, _asked(until=f"{until:%Y-%m-%dT%H:%M}"), headers=HTMX)
+    signed_in.post(URL, _form_data(until=f"{until:%Y-%m-%dT%H:%M}"), headers=HTMX)
 
     expires = ModeSwitch.objects.get().expires_at
     assert expires is not None
@@ -74,7 +74,7 @@ def test_a_time_of_ones_own_wins_over_the_choice(signed_in: Client) -> None:
 
 
 @pytest.mark.parametrize(
-    ("over", "words"),
+    ("over", "message"),
     [
         ({"reason": "  "}, "Say why"),
         ({"until": "2020-01-01T00:00"}, "over already"),
@@ -83,45 +83,45 @@ def test_a_time_of_ones_own_wins_over_the_choice(signed_in: Client) -> None:
         ({"mode": "no_such_mode"}, "no_such_mode"),
     ],
 )
-def test_what_cannot_be_is_refused_in_words(
-    signed_in: Client, over: dict[str, str], words: str
+def test_invalid_input_is_refused_with_a_message(
+    signed_in: Client, over: dict[str, str], message: str
 ) -> None:
-    """A refusal is in the card, nothing is switched, and nothing else is told to change."""
+    """The message is in the card, nothing is switched, and the page gets no event."""
     make_endpoint()
 
-    card = signed_in.post(URL, _asked(**over), headers=HTMX)
+    card = signed_in.post(URL, _form_data(**over), headers=HTMX)
 
-    assert_contains(card, words)
+    assert_contains(card, message)
     assert_contains(card, 'role="alert"')
     assert not ModeSwitch.objects.exists()
     assert "HX-Trigger" not in card.headers
 
 
-def test_a_refused_form_keeps_what_was_typed(signed_in: Client) -> None:
-    """Nobody writes a reason twice because of a wrong time."""
+def test_a_refused_form_keeps_the_reason(signed_in: Client) -> None:
+    """A wrong time does not make people type the reason again."""
     make_endpoint()
 
-    card = signed_in.post(URL, _asked(until="2020-01-01T00:00"), headers=HTMX)
+    card = signed_in.post(URL, _form_data(until="2020-01-01T00:00"), headers=HTMX)
 
     assert_contains(card, 'value="they stumble"')
 
 
-def test_somebody_elses_switch_is_told(signed_in: Client) -> None:
-    """Two people at once: the second sees that the first was faster."""
+def test_a_mode_that_is_on_already_is_refused_with_its_reason(signed_in: Client) -> None:
+    """Of two people at once, the second sees that the mode is on already."""
     endpoint = make_endpoint()
     modes.switch_on(endpoint.profile, Mode.NO_PARALLEL, by=None, reason="first")
 
-    card = signed_in.post(URL, _asked(), headers=HTMX)
+    card = signed_in.post(URL, _form_data(), headers=HTMX)
 
     assert_contains(card, "Somebody has switched no_parallel on meanwhile: first")
 
 
 def test_the_other_person_is_named(signed_in: Client) -> None:
-    """Whoever comes second reads who was first, for what reason, and sees one state."""
+    """The second person reads who was first and why."""
     endpoint, bob = make_endpoint(), make_person("bob", Role.OPERATOR)
     switch = modes.switch_on(endpoint.profile, Mode.NO_PARALLEL, by=bob, reason="<i>first</i>")
 
-    late_on = signed_in.post(URL, _asked(), headers=HTMX)
+    late_on = signed_in.post(URL, _form_data(), headers=HTMX)
     modes.switch_off(switch, by=bob)
     late_off = signed_in.post(f"{URL}{switch.pk}/off/", headers=HTMX)
 
@@ -131,10 +131,10 @@ def test_the_other_person_is_named(signed_in: Client) -> None:
     assert ModeSwitch.objects.count() == 1
 
 
-def test_a_card_that_is_no_longer_true_says_who_changed_it(signed_in: Client) -> None:
-    """An open card asks whether it holds; it gets a word and a button, never a swap."""
+def test_an_outdated_card_says_who_changed_it(signed_in: Client) -> None:
+    """A card that polls gets a message and a button, and is never replaced."""
     endpoint, bob = make_endpoint(), make_person("bob", Role.OPERATOR)
-    seen = signed_in.get(URL).context["panel"].seen
+    seen = signed_in.get(URL).context["panel"].state_key
     assert signed_in.get(URL, {"seen": seen}).status_code == 204
 
     switch = modes.switch_on(endpoint.profile, Mode.NO_PARALLEL, by=bob, reason="first")
@@ -147,21 +147,21 @@ def test_a_card_that_is_no_longer_true_says_who_changed_it(signed_in: Client) ->
     assert_not_contains(off, "<form")
 
 
-def test_what_has_run_out_is_in_nobodys_way(signed_in: Client) -> None:
-    """A mode whose time is over can be switched on again before anybody swept it away."""
+def test_an_expired_mode_can_be_switched_on_again(signed_in: Client) -> None:
+    """The sweep does not have to run first."""
     endpoint = make_endpoint()
     lasts = timedelta(hours=1)
     old = modes.switch_on(endpoint.profile, Mode.NO_PARALLEL, by=None, reason="old", lasts=lasts)
     ModeSwitch.objects.filter(pk=old.pk).update(expires_at=Now() - lasts)
 
-    card = signed_in.post(URL, _asked(reason="new"), headers=HTMX)
+    card = signed_in.post(URL, _form_data(reason="new"), headers=HTMX)
 
     assert_contains(card, "no_parallel is on.")
     assert ModeSwitch.objects.on().get().reason == "new"
 
 
 def test_undo_is_one_click(signed_in: Client) -> None:
-    """A mode that was switched on by hand goes off without a question."""
+    """A manual mode is switched off without a confirmation."""
     endpoint = make_endpoint()
     switch = modes.switch_on(endpoint.profile, Mode.NO_PARALLEL, by=None, reason="first")
 
@@ -173,8 +173,8 @@ def test_undo_is_one_click(signed_in: Client) -> None:
     assert not ModeSwitch.objects.on().exists()
 
 
-def test_an_automatic_mode_names_its_incident_and_asks_why(signed_in: Client) -> None:
-    """Cause, figures and severity beside it; only who decides may switch it off, with a reason."""
+def test_an_automatic_mode_names_its_incident_and_needs_a_reason(signed_in: Client) -> None:
+    """It shows cause and figures; only approvers may switch it off, with a reason."""
     incident = degrade(make_endpoint())
     switch = incident.switches.get(mode="no_tools")
     url = f"{URL}{switch.pk}/off/"
@@ -185,7 +185,7 @@ def test_an_automatic_mode_names_its_incident_and_asks_why(signed_in: Client) ->
     offered = approver.get("/endpoints/steady/")
     refused = signed_in.post(url, {"reason": "we need it"}, headers=HTMX)
     without = approver.post(url, {"reason": ""}, headers=HTMX)
-    given = approver.post(url, {"reason": "we need it"}, headers=HTMX)
+    accepted = approver.post(url, {"reason": "we need it"}, headers=HTMX)
 
     assert_contains(offered, "Switch no_tools off")
     assert_not_contains(page, "Switch no_tools off")
@@ -193,11 +193,11 @@ def test_an_automatic_mode_names_its_incident_and_asks_why(signed_in: Client) ->
     assert_contains(page, f'<a href="/incidents/{incident.pk}/">Parse success fell')
     assert_contains(page, "of 9.9 needed")
     assert_contains(without, "Say why")
-    assert_contains(given, "no_tools is off.")
+    assert_contains(accepted, "no_tools is off.")
 
 
 def test_a_switch_of_another_endpoint_is_not_found(signed_in: Client) -> None:
-    """The address of one endpoint reaches no other."""
+    """The URL of one endpoint does not reach switches of another."""
     make_endpoint()
     other = make_endpoint(slug="other")
     switch = modes.switch_on(other.profile, Mode.NO_PARALLEL, by=None, reason="theirs")
@@ -206,17 +206,17 @@ def test_a_switch_of_another_endpoint_is_not_found(signed_in: Client) -> None:
     assert ModeSwitch.objects.on().exists()
 
 
-def test_words_of_people_are_inert(signed_in: Client) -> None:
-    """A reason is text, whatever is in it."""
+def test_reasons_are_escaped(signed_in: Client) -> None:
+    """A reason is shown as text, whatever it contains."""
     make_endpoint()
 
-    card = signed_in.post(URL, _asked(reason="<script>alert(1)</script>\u202e"), headers=HTMX)
+    card = signed_in.post(URL, _form_data(reason="<script>alert(1)</script>\u202e"), headers=HTMX)
 
     assert_contains(card, "&lt;script&gt;alert(1)&lt;/script&gt;⟦U+202E⟧")
 
 
-def test_what_holds_by_default_says_why(signed_in: Client) -> None:
-    """Before anything is known careful modes hold, and the card does not hide it."""
+def test_a_default_mode_shows_its_reason(signed_in: Client) -> None:
+    """Before anything is known careful modes are on, and the card says so."""
     make_endpoint()
 
     page = signed_in.get("/endpoints/steady/")
@@ -226,11 +226,11 @@ def test_what_holds_by_default_says_why(signed_in: Client) -> None:
 
 
 def test_the_policy_card_follows_the_modes(signed_in: Client) -> None:
-    """What a caller gets is beside the modes, with a version that grows."""
+    """The policy is shown beside the modes, with a version that grows."""
     make_endpoint()
     before = signed_in.get("/endpoints/steady/policy/").context["policy"].version
 
-    signed_in.post(URL, _asked(), headers=HTMX)
+    signed_in.post(URL, _form_data(), headers=HTMX)
     card = signed_in.get("/endpoints/steady/policy/")
 
     assert card.context["policy"].version > before
@@ -240,11 +240,11 @@ def test_the_policy_card_follows_the_modes(signed_in: Client) -> None:
 
 @pytest.mark.parametrize("path", ["modes/", "policy/"])
 def test_anonymous_sees_neither_modes_nor_policy(client: Client, db: None, path: str) -> None:
-    """Every part asks for a sign-in first."""
+    """Every part requires signing in."""
     make_endpoint()
 
     assert client.get(f"/endpoints/steady/{path}").headers["Location"].startswith("/login/")
 
 
-def _asked(**over: Any) -> dict[str, Any]:
+def _form_data(**over: Any) -> dict[str, Any]:
     return {"mode": "no_parallel", "reason": "they stumble", "lasts": "1", **over}

@@ -14,7 +14,13 @@ from dashboard.trust.policy_renewal import current_policy
 from health.modes import CONSERVATIVE, Mode
 from health.risk import Risk
 from probes.outcomes import Outcome
-from tests.dashboard.policy.builders import current, effective, let_pass, resolve, trusted
+from tests.dashboard.policy.builders import (
+    effective_modes,
+    make_trusted_endpoint,
+    move_into_past,
+    read_policy,
+    resolve_policy,
+)
 from tests.dashboard.runs.builders import build_attempt, complete_run
 from tests.factories import make_endpoint
 
@@ -22,11 +28,11 @@ pytestmark = pytest.mark.django_db
 HOUR = timedelta(hours=1)
 
 
-def test_an_endpoint_has_a_policy_from_the_beginning() -> None:
-    """Before anything was measured it says: no tools."""
+def test_a_new_endpoint_has_a_policy() -> None:
+    """Before anything was measured it allows no tools."""
     endpoint = make_endpoint()
 
-    policy = current(endpoint)
+    policy = read_policy(endpoint)
 
     assert policy.body["tool_call"]["format"] == "none"
     assert policy.body["profile"]["epoch"] == 1
@@ -34,105 +40,103 @@ def test_an_endpoint_has_a_policy_from_the_beginning() -> None:
 
 
 def test_resolving_again_changes_nothing() -> None:
-    """A version is a change: whoever polls is not woken for nothing."""
-    endpoint = trusted()
-    before = current(endpoint).version
+    """A version means a change, so clients that poll see none without one."""
+    endpoint = make_trusted_endpoint()
+    before = read_policy(endpoint).version
 
-    resolve(endpoint)
+    resolve_policy(endpoint)
     policy_renewal.renew_outdated()
 
-    assert current(endpoint).version == before
+    assert read_policy(endpoint).version == before
     assert PolicyVersion.objects.count() == 2
 
 
 def test_another_run_with_the_same_answers_is_no_new_version() -> None:
-    """Nothing in a policy changes with every run."""
-    made = [
+    """No part of a policy changes with every run."""
+    attempts = [
         build_attempt(trial, Outcome.FAIL if trial == 2 else Outcome.PASS) for trial in (1, 2, 3)
     ]
     endpoint = make_endpoint()
-    complete_run(*made)
-    before = current(endpoint)
+    complete_run(*attempts)
+    before = read_policy(endpoint)
 
-    complete_run(*made)
+    complete_run(*attempts)
 
-    after = current(endpoint)
+    after = read_policy(endpoint)
     assert after.version == before.version
     assert after.good_until != before.good_until
 
 
 def test_reading_a_good_policy_is_one_statement() -> None:
-    """Whoever asks every second must not cost more than a row."""
-    endpoint = trusted()
+    """A client that polls every second must not cost more than one row."""
+    endpoint = make_trusted_endpoint()
 
-    with CaptureQueriesContext(
-        connection,
-    ) as sent:
-        current(endpoint)
+    with CaptureQueriesContext(connection) as queries:
+        read_policy(endpoint)
 
-    assert len(sent) == 1
+    assert len(queries) == 1
 
 
 def test_a_mode_is_in_the_policy_within_its_own_transaction() -> None:
-    """Either both are there or neither."""
-    endpoint = trusted()
-    before = current(endpoint).version
+    """Both are committed, or neither is."""
+    endpoint = make_trusted_endpoint()
+    before = read_policy(endpoint).version
 
     with transaction.atomic():
         modes.switch_on(endpoint.profile, Mode.NO_PARALLEL, by=None, reason="trying")
-        assert effective(endpoint) == ["no_parallel"]
-        assert current(endpoint).version > before
+        assert effective_modes(endpoint) == ["no_parallel"]
+        assert read_policy(endpoint).version > before
         transaction.set_rollback(True)
 
-    assert effective(endpoint) == []
-    assert current(endpoint).version == before
+    assert effective_modes(endpoint) == []
+    assert read_policy(endpoint).version == before
 
 
-def test_switching_off_is_a_further_version() -> None:
-    """The version never goes back, also where the answer does."""
-    endpoint = trusted()
+def test_switching_off_is_a_new_version() -> None:
+    """The version grows even if the policy is the same as before."""
+    endpoint = make_trusted_endpoint()
     alice = User.objects.create_user("alice")
     switch = modes.switch_on(endpoint.profile, Mode.NO_TOOLS, by=alice, reason="trying")
-    on = current(endpoint)
+    on = read_policy(endpoint)
 
     modes.switch_off(switch, by=alice, reason="tried")
 
     assert on.body["modes"]["manual"][0]["author"] == "alice"
-    assert effective(endpoint) == []
-    assert current(endpoint).version > on.version
+    assert effective_modes(endpoint) == []
+    assert read_policy(endpoint).version > on.version
 
 
-def test_a_mode_runs_out_by_the_database_s_clock() -> None:
-    """Nobody has to do anything but ask."""
-    endpoint = trusted()
+def test_a_mode_expires_by_the_database_s_clock() -> None:
+    """Reading the policy is enough."""
+    endpoint = make_trusted_endpoint()
     modes.switch_on(endpoint.profile, Mode.NO_TOOLS, by=None, reason="trying", lasts=HOUR)
-    before = current(endpoint)
+    before = read_policy(endpoint)
 
-    let_pass(2 * HOUR)
+    move_into_past(2 * HOUR)
 
-    after = current(endpoint)
-    assert (before.body["risk"]["allowed"], effective(endpoint)) == ([], [])
+    after = read_policy(endpoint)
+    assert (before.body["risk"]["allowed"], effective_modes(endpoint)) == ([], [])
     assert after.version > before.version
     assert ModeSwitch.objects.get().off_at is not None
 
 
-def test_the_sweep_ends_what_nobody_asks_for() -> None:
-    """Listeners hear of it too."""
-    endpoint = trusted()
+def test_the_sweep_expires_modes_of_policies_that_are_not_read() -> None:
+    """Listeners are notified too."""
+    endpoint = make_trusted_endpoint()
     modes.switch_on(endpoint.profile, Mode.NO_TOOLS, by=None, reason="trying", lasts=HOUR)
-    let_pass(2 * HOUR)
+    move_into_past(2 * HOUR)
 
     policy_renewal.renew_outdated()
 
     assert Policy.objects.get().body["modes"]["effective"] == []
 
 
-def test_a_policy_is_good_until_the_first_thing_that_ends() -> None:
-    """The mode before the profile, and neither where nothing is left to end."""
-    endpoint = trusted()
-    stale_at = current(endpoint).good_until
+def test_a_policy_is_good_until_the_first_expiry() -> None:
+    """The mode expires before the profile is stale; after both there is no end."""
+    endpoint = make_trusted_endpoint()
+    stale_at = read_policy(endpoint).good_until
     modes.switch_on(endpoint.profile, Mode.NO_TOOLS, by=None, reason="trying", lasts=HOUR)
-    runs_out_at = current(endpoint).good_until
+    runs_out_at = read_policy(endpoint).good_until
 
     assert stale_at
     assert runs_out_at
@@ -140,91 +144,91 @@ def test_a_policy_is_good_until_the_first_thing_that_ends() -> None:
     measured_at = endpoint.profile.verified_at
     assert measured_at
     assert stale_at == measured_at + 2 * endpoint.ttl
-    let_pass(14 * HOUR)
-    assert current(endpoint).good_until is None
+    move_into_past(14 * HOUR)
+    assert read_policy(endpoint).good_until is None
 
 
-def test_a_profile_that_nobody_measured_lately_gets_the_conservative_default() -> None:
-    """After twice its time to live, by the clock of the database, with a new version once."""
-    endpoint = trusted()
-    before = current(endpoint).version
+def test_a_stale_profile_gets_the_conservative_default() -> None:
+    """It is stale after twice its TTL, by the database's clock, and gets one new version."""
+    endpoint = make_trusted_endpoint()
+    before = read_policy(endpoint).version
 
-    let_pass(13 * HOUR)
+    move_into_past(13 * HOUR)
 
-    stale = current(endpoint)
+    stale = read_policy(endpoint)
     assert stale.body["stale"] is True
-    assert set(effective(endpoint)) == {mode.value for mode in CONSERVATIVE}
+    assert set(effective_modes(endpoint)) == {mode.value for mode in CONSERVATIVE}
     assert stale.body["risk"]["allowed"] == ["read"]
     assert stale.version > before
-    assert current(endpoint).version == stale.version
+    assert read_policy(endpoint).version == stale.version
 
 
-def test_a_shorter_time_to_live_makes_a_profile_stale_at_once() -> None:
+def test_a_shorter_ttl_makes_a_profile_stale_at_once() -> None:
     """Editing an endpoint resolves its policy."""
-    endpoint = trusted()
-    let_pass(2 * HOUR)
+    endpoint = make_trusted_endpoint()
+    move_into_past(2 * HOUR)
 
     endpoints.update(endpoint, key=None, forget_key=False, ttl=timedelta(minutes=30))
 
-    assert current(endpoint).body["stale"] is True
+    assert read_policy(endpoint).body["stale"] is True
 
 
-def test_another_key_starts_from_nothing() -> None:
-    """Where callers had no tools: what was known and switched on belongs to the old profile."""
-    endpoint = trusted()
+def test_another_key_starts_without_modes_and_capabilities() -> None:
+    """If callers had no tools, modes and capabilities stay with the old profile."""
+    endpoint = make_trusted_endpoint()
     Profile.objects.update(stage="shadow")
     modes.switch_on(endpoint.profile, Mode.NO_PARALLEL, by=None, reason="trying")
-    before = current(endpoint).version
+    before = read_policy(endpoint).version
 
     endpoints.update(endpoint, key=None, forget_key=False, model="m-2")
 
-    policy = current(endpoint)
+    policy = read_policy(endpoint)
     assert (policy.body["profile"]["model"], policy.body["profile"]["epoch"]) == ("m-2", 2)
     assert policy.body["stage"] == "shadow"
     assert policy.body["modes"]["manual"] == []
     assert policy.version > before
 
 
-def test_the_version_grows_when_a_name_is_given_again() -> None:
-    """A caller that knows version N of a name never sees a smaller one."""
-    endpoint = trusted()
-    before = current(endpoint).version
+def test_the_version_grows_when_a_slug_is_reused() -> None:
+    """A caller that knows version N of a slug never sees a smaller one."""
+    endpoint = make_trusted_endpoint()
+    before = read_policy(endpoint).version
 
     endpoints.remove(endpoint)
     gone = current_policy(endpoint.slug)
     again = make_endpoint(slug=endpoint.slug)
 
     assert gone is None
-    assert current(again).version > before
+    assert read_policy(again).version > before
 
 
-def test_a_missing_policy_is_resolved_when_it_is_wanted() -> None:
-    """An endpoint from before there were policies is like any other."""
-    endpoint = trusted()
+def test_a_missing_policy_is_resolved_when_it_is_read() -> None:
+    """An endpoint that is older than policies works like any other."""
+    endpoint = make_trusted_endpoint()
     Policy.objects.all().delete()
 
-    assert current(endpoint).body["stage"] == "full"
+    assert read_policy(endpoint).body["stage"] == "full"
 
 
 def test_a_rule_reaches_every_endpoint() -> None:
-    """One edit, and no policy is left with the old rules."""
-    fleet = [trusted(slug=f"e-{number}") for number in range(3)]
-    before = [current(endpoint).version for endpoint in fleet]
+    """After one edit no policy has the old rules."""
+    fleet = [make_trusted_endpoint(slug=f"e-{number}") for number in range(3)]
+    before = [read_policy(endpoint).version for endpoint in fleet]
 
-    rule = tool_rules.add(pattern="deploy_*", risk=Risk.WRITE, by=None)
+    rule = tool_rules.add_rule(pattern="deploy_*", risk=Risk.WRITE, by=None)
 
-    after = [current(endpoint) for endpoint in fleet]
+    after = [read_policy(endpoint) for endpoint in fleet]
     assert [p.body["risk"]["rules"] for p in after] == [
         [{"pattern": "deploy_*", "risk": "write"}]
     ] * 3
     assert all(p.version > version for p, version in zip(after, before, strict=True))
-    tool_rules.remove(rule)
-    assert current(fleet[0]).body["risk"]["rules"] == []
+    tool_rules.remove_rule(rule)
+    assert read_policy(fleet[0]).body["risk"]["rules"] == []
 
 
-def test_nobody_reads_old_rules_while_the_fleet_is_resolved_anew() -> None:
-    """Between an edit and its last policy a reader resolves for itself."""
-    endpoint = trusted()
+def test_old_rules_are_not_read_while_the_fleet_is_resolved() -> None:
+    """Reading a policy that the edit has not reached yet resolves it."""
+    endpoint = make_trusted_endpoint()
     stored = Policy.objects.get(endpoint=endpoint).version
 
     with transaction.atomic():
@@ -232,18 +236,18 @@ def test_nobody_reads_old_rules_while_the_fleet_is_resolved_anew() -> None:
         ToolRule.objects.create(pattern="a", risk="read", position=1)
 
     assert Policy.objects.get(endpoint=endpoint).version == stored
-    assert current(endpoint).body["risk"]["rules"] == [{"pattern": "a", "risk": "read"}]
+    assert read_policy(endpoint).body["risk"]["rules"] == [{"pattern": "a", "risk": "read"}]
 
 
-def test_the_stored_answer_is_found_by_its_indexes() -> None:
-    """However many endpoints there are, asking for one reads its rows and no others."""
+def test_a_stored_policy_is_read_by_indexes() -> None:
+    """Reading one policy reads its rows and no others, however many endpoints there are."""
     with connection.cursor() as cursor:
         cursor.execute(_FIVE_THOUSAND)
         cursor.execute("ANALYZE dashboard_endpoint, dashboard_policy")
-    with CaptureQueriesContext(connection) as sent:
+    with CaptureQueriesContext(connection) as queries:
         assert current_policy("many-77") is not None
 
-    (statement,) = [query["sql"] for query in sent]
+    (statement,) = [query["sql"] for query in queries]
     with connection.cursor() as cursor:
         cursor.execute(f"EXPLAIN {statement}")
         plan = "\n".join(line for (line,) in cursor.fetchall())

@@ -12,9 +12,9 @@ import pytest
 
 from dashboard.people.services import tokens
 from tests.dashboard.api.web_process import Site, serve
-from tests.dashboard.policy.builders import trusted
+from tests.dashboard.policy.builders import make_trusted_endpoint
 
-# What is promised to whoever switches a mode.
+# How long a mode may take to reach every caller.
 PROMISED_SECONDS = 5
 
 
@@ -26,12 +26,12 @@ def two_sites(
         yield one, other
 
 
-def test_a_mode_switched_at_one_process_is_in_the_answer_of_the_other(
+def test_a_mode_switched_at_one_process_is_in_the_policy_of_the_other(
     two_sites: tuple[Site, Site],
 ) -> None:
-    """Nothing is kept in a process: 304 before, the new answer after, within the promised time."""
+    """Processes cache nothing: the other one answers 304 before, and the new policy in time."""
     one, other = two_sites
-    trusted()
+    make_trusted_endpoint()
     text = tokens.issue_token(name="a gateway", scopes=["read", "operate"], by=None).text
     known = other.ask(text, "GET", "/endpoints/steady/policy")
     assert _status(other, text, known["version"]) == 304

@@ -12,7 +12,7 @@ from dashboard.models import ToolRule
 from dashboard.models.people import Role
 from dashboard.trust import tool_rules
 from health.risk import Risk
-from tests.dashboard.policy.builders import current, trusted
+from tests.dashboard.policy.builders import make_trusted_endpoint, read_policy
 from tests.factories import make_person
 from tests.markup import assert_contains, assert_not_contains
 
@@ -33,17 +33,20 @@ def administrator(client: Client) -> Client:
     return client
 
 
-def add(*patterns: str) -> list[ToolRule]:
-    return [tool_rules.add(pattern=each, risk=Risk.READ, by=None) for each in reversed(patterns)]
+def add_rules(*patterns: str) -> list[ToolRule]:
+    return [
+        tool_rules.add_rule(pattern=pattern, risk=Risk.READ, by=None)
+        for pattern in reversed(patterns)
+    ]
 
 
-def order() -> list[str]:
+def rule_order() -> list[str]:
     return [rule.pattern for rule in ToolRule.objects.in_order()]
 
 
 def test_the_page_shows_the_rules_and_the_known_tools(administrator: Client) -> None:
-    """Grouped by the agents whose tools they are."""
-    add("mcp__docs__*")
+    """Known tools are grouped by agent."""
+    add_rules("mcp__docs__*")
 
     page = administrator.get(PAGE)
 
@@ -53,17 +56,17 @@ def test_the_page_shows_the_rules_and_the_known_tools(administrator: Client) -> 
 
 
 def test_a_rule_is_added_first_and_reaches_the_policies(administrator: Client) -> None:
-    """Whoever adds one wants it to decide."""
-    endpoint = trusted()
-    add("b")
+    """A new rule decides before the others."""
+    endpoint = make_trusted_endpoint()
+    add_rules("b")
 
     assertRedirects(administrator.post(PAGE, FORM), PAGE)
 
-    assert order() == ["deploy_*", "b"]
-    made = ToolRule.objects.in_order().first()
-    assert made
-    assert made.created_by == User.objects.get()
-    assert current(endpoint).body["risk"]["rules"][0] == {
+    assert rule_order() == ["deploy_*", "b"]
+    rule = ToolRule.objects.in_order().first()
+    assert rule
+    assert rule.created_by == User.objects.get()
+    assert read_policy(endpoint).body["risk"]["rules"][0] == {
         "pattern": "deploy_*",
         "risk": "dangerous",
     }
@@ -80,41 +83,41 @@ def test_a_rule_is_added_first_and_reaches_the_policies(administrator: Client) -
     ],
     ids=["empty", "long", "unprintable", "taken", "no class"],
 )
-def test_a_rule_that_makes_no_sense_is_refused(
+def test_an_invalid_rule_is_refused(
     administrator: Client, over: dict[str, str], message: str
 ) -> None:
-    """The form says what to mend."""
-    add("taken")
+    """The form says what to correct."""
+    add_rules("taken")
 
     assert_contains(administrator.post(PAGE, {**FORM, **over}), message)
-    assert order() == ["taken"]
+    assert rule_order() == ["taken"]
 
 
-def test_rules_change_places(administrator: Client) -> None:
-    """The first that fits decides, so their order is the operator's; the ends are ends."""
-    add("a", "b", "c")
+def test_rules_can_be_moved(administrator: Client) -> None:
+    """The first match decides, so operators choose the order; the first rule cannot move up."""
+    add_rules("a", "b", "c")
     last = ToolRule.objects.get(pattern="c")
 
     for to in ("up", "up", "up"):
         administrator.post(f"{PAGE}{last.pk}/move/", {"to": to})
-    assert order() == ["c", "a", "b"]
+    assert rule_order() == ["c", "a", "b"]
     administrator.post(f"{PAGE}{last.pk}/move/", {"to": "down"})
-    assert order() == ["a", "c", "b"]
+    assert rule_order() == ["a", "c", "b"]
 
 
 def test_a_rule_is_changed_and_removed(administrator: Client) -> None:
-    """It keeps its place."""
-    add("a", "b")
+    """A changed rule keeps its position."""
+    add_rules("a", "b")
     rule = ToolRule.objects.get(pattern="a")
 
     assert_contains(administrator.get(f"{PAGE}{rule.pk}/"), 'value="a"')
     administrator.post(f"{PAGE}{rule.pk}/", {"pattern": "z", "risk": "write", "note": ""})
-    assert (order(), ToolRule.objects.get(pattern="z").risk) == (["z", "b"], "write")
+    assert (rule_order(), ToolRule.objects.get(pattern="z").risk) == (["z", "b"], "write")
     assert_contains(
         administrator.post(f"{PAGE}{rule.pk}/", {"pattern": "b", "risk": "read"}), "already a rule"
     )
     administrator.post(f"{PAGE}{rule.pk}/remove/")
-    assert order() == ["b"]
+    assert rule_order() == ["b"]
 
 
 @pytest.mark.parametrize(
@@ -128,15 +131,15 @@ def test_a_rule_is_changed_and_removed(administrator: Client) -> None:
     ids=["own rule", "known tool", "unknown", "endless"],
 )
 def test_a_name_can_be_tried(administrator: Client, name: str, expected: str) -> None:
-    """The answer says the class and the rule."""
-    add("deploy_*")
+    """The result shows the class and the rule."""
+    add_rules("deploy_*")
 
     assert_contains(administrator.get(PAGE, {"name": name}), expected)
 
 
 def test_names_and_patterns_are_shown_as_text(administrator: Client) -> None:
-    """Whatever they contain."""
-    add("<script>alert(1)</script>")
+    """Markup in them is escaped."""
+    add_rules("<script>alert(1)</script>")
 
     page = administrator.get(PAGE, {"name": "<script>alert(1)</script>"})
 
@@ -145,32 +148,32 @@ def test_names_and_patterns_are_shown_as_text(administrator: Client) -> None:
 
 
 def test_only_administrators_see_and_change_rules(client: Client) -> None:
-    """Others are refused, and nobody gets in without signing in."""
-    (rule,) = add("a")
+    """Other roles are refused, and anonymous requests are redirected."""
+    (rule,) = add_rules("a")
     addresses = [PAGE, f"{PAGE}{rule.pk}/", f"{PAGE}{rule.pk}/move/", f"{PAGE}{rule.pk}/remove/"]
 
     assert [client.post(address, FORM).status_code for address in addresses] == [302] * 4
     client.force_login(make_person("alice", Role.OPERATOR))
     assert [client.post(address, FORM).status_code for address in addresses] == [403] * 4
-    assert order() == ["a"]
+    assert rule_order() == ["a"]
 
 
-def test_a_rule_that_is_gone_is_not_found(administrator: Client) -> None:
-    """Two administrators may look at the same page."""
-    (rule,) = add("a")
-    tool_rules.remove(rule)
+def test_a_removed_rule_is_not_found(administrator: Client) -> None:
+    """Another administrator may have removed it."""
+    (rule,) = add_rules("a")
+    tool_rules.remove_rule(rule)
 
     assert administrator.get(f"{PAGE}{rule.pk}/").status_code == 404
     with pytest.raises(Refused):
-        tool_rules.move(rule, up=True)
+        tool_rules.move_rule(rule, up=True)
 
 
-def test_there_are_only_so_many_rules() -> None:
-    """All of them are in every policy."""
+def test_the_number_of_rules_is_limited() -> None:
+    """Every policy contains all of them."""
     ToolRule.objects.bulk_create(
         ToolRule(pattern=f"p{number}", risk="read", position=number)
-        for number in range(tool_rules.MOST_RULES)
+        for number in range(tool_rules.MAX_RULES)
     )
 
     with pytest.raises(Refused):
-        add("one more")
+        add_rules("one more")

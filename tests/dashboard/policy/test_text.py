@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from dashboard.policy.text import lines, trust
+from dashboard.policy.text import describe_policy, describe_trust
 
 BODY: dict[str, Any] = {
     "risk": {"allowed": ["read", "write"]},
@@ -18,8 +18,8 @@ BODY: dict[str, Any] = {
 
 
 def test_every_part_of_a_policy_is_a_line() -> None:
-    """A caller's duties in words, in the order in which a request meets them."""
-    assert lines(BODY) == [
+    """Lines are in the order in which they matter for a request."""
+    assert describe_policy(BODY) == [
         ("Tools", "only those of risk read, write"),
         ("Calls arrive as", "xml, read by qwen_xml"),
         ("Calls a turn", "one"),
@@ -30,21 +30,23 @@ def test_every_part_of_a_policy_is_a_line() -> None:
     ]
 
 
-def test_without_tools_nothing_is_said_about_calls() -> None:
-    """Rules for calls that nobody may make would only confuse."""
-    found = lines({**BODY, "risk": {"allowed": []}})
+def test_without_tools_there_are_no_lines_about_calls() -> None:
+    """Rules for calls that are not allowed would only confuse."""
+    lines = describe_policy({**BODY, "risk": {"allowed": []}})
 
-    assert [name for name, _ in found] == ["Tools", "Reasoning"]
+    assert [name for name, _ in lines] == ["Tools", "Reasoning"]
 
 
-def test_what_a_policy_does_not_have_is_left_out() -> None:
-    """An older version with fewer parts is shown as far as it goes."""
-    assert lines({"risk": {"allowed": ["read"]}}) == [("Tools", "only those of risk read")]
-    assert lines({}) == []
+def test_missing_parts_of_a_policy_are_omitted() -> None:
+    """An older version may have fewer parts."""
+    assert describe_policy({"risk": {"allowed": ["read"]}}) == [
+        ("Tools", "only those of risk read")
+    ]
+    assert describe_policy({}) == []
 
 
 @pytest.mark.parametrize(
-    ("allowed", "words"),
+    ("allowed", "sentence"),
     [
         ([], "Callers get no tools now."),
         (["read"], "Callers may use tools that read, and no others."),
@@ -52,6 +54,6 @@ def test_what_a_policy_does_not_have_is_left_out() -> None:
         (["read", "write", "unknown"], "Callers may use every tool."),
     ],
 )
-def test_trust_is_one_sentence(allowed: list[str], words: str) -> None:
-    """What an endpoint may be trusted with now is said before anything else."""
-    assert trust({"risk": {"allowed": allowed}}) == words
+def test_trust_is_one_sentence(allowed: list[str], sentence: str) -> None:
+    """It says which tools callers may use now."""
+    assert describe_trust({"risk": {"allowed": allowed}}) == sentence

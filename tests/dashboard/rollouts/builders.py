@@ -20,7 +20,7 @@ from health.severity import Severity
 from health.watch import ChangeKind, WatchChange, WatchedRun
 from probes.outcomes import Metric
 from probes.suite import SUITE_VERSION
-from tests.dashboard.policy.builders import trusted
+from tests.dashboard.policy.builders import make_trusted_endpoint
 from tests.factories import make_run
 from tests.security.people import Log
 
@@ -30,7 +30,7 @@ LONG_AGO = timedelta(hours=100)
 
 def make_ready_endpoint(stage: str = "shadow", *, runs: int = 1, **over: Any) -> Endpoint:
     """Make an endpoint at a stage, with runs that meet every condition of the next one."""
-    endpoint = trusted(**over)
+    endpoint = make_trusted_endpoint(**over)
     Profile.objects.filter(endpoint=endpoint).update(stage=stage, stage_at=Now() - LONG_AGO)
     for _ in range(runs):
         measure(endpoint)
@@ -78,7 +78,7 @@ def degrade(
         1 + Incident.objects.count(), timezone.now(), SUITE_VERSION, endpoint.ttl, {}
     )
     change = WatchChange(kind, metric, Severity(severity), figures)
-    detection.follow_changes(profile, Lane.PROBE, watched, [change])
+    detection.apply_changes(profile, Lane.PROBE, watched, [change])
     settle(endpoint)
     return Incident.objects.get(profile=profile, metric=metric.value, ended_at=None)
 
@@ -126,4 +126,4 @@ def notice_kinds(prefix: str = "") -> list[str]:
 
 
 def missing_conditions(profile: Profile) -> list[str]:
-    return [condition.key for condition in rollout_requests.standing(profile).missing]
+    return [condition.key for condition in rollout_requests.read_gate_result(profile).missing]

@@ -14,7 +14,7 @@ from dashboard.trust import gates, profiles, rollout_requests
 from dashboard.trust.settle import settle as settle_endpoint
 from health.gates import PROMOTION_STAGES, Gate, Gates
 from probes.outcomes import Metric
-from tests.dashboard.incidents.builders import settle
+from tests.dashboard.incidents.builders import freeze_baseline
 from tests.factories import make_endpoint
 
 EASY_GATES = Gates(
@@ -34,27 +34,27 @@ _CAPABILITIES = {
 def ease_gates() -> GateVersion:
     """Set gates that twenty good runs meet."""
     admin, _ = User.objects.get_or_create(username="chief", is_superuser=True)
-    return gates.change(EASY_GATES.as_json(), by=admin, reason="small demands")
+    return gates.change_gates(EASY_GATES.as_json(), by=admin, reason="small demands")
 
 
 def make_ready(**over: Any) -> Endpoint:
     """Make an endpoint whose profile meets the easy gates."""
     endpoint = make_endpoint(**over)
-    settle(endpoint, before=timezone.now() - timedelta(minutes=5))
+    freeze_baseline(endpoint, before=timezone.now() - timedelta(minutes=5))
     _measure(endpoint)
     return endpoint
 
 
 def make_request(endpoint: Endpoint, by: User, reason: str = "it holds") -> RolloutRequest:
-    return rollout_requests.ask(endpoint.profile, by=by, reason=reason)
+    return rollout_requests.request_promotion(endpoint.profile, by=by, reason=reason)
 
 
 def swap_template(endpoint: Endpoint, *, stage: str = "full") -> Profile:
     """Open a measured profile in shadow while the previous one is in force at `stage`."""
     Profile.objects.filter(endpoint=endpoint, ended_at=None).update(stage=stage)
     at = timezone.now() - timedelta(minutes=4)
-    profile = profiles.open_next(endpoint.profile, "b" * 64, at=at)
-    settle(endpoint, before=timezone.now() - timedelta(minutes=3))
+    profile = profiles.open_next_profile(endpoint.profile, "b" * 64, at=at)
+    freeze_baseline(endpoint, before=timezone.now() - timedelta(minutes=3))
     _measure(endpoint)
     profile.refresh_from_db()
     return profile

@@ -32,7 +32,7 @@ def test_two_approvers_at_once_give_one_decision() -> None:
     ann = make_person("ann", Role.OPERATOR)
     approvers = [make_person(name, Role.APPROVER) for name in ("bea", "cy", "dee")]
     endpoint = make_ready_endpoint()
-    request = rollout_requests.ask(endpoint.profile, by=ann, reason="why")
+    request = rollout_requests.request_promotion(endpoint.profile, by=ann, reason="why")
     barrier = Barrier(len(approvers))
 
     @own_connection
@@ -62,7 +62,7 @@ def test_a_change_that_commits_while_somebody_approves_still_voids() -> None:
     """An approval waits for the lock on the endpoint and then sees the change."""
     ann, bea = make_person("ann", Role.OPERATOR), make_person("bea", Role.APPROVER)
     endpoint = make_ready_endpoint()
-    request = rollout_requests.ask(endpoint.profile, by=ann, reason="why")
+    request = rollout_requests.request_promotion(endpoint.profile, by=ann, reason="why")
 
     @own_connection
     def approve() -> str:
@@ -96,7 +96,7 @@ def test_of_two_concurrent_changes_of_the_gates_one_is_refused() -> None:
     def change(by: User) -> str:
         barrier.wait()
         try:
-            gates.change(other_gates(runs=by.pk), by=by, reason="mine", seen=0)
+            gates.change_gates(other_gates(runs=by.pk), by=by, reason="mine", seen=0)
         except Refused as refused:
             return refused.message
         return "changed"

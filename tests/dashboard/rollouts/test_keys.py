@@ -11,11 +11,11 @@ from django.contrib.auth.models import User
 from dashboard.core.errors import Refused
 from dashboard.endpoints.services import endpoints
 from dashboard.models import Endpoint, Incident, ModeSwitch, Profile
-from dashboard.policy.modes_panel import read
+from dashboard.policy.modes_panel import read_modes_panel
 from dashboard.trust import modes, rollout_requests
 from health.modes import Mode
 from probes.outcomes import Metric
-from tests.dashboard.policy.builders import effective, let_pass
+from tests.dashboard.policy.builders import effective_modes, move_into_past
 from tests.dashboard.rollouts.builders import (
     degrade,
     make_profile_ready,
@@ -87,7 +87,7 @@ def test_whatever_speaks_against_the_new_key_tightens_at_once(bea: User) -> None
     assert body["risk"]["allowed"] == ["read"]
     assert {each["incident"] for each in body["modes"]["automatic"]} == {incident.pk}
     assert all("Profile 2, which waits" in each["reason"] for each in body["modes"]["automatic"])
-    panel = read(endpoint.profile_in_force, body)
+    panel = read_modes_panel(endpoint.profile_in_force, body)
     assert Mode.READ_ONLY_TOOLS in {each.mode for each in panel.modes if each.automatic}
     assert read_stage(new) == "shadow"
     with pytest.raises(Refused, match="superseded"):
@@ -99,7 +99,7 @@ def test_the_old_key_becomes_stale_with_a_reason() -> None:
     endpoint = make_ready_endpoint("full")
     change_key(endpoint)
 
-    let_pass(timedelta(hours=13))
+    move_into_past(timedelta(hours=13))
 
     body = policy_body(endpoint)
     assert (body["stale"], body["risk"]["allowed"]) == (True, ["read"])
@@ -116,9 +116,9 @@ def test_promotion_puts_the_candidate_in_force_with_its_manual_modes(ann: User, 
     incident = degrade(old, 1)
     new = change_key(endpoint)
     make_profile_ready(new)
-    assert rollout_requests.standing(new).may_be_asked
+    assert rollout_requests.read_gate_result(new).may_be_asked
 
-    request = rollout_requests.ask(new, by=ann, reason="The new model is fine.")
+    request = rollout_requests.request_promotion(new, by=ann, reason="The new model is fine.")
     assert request.evidence["in_force"] == {"epoch": 1, "stage": "full"}
     assert request.evidence["modes"]["effective"] == ["no_parallel", "strict_schema"]
     rollout_requests.approve(request, by=bea, reason="yes")
@@ -126,7 +126,10 @@ def test_promotion_puts_the_candidate_in_force_with_its_manual_modes(ann: User, 
     assert (endpoint.profile_in_force, read_stage(new)) == (new, "read_only")
     body = policy_body(endpoint)
     assert (body["profile"]["epoch"], body["candidate"]) == (2, None)
-    assert (body["stage"], effective(endpoint)) == ("read_only", ["no_parallel", "strict_schema"])
+    assert (body["stage"], effective_modes(endpoint)) == (
+        "read_only",
+        ["no_parallel", "strict_schema"],
+    )
     carried = ModeSwitch.objects.on().get(profile=new, mode="no_parallel")
     assert (carried.author, carried.reason, carried.expires_at) == (
         bea,
@@ -146,7 +149,7 @@ def test_a_third_key_replaces_the_candidate(ann: User) -> None:
     old = endpoint.profile
     second = change_key(endpoint)
     make_profile_ready(second)
-    request = rollout_requests.ask(second, by=ann, reason="why")
+    request = rollout_requests.request_promotion(second, by=ann, reason="why")
     degrade(second, 1, metric=Metric.SCHEMA_FAILURE)
 
     third = change_key(endpoint, "m-3")
@@ -157,7 +160,7 @@ def test_a_third_key_replaces_the_candidate(ann: User) -> None:
     assert policy_body(endpoint)["modes"]["automatic"] == []
     assert Incident.objects.get().state == "superseded"
     with pytest.raises(Refused, match="key has changed"):
-        rollout_requests.ask(old, by=ann, reason="for the old one")
+        rollout_requests.request_promotion(old, by=ann, reason="for the old one")
     assert third.epoch == 3
 
 
@@ -175,4 +178,4 @@ def test_stepping_an_old_profile_back_to_shadow_puts_the_new_one_in_force(bea: U
         2,
         None,
     )
-    assert "no_parallel" in effective(endpoint)
+    assert "no_parallel" in effective_modes(endpoint)

@@ -11,7 +11,7 @@ from dashboard.core.errors import Refused
 from dashboard.models import Endpoint, ModeSwitch, RolloutRequest
 from dashboard.trust import modes, policy_renewal, rollout_requests
 from health.modes import Mode
-from tests.dashboard.policy.builders import effective, let_pass
+from tests.dashboard.policy.builders import effective_modes, move_into_past
 from tests.dashboard.rollouts.builders import (
     audit_actions,
     degrade,
@@ -36,26 +36,26 @@ def test_to_let_go_of_a_pinned_mode_takes_two(ann: User, bea: User) -> None:
     with pytest.raises(Refused, match="takes a second person"):
         modes.switch_off(switch, by=bea, reason="I do not care.")
 
-    request = rollout_requests.ask_unpin(switch, by=ann, reason="It is mended.")
+    request = rollout_requests.request_unpin(switch, by=ann, reason="It is mended.")
     with pytest.raises(Refused, match="ann has asked"):
-        rollout_requests.ask_unpin(switch, by=ann, reason="Really.")
+        rollout_requests.request_unpin(switch, by=ann, reason="Really.")
     with pytest.raises(Refused):
         rollout_requests.approve(request, by=ann, reason="yes")
-    assert effective(endpoint) == ["no_tools"]
+    assert effective_modes(endpoint) == ["no_tools"]
     rollout_requests.approve(request, by=bea, reason="So it is.")
 
     switch.refresh_from_db()
-    assert (switch.off_by, switch.off_reason, effective(endpoint)) == (bea, "So it is.", [])
+    assert (switch.off_by, switch.off_reason, effective_modes(endpoint)) == (bea, "So it is.", [])
     assert audit_actions() == ["mode.on", "rollout.requested", "rollout.approved", "mode.off"]
     assert notice_kinds("rollout") == ["rollout.requested", "rollout.decided"]
     with pytest.raises(Refused, match="not pinned, or it is off"):
-        rollout_requests.ask_unpin(switch, by=ann, reason="again")
+        rollout_requests.request_unpin(switch, by=ann, reason="again")
 
 
 def test_a_request_to_unpin_is_voided_when_an_incident_opens(ann: User, bea: User) -> None:
     """The request was made for a healthy endpoint."""
     endpoint = make_ready_endpoint("full")
-    request = rollout_requests.ask_unpin(pin(endpoint, ann), by=ann, reason="why")
+    request = rollout_requests.request_unpin(pin(endpoint, ann), by=ann, reason="why")
 
     degrade(endpoint.profile, 1)
 
@@ -69,9 +69,9 @@ def test_a_pinned_mode_expires_at_its_time(ann: User) -> None:
     """Expiry needs no second person, and voids the request to unpin."""
     endpoint = make_ready_endpoint("full")
     switch = pin(endpoint, ann, lasts=timedelta(hours=1))
-    rollout_requests.ask_unpin(switch, by=ann, reason="why")
+    rollout_requests.request_unpin(switch, by=ann, reason="why")
 
-    let_pass(timedelta(hours=2))
+    move_into_past(timedelta(hours=2))
     policy_renewal.renew_outdated()
 
     switch.refresh_from_db()

@@ -15,7 +15,7 @@ from dashboard.models import AuditEntry, Endpoint, Grant, Notice, Profile, Rollo
 from dashboard.models.people import Role, Team
 from dashboard.trust import policy_renewal, rollout_requests
 from dashboard.trust.decision_evidence import digest
-from tests.dashboard.policy.builders import current
+from tests.dashboard.policy.builders import read_policy
 from tests.dashboard.rollouts.builders import (
     audit_actions,
     make_ready_endpoint,
@@ -33,8 +33,10 @@ def test_an_operator_requests_and_an_approver_decides(
     endpoint: Endpoint, ann: User, bea: User
 ) -> None:
     """Every step sends a notice and is in the audit log; the approval changes the policy."""
-    before = current(endpoint).version
-    request = rollout_requests.ask(endpoint.profile, by=ann, reason=" It parses \0well. ")
+    before = read_policy(endpoint).version
+    request = rollout_requests.request_promotion(
+        endpoint.profile, by=ann, reason=" It parses \0well. "
+    )
 
     assert (request.state, request.from_stage, request.to_stage) == (
         "pending",
@@ -59,7 +61,7 @@ def test_an_operator_requests_and_an_approver_decides(
     assert read_stage(endpoint.profile) == "read_only"
     assert Profile.objects.get().stage_at > timezone.now() - timedelta(minutes=5)
     assert policy_body(endpoint)["risk"]["allowed"] == ["read"]
-    assert current(endpoint).version > before
+    assert read_policy(endpoint).version > before
     assert notice_kinds() == ["rollout.requested", "rollout.decided"]
     assert audit_actions() == ["rollout.requested", "rollout.approved", "stage.changed"]
     entry = AuditEntry.objects.get(action="rollout.approved").told
@@ -76,7 +78,7 @@ def test_the_policy_changes_in_the_transaction_of_the_decision(
     endpoint: Endpoint, ann: User, bea: User
 ) -> None:
     """A rollback undoes both."""
-    request = rollout_requests.ask(endpoint.profile, by=ann, reason="why")
+    request = rollout_requests.request_promotion(endpoint.profile, by=ann, reason="why")
 
     with transaction.atomic():
         rollout_requests.approve(request, by=bea, reason="yes")
@@ -96,11 +98,11 @@ def test_a_refusal_names_the_missing_condition(endpoint: Endpoint, ann: User) ->
         "rate.closure_error",
     ]
     with pytest.raises(Refused, match="Parse success: 30 of 60 trials went well"):
-        rollout_requests.ask(endpoint.profile, by=ann, reason="why")
+        rollout_requests.request_promotion(endpoint.profile, by=ann, reason="why")
 
     Profile.objects.update(stage="full")
     with pytest.raises(Refused, match="no stage beyond"):
-        rollout_requests.ask(endpoint.profile, by=ann, reason="why")
+        rollout_requests.request_promotion(endpoint.profile, by=ann, reason="why")
     assert not RolloutRequest.objects.exists()
 
 
@@ -108,8 +110,8 @@ def test_a_refusal_names_the_missing_condition(endpoint: Endpoint, ann: User) ->
 def test_every_action_needs_a_reason(endpoint: Endpoint, ann: User, bea: User, reason: str) -> None:
     """Requesting, approving, rejecting and stepping back are refused without one."""
     with pytest.raises(Refused):
-        rollout_requests.ask(endpoint.profile, by=ann, reason=reason)
-    request = rollout_requests.ask(endpoint.profile, by=ann, reason="why")
+        rollout_requests.request_promotion(endpoint.profile, by=ann, reason=reason)
+    request = rollout_requests.request_promotion(endpoint.profile, by=ann, reason="why")
     for act in (rollout_requests.approve, rollout_requests.reject):
         with pytest.raises(Refused):
             act(request, by=bea, reason=reason)
@@ -121,16 +123,18 @@ def test_every_action_needs_a_reason(endpoint: Endpoint, ann: User, bea: User, r
 
 def test_a_profile_has_at_most_one_pending_request(endpoint: Endpoint, ann: User) -> None:
     """A second request is refused with the name of the first requester."""
-    rollout_requests.ask(endpoint.profile, by=ann, reason="why")
+    rollout_requests.request_promotion(endpoint.profile, by=ann, reason="why")
 
     with pytest.raises(Refused, match="ann has asked for it already"):
-        rollout_requests.ask(endpoint.profile, by=make_person("al", Role.OPERATOR), reason="me too")
+        rollout_requests.request_promotion(
+            endpoint.profile, by=make_person("al", Role.OPERATOR), reason="me too"
+        )
 
 
 def test_whoever_asked_may_not_approve(endpoint: Endpoint, ann: User) -> None:
     """The service and the database both refuse it."""
     Grant.objects.create(person=ann, role=Role.APPROVER)
-    request = rollout_requests.ask(endpoint.profile, by=ann, reason="why")
+    request = rollout_requests.request_promotion(endpoint.profile, by=ann, reason="why")
 
     with pytest.raises(Refused, match="a second person"):
         rollout_requests.approve(request, by=ann, reason="I say so.")
@@ -150,7 +154,7 @@ def test_with_four_eyes_off_one_person_is_enough_and_the_log_says_so(
     """The setting at the time of the request counts."""
     settings.FOUR_EYES = False  # type: ignore[attr-defined]
     Grant.objects.create(person=ann, role=Role.APPROVER)
-    request = rollout_requests.ask(endpoint.profile, by=ann, reason="why")
+    request = rollout_requests.request_promotion(endpoint.profile, by=ann, reason="why")
     settings.FOUR_EYES = True  # type: ignore[attr-defined]
 
     rollout_requests.approve(request, by=ann, reason="I am alone.")
@@ -166,7 +170,7 @@ def test_a_role_counts_at_the_moment_of_deciding(endpoint: Endpoint, ann: User, 
     team = Team.objects.create(name="others")
     other_team = make_person("foe", Role.APPROVER, team=team)
     deactivated = make_person("gus", Role.APPROVER)
-    request = rollout_requests.ask(endpoint.profile, by=ann, reason="why")
+    request = rollout_requests.request_promotion(endpoint.profile, by=ann, reason="why")
     Grant.objects.filter(person=bea).delete()
     User.objects.filter(pk=deactivated.pk).update(is_active=False)
 
@@ -175,7 +179,7 @@ def test_a_role_counts_at_the_moment_of_deciding(endpoint: Endpoint, ann: User, 
             with pytest.raises(Refused):
                 act(request, by=user, reason="yes")
     with pytest.raises(Refused, match="takes an operator"):
-        rollout_requests.ask(endpoint.profile, by=bea, reason="why")
+        rollout_requests.request_promotion(endpoint.profile, by=bea, reason="why")
 
     assert RolloutRequest.objects.get().state == "pending"
     assert read_stage(endpoint.profile) == "shadow"
@@ -183,7 +187,7 @@ def test_a_role_counts_at_the_moment_of_deciding(endpoint: Endpoint, ann: User, 
 
 def test_a_request_that_ran_out_is_over(endpoint: Endpoint, ann: User, bea: User) -> None:
     """By the clock of the database; a late decision is refused and the expiry is audited."""
-    expired = rollout_requests.ask(endpoint.profile, by=ann, reason="why")
+    expired = rollout_requests.request_promotion(endpoint.profile, by=ann, reason="why")
     RolloutRequest.objects.update(expires_at=Now())
 
     with pytest.raises(Refused, match="run out"):
@@ -192,22 +196,22 @@ def test_a_request_that_ran_out_is_over(endpoint: Endpoint, ann: User, bea: User
     with pytest.raises(Refused, match="run out"):
         rollout_requests.reject(expired, by=bea, reason="no")
 
-    rollout_requests.ask(endpoint.profile, by=ann, reason="once more")
-    assert rollout_requests.expire() == 0
+    rollout_requests.request_promotion(endpoint.profile, by=ann, reason="once more")
+    assert rollout_requests.expire_requests() == 0
     RolloutRequest.objects.pending().update(expires_at=Now())
-    assert (rollout_requests.expire(), rollout_requests.expire()) == (1, 0)
+    assert (rollout_requests.expire_requests(), rollout_requests.expire_requests()) == (1, 0)
     assert read_stage(endpoint.profile) == "shadow"
     assert audit_actions("rollout.expired") == ["rollout.expired"] * 2
 
 
 def test_a_request_can_be_rejected_or_withdrawn(endpoint: Endpoint, ann: User, bea: User) -> None:
     """The stage stays, no further decision is possible, and a new request is."""
-    rejected = rollout_requests.ask(endpoint.profile, by=ann, reason="why")
+    rejected = rollout_requests.request_promotion(endpoint.profile, by=ann, reason="why")
     rollout_requests.reject(rejected, by=bea, reason="Not this week.")
     with pytest.raises(Refused, match="bea has rejected it"):
         rollout_requests.approve(rejected, by=bea, reason="Or yes?")
 
-    withdrawn = rollout_requests.ask(endpoint.profile, by=ann, reason="now?")
+    withdrawn = rollout_requests.request_promotion(endpoint.profile, by=ann, reason="now?")
     with pytest.raises(Refused, match="takes an operator"):
         rollout_requests.withdraw(withdrawn, by=bea)
     rollout_requests.withdraw(withdrawn, by=ann)
@@ -231,14 +235,14 @@ def test_each_stage_has_its_own_gate(ann: User, bea: User) -> None:
     """Each promotion needs the conditions of its own stage, such as time at the stage before."""
     endpoint = make_ready_endpoint("read_only", runs=31)
     for to_stage in ("write", "full"):
-        request = rollout_requests.ask(endpoint.profile, by=ann, reason="why")
+        request = rollout_requests.request_promotion(endpoint.profile, by=ann, reason="why")
         assert request.to_stage == to_stage
         rollout_requests.approve(request, by=bea, reason="yes")
         assert missing_conditions(endpoint.profile) == (["age"] if to_stage == "write" else [])
         Profile.objects.update(stage_at=Now() - timedelta(days=4))
 
     assert policy_body(endpoint)["risk"]["allowed"] == ["read", "write", "dangerous"]
-    assert rollout_requests.standing(endpoint.profile).next is None
+    assert rollout_requests.read_gate_result(endpoint.profile).next is None
     policy_renewal.renew_outdated()
     assert read_stage(endpoint.profile) == "full"
 

@@ -12,9 +12,9 @@ from django.test.utils import CaptureQueriesContext
 from dashboard.models import Endpoint, Profile, RolloutRequest
 from dashboard.models.people import Role, Team
 from dashboard.trust import modes, rollout_requests
-from dashboard.trust.gate_facts import gate_results
+from dashboard.trust.gate_facts import read_gate_results
 from health.modes import Mode
-from tests.dashboard.incidents.builders import settle
+from tests.dashboard.incidents.builders import freeze_baseline
 from tests.dashboard.rollouts.profile_builders import (
     ease_gates,
     make_ready,
@@ -93,9 +93,11 @@ def test_many_profiles_cost_as_many_queries_as_few(signed_in: Client, person: Us
 
     assert len(many) <= len(few) + 1
     profiles = list(Profile.objects.filter(ended_at=None))
-    results = gate_results([*profiles, *profiles])
+    results = read_gate_results([*profiles, *profiles])
     for profile in profiles:
-        assert rollout_requests.standing(profile).missing == results.result_of(profile).missing
+        assert (
+            rollout_requests.read_gate_result(profile).missing == results.result_of(profile).missing
+        )
     assert results.is_ready(first.profile)
 
 
@@ -311,7 +313,7 @@ def test_a_pinned_mode_is_released_by_two_people(
     signed_in: Client, person: User, bob: User
 ) -> None:
     """One person pins and requests the release; another approves it."""
-    settle(make_endpoint())
+    freeze_baseline(make_endpoint())
     card = "/endpoints/steady/modes/"
     data = {"mode": "no_tools", "reason": "audit", "lasts": "none", "pinned": "on"}
 

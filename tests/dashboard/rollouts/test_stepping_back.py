@@ -21,7 +21,7 @@ from tests.dashboard.rollouts.builders import (
     policy_body,
     read_stage,
 )
-from tests.dashboard.trust.builders import DEAD, HEALTHY, Past, finished
+from tests.dashboard.trust.builders import DEAD, HEALTHY, Past, finish_runs
 from tests.factories import make_endpoint, make_person
 
 pytestmark = pytest.mark.django_db
@@ -63,7 +63,7 @@ def test_an_incident_that_gets_worse_steps_back_further(ann: User, bea: User) ->
     """A pending request is voided; recovery alone does not promote again."""
     endpoint = make_ready_endpoint("write", runs=31)
     profile = endpoint.profile
-    rollout_requests.ask(profile, by=ann, reason="why")
+    rollout_requests.request_promotion(profile, by=ann, reason="why")
 
     degrade(profile, 2)
     assert (read_stage(profile), RolloutRequest.objects.get().state) == ("rolled_back", "voided")
@@ -74,7 +74,7 @@ def test_an_incident_that_gets_worse_steps_back_further(ann: User, bea: User) ->
     profile.switches.update(off_at=Now())
     assert read_stage(profile) == "shadow"
     assert missing_conditions(profile) == []
-    request = rollout_requests.ask(profile, by=ann, reason="It has recovered.")
+    request = rollout_requests.request_promotion(profile, by=ann, reason="It has recovered.")
     rollout_requests.approve(request, by=bea, reason="yes")
     assert read_stage(profile) == "read_only"
 
@@ -85,8 +85,8 @@ def test_dead_runs_step_an_endpoint_back() -> None:
     Past(endpoint).runs(20, HEALTHY)
     Profile.objects.update(stage="full")
 
-    finished(endpoint, DEAD)
-    finished(endpoint, DEAD)
+    finish_runs(endpoint, DEAD)
+    finish_runs(endpoint, DEAD)
 
     assert endpoint.profile.incidents.get().severity == 3
     assert read_stage(endpoint.profile) == "rolled_back"
@@ -119,4 +119,4 @@ def test_a_profile_can_be_rejected(endpoint: Endpoint, ann: User, bea: User) -> 
         rollout_requests.reject_profile(endpoint.profile, by=bea, reason="why")
 
     assert policy_body(endpoint)["stage"] == "rejected"
-    assert rollout_requests.standing(endpoint.profile).next == "read_only"
+    assert rollout_requests.read_gate_result(endpoint.profile).next == "read_only"

@@ -24,7 +24,7 @@ from dashboard.models import (
     RunMetric,
 )
 from dashboard.trust import detection, gates, modes, rollout_requests
-from dashboard.trust.gate_facts import facts_of
+from dashboard.trust.gate_facts import read_gate_facts
 from health.gates import DEFAULTS, Gates
 from health.modes import Mode
 from probes.outcomes import Metric
@@ -96,12 +96,14 @@ def test_what_changed_meanwhile_voids_and_is_named(
     endpoint: Endpoint, ann: User, bea: User, change: Callable[[Endpoint], object], part: str
 ) -> None:
     """The approval is refused, the request stores the change, and the stage stays."""
-    request = rollout_requests.ask(endpoint.profile, by=ann, reason="why")
-    assert rollout_requests.differences(request) == []
+    request = rollout_requests.request_promotion(endpoint.profile, by=ann, reason="why")
+    assert rollout_requests.find_evidence_changes(request) == []
     before = read_stage(endpoint.profile)
 
     change(endpoint)
-    parts = [each.part for each in rollout_requests.differences(RolloutRequest.objects.get())]
+    parts = [
+        each.part for each in rollout_requests.find_evidence_changes(RolloutRequest.objects.get())
+    ]
     assert part in parts
     with pytest.raises(Refused, match="so it is void"):
         rollout_requests.approve(request, by=bea, reason="yes")
@@ -127,7 +129,7 @@ BY_SERVICES: dict[str, tuple[Callable[[Endpoint], object], str]] = {
     ),
     "the endpoint is gone": (endpoints.remove, "endpoint"),
     "other gates": (
-        lambda e: gates.change(
+        lambda e: gates.change_gates(
             other_gates(trials=31), by=User.objects.create_superuser("root"), reason="more"
         ),
         "gates",
@@ -146,7 +148,7 @@ def test_a_service_that_changes_the_evidence_voids_the_request(
     endpoint: Endpoint, ann: User, change: Callable[[Endpoint], object], part: str
 ) -> None:
     """At once, with a notice and an audit entry."""
-    rollout_requests.ask(endpoint.profile, by=ann, reason="why")
+    rollout_requests.request_promotion(endpoint.profile, by=ann, reason="why")
 
     change(endpoint)
 
@@ -161,7 +163,7 @@ def test_later_runs_with_the_same_result_keep_the_request(
     endpoint: Endpoint, ann: User, bea: User
 ) -> None:
     """They are evaluated, but do not replace the evidence of the request."""
-    request = rollout_requests.ask(endpoint.profile, by=ann, reason="why")
+    request = rollout_requests.request_promotion(endpoint.profile, by=ann, reason="why")
     runs = request.evidence["runs"]
 
     measure(endpoint)
@@ -179,10 +181,10 @@ def test_a_baseline_reset_restarts_the_rates(endpoint: Endpoint) -> None:
     watch = profile.watches.get()
     watch.state |= {"last": last.pk, "suite_version": SUITE_VERSION}
     watch.save()
-    detection.accept(profile, Metric.PARSE_SUCCESS, by=None, note="That is how it is now.")
+    detection.accept_baseline(profile, Metric.PARSE_SUCCESS, by=None, note="That is how it is now.")
     measure(endpoint)
 
-    conditions = {each.key: each for each in rollout_requests.standing(profile).conditions}
+    conditions = {each.key: each for each in rollout_requests.read_gate_result(profile).conditions}
 
     # Runs so close together are accepted as one, with the run after them.
     assert "90 of 120 trials went well" in conditions["rate.parse_success"].words
@@ -194,13 +196,13 @@ def test_facts_of_many_profiles_are_those_of_each(
 ) -> None:
     """Resets included; the number of queries does not depend on the number of profiles."""
     other = make_ready_endpoint("read_only", runs=2, slug="other")
-    detection.accept(endpoint.profile, Metric.PARSE_SUCCESS, by=None, note="As it is now.")
+    detection.accept_baseline(endpoint.profile, Metric.PARSE_SUCCESS, by=None, note="As it is now.")
     measure(endpoint, failures=3)
     profiles = [endpoint.profile, other.profile]
-    single = {each.pk: facts_of([each])[each.pk] for each in profiles}
+    single = {each.pk: read_gate_facts([each])[each.pk] for each in profiles}
 
     with django_assert_num_queries(7):
-        together = facts_of([*profiles, *profiles])
+        together = read_gate_facts([*profiles, *profiles])
 
     assert [replace(together[pk], age=each.age) for pk, each in single.items()] == [
         *single.values()
@@ -221,14 +223,14 @@ def test_administrators_change_the_gates_with_a_reason_and_versions_are_kept(
         (DEFAULTS.as_json(), root, "why", "hold already"),
     ):
         with pytest.raises(Refused, match=message):
-            gates.change(body, by=by, reason=reason)
-    first = gates.change(other_gates(runs=5), by=root, reason="Five are better than one.")
+            gates.change_gates(body, by=by, reason=reason)
+    first = gates.change_gates(other_gates(runs=5), by=root, reason="Five are better than one.")
 
     version, current = GateVersion.current()
     assert (version, current.of["read_only"].runs) == (first, 5)
     assert isinstance(current, Gates)
     assert missing_conditions(endpoint.profile) == ["runs"]
-    assert rollout_requests.standing(endpoint.profile).version == first.pk
+    assert rollout_requests.read_gate_result(endpoint.profile).version == first.pk
     entry = AuditEntry.objects.get(action="gates.changed").told
     assert entry["before"]["gates"]["read_only"]["runs"] == 1
     assert entry["after"]["gates"]["read_only"]["runs"] == 5

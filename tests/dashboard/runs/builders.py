@@ -63,7 +63,7 @@ def complete_run(*made: Attempt) -> Run:
     lease = start_next_run()
     for attempt in made or (build_attempt(),):
         attempts.record_attempt(lease, attempt)
-    finish.finish(lease)
+    finish.finish_run(lease)
     return Run.objects.get(pk=lease.run_id)
 
 

@@ -63,7 +63,7 @@ def test_a_slot_is_free_again_when_its_run_ends(db: None, settings: Any) -> None
 
     finished = start_next_run()
     attempts.record_attempt(finished, build_attempt())
-    finish.finish(finished)
+    finish.finish_run(finished)
     failed = claim_next_run()
     runs.fail_run(failed, reason="no")
     expire_lease(claim_next_run())
@@ -105,7 +105,7 @@ def test_the_maximum_cost_is_reserved_and_the_rest_refunded(
     Run.objects.update(fingerprint={}, reserved_requests=0, reserved_tokens=0)
     before = read_spent()
 
-    finish.finish(lease)
+    finish.finish_run(lease)
 
     assert reserved[0] > 60
     assert read_spent() == before
@@ -182,7 +182,7 @@ def test_budgets_hold_over_the_runs_of_a_day(endpoint: Endpoint, kind: str) -> N
         lease = claim_next_run()
         if runs.start_run(lease):
             attempts.record_attempt(lease, build_attempt(1, usage=Usage(1000, 1000)))
-            finish.finish(lease)
+            finish.finish_run(lease)
         states.append(Run.objects.get(pk=lease.run_id).state)
         requests, tokens = read_spent()
         assert (requests if kind == "daily_requests" else tokens) <= limit

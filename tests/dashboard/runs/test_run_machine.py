@@ -260,10 +260,10 @@ class Runs(RunMachine):
         holding = self.model.holding(lease)
         if not holding or not holding.is_running:
             with self.refused():
-                results.finish(lease)
+                results.finish_run(lease)
             return
 
-        results.finish(lease)
+        results.finish_run(lease)
 
         del self.model.holders[lease.run_id]
         recorded = self.model.run_attempts(lease.run_id)
@@ -273,7 +273,7 @@ class Runs(RunMachine):
         assert run.state == ("finished" if outcomes - {Outcome.VOID} else "failed")
         assert run.passed + run.failed + run.void == run.done
         profile = run.profile
-        assert detection.replay(profile) == Watch.objects.state_of(profile)
+        assert detection.replay_watch(profile) == Watch.objects.state_of(profile)
 
     @rule(lease=leases)
     def fail(self, lease: Lease) -> None:
@@ -327,13 +327,13 @@ class Runs(RunMachine):
         holding = self.model.live_holding(lease)
         if not holding or not holding.is_running:
             with self.refused():
-                profiles.note_engine(lease, EngineFacts(template, {"engine": engine}))
+                profiles.record_engine_facts(lease, EngineFacts(template, {"engine": engine}))
             return
         if not holding.asks_engine:
             return
         key, day = self.model.keys[holding.endpoint_id], self.reserved_on(lease)
 
-        is_same_key = profiles.note_engine(lease, EngineFacts(template, {"engine": engine}))
+        is_same_key = profiles.record_engine_facts(lease, EngineFacts(template, {"engine": engine}))
 
         assert is_same_key == (not template or key.template in ("", template))
         if is_same_key:

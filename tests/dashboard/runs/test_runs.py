@@ -84,7 +84,7 @@ def test_finishing_writes_all_results_once(endpoint: Endpoint, lease: runs.Lease
             lease, build_attempt(trial, Outcome.FAIL if trial == 4 else Outcome.PASS)
         )
 
-    finish.finish(lease)
+    finish.finish_run(lease)
 
     run = Run.objects.get()
     figure = RunMetric.objects.get(metric="parse_success")
@@ -102,10 +102,10 @@ def test_finishing_writes_all_results_once(endpoint: Endpoint, lease: runs.Lease
 def test_a_run_cannot_be_finished_twice(lease: runs.Lease) -> None:
     """The second finish raises LeaseLost and writes nothing."""
     attempts.record_attempt(lease, build_attempt())
-    finish.finish(lease)
+    finish.finish_run(lease)
 
     with pytest.raises(LeaseLost):
-        finish.finish(lease)
+        finish.finish_run(lease)
 
     assert RunMetric.objects.filter(metric="parse_success").count() == 1
     assert len([v for v in read_stored_verdicts() if v.metric is Metric.PARSE_SUCCESS]) == 1
@@ -130,7 +130,7 @@ def test_a_worker_without_the_lease_writes_nothing(lease: runs.Lease) -> None:
     with pytest.raises(LeaseLost):
         attempts.record_attempt(lease, build_attempt())
     with pytest.raises(LeaseLost):
-        finish.finish(lease)
+        finish.finish_run(lease)
 
     assert Attempt.objects.count() == 0
     assert Run.objects.get().state == "running"
@@ -181,7 +181,7 @@ def test_a_run_with_only_void_attempts_has_no_verdict(
     finding = Finding(FindingKind.UNREACHABLE, "The connection was refused.")
     attempts.record_attempt(lease, build_attempt(1, Outcome.VOID, findings=(finding,)))
 
-    finish.finish(lease)
+    finish.finish_run(lease)
 
     run = Run.objects.get()
     endpoint.refresh_from_db()

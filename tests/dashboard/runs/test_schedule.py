@@ -25,7 +25,7 @@ from tests.dashboard.runs.builders import (
     start_next_run,
 )
 from tests.dashboard.runs.conftest import FIELDS
-from tests.dashboard.trust.builders import DEAD, HEALTHY, PARSE, answer
+from tests.dashboard.trust.builders import DEAD, HEALTHY, PARSE, attempt_with
 
 
 def trigger_and_suite(run: Run) -> tuple[str, str]:
@@ -42,7 +42,7 @@ def move_two_days_back(endpoint: Endpoint) -> None:
     past = timedelta(days=2)
     Run.objects.update(finished_at=F("finished_at") - past)
     RunMetric.objects.update(finished_at=F("finished_at") - past)
-    Watch.objects.update(state=detection.replay(endpoint.profile).as_json())
+    Watch.objects.update(state=detection.replay_watch(endpoint.profile).as_json())
 
 
 def test_onboarding_fills_a_baseline_before_the_ttl_takes_over(
@@ -82,11 +82,11 @@ def test_a_run_that_looks_worse_is_confirmed_soon_by_a_full_one(
 ) -> None:
     """One bad run is confirmed soon instead of after a TTL."""
     settings.CONFIRM_AFTER = timedelta(minutes=6)
-    complete_run(answer(HEALTHY))
+    complete_run(attempt_with(HEALTHY))
 
-    complete_run(answer(DEAD))
+    complete_run(attempt_with(DEAD))
     soon = read_wait(endpoint)
-    confirmed = complete_run(answer(DEAD))
+    confirmed = complete_run(attempt_with(DEAD))
 
     assert timedelta(minutes=5) < soon < timedelta(minutes=7)
     assert trigger_and_suite(confirmed) == ("confirm", "full")
@@ -94,10 +94,10 @@ def test_a_run_that_looks_worse_is_confirmed_soon_by_a_full_one(
 
 def test_after_an_unconfirmed_warning_the_schedule_resumes(endpoint: Endpoint) -> None:
     """A warning that is not confirmed causes a few extra runs, then the TTL applies again."""
-    complete_run(answer(HEALTHY))
-    complete_run(answer(DEAD))
+    complete_run(attempt_with(HEALTHY))
+    complete_run(attempt_with(DEAD))
 
-    shapes = [trigger_and_suite(complete_run(answer(HEALTHY))) for _ in range(5)]
+    shapes = [trigger_and_suite(complete_run(attempt_with(HEALTHY))) for _ in range(5)]
 
     resumed = shapes.index(("ttl", "light"))
     assert 1 <= resumed <= 4
@@ -110,11 +110,11 @@ def test_a_confirmed_degradation_is_watched_more_often_as_long_as_it_lasts(
 ) -> None:
     """Recovery runs come every quarter of the TTL, since only a probe can prove recovery."""
     for outcomes in (HEALTHY, DEAD, DEAD):
-        complete_run(answer(outcomes))
+        complete_run(attempt_with(outcomes))
 
     triggers = set()
     for _ in range(9):
-        triggers.add(trigger_and_suite(complete_run(answer(DEAD))))
+        triggers.add(trigger_and_suite(complete_run(attempt_with(DEAD))))
         wait = read_wait(endpoint)
         assert endpoint.ttl / 4 * 0.9 <= wait <= endpoint.ttl / 4 * 1.1
 
@@ -124,29 +124,29 @@ def test_a_confirmed_degradation_is_watched_more_often_as_long_as_it_lasts(
 def test_the_schedule_resumes_after_a_recovery(endpoint: Endpoint) -> None:
     """Recovery runs continue until the incident has ended."""
     for outcomes in (HEALTHY, DEAD, DEAD):
-        complete_run(answer(outcomes))
-    detection.release(Incident.objects.get(), by=None, note="It is mended.")
+        complete_run(attempt_with(outcomes))
+    detection.release_incident(Incident.objects.get(), by=None, note="It is mended.")
     move_two_days_back(endpoint)
 
     shapes = []
     while Incident.objects.filter(ended_at=None):
-        shapes.append(trigger_and_suite(complete_run(answer(HEALTHY))))
+        shapes.append(trigger_and_suite(complete_run(attempt_with(HEALTHY))))
         assert len(shapes) < 20
 
     assert set(shapes) == {("recovery", "light")}
-    assert trigger_and_suite(complete_run(answer(HEALTHY))) == ("ttl", "light")
+    assert trigger_and_suite(complete_run(attempt_with(HEALTHY))) == ("ttl", "light")
 
 
 def test_an_accepted_change_is_learned_by_baseline_runs(endpoint: Endpoint, settings: Any) -> None:
     """Light baseline runs follow: the capabilities are known already."""
     settings.BASELINE_RUNS = 3
     for outcomes in (HEALTHY, DEAD, DEAD):
-        complete_run(answer(outcomes))
+        complete_run(attempt_with(outcomes))
 
-    detection.accept(endpoint.profile, PARSE, by=None, note="So be it.")
+    detection.accept_baseline(endpoint.profile, PARSE, by=None, note="So be it.")
 
     assert Endpoint.objects.filter(next_due_at__lte=Now()).exists()
-    shapes = [trigger_and_suite(complete_run(answer(DEAD))) for _ in range(4)]
+    shapes = [trigger_and_suite(complete_run(attempt_with(DEAD))) for _ in range(4)]
     assert shapes == [("baseline", "light")] * 3 + [("ttl", "light")]
 
 

@@ -1,4 +1,4 @@
-"""Runs that find what they are told, now or in a past that was made up, and what followed."""
+"""Builds runs with chosen results, now or in a simulated past, and reads what followed."""
 
 from __future__ import annotations
 
@@ -22,16 +22,16 @@ PARSE, CLOSURE = Metric.PARSE_SUCCESS, Metric.CLOSURE_ERROR
 BEGAN = datetime(2026, 3, 1, tzinfo=UTC)
 EVERY, SOON, DAY = timedelta(hours=6), timedelta(hours=1.5), timedelta(days=1)
 
-# Good and bad trials.
+# Passed and failed trials per metric.
 Trials = Mapping[Metric, tuple[int, int]]
 HEALTHY: Trials = {PARSE: (60, 0), CLOSURE: (60, 0)}
 DEAD: Trials = {PARSE: (0, 60), CLOSURE: (60, 0)}
-TAKEN: Trials = {CLOSURE: (10, 0)}
+NOT_REFUSED: Trials = {CLOSURE: (10, 0)}
 REFUSED: Trials = {CLOSURE: (0, 10)}
 REFUSING: Trials = {PARSE: (60, 0), CLOSURE: (0, 60)}
 
 
-def answer(trials: Trials, trial: int = 1) -> Attempt:
+def attempt_with(trials: Trials, trial: int = 1) -> Attempt:
     """One attempt with all these trials."""
     verdicts = [
         Verdict(metric, good=good)
@@ -40,32 +40,32 @@ def answer(trials: Trials, trial: int = 1) -> Attempt:
         for _ in range(count)
     ]
     outcome = Outcome.PASS if all(verdict.good for verdict in verdicts) else Outcome.FAIL
-    # What is asked differs, so that every attempt has evidence of its own.
-    asked = Evidence(({"label": "asked", "request": {"trials": str(trials)}},))
-    return build_attempt(trial, outcome, verdicts=tuple(verdicts), evidence=asked)
+    # The request differs, so that every attempt has its own evidence.
+    evidence = Evidence(({"label": "asked", "request": {"trials": str(trials)}},))
+    return build_attempt(trial, outcome, verdicts=tuple(verdicts), evidence=evidence)
 
 
-def begun(endpoint: Endpoint, trials: Trials) -> runs.Lease:
-    """The lease of a run of the endpoint that found this and is not finished yet."""
+def begin_run(endpoint: Endpoint, trials: Trials) -> runs.Lease:
+    """Start a run of the endpoint with these results; it is not finished yet."""
     Endpoint.objects.exclude(pk=endpoint.pk).update(next_due_at=Now() + SOON)
     Endpoint.objects.filter(pk=endpoint.pk).update(next_due_at=Now())
     schedule.schedule_due()
     lease = start_next_run()
     assert lease.slug == endpoint.slug
-    attempts.record_attempt(lease, answer(trials))
+    attempts.record_attempt(lease, attempt_with(trials))
     return lease
 
 
-def finished(endpoint: Endpoint, *found: Trials) -> Run:
-    """One run after the other; returns the last."""
-    for trials in found:
-        lease = begun(endpoint, trials)
-        finish.finish(lease)
+def finish_runs(endpoint: Endpoint, *results: Trials) -> Run:
+    """Make one run per argument; returns the last."""
+    for trials in results:
+        lease = begin_run(endpoint, trials)
+        finish.finish_run(lease)
     return Run.objects.get(pk=lease.run_id)
 
 
 class Past:
-    """Runs of an endpoint at times of our choice, stored as played ones are."""
+    """Runs of an endpoint at chosen times, stored like those of the demo."""
 
     def __init__(self, endpoint: Endpoint) -> None:
         self.endpoint, self.at = endpoint, BEGAN
@@ -77,7 +77,7 @@ class Past:
         self, trials: Trials, *, after: timedelta = EVERY, template: str = "", void: bool = False
     ) -> Run:
         self.at += after
-        made = build_attempt(1, Outcome.VOID) if void else answer(trials)
+        only_attempt = build_attempt(1, Outcome.VOID) if void else attempt_with(trials)
         run = SimulatedRun(
             slug=self.endpoint.slug,
             at=self.at,
@@ -85,14 +85,14 @@ class Past:
             suite="light",
             seed=1,
             engine=EngineFacts(template, {}),
-            attempts=(made,),
+            attempts=(only_attempt,),
             every=EVERY,
         )
         return history.store_simulated_run(self.endpoint, run)
 
 
-def told(profile: Profile) -> list[str]:
-    """The time line of a profile: what was noticed or done, in order."""
+def event_kinds(profile: Profile) -> list[str]:
+    """The kinds of the watch events of a profile, in order."""
     return list(events(profile).values_list("kind", flat=True))
 
 
@@ -100,14 +100,14 @@ def events(profile: Profile) -> Any:
     return WatchEvent.objects.filter(profile=profile).order_by("id")
 
 
-def notices(endpoint: Endpoint) -> list[str]:
+def notice_kinds(endpoint: Endpoint) -> list[str]:
     return list(
         Notice.objects.filter(endpoint=endpoint).order_by("id").values_list("kind", flat=True)
     )
 
 
-def on(profile: Profile) -> set[str]:
-    """The modes that hold, whoever switched them on."""
+def active_modes(profile: Profile) -> set[str]:
+    """The modes that are on, manual or automatic."""
     return set(ModeSwitch.objects.on().filter(profile=profile).values_list("mode", flat=True))
 
 
@@ -116,5 +116,5 @@ def the_incident(profile: Profile) -> Incident:
 
 
 def is_replayed(profile: Profile) -> bool:
-    """Whether all runs and acts, followed again, give the watch as it stands."""
-    return detection.replay(profile) == Watch.objects.state_of(profile)
+    """Whether replaying all runs and decisions gives the stored watch."""
+    return detection.replay_watch(profile) == Watch.objects.state_of(profile)

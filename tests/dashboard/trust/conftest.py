@@ -7,7 +7,7 @@ from dashboard.endpoints.services import endpoints
 from dashboard.models import Endpoint
 from dashboard.models.people import Role
 from tests.dashboard.runs.conftest import FIELDS
-from tests.dashboard.trust.builders import TAKEN, Past
+from tests.dashboard.trust.builders import NOT_REFUSED, Past
 from tests.factories import make_person
 
 
@@ -18,9 +18,9 @@ def endpoint(db: None) -> Endpoint:
 
 @pytest.fixture
 def past(endpoint: Endpoint) -> Past:
-    """An endpoint that has taken closed histories once."""
+    """An endpoint that has accepted closed histories once."""
     past = Past(endpoint)
-    past.run(TAKEN)
+    past.run(NOT_REFUSED)
     return past
 
 

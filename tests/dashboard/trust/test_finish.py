@@ -1,4 +1,4 @@
-"""The end of a run is one step: all of it or nothing, once, whoever is late."""
+"""Finishing a run is one step: all or nothing, and only once."""
 
 from __future__ import annotations
 
@@ -39,16 +39,16 @@ from tests.dashboard.trust.builders import (
     HEALTHY,
     REFUSING,
     Trials,
-    answer,
-    begun,
-    finished,
+    active_modes,
+    attempt_with,
+    begin_run,
+    event_kinds,
+    finish_runs,
     is_replayed,
-    on,
-    told,
 )
 
 STORY: tuple[Trials, ...] = (HEALTHY, DEAD, DEAD)
-# Who and when, which differ from one telling to the other.
+# Ids, times and names, which differ between two endpoints with the same runs.
 INCIDENTAL = {
     *("id", "run", "after", "opened_by", "last", "profile_id", "incident_id", "endpoint_id"),
     *("at", "on_at", "off_at", "opened_at", "absorbed_at", "left_at", "updated_at", "created_at"),
@@ -57,47 +57,47 @@ INCIDENTAL = {
 }
 
 
-def told_of(endpoint: Endpoint) -> dict[str, Any]:
-    """All that follows from the runs of an endpoint, without numbers of rows and times."""
+def rows_of(endpoint: Endpoint) -> dict[str, Any]:
+    """All rows that follow from the runs of an endpoint, without ids and times."""
     values = {"endpoint": endpoint.pk}
     return {
-        table: [_plain(json.loads(found)) for (found,) in fetch_rows(statement, values)]
+        table: [_plain(json.loads(row)) for (row,) in fetch_rows(statement, values)]
         for table, statement in _FOLLOWS.items()
     }
 
 
 def everything() -> list[tuple[Any, ...]]:
-    """All rows of all tables, as sums."""
+    """Count and checksum of every table."""
     return sorted(fetch_rows(_EVERYTHING))
 
 
 class Crash:
-    """Breaks the connection at one statement; later ones are let through."""
+    """Breaks the connection at one statement; later ones pass."""
 
     def __init__(self, at: int) -> None:
-        self.left = at
+        self.remaining = at
 
-    def __call__(self, execute: Callable[..., Any], *given: Any) -> Any:
-        self.left -= 1
-        if self.left == -1:
+    def __call__(self, execute: Callable[..., Any], *args: Any) -> Any:
+        self.remaining -= 1
+        if self.remaining == -1:
             raise OperationalError("the connection was lost")
-        return execute(*given)
+        return execute(*args)
 
 
-def test_a_crash_at_any_statement_leaves_nothing_and_the_next_try_everything(
+def test_a_crash_at_any_statement_changes_nothing_and_a_retry_writes_everything(
     endpoint: Endpoint,
 ) -> None:
-    """Watch, incident, modes, events, notices, pins and policy come together or not at all."""
+    """Watch, incident, modes, events, notices, pins and policy are written all or not at all."""
     twin = endpoints.create(**{**FIELDS, "slug": "twin"})
-    finished(twin, *STORY)
-    finished(endpoint, *STORY[:-1])
-    lease = begun(endpoint, STORY[-1])
+    finish_runs(twin, *STORY)
+    finish_runs(endpoint, *STORY[:-1])
+    lease = begin_run(endpoint, STORY[-1])
     before = everything()
 
     for statement in count():
         try:
             with connection.execute_wrapper(Crash(statement)):
-                finish.finish(lease)
+                finish.finish_run(lease)
         except OperationalError:
             assert everything() == before, f"statement {statement} left a trace"
         else:
@@ -105,44 +105,44 @@ def test_a_crash_at_any_statement_leaves_nothing_and_the_next_try_everything(
 
     assert statement > 20
     assert Incident.objects.filter(profile__endpoint=endpoint).count() == 1
-    assert told_of(endpoint) == told_of(twin)
+    assert rows_of(endpoint) == rows_of(twin)
     assert is_replayed(endpoint.profile)
 
 
 def test_one_finish_writes_all_that_follows(endpoint: Endpoint) -> None:
-    """The twin of the test above must not be empty, or nothing would be compared."""
-    finished(endpoint, *STORY)
+    """No table in the comparison above is empty."""
+    finish_runs(endpoint, *STORY)
 
-    follows = told_of(endpoint)
+    follows = rows_of(endpoint)
 
-    assert {table for table, found in follows.items() if not found} == set()
-    assert told(endpoint.profile) == ["warned", "opened"]
-    assert on(endpoint.profile) >= {"read_only_tools", "strong_validation"}
+    assert {table for table, rows in follows.items() if not rows} == set()
+    assert event_kinds(endpoint.profile) == ["warned", "opened"]
+    assert active_modes(endpoint.profile) >= {"read_only_tools", "strong_validation"}
     assert Notice.objects.get().kind == "incident.opened"
     assert Pin.objects.get().run_id == Incident.objects.get().opened_by
 
 
-def test_a_replayed_finish_is_refused_and_doubles_nothing(endpoint: Endpoint) -> None:
-    """A message that is delivered twice finds no lease."""
-    finished(endpoint, *STORY[:-1])
-    lease = begun(endpoint, STORY[-1])
-    finish.finish(lease)
+def test_finishing_a_run_twice_is_refused_and_changes_nothing(endpoint: Endpoint) -> None:
+    """A task that is delivered twice finds no lease."""
+    finish_runs(endpoint, *STORY[:-1])
+    lease = begin_run(endpoint, STORY[-1])
+    finish.finish_run(lease)
     before = everything()
 
     with pytest.raises(LeaseLost):
-        finish.finish(lease)
+        finish.finish_run(lease)
 
     assert everything() == before
 
 
 def test_a_run_that_was_followed_is_not_followed_again(endpoint: Endpoint) -> None:
-    """Whoever asks once more gets the watch as it stands, for every run so far."""
-    finished(endpoint, *STORY)
+    """Following any run again returns the stored watch and writes nothing."""
+    finish_runs(endpoint, *STORY)
     profile = endpoint.profile
     watch, before = Watch.objects.state_of(profile), everything()
 
     for run in Run.objects.order_by("-id"):
-        assert detection.follow(run, profile) == watch
+        assert detection.follow_run(run, profile) == watch
 
     assert everything() == before
 
@@ -150,74 +150,74 @@ def test_a_run_that_was_followed_is_not_followed_again(endpoint: Endpoint) -> No
 def test_a_worker_that_lost_its_run_cannot_finish_it_after_the_next_one(
     endpoint: Endpoint,
 ) -> None:
-    """Two workers in the wrong order leave what the right order would have left."""
+    """Two workers in the wrong order write the same rows as in the right order."""
     straight = endpoints.create(**{**FIELDS, "slug": "straight"})
-    finished(straight, *STORY, REFUSING)
-    finished(endpoint, *STORY[:-1])
-    slow = begun(endpoint, STORY[-1])
+    finish_runs(straight, *STORY, REFUSING)
+    finish_runs(endpoint, *STORY[:-1])
+    slow = begin_run(endpoint, STORY[-1])
     expire_lease(slow)
     assert schedule.reap_expired_leases() == 1
     Run.objects.filter(pk=slow.run_id).update(not_before=_now())
     quick = start_next_run()
     assert quick.run_id == slow.run_id
 
-    finish.finish(quick)
+    finish.finish_run(quick)
     with pytest.raises(LeaseLost):
-        finish.finish(slow)
-    finished(endpoint, REFUSING)
+        finish.finish_run(slow)
+    finish_runs(endpoint, REFUSING)
     with pytest.raises(LeaseLost):
-        finish.finish(slow)
+        finish.finish_run(slow)
 
-    assert told_of(endpoint) == told_of(straight)
+    assert rows_of(endpoint) == rows_of(straight)
     assert is_replayed(endpoint.profile)
 
 
-def test_what_a_late_worker_found_is_not_taken(endpoint: Endpoint) -> None:
-    """Its attempts would mix with those of the worker that has the run now."""
-    finished(endpoint, HEALTHY)
-    slow = begun(endpoint, HEALTHY)
+def test_attempts_of_a_worker_without_the_lease_are_refused(endpoint: Endpoint) -> None:
+    """They would mix with those of the worker that holds the run now."""
+    finish_runs(endpoint, HEALTHY)
+    slow = begin_run(endpoint, HEALTHY)
     expire_lease(slow)
     schedule.reap_expired_leases()
 
     with pytest.raises(LeaseLost):
-        attempts.record_attempt(slow, answer(DEAD, trial=2))
+        attempts.record_attempt(slow, attempt_with(DEAD, trial=2))
 
 
 @pytest.mark.django_db(transaction=True)
 def test_two_workers_that_finish_one_run_at_once_finish_it_once(transactional_db: None) -> None:
-    """The one who comes second is refused; everything is written one time."""
+    """The others are refused, and everything is written once."""
     endpoint = endpoints.create(**FIELDS)
-    finished(endpoint, *STORY[:-1])
-    lease = begun(endpoint, STORY[-1])
+    finish_runs(endpoint, *STORY[:-1])
+    lease = begin_run(endpoint, STORY[-1])
 
     answers = call_concurrently(4, lambda: _finish(lease))
 
     profile = Profile.objects.get()
     assert sorted(answers) == ["finished", "refused", "refused", "refused"]
-    assert told(profile) == ["warned", "opened"]
+    assert event_kinds(profile) == ["warned", "opened"]
     assert (Incident.objects.count(), Notice.objects.count()) == (1, 1)
     assert is_replayed(profile)
 
 
 @pytest.mark.django_db(transaction=True)
-def test_a_finish_beside_a_changed_key_or_an_acceptance_comes_before_or_after_it(
+def test_concurrent_finish_key_change_and_baseline_reset_are_serialised(
     transactional_db: None,
 ) -> None:
-    """Whatever the order, the watch is what its runs and acts make of it."""
+    """In any order the watch equals a replay of its runs and decisions."""
     endpoint = endpoints.create(**FIELDS)
-    finished(endpoint, HEALTHY, REFUSING)
+    finish_runs(endpoint, HEALTHY, REFUSING)
     profile = endpoint.profile
-    lease = begun(endpoint, REFUSING)
+    lease = begin_run(endpoint, REFUSING)
     calls: list[Callable[[], object]] = [
         partial(_finish, lease),
         partial(_accept, profile),
-        partial(_change, endpoint),
+        partial(_change_key, endpoint),
     ]
 
-    def any_of_them() -> None:
+    def call_next() -> None:
         calls.pop()()
 
-    call_concurrently(3, any_of_them)
+    call_concurrently(3, call_next)
 
     profile.refresh_from_db()
     assert profile.ended_at is not None
@@ -229,7 +229,7 @@ def test_a_finish_beside_a_changed_key_or_an_acceptance_comes_before_or_after_it
 
 def _finish(lease: Lease) -> str:
     try:
-        finish.finish(lease)
+        finish.finish_run(lease)
     except LeaseLost:
         return "refused"
     return "finished"
@@ -237,24 +237,26 @@ def _finish(lease: Lease) -> str:
 
 def _accept(profile: Profile) -> None:
     with suppress(Refused):
-        detection.accept(Profile.objects.get(pk=profile.pk), CLOSURE, by=None, note="So be it.")
+        detection.accept_baseline(
+            Profile.objects.get(pk=profile.pk), CLOSURE, by=None, note="So be it."
+        )
 
 
-def _change(endpoint: Endpoint) -> None:
+def _change_key(endpoint: Endpoint) -> None:
     endpoints.update(endpoint, key=None, forget_key=False, model="n")
 
 
 def _now() -> Any:
-    found = fetch_row("SELECT statement_timestamp()")
-    assert found
-    return found[0]
+    row = fetch_row("SELECT statement_timestamp()")
+    assert row
+    return row[0]
 
 
 def _plain(value: Any) -> Any:
     if isinstance(value, dict):
-        return {key: _plain(kept) for key, kept in value.items() if key not in INCIDENTAL}
+        return {key: _plain(item) for key, item in value.items() if key not in INCIDENTAL}
     if isinstance(value, list):
-        return [_plain(kept) for kept in value]
+        return [_plain(item) for item in value]
     return re.sub(r"incident \d+", "the incident", value) if isinstance(value, str) else value
 
 

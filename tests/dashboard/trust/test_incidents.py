@@ -1,4 +1,4 @@
-"""The life of an incident: opened, escalated, released, eased, over."""
+"""The life of an incident: opened, escalated, released, eased, ended."""
 
 from __future__ import annotations
 
@@ -23,20 +23,20 @@ from tests.dashboard.trust.builders import (
     CLOSURE,
     DAY,
     HEALTHY,
+    NOT_REFUSED,
     PARSE,
     REFUSED,
     REFUSING,
     SOON,
-    TAKEN,
     Past,
     Trials,
+    active_modes,
+    event_kinds,
     events,
-    finished,
+    finish_runs,
     is_replayed,
-    notices,
-    on,
+    notice_kinds,
     the_incident,
-    told,
 )
 from tests.factories import make_finished_run
 
@@ -57,23 +57,23 @@ def settled(endpoint: Endpoint) -> Past:
 
 
 def test_an_incident_goes_through_all_its_stages(settled: Past, ann: User) -> None:
-    """Each step has its modes, its notice and its time, and can be replayed."""
+    """Each step sets its modes and notice, and the watch can be replayed."""
     endpoint, profile = settled.endpoint, settled.endpoint.profile
     settled.runs(7, NINE)
     incident = the_incident(profile)
-    steps = [(incident.state, incident.severity, on(profile))]
+    steps = [(incident.state, incident.severity, active_modes(profile))]
 
     settled.runs(3, NONE)
     incident.refresh_from_db()
-    steps.append((incident.state, incident.severity, on(profile)))
+    steps.append((incident.state, incident.severity, active_modes(profile)))
     settled.runs(20, TEN, after=SOON)
     incident.refresh_from_db()
     assert incident.release_wanted
-    detection.release(incident, by=ann, note="The vendor told us what it was.")
+    detection.release_incident(incident, by=ann, note="The vendor told us what it was.")
     for _ in range(3):
         settled.run(TEN, after=SOON)
         incident.refresh_from_db()
-        steps.append((incident.state, incident.severity, on(profile)))
+        steps.append((incident.state, incident.severity, active_modes(profile)))
 
     assert steps == [
         ("open", 1, MILD),
@@ -82,11 +82,11 @@ def test_an_incident_goes_through_all_its_stages(settled: Past, ann: User) -> No
         ("open", 1, MILD),
         ("recovered", 1, set()),
     ]
-    assert told(profile) == [
+    assert event_kinds(profile) == [
         *("frozen", "warned", "opened", "escalated", "escalated"),
         *("release_wanted", "released", "eased", "eased", "recovered"),
     ]
-    assert notices(endpoint) == [
+    assert notice_kinds(endpoint) == [
         *("incident.opened", "incident.escalated", "incident.escalated", "decision.wanted"),
         *("mode.changed", "mode.changed", "incident.recovered"),
     ]
@@ -94,8 +94,8 @@ def test_an_incident_goes_through_all_its_stages(settled: Past, ann: User) -> No
     assert is_replayed(profile)
 
 
-def test_what_was_made_up_for_the_past_bears_the_times_of_the_past(past: Past) -> None:
-    """The demo's history shows incidents where they happened in its story."""
+def test_incidents_of_simulated_history_have_the_times_of_that_history(past: Past) -> None:
+    """The demo shows incidents where its story has them."""
     past.run(REFUSED)
 
     incident = the_incident(past.endpoint.profile)
@@ -107,7 +107,7 @@ def test_what_was_made_up_for_the_past_bears_the_times_of_the_past(past: Past) -
 
 
 def test_the_run_that_opened_an_incident_keeps_its_evidence(past: Past) -> None:
-    """What the incident rests on outlives its month; what passed before need not."""
+    """The evidence of an incident is kept longer than that of other runs."""
     past.run(REFUSED)
 
     (opened_by,) = Incident.objects.values_list("opened_by", flat=True)
@@ -115,29 +115,29 @@ def test_the_run_that_opened_an_incident_keeps_its_evidence(past: Past) -> None:
     assert list(pinned.values_list("id", "pins__why")) == [(opened_by, "it opened an incident")]
 
 
-def test_the_incident_and_its_modes_carry_the_figures_they_rest_on(settled: Past) -> None:
-    """Cause, run and exact sums are in the rows, in a sentence and as numbers."""
+def test_the_incident_and_its_modes_store_their_figures(settled: Past) -> None:
+    """Cause, run and exact evidence are in the rows, as a sentence and as numbers."""
     settled.runs(2, NONE)
 
     incident = the_incident(settled.endpoint.profile)
     switch = incident.switches.first()
-    assert detection.headline_of(incident) == "Parse success fell from 100% to 34%"
+    assert detection.incident_headline(incident) == "Parse success fell from 100% to 34%"
     assert incident.figures["log_m"] >= incident.figures["log_a"]
     assert switch
     assert switch.figures["run"] == incident.opened_by
     assert switch.figures["log_m"] == incident.figures["log_m"]
-    assert switch.reason == detection.headline_of(incident)
+    assert switch.reason == detection.incident_headline(incident)
     notice = Notice.objects.get()
     assert notice.body["title"].startswith("one: Parse success fell")
     assert set(notice.body["modes"]) == WORST
 
 
 def test_an_outage_opens_nothing_and_switches_nothing(past: Past) -> None:
-    """Runs of void alone are no verdict, so nothing about tools was learned."""
+    """Runs with nothing but void attempts have no verdict, so the watch does not change."""
     before = Watch.objects.state_of(past.endpoint.profile)
 
     for _ in range(5):
-        assert past.run(TAKEN, void=True).state == "failed"
+        assert past.run(NOT_REFUSED, void=True).state == "failed"
 
     assert Watch.objects.state_of(past.endpoint.profile) == before
     assert not Incident.objects.exists()
@@ -146,47 +146,47 @@ def test_an_outage_opens_nothing_and_switches_nothing(past: Past) -> None:
     assert is_replayed(past.endpoint.profile)
 
 
-def test_a_refusal_of_what_was_taken_opens_with_the_first_such_run(endpoint: Endpoint) -> None:
-    """No baseline and no second run is waited for."""
-    finished(endpoint, HEALTHY, REFUSING)
+def test_a_new_refusal_opens_an_incident_with_the_first_run(endpoint: Endpoint) -> None:
+    """It needs neither a baseline nor a second run."""
+    finish_runs(endpoint, HEALTHY, REFUSING)
 
     incident = the_incident(endpoint.profile)
     assert (incident.metric, incident.severity, incident.refused) == (CLOSURE.value, 3, True)
-    assert on(endpoint.profile) == {"no_parallel", "read_only_tools", "no_tools"}
-    assert detection.headline_of(incident) == "Closure errors rose from 0% to 100%"
+    assert active_modes(endpoint.profile) == {"no_parallel", "read_only_tools", "no_tools"}
+    assert detection.incident_headline(incident) == "Closure errors rose from 0% to 100%"
 
 
-def test_two_metrics_at_once_have_an_incident_each_and_share_what_is_on(endpoint: Endpoint) -> None:
-    """Modes are a union: what one incident lets go, another may still ask for."""
+def test_two_metrics_at_once_have_an_incident_each_and_share_modes(endpoint: Endpoint) -> None:
+    """A mode stays on while any incident requires it."""
     past = Past(endpoint)
     past.runs(20, {PARSE: (10, 0), CLOSURE: (10, 0)})
     past.runs(3, {PARSE: (5, 5), CLOSURE: (5, 5)})
 
-    found = dict(Incident.objects.values_list("metric", "severity"))
-    assert found == {PARSE.value: 3, CLOSURE.value: 3}
-    assert on(endpoint.profile) == {*WORST, "no_parallel"}
+    severities = dict(Incident.objects.values_list("metric", "severity"))
+    assert severities == {PARSE.value: 3, CLOSURE.value: 3}
+    assert active_modes(endpoint.profile) == {*WORST, "no_parallel"}
     accepted = Metric.CLOSURE_ERROR
-    detection.accept(endpoint.profile, accepted, by=None, note="We can live with it.")
-    assert on(endpoint.profile) == WORST
+    detection.accept_baseline(endpoint.profile, accepted, by=None, note="We can live with it.")
+    assert active_modes(endpoint.profile) == WORST
     assert is_replayed(endpoint.profile)
 
 
 def test_another_key_ends_incidents_and_modes(past: Past) -> None:
-    """What was measured under the old key says nothing about the new one."""
+    """Results under the old key say nothing about the new one."""
     past.run(REFUSED)
     old = past.endpoint.profile
     endpoints.update(past.endpoint, key=None, forget_key=False, model="n")
 
     assert the_incident(old).state == "superseded"
-    assert (on(old), on(past.endpoint.profile)) == (set(), set())
-    assert told(old)[-1] == "superseded"
-    assert told(past.endpoint.profile) == []
+    assert (active_modes(old), active_modes(past.endpoint.profile)) == (set(), set())
+    assert event_kinds(old)[-1] == "superseded"
+    assert event_kinds(past.endpoint.profile) == []
 
 
-def test_another_template_in_a_made_up_past_ends_them_at_its_time(endpoint: Endpoint) -> None:
-    """The demo's swap of a template is a key change like any other."""
+def test_another_template_in_simulated_history_ends_them_at_its_time(endpoint: Endpoint) -> None:
+    """A changed template in the demo is a key change like any other."""
     past = Past(endpoint)
-    for trials in (TAKEN, REFUSED):
+    for trials in (NOT_REFUSED, REFUSED):
         past.run(trials, template="a" * 64)
     old = endpoint.profile
 
@@ -195,11 +195,11 @@ def test_another_template_in_a_made_up_past_ends_them_at_its_time(endpoint: Endp
     incident = the_incident(old)
     assert (incident.state, incident.ended_at) == ("superseded", past.at)
     assert set(incident.switches.values_list("off_at", flat=True)) == {past.at}
-    assert on(endpoint.profile) == set()
+    assert active_modes(endpoint.profile) == set()
 
 
 def test_a_run_of_a_superseded_profile_changes_nothing(past: Past) -> None:
-    """A worker that comes late with what belongs to the old key is not listened to."""
+    """Results that a late worker has for the old key are ignored."""
     old = past.endpoint.profile
     before = Watch.objects.state_of(old)
     endpoints.update(past.endpoint, key=None, forget_key=False, model="n")
@@ -211,12 +211,12 @@ def test_a_run_of_a_superseded_profile_changes_nothing(past: Past) -> None:
     refused.finished_at = past.at
     refused.save(force_insert=True)
 
-    assert detection.follow(run, old) == before
+    assert detection.follow_run(run, old) == before
     assert not Incident.objects.exists()
 
 
-def test_another_suite_version_ends_what_was_open_and_begins_anew(past: Past) -> None:
-    """Other questions compare with nothing; whoever waits is not told of a recovery."""
+def test_another_suite_version_ends_incidents_and_starts_a_new_watch(past: Past) -> None:
+    """Other probes are not comparable, and no notice claims a recovery."""
     past.run(REFUSED)
     profile = past.endpoint.profile
     run = Run.objects.latest("id")
@@ -241,24 +241,24 @@ def test_another_suite_version_ends_what_was_open_and_begins_anew(past: Past) ->
         every=run.every,
     )
 
-    watch = detection.follow(later, profile)
+    watch = detection.follow_run(later, profile)
 
     assert (watch.suite_version, watch.runs, watch.alarms) == ("another", 1, {})
     assert the_incident(profile).state == "superseded"
-    assert on(profile) == set()
-    assert notices(past.endpoint) == ["incident.opened"]
+    assert active_modes(profile) == set()
+    assert notice_kinds(past.endpoint) == ["incident.opened"]
     assert is_replayed(profile)
 
 
 def test_an_incident_is_acknowledged_once(past: Past, ann: User) -> None:
-    """The first who says so is noted; nothing else changes by it."""
+    """The first person is recorded; nothing else changes."""
     past.run(REFUSED)
     profile = past.endpoint.profile
     before = Watch.objects.state_of(profile)
     incident = the_incident(profile)
 
-    assert detection.acknowledge(incident, by=ann, note=" looking ")
-    assert not detection.acknowledge(incident, by=None)
+    assert detection.acknowledge_incident(incident, by=ann, note=" looking ")
+    assert not detection.acknowledge_incident(incident, by=None)
 
     incident.refresh_from_db()
     assert incident.acknowledged_by == ann
@@ -269,19 +269,19 @@ def test_an_incident_is_acknowledged_once(past: Past, ann: User) -> None:
     assert is_replayed(profile)
 
 
-def test_a_release_has_the_endpoint_looked_at_again_soon(past: Past) -> None:
-    """Somebody waits for it."""
+def test_a_release_makes_the_endpoint_due_at_once(past: Past) -> None:
+    """An approver is waiting for the outcome."""
     past.run(REFUSED)
     incident = the_incident(past.endpoint.profile)
 
-    detection.release(incident, by=None, note="It is mended.")
+    detection.release_incident(incident, by=None, note="It is mended.")
 
     assert Endpoint.objects.get(next_due_at__lte=Now()).next_trigger == "recovery"
     assert is_replayed(incident.profile)
 
 
 def test_an_incident_of_a_relapse_is_another_one(settled: Past) -> None:
-    """Each has its own beginning and end; the second lasts longer."""
+    """Each has its own start and end, and the second has a longer minimum duration."""
     settled.runs(7, NINE)
     settled.runs(17, TEN, after=SOON)
     settled.runs(7, NINE)
@@ -294,12 +294,12 @@ def test_an_incident_of_a_relapse_is_another_one(settled: Past) -> None:
     assert is_replayed(settled.endpoint.profile)
 
 
-def test_removing_an_endpoint_ends_what_is_open(past: Past) -> None:
-    """Nobody can leave an incident of something that is gone."""
+def test_removing_an_endpoint_ends_its_incidents(past: Past) -> None:
+    """An incident of a removed endpoint could never recover."""
     past.run(REFUSED)
     profile = past.endpoint.profile
 
     endpoints.remove(past.endpoint)
 
     assert the_incident(profile).state == "superseded"
-    assert on(profile) == set()
+    assert active_modes(profile) == set()

@@ -1,4 +1,4 @@
-"""Live traffic under the same detector, with less to say than the probes."""
+"""Live traffic under the same detector, which limits its severity."""
 
 from __future__ import annotations
 
@@ -31,9 +31,9 @@ def profile() -> Profile:
 
 
 def test_healthy_traffic_opens_nothing(profile: Profile) -> None:
-    """Two in a hundred went badly before and go badly now: nothing happens but the counting."""
-    known(profile, Baseline(3920, 4000, 600))
-    traffic(profile, [(100, 2)] * 12)
+    """Two failures in a hundred, as before: only the counts change."""
+    store_live_baseline(profile, Baseline(3920, 4000, 600))
+    store_traffic(profile, [(100, 2)] * 12)
 
     assert live_watch.follow_live() == 1
 
@@ -41,13 +41,13 @@ def test_healthy_traffic_opens_nothing(profile: Profile) -> None:
     assert WatchRow.objects.state_of(profile, Lane.LIVE).runs == 1 + 12
 
 
-def test_a_collapse_of_live_traffic_alone_raises_the_mildest_alarm_and_asks_for_a_probe(
+def test_a_collapse_of_live_traffic_alone_raises_the_mildest_alarm_and_triggers_a_probe(
     profile: Profile,
 ) -> None:
-    """One client's odd prompts must not disable a model for all; a probe has to look."""
-    known(profile, Baseline(3960, 4000, 600))
+    """One client's odd prompts must not disable a model for all; a probe has to confirm it."""
+    store_live_baseline(profile, Baseline(3960, 4000, 600))
     Endpoint.objects.update(next_due_at=datetime.now(UTC) + timedelta(hours=5))
-    traffic(profile, [(100, 90)] * 4)
+    store_traffic(profile, [(100, 90)] * 4)
 
     live_watch.follow_live()
 
@@ -60,15 +60,15 @@ def test_a_collapse_of_live_traffic_alone_raises_the_mildest_alarm_and_asks_for_
     assert due.next_due_at <= datetime.now(UTC)
 
 
-def test_together_with_the_probes_live_traffic_may_say_how_bad_it_is(profile: Profile) -> None:
-    """Where a probe has raised an alarm on the same metric, the live severity counts in full."""
-    known(profile, Baseline(3960, 4000, 600))
+def test_with_an_alarm_of_the_probes_live_severity_counts_in_full(profile: Profile) -> None:
+    """Probes that raised an alarm on the same metric lift the limit."""
+    store_live_baseline(profile, Baseline(3960, 4000, 600))
     began = datetime.now(UTC) - timedelta(hours=2)
-    alarmed = MetricState(alarm=Alarm(1, began, Severity.S1, 0.9))
+    in_alarm = MetricState(alarm=Alarm(1, began, Severity.S1, 0.9))
     WatchRow.objects.create(
-        profile=profile, state=Watch("v", 1, 1, {PARSE: alarmed}).as_json(), lane=Lane.PROBE
+        profile=profile, state=Watch("v", 1, 1, {PARSE: in_alarm}).as_json(), lane=Lane.PROBE
     )
-    traffic(profile, [(100, 90)] * 4)
+    store_traffic(profile, [(100, 90)] * 4)
 
     live_watch.follow_live()
 
@@ -76,13 +76,13 @@ def test_together_with_the_probes_live_traffic_may_say_how_bad_it_is(profile: Pr
 
 
 def test_few_trials_are_added_up_until_there_are_enough(profile: Profile) -> None:
-    """Seven trials each: the third bucket makes twenty-one of them, which is one look."""
-    known(profile, Baseline(3960, 4000, 600))
-    traffic(profile, [(7, 7), (7, 7)])
+    """With seven trials each, the third bucket makes twenty-one, which are judged once."""
+    store_live_baseline(profile, Baseline(3960, 4000, 600))
+    store_traffic(profile, [(7, 7), (7, 7)])
 
     live_watch.follow_live()
     quiet = WatchRow.objects.state_of(profile, Lane.LIVE).gauge(PARSE)
-    traffic(profile, [(7, 7)], ago=timedelta(minutes=10))
+    store_traffic(profile, [(7, 7)], ago=timedelta(minutes=10))
     live_watch.follow_live()
 
     assert quiet.recent == ()
@@ -90,30 +90,30 @@ def test_few_trials_are_added_up_until_there_are_enough(profile: Profile) -> Non
 
 
 def test_following_twice_is_following_once(profile: Profile) -> None:
-    """Whoever calls, however often: a bucket is looked at once."""
-    known(profile, Baseline(3960, 4000, 600))
-    traffic(profile, [(100, 90)] * 4)
+    """A bucket is judged once, however often the task runs."""
+    store_live_baseline(profile, Baseline(3960, 4000, 600))
+    store_traffic(profile, [(100, 90)] * 4)
 
     live_watch.follow_live()
     once = WatchRow.objects.state_of(profile, Lane.LIVE)
-    told = live_watch.follow_live()
+    followed = live_watch.follow_live()
 
-    assert told == 0
+    assert followed == 0
     assert WatchRow.objects.state_of(profile, Lane.LIVE) == once
     assert Incident.objects.count() == 1
 
 
 def test_a_bucket_that_is_not_over_waits(profile: Profile) -> None:
-    """Half a bucket would be judged with half of its trials."""
-    known(profile, Baseline(3960, 4000, 600))
-    traffic(profile, [(100, 90)], ago=timedelta(0))
+    """Half a bucket would be judged by half of its trials."""
+    store_live_baseline(profile, Baseline(3960, 4000, 600))
+    store_traffic(profile, [(100, 90)], ago=timedelta(0))
 
     assert live_watch.follow_live() == 0
 
 
-def test_live_traffic_learns_its_own_normal(profile: Profile) -> None:
-    """Without a baseline the buckets make one, apart from that of the probes."""
-    traffic(profile, [(100, 1)] * 12)
+def test_live_traffic_learns_its_own_baseline(profile: Profile) -> None:
+    """The buckets form a baseline, separate from that of the probes."""
+    store_traffic(profile, [(100, 1)] * 12)
 
     live_watch.follow_live()
 
@@ -123,19 +123,19 @@ def test_live_traffic_learns_its_own_normal(profile: Profile) -> None:
     assert WatchRow.objects.state_of(profile).gauges == {}
 
 
-def known(profile: Profile, baseline: Baseline) -> None:
-    """Live traffic of the profile was watched before."""
+def store_live_baseline(profile: Profile, baseline: Baseline) -> None:
+    """Store a live watch with this baseline."""
     gauge = MetricState(baseline=baseline, reference=baseline.reference(LIVE))
     state = Watch("live", 1, 1, {PARSE: gauge}).as_json()
     WatchRow.objects.create(profile=profile, lane=Lane.LIVE, state=state)
 
 
-def traffic(
+def store_traffic(
     profile: Profile, buckets: list[tuple[int, int]], *, ago: timedelta = timedelta(minutes=15)
 ) -> None:
-    """Trials and failures of five minutes each; the last bucket began so long ago."""
-    # A bucket that began a quarter of an hour ago is over, and late events are in.
-    last = live_bucket(datetime.now(UTC) - ago)
+    """Store buckets of (trials, failures); the last one started `ago`."""
+    # A bucket that started 15 minutes ago is over, and late events have arrived.
+    last = bucket_start(datetime.now(UTC) - ago)
     first = last - BUCKET * len(buckets)
     partitions.ensure_months([at.date().replace(day=1) for at in (first, last)])
     rows: list[Any] = [
@@ -152,6 +152,6 @@ def traffic(
     Rollup5m.objects.bulk_create(rows)
 
 
-def live_bucket(at: datetime) -> datetime:
+def bucket_start(at: datetime) -> datetime:
     epoch = datetime(1970, 1, 1, tzinfo=UTC)
     return epoch + (at - epoch) // BUCKET * BUCKET

@@ -1,4 +1,4 @@
-"""Modes: those of incidents and those of people stay apart, and each can be undone."""
+"""Modes: automatic and manual switches are independent, and each can be undone."""
 
 from __future__ import annotations
 
@@ -22,9 +22,9 @@ from tests.dashboard.trust.builders import (
     REFUSING,
     SOON,
     Past,
-    finished,
-    notices,
-    on,
+    active_modes,
+    finish_runs,
+    notice_kinds,
     the_incident,
 )
 
@@ -40,23 +40,23 @@ def profile(endpoint: Endpoint) -> Profile:
 
 @pytest.fixture
 def refusing(endpoint: Endpoint) -> Profile:
-    """A profile with an incident of closure errors, most severe."""
-    finished(endpoint, HEALTHY, REFUSING)
+    """A profile with a most severe incident of closure errors."""
+    finish_runs(endpoint, HEALTHY, REFUSING)
     return endpoint.profile
 
 
-def switched(profile: Profile, mode: Mode = NO_TOOLS, **over: Any) -> ModeSwitch:
+def switch_on(profile: Profile, mode: Mode = NO_TOOLS, **over: Any) -> ModeSwitch:
     return modes.switch_on(profile, mode, **{"by": None, "reason": "To be safe.", **over})
 
 
-def automatic(profile: Profile, mode: Mode) -> ModeSwitch:
+def automatic_switch(profile: Profile, mode: Mode) -> ModeSwitch:
     return ModeSwitch.objects.on().get(profile=profile, mode=mode.value, incident__isnull=False)
 
 
 def test_a_person_switches_a_mode_on_and_off_again(profile: Profile, ann: User) -> None:
-    """With author and reason, told to others both times; doing it twice does nothing more."""
-    switch = switched(profile, by=ann, reason="  The vendor asked for it. ")
-    assert on(profile) == {"no_tools"}
+    """Author and reason are stored, both times send a notice, and a second time does nothing."""
+    switch = switch_on(profile, by=ann, reason="  The vendor asked for it. ")
+    assert active_modes(profile) == {"no_tools"}
 
     assert modes.switch_off(switch, by=ann)
     assert not modes.switch_off(switch, by=ann)
@@ -64,34 +64,34 @@ def test_a_person_switches_a_mode_on_and_off_again(profile: Profile, ann: User) 
     switch.refresh_from_db()
     assert (switch.author, switch.reason) == (ann, "The vendor asked for it.")
     assert (switch.off_by, switch.incident, switch.expires_at) == (ann, None, None)
-    assert on(profile) == set()
-    assert notices(profile.endpoint) == ["mode.changed", "mode.changed"]
+    assert active_modes(profile) == set()
+    assert notice_kinds(profile.endpoint) == ["mode.changed", "mode.changed"]
 
 
-def test_a_mode_lasts_as_long_as_was_said_by_the_databases_clock(profile: Profile) -> None:
-    """When its time is over it no longer holds, whether somebody has swept or not."""
-    switch = switched(profile, lasts=timedelta(hours=2))
+def test_a_mode_expires_by_the_databases_clock(profile: Profile) -> None:
+    """Past its time it is off, whether the sweep has run or not."""
+    switch = switch_on(profile, lasts=timedelta(hours=2))
     assert switch.expires_at == switch.on_at + timedelta(hours=2)
-    assert modes.expire() == 0
+    assert modes.expire_modes() == 0
 
     ModeSwitch.objects.update(expires_at=Now() - timedelta(seconds=1))
 
-    assert on(profile) == set()
-    assert modes.expire() == 1
-    assert modes.expire() == 0
+    assert active_modes(profile) == set()
+    assert modes.expire_modes() == 1
+    assert modes.expire_modes() == 0
     switch.refresh_from_db()
     assert (switch.off_at, switch.off_by) == (switch.expires_at, None)
-    assert notices(profile.endpoint) == ["mode.changed", "mode.changed"]
+    assert notice_kinds(profile.endpoint) == ["mode.changed", "mode.changed"]
 
 
-def test_a_mode_that_has_run_out_can_be_switched_on_again_at_once(profile: Profile) -> None:
-    """Nobody has to wait for the sweep."""
-    switched(profile, lasts=timedelta(hours=2))
+def test_an_expired_mode_can_be_switched_on_again_at_once(profile: Profile) -> None:
+    """The sweep does not have to run first."""
+    switch_on(profile, lasts=timedelta(hours=2))
     ModeSwitch.objects.update(expires_at=Now() - timedelta(seconds=1))
 
-    switched(profile)
+    switch_on(profile)
 
-    assert on(profile) == {"no_tools"}
+    assert active_modes(profile) == {"no_tools"}
     assert ModeSwitch.objects.filter(off_at=None).count() == 1
 
 
@@ -105,106 +105,108 @@ def test_a_mode_that_has_run_out_can_be_switched_on_again_at_once(profile: Profi
     ],
     ids=["no reason", "long reason", "no time", "too long"],
 )
-def test_what_makes_no_sense_is_refused_with_a_sentence(
+def test_invalid_input_is_refused_with_a_message(
     profile: Profile, over: dict[str, Any], sentence: str
 ) -> None:
-    """And nothing is left of it."""
+    """Nothing is stored."""
     with pytest.raises(Refused, match=sentence):
-        switched(profile, **over)
+        switch_on(profile, **over)
 
     assert not ModeSwitch.objects.exists()
-    assert notices(profile.endpoint) == []
+    assert notice_kinds(profile.endpoint) == []
 
 
 def test_a_mode_that_is_on_cannot_be_switched_on_a_second_time(profile: Profile) -> None:
-    """Its reason and its end would be two."""
-    switched(profile)
+    """It would have two reasons and two ends."""
+    switch_on(profile)
 
     with pytest.raises(Refused, match="no_tools"):
-        switched(profile, reason="Me too.")
+        switch_on(profile, reason="Me too.")
 
     assert ModeSwitch.objects.get().reason == "To be safe."
 
 
-def test_nothing_is_switched_on_for_a_profile_that_was_superseded_meanwhile(
+def test_no_mode_is_switched_on_for_a_superseded_profile(
     profile: Profile,
 ) -> None:
-    """The page was opened before the key changed; what it knew then does not count."""
+    """The page may have been opened before the key changed."""
     endpoints.update(profile.endpoint, key=None, forget_key=False, model="n")
 
     with pytest.raises(Refused, match="superseded"):
-        switched(profile)
+        switch_on(profile)
 
     assert not ModeSwitch.objects.exists()
 
 
-def test_manual_and_automatic_ones_stay_apart(refusing: Profile) -> None:
-    """Undoing one leaves the other, and the end of an incident leaves what people want."""
-    manual = switched(refusing, NO_TOOLS)
+def test_manual_and_automatic_switches_are_independent(refusing: Profile) -> None:
+    """Undoing one keeps the other, and the end of an incident keeps manual modes."""
+    manual = switch_on(refusing, NO_TOOLS)
     assert list(refusing.switches.manual()) == [manual]
 
-    assert modes.switch_off(automatic(refusing, NO_TOOLS), by=None, reason="I know better.")
-    assert on(refusing) == WORST
-    detection.accept(refusing, CLOSURE, by=None, note="So be it.")
+    assert modes.switch_off(automatic_switch(refusing, NO_TOOLS), by=None, reason="I know better.")
+    assert active_modes(refusing) == WORST
+    detection.accept_baseline(refusing, CLOSURE, by=None, note="So be it.")
 
-    assert on(refusing) == {"no_tools"}
+    assert active_modes(refusing) == {"no_tools"}
     assert modes.switch_off(manual, by=None)
-    assert on(refusing) == set()
+    assert active_modes(refusing) == set()
 
 
-def test_an_automatic_one_is_only_switched_off_with_a_reason(refusing: Profile) -> None:
-    """It was on for a cause, so somebody has to answer for it."""
-    switch = automatic(refusing, NO_TOOLS)
+def test_switching_an_automatic_mode_off_needs_a_reason(refusing: Profile) -> None:
+    """An incident switched it on, so overriding it has to be justified."""
+    switch = automatic_switch(refusing, NO_TOOLS)
 
     with pytest.raises(Refused, match="Say why"):
         modes.switch_off(switch, by=None)
 
-    assert on(refusing) == WORST
+    assert active_modes(refusing) == WORST
 
 
-@pytest.mark.parametrize("is_known", [True, False], ids=["a person", "somebody who is gone"])
-def test_an_automatic_one_that_was_switched_off_stays_off_while_the_incident_eases(
+@pytest.mark.parametrize("is_known", [True, False], ids=["a person", "a deleted person"])
+def test_an_overridden_automatic_mode_stays_off_while_the_incident_eases(
     endpoint: Endpoint, ann: User, is_known: bool
 ) -> None:
-    """It is nobody's business to switch it on again, whoever it was."""
+    """It is not switched on again, whether the person still exists or not."""
     past = Past(endpoint)
     past.run({CLOSURE: (10, 0)})
     past.run({CLOSURE: (0, 10)})
     profile = endpoint.profile
     by = ann if is_known else None
-    modes.switch_off(automatic(profile, Mode.READ_ONLY_TOOLS), by=by, reason="We read anyway.")
-    detection.release(the_incident(profile), by=None, note="It is mended.")
+    modes.switch_off(
+        automatic_switch(profile, Mode.READ_ONLY_TOOLS), by=by, reason="We read anyway."
+    )
+    detection.release_incident(the_incident(profile), by=None, note="It is mended.")
 
     steps: list[set[str]] = []
     for run in range(21):
         past.run({CLOSURE: (10, 0)}, after=SOON)
-        if not run or on(profile) != steps[-1]:
-            steps.append(on(profile))
+        if not run or active_modes(profile) != steps[-1]:
+            steps.append(active_modes(profile))
 
     assert steps == [{"no_parallel", "no_tools"}, {"no_parallel"}, set()]
 
 
-def test_an_automatic_one_that_was_switched_off_comes_back_when_it_gets_worse(
+def test_an_overridden_automatic_mode_returns_when_the_incident_escalates(
     endpoint: Endpoint,
 ) -> None:
-    """What somebody let go, they let go of a milder incident."""
+    """It was switched off for a milder incident."""
     past = Past(endpoint)
     past.runs(20, {PARALLEL: (10, 0)})
     past.runs(7, {PARALLEL: (9, 1)})
     profile = endpoint.profile
-    modes.switch_off(automatic(profile, NO_PARALLEL), by=None, reason="We want them.")
+    modes.switch_off(automatic_switch(profile, NO_PARALLEL), by=None, reason="We want them.")
 
     past.runs(2, {PARALLEL: (9, 1)})
-    assert on(profile) == set()
+    assert active_modes(profile) == set()
     past.runs(2, {PARALLEL: (0, 10)})
 
     assert the_incident(profile).severity > 1
-    assert on(profile) == {"no_parallel"}
+    assert active_modes(profile) == {"no_parallel"}
 
 
-def test_a_changed_key_ends_what_people_switched_on_too(profile: Profile, ann: User) -> None:
-    """It was about another model; the new profile begins in the shadow."""
-    switch = switched(profile, by=ann)
+def test_a_changed_key_ends_manual_modes_too(profile: Profile, ann: User) -> None:
+    """They were for another model, and the new profile starts in shadow."""
+    switch = switch_on(profile, by=ann)
 
     endpoints.update(profile.endpoint, key=None, forget_key=False, model="n")
 
@@ -214,24 +216,24 @@ def test_a_changed_key_ends_what_people_switched_on_too(profile: Profile, ann: U
 
 
 @pytest.mark.django_db(transaction=True)
-def test_of_two_people_who_switch_one_mode_on_at_once_one_is_told_so(
+def test_of_two_people_who_switch_one_mode_on_at_once_one_is_refused(
     transactional_db: None,
 ) -> None:
-    """One mode, one reason; the other gets a sentence and not an error."""
+    """The second one gets a message and not a server error."""
     from tests.dashboard.runs.conftest import FIELDS
 
     profile = endpoints.create(**FIELDS).profile
 
     def attempt() -> str:
         try:
-            switched(Profile.objects.get(pk=profile.pk))
+            switch_on(Profile.objects.get(pk=profile.pk))
         except Refused as refused:
             return str(refused)
         return "switched"
 
     answers = call_concurrently(2, attempt)
 
-    told = "Somebody has switched no_tools on meanwhile: To be safe."
-    assert sorted(answers) == [told, "switched"]
+    refusal = "Somebody has switched no_tools on meanwhile: To be safe."
+    assert sorted(answers) == [refusal, "switched"]
     assert ModeSwitch.objects.count() == 1
-    assert notices(profile.endpoint) == ["mode.changed"]
+    assert notice_kinds(profile.endpoint) == ["mode.changed"]

@@ -1,4 +1,4 @@
-"""One profile a key: epochs, what the endpoint tells of itself, what was measured."""
+"""One profile per key: epochs, facts that the endpoint reports, and measured capabilities."""
 
 from __future__ import annotations
 
@@ -21,34 +21,34 @@ from tests.dashboard.runs.builders import (
     start_next_run,
 )
 
-TOLD = EngineFacts("a" * 64, {"engine": "b100", "model": "m-1"})
+REPORTED = EngineFacts("a" * 64, {"engine": "b100", "model": "m-1"})
 
 
-def begin(engine: EngineFacts = TOLD) -> runs.Lease:
-    """A run that has begun and asked the endpoint what it is."""
+def begin_run(engine: EngineFacts = REPORTED) -> runs.Lease:
+    """Start a run and record the facts of its engine."""
     make_endpoints_due()
     schedule.schedule_due()
     lease = start_next_run()
-    profiles.note_engine(lease, engine)
+    profiles.record_engine_facts(lease, engine)
     return lease
 
 
-def finish(lease: runs.Lease) -> Run:
+def finish_run(lease: runs.Lease) -> Run:
     attempts.record_attempt(lease, build_attempt())
-    results.finish(lease)
+    results.finish_run(lease)
     return Run.objects.get(pk=lease.run_id)
 
 
 def test_a_new_profile_is_in_shadow(endpoint: Endpoint) -> None:
-    """Nothing that was not measured is trusted."""
+    """An endpoint is not trusted before it was measured."""
     assert endpoint.profile.stage == "shadow"
 
 
-def test_the_first_template_that_is_told_becomes_part_of_the_key(endpoint: Endpoint) -> None:
-    """Unknown is not another template: the profile stays."""
+def test_the_first_reported_template_becomes_part_of_the_key(endpoint: Endpoint) -> None:
+    """It was unknown before, so the profile stays the same."""
     before = bytes(endpoint.profile.key_hash)
 
-    finish(begin())
+    finish_run(begin_run())
 
     assert endpoint.profile.epoch == 1
     assert endpoint.profile.chat_template_hash == "a" * 64
@@ -56,10 +56,10 @@ def test_the_first_template_that_is_told_becomes_part_of_the_key(endpoint: Endpo
 
 
 def test_another_template_opens_a_new_profile_and_supersedes_the_run(endpoint: Endpoint) -> None:
-    """What the run would measure belongs to the new key; the old history stays readable."""
-    finish(begin())
+    """Results of the run would belong to the new key; the old history stays readable."""
+    finish_run(begin_run())
 
-    lease = begin(EngineFacts("b" * 64, TOLD.facts))
+    lease = begin_run(EngineFacts("b" * 64, REPORTED.facts))
     with pytest.raises(LeaseLost):
         attempts.record_attempt(lease, build_attempt())
     schedule.schedule_due()
@@ -74,30 +74,30 @@ def test_another_template_opens_a_new_profile_and_supersedes_the_run(endpoint: E
     assert (waiting.trigger, waiting.suite, waiting.key_epoch) == ("key_change", "full", 2)
 
 
-def test_a_template_that_is_told_no_longer_is_no_other_template(endpoint: Endpoint) -> None:
-    """An engine that hides its template for a while keeps its profile."""
-    finish(begin())
-    finish(begin(EngineFacts("", {"engine": "b100"})))
+def test_a_template_that_is_no_longer_reported_is_no_change(endpoint: Endpoint) -> None:
+    """An engine that omits its template for a while keeps its profile."""
+    finish_run(begin_run())
+    finish_run(begin_run(EngineFacts("", {"engine": "b100"})))
 
     assert endpoint.profile.epoch == 1
     assert endpoint.profile.chat_template_hash == "a" * 64
 
 
-def test_an_edit_of_the_ttl_keeps_a_template_that_was_told(endpoint: Endpoint) -> None:
-    """The key is compared with its template, not without."""
+def test_an_edit_of_other_fields_keeps_a_reported_template(endpoint: Endpoint) -> None:
+    """The template is part of the key that an edit compares."""
     from tests.dashboard.endpoints.test_services import change
 
-    finish(begin())
+    finish_run(begin_run())
     endpoint.refresh_from_db()
 
     assert not change(endpoint, max_concurrency=7).new_epoch
 
 
 def test_a_new_engine_is_annotated_and_triggers_a_full_run(endpoint: Endpoint) -> None:
-    """Another version under the same key may explain a change, so it is looked at in full."""
-    finish(begin())
+    """Another version under the same key may explain a change, so a full run follows."""
+    finish_run(begin_run())
 
-    run = finish(begin(EngineFacts("a" * 64, {"engine": "b200", "model": "m-1"})))
+    run = finish_run(begin_run(EngineFacts("a" * 64, {"engine": "b200", "model": "m-1"})))
     schedule.schedule_due()
 
     change = FingerprintChange.objects.get()
@@ -107,34 +107,34 @@ def test_a_new_engine_is_annotated_and_triggers_a_full_run(endpoint: Endpoint) -
     assert (follow_up.trigger, follow_up.suite) == ("fingerprint", "full")
 
 
-def test_a_fact_that_was_not_told_before_is_a_change_too(endpoint: Endpoint) -> None:
-    """An engine that begins to name itself is another one, or has another front."""
-    finish(begin(EngineFacts("", {"server": "nginx"})))
+def test_a_fact_that_was_not_reported_before_is_a_change_too(endpoint: Endpoint) -> None:
+    """An engine that starts to name itself was replaced, or its proxy was."""
+    finish_run(begin_run(EngineFacts("", {"server": "nginx"})))
 
-    finish(begin(EngineFacts("", {"server": "nginx", "engine": "b100"})))
+    finish_run(begin_run(EngineFacts("", {"server": "nginx", "engine": "b100"})))
 
     change = FingerprintChange.objects.get()
     assert (change.fact, change.before, change.after) == ("engine", "", "b100")
 
 
 def test_an_engine_that_was_seen_before_is_no_change(endpoint: Endpoint) -> None:
-    """A pool of two versions is told of once, not at every run."""
+    """A pool of two versions is one change, not one per run."""
     for version in ("b100", "b200", "b100", "b200"):
-        finish(begin(EngineFacts("", {"engine": version})))
+        finish_run(begin_run(EngineFacts("", {"engine": version})))
 
     assert FingerprintChange.objects.count() == 1
 
 
-def test_a_fact_with_ever_new_values_stops_being_told(endpoint: Endpoint) -> None:
-    """A build number that differs every time must not cost a full run every time."""
+def test_a_fact_with_ever_new_values_stops_being_a_change(endpoint: Endpoint) -> None:
+    """A build number that always differs must not trigger a full run every time."""
     for version in range(15):
-        finish(begin(EngineFacts("", {"engine": f"b{version}"})))
+        finish_run(begin_run(EngineFacts("", {"engine": f"b{version}"})))
 
     assert FingerprintChange.objects.count() == 9
 
 
-def test_a_fact_in_the_answers_counts_as_well(endpoint: Endpoint) -> None:
-    """The model that an answer names is part of the fingerprint."""
+def test_a_fact_in_the_responses_counts_as_well(endpoint: Endpoint) -> None:
+    """The model that a response names is part of the fingerprint."""
     complete_run(build_attempt(1, fingerprint={"model": "m-1"}))
     complete_run(build_attempt(1, fingerprint={"model": "m-1-quantised"}))
 
@@ -143,21 +143,21 @@ def test_a_fact_in_the_answers_counts_as_well(endpoint: Endpoint) -> None:
 
 
 def test_a_worker_without_the_lease_cannot_change_the_profile(endpoint: Endpoint) -> None:
-    """What a zombie read about the engine opens no epoch."""
-    finish(begin())
+    """Facts that a zombie worker read open no epoch."""
+    finish_run(begin_run())
     make_endpoints_due()
     schedule.schedule_due()
     lease = start_next_run()
     expire_lease(lease)
 
     with pytest.raises(LeaseLost):
-        profiles.note_engine(lease, EngineFacts("b" * 64, {}))
+        profiles.record_engine_facts(lease, EngineFacts("b" * 64, {}))
 
     assert endpoint.profile.epoch == 1
 
 
-def test_a_finished_run_leaves_its_capabilities_with_their_evidence(endpoint: Endpoint) -> None:
-    """Each field has its value, its sample, and the run and attempts that show it."""
+def test_a_finished_run_stores_capabilities_with_their_evidence(endpoint: Endpoint) -> None:
+    """Each has its value, its sample, and the run and attempts that show it."""
     run = complete_run(*(build_attempt(n, facts={"formats": ["openai"]}) for n in range(1, 5)))
 
     profile = endpoint.profile
@@ -167,8 +167,8 @@ def test_a_finished_run_leaves_its_capabilities_with_their_evidence(endpoint: En
     assert (profile.probe_version, profile.verified_at) == ("tool-probe-v1", run.finished_at)
 
 
-def test_a_light_run_does_not_forget_what_a_full_one_found(endpoint: Endpoint) -> None:
-    """A field that was not tried keeps its value and its date."""
+def test_a_light_run_keeps_capabilities_that_only_a_full_run_measures(endpoint: Endpoint) -> None:
+    """A capability that was not tried keeps its value and its run."""
     full = complete_run(
         build_attempt(1, facts={"formats": ["openai"]}),
         build_attempt(1, probe="parallel_mixed", facts={"calls": 2}),
@@ -178,13 +178,13 @@ def test_a_light_run_does_not_forget_what_a_full_one_found(endpoint: Endpoint) -
 
     light = complete_run(build_attempt(1, facts={"formats": ["openai"]}))
 
-    found = endpoint.profile.capabilities
-    assert found["supports_parallel_tool_use"] == before
-    assert found["tool_call_format"]["run"] == light.pk
+    capabilities = endpoint.profile.capabilities
+    assert capabilities["supports_parallel_tool_use"] == before
+    assert capabilities["tool_call_format"]["run"] == light.pk
 
 
-def test_calls_that_always_come_as_text_count_as_read(endpoint: Endpoint) -> None:
-    """The profile settles on the parser; a leak is a failure only beside calls on the wire."""
+def test_calls_that_always_come_as_text_count_as_parsed(endpoint: Endpoint) -> None:
+    """The profile adopts the parser; a leak is a failure only where calls come on the wire."""
     leaked = (Verdict(Metric.PARSE_SUCCESS, good=False, parser="hermes"),)
     run = complete_run(
         *(
