@@ -168,7 +168,7 @@ if OIDC_ON and not (_issuer.scheme == "https" or _issuer.hostname in _LOOPBACK):
     raise ImproperlyConfigured("OIDC_ISSUER must be https unless the host is this machine.")
 if OIDC_CREATE_PEOPLE and not OIDC_USERNAME_CLAIM:
     raise ImproperlyConfigured("OIDC_CREATE_PEOPLE needs OIDC_USERNAME_CLAIM: what to call them.")
-SOCIALACCOUNT_ADAPTER = "dashboard.accounts.oidc.Adapter"
+SOCIALACCOUNT_ADAPTER = "dashboard.accounts.oidc.OidcAdapter"
 SOCIALACCOUNT_STORE_TOKENS = False
 
 # --- Cookies and headers -----------------------------------------------------------------------

@@ -128,9 +128,11 @@ def require_second_factor(
     request: HttpRequest, view: View, named: Mapping[str, Any]
 ) -> HttpResponseBase | None:
     """A person whose role needs a second factor sets one up before anything else."""
-    if not settings.REQUIRE_SECOND_FACTOR or _is_open(request, view, second_factor.OPEN_WITHOUT):
+    if not settings.REQUIRE_SECOND_FACTOR or _is_open(
+        request, view, second_factor.OPEN_WITHOUT_FACTOR
+    ):
         return None
-    if not second_factor.is_owed(cast(User, request.user)):
+    if not second_factor.lacks_required_factor(cast(User, request.user)):
         return None
     messages.warning(request, _("Your role needs a second factor. Set one up to go on."))
     return _go_to(request, "security")
@@ -170,10 +172,12 @@ class Presence:
         session = cast(SessionStore, request.session)
         by_itself = request.method == "GET" and "HX-Request" in request.headers
         # Only where the session was looked at anyway, and has not just ended.
-        if session.accessed and not by_itself and session.session_key and session.is_to_be_noted():
+        if session.accessed and not by_itself and session.session_key and session.is_activity_due():
             assert session.row is not None
             browser = http.browser_name(request.headers.get("User-Agent", ""))
-            sessions.note(session.row, address=http.client_address(request), browser=browser)
+            sessions.record_activity(
+                session.row, address=http.client_address(request), browser=browser
+            )
         return response
 
 

@@ -140,7 +140,7 @@ def make(person: User) -> Rows:
 
 def _factor(person: User) -> int:
     with_app(person)
-    return int(second_factor.of(person).get().pk)
+    return int(second_factor.find_factors(person).get().pk)
 
 
 def _endpoint(slug: str, failures: int) -> Endpoint:

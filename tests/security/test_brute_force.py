@@ -109,19 +109,23 @@ def test_what_was_not_looked_at_is_not_counted(client: Client) -> None:
 def test_waits_grow_and_end(client: Client, bob: User) -> None:
     """Each further failure doubles the wait; past it one try is taken, and a success clears it."""
     last = [sign_in(client, password="wrong") for _ in range(5)][-1]
-    first = login_throttle.waits("BOB", "127.0.0.1")
+    first = login_throttle.remaining_wait("BOB", "127.0.0.1")
     _later(first)
     again = sign_in(client, password="wrong")
 
     assert timedelta(seconds=25) < first <= timedelta(seconds=30)
     assert (last.status_code, again.status_code) == (429, 429)
     assert 25 < int(last.headers["Retry-After"]) <= 30
-    assert timedelta(seconds=50) < login_throttle.waits("bob", "127.0.0.1") <= timedelta(seconds=60)
+    assert (
+        timedelta(seconds=50)
+        < login_throttle.remaining_wait("bob", "127.0.0.1")
+        <= timedelta(seconds=60)
+    )
     # Somebody else's guessing is not this person's address.
-    assert login_throttle.waits("bob", "192.0.2.7") == timedelta()
+    assert login_throttle.remaining_wait("bob", "192.0.2.7") == timedelta()
     _later(timedelta(minutes=1))
     assert sign_in(client).status_code == 302
-    assert login_throttle.waits("bob", "127.0.0.1") == timedelta()
+    assert login_throttle.remaining_wait("bob", "127.0.0.1") == timedelta()
 
 
 def test_strangers_cannot_shut_somebody_out_for_long() -> None:

@@ -44,7 +44,7 @@ def test_an_app_is_set_up_by_its_first_code(inside: Client, bob: User) -> None:
     assert 'src="data:image/svg+xml;base64,' in page
 
     assert_contains(inside.post("/settings/security/app/", {"code": "000000"}), "not the code")
-    assert not second_factor.has_any(bob)
+    assert not second_factor.has_second_factor(bob)
     done = inside.post("/settings/security/app/", {"code": code_of(secret)})
     codes = re.findall(r"\b\d{8}\b", done.content.decode().partition('id="codes"')[2])
     assert len(codes) == 10
@@ -72,7 +72,7 @@ def test_new_recovery_codes_replace_the_old_and_go_with_the_last_factor(
     """Old ones open nothing; without a factor there are none."""
     with_app(bob)
     assert "8" in inside.post("/settings/security/codes/").content.decode()
-    factor = second_factor.of(bob).get()
+    factor = second_factor.find_factors(bob).get()
 
     inside.post(f"/settings/security/{factor.pk}/remove/")
 
@@ -134,7 +134,7 @@ def test_a_passkey_of_another_site_is_refused(inside: Client, bob: User) -> None
     elsewhere = SoftPasskey("testserver.evil.example")
 
     assert_contains(add_passkey(inside, elsewhere), "was not made")
-    assert not second_factor.has_any(bob)
+    assert not second_factor.has_second_factor(bob)
 
 
 def test_pages_opened_by_a_bare_address_say_why_there_are_no_passkeys(inside: Client) -> None:
@@ -161,7 +161,7 @@ def test_nobody_removes_what_is_not_theirs(inside: Client, bob: User) -> None:
     """Another's factor does not exist for them."""
     eve = make_person("eve")
     with_app(eve)
-    factor = second_factor.of(eve).get()
+    factor = second_factor.find_factors(eve).get()
 
     assert inside.post(f"/settings/security/{factor.pk}/remove/").status_code == 404
-    assert second_factor.has_any(eve)
+    assert second_factor.has_second_factor(eve)

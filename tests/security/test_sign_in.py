@@ -74,7 +74,7 @@ def test_a_changed_password_voids_the_first_step(client: Client, bob: User) -> N
     """Who knew the old password cannot go on with a code."""
     secret = with_app(bob)
     sign_in(client)
-    passwords.choose(bob, password="another battery of horses")
+    passwords.set_password(bob, password="another battery of horses")
 
     assertRedirects(client.post("/login/code/", {"code": code_of(secret)}), "/login/")
 
@@ -108,6 +108,6 @@ def test_password_rules_hold_wherever_one_is_set(client: Client, bob: User, pass
 
     assert_contains(client.post("/settings/password/", form), "error-text")
     with pytest.raises(Refused):
-        passwords.choose(bob, password=password)
+        passwords.set_password(bob, password=password)
     bob.refresh_from_db()
     assert bob.check_password(PASSWORD)

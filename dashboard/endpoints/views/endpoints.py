@@ -9,7 +9,7 @@ from django.shortcuts import get_object_or_404, redirect, render
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_http_methods, require_safe
 
-from dashboard.accounts.reauthentication import fresh_when
+from dashboard.accounts.reauthentication import require_reauthentication_when
 from dashboard.charts.views import charts
 from dashboard.core import http
 from dashboard.core.errors import Refused
@@ -72,7 +72,7 @@ def policy(request: HttpRequest, slug: str) -> HttpResponse:
 
 
 @needs(Right.OPERATE)
-@fresh_when(_is_about_the_key)
+@require_reauthentication_when(_is_about_the_key)
 @require_http_methods(["GET", "HEAD", "POST"])
 def new(request: HttpRequest) -> HttpResponse:
     preset = presets.named(request.GET.get("preset", ""))
@@ -91,7 +91,7 @@ def new(request: HttpRequest) -> HttpResponse:
 
 
 @needs(Right.OPERATE)
-@fresh_when(_is_about_the_key)
+@require_reauthentication_when(_is_about_the_key)
 @require_http_methods(["GET", "HEAD", "POST"])
 def edit(request: HttpRequest, slug: str) -> HttpResponse:
     endpoint = get_object_or_404(Endpoint.objects.kept(), slug=slug)

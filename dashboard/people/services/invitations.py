@@ -69,7 +69,7 @@ def accept_invitation(text: str, *, password: str) -> User:
     used = Invitation.objects.living().filter(pk=invitation.pk).update(used_at=Now())
     if not used:
         raise Refused(_("This link opens nothing any more."))
-    passwords.choose(person, password=password)
+    passwords.set_password(person, password=password)
     return person
 
 

@@ -87,7 +87,7 @@ def deactivate_person(person: User, *, by: User, reason: str = "") -> User:
     person.is_active = False
     person.set_unusable_password()
     person.save(update_fields=["is_active", "password"])
-    sessions.end_all(person, reason="the account was deactivated")
+    sessions.end_all_sessions(person, reason="the account was deactivated")
     invitations.revoke_links(person)
     states = {"before": {"active": True}, "after": {"active": False}}
     _record(Action.PERSON_CHANGED, person, by=by, reason=reason, **states)
@@ -147,7 +147,7 @@ def _create_user(username: str, *, email: str, administrator: bool) -> User:
 def _replace_password_by_link(person: User, *, by: User) -> InvitationLink:
     person.set_unusable_password()
     person.save(update_fields=["is_active", "password"])
-    sessions.end_all(person, reason="a new password is to be chosen")
+    sessions.end_all_sessions(person, reason="a new password is to be chosen")
     return invitations.create_link(person, by=by)
 
 

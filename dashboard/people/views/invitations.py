@@ -49,8 +49,8 @@ def invitation_page(request: HttpRequest, token: str) -> HttpResponse:
 
 def _sign_in(request: HttpRequest, person: User) -> HttpResponse:
     """Sign them in by the one door, which asks for a second factor where somebody has one."""
-    sign_in.leave(request)
-    answer = sign_in.begin(request, person, how="invitation", next_page=reverse("fleet"))
+    sign_in.sign_out(request)
+    answer = sign_in.begin_sign_in(request, person, how="invitation", next_page=reverse("fleet"))
     text = _("Welcome, {name}. Your password is set.").format(name=person.get_username())
     messages.success(request, text)
     return answer

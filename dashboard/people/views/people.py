@@ -17,7 +17,7 @@ from django.utils.translation import gettext as _
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
-from dashboard.accounts.reauthentication import fresh
+from dashboard.accounts.reauthentication import require_reauthentication
 from dashboard.accounts.services import second_factor, sign_in
 from dashboard.core.errors import Refused
 from dashboard.core.permissions import Right, needs
@@ -32,7 +32,7 @@ PAGE_SIZE = 100
 
 
 @needs(Right.ADMINISTER)
-@fresh
+@require_reauthentication
 @require_http_methods(["GET", "HEAD", "POST"])
 @never_cache
 def people_page(request: HttpRequest) -> HttpResponse:
@@ -63,7 +63,7 @@ def person_page(request: HttpRequest, person_id: int) -> HttpResponse:
 
 
 @needs(Right.ADMINISTER)
-@fresh
+@require_reauthentication
 @require_POST
 @never_cache
 def reset_password(request: HttpRequest, person_id: int) -> HttpResponse:
@@ -71,7 +71,7 @@ def reset_password(request: HttpRequest, person_id: int) -> HttpResponse:
 
 
 @needs(Right.ADMINISTER)
-@fresh
+@require_reauthentication
 @require_POST
 @never_cache
 def reactivate_person(request: HttpRequest, person_id: int) -> HttpResponse:
@@ -79,7 +79,7 @@ def reactivate_person(request: HttpRequest, person_id: int) -> HttpResponse:
 
 
 @needs(Right.ADMINISTER)
-@fresh
+@require_reauthentication
 @require_POST
 def deactivate_person(request: HttpRequest, person_id: int) -> HttpResponse:
     text = _("{name} can no longer sign in; their sessions have ended.")
@@ -87,7 +87,7 @@ def deactivate_person(request: HttpRequest, person_id: int) -> HttpResponse:
 
 
 @needs(Right.ADMINISTER)
-@fresh
+@require_reauthentication
 @require_POST
 def withdraw_invitation(request: HttpRequest, person_id: int) -> HttpResponse:
     text = _("The invitation of {name} is withdrawn; the link opens nothing any more.")
@@ -95,7 +95,7 @@ def withdraw_invitation(request: HttpRequest, person_id: int) -> HttpResponse:
 
 
 @needs(Right.ADMINISTER)
-@fresh
+@require_reauthentication
 @require_POST
 def set_administrator(request: HttpRequest, person_id: int) -> HttpResponse:
     person = get_object_or_404(User, pk=person_id)
@@ -114,7 +114,7 @@ def set_administrator(request: HttpRequest, person_id: int) -> HttpResponse:
 
 
 @needs(Right.ADMINISTER)
-@fresh
+@require_reauthentication
 @require_POST
 @never_cache
 def give_role(request: HttpRequest, person_id: int) -> HttpResponse:
@@ -133,7 +133,7 @@ def give_role(request: HttpRequest, person_id: int) -> HttpResponse:
 
 
 @needs(Right.ADMINISTER)
-@fresh
+@require_reauthentication
 @require_http_methods(["GET", "HEAD", "POST"])
 def take_role(request: HttpRequest, person_id: int, grant_id: int) -> HttpResponse:
     grants = Grant.objects.select_related("person", "team")
@@ -223,7 +223,7 @@ def _current_person(request: HttpRequest) -> User:
 
 
 @needs(Right.ADMINISTER)
-@fresh
+@require_reauthentication
 @require_POST
 def unlock_person(request: HttpRequest, person_id: int) -> HttpResponse:
     person = get_object_or_404(User, pk=person_id)
@@ -234,11 +234,11 @@ def unlock_person(request: HttpRequest, person_id: int) -> HttpResponse:
 
 
 @needs(Right.ADMINISTER)
-@fresh
+@require_reauthentication
 @require_POST
 def reset_second_factor(request: HttpRequest, person_id: int) -> HttpResponse:
     person = get_object_or_404(User, pk=person_id)
-    if second_factor.reset(person):
+    if second_factor.reset_factors(person):
         text = _("{name} signs in with the password alone now, and can set up a new second factor.")
         messages.success(request, text.format(name=person.username))
     else:

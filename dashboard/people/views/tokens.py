@@ -13,7 +13,7 @@ from django.utils.translation import gettext as _
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_http_methods
 
-from dashboard.accounts.reauthentication import fresh
+from dashboard.accounts.reauthentication import require_reauthentication
 from dashboard.core.errors import Refused
 from dashboard.core.permissions import own
 from dashboard.models import ApiToken
@@ -23,7 +23,7 @@ from dashboard.people.services.tokens import IssuedToken
 
 
 @own
-@fresh
+@require_reauthentication
 @require_http_methods(["GET", "HEAD", "POST"])
 @never_cache
 def tokens_page(request: HttpRequest) -> HttpResponse:
@@ -41,7 +41,7 @@ def tokens_page(request: HttpRequest) -> HttpResponse:
 
 
 @own
-@fresh
+@require_reauthentication
 @require_http_methods(["GET", "HEAD", "POST"])
 def revoke_token(request: HttpRequest, prefix: str) -> HttpResponse:
     token = get_object_or_404(_visible_tokens(_current_person(request)), prefix=prefix)

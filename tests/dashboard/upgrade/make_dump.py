@@ -78,11 +78,11 @@ def _measure() -> None:
 def _leave_traces(person: User) -> None:
     """What requests leave behind: failed sign-ins, a linked account, a kept answer."""
     people.create_first_administrator(password="drawn and printed")
-    external_accounts.link(person, "subject-1")
+    external_accounts.link_account(person, "subject-1")
     try_limit.count(person)
     with transaction.atomic():
         claimed = idempotency.claim_key(ApiToken.objects.earliest("pk"), "key-1", b"{}")
         assert isinstance(claimed, idempotency.KeyClaim)
         idempotency.store_answer(claimed, status=201, content_type="application/json", body=b"{}")
     for _ in range(6):
-        sign_in.failed(name=person.username, address="192.0.2.7")
+        sign_in.record_failure(name=person.username, address="192.0.2.7")
