@@ -78,7 +78,7 @@ MIDDLEWARE = [
     "dashboard.middleware.RequestLog",
     "whitenoise.middleware.WhiteNoiseMiddleware",
     "django.contrib.sessions.middleware.SessionMiddleware",
-    "dashboard.middleware.Presence",
+    "dashboard.middleware.SessionActivity",
     "dashboard.middleware.PageLanguage",
     "django.middleware.common.CommonMiddleware",
     "django.middleware.csrf.CsrfViewMiddleware",

@@ -37,7 +37,7 @@ def upkeep() -> None:
     rollout_requests.expire()
     if pulses.take_turn(pulses.RETENTION, every=RETENTION_EVERY):
         dropped = retention.drop_expired_partitions()
-        idempotency.forget_answers()
+        idempotency.delete_expired_answers()
         log.info("retention done", dropped=dropped)
     if pulses.take_turn(pulses.AUDIT_HEAD, every=AUDIT_HEAD_EVERY):
         # Logs are kept elsewhere: who cuts the audit log off there leaves this behind.

@@ -32,7 +32,7 @@ _KINDS = {
 def request_badge(request: RolloutRequest) -> dict[str, Any]:
     state = _State(request.state)
     words = stage_words.state_of(request)
-    return {"kind": _KINDS.get(state, "idle"), "path": _SHAPES[state], "words": words}
+    return {"kind": _KINDS.get(state, "idle"), "path": _SHAPES[state], "label": words}
 
 
 @register.filter

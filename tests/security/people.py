@@ -66,4 +66,4 @@ class Log:
 def told(action: Action) -> list[dict[str, Any]]:
     """What was written down since this test began."""
     entries = AuditEntry.objects.filter(action=action.value, id__gt=Log.last).order_by("id")
-    return [entry.told for entry in entries]
+    return [entry.parsed_body for entry in entries]

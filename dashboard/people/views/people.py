@@ -22,7 +22,7 @@ from dashboard.accounts.services import second_factor, sign_in
 from dashboard.core.errors import Refused
 from dashboard.core.permissions import Right, needs
 from dashboard.models import Grant, Invitation
-from dashboard.people import text as role_words
+from dashboard.people import text as role_text
 from dashboard.people.forms import GrantForm, InviteForm, OptionalReasonForm, form_reason
 from dashboard.people.services import people, roles
 from dashboard.people.services.invitations import InvitationLink
@@ -50,8 +50,12 @@ def people_page(request: HttpRequest) -> HttpResponse:
             form = InviteForm()
         except Refused as exc:
             form.add_error("username", exc.message)
-    # The answer to the post itself, not a redirect: the link is shown nowhere else.
-    context = {"form": form, "may": role_words.ROLE_DESCRIPTIONS, **_link_context(link)}
+    # Rendered in the response to the POST, not after a redirect: the link is shown nowhere else.
+    context = {
+        "form": form,
+        "role_descriptions": role_text.ROLE_DESCRIPTIONS,
+        **_link_context(link),
+    }
     return render(request, "people/people.html", {**context, **_list_context(request)})
 
 
@@ -99,16 +103,20 @@ def withdraw_invitation(request: HttpRequest, person_id: int) -> HttpResponse:
 @require_POST
 def set_administrator(request: HttpRequest, person_id: int) -> HttpResponse:
     person = get_object_or_404(User, pk=person_id)
-    wanted = request.POST.get("administrator") == "yes"
+    administrator = request.POST.get("administrator") == "yes"
     reason = form_reason(OptionalReasonForm(request.POST))
     try:
         roles.set_administrator(
-            person, administrator=wanted, by=_current_person(request), reason=reason
+            person, administrator=administrator, by=_current_person(request), reason=reason
         )
     except Refused as exc:
         messages.error(request, exc.message)
     else:
-        text = _("{name} is an administrator now.") if wanted else _("{name} is no administrator.")
+        text = (
+            _("{name} is an administrator now.")
+            if administrator
+            else _("{name} is no administrator.")
+        )
         messages.success(request, text.format(name=person.username))
     return redirect("person", person.pk)
 
@@ -154,11 +162,11 @@ def take_role(request: HttpRequest, person_id: int, grant_id: int) -> HttpRespon
 
 
 def _create_link(
-    request: HttpRequest, person_id: int, make: Callable[..., InvitationLink]
+    request: HttpRequest, person_id: int, create: Callable[..., InvitationLink]
 ) -> HttpResponse:
     person = get_object_or_404(User, pk=person_id)
     try:
-        link = make(person, by=_current_person(request))
+        link = create(person, by=_current_person(request))
     except Refused as exc:
         messages.error(request, exc.message)
         return redirect("person", person.pk)
@@ -194,24 +202,23 @@ def _people_with_roles() -> QuerySet[User]:
 
 def _list_context(request: HttpRequest) -> dict[str, Any]:
     q = request.GET.get("q", "").replace("\0", "").strip()
-    everybody = _people_with_roles().order_by("-is_active", "username")
+    people = _people_with_roles().order_by("-is_active", "username")
     if q:
-        named = Q(username__icontains=q) | Q(email__icontains=q)
-        everybody = everybody.filter(named | Q(grants__team__name__icontains=q)).distinct()
-    shown = Paginator(everybody, PAGE_SIZE).get_page(request.GET.get("page"))
-    return {"page": shown, "q": q, "now": timezone.now()}
+        is_named = Q(username__icontains=q) | Q(email__icontains=q)
+        people = people.filter(is_named | Q(grants__team__name__icontains=q)).distinct()
+    page = Paginator(people, PAGE_SIZE).get_page(request.GET.get("page"))
+    return {"page": page, "q": q, "now": timezone.now()}
 
 
 def _render_person(request: HttpRequest, person_id: int, **more: Any) -> HttpResponse:
     person = get_object_or_404(_people_with_roles(), pk=person_id)
-    ends_later = Q(expires_at=None) | Q(expires_at__gt=Now())
-    tokens = person.apitoken_set.filter(ends_later, revoked_at=None).count()
+    not_expired = Q(expires_at=None) | Q(expires_at__gt=Now())
+    tokens = person.apitoken_set.filter(not_expired, revoked_at=None).count()
     context = {
         "person": person,
-        "living_tokens": tokens,
+        "live_tokens": tokens,
         "form": GrantForm(),
-        "why": OptionalReasonForm(auto_id=False),
-        "may": role_words.ROLE_DESCRIPTIONS,
+        "role_descriptions": role_text.ROLE_DESCRIPTIONS,
         "now": timezone.now(),
     }
     return render(request, "people/person.html", {**context, **more})

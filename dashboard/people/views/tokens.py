@@ -1,4 +1,4 @@
-"""The settings page of API tokens: everybody's own, and all of them for administrators."""
+"""The settings page of API tokens: the person's own; all of them for administrators."""
 
 from __future__ import annotations
 
@@ -29,11 +29,11 @@ from dashboard.people.services.tokens import IssuedToken
 def tokens_page(request: HttpRequest) -> HttpResponse:
     person = _current_person(request)
     form = TokenForm(request.POST or None, person=person)
-    made = _issue_token(form, person) if request.method == "POST" and form.is_valid() else None
-    # The answer to the post itself, not a redirect: the text exists nowhere else.
+    issued = _issue_token(form, person) if request.method == "POST" and form.is_valid() else None
+    # Rendered in the response to the POST, not after a redirect: the text is stored nowhere.
     context = {
-        "form": TokenForm(person=person) if made else form,
-        "made": made,
+        "form": TokenForm(person=person) if issued else form,
+        "issued": issued,
         "tokens": _visible_tokens(person),
         "now": timezone.now(),
     }

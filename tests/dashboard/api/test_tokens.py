@@ -190,8 +190,8 @@ def test_issue_and_revocation_are_written_down(administrator: Client) -> None:
     issued, revoked = AuditEntry.objects.filter(action__startswith="token.").order_by("id")
     assert (issued.action, revoked.action) == ("token.issued", "token.revoked")
     assert [entry.actor for entry in (issued, revoked)] == ["admin", "admin"]
-    assert issued.told["subject"] == f"token {prefix}"
-    assert issued.told["after"]["scopes"] == ["read", "probe"]
+    assert issued.parsed_body["subject"] == f"token {prefix}"
+    assert issued.parsed_body["after"]["scopes"] == ["read", "probe"]
     assert text.split("_", 2)[2] not in issued.body + revoked.body
 
 

@@ -37,7 +37,7 @@ def record(*subjects: str) -> None:
 
 def told() -> list[dict[str, Any]]:
     """All entries, the oldest first."""
-    return [entry.told for entry in AuditEntry.objects.order_by("id")]
+    return [entry.parsed_body for entry in AuditEntry.objects.order_by("id")]
 
 
 def last() -> dict[str, Any]:

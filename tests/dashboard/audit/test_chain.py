@@ -232,7 +232,7 @@ def test_what_is_rolled_back_leaves_no_hole() -> None:
         record("kept")
         give_up("in part")
 
-    assert [entry.told["subject"] for entry in AuditEntry.objects.all()] == ["kept"]
+    assert [entry.parsed_body["subject"] for entry in AuditEntry.objects.all()] == ["kept"]
     assert chain.verify_chain().links == 1
     with pytest.raises(RuntimeError):
         record("outside of any transaction")

@@ -115,7 +115,7 @@ def test_what_was_a_teams_stays_with_it() -> None:
     found = audit_page.filter_entries(
         AuditFilter(endpoint="shared"), permissions.user_actor(person)
     )
-    assert {entry.told["after"]["text"] for entry in found} == {"of new"}
+    assert {entry.parsed_body["after"]["text"] for entry in found} == {"of new"}
 
 
 def test_an_endpoint_is_followed_through_its_names() -> None:
@@ -138,7 +138,7 @@ def test_filters_narrow_and_nonsense_is_left_out() -> None:
 
     def subjects(**asked: str) -> list[str]:
         found = audit_page.filter_entries(audit_page.read_audit_filter(asked), EVERYBODY)
-        return [entry.told["subject"] for entry in found]
+        return [entry.parsed_body["subject"] for entry in found]
 
     every = ['beta 100%_ "so"', "alpha", "endpoint steady"]
     assert subjects(actor="alice") == ["alpha", "endpoint steady"]
@@ -171,7 +171,7 @@ def test_pages_follow_each_other_without_gaps() -> None:
     back = audit_page.read_audit_page(third.newer or AuditFilter(), EVERYBODY, size=3)
 
     def subjects(page: audit_page.AuditPage) -> list[str]:
-        return [row.entry.told["subject"] for row in page.rows]
+        return [row.entry.parsed_body["subject"] for row in page.rows]
 
     assert [subjects(page) for page in (first, second, third, back)] == [
         ["6", "5", "4"],
@@ -182,7 +182,7 @@ def test_pages_follow_each_other_without_gaps() -> None:
     assert (first.newer, third.older) == (None, None)
     every = [
         row
-        for rows in audit_page.read_entry_batches(AuditFilter(), EVERYBODY, most=3)
+        for rows in audit_page.read_entry_batches(AuditFilter(), EVERYBODY, size=3)
         for row in rows
     ]
     assert len(every) == 8

@@ -44,11 +44,11 @@ def written() -> list[tuple[Any, ...]]:
     return [
         (
             entry.action,
-            entry.told["subject"],
+            entry.parsed_body["subject"],
             entry.actor,
-            entry.told["reason"],
-            entry.told["before"],
-            entry.told["after"],
+            entry.parsed_body["reason"],
+            entry.parsed_body["before"],
+            entry.parsed_body["after"],
         )
         for entry in AuditEntry.objects.order_by("id")
     ]

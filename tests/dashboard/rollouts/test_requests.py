@@ -53,7 +53,7 @@ def test_an_operator_asks_and_an_approver_decides(endpoint: Endpoint, ann: User,
     assert current(endpoint).version > before
     assert noticed() == ["rollout.requested", "rollout.decided"]
     assert audited() == ["rollout.requested", "rollout.approved", "stage.changed"]
-    told = AuditEntry.objects.get(action="rollout.approved").told
+    told = AuditEntry.objects.get(action="rollout.approved").parsed_body
     assert told["before"] == {"stage": "shadow"}
     assert told["after"]["stage"] == "read_only"
     assert told["after"]["digest"] == bytes(request.digest).hex()
@@ -149,7 +149,7 @@ def test_with_four_eyes_off_one_person_is_enough_and_the_log_says_so(
     rollout_requests.approve(request, by=ann, reason="I am alone.")
 
     assert stage(endpoint.profile) == "read_only"
-    told = AuditEntry.objects.get(action="rollout.approved").told["after"]
+    told = AuditEntry.objects.get(action="rollout.approved").parsed_body["after"]
     assert told["four_eyes"] is False
     assert "person who had asked" in told["warning"]
 

@@ -107,7 +107,7 @@ def test_what_changed_meanwhile_voids_and_is_named(
     assert request.state == "voided"
     assert part in [each[0] for each in request.changed]
     assert stage(endpoint.profile) in {before, "rejected"}
-    assert part in AuditEntry.objects.get(action="rollout.voided").told["reason"]
+    assert part in AuditEntry.objects.get(action="rollout.voided").parsed_body["reason"]
     with pytest.raises(Refused, match="is void"):
         rollout_requests.approve(request, by=bea, reason="yes")
 
@@ -225,7 +225,7 @@ def test_gates_are_changed_by_administrators_with_a_reason_and_kept(
     assert isinstance(held, Gates)
     assert missing(endpoint.profile) == ["runs"]
     assert rollout_requests.standing(endpoint.profile).version == first.pk
-    told = AuditEntry.objects.get(action="gates.changed").told
+    told = AuditEntry.objects.get(action="gates.changed").parsed_body
     assert told["before"]["gates"]["read_only"]["runs"] == 1
     assert told["after"]["gates"]["read_only"]["runs"] == 5
     with pytest.raises(Exception, match="followed by another"), transaction.atomic():
