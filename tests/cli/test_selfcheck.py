@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 import pytest
 from typing_extensions import override
 
-from cli.selfcheck.command import check
+from cli.selfcheck.command import check_probes
 from cli.selfcheck.expected_failures import CASES, Case
 from cli.selfcheck.suite_faults import SELFCHECK_FAULTS
 from probes.outcomes import Finding, Metric, Outcome
@@ -102,7 +102,7 @@ async def test_a_probe_that_lost_a_check_is_named(
     cases = rows(lost)
     blind = Blind(PROBES[lost[0]], cases[0])
 
-    (checked,) = await check(selfcheck_url, cases, {lost[0]: blind})
+    (checked,) = await check_probes(selfcheck_url, cases, {lost[0]: blind})
 
     assert checked.probe == lost[0]
     assert len(checked.troubles) == len(cases)
@@ -122,7 +122,7 @@ async def test_a_probe_that_fails_the_healthy_is_named(name: str, selfcheck_url:
 
     case = next(case for case in CASES if case.probe == name)
 
-    (checked,) = await check(selfcheck_url, [case], {name: Grim(PROBES[name], case)})
+    (checked,) = await check_probes(selfcheck_url, [case], {name: Grim(PROBES[name], case)})
 
     assert any("does not pass the healthy vendor" in trouble for trouble in checked.troubles)
 
@@ -130,6 +130,6 @@ async def test_a_probe_that_fails_the_healthy_is_named(name: str, selfcheck_url:
 @pytest.mark.anyio
 async def test_a_probe_without_a_fault_is_named(selfcheck_url: str) -> None:
     """What nobody ever saw fail is not known to be able to."""
-    (checked,) = await check(selfcheck_url, [], {"format": PROBES["format"]})
+    (checked,) = await check_probes(selfcheck_url, [], {"format": PROBES["format"]})
 
     assert checked.troubles == ["There is no fault that it must find."]
