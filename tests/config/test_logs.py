@@ -11,7 +11,7 @@ from collections.abc import Iterator
 import pytest
 import structlog
 
-from config.logs import HIDDEN, logging_config
+from config.logs import REDACTED, logging_config
 
 CANARY = "sk-canary-0123456789abcdef"
 
@@ -37,7 +37,7 @@ def test_values_under_telling_names_are_hidden(lines: io.StringIO, key: str) -> 
     structlog.get_logger().info("call", **{key: "plain words"}, facts={key: "plain words"})
 
     line = json.loads(lines.getvalue())
-    assert line[key] == line["facts"][key] == HIDDEN
+    assert line[key] == line["facts"][key] == REDACTED
 
 
 @pytest.mark.parametrize(
@@ -55,7 +55,7 @@ def test_secrets_inside_a_sentence_are_hidden(lines: io.StringIO, text: str) -> 
     logging.getLogger("someone.else").error("problem: %s", text)
 
     assert CANARY not in lines.getvalue()
-    assert lines.getvalue().count(HIDDEN) == 2
+    assert lines.getvalue().count(REDACTED) == 2
 
 
 def test_the_web_process_hides_them_too() -> None:
@@ -66,7 +66,7 @@ def test_the_web_process_hides_them_too() -> None:
 
     said = subprocess.run(run, capture_output=True, text=True, check=True).stderr
 
-    assert f"/invitations/{HIDDEN}/" in said
+    assert f"/invitations/{REDACTED}/" in said
     assert "0123456789abcdef" not in said
 
 

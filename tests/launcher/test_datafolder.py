@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from launcher.datafolder import DataFolder, locked, open_data_folder
+from launcher.datafolder import DataFolder, lock_data_folder, open_data_folder
 from launcher.errors import LaunchError
 
 
@@ -59,19 +59,19 @@ def test_second_start_is_told_who_holds_the_folder(home: DataFolder) -> None:
     running = rf"already running here \(pid {os.getpid()}, http://127.0.0.1:8000\)"
 
     with (
-        locked(home, "http://127.0.0.1:8000"),
+        lock_data_folder(home, "http://127.0.0.1:8000"),
         pytest.raises(LaunchError, match=running),
-        locked(home, "http://127.0.0.1:9000"),
+        lock_data_folder(home, "http://127.0.0.1:9000"),
     ):
         pass
 
 
 def test_folder_is_free_again_after_a_stop(home: DataFolder) -> None:
     """The lock goes with its holder; the file that stays behind means nothing."""
-    with locked(home, "http://127.0.0.1:8000"):
+    with lock_data_folder(home, "http://127.0.0.1:8000"):
         pass
 
-    with locked(home, "http://127.0.0.1:8000"):
+    with lock_data_folder(home, "http://127.0.0.1:8000"):
         assert (home.path / "run.lock").exists()
 
 

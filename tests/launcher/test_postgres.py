@@ -15,7 +15,7 @@ from launcher.binaries import postgres_folder
 from launcher.datafolder import DataFolder, open_data_folder
 from launcher.errors import LaunchError
 from launcher.postgres import Cluster
-from launcher.privileges import as_nobody, unprivileged
+from launcher.privileges import nobody_identity, unprivileged_identity
 from launcher.supervisor import StopRequest, Supervisor
 from tests.launcher.processes import processes_of, wait_until
 
@@ -167,7 +167,7 @@ def open_home() -> Iterator[DataFolder]:
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root can become nobody")
 def test_root_can_run_it_as_nobody(open_home: DataFolder, supervisor: Supervisor) -> None:
     """Where user namespaces are forbidden, the server runs as nobody; keys stay root's alone."""
-    identity = as_nobody(postgres_folder(), open_home.path / "postgres")
+    identity = nobody_identity(postgres_folder(), open_home.path / "postgres")
     if identity is None:
         pytest.skip("the project lies in a folder that nobody may not enter")
     cluster = postgres.open_cluster(open_home, durable=False, identity=identity)
@@ -186,13 +186,13 @@ def test_nobody_is_not_chosen_where_it_cannot_go(tmp_path: Path) -> None:
     data = closed / "data" / "postgres"
     data.mkdir(parents=True)
 
-    assert as_nobody(postgres_folder(), data) is None
+    assert nobody_identity(postgres_folder(), data) is None
     assert closed.stat().st_mode & 0o777 == 0o700
 
 
 @pytest.mark.skipif(os.geteuid() == 0, reason="about normal users")
 def test_normal_user_runs_it_plainly(tmp_path: Path) -> None:
     """Nothing is wrapped around the server of a normal user."""
-    identity = unprivileged(postgres_folder(), tmp_path)
+    identity = unprivileged_identity(postgres_folder(), tmp_path)
 
     assert (identity.prefix, identity.uid) == ((), None)

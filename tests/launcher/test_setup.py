@@ -12,7 +12,7 @@ import pytest
 
 from launcher import setup
 from launcher.errors import LaunchError
-from launcher.setup import ROOT, claim, is_set_up, setuptools_alone, stamp
+from launcher.setup import ROOT, is_set_up, setuptools_requirements, write_owner_mark, write_stamp
 
 
 @pytest.fixture
@@ -26,8 +26,8 @@ def project(tmp_path: Path) -> Path:
     ):
         (root / name).write_text(f"# {name}\n")
     venv.create(root / ".venv", with_pip=False, symlinks=True)
-    claim(root)
-    stamp(root, "dev")
+    write_owner_mark(root)
+    write_stamp(root, "dev")
     return root
 
 
@@ -63,7 +63,7 @@ def test_development_requirements_serve_for_both(project: Path) -> None:
 def test_tests_need_more_than_the_server(project: Path) -> None:
     """After `./run` alone, `./run test` still has to install its tools."""
     (project / ".venv" / "stamp-dev").unlink()
-    stamp(project, "embedded")
+    write_stamp(project, "embedded")
 
     assert is_set_up(project, "embedded")
     assert not is_set_up(project, "dev")
@@ -105,7 +105,7 @@ def test_setuptools_can_be_had_without_uv() -> None:
     """Where no uv exists for the platform, the rest of the bootstrap is still pinned by hash."""
     bootstrap = (ROOT / "requirements" / "bootstrap.txt").read_text()
 
-    alone = setuptools_alone(bootstrap)
+    alone = setuptools_requirements(bootstrap)
 
     assert alone.startswith("setuptools==")
     assert "--hash=sha256:" in alone

@@ -150,13 +150,13 @@ def test_request_to_stop_is_heard_during_the_start(lines: list[str], tmp_path: P
 
 def test_long_log_is_put_aside(tmp_path: Path) -> None:
     """A log over ten megabytes is moved away at the next start; a shorter one goes on."""
-    from launcher.process import rotate
+    from launcher.process import rotate_log
 
     long, short = tmp_path / "web.log", tmp_path / "beat.log"
     long.write_bytes(b"x" * 10_000_001)
     short.write_text("line\n")
 
-    rotate(long)
-    rotate(short)
+    rotate_log(long)
+    rotate_log(short)
 
     assert sorted(path.name for path in tmp_path.iterdir()) == ["beat.log", "web.log.1"]
