@@ -32,8 +32,8 @@ def project(tmp_path: Path) -> Path:
 
 
 def test_help_needs_no_set_up_and_works_from_anywhere(tmp_path: Path) -> None:
-    """`./run --help` answers at once, from any folder, with nothing but a Python."""
-    shown = subprocess.run(
+    """`./run --help` works at once, from any folder, with only a Python."""
+    result = subprocess.run(
         [sys.executable, "-S", "-I", ROOT / "run", "--help"],
         cwd=tmp_path,
         env={"PATH": os.defpath},
@@ -42,7 +42,7 @@ def test_help_needs_no_set_up_and_works_from_anywhere(tmp_path: Path) -> None:
         check=True,
     )
 
-    assert "./run test [--all] [pytest arguments]" in shown.stdout
+    assert "./run test [--all] [pytest arguments]" in result.stdout
 
 
 def test_run_can_be_read_by_an_old_python() -> None:
@@ -78,7 +78,7 @@ def test_changed_requirements_are_installed_again(project: Path, changed: str) -
 
 
 def test_moved_folder_is_set_up_again(project: Path, tmp_path: Path) -> None:
-    """Scripts in an environment carry its old path, so a moved clone makes a new one."""
+    """Scripts in an environment contain its path, so a moved clone creates a new one."""
     moved = tmp_path / "moved"
     project.rename(moved)
 
