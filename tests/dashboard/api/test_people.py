@@ -14,12 +14,12 @@ from dashboard.models.people import Role
 from dashboard.people.services import tokens
 from tests.dashboard.api.client import Asking, error_of
 from tests.factories import make_endpoint, make_person
-from tests.security.people import Log, told
+from tests.security.people import AuditStart, audit_entries
 
 
 @pytest.fixture(autouse=True)
 def _entries(db: None) -> None:
-    Log.begin()
+    AuditStart.begin()
 
 
 @pytest.fixture
@@ -48,7 +48,7 @@ def test_teams_are_made_renamed_and_removed(root: Asking) -> None:
     assert root.delete(f"/teams/{team}").status_code == 204
     assert root.delete(f"/teams/{team}").status_code == 404
     assert not Team.objects.exists()
-    assert [(each["before"], each["after"]) for each in told(Action.TEAM_CHANGED)] == [
+    assert [(each["before"], each["after"]) for each in audit_entries(Action.TEAM_CHANGED)] == [
         (None, {"name": "search"}),
         ({"name": "search"}, {"name": "finding"}),
         ({"name": "finding"}, None),
@@ -66,7 +66,7 @@ def test_access_is_ended_at_once(root: Asking) -> None:
     assert (ended.status_code, ended.json()["is_active"]) == (200, False)
     assert Asking(theirs.text, theirs.token).get("/endpoints").status_code == 401
     assert page.get("/").headers["Location"].startswith("/login/")
-    (entry,) = told(Action.PERSON_CHANGED)
+    (entry,) = audit_entries(Action.PERSON_CHANGED)
     assert (entry["actor"]["name"], entry["actor"]["token"], entry["reason"]) == (
         "r",
         root.token.prefix,
@@ -110,7 +110,7 @@ def test_a_token_is_revoked_by_its_maker_or_an_administrator(
     assert root.delete(f"/tokens/{operating.token.prefix}").status_code == 204
     kept = ApiToken.objects.filter(revoked_at=None).values_list("prefix", flat=True)
     assert set(kept) == {root.token.prefix, reading.token.prefix}
-    assert len(told(Action.TOKEN_REVOKED)) == 2
+    assert len(audit_entries(Action.TOKEN_REVOKED)) == 2
 
 
 @pytest.mark.parametrize(

@@ -22,7 +22,7 @@ from probes.outcomes import Metric
 from probes.suite import SUITE_VERSION
 from tests.dashboard.policy.builders import trusted
 from tests.factories import make_run
-from tests.security.people import Log
+from tests.security.people import AuditStart
 
 GATED = (Metric.PARSE_SUCCESS, Metric.SCHEMA_FAILURE, Metric.CLOSURE_ERROR)
 LONG_AGO = timedelta(hours=100)
@@ -113,7 +113,7 @@ def stage(profile: Profile) -> str:
 def audited(prefix: str = "") -> list[str]:
     """What was written down since the test began: entries of other tests cannot be taken out."""
     # That there is an endpoint is where these tests begin.
-    mine = AuditEntry.objects.filter(id__gt=Log.last).exclude(action="endpoint.created")
+    mine = AuditEntry.objects.filter(id__gt=AuditStart.last).exclude(action="endpoint.created")
     entries = mine.order_by("id").values_list("action", flat=True)
     return [action for action in entries if action.startswith(prefix)]
 

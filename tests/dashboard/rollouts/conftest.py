@@ -7,7 +7,7 @@ from dashboard.models import Endpoint
 from dashboard.models.people import Role
 from tests.dashboard.rollouts.builders import ready
 from tests.factories import make_person
-from tests.security.people import Log
+from tests.security.people import AuditStart
 
 
 @pytest.fixture
@@ -33,4 +33,4 @@ def log_begins(request: pytest.FixtureRequest) -> None:
     """What other tests did stays in the audit log: nobody can take it out."""
     if "db" in request.fixturenames:
         request.getfixturevalue("db")
-        Log.begin()
+        AuditStart.begin()

@@ -51,7 +51,7 @@ def test_write_the_database_of_this_commit(client: Client, settings: Any) -> Non
     settings.CREDENTIAL_KEYS = [CREDENTIAL_KEY]
     _measure()
     alice = User.objects.create_superuser("alice", password=PASSWORD)
-    rows.make(alice)
+    rows.make_rows(alice)
     client.force_login(alice)
     add_passkey(client, passkey())
     _leave_traces(alice)

@@ -36,7 +36,7 @@ from tests.dashboard.upgrade.databases import (
     rows_per_table,
     schema_of,
 )
-from tests.security.people import code_of, is_in, sign_in
+from tests.security.people import app_code, is_signed_in, sign_in
 
 DUMPS = sorted(FOLDER.glob("*.sql.gz"))
 # Django writes these by itself after each migration.
@@ -159,12 +159,12 @@ def test_people_sign_in_with_the_second_factors_they_had(alice: User) -> None:
     app = Authenticator.objects.get(user=alice, type=Authenticator.Type.TOTP)
     by_code = Client(REMOTE_ADDR="192.0.2.1")
     sign_in(by_code, "alice")
-    by_code.post("/login/code/", {"code": code_of(second_factor.unseal(app.data["secret"]))})
+    by_code.post("/login/code/", {"code": app_code(second_factor.unseal(app.data["secret"]))})
 
     by_passkey, key = Client(REMOTE_ADDR="192.0.2.2"), passkey()
     key.owner = websafe_encode(int_to_base36(alice.pk).encode())
     answer = key.get(by_passkey.post("/login/passkey/options/").json())
     by_passkey.post("/login/passkey/", {"credential": answer})
 
-    assert is_in(by_code)
-    assert is_in(by_passkey)
+    assert is_signed_in(by_code)
+    assert is_signed_in(by_passkey)
