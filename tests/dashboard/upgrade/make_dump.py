@@ -66,7 +66,7 @@ def test_write_the_database_of_this_commit(client: Client, settings: Any) -> Non
 
 
 def _measure() -> None:
-    """A run with observations and rollups, whose evidence is kept."""
+    """A run with observations and rollups, and pinned evidence."""
     endpoint = make_endpoint(slug="measured")
     credentials.store(endpoint, Secret(ENDPOINT_KEY))
     run = carry_through(attempt(1), attempt(2, Outcome.FAIL), attempt(3, Outcome.VOID))
@@ -76,7 +76,7 @@ def _measure() -> None:
 
 
 def _leave_traces(person: User) -> None:
-    """What requests leave behind: failed sign-ins, a linked account, a kept answer."""
+    """Traces of requests: failed sign-ins, a linked account, a stored response."""
     people.create_first_administrator(password="drawn and printed")
     external_accounts.link_account(person, "subject-1")
     try_limit.count(person)
