@@ -18,7 +18,7 @@ Teams: TypeAlias = Collection[int] | None
 
 
 class Role(models.TextChoices):
-    """The roles of grants; administrators have no grant, they are superusers."""
+    """What a grant gives; administrators are superusers instead, of everything."""
 
     VIEWER = "viewer", _("Viewer")
     OPERATOR = "operator", _("Operator")

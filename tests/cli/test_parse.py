@@ -92,7 +92,7 @@ def test_one_text_gives_one_object_with_the_promised_fields(tmp_path: Path) -> N
 
 
 def test_text_is_verbatim_and_null_where_there_is_none() -> None:
-    """A caller can tell an empty answer from one that was only a call."""
+    """An empty answer differs from one that was only a call."""
     assert parse_one(HERMES)["text"] is None
     assert parse_one("")["text"] is None
     assert parse_one(" two  spaces\r\n")["text"] == " two  spaces\r\n"

@@ -102,7 +102,7 @@ def test_interrupted_set_up_is_repeated(project: Path) -> None:
 
 
 def test_setuptools_can_be_had_without_uv() -> None:
-    """Where no uv exists for the platform, the rest of the bootstrap is still pinned by hash."""
+    """Without uv for the platform, the rest of the bootstrap is still pinned by hash."""
     bootstrap = (ROOT / "requirements" / "bootstrap.txt").read_text()
 
     alone = setuptools_requirements(bootstrap)

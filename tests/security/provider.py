@@ -27,15 +27,15 @@ class Provider(ThreadingHTTPServer):
         self.url = f"http://127.0.0.1:{self.server_port}"
         self.key = rsa.generate_private_key(public_exponent=65537, key_size=2048)
         self.signs_with = self.key
-        self.asked: dict[str, str] = {}
+        self.authorize_params: dict[str, str] = {}
         self.claims: dict[str, Any] = {}
         self.issuer = self.url
         self.algorithm = "RS256"
 
     def authorize(self, address: str) -> str:
         """The URL that a browser is redirected to after signing in at the provider."""
-        self.asked = dict(parse_qsl(urlsplit(address).query))
-        return f"/login/oidc/back/?code=the-code&state={self.asked['state']}"
+        self.authorize_params = dict(parse_qsl(urlsplit(address).query))
+        return f"/login/oidc/back/?code=the-code&state={self.authorize_params['state']}"
 
     def id_token(self) -> str:
         now = int(time.time())
@@ -45,7 +45,7 @@ class Provider(ThreadingHTTPServer):
             "sub": "subject-1",
             "iat": now,
             "exp": now + 60,
-            "nonce": self.asked["nonce"],
+            "nonce": self.authorize_params["nonce"],
             **self.claims,
         }
         key: Any = "" if self.algorithm == "none" else self.signs_with
@@ -57,7 +57,7 @@ class Provider(ThreadingHTTPServer):
         digest = hashlib.sha256(verifier.encode()).digest()
         challenge = base64.urlsafe_b64encode(digest).decode().rstrip("=")
         is_our_client = form.get("client_secret") == [SECRET] and form.get("code") == ["the-code"]
-        return is_our_client and challenge == self.asked["code_challenge"]
+        return is_our_client and challenge == self.authorize_params["code_challenge"]
 
 
 class _Handler(BaseHTTPRequestHandler):

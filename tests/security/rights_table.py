@@ -24,7 +24,7 @@ class Persona(StrEnum):
 
 
 READERS = frozenset({Persona.VIEWER, Persona.OPERATOR, Persona.APPROVER, Persona.ADMINISTRATOR})
-# Those who may ask for runs, switch modes on and step back.
+# Personas that may start runs, turn modes on and step back.
 PROBERS = frozenset({Persona.OPERATOR, Persona.APPROVER, Persona.ADMINISTRATOR})
 OPERATORS = frozenset({Persona.OPERATOR, Persona.ADMINISTRATOR})
 APPROVERS = frozenset({Persona.APPROVER, Persona.ADMINISTRATOR})
@@ -37,10 +37,10 @@ _ALLOWED_STATUSES = frozenset({200, 204, 302})
 
 @dataclass(frozen=True, slots=True)
 class PageRights:
-    """Who may read it and who may send something there; None where that is no way to use it.
+    """Who may GET and who may POST; None if the page does not have that method.
 
-    `answers` are the statuses that those who may get: there is more to it than a right. For those
-    in `unseen` it is not there: the view looks it up among what they may see.
+    `answers` are the statuses of allowed requests, which can fail for other reasons. For personas
+    in `unseen` it answers 404: the view looks it up among what they may see.
     """
 
     get: frozenset[Persona] | None = None
@@ -94,7 +94,7 @@ PAGES: Mapping[str, PageRights] = {
     "rollout-withdraw": PageRights(post=OPERATORS),
     "rollout-step-back": PageRights(PROBERS, PROBERS),
     "gates": PageRights(READERS, ADMINISTRATORS),
-    # What was done.
+    # The audit log.
     "audit": PageRights(READERS),
     "audit-export": PageRights(READERS),
     "audit-entry": PageRights(READERS, unseen=frozenset({Persona.FOREIGN})),
@@ -154,12 +154,12 @@ PAGES: Mapping[str, PageRights] = {
     "login-code": PageRights(ANYBODY, ANYBODY),
     "login-passkey": PageRights(post=ANYBODY),
     "passkey-options": PageRights(post=ANYBODY),
-    # Where no provider is set up there are none of these.
+    # Without a provider these do not exist.
     "login-oidc": PageRights(post=ANYBODY, answers=frozenset({404})),
     "login-oidc-back": PageRights(ANYBODY, answers=frozenset({404})),
     "security-link": PageRights(post=SIGNED_IN, answers=frozenset({404})),
     "security-unlink": PageRights(post=SIGNED_IN, answers=frozenset({302, 404})),
-    # One's own.
+    # The person's own.
     "confirm": PageRights(SIGNED_IN, SIGNED_IN),
     "security": PageRights(SIGNED_IN),
     "security-app": PageRights(SIGNED_IN, SIGNED_IN),
@@ -178,7 +178,7 @@ PAGES: Mapping[str, PageRights] = {
     "metrics": PageRights(ANYBODY),
 }
 
-# Of the API, by the names of its operations: who may, with a token of every scope.
+# Operations of the API by name: who may use each, with a token of every scope.
 OPERATIONS: Mapping[str, frozenset[Persona]] = {
     "list_endpoints": READERS,
     "create_endpoint": OPERATORS,
@@ -233,18 +233,18 @@ OPERATIONS: Mapping[str, frozenset[Persona]] = {
     # Their own; those of others are an administrator's.
     "list_tokens": READERS,
     "revoke_token": READERS,
-    # Each event says whose endpoint it is of, and is taken or refused by itself.
+    # Each event names its endpoint, and is accepted or rejected by itself.
     "send_telemetry": SIGNED_IN,
-    # What the answers of the API mean, and what it offers.
+    # The descriptions of errors, and the OpenAPI document.
     "list_problems": ANYBODY,
     "read_problem": ANYBODY,
 }
-# For whom what an operation names is not there: it is looked up among what they may see.
+# The personas that get 404 from an operation: it looks up objects among what they may see.
 UNSEEN: Mapping[str, frozenset[Persona]] = {
     "revoke_token": frozenset(
         {Persona.VIEWER, Persona.OPERATOR, Persona.APPROVER, Persona.FOREIGN}
     ),
 }
-# They hand their connection to the database back, which here holds all rows: whoever is let in is
-# read in tests/dashboard/api.
+# Streams release their database connection, whose transaction has all rows here; allowed requests
+# are tested in tests/dashboard/api.
 STREAMS = frozenset({"follow_run"})

@@ -81,7 +81,7 @@ def test_names_that_nobody_has_are_answered_alike(client: Client, bob: User) -> 
         outcomes[name] = ([answer.status_code for answer in answers], texts, CountingHasher.count)
 
     assert outcomes["bob"] == outcomes["nobody-here"]
-    # What was typed as a name may be a password: it is not in the log.
+    # The typed name may be a password, so it is not in the log.
     assert [entry["subject"] for entry in audit_entries(Action.SIGN_IN_FAILED)] == [
         "person bob",
         "a name that nobody has",
@@ -129,7 +129,7 @@ def test_waits_grow_and_end(client: Client, bob: User) -> None:
         < login_throttle.remaining_wait("bob", "127.0.0.1")
         <= timedelta(seconds=60)
     )
-    # Somebody else's guessing is not this person's address.
+    # Guesses from other addresses do not count for this person's address.
     assert login_throttle.remaining_wait("bob", "192.0.2.7") == timedelta()
     _move_failures_back(timedelta(minutes=1))
     assert sign_in(client).status_code == 302

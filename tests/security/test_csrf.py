@@ -1,4 +1,4 @@
-"""No form is taken from another site: every address asks for its token, every form carries it."""
+"""No form from another site is accepted: every URL requires the token, every form carries it."""
 
 from __future__ import annotations
 

@@ -45,7 +45,7 @@ def test_who_linked_their_account_comes_in(client: Client, provider: Provider) -
 
     assert answer.headers["Location"] == "/settings/sessions/"
     assert visitor.session["_auth_user_id"] == str(bob.pk)
-    assert provider.asked["code_challenge_method"] == "S256"
+    assert provider.authorize_params["code_challenge_method"] == "S256"
     assert audit_entries(Action.SIGNED_IN)[0]["after"]["how"] == "OpenID Connect"
     # No other claims are stored.
     assert SocialAccount.objects.get().extra_data == {}
@@ -116,7 +116,7 @@ def test_a_configured_claim_links_and_may_make_people(
     assert not is_signed_in(client)
     sign_in_by_provider(client, provider, email="bob@x.example", email_verified=True)
     assert is_signed_in(client)
-    # The same name from another subject is somebody else.
+    # The same name from another subject is another person.
     other = Client()
     sign_in_by_provider(
         other, provider, sub="subject-2", email="bob@x.example", email_verified=True
@@ -143,7 +143,7 @@ def test_the_same_rules_hold_for_who_comes_that_way(client: Client, provider: Pr
     assert is_signed_in(client)
     # Signed in, the same button confirms.
     assert sign_in_by_provider(client, provider).headers["Location"] == "/settings/sessions/"
-    assert provider.asked["prompt"] == "login"
+    assert provider.authorize_params["prompt"] == "login"
 
     visitor = Client(REMOTE_ADDR="192.0.2.3")
     for _ in range(5):

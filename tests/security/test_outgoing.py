@@ -189,7 +189,7 @@ def test_each_new_connection_is_checked_anew(
     """A name that was allowed earlier is refused once it resolves to a denied address."""
     fake_resolver(monkeypatch, ["127.0.0.3"], [second])
     url = f"http://flips.test:{first_server.server_port}/"
-    with pytest.raises(ConnectFailed, match="refused"):  # allowed, but nobody listens there
+    with pytest.raises(ConnectFailed, match="refused"):  # allowed, but without a listener
         fetch(url, rules=granted("127.0.0.3"))
 
     with pytest.raises(EgressDenied):

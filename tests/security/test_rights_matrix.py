@@ -78,7 +78,7 @@ def test_everybody_gets_from_every_address_what_the_table_says(
 
     settings.API_RATE = settings.API_AUTH_FAILURES = (100_000, 60)
     world = make_world()
-    # Else every few requests all that was ever imported is looked through for what is left over.
+    # Otherwise the garbage collector visits all imported modules every few requests.
     gc.freeze()
 
     assert find_wrong_answers(world) == {}

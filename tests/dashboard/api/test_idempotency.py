@@ -110,7 +110,7 @@ def test_after_a_day_a_key_is_free_again(api: ApiClient) -> None:
 def test_an_answer_too_large_to_keep_is_not_done_again(
     api: ApiClient, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The repetition is told that the request was executed."""
+    """The repetition gets an error that the request was executed already."""
     monkeypatch.setattr(idempotency, "MAX_ANSWER_BYTES", 10)
     make_endpoint()
     send(api, "k")

@@ -25,13 +25,13 @@ def token_for(person: User, *scopes: str) -> ApiClient:
 
 @pytest.fixture
 def olga(db: None) -> ApiClient:
-    """Asks."""
+    """An operator, who requests."""
     return token_for(make_person("olga", Role.OPERATOR))
 
 
 @pytest.fixture
 def anna(db: None) -> ApiClient:
-    """Decides."""
+    """An approver, who decides."""
     return token_for(make_person("anna", Role.APPROVER), "read", "decide")
 
 

@@ -156,7 +156,7 @@ def test_every_answer_is_one_that_the_document_tells(
             assert answer.status_code != 401
             called.add(case.operation.label)
 
-        # Where nothing is asked for, nothing can be wrong.
+        # Without any input, nothing can be invalid.
         with suppress(Unsatisfiable):
             try_one()
 

@@ -35,7 +35,7 @@ CHANGES = (
     "DELETE FROM dashboard_auditlink",
     "TRUNCATE dashboard_auditlink",
 )
-# What a role that only runs the product has no right to, beside the changes.
+# Further statements that a role which only runs the product may not execute.
 TRICKS = (
     "INSERT INTO dashboard_auditentry (body, at_us) VALUES ('{}', 1)",
     "INSERT INTO dashboard_auditlink VALUES (99, 99, '', '')",

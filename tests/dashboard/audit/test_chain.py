@@ -23,7 +23,7 @@ from tests.factories import make_endpoint, make_person
 OF = "(SELECT entry_id FROM dashboard_auditlink WHERE seq = {})"
 FLIPPED = "set_byte({0}, 0, get_byte({0}, 0) # 1)"
 ENTRY, LINK = "dashboard_auditentry", "dashboard_auditlink"
-# What somebody who owns the tables could do, and which breaks are to be found: kind and link.
+# Manipulations by the owner of the tables, and the breaks to detect: kind and link.
 BREAKS: dict[str, tuple[list[str], list[tuple[BreakKind, int | None]]]] = {
     "one byte of a body": (
         [f"UPDATE {ENTRY} SET body = replace(body, 'three', 'thref') WHERE id = {OF.format(3)}"],
@@ -140,7 +140,7 @@ def test_every_break_is_found_and_named(six: ChainHead) -> None:
             assert execute(statement) != 0, name
         assert find_breaks(six) == breaks, name
         if all(kind is BreakKind.CUT_OFF for kind, _ in breaks):
-            # What is left is whole in itself: only who kept the head can tell.
+            # The rest of the chain is valid in itself: only a stored head reveals the cut.
             assert find_breaks() == [], name
         transaction.savepoint_rollback(mark)
 

@@ -35,7 +35,7 @@ def _window() -> None:
     )
 
 
-# Everything that somebody does here; the rows that it is done to were made before.
+# Every action of people; the rows that it changes exist before.
 ACTIONS: dict[str, Callable[[], object]] = {
     "endpoints.create": lambda: make_endpoint(slug="new", key=Secret("sk-0123456789abcdef")),
     "endpoints.update": lambda: endpoints.update(

@@ -15,7 +15,7 @@ TEMPLATES = Path(__file__).resolve().parents[3] / "templates" / "design"
 def test_the_living_page_shows_every_part_with_its_markup(
     signed_in: Client, settings: Settings
 ) -> None:
-    """In development each part is there, and its source beside it as text."""
+    """In development the page shows each part and its source."""
     settings.DEBUG = True
 
     page = signed_in.get("/design/").content.decode()

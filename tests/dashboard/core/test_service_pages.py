@@ -79,6 +79,6 @@ def test_pages_carry_the_strict_policy(signed_in: Client) -> None:
     assert "unsafe-inline" not in page.headers["Content-Security-Policy"]
     assert "style=" not in text
     assert "<style" not in text
-    # Data for a script may stand in the page: the browser does not run what is called JSON.
+    # JSON data in a script element is allowed: browsers do not execute it.
     scripts = re.findall(r"<script[^>]*>", text)
     assert [tag for tag in scripts if "src=" not in tag and "application/json" not in tag] == []

@@ -380,14 +380,14 @@ def test_people_are_found_by_name_address_and_team(as_administrator: Client) -> 
     make_person("bob", Role.VIEWER, Role.OPERATOR, team=team)
     User.objects.create_user("carol", email="carol@host-1.test")
 
-    def found(q: str) -> list[str]:
+    def search_people(q: str) -> list[str]:
         page = as_administrator.get("/settings/people/", {"q": q})
         return [person.username for person in page.context["page"]]
 
-    assert found("sear") == ["bob"]
-    assert found("HOST-1") == ["carol"]
-    assert found(" o ") == ["bob", "carol", "root"]
-    assert found("\0") == ["bob", "carol", "root"]
+    assert search_people("sear") == ["bob"]
+    assert search_people("HOST-1") == ["carol"]
+    assert search_people(" o ") == ["bob", "carol", "root"]
+    assert search_people("\0") == ["bob", "carol", "root"]
     assert_contains(as_administrator.get("/settings/people/?q=nothing"), "Nobody fits")
 
 

@@ -154,7 +154,7 @@ def test_everything_is_written_down(root: User) -> None:
     grant = roles.give_role(bob, role=Role.VIEWER, by=root, reason="looks on")
     roles.take_role(grant, by=root, reason="enough")
     roles.set_administrator(bob, administrator=True, by=root)
-    roles.set_administrator(bob, administrator=True, by=root)  # as it is: nothing to tell
+    roles.set_administrator(bob, administrator=True, by=root)  # unchanged: no entry
     roles.set_administrator(bob, administrator=False, by=root, reason="on leave")
     people.create_password_link(bob, by=root)
     people.deactivate_person(bob, by=root, reason="left")

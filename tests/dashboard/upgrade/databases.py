@@ -21,7 +21,7 @@ SELECT c.relname FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace
 WHERE n.nspname = 'public' AND c.relkind IN ('r', 'p') AND NOT c.relispartition ORDER BY 1
 """
 
-# Partitions are left out: which there are depends on the day.
+# Without partitions, which depend on the day.
 SCHEMA = """
 WITH ours AS (
     SELECT c.oid, c.relname FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace

@@ -36,7 +36,7 @@ from tests.live import environment
 from tests.security.people import PASSWORD
 from tests.security.soft_passkey import add_passkey
 
-# What libraries define and the product does not use, and what is there for moments only.
+# Tables of libraries that the product does not use, and tables with short-lived rows.
 EMPTY = {
     *("account_emailaddress", "account_emailconfirmation", "django_session"),
     *("auth_group", "auth_group_permissions", "auth_user_groups", "auth_user_user_permissions"),
